@@ -187,9 +187,15 @@ export function entryChanges(
   });
 }
 
-/** `Kind namespace/name` of the resource a decision is about. */
-export function ownerOf({ claim, entry }: Decision): string {
-  return claim ? crName(claim.cr) : (entry?.cr ?? '');
+/** Returns the resource that claims an object, or else owns it, as `Kind namespace/name`. The only look-up of an owner. */
+export function ownerOf({
+  claim,
+  entry,
+}: {
+  readonly claim?: Claim | undefined;
+  readonly entry?: LedgerEntry | undefined;
+}): string | undefined {
+  return claim ? crName(claim.cr) : entry?.cr;
 }
 
 function entryOf(decision: Decision, isExcluded: boolean, manager: string): LedgerEntry | undefined {

@@ -15,6 +15,7 @@ import {
 import { RELEASE_ANNOTATION } from '../grants/consent.ts';
 import { type ReservedKey, reservationOf } from '../grants/reservation.ts';
 import { type Revocation, revocationOf } from '../grants/revocation.ts';
+import { IdentityCache } from '../identity-cache.ts';
 import { fieldIn } from '../kinds/field.ts';
 import { type KindRow, SpecProblem, type TranslateContext, type ValueSource } from '../kinds/kind.ts';
 import { exceededLimit } from '../kinds/spec-limits.ts';
@@ -124,13 +125,12 @@ function translate(
 /** What a spec comes to, or why to nothing: `isMalformed` even of one that is paused. */
 type Translation = readonly Pick<Claim, 'object' | 'hash'>[] | (Outcome & { readonly isMalformed?: boolean });
 
-/** Of specs that speak for themselves: the same value says the same again. Watches keep it the same value while its generation
- *  is (kubernetes/reflector.ts). */
-const translations = new WeakMap<CustomResource['spec'], Translation>();
+/** Translations of specs that refer to no Secret and no ConfigMap. */
+const translations = new IdentityCache<CustomResource['spec'], Translation>();
 
-/** Does it say the same again as long as its spec is the same value. Known once it was translated. */
+/** True when the spec was translated before and refers to no Secret and no ConfigMap: it translates to the same again. */
 export function isSelfContained({ spec }: CustomResource): boolean {
-  return translations.has(spec);
+  return translations.peek(spec) !== undefined;
 }
 
 /** Returns the keys of the objects a resource translates to, whether or not it may own them. */
@@ -150,7 +150,7 @@ function translationOf(
   snapshot: CrSnapshot,
   options: ReconcileOptions,
 ): Translation {
-  const known = translations.get(cr.spec);
+  const known = translations.peek(cr.spec);
   if (known) return known;
   const { valueFrom } = contextOf(cr, snapshot, options);
   let isIndependent = true;

@@ -1,11 +1,10 @@
 /** What people read in a terminal: a plan, one line per resource, what a pass changed. Colours only where there is a terminal.
  *  Not here: when to print (commands/, follow.ts). */
 import { styleText } from 'node:util';
-import type { Decision } from '../decide/decide.ts';
+import { type Decision, ownerOf } from '../decide/decide.ts';
 import { type CustomResource, crName } from '../kinds.ts';
-import { type Difference, differencesOf } from '../objects/difference.ts';
-import { printKey } from '../objects/normal-form.ts';
 import type { Verdict } from '../ports.ts';
+import { changeLines, type PlanStyle, plannedChange } from '../status/plan-text.ts';
 import { foresee, type Plan, type Report } from '../status/report.ts';
 import type { FileProblem } from './read-folder.ts';
 
@@ -15,23 +14,22 @@ function paint(format: Paint, text: string): string {
   return styleText(format, text, { stream: process.stdout });
 }
 
-const SIGNS = {
-  create: ['+', 'green'],
-  update: ['~', 'yellow'],
-  correct: ['~', 'yellow'],
-  adopt: ['~', 'yellow'],
-  delete: ['-', 'red'],
-} as const satisfies Partial<Record<Decision['action'], readonly [string, Paint]>>;
+const COLOURS = { '+': 'green', '~': 'yellow', '=': 'dim', '-': 'red' } as const;
 
-const NOTES: Partial<Record<Decision['action'], string>> = {
-  correct: '  (changed by hand)',
-  adopt: '  (existed, belonged to nobody)',
+const STYLE: PlanStyle = {
+  head: (sign, text) => paint(COLOURS[sign], text),
+  note: (text) => paint('dim', text),
+  difference: {
+    added: (text) => paint('green', text),
+    removed: (text) => paint('red', text),
+    value: JSON.stringify,
+  },
 };
 
 /** Every object that would change under the resource it comes from, then resources that cannot have what they say. */
 export function printPlan(made: Plan, positions: ReadonlyMap<string, string>): string {
   const writes = made.settled.applied;
-  const groups = Map.groupBy(writes, ownerOf);
+  const groups = Map.groupBy(writes, ownerHeading);
   const changed = [...groups].flatMap(([owner, decisions]) => [
     `${paint('bold', owner)}${positionText(owner, positions)}`,
     ...decisions.map(printWrite),
@@ -53,18 +51,9 @@ export function printPlan(made: Plan, positions: ReadonlyMap<string, string>): s
 }
 
 export function printWrite(decision: Decision): string {
-  const { action, key, live, claim } = decision;
-  const [sign, colour] = SIGNS[action as keyof typeof SIGNS];
-  const head = `  ${paint(colour, `${sign} ${printKey(key)}`)}${paint('dim', NOTES[action] ?? '')}`;
-  if (action !== 'update' && action !== 'correct' && action !== 'adopt') return head;
-  return [head, ...differencesOf(live, claim?.object).map(printDifference)].join('\n');
-}
-
-function printDifference({ path, before, after }: Difference): string {
-  const value = (given: unknown) => JSON.stringify(given);
-  if (before === undefined) return `      ${path}: ${paint('green', `+ ${value(after)}`)}`;
-  if (after === undefined) return `      ${path}: ${paint('red', `- ${value(before)}`)}`;
-  return `      ${path}: ${paint('red', value(before))} → ${paint('green', value(after))}`;
+  return changeLines(decision, STYLE)
+    .map((line) => `  ${line}`)
+    .join('\n');
 }
 
 function printHeld({ pruneHold, settled }: Plan): readonly string[] {
@@ -115,8 +104,10 @@ export function printProblems(problems: readonly FileProblem[]): string {
   return problems.map(({ position, message }) => `${paint('red', position)}: ${message}\n`).join('');
 }
 
-export function ownerOf({ claim, entry }: Decision): string {
-  return claim ? crName(claim.cr) : `${entry?.cr ?? 'nobody'} (gone, or no longer saying so)`;
+/** Returns the owner of a decision as the heading of its changes. */
+export function ownerHeading(decision: Decision): string {
+  const owner = ownerOf(decision);
+  return decision.claim ? `${owner}` : `${owner} (gone, or no longer saying so)`;
 }
 
 function positionText(owner: string, positions: ReadonlyMap<string, string>): string {
@@ -129,15 +120,7 @@ export function planAsJson(made: Plan, problems: readonly FileProblem[]): unknow
   const verdicts = foresee(made, made.settled.inconsistent);
   return {
     resourceVersion: made.reading.resourceVersion,
-    changes: made.settled.applied.map((decision) => ({
-      action: decision.action,
-      key: decision.key,
-      resource: decision.claim ? crName(decision.claim.cr) : decision.entry?.cr,
-      differences: differencesOf(
-        decision.live,
-        decision.action === 'delete' ? undefined : decision.claim?.object,
-      ),
-    })),
+    changes: made.settled.applied.map(plannedChange),
     resources: made.scope.snapshot.resources.map((cr) => ({
       ...identityOf(cr),
       ...verdicts.get(cr.metadata.uid)!.outcome,

@@ -5,7 +5,7 @@ import { crName } from '../kinds.ts';
 import { outcomeOfPass } from '../status/engine-status.ts';
 import type { Report } from '../status/report.ts';
 import type { FolderSource } from './folder-source.ts';
-import { ownerOf, printProblems, printResource, printWrite } from './print.ts';
+import { ownerHeading, printProblems, printResource, printWrite } from './print.ts';
 
 export function watchOutput(source: FolderSource, write: (text: string) => void): (report: Report) => void {
   const printed = new Map<string, string>();
@@ -24,7 +24,7 @@ export function watchOutput(source: FolderSource, write: (text: string) => void)
     if (report.problem) return;
     for (const [owner, decisions] of Map.groupBy(
       report.wasWritten ? report.plan!.settled.applied : [],
-      ownerOf,
+      ownerHeading,
     )) {
       write([`${time()} ${owner}`, ...decisions.map(printWrite), ''].join('\n'));
     }

@@ -8,6 +8,7 @@ import {
   referencesOf,
   variablesOf,
 } from '@pergola/engine/metadata';
+import { IdentityCache } from '../identity-cache.ts';
 
 /** The needs of one object. Each value must match a pattern of the grant; `ALL` matches only the pattern `*`. */
 export type Needs = {
@@ -127,17 +128,14 @@ const ROWS: Readonly<Record<ObjectKind, Row>> = {
   backend_configs: { kind: 'MetadataBundle', roles: everyRole },
 };
 
-/** Objects are immutable, and the same value from one pass to the next while the spec that they come from does not change. */
-const cache = new WeakMap<MetadataObject, Needs>();
-const variables = new WeakMap<MetadataObject, readonly string[]>();
+const needs = new IdentityCache<MetadataObject, Needs>();
+const variables = new IdentityCache<MetadataObject, readonly string[]>();
 
 /** Shared by all needs without a value: there are tens of thousands of objects. */
 const NONE: readonly string[] = [];
 
 export function needsOf(object: MetadataObject): Needs {
-  const known = cache.get(object) ?? derivedNeeds(object);
-  cache.set(object, known);
-  return known;
+  return needs.get(object, () => derivedNeeds(object));
 }
 
 function derivedNeeds(object: MetadataObject): Needs {
@@ -163,11 +161,9 @@ function derivedNeeds(object: MetadataObject): Needs {
 
 /** The environment variables of the engine that the object names: all that the Engine's own namespace must be granted. */
 export function variablesNeeded(object: MetadataObject): readonly string[] {
-  const known = variables.get(object);
-  if (known) return known;
-  const found = shared(variablesOf(object.kind, object.definition).map(({ name }) => name));
-  variables.set(object, found);
-  return found;
+  return variables.get(object, () =>
+    shared(variablesOf(object.kind, object.definition).map(({ name }) => name)),
+  );
 }
 
 function shared(values: readonly string[] | undefined): readonly string[] {

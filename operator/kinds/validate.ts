@@ -4,6 +4,7 @@
  *  Not here: meaning, which only the engine knows. */
 import { withNearestNumbers } from '@pergola/engine/metadata';
 import { Ajv, type ErrorObject, type ValidateFunction } from 'ajv';
+import { IdentityCache } from '../identity-cache.ts';
 import type { Rule } from '../kinds.ts';
 import type { KindRow } from './kind.ts';
 
@@ -19,17 +20,15 @@ export function problemsOf(row: KindRow, spec: unknown): readonly string[] {
 }
 
 let ajv: Ajv | undefined;
-const validators = new WeakMap<KindRow, ValidateFunction>();
+const validators = new IdentityCache<KindRow, ValidateFunction>();
 
 function compiled(row: KindRow): ValidateFunction {
-  const known = validators.get(row);
-  if (known) return known;
-  ajv ??= withKubernetesWords(
-    new Ajv({ strict: false, allErrors: true, verbose: true, validateFormats: false }),
-  );
-  const made = ajv.compile(row.spec);
-  validators.set(row, made);
-  return made;
+  return validators.get(row, () => {
+    ajv ??= withKubernetesWords(
+      new Ajv({ strict: false, allErrors: true, verbose: true, validateFormats: false }),
+    );
+    return ajv.compile(row.spec);
+  });
 }
 
 function withKubernetesWords(instance: Ajv): Ajv {

@@ -2,6 +2,7 @@
  *  to it, and which Secrets and ConfigMaps all of that needs.
  *  Pure. Not here: reading those (references.ts), talking to the engine (engine/client.ts). */
 
+import { IdentityCache } from '../identity-cache.ts';
 import type { CustomResource } from '../kinds.ts';
 import { DEFAULT_POLICIES, type Policies, type ReconcileOptions } from '../ports.ts';
 import { CONFIRM_PRUNE_ANNOTATION } from '../status/engine-status.ts';
@@ -98,20 +99,17 @@ export function referencesOf(
   engine: CustomResource,
   resources: readonly CustomResource[],
 ): readonly Reference[] {
-  const known = referencesBefore.get(resources);
-  if (known?.engine === engine) return known.references;
-  const references = [
-    ...ownReferencesOf(engine),
-    ...resources.flatMap((cr) => referencesOfResource(engine, cr)),
-  ];
-  referencesBefore.set(resources, { engine, references });
-  return references;
+  return referencesByEngine
+    .get(engine, () => new IdentityCache())
+    .get(resources, () => [
+      ...ownReferencesOf(engine),
+      ...resources.flatMap((cr) => referencesOfResource(engine, cr)),
+    ]);
 }
 
-/** The resources stay the same value until one of them changes (cluster.ts). */
-const referencesBefore = new WeakMap<
-  readonly CustomResource[],
-  { readonly engine: CustomResource; readonly references: readonly Reference[] }
+const referencesByEngine = new IdentityCache<
+  CustomResource,
+  IdentityCache<readonly CustomResource[], readonly Reference[]>
 >();
 
 /** Its admin secret and its authority. */
@@ -124,21 +122,15 @@ export function referencesOfResource(
   { spec, metadata: { namespace } }: CustomResource,
 ): readonly Reference[] {
   const { allowLiteralSecrets = false } = engineSpecOf(engine);
-  return namesInSpec(spec)
+  return namesBySpec
+    .get(spec, () => namesIn(spec))
     .filter(({ kind }) => kind === 'configmaps' || allowLiteralSecrets)
     .map(({ kind, name }) => ({ kind, namespace, name }));
 }
 
 const KEY_REFS = { secretKeyRef: 'secrets', configMapKeyRef: 'configmaps' } as const;
 
-const namesBefore = new WeakMap<CustomResource['spec'], ReturnType<typeof namesIn>>();
-
-/** A spec is the same value as long as it says the same. */
-function namesInSpec(spec: CustomResource['spec']): ReturnType<typeof namesIn> {
-  const known = namesBefore.get(spec) ?? namesIn(spec);
-  namesBefore.set(spec, known);
-  return known;
-}
+const namesBySpec = new IdentityCache<CustomResource['spec'], ReturnType<typeof namesIn>>();
 
 /** Every `secretKeyRef` and `configMapKeyRef`, wherever a kind has it. */
 function namesIn(value: unknown): readonly Pick<Reference, 'kind' | 'name'>[] {

@@ -26,15 +26,30 @@ export function differencesOf(
 
 /** `permission.limit: 10 → 20; permission.columns[1]: + "title"`, the first few. */
 export function summarise(differences: readonly Difference[], most = 3): string {
-  const shown = differences.slice(0, most).map(printDifference).join('; ');
+  const shown = differences
+    .slice(0, most)
+    .map((one) => printDifference(one))
+    .join('; ');
   return differences.length > most ? `${shown}; and ${differences.length - most} more` : shown;
 }
 
-function printDifference({ path, before, after }: Difference): string {
+/** How a difference is printed. */
+export type DifferenceStyle = {
+  readonly added: (text: string) => string;
+  readonly removed: (text: string) => string;
+  readonly value: (value: unknown) => string;
+};
+
+/** Text without colours, with long values cut. */
+const PLAIN: DifferenceStyle = { added: (text) => text, removed: (text) => text, value: printValue };
+
+/** Returns one line: `permission.limit: 10 → 20`. */
+export function printDifference({ path, before, after }: Difference, style = PLAIN): string {
+  const { added, removed, value } = style;
   const at = path === '' ? '' : `${path}: `;
-  if (before === undefined) return `${at}+ ${printValue(after)}`;
-  if (after === undefined) return `${at}- ${printValue(before)}`;
-  return `${at}${printValue(before)} → ${printValue(after)}`;
+  if (before === undefined) return `${at}${added(`+ ${value(after)}`)}`;
+  if (after === undefined) return `${at}${removed(`- ${value(before)}`)}`;
+  return `${at}${removed(value(before))} → ${added(value(after))}`;
 }
 
 function printValue(value: unknown): string {

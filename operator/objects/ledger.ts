@@ -108,7 +108,7 @@ export function isOwnedBy(entry: LedgerEntry, cr: CustomResource, manager: strin
 export type EntryChange = {
   readonly key: string;
   /** `Kind namespace/name` of who claims the object, or else owns it. */
-  readonly owner: string;
+  readonly owner: string | undefined;
   readonly before: LedgerEntry | undefined;
   readonly after: LedgerEntry | undefined;
 };

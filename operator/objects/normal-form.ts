@@ -15,6 +15,7 @@ import {
   parseKey,
   withChanges,
 } from '@pergola/engine/metadata';
+import { IdentityCache } from '../identity-cache.ts';
 
 /** Raises the engine's `parseFailed` when the object is none. */
 export function normalised(object: MetadataObject): MetadataObject {
@@ -23,24 +24,22 @@ export function normalised(object: MetadataObject): MetadataObject {
   return { ...object, definition: normaliseObject(object.kind, json) };
 }
 
-const objects = new WeakMap<Metadata, ReadonlyMap<string, MetadataObject>>();
+const objects = new IdentityCache<Metadata, ReadonlyMap<string, MetadataObject>>();
 
-/** The objects of a document: it is immutable, and a pass asks several times. */
+/** Returns the objects of a document by key. */
 export function objectsIn(metadata: Metadata): ReadonlyMap<string, MetadataObject> {
-  const known = objects.get(metadata) ?? objectsOf(metadata);
-  objects.set(metadata, known);
-  return known;
+  return objects.get(metadata, () => objectsOf(metadata));
 }
 
-/** The document with these objects put, or removed where they are undefined. What is known of its objects is made of what was, so that
- *  it costs what the changes do. */
+/** Returns the document with these objects put, or removed where they are undefined. The map of its objects is derived from that of the
+ *  previous document, so the cost depends on the number of changes. */
 export function withObjects(
   metadata: Metadata,
   changes: ReadonlyMap<string, MetadataObject | undefined>,
 ): Metadata {
   const edits = [...changes].map(([key, object]): Edit => ({ key, definition: object?.definition }));
   const after = editObjects(metadata, edits);
-  const before = objects.get(metadata);
+  const before = objects.peek(metadata);
   // What goes takes along what is nested in it.
   const isFlat = [...changes].every(([key, object]) => object !== undefined || isLeaf(key));
   if (before && isFlat && after !== metadata) objects.set(after, withChanges(before, changes));
@@ -53,22 +52,17 @@ export function isLeaf(key: string): boolean {
   return identity !== undefined && childKinds(identity.kind).length === 0;
 }
 
-const hashes = new WeakMap<object, string>();
+/** Hashes by definition. A definition that is written becomes the live one, so its hash is found again. */
+const hashes = new IdentityCache<object, string>();
 
-/** Of an object as the engine has it. Remembered with its definition, which is the same value from one pass to the next where
- *  nothing changed (engine/cached-engine.ts). */
+/** Returns the hash of an object as the engine has it, which may not be in normal form. */
 export function hashOfLive(object: MetadataObject): string {
-  const definition = object.definition as object;
-  const known = hashes.get(definition) ?? hashOf(normalised(object));
-  hashes.set(definition, known);
-  return known;
+  return hashes.get(object.definition as object, () => hashOf(normalised(object)));
 }
 
-/** Equal for equal meaning; `object` is in normal form. What is written as it is here is the same value when it is live. */
+/** Returns the hash of an object in normal form: equal for equal meaning. */
 export function hashOf({ definition }: MetadataObject): string {
-  const known = hashes.get(definition as object) ?? shortHash(stableJson(definition));
-  hashes.set(definition as object, known);
-  return known;
+  return hashes.get(definition as object, () => shortHash(stableJson(definition)));
 }
 
 /** Enough of a digest to tell things apart, short enough to read out. */

@@ -2,7 +2,7 @@
  *  the order. Folder mode and Kubernetes run the same pass over their own ports; when to run it is theirs.
  *  Not here: each step. A pass never throws for what an engine or a resource does wrong: the report says it. */
 
-import { type Decision, type Decisions, decide, entryChanges, isWrite } from '../decide/decide.ts';
+import { type Decision, type Decisions, decide, entryChanges, isWrite, ownerOf } from '../decide/decide.ts';
 import { type Desired, desire } from '../decide/desired.ts';
 import {
   fullScope,
@@ -15,7 +15,7 @@ import {
 import { wantsPlan, withoutPlanPauses } from '../decide/pause.ts';
 import { type ReplicaSync, syncReplicas } from '../engine/replica-sync.ts';
 import { reservationChanges } from '../grants/reservation.ts';
-import { type CustomResource, crName } from '../kinds.ts';
+import type { CustomResource } from '../kinds.ts';
 import { type EntryChange, ledgerPatch } from '../objects/ledger.ts';
 import { objectsIn } from '../objects/normal-form.ts';
 import {
@@ -46,7 +46,7 @@ import { settle } from '../settle/settle.ts';
 import { isAboutContent } from '../settle/trials.ts';
 import { isChanged, isPassing, statusOf } from '../status/conditions.ts';
 import { planLines } from '../status/plan-text.ts';
-import { changesDocument, foresee, outcomeOf, type Plan, type Report } from '../status/report.ts';
+import { foresee, outcomeOf, type Plan, type Report } from '../status/report.ts';
 import { withReplicaSync } from '../status/verdicts.ts';
 
 export type Ports = {
@@ -227,10 +227,7 @@ async function planOn(
       live: reading.metadata,
       inconsistent: reading.inconsistent,
       isOwned: (key) => desired.claims.has(key) || reading.ledger.get(key)?.manager === manager,
-      ownerOf: (key) => {
-        const claim = desired.claims.get(key);
-        return claim ? crName(claim.cr) : reading.ledger.get(key)?.cr;
-      },
+      ownerOf: (key) => ownerOf({ claim: desired.claims.get(key), entry: reading.ledger.get(key) }),
       claimedIn: (key) => desired.claims.get(key)?.cr.metadata.namespace,
       dryRun: (active) => dryRun(editsOf(active)),
       backedOff: (decision, written) => backedOff(backoff, decision, { live, written, nowMs }),
@@ -370,7 +367,7 @@ async function apply(engine: EnginePort, made: Plan, mustFit: boolean): Promise<
   const { reading, settled, entries, reservations } = made;
   const { manager } = made.scope.ledger;
   const patch = ledgerPatch(entries, reservations, manager);
-  if (!changesDocument(made) && !patch) {
+  if (settled.applied.length === 0 && !patch) {
     return done(made, reading.resourceVersion, reading.inconsistent, false);
   }
   const written = await engine.write({

@@ -10,7 +10,7 @@ import { type Blame, blameFor } from './culprits.ts';
 type Objects = ReadonlyMap<string, MetadataObject>;
 
 type BackoffEntry = {
-  readonly owner: string;
+  readonly owner: string | undefined;
   /** The hash of the refused object; absent for a deletion. */
   readonly hash: string | undefined;
   readonly blame: Blame;
@@ -108,7 +108,8 @@ function newEntry(
 
 function entryOf(refused: RefusalBackoff, decision: Decision): BackoffEntry | undefined {
   const found = refused.get(decision.key);
-  return found?.owner === ownerOf(decision) && found.hash === decision.claim?.hash ? found : undefined;
+  const isSame = found?.owner === ownerOf(decision) && found?.hash === decision.claim?.hash;
+  return isSame ? found : undefined;
 }
 
 function liveHash(live: Objects, key: string): string | undefined {

@@ -1,18 +1,25 @@
-/** What would happen to the objects of a resource that is asked for its plan, as lines people read in its status: made by the same steps
- *  as a pass, with the engine's dry run, and not carried out.
- *  Pure. Not here: who is asked (decide/pause.ts), the steps (pass/reconcile.ts), plans of whole folders (folder/print.ts). */
+/** Planned changes as text and as data, for the terminal (folder/print.ts), the status of a resource (`status.plan`) and `-o json`.
+ *  Pure. Not here: how a plan is computed (pass/reconcile.ts), which resources have one in their status (decide/pause.ts). */
 
 import { type Decision, ownerOf } from '../decide/decide.ts';
 import { type CustomResource, crName } from '../kinds.ts';
-import { differencesOf, summarise } from '../objects/difference.ts';
+import {
+  type Difference,
+  type DifferenceStyle,
+  differencesOf,
+  printDifference,
+} from '../objects/difference.ts';
 import { printKey } from '../objects/normal-form.ts';
 import type { Outcome } from '../ports.ts';
 
-/** A status is no place for more. */
+/** The most lines of a plan in a status. */
 export const MOST_LINES = 50;
 const MOST_LINE_CHARACTERS = 500;
 
-const SIGNS: Partial<Record<Decision['action'], string>> = {
+/** `~` is followed by the differences. */
+export type Sign = '+' | '~' | '=' | '-';
+
+const SIGNS: Partial<Record<Decision['action'], Sign>> = {
   create: '+',
   update: '~',
   correct: '~',
@@ -21,14 +28,53 @@ const SIGNS: Partial<Record<Decision['action'], string>> = {
   delete: '-',
 };
 
-/** `decisions`: all that would be carried out. */
+const NOTES: Partial<Record<Decision['action'], string>> = {
+  correct: '  (changed by hand)',
+  adopt: '  (existed, belonged to nobody)',
+};
+
+/** How the lines of a change are printed; absent parts are plain text. */
+export type PlanStyle = {
+  readonly head: (sign: Sign, text: string) => string;
+  readonly note: (text: string) => string;
+  readonly difference: DifferenceStyle;
+};
+
+/** A planned change as `-o json` prints it. */
+export type PlannedChange = {
+  readonly action: Decision['action'];
+  readonly key: string;
+  /** `Kind namespace/name` of the resource that claims the object, or owned it. */
+  readonly resource: string | undefined;
+  readonly differences: readonly Difference[];
+};
+
+export function plannedChange(decision: Decision): PlannedChange {
+  const { action, key, live, claim } = decision;
+  const after = action === 'delete' ? undefined : claim?.object;
+  return { action, key, resource: ownerOf(decision), differences: differencesOf(live, after) };
+}
+
+/** Returns the object with its sign, and for a changed object a line for each difference; nothing for an object left as it is. */
+export function changeLines(decision: Decision, style?: PlanStyle): readonly string[] {
+  const { action, key } = decision;
+  const sign = SIGNS[action];
+  if (sign === undefined) return [];
+  const text = `${sign} ${printKey(key)}`;
+  const head = style ? style.head(sign, text) + style.note(NOTES[action] ?? '') : text;
+  if (sign !== '~') return [head];
+  const { differences } = plannedChange(decision);
+  return [head, ...differences.map((one) => `    ${printDifference(one, style?.difference)}`)];
+}
+
+/** Returns the lines of `status.plan` of a resource. `decisions` are all that would be applied. */
 export function planLines(
   cr: CustomResource,
   decisions: readonly Decision[],
   outcome: Outcome,
 ): readonly string[] {
   const own = decisions.filter((decision) => ownerOf(decision) === crName(cr));
-  const changes = own.flatMap(linesOf);
+  const changes = own.flatMap((decision) => changeLines(decision));
   const isRefused = outcome.reason !== 'Applied';
   const lines = [...(isRefused ? [`! ${outcome.reason}: ${outcome.message}`] : []), ...changes];
   const shown = lines.length > MOST_LINES ? lines.slice(0, MOST_LINES - 1) : lines;
@@ -37,12 +83,4 @@ export function planLines(
   return all.map((line) =>
     line.length > MOST_LINE_CHARACTERS ? `${line.slice(0, MOST_LINE_CHARACTERS)}…` : line,
   );
-}
-
-function linesOf({ action, key, live, claim }: Decision): readonly string[] {
-  const sign = SIGNS[action];
-  if (sign === undefined) return [];
-  const head = `${sign} ${printKey(key)}`;
-  if (sign !== '~') return [head];
-  return [head, ...differencesOf(live, claim?.object).map((one) => `    ${summarise([one])}`)];
 }

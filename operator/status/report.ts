@@ -1,6 +1,6 @@
 /** What a pass planned, wrote and found: the input of every status.
  *  Pure. Not here: how it comes about (../pass/reconcile.ts). */
-import { type Decision, isWrite, type PruneHold } from '../decide/decide.ts';
+import type { Decision, PruneHold } from '../decide/decide.ts';
 import type { Desired } from '../decide/desired.ts';
 import type { PassState, Scope } from '../decide/incremental-scope.ts';
 import type { ReplicaSync } from '../engine/replica-sync.ts';
@@ -55,10 +55,6 @@ export type Report = {
   readonly passState?: PassState | undefined;
 };
 
-export function changesDocument({ settled }: Plan): boolean {
-  return settled.applied.length > 0;
-}
-
 /** What became of each resource if the plan is carried out. */
 export function foresee(
   made: Plan,
@@ -86,8 +82,4 @@ export function outcomeOf({ kind, message }: EngineProblem): Outcome {
     case 'conflict':
       return { reason: 'Applying', message: `${message}; trying again` };
   }
-}
-
-export function writesOf({ settled }: Plan): readonly Decision[] {
-  return settled.applied.filter(isWrite);
 }
