@@ -105,9 +105,7 @@ export const SYMBOLS_WITH_FRAGMENTS: readonly string[] = [
   'Verdict',
   'authorityOf',
   'entryChanges',
-  'excerpt',
   'folderOptions',
-  'foresee',
   'isChanged',
   'itemAt',
   'nextDeadline',
@@ -120,7 +118,6 @@ export const SYMBOLS_WITH_FRAGMENTS: readonly string[] = [
   'storageVersionOf',
   'unfit',
   'urlOf',
-  'verdictsOf',
 ];
 
 /** The most fragments among docstrings of members and of what is not exported, by top folder. */

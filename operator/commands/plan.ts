@@ -3,7 +3,7 @@
 import { type FolderCommand, parseFlags, reportFailure } from '../folder/flags.ts';
 import { planAsJson, printPlan, printProblems } from '../folder/print.ts';
 import { plan } from '../pass/reconcile.ts';
-import { foresee } from '../status/report.ts';
+import { verdictsOf } from '../status/verdicts.ts';
 
 export async function run(argv: readonly string[]): Promise<number> {
   try {
@@ -22,7 +22,7 @@ async function show({ source, engine, isJson, options }: FolderCommand): Promise
     process.stderr.write(printProblems(source.problems));
     process.stdout.write(`${printPlan(made, source.positions)}\n`);
   }
-  const verdicts = [...foresee(made, made.settled.inconsistent).values()];
+  const verdicts = [...verdictsOf(made, made.settled.inconsistent).values()];
   const isFine = verdicts.every(({ outcome }) => outcome.reason === 'Applied' || outcome.reason === 'Paused');
   if (source.problems.length > 0 || !isFine) return 1;
   return made.settled.applied.length > 0 || made.pruneHold ? 2 : 0;

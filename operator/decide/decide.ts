@@ -2,7 +2,7 @@
  *  engine has: V = D nothing; V = L an update; V differs from both drift; no L, and adoption decides; L without D, and it goes.
  *  Then the guard: more deletions of one namespace at once than anyone expects wait for a person. What its owner may not own any
  *  more is not counted: it goes when the grace period is over.
- *  Pure. Not here: whether the engine accepts it (settle/settle.ts), the document (settle/edits.ts). */
+ *  Pure. Not here: whether the engine accepts it (settle/settle.ts), the document (settle/order.ts). */
 import type { MetadataObject } from '@pergola/engine/metadata';
 import type { Revocation } from '../grants/revocation.ts';
 import { crName, kindAndNamespaceOf } from '../kinds.ts';

@@ -5,7 +5,8 @@ import { type Decision, ownerOf } from '../decide/decide.ts';
 import { type CustomResource, crName } from '../kinds.ts';
 import type { Verdict } from '../ports.ts';
 import { changeLines, type PlanStyle, plannedChange } from '../status/plan-text.ts';
-import { foresee, type Plan, type Report } from '../status/report.ts';
+import type { Plan, Report } from '../status/report.ts';
+import { verdictsOf } from '../status/verdicts.ts';
 import type { FileProblem } from './read-folder.ts';
 
 type Paint = Parameters<typeof styleText>[0];
@@ -34,7 +35,7 @@ export function printPlan(made: Plan, positions: ReadonlyMap<string, string>): s
     `${paint('bold', owner)}${positionText(owner, positions)}`,
     ...decisions.map(printWrite),
   ]);
-  const verdicts = foresee(made, made.settled.inconsistent);
+  const verdicts = verdictsOf(made, made.settled.inconsistent);
   const failing = made.scope.snapshot.resources.flatMap((cr) => {
     const { outcome } = verdicts.get(cr.metadata.uid)!;
     const isFine = outcome.reason === 'Applied' || outcome.reason === 'Paused';
@@ -117,7 +118,7 @@ function positionText(owner: string, positions: ReadonlyMap<string, string>): st
 
 /** For `-o json`. */
 export function planAsJson(made: Plan, problems: readonly FileProblem[]): unknown {
-  const verdicts = foresee(made, made.settled.inconsistent);
+  const verdicts = verdictsOf(made, made.settled.inconsistent);
   return {
     resourceVersion: made.reading.resourceVersion,
     changes: made.settled.applied.map(plannedChange),

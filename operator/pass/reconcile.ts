@@ -32,7 +32,7 @@ import {
   unfit,
   type Verdict,
 } from '../ports.ts';
-import { editsOf } from '../settle/edits.ts';
+import { editsOf } from '../settle/order.ts';
 import {
   backedOff,
   isKnownFault,
@@ -46,8 +46,8 @@ import { settle } from '../settle/settle.ts';
 import { isAboutContent } from '../settle/trials.ts';
 import { isChanged, isPassing, statusOf } from '../status/conditions.ts';
 import { planLines } from '../status/plan-text.ts';
-import { foresee, outcomeOf, type Plan, type Report } from '../status/report.ts';
-import { withReplicaSync } from '../status/verdicts.ts';
+import { outcomeOf, type Plan, type Report } from '../status/report.ts';
+import { verdictsOf, withReplicaSync } from '../status/verdicts.ts';
 
 export type Ports = {
   readonly engine: EnginePort;
@@ -130,7 +130,7 @@ async function withReplicas(
   report: Attempt,
   before: ReplicaSync | undefined,
 ): Promise<Attempt> {
-  if (report.problem || report.resourceVersion === undefined) return report;
+  if (!engine.laggingReplicas || report.problem || report.resourceVersion === undefined) return report;
   const replicaSync = await syncReplicas(engine, clock, report.resourceVersion, before);
   if (!replicaSync) return report;
   const verdicts = new Map(
@@ -155,7 +155,7 @@ async function preview(
   if (!resources) return NO_PLANS;
   try {
     const made = await plan(engine, { ...snapshot, resources }, options, backoff);
-    const verdicts = foresee(made, made.settled.inconsistent);
+    const verdicts = verdictsOf(made, made.settled.inconsistent);
     return new Map(
       snapshot.resources
         .filter(wantsPlan)
@@ -386,7 +386,7 @@ function done(
   inconsistent: readonly InconsistentObject[],
   wasWritten: boolean,
 ): Attempt {
-  const verdicts = foresee(made, inconsistent);
+  const verdicts = verdictsOf(made, inconsistent);
   return { plan: made, verdicts, resourceVersion, inconsistent, wasWritten, backoff: NO_BACKOFF };
 }
 

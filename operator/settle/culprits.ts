@@ -1,6 +1,6 @@
 /** Finds the decisions to leave out of a change the engine does not accept: those that are inconsistent themselves, those that break
  *  what others have, and those for which the engine refuses the change as a whole. Where several do not go together, the one of
- *  lowest priority is left out (priority.ts), so that a newcomer never displaces what was there.
+ *  lowest priority is left out (order.ts), so that a newcomer never displaces what was there.
  *  Not here: what follows from leaving them out (settle.ts), the words for a single inconsistent object (inconsistency.ts). */
 import { dependentsOf, type Metadata, objectKey } from '@pergola/engine/metadata';
 import { type Decision, isPut } from '../decide/decide.ts';

@@ -6,8 +6,8 @@ import type { Claim } from '../decide/desired.ts';
 import { EngineProblem, type InconsistentObject } from '../ports.ts';
 import { table } from '../testing/resources.ts';
 import { broken, inconsistent, type Judge, withDefaultSource } from '../testing/scripted-engine.ts';
-import { compose } from './edits.ts';
 import { outcomeOfInconsistency } from './inconsistency.ts';
+import { compose } from './order.ts';
 import { settle } from './settle.ts';
 import type { SettleContext } from './trials.ts';
 

@@ -10,7 +10,7 @@ import { isLeaf, objectsIn, printKey } from '../objects/normal-form.ts';
 import { type InconsistentObject, type Outcome, unfit } from '../ports.ts';
 import { type Blame, type Change, culpritsOfInconsistency, culpritsOfRefusal } from './culprits.ts';
 import { keptForDependent } from './inconsistency.ts';
-import { byPriority } from './priority.ts';
+import { byPriority } from './order.ts';
 import { type SettleContext, Trials } from './trials.ts';
 
 export type Settled = {
@@ -49,11 +49,13 @@ export async function settle(context: SettleContext, decisions: readonly Decisio
     if (active.length === 0) continue;
     const document = trials.compose(active);
     const { inconsistent, refusal } = await trials.run(active, document);
+    const failing = unfit(inconsistent ?? []);
+    if (!refusal && failing.length === 0) return settledAs(document, inconsistent);
     const feasible = (some: readonly Decision[]) => withoutOrphans(context, some, new Map());
     const change: Change = { active, feasible, document };
     const { culprits, untried, isOpen } = refusal
       ? await culpritsOfRefusal(trials, change, refusal)
-      : await culpritsOfInconsistency(trials, change, unfit(inconsistent));
+      : await culpritsOfInconsistency(trials, change, failing);
     if (!refusal && !isOpen && culprits.size === 0) return settledAs(document, inconsistent);
     for (const [key, blame] of culprits) {
       excluded.set(key, blame.outcome);

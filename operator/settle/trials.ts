@@ -6,7 +6,7 @@ import { cycleAmong, type Metadata, orderRoles } from '@pergola/engine/metadata'
 import type { Decision } from '../decide/decide.ts';
 import { EngineProblem, type InconsistentObject, type Outcome } from '../ports.ts';
 import type { Refusal } from './bisect.ts';
-import { compose } from './edits.ts';
+import { compose } from './order.ts';
 
 export type SettleContext = {
   readonly live: Metadata;

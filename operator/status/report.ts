@@ -6,11 +6,9 @@ import type { PassState, Scope } from '../decide/incremental-scope.ts';
 import type { ReplicaSync } from '../engine/replica-sync.ts';
 import type { CrStatus, CustomResource } from '../kinds.ts';
 import type { EntryChange, LedgerPatch } from '../objects/ledger.ts';
-import { objectsIn } from '../objects/normal-form.ts';
 import type { EngineProblem, EngineReading, InconsistentObject, Outcome, Verdict } from '../ports.ts';
 import type { RefusalBackoff } from '../settle/refusal-backoff.ts';
 import type { Settled } from '../settle/settle.ts';
-import { verdictsOf } from './verdicts.ts';
 
 /** What a pass would do. */
 export type Plan = {
@@ -54,20 +52,6 @@ export type Report = {
   /** Absent where the next pass has to look at all. */
   readonly passState?: PassState | undefined;
 };
-
-/** What became of each resource if the plan is carried out. */
-export function foresee(
-  made: Plan,
-  inconsistent: readonly InconsistentObject[],
-): ReadonlyMap<string, Verdict> {
-  return verdictsOf(made.scope.snapshot.resources, {
-    desired: made.desired,
-    decisions: made.decisions,
-    excluded: made.settled.excluded,
-    inconsistent,
-    keys: objectsIn(made.settled.document),
-  });
-}
 
 export function outcomeOf({ kind, message }: EngineProblem): Outcome {
   switch (kind) {

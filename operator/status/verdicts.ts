@@ -3,15 +3,15 @@
  *  Pure. Not here: conditions (conditions.ts). */
 
 import { type Decision, isWrite, ownerOf } from '../decide/decide.ts';
-import type { Desired } from '../decide/desired.ts';
 import { type ReplicaSync, type TrackedReplica, withLagging } from '../engine/replica-sync.ts';
 import { type CustomResource, crName, type Reason } from '../kinds.ts';
 import { differencesOf, summarise } from '../objects/difference.ts';
-import { printKey } from '../objects/normal-form.ts';
+import { objectsIn, printKey } from '../objects/normal-form.ts';
 import type { InconsistentObject, Outcome, Verdict } from '../ports.ts';
 import { containerKeyOf, isUnavailability, outcomeOfInconsistency } from '../settle/inconsistency.ts';
 import { waitsFor } from '../settle/settle.ts';
 import { conditionOf } from './conditions.ts';
+import type { Plan } from './report.ts';
 
 /** Worst first. */
 const SEVERITY: readonly Reason[] = [
@@ -30,44 +30,45 @@ const SEVERITY: readonly Reason[] = [
 ];
 const MOST_MESSAGES = 3;
 
-export type PassResult = {
-  readonly desired: Desired;
-  readonly decisions: readonly Decision[];
-  readonly excluded: ReadonlyMap<string, Outcome>;
-  readonly inconsistent: readonly InconsistentObject[];
-  /** Keys in the document now. */
-  readonly keys: { readonly has: (key: string) => boolean };
-};
-
-/** By uid. */
+/** Returns the verdict on each resource in the scope of the plan if the plan is applied, by uid. */
 export function verdictsOf(
-  resources: readonly CustomResource[],
-  result: PassResult,
+  plan: Plan,
+  inconsistent: readonly InconsistentObject[],
 ): ReadonlyMap<string, Verdict> {
-  const byOwner = Map.groupBy(result.decisions, ownerOf);
-  const inconsistent = new Map(result.inconsistent.map((found) => [found.key, found]));
+  const byOwner = Map.groupBy(plan.decisions, ownerOf);
+  const outcome: PlanOutcome = {
+    plan,
+    keys: objectsIn(plan.settled.document),
+    inconsistent,
+    byKey: new Map(inconsistent.map((found) => [found.key, found])),
+  };
   return new Map(
-    resources.map((cr) => {
+    plan.scope.snapshot.resources.map((cr) => {
       const decisions = byOwner.get(crName(cr)) ?? [];
-      return [cr.metadata.uid, verdictOf(cr, decisions, result, inconsistent)];
+      return [cr.metadata.uid, verdictOf(cr, decisions, outcome)];
     }),
   );
 }
 
-function verdictOf(
-  cr: CustomResource,
-  decisions: readonly Decision[],
-  result: PassResult,
-  inconsistent: ReadonlyMap<string, InconsistentObject>,
-): Verdict {
+/** A plan with what the engine reports of its document. */
+type PlanOutcome = {
+  readonly plan: Plan;
+  /** The keys in the document. */
+  readonly keys: { readonly has: (key: string) => boolean };
+  readonly inconsistent: readonly InconsistentObject[];
+  readonly byKey: ReadonlyMap<string, InconsistentObject>;
+};
+
+function verdictOf(cr: CustomResource, decisions: readonly Decision[], result: PlanOutcome): Verdict {
+  const { desired, settled } = result.plan;
   const issues = decisions.flatMap((decision) => {
-    const outcome = issueOf(decision, result, inconsistent);
+    const outcome = issueOf(decision, result);
     return outcome ? [{ key: decision.key, outcome }] : [];
   });
-  const whole = result.desired.outcomes.get(cr.metadata.uid);
+  const whole = desired.outcomes.get(cr.metadata.uid);
   const outcomes = [...(whole ? [whole] : []), ...issues.map(({ outcome }) => outcome)];
   const drifted = decisions.filter(({ action }) => action === 'reportDrift');
-  const wasWritten = decisions.some((d) => isWrite(d) && !result.excluded.has(d.key));
+  const wasWritten = decisions.some((d) => isWrite(d) && !settled.excluded.has(d.key));
   return {
     outcome: withServedGeneration(cr, worstOf(outcomes, decisions.length), decisions),
     ...(drifted.length > 0 ? { drift: drifted.map(driftOf).join('; ') } : {}),
@@ -78,11 +79,10 @@ function verdictOf(
 
 function issueOf(
   decision: Decision,
-  { excluded, keys, inconsistent: all }: PassResult,
-  inconsistent: ReadonlyMap<string, InconsistentObject>,
+  { plan, keys, inconsistent: all, byKey }: PlanOutcome,
 ): Outcome | undefined {
   const { key, action, claim } = decision;
-  const refused = excluded.get(key);
+  const refused = plan.settled.excluded.get(key);
   if (refused) return refused;
   if (action === 'keep') return keptOutcome(decision);
   if (action === 'refuseAdoption') return adoptionRequired(decision);
@@ -91,11 +91,11 @@ function issueOf(
     // Gone with what it was nested in.
     return waitsFor(key, claim.object.parent ?? key);
   }
-  if (inconsistent.size === 0) return undefined;
-  const found = inconsistent.get(key);
+  if (all.length === 0) return undefined;
+  const found = byKey.get(key);
   if (found) return outcomeOfInconsistency(found, all, claim);
   // The engine names the table, source or remote schema alone when there is something wrong with it: nothing in it is served then.
-  const home = inconsistent.get(claim.object.parent ?? '') ?? inconsistent.get(containerKeyOf(key) ?? '');
+  const home = byKey.get(claim.object.parent ?? '') ?? byKey.get(containerKeyOf(key) ?? '');
   return home && containerOutcome(key, home, all);
 }
 

@@ -53,7 +53,7 @@ const SEAMS = {
     reached('translate'); const desired = real.desire(...given); reached('claim'); return desired;
   };`,
   '/operator/decide/decide.ts': `export const decide = (...given) => { reached('diff'); return real.decide(...given); };`,
-  '/operator/settle/edits.ts': `export const compose = (...given) => { reached('compose'); return real.compose(...given); };`,
+  '/operator/settle/order.ts': `export const compose = (...given) => { reached('compose'); return real.compose(...given); };`,
 };
 const STEPS = [
   'lead',

@@ -1,6 +1,6 @@
 /** Shapes of specs that would stop whoever walks them. */
 import { expect, test } from 'vitest';
-import { exceededLimit } from './spec-limits.ts';
+import { exceededLimit } from './validate.ts';
 
 function nested(levels: number): unknown {
   let value: unknown = 1;

@@ -1,12 +1,50 @@
-/** Who gives way when changes do not fit together: the later one in this order. Deletions come first, then what restores an object
- *  to the form it had, then changes by the age of their resource, then by namespace and name. A change never precedes its
- *  parent, so every prefix of the order is a change that can be made alone, nor what it refers to in its own namespace. A newer object of
- *  another namespace never holds it back.
- *  Pure. Not here: which changes give way (settle.ts), the order within the document (edits.ts). */
-import { type MetadataObject, referencesOf } from '@pergola/engine/metadata';
+/** The two orders of a set of decisions. In the order of the document they can be made one after the other: deletions from the leaves
+ *  up, then puts from the roots down. In the order of priority the later decision is left out when two do not fit together: deletions
+ *  come first, then what restores an object to its previous form, then changes by the age of their resource, then by namespace and name.
+ *  A change follows its parent, so every prefix can be made alone, and what it refers to in its own namespace. A newer object of another
+ *  namespace never holds it back. Also here: the edits and the next document that decisions make. Unchanged objects of the document stay
+ *  the same values, so foreign objects are kept byte for byte.
+ *  Pure. Not here: which decisions there are (decide/decide.ts), which of them fit (settle.ts). */
+import {
+  type Edit,
+  type Metadata,
+  type MetadataObject,
+  OBJECT_KINDS,
+  parseKey,
+  referencesOf,
+} from '@pergola/engine/metadata';
 import { type Decision, isPut } from '../decide/decide.ts';
-import { inOrder } from './edits.ts';
+import { withObjects } from '../objects/normal-form.ts';
 
+/** Deletions from the leaves up, then puts from the roots down: the order in which one may be cut off after any. */
+export function inOrder(decisions: readonly Decision[]): readonly Decision[] {
+  const byKind = Map.groupBy(decisions, ({ key }) => parseKey(key)?.kind);
+  const ranked = [undefined, ...OBJECT_KINDS].flatMap((kind) => byKind.get(kind) ?? []);
+  return [...ranked.filter((d) => d.action === 'delete').reverse(), ...ranked.filter((d) => isPut(d.action))];
+}
+
+/** The decisions as edits of the document, in the order in which they can be made. */
+export function editsOf(decisions: readonly Decision[]): readonly Edit[] {
+  return inOrder(decisions).map(({ key, action, claim }) => ({
+    key,
+    definition: action === 'delete' ? undefined : claim!.object.definition,
+  }));
+}
+
+/** Every put's parent must exist or be put too. */
+export function compose(live: Metadata, decisions: readonly Decision[]): Metadata {
+  return withObjects(
+    live,
+    new Map(
+      inOrder(decisions).map(({ key, action, claim }) => [
+        key,
+        action === 'delete' ? undefined : claim!.object,
+      ]),
+    ),
+  );
+}
+
+/** Returns the decisions by priority, the highest first. */
 export function byPriority(decisions: readonly Decision[]): readonly Decision[] {
   const ordered = inOrder(decisions);
   const deletions = ordered.filter(({ action }) => action === 'delete');
