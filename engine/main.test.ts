@@ -1,5 +1,5 @@
-/** The engine from end to end, over HTTP and a real database: a table becomes an API, a role sees its part of it and no
- *  more, a second replica follows. And the program around it: how it starts, complains and stops. */
+/** Tests the engine end to end, over HTTP and a real database: a table becomes an API, a role sees its part and no
+ *  more, a second replica follows. Also tests the program: how it starts, reports errors and stops. */
 import { buildClientSchema, getIntrospectionQuery, type IntrospectionQuery, validateSchema } from 'graphql';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createDatabase, type TestDatabase } from '../testing/database.ts';
@@ -119,14 +119,14 @@ describe('a table becomes an API', () => {
     ['filtering through a relationship by', '{ article(where: {author: {secret: {_eq: "s1"}}}) { id } }'],
     ['ordering by', '{ author(order_by: {secret: asc}) { id } }'],
     ['asking a distinct', '{ author(distinct_on: [secret]) { id } }'],
-  ])('a hidden column is not there for a role: %s it is an error', async (_, query) => {
+  ])('a column outside the permission does not exist for a role: %s it is an error', async (_, query) => {
     const { data, errors } = await engine.graphql(query, AS_ADA);
     expect(data).toBeUndefined();
     expect(errors?.[0]?.extensions.code).toBe('validation-failed');
     expect(JSON.stringify(errors)).not.toContain('s1');
   });
 
-  test('introspection shows a role its own columns only', async () => {
+  test('introspection has only the columns of the role', async () => {
     const query = '{ __type(name: "author") { fields { name } } }';
     const names = async (role?: string) => {
       const answer = await engine.graphql<{ __type: { fields: { name: string }[] } }>(
@@ -151,7 +151,7 @@ describe('a table becomes an API', () => {
     }
   });
 
-  test('a role without permissions has nothing to ask', async () => {
+  test('a role without permissions has no fields', async () => {
     const { data, errors } = await engine.graphql('{ author { id } }', { role: 'stranger' });
     expect(data).toBeUndefined();
     expect(errors?.[0]?.message).toBe("field 'author' not found in type: 'query_root'");
@@ -163,7 +163,7 @@ describe('a table becomes an API', () => {
     expect(errors?.[0]).toMatchObject({ message: 'missing session variable: "x-engine-user-id"' });
   });
 
-  test('a role inserts with its presets, and cannot give what is preset', async () => {
+  test('a role inserts with its presets, and cannot set them', async () => {
     const insert =
       'mutation ($title: String) { insert_article_one(object: {title: $title}) { title author { name } } }';
     expect(await engine.graphql(insert, { ...AS_ADA, variables: { title: 'Trees' } })).toEqual({
@@ -174,7 +174,7 @@ describe('a table becomes an API', () => {
     expect(await database.sql("select title from article where title = 'x'")).toEqual([]);
   });
 
-  test('a role updates its own rows only, and what breaks the check is undone', async () => {
+  test('a role updates its own rows only, and a failed check undoes the update', async () => {
     const update =
       'mutation ($id: Int, $to: String) { update_article(where: {id: {_eq: $id}}, _set: {title: $to}) { affected_rows } }';
     const mine = await engine.graphql(update, { ...AS_ADA, variables: { id: 2, to: 'Sketches' } });
@@ -189,7 +189,7 @@ describe('a table becomes an API', () => {
     ]);
   });
 
-  test('a role deletes what its filter lets it and nothing else', async () => {
+  test('a role deletes only the rows of its filter', async () => {
     const all = 'mutation { delete_article(where: {}) { affected_rows returning { id } } }';
     expect(await engine.graphql(all, AS_ADA)).toMatchObject({
       data: { delete_article: { affected_rows: 2 } },
@@ -198,7 +198,7 @@ describe('a table becomes an API', () => {
     expect(left).toEqual([{ title: 'Loops' }, { title: 'Gardens' }, { title: 'Weeds' }]);
   });
 
-  test('a value is a value, whatever it looks like', async () => {
+  test('text that looks like SQL is a value', async () => {
     const title = `'; drop table article; -- {"a": "\\" x-engine-user-id $1`;
     const insert =
       'mutation ($title: String) { insert_article_one(object: {title: $title, author_id: 2}) { title } }';
@@ -210,7 +210,7 @@ describe('a table becomes an API', () => {
     await database.sql('delete from article where id > 4');
   });
 
-  test('numbers keep their digits, in and out', async () => {
+  test('numbers keep their digits, in input and output', async () => {
     await expectSuccess('run_sql', {
       sql: 'create table amount (id bigint primary key, exact numeric, detail jsonb)',
     });
@@ -249,8 +249,8 @@ describe('a table becomes an API', () => {
     expect(await wrong.json()).toMatchObject({ code: 'validation-failed' });
   });
 
-  test('a second replica follows as soon as it is notified', async () => {
-    // It never looks by itself, so that nothing else can be what it follows by.
+  test('a second replica follows after a notification', async () => {
+    // It never polls, so only a notification can make it follow.
     const replica = await startTestEngine({ databaseUrl: database.url, schemaSyncPollInterval: 0 });
     try {
       const ask = () => replica.graphql('{ label { id } }');
@@ -270,7 +270,7 @@ describe('a table becomes an API', () => {
     }
   });
 
-  test('what an engine knows outlives it', async () => {
+  test('metadata survives a restart', async () => {
     const again = await startTestEngine({ databaseUrl: database.url });
     const answer = await again.graphql('{ author_by_pk(id: 1) { name } }', { role: 'writer' });
     await again.close();
@@ -281,7 +281,7 @@ describe('a table becomes an API', () => {
 describe('the program', () => {
   afterAll(killAll);
 
-  test('serves until it is told to stop, answering what is in flight, and logs no secret', async () => {
+  test('serves until it is stopped, answers requests in flight, and logs no secret', async () => {
     const database = await createDatabase();
     const secrets = { ENGINE_GRAPHQL_ADMIN_SECRET: 'hush-hush', ENGINE_GRAPHQL_DATABASE_URL: database.url };
     const { child, output, ended, serves } = pergola(['serve', '--server-port', '0'], secrets);
@@ -312,7 +312,7 @@ describe('the program', () => {
     await database.drop();
   });
 
-  test('is told to stop under load, and no request that reached it is lost', async () => {
+  test('stops under load without losing a request that reached it', async () => {
     const database = await createDatabase();
     await database.sql('create table note (id serial primary key, text text)');
     const env = { ENGINE_GRAPHQL_DATABASE_URL: database.url };
@@ -330,13 +330,13 @@ describe('the program', () => {
     await socket.next();
     socket.send({ type: 'subscribe', id: '1', payload: { query: 'subscription { note { id } }' } });
     let written = 0;
-    // As a balancer does: a connection is used until the answer says it is not to be.
+    // As a load balancer does: a connection is reused until a response says that it closes.
     const client = async () => {
       for (;;) {
         const insert = { query: 'mutation { insert_note_one(object: {text: "x"}) { id } }' };
         const answer = await post('/v1/graphql', insert).catch((error: unknown) => error);
-        // A client that was not on for a while finds its connection closed. Had the request reached the engine, its row
-        // would be one that nobody knows of.
+        // After a pause a client finds its connection closed. If the request had reached the engine, its row would
+        // exist without an answer.
         if (!(answer instanceof Response)) return expect(child.killed, String(answer)).toBe(true);
         expect(await answer.json()).toMatchObject({ data: { insert_note_one: {} } });
         written += 1;
@@ -355,7 +355,7 @@ describe('the program', () => {
     await database.drop();
   });
 
-  test('says which database it cannot reach, without the password, and exits with 1', async () => {
+  test('names the database it cannot reach, without the password, and exits with 1', async () => {
     const url = 'postgres://someone:hush-hush@127.0.0.1:1/nowhere';
     const { child, output, ended } = pergola(['serve', '--database-url', url]);
     await expect.poll(() => output.stdout, { timeout: 20_000 }).toContain('metadata database unreachable');
@@ -374,14 +374,14 @@ describe('the program', () => {
     },
   );
 
-  test('lists every option that cannot be used, and exits with 2', async () => {
+  test('lists all invalid options, and exits with 2', async () => {
     const { output, ended } = pergola(['serve', '--databse-url', 'x', '--server-port', 'y']);
     expect(await ended).toBe(2);
     expect(output.stderr).toContain('did you mean --database-url?');
     expect(output.stderr).toContain('--server-port expects a whole number');
   });
 
-  test('help teaches, and an unknown command is answered with the nearest', async () => {
+  test('has a useful help, and suggests the nearest command for an unknown one', async () => {
     const help = pergola(['serve', '--help']);
     expect(await help.ended).toBe(0);
     expect(help.output.stdout).toContain('--database-url URL');

@@ -1,4 +1,4 @@
-/** Who may be whom: every combination of secret, role and configuration. */
+/** Tests authentication: every combination of secret, role and configuration. */
 import { expect, test } from 'vitest';
 import { EngineError } from '../errors/engine-error.ts';
 import type { Session } from '../resolve/session.ts';
@@ -28,7 +28,7 @@ test('without a secret every request is the administrator', () => {
   });
 });
 
-test('without a secret the role is what the request says', () => {
+test('without a secret the role is that of the headers', () => {
   expect(ask(OPEN, { 'x-engine-role': 'user' }).role).toBe('user');
 });
 
@@ -41,7 +41,7 @@ test('with a secret a request without it is refused', () => {
   ]);
 });
 
-test('a wrong secret is refused, even where the unauthorized have a role', () => {
+test('a wrong secret is refused, even with an unauthorized role', () => {
   for (const options of [CLOSED, { ...CLOSED, unauthorizedRole: 'anonymous' }]) {
     const error = refusalOf(options, { 'x-engine-admin-secret': 'hus' });
     expect([error.status, error.message]).toEqual([401, 'invalid x-engine-admin-secret/x-engine-access-key']);
@@ -49,20 +49,20 @@ test('a wrong secret is refused, even where the unauthorized have a role', () =>
   expect(refusalOf(CLOSED, { 'x-engine-admin-secret': '' }).kind).toBe('adminSecretInvalid');
 });
 
-test('the right secret is the administrator, or whom it names', () => {
+test('the right secret is the administrator, or the role of the headers', () => {
   expect(ask(CLOSED, SECRET).role).toBe('admin');
   expect(ask(CLOSED, { ...SECRET, 'x-engine-role': 'user' }).role).toBe('user');
   expect(ask(CLOSED, { 'x-engine-access-key': 'hush' }).role).toBe('admin');
 });
 
-test('any of several secrets will do, and they replace the single one', () => {
+test('any of several secrets is accepted, and they replace the single one', () => {
   const options = { ...CLOSED, adminSecrets: ['new', 'old'] };
   expect(ask(options, { 'x-engine-admin-secret': 'new' }).role).toBe('admin');
   expect(ask(options, { 'x-engine-admin-secret': 'old' }).role).toBe('admin');
   expect(refusalOf(options, SECRET).kind).toBe('adminSecretInvalid');
 });
 
-test('the unauthorized have their role and no other', () => {
+test('the unauthorized role cannot be changed by headers', () => {
   const session = ask({ ...CLOSED, unauthorizedRole: 'anonymous' }, { 'x-engine-role': 'admin' });
   expect(session.role).toBe('anonymous');
   expect(session.variables).toEqual({ 'x-engine-role': 'anonymous' });
@@ -79,7 +79,7 @@ test('session variables are the headers with the prefix, without the secrets', (
   expect(ask(CLOSED, headers).variables).toEqual({ 'x-engine-role': 'admin', 'x-engine-user-id': '7' });
 });
 
-test('with another prefix its headers count and ours do not', () => {
+test('with another prefix its headers count, and those of the default prefix do not', () => {
   const options = { ...CLOSED, headerPrefix: 'x-other-' };
   const headers = { 'x-other-admin-secret': 'hush', 'x-other-user-id': '7', 'x-engine-user-id': '8' };
   expect(ask(options, headers).variables).toEqual({ 'x-engine-role': 'admin', 'x-engine-user-id': '7' });
@@ -92,7 +92,7 @@ test('an empty role is refused instead of taken for the administrator', () => {
   expect(refusalOf(OPEN, { 'x-engine-role': '' }).kind).toBe('emptyRole');
 });
 
-test('backend-only permissions are for those trusted who ask', () => {
+test('only trusted sessions that request backend-only permissions have them', () => {
   const wish = (value: string) => ({ 'x-engine-use-backend-only-permissions': value });
   expect(ask(OPEN, wish('true')).mayUseBackendOnly).toBe(true);
   expect(ask(CLOSED, { ...SECRET, ...wish('YES') }).mayUseBackendOnly).toBe(true);
@@ -100,7 +100,7 @@ test('backend-only permissions are for those trusted who ask', () => {
   expect(ask({ ...CLOSED, unauthorizedRole: 'anonymous' }, wish('true')).mayUseBackendOnly).toBe(false);
 });
 
-test('a wish for backend-only permissions that is no boolean is refused', () => {
+test('a header for backend-only permissions that is no boolean is refused', () => {
   const error = refusalOf(OPEN, { 'x-engine-use-backend-only-permissions': 'maybe' });
   expect(error.codeIn('newer')).toBe('bad-request');
   expect(error.message).toBe(
@@ -109,7 +109,7 @@ test('a wish for backend-only permissions that is no boolean is refused', () => 
   );
 });
 
-test('the secret comes before the hook, and a hook that cannot be reached is its own error', async () => {
+test('the secret is checked before the hook, and a hook that cannot be reached is an error of its own', async () => {
   const options = { ...CLOSED, authHook: 'http://127.0.0.1:1/', unauthorizedRole: 'anonymous' };
   expect(ask(options, SECRET).role).toBe('admin');
   await expect(authenticator(options)({})).rejects.toMatchObject({ kind: 'hookFailed' });

@@ -3,7 +3,7 @@ import type { AddressInfo } from 'node:net';
 import { expect, test } from 'vitest';
 import { keepLastHeader } from './session-variables.ts';
 
-/** What a server makes of header lines sent as they are. */
+/** Returns the headers a server receives for these lines. */
 function received(lines: readonly [string, string][]): Promise<IncomingHttpHeaders> {
   return new Promise((resolve, reject) => {
     const server = createServer((incoming, response) => {
@@ -19,7 +19,7 @@ function received(lines: readonly [string, string][]): Promise<IncomingHttpHeade
   });
 }
 
-test('of a session header sent twice the last counts, in any case of its name', async () => {
+test('the last of two session headers counts, in any case of its name', async () => {
   const headers = await received([
     ['Host', 'here'],
     ['X-Engine-Role', 'employee'],
@@ -30,7 +30,7 @@ test('of a session header sent twice the last counts, in any case of its name', 
   expect(headers['x-engine-user-id']).toBe('4');
 });
 
-test('repeated headers of other names stay lists', async () => {
+test('repeated headers with other names stay lists', async () => {
   const headers = await received([
     ['Host', 'here'],
     ['X-Other', 'a'],

@@ -1,4 +1,4 @@
-/** Tokens, good and bad, signed with real keys: who they make of a request, and why the others are refused. */
+/** Tests tokens signed with real keys: the sessions of valid ones, and why others are refused. */
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { type CryptoKey, exportJWK, exportSPKI, generateKeyPair, type JWTPayload, SignJWT } from 'jose';
@@ -54,7 +54,7 @@ const own = async (claims: unknown, rest: JWTPayload = {}) =>
   bearer(await signed({ [NAMESPACE]: claims, exp: inAnHour(), ...rest }));
 
 describe('a token', () => {
-  test('makes its default role, with the claims as session variables and no others', async () => {
+  test('has its default role, with its claims as session variables', async () => {
     const exp = inAnHour();
     const headers = { ...(await own(CLAIMS, { exp })), 'x-engine-user-id': '2', 'x-engine-org': '3' };
     expect(await sessionOf({ secret: HS256, headers })).toEqual({
@@ -65,7 +65,7 @@ describe('a token', () => {
     });
   });
 
-  test('lets the request choose among its roles, and no other', async () => {
+  test('lets the request choose one of its roles, and no other', async () => {
     const headers = await own(CLAIMS);
     const editor = await sessionOf({ secret: HS256, headers: { ...headers, 'x-engine-role': 'editor' } });
     expect(editor.role).toBe('editor');
@@ -99,7 +99,7 @@ describe('a token', () => {
     expect(await refusalOf({ secret: HS256, headers: await own(claims) })).toEqual([400, code, message]);
   });
 
-  test('that has expired is refused, within the allowed skew it is not', async () => {
+  test('that has expired is refused, except within the allowed skew', async () => {
     const headers = await own(CLAIMS, { exp: Math.floor(Date.now() / 1000) - 30 });
     expect(await refusalOf({ secret: HS256, headers })).toEqual([
       400,
@@ -109,7 +109,7 @@ describe('a token', () => {
     expect((await sessionOf({ secret: { ...HS256, allowed_skew: 60 }, headers })).role).toBe('user');
   });
 
-  test('that is forged, of another algorithm, unsigned or no token is refused', async () => {
+  test('that is forged, has another algorithm, is unsigned or malformed is refused', async () => {
     const forged = bearer(
       await signed({ [NAMESPACE]: CLAIMS }, bytes('another secret of thirty-two bytes !')),
     );
@@ -124,7 +124,7 @@ describe('a token', () => {
     }
   });
 
-  test('for others is refused; what it does not say is no contradiction', async () => {
+  test('for another audience or issuer is refused; absent claims are accepted', async () => {
     const secret = { ...HS256, audience: ['app', 'web'], issuer: 'https://id.example' };
     const verdict = async (rest: JWTPayload) =>
       sessionOf({ secret, headers: await own(CLAIMS, rest) }).then(
@@ -137,7 +137,7 @@ describe('a token', () => {
     expect(await verdict({ iss: 'https://evil.example' })).toBe('Could not verify JWT: JWTNotInIssuer');
   });
 
-  test('is found in a cookie or another header where the secret says so', async () => {
+  test('is read from a cookie or another header if the secret says so', async () => {
     const token = await signed({ [NAMESPACE]: CLAIMS });
     const cookie = { ...HS256, header: { type: 'Cookie', name: 'auth' } };
     expect((await sessionOf({ secret: cookie, headers: { cookie: `a=b; auth=${token}` } })).role).toBe(
@@ -148,7 +148,7 @@ describe('a token', () => {
     expect((await sessionOf({ secret: custom, headers: { 'x-token': token } })).role).toBe('user');
   });
 
-  test('may hold its claims stringified, at a path, or where a map says', async () => {
+  test('may hold its claims as text, at a path, or where a map says', async () => {
     const found = async (secret: object, payload: JWTPayload) =>
       (await sessionOf({ secret: { ...HS256, ...secret }, headers: bearer(await signed(payload)) }))
         .variables;
@@ -167,7 +167,7 @@ describe('a token', () => {
   });
 });
 
-test('without a token the role of the unauthorized is used, if there is one; a bad token never gets it', async () => {
+test('a request without a token has the unauthorized role, if there is one; an invalid token never does', async () => {
   const more = { unauthorizedRole: 'anonymous' };
   expect((await sessionOf({ secret: HS256, headers: {}, more })).role).toBe('anonymous');
   expect((await refusalOf({ secret: HS256, headers: bearer('x'), more }))[1]).toBe('invalid-jwt');
@@ -178,7 +178,7 @@ test('without a token the role of the unauthorized is used, if there is one; a b
   ]);
 });
 
-test('the admin secret comes before the token', async () => {
+test('the admin secret is checked before the token', async () => {
   const headers = { 'x-engine-admin-secret': 'hush', ...bearer('nonsense') };
   expect((await sessionOf({ secret: HS256, headers })).role).toBe('admin');
 });
@@ -192,7 +192,7 @@ test.for(['RS256', 'ES384', 'Ed25519'])('a public key of %s verifies', async (ty
   expect((await refusalOf({ secret, headers: bearer(confused) }))[1]).toBe('invalid-jwt');
 });
 
-test('of several secrets the one of the issuer is used', async () => {
+test('the issuer selects one of several secrets', async () => {
   const other = 'another secret of thirty-two bytes!!';
   const secrets = [
     { ...HS256, issuer: 'one' },
@@ -239,7 +239,7 @@ describe('keys from a URL', () => {
     expect(fetched - before).toBe(1);
   });
 
-  test('that nobody has refuse, and a provider that cannot be had keeps the engine from starting', async () => {
+  test('unknown keys are refused, and an unreachable provider prevents the start', async () => {
     const { privateKey: stranger } = await generateKeyPair('RS256');
     const headers = bearer(
       await new SignJWT({ [NAMESPACE]: CLAIMS })

@@ -1,4 +1,4 @@
-/** The authentication hook, over real HTTP: what it is sent, what its answers mean. */
+/** Tests the authentication hook over real HTTP: the request it receives, and the meaning of its answers. */
 import { createServer, type IncomingMessage } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { beforeAll, expect, test } from 'vitest';
@@ -39,7 +39,7 @@ function ask(given: Reply, hook: Partial<AuthHook> = {}, body: unknown = { query
   return sessionOfHook({ ...usual, ...hook }, HEADERS, 'x-engine-', async () => body);
 }
 
-test('its answer is the session; what the client claims is not, nor what is not ours', async () => {
+test('its answer is the session; claims of the client and other keys are ignored', async () => {
   expect(await ask(USER)).toEqual({
     role: 'user',
     variables: { 'x-engine-role': 'user', 'x-engine-user-id': '1' },
@@ -48,21 +48,21 @@ test('its answer is the session; what the client claims is not, nor what is not 
   });
 });
 
-test('by GET it is sent the headers that say something of the client', async () => {
+test('with GET it receives the headers that describe the client', async () => {
   await ask(USER);
   expect(asked.method).toBe('GET');
   expect(asked.headers).toMatchObject({ authorization: 'Bearer x', cookie: 'a=b' });
   expect([asked.headers.host, asked.headers['dnt']]).toEqual([new URL(url).host, undefined]);
 });
 
-test('by POST it is sent all headers, and the request unless that is off', async () => {
+test('with POST it receives all headers, and the GraphQL request unless that is off', async () => {
   await ask(USER, { mode: 'POST' });
   expect(JSON.parse(asked.body)).toEqual({ headers: HEADERS, request: { query: '{ a }' } });
   await ask(USER, { mode: 'POST', sendsRequestBody: false });
   expect(JSON.parse(asked.body)).toEqual({ headers: HEADERS });
 });
 
-test('its cookies go on, and its caching headers say how long the answer is good', async () => {
+test('its cookies are forwarded, and its caching headers limit the session', async () => {
   const before = Date.now();
   const session = await ask({ ...USER, headers: { 'cache-control': 'max-age=60', 'set-cookie': 'a=1' } });
   expect(session.setCookies).toEqual(['a=1']);

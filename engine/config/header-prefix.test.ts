@@ -1,4 +1,4 @@
-/** Session variables under another prefix, in documents and messages. */
+/** Tests session variables with another prefix, in documents and messages. */
 import { expect, test } from 'vitest';
 import { fromWire, textToWire, toWire } from './header-prefix.ts';
 
@@ -18,22 +18,22 @@ test('values of filters, checks and presets are renamed, in any case', () => {
   });
 });
 
-test('what goes out comes back in the same', () => {
+test('rewriting out and in returns the same document', () => {
   const inside = permission('X-Engine-User-Id');
   expect(fromWire(toWire(inside, 'x-other-'), 'x-other-')).toEqual(inside);
 });
 
-test('strings elsewhere, and strings that do not begin with the prefix, stay', () => {
+test('strings elsewhere, and strings without the prefix, are unchanged', () => {
   const document = { comment: 'x-other-user-id', sql: 'X-Other-', filter: { a: { _eq: 'not x-other-id' } } };
   expect(fromWire(document, 'x-other-')).toEqual(document);
 });
 
-test('with our own prefix documents are not even copied', () => {
+test('with the default prefix documents are not even copied', () => {
   const document = permission('X-Engine-User-Id');
   expect(fromWire(document, 'x-engine-')).toBe(document);
 });
 
-test('messages speak the prefix of the wire', () => {
+test('messages have the prefix of the wire', () => {
   expect(textToWire('missing session variable: "x-engine-id"', 'x-other-')).toBe(
     'missing session variable: "x-other-id"',
   );

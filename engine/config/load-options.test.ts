@@ -1,4 +1,4 @@
-/** What can be set, and how: flags, variables, defaults, and what is said about mistakes. */
+/** Tests options: flags, variables, defaults, and error messages. */
 import { expect, test } from 'vitest';
 import { loadOptions, OptionsError } from './load-options.ts';
 import { OPTIONS, type OptionFlag, settingsOf, variableOf } from './options.ts';
@@ -18,7 +18,7 @@ function problemsOf(argv: string[], env: Record<string, string> = {}): readonly 
   return [];
 }
 
-test('without flags and variables the defaults hold', () => {
+test('without flags and variables the defaults apply', () => {
   const options = load();
   expect(options.serverPort).toBe(8080);
   expect(options.serverHost).toBe('*');
@@ -27,33 +27,33 @@ test('without flags and variables the defaults hold', () => {
   expect(options.headerPrefix).toBe('x-engine-');
 });
 
-test('a variable is read, and a flag beats it', () => {
+test('a variable is read, and a flag overrides it', () => {
   const env = { ENGINE_GRAPHQL_SERVER_PORT: '1111' };
   expect(load([], env).serverPort).toBe(1111);
   expect(load(['--server-port', '2222'], env).serverPort).toBe(2222);
   expect(load(['--server-port=3333'], env).serverPort).toBe(3333);
 });
 
-test('a variable set to nothing is not set', () => {
+test('an empty variable counts as unset', () => {
   expect(load([], { ENGINE_GRAPHQL_ADMIN_SECRET: '' }).adminSecret).toBeUndefined();
   expect(load([], { ENGINE_GRAPHQL_SERVER_PORT: '' }).serverPort).toBe(8080);
 });
 
-test('a flag given nothing is an error, so that no secret is lost by an empty shell variable', () => {
+test('an empty flag is an error, so that an empty shell variable loses no secret', () => {
   expect(problemsOf(['--admin-secret', ''])).toEqual(['--admin-secret needs a value']);
   expect(problemsOf(['--admin-secret='])).toEqual(['--admin-secret needs a value']);
   expect(problemsOf(['--server-port'])).toEqual(['--server-port needs a value']);
 });
 
-test.each(['true', 'T', 'yes', 'y', 'on', '1'])('%s is a yes', (text) => {
+test.each(['true', 'T', 'yes', 'y', 'on', '1'])('%s means true', (text) => {
   expect(load([], { ENGINE_GRAPHQL_DEV_MODE: text }).devMode).toBe(true);
 });
 
-test.each(['false', 'F', 'no', 'n', 'off', '0'])('%s is a no', (text) => {
+test.each(['false', 'F', 'no', 'n', 'off', '0'])('%s means false', (text) => {
   expect(load([], { ENGINE_GRAPHQL_ADMIN_INTERNAL_ERRORS: text }).adminInternalErrors).toBe(false);
 });
 
-test('a yes-or-no flag may stand alone, and takes a value when one follows', () => {
+test('a bare boolean flag means true, and a value may follow it', () => {
   expect(load(['--enable-console', '--dev-mode']).enableConsole).toBe(true);
   expect(load(['--admin-internal-errors', 'false', '--dev-mode'])).toMatchObject({
     adminInternalErrors: false,
@@ -68,7 +68,7 @@ test('enabled APIs are a comma-separated list of known names', () => {
   );
 });
 
-test('a feature that is always on may be named, one nobody knows may not', () => {
+test('a feature that is always on is accepted, an unknown one is not', () => {
   expect(load(['--experimental-features', 'inherited_roles,group_by']).experimentalFeatures).toEqual([
     'inherited_roles',
     'group_by',
@@ -88,7 +88,7 @@ test('unknown variables are ignored', () => {
   expect(problemsOf([], { ENGINE_GRAPHQL_NO_SUCH_THING: '1' })).toEqual([]);
 });
 
-test('every mistake is told at once, by the name it was given under', () => {
+test('all problems are reported at once, by the name the option was given with', () => {
   expect(problemsOf(['--server-port', 'http', 'stray'], { ENGINE_GRAPHQL_LOG_LEVEL: 'loud' })).toEqual([
     'there is a value that belongs to no flag',
     '--server-port expects a whole number from 0 to 65535, not "http"',
@@ -96,7 +96,7 @@ test('every mistake is told at once, by the name it was given under', () => {
   ]);
 });
 
-test('a mistake in a secret does not repeat the secret', () => {
+test('a problem with a secret does not repeat the secret', () => {
   expect(problemsOf(['--admin-secrets', 'hush']).join()).not.toContain('hush');
   expect(problemsOf(['hush']).join()).not.toContain('hush');
 });
@@ -112,19 +112,19 @@ test('the header prefix is lower-cased and must end in a dash', () => {
   expect(problemsOf(['--header-prefix', 'x-other'])).toHaveLength(1);
 });
 
-test('some database must be named', () => {
+test('a database is required', () => {
   expect(() => loadOptions([], {})).toThrow('a database is needed');
   expect(
     loadOptions([], { ENGINE_GRAPHQL_METADATA_DATABASE_URL: 'postgres://m' }).databaseUrl,
   ).toBeUndefined();
 });
 
-test('settings to be logged hold no secret', () => {
+test('logged settings contain no secret', () => {
   const options = load(['--admin-secret', 'hush', '--metadata-database-url', 'postgres://hush']);
   expect(JSON.stringify(settingsOf(options))).not.toMatch(/hush|postgres/);
 });
 
-test('the help names every flag, its variable and its meaning', () => {
+test('the help has every flag, its variable and its meaning', () => {
   const help = optionsHelp();
   for (const flag of Object.keys(OPTIONS) as OptionFlag[]) {
     expect(help).toContain(`--${flag} `);

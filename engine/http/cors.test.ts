@@ -1,4 +1,4 @@
-/** Which origins browsers may call from. */
+/** Tests which origins browsers may call from. */
 import { expect, test } from 'vitest';
 import { type CorsOptions, corsPolicy } from './cors.ts';
 
@@ -7,11 +7,11 @@ const headersFor = (corsDomain: string, origin: string | undefined, more: Partia
 const allows = (corsDomain: string, origin: string) =>
   headersFor(corsDomain, origin)['access-control-allow-origin'] === origin;
 
-test('a star allows every origin, echoed', () => {
+test('a star allows every origin, which is echoed', () => {
   expect(allows('*', 'https://anywhere.example')).toBe(true);
 });
 
-test('listed origins are allowed and no others', () => {
+test('only listed origins are allowed', () => {
   const list = 'https://a.example, http://localhost:3000';
   expect(allows(list, 'https://a.example')).toBe(true);
   expect(allows(list, 'http://localhost:3000')).toBe(true);
@@ -20,13 +20,13 @@ test('listed origins are allowed and no others', () => {
   expect(allows(list, 'https://axexample')).toBe(false);
 });
 
-test('a star in a name stands for one label', () => {
+test('a star in a name matches one label', () => {
   expect(allows('https://*.a.example', 'https://shop.a.example')).toBe(true);
   expect(allows('https://*.a.example', 'https://a.example')).toBe(false);
   expect(allows('https://*.a.example', 'https://x.y.a.example')).toBe(false);
 });
 
-test('nothing is sent without an origin, or with CORS disabled', () => {
+test('there are no headers without an origin, or with CORS disabled', () => {
   expect(headersFor('*', undefined)).toEqual({});
   expect(headersFor('*', 'https://a.example', { disableCors: true })).toEqual({});
 });

@@ -1,5 +1,6 @@
-/** Tests requests that pages of other sites can make a browser send: forms and text with cookies, requests to an engine without an admin secret,
- *  names of their own that lead to its address, WebSockets. Each must change nothing and read nothing. */
+/** Tests requests that pages of other sites can make a browser send: forms and text with cookies, requests to an
+ *  engine without an admin secret, host names that an attacker points at it, WebSockets. None may change or read
+ *  anything. */
 import { createServer, request, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { SignJWT } from 'jose';
@@ -34,7 +35,7 @@ beforeAll(async () => {
   database = await createDatabase();
   await database.sql('create table note (id int primary key)');
   const role = 'user';
-  // The session cookie of the victim is all this hook asks for.
+  // The session cookie of the victim is all this hook requires.
   hook = createServer(({ headers }, response) => {
     response.statusCode = headers.cookie === 'session=1' ? 200 : 401;
     response.end(JSON.stringify({ 'X-Engine-Role': role }));
@@ -174,14 +175,14 @@ describe.each(PATHS)('%s', (path, body) => {
 });
 
 test.each(['/v1/metadata', '/v2/query', '/v1/query', '/v1/graphql/explain', '/v1alpha1/pg_dump'])(
-  '%s: text from nobody in particular is refused without an admin secret',
+  '%s: text is refused without credentials or an admin secret',
   async (path) => {
     expect((await send(open, path, typed('text/plain'), SQL)).status).toBe(415);
     expect(await rows()).toBe(0);
   },
 );
 
-test('REST: a link writes nothing and reads; methods with a preflight need no content type', async () => {
+test('REST: a link reads but does not write; methods with a preflight need no content type', async () => {
   expect((await send(closed, '/api/rest/add', { cookie }, '', 'GET')).status).toBe(415);
   expect(await rows()).toBe(0);
   expect((await send(closed, '/api/rest/list', { cookie }, '', 'GET')).status).toBe(200);
@@ -203,7 +204,7 @@ describe('an engine without an admin secret', () => {
     ['OPTIONS', '/v1/graphql', ''],
   ];
 
-  test.each(ENDPOINTS)('%s %s: no foreign origin, no foreign host', async (method, path, body) => {
+  test.each(ENDPOINTS)('%s %s: foreign origins and foreign hosts are refused', async (method, path, body) => {
     const preflight = { 'access-control-request-method': 'POST' };
     const ask = async (headers: Record<string, string>) => {
       const own = { ...json, host: `localhost:${PORT()}`, ...(method === 'OPTIONS' ? preflight : {}) };
@@ -219,7 +220,7 @@ describe('an engine without an admin secret', () => {
       expect([status, text]).toEqual([400, expect.stringContaining('origin header does not match')]);
     }
     for (const host of ['evil.example', `evil.example:${PORT()}`, '127.0.0.1.evil.example', 'svc.local']) {
-      // A name that leads here: the page and the request have the same origin.
+      // A name of the attacker for this address: page and request have the same origin.
       expect((await ask({ host, origin: `http://${host}` })).status).toBe(403);
       expect((await ask({ host })).status).toBe(403);
     }
@@ -239,13 +240,13 @@ describe('an engine without an admin secret', () => {
     expect([status, await rows()]).toEqual([200, 1]);
   });
 
-  test('health is told under any name', async () => {
+  test('health endpoints answer under any name', async () => {
     for (const path of ['/healthz?strict=false', '/livez', '/healthz/sources', '/v1/version']) {
       expect((await send(open, path, { host: 'evil.example' }, '', 'GET')).status).toBe(200);
     }
   });
 
-  test('WebSockets: no foreign origin, no foreign host', async () => {
+  test('WebSockets: foreign origins and foreign hosts are refused', async () => {
     const attempt = (headers: Record<string, string>) => openSocket(open.url, 'graphql-ws', headers);
     await expect(attempt({ origin: 'https://evil.example' })).rejects.toThrow('400');
     await expect(attempt({ host: 'evil.example', origin: 'http://evil.example' })).rejects.toThrow('403');
@@ -258,20 +259,17 @@ test.each([
   ['null', () => 'null', 'connection_error'],
   ['a listed origin', () => APP, 'connection_ack'],
   ['its own origin', () => closed.url, 'connection_ack'],
-])(
-  'a WebSocket of %s: the cookie counts only where the origin may use credentials',
-  async (_, origin, type) => {
-    const engine = await startTestEngine({
-      databaseUrl: database.url,
-      adminSecret: closed.adminSecret,
-      authHook: `http://127.0.0.1:${(hook.address() as AddressInfo).port}`,
-      corsDomain: `*, ${APP}`,
-    });
-    const from = origin() === closed.url ? engine.url : origin();
-    const socket = await openSocket(engine.url, 'graphql-ws', { cookie: 'session=1', origin: from });
-    socket.send({ type: 'connection_init' });
-    expect((await socket.next()).type).toBe(type);
-    socket.close();
-    await engine.close();
-  },
-);
+])('a WebSocket of %s: the cookie counts only if the origin may use credentials', async (_, origin, type) => {
+  const engine = await startTestEngine({
+    databaseUrl: database.url,
+    adminSecret: closed.adminSecret,
+    authHook: `http://127.0.0.1:${(hook.address() as AddressInfo).port}`,
+    corsDomain: `*, ${APP}`,
+  });
+  const from = origin() === closed.url ? engine.url : origin();
+  const socket = await openSocket(engine.url, 'graphql-ws', { cookie: 'session=1', origin: from });
+  socket.send({ type: 'connection_init' });
+  expect((await socket.next()).type).toBe(type);
+  socket.close();
+  await engine.close();
+});

@@ -1,4 +1,5 @@
-/** What administrators are shown of subscriptions and plans; nobody else is, and nobody where the API is off. */
+/** Tests what administrators see of subscriptions and plans; other roles see nothing, and nobody does when the API is
+ *  off. */
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { createDatabase, type TestDatabase } from '../../testing/database.ts';
 import { startTestEngine, type TestEngine } from '../../testing/engine.ts';
@@ -35,7 +36,7 @@ async function subscribe(query: string, variables: object) {
   return socket;
 }
 
-test('subscriptions of one text are one poller, those with the same values one cohort', async () => {
+test('subscriptions with the same query share a poller, and with the same values a cohort', async () => {
   expect(await look('/dev/subscriptions')).toEqual({ subscriptions: 0, pollers: [] });
   const query = 'subscription ($id: Int!) { book(where: {id: {_eq: $id}}) { id } }';
   const sockets = [];
@@ -63,14 +64,14 @@ test('subscriptions of one text are one poller, those with the same values one c
   await expect.poll(() => look('/dev/subscriptions')).toEqual({ subscriptions: 0, pollers: [] });
 });
 
-test('plans that are used again are counted', async () => {
+test('hits of the plan cache are counted', async () => {
   await engine.graphql('{ book { id } }');
   const before = (await look('/dev/plan_cache')) as { hits: number };
   await engine.graphql('{ book { id } }');
   expect(await look('/dev/plan_cache')).toMatchObject({ hits: before.hits + 1 });
 });
 
-test('only administrators are shown anything', async () => {
+test('only administrators have access', async () => {
   for (const path of ['/dev/subscriptions', '/dev/subscriptions/extended', '/dev/plan_cache']) {
     const asReader = await engine.fetch(path, { headers: { 'x-engine-role': 'reader' } });
     expect([asReader.status, await asReader.json()]).toMatchObject([400, { code: 'access-denied' }]);
@@ -78,7 +79,7 @@ test('only administrators are shown anything', async () => {
   }
 });
 
-test('where the API is not enabled there is nothing', async () => {
+test('the endpoints do not exist when the API is disabled', async () => {
   const other = await startTestEngine({ databaseUrl: database.url });
   expect((await other.fetch('/dev/subscriptions')).status).toBe(404);
   await other.close();

@@ -1,4 +1,4 @@
-/** GET /v1/metrics of a real engine: who may look, and what there is to see after something has happened. */
+/** Tests GET /v1/metrics of a real engine: who has access, and the metrics after some events. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createDatabase, type TestDatabase } from '../../testing/database.ts';
@@ -35,7 +35,7 @@ async function metrics(): Promise<ReadonlyMap<string, number>> {
   return new Map(lines.map((line) => [line.replace(/ \S+$/, ''), Number(/ (\S+)$/.exec(line)![1])]));
 }
 
-/** By how much the numbers rise while `body` runs. */
+/** Returns how much the metrics increase while `body` runs. */
 async function risen(body: () => Promise<unknown>): Promise<(series: string) => number> {
   const before = await metrics();
   await body();
@@ -46,10 +46,10 @@ async function risen(body: () => Promise<unknown>): Promise<(series: string) => 
 const requests = (type: string, transport: string, status: string) =>
   `pergola_graphql_requests_total{operation_type="${type}",transport="${transport}",response_status="${status}"}`;
 
-describe('whoever looks', () => {
+describe('a request', () => {
   const look = (headers: Record<string, string>) => fetch(`${engine.url}/v1/metrics`, { headers });
 
-  test('knows the metrics secret, or is an administrator', async () => {
+  test('succeeds with the metrics secret, or as an administrator', async () => {
     const answer = await look({ authorization: 'Bearer look' });
     expect([answer.status, answer.headers.get('content-type')]).toEqual([
       200,
@@ -58,7 +58,7 @@ describe('whoever looks', () => {
     expect((await look({ 'x-engine-admin-secret': engine.adminSecret })).status).toBe(200);
   });
 
-  test('is refused otherwise, and sees nothing', async () => {
+  test('is refused otherwise, without any metrics', async () => {
     for (const headers of [
       {},
       { authorization: 'Bearer looks' },
@@ -70,14 +70,14 @@ describe('whoever looks', () => {
     }
   });
 
-  test('finds nothing where the API is not enabled', async () => {
+  test('is 404 when the API is disabled', async () => {
     const closed = await startTestEngine({ databaseUrl: database.url, metricsSecret: 'look' });
     expect((await closed.fetch('/v1/metrics')).status).toBe(404);
     await closed.close();
   });
 });
 
-describe('is counted:', () => {
+describe('metrics count', () => {
   test('operations by kind, transport and outcome, with their errors and the time in Postgres', async () => {
     const by = await risen(async () => {
       await engine.graphql('{ book { id } }');
@@ -115,7 +115,7 @@ describe('is counted:', () => {
     ['depth', { depth_limit: { global: 1 } }, '{ __typename book { id } }'],
     ['node', { node_limit: { global: 1 } }, '{ a: book { id } b: book { id } }'],
     ['rate', { rate_limit: { global: { max_reqs_per_min: 0 } } }, '{ book { id } }'],
-  ] as const)('a limit that bites: %s', async ([limit, limits, query]) => {
+  ] as const)('an exceeded limit: %s', async ([limit, limits, query]) => {
     await engine.admin('set_api_limits', { ...limits, depth_limit: limit === 'depth' ? { global: 0 } : {} });
     await engine.admin('create_query_collection', {
       name: limit,
@@ -127,7 +127,7 @@ describe('is counted:', () => {
     await engine.admin('remove_api_limits', {});
   });
 
-  test('WebSockets and what runs over them, until it ends', async () => {
+  test('WebSockets and their operations, until they end', async () => {
     const socket = await openSocket(engine.url, 'graphql-transport-ws');
     const headers = { 'x-engine-admin-secret': engine.adminSecret };
     socket.send({ type: 'connection_init', payload: { headers } });
@@ -149,7 +149,7 @@ describe('is counted:', () => {
   });
 });
 
-test('shown are the connections, the metadata and the process', async () => {
+test('metrics include the connections, the metadata and the process', async () => {
   const seen = await metrics();
   const connections = ['active', 'idle', 'opening'].map((state) =>
     seen.get(`pergola_postgres_connections{source="default",state="${state}"}`),
@@ -166,11 +166,11 @@ test('shown are the connections, the metadata and the process', async () => {
   ]) {
     expect(seen.get(name)).toBeGreaterThan(0);
   }
-  // The others begin anew at each look, and are no number where nothing has been measured since.
+  // The others start anew at each scrape, and are not numbers when nothing has been measured since.
   expect(seen.get('nodejs_eventloop_lag_seconds')).toBeLessThan(10);
 });
 
-test('what a client sends makes no series of its own', async () => {
+test('text from clients creates no series', async () => {
   await engine.fetch('/etc/passwd');
   await engine.fetch('/api/rest/secret-of-a-user');
   await engine.graphql('query secret_of_a_user { book { id } }', { role: 'secret-of-a-user' });

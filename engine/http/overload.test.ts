@@ -1,5 +1,6 @@
-/** Tests the bounds of what a stranger can make the engine hold: bodies before authentication, bytes in flight, slow requests, frames and sockets that
- *  have not said who they are. Each is refused early, other requests are answered meanwhile, and nothing stays reserved. */
+/** Tests the limits of what an unauthenticated client can make the engine hold: bodies before authentication, bytes
+ *  in flight, slow requests, frames and idle sockets. Each is refused early, other requests are answered meanwhile,
+ *  and nothing stays reserved. */
 import { createServer, type Server } from 'node:http';
 import { type AddressInfo, connect, type Socket } from 'node:net';
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
@@ -53,12 +54,12 @@ afterAll(async () => {
 type Talk = {
   readonly socket: Socket;
   readonly write: (text: string) => void;
-  /** Head and body of the first response. */
+  /** The head and body of the first response. */
   readonly answer: Promise<string>;
   readonly closed: Promise<void>;
 };
 
-/** A connection that says exactly what it is told. */
+/** Opens a connection that sends exactly the given text. */
 function talk({ url }: TestEngine, allowHalfOpen = false): Talk {
   const socket = connect({ port: Number(new URL(url).port), host: '127.0.0.1', allowHalfOpen });
   const closed = new Promise<void>((resolve) => socket.once('close', () => resolve()));
@@ -125,7 +126,7 @@ test.each(ENDPOINTS)('%s: a body without credentials is not read', async (path) 
   await nothingHeld();
 });
 
-test.each(ENDPOINTS.slice(0, 5))('%s: roles have a limit of their own', async (path) => {
+test.each(ENDPOINTS.slice(0, 5))('%s: roles other than admin have a limit of their own', async (path) => {
   for (const [headers, length, status] of [
     [asUser(), ROLE_BYTES + 1, 413],
     [[secret()], 101 * MIB, 413],
@@ -156,7 +157,7 @@ test.each(ENDPOINTS.slice(0, 5))('%s: a chunked body has the limit of its role',
   await nothingHeld();
 });
 
-test('a hook that gets the request gets no more than a role may send', async () => {
+test('a hook that needs the body receives at most the limit of a role', async () => {
   const client = talk(hooked);
   client.write(head('/v1/graphql', ROLE_BYTES + 1));
   expect([await statusOf(client), hookBytes]).toEqual([413, 0]);
@@ -167,11 +168,11 @@ test('a hook that gets the request gets no more than a role may send', async () 
   expect(hookBytes).toBeGreaterThan(body.length);
 });
 
-test('large bodies wait for room and are 503 after a while; small requests are answered meanwhile', async () => {
+test('large bodies wait for room and are refused with 503 after a while; small requests are answered meanwhile', async () => {
   const held = [1, 2].map(() => {
     const client = talk(engine);
     client.write(head('/v1/graphql', ROLE_BYTES, asUser()));
-    // Fast enough not to be cut.
+    // Fast enough for the time limit.
     const more = setInterval(() => client.write(' '.repeat(20_000)), 500);
     onTestFinished(() => clearInterval(more));
     return client;
@@ -186,7 +187,7 @@ test('large bodies wait for room and are 503 after a while; small requests are a
   await nothingHeld();
 }, 15_000);
 
-test('a body that stops arriving is 408 on every endpoint', async () => {
+test('a body that stops arriving is refused with 408 on every endpoint', async () => {
   const slow = ENDPOINTS.map(async (path) => {
     const client = talk(engine);
     client.write(`${head(path, 1000, [secret()])}{`);
@@ -197,7 +198,7 @@ test('a body that stops arriving is 408 on every endpoint', async () => {
   await nothingHeld();
 });
 
-test('headers that stop arriving are 408, and a connection that says nothing is closed', async () => {
+test('headers that stop arriving are refused with 408, and a silent connection is closed', async () => {
   const slow = talk(engine);
   slow.write('POST /v1/graphql HTTP/1.1\r\nhost: x\r\n');
   const silent = talk(engine);
@@ -224,7 +225,7 @@ test('a refused client that never closes its side does not keep the connection',
   const lasting = requests.map(async (text) => {
     const client = talk(impatient, true);
     client.write(text);
-    // What is sent to a connection that is gone is answered with a reset.
+    // The answer to data on a closed connection is a reset.
     const drip = setInterval(() => client.write('x'), 200);
     await client.closed;
     clearInterval(drip);
@@ -232,7 +233,7 @@ test('a refused client that never closes its side does not keep the connection',
   await Promise.all(lasting);
 });
 
-test('a client that goes away while it waits or sends leaves nothing reserved', async () => {
+test('a client that disconnects while it waits or sends leaves nothing reserved', async () => {
   for (let i = 0; i < 5; i++) {
     const client = talk(engine);
     client.write(head('/v1/graphql', ROLE_BYTES, asUser()) + ' '.repeat(30_000));
@@ -242,7 +243,7 @@ test('a client that goes away while it waits or sends leaves nothing reserved', 
   await nothingHeld();
 });
 
-test('a WebSocket receives little before connection_init, and messages up to the limit of the role after it', async () => {
+test('a WebSocket accepts little before connection_init, and messages up to the limit of the role after it', async () => {
   const before = await openSocket(engine.url, 'graphql-transport-ws');
   before.socket.send(' '.repeat(200_000));
   expect((await before.closed).code).toBe(1009);
@@ -260,7 +261,7 @@ test('a WebSocket receives little before connection_init, and messages up to the
   await nothingHeld();
 });
 
-test('sockets that have not said who they are are few', async () => {
+test('the number of unauthenticated sockets is limited', async () => {
   const sockets = await Promise.all([1, 2, 3].map(() => openSocket(engine.url, 'graphql-transport-ws')));
   await expect(openSocket(engine.url, 'graphql-transport-ws')).rejects.toThrow('503');
   sockets[0]!.send({
@@ -272,7 +273,7 @@ test('sockets that have not said who they are are few', async () => {
   for (const { close } of [another, ...sockets]) close();
 });
 
-test('reservations are granted in order, and one larger than everything waits to be alone', async () => {
+test('reservations are granted in order, and one larger than the budget waits until it is the only one', async () => {
   const budget = new ByteBudget(100);
   const [first, small] = [await budget.take(60), await budget.take(30)];
   const granted: string[] = [];

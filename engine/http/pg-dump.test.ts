@@ -1,4 +1,5 @@
-/** The endpoint, with a program of this name that tells how it was called; the real one where it is as new as the server. */
+/** Tests the endpoint with a fake pg_dump that prints its arguments, and with the real one if it is as new as the
+ *  server. */
 import { execFileSync } from 'node:child_process';
 import { chmodSync, mkdtempSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -34,7 +35,7 @@ const dump = async (body: unknown, headers: Record<string, string> = {}) => {
   return { status: response.status, type: response.headers.get('content-type'), text: await response.text() };
 };
 
-/** Puts a program called pg_dump first. */
+/** Installs a program called pg_dump at the front of the PATH. */
 function install(script: string): void {
   const folder = mkdtempSync(join(tmpdir(), 'pergola-pg-dump-'));
   writeFileSync(join(folder, 'pg_dump'), `#!/bin/sh\n${script}\n`);
@@ -42,7 +43,7 @@ function install(script: string): void {
   process.env['PATH'] = folder + delimiter + PATH;
 }
 
-test('the program is called with the options and the source, its password not among them', async () => {
+test('the program receives the options and the source, without the password', async () => {
   install('for a in "$@"; do echo "$a"; done; echo "password: $PGPASSWORD"');
   const { status, type, text } = await dump({ opts: ['-O', '-x', '--schema', 'public'] });
   expect({ status, type }).toEqual({ status: 200, type: 'application/sql; charset=utf-8' });
@@ -53,14 +54,14 @@ test('the program is called with the options and the source, its password not am
   expect(args).toEqual(['-O', '-x', '--schema', 'public', '--no-password', `--dbname=${address}`]);
 });
 
-test('what it complains of is told to administrators when it fails', async () => {
+test('administrators see its error output when it fails', async () => {
   install('echo "server version mismatch" >&2; exit 1');
   const { status, text } = await dump({ opts: [] });
   expect(status).toBe(500);
   expect(JSON.parse(text)).toMatchObject({ code: 'unexpected', internal: 'server version mismatch' });
 });
 
-test('without the program it is said what is missing', async () => {
+test('a missing program is reported', async () => {
   process.env['PATH'] = mkdtempSync(join(tmpdir(), 'pergola-empty-'));
   const { status, text } = await dump({ opts: [] });
   expect(status).toBe(400);
@@ -87,7 +88,7 @@ test.each<[string, unknown, string]>([
   expect(JSON.parse(text).path).toBe(path);
 });
 
-test('options that write files, connect elsewhere or are unknown are not allowed, however they are written', () => {
+test('options that write files, connect elsewhere or are unknown are refused, in every notation', () => {
   const fine = [['-Ox'], ['-napp'], ['-n', '-f'], ['--schema=app', '--data-only'], ['-t', 'a', '-s']];
   for (const options of fine) expect(forbiddenOption(options)).toBeUndefined();
   const bad = [
@@ -108,7 +109,7 @@ test('options that write files, connect elsewhere or are unknown are not allowed
   for (const option of bad) expect(forbiddenOption(['-s', option])).toBe(option);
 });
 
-test('a cleaned dump has statements only', () => {
+test('a cleaned dump contains only statements', () => {
   const sql = `--\n-- PostgreSQL\n--\n\\restrict abc\nSET statement_timeout = 0;
 SELECT pg_catalog.set_config('search_path', '', false);\nCREATE SCHEMA public;\n\nCREATE TABLE public.a (\n    id integer\n);\n`;
   expect(cleanDump(sql)).toBe(
@@ -116,7 +117,7 @@ SELECT pg_catalog.set_config('search_path', '', false);\nCREATE SCHEMA public;\n
   );
 });
 
-test('the real program dumps the tables asked for', async ({ skip }) => {
+test('the real program dumps the requested tables', async ({ skip }) => {
   const [row] = await database.sql('show server_version_num');
   const installed = /(\d+)\./.exec(versionOfProgram())?.[1];
   skip(

@@ -1,5 +1,5 @@
-/** What is too much for a whole engine: bytes of a body, bytes and number of headers; and what is no HTTP. Each is refused with
- *  its status and a body like any other error, and the next request is answered. */
+/** Tests the limits of a whole engine for the bytes of a body and the bytes and number of headers, and requests that
+ *  are not HTTP. Each is refused with its status and a body like any other error, and the next request is answered. */
 import { connect } from 'node:net';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { createDatabase, type TestDatabase } from '../../testing/database.ts';
@@ -21,7 +21,8 @@ afterAll(async () => {
   await database?.drop();
 });
 
-/** Bytes as they are; everything that is answered until the engine hangs up or has said as much as it announced. */
+/** Sends bytes unchanged, and returns everything that is received until the engine closes the connection or has sent
+ *  the announced length. */
 function record(text: string): Promise<{ readonly status: number; readonly body: unknown }> {
   return new Promise((resolve, reject) => {
     let answer = '';
@@ -54,7 +55,7 @@ const refusal = (error: string, code = 'bad-request') => ({ path: '$', error, co
 const OVERFLOW = refusal('request headers are more than 1000 or larger than 65536 bytes');
 const ENDPOINTS = ['/v1/graphql', '/v1/metadata', '/api/rest/x', '/v1/version'];
 
-test.each(ENDPOINTS)('%s: headers larger than the limit are 431', async (path) => {
+test.each(ENDPOINTS)('%s: headers above the limit are refused with 431', async (path) => {
   expect(await record(request(path, [`x-long: ${'a'.repeat(70_000)}`]))).toEqual({
     status: 431,
     body: OVERFLOW,
@@ -62,7 +63,7 @@ test.each(ENDPOINTS)('%s: headers larger than the limit are 431', async (path) =
 });
 
 test.each(ENDPOINTS)(
-  '%s: more than a thousand headers are 431, whatever the last of them say',
+  '%s: more than a thousand headers are refused with 431, whatever the last ones contain',
   async (path) => {
     expect(await record(request(path, [...many(1000), 'x-engine-role: user']))).toEqual({
       status: 431,
@@ -71,7 +72,7 @@ test.each(ENDPOINTS)(
   },
 );
 
-test('a thousand headers are read to the last', async () => {
+test('a thousand headers are all read', async () => {
   const { status, body } = await record(
     request('/v1/metadata', [...many(996), 'x-engine-role: user'], '{"type":"export_metadata","args":{}}'),
   );
@@ -79,7 +80,7 @@ test('a thousand headers are read to the last', async () => {
 });
 
 test.each(['/v1/graphql', '/v1/metadata', '/api/rest/x'])(
-  '%s: a body in chunks has the limit of any',
+  '%s: a chunked body has the same limit',
   async (path) => {
     const chunk = `1000\r\n${'a'.repeat(4096)}\r\n`;
     const head = request(path, ['transfer-encoding: chunked'], '').replace('content-length: 0\r\n', '');
@@ -95,6 +96,6 @@ test.each(['no HTTP at all\r\n\r\n', 'GET / HTTP/1.1\r\nbad header\r\n\r\n'])('%
   });
 });
 
-test('what was refused leaves the engine as it was', async () => {
+test('refused requests do not affect the engine', async () => {
   expect(await engine.graphql('{ __typename }')).toEqual({ data: { __typename: 'query_root' } });
 });

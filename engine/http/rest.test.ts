@@ -1,5 +1,5 @@
-/** REST endpoints over HTTP: what a URL answers, where variables come from, who may see what, and what bad requests are told.
- *  Against a real engine over a real database. Reference: docs/reference/behaviour/endpoints.md. */
+/** Tests REST endpoints over HTTP: answers, the sources of variables, permissions, and errors of bad requests, with a
+ *  real engine and a real database. Reference: docs/reference/behaviour/endpoints.md. */
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { createDatabase, type TestDatabase } from '../../testing/database.ts';
 import { startTestEngine, type TestEngine } from '../../testing/engine.ts';
@@ -90,7 +90,7 @@ const form = (body: string): RequestInit => ({
 });
 const ids = (...found: number[]) => ({ book: found.map((id) => ({ id })) });
 
-test('the answer is the data, not wrapped', async () => {
+test('the answer is the bare data', async () => {
   const { status, body, headers } = await rest('books', { headers: { 'x-request-id': 'mine' } });
   expect([status, headers.get('x-request-id'), headers.get('content-type')]).toEqual([
     200,
@@ -106,7 +106,7 @@ test('the answer is the data, not wrapped', async () => {
   });
 });
 
-test('a role sees its rows and columns alone', async () => {
+test('a role sees only its rows and columns', async () => {
   const as = { headers: { 'x-engine-role': 'reader' } };
   expect(await answer('any', as)).toEqual(ids(1, 2));
   expect(await rest('priced?prices=2', as)).toMatchObject({
@@ -127,7 +127,7 @@ test('a role sees its rows and columns alone', async () => {
   });
 });
 
-test('without a secret it is 401, and nothing is told of endpoints', async () => {
+test('without a secret every path is 401, whether it exists or not', async () => {
   for (const path of ['books', 'nowhere']) {
     const response = await fetch(`${engine.url}/api/rest/${path}`);
     expect([response.status, await response.json()]).toEqual([
@@ -157,11 +157,11 @@ test.each([
   ['priced?prices=2&prices=1.5', ids(1, 2, 3)],
   ['priced?prices=[1.5]', ids(1)],
   ['tagged?tags={"a":1}', ids(1)],
-])('GET %s reads its variables by their types', async (path, expected) => {
+])('GET %s parses its variables by their types', async (path, expected) => {
   expect(await rest(path)).toMatchObject({ status: 200, body: expected });
 });
 
-test('variables come from a JSON body of any method, or a form', async () => {
+test('variables come from a JSON body of any method, or from a form', async () => {
   expect(await answer('out', json({ out: false }))).toEqual(ids(2));
   expect(await answer('out?out=true', json({ out: false, first: 1 }))).toEqual(ids(1));
   expect(await answer('priced', json({ prices: [1.5] }))).toEqual(ids(1));
@@ -170,7 +170,7 @@ test('variables come from a JSON body of any method, or a form', async () => {
   expect(await answer('any', { method: 'POST' })).toEqual(ids(1, 2, 3));
 });
 
-test('mutations run, and what the database refuses has its status', async () => {
+test('mutations run, and errors of the database have their status', async () => {
   expect(await answer('book/9/New', { method: 'PUT' })).toEqual({ insert_book_one: { title: 'New' } });
   expect(await rest('add', json({ id: 9, title: 'Again' }))).toMatchObject({
     status: 400,
@@ -206,14 +206,14 @@ test.each([
   expect(await rest(path, init)).toMatchObject({ status, body });
 });
 
-test('GET of a @cached query says how long it may be kept, and nothing else does', async () => {
+test('only GET of a @cached query has Cache-Control', async () => {
   expect((await rest('kept')).headers.get('cache-control')).toBe('max-age=5');
   expect((await rest('kept', { method: 'POST' })).headers.get('cache-control')).toBeNull();
   expect((await rest('kept?x=1')).headers.get('cache-control')).toBeNull();
   expect((await rest('books')).headers.get('cache-control')).toBeNull();
 });
 
-test('a browser may ask first', async () => {
+test('a browser may send a preflight', async () => {
   const { status, headers } = await engine.fetch('/api/rest/books', {
     method: 'OPTIONS',
     headers: { origin: 'https://app.example', 'access-control-request-method': 'GET' },
@@ -221,14 +221,14 @@ test('a browser may ask first', async () => {
   expect([status, headers.get('access-control-allow-origin')]).toEqual([204, 'https://app.example']);
 });
 
-test('an endpoint that was dropped is not there any more', async () => {
+test('a dropped endpoint does not exist any more', async () => {
   expect(await create('gone', 'all', ['GET'])).toBe(200);
   expect((await rest('gone')).status).toBe(200);
   await edit('drop_rest_endpoint', { name: 'gone' });
   expect((await rest('gone')).status).toBe(404);
 });
 
-test('administrators get a description of the endpoints, and nobody else', async () => {
+test('only administrators get a description of the endpoints', async () => {
   const response = await engine.fetch('/api/swagger/json');
   const { openapi, paths } = (await response.json()) as { openapi: string; paths: Record<string, unknown> };
   expect([response.status, openapi]).toEqual([200, '3.0.0']);

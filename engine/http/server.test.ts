@@ -1,5 +1,6 @@
-/** What every endpoint has in common, and what bad requests are told: status, code, message and path.
- *  Against a real engine over a real database. Not here: what operations do (admin/), what queries answer (main.test.ts). */
+/** Tests what all endpoints have in common, and the errors of bad requests: status, code, message and path, with a
+ *  real engine and a real database.
+ *  Not here: what operations do (admin/), what queries answer (main.test.ts). */
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { createDatabase, type TestDatabase } from '../../testing/database.ts';
 import { startTestEngine, type TestEngine } from '../../testing/engine.ts';
@@ -21,7 +22,7 @@ afterAll(async () => {
   await database?.drop();
 });
 
-/** Raw: no secret, no content type, unless given. */
+/** Sends a request without secret and content type, unless given. */
 async function send(path: string, init: RequestInit = {}) {
   const response = await fetch(engine.url + path, init);
   const text = await response.text();
@@ -176,7 +177,7 @@ test('version and health are public', async () => {
   expect((await send('/livez')).status).toBe(200);
 });
 
-test('the config API is for administrators and tells no secret', async () => {
+test('the config API is for administrators and contains no secret', async () => {
   const config = await send('/v1alpha1/config', { headers: secret() });
   expect(config.status).toBe(200);
   expect(config.body).toMatchObject({ is_admin_secret_set: true, is_jwt_set: false, jwt: [] });
@@ -189,7 +190,7 @@ test('the config API is for administrators and tells no secret', async () => {
 });
 
 test.each(['/v1/graphql', '/v1/version', '/nowhere'])(
-  '%s echoes the request id, or makes one',
+  '%s echoes the request id, or creates one',
   async (path) => {
     const method = path === '/v1/graphql' ? 'POST' : 'GET';
     const given = await send(path, { method, headers: { 'x-request-id': 'mine' } });
@@ -220,7 +221,7 @@ test.each(['/v1/graphql', '/v1/metadata'])(
   },
 );
 
-test('browsers of origins that are not listed are told of none; caches keep origins apart', async () => {
+test('browsers of unlisted origins get no headers; caches keep origins apart', async () => {
   const own = await createDatabase();
   const corsDomain = 'https://*.shop.example, http://localhost:3000';
   const strict = await startTestEngine({ databaseUrl: own.url, corsDomain });
@@ -243,7 +244,7 @@ test('browsers of origins that are not listed are told of none; caches keep orig
   await own.drop();
 });
 
-test('with CORS disabled, browsers are told of no origin', async () => {
+test('with CORS disabled, browsers get no headers', async () => {
   const own = await createDatabase();
   const closed = await startTestEngine({ databaseUrl: own.url, disableCors: true });
   for (const method of ['GET', 'OPTIONS']) {
@@ -281,7 +282,7 @@ test('an API that is not enabled does not exist', async () => {
   }
 });
 
-test('with another prefix, headers, metadata and messages speak it', async () => {
+test('with another prefix, headers, metadata and messages use it', async () => {
   const own = await createDatabase();
   const other = await startTestEngine({ databaseUrl: own.url, headerPrefix: 'x-other-' });
   try {
@@ -317,7 +318,7 @@ test('with another prefix, headers, metadata and messages speak it', async () =>
   }
 });
 
-test('the health of sources is told to everyone, without what only administrators should know', async () => {
+test('the health of sources is public, without details for administrators', async () => {
   const own = await createDatabase();
   const other = await startTestEngine({ databaseUrl: own.url });
   try {

@@ -1,4 +1,5 @@
-/** Traces of a real engine: the caller's is joined, what is within an operation is within it, and values are not told. */
+/** Tests traces of a real engine: they continue the caller's trace, contain the steps of an operation, and contain no
+ *  values. */
 import { createServer, type IncomingHttpHeaders } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
@@ -59,7 +60,7 @@ afterAll(async () => {
   await database?.drop();
 });
 
-/** The spans `body` makes; each is sent at once. */
+/** Returns the spans of `body`; each is exported at once. */
 async function spansOf(body: () => Promise<unknown>, count: number): Promise<readonly ReadSpan[]> {
   collector.spans.length = 0;
   await body();
@@ -69,7 +70,7 @@ async function spansOf(body: () => Promise<unknown>, count: number): Promise<rea
 
 const named = (spans: readonly ReadSpan[], name: string) => spans.find((span) => span.name === name);
 
-test('an operation joins the trace of its caller, with its plan and its statement within', async () => {
+test('an operation continues the trace of its caller, with spans for its plan and its statement', async () => {
   const spans = await spansOf(() => engine.graphql('{ book { id } }', { headers: JOINED }), 3);
   const root = named(spans, 'graphql')!;
   expect(root).toMatchObject({ traceId: TRACE, parentSpanId: CALLER, kind: 2, failure: null });
@@ -83,7 +84,7 @@ test('an operation joins the trace of its caller, with its plan and its statemen
   });
 });
 
-test('a webhook is asked within it, and told so; neither values nor secrets are', async () => {
+test('a webhook has a span and receives the trace; values and secrets are not in it', async () => {
   const spans = await spansOf(
     () =>
       engine.graphql('mutation ($t: String) { insert_book(objects: {title: $t}) { affected_rows } }', {
@@ -106,7 +107,7 @@ test('a webhook is asked within it, and told so; neither values nor secrets are'
   expect(told).not.toContain('secret');
 });
 
-test('a remote schema is asked within it, and told so', async () => {
+test('a remote schema has a span and receives the trace', async () => {
   const remote = await startRemote('type Query { far: String }', { 'Query.far': () => 'away' });
   onTestFinished(remote.close);
   await engine.admin('add_remote_schema', { name: 'away', definition: { url: `${remote.url}?key=secret` } });
@@ -117,7 +118,7 @@ test('a remote schema is asked within it, and told so', async () => {
   expect(remote.asked.at(-1)?.headers).toMatchObject({ traceparent: `00-${TRACE}-${asked.spanId}-01` });
 });
 
-test('so is it for a subscription, until it has begun', async () => {
+test('so does a subscription, until it has started', async () => {
   const remote = await startRemote('type Query { near: String } type Subscription { ticks: Int }');
   onTestFinished(remote.close);
   await engine.admin('add_remote_schema', { name: 'clock', definition: { url: `${remote.url}?key=secret` } });
@@ -139,7 +140,7 @@ test('so is it for a subscription, until it has begun', async () => {
   expect(peers[0]!.headers).toMatchObject({ traceparent: expect.stringContaining(asked.spanId) });
 });
 
-test('a failure is one, with its code; without a caller there is a trace of its own', async () => {
+test('a failure is recorded with its code; without a caller there is a new trace', async () => {
   const [span] = (await spansOf(() => engine.graphql('{ nothing }'), 2)).filter(
     ({ name }) => name === 'graphql',
   );
@@ -147,7 +148,7 @@ test('a failure is one, with its code; without a caller there is a trace of its 
   expect(span!.traceId).not.toBe(TRACE);
 });
 
-test('a caller who does not want it recorded is heard, and so is an administrator', async () => {
+test('nothing is recorded if the caller did not sample its trace, or an administrator disabled tracing', async () => {
   await engine.graphql('{ book { id } }', { headers: { traceparent: `00-${TRACE}-${CALLER}-00` } });
   await engine.admin('set_opentelemetry_status', { status: 'disabled' });
   await engine.graphql('{ book { id } }', { headers: JOINED });
@@ -156,7 +157,7 @@ test('a caller who does not want it recorded is heard, and so is an administrato
   expect(await spansOf(() => engine.graphql('{ book { id title } }'), 3)).toHaveLength(3);
 });
 
-test('options send traces too, and what is left goes out when the engine stops', async () => {
+test('options enable traces too, and the rest is sent when the engine stops', async () => {
   const other = await createDatabase();
   const own = await startTestEngine({ databaseUrl: other.url, otlpTracesEndpoint: collector.url });
   collector.spans.length = 0;

@@ -1,9 +1,9 @@
-/** METRICS as prom-client prints them. */
+/** Tests METRICS as prom-client prints them. */
 import { expect, test } from 'vitest';
 import { METRICS } from './metrics.ts';
 import { Registry } from './registry.ts';
 
-/** Lines about a metric, its help and type before them. */
+/** Returns the lines of a metric, with its help and type. */
 async function linesOf(registry: Registry, name: string): Promise<readonly string[]> {
   return (await registry.text()).split('\n').filter((line) => line.replace(/^# \w+ /, '').startsWith(name));
 }
@@ -32,7 +32,7 @@ test('a histogram has buckets from half a millisecond to ten seconds', async () 
   expect(lines).toContain('pergola_webhook_seconds_count{purpose="auth-hook"} 3');
 });
 
-test('what is read is read anew each time, and what is gone is gone', async () => {
+test('collected values are read at each scrape, and missing ones disappear', async () => {
   const registry = await Registry.open();
   let sources = ['a', 'b'];
   registry.read('pergola_source_up', () => sources.map((source) => ({ labels: { source }, value: 1 })));
@@ -46,20 +46,20 @@ test('what is read is read anew each time, and what is gone is gone', async () =
   ]);
 });
 
-test('two engines in a process count apart', async () => {
+test('two engines in a process count separately', async () => {
   const [one, other] = [await Registry.open(), await Registry.open()];
   one.count('pergola_unexpected_errors_total', {});
   expect(await linesOf(one, 'pergola_unexpected')).toHaveLength(3);
   expect(await linesOf(other, 'pergola_unexpected')).toEqual([]);
 });
 
-test('what an administrator called a source cannot break a line', async () => {
+test('the name of a source cannot break a line', async () => {
   const registry = await Registry.open();
   registry.read('pergola_source_up', () => [{ labels: { source: 'a"b\\c\nd' }, value: 1 }]);
   expect(await registry.text()).toContain('pergola_source_up{source="a\\"b\\\\c\\nd"} 1\n');
 });
 
-test('names and labels are such as Prometheus takes', () => {
+test('names and labels are valid for Prometheus', () => {
   for (const [name, { type, labels }] of Object.entries(METRICS)) {
     expect(name).toMatch(/^pergola_[a-z_]+$/);
     expect(name.endsWith('_total')).toBe(type === 'counter');

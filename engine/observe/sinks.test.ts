@@ -1,4 +1,4 @@
-/** The shape of log lines. */
+/** Tests the shape of log lines. */
 import { mkdtempSync, openSync, readFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -50,24 +50,24 @@ test('a finished request is one line of timestamp, level, type and detail', () =
   });
 });
 
-test('what was asked is told only when it failed', () => {
+test('the query is logged only when it failed', () => {
   const [good, bad] = linesOf({}, REQUEST, { ...REQUEST, error: { code: 'x' } });
   expect(good.detail.operation.query).toBeNull();
   expect(bad).toMatchObject({ level: 'error', detail: { operation: { query: { query: '{ a }' } } } });
 });
 
-test('kinds that are not enabled and levels below the least are not written', () => {
+test('disabled types and lower levels are not written', () => {
   expect(linesOf({ enabledLogTypes: [] }, REQUEST)).toEqual([]);
   expect(linesOf({ logLevel: 'error' }, REQUEST)).toEqual([]);
 });
 
-test('an unexpected failure is told with its cause', () => {
+test('an unexpected error is logged with its cause', () => {
   const [line] = linesOf({}, { kind: 'unexpected', requestId: 'r2', error: new Error('boom') });
   expect(line).toMatchObject({ level: 'error', detail: { request_id: 'r2', message: 'boom' } });
   expect(line.detail.stack).toContain('sinks.test.ts');
 });
 
-test('credentials that end after the last date there is end with it', () => {
+test('credentials that expire after the latest possible date expire at that date', () => {
   const event = { kind: 'websocket', event: 'accepted', connectionId: 'c', sessionVariables: null } as const;
   const [line] = linesOf({ enabledLogTypes: ['websocket-log'] }, { ...event, expiresAt: 1e24, detail: null });
   expect(line.detail.connection_info.jwt_expiry).toBe('+275760-09-13T00:00:00.000Z');

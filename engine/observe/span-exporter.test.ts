@@ -1,4 +1,4 @@
-/** Which trace a span belongs to, what services are told of it, and what becomes of a batch nobody takes. */
+/** Tests which trace a span belongs to, the headers services receive, and failed batches. */
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { expect, test } from 'vitest';
@@ -30,7 +30,7 @@ test.for([
   [{ b3: `${TRACE}-${SPAN}-1-05e3ac9a4f6e3b90` }, TRACE],
   [{ 'x-b3-traceid': TRACE, 'x-b3-spanid': SPAN, 'x-b3-sampled': '1' }, TRACE],
   [{ 'x-b3-traceid': SPAN, 'x-b3-spanid': SPAN, 'x-b3-sampled': '1' }, `${'0'.repeat(16)}${SPAN}`],
-] as const)('the trace of a caller is joined: %j', async ([headers, traceId]) => {
+] as const)('the trace of a caller is continued: %j', async ([headers, traceId]) => {
   expect(await sentFor(headers)).toMatchObject([{ traceId, parentSpanId: SPAN, kind: 2 }]);
 });
 
@@ -40,20 +40,20 @@ test.for([
   { traceparent: `ff-${TRACE}-${SPAN}-01` },
   { traceparent: `00-${'0'.repeat(32)}-${SPAN}-01` },
   { 'x-b3-traceid': TRACE },
-] as const)('without one, or with nonsense, there is a new one: %j', async (headers) => {
+] as const)('without a trace, or with an invalid one, a new one starts: %j', async (headers) => {
   const [span] = await sentFor(headers);
   expect(span).toMatchObject({ parentSpanId: '' });
   expect(span!.traceId).not.toBe(TRACE);
 });
 
 test.for([{ traceparent: `00-${TRACE}-${SPAN}-00` }, { b3: `${TRACE}-${SPAN}-0` }] as const)(
-  'nothing is recorded where the caller wants nothing: %j',
+  'nothing is recorded if the caller did not sample its trace: %j',
   (headers) => {
     expect(exporterTo(NOWHERE).begin('graphql', headers)).toBeNull();
   },
 );
 
-test('services are told in the configured ways, and in no other', () => {
+test('services receive the configured headers only', () => {
   const toldBy = (propagators: readonly Propagator[]) =>
     Object.keys(exporterTo(NOWHERE, [], propagators).begin('graphql', {})!.headers).sort();
   expect(toldBy(['tracecontext'])).toEqual(['traceparent']);
@@ -61,7 +61,7 @@ test('services are told in the configured ways, and in no other', () => {
   expect(toldBy([])).toEqual([]);
 });
 
-test('a batch the collector refuses is lost and told, with its number of spans', async () => {
+test('a batch the collector refuses is dropped and reported, with its number of spans', async () => {
   const collector = createServer((_, response) => response.writeHead(400).end());
   await new Promise<void>((resolve) => collector.listen(0, '127.0.0.1', resolve));
   const told: Observation[] = [];

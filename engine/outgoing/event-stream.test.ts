@@ -1,4 +1,4 @@
-/** Server-sent events, however the bytes are cut. */
+/** Tests server-sent events with bytes split anywhere. */
 import { expect, test } from 'vitest';
 import '../../testing/seed.ts';
 import { array, assert, constantFrom, nat, property, string } from 'fast-check';
@@ -11,7 +11,7 @@ function eventsOf(...chunks: readonly string[]): readonly (readonly [string, str
   );
 }
 
-test('an event has a type and data; comments and other fields are none of it', () => {
+test('an event has a type and data; comments and other fields are ignored', () => {
   const text = ':\n\nretry: 1\nid: 7\nevent: next\ndata: {"a":1}\n\ndata:x\n\nevent: complete\n\n';
   expect(eventsOf(text)).toEqual([
     ['next', '{"a":1}'],
@@ -20,11 +20,11 @@ test('an event has a type and data; comments and other fields are none of it', (
   ]);
 });
 
-test('data of several lines is one text, and only the first space is no part of it', () => {
+test('data of several lines is one text, and only the first space is removed', () => {
   expect(eventsOf('data:  a\ndata\ndata:b:c\n\n')).toEqual([['message', ' a\n\nb:c']]);
 });
 
-test('lines end in any of three ways, and events where their blank line is', () => {
+test('lines end in any of three ways, and events with their blank line', () => {
   expect(eventsOf('data: a\r\n\r\ndata: b\r\rdata: c\n')).toEqual([
     ['message', 'a'],
     ['message', 'b'],
@@ -32,7 +32,7 @@ test('lines end in any of three ways, and events where their blank line is', () 
   expect(eventsOf('event: a\r', '\ndata: b\r', '\n\r', '\n')).toEqual([['a', 'b']]);
 });
 
-test('wherever the bytes are cut, the events are the same, and what is told of is let go', () => {
+test('events are the same wherever the bytes are split, and returned ones are released', () => {
   const text = string({
     unit: constantFrom('a', 'é', ':', ' ', '\n', '\r\n', 'data:', 'event:x'),
     maxLength: 40,

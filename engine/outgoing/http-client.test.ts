@@ -1,4 +1,4 @@
-/** Requests to real servers, well-behaved and not. */
+/** Tests requests to real servers, well-behaved and faulty. */
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { type AddressInfo, createServer as createTcpServer } from 'node:net';
 import { brotliCompressSync, deflateSync, gzipSync } from 'node:zlib';
@@ -49,7 +49,7 @@ async function textOf(request: IncomingMessage): Promise<string> {
   return text;
 }
 
-test('a request goes out as it is given, with nothing that says who sends it', async () => {
+test('a request is sent as given, without a User-Agent', async () => {
   let seen: { headers: IncomingMessage['headers']; body: string } | undefined;
   handle = async (request, response) => {
     seen = { headers: request.headers, body: await textOf(request) };
@@ -67,13 +67,13 @@ test('a request goes out as it is given, with nothing that says who sends it', a
   expect([answer.status, answer.headers['x-one'], answer.body.toString()]).toEqual([201, 'a', 'made']);
 });
 
-test('user and password of a URL are sent as such', async () => {
+test('user and password of a URL are sent as Basic credentials', async () => {
   handle = (request, response) => void response.end(request.headers.authorization);
   const { body } = await send({ url: url.replace('//', '//me:pass@') });
   expect(body.toString()).toBe(`Basic ${btoa('me:pass')}`);
 });
 
-test('a connection is used again', async () => {
+test('a connection is reused', async () => {
   handle = (_, response) => void response.end('a');
   await send();
   const before = connections;
@@ -81,7 +81,7 @@ test('a connection is used again', async () => {
   expect(connections).toBe(before);
 });
 
-test('a redirect is an answer like others', async () => {
+test('a redirect is returned as a response', async () => {
   handle = (_, response) => void response.writeHead(302, { location: '/elsewhere' }).end();
   expect((await send()).status).toBe(302);
 });
@@ -128,7 +128,7 @@ test.each<[string, Handle, string]>([
     (_, response) => void response.setHeader('content-encoding', 'gzip').end('plain'),
     'cut off: the body is not what its content-encoding says, or is too long',
   ],
-])('a service that %s has given no answer', async (_, misbehave, expected) => {
+])('a service that %s has given no response', async (_, misbehave, expected) => {
   handle = misbehave;
   expect(await failure(send({}, { timeoutMs: 200 }))).toBe(expected);
 });
@@ -143,8 +143,8 @@ test.each([
   expect(await failure(send(wrong))).toBe(expected);
 });
 
-test('on a connection that died unseen, only what may be repeated is asked again', async () => {
-  // Answers once on every connection, and hangs up when a second request comes.
+test('on an idle connection that was lost, only repeatable requests are sent again', async () => {
+  // Answers once on every connection, and closes it at the second request.
   const server = createTcpServer((socket) => {
     let count = 0;
     socket.on('error', () => {});
@@ -177,7 +177,7 @@ describe('certificates', () => {
   test.each([
     ['selfSigned', 'connection: DEPTH_ZERO_SELF_SIGNED_CERT'],
     ['elsewhere', 'connection: DEPTH_ZERO_SELF_SIGNED_CERT'],
-  ] as const)('%s is refused, and taken of a host that is trusted', async (certificate, refusal) => {
+  ] as const)('%s is refused, and accepted from a trusted host', async (certificate, refusal) => {
     expect(await trying(certificate, false)).toEqual([refusal, 0]);
     expect(await trying(certificate, true)).toEqual(['an answer', 1]);
   });
@@ -185,7 +185,7 @@ describe('certificates', () => {
   test.each([
     ['expired', 'connection: CERT_HAS_EXPIRED'],
     ['unknownAuthority', 'connection: UNABLE_TO_VERIFY_LEAF_SIGNATURE'],
-  ] as const)('%s is refused of any host, before anything is sent', async (certificate, refusal) => {
+  ] as const)('%s is refused from any host, before anything is sent', async (certificate, refusal) => {
     expect(await trying(certificate, true)).toEqual([refusal, 0]);
   });
 });

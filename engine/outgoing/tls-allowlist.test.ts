@@ -1,4 +1,4 @@
-/** Which hosts the allow list names. */
+/** Tests which hosts an allow list contains. */
 import { expect, test } from 'vitest';
 import { isTrusted } from './tls-allowlist.ts';
 

@@ -1,4 +1,4 @@
-/** Sockets to real servers: whose certificates are taken, and what cannot be an address. */
+/** Tests WebSockets to real servers: accepted certificates, and invalid addresses. */
 import { once } from 'node:events';
 import { expect, onTestFinished, test } from 'vitest';
 import { NoResponse } from './http-client.ts';
@@ -7,7 +7,7 @@ import { openWebsocket } from './websocket-client.ts';
 
 const SOCKET = { protocols: ['a'], headers: {}, mostBytes: 1000 };
 
-/** What goes wrong with a server that answers requests, and takes no sockets. */
+/** Returns the error with a server that answers requests but accepts no WebSockets. */
 async function failure(certificate: keyof typeof CERTIFICATES, trusts: boolean): Promise<string> {
   const server = await startTlsServer(certificate, (_, response) => void response.end('a'));
   onTestFinished(server.close);
@@ -16,18 +16,18 @@ async function failure(certificate: keyof typeof CERTIFICATES, trusts: boolean):
   return 'code' in error ? String(error.code) : error.message;
 }
 
-test('a certificate that is self-signed is refused, and taken of a host that is trusted', async () => {
+test('a self-signed certificate is refused, and accepted from a trusted host', async () => {
   expect(await failure('selfSigned', false)).toBe('DEPTH_ZERO_SELF_SIGNED_CERT');
   expect(await failure('selfSigned', true)).toBe('Unexpected server response: 200');
 });
 
-test('one that has expired is refused of any host', async () => {
+test('an expired one is refused from any host', async () => {
   expect(await failure('expired', true)).toBe('CERT_HAS_EXPIRED');
 });
 
 test.each([
   [{ url: 'nonsense' }, 'ERR_INVALID_URL'],
   [{ url: 'http://127.0.0.1:1/', headers: { a: 'b\nc' } }, 'ERR_INVALID_CHAR'],
-])('%j cannot be', (wrong, code) => {
+])('%j is invalid', (wrong, code) => {
   expect(() => openWebsocket({ ...SOCKET, ...wrong })).toThrow(new NoResponse('invalid', code));
 });

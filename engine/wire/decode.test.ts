@@ -1,4 +1,4 @@
-/** Twins of decode.ts: streams of messages, cut anywhere. */
+/** Tests decode.ts with streams of messages, split anywhere. */
 import '../../testing/seed.ts';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
@@ -18,7 +18,7 @@ function framed({ type, body }: Message): Buffer {
   return Buffer.concat([header, body]);
 }
 
-/** What a decoder makes of a stream cut at the given places. */
+/** Returns what a decoder makes of a stream split at the given positions. */
 function decoded(stream: Buffer, cuts: readonly number[]): Message[] {
   const messages: Message[] = [];
   const decoder = new Decoder((type, bytes, start, end) => {
@@ -29,7 +29,7 @@ function decoded(stream: Buffer, cuts: readonly number[]): Message[] {
   return messages;
 }
 
-test('messages are the same wherever the stream is cut', () => {
+test('messages are the same wherever the stream is split', () => {
   fc.assert(
     fc.property(
       fc.array(message, { maxLength: 20 }),
@@ -54,10 +54,10 @@ test('messages are the same byte by byte', () => {
   expect(decoded(stream, [...stream.keys()])).toEqual(messages);
 });
 
-test('arbitrary bytes never crash it other than by saying they are no protocol', () => {
+test('arbitrary bytes only ever raise a protocol error', () => {
   fc.assert(
     fc.property(fc.uint8Array({ maxLength: 200 }), (bytes) => {
-      // A length of half a gigabyte is possible; it is not what this is about.
+      // A length of half a gigabyte is valid, but too much for this test.
       const stream = Buffer.from(bytes).map((byte, i) => (i % 5 === 1 || i % 5 === 2 ? byte & 0x80 : byte));
       try {
         decoded(
@@ -71,7 +71,7 @@ test('arbitrary bytes never crash it other than by saying they are no protocol',
   );
 });
 
-test('a length no message has is refused', () => {
+test('an impossible length is refused', () => {
   const decoder = new Decoder(() => {});
   expect(() => decoder.push(Buffer.from([68, 0, 0, 0, 3, 0]))).toThrow('no message is 3 bytes long');
   expect(() => new Decoder(() => {}).push(Buffer.from([68, 0x7f, 255, 255, 255]))).toThrow('bytes long');
@@ -94,7 +94,7 @@ test('short columns are text, null is null, long ones stay bytes', () => {
   expect(rowAt(bytes, 0)).toEqual(['ä€𝄞', null, '', long]);
 });
 
-test('a failure has the fields Postgres names it by', () => {
+test('a failure has the field names of Postgres', () => {
   const fields =
     'SERROR\0VERROR\0C23505\0Mduplicate key\0DKey (id)=(1) already exists.\0nitem_pkey\0Rcheck\0\0';
   const bytes = Buffer.from(fields);

@@ -1,4 +1,4 @@
-/** Twins of encode.ts: what is written, read back field by field. */
+/** Tests encode.ts: messages are read back field by field. */
 import '../../testing/seed.ts';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
@@ -6,7 +6,7 @@ import { Decoder } from './decode.ts';
 import { arrayLiteral, Outbox } from './encode.ts';
 import type { Value } from './statement.ts';
 
-/** The frontend's messages are framed as the backend's are. */
+/** Frontend messages have the same framing as backend messages. */
 function written(outbox: Outbox): { readonly type: string; readonly body: Buffer }[] {
   const messages: { type: string; body: Buffer }[] = [];
   const bytes = outbox.take();
@@ -16,7 +16,7 @@ function written(outbox: Outbox): { readonly type: string; readonly body: Buffer
   return messages;
 }
 
-/** Bind: portal, statement, formats, values, formats. */
+/** The fields of Bind: portal, statement, formats, values, formats. */
 function boundValues(body: Buffer, name: string): (string | null)[] {
   let at = 1 + Buffer.byteLength(name) + 1;
   expect(body.toString('utf8', 0, at)).toBe(`\0${name}\0`);
@@ -35,7 +35,7 @@ function boundValues(body: Buffer, name: string): (string | null)[] {
   return values;
 }
 
-test('values arrive as they are, whatever they hold and however long', () => {
+test('values are sent unchanged, whatever their content and length', () => {
   const value = fc.option(fc.string({ unit: 'grapheme', maxLength: 3000 }));
   fc.assert(
     fc.property(fc.array(value, { maxLength: 50 }), (values) => {
@@ -48,7 +48,7 @@ test('values arrive as they are, whatever they hold and however long', () => {
   );
 });
 
-test('a value that looks like protocol or SQL is a value', () => {
+test('a value that looks like protocol or SQL stays a value', () => {
   const outbox = new Outbox();
   const hostile = ["'; drop table item; --", 'S\0\0\0\u0004', '\0', '$1'];
   outbox.run('', hostile);
@@ -57,13 +57,13 @@ test('a value that looks like protocol or SQL is a value', () => {
   expect(boundValues(messages[0]!.body, '')).toEqual(hostile);
 });
 
-test('65,535 values are counted right', () => {
+test('65,535 values are counted correctly', () => {
   const outbox = new Outbox();
   outbox.run('s', new Array<Value>(65_535).fill('1'));
   expect(boundValues(written(outbox)[0]!.body, 's')).toHaveLength(65_535);
 });
 
-test('bytes go as they are, lists as array literals', () => {
+test('bytes are sent unchanged, lists as array literals', () => {
   const outbox = new Outbox();
   outbox.run('s', [Buffer.from('{"é"}'), ['a', null, ['b"\\']]]);
   expect(boundValues(written(outbox)[0]!.body, 's')).toEqual(['{"é"}', '{"a",NULL,{"b\\"\\\\"}}']);
@@ -73,7 +73,7 @@ test('every element of an array literal is quoted', () => {
   expect(arrayLiteral(['null', '', 'a,b', '{}', ' '])).toBe('{"null","","a,b","{}"," "}');
 });
 
-test('a name is closed before it is parsed, and the unnamed statement is not', () => {
+test('a name is closed before it is parsed; the unnamed statement is not', () => {
   const outbox = new Outbox();
   outbox.prepare({ name: 'a', text: 'select 1' });
   outbox.prepare({ name: '', text: 'select 2' });
@@ -84,7 +84,7 @@ test('a name is closed before it is parsed, and the unnamed statement is not', (
   ]);
 });
 
-test('what has been taken is not sent again', () => {
+test('bytes that were taken are not sent again', () => {
   const outbox = new Outbox();
   outbox.query('begin');
   const first = outbox.take();

@@ -1,4 +1,4 @@
-/** Twins of pool.ts and connection.ts: a real Postgres, often through a proxy that cuts its stream. */
+/** Tests pool.ts and connection.ts with a real Postgres, often through a proxy that splits its stream. */
 import '../../testing/seed.ts';
 import { randomUUID } from 'node:crypto';
 import fc from 'fast-check';
@@ -45,11 +45,11 @@ function poolOf(options: Partial<WirePoolOptions> = {}, url = source.url): WireP
 
 const once = (text: string): NamedStatement => ({ name: '', text });
 const read = (name: string, text: string): NamedStatement => ({ name, text, isRead: true });
-/** Long enough that connections opened for all of them are used. */
+/** Long enough for all connections that are opened to be used. */
 const NAP = 'select pg_backend_pid(), pg_sleep(0.2)';
 const PID = read('pid', 'select pg_backend_pid()');
 
-/** A read that is known to be quick, whatever the machine is doing. */
+/** A read that is known to be quick, however busy the machine is. */
 function quick(name: string, text: string): NamedStatement {
   return Object.defineProperty(read(name, text), 'tookMs', { get: () => 0.01, set: () => {} });
 }
@@ -57,7 +57,7 @@ function quick(name: string, text: string): NamedStatement {
 const times = <T>(count: number, body: (i: number) => T): T[] =>
   Array.from({ length: count }, (_, i) => body(i));
 
-test('every answer belongs to its question, however the stream is cut', async () => {
+test('every result belongs to its statement, however the stream is split', async () => {
   const pool = poolOf({ maxConnections: 2 }, proxy.url);
   const statement = quick('echo', `select $1::text || repeat('é', $2::int), $3::text`);
   const question = fc.record({ id: fc.nat(), length: fc.integer({ min: 0, max: 20_000 }) });
@@ -76,7 +76,7 @@ test('every answer belongs to its question, however the stream is cut', async ()
   );
 });
 
-test('a row of 16 MB arrives whole, as bytes', async () => {
+test('a row of 16 MB is received whole, as bytes', async () => {
   const pool = poolOf({}, proxy.url);
   const [column] = await pool.run(once(`select repeat('0123456789abcdef', 1 << 20)`), []);
   expect((column as Buffer).equals(Buffer.from('0123456789abcdef'.repeat(1 << 20)))).toBe(true);
@@ -90,7 +90,7 @@ test('a value of 16 MB is sent whole', async () => {
   ]);
 });
 
-test('notices and parameter reports between messages are not answers', async () => {
+test('notices and parameter reports between messages are ignored', async () => {
   const pool = poolOf({ maxConnections: 1 });
   const rows = await Promise.all([
     pool.run(once(`select loud('a')`), []),
@@ -100,7 +100,7 @@ test('notices and parameter reports between messages are not answers', async () 
   expect(rows).toEqual([['a'], ['b'], ['c']]);
 });
 
-test('a server that dies in the middle of a message fails what was under way, and the next is served', async () => {
+test('a server that dies in the middle of a message fails the statements in flight, and the next one runs', async () => {
   const pool = poolOf({ maxConnections: 1 }, proxy.url);
   await pool.run(once('select 1'), []);
   proxy.mostBytes = 500_000;
@@ -110,7 +110,7 @@ test('a server that dies in the middle of a message fails what was under way, an
   expect(await pool.run(once('select 2'), [])).toEqual(['2']);
 });
 
-test('bytes that are no protocol end the connection, not the process', async () => {
+test('bytes outside the protocol end the connection, not the process', async () => {
   const pool = poolOf({ maxConnections: 1 });
   const connection = await pool.take();
   const socket = (connection.client as unknown as { connection: { stream: NodeJS.EventEmitter } }).connection
@@ -122,7 +122,7 @@ test('bytes that are no protocol end the connection, not the process', async () 
   expect(await pool.run(once('select 2'), [])).toEqual(['2']);
 });
 
-test('quick reads follow each other on few connections, anything else has one of its own', async () => {
+test('quick reads share few connections, every other statement has its own', async () => {
   const pool = poolOf({ maxConnections: 8 });
   const pids = async (statement: NamedStatement) =>
     new Set((await Promise.all(times(8, () => pool.run(statement, [])))).flat());
@@ -131,7 +131,7 @@ test('quick reads follow each other on few connections, anything else has one of
   expect((await pids(read('slow', NAP))).size).toBeGreaterThan(7);
 });
 
-test('how long a statement takes is learnt where it follows another', async () => {
+test('the duration of a statement is measured when it follows another', async () => {
   const pool = poolOf();
   const connection = await pool.take();
   const statement = read('nap', 'select pg_sleep($1::float8)');
@@ -146,21 +146,21 @@ test('how long a statement takes is learnt where it follows another', async () =
   pool.giveBack(connection, false);
 });
 
-test('now and then a statement that is not known to be quick follows another, to find out', async () => {
+test('an unknown statement sometimes follows another, to be measured', async () => {
   const pool = poolOf({ maxConnections: 8 });
   const statement = read('unknown', 'select 1');
   for (let i = 0; i < 20; i++) await Promise.all(times(8, () => pool.run(statement, [])));
   expect(statement.tookMs).toBeDefined();
 });
 
-test('who is in line when the pool closes is served', async () => {
+test('statements in the queue still run when the pool closes', async () => {
   const pool = poolOf({ maxConnections: 1 });
   const rows = Promise.all(times(3, (i) => pool.run(once(`select ${i} from pg_sleep(0.05)`), [])));
   await pool.close();
   expect(await rows).toEqual([['0'], ['1'], ['2']]);
 });
 
-test('the failure of one statement is not that of those sent with it', async () => {
+test('the failure of one statement does not affect those sent with it', async () => {
   const pool = poolOf({ maxConnections: 1 });
   const divide = quick('divide', 'select 12 / $1::int');
   await pool.run(divide, ['1']);
@@ -172,7 +172,7 @@ test('the failure of one statement is not that of those sent with it', async () 
   ]);
 });
 
-test('what follows a statement that stalls is asked again elsewhere', async () => {
+test('followers of a stalled statement are sent again on another connection', async () => {
   const pool = poolOf({ maxConnections: 2 });
   const nap = quick('nap', 'select pg_sleep($1::float8)::text || $2::text');
   await pool.run(nap, ['0', '']);
@@ -185,7 +185,7 @@ test('what follows a statement that stalls is asked again elsewhere', async () =
   expect(await pool.run(nap, ['0', 'after'])).toEqual(['after']);
 });
 
-test('a statement the server has forgotten is prepared again', async () => {
+test('a statement the server has dropped is prepared again', async () => {
   const pool = poolOf({ maxConnections: 1 });
   const statement: NamedStatement = { name: 'kept', text: 'select $1::int' };
   await pool.run(statement, ['1']);
@@ -193,7 +193,7 @@ test('a statement the server has forgotten is prepared again', async () => {
   expect(await pool.run(statement, ['2'])).toEqual(['2']);
 });
 
-test('a statement whose table has another shape now is prepared again', async () => {
+test('a statement whose table has changed is prepared again', async () => {
   const pool = poolOf({ maxConnections: 1 });
   await source.sql('create table shape (a int); insert into shape values (1)');
   const statement = read('shape', 'select * from shape');
@@ -213,7 +213,7 @@ test('a statement that cannot be parsed leaves no name behind', async () => {
   expect(await pool.run(statement, [])).toEqual(['1']);
 });
 
-test('a connection that is taken is nobody else’s until it is given back', async () => {
+test('a taken connection is not shared until it is given back', async () => {
   const pool = poolOf({ maxConnections: 1 });
   const connection = await pool.take();
   const waiting = pool.run(quick('q', 'select 1'), []);
@@ -225,7 +225,7 @@ test('a connection that is taken is nobody else’s until it is given back', asy
   expect(await source.sql('select * from item')).toEqual([]);
 });
 
-test('the driver has the connection while it is lent, and not after', async () => {
+test('the driver uses the connection only while it is lent', async () => {
   const pool = poolOf({ maxConnections: 1 });
   const pid = await pool.run(once(PID.text), []);
   const connection = await pool.take();
@@ -235,7 +235,7 @@ test('the driver has the connection while it is lent, and not after', async () =
   expect(await pool.run(once(PID.text), [])).toEqual(pid);
 });
 
-test('who waits too long for a connection is told so, and those behind are served', async () => {
+test('a wait for a connection times out, and the next in the queue are served', async () => {
   const pool = poolOf({ maxConnections: 1, waitMs: 100 });
   const connection = await pool.take();
   await expect(pool.run(once('select 1'), [])).rejects.toThrow(WaitedTooLong);
@@ -244,14 +244,14 @@ test('who waits too long for a connection is told so, and those behind are serve
   expect(await later).toEqual(['2']);
 });
 
-test('a database that is not there is told to each who asked', async () => {
+test('every statement gets the error of an unreachable database', async () => {
   const pool = poolOf({}, 'postgres://postgres@127.0.0.1:1/none');
   const outcomes = await Promise.allSettled(times(6, () => pool.run(once('select 1'), [])));
   expect(outcomes.map(({ status }) => status)).toEqual(times(6, () => 'rejected'));
   expect(outcomes).toMatchObject(times(6, () => ({ reason: { code: 'ECONNREFUSED' } })));
 });
 
-/** A user who may have so many connections. */
+/** Returns the URL of a user with a maximum number of connections. */
 async function limitedUrl(most: number): Promise<string> {
   const name = `limited_${randomUUID().replaceAll('-', '')}`;
   await source.sql(`create role ${name} login password 'secret' connection limit ${most}`);
@@ -261,7 +261,7 @@ async function limitedUrl(most: number): Promise<string> {
   return url.href;
 }
 
-test('where the server has no connection left, statements wait for those the pool has', async () => {
+test('when the server has no connection left, statements wait for those of the pool', async () => {
   const pool = poolOf({ maxConnections: 20 }, await limitedUrl(3));
   const rows = await Promise.all(
     times(300, (i) => pool.run(once(`select ${i}, pg_sleep(case when ${i} < 20 then 0.1 else 0 end)`), [])),
@@ -271,7 +271,7 @@ test('where the server has no connection left, statements wait for those the poo
   await pool.close();
 });
 
-test('a pool that the server refuses its only connection has one as soon as there is one', async () => {
+test('a pool whose only connection is refused gets one as soon as possible', async () => {
   const url = await limitedUrl(1);
   const [first, second] = [poolOf({}, url), poolOf({ waitMs: 10_000 }, url)];
   const connection = await first.take();
@@ -282,7 +282,7 @@ test('a pool that the server refuses its only connection has one as soon as ther
   await Promise.all([first.close(), second.close()]);
 });
 
-test('a pool that has no connection and gets none says so when the wait is over', async () => {
+test('a pool without any connection reports that when the wait is over', async () => {
   const url = await limitedUrl(1);
   const [first, second] = [poolOf({}, url), poolOf({ waitMs: 200 }, url)];
   const connection = await first.take();
@@ -291,7 +291,7 @@ test('a pool that has no connection and gets none says so when the wait is over'
   await Promise.all([first.close(), second.close()]);
 });
 
-test('no more than the limit wait for a connection', async () => {
+test('the number of waiting statements is limited', async () => {
   const pool = poolOf({ maxConnections: 1, maxWaiting: 2 });
   const connection = await pool.take();
   const waiting = times(2, () => pool.run(once('select 1'), []));
@@ -310,7 +310,7 @@ const running = async (mark: string, since: unknown = '-infinity') =>
   ).length;
 const gone = new Error('gone');
 
-test('a statement nobody waits for is cancelled, and its connection used again', async () => {
+test('a statement whose caller has gone is cancelled, and its connection reused', async () => {
   const pool = poolOf({ maxConnections: 1 });
   const [pid] = await pool.run(once(PID.text), []);
   const client = new AbortController();
@@ -322,14 +322,14 @@ test('a statement nobody waits for is cancelled, and its connection used again',
   expect(await running('unwanted')).toBe(0);
 });
 
-test('a statement whose time is up is cancelled', async () => {
+test('a statement that exceeds its time limit is cancelled', async () => {
   const pool = poolOf({ maxConnections: 1 });
   const slow = pool.run(once('select pg_sleep(60)'), [], { limitMs: 100 });
   await expect(slow).rejects.toThrow(TimeIsUp);
   expect(await pool.run(once('select 1'), [], { limitMs: 60_000 })).toEqual(['1']);
 });
 
-test('a statement nobody waits for any more is not sent', async () => {
+test('a queued statement whose caller has gone is not sent', async () => {
   const pool = poolOf({ maxConnections: 1 });
   const connection = await pool.take();
   const client = new AbortController();
@@ -346,7 +346,7 @@ test('a statement nobody waits for any more is not sent', async () => {
   expect(await pool.run(once('select count(*) from item where id = 77'), [])).toEqual(['0']);
 });
 
-test('cancelling one statement never fails those that share its connection or follow on it', async () => {
+test('cancelling one statement never fails others on its connection', async () => {
   const pool = poolOf({ maxConnections: 2 });
   const failures: unknown[] = [];
   const work = async (i: number) => {
@@ -366,7 +366,7 @@ test('cancelling one statement never fails those that share its connection or fo
   expect(failures).toEqual([]);
 });
 
-test('a slow statement that was moved from behind a cancelled one is cancelled wherever it runs', async () => {
+test('a slow statement that was moved from behind a cancelled one is cancelled on every connection', async () => {
   const pool = poolOf({ maxConnections: 2 });
   await Promise.all(times(2, () => pool.run(once(NAP), [])));
   const clients = times(6, () => new AbortController());
@@ -378,14 +378,14 @@ test('a slow statement that was moved from behind a cancelled one is cancelled w
   const [before] = await source.sql('select now() as at');
   clients[0]!.abort(gone);
   clients[1]!.abort(gone);
-  // Postgres now works on what followed them; the engine has asked the other connection for the same.
+  // Postgres now runs the followers; the pool has sent the same ones on the other connection.
   await expect.poll(() => running('moved', before!['at']), { timeout: 10_000 }).toBeGreaterThan(0);
   for (const client of clients) client.abort(gone);
   expect(await Promise.all(answers)).toEqual(clients.map(() => gone));
   await expect.poll(() => running('moved'), { timeout: 10_000 }).toBe(0);
 });
 
-test('what runs on a connection that is taken is cancelled, also by the driver', async () => {
+test('the statement on a taken connection is cancelled, also one of the driver', async () => {
   const pool = poolOf({ maxConnections: 1 });
   for (const isLent of [false, true]) {
     const connection = await pool.take();
@@ -405,7 +405,7 @@ test('what runs on a connection that is taken is cancelled, also by the driver',
   }
 });
 
-test('a connection whose driver failed is used again only when the server is ready', async () => {
+test('a connection whose driver failed is reused only when the server is ready', async () => {
   proxy.sizes = [1];
   const pool = poolOf({ maxConnections: 1 }, proxy.url);
   for (let n = 0; n < 20; n++) {
@@ -416,7 +416,7 @@ test('a connection whose driver failed is used again only when the server is rea
   }
 });
 
-test('connections nobody needs are closed, old ones replaced', async () => {
+test('idle connections are closed, old ones replaced', async () => {
   const pool = poolOf({ idleTimeoutMs: 100, maxConnections: 3 });
   const old = poolOf({ lifetimeMs: 100, maxConnections: 1 });
   const alive = async (pids: readonly unknown[]) =>
@@ -428,7 +428,7 @@ test('connections nobody needs are closed, old ones replaced', async () => {
   expect(await pool.run(once('select 1'), [])).toEqual(['1']);
 });
 
-test('closing waits for what is under way', async () => {
+test('closing waits for statements in flight', async () => {
   const pool = poolOf();
   const running = pool.run(once(`select 'done' from pg_sleep(0.2)`), []);
   await pool.run(once('select 1'), []);
@@ -437,7 +437,7 @@ test('closing waits for what is under way', async () => {
   await expect(pool.run(once('select 1'), [])).rejects.toThrow('closed');
 });
 
-test('closing waits for a database that says nothing until it is told to cut', async () => {
+test('closing waits for a silent database until it is cut off', async () => {
   const pool = poolOf({ maxConnections: 1 }, proxy.url);
   await pool.run(once('select 1'), []);
   proxy.isSilent = true;
@@ -459,7 +459,7 @@ test('closing waits for a database that says nothing until it is told to cut', a
   await pool.close(cut.signal);
 });
 
-test('nothing is prepared, and nothing shared, where statements are not kept', async () => {
+test('without prepared statements, nothing is prepared and nothing shared', async () => {
   const pool = poolOf({ isKept: false, maxConnections: 8 });
   const rows = await Promise.all(times(8, () => pool.run(quick('q', NAP), [])));
   expect(new Set(rows.map(([pid]) => pid)).size).toBe(8);

@@ -1,4 +1,4 @@
-/** Who gets compressed responses, and that they say the same. */
+/** Tests which responses are compressed, and that their content is unchanged. */
 import { gunzipSync } from 'node:zlib';
 import { expect, test } from 'vitest';
 import { acceptsGzip, gzipped } from './gzip.ts';
@@ -17,18 +17,21 @@ test.for([
   expect(acceptsGzip(header)).toBe(accepts);
 });
 
-test('what is small stays as it is', () => {
+test('small bodies are not compressed', () => {
   expect(gzipped('{"data":{}}')).toBe('{"data":{}}');
 });
 
-test.for([2000, 400_000])('%i bytes are the same afterwards, as text and in pieces', async (size) => {
-  const text = 'ünï"'.repeat(size / 5);
-  for (const body of [text, [Buffer.from(text.slice(0, 7)), Buffer.from(text.slice(7))]]) {
-    const [bytes] = (await gzipped(body)) as Buffer[];
-    expect(bytes!.length).toBeLessThan(size / 10);
-    expect(gunzipSync(bytes!).toString()).toBe(text);
-  }
-});
+test.for([2000, 400_000])(
+  '%i bytes are unchanged after decompression, as text and in pieces',
+  async (size) => {
+    const text = 'ünï"'.repeat(size / 5);
+    for (const body of [text, [Buffer.from(text.slice(0, 7)), Buffer.from(text.slice(7))]]) {
+      const [bytes] = (await gzipped(body)) as Buffer[];
+      expect(bytes!.length).toBeLessThan(size / 10);
+      expect(gunzipSync(bytes!).toString()).toBe(text);
+    }
+  },
+);
 
 test('a long body in pieces is compressed once, however often it is sent', async () => {
   const body = [Buffer.alloc(400_000)];

@@ -1,4 +1,4 @@
-/** Which clients are cut off, and when: queues alone, with lengths given by hand. */
+/** Tests which clients are disconnected, and when: queues only, with given lengths. */
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { SendQueues } from './send-queues.ts';
 
@@ -29,7 +29,7 @@ function queuesUnderTest(maxBytes = 1024 * 1024 * KIB) {
   return { queues, cut, add, seconds };
 }
 
-test('a queue that stays full is cut after its time, and a second for each 128 KiB', async () => {
+test('a queue that stays full is cut off after its timeout, plus a second for each 128 KiB', async () => {
   const { cut, add, seconds } = queuesUnderTest();
   add('stalled', 1280);
   add('short', 1000);
@@ -41,7 +41,7 @@ test('a queue that stays full is cut after its time, and a second for each 128 K
   expect(cut).toHaveLength(1);
 });
 
-test('a client that takes what is there has its time anew', async () => {
+test('a client that empties its queue has a new timeout', async () => {
   const { cut, add, seconds } = queuesUnderTest();
   const queue = add('busy', 1280);
   for (let i = 0; i < 10; i++) {
@@ -53,7 +53,7 @@ test('a client that takes what is there has its time anew', async () => {
   expect(cut).toEqual([]);
 });
 
-test('beyond the budget the longest queues that wait are cut, until the others fit', async () => {
+test('above the budget the longest waiting queues are cut off, until the others fit', async () => {
   const { queues, cut, add, seconds } = queuesUnderTest(1000 * KIB);
   add('a', 400);
   add('b', 300);
@@ -63,7 +63,7 @@ test('beyond the budget the longest queues that wait are cut, until the others f
   expect([cut, queues.fullBytes]).toEqual([[], 1024 * KIB]);
   const later = add('d', 400);
   await seconds(1);
-  // The newest may be read yet.
+  // The newest queue may still be read.
   expect([cut, queues.fullBytes]).toEqual([['a: queued bytes'], 64 * KIB]);
   await seconds(1);
   expect([cut.length, queues.totalBytes, queues.fullBytes]).toEqual([1, 960 * KIB, 1024 * KIB]);

@@ -1,4 +1,4 @@
-/** The state machine alone: what follows on which message, in both sub-protocols. */
+/** Tests the state machine: what follows each message, in both sub-protocols. */
 import { expect, test } from 'vitest';
 import { PROTOCOLS, readMessage } from './messages.ts';
 import { type ConnectionEvent, type Phase, react } from './protocol.ts';
@@ -17,7 +17,7 @@ function after(
 const INIT: ConnectionEvent = { kind: 'init', headers: { a: 'b' } };
 const START: ConnectionEvent = { kind: 'start', id: '1', request: {} };
 
-test.each(PROTOCOLS)('$name: init asks who it is, and only then operations start', (protocol) => {
+test.each(PROTOCOLS)('$name: init authenticates, and operations start only after it', (protocol) => {
   expect(after(protocol, 'new', INIT)).toEqual({
     phase: 'authenticating',
     effects: [{ kind: 'authenticate', headers: { a: 'b' } }],
@@ -55,18 +55,18 @@ test.each([
   });
 });
 
-test('graphql-ws: what is no message is told, and the connection goes on', () => {
+test('graphql-ws: an invalid message is answered with an error, and the connection stays open', () => {
   const message = readMessage(OLDER, '{"type":"test"}', JSON.parse);
   const { phase, effects } = after(OLDER, 'ready', message);
   const text = '{"type":"connection_error","payload":"unexpected type of message: test"}';
   expect([phase, effects]).toEqual(['ready', [{ kind: 'send', text }]]);
 });
 
-test.each(PROTOCOLS)('$name: nothing follows once closed', (protocol) => {
+test.each(PROTOCOLS)('$name: a closed connection does nothing more', (protocol) => {
   expect(after(protocol, 'closed', INIT).effects).toEqual([]);
 });
 
-test.each(PROTOCOLS)('$name: init in time is not too late', (protocol) => {
+test.each(PROTOCOLS)('$name: after init in time, the init timeout does nothing', (protocol) => {
   expect(after(protocol, 'authenticating', { kind: 'init timeout' }).effects).toEqual([]);
 });
 
@@ -83,7 +83,7 @@ test.each([
   expect(readMessage(NEWER, text, JSON.parse).kind).toBe('malformed');
 });
 
-test('headers of init are lower-cased texts', () => {
+test('headers of init become lower-case texts', () => {
   const text =
     '{"type":"connection_init","payload":{"headers":{"X-Engine-User-Id":7,"Nothing":null,"Odd":{}}}}';
   expect(readMessage(NEWER, text, JSON.parse)).toEqual({

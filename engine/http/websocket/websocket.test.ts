@@ -1,5 +1,6 @@
-/** GraphQL over real sockets against a real engine: both sub-protocols, who may see what, and live queries that change.
- *  Not here: the state machine by itself (websocket-protocol.test.ts). */
+/** Tests GraphQL over real WebSockets to a real engine: both sub-protocols, permissions, and live queries that
+ *  change.
+ *  Not here: the state machine (protocol.test.ts). */
 import { connect } from 'node:net';
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
 import { createDatabase, type TestDatabase } from '../../../testing/database.ts';
@@ -52,7 +53,7 @@ async function open(protocol: string | null, headers: Record<string, string> = {
   return socket;
 }
 
-/** Initialised, as a role or as the administrator. */
+/** Opens an initialised socket, as a role or as the administrator. */
 async function ready(
   protocol: (typeof PROTOCOLS)[number] = 'graphql-transport-ws',
   headers: Record<string, string> = {},
@@ -79,7 +80,7 @@ test.each(PROTOCOLS)('%s: a query answers once and completes', async (protocol) 
   expect(await socket.next()).toEqual({ type: 'complete', id: '1' });
 });
 
-test('without a sub-protocol the older one is spoken', async () => {
+test('without a sub-protocol the older one is used', async () => {
   const socket = await open(null);
   socket.send({
     type: 'connection_init',
@@ -100,7 +101,7 @@ test.each(PROTOCOLS)('%s: a mutation writes', async (protocol) => {
   expect(await socket.next()).toMatchObject({ payload: { data: { update_note_by_pk: { body: 'two' } } } });
 });
 
-test('what is wrong with an operation is an error of its own, in the form of its protocol', async () => {
+test('an invalid operation gets an error message, in the form of its protocol', async () => {
   const error = {
     message: "field 'nothing' not found in type: 'query_root'",
     extensions: { code: 'validation-failed', path: '$.selectionSet.nothing' },
@@ -116,7 +117,7 @@ test('what is wrong with an operation is an error of its own, in the form of its
   expect(await older.next()).toMatchObject({ id: '2', payload: { data: {} } });
 });
 
-test('what goes wrong while running is a result with errors', async () => {
+test('an error while running is a result with errors', async () => {
   const socket = await ready();
   subscribe(socket, 'mutation { insert_note_one(object: { id: 1, owner: "x", body: "" }) { id } }');
   expect(await socket.next()).toMatchObject({
@@ -126,27 +127,24 @@ test('what goes wrong while running is a result with errors', async () => {
   expect((await socket.next()).type).toBe('complete');
 });
 
-test.each(PROTOCOLS)(
-  '%s: a live query pushes what has changed, and nothing when nothing has',
-  async (protocol) => {
-    await sql("delete from note where owner = 'live'");
-    const query = 'subscription ($o: String!) { note(where: { owner: { _eq: $o } }) { body } }';
-    const socket = await ready(protocol);
-    subscribe(socket, query, 'live', { o: 'live' });
-    expect(await socket.next()).toEqual({
-      type: WORDS[protocol].next,
-      id: 'live',
-      payload: { data: { note: [] } },
-    });
-    expect(await socket.during(200)).toEqual([]);
-    await sql("insert into note values (10, 'live', 'new')");
-    expect(await socket.next()).toMatchObject({ id: 'live', payload: { data: { note: [{ body: 'new' }] } } });
-    socket.send({ type: WORDS[protocol].stop, id: 'live' });
-    await socket.during(50);
-    await sql("update note set body = 'newer' where id = 10");
-    expect(await socket.during(200)).toEqual([]);
-  },
-);
+test.each(PROTOCOLS)('%s: a live query sends changes, and nothing without a change', async (protocol) => {
+  await sql("delete from note where owner = 'live'");
+  const query = 'subscription ($o: String!) { note(where: { owner: { _eq: $o } }) { body } }';
+  const socket = await ready(protocol);
+  subscribe(socket, query, 'live', { o: 'live' });
+  expect(await socket.next()).toEqual({
+    type: WORDS[protocol].next,
+    id: 'live',
+    payload: { data: { note: [] } },
+  });
+  expect(await socket.during(200)).toEqual([]);
+  await sql("insert into note values (10, 'live', 'new')");
+  expect(await socket.next()).toMatchObject({ id: 'live', payload: { data: { note: [{ body: 'new' }] } } });
+  socket.send({ type: WORDS[protocol].stop, id: 'live' });
+  await socket.during(50);
+  await sql("update note set body = 'newer' where id = 10");
+  expect(await socket.during(200)).toEqual([]);
+});
 
 test('each session sees its own rows, although all share a statement', async () => {
   const [ann, bob] = [await ready('graphql-ws', as('ann')), await ready('graphql-ws', as('bob'))];
@@ -192,7 +190,7 @@ test('a live query ends when its permission is dropped, and never pushes under t
   await sql('delete from note where id = 30');
 });
 
-test('a live query goes on under a changed permission, with what that one shows', async () => {
+test('a live query goes on under a changed permission, with what that permission allows', async () => {
   await permit('changing');
   const socket = await ready('graphql-transport-ws', as('bob', 'changing'));
   subscribe(socket, NOTES);
@@ -211,7 +209,7 @@ test('a live query goes on under a changed permission, with what that one shows'
   expect((await socket.next()).payload).toMatchObject({ data: { note: [{ id: 1 }] } });
 });
 
-test('a change that does not concern a live query is not heard of', async () => {
+test('a change that does not concern a live query sends nothing', async () => {
   const socket = await ready();
   subscribe(socket, 'subscription { note_by_pk(id: 1) { id } }');
   await socket.next();
@@ -219,7 +217,7 @@ test('a change that does not concern a live query is not heard of', async () => 
   expect(await socket.during(200)).toEqual([]);
 });
 
-test('a failing poll is told, once, and the live query recovers', async () => {
+test('a failing poll is reported once, and the live query recovers', async () => {
   await sql('create table fragile (id int primary key); insert into fragile values (1)');
   await engine.admin('pg_track_table', { table: 'fragile' });
   const socket = await ready();
@@ -232,7 +230,7 @@ test('a failing poll is told, once, and the live query recovers', async () => {
   expect((await socket.next()).payload).toEqual({ data: { fragile: [{ id: 1 }] } });
 });
 
-test('a client that does not read gets the latest result of a live query, not all of them', async () => {
+test('a client that does not read gets only the latest result of a live query', async () => {
   const socket = await ready();
   await sql("insert into note values (40, 'big', '')");
   subscribe(socket, 'subscription { note_by_pk(id: 40) { body } }');
@@ -249,7 +247,7 @@ test('a client that does not read gets the latest result of a live query, not al
     const message = JSON.stringify(await socket.next(15_000));
     told.push(message.match(/(\d)"}+$/)?.[1] ?? '');
   }
-  // How much the sockets' own buffers take is the system's affair, but not all of it.
+  // How much the socket buffers hold depends on the system, but it is not everything.
   expect(told.length).toBeLessThan(changes);
   await sql('delete from note where id = 40');
 });
@@ -294,7 +292,7 @@ test('headers of init override those of the handshake', async () => {
   expect((await socket.next()).type).toBe('error');
 });
 
-test('an operation before init: the newer protocol closes, the older one says so', async () => {
+test('an operation before init closes the connection in the newer protocol, and gets an error in the older one', async () => {
   const newer = await open('graphql-transport-ws');
   subscribe(newer, '{ note { id } }');
   expect((await newer.closed).code).toBe(4401);
@@ -307,7 +305,7 @@ test('an operation before init: the newer protocol closes, the older one says so
   });
 });
 
-test('a connection that says nothing, or the wrong thing, is closed', async () => {
+test('a silent connection is closed, and so is one with an invalid message', async () => {
   const silent = await open('graphql-transport-ws');
   const garbled = await ready();
   garbled.send('no json');
@@ -315,7 +313,7 @@ test('a connection that says nothing, or the wrong thing, is closed', async () =
   expect(await silent.closed).toMatchObject({ code: 4408 });
 });
 
-test('an id that is in use closes with 4409, and one that is over may be used again', async () => {
+test('an id in use closes with 4409, and an ended one may be used again', async () => {
   const socket = await ready();
   subscribe(socket, '{ note_by_pk(id: 1) { id } }', 'same');
   await socket.next();
@@ -326,14 +324,14 @@ test('an id that is in use closes with 4409, and one that is over may be used ag
   expect((await socket.closed).code).toBe(4409);
 });
 
-test('an origin that may not call is refused at the handshake, and so is another path', async () => {
+test('the handshake refuses an origin that may not call, and another path', async () => {
   const attempt = (headers: Record<string, string>) => open('graphql-ws', headers);
   await expect(attempt({ origin: 'https://evil.example.com' })).rejects.toThrow('400');
   await expect(attempt({ origin: 'https://app.example.com' })).resolves.toBeDefined();
   await expect(open('graphql-ws', {}, `${engine.url}/elsewhere`)).rejects.toThrow('404');
 });
 
-test('an offer of another upgrade is answered as the request it is', async () => {
+test('a request with another upgrade is answered over HTTP/1.1', async () => {
   const { port } = new URL(engine.url);
   const socket = connect(Number(port), '127.0.0.1');
   socket.write(`GET /healthz HTTP/1.1\r\nHost: x\r\nConnection: Upgrade, close\r\nUpgrade: h2c\r\n\r\n`);
@@ -341,7 +339,7 @@ test('an offer of another upgrade is answered as the request it is', async () =>
   expect(String(chunk)).toMatch(/^HTTP\/1\.1 200/);
 });
 
-test('a stopping engine lets a mutation answer, and then says goodbye', async () => {
+test('a stopping engine lets a mutation answer, and then closes the connection', async () => {
   const other = await startTestEngine({ databaseUrl: database.url, adminSecret: engine.adminSecret });
   const socket = await open(
     'graphql-transport-ws',
