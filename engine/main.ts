@@ -54,17 +54,17 @@ export async function startEngine(
     features: options.enableApolloFederation
       ? [...options.experimentalFeatures, 'apollo_federation']
       : options.experimentalFeatures,
-    enforcesAllowList: options.enableAllowlist,
+    enableAllowlist: options.enableAllowlist,
     strictWrites: options.strictWrites,
-    countsWithoutAggregations: options.countWithoutAggregations,
+    countWithoutAggregations: options.countWithoutAggregations,
     defaultTimeLimitMs: options.defaultTimeLimit > 0 ? options.defaultTimeLimit * 1000 : null,
-    enforcesRemotePermissions: options.enableRemoteSchemaPermissions,
-    prioritizesRemoteData: options.remoteSchemaPrioritizeData,
-    skipsRemoteNulls: options.remoteSchemaSkipNulls,
+    enableRemoteSchemaPermissions: options.enableRemoteSchemaPermissions,
+    remoteSchemaPrioritizeData: options.remoteSchemaPrioritizeData,
+    remoteSchemaSkipNulls: options.remoteSchemaSkipNulls,
     headerPrefix: options.headerPrefix,
     maxConnections: options.pgConnections,
     maxWaiting: options.pgMaxWaiting,
-    keptRevisions: options.metadataRevisions,
+    metadataRevisions: options.metadataRevisions,
     pollIntervalMs: options.schemaSyncPollInterval,
     sourceCheckIntervalMs: options.sourceCheckInterval * 1000,
     report: (event) => observe({ kind: 'state', event }),
@@ -109,7 +109,7 @@ function openWorkers(
     trusts: state.trusts,
     headerPrefix: options.headerPrefix,
     observe,
-    prefersConfiguredHeaders: options.configuredHeaderPrecedence,
+    configuredHeaderPrecedence: options.configuredHeaderPrecedence,
   };
   const asyncActions = new AsyncActions({
     calls: state.gateway.actionCalls,

@@ -41,7 +41,7 @@ export type GatewayOptions = {
   readonly dynamicSecretsPath?: readonly string[] | undefined;
   readonly headerPrefix: string;
   readonly resolve: ResolveOptions;
-  readonly countsWithoutAggregations?: boolean | undefined;
+  readonly countWithoutAggregations?: boolean | undefined;
   readonly maxConnections?: number | undefined;
   readonly maxWaiting?: number | undefined;
   readonly timed?: SourceTimed | undefined;
@@ -121,16 +121,16 @@ export class Gateway {
   }
 
   /** The option --count-without-aggregations. */
-  get countsWithoutAggregations(): boolean {
-    return this.#options.countsWithoutAggregations ?? false;
+  get countWithoutAggregations(): boolean {
+    return this.#options.countWithoutAggregations ?? false;
   }
 
   get headerPrefix(): string {
     return this.#options.headerPrefix;
   }
 
-  get enforcesRemotePermissions(): boolean {
-    return this.#options.resolve.enforcesRemotePermissions !== false;
+  get enableRemoteSchemaPermissions(): boolean {
+    return this.#options.resolve.enableRemoteSchemaPermissions !== false;
   }
 
   /** Introspects a remote schema of the document. Never throws: if the service fails, the result holds the error, and only this

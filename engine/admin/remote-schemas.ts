@@ -59,7 +59,7 @@ export async function addRemoteSchemaPermission(
   { remote_schema: name, comment, ...args }: ArgsOf<'add_remote_schema_permissions'>,
   request: AdminRequest,
 ): Promise<AdminAnswer> {
-  if (!work.gateway.enforcesRemotePermissions) fail('remoteSchemaPermissionsOff', {});
+  if (!work.gateway.enableRemoteSchemaPermissions) fail('remoteSchemaPermissionsOff', {});
   const parent = requireRemoteSchema(work.metadata, name);
   const key = objectKey('remote_schema_permission', name, args.role);
   if (args.role === ADMIN_ROLE) fail('remoteSchemaPermissionOfAdmin', {});

@@ -5,7 +5,7 @@ import { op, startTestEngine, type TestEngine } from './testing/engine.ts';
 let engine: TestEngine;
 
 beforeEach(async () => {
-  engine = await startTestEngine({ keptRevisions: 4 });
+  engine = await startTestEngine({ metadataRevisions: 4 });
   await engine.must(
     op('run_sql', { sql: 'create table author (id int primary key); create table book (id int)' }),
   );
@@ -60,7 +60,7 @@ test('only the configured number of revisions is kept', async () => {
 });
 
 test('no revision is kept if the number is 0', async () => {
-  const replica = await startTestEngine({ keptRevisions: 0 }, engine);
+  const replica = await startTestEngine({ metadataRevisions: 0 }, engine);
   await replica.must(op('track_table', 'author'));
   expect(await revisions()).toEqual([]);
   await replica.close();

@@ -45,7 +45,7 @@ export async function count(
   request: AdminRequest,
 ): Promise<AdminAnswer> {
   const { table, writer, query } = await contextOf(work, args, request);
-  const withoutAggregations = work.gateway.countsWithoutAggregations;
+  const withoutAggregations = work.gateway.countWithoutAggregations;
   const { counted } = (await query(planRowsCount(table, args, { ...writer, withoutAggregations }))) as {
     counted: object;
   };

@@ -12,7 +12,7 @@ let empty: unknown;
 
 beforeAll(async () => {
   service = await startRemote('type Query { far: String }');
-  engine = await startTestEngine({ env: { REMOTE: service.url }, enforcesAllowList: true });
+  engine = await startTestEngine({ env: { REMOTE: service.url }, enableAllowlist: true });
   await engine.must(
     op('run_sql', {
       sql: `create table author (id int primary key, name text);

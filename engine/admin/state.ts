@@ -46,11 +46,11 @@ export type EngineStateOptions = ResolveOptions & {
   /** The prefix of the engine's headers on the wire. */
   readonly headerPrefix?: string;
   /** The option --count-without-aggregations. Default false. */
-  readonly countsWithoutAggregations?: boolean;
+  readonly countWithoutAggregations?: boolean;
   /** True if native queries are validated with PREPARE. Default true. */
   readonly validatesNativeQueries?: boolean;
   /** The number of revisions that are kept. Default 50. */
-  readonly keptRevisions?: number;
+  readonly metadataRevisions?: number;
   /** The interval of polling for other replicas' changes besides LISTEN; 0 disables polling. Default 1000. */
   readonly pollIntervalMs?: number;
   /** The interval of checks of the sources' databases; 0 disables all checks. Default 10 000. */
@@ -117,7 +117,7 @@ export class EngineState {
     this.#database = openDatabase(options.metadataDatabaseUrl, { maxConnections: 4, poolTimeoutSeconds: 10 });
     this.outboundVariables = outboundVariables(options.env, () => this.snapshot().metadata);
     this.gateway = new Gateway({
-      store: new Store(this.#database, options.keptRevisions),
+      store: new Store(this.#database, options.metadataRevisions),
       actionCalls: actionCalls(this.#database),
       metadataDatabase: this.#database,
       metadataDatabaseUrl: options.metadataDatabaseUrl,
@@ -125,7 +125,7 @@ export class EngineState {
       dynamicSecretsPath: options.dynamicSecretsPath,
       headerPrefix: options.headerPrefix ?? SESSION_PREFIX,
       resolve: options,
-      countsWithoutAggregations: options.countsWithoutAggregations,
+      countWithoutAggregations: options.countWithoutAggregations,
       maxConnections: options.maxConnections,
       maxWaiting: options.maxWaiting,
       timed: options.timed,

@@ -111,7 +111,7 @@ export function answerContextOf(
     showsInternal: showsInternal(options, session),
     asyncActions,
     ...(remoteCache && { remoteCache }),
-    prefersConfiguredHeaders: options.configuredHeaderPrecedence,
+    configuredHeaderPrecedence: options.configuredHeaderPrecedence,
     ...(record && { record }),
     signal,
   };

@@ -10,9 +10,9 @@ import { prepareDocument } from './document.ts';
 import { isAllowed } from './request-policy.ts';
 import { errorOf, MODEL } from './testing/ask.ts';
 
-const restrictedBy = (parts: Readonly<Record<string, unknown>>, enforcesAllowList = false) => {
+const restrictedBy = (parts: Readonly<Record<string, unknown>>, enableAllowlist = false) => {
   const metadata = parseMetadata({ version: 3, sources: [], ...parts });
-  const model = { ...MODEL, requestPolicies: resolveRequestPolicies(metadata, enforcesAllowList) };
+  const model = { ...MODEL, requestPolicies: resolveRequestPolicies(metadata, enableAllowlist) };
   return (text: string, role = 'reader') =>
     errorOf(() => prepareDocument(roleSchema(model, role, false), text, null));
 };

@@ -58,7 +58,7 @@ export function resolveRemoteSchemas(
       found.addShared(subject, conflict);
       return [];
     }
-    if (options.enforcesRemotePermissions === false) {
+    if (options.enableRemoteSchemaPermissions === false) {
       return [[name, unenforced(remote, permissions, found)]];
     }
     const own = permissionsOf(remote, permissions, options.headerPrefix, found);
@@ -71,7 +71,7 @@ export function resolveRemoteSchemas(
 export function resolveRemoteSchema(
   { name, definition }: RemoteSchema,
   upstream: Upstream | undefined,
-  options: Pick<ResolveOptions, 'prioritizesRemoteData' | 'skipsRemoteNulls'> = {},
+  options: Pick<ResolveOptions, 'remoteSchemaPrioritizeData' | 'remoteSchemaSkipNulls'> = {},
 ): ResolvedRemoteSchema {
   const endpoint = endpointOf(definition);
   if (!upstream) return fail('remoteSchemaUnreachable', { url: endpoint.url });
@@ -83,8 +83,8 @@ export function resolveRemoteSchema(
     names: remoteNames(schema, definition.customization),
     schema,
     permissions: null,
-    prioritizesData: options.prioritizesRemoteData ?? false,
-    skipsNulls: options.skipsRemoteNulls ?? false,
+    prioritizesData: options.remoteSchemaPrioritizeData ?? false,
+    skipsNulls: options.remoteSchemaSkipNulls ?? false,
   };
 }
 

@@ -3,10 +3,10 @@ import { expect, test } from 'vitest';
 import { parseMetadata } from '../metadata/parse.ts';
 import { requestPolicyOf, resolveRequestPolicies } from './request-policy.ts';
 
-const policiesOf = (parts: Readonly<Record<string, unknown>>, enforcesAllowList = false) => {
+const policiesOf = (parts: Readonly<Record<string, unknown>>, enableAllowlist = false) => {
   const requestPolicies = resolveRequestPolicies(
     parseMetadata({ version: 3, sources: [], ...parts }),
-    enforcesAllowList,
+    enableAllowlist,
   );
   return (role: string) => requestPolicyOf({ requestPolicies }, role);
 };

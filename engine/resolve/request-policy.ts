@@ -54,14 +54,14 @@ export function requestPolicyOf(
   return role === ADMIN_ROLE ? UNRESTRICTED : (requestPolicies.byRole.get(role) ?? requestPolicies.others);
 }
 
-/** Returns the policies. `enforcesAllowList` is --enable-allowlist, `defaultTimeLimitMs` is --default-time-limit. */
+/** Returns the policies. `enableAllowlist` is --enable-allowlist, `defaultTimeLimitMs` is --default-time-limit. */
 export function resolveRequestPolicies(
   metadata: Metadata,
-  enforcesAllowList: boolean,
+  enableAllowlist: boolean,
   defaultTimeLimitMs: number | null = null,
 ): RequestPolicies {
   const policy = (role: string | null) => {
-    return { ...policyOfRole(metadata, enforcesAllowList, role), defaultTimeLimitMs };
+    return { ...policyOfRole(metadata, enableAllowlist, role), defaultTimeLimitMs };
   };
   return {
     byRole: new Map([...namedRoles(metadata)].map((role) => [role, policy(role)])),
@@ -81,7 +81,7 @@ function namedRoles(metadata: Metadata): ReadonlySet<string> {
 /** `role` null: one that nothing names. */
 function policyOfRole(
   metadata: Metadata,
-  enforcesAllowList: boolean,
+  enableAllowlist: boolean,
   role: string | null,
 ): Omit<RequestPolicy, 'defaultTimeLimitMs'> {
   const limits = metadata.api_limits?.disabled ? {} : (metadata.api_limits ?? {});
@@ -89,7 +89,7 @@ function policyOfRole(
   const rate = limitOf(limits.rate_limit, role);
   const closed = metadata.graphql_schema_introspection?.disabled_for_roles ?? [];
   return {
-    allowed: enforcesAllowList ? allowedTo(metadata, role) : null,
+    allowed: enableAllowlist ? allowedTo(metadata, role) : null,
     mayIntrospect: role === null || !closed.includes(role),
     mostDepth: limitOf(limits.depth_limit, role),
     mostNodes: limitOf(limits.node_limit, role),

@@ -83,8 +83,8 @@ export function resolve(
   const remoteSchemas = resolveRemoteSchemas(metadata.remote_schemas ?? [], { ...scope, upstreams }, context);
   const joined = joinSources(sources, remoteSchemas, metadata.sources, found);
   const typeRelationships = joinTypes(metadata.remote_schemas ?? [], { sources, remoteSchemas }, found);
-  const { enforcesAllowList = false, defaultTimeLimitMs = null } = options;
-  const requestPolicies = resolveRequestPolicies(metadata, enforcesAllowList, defaultTimeLimitMs);
+  const { enableAllowlist = false, defaultTimeLimitMs = null } = options;
+  const requestPolicies = resolveRequestPolicies(metadata, enableAllowlist, defaultTimeLimitMs);
   const routes = resolveEndpoints(metadata, (inconsistency) => found.all.push(inconsistency));
   const cronTriggers = resolveCronTriggers(metadata.cron_triggers ?? [], context);
   const { opentelemetry } = metadata;

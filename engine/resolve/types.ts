@@ -369,13 +369,13 @@ export type ResolveOptions = {
   readonly headerPrefix?: string | undefined;
   /** The option --enable-remote-schema-permissions. Default true. With false, every role sees the whole of a remote schema without
    *  permissions; one with permissions is visible to administrators only, and its permissions are inconsistent. */
-  readonly enforcesRemotePermissions?: boolean;
+  readonly enableRemoteSchemaPermissions?: boolean;
   /** The option --remote-schema-prioritize-data. Default false. */
-  readonly prioritizesRemoteData?: boolean;
+  readonly remoteSchemaPrioritizeData?: boolean;
   /** The option --remote-schema-skip-nulls. Default false. */
-  readonly skipsRemoteNulls?: boolean;
+  readonly remoteSchemaSkipNulls?: boolean;
   /** The option --enable-allowlist: roles may run only documents of the allow list. Default false. */
-  readonly enforcesAllowList?: boolean;
+  readonly enableAllowlist?: boolean;
   /** The time limit of statements of roles without one of their own; absent or null: none. */
   readonly defaultTimeLimitMs?: number | null;
 };

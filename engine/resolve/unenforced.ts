@@ -31,14 +31,14 @@ const OF_ADMINISTRATOR =
 /** One row per restriction that can be declared without effect. */
 const ROWS: readonly ((metadata: Metadata, options: ResolveOptions, memo: Memo) => readonly Unenforced[])[] =
   [
-    ({ allowlist = [] }, { enforcesAllowList = false }) =>
+    ({ allowlist = [] }, { enableAllowlist = false }) =>
       allowlist
-        .filter(({ scope }) => !enforcesAllowList || isOnlyForAdministrator(scope))
+        .filter(({ scope }) => !enableAllowlist || isOnlyForAdministrator(scope))
         .map(({ collection }) => ({
           key: objectKey('allowlist', collection),
           type: 'allowlist',
           name: `allowlist ${collection}`,
-          reason: enforcesAllowList ? OF_ADMINISTRATOR : ALLOW_LIST_OFF,
+          reason: enableAllowlist ? OF_ADMINISTRATOR : ALLOW_LIST_OFF,
         })),
     ({ sources }, _, memo) =>
       sources.flatMap(({ name, tables }) =>

@@ -21,10 +21,10 @@ afterEach(async () => {
   await database.drop();
 });
 
-async function open(keptRevisions?: number): Promise<Store> {
+async function open(metadataRevisions?: number): Promise<Store> {
   const pool = openDatabase(database.url, { maxConnections: 3 });
   pools.push(pool);
-  const store = new Store(pool, keptRevisions);
+  const store = new Store(pool, metadataRevisions);
   await store.migrate();
   return store;
 }

@@ -55,13 +55,13 @@ export class Store {
   /** Distinguishes this replica's notifications from those of other replicas. */
   readonly origin: string = randomUUID();
   readonly #database: Database;
-  readonly #keptRevisions: number;
+  readonly #metadataRevisions: number;
   #needsCompaction = false;
 
-  /** `keptRevisions` counts the current document as the newest revision. With 0 no revisions are kept. */
-  constructor(database: Database, keptRevisions = 50) {
+  /** `metadataRevisions` counts the current document as the newest revision. With 0 no revisions are kept. */
+  constructor(database: Database, metadataRevisions = 50) {
     this.#database = database;
-    this.#keptRevisions = keptRevisions;
+    this.#metadataRevisions = metadataRevisions;
   }
 
   /** Applies missing migrations and, at the very first start, stores the empty document. Returns the applied versions in order. */
@@ -228,7 +228,7 @@ export class Store {
       await recordRevision(client, {
         ...(write.by ?? ENGINE_ITSELF),
         version: row.resource_version,
-        kept: this.#keptRevisions,
+        kept: this.#metadataRevisions,
       });
     }
     if (document !== null || operatorState !== null) await prune(client);

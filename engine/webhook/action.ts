@@ -126,7 +126,7 @@ export async function callAction(
   message: Message,
   { outbound }: Pick<ActionContext, 'outbound'>,
 ): Promise<ActionAnswer> {
-  const webhook = { ...action.webhook, prefersClientHeaders: !outbound.prefersConfiguredHeaders };
+  const webhook = { ...action.webhook, prefersClientHeaders: !outbound.configuredHeaderPrecedence };
   const answer = await callWebhook(webhook, message, outbound).catch((error: unknown) => {
     if (!(error instanceof WebhookFailure)) throw error;
     const internal = internalOf(error.problem ?? error.message, { action, message });

@@ -54,7 +54,7 @@ export type OutboundContext = {
   /** Absent when answers of remote schemas are not cached. */
   readonly remoteCache?: AnswerCache;
   /** True when an action's configured headers take precedence over the client's (--configured-header-precedence). */
-  readonly prefersConfiguredHeaders?: boolean;
+  readonly configuredHeaderPrecedence?: boolean;
 };
 
 /** What running a request yields besides the response body. */
