@@ -25,13 +25,14 @@ const SHARED = resolve('../shared');
 const REPORTS = join(process.env['TMPDIR'] ?? tmpdir(), 'pergola-ci');
 /** Stages wait for databases, clusters and timers, so that somewhat more of them fit than there are cores. */
 const CORES = availableParallelism() * 1.5;
-/** The cluster's stories have time limits of their own and come first; the others take the time that these leave. */
-const NICE = 10;
+/** The stories on the cluster have the tightest time limits, so that all other stages have a lower priority. */
+const NICE = 5;
 const PROGRESS_MS = 60_000;
 const MOST_FAILURES_SHOWN = 8;
 
 const running = new Map<string, { readonly child: ChildProcess; readonly since: number }>();
 const startedAt = Date.now();
+let isStopping = false;
 
 /** The longest come first, so that none of them is left over at the end. */
 const ALL: readonly Stage[] = [
@@ -179,6 +180,7 @@ async function run(
   { name, command, nice = 0 }: Command,
   env: Record<string, string> = {},
 ): Promise<Finished> {
+  if (isStopping) throw new Error('stopped by a signal');
   const log = logOf(name);
   const output = openSync(log, 'w');
   const timed = [
@@ -248,8 +250,9 @@ function minutes(milliseconds: number): string {
   return `${Math.floor(seconds / 60)}:${String(seconds % 60).padStart(2, '0')} min`;
 }
 
-/** Sends the signal to all running scripts, which stop what they have started. A second signal ends this process at once. */
+/** Sends the signal to all running scripts; nothing is started afterwards. A second signal ends this process at once. */
 function stop(signal: NodeJS.Signals): void {
+  isStopping = true;
   for (const { child } of running.values()) if (child.pid) process.kill(-child.pid, signal);
   process.removeAllListeners(signal);
 }
