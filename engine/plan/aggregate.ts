@@ -15,7 +15,7 @@ import { planCall } from './function.ts';
 import { type Arguments, type Input, valueByValue } from './input.ts';
 import type { Aggregate, AggregateField, AggregateMember, AggregateValue } from './query-types.ts';
 import { selectedFields, subselections } from './selection.ts';
-import { objectTypeOf, planRowArguments, planSelection } from './table.ts';
+import { objectTypeOf, planMembers, planRowArguments, planSelection } from './table.ts';
 
 /** Plans an aggregate over rows of the table, or over the rows that `from` returns. */
 export function planAggregate(
@@ -70,23 +70,8 @@ export function aggregateMembers(
   nodes: readonly FieldNode[],
   context: PlanContext,
 ): AggregateMember[] {
-  return members(field, nodes, context, (selected, type) => aggregateMember(selected, table, type, context));
-}
-
-/** Plans one field of an object about many rows. */
-type PlanMember<T> = (selected: SelectedField, type: GraphQLObjectType, context: PlanContext) => T;
-
-export function members<T>(
-  field: GraphQLField<unknown, unknown>,
-  nodes: readonly FieldNode[],
-  context: PlanContext,
-  plan: PlanMember<T>,
-): T[] {
-  const type = objectTypeOf(field);
-  return withPath('selectionSet', () =>
-    selectedFields(subselections(nodes), type, context).map((selected) =>
-      withPath(selected.name, () => plan(selected, type, context)),
-    ),
+  return planMembers(field, nodes, context, (selected, type) =>
+    aggregateMember(selected, table, type, context),
   );
 }
 
@@ -104,7 +89,7 @@ function aggregateMember(
   return {
     kind: 'values',
     alias,
-    members: members(field, nodes, context, (selected, inner) =>
+    members: planMembers(field, nodes, context, (selected, inner) =>
       functionMember(selected, inner, origin.fn, context),
     ),
   };

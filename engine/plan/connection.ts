@@ -15,8 +15,7 @@ import { planCursor } from './cursor.ts';
 import type { Arguments } from './input.ts';
 import { cursorFacts, type NamedOrder, planNamedOrder } from './order-by.ts';
 import type { ConnectionField, ConnectionPage, EdgeField, PageInfoField, Select } from './query-types.ts';
-import { selectedFields, subselections } from './selection.ts';
-import { objectTypeOf, planRowArguments, planSelection } from './table.ts';
+import { objectTypeOf, planMembers, planRowArguments, planSelection } from './table.ts';
 
 /** Plans a page over rows of the table, or over the rows that `from` returns. */
 export function planConnection(
@@ -29,7 +28,7 @@ export function planConnection(
   const given = readArguments(field, nodes, context);
   const page = withPath('args', () => pageOf(table, given, context, from));
   const select = { ...page.select, ...(from ? { from } : {}) };
-  const output = parts(field, nodes, context, (selected, type) => connectionField(selected, type, context));
+  const output = planMembers(field, nodes, context, connectionField);
   return { ...page, select, output };
 }
 
@@ -106,32 +105,15 @@ function wholeOrder(
   return [...order.values()];
 }
 
-type PlanPart<T> = (selected: SelectedField, type: GraphQLObjectType) => T;
-
-function parts<T>(
-  field: GraphQLField<unknown, unknown>,
-  nodes: readonly FieldNode[],
-  context: PlanContext,
-  plan: PlanPart<T>,
-): T[] {
-  const type = objectTypeOf(field);
-  return withPath('selectionSet', () =>
-    selectedFields(subselections(nodes), type, context).map((selected) =>
-      withPath(selected.name, () => plan(selected, type)),
-    ),
-  );
-}
-
 function connectionField(
   { alias, nodes, field }: SelectedField,
   type: GraphQLObjectType,
   context: PlanContext,
 ): ConnectionField {
   if (!field) return { kind: 'constant', alias, json: JSON.stringify(type.name) };
-  const fields = <T>(plan: PlanPart<T>) => parts(field, nodes, context, plan);
   return fieldOrigin(field).kind === 'edges'
-    ? { kind: 'edges', alias, fields: fields((selected, inner) => edgeField(selected, inner, context)) }
-    : { kind: 'page-info', alias, fields: fields(pageInfoField) };
+    ? { kind: 'edges', alias, fields: planMembers(field, nodes, context, edgeField) }
+    : { kind: 'page-info', alias, fields: planMembers(field, nodes, context, pageInfoField) };
 }
 
 function pageInfoField({ alias, field }: SelectedField, type: GraphQLObjectType): PageInfoField {

@@ -7,7 +7,7 @@ import { and, not, or, type Predicate, TRUE } from '../resolve/predicate.ts';
 import { filtered } from '../resolve/row-barrier.ts';
 import type { ResolvedColumn, ResolvedTable } from '../resolve/types.ts';
 import { fieldOrigin, inputOrigin } from '../schema/origin.ts';
-import { aggregateMembers, columnsOf, members } from './aggregate.ts';
+import { aggregateMembers, columnsOf } from './aggregate.ts';
 import { readArguments } from './arguments.ts';
 import { objectOf, planAggregatePredicate, planBoolExp } from './bool-exp.ts';
 import type { PlanContext, SelectedField } from './context.ts';
@@ -16,7 +16,7 @@ import { type Input, refuseNull } from './input.ts';
 import { aggregateOrders, directionOf, fieldsOf } from './order-by.ts';
 import type { Field, GroupField, GroupOrder, Groups } from './query-types.ts';
 import { selectedFields, subselections } from './selection.ts';
-import { objectTypeOf, printedAs } from './table.ts';
+import { objectTypeOf, planMembers, printedAs } from './table.ts';
 
 type Keys = readonly string[];
 
@@ -56,7 +56,7 @@ function groupField(
   return withPath(name, () => {
     if (fieldOrigin(field).kind === 'aggregate')
       return { kind: 'values', alias, members: aggregateMembers(table, field, nodes, context) };
-    const fields = members(field, nodes, context, (selected, inner) => keyField(selected, inner, keys));
+    const fields = planMembers(field, nodes, context, (selected, inner) => keyField(selected, inner, keys));
     return { kind: 'keys', alias, fields };
   });
 }

@@ -8,7 +8,7 @@ import { filtered, filteredWhole } from '../resolve/row-barrier.ts';
 import type { ResolvedColumn, ResolvedTable } from '../resolve/types.ts';
 import { readArguments } from './arguments.ts';
 import { columnRef, planBoolExp } from './bool-exp.ts';
-import type { PlanContext } from './context.ts';
+import type { PlanContext, SelectedField } from './context.ts';
 import { countOf, limitOf } from './count.ts';
 import { type Arguments, leafOf } from './input.ts';
 import { planNativeRows } from './native-query.ts';
@@ -113,6 +113,21 @@ export function planRowArguments(
     limit: withPath('limit', () => limitOf(given, access?.limit ?? null, context)),
     offset: withPath('offset', () => countOf(given.get('offset'), context)),
   };
+}
+
+/** Plans the fields selected in an object that is not a row: an aggregate, a group, or a page and its parts. */
+export function planMembers<T>(
+  field: GraphQLField<unknown, unknown>,
+  nodes: readonly FieldNode[],
+  context: PlanContext,
+  plan: (selected: SelectedField, type: GraphQLObjectType, context: PlanContext) => T,
+): T[] {
+  const type = objectTypeOf(field);
+  return withPath('selectionSet', () =>
+    selectedFields(subselections(nodes), type, context).map((selected) =>
+      withPath(selected.name, () => plan(selected, type, context)),
+    ),
+  );
 }
 
 export function objectTypeOf(field: GraphQLField<unknown, unknown>): GraphQLObjectType {

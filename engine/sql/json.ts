@@ -5,18 +5,19 @@ import type { Field } from '../plan/query-types.ts';
 import { empty, type Fragment, join, literal, param, qualified, sql } from './fragment.ts';
 import { columnOf } from './scope.ts';
 
-/** Part of a JSON text: its own punctuation, or an expression that yields text and is never null. */
-export type Piece =
-  | { readonly kind: 'text'; readonly text: string }
-  | { readonly kind: 'expression'; readonly expression: Fragment };
+/** Literal JSON text: punctuation, names, constants. */
+export type TextPiece = { readonly kind: 'text'; readonly text: string };
 
-export const text = (value: string): Piece => ({ kind: 'text', text: value });
+/** Part of a JSON text: its own punctuation, or an expression that yields text and is never null. */
+export type Piece = TextPiece | { readonly kind: 'expression'; readonly expression: Fragment };
+
+export const text = (value: string): TextPiece => ({ kind: 'text', text: value });
 export const expression = (value: Fragment): Piece => ({ kind: 'expression', expression: value });
 
 /** Returns the pieces of an object: `{"a":…,"b":…}`. */
-export function jsonObject(
-  entries: readonly { readonly key: string; readonly value: readonly Piece[] }[],
-): Piece[] {
+export function jsonObject<P = Piece>(
+  entries: readonly { readonly key: string; readonly value: readonly (P | TextPiece)[] }[],
+): (P | TextPiece)[] {
   const members = entries.flatMap(({ key, value }, i) => [
     text(`${i === 0 ? '' : ','}${JSON.stringify(key)}:`),
     ...value,
@@ -25,7 +26,7 @@ export function jsonObject(
 }
 
 /** Returns the pieces of a list: `[a,b]`. */
-export function jsonList(items: readonly (readonly Piece[])[]): Piece[] {
+export function jsonList<P = Piece>(items: readonly (readonly (P | TextPiece)[])[]): (P | TextPiece)[] {
   return [text('['), ...items.flatMap((item, i) => (i === 0 ? item : [text(','), ...item])), text(']')];
 }
 
@@ -62,15 +63,21 @@ function chain(parts: readonly Fragment[]): Fragment {
   return chain(groups);
 }
 
-function mergeText(pieces: readonly Piece[]): readonly Piece[] {
-  const merged: Piece[] = [];
+/** Returns the pieces with adjacent texts merged into one. */
+export function mergeText<P extends { readonly kind: string }>(
+  pieces: readonly (P | TextPiece)[],
+): readonly (P | TextPiece)[] {
+  const merged: (P | TextPiece)[] = [];
   for (const piece of pieces) {
     const last = merged.at(-1);
-    if (piece.kind === 'text' && last?.kind === 'text')
-      merged[merged.length - 1] = text(last.text + piece.text);
+    if (isText(piece) && last && isText(last)) merged[merged.length - 1] = text(last.text + piece.text);
     else merged.push(piece);
   }
   return merged;
+}
+
+function isText(piece: { readonly kind: string }): piece is TextPiece {
+  return piece.kind === 'text';
 }
 
 type ColumnField = Extract<Field, { kind: 'column' }>;

@@ -13,6 +13,7 @@ import { aggregateQuery } from './aggregate.ts';
 import { connectionQuery } from './connection.ts';
 import { comma, compile, compileForMany, type Fragment, join, type Statement, sql } from './fragment.ts';
 import { groupsQuery } from './group-by.ts';
+import { jsonList, jsonObject, mergeText, type TextPiece, text } from './json.ts';
 import { type MutationAction, type MutationQuery, mutationQuery } from './mutation.ts';
 import type { StepQuery } from './nested-write.ts';
 import { Aliases } from './scope.ts';
@@ -105,7 +106,7 @@ type ErrorPath = readonly (string | number)[];
 
 /** Part of a response: text, or a column of a step's result (null prints `null`). */
 export type TemplatePart =
-  | { readonly kind: 'text'; readonly text: string }
+  | TextPiece
   | { readonly kind: 'bytes'; readonly bytes: Buffer }
   | {
       readonly kind: 'column';
@@ -156,7 +157,7 @@ export function preparePlan(plan: Plan, options: PrepareOptions = UNNAMED): Prep
         ? { kind: 'remote', join }
         : { kind: 'rows', join, rows: keyedRead([join], [join.width], options) };
     }),
-    template: [text('{"data":'), ...mergeText(response), text('}')],
+    template: [text('{"data":'), ...mergeText<TemplatePart>(response), text('}')],
   };
 }
 
@@ -197,11 +198,9 @@ type Placed = {
 
 /** `path` is the position of the roots in the request. */
 function placeAll(roots: readonly Root[], path: ErrorPath, placed: Placed): readonly TemplatePart[] {
-  const members = roots.flatMap((root, i) => [
-    text(`${i === 0 ? '' : ','}${JSON.stringify(root.alias)}:`),
-    ...place(root, [...path, root.alias], placed),
-  ]);
-  return [text('{'), ...members, text('}')];
+  return jsonObject<TemplatePart>(
+    roots.map((root) => ({ key: root.alias, value: place(root, [...path, root.alias], placed) })),
+  );
 }
 
 /** Adds the steps of `root` to the drafts, and returns its parts of the response. */
@@ -291,7 +290,7 @@ function placeMutation(
   const answers = action.updates.map((update) =>
     update.kind === 'nothing' ? text(update.json) : add(mutationQuery(update, output), update),
   );
-  return [text('['), ...answers.flatMap((part, i) => (i === 0 ? [part] : [text(','), part])), text(']')];
+  return jsonList<TemplatePart>(answers.map((part) => [part]));
 }
 
 /** Roots of one statement. A result of Postgres has at most 1,664 columns. */
@@ -416,17 +415,4 @@ function errorPathOf(action: MutationAction, output: MutationOutput, path: Error
   if (action.kind === 'nested-update') return [...path, 'args'];
   if (action.kind !== 'insert' && action.kind !== 'nested-insert') return [];
   return [...path, 'args', output.kind === 'row' ? 'object' : 'objects'];
-}
-
-const text = (value: string): TemplatePart => ({ kind: 'text', text: value });
-
-function mergeText(parts: readonly TemplatePart[]): readonly TemplatePart[] {
-  const merged: TemplatePart[] = [];
-  for (const part of parts) {
-    const last = merged.at(-1);
-    if (part.kind === 'text' && last?.kind === 'text')
-      merged[merged.length - 1] = text(last.text + part.text);
-    else merged.push(part);
-  }
-  return merged;
 }
