@@ -430,6 +430,37 @@ test('ARCHITECTURE names only files that exist', () => {
   expect(missing).toEqual([]);
 });
 
+test('every option and every metric is used by code outside its table', () => {
+  const tables = ['engine/config/options.ts', 'engine/observe/metrics.ts'];
+  const code = shipped
+    .filter((file) => !tables.includes(file))
+    .map((file) => sources.get(file)!)
+    .join('\n');
+  const metrics = [...sources.get(tables[1]!)!.matchAll(/^ {2}(pergola_\w+):/gm)].map(([, name]) => name!);
+  const options = [...sources.get(tables[0]!)!.matchAll(/^ {2}'?([a-z][a-z0-9-]*)'?: row\(/gm)].map(
+    ([, flag]) => flag!.replaceAll(/-(\w)/g, (_, letter: string) => letter.toUpperCase()),
+  );
+  expect(Math.min(metrics.length, options.length)).toBeGreaterThan(20);
+  expect([...metrics, ...options].filter((name) => !new RegExp(`\\b${name}\\b`).test(code))).toEqual([]);
+});
+
+test('every guide is linked from another document', () => {
+  const documents = execFileSync('git', ['ls-files', '-co', '--exclude-standard', '*.md'], {
+    encoding: 'utf8',
+  })
+    .split('\n')
+    .filter((file) => file !== '' && existsSync(file));
+  const links = new Set(
+    documents.flatMap((file) =>
+      [...readFileSync(file, 'utf8').matchAll(/\]\(([^)#\s]+)/g)]
+        .map(([, target]) => normalize(`${dirname(file)}/${target}`))
+        .filter((target) => target !== file),
+    ),
+  );
+  const guides = documents.filter((file) => /^docs\/(guides|reference\/behaviour|security)\//.test(file));
+  expect(guides.filter((file) => !links.has(file))).toEqual([]);
+});
+
 test('every local link in the documents leads somewhere', () => {
   const documents = execFileSync('git', ['ls-files', '-co', '--exclude-standard', '*.md'], {
     encoding: 'utf8',
