@@ -1,8 +1,8 @@
 /** A document that has changed much is written whole, beside whoever writes to it and reads it meanwhile. */
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
-import { op, startTestEngine, type TestEngine } from './testing/engine.ts';
+import { type AdminTestEngine, op, startTestEngine } from './testing/engine.ts';
 
-let replicas: readonly [TestEngine, TestEngine];
+let replicas: readonly [AdminTestEngine, AdminTestEngine];
 
 beforeAll(async () => {
   const first = await startTestEngine();
@@ -17,9 +17,10 @@ const entries = (from: number, to: number, n: number) =>
   Object.fromEntries(
     Array.from({ length: to - from }, (_, i) => [`k${from + i}`, { n, text: 'x'.repeat(200) }]),
   );
-const patch = (engine: TestEngine, objects: object) =>
+const patch = (engine: AdminTestEngine, objects: object) =>
   engine.must(op('patch_catalog_state', { type: 'operator', patch: { objects } }));
-const ledger = (engine: TestEngine) => engine.state.snapshot().catalogStates.operator as { objects: object };
+const ledger = (engine: AdminTestEngine) =>
+  engine.state.snapshot().catalogStates.operator as { objects: object };
 /** Of the ledger as it was last written whole. */
 async function wholeAt(): Promise<number> {
   const sql = `select max(resource_version)::int as version from pergola.whole where part = 'operator_state'`;

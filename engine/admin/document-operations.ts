@@ -3,7 +3,6 @@
  *  Not here: operations on one object (handlers/), SQL (run-sql.ts). Spec: "Endpoints"; docs/reference/behaviour/metadata-api.md. */
 import { fail, withPath } from '../errors/engine-error.ts';
 import { exportedPart, exportMetadata as printMetadata } from '../metadata/export.ts';
-import type { ArgsOf } from '../metadata/operations.ts';
 import { parseMetadata } from '../metadata/parse.ts';
 import { emptyMetadata, type Metadata } from '../metadata/schema/metadata.ts';
 import type { Source } from '../metadata/schema/source.ts';
@@ -11,30 +10,26 @@ import type { Inconsistency } from '../resolve/types.ts';
 import type { Unenforced } from '../resolve/unenforced.ts';
 import { checkConnections } from '../transform/check-connections.ts';
 import { printInconsistencies, refuseInconsistencies, removeInconsistent } from './inconsistencies.ts';
-import type { AdminRequest } from './request.ts';
+import type { AdminRequest, Performer } from './request.ts';
 import { type AdminAnswer, SUCCESS } from './request.ts';
 import type { UnitOfWork } from './unit-of-work.ts';
 import { refuseWarnings } from './warnings.ts';
 
-export function exportMetadata(
-  work: UnitOfWork,
-  _args: ArgsOf<'export_metadata'>,
-  request: AdminRequest,
-): AdminAnswer {
+export const exportMetadata: Performer<'export_metadata'> = (work, _args, request) => {
   const metadata = printMetadata(exportedPart(work.metadata));
   if (request.operation.version === 1) return () => metadata;
   return (published) => ({ resource_version: published.resourceVersion, metadata });
-}
+};
 
 /** Returns the logical models of a source as an export has them. Raises `sourceNotFound`. */
-export function getLogicalModels(work: UnitOfWork, args: ArgsOf<'get_logical_model'>): AdminAnswer {
+export const getLogicalModels: Performer<'get_logical_model'> = (work, args) => {
   return exportedList(work, args.source, 'logical_models');
-}
+};
 
 /** Returns the native queries of a source as an export has them. Raises `sourceNotFound`. */
-export function getNativeQueries(work: UnitOfWork, args: ArgsOf<'get_native_query'>): AdminAnswer {
+export const getNativeQueries: Performer<'get_native_query'> = (work, args) => {
   return exportedList(work, args.source, 'native_queries');
-}
+};
 
 function exportedList(
   work: UnitOfWork,
@@ -49,11 +44,7 @@ function exportedList(
 
 /** Replaces the document. In version 1 the arguments are the document, in version 2 they wrap it with options. `dry_run` validates it
  *  and stores nothing; `include_keys` adds keys of inconsistent objects and the new version to the answer. */
-export async function replaceMetadata(
-  work: UnitOfWork,
-  args: ReplaceArgs,
-  request: AdminRequest,
-): Promise<AdminAnswer> {
+export const replaceMetadata: Performer<'replace_metadata'> = async (work, args, request) => {
   const isWrapped = request.operation.version === 2;
   const options: ReplaceOptions = isWrapped ? (args as ReplaceOptions) : {};
   const document = isWrapped ? (args as { metadata: unknown }).metadata : args;
@@ -65,7 +56,7 @@ export async function replaceMetadata(
   // Replacing the document with an equal one creates a new version, too.
   if (!options.dry_run) work.touchesResource = true;
   return isWrapped ? answer : SUCCESS;
-}
+};
 
 function checkSource({ configuration }: Source, i: number): void {
   withPath(i, () => withPath('configuration', () => checkConnections(configuration)));
@@ -99,22 +90,15 @@ export async function replaceDocument(
   return (published) => ({ ...report, resource_version: published.resourceVersion });
 }
 
-export function clearMetadata(
-  work: UnitOfWork,
-  _args: ArgsOf<'clear_metadata'>,
-  request: AdminRequest,
-): AdminAnswer {
+export const clearMetadata: Performer<'clear_metadata'> = (work, _args, request) => {
   const kept = work.source('default');
   // The connection given with --database-url was not created by the client, so only its tracked objects are removed.
   const sources = kept ? [bareSource(kept)] : [];
   work.edit(request.path, { ...emptyMetadata, sources });
   return SUCCESS;
-}
+};
 
-export async function reloadMetadata(
-  work: UnitOfWork,
-  args: ArgsOf<'reload_metadata'>,
-): Promise<AdminAnswer> {
+export const reloadMetadata: Performer<'reload_metadata'> = async (work, args) => {
   const wanted = args.reload_sources ?? true;
   const unknown = Array.isArray(wanted) ? wanted.find((name) => !work.source(name)) : undefined;
   if (unknown !== undefined) fail('sourceNotFound', { source: unknown }, { path: ['reload_sources'] });
@@ -142,23 +126,19 @@ export async function reloadMetadata(
     message: 'success',
     ...(report.is_consistent ? {} : { inconsistent_objects: report.inconsistent_objects }),
   });
-}
+};
 
-export function getInconsistentMetadata(
-  work: UnitOfWork,
-  args: ArgsOf<'get_inconsistent_metadata'>,
-  request: AdminRequest,
-): AdminAnswer {
+export const getInconsistentMetadata: Performer<'get_inconsistent_metadata'> = (work, args, request) => {
   const report = reportOf(work, args.include_keys === true);
   return () => (request.caller.endpoint === '/v1/query' ? report.inconsistent_objects : report);
-}
+};
 
 /** Removes inconsistent objects. Repeats until nothing is inconsistent, because a removed object can make others inconsistent. */
-export async function dropInconsistentMetadata(
-  work: UnitOfWork,
-  _args: ArgsOf<'drop_inconsistent_metadata'>,
-  request: AdminRequest,
-): Promise<AdminAnswer> {
+export const dropInconsistentMetadata: Performer<'drop_inconsistent_metadata'> = async (
+  work,
+  _args,
+  request,
+) => {
   await work.ensureCatalogs();
   for (;;) {
     const inconsistencies = work.resolution().inconsistencies.filter(({ entity }) => !entity);
@@ -167,9 +147,9 @@ export async function dropInconsistentMetadata(
     if (without === work.metadata) refuseInconsistencies(inconsistencies);
     work.edit(request.path, without);
   }
-}
+};
 
-export function getCatalogState(work: UnitOfWork): AdminAnswer {
+export const getCatalogState: Performer<'get_catalog_state'> = (work) => {
   const { cli, console, operator } = work.catalogStates;
   const body = {
     id: work.base.id,
@@ -178,22 +158,18 @@ export function getCatalogState(work: UnitOfWork): AdminAnswer {
     operator_state: operator,
   };
   return () => body;
-}
+};
 
-export function setCatalogState(work: UnitOfWork, args: ArgsOf<'set_catalog_state'>): AdminAnswer {
+export const setCatalogState: Performer<'set_catalog_state'> = (work, args) => {
   work.setCatalogState(args.type, args.state);
   return SUCCESS;
-}
+};
 
-export function patchCatalogState(
-  work: UnitOfWork,
-  { type, patch }: ArgsOf<'patch_catalog_state'>,
-): AdminAnswer {
+export const patchCatalogState: Performer<'patch_catalog_state'> = (work, { type, patch }) => {
   work.patchCatalogState(type, patch);
   return SUCCESS;
-}
+};
 
-type ReplaceArgs = ArgsOf<'replace_metadata'>;
 export type ReplaceOptions = {
   readonly allow_inconsistent_metadata?: boolean;
   readonly allow_warnings?: boolean;
@@ -253,10 +229,7 @@ function refuseReplacement(inconsistencies: readonly Inconsistency[]): never {
 
 const MOST_LISTED = 1000;
 
-export async function listMetadataRevisions(
-  work: UnitOfWork,
-  args: ArgsOf<'list_metadata_revisions'>,
-): Promise<AdminAnswer> {
+export const listMetadataRevisions: Performer<'list_metadata_revisions'> = async (work, args) => {
   const revisions = await work.gateway.store.revisions(args.limit ?? MOST_LISTED);
   const body = revisions.map(({ resourceVersion, writtenAt, author, client, operations }) => ({
     resource_version: resourceVersion,
@@ -266,15 +239,11 @@ export async function listMetadataRevisions(
     operations,
   }));
   return () => body;
-}
+};
 
 /** Replaces the document with that of a revision, as a new revision. The operator's ledger is kept. Raises `revisionNotExists` and the
  *  errors of `replace_metadata`. */
-export async function rollbackMetadata(
-  work: UnitOfWork,
-  args: ArgsOf<'rollback_metadata'>,
-  request: AdminRequest,
-): Promise<AdminAnswer> {
+export const rollbackMetadata: Performer<'rollback_metadata'> = async (work, args, request) => {
   const document = await work.gateway.store.revision(args.resource_version);
   return replaceDocument(work, document, { ...args, include_keys: false }, request);
-}
+};

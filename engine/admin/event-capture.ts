@@ -10,7 +10,7 @@ import { captureText, dropCaptureText } from '../sql/event-trigger.ts';
 import { isUnreachable } from '../store/connect.ts';
 import type { OpenTransaction } from './open-transaction.ts';
 import type { Catalogs } from './snapshot.ts';
-import { refusingSql } from './sql-failure.ts';
+import { withSqlErrors } from './sql-failure.ts';
 
 export type DocumentState = {
   readonly metadata: Metadata;
@@ -45,7 +45,7 @@ export async function applyEventTriggers(
     // The triggers of an unreachable source are kept.
     if (!catalog || 'error' in catalog) continue;
     const change = changeOf(source, before, after, options.recreated.has(source.name));
-    await refusingSql({ source: source.name, statement: 'event triggers' }, () =>
+    await withSqlErrors({ source: source.name, statement: 'event triggers' }, () =>
       apply(source, change, options),
     );
   }

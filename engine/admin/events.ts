@@ -12,22 +12,21 @@ import {
   readLog,
   resetEvent,
 } from '../events/event-log.ts';
-import type { ArgsOf } from '../metadata/operations.ts';
 import type { Source } from '../metadata/schema/source.ts';
 import { cleanupScope } from '../resolve/event-trigger.ts';
 import type { ResolvedEventTrigger } from '../resolve/types.ts';
-import { type AdminAnswer, type AdminRequest, SUCCESS } from './request.ts';
-import { refusingSql } from './sql-failure.ts';
+import { type Performer, SUCCESS } from './request.ts';
+import { withSqlErrors } from './sql-failure.ts';
 import type { UnitOfWork } from './unit-of-work.ts';
 
 const PAGE = 100;
 
 /** Raises `sourceNotFound`, `eventTriggerNotExists`, `eventTriggerNotManual`. */
-export async function invokeEventTrigger(
-  work: UnitOfWork,
-  { source: name, name: trigger, payload }: ArgsOf<'invoke_event_trigger'>,
-  { caller: { session } }: AdminRequest,
-): Promise<AdminAnswer> {
+export const invokeEventTrigger: Performer<'invoke_event_trigger'> = async (
+  work,
+  { source: name, name: trigger, payload },
+  { caller: { session } },
+) => {
   const source = work.requireSource(name);
   await work.addedInconsistencies();
   const { table, isManual } = requireTrigger(work, name, trigger);
@@ -35,20 +34,17 @@ export async function invokeEventTrigger(
   const { client } = await work.transaction(source);
   const id = await logManualEvent(client, trigger, table, { payload, session: session.variables });
   return () => ({ event_id: id });
-}
+};
 
 /** Raises `sourceNotFound`, `eventNotExists`, `eventBusy`. */
-export async function redeliverEvent(
-  work: UnitOfWork,
-  { source, event_id: id }: ArgsOf<'redeliver_event'>,
-): Promise<AdminAnswer> {
+export const redeliverEvent: Performer<'redeliver_event'> = async (work, { source, event_id: id }) => {
   const { client } = await work.transaction(work.requireSource(source));
   const result = await resetEvent(client, id);
   if (result === 'reset') return SUCCESS;
   return fail(result === 'busy' ? 'eventBusy' : 'eventNotExists', {});
-}
+};
 
-export async function getEventLogs(work: UnitOfWork, args: ArgsOf<'get_event_logs'>): Promise<AdminAnswer> {
+export const getEventLogs: Performer<'get_event_logs'> = async (work, args) => {
   const { status, name, limit = PAGE, offset = 0 } = args;
   const isProcessed = status === undefined ? null : status === 'processed';
   const rows = await read(
@@ -57,44 +53,38 @@ export async function getEventLogs(work: UnitOfWork, args: ArgsOf<'get_event_log
     eventsQuery(name, isProcessed, { limit, offset }),
   );
   return () => rows;
-}
+};
 
-export async function getInvocationLogs(
-  work: UnitOfWork,
-  args: ArgsOf<'get_event_invocation_logs'>,
-): Promise<AdminAnswer> {
+export const getInvocationLogs: Performer<'get_event_invocation_logs'> = async (work, args) => {
   const { name, limit = PAGE, offset = 0 } = args;
   const query = invocationsQuery('trigger_name', name, { limit, offset });
   const rows = await read(work, work.requireSource(args.source), query);
   return () => rows;
-}
+};
 
 /** Raises `sourceNotFound`, `eventNotExists`. */
-export async function getEvent(work: UnitOfWork, args: ArgsOf<'get_event_by_id'>): Promise<AdminAnswer> {
+export const getEvent: Performer<'get_event_by_id'> = async (work, args) => {
   const { event_id: id, invocation_log_limit: limit = PAGE, invocation_log_offset: offset = 0 } = args;
   const source = work.requireSource(args.source);
   const [event] = await read(work, source, eventQuery(id));
   if (!event) return fail('eventNotExists', {});
   const invocations = await read(work, source, invocationsQuery('event_id', id, { limit, offset }));
   return () => ({ event, invocations });
-}
+};
 
 /** Raises `sourceNotFound`, `eventTriggerNotExists`, and `queryExecutionFailed` if a batch takes too long. */
-export async function cleanUpEvents(
-  work: UnitOfWork,
-  args: ArgsOf<'cleanup_event_trigger_logs'>,
-): Promise<AdminAnswer> {
+export const cleanUpEvents: Performer<'cleanup_event_trigger_logs'> = async (work, args) => {
   const source = work.requireSource(args.source);
   const { name } = requireTrigger(work, args.source, args.event_trigger_name);
   const database = work.gateway.database(source);
-  await refusingSql({ source: source.name, statement: 'clean-up' }, () =>
+  await withSqlErrors({ source: source.name, statement: 'clean-up' }, () =>
     cleanUp(database, name, cleanupScope(args)),
   );
   return SUCCESS;
-}
+};
 
 function read(work: UnitOfWork, source: Source, query: LogQuery): Promise<readonly unknown[]> {
-  return refusingSql({ source: source.name, statement: query.text }, () =>
+  return withSqlErrors({ source: source.name, statement: query.text }, () =>
     readLog(work.gateway.database(source), query),
   );
 }

@@ -9,7 +9,7 @@ import { type DatabaseAddress, optionAddress } from '../database/connect.ts';
 import { prepareNativeQueries } from '../database/native-query.ts';
 import type { Database } from '../database/pool.ts';
 import { type SourceFailed, Sources, type SourceTimed } from '../database/sources.ts';
-import { EngineError } from '../errors/engine-error.ts';
+import { EngineError, thrownMessage } from '../errors/engine-error.ts';
 import { isSameJsonText } from '../json/value.ts';
 import type { Metadata } from '../metadata/schema/metadata.ts';
 import type { RemoteSchema } from '../metadata/schema/remote-schema.ts';
@@ -164,7 +164,7 @@ export class Gateway {
       }
       return 'in progress';
     } catch (error) {
-      this.#options.onUnreachable(source.name, error instanceof Error ? error.message : String(error));
+      this.#options.onUnreachable(source.name, thrownMessage(error));
       return 'unreachable';
     }
   }
@@ -179,7 +179,7 @@ export class Gateway {
       const catalog = introspect(database).then((found) => this.complete(source, found));
       return await Promise.race([catalog, timeout(late.signal)]);
     } catch (error) {
-      const reason = error instanceof Error ? error.message : String(error);
+      const reason = thrownMessage(error);
       this.#options.onUnreachable(source.name, reason);
       return { error: reason, ...faultOf(error) };
     } finally {

@@ -2,10 +2,10 @@
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { createDatabase, type TestDatabase } from '../../testing/database.ts';
 import { recordIntent } from '../store/intents.ts';
-import { op, startTestEngine, type TestEngine } from './testing/engine.ts';
+import { type AdminTestEngine, op, startTestEngine } from './testing/engine.ts';
 
 const AUTHOR = { schema: 'public', name: 'author' };
-let engine: TestEngine;
+let engine: AdminTestEngine;
 let other: TestDatabase;
 
 beforeEach(async () => {

@@ -1,8 +1,8 @@
 /** `patch_metadata` and `patch_catalog_state`, as the operator sends them. */
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { op, startTestEngine, type TestEngine } from './testing/engine.ts';
+import { type AdminTestEngine, op, startTestEngine } from './testing/engine.ts';
 
-let engine: TestEngine;
+let engine: AdminTestEngine;
 
 const AUTHOR = 'table/default/public/author';
 const READER = 'select_permission/default/public/author/reader';

@@ -11,21 +11,16 @@ import type { Fragment } from '../metadata/places.ts';
 import type { Source } from '../metadata/schema/source.ts';
 import { checkConnections } from '../transform/check-connections.ts';
 import { replaceDocument } from './document-operations.ts';
-import type { AdminAnswer, AdminRequest } from './request.ts';
-import type { UnitOfWork } from './unit-of-work.ts';
+import type { Performer } from './request.ts';
 
 type PatchArgs = ArgsOf<'patch_metadata'>;
 
 /** Raises `parseFailed` for an invalid key, an invalid object, an object with another key, or an object without its parent. */
-export function patchMetadata(
-  work: UnitOfWork,
-  args: PatchArgs,
-  request: AdminRequest,
-): Promise<AdminAnswer> {
+export const patchMetadata: Performer<'patch_metadata'> = (work, args, request) => {
   const next = editObjects(work.metadata, editsIn(args));
   refuseCycles(next.inherited_roles ?? []);
   return replaceDocument(work, next, args, request);
-}
+};
 
 function editsIn({ put = [], remove = [] }: PatchArgs): readonly Edit[] {
   const puts = new Set(put.map(({ key }) => key));

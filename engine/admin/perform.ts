@@ -40,8 +40,7 @@ import {
   introspectRemoteSchema,
   reloadRemoteSchema,
 } from './remote-schemas.ts';
-import type { AdminRequest } from './request.ts';
-import { type AdminAnswer, dialectOf, SUCCESS } from './request.ts';
+import { type AdminAnswer, type AdminRequest, dialectOf, type Performer, SUCCESS } from './request.ts';
 import { count, deleteRows, insertRows, selectRows, updateRows } from './rows.ts';
 import { runSql } from './run-sql.ts';
 import {
@@ -66,12 +65,6 @@ import type { UnitOfWork } from './unit-of-work.ts';
 import { managedChanges, refuseWarnings, unenforcedChanges, type Warning } from './warnings.ts';
 
 type BatchOperation = 'bulk' | 'bulk_atomic' | 'bulk_keep_going' | 'concurrent_bulk';
-
-type Performer<N extends OperationName> = (
-  work: UnitOfWork,
-  args: ArgsOf<N>,
-  request: AdminRequest,
-) => AdminAnswer | Promise<AdminAnswer>;
 
 /** The operations that are not pure functions of the document. */
 const PERFORMERS: { readonly [N in Exclude<OperationName, EditOperation | BatchOperation>]: Performer<N> } = {

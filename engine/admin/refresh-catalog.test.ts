@@ -1,9 +1,9 @@
 /** Tests which parts of a snapshot change when its source is read again. Not here: noticing a change (source-watch.test.ts). */
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { refreshCatalog } from './refresh-catalog.ts';
-import { op, startTestEngine, type TestEngine } from './testing/engine.ts';
+import { type AdminTestEngine, op, startTestEngine } from './testing/engine.ts';
 
-let engine: TestEngine;
+let engine: AdminTestEngine;
 
 beforeEach(async () => {
   engine = await startTestEngine({ sourceCheckIntervalMs: 0 });

@@ -5,22 +5,21 @@
 import { fail } from '../errors/engine-error.ts';
 import { putObject } from '../metadata/edit.ts';
 import { findObject, objectKey } from '../metadata/objects.ts';
-import type { ArgsOf } from '../metadata/operations.ts';
 import type { RemoteSchema } from '../metadata/schema/remote-schema.ts';
 import { readPermission } from '../resolve/remote-permission.ts';
 import { resolveRemoteSchema, type Upstream } from '../resolve/remote-schema.ts';
 import { ADMIN_ROLE } from '../resolve/session.ts';
 import { requireRemoteSchema } from './handlers/remote-schemas.ts';
-import type { AdminRequest } from './request.ts';
-import { type AdminAnswer, SUCCESS } from './request.ts';
+import type { Performer } from './request.ts';
+import { SUCCESS } from './request.ts';
 import type { UnitOfWork } from './unit-of-work.ts';
 
 /** Adds a remote schema. Raises `remoteSchemaExists`, and the reason if the schema cannot be used. */
-export async function addRemoteSchema(
-  work: UnitOfWork,
-  { comment, ...args }: ArgsOf<'add_remote_schema'>,
-  request: AdminRequest,
-): Promise<AdminAnswer> {
+export const addRemoteSchema: Performer<'add_remote_schema'> = async (
+  work,
+  { comment, ...args },
+  request,
+) => {
   const { name } = args;
   if (findObject(work.metadata, objectKey('remote_schema', name))) fail('remoteSchemaExists', { name });
   const remote: RemoteSchema = { ...args, ...(typeof comment === 'string' ? { comment } : {}) };
@@ -28,37 +27,31 @@ export async function addRemoteSchema(
   const others = work.metadata.remote_schemas ?? [];
   work.edit(request.path, { ...work.metadata, remote_schemas: [...others, remote] });
   return SUCCESS;
-}
+};
 
 /** Introspects a remote schema again. Raises `remoteSchemaNotExists`, and the reason if it cannot be used; its previous schema then
  *  stays in use. */
-export async function reloadRemoteSchema(
-  work: UnitOfWork,
-  { name }: ArgsOf<'reload_remote_schema'>,
-): Promise<AdminAnswer> {
+export const reloadRemoteSchema: Performer<'reload_remote_schema'> = async (work, { name }) => {
   const remote = remoteSchemaIn(work, name);
   resolveRemoteSchema(remote, await work.introspectRemote(remote));
   work.touchesCatalog = true;
   return SUCCESS;
-}
+};
 
 /** Returns the introspection as the service answered it. Raises `remoteSchemaNotExists`, and the reason if there is none. */
-export function introspectRemoteSchema(
-  work: UnitOfWork,
-  { name }: ArgsOf<'introspect_remote_schema'>,
-): AdminAnswer {
+export const introspectRemoteSchema: Performer<'introspect_remote_schema'> = (work, { name }) => {
   remoteSchemaIn(work, name);
   const { introspection } = answered(work.upstreams.get(name));
   return () => ({ data: introspection });
-}
+};
 
 /** Raises `remoteSchemaPermissionsOff`, `remoteSchemaNotExists`, `remoteSchemaPermissionExists`,
  *  `remoteSchemaPermissionOfAdmin`, `remoteSchemaPermissionInvalid`. */
-export async function addRemoteSchemaPermission(
-  work: UnitOfWork,
-  { remote_schema: name, comment, ...args }: ArgsOf<'add_remote_schema_permissions'>,
-  request: AdminRequest,
-): Promise<AdminAnswer> {
+export const addRemoteSchemaPermission: Performer<'add_remote_schema_permissions'> = async (
+  work,
+  { remote_schema: name, comment, ...args },
+  request,
+) => {
   if (!work.gateway.enableRemoteSchemaPermissions) fail('remoteSchemaPermissionsOff', {});
   const parent = requireRemoteSchema(work.metadata, name);
   const key = objectKey('remote_schema_permission', name, args.role);
@@ -74,7 +67,7 @@ export async function addRemoteSchemaPermission(
   const permission = { key, kind: 'remote_schema_permission', parent, definition } as const;
   work.edit(request.path, putObject(work.metadata, permission));
   return SUCCESS;
-}
+};
 
 function remoteSchemaIn(work: UnitOfWork, name: string): RemoteSchema {
   const remote = work.metadata.remote_schemas?.find((each) => each.name === name);

@@ -2,6 +2,7 @@
  *  The expression is raw metadata: a key is a column, a relationship or a connective, which the relationships of its table decide. Not
  *  here: the rest of the document (follow-renames.ts), the meaning of the expression (resolve/). */
 import { isRecord } from '../json/value.ts';
+import { qualifiedOf } from '../metadata/dependencies.ts';
 import type { BoolExp, QualifiedName } from '../metadata/schema/common.ts';
 
 /** The new names in one source, by old name. A name that has not changed maps to itself. */
@@ -82,13 +83,4 @@ function renameOperand(
   const [first, second] = operand;
   if (typeof first === 'string' && first !== '$') return [renames.column(table, first)];
   return typeof second === 'string' ? [first, renames.column(root, second)] : operand;
-}
-
-function qualifiedOf(value: unknown): QualifiedName | undefined {
-  if (typeof value === 'string') return { schema: 'public', name: value };
-  if (!isRecord(value) || typeof value['name'] !== 'string') return undefined;
-  return {
-    schema: typeof value['schema'] === 'string' ? value['schema'] : 'public',
-    name: value['name'],
-  };
 }

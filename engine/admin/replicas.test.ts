@@ -1,9 +1,9 @@
 /** Two replicas that are written to at once: every write is applied or refused with 409, none overwrites another. */
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { op, startTestEngine, type TestEngine } from './testing/engine.ts';
+import { type AdminTestEngine, op, startTestEngine } from './testing/engine.ts';
 
 const WRITES = 30;
-let replicas: readonly [TestEngine, TestEngine];
+let replicas: readonly [AdminTestEngine, AdminTestEngine];
 
 beforeAll(async () => {
   const first = await startTestEngine();
@@ -17,7 +17,7 @@ afterAll(async () => {
 const collection = (name: string) => op('create_query_collection', { name, definition: { queries: [] } });
 
 /** The whole document with one collection more, on the version it was read at: what an operator or a person with a file does. */
-async function replaceWith(engine: TestEngine, name: string) {
+async function replaceWith(engine: AdminTestEngine, name: string) {
   const { body } = await engine.metadata({ type: 'export_metadata', version: 2, args: {} });
   const { resource_version, metadata } = body as {
     resource_version: number;

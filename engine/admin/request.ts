@@ -7,9 +7,10 @@ import { EngineError, fail, type PathStep } from '../errors/engine-error.ts';
 import type { ErrorDialect } from '../errors/errors.ts';
 import { nearestNumber } from '../json/number.ts';
 import { isRecord, nameOfJson } from '../json/value.ts';
-import { findOperation, type OperationRow } from '../metadata/operations.ts';
+import { type ArgsOf, findOperation, type OperationName, type OperationRow } from '../metadata/operations.ts';
 import type { Session } from '../resolve/session.ts';
 import type { Snapshot } from './snapshot.ts';
+import type { UnitOfWork } from './unit-of-work.ts';
 
 export type AdminEndpoint = '/v1/query' | '/v1/metadata' | '/v2/query';
 
@@ -38,6 +39,13 @@ export type AdminRequest = {
 
 /** Returns the body of an answer. Some answers include the version of the snapshot that was published in the end. */
 export type AdminAnswer = (published: Snapshot) => unknown;
+
+/** An operation that is more than a function of the document: it changes the unit of work and returns the answer. */
+export type Performer<N extends OperationName> = (
+  work: UnitOfWork,
+  args: ArgsOf<N>,
+  request: AdminRequest,
+) => AdminAnswer | Promise<AdminAnswer>;
 
 export const SUCCESS: AdminAnswer = () => ({ message: 'success' });
 

@@ -1,8 +1,8 @@
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { runAdmin } from './run.ts';
-import { op, startTestEngine, type TestEngine } from './testing/engine.ts';
+import { type AdminTestEngine, op, startTestEngine } from './testing/engine.ts';
 
-let engine: TestEngine;
+let engine: AdminTestEngine;
 
 beforeEach(async () => {
   engine = await startTestEngine({ metadataRevisions: 4 });

@@ -4,7 +4,6 @@
  *  Not here: the meaning of the arguments (plan/row-selection.ts, row-writes.ts). Reference: docs/reference/behaviour/endpoints.md. */
 import { fail, withPath } from '../errors/engine-error.ts';
 import { answerOn } from '../execute/answer-on.ts';
-import type { ArgsOf } from '../metadata/operations.ts';
 import { printQualified, type QualifiedName, qualifiedKey } from '../metadata/schema/common.ts';
 import type { MutationRoot } from '../plan/mutation-types.ts';
 import type { QueryRoot } from '../plan/query-types.ts';
@@ -16,7 +15,7 @@ import type { Plan } from '../plan/types.ts';
 import { requestPolicyOf } from '../resolve/request-policy.ts';
 import { ADMIN_ROLE } from '../resolve/session.ts';
 import type { ResolvedTable } from '../resolve/types.ts';
-import type { AdminAnswer, AdminRequest } from './request.ts';
+import type { AdminRequest, Performer } from './request.ts';
 import type { UnitOfWork } from './unit-of-work.ts';
 
 /** The table of an operation, the caller as a writer, and functions that run a plan and return its result as JSON. */
@@ -29,58 +28,38 @@ type RowsContext = {
 
 type About = { readonly source: string; readonly table: QualifiedName };
 
-export async function selectRows(
-  work: UnitOfWork,
-  args: ArgsOf<'select'>,
-  request: AdminRequest,
-): Promise<AdminAnswer> {
+export const selectRows: Performer<'select'> = async (work, args, request) => {
   const { table, writer, query } = await contextOf(work, args, request);
   const rows = await query({ kind: 'rows', select: planRootSelect(table, args, writer) });
   return () => rows;
-}
+};
 
-export async function count(
-  work: UnitOfWork,
-  args: ArgsOf<'count'>,
-  request: AdminRequest,
-): Promise<AdminAnswer> {
+export const count: Performer<'count'> = async (work, args, request) => {
   const { table, writer, query } = await contextOf(work, args, request);
   const withoutAggregations = work.gateway.countWithoutAggregations;
   const { counted } = (await query(planRowsCount(table, args, { ...writer, withoutAggregations }))) as {
     counted: object;
   };
   return () => counted;
-}
+};
 
-export async function insertRows(
-  work: UnitOfWork,
-  args: ArgsOf<'insert'>,
-  request: AdminRequest,
-): Promise<AdminAnswer> {
+export const insertRows: Performer<'insert'> = async (work, args, request) => {
   const { table, writer, mutation } = await contextOf(work, args, request);
   const result = await mutation(planRowsInsert(table, args, writer));
   return () => result;
-}
+};
 
-export async function updateRows(
-  work: UnitOfWork,
-  args: ArgsOf<'update'>,
-  request: AdminRequest,
-): Promise<AdminAnswer> {
+export const updateRows: Performer<'update'> = async (work, args, request) => {
   const { table, writer, mutation } = await contextOf(work, args, request);
   const result = await mutation(planRowsUpdate(table, args, writer));
   return () => result;
-}
+};
 
-export async function deleteRows(
-  work: UnitOfWork,
-  args: ArgsOf<'delete'>,
-  request: AdminRequest,
-): Promise<AdminAnswer> {
+export const deleteRows: Performer<'delete'> = async (work, args, request) => {
   const { table, writer, mutation } = await contextOf(work, args, request);
   const result = await mutation(planRowsDelete(table, args, writer));
   return () => result;
-}
+};
 
 /** Raises `sourceNotFound`, `tableNotTracked`, and `notSupported` for a role that must use GraphQL. */
 async function contextOf(work: UnitOfWork, args: About, { caller }: AdminRequest): Promise<RowsContext> {

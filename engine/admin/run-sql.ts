@@ -17,7 +17,7 @@ import { printDependents } from './dependents.ts';
 import { followChanges, followKey, refuseChanges, renamesOf, type SourceChange } from './follow-changes.ts';
 import { refuseInconsistencies, removeInconsistent } from './inconsistencies.ts';
 import { splitStatements } from './split-statements.ts';
-import { refusingSql } from './sql-failure.ts';
+import { withSqlErrors } from './sql-failure.ts';
 import type { UnitOfWork } from './unit-of-work.ts';
 
 export type RunSqlArgs = ArgsOf<'run_sql'>;
@@ -49,7 +49,7 @@ export async function runSql(
   path: readonly PathStep[],
 ): Promise<RunSqlResult> {
   const about = { source: source.name, statement: args.sql };
-  return refusingSql(about, () => {
+  return withSqlErrors(about, () => {
     if (args.read_only) return runReadOnly(work, source, args);
     if (args.no_transaction) return runOutsideTransaction(work, source, args);
     return runInTransaction(work, source, args, path);

@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { exportMetadata } from '../metadata/export.ts';
 import type { Metadata } from '../metadata/schema/metadata.ts';
-import { op, startTestEngine, type TestEngine } from './testing/engine.ts';
+import { type AdminTestEngine, op, startTestEngine } from './testing/engine.ts';
 
-let engine: TestEngine;
+let engine: AdminTestEngine;
 
 beforeAll(async () => {
   engine = await startTestEngine();

@@ -17,23 +17,23 @@ import { OneOffEvent } from '../metadata/schema/event.ts';
 import { variablesIn } from '../metadata/variables.ts';
 import { RETRY_DEFAULTS } from '../resolve/cron-trigger.ts';
 import { VariableRules } from '../resolve/environment-variables.ts';
-import { type AdminAnswer, SUCCESS } from './request.ts';
+import { type Performer, SUCCESS } from './request.ts';
 import type { UnitOfWork } from './unit-of-work.ts';
 
-export function getCronTriggers(work: UnitOfWork): AdminAnswer {
+export const getCronTriggers: Performer<'get_cron_triggers'> = (work) => {
   const triggers = (work.metadata.cron_triggers ?? []).map((trigger) => ({
     ...trigger,
     headers: trigger.headers ?? [],
     retry_conf: { ...RETRY_DEFAULTS, ...trigger.retry_conf },
   }));
   return () => ({ cron_triggers: triggers });
-}
+};
 
 /** Raises `invalidConfiguration` for variables that must not be sent, `parseFailed` for an invalid time. */
-export async function createScheduledEvent(
-  work: UnitOfWork,
-  { schedule_at: at, ...event }: ArgsOf<'create_scheduled_event'>,
-): Promise<AdminAnswer> {
+export const createScheduledEvent: Performer<'create_scheduled_event'> = async (
+  work,
+  { schedule_at: at, ...event },
+) => {
   const fault = new VariableRules(work.metadata, work.gateway.env).firstFault(
     variablesIn(OneOffEvent, event),
   );
@@ -45,37 +45,34 @@ export async function createScheduledEvent(
     await insertOneOff(work.gateway.metadataDatabase, { id, time, definition });
   });
   return () => ({ message: 'success', event_id: id });
-}
+};
 
 /** Raises `eventNotExists`. */
-export async function deleteScheduledEvent(
-  work: UnitOfWork,
-  { type, event_id: id }: ArgsOf<'delete_scheduled_event'>,
-): Promise<AdminAnswer> {
+export const deleteScheduledEvent: Performer<'delete_scheduled_event'> = async (
+  work,
+  { type, event_id: id },
+) => {
   const { metadataDatabase: database } = work.gateway;
   if (!(await hasScheduled(database, id, type))) fail('eventNotExists', {});
   work.afterCommit.push(async () => {
     await deleteScheduled(database, id);
   });
   return SUCCESS;
-}
+};
 
 /** Raises `parseFailed` for cron events without a cron trigger. */
-export async function getScheduledEvents(
-  work: UnitOfWork,
-  args: ArgsOf<'get_scheduled_events'>,
-): Promise<AdminAnswer> {
+export const getScheduledEvents: Performer<'get_scheduled_events'> = async (work, args) => {
   const { type, status: statuses = [] } = args;
   const wanted = { type, trigger: triggerOf(args), statuses };
   const { rows: events, ...count } = await listScheduled(work.gateway.metadataDatabase, wanted, pageOf(args));
   return () => ({ events, ...count });
-}
+};
 
 /** Raises `parseFailed` for cron events with neither an event nor a cron trigger. */
-export async function getScheduledEventInvocations(
-  work: UnitOfWork,
-  args: ArgsOf<'get_scheduled_event_invocations'>,
-): Promise<AdminAnswer> {
+export const getScheduledEventInvocations: Performer<'get_scheduled_event_invocations'> = async (
+  work,
+  args,
+) => {
   const { type, event_id: event } = args;
   const wanted = { type, trigger: event === undefined ? triggerOf(args) : null, event: event ?? null };
   const { rows: invocations, ...count } = await listInvocations(
@@ -84,7 +81,7 @@ export async function getScheduledEventInvocations(
     pageOf(args),
   );
   return () => ({ invocations, ...count });
-}
+};
 
 type PageArgs = Pick<
   ArgsOf<'get_scheduled_events'>,

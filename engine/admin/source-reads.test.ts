@@ -1,8 +1,8 @@
 /** Reads of databases, concurrent SQL, and edits of several functions, through admin requests. */
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { op, startTestEngine, type TestEngine } from './testing/engine.ts';
+import { type AdminTestEngine, op, startTestEngine } from './testing/engine.ts';
 
-let engine: TestEngine;
+let engine: AdminTestEngine;
 
 beforeAll(async () => {
   engine = await startTestEngine();

@@ -8,15 +8,15 @@ import { printQualified, type QualifiedName, qualifiedKey } from '../metadata/sc
 import type { Source } from '../metadata/schema/source.ts';
 import type { Join } from '../resolve/predicate.ts';
 import { printInconsistencies } from './inconsistencies.ts';
-import type { AdminAnswer } from './request.ts';
+import type { Performer } from './request.ts';
 import type { SourceCatalog } from './snapshot.ts';
 import type { UnitOfWork } from './unit-of-work.ts';
 
-export function listSourceKinds(): AdminAnswer {
+export const listSourceKinds: Performer<'list_source_kinds'> = () => {
   return () => ({
     sources: [{ kind: 'postgres', display_name: 'PostgreSQL', builtin: true, available: true }],
   });
-}
+};
 
 /** Refuses every source kind, because no kind outside the engine is supported. Raises `notSupported`. */
 export function getSourceKindCapabilities(
@@ -26,37 +26,28 @@ export function getSourceKindCapabilities(
   return fail('notSupported', { text: `source kind "${name}" has no capabilities to tell` });
 }
 
-export async function getSourceTables(
-  work: UnitOfWork,
-  args: ArgsOf<'get_source_tables'>,
-): Promise<AdminAnswer> {
+export const getSourceTables: Performer<'get_source_tables'> = async (work, args) => {
   const catalog = await catalogOf(work, work.requireSource(args.source));
   const names = namesOf(catalog.tables.values());
   return () => names;
-}
+};
 
-export async function getSourceFunctions(
-  work: UnitOfWork,
-  args: ArgsOf<'get_source_functions'>,
-): Promise<AdminAnswer> {
+export const getSourceFunctions: Performer<'get_source_functions'> = async (work, args) => {
   const catalog = await catalogOf(work, work.requireSource(args.source));
   // All overloads of a function have the same name.
   const names = namesOf([...catalog.functions.values()].flatMap((overloads) => overloads.slice(0, 1)));
   return () => names;
-}
+};
 
 /** Raises `sourceNotFound`, `tableNotInDatabase`. */
-export async function getTableInfo(work: UnitOfWork, args: ArgsOf<'get_table_info'>): Promise<AdminAnswer> {
+export const getTableInfo: Performer<'get_table_info'> = async (work, args) => {
   const catalog = await catalogOf(work, work.requireSource(args.source));
   const body = printTable(requireTable(catalog, args.table));
   return () => body;
-}
+};
 
 /** Raises `sourceNotFound`, `tableNotInDatabase`, and `notSupported` for a table that is not a view. */
-export async function getViewDefinition(
-  work: UnitOfWork,
-  args: ArgsOf<'get_viewdef_info'>,
-): Promise<AdminAnswer> {
+export const getViewDefinition: Performer<'get_viewdef_info'> = async (work, args) => {
   const source = work.requireSource(args.source);
   const { kind, oid, schema, name } = requireTable(await catalogOf(work, source), args.view);
   if (!kind.endsWith('view')) fail('notSupported', { text: `${printQualified(args.view)} is no view` });
@@ -65,13 +56,10 @@ export async function getViewDefinition(
     .query('select pg_get_viewdef($1::oid, true) as text', [oid]);
   const body = { schema, name, definition: found.rows[0]?.text ?? null };
   return () => body;
-}
+};
 
 /** Suggests relationships in both directions for every foreign key between tracked tables, or between `tables`. */
-export async function suggestRelationships(
-  work: UnitOfWork,
-  args: ArgsOf<'suggest_relationships'>,
-): Promise<AdminAnswer> {
+export const suggestRelationships: Performer<'suggest_relationships'> = async (work, args) => {
   const source = work.requireSource(args.source);
   const catalog = await catalogOf(work, source);
   const names = args.tables ?? source.tables.map(({ table }) => table);
@@ -85,9 +73,9 @@ export async function suggestRelationships(
     ? relationships.filter((one) => !isTracked(work, source, one))
     : relationships;
   return () => ({ relationships: body });
-}
+};
 
-export function dumpInternalState(work: UnitOfWork): AdminAnswer {
+export const dumpInternalState: Performer<'dump_internal_state'> = (work) => {
   const { base } = work;
   const sources = [...base.catalogs].map(([name, catalog]) => ({
     name,
@@ -101,7 +89,7 @@ export function dumpInternalState(work: UnitOfWork): AdminAnswer {
     inconsistent_objects: printInconsistencies(base.inconsistencies, true),
   };
   return () => body;
-}
+};
 
 function printCatalog(work: UnitOfWork, source: string, catalog: SourceCatalog): object {
   if ('error' in catalog) return { error: catalog.error };

@@ -3,9 +3,9 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { type RemoteService, startRemote } from '../../testing/remote.ts';
 import { findOperation } from '../metadata/operations.ts';
-import { op, startTestEngine, type TestEngine } from './testing/engine.ts';
+import { type AdminTestEngine, op, startTestEngine } from './testing/engine.ts';
 
-let engine: TestEngine;
+let engine: AdminTestEngine;
 let service: RemoteService;
 /** The document of an engine that has just started. */
 let empty: unknown;

@@ -1,11 +1,11 @@
 /** Failures of a client's SQL as ERRORS rows: the database refuses a statement, or cannot be reached.
  *  Not here: GraphQL requests (database/pg-errors.ts). Spec: "Errors", postgres-error. */
 import pg from 'pg';
-import { fail } from '../errors/engine-error.ts';
+import { fail, thrownMessage } from '../errors/engine-error.ts';
 import { isUnreachable } from '../store/connect.ts';
 
 /** Runs `body`. Raises `queryExecutionFailed` with the database's own message, or `sourceUnreachable`. */
-export async function refusingSql<T>(
+export async function withSqlErrors<T>(
   about: { readonly source: string; readonly statement: string },
   body: () => Promise<T>,
 ): Promise<T> {
@@ -14,7 +14,7 @@ export async function refusingSql<T>(
   } catch (error) {
     if (error instanceof pg.DatabaseError) refuseStatement(about.statement, error);
     if (!isUnreachable(error)) throw error;
-    const reason = error instanceof Error ? error.message : String(error);
+    const reason = thrownMessage(error);
     fail('sourceUnreachable', { source: about.source, reason });
   }
 }

@@ -1,9 +1,9 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { EngineState } from './state.ts';
-import { op, startTestEngine, type TestEngine } from './testing/engine.ts';
+import { type AdminTestEngine, op, startTestEngine } from './testing/engine.ts';
 
-let engine: TestEngine;
-let others: TestEngine[];
+let engine: AdminTestEngine;
+let others: AdminTestEngine[];
 
 beforeEach(async () => {
   engine = await startTestEngine();
@@ -16,13 +16,13 @@ afterEach(async () => {
 });
 
 /** Another replica on the same metadata database. */
-async function startReplica(options: Parameters<typeof startTestEngine>[0] = {}): Promise<TestEngine> {
+async function startReplica(options: Parameters<typeof startTestEngine>[0] = {}): Promise<AdminTestEngine> {
   const replica = await startTestEngine(options, engine);
   others.push(replica);
   return replica;
 }
 
-const trackedIn = ({ state }: TestEngine) => [
+const trackedIn = ({ state }: AdminTestEngine) => [
   ...(state.snapshot().model.sources.get('default')?.tables.keys() ?? []),
 ];
 const AUTHOR = '["public","author"]';

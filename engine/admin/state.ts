@@ -5,7 +5,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type Database, openDatabase } from '../database/pool.ts';
 import type { Sources, SourceTimed } from '../database/sources.ts';
-import { EngineError } from '../errors/engine-error.ts';
+import { EngineError, thrownMessage } from '../errors/engine-error.ts';
 import { ended } from '../limits/grace.ts';
 import { qualifiedKey } from '../metadata/schema/common.ts';
 import type { Source } from '../metadata/schema/source.ts';
@@ -305,7 +305,7 @@ export class EngineState {
     });
     await turn
       .catch((error: unknown) => {
-        this.#report({ kind: 'source unreachable', source: name, reason: reasonOf(error) });
+        this.#report({ kind: 'source unreachable', source: name, reason: thrownMessage(error) });
       })
       .finally(() => this.#catalogsInProgress.delete(name));
   }
@@ -329,7 +329,7 @@ export class EngineState {
       await sleep(COMPACTION_PAUSE_MS);
       if (!this.#isClosed) await this.gateway.store.compact(this.snapshot());
     } catch (error) {
-      this.#report({ kind: 'document not gathered', reason: reasonOf(error) });
+      this.#report({ kind: 'document not gathered', reason: thrownMessage(error) });
     } finally {
       this.#compacting = undefined;
     }
@@ -358,7 +358,7 @@ export class EngineState {
     try {
       await this.refresh();
     } catch (error) {
-      this.#report({ kind: 'watch interrupted', reason: reasonOf(error) });
+      this.#report({ kind: 'watch interrupted', reason: thrownMessage(error) });
     }
   }
 
@@ -427,10 +427,6 @@ export class EngineState {
         if (!(error instanceof EngineError) || error.kind !== 'conflict') throw error;
       });
   }
-}
-
-function reasonOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
 }
 
 /** True when `a` is older than `b` in any counter. Counters only grow. */

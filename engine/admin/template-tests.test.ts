@@ -1,8 +1,8 @@
 /** `test_webhook_transform`: what would be sent, and what is said of templates that do not work. */
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { op, startTestEngine, type TestEngine } from './testing/engine.ts';
+import { type AdminTestEngine, op, startTestEngine } from './testing/engine.ts';
 
-let engine: TestEngine;
+let engine: AdminTestEngine;
 beforeAll(async () => {
   engine = await startTestEngine({ env: { HOST: 'http://host.example' }, hasDatabaseUrl: false });
 });

@@ -28,7 +28,7 @@ import { type Gateway, isSameConnection, isSameEndpoint } from './gateway.ts';
 import { newInconsistencies, refuseInconsistencies } from './inconsistencies.ts';
 import { type OpenTransaction, openTransaction } from './open-transaction.ts';
 import type { Catalogs, Snapshot, SourceCatalog } from './snapshot.ts';
-import { refusingSql } from './sql-failure.ts';
+import { withSqlErrors } from './sql-failure.ts';
 
 /** A document that an operation created, and the path of that operation in the request. */
 export type RequestEdit = { readonly path: readonly PathStep[]; readonly metadata: Metadata };
@@ -420,7 +420,7 @@ export class UnitOfWork {
   /** Commits one source. Deferred constraints fail here, after the SQL itself has succeeded. */
   async #commitSource(name: string, transaction: OpenTransaction): Promise<void> {
     const about = { source: name, statement: 'commit' };
-    await refusingSql(about, transaction.commit);
+    await withSqlErrors(about, transaction.commit);
   }
 
   #added(): readonly Inconsistency[] {

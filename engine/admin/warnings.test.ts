@@ -1,8 +1,8 @@
 /** Warnings about objects of custom resources, through admin requests. */
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { op, startTestEngine, type TestEngine } from './testing/engine.ts';
+import { type AdminTestEngine, op, startTestEngine } from './testing/engine.ts';
 
-let engine: TestEngine;
+let engine: AdminTestEngine;
 
 const AUTHOR = 'table/default/public/author';
 const LEDGER = {

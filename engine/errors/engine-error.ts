@@ -60,6 +60,11 @@ export function fail<N extends ErrorName>(
   throw new EngineError(kind, params as object, options.path ?? [], options.internal);
 }
 
+/** Returns the message of anything that was thrown. */
+export function thrownMessage(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}
+
 /** Runs `body` and prepends `step` to the path of an EngineError it raises. */
 export function withPath<T>(step: PathStep, body: () => T): T {
   try {

@@ -18,7 +18,7 @@ export type Recipient = {
   readonly responseTransform?: ResponseTransform;
 };
 
-export async function attempt(
+export async function attemptDelivery(
   recipient: Recipient,
   message: Message,
   outbound: OutboundContext,

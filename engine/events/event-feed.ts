@@ -5,7 +5,7 @@ import { SESSION_PREFIX } from '../resolve/session.ts';
 import type { Model, ResolvedEventTrigger, ResolvedSource } from '../resolve/types.ts';
 import type { Message } from '../webhook/call.ts';
 import type { OutboundContext } from '../webhook/outbound.ts';
-import { attempt } from './deliver.ts';
+import { attemptDelivery } from './deliver.ts';
 import { type DeliveryLane, hostOf } from './delivery-slots.ts';
 import { type LoggedEvent, recordAttempt, releaseEvents, takeEvents } from './event-log.ts';
 import { decideRetry } from './retry.ts';
@@ -74,7 +74,7 @@ async function deliverEvent(
   trigger: ResolvedEventTrigger,
   outbound: OutboundContext,
 ): Promise<void> {
-  const result = await attempt(trigger, messageOf(event, trigger, outbound.headerPrefix), outbound);
+  const result = await attemptDelivery(trigger, messageOf(event, trigger, outbound.headerPrefix), outbound);
   const decision = decideRetry(result, event.tries, trigger.retries);
   await recordAttempt(database, event, result, decision);
   outbound.observe?.({

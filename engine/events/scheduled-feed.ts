@@ -3,11 +3,11 @@
  *  Reference: docs/reference/behaviour/scheduled-triggers.md. */
 
 import type { Database } from '../database/pool.ts';
-import { EngineError } from '../errors/engine-error.ts';
+import { EngineError, thrownMessage } from '../errors/engine-error.ts';
 import { scheduledDelivery } from '../resolve/cron-trigger.ts';
 import type { Cleanup, Model, ScheduledDelivery } from '../resolve/types.ts';
 import type { Message } from '../webhook/call.ts';
-import { attempt } from './deliver.ts';
+import { attemptDelivery } from './deliver.ts';
 import { type DeliveryLane, type DeliverySlots, hostOf } from './delivery-slots.ts';
 import type { DeliveryContext } from './event-feed.ts';
 import { cleanUp } from './event-log.ts';
@@ -128,7 +128,7 @@ async function deliverScheduled(
     reportOutcome('dead');
     return;
   }
-  const result = await attempt(to, messageOf(event, to), outbound);
+  const result = await attemptDelivery(to, messageOf(event, to), outbound);
   const decision = decideRetry(result, event.tries, to.retries);
   await recordScheduledAttempt(database, event.id, result, decision);
   reportOutcome(decision.kind);
@@ -174,7 +174,7 @@ async function cleanUpAt(
     const deleted = await cleanUp(databases.get(source), trigger!, cleanup);
     report({ kind: 'events cleaned up', deleted });
   } catch (error) {
-    const reason = error instanceof Error ? error.message : String(error);
+    const reason = thrownMessage(error);
     report({ kind: 'cleanup of events interrupted', reason });
   }
   await deleteScheduled(metadataDatabase, id);

@@ -2,6 +2,7 @@
  *  host (delivery-slots.ts). Each feed is a database with jobs. Feeds are independent: one that does not answer delays no other, and
  *  one that fails is polled less often.
  *  Not here: the jobs (event-feed.ts, scheduled-feed.ts). Reference: docs/reference/behaviour/event-triggers.md. */
+import { thrownMessage } from '../errors/engine-error.ts';
 import { ended, type Grace } from '../limits/grace.ts';
 import type { Observe } from '../observe/observation.ts';
 import type { DeliveryLane, DeliverySlots } from './delivery-slots.ts';
@@ -123,7 +124,7 @@ export class Worker {
     } catch (error) {
       state.skipped = SKIPPED_POLLS;
       state.isLimited = false;
-      const reason = error instanceof Error ? error.message : String(error);
+      const reason = thrownMessage(error);
       this.#options.observe({
         kind: 'state',
         event: { kind: 'events unreachable', source: feed.name, reason },

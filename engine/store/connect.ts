@@ -1,7 +1,9 @@
 /** Waits for the metadata database at start, because containers start in any order. Retries with growing pauses, reports each failed
  *  attempt, and gives up with one clear error. Not here: connections that break later (watch.ts, database/pool.ts). */
+
 import { setTimeout as sleep } from 'node:timers/promises';
 import { parseConnectionString } from '../database/connection-string.ts';
+import { thrownMessage } from '../errors/engine-error.ts';
 
 export type WaitOptions = {
   /** The name of the database in the error: host and database, never the password. */
@@ -60,5 +62,5 @@ function codeOf(error: unknown): string | undefined {
 function reasonOf(error: unknown): string {
   // A connection refused by both ::1 and 127.0.0.1 is an AggregateError without a message.
   if (error instanceof AggregateError) return error.errors.map(reasonOf).join(', ');
-  return error instanceof Error ? error.message : String(error);
+  return thrownMessage(error);
 }

@@ -2,8 +2,10 @@
  *  covers connections that broke silently and poolers that do not support LISTEN. Out: calls of `onChange` with the versions in
  *  the database, at least once for every change and sometimes more often, so the receiver compares them with its own.
  *  Not here: reactions to a change (admin/state.ts). PostgreSQL manual, "LISTEN". */
+
 import type pg from 'pg';
 import { connectTo, optionAddress } from '../database/connect.ts';
+import { thrownMessage } from '../errors/engine-error.ts';
 import type { Versions } from './document.ts';
 import { CHANNEL, parseVersions, type Store } from './store.ts';
 
@@ -53,7 +55,7 @@ async function reportVersions(options: MetadataWatchOptions): Promise<void> {
   try {
     options.onChange(await options.store.versions());
   } catch (error) {
-    options.onInterruption(error instanceof Error ? error.message : String(error));
+    options.onInterruption(thrownMessage(error));
   }
 }
 
@@ -82,7 +84,7 @@ class Listener {
       // A write may have happened while no connection listened.
       await reportVersions(this.#options);
     } catch (error) {
-      this.#reconnect(client, error instanceof Error ? error.message : String(error));
+      this.#reconnect(client, thrownMessage(error));
     }
   }
 

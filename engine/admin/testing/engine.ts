@@ -5,7 +5,7 @@ import type { AdminEndpoint } from '../request.ts';
 import { type AdminResponse, runAdmin } from '../run.ts';
 import { EngineState, type EngineStateOptions, type StateEvent } from '../state.ts';
 
-export type TestEngine = {
+export type AdminTestEngine = {
   readonly database: TestDatabase;
   readonly state: EngineState;
   readonly events: StateEvent[];
@@ -24,8 +24,8 @@ export type TestEngine = {
 /** Starts an engine on a new database, or another engine on the database of `sharedWith`. */
 export async function startTestEngine(
   options: Partial<EngineStateOptions> = {},
-  sharedWith?: TestEngine,
-): Promise<TestEngine> {
+  sharedWith?: AdminTestEngine,
+): Promise<AdminTestEngine> {
   const database = sharedWith?.database ?? (await createDatabase());
   const events: StateEvent[] = [];
   const state = new EngineState({
@@ -38,7 +38,7 @@ export async function startTestEngine(
     env: { ENGINE_GRAPHQL_DATABASE_URL: database.url, ...options.env },
   });
   await state.start();
-  const send: TestEngine['send'] = (body, endpoint, role = ADMIN_ROLE) =>
+  const send: AdminTestEngine['send'] = (body, endpoint, role = ADMIN_ROLE) =>
     runAdmin(state, body, { endpoint, session: { role, variables: {}, mayUseBackendOnly: true } });
   const must = async (body: unknown): Promise<unknown> => {
     const response = await send(body, '/v1/query');
