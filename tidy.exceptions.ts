@@ -25,14 +25,6 @@ export const SYMBOLS_WITH_FRAGMENTS: readonly string[] = [
   'valuesSchema',
   // docs
   'fileOf',
-  // engine/auth
-  // engine/catalog
-  'Introspectable',
-  'SCALARS',
-  'geojsonTextProblem',
-  'hasExtremes',
-  'isAggregated',
-  'operandOf',
   // engine/config
   'TokenLocation',
   // engine/database
@@ -44,21 +36,8 @@ export const SYMBOLS_WITH_FRAGMENTS: readonly string[] = [
   'Binding',
   // engine/http
   'OperationOutput',
-  // engine/metadata
-  'BodyTransform',
-  'DirectoryError',
-  'Edit',
-  'LONGEST_MS',
-  'Links',
-  'YAML_SCHEMA',
-  'editsBetween',
-  'exportedPart',
-  'printActionsSdl',
-  'siblingName',
-  'walkSchema',
   // engine/observe
   'Telemetry',
-  // engine/outgoing
   // engine/plan
   'ENTITY',
   'EntityRows',
@@ -147,15 +126,11 @@ export const NAMES_WITH_BANNED_WORDS: readonly string[] = [
   // engine/bench
   'askShelf',
   'asking',
-  // engine/config
   // engine/execute
   'isAlone',
-  // engine/http
   // engine/metadata
-  'Place',
   'alone',
   'heir',
-  'place',
   // engine/plan
   'JoinPlaces',
   'Places',
@@ -166,8 +141,6 @@ export const NAMES_WITH_BANNED_WORDS: readonly string[] = [
   'placesInQuery',
   // engine/resolve
   'heirs',
-  // engine/sql
-  // engine/store
   // engine/subscribe
   'TIMES_ALONE',
   'askAll',

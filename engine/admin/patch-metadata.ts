@@ -4,10 +4,10 @@
 import { fail, withPath } from '../errors/engine-error.ts';
 import { type Edit, editObjects } from '../metadata/edit.ts';
 import { refuseCycles } from '../metadata/inherited-roles.ts';
+import type { Fragment } from '../metadata/locations.ts';
 import { keyOfDefinition, type ObjectKind, parseKey } from '../metadata/objects.ts';
 import type { ArgsOf } from '../metadata/operations.ts';
 import { normaliseObject } from '../metadata/parse.ts';
-import type { Fragment } from '../metadata/places.ts';
 import type { Source } from '../metadata/schema/source.ts';
 import { checkConnections } from '../transform/check-connections.ts';
 import { replaceDocument } from './document-operations.ts';

@@ -1,13 +1,13 @@
-/** AGGREGATES: the functions that make one value of a column's many, one row a function; `count` is none of them, since it
- *  needs no column. A function is called in GraphQL what Postgres calls it. Row order is docs order.
- *  Source: docs/reference/behaviour/queries.md, docs/reference/behaviour/aggregates.md; PostgreSQL manual, "Aggregate Functions". */
+/** AGGREGATES: the functions that compute one value of the values of a column, one row each. `count` is not among them, because it
+ *  needs no column. Functions have the same name in GraphQL and in Postgres. Rows are in the order of the documents.
+ *  Reference: docs/reference/behaviour/queries.md, docs/reference/behaviour/aggregates.md; PostgreSQL manual, "Aggregate Functions". */
 import { ARITHMETIC, type Arithmetic, type Scalar } from './scalars.ts';
 import type { PgType } from './types.ts';
 
 export type AggregateRow = {
-  /** The columns it takes: those that have that arithmetic, or those that have an order. */
+  /** The columns it accepts: those with this arithmetic, or those with an order. */
   readonly over: Exclude<Arithmetic, 'none'> | 'ordered';
-  /** What it gives in GraphQL: a value of the column's own type, or, of numbers, a Float. */
+  /** The type of the result in GraphQL: the type of the column, or Float. */
   readonly gives: 'own' | 'float';
 };
 
@@ -30,8 +30,8 @@ export const AGGREGATES = {
 export type AggregateFunction = keyof typeof AGGREGATES;
 export const AGGREGATE_FUNCTIONS = Object.keys(AGGREGATES) as AggregateFunction[];
 
-/** May it be computed of such values? Types nothing is known about have no first or last: Postgres may have no order for
- *  them, nor for arrays of them. */
+/** True when the function can be computed of such values. Types without a row in SCALARS have no minimum or maximum, because Postgres
+ *  may not order them or their arrays. */
 export function isAggregated(fn: AggregateFunction, scalar: Scalar, type: PgType): boolean {
   const { over } = AGGREGATES[fn];
   if (over !== 'ordered') return ARITHMETIC.indexOf(scalar.arithmetic) >= ARITHMETIC.indexOf(over);
@@ -43,11 +43,11 @@ function isKnown({ input, name, element }: Scalar, type: PgType): boolean {
   return type.kind === 'enum' || input !== 'any' || name === 'money' || name === 'oid';
 }
 
-/** AGGREGATE_PREDICATES: what rows can be chosen by, of what belongs to them. Numbers are compared as double precision,
- *  whatever type the column has. Source: docs/reference/behaviour/operators.md. */
+/** AGGREGATE_PREDICATES: the aggregates over related rows that a condition may compare. Numbers are compared as double precision,
+ *  whatever the type of the column. Reference: docs/reference/behaviour/operators.md. */
 export type PredicateRow = {
   readonly arguments: 'any' | 'one' | 'two';
-  /** The columns it takes. */
+  /** The columns it accepts. */
   readonly over: 'all' | 'booleans' | 'numbers';
   readonly gives: 'int4' | 'bool' | 'float8';
 };
@@ -73,14 +73,14 @@ export const AGGREGATE_PREDICATES = {
 export type PredicateFunction = keyof typeof AGGREGATE_PREDICATES;
 export const PREDICATE_FUNCTIONS = Object.keys(AGGREGATE_PREDICATES) as PredicateFunction[];
 
-/** Types of pg_catalog that `max` and `min` take, directly or as what they become without being asked. */
+/** Types of pg_catalog that `max` and `min` accept, directly or through an implicit cast. */
 const WITH_EXTREMES: ReadonlySet<string> = new Set([
   ...['int2', 'int4', 'int8', 'float4', 'float8', 'numeric', 'money', 'oid'],
   ...['text', 'varchar', 'bpchar', 'char', 'name', 'citext'],
   ...['date', 'time', 'timetz', 'timestamp', 'timestamptz', 'interval', 'inet', 'cidr'],
 ]);
 
-/** Does Postgres have `max` and `min` of it? Of a uuid or an ltree it has an order only. */
+/** True when Postgres has `max` and `min` of the type. It orders uuid and ltree but has no such aggregates of them. */
 export function hasExtremes(type: PgType): boolean {
   if (type.base) return hasExtremes(type.base);
   return type.kind === 'enum' || type.element !== null || WITH_EXTREMES.has(type.name);

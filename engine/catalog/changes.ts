@@ -1,6 +1,6 @@
-/** What a piece of SQL did to a database: two catalogs of the same one, before and after, compared.
- *  Tables are recognised by oid and columns by attnum, so a rename is a rename and not a drop. One dropped and made again
- *  under its name (`drop view v; create view v …`) counts as the same. Not here: what follows for the metadata
+/** The changes between two catalogs of a database, before and after a piece of SQL.
+ *  Tables are identified by oid and columns by attnum, so a rename is not a drop. A table that was dropped and created again under
+ *  its name (`drop view v; create view v …`) counts as the same. Not here: the consequences for the metadata
  *  (admin/follow-changes.ts). PostgreSQL manual, "pg_class", "pg_attribute". */
 import { type QualifiedName, qualifiedKey } from '../metadata/schema/common.ts';
 import type { Catalog, CatalogColumn, CatalogTable, PgType } from './types.ts';
@@ -8,11 +8,11 @@ import type { Catalog, CatalogColumn, CatalogTable, PgType } from './types.ts';
 export type CatalogChanges = {
   readonly droppedTables: readonly QualifiedName[];
   readonly renamedTables: readonly Renamed<QualifiedName>[];
-  /** Tables that are in both and whose columns differ. */
+  /** Tables that are in both catalogs and whose columns differ. */
   readonly alteredTables: readonly AlteredTable[];
-  /** Functions of whose name none is left. */
+  /** Names of functions that no longer exist. */
   readonly droppedFunctions: readonly QualifiedName[];
-  /** Did anything go that something else can depend on: a table, a column, a key, a function. */
+  /** True when something was dropped that other objects can depend on: a table, a column, a key, a function. */
   readonly hasDrops: boolean;
 };
 
@@ -21,11 +21,11 @@ export type Renamed<T> = { readonly from: T; readonly to: T };
 export type AlteredTable = {
   readonly before: QualifiedName;
   readonly after: QualifiedName;
-  /** Names after the change. */
+  /** The names after the change. */
   readonly addedColumns: readonly string[];
   readonly droppedColumns: readonly string[];
   readonly renamedColumns: readonly Renamed<string>[];
-  /** Under the names from before. */
+  /** The columns, under their names before the change. */
   readonly retypedColumns: readonly string[];
 };
 
@@ -52,7 +52,7 @@ export function catalogChanges(before: Catalog, after: Catalog): CatalogChanges 
 
 type TablePair = { readonly before: CatalogTable; readonly after: CatalogTable | undefined };
 
-/** Every table from before with what became of it; undefined is dropped. */
+/** Returns every earlier table with its current form; undefined when it was dropped. */
 function pairTables(before: Catalog, after: Catalog): readonly TablePair[] {
   const afterByOid = new Map([...after.tables.values()].map((table) => [table.oid, table]));
   const oidsBefore = new Set([...before.tables.values()].map((table) => table.oid));

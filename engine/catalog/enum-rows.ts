@@ -1,16 +1,16 @@
-/** The rows of tables that are enums, read beside introspection: their values are types of the GraphQL schema.
- *  In: a connection, what introspection found, and which tables the metadata says are enums. Out: the catalog with their
- *  rows. Read are only tables that have the shape of an enum and that may be read; the others have no entry.
- *  Not here: which shape and which values will do (resolve/enum.ts), when it is asked again (admin/). */
+/** The rows of enum tables, whose values are part of the GraphQL schema.
+ *  In: a connection, a catalog, and the enum tables of the metadata. Out: the catalog with their rows. Tables without the columns of
+ *  an enum and tables that may not be read have no entry.
+ *  Not here: valid columns and values (resolve/enum.ts), when the rows are read again (admin/). */
 import { qualifiedKey } from '../metadata/schema/common.ts';
 import type { Source } from '../metadata/schema/source.ts';
 import type { Introspectable } from './introspect.ts';
 import type { Catalog, CatalogTable, EnumRow } from './types.ts';
 
-/** Columns of an enum table: its key and, when there is one, the other, which describes the value. */
+/** The columns of an enum table: its key and, when there is one, the comment. */
 export type EnumColumns = { readonly value: string; readonly comment: string | null };
 
-/** Null when the table's columns are not those of an enum. */
+/** Returns the columns of an enum table; null when the table does not have the columns of one. */
 export function enumColumnsOf({ columns, primaryKey }: CatalogTable): EnumColumns | null {
   const isText = columns.every(({ type }) => type.schema === 'pg_catalog' && type.name === 'text');
   const [value, ...others] = primaryKey?.columns ?? [];
@@ -18,8 +18,8 @@ export function enumColumnsOf({ columns, primaryKey }: CatalogTable): EnumColumn
   return { value, comment: columns.find(({ name }) => name !== value)?.name ?? null };
 }
 
-/** The catalog with the rows of the source's enums and of no other table; those it has already are not read again.
- *  Raises whatever the client raises. */
+/** Returns the catalog with the rows of the enum tables of a source. Rows that the catalog has are not read again. Raises what the
+ *  client raises. */
 export async function withEnumRows(
   client: Introspectable,
   catalog: Catalog,
@@ -59,8 +59,8 @@ function readRows({ key, rows }: RawRows): Rows {
   return [key, rows.map(([value, comment]) => ({ value, comment: comment || null }))];
 }
 
-/** Postgres itself writes the statement that reads them all, so that it also quotes their names. A table with no rows
- *  answers with an empty list; a table that may not be read is not asked. PostgreSQL manual, "format". */
+/** The statement that composes the statement that reads all enum tables, so that Postgres quotes their names. A table without rows
+ *  has an empty list; tables that may not be read are left out. PostgreSQL manual, "format". */
 const COMPOSE = `
   select pg_catalog.string_agg(
     pg_catalog.format(

@@ -1,7 +1,7 @@
-/** Fingerprints of tables and functions: a number each that is another one after any DDL on it. The engine compares them to
- *  notice changes behind its back without reading the catalog again. They are sums of hashes of the `xmin` of its catalog rows: of
- *  columns, keys, unique indexes, view definitions; of the function itself.
- *  In: anything with `query`. Not here: when they are compared (admin/source-watch.ts). */
+/** Fingerprints of tables and functions: numbers that change with any DDL on the object. The engine compares them to notice changes
+ *  by other clients without reading the catalog again. A fingerprint is the sum of hashes of the `xmin` of catalog rows: of columns,
+ *  keys, unique indexes and view definitions, or of the function.
+ *  In: anything with `query`. Out: numbers. Not here: when they are compared (admin/source-watch.ts). */
 import { type QualifiedName, qualifiedKey } from '../metadata/schema/common.ts';
 
 /** Fingerprints of tables and functions, by `fingerprintKey`. */
@@ -41,7 +41,7 @@ from pg_catalog.pg_proc p join pg_catalog.pg_namespace n on n.oid = p.pronamespa
 where ${IS_OURS}
 group by 1, 2, 3`;
 
-/** `$1`: a JSON list of `[kind, schema, name]`. */
+/** The statement; `$1` is a JSON list of `[kind, schema, name]`. */
 const SUM = `
 with wanted as materialized (
   select w ->> 0 as kind, w ->> 1 as schema, w ->> 2 as name from pg_catalog.json_array_elements($1::json) w
@@ -60,21 +60,21 @@ select coalesce(sum(print), 0)::text as sum from (
   where w.kind = 'function'
 ) prints`;
 
-/** Every table and function outside the system schemas. Raises whatever the client raises. */
+/** Returns the fingerprints of every table and function outside the system schemas. Raises what the client raises. */
 export async function fingerprintsOf(client: Queryable): Promise<Fingerprints> {
   const { rows } = await client.query(ALL);
   const prints = rows as readonly (Fingerprinted & { readonly schema: string; readonly print: string })[];
   return new Map(prints.map((row) => [fingerprintKey(row), BigInt(row.print)]));
 }
 
-/** The sum of the fingerprints these have now; what is missing counts as 0. One statement, whatever their number. */
+/** Reads the sum of the current fingerprints of some objects with one statement. An object that does not exist counts as 0. */
 export async function currentSum(client: Queryable, wanted: readonly Fingerprinted[]): Promise<bigint> {
   const names = wanted.map(({ kind, schema, name }) => [kind, schema, name]);
   const { rows } = await client.query(SUM, [JSON.stringify(names)]);
   return BigInt((rows[0] as { readonly sum: string }).sum);
 }
 
-/** The sum of the fingerprints these had. */
+/** Returns the sum of the earlier fingerprints of some objects. */
 export function sumOf(prints: Fingerprints, wanted: readonly Fingerprinted[]): bigint {
   return wanted.reduce((sum, each) => sum + (prints.get(fingerprintKey(each)) ?? 0n), 0n);
 }

@@ -1,6 +1,6 @@
-/** What is wrong with a GeoJSON geometry, found before Postgres sees it: PostGIS reports it as an internal error.
- *  In: a JSON value. Out: a sentence, or null when it is one of RFC 7946's geometries. Members that are no geometry's own
- *  (`crs`, `bbox`) are left to PostGIS. Texts: docs/reference/behaviour/errors.md. */
+/** Validates GeoJSON geometries, because PostGIS reports an invalid one as an internal error.
+ *  In: a JSON value. Out: a sentence that says what is wrong, or null for a geometry of RFC 7946. PostGIS checks other members
+ *  (`crs`, `bbox`). Texts: docs/reference/behaviour/errors.md. */
 import { isNumber } from '../json/number.ts';
 import { isRecord } from '../json/value.ts';
 
@@ -14,7 +14,7 @@ export function geojsonProblem(value: unknown): string | null {
   return rule ? rule(coordinates) : `unexpected geometry type: ${typeof type === 'string' ? type : 'none'}`;
 }
 
-/** Of a text, where one is all there is: a session variable. */
+/** Returns what is wrong with a geometry given as text, such as the value of a session variable. */
 export function geojsonTextProblem(text: string): string | null {
   try {
     return geojsonProblem(JSON.parse(text));

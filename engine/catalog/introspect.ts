@@ -1,7 +1,7 @@
-/** Asks a Postgres what it has: one statement (introspect.sql), one row of JSON, one Catalog.
- *  In: anything with `query`. Out: Catalog (types.ts), immutable, with the fingerprints of fingerprint.ts. Works on PostgreSQL 13 to 18.
- *  The row is compact: lists instead of objects, oids and attnums instead of names; they are looked up here.
- *  Not here: the rows of enum tables (enum-rows.ts), what is tracked (resolve/), when it is asked again (admin/state.ts). */
+/** Introspects a Postgres database with one statement (introspect.sql) that returns one row of JSON.
+ *  In: anything with `query`. Out: an immutable Catalog (types.ts) with fingerprints (fingerprint.ts). Works on PostgreSQL 13 to 18.
+ *  The row is compact: it has lists instead of objects, and oids and attnums instead of names, which are looked up here.
+ *  Not here: the rows of enum tables (enum-rows.ts), tracked tables (resolve/), when to introspect again (admin/state.ts). */
 import { readFileSync } from 'node:fs';
 import { type QualifiedName, qualifiedKey } from '../metadata/schema/common.ts';
 import { fingerprintsOf } from './fingerprint.ts';
@@ -16,14 +16,14 @@ import type {
   PgType,
 } from './types.ts';
 
-/** What introspection needs of a connection; `pg.Client`, `pg.Pool` and database/pool.ts's Database all fit. */
+/** A connection that can be introspected: `pg.Client`, `pg.Pool` or Database (database/pool.ts). */
 export type Introspectable = {
   query(text: string, values?: unknown[]): Promise<{ readonly rows: readonly unknown[] }>;
 };
 
 type Oid = number;
 
-/** The row of introspect.sql; each list's meaning stands there. */
+/** The row of introspect.sql, which documents the meaning of each list. */
 type Row = {
   readonly serverVersion: number;
   readonly hasTriggers: boolean;
@@ -89,12 +89,12 @@ const ARGUMENT_MODES: Readonly<Record<string, CatalogArgument['mode']>> = {
   v: 'variadic',
   t: 'table',
 };
-/** Bits of pg_relation_is_updatable: 1 << CmdType. */
+/** The bits of pg_relation_is_updatable: 1 << CmdType. */
 const UPDATES = 4;
 const INSERTS = 8;
 const DELETES = 16;
 
-/** Raises whatever the client raises, for example when the database is unreachable. */
+/** Reads the catalog. Raises what the client raises, for example when the database is unreachable. */
 export async function introspect(client: Introspectable): Promise<Catalog> {
   // First the fingerprints: what changes in between is then noticed by the next check.
   const fingerprints = await fingerprintsOf(client);
@@ -119,7 +119,7 @@ function readCatalog(row: Row): Catalog {
 type Types = ReadonlyMap<Oid, ReadType>;
 type ReadType = {
   readonly type: PgType;
-  /** Of a domain, or of a domain below it. */
+  /** True when the domain, or a domain it is based on, is not null. */
   readonly isNotNull: boolean;
   readonly hasDefault: boolean;
   readonly rowsOf: Oid;

@@ -1,34 +1,34 @@
-/** OPERATORS: every comparison a `where` argument or a permission can make, one row each. Input types, planning, the
- *  "works only on" error and the docs are derived; sql/operators.ts holds one SQL template per row and does not compile
- *  while one is missing. Row order is docs and schema order. Spec: BoolExp; docs/reference/behaviour/operators.md. */
+/** OPERATORS: every comparison of `where` arguments and permissions, one row each. Input types, planning, the "works only on" error
+ *  and the documents are derived from it. sql/operators.ts has one SQL template for each row and does not compile while one is
+ *  missing. Rows are in the order of the documents and the schema. Spec: BoolExp; docs/reference/behaviour/operators.md. */
 import type { Scalar, ScalarFamily } from './scalars.ts';
 import { arrayOf, builtinType, type PgType } from './types.ts';
 
 export type OperatorRow = {
-  /** Scalar families it applies to; 'any' is all. */
+  /** The scalar families it applies to. */
   readonly families: readonly ScalarFamily[] | 'any';
-  /** What Postgres must have for the type; a row without it needs nothing. */
+  /** The comparison that Postgres must have for the type; absent when it needs none. */
   readonly needs?: 'equality' | 'order';
   readonly operand: OperandForm | OperandFields;
-  /** For a family whose operand is another one. */
+  /** The operand for families where it differs. */
   readonly operandFor?: Partial<Record<ScalarFamily, OperandFields>>;
-  /** It may raise an error, depending on the row's value or on nothing but that a row is looked at: a pattern that cannot be
+  /** True when it may raise an error, depending on the value of the row or on any row being read: a pattern that cannot be
    *  read, two geometries of different systems. Source: the functions behind the operators. */
   readonly mayRaise?: true;
-  /** The operand is a LIKE pattern. Postgres notices only in rows that match up to there that it ends in its escape
+  /** True when the operand is a LIKE pattern. Postgres notices only in rows that match up to there that it ends in its escape
    *  character, so such a pattern is refused before the statement runs. */
   readonly isLikePattern?: true;
-  /** Other spellings accepted in permission rules, without their `_` or `$`. */
+  /** Other spellings in permissions, without their `_` or `$`. */
   readonly aliases?: readonly string[];
   readonly description: string;
 };
 
-/** The right side where it is one value: of the column's own type, a list of such, or of another type. */
+/** A single operand: of the type of the column, a list of that type, or of another type. */
 export type OperandForm = keyof typeof OPERAND_TYPES;
 
-/** The right side where it is several values, in the order the SQL function takes them. */
+/** An operand of several values, in the order in which the SQL function takes them. */
 export type OperandFields = {
-  /** GraphQL name of the input object. */
+  /** The GraphQL name of the input object. */
   readonly input: string;
   readonly fields: Readonly<Record<string, OperandField>>;
 };
@@ -36,11 +36,11 @@ export type OperandFields = {
 export type OperandField = {
   readonly type: 'same' | 'geometry' | 'float8' | 'int4' | 'bool';
   readonly isRequired: boolean;
-  /** What it is when it is left out; null without this. */
+  /** The value when it is left out; null without this. */
   readonly standard?: boolean;
 };
 
-/** A type that came with the extension `own` came with. */
+/** Returns a type of the same extension as the type `own`. */
 const sibling = (own: PgType, name: string): PgType => ({
   ...builtinType(name),
   schema: (own.base ?? own).schema,
@@ -57,12 +57,12 @@ const OPERAND_TYPES = {
   ltxtquery: (own: PgType): PgType => sibling(own, 'ltxtquery'),
 } as const;
 
-/** The Postgres type of the right side, given the column's. */
+/** Returns the Postgres type of an operand, given the type of the column. */
 export function operandType(form: OperandForm, own: PgType): PgType {
   return OPERAND_TYPES[form](own);
 }
 
-/** The Postgres type of one of several values on the right side. */
+/** Returns the Postgres type of one value of an operand of several. */
 export function operandFieldType({ type }: OperandField, own: PgType): PgType {
   if (type === 'same') return own;
   return type === 'geometry' ? sibling(own, type) : builtinType(type);
@@ -247,7 +247,7 @@ export const OPERATORS = {
 
 export type OperatorName = keyof typeof OPERATORS;
 
-/** Operators a column of this scalar offers, in row order. */
+/** Returns the operators of a column of this scalar, in the order of the rows. */
 export function operatorsOf(scalar: Scalar): readonly OperatorName[] {
   return (Object.keys(OPERATORS) as OperatorName[]).filter((name) => isOffered(OPERATORS[name], scalar));
 }
@@ -257,13 +257,13 @@ export function isOffered({ families, needs }: OperatorRow, { family, comparison
   return families === 'any' || families.includes(family);
 }
 
-/** What the right side of an operator is on a column of that family. */
+/** Returns the operand of an operator for columns of a family. */
 export function operandOf(operator: OperatorName, family: ScalarFamily): OperatorRow['operand'] {
   const row: OperatorRow = OPERATORS[operator];
   return row.operandFor?.[family] ?? row.operand;
 }
 
-/** What a value may be compared as besides its own type: the `_cast` of a column. */
+/** The types that the `_cast` of a column may compare a value as. */
 const CASTS: Partial<Record<ScalarFamily, (own: PgType) => PgType>> = {
   jsonb: () => builtinType('text'),
   geometry: (own) => sibling(own, 'geography'),
@@ -281,7 +281,7 @@ const BY_RULE_NAME: ReadonlyMap<string, OperatorName> = new Map(
   }),
 );
 
-/** The operator a permission rule means: `_eq`, `$eq`, or an alias such as `$ne`. */
+/** Returns the operator of a key in a permission: `_eq`, `$eq`, or an alias such as `$ne`. */
 export function operatorOfRule(key: string): OperatorName | undefined {
   return /^[_$]/.test(key) ? BY_RULE_NAME.get(key.slice(1)) : undefined;
 }

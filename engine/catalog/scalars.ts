@@ -1,6 +1,6 @@
-/** SCALARS: how each Postgres type looks in GraphQL and JSON, one row a type. A type without a row is an implicit scalar
- *  of its own name with text in and out. Row order is docs order.
- *  `family` decides which OPERATORS apply. Source: docs/reference/behaviour/schema.md; PostgreSQL manual, "Data Types". */
+/** SCALARS: the form of each Postgres type in GraphQL and JSON, one row each. A type without a row is an implicit scalar of its own
+ *  name, read and written as text. Rows are in the order of the documents.
+ *  `family` decides which OPERATORS apply. Not here: the types of a database (types.ts). Reference: docs/reference/behaviour/schema.md; PostgreSQL manual, "Data Types". */
 import type { PgType } from './types.ts';
 
 export type ScalarFamily =
@@ -20,22 +20,22 @@ export const ARITHMETIC = ['none', 'sum', 'mean', 'all'] as const;
 export type Arithmetic = (typeof ARITHMETIC)[number];
 
 export type Scalar = {
-  /** GraphQL name. */
+  /** The name in GraphQL. */
   readonly name: string;
   readonly family: ScalarFamily;
-  /** What a client may send: checked when variables and literals are coerced (plan/input.ts). */
+  /** The values that a client may send, checked when variables and literals are coerced (plan/input.ts). */
   readonly input: 'int' | 'big-int' | 'float' | 'string' | 'boolean' | 'json' | 'geojson' | 'any';
-  /** How a value becomes JSON text (plan/types.ts JsonForm), before --stringify-numeric-types. */
+  /** How a value becomes JSON text (JsonForm in resolve/types.ts), without --stringify-numeric-types. */
   readonly json: 'bare' | 'quoted' | 'geojson';
-  /** Emitted as a string under --stringify-numeric-types. */
+  /** True when --stringify-numeric-types sends values as strings. */
   readonly isStringifiable: boolean;
-  /** What Postgres can compare two of them by; an order includes equality. */
+  /** The comparison that Postgres has for two values. An order includes equality. */
   readonly comparison: 'none' | 'equality' | 'order';
-  /** Of the values of an array; null for everything else. */
+  /** The scalar of the elements of an array; null for other types. */
   readonly element: Scalar | null;
-  /** There is a first and a last: min, max and `order_by` of aggregates. */
+  /** True when values have a minimum and a maximum, for aggregates and their `order_by`. */
   readonly isOrderable: boolean;
-  /** What Postgres computes of many: nothing, a sum, a sum and a mean, or every statistic. */
+  /** The aggregates that Postgres has: none, a sum, a sum and a mean, or every statistic. */
   readonly arithmetic: Arithmetic;
 };
 
@@ -61,14 +61,14 @@ const scalar = (
 
 const number = { json: 'bare', arithmetic: 'all' } as const;
 const bigNumber = { ...number, isStringifiable: true } as const;
-/** Floats go through to_json, which quotes NaN and Infinity. */
+/** The row of a float. Values are printed by to_json, which quotes NaN and Infinity. */
 const floatNumber = { json: 'quoted', arithmetic: 'all', isStringifiable: true } as const;
 const unordered = { isOrderable: false } as const;
 const equated = { comparison: 'equality', isOrderable: false } as const;
 const incomparable = { comparison: 'none', isOrderable: false } as const;
 const spatial = { json: 'geojson', isOrderable: false } as const;
 
-/** By pg_type.typname. */
+/** The rows, by pg_type.typname. */
 export const SCALARS: Readonly<Record<string, Scalar>> = {
   int2: scalar('smallint', 'number', 'int', number),
   int4: scalar('Int', 'number', 'int', number),
@@ -119,7 +119,7 @@ export const SCALARS: Readonly<Record<string, Scalar>> = {
   raster: scalar('raster', 'raster', 'string', equated),
 };
 
-/** Rows that extensions bring: their schema is wherever the extension was installed. All others are pg_catalog's own. */
+/** The rows of types of extensions, whose schema is where the extension was installed. All other rows are types of pg_catalog. */
 const OF_EXTENSIONS: ReadonlySet<string> = new Set([
   'citext',
   'ltree',
@@ -134,13 +134,13 @@ export function isOfExtension(type: PgType): boolean {
   return kind === 'base' && element === null && OF_EXTENSIONS.has(name);
 }
 
-/** GraphQL names an implicit scalar must leave to the rows above and to GraphQL itself. */
+/** The GraphQL names that no implicit scalar can have: those of the rows above and of GraphQL itself. */
 const TAKEN: ReadonlySet<string> = new Set(['ID', ...Object.values(SCALARS).map((row) => row.name)]);
 const GRAPHQL_NAME = /^(?!__)[_A-Za-z][_0-9A-Za-z]*$/;
 
-/** The scalar of a type; domains are read as what they stand for, types without a row (enums, composites, ranges, …) as
- *  scalars of their own name. An array is a list of what its elements are, and has a name for where lists are off. The name
- *  is always a valid one. */
+/** Returns the scalar of a type. Domains have the scalar of their base type; types without a row (enums, composites, ranges, …) are
+ *  scalars of their own name. An array is a list of the scalar of its elements, and has a name for when lists are off. The name is
+ *  always a valid GraphQL name. */
 export function scalarOf(type: PgType): Scalar {
   if (type.element) return arrayScalar(type.element, type);
   if (type.base) return scalarOf(type.base);
@@ -149,8 +149,8 @@ export function scalarOf(type: PgType): Scalar {
   return implicit(type.name, type, type.kind === 'composite' ? unordered : {});
 }
 
-/** Postgres compares arrays by their elements, which must have a class of operators for that. All of those it compares have
- *  a first and a last. PostgreSQL manual, "Array Functions and Operators". */
+/** Returns the scalar of an array. Postgres compares arrays by their elements, which need an operator class for that. All arrays that
+ *  it compares have a minimum and a maximum. PostgreSQL manual, "Array Functions and Operators". */
 function arrayScalar(type: PgType, array: PgType): Scalar {
   const element = scalarOf(type);
   const isCompared = element.comparison === 'order' && hasOperatorClass(type);
@@ -164,7 +164,7 @@ function arrayScalar(type: PgType, array: PgType): Scalar {
   };
 }
 
-/** GraphQL's own scalars are called in SQL what no other is. */
+/** Returns the name of the scalar of an array type. GraphQL's own scalars take the unique SQL name of their type. */
 function sqlName(type: PgType, { name }: Scalar): string {
   const own = type.base ?? type;
   return GRAPHQL_OWN.has(name) ? (SQL_NAMES[own.name] ?? own.name) : name;
@@ -172,15 +172,15 @@ function sqlName(type: PgType, { name }: Scalar): string {
 const GRAPHQL_OWN: ReadonlySet<string> = new Set(['Int', 'Float', 'String', 'Boolean']);
 const SQL_NAMES: Readonly<Record<string, string>> = { int4: 'integer', float4: 'real', bool: 'boolean' };
 
-/** Types that Postgres compares but has no class of operators for: it neither groups nor sorts by them. */
+/** Types that Postgres compares but that have no operator class, so that it neither groups nor sorts by them. */
 const WITHOUT_CLASS: ReadonlySet<string> = new Set(['lseg', 'box', 'path', 'circle']);
 
 export function hasOperatorClass(type: PgType): boolean {
   return !WITHOUT_CLASS.has((type.base ?? type).name);
 }
 
-/** A scalar without a row. A name that is taken (an enum called `date`) is told apart by its schema; one that GraphQL
- *  cannot spell becomes one that it can. */
+/** Returns the scalar of a type without a row. A name that is taken (an enum called `date`) gets its schema as a prefix; characters
+ *  that GraphQL does not allow are replaced. */
 function implicit(name: string, type: PgType, options: Options): Scalar {
   const own = TAKEN.has(name) ? `${type.schema}_${name}` : name;
   const spelled = GRAPHQL_NAME.test(own) ? own : `pg_${own.replaceAll(/[^_0-9A-Za-z]/g, '_')}`;

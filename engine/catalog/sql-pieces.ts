@@ -1,9 +1,9 @@
-/** SQL text as pieces no statement, parenthesis or placeholder can begin in the middle of: comments, strings, quoted names,
- *  dollar quotes, words, single marks. For whoever must find something in SQL that others wrote.
- *  Text that is cut short (a string without its end) comes as single characters: Postgres will say what is wrong with it.
+/** Splits SQL text into tokens: comments, strings, quoted names, dollar quotes, words, single characters. No statement, parenthesis
+ *  or placeholder begins inside one. Used to search in SQL of administrators.
+ *  An unfinished token (a string without its end) is returned as single characters, and Postgres reports the error.
  *  Not here: what a statement means. PostgreSQL manual, "Lexical Structure". */
 
-/** Longest reading first. */
+/** The patterns of tokens, longest match first. */
 const PIECES = new RegExp(
   [
     String.raw`(?<comment>--[^\n]*)`,
@@ -24,7 +24,7 @@ export type SqlPiece = {
   readonly end: number;
 };
 
-/** `mark` is any single character that is nothing else, white space too. */
+/** A token. `mark` is any other single character, including white space. */
 export function pieceAt(text: string, start: number): SqlPiece {
   PIECES.lastIndex = start;
   const groups = PIECES.exec(text)?.groups ?? {};
@@ -41,7 +41,7 @@ export function pieceAt(text: string, start: number): SqlPiece {
   return piece(kind ?? 'mark');
 }
 
-/** Block comments nest in Postgres. */
+/** Returns the end of a block comment. Block comments nest in Postgres. */
 function endOfComment(text: string, at: number): number {
   let depth = 0;
   for (let i = at; i < text.length; i++) {

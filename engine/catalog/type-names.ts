@@ -1,11 +1,11 @@
-/** A type's name as people write it → the type: `integer`, `double precision`, `varchar(20)`, `text[]`, `shop.colour`.
- *  For logical models and native queries, where metadata names types that no column declares.
- *  Without a schema a name is looked for in pg_catalog, then in `public`, then wherever there is only one of it.
+/** Finds a type by its SQL name: `integer`, `double precision`, `varchar(20)`, `text[]`, `shop.colour`. Logical models and native
+ *  queries name types in the metadata.
+ *  A name without a schema is looked up in pg_catalog, then in `public`, then in any schema when only one has it.
  *  PostgreSQL manual, "Data Types", table of names and aliases. */
 import { qualifiedKey } from '../metadata/schema/common.ts';
 import { arrayOf, type Catalog, type PgType } from './types.ts';
 
-/** SQL's names of types → Postgres's own. */
+/** The names of types in Postgres, by their names in the SQL standard. */
 const ALIASES: ReadonlyMap<string, string> = new Map([
   ['bigint', 'int8'],
   ['bit varying', 'varbit'],
@@ -27,10 +27,10 @@ const ALIASES: ReadonlyMap<string, string> = new Map([
   ['timestamp without time zone', 'timestamp'],
 ]);
 
-/** A length, a precision: `varchar(20)`, `timestamp(3) with time zone`. What it limits no longer matters to a reader. */
+/** A length or precision, `varchar(20)` or `timestamp(3) with time zone`, which does not matter for reading values. */
 const MODIFIER = /\s*\(\s*\d+\s*(,\s*-?\d+\s*)?\)/;
 
-/** Undefined when the database has no such type, or several and nothing says which. */
+/** Returns the type; undefined when the database has none or several with the name. */
 export function typeByName(text: string, { types }: Pick<Catalog, 'types'>): PgType | undefined {
   const [, name = '', brackets = ''] = /^\s*([\s\S]*?)\s*((?:\[\d*\]\s*)*)$/.exec(text) ?? [];
   const found = plainType(name, types);

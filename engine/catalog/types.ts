@@ -1,43 +1,42 @@
-/** What the database says about itself: tables, columns, keys, functions, as plain immutable data.
- *  Out of catalog/introspect.ts, into resolve/. Not here: what of it is tracked (resolve/), how types look in GraphQL
- *  (scalars.ts). Source: PostgreSQL manual, "System Catalogs". */
+/** The catalog of a database: its tables, columns, keys, functions and types as immutable data. introspect.ts returns it, resolve/
+ *  reads it. Not here: tracked tables (resolve/), the GraphQL form of types (scalars.ts). Reference: PostgreSQL manual, "System Catalogs". */
 import type { QualifiedName } from '../metadata/schema/common.ts';
 
 export type Catalog = {
-  /** Server version, for example 150004. */
+  /** The version of the server, for example 150004. */
   readonly serverVersion: number;
-  /** By qualifiedKey. Every table, view, materialized, foreign and partitioned table outside the system schemas. */
+  /** Every table, view, materialized view, foreign and partitioned table outside the system schemas. Keyed by qualifiedKey. */
   readonly tables: ReadonlyMap<string, CatalogTable>;
-  /** By qualifiedKey; overloads share a key. */
+  /** Functions, keyed by qualifiedKey. Overloads share a key. */
   readonly functions: ReadonlyMap<string, readonly CatalogFunction[]>;
-  /** Has any of the tables a trigger of somebody's. */
+  /** True when a table has a trigger that the engine did not create. */
   readonly hasTriggers: boolean;
-  /** By qualifiedKey: what a value may be, so neither rows of tables nor pseudo-types. */
+  /** Types of values, keyed by qualifiedKey, without row types of tables and pseudo-types. */
   readonly types: ReadonlyMap<string, PgType>;
-  /** What PREPARE said about native queries, by their signature (resolve/native-query.ts): null is nothing wrong.
+  /** The errors of PREPARE for native queries, by signature (resolve/native-query.ts); null when there was none.
    *  One that was not asked about counts as right. */
   readonly preparedQueries: ReadonlyMap<string, string | null>;
-  /** By qualifiedKey: the rows of tables that are enums, as of when they were last asked for; see enum-rows.ts. */
+  /** The rows of enum tables when they were last read (enum-rows.ts). Keyed by qualifiedKey. */
   readonly enumRows: ReadonlyMap<string, readonly EnumRow[]>;
-  /** Fingerprints of tables and functions, taken just before the catalog was read (fingerprint.ts). Absent: changes are not noticed. */
+  /** Fingerprints of tables and functions, read just before the catalog (fingerprint.ts). Without them, changes are not noticed. */
   readonly fingerprints?: ReadonlyMap<string, bigint>;
-  /** Why the database does not answer now. The source is inconsistent then, and everything in it is kept as it was. */
+  /** Why the database is unreachable now. The source is inconsistent then, and its objects are kept. */
   readonly lost?: string | undefined;
 };
 
 export type EnumRow = { readonly value: string; readonly comment: string | null };
 
 export type CatalogTable = QualifiedName & {
-  /** pg_class.oid: stable across renames, which is how run_sql recognises one. */
+  /** The pg_class.oid, which does not change with a rename, so that run_sql can recognise one. */
   readonly oid: number;
   readonly kind: 'table' | 'view' | 'materialized view' | 'foreign table' | 'partitioned table';
   readonly comment: string | null;
-  /** In attnum order. */
+  /** Columns, ordered by attnum. */
   readonly columns: readonly CatalogColumn[];
   readonly primaryKey: CatalogKey | null;
-  /** Unique constraints and unique non-partial indexes over plain columns, primary key excluded. */
+  /** Unique constraints, and unique indexes over plain columns that are not partial, without the primary key. */
   readonly uniqueKeys: readonly CatalogKey[];
-  /** Unique indexes that are no constraint's, partial ones and those over expressions, too. */
+  /** Unique indexes of no constraint, including partial ones and those over expressions. */
   readonly uniqueIndexes: readonly CatalogIndex[];
   readonly foreignKeys: readonly CatalogForeignKey[];
   readonly isInsertable: boolean;
@@ -52,12 +51,12 @@ export type CatalogKey = {
   readonly isConstraint: boolean;
 };
 
-/** Told in SQL, as the database prints it: what `on conflict` infers an index from. */
+/** A unique index in SQL as the database prints it, which `on conflict` infers the index from. */
 export type CatalogIndex = {
   readonly name: string;
-  /** Columns and expressions: `email`, `lower(name)`. */
+  /** The columns and expressions: `email`, `lower(name)`. */
   readonly on: readonly string[];
-  /** The rows it holds; null is all. */
+  /** The condition of a partial index; null for all rows. */
   readonly where: string | null;
 };
 
@@ -65,21 +64,21 @@ export type CatalogForeignKey = {
   readonly name: string;
   readonly columns: readonly string[];
   readonly table: QualifiedName;
-  /** Same length and order as `columns`. */
+  /** The referenced columns, in the order of `columns`. */
   readonly foreignColumns: readonly string[];
 };
 
 export type CatalogColumn = {
   readonly name: string;
-  /** pg_attribute.attnum: stable across renames. */
+  /** The pg_attribute.attnum, which does not change with a rename. */
   readonly position: number;
   readonly type: PgType;
   readonly isNullable: boolean;
   readonly hasDefault: boolean;
-  /** `always` and stored generated columns cannot be written. */
+  /** The kind of an identity column. Clients can write neither an `always` one nor a generated column. */
   readonly identity: 'always' | 'by default' | null;
   readonly isGenerated: boolean;
-  /** The value is the result of an expression that Postgres evaluates when the column is read: in a view that is more than
+  /** Present when Postgres evaluates an expression to read the column: in a view that is more than
    *  the column of a table, or of a virtual generated column. Absent: it is stored. */
   readonly isComputed?: true;
   readonly comment: string | null;
@@ -92,17 +91,17 @@ export type PgType = {
   readonly kind: 'base' | 'enum' | 'domain' | 'composite' | 'range' | 'multirange' | 'pseudo';
   /** The element's type when this is an array. */
   readonly element: PgType | null;
-  /** What a domain stands for in the end. */
+  /** The type below all domains, for a domain. */
   readonly base: PgType | null;
 };
 
-/** A type of pg_catalog by its typname. */
+/** Returns a type of pg_catalog by its typname. */
 export function builtinType(name: string): PgType {
   return { schema: 'pg_catalog', name, kind: 'base', element: null, base: null };
 }
 
-/** The array type over `element`, under the name Postgres usually gives it; in SQL it is written `element[]`. Postgres has no
- *  arrays of arrays: one over an array type is a list of them, each in its text form (sql/fragment.ts, execute/bind.ts). */
+/** Returns the array type over `element`, under its usual name in Postgres; SQL writes `element[]`. Postgres has no arrays of arrays:
+ *  an array over an array type is a list of arrays in their text form (sql/fragment.ts, execute/bind.ts). */
 export function arrayOf(element: PgType): PgType {
   return { schema: element.schema, name: `_${element.name}`, kind: 'base', element, base: null };
 }
@@ -113,7 +112,7 @@ export type CatalogFunction = QualifiedName & {
   readonly comment: string | null;
   readonly returnsSet: boolean;
   readonly returnType: PgType;
-  /** The table whose rows it returns, when it returns rows of one. */
+  /** The table whose rows it returns; null when it returns no rows of a table. */
   readonly returnsTable: QualifiedName | null;
   readonly hasVariadic: boolean;
   readonly arguments: readonly CatalogArgument[];

@@ -1,5 +1,5 @@
-/** Actions and custom types as SDL, and what SDL cannot say as settings beside it: handlers, kinds, headers, permissions,
- *  relationships of types. The two are split from the document and joined into it again.
+/** Actions and custom types as SDL, with settings for what SDL cannot express: handlers, kinds, headers, permissions, relationships
+ *  of types. Both are printed from the document and parsed back into it.
  *  In and out: the document's JSON. Pure. Raises `parseFailed` for SDL and settings that do not belong together.
  *  Not here: files (directory.ts), what an action means. Spec: "actions.graphql", "actions.yaml". */
 import {
@@ -14,13 +14,13 @@ import {
 } from 'graphql';
 import { fail } from '../errors/engine-error.ts';
 import { isRecord, type JsonRecord } from '../json/value.ts';
+import { CUSTOM_TYPE_CATEGORIES } from './locations.ts';
 import { own } from './own.ts';
-import { CUSTOM_TYPE_CATEGORIES } from './places.ts';
 
 type Category = (typeof CUSTOM_TYPE_CATEGORIES)[number];
 type Named = JsonRecord & { readonly name: string };
 
-/** Settings of actions and types: `{actions, custom_types}` without what the SDL says. */
+/** Actions and types as SDL, and their settings: `{actions, custom_types}` without the parts in the SDL. */
 export function splitActions(document: JsonRecord): { readonly sdl: string; readonly settings: JsonRecord } {
   const actions = (document['actions'] ?? []) as readonly Named[];
   const types = (document['custom_types'] ?? {}) as Readonly<Record<Category, readonly Named[] | undefined>>;
@@ -40,20 +40,20 @@ export function splitActions(document: JsonRecord): { readonly sdl: string; read
   };
 }
 
-/** What the SDL says of actions and custom types; either may be absent. */
+/** The actions and custom types of a document; either may be absent. */
 export function printActionsSdl(document: JsonRecord): string {
   return splitActions({ actions: [], custom_types: {}, ...document }).sdl;
 }
 
 export type ActionsSdl = { readonly actions: readonly ReadAction[]; readonly types: readonly ReadType[] };
 
-/** The fields of Query and Mutation, which are actions, and the types. Raises `parseFailed`. */
+/** Prints actions, as fields of Query and Mutation, and types. Raises `parseFailed`. */
 export function readActionsSdl(sdl: string): ActionsSdl {
   const { definitions } = parseSdl(sdl);
   return { actions: definitions.flatMap(actionsIn), types: definitions.flatMap(typeIn) };
 }
 
-/** The inverse. Raises `parseFailed` for an action or type that only one of the two knows. */
+/** Parses what `printActionsSdl` prints. Raises `parseFailed` for an action or type that only one of the two files has. */
 export function joinActions(sdl: string, settings: JsonRecord): JsonRecord {
   const found = readActionsSdl(sdl);
   const ofActions = byName(settings['actions']);
@@ -147,7 +147,7 @@ function described(item: JsonRecord, text: string): string {
   return `${print({ kind: Kind.STRING, value: description, block: isBlock })}\n${text}`;
 }
 
-/** Lines of GraphQL: a regular expression would take U+2028 in a description for the end of one. */
+/** Splits text into the lines of GraphQL. For a regular expression, U+2028 in a description would end a line. */
 function indent(text: string): string {
   const lines = text.split('\n').map((line) => (line === '' ? line : `  ${line}`));
   return lines.join('\n');

@@ -1,20 +1,21 @@
-/** Which objects stand on which, as far as the document says: nesting, and references by name.
- *  In: the document, a key, and `Links` for what only a database knows. Out: keys that must go when the key goes.
- *  Not here: columns, which are no objects (resolve/ finds permissions and relationships that lost theirs).
- *  Source: docs/reference/behaviour/metadata.md. */
+/** Dependencies between metadata objects in a document: nesting, and references by name.
+ *  In: the document, a key, and `Links` for what only a database knows. Out: the keys of objects to remove together with the key.
+ *  Not here: columns, which are no objects (resolve/ finds permissions and relationships whose columns are missing).
+ *  Reference: docs/reference/behaviour/metadata.md. */
 
 import { isRecord, type JsonRecord } from '../json/value.ts';
 import { type MetadataObject, metadataOf, objectKey, objectsOf, parentKeyOf, parseKey } from './objects.ts';
+import type { RestEndpoint } from './schema/collection.ts';
 import type { QualifiedName } from './schema/common.ts';
 import type { Metadata } from './schema/metadata.ts';
 
-/** Where a relationship leads that says only which column it follows. Undefined where nobody knows. */
+/** Returns the table of a relationship that names only a column with a foreign key; undefined when it is unknown. */
 export type Links = (source: string, table: QualifiedName, relationship: string) => QualifiedName | undefined;
 
 export const noLinks: Links = () => undefined;
 
-/** Everything nested in the object and everything that refers to it or to one of those, directly or not.
- *  Keys in document order, without the object itself. */
+/** Returns the keys of every object that is nested in the object, or refers to it or to one of those, directly or not. The keys are in
+ *  document order, without the object itself. */
 export function dependentsOf(metadata: Metadata, key: string, links: Links = noLinks): readonly string[] {
   const objects = objectsOf(metadata);
   const users = usersOf(objects, links);
@@ -25,7 +26,7 @@ export function dependentsOf(metadata: Metadata, key: string, links: Links = noL
   return [...objects.keys()].filter((other) => other !== key && found.has(other));
 }
 
-/** The dependents that would be left behind if the object went with all that is nested in it. */
+/** Returns the dependents that would remain if the object and everything nested in it were removed. */
 export function foreignDependentsOf(
   metadata: Metadata,
   key: string,
@@ -40,7 +41,7 @@ export function foreignDependentsOf(
   });
 }
 
-/** The document without the objects and whatever is nested in them. */
+/** Returns the document without the objects and everything nested in them. */
 export function removeObjects(metadata: Metadata, keys: readonly string[]): Metadata {
   const gone = new Set(keys);
   const kept: MetadataObject[] = [];
@@ -51,7 +52,7 @@ export function removeObjects(metadata: Metadata, keys: readonly string[]): Meta
   return gone.size === 0 ? metadata : metadataOf(kept);
 }
 
-/** Keys of the objects the object refers to; they need not exist. */
+/** Returns the keys of the objects that the object refers to, which need not exist. */
 export function referencesOf(
   object: MetadataObject,
   objects: ReadonlyMap<string, MetadataObject>,
@@ -108,7 +109,7 @@ export function referencesOf(
   }
 }
 
-/** One source of a document, and what else is known about it. */
+/** One source of a document, and the links of its relationships. */
 export type Scope = {
   readonly objects: ReadonlyMap<string, MetadataObject>;
   readonly links: Links;
@@ -150,7 +151,7 @@ function referencesOfRule(scope: Scope, table: QualifiedName, rule: unknown): re
   ];
 }
 
-/** Relationships the expression goes through, the tables they lead to, and tables under `_exists`. */
+/** Returns the relationships that the expression follows, the tables they lead to, and tables under `_exists`. */
 function referencesOfBoolExp(scope: Scope, table: QualifiedName, expression: unknown): readonly string[] {
   if (Array.isArray(expression)) return expression.flatMap((item) => referencesOfBoolExp(scope, table, item));
   if (!isRecord(expression)) return [];
@@ -183,7 +184,7 @@ function referencesOfField(
 
 type Field = { readonly key: string; readonly target: QualifiedName | undefined };
 
-/** The relationship or computed field a boolean expression means by a name, and where it leads. */
+/** Returns the relationship or computed field of a name in a boolean expression, and the table it leads to. */
 export function fieldOf(scope: Scope, table: QualifiedName, name: string): Field | undefined {
   const kinds = ['object_relationship', 'array_relationship', 'computed_field'] as const;
   const keys = kinds.map((kind) => objectKey(kind, scope.source, table.schema, table.name, name));
@@ -211,7 +212,7 @@ function referencesOfType(type: JsonRecord): readonly string[] {
   ];
 }
 
-/** `[User!]!` refers to `User`; a type of GraphQL itself, to nothing that exists. */
+/** Returns the key of the type that a reference names: `User` for `[User!]!`. For a type of GraphQL itself no such object exists. */
 function typeKeys(types: readonly unknown[]): readonly string[] {
   return types.map((type) => objectKey('custom_type', String(type).replaceAll(/[[\]!\s]/g, '')));
 }
@@ -227,7 +228,7 @@ function nativeQueryKeys(source: string, name: unknown): readonly string[] {
   return typeof name === 'string' ? [objectKey('native_query', source, name)] : [];
 }
 
-/** The logical model in a field's type: `{array: {logical_model}}`. */
+/** Returns the logical model in the type of a field: `{array: {logical_model}}`. */
 function modelKeys(source: string, type: unknown): readonly string[] {
   if (!isRecord(type)) return [];
   const name = type['logical_model'];
@@ -236,10 +237,10 @@ function modelKeys(source: string, type: unknown): readonly string[] {
     : modelKeys(source, type['array']);
 }
 
-/** A logical model's rows are of no table: only `_exists` leads out of a condition on them. */
+/** The table of rows of a logical model, which belong to none: only `_exists` leads out of a condition on them. */
 const NO_TABLE: QualifiedName = { schema: '', name: '' };
 
-/** Boolean expressions are kept as written, so the table of an `_exists` may be a bare name. */
+/** Returns the table of an `_exists`. Boolean expressions are kept as written, so it may be a bare name. */
 export function qualifiedOf(value: unknown): QualifiedName | undefined {
   if (typeof value === 'string') return { schema: 'public', name: value };
   if (!isRecord(value) || typeof value['name'] !== 'string') return undefined;
@@ -257,4 +258,11 @@ function listAt(value: unknown, ...path: readonly string[]): readonly JsonRecord
 
 function listOf(value: unknown): readonly unknown[] {
   return Array.isArray(value) ? value : [];
+}
+
+/** Returns the REST endpoints that run a query of a collection. */
+export function endpointsOf(metadata: Metadata, collection: string, query: string): readonly RestEndpoint[] {
+  return (metadata.rest_endpoints ?? []).filter(({ definition }) => {
+    return definition.query.collection_name === collection && definition.query.query_name === query;
+  });
 }

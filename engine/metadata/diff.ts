@@ -1,8 +1,9 @@
-/** The difference of two documents, object by object, and its application.
- *  `applyChanges(a, diffMetadata(a, b))` means the same as `b`; the order of objects in lists is not part of the meaning.
- *  Pure. Not here: normal form (normal-form.ts): documents are compared as they are given. */
+/** The difference of two documents, object by object, and applying it.
+ *  `applyChanges(a, diffMetadata(a, b))` is equivalent to `b`; the order of objects in lists has no meaning.
+ *  Pure. Not here: normal form (normal-form.ts). Documents are compared as they are. */
 import { isSameJson, isSameJsonText } from '../json/value.ts';
 import { type Edit, editObjects } from './edit.ts';
+import type { Fragment } from './locations.ts';
 import {
   bare,
   childKinds,
@@ -14,10 +15,9 @@ import {
   objectsOf,
   siblingName,
 } from './objects.ts';
-import type { Fragment } from './places.ts';
 import type { Metadata } from './schema/metadata.ts';
 
-/** `before` and `after` are own fragments, without nested objects; undefined where there is none. */
+/** A changed object. `before` and `after` are its fragments without nested objects; undefined when it does not exist. */
 export type Change = {
   readonly key: string;
   readonly kind: ObjectKind;
@@ -26,8 +26,8 @@ export type Change = {
   readonly after: unknown;
 };
 
-/** Deletions first, nested objects before what they are nested in; then the rest, in the order in which objects can be made.
- *  An object nested in a deleted one is listed too. */
+/** Returns the changes: deletions first, nested objects before their owner, then the others in the order in which objects can be
+ *  created. Objects nested in a deleted one are listed too. */
 export function diffMetadata(from: Metadata, to: Metadata): readonly Change[] {
   const before = objectsOf(from);
   const after = objectsOf(to);
@@ -36,15 +36,15 @@ export function diffMetadata(from: Metadata, to: Metadata): readonly Change[] {
   return [...deleted.toSorted(byKind).reverse(), ...made.toSorted(byKind)];
 }
 
-/** Keys of the objects that were made, changed or deleted, in no order. Parts the documents share are not looked into, so
- *  that it costs little after a small edit. */
+/** Returns the keys of the objects that were created, changed or deleted, in no order. Parts that the documents share are skipped, so
+ *  it is fast after a small edit. */
 export function changedKeys(before: Metadata, after: Metadata): readonly string[] {
   const looking = { isSame: isSameJson, isEach: true, left: Number.POSITIVE_INFINITY };
   return editsIn(TOP, before, after, looking).map(({ key }) => key);
 }
 
-/** What `editObjects` makes of `before` the same JSON text as `after` with: none where it is the same already, undefined where
- *  edits cannot say it (another order of siblings) or not in short. Parts the documents share are not looked into. */
+/** Returns the edits with which `editObjects` turns `before` into the JSON text of `after`; undefined when edits cannot express the
+ *  difference (another order of siblings) or would be too many. Parts that the documents share are skipped. */
 export function editsBetween(before: Metadata, after: Metadata): readonly Edit[] | undefined {
   if (before === after) return [];
   const looking = { isSame: isSameJsonText, isEach: false, left: MOST_LOOKED_INTO };
@@ -58,24 +58,24 @@ type Owner = { readonly kind: ObjectKind | null; readonly segments: readonly str
 
 const TOP: Owner = { kind: null, segments: [] };
 
-/** Of objects that two documents do not share: to find out about more than these costs as much as writing the document. */
+/** The limit of compared objects. Comparing more costs as much as writing the document. */
 const MOST_LOOKED_INTO = 5000;
 
 type Looking = {
   readonly isSame: (a: unknown, b: unknown) => boolean;
-  /** Also of what goes with the object it is nested in. */
+  /** True when objects nested in a removed one are listed too. */
   readonly isEach: boolean;
-  /** How many objects may still be looked into; below zero, what was found is not all. */
+  /** The number of objects that may still be compared. Below zero, the result is incomplete. */
   left: number;
 };
 
 function editsIn(owner: Owner, before: Fragment, after: Fragment, looking: Looking): readonly Edit[] {
   return childKinds(owner.kind).flatMap((kind) => {
-    const { place, identity } = OBJECTS[kind];
-    if (place.keys.every((key) => before[key] === after[key])) return [];
+    const { location, identity } = OBJECTS[kind];
+    if (location.keys.every((key) => before[key] === after[key])) return [];
     const named = (items: readonly Fragment[]) =>
       new Map(items.map((item) => [siblingName(kind, item), item]));
-    const [from, to] = apart(place.read(before), place.read(after));
+    const [from, to] = apart(location.read(before), location.read(after));
     const [gone, come] = [named(from), named(to)];
     return [...new Set([...gone.keys(), ...come.keys()])].flatMap((name) => {
       const [a, b] = [gone.get(name), come.get(name)];
@@ -89,7 +89,7 @@ function editsIn(owner: Owner, before: Fragment, after: Fragment, looking: Looki
   });
 }
 
-/** Two lists without what both begin and end with: an edit leaves most of thousands where they are. */
+/** Returns two lists without their common beginning and end, because an edit leaves most of thousands of items unchanged. */
 function apart<T>(a: readonly T[], b: readonly T[]): readonly [readonly T[], readonly T[]] {
   const shorter = Math.min(a.length, b.length);
   let [first, last] = [0, 0];
@@ -98,7 +98,7 @@ function apart<T>(a: readonly T[], b: readonly T[]): readonly [readonly T[], rea
   return [a.slice(first, a.length - last), b.slice(first, b.length - last)];
 }
 
-/** Objects that are changed keep their place, new ones follow their siblings. */
+/** Applies changes. Changed objects keep their position, new ones follow their siblings. */
 export function applyChanges(metadata: Metadata, changes: readonly Change[]): Metadata {
   return editObjects(
     metadata,

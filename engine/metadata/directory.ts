@@ -1,7 +1,7 @@
-/** The metadata directory: the document as files people review and merge, one a table and one a function.
- *  FILES says which file holds which key of the document; sources and their tables are spread over files that include each
- *  other, actions and custom types are one file of SDL and one of settings (actions-sdl.ts).
- *  In: the document. Out: path → text, the same for equal documents. Pure. Not here: reading it back (read-directory.ts),
+/** The metadata directory: the document as files to review and merge, one for each table and function.
+ *  FILES lists the file of each key of the document. Sources and their tables are in files that include each other; actions and
+ *  custom types are in one file of SDL and one of settings (actions-sdl.ts).
+ *  In: the document. Out: path → text, the same for equal documents. Pure. Not here: reading (read-directory.ts),
  *  the disk (store/directory.ts). Spec: "Metadata directory (format version 3)". */
 import type { JsonRecord } from '../json/value.ts';
 import { splitActions } from './actions-sdl.ts';
@@ -9,7 +9,7 @@ import { exportMetadata } from './export.ts';
 import type { Metadata } from './schema/metadata.ts';
 import { printYaml } from './yaml.ts';
 
-/** Files whose whole content is the value of one key. */
+/** The files that contain the value of one key. */
 export const FILES = [
   { file: 'remote_schemas.yaml', key: 'remote_schemas' },
   { file: 'query_collections.yaml', key: 'query_collections' },
@@ -30,13 +30,13 @@ export const DATABASES_FILE = 'databases/databases.yaml';
 export const ACTIONS_FILE = 'actions.yaml';
 export const ACTIONS_SDL_FILE = 'actions.graphql';
 
-/** A reference to another file, relative to the one it stands in. */
+/** Returns a reference to another file, relative to the file that contains it. */
 export const INCLUDE = '!include ';
 
-/** Relative path, with `/`, → text. */
+/** The texts of files, by relative path with `/`. */
 export type Files = ReadonlyMap<string, string>;
 
-/** Keys that are not in the document have no file. */
+/** Returns the files of a document. Keys that it does not have get no file. */
 export function toDirectory(metadata: Metadata): Files {
   const document = exportMetadata(metadata);
   const files = new Map([[VERSION_FILE, printYaml({ version: document['version'] })]]);
@@ -63,8 +63,8 @@ function writeSources(sources: readonly JsonRecord[], files: Map<string, string>
   files.set(DATABASES_FILE, printYaml(entries));
 }
 
-/** `databases/<folder>/tables/tables.yaml` and a file for each table; nothing where there is none, which an empty list of
- *  tables is not. */
+/** Returns `databases/<folder>/tables/tables.yaml` and a file for each table. Without a list of tables there is no file; an empty list
+ *  has one. */
 function writeList(
   what: 'table' | 'function',
   items: unknown,
@@ -84,13 +84,14 @@ function writeList(
   return { [list]: `${INCLUDE}${folder}/${list}/${list}.yaml` };
 }
 
-/** Names of databases may be any text; what not every file system takes, or what would be another folder, is encoded. */
+/** Returns the name of the folder of a database. Characters that not every file system allows, or that would change the folder, are
+ *  encoded. */
 function fileName(text: string): string {
   const safe = text.replaceAll(/[^\p{L}\p{N}_.-]/gu, (c) => encodeURIComponent(c).replaceAll('*', '%2A'));
   return safe.startsWith('.') ? `%2E${safe.slice(1)}` : safe;
 }
 
-/** Names that do not meet, where capitals do not count either: the second `author` is `author_2`. */
+/** Returns names that differ even when case is ignored: the second `author` is `author_2`. */
 function namer(taken: readonly string[] = []): (name: string) => string {
   const known = new Set(taken);
   return (name) => {
@@ -101,7 +102,7 @@ function namer(taken: readonly string[] = []): (name: string) => string {
   };
 }
 
-/** The file a value names in place of itself. */
+/** Returns the file that a value includes. */
 export function includedFile(value: unknown): string | undefined {
   if (typeof value !== 'string' || !value.startsWith(INCLUDE)) return undefined;
   const file = value.slice(INCLUDE.length).trim();

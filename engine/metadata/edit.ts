@@ -1,8 +1,8 @@
-/** Objects put into the document and removed from it, one or thousands at a time. What no edit is about stays the same value, so
- *  that whoever remembers what was made of it (resolve/memo.ts) has not to make it again, and is not looked into: an edit beside
- *  thousands of tables costs a glance at each. Pure. Not here: which kinds there are and where they sit (objects.ts), what
- *  differs (diff.ts). */
+/** Puts objects into a document and removes them, one or thousands at a time. Everything that no edit concerns stays identical, so
+ *  that results computed from it remain valid (resolve/memo.ts), and is not read: an edit among thousands of tables compares one
+ *  name of each. Pure. Not here: the kinds of objects and where they are (objects.ts), differences (diff.ts). */
 import { fail } from '../errors/engine-error.ts';
+import type { Fragment } from './locations.ts';
 import {
   ancestry,
   childKinds,
@@ -17,31 +17,29 @@ import {
   siblingName,
   withRequired,
 } from './objects.ts';
-import type { Fragment } from './places.ts';
 import type { Metadata } from './schema/metadata.ts';
 
-/** What becomes of an object: its own fragment, without nested objects; undefined removes it with everything nested in it. */
+/** The new fragment of an object, without nested objects; undefined removes it with everything nested in it. */
 export type Edit = { readonly key: string; readonly definition: unknown };
 
-/** Objects that exist keep their place and what is nested in them, new ones follow their siblings in the order given. What no
- *  edit is about stays the same value. At most one edit a key; the parent of what is put must exist or be put: raises
- *  `parseFailed`. */
+/** Applies edits, at most one for each key. Objects that exist keep their position and the objects nested in them; new ones follow
+ *  their siblings in the order given. Everything else stays identical. Raises `parseFailed` when the parent of an object neither
+ *  exists nor is put. */
 export function editObjects(metadata: Metadata, edits: readonly Edit[]): Metadata {
   return editWithin(metadata, null, treeOf(edits)) as Metadata;
 }
 
-/** Inserts the object at the end of its siblings, or replaces it where it is, keeping what is nested in it.
- *  The parent must exist. */
+/** Inserts an object after its siblings, or replaces it and keeps the objects nested in it. The parent must exist. */
 export function putObject(metadata: Metadata, { key, definition }: MetadataObject): Metadata {
   return editObjects(metadata, [{ key, definition }]);
 }
 
-/** Removes the object with everything nested in it; the same document when there is none. */
+/** Removes an object with everything nested in it. Returns the same document when there is no such object. */
 export function removeObject(metadata: Metadata, key: string): Metadata {
   return parseKey(key) ? editObjects(metadata, [{ key, definition: undefined }]) : metadata;
 }
 
-/** The edits of an object and below it: by kind, and by the name siblings tell it by. */
+/** The edits of an object and of objects nested in it, by kind and by siblingName. */
 type Branch = { edit?: Edit; readonly below: Map<ObjectKind, Map<string, Branch>> };
 
 function treeOf(edits: readonly Edit[]): Branch {
@@ -66,10 +64,10 @@ function editWithin(fragment: Fragment, kind: ObjectKind | null, { below }: Bran
   return childKinds(kind).reduce((made, child) => {
     const branches = below.get(child);
     if (!branches) return made;
-    const { place } = OBJECTS[child];
-    const before = place.read(made);
+    const { location } = OBJECTS[child];
+    const before = location.read(made);
     const after = editSiblings(before, child, branches);
-    return after === before ? made : place.write(made, after);
+    return after === before ? made : location.write(made, after);
   }, fragment);
 }
 
@@ -96,7 +94,7 @@ function editSiblings(
   return isSame && kept.length === items.length ? items : kept;
 }
 
-/** Undefined where it is removed. */
+/** Returns the edited item; undefined when it is removed. */
 function editItem(item: Fragment, kind: ObjectKind, branch: Branch): Fragment | undefined {
   if (branch.edit && !isPut(branch)) return refuseStranded(branch);
   return editWithin(
@@ -106,7 +104,7 @@ function editItem(item: Fragment, kind: ObjectKind, branch: Branch): Fragment | 
   );
 }
 
-/** The item with another fragment of its own: what it says in both keeps its place. */
+/** Returns the item with another fragment. Keys that both have keep their position. */
 function withOwn(kind: ObjectKind, item: Fragment, own: Fragment): Fragment {
   const nested = nestedKeys(kind);
   const kept = Object.entries(item).flatMap(([key, value]) => {
@@ -120,7 +118,7 @@ function isPut(branch: Branch): branch is Branch & { readonly edit: Edit } {
   return branch.edit?.definition !== undefined;
 }
 
-/** Nothing may be put into what is not there. */
+/** Raises `parseFailed` for an object whose parent does not exist. */
 function refuseStranded({ below }: Branch): undefined {
   for (const siblings of below.values()) {
     for (const branch of siblings.values()) {

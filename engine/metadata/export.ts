@@ -1,11 +1,11 @@
-/** How the document is shown to clients: sorted, keys in the order of the schema, in the forms other tools write.
+/** The document as clients receive it: sorted, with keys in the order of the schema, in the forms that other tools write.
  *  `parseMetadata(exportMetadata(m))` is `canonicalMetadata(m)`. Pure.
  *  Not here: normal form (normal-form.ts). Spec: "export_metadata"; order: docs/reference/behaviour/metadata.md. */
 
 import { isRecord, type JsonRecord } from '../json/value.ts';
+import type { Fragment } from './locations.ts';
 import { toNormalForm } from './normal-form.ts';
 import { childKinds, OBJECTS, type ObjectKind } from './objects.ts';
-import type { Fragment } from './places.ts';
 import { Metadata } from './schema/metadata.ts';
 import { ForeignKeyOn, ObjectRelationshipUsing } from './schema/relationship.ts';
 import { RemoteFieldNames, RemoteTypeNames } from './schema/remote-schema.ts';
@@ -20,50 +20,50 @@ const PRINTED = rewriting([
   [RemoteFieldNames, withMapping],
 ]);
 
-/** The wire form, for `export_metadata`. */
+/** Returns the document for `export_metadata`. */
 export function exportMetadata(metadata: Metadata): JsonRecord {
   return walkSchema(asJsonSchema(Metadata), sortMetadata(metadata), { after: PRINTED }) as JsonRecord;
 }
 
-/** Without cron triggers that are kept out of it (`include_in_metadata`). */
+/** Returns the part of the document to export, without cron triggers that are excluded (`include_in_metadata`). */
 export function exportedPart(metadata: Metadata): Metadata {
   const { cron_triggers: triggers, ...rest } = metadata;
   const exported = triggers?.filter(({ include_in_metadata: isIncluded }) => isIncluded) ?? [];
   return exported.length === (triggers?.length ?? 0) ? metadata : { ...rest, cron_triggers: exported };
 }
 
-/** Same meaning, same text: normal form, sorted. */
+/** Returns the document in normal form and sorted, so that equivalent documents have equal texts. */
 export function canonicalMetadata(metadata: Metadata): Metadata {
   return toNormalForm(asJsonSchema(Metadata), sortMetadata(metadata)) as Metadata;
 }
 
-/** Objects by name, inside whatever they are nested in; sources stay as they were added. */
+/** Sorts objects by name inside their owner. Sources keep their order. */
 export function sortMetadata(metadata: Metadata): Metadata {
   return sortNested(metadata, null) as Metadata;
 }
 
 function sortNested(fragment: Fragment, kind: ObjectKind | null): Fragment {
   return childKinds(kind).reduce((made, child) => {
-    const { place, identity } = OBJECTS[child];
-    const items = place.read(made);
+    const { location, identity } = OBJECTS[child];
+    const items = location.read(made);
     if (items.length === 0) return made;
     const keyed = items.map((item) => ({ key: identity.of(item), item: sortNested(item, child) }));
     const sorted = child === 'source' ? keyed : keyed.toSorted((a, b) => compareKeys(a.key, b.key));
-    return place.write(
+    return location.write(
       made,
       sorted.map(({ item }) => item),
     );
   }, fragment);
 }
 
-/** By code units: the same everywhere, whatever the locale. */
+/** Compares texts by code units, which does not depend on the locale. */
 function compareKeys(a: readonly string[], b: readonly string[]): number {
   const i = a.findIndex((segment, index) => segment !== b[index]);
   if (i < 0) return 0;
   return (a[i] ?? '') < (b[i] ?? '') ? -1 : 1;
 }
 
-/** Readers of the older key find column names there too. */
+/** Adds column names under the older key, for clients that read it. */
 function repeatColumnNames(configuration: JsonRecord): JsonRecord {
   const columns = configuration['column_config'];
   if (!isRecord(columns)) return configuration;
@@ -83,7 +83,7 @@ function unlistForeignColumn({ table, columns }: JsonRecord): JsonRecord {
   return Array.isArray(columns) && columns.length === 1 ? { column: columns[0], table } : { columns, table };
 }
 
-/** Readers expect it, however little it says. */
+/** Adds the mapping that clients expect, even when it is empty. */
 function withMapping(names: JsonRecord): JsonRecord {
   return { ...names, mapping: names['mapping'] ?? {} };
 }

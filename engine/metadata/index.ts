@@ -1,4 +1,4 @@
-/** The public surface of the metadata model, and of the engine package: what the operator and the CRDs may see.
+/** The public interface of the metadata model and of the engine package, for the operator and the CRDs.
  *  Not here: anything with I/O. */
 export { EngineError, fail, type PathStep, printPath, withPath } from '../errors/engine-error.ts';
 export { ERRORS, type ErrorName } from '../errors/errors.ts';
@@ -12,12 +12,12 @@ export * from './edit.ts';
 export * from './export.ts';
 export { cycleAmong, orderRoles } from './inherited-roles.ts';
 export { withChanges } from './layered-map.ts';
+export { CUSTOM_TYPE_CATEGORIES, type Fragment } from './locations.ts';
 export * from './merge-patch.ts';
 export * from './objects.ts';
 export * from './operations.ts';
 export { own } from './own.ts';
 export * from './parse.ts';
-export { CUSTOM_TYPE_CATEGORIES, type Fragment } from './places.ts';
 export { type DirectoryContent, DirectoryError, fromDirectory } from './read-directory.ts';
 export * from './schema/action.ts';
 export * from './schema/collection.ts';

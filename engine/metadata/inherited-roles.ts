@@ -1,10 +1,10 @@
-/** The graph of inherited roles: a role inherits from the roles of its `role_set`, which may be inherited ones themselves.
- *  In: the list of the document. Out: an order in which parents come first, or the cycle that there is no order for.
- *  Not here: what is inherited (resolve/inherited-roles.ts). Reference: docs/reference/behaviour/permissions.md. */
+/** The graph of inherited roles: a role inherits from the roles of its `role_set`, which may inherit themselves.
+ *  In: the inherited roles of the document. Out: an order with parents first, or the cycle that prevents it.
+ *  Not here: inherited permissions (resolve/inherited-roles.ts). Reference: docs/reference/behaviour/permissions.md. */
 import { fail } from '../errors/engine-error.ts';
 import type { InheritedRole } from './schema/policy.ts';
 
-/** `stuck`: those in a cycle, and those that inherit from one. */
+/** The roles in an order with parents first. `stuck` are those in a cycle, and those that inherit from one. */
 export type RoleOrder = {
   readonly ordered: readonly InheritedRole[];
   readonly stuck: readonly InheritedRole[];
@@ -34,13 +34,13 @@ export function orderRoles(roles: readonly InheritedRole[]): RoleOrder {
   return { ordered, stuck: [...byName.values()].filter((role) => missing.get(role.role_name)! > 0) };
 }
 
-/** Raises `cyclicRoles`. */
+/** Raises `cyclicRoles` when the roles have a cycle. */
 export function refuseCycles(roles: readonly InheritedRole[]): void {
   const { stuck } = orderRoles(roles);
   if (stuck.length > 0) fail('cyclicRoles', { roles: cycleAmong(stuck) });
 }
 
-/** From the first of its names, in alphabetical order, along the parents and back to it. */
+/** Returns a cycle from its alphabetically first role along the parents back to it. */
 export function cycleAmong(stuck: readonly InheritedRole[]): readonly string[] {
   const parents = new Map(stuck.map((role) => [role.role_name, role.role_set]));
   const walked: string[] = [];

@@ -1,19 +1,20 @@
-/** JSON Merge Patch: what of a JSON value becomes another, and the rest stays as it is. Pure. RFC 7396. */
+/** JSON Merge Patch. In: a JSON value and a patch. Out: the patched value, which shares its unchanged parts. Pure. RFC 7396.
+ *  Not here: edits of metadata objects (edit.ts). */
 import { isRecord, isSameJsonText, type JsonRecord } from '../json/value.ts';
 
-/** Keys of the patch replace those of the value, in it and in records nested in it; null removes one. The value itself where
- *  that changes nothing. */
+/** Replaces keys of a value, and of records nested in it, by those of the patch; null removes a key. Returns the value itself when
+ *  nothing changes. */
 export function mergePatch(value: unknown, patch: unknown): unknown {
   return merge(value, patch, new WeakSet());
 }
 
-/** One after the other; a record of thousands of keys is copied once for all of them. */
+/** Applies patches one after the other. A record of thousands of keys is copied once for all of them. */
 export function mergePatches(value: unknown, patches: readonly unknown[]): unknown {
   const copies = new WeakSet();
   return patches.reduce((merged, patch) => merge(merged, patch, copies), value);
 }
 
-/** `copies` are nobody else's, and changed in place. */
+/** Merges a patch. Records in `copies` were created here and are changed in place. */
 function merge(value: unknown, patch: unknown, copies: WeakSet<object>): unknown {
   if (!isRecord(patch)) return isSameJsonText(value, patch) ? value : patch;
   const before = isRecord(value) ? value : NOTHING;
@@ -34,7 +35,7 @@ function merge(value: unknown, patch: unknown, copies: WeakSet<object>): unknown
 
 const NOTHING: JsonRecord = {};
 
-/** Also where the key is `__proto__`. */
+/** Sets a key, which may be `__proto__`. */
 function define(record: Record<string, unknown>, key: string, value: unknown): void {
   Object.defineProperty(record, key, { value, enumerable: true, configurable: true, writable: true });
 }

@@ -1,7 +1,7 @@
-/** Normal form: of all the ways a client may write the same metadata, the one the engine keeps.
- *  LENIENT lists the other forms that are read; DEFAULTS the values that mean the same as saying nothing.
- *  In: anything. Out: the same in normal form where it is understood, else as it was. Pure, total, idempotent.
- *  Not here: refusing what is wrong (validate.ts), printing (export.ts). */
+/** Normal form: the one form in which the engine keeps metadata that clients may write in several ways.
+ *  LENIENT lists the other forms that are read, DEFAULTS the values that are equivalent to a missing key.
+ *  In: any JSON. Out: its normal form; parts of an unknown form are returned as they are. Pure, total, idempotent.
+ *  Not here: validation (validate.ts), printing (export.ts). */
 
 import { isRecord, type JsonRecord } from '../json/value.ts';
 import { own } from './own.ts';
@@ -79,20 +79,20 @@ export function toNormalForm(schema: JsonSchema, value: unknown): unknown {
   return walkSchema(schema, value, { before: LENIENT, defaults: DEFAULTS });
 }
 
-/** A bare name is in schema `public`. */
+/** Adds the schema `public` to a bare name. */
 function qualify(value: unknown): unknown {
   if (typeof value === 'string') return { schema: 'public', name: value };
   if (!isRecord(value)) return value;
   return { ...value, schema: value['schema'] ?? 'public' };
 }
 
-/** An earlier public name of a value. */
+/** Rewrites an earlier public name of the default naming convention. */
 function renameConvention(customization: JsonRecord): JsonRecord {
   const isEarlier = customization['naming_convention'] === 'hasura-default';
   return isEarlier ? { ...customization, naming_convention: 'default' } : customization;
 }
 
-/** `identifier` is `custom_name`; `custom_column_names` is the short form of `column_config`, which has priority. */
+/** Rewrites `identifier` to `custom_name`, and `custom_column_names` to `column_config`, which has priority. */
 function gatherNames(configuration: JsonRecord): JsonRecord {
   const { identifier, custom_column_names: names, ...rest } = configuration;
   const custom_name = rest['custom_name'] ?? identifier;
@@ -107,7 +107,7 @@ function gatherNames(configuration: JsonRecord): JsonRecord {
   return { ...named, column_config: { ...columns, ...Object.fromEntries(short) } };
 }
 
-/** `{name}` without a comment is the name. */
+/** Rewrites `{name}` without a comment to the name. */
 function shortenRootFields(fields: JsonRecord): JsonRecord {
   return Object.fromEntries(
     Object.entries(fields).map(([kind, field]) => {
@@ -122,7 +122,7 @@ function listColumns(using: JsonRecord): JsonRecord {
   return typeof on === 'string' ? { ...using, foreign_key_constraint_on: [on] } : using;
 }
 
-/** The flat form of a relationship to a remote schema, and an earlier public name of its list of fields. */
+/** Rewrites the flat form of a relationship to a remote schema, and an earlier public name of its list of fields. */
 function nestRemoteSchema(definition: JsonRecord): JsonRecord {
   const { remote_schema, hasura_fields, lhs_fields, remote_field, ...rest } = definition;
   const nested = rest['to_remote_schema'];
@@ -137,13 +137,13 @@ function nestRemoteSchema(definition: JsonRecord): JsonRecord {
   return { ...rest, to_remote_schema: { ...kept, lhs_fields: nested['lhs_fields'] ?? earlier } };
 }
 
-/** `{type: {scalar, nullable}}` is `{type, nullable}`. */
+/** Rewrites `{type: {scalar, nullable}}` to `{type, nullable}`. */
 function flattenScalar({ type, ...field }: JsonRecord): JsonRecord {
   if (!isRecord(type) || typeof type['scalar'] !== 'string') return { ...field, type };
   return { ...field, type: type['scalar'], nullable: type['nullable'] ?? field['nullable'] ?? false };
 }
 
-/** Some documents switch limits off inside a limit. */
+/** Moves `disabled` from a single limit to all limits. */
 function liftDisabled(limits: JsonRecord): JsonRecord {
   const inner = Object.values(limits).find((limit) => isRecord(limit) && limit['disabled'] !== undefined);
   if (limits['disabled'] !== undefined || !isRecord(inner)) return limits;
@@ -154,7 +154,7 @@ function dropNull(record: JsonRecord): JsonRecord {
   return Object.fromEntries(Object.entries(record).filter(([, value]) => value !== null));
 }
 
-/** `column`, or one bare column under `columns`, is a list of one. */
+/** Rewrites `column`, or a bare column under `columns`, to a list of one. */
 function foreignKeyOn({ column, columns, ...rest }: Record<string, unknown>): Record<string, unknown> {
   const given = column ?? columns;
   if (given === undefined) return rest;

@@ -1,19 +1,19 @@
-/** OBJECTS: every kind of metadata object, one row each: what it hangs on, where it sits in the document, what identifies it.
- *  Row order is the order in which objects can be made: parents and targets first.
- *  In and out: the document as a map from key to object and back (`objectsOf`, `metadataOf`), one object looked up.
+/** OBJECTS: every kind of metadata object, one row each: its parent kind, its location in the document, its identity.
+ *  Rows are in the order in which objects can be created: parents and targets first.
+ *  In and out: the document as a map from key to object and back (`objectsOf`, `metadataOf`), and look-ups of one object.
  *  A key is `kind/segment/…`, each segment URI-encoded, the parent's segments first: `select_permission/default/public/author/user`.
- *  Not here: putting and removing objects (edit.ts), references between them (dependencies.ts), normal form (normal-form.ts), reading places (places.ts). */
+ *  Not here: putting and removing objects (edit.ts), references between them (dependencies.ts), normal form (normal-form.ts), reading and writing locations (locations.ts). */
 
 import {
   CUSTOM_TYPE_CATEGORIES,
   customTypes,
   type Fragment,
+  type Location,
   list,
-  type Place,
   remoteTypes,
   single,
   tlsHosts,
-} from './places.ts';
+} from './locations.ts';
 import { Action } from './schema/action.ts';
 import { AllowListEntry, QueryCollection, RestEndpoint } from './schema/collection.ts';
 import { Comment, GraphqlName, RoleName } from './schema/common.ts';
@@ -47,26 +47,26 @@ import { Source } from './schema/source.ts';
 import { Table } from './schema/table.ts';
 import { type TSchema, Type } from './schema/type.ts';
 
-/** Segments that tell an object from its siblings, always `width` of them. */
+/** The `width` segments that identify an object among its siblings. */
 type Identity = {
   readonly width: number;
   readonly of: (fragment: Fragment) => readonly string[];
 };
 
 type ObjectRow = {
-  /** The kind this one is nested in; null at the top of the document. */
+  /** The kind it is nested in; null at the top of the document. */
   readonly parent: string | null;
-  readonly place: Place;
+  readonly location: Location;
   readonly identity: Identity;
   readonly schema: TSchema;
 };
 
 const row = (
   parent: string | null,
-  at: Place,
+  at: Location,
   identity: ObjectRow['identity'],
   schema: TSchema,
-): ObjectRow => ({ parent, place: at, identity, schema });
+): ObjectRow => ({ parent, location: at, identity, schema });
 
 const by = (...keys: string[]): Identity => ({
   width: keys.length,
@@ -149,20 +149,20 @@ export type MetadataObject = {
   readonly kind: ObjectKind;
   /** The key of the object it is nested in. */
   readonly parent: string | null;
-  /** The object's own fragment of the document, without nested objects that are objects of their own. */
+  /** The fragment of the document that defines the object, without nested objects. */
   readonly definition: unknown;
 };
 
 export type ObjectIdentity = { readonly kind: ObjectKind; readonly segments: readonly string[] };
 
-/** `objectKey('table', 'default', 'public', 'author')` is `table/default/public/author`. */
+/** Returns the key of an object: `table/default/public/author` for `objectKey('table', 'default', 'public', 'author')`. */
 export function objectKey(kind: ObjectKind, ...segments: readonly string[]): string {
   let key: string = kind;
   for (const segment of segments) key += `/${encodeSegment(segment)}`;
   return key;
 }
 
-/** Undefined when the text is no key: an unknown kind, or too few or many segments. */
+/** Parses a key. Returns undefined for other text: an unknown kind, or a wrong number of segments. */
 export function parseKey(key: string): ObjectIdentity | undefined {
   const [kind = '', ...encoded] = key.split('/');
   if (!isObjectKind(kind)) return undefined;
@@ -171,19 +171,19 @@ export function parseKey(key: string): ObjectIdentity | undefined {
   return { kind, segments: segments as readonly string[] };
 }
 
-/** The key of the object the named one is nested in; null at the top of the document. */
+/** Returns the key of the object that the object of a key is nested in; null at the top of the document. */
 export function parentKeyOf(key: string): string | null {
   return parentKey(nameOf(key));
 }
 
-/** Every object, parents before children, siblings in document order. */
+/** Returns every object by key, parents before children, siblings in document order. */
 export function objectsOf(metadata: Metadata): ReadonlyMap<string, MetadataObject> {
   const found = new Map<string, MetadataObject>();
   collect(metadata, { kind: null, segments: [], key: null }, found);
   return found;
 }
 
-/** The document made of the objects, in the order given. The inverse of `objectsOf`. A parent must be among them. */
+/** Returns the document of the objects, in the order given: the inverse of `objectsOf`. The parent of each object must be given. */
 export function metadataOf(objects: Iterable<MetadataObject>): Metadata {
   const children = new Map<string | null, MetadataObject[]>();
   const keys = new Set<string>();
@@ -199,7 +199,7 @@ export function metadataOf(objects: Iterable<MetadataObject>): Metadata {
   return compose(emptyMetadata, null, null, children) as Metadata;
 }
 
-/** The object's own fragment with what is nested in it. */
+/** Returns the fragment of an object with the objects nested in it. */
 export function findFragment(metadata: Metadata, key: string): unknown {
   const name = parseKey(key);
   return name && find(metadata, chainOf(name));
@@ -212,12 +212,12 @@ export function findObject(metadata: Metadata, key: string): MetadataObject | un
   return { key, kind: name.kind, parent: parentKey(name), definition: bare(name.kind, fragment) };
 }
 
-/** Kinds nested directly in a kind, or at the top of the document. */
+/** Returns the kinds nested directly in a kind, or at the top of the document. */
 export function childKinds(parent: ObjectKind | null): readonly ObjectKind[] {
   return CHILDREN.get(parent) ?? [];
 }
 
-/** A fragment without nested objects: the same value each time, and the fragment itself where there are none in it. */
+/** Returns a fragment without nested objects: an identical value for each call, and the fragment itself when there are none. */
 export function bare(kind: ObjectKind, fragment: Fragment): Fragment {
   const nested = nestedKeys(kind);
   const keys = Object.keys(fragment);
@@ -231,21 +231,21 @@ export function bare(kind: ObjectKind, fragment: Fragment): Fragment {
 
 const bares = new WeakMap<Fragment, { readonly kind: ObjectKind; readonly own: Fragment }>();
 
-/** A bare fragment with the lists its schema demands, empty. */
+/** Returns a bare fragment with empty lists where its schema requires lists. */
 export function withRequired(kind: ObjectKind, fragment: Fragment): Fragment {
   return childKinds(kind).reduce((made, child) => {
-    const { place: at } = OBJECTS[child];
+    const { location: at } = OBJECTS[child];
     return at.isRequired && at.read(made).length === 0 ? at.write(made, []) : made;
   }, fragment);
 }
 
-/** Keys of a fragment that hold nothing but nested objects. */
+/** Returns the keys of a fragment that contain only nested objects. */
 export function nestedKeys(kind: ObjectKind): ReadonlySet<string> {
   return NESTED_KEYS.get(kind)!;
 }
 
-/** What tells the object from its siblings, as its key ends: `public/author`. Remembered, because a list of thousands is searched
- *  for one. */
+/** Returns the end of the key that identifies an object among its siblings: `public/author`. It is cached, because lists of thousands
+ *  are searched for one object. */
 export function siblingName(kind: ObjectKind, fragment: Fragment): string {
   const known = siblingNames.get(kind)!.get(fragment);
   if (known !== undefined) return known;
@@ -258,7 +258,7 @@ const siblingNames: ReadonlyMap<ObjectKind, WeakMap<Fragment, string>> = new Map
   OBJECT_KINDS.map((kind) => [kind, new WeakMap()]),
 );
 
-/** A key in parts: the `siblingName` of every object it goes through, outermost first, its own last. */
+/** Returns the `siblingName` of every object along a key, outermost first. */
 export function ownNames(key: string): readonly string[] {
   const [, ...segments] = key.split('/');
   const widths = widthsOf(nameOf(key).kind);
@@ -268,10 +268,13 @@ export function ownNames(key: string): readonly string[] {
 const CHILDREN: ReadonlyMap<ObjectKind | null, readonly ObjectKind[]> = Map.groupBy(OBJECT_KINDS, parentOf);
 
 const NESTED_KEYS: ReadonlyMap<ObjectKind, ReadonlySet<string>> = new Map(
-  OBJECT_KINDS.map((kind) => [kind, new Set(childKinds(kind).flatMap((child) => OBJECTS[child].place.keys))]),
+  OBJECT_KINDS.map((kind) => [
+    kind,
+    new Set(childKinds(kind).flatMap((child) => OBJECTS[child].location.keys)),
+  ]),
 );
 
-/** Kind → segments up to and including each ancestor and itself, outermost first. */
+/** The number of segments up to each ancestor of a kind, and up to the kind itself, outermost first. */
 const WIDTHS: ReadonlyMap<ObjectKind, readonly number[]> = new Map(
   OBJECT_KINDS.map((kind) => {
     const own = ancestry(kind).map((step) => OBJECTS[step].identity.width);
@@ -283,12 +286,12 @@ function widthsOf(kind: ObjectKind): readonly number[] {
   return WIDTHS.get(kind) ?? [];
 }
 
-/** The kind an object is nested in; null at the top of the document. */
+/** Returns the kind that a kind is nested in; null at the top of the document. */
 export function parentOf(kind: ObjectKind): ObjectKind | null {
   return OBJECTS[kind].parent as ObjectKind | null;
 }
 
-/** The kinds it is nested in, outermost first, and itself. */
+/** Returns the kinds that a kind is nested in, outermost first, and the kind itself. */
 export function ancestry(kind: ObjectKind): readonly ObjectKind[] {
   const parent = parentOf(kind);
   return parent === null ? [kind] : [...ancestry(parent), kind];
@@ -304,14 +307,14 @@ function chainOf(name: ObjectIdentity): readonly Step[] {
   }));
 }
 
-/** The key an object with this definition has where the object of `key` is: another one when the definition names another object. */
+/** Returns the key of a definition at the position of the object of `key`. It differs when the definition names another object. */
 export function keyOfDefinition(key: string, definition: unknown): string {
   const { kind, segments } = nameOf(key);
   const own = OBJECTS[kind].identity.of(definition as Fragment);
   return objectKey(kind, ...segments.slice(0, segments.length - own.length), ...own);
 }
 
-/** Throws for what is no key. */
+/** Parses a key, and throws for other text. */
 export function nameOf(key: string): ObjectIdentity {
   const name = parseKey(key);
   if (!name) throw new Error(`not the key of a metadata object: ${key}`);
@@ -326,7 +329,7 @@ function parentKey(name: ObjectIdentity): string | null {
 function find(owner: Fragment, chain: readonly Step[]): Fragment | undefined {
   const [step, ...rest] = chain;
   if (!step) return owner;
-  const siblings = OBJECTS[step.kind].place.read(owner);
+  const siblings = OBJECTS[step.kind].location.read(owner);
   const found = siblings[indexOf(step, siblings)];
   return found && find(found, rest);
 }
@@ -346,7 +349,7 @@ type Owner = {
 
 function collect(fragment: Fragment, owner: Owner, found: Map<string, MetadataObject>): void {
   for (const kind of childKinds(owner.kind)) {
-    for (const item of OBJECTS[kind].place.read(fragment)) {
+    for (const item of OBJECTS[kind].location.read(fragment)) {
       const segments = [...owner.segments, ...OBJECTS[kind].identity.of(item)];
       const key = objectKey(kind, ...segments);
       found.set(key, { key, kind, parent: owner.key, definition: bare(kind, item) });
@@ -364,7 +367,7 @@ function compose(
   const nested = Map.groupBy(children.get(key) ?? [], (object) => object.kind);
   return childKinds(kind).reduce((made, child) => {
     const objects = nested.get(child);
-    const { place: at } = OBJECTS[child];
+    const { location: at } = OBJECTS[child];
     if (!objects) return at.isRequired ? at.write(made, []) : made;
     const items = objects.map((o) => compose(o.definition as Fragment, child, o.key, children));
     return at.write(made, items);
@@ -375,7 +378,7 @@ function isObjectKind(kind: string): kind is ObjectKind {
   return Object.hasOwn(OBJECTS, kind);
 }
 
-/** Most names need no escapes, and finding that out is cheaper than encoding: a document is tens of thousands of keys. */
+/** Encodes a segment. Most names need no escapes, and checking that is cheaper than encoding tens of thousands of keys. */
 function encodeSegment(segment: string): string {
   return /^\w*$/.test(segment) ? segment : encodeURIComponent(segment);
 }

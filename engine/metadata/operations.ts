@@ -1,8 +1,8 @@
 /** OPERATIONS: every operation of the admin API, one row each: its names, versions, arguments and effect.
- *  Row order is that of docs/reference/operations.md. Types of arguments, validators, the map of handlers and the
- *  operator's client are derived from it. `/v1/query` knows a row by its key and, where it is about a source, by its newer
- *  name with `pg_`; `/v1/metadata` by the newer name alone.
- *  Not here: what an operation does (admin/). Spec: "Operation list"; newer ones: docs/reference/behaviour/metadata-api.md. */
+ *  Rows are in the order of docs/reference/operations.md. Types of arguments, validators, the map of handlers and the operator's
+ *  client are derived from it. `/v1/query` accepts the key of a row and, when it concerns a source, the newer name with `pg_`;
+ *  `/v1/metadata` accepts the newer name.
+ *  Not here: performing an operation (admin/). Spec: "Operation list"; newer ones: docs/reference/behaviour/metadata-api.md. */
 import { isRecord } from '../json/value.ts';
 import { ActionDefinition, CustomTypes } from './schema/action.ts';
 import { AllowListScope, QueryCollection, RestEndpoint } from './schema/collection.ts';
@@ -57,17 +57,17 @@ export type Effect = 'edit' | 'state' | 'read' | 'database' | 'rows' | 'batch';
 export type OperationDeclaration = {
   readonly effect: Effect;
   readonly args: TSchema;
-  /** One sentence for the reference. */
+  /** A sentence for the reference. */
   readonly summary: string;
   readonly versions: readonly number[];
   readonly endpoints: readonly Endpoint[];
-  /** Is the newer name the older with `pg_` in front. */
+  /** True when the newer name is the older one with `pg_` in front. */
   readonly isPrefixed: boolean;
-  /** Names of earlier times, on `/v1/query`. */
+  /** Earlier names, on `/v1/query`. */
   readonly aliases?: readonly string[];
-  /** Is `source` an argument, `default` when not said. */
+  /** True when `source` is an argument, whose default is `default`. */
   readonly takesSource: boolean;
-  /** Other forms of the arguments, made into those of `args`. */
+  /** Rewrites other forms of the arguments to that of `args`. */
   readonly lenient?: (args: unknown) => unknown;
 };
 
@@ -98,7 +98,7 @@ function row<const E extends Effect, S extends TSchema>(
   };
 }
 
-/** About one source: `pg_` in its newer name, `source` among its arguments. */
+/** An operation on one source: `pg_` in its newer name, `source` among its arguments. */
 function sourced<const E extends Effect, P extends TProperties>(
   effect: E,
   summary: string,
@@ -109,7 +109,7 @@ function sourced<const E extends Effect, P extends TProperties>(
   return row(effect, summary, schema, { isPrefixed: true, takesSource: true, ...more });
 }
 
-/** About the rows of one tracked table. */
+/** An operation on the rows of one tracked table. */
 function rows<P extends TProperties>(summary: string, args: P) {
   const more = { endpoints: SCHEMA, isPrefixed: false };
   return sourced('rows', summary, { table: QualifiedName, ...args }, more);
@@ -178,7 +178,7 @@ const ofScheduledEvents = {
   ...page,
   get_rows_count: flag,
 };
-/** Which event triggers: of all sources, of some, or by name. */
+/** Arguments that select event triggers: of all sources, of some, or by name. */
 const cleanups = {
   event_triggers: Type.Union([
     Type.Object({ sources: Type.Union([Type.Literal('*'), Type.Array(ObjectName, { minItems: 1 })]) }),
@@ -204,7 +204,7 @@ const sourceSettings = {
   health_check: Type.Optional(HealthCheck),
 };
 
-/** Version 1 takes the function's name itself for arguments, as text or as `{schema, name}`. */
+/** Rewrites the arguments of version 1, the name of the function as text or as `{schema, name}`. */
 function nameFunction(args: unknown): unknown {
   if (typeof args === 'string') return { function: args };
   if (typeof args !== 'object' || args === null || 'function' in args) return args;
@@ -881,20 +881,20 @@ export type OperationName = keyof typeof OPERATIONS;
 
 export type ArgsOf<N extends OperationName> = Static<(typeof OPERATIONS)[N]['args']>;
 
-/** Operations that admin/handlers performs. */
+/** The operations that admin/handlers performs. */
 export type EditOperation = {
   [N in OperationName]: (typeof OPERATIONS)[N]['effect'] extends 'edit' ? N : never;
 }[OperationName];
 
-/** A row as a request has found it. */
+/** The row of an operation of a request. */
 export type OperationRow = OperationDeclaration & { readonly name: OperationName; readonly version: number };
 
-/** `track_table` is `pg_track_table`, `bulk` is `bulk`. */
+/** Returns the newer name: `pg_track_table` for `track_table`, `bulk` for `bulk`. */
 export function newerName(name: OperationName): string {
   return OPERATIONS[name].isPrefixed ? `pg_${name}` : name;
 }
 
-/** The names an endpoint knows the operation by; none where it is not offered. */
+/** Returns the names of an operation on an endpoint; none when the endpoint does not offer it. */
 export function namesAt(name: OperationName, endpoint: Endpoint): readonly string[] {
   const { endpoints, aliases = [] }: OperationDeclaration = OPERATIONS[name];
   if (!endpoints.includes(endpoint)) return [];
@@ -921,20 +921,20 @@ function namesOf(endpoint: Endpoint): ReadonlyMap<string, OperationName> {
   return new Map(OPERATION_NAMES.flatMap((name) => namesAt(name, endpoint).map((known) => [known, name])));
 }
 
-/** A bare table, `"author"` or `{schema, name}`, is the argument `table`. */
+/** Rewrites a bare table, `"author"` or `{schema, name}`, to the argument `table`. */
 function wrapTable(args: unknown): unknown {
   if (typeof args === 'string') return { table: args };
   const isTable = isRecord(args) && 'name' in args && !('table' in args);
   return isTable ? { table: { schema: args['schema'], name: args['name'] } } : args;
 }
 
-/** The specification's table says `name`, its example `relationship`. */
+/** Rewrites `name` to `relationship`: the table of the specification has the first, its example the second. */
 function nameRelationship(args: unknown): unknown {
   if (!isRecord(args) || 'relationship' in args || !('name' in args)) return args;
   return { ...args, relationship: args['name'] };
 }
 
-/** Of a remote relationship, what the definition holds may stand beside the name. */
+/** Rewrites a remote relationship whose definition is next to its name. */
 function nestDefinition(args: unknown): unknown {
   if (!isRecord(args) || 'definition' in args) return args;
   const { source, table, name, ...definition } = args;

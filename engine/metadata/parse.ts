@@ -1,24 +1,24 @@
-/** Unknown JSON → the metadata model: arguments of operations, whole documents, single objects.
+/** Parses unknown JSON into metadata: arguments of operations, whole documents, single objects.
  *  Lenient at this edge (normal-form.ts), canonical inside. Raises `parseFailed` with a path relative to the value, and
- *  `multipleDeclarations` when a document says the same object twice.
- *  Not here: meaning, which needs a database (resolve/). Spec: "Errors", parse-failed; "replace_metadata". */
+ *  `multipleDeclarations` when a document declares an object twice.
+ *  Not here: checks that need a database (resolve/). Spec: "Errors", parse-failed; "replace_metadata". */
 
 import { fail } from '../errors/engine-error.ts';
 import { nearestNumber } from '../json/number.ts';
 import { isRecord, type JsonRecord, nameOfJson } from '../json/value.ts';
 import type { Edit } from './edit.ts';
 import { refuseCycles } from './inherited-roles.ts';
+import type { Fragment } from './locations.ts';
 import { toNormalForm } from './normal-form.ts';
 import { bare, childKinds, nameOf, OBJECTS, type ObjectKind, withRequired } from './objects.ts';
 import { type ArgsOf, OPERATIONS, type OperationDeclaration, type OperationName } from './operations.ts';
-import type { Fragment } from './places.ts';
 import { Metadata } from './schema/metadata.ts';
 import type { TSchema } from './schema/type.ts';
 import { validate } from './validate.ts';
 import { asJsonSchema } from './walk-schema.ts';
 import { refuseIllFormed } from './well-formed.ts';
 
-/** Arguments in normal form, `source` filled in. */
+/** Returns the arguments of an operation in normal form, with the default of `source`. */
 export function parseArgs<N extends OperationName>(name: N, args: unknown): ArgsOf<N> {
   const row: OperationDeclaration = OPERATIONS[name];
   const written = row.lenient?.(args) ?? args;
@@ -27,7 +27,7 @@ export function parseArgs<N extends OperationName>(name: N, args: unknown): Args
   return parseAs(row.args, complete) as ArgsOf<N>;
 }
 
-/** Documents of format 3, and of 1 and 2, which have one database without a name: it becomes source `default`. */
+/** Parses a document of format 3, or of format 1 and 2, whose only database becomes the source `default`. */
 export function parseMetadata(value: unknown): Metadata {
   const metadata = parseAs(Metadata, upgrade(value)) as Metadata;
   refuseDuplicates(metadata, null);
@@ -35,13 +35,13 @@ export function parseMetadata(value: unknown): Metadata {
   return metadata;
 }
 
-/** An object's own fragment, without nested objects, in normal form: the same for equal meaning. */
+/** Returns the fragment of an object, without nested objects, in normal form. Equivalent fragments become equal. */
 export function normaliseObject(kind: ObjectKind, fragment: unknown): Fragment {
   const whole = isRecord(fragment) ? withRequired(kind, bare(kind, fragment)) : fragment;
   return bare(kind, parseAs(OBJECTS[kind].schema, whole) as Fragment);
 }
 
-/** Edits as they were stored, in normal form. */
+/** Returns stored edits in normal form. */
 export function parseEdits(edits: readonly Edit[]): readonly Edit[] {
   return edits.map(({ key, definition }) => {
     return {
@@ -72,13 +72,13 @@ function upgrade(value: unknown): unknown {
   };
 }
 
-/** Format 1 lists functions by name alone. */
+/** Rewrites a function of format 1, which is only a name. */
 function upgradeFunctions(functions: unknown): unknown {
   if (!Array.isArray(functions)) return functions;
   return functions.map((entry) => (isRecord(entry) && 'function' in entry ? entry : { function: entry }));
 }
 
-/** Where `--database-url` is found: an older document says nothing about its connection. */
+/** The source of an older document, which has no connection: the URL of `--database-url`. */
 const NAMELESS_SOURCE: JsonRecord = {
   name: 'default',
   kind: 'postgres',
@@ -92,8 +92,8 @@ function refuseVersion(version: unknown): never {
 
 function refuseDuplicates(owner: Fragment, kind: ObjectKind | null): void {
   for (const child of childKinds(kind)) {
-    const { place, identity } = OBJECTS[child];
-    const items = place.read(owner);
+    const { location, identity } = OBJECTS[child];
+    const items = location.read(owner);
     const seen = new Set<string>();
     for (const item of items) {
       const name = identity.of(item);

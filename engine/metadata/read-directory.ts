@@ -1,6 +1,6 @@
-/** A metadata directory → the document. Follows `!include`, as a tag or as text, relative to the file it stands in and never
- *  out of the directory; a failure says in which file it is, and where in it.
- *  In: a function that reads a file. Out: the metadata, and the files it came from. Pure but for that function.
+/** Reads a metadata directory into a document. Follows `!include`, as a tag or as text, relative to its file and never out of the
+ *  directory. An error names the file and the path in it.
+ *  In: a function that reads a file. Out: the metadata and its files. Pure except for that function.
  *  Not here: writing (directory.ts), the disk (store/directory.ts). Spec: "Metadata directory"; docs/reference/behaviour/metadata.md. */
 import { defineScalarTag, load, YAMLException } from 'js-yaml';
 import { EngineError, type PathStep, printPath } from '../errors/engine-error.ts';
@@ -19,21 +19,21 @@ import { parseMetadata } from './parse.ts';
 import type { Metadata } from './schema/metadata.ts';
 import { YAML_SCHEMA } from './yaml.ts';
 
-/** What is wrong with a directory, in words that start with the file. */
+/** An error in a directory. Its message starts with the file. */
 export class DirectoryError extends Error {}
 
-/** The text of a file by its path relative to the directory; undefined when there is none. */
+/** Returns the text of a file by its path relative to the directory; undefined when there is none. */
 export type ReadFile = (file: string) => string | undefined;
 
 export type DirectoryContent = { readonly metadata: Metadata; readonly files: ReadonlySet<string> };
 
-/** Older directories have one database without a name, its tables in files at the top. */
+/** The files of older directories, whose only database has its tables at the top. */
 const OLDER_FILES = [
   { file: 'tables.yaml', key: 'tables' },
   { file: 'functions.yaml', key: 'functions' },
 ] as const;
 
-/** Raises DirectoryError. */
+/** Reads a directory. Raises DirectoryError. */
 export function fromDirectory(read: ReadFile): DirectoryContent {
   const reader = new DirectoryReader(read);
   const version = reader.file(VERSION_FILE, []);
@@ -76,7 +76,7 @@ const SCHEMA = YAML_SCHEMA.withTags(includeTag);
 class DirectoryReader {
   readonly files = new Set<string>();
   readonly #read: ReadFile;
-  /** Where in the document each file begins; what is nested comes later. */
+  /** The path in the document at which each file begins, outer files first. */
   readonly #origins: { readonly path: readonly PathStep[]; readonly file: string }[] = [];
 
   constructor(read: ReadFile) {
@@ -89,7 +89,8 @@ class DirectoryReader {
     return text;
   }
 
-  /** The content with everything it includes; undefined when there is no such file. `path`: its place in the document. */
+  /** Returns the content of a file with everything it includes; undefined when there is no such file. `path` is its path in the
+   *  document. */
   file(file: string, path: readonly PathStep[], including: readonly string[] = []): unknown {
     const text = this.text(file);
     if (text === undefined) return undefined;
@@ -126,7 +127,7 @@ class DirectoryReader {
     return steps.join('/');
   }
 
-  /** Runs `body`; what it refuses is told with the file it is in. */
+  /** Runs `body` and adds the file to its errors. */
   explain<T>(body: () => T): T {
     try {
       return body();
@@ -141,7 +142,7 @@ class DirectoryReader {
   }
 }
 
-/** YAML can say so, JSON cannot. Each part is looked into once, however often it is referred to. */
+/** True when a value contains itself, which YAML can express and JSON cannot. Parts with several references are visited once. */
 function holdsItself(value: unknown, around: Set<unknown>, known: Set<unknown>): boolean {
   if (typeof value !== 'object' || value === null || known.has(value)) return false;
   if (around.has(value)) return true;

@@ -1,10 +1,11 @@
-/** A short text for a list of inconsistent objects: equal for equal lists, whatever their order, on every replica. The engine
- *  publishes it, and whoever has read the list before knows whether it is worth reading again.
- *  Two 32-bit FNV-1a hashes: a change detector, nothing that protects. Pure. */
+/** The version of a list of inconsistent objects: a short text that is equal for equal lists, whatever their order, on every replica.
+ *  The engine publishes it so that clients know whether to read the list again.
+ *  It consists of two 32-bit FNV-1a hashes, which detect changes and have no cryptographic strength. Pure.
+ *  Not here: the list (resolve/inconsistency.ts). */
 
-type Said = { readonly key: string; readonly reason: string };
+type Reported = { readonly key: string; readonly reason: string };
 
-export function stateVersionOf(inconsistent: readonly Said[]): string {
+export function stateVersionOf(inconsistent: readonly Reported[]): string {
   const lines = inconsistent.map(({ key, reason }) => `${key}\n${reason}\n`).sort();
   let [a, b] = [0x811c9dc5, 0x01000193];
   for (const line of lines) {

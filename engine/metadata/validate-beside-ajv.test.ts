@@ -1,4 +1,4 @@
-/** The validator beside a library's: they judge alike whatever is done to a document. What ours says is in parse.test.ts. */
+/** Compares the validator with ajv: both accept and refuse the same changed documents. Messages are tested in parse.test.ts. */
 import '../../testing/seed.ts';
 import { readFileSync } from 'node:fs';
 import { Ajv } from 'ajv';

@@ -1,13 +1,15 @@
-/** Does a value in normal form fit its schema? Out: nothing, or the first thing wrong with it as `parseFailed`, with its path.
- *  Written out for the words our schemas use, because a library compiles validators at every start, for longer than these
- *  take over a large document. Parents are judged before what is nested in them.
+/** Validates values in normal form against their JSON Schema. Out: nothing, or the first problem as `parseFailed`, with its path.
+ *  It implements the keywords that our schemas use: compiling validators with ajv takes longer at every start than validating a
+ *  large document takes here. The operator validates custom resources with ajv (operator/kinds/validate.ts), against schemas that
+ *  are derived from the same ones; it needs keywords of Kubernetes, unknown fields and every problem at once.
+ *  Objects are validated before the objects nested in them.
  *  Not here: lenient forms (normal-form.ts). Wording: docs/reference/behaviour/errors.md. JSON Schema, "Validation". */
 import { fail, type PathStep } from '../errors/engine-error.ts';
 import { isRecord, type JsonRecord, nameOfJson } from '../json/value.ts';
 import { GraphqlName } from './schema/common.ts';
 import { asJsonSchema, chooseBranch, hasType, type JsonSchema } from './walk-schema.ts';
 
-/** Raises `parseFailed`; paths are relative to the value. */
+/** Raises `parseFailed` unless the value fits the schema. Paths are relative to the value. */
 export function validate(schema: JsonSchema, value: unknown): void {
   const problem = problemOf(schema, value);
   if (problem) fail('parseFailed', { text: textOf(problem) }, { path: problem.path });
@@ -28,13 +30,13 @@ type Word =
   | 'maxProperties'
   | 'minProperties';
 
-/** The word of `schema` that `value` breaks. */
+/** The keyword of `schema` that `value` violates. */
 type Problem = {
   readonly keyword: Word;
   readonly schema: JsonSchema;
   readonly value: unknown;
   readonly path: readonly PathStep[];
-  /** The key a `required` misses. */
+  /** The missing key of a `required`. */
   readonly missing?: string;
 };
 
@@ -46,7 +48,7 @@ function problemOf(schema: JsonSchema, value: unknown): Problem | undefined {
   return isRecord(value) ? problemOfFields(schema, value) : undefined;
 }
 
-/** A union is refused for what is wrong with the branch the value means to be. */
+/** Returns the problem of the branch of a union that the value is meant to be. */
 function problemOfUnion(
   schema: JsonSchema,
   branches: readonly JsonSchema[],
@@ -70,7 +72,7 @@ function problemOfItems(items: JsonSchema, list: readonly unknown[]): Problem | 
   return undefined;
 }
 
-/** What the object says itself comes before the objects in it; keys come in the schema's order, as in normal form. */
+/** Returns the first problem of an object: its own values come before nested objects, and keys are in the order of the schema. */
 function problemOfFields(schema: JsonSchema, value: JsonRecord): Problem | undefined {
   const missing = schema.required?.find((key) => value[key] === undefined);
   if (missing !== undefined) return { keyword: 'required', schema, value, path: [], missing };
@@ -96,20 +98,20 @@ function at(step: PathStep, problem: Problem | undefined): Problem | undefined {
   return problem && { ...problem, path: [step, ...problem.path] };
 }
 
-/** What a record has its values be, whatever their keys; or a property of an object. */
+/** Returns the schema of the values of a record, or of a property of an object. */
 function fieldOf({ properties, patternProperties }: JsonSchema, key: string): JsonSchema | undefined {
   if (patternProperties) return Object.values(patternProperties)[0];
   return properties && Object.hasOwn(properties, key) ? properties[key] : undefined;
 }
 
-/** Has the schema objects to be judged after their owner: is it an object's, or a list's or record's of such. */
+/** True when values are objects, or lists or records of objects, which are validated after their owner. */
 function isDeep(schema: JsonSchema): boolean {
   if (schema.properties) return true;
   const inner = schema.items ?? (schema.patternProperties && Object.values(schema.patternProperties)[0]);
   return inner !== undefined && isDeep(inner);
 }
 
-/** What is wrong with the value as such, without what is in it. */
+/** Returns the keyword that the value violates, without looking into it. */
 function brokenWord(schema: JsonSchema, value: unknown): Word | undefined {
   if (!hasType(schema, value) || (schema.type === 'integer' && !Number.isInteger(value))) return 'type';
   if (schema.const !== undefined && schema.const !== value) return 'const';
@@ -139,7 +141,7 @@ function brokenBy<T>(words: Words<T>, schema: JsonSchema, value: T): Word | unde
   return undefined;
 }
 
-/** Documents are text for the greater part: that many lists of columns. */
+/** Checks a text. Most values of a document are texts, in its lists of columns. */
 function brokenByText({ maxLength, minLength, pattern }: JsonSchema, text: string): Word | undefined {
   if (maxLength !== undefined && text.length > maxLength && lengthOf(text) > maxLength) return 'maxLength';
   if (minLength !== undefined && text.length < 2 * minLength && lengthOf(text) < minLength)
@@ -155,7 +157,7 @@ function regExpOf(pattern: string): RegExp {
   return known;
 }
 
-/** In characters, as JSON Schema counts, not code units. */
+/** Returns the length in characters, which JSON Schema counts, not in code units. */
 function lengthOf(text: string): number {
   let length = text.length;
   for (let i = 0; i < text.length; i++) if (isHighSurrogate(text.charCodeAt(i))) length--;
@@ -207,7 +209,7 @@ function textOf({ keyword, schema, value, path, missing }: Problem): string {
   }
 }
 
-/** JSON Schema's type → the name of the type being parsed, and of the JSON it is parsed from. */
+/** The name of each type of JSON Schema in messages, and the name of its JSON. */
 const TYPES: Readonly<Record<string, readonly [string, string]>> = {
   string: ['Text', 'String'],
   integer: ['Int', 'Number'],
@@ -234,13 +236,13 @@ function textOfUnion(branches: readonly JsonSchema[], data: unknown): string {
   return `expected ${expected}, but encountered ${isEnum ? printed(data) : nameOfJson(data)}`;
 }
 
-/** Objects limited to one key: a choice. */
+/** Returns the message for objects that are limited to one key. */
 function textOfChoice({ properties = {} }: JsonSchema): string {
   const names = Object.keys(properties).map((key) => JSON.stringify(key));
   return `expected exactly one of ${names.join(', ')}`;
 }
 
-/** Text of a JSON value, cut where a message would become a page. */
+/** Returns the text of a JSON value, shortened for messages. */
 function printed(value: unknown): string {
   if (typeof value === 'object' && value !== null) return nameOfJson(value);
   const text = JSON.stringify(value) ?? 'nothing';

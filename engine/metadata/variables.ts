@@ -1,4 +1,4 @@
-/** Environment variables that metadata objects name: which, where in the object, and what for.
+/** Environment variables that metadata objects name, with their path in the object and their use.
  *  In: the kind and definition of an object. Out: every `from_env`, `value_from_env`, `…_from_env` and `{{NAME}}` in it, found by
  *  the marks of its schema (schema/common.ts). Also `isReserved`: the variables that no object may send to anyone. Pure.
  *  Not here: the values of variables (webhook/call.ts, database/sources.ts). Reference: docs/reference/behaviour/metadata.md. */
@@ -33,7 +33,7 @@ export function variablesIn(schema: TSchema, value: unknown): readonly NamedVari
   return variables;
 }
 
-/** Definitions are immutable. */
+/** Cached by definition, because definitions are immutable. */
 const found = new WeakMap<
   object,
   { readonly schema: TSchema; readonly variables: readonly NamedVariable[] }

@@ -1,12 +1,12 @@
-/** One walk over a value along its JSON Schema, for everything that treats the document by shape: normal form and export.
- *  The result has the schema's keys in the schema's order; keys it does not know are dropped unless it is open.
- *  Wrong values are left as they are: validate.ts says what is wrong with them. Pure, total.
- *  Not here: which forms are rewritten into which (normal-form.ts, export.ts). */
+/** Walks a value along its JSON Schema and rewrites it: used by normal form and export.
+ *  The result has the keys of the schema in its order; unknown keys are dropped unless the schema is open. Invalid values are
+ *  returned as they are. Pure, total.
+ *  Not here: the rewrites (normal-form.ts, export.ts), validation (validate.ts). */
 import { isNumber, nearestNumber } from '../json/number.ts';
 import { isRecord, isSameJson, type JsonRecord } from '../json/value.ts';
 import type { TSchema } from './schema/type.ts';
 
-/** The part of JSON Schema that TypeBox makes of our models. */
+/** The part of JSON Schema that our models use. */
 export type JsonSchema = {
   readonly type?: string;
   readonly const?: unknown;
@@ -27,20 +27,20 @@ export type JsonSchema = {
   readonly anyOf?: readonly JsonSchema[];
 };
 
-/** A TypeBox value is JSON Schema; its own types do not say so. */
+/** Returns the JSON Schema that a TypeBox value is; its own types do not say so. */
 export function asJsonSchema(schema: TSchema): JsonSchema {
   return schema as JsonSchema;
 }
 
-/** Object schema → what becomes of its values. Looked up by `properties`, which a schema shares with its optional twin. */
+/** The rewrite of the values of an object schema, by its `properties`, which a schema shares with its optional form. */
 export type Rewrites = ReadonlyMap<unknown, (value: unknown) => unknown>;
 
 export type Rules = {
-  /** Applied on the way in: lenient forms. */
+  /** Rewrites before the walk: lenient forms. */
   readonly before?: Rewrites;
-  /** Applied on the way out: printed forms. */
+  /** Rewrites after the walk: printed forms. */
   readonly after?: Rewrites;
-  /** Object schema (by `properties`) → values that are the same as an absent key. */
+  /** Values that are equivalent to a missing key, by `properties` of the object schema. */
   readonly defaults?: ReadonlyMap<unknown, JsonRecord>;
 };
 
@@ -55,7 +55,7 @@ export function rewriting(
   );
 }
 
-/** What is in order already is returned as it is: most of a stored document. */
+/** Returns the rewritten value. A value that needs no change is returned itself, as most of a stored document is. */
 export function walkSchema(schema: JsonSchema, value: unknown, rules: Rules): unknown {
   if (schema.anyOf) {
     const branch = chooseBranch(schema.anyOf, value);
@@ -74,7 +74,8 @@ export function walkSchema(schema: JsonSchema, value: unknown, rules: Rules): un
   return rules.after?.get(schema.properties)?.(walked) ?? walked;
 }
 
-/** The branch of a union the value means to be: the first it fits at the surface, else the first of its JSON type. */
+/** Returns the branch of a union that a value is meant to be: the first one it fits without nested values, else the first of its JSON
+ *  type. */
 export function chooseBranch(branches: readonly JsonSchema[], value: unknown): JsonSchema | undefined {
   return (
     branches.find((branch) => fits(branch, value)) ??
@@ -88,13 +89,13 @@ function walkList(items: JsonSchema, list: readonly unknown[], rules: Rules): re
   return walked.every((item, i) => item === list[i]) ? list : walked;
 }
 
-/** Text and the like, which has one form. */
+/** True for texts, booleans and constants, which have one form. */
 function isPlain(schema: JsonSchema): boolean {
   const { type, anyOf, properties, patternProperties } = schema;
   return !anyOf && !properties && !patternProperties && type !== 'array' && !isNumeric(schema);
 }
 
-/** The engine counts with these; only values that are handed on keep how they were written. */
+/** True for numbers that the engine computes with. Other numbers keep their text. */
 function isNumeric({ type }: JsonSchema): boolean {
   return type === 'integer' || type === 'number';
 }
@@ -123,7 +124,7 @@ function walkObject(schema: JsonSchema, value: JsonRecord, rules: Rules): JsonRe
   return isMadeOf(value, walked) ? value : Object.fromEntries(walked);
 }
 
-/** Does the object have these keys with these very values, in this order? */
+/** True when the object has these keys with identical values in this order. */
 function isMadeOf(value: JsonRecord, entries: readonly (readonly [string, unknown])[]): boolean {
   const keys = Object.keys(value);
   return (
@@ -132,7 +133,8 @@ function isMadeOf(value: JsonRecord, entries: readonly (readonly [string, unknow
   );
 }
 
-/** Undefined means the same as absent: null, and empty collections, where the property is optional. */
+/** Returns the rewritten property; undefined for null and empty collections of an optional property, which are equivalent to a
+ *  missing one. */
 function walkProperty(schema: JsonSchema, value: unknown, isRequired: boolean, rules: Rules): unknown {
   if (value === null && isRequired && schema.type === 'array') return [];
   if (value === null && !isRequired) return undefined;
@@ -159,7 +161,7 @@ function fits(schema: JsonSchema, value: unknown): boolean {
   );
 }
 
-/** Numbers with a fraction count as integers here: they mean to be one. */
+/** True when the value has the JSON type of the schema. Numbers with a fraction count as integers here. */
 export function hasType(schema: JsonSchema, value: unknown): boolean {
   if (schema.anyOf) return schema.anyOf.some((branch) => hasType(branch, value));
   switch (schema.type) {

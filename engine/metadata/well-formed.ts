@@ -1,5 +1,5 @@
-/** Text that JSON can spell and Postgres cannot keep: half of a surrogate pair, or a zero byte. It is refused wherever
- *  metadata comes in, because it would fail later, in keys and statements made of it. Raises `parseFailed` with its path.
+/** Refuses text that JSON can express and Postgres cannot store: half of a surrogate pair, or a zero byte. It would fail later, in
+ *  keys and statements. Raises `parseFailed` with its path. Not here: other validation (validate.ts).
  *  PostgreSQL manual, "Character Types" and "JSON Types". */
 import { fail, type PathStep } from '../errors/engine-error.ts';
 import { isRecord } from '../json/value.ts';
@@ -9,7 +9,8 @@ export function refuseIllFormed(value: unknown): void {
   if (path) fail('parseFailed', { text: 'text holds a zero byte or half of a surrogate pair' }, { path });
 }
 
-/** A key that is ill-formed is told by where it stands: it could not be printed. */
+/** Returns the path of ill-formed text; null when there is none. For an ill-formed key it is the path of its object, because the key
+ *  could not be printed. */
 function pathOfIllFormed(value: unknown): readonly PathStep[] | null {
   if (typeof value === 'string') return isIllFormed(value) ? [] : null;
   if (Array.isArray(value)) {

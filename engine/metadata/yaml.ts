@@ -1,5 +1,5 @@
-/** YAML as metadata is written in it: JSON's values, and every number JSON has with its text (json/number.ts).
- *  Pure. Not here: which files there are (directory.ts), `!include` (read-directory.ts).
+/** The YAML of metadata: values of JSON, with the text of every number that JSON has (json/number.ts).
+ *  Pure. Not here: the files (directory.ts), `!include` (read-directory.ts).
  *  YAML 1.2.2, "Core Schema"; js-yaml, "Tags". */
 import {
   CORE_SCHEMA,
@@ -15,18 +15,18 @@ import { isRawNumber, numberFrom } from '../json/number.ts';
 const int = withText(intCoreTag, /^-?(0|[1-9]\d*)$/);
 const float = withText(floatCoreTag, /^-?(0|[1-9]\d*)(?=[.eE])(\.\d+)?([eE][+-]?\d+)?$/);
 
-/** What files are read with. */
+/** The schema that files are read with. */
 export const YAML_SCHEMA = CORE_SCHEMA.withTags(mergeTag, int, float);
 
-/** Texts that other versions of YAML would read as something else are in quotes. */
+/** The schema that files are printed with. Texts that other versions of YAML would read differently are quoted. */
 const PRINTED_SCHEMA = DUMP_SCHEMA.withTags(int, float);
 
-/** A line for each text, however long. */
+/** Prints a value as YAML, with each text on one line. */
 export function printYaml(value: unknown): string {
   return dump(value, { schema: PRINTED_SCHEMA, lineWidth: -1, noRefs: true });
 }
 
-/** `form`: how JSON writes the numbers of the tag. What only YAML writes so (0x1F, .5) is what it comes to. */
+/** Returns a tag whose numbers keep their text. `form` matches numbers of JSON; others (0x1F, .5) are converted. */
 function withText(tag: ScalarTagDefinition<number>, form: RegExp): ScalarTagDefinition {
   return {
     ...tag,

@@ -3,7 +3,8 @@
  *  not in resolve/, which has no schema. Reference: docs/reference/behaviour/errors.md. */
 import { Kind, parse } from 'graphql';
 import { EngineError, type PathStep, printPath } from '../errors/engine-error.ts';
-import { endpointsOf } from '../metadata/collection-users.ts';
+import { endpointsOf } from '../metadata/dependencies.ts';
+
 import { objectKey } from '../metadata/objects.ts';
 import type { CollectionQuery } from '../metadata/schema/collection.ts';
 import type { Metadata } from '../metadata/schema/metadata.ts';

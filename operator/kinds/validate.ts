@@ -1,6 +1,8 @@
 /** Does a spec fit its kind? Out: sentences, each with a path and what to do; none when it fits.
  *  The same schemas the definitions are made of, with their lists' keys and rules, so that a folder is held to what an API
  *  server would refuse; transition rules aside, for which a folder has no old object.
+ *  The schemas of kinds are derived from those of the metadata, which the engine validates on its own (engine/metadata/validate.ts).
+ *  ajv stays here because specs need keywords of Kubernetes, unknown fields and every problem at once, and few are validated at start.
  *  Not here: meaning, which only the engine knows. */
 import { withNearestNumbers } from '@pergola/engine/metadata';
 import { Ajv, type ErrorObject, type ValidateFunction } from 'ajv';

@@ -4,8 +4,7 @@
 
 import { fail } from '../../errors/engine-error.ts';
 import { isSameJson } from '../../json/value.ts';
-import { endpointsOf } from '../../metadata/collection-users.ts';
-import { dependentsOf, removeObjects } from '../../metadata/dependencies.ts';
+import { dependentsOf, endpointsOf, removeObjects } from '../../metadata/dependencies.ts';
 import { putObject, removeObject } from '../../metadata/edit.ts';
 import { findObject, objectKey } from '../../metadata/objects.ts';
 import type { AllowListEntry, AllowListScope, QueryCollection } from '../../metadata/schema/collection.ts';

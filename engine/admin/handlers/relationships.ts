@@ -92,12 +92,12 @@ function replaceNamed(
   key: string,
 ): Metadata {
   const kind = findObject(draft, key)?.kind ?? 'object_relationship';
-  const { place } = OBJECTS[kind];
+  const { location } = OBJECTS[kind];
   const rename = (table: Table): Table => {
-    const items = place
+    const items = location
       .read(table)
       .map((item) => (item['name'] === args.name ? { ...item, name: args.new_name } : item));
-    return place.write(table, items) as Table;
+    return location.write(table, items) as Table;
   };
   const table = requireTable(draft, args);
   return {

@@ -1,4 +1,4 @@
-/** Actions and the custom types they speak. Spec: actions.yaml; docs/reference/behaviour/actions.md. */
+/** Actions, and the custom types of their arguments and results. Spec: actions.yaml; docs/reference/behaviour/actions.md. */
 
 import {
   Comment,

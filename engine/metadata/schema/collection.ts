@@ -1,4 +1,4 @@
-/** Query collections, the allow list over them, and REST endpoints that run their queries.
+/** Query collections, the allow list of collections, and REST endpoints that run their queries.
  *  Spec: query_collections.yaml, allow_list.yaml, rest_endpoints.yaml. */
 
 import { Comment, ObjectName, RoleName } from './common.ts';
@@ -21,7 +21,7 @@ export const QueryCollection = Type.Object(
 );
 export type QueryCollection = Static<typeof QueryCollection>;
 
-/** Every role, or the listed ones. */
+/** The roles of an entry: every role, or the listed ones. */
 export const AllowListScope = Type.Union([
   Type.Object({ global: Type.Literal(true) }, { additionalProperties: false }),
   Type.Object(

@@ -1,12 +1,12 @@
-/** The small shapes that recur in every metadata object: names, table references, environment values, headers, retries.
- *  Each is a TypeBox value and the TypeScript type derived from it. All are canonical: the forms the admin API also
- *  accepts (a bare table name, `"pg"`) are normalised by metadata/parse.ts before they reach any of these.
- *  Source: docs/reference/behaviour/metadata.md. */
+/** The small schemas that metadata objects share: names, table references, environment values, headers, retries.
+ *  Each is a TypeBox value with the TypeScript type derived from it. All are canonical: metadata/parse.ts normalises the other forms
+ *  that the admin API accepts (a bare table name, `"pg"`).
+ *  Reference: docs/reference/behaviour/metadata.md. */
 import { type Static, type TSchema, Type } from './type.ts';
 
 /** A name that appears in the GraphQL schema. */
 export const GraphqlName = Type.String({ pattern: '^[_A-Za-z][_0-9A-Za-z]*$', maxLength: 255 });
-/** Any non-empty text that names a metadata object. */
+/** A non-empty name of a metadata object. */
 export const ObjectName = Type.String({ minLength: 1, maxLength: 255 });
 export const RoleName = Type.String({ minLength: 1, maxLength: 255 });
 export const ColumnName = Type.String({ minLength: 1 });
@@ -18,17 +18,17 @@ export const QualifiedName = Type.Object(
 );
 export type QualifiedName = Static<typeof QualifiedName>;
 
-/** Identity of a qualified name as a map key; unambiguous for names that contain dots. */
+/** Returns a qualified name as a key of maps, unambiguous for names that contain dots. */
 export function qualifiedKey(name: QualifiedName): string {
   return JSON.stringify([name.schema, name.name]);
 }
 
-/** How people see a qualified name: `author`, or `sales.author` outside `public`. */
+/** Returns a qualified name for messages: `author`, or `sales.author` outside `public`. */
 export function printQualified(name: QualifiedName): string {
   return name.schema === 'public' ? name.name : `${name.schema}.${name.name}`;
 }
 
-/** A JSON boolean expression over a table. Its meaning depends on the table's columns: resolve/permission.ts types it. */
+/** A JSON boolean expression over a table. Its meaning depends on the columns of the table, so resolve/bool-exp.ts checks it. */
 export const BoolExp = Type.Unsafe<Readonly<Record<string, unknown>>>({
   type: 'object',
   title: 'BoolExp',
@@ -36,16 +36,16 @@ export const BoolExp = Type.Unsafe<Readonly<Record<string, unknown>>>({
 });
 export type BoolExp = Static<typeof BoolExp>;
 
-/** All columns, or the listed ones. */
+/** Columns: all of them, or the listed ones. */
 export const Columns = Type.Union([Type.Literal('*'), Type.Array(ColumnName)]);
 export type Columns = Static<typeof Columns>;
 
-/** Column → value or session variable (`x-engine-…`), set by the engine and hidden from clients. */
+/** The values, by column, that the engine sets and clients cannot: constants or session variables (`x-engine-…`). */
 export const Presets = Type.Record(Type.String(), Type.Unknown());
 
 /** How the text of a schema names environment variables. */
 export type VariableMark = {
-  /** `name`: the text is the name. `template`: names stand in the text as `{{NAME}}`. */
+  /** `name`: the text is the name. `template`: the text contains `{{NAME}}`. */
   readonly form: 'name' | 'template';
   /** `connection`: the value opens connections to a database. `outbound`: the value is sent to external services. */
   readonly use: 'connection' | 'outbound';
@@ -89,7 +89,7 @@ export type Header = Static<typeof Header>;
 
 export const Comment = Type.Union([Type.String(), Type.Null()]);
 
-/** Text, or null where the wire says "null means none". */
+/** Text, or null for none. */
 export const nullable = <T extends TSchema>(schema: T) => Type.Union([schema, Type.Null()]);
 
 const BodyTransform = Type.Union([
@@ -104,10 +104,10 @@ const BodyTransform = Type.Union([
     form_template: Type.Optional(Type.Record(Type.String(), Type.String())),
   }),
 ]);
-/** What becomes of a body: a bare string is the template of JSON. */
+/** The transform of a body. A bare string is a template of JSON. */
 export type BodyTransform = Static<typeof BodyTransform>;
 
-/** How a request to a webhook differs from the usual one; its strings are templates (engine/transform). */
+/** The transform of a request to a webhook. Its strings are templates (engine/transform). */
 export const RequestTransform = Type.Object({
   version: Type.Optional(Type.Union([Type.Literal(1), Type.Literal(2)])),
   method: Type.Optional(Type.String()),

@@ -1,4 +1,4 @@
-/** Event triggers on tables, cron triggers, and events at a time of their own. Spec: "Events"; docs/reference/behaviour/event-triggers.md, docs/reference/behaviour/scheduled-triggers.md. */
+/** Event triggers on tables, cron triggers, and one-off scheduled events. Spec: "Events"; docs/reference/behaviour/event-triggers.md, docs/reference/behaviour/scheduled-triggers.md. */
 
 import {
   Columns,
@@ -15,7 +15,7 @@ import { type Static, Type } from './type.ts';
 
 const Operation = Type.Object({ columns: Columns, payload: Type.Optional(Columns) });
 
-/** Deletes events that are done with, at the times of a cron schedule. */
+/** The deletion of finished events at the times of a cron schedule. */
 export const CleanupConfig = Type.Object({
   schedule: Type.String(),
   clear_older_than: Hours,
@@ -51,7 +51,7 @@ export const EventTrigger = Type.Object({
 });
 export type EventTrigger = Static<typeof EventTrigger>;
 
-/** What both kinds of scheduled events say of themselves and of whom they are told to. */
+/** The properties that cron triggers and one-off events share: payload, webhook and retries. */
 const scheduled = {
   payload: Type.Optional(Type.Unknown()),
   headers: Type.Optional(Type.Array(Header)),
@@ -77,6 +77,6 @@ export const CronTrigger = Type.Object({
 });
 export type CronTrigger = Static<typeof CronTrigger>;
 
-/** An event that happens once. It is no part of the document. */
+/** A scheduled event that happens once. It is not part of the document. */
 export const OneOffEvent = Type.Object({ webhook: EnvValue, ...scheduled });
 export type OneOffEvent = Static<typeof OneOffEvent>;

@@ -12,7 +12,7 @@ export const FunctionConfiguration = Type.Object({
       function_aggregate: Type.Optional(nullable(GraphqlName)),
     }),
   ),
-  /** Name of the json argument that receives the session variables. */
+  /** The name of the json argument that receives the session variables. */
   session_argument: Type.Optional(Type.String()),
   exposed_as: Type.Optional(Type.Union([Type.Literal('query'), Type.Literal('mutation')])),
   response: Type.Optional(

@@ -1,6 +1,6 @@
-/** Logical models: named shapes of rows that no table declares, for native queries to return, with a role's permission to
- *  read them. Reference: docs/reference/behaviour/functions.md. Not here: the queries themselves (native-query.ts), what a field's type means
- *  in a database (resolve/logical-model.ts). */
+/** Logical models: named types of rows that no table declares, for native queries to return, with the permissions to read them.
+ *  Reference: docs/reference/behaviour/functions.md. Not here: native queries (native-query.ts), the types of fields in a database
+ *  (resolve/logical-model.ts). */
 
 import { Comment, GraphqlName, RoleName } from './common.ts';
 import { SelectRule } from './permission.ts';
@@ -8,12 +8,12 @@ import { type Static, Type } from './type.ts';
 
 const isNullable = Type.Optional(Type.Boolean());
 
-/** A Postgres type by its name, `integer`; the long form can say that it may be null. */
+/** A Postgres type by its name, `integer`. The long form adds whether it may be null. */
 export const ScalarReference = Type.Object(
   { scalar: Type.String({ minLength: 1 }), nullable: isNullable },
   { additionalProperties: false },
 );
-/** A field that a relationship of the native query fills. */
+/** A field whose value is that of a relationship of the native query. */
 export const LogicalModelReference = Type.Object(
   { logical_model: GraphqlName, nullable: isNullable },
   { additionalProperties: false },
@@ -23,7 +23,7 @@ export const ArrayType = Type.Object(
   { array: Type.Union([...Single]), nullable: isNullable },
   { additionalProperties: false },
 );
-/** An array of arrays has the type of its elements' array in Postgres: two levels say all there is to say. */
+/** The type of a field. In Postgres an array of arrays has the type of an array, so two levels are enough. */
 export const NestedArrayType = Type.Object(
   { array: ArrayType, nullable: isNullable },
   { additionalProperties: false },
@@ -32,7 +32,7 @@ export const NestedArrayType = Type.Object(
 export const LogicalModelType = Type.Union([...Single, ArrayType, NestedArrayType]);
 export type LogicalModelType = Static<typeof LogicalModelType>;
 
-/** Canonical: a scalar is its name, with `nullable` beside it. */
+/** A field in canonical form: a scalar is its name, with `nullable` next to it. */
 export const LogicalModelField = Type.Object(
   {
     name: GraphqlName,

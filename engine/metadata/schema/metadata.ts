@@ -1,4 +1,4 @@
-/** The whole document, format version 3. Key order is the export order.
+/** The whole document, format version 3. Keys are in the order of exports.
  *  Spec: "Metadata directory (format version 3)"; docs/reference/behaviour/metadata.md. */
 
 import { Action, CustomTypes } from './action.ts';
@@ -25,7 +25,7 @@ export const Metadata = Type.Object({
   network: Type.Optional(Network),
   metrics_config: Type.Optional(MetricsConfig),
   opentelemetry: Type.Optional(OpenTelemetry),
-  /** Settings of other database kinds; kept, never interpreted. */
+  /** Settings of other database kinds, which are kept and ignored. */
   backend_configs: Type.Optional(Type.Record(Type.String(), Type.Unknown())),
 });
 export type Metadata = Static<typeof Metadata>;

@@ -1,12 +1,12 @@
-/** Native queries: SQL of the administrator's own as a root field. `{{name}}` in the code stands for an argument, which
- *  becomes a bound parameter; the rows have the shape of a logical model. Reference: docs/reference/behaviour/functions.md.
- *  Not here: shapes and permissions (logical-model.ts), how code is read (resolve/native-query.ts). */
+/** Native queries: SQL of the administrator as a root field. `{{name}}` in the code is an argument, which becomes a bound parameter;
+ *  rows are of a logical model. Reference: docs/reference/behaviour/functions.md.
+ *  Not here: types of rows and permissions (logical-model.ts), parsing the code (resolve/native-query-code.ts). */
 
 import { Comment, GraphqlName, nullable, QualifiedName } from './common.ts';
 import { ColumnMapping } from './relationship.ts';
 import { type Static, Type } from './type.ts';
 
-/** The mapping stands in `using` itself. Exactly one of the two targets. */
+/** A relationship of a native query. Its mapping is in `using` itself, next to exactly one of the two targets. */
 export const NativeRelationship = Type.Object(
   {
     name: GraphqlName,

@@ -1,7 +1,6 @@
-/** Whole numbers of the document and of arguments: each bound is declared here, once. JSON has no largest number, but whoever
- *  counts with one does: JavaScript beyond 2^53, Postgres' `bigint` beyond 2^63, its `int` and timers beyond 2^31. So what is no
- *  exact number is refused where it is read, and what is exact and only too long to wait for is waited for as long as can be:
- *  documents say 9999999999 and mean "never". RFC 8259, 6; PostgreSQL manual, "Numeric Types"; Node, "Timers".
+/** Whole numbers of the document and of arguments, with the bounds of each kind. JSON has no largest number, but JavaScript has 2^53,
+ *  `bigint` of Postgres 2^63, its `int` and timers 2^31. A number that is not exact is refused when it is read. A time that is exact
+ *  and too long is shortened to the longest possible one, because documents write 9999999999 for "never". RFC 8259, 6; PostgreSQL manual, "Numeric Types"; Node, "Timers".
  *  Not here: numbers of conditions and presets, which keep every digit (json/number.ts). Pure. */
 import { Type } from './type.ts';
 
@@ -13,11 +12,11 @@ export const Seconds = Type.Integer({ minimum: 0, maximum: MOST });
 export const Hours = Type.Integer({ minimum: 0, maximum: MOST });
 export const Port = Type.Integer({ minimum: 1, maximum: 65_535 });
 
-/** What a timer can wait for, and a `statement_timeout` of Postgres: 24 days. One that is set for longer ends at once. */
+/** The longest time of a timer, and of `statement_timeout` of Postgres: 24 days. A timer with a longer time fires at once. */
 export const LONGEST_MS = 2 ** 31 - 1;
-/** Dates of Postgres go further back than any row is old, but not as far as numbers do. */
+/** The largest age in hours that dates of Postgres can express. */
 const CENTURY_HOURS = 24 * 36_525;
-/** Of what is tried again without a pause. */
+/** The limit of retries, which may follow each other without a pause. */
 const MOST_RETRIES = 100;
 
 export function timerMs(seconds: number): number {

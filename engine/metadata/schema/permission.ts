@@ -1,11 +1,11 @@
-/** Permissions of one role on one table: what it may read, insert, update and delete.
+/** Permissions of a role on a table to select, insert, update and delete.
  *  Spec: "Permission arguments"; options beyond it: docs/reference/behaviour/permissions.md. */
 
 import { BoolExp, Columns, Comment, Header, nullable, Presets, RoleName, UrlTemplate } from './common.ts';
 import { Count, Seconds } from './number.ts';
 import { type Static, type TSchema, Type } from './type.ts';
 
-/** A webhook asked before rows are written. */
+/** A webhook that validates input before rows are written. */
 export const ValidateInput = Type.Object({
   type: Type.Literal('http'),
   definition: Type.Object({
@@ -28,19 +28,19 @@ export const SubscriptionRootField = Type.Union([QueryRootField, Type.Literal('s
 export const SelectRule = Type.Object({
   columns: Columns,
   computed_fields: Type.Optional(Type.Array(Type.String())),
-  /** Rows the role may read; `{}` is all. */
+  /** The rows that the role may read; `{}` for all. */
   filter: BoolExp,
-  /** Most rows one selection returns. */
+  /** The largest number of rows that a selection returns. */
   limit: Type.Optional(Count),
   allow_aggregations: Type.Optional(Type.Boolean()),
-  /** null is all, [] is none: reachable through relationships only. */
+  /** The root fields that read the table; null for all, [] when it is reachable through relationships only. */
   query_root_fields: Type.Optional(nullable(Type.Array(QueryRootField))),
   subscription_root_fields: Type.Optional(nullable(Type.Array(SubscriptionRootField))),
 });
 export type SelectRule = Static<typeof SelectRule>;
 
 export const InsertRule = Type.Object({
-  /** Must hold for every inserted row. */
+  /** The condition that every inserted row must satisfy. */
   check: BoolExp,
   columns: Type.Optional(Columns),
   set: Type.Optional(Presets),
@@ -51,9 +51,9 @@ export type InsertRule = Static<typeof InsertRule>;
 
 export const UpdateRule = Type.Object({
   columns: Columns,
-  /** Rows the role may update. */
+  /** The rows that the role may update. */
   filter: BoolExp,
-  /** Must hold for every row after the update. */
+  /** The condition that every row must satisfy after the update. */
   check: Type.Optional(nullable(BoolExp)),
   set: Type.Optional(Presets),
   backend_only: Type.Optional(Type.Boolean()),

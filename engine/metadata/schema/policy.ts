@@ -11,13 +11,13 @@ export const InheritedRole = Type.Object(
 );
 export type InheritedRole = Static<typeof InheritedRole>;
 
-/** A value for everyone and exceptions by role; the exception wins. */
+/** A value for every role, and values for single roles, which replace it. */
 const limit = <T extends TSchema>(value: T) =>
   Type.Object({ global: Type.Optional(value), per_role: Type.Optional(Type.Record(RoleName, value)) });
 
 export const RateLimit = Type.Object({
   max_reqs_per_min: Count,
-  /** What separates callers besides the role: the address, or session variables. */
+  /** How clients of a role are distinguished: by address, or by session variables. */
   unique_params: Type.Optional(
     Type.Union([Type.Literal('IP'), Type.Literal('ip'), Type.Array(Type.String()), Type.Null()]),
   ),

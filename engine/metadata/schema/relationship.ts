@@ -1,5 +1,5 @@
-/** Relationships of a table: object (to one row) and array (to many), within a source; remote ones across sources and
- *  remote schemas. `using` holds exactly one of its two keys. Spec: "Relationship types"; docs/reference/behaviour/relationships.md, docs/reference/behaviour/remote-schemas.md. */
+/** Relationships of a table: object (one row) and array (many rows) inside a source, and remote ones to other sources and remote
+ *  schemas. `using` has exactly one of its two keys. Spec: "Relationship types"; docs/reference/behaviour/relationships.md, docs/reference/behaviour/remote-schemas.md. */
 
 import { ColumnName, Comment, GraphqlName, nullable, ObjectName, QualifiedName } from './common.ts';
 import { type Static, Type } from './type.ts';
@@ -8,7 +8,7 @@ const InsertionOrder = Type.Optional(
   nullable(Type.Union([Type.Literal('before_parent'), Type.Literal('after_parent')])),
 );
 
-/** Column of this table → column of the other. */
+/** The columns of the other table, by the columns of this one. */
 export const ColumnMapping = Type.Record(Type.String(), ColumnName);
 
 export const ManualConfiguration = Type.Object({
@@ -19,14 +19,15 @@ export const ManualConfiguration = Type.Object({
 });
 export type ManualConfiguration = Static<typeof ManualConfiguration>;
 
-/** A foreign key of another table that points here. */
+/** A foreign key of another table that refers to this one. */
 export const ForeignKeyOn = Type.Object(
   { table: QualifiedName, columns: Type.Array(ColumnName, { minItems: 1 }) },
   { additionalProperties: false },
 );
 export type ForeignKeyOn = Static<typeof ForeignKeyOn>;
 
-/** Canonical: own columns as a list, a foreign table's as ForeignKeyOn. The wire also allows one bare column and `column`. */
+/** A foreign key in canonical form: own columns as a list, columns of another table as ForeignKeyOn. Clients may also write a bare
+ *  column and `column`. */
 export const ObjectRelationshipUsing = Type.Object(
   {
     foreign_key_constraint_on: Type.Optional(
@@ -59,7 +60,7 @@ export const ArrayRelationship = Type.Object(
 );
 export type ArrayRelationship = Static<typeof ArrayRelationship>;
 
-/** `{field: {arguments, field?}}`, any depth: the path into a remote schema. Checked against its introspection in resolve. */
+/** The path into a remote schema, `{field: {arguments, field?}}` of any depth. Resolve checks it against the introspection. */
 export const RemoteField = Type.Unsafe<Readonly<Record<string, unknown>>>({
   type: 'object',
   additionalProperties: true,

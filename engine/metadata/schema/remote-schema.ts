@@ -1,4 +1,4 @@
-/** A remote GraphQL schema stitched into ours. Spec: "Remote schema definition"; docs/reference/behaviour/remote-schemas.md. */
+/** Remote GraphQL schemas that are part of the engine's schema. Spec: "Remote schema definition"; docs/reference/behaviour/remote-schemas.md. */
 
 import {
   Comment,
@@ -47,7 +47,7 @@ export type RemoteSchemaDefinition = Static<typeof RemoteSchemaDefinition>;
 
 export const RemoteSchemaPermission = Type.Object({
   role: RoleName,
-  /** The subset of the remote schema the role sees, as SDL; arguments may carry `@preset`. */
+  /** The part of the remote schema that the role sees, as SDL. Arguments may have `@preset`. */
   definition: Type.Object({ schema: Type.String({ minLength: 1 }) }),
   comment: Type.Optional(Comment),
 });
@@ -65,7 +65,7 @@ export const RemoteSchema = Type.Object({
 });
 export type RemoteSchema = Static<typeof RemoteSchema>;
 
-/** The remote schema with what `change` makes of the relationships of each of its types. */
+/** Returns the remote schema with the relationships that `change` returns for each type. */
 export function mapTypeRelationships(
   remote: RemoteSchema,
   change: (relationships: readonly RemoteRelationship[]) => RemoteRelationship[],

@@ -1,4 +1,4 @@
-/** A database: how to reach it, what of it is tracked, how its names look in GraphQL.
+/** A source: the connection to a database, its tracked objects, and its naming in GraphQL.
  *  Spec: "Metadata directory", databases.yaml; docs/reference/behaviour/metadata.md. */
 
 import { ConnectionFromEnv, GraphqlName, nullable, ObjectName } from './common.ts';
@@ -39,13 +39,13 @@ export const PoolSettings = Type.Object({
   total_max_connections: Type.Optional(nullable(AtLeastOne)),
   idle_timeout: Type.Optional(nullable(Seconds)),
   retries: Type.Optional(nullable(Count)),
-  /** null waits for ever. */
+  /** How long a request waits for a connection; null without a limit. */
   pool_timeout: Type.Optional(nullable(Seconds)),
-  /** 0 is never. */
+  /** The age at which a connection is closed; 0 for never. */
   connection_lifetime: Type.Optional(nullable(Seconds)),
 });
 
-/** As libpq's parameters of these names; the variables hold the texts, in PEM. */
+/** The TLS parameters of libpq with these names. The variables contain the texts in PEM. */
 export const SslConfiguration = Type.Object({
   sslmode: Type.Union([
     Type.Literal('disable'),
@@ -71,7 +71,7 @@ export const ConnectionInfo = Type.Object({
 });
 export type ConnectionInfo = Static<typeof ConnectionInfo>;
 
-/** Chooses one of a source's connections for a request; its language is that of transforms. */
+/** A template that chooses one connection of a source for a request, in the language of transforms. */
 export const ConnectionTemplate = Type.Object({
   version: Type.Optional(Type.Integer({ minimum: 1, maximum: 1 })),
   template: Type.String(),
@@ -88,7 +88,7 @@ export const SourceConfiguration = Type.Object({
 });
 export type SourceConfiguration = Static<typeof SourceConfiguration>;
 
-/** `hasura-default` is read as `default`, `graphql-default` as itself. */
+/** The naming convention. `hasura-default` is read as `default`. */
 export const NamingConvention = Type.Union([Type.Literal('default'), Type.Literal('graphql-default')]);
 export type NamingConvention = Static<typeof NamingConvention>;
 

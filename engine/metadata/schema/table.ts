@@ -1,4 +1,4 @@
-/** One tracked table or view with everything that hangs on it. Spec: "Table file fields", "Table configuration". */
+/** One tracked table or view with its relationships, permissions and triggers. Spec: "Table file fields", "Table configuration". */
 
 import { ColumnName, Comment, GraphqlName, nullable, ObjectName, QualifiedName } from './common.ts';
 import { EventTrigger } from './event.ts';
@@ -7,7 +7,7 @@ import { DeletePermission, InsertPermission, SelectPermission, UpdatePermission 
 import { ArrayRelationship, ObjectRelationship, RemoteRelationship } from './relationship.ts';
 import { type Static, Type } from './type.ts';
 
-/** A root field's name, or its name and description; null is the default name. */
+/** The name of a root field, or its name and description; null for the default name. */
 export const CustomRootField = nullable(
   Type.Union([
     GraphqlName,
@@ -38,19 +38,19 @@ export type RootFieldKind = keyof CustomRootFields;
 export const ColumnConfig = Type.Object({
   custom_name: Type.Optional(nullable(GraphqlName)),
   comment: Type.Optional(Comment),
-  /** False where the database cannot know it, as in views: the field is non-null. Beyond the reference. */
+  /** False when the column is never null and the database does not know it, as in views. An extension of the reference. */
   nullable: Type.Optional(Type.Literal(false)),
 });
 
 export const TableConfiguration = Type.Object({
-  /** GraphQL base name. The specification's `identifier` is read as the same thing. */
+  /** The base of GraphQL names. The `identifier` of the specification is read as this. */
   custom_name: Type.Optional(nullable(GraphqlName)),
-  /** Description; "" suppresses the one in the database. */
+  /** The description; "" suppresses the one of the database. */
   comment: Type.Optional(Comment),
   custom_root_fields: Type.Optional(CustomRootFields),
   column_config: Type.Optional(Type.Record(ColumnName, ColumnConfig)),
   custom_column_names: Type.Optional(Type.Record(ColumnName, GraphqlName)),
-  /** Unique indexes, partial ones too, that `on_conflict` may name beside the constraints. Beyond the reference. */
+  /** Unique indexes, also partial ones, that `on_conflict` may name besides the constraints. An extension of the reference. */
   conflict_indexes: Type.Optional(Type.Array(ObjectName)),
 });
 export type TableConfiguration = Static<typeof TableConfiguration>;

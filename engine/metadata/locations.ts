@@ -1,24 +1,28 @@
-/** Where metadata objects of a kind sit inside the fragment they are nested in: how to read them out and write them back.
- *  Pure, and total on anything JSON: what is no list reads as an empty one.
- *  Not here: which kind sits where (objects.ts). */
+/** Locations of metadata objects inside the fragment they are nested in: reading the objects of a kind and writing them back.
+ *  Pure, and total on any JSON: a value that is no list reads as an empty list.
+ *  Not here: the location of each kind (objects.ts). */
 
-/** A piece of the document. */
+/** A part of the document. */
 export type Fragment = Readonly<Record<string, unknown>>;
 
-export type Place = {
-  /** Keys of the owner that hold nothing but these objects. */
+export type Location = {
+  /** Keys of the owner that contain only these objects. */
   readonly keys: readonly string[];
   readonly isRequired: boolean;
   readonly read: (owner: Fragment) => readonly Fragment[];
   readonly write: (owner: Fragment, items: readonly Fragment[]) => Fragment;
 };
 
-export function place(keys: readonly string[], read: Place['read'], write: Place['write']): Place {
+export function location(
+  keys: readonly string[],
+  read: Location['read'],
+  write: Location['write'],
+): Location {
   return { keys, isRequired: false, read, write };
 }
 
-/** A list under one key; without items the key is absent unless the owner requires it. */
-export function list(at: string, required?: 'required'): Place {
+/** Returns the location of a list under one key. Without items the key is absent unless the owner requires it. */
+export function list(at: string, required?: 'required'): Location {
   const isRequired = required === 'required';
   return {
     keys: [at],
@@ -29,9 +33,9 @@ export function list(at: string, required?: 'required'): Place {
   };
 }
 
-/** At most one object, the value of the key itself. */
-export function single(at: string): Place {
-  return place(
+/** Returns the location of at most one object, the value of a key. */
+export function single(at: string): Location {
+  return location(
     [at],
     (owner) => (owner[at] === undefined || owner[at] === null ? [] : [owner[at] as Fragment]),
     (owner, items) => (items[0] ? { ...owner, [at]: items[0] } : without(owner, at)),
@@ -39,8 +43,8 @@ export function single(at: string): Place {
 }
 
 export const CUSTOM_TYPE_CATEGORIES = ['scalars', 'enums', 'input_objects', 'objects'] as const;
-/** One document key, four lists; as objects each says its category. */
-export const customTypes = place(
+/** The location of custom types: four lists under one key of the document. Each object has its category. */
+export const customTypes = location(
   ['custom_types'],
   (owner) =>
     CUSTOM_TYPE_CATEGORIES.flatMap((category) =>
@@ -62,8 +66,8 @@ export const customTypes = place(
   },
 );
 
-/** In the document grouped by type; as objects one by one, each with its `type_name`. */
-export const remoteTypes = place(
+/** The location of relationships of remote schemas, which the document groups by type. Each object has its `type_name`. */
+export const remoteTypes = location(
   ['remote_relationships'],
   (owner) =>
     list('remote_relationships')
@@ -85,7 +89,7 @@ export const remoteTypes = place(
   },
 );
 
-export const tlsHosts = place(
+export const tlsHosts = location(
   ['network'],
   (owner) => list('tls_allowlist').read(fragmentAt(owner, 'network')),
   (owner, items) => single('network').write(owner, items.length > 0 ? [{ tls_allowlist: items }] : []),
