@@ -123,12 +123,16 @@ function functionMember(
     const given = readArguments(field, nodes, context);
     const call = withPath('args', () => planCall(origin.field, given, origin.table));
     const { type: own, json } = returns;
-    const shown = visibleIfOf(origin.field);
-    const value = { kind: 'function', fn, column: name, call, type: own, json, ...shown } as const;
+    const visibility = visibleIfOf(origin.field);
+    const value = { kind: 'function', fn, column: name, call, type: own, json, ...visibility } as const;
     return { kind: 'value', alias, value };
   }
   if (origin.kind !== 'column') throw new Error(`${origin.kind} has no ${fn}`);
   const { name, type: own, json } = origin.column;
-  const shown = visibleIfOf(origin.column);
-  return { kind: 'value', alias, value: { kind: 'function', fn, column: name, type: own, json, ...shown } };
+  const visibility = visibleIfOf(origin.column);
+  return {
+    kind: 'value',
+    alias,
+    value: { kind: 'function', fn, column: name, type: own, json, ...visibility },
+  };
 }

@@ -89,8 +89,8 @@ function wholeOrder(
   const own = [...distinctOn, ...(table.primaryKey ?? []).map(({ name }) => name)].map((name): NamedOrder => {
     const column = table.columnByName.get(name)!;
     const condition = ownMember(visibleIf, name);
-    const shown = condition ? { visibleIf: condition } : {};
-    const item = { path: [], column: name, direction: 'asc', nulls: 'last', ...shown } as const;
+    const visibility = condition ? { visibleIf: condition } : {};
+    const item = { path: [], column: name, direction: 'asc', nulls: 'last', ...visibility } as const;
     const isNullable = column.isNullable || condition !== undefined;
     return { item, names: [column.graphqlName], ...cursorFacts(column), isNullable };
   });

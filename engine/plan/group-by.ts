@@ -13,7 +13,7 @@ import { objectOf, planAggregatePredicate, planBoolExp } from './bool-exp.ts';
 import type { PlanContext, SelectedField } from './context.ts';
 import { countOf, limitOf } from './count.ts';
 import { type Input, refuseNull } from './input.ts';
-import { aggregateOrders, directionOf, fieldsOf } from './order-by.ts';
+import { aggregateOrders, directionOf, inputFields } from './order-by.ts';
 import type { Field, GroupField, GroupOrder, Groups } from './query-types.ts';
 import { selectedFields, subselections } from './selection.ts';
 import { objectTypeOf, planMembers, printedAs } from './table.ts';
@@ -99,13 +99,13 @@ function each(value: Input, table: ResolvedTable, context: PlanContext): Predica
 
 function planGroupOrder(input: Input | undefined, keys: Keys): GroupOrder[] {
   const items = input?.kind === 'list' ? input.items : [];
-  return items.flatMap(fieldsOf).flatMap(({ origin, value }): GroupOrder[] => {
+  return items.flatMap(inputFields).flatMap(({ origin, value }): GroupOrder[] => {
     if (origin.kind === 'group-aggregate') {
       return aggregateOrders(value).map(({ value: by, ...direction }) => {
         return { by: { kind: 'aggregate', value: by }, ...direction };
       });
     }
-    return fieldsOf(value).flatMap((key): GroupOrder[] => {
+    return inputFields(value).flatMap((key): GroupOrder[] => {
       if (key.origin.kind !== 'column' || key.value.kind !== 'enum') return [];
       const column = keyOf(key.origin.column, keys);
       return [{ by: { kind: 'key', column }, ...directionOf(key.value.value) }];

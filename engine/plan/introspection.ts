@@ -62,7 +62,7 @@ function writerOf(
   });
   const write = orNull(objectOf(members));
   const isReference = selection.every(({ field }) => !field || !isListType(getNullableType(field.type)));
-  return type.name === '__Type' && isReference ? remembering(write) : write;
+  return type.name === '__Type' && isReference ? cached(write) : write;
 }
 
 function listOf(writeItem: Writer): Writer {
@@ -82,7 +82,7 @@ function objectOf(members: readonly Writer[]): Writer {
 }
 
 /** Caches the text of each type: tens of thousands of fields and arguments refer to the same few types. */
-function remembering(write: Writer): Writer {
+function cached(write: Writer): Writer {
   const known = new Map<unknown, string>();
   return (type) => {
     const text = known.get(type) ?? write(type);

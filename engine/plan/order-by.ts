@@ -119,24 +119,31 @@ type AggregateOrder = Directed & { readonly value: AggregateValue };
 
 /** Returns the orders in `{count: desc, max: {id: asc}}`. */
 export function aggregateOrders(input: Input): AggregateOrder[] {
-  return fieldsOf(input).flatMap(({ origin, value: given }): AggregateOrder[] => {
+  return inputFields(input).flatMap(({ origin, value: given }): AggregateOrder[] => {
     if (origin.kind === 'count' && given.kind === 'enum') {
       const value: AggregateValue = { kind: 'count', columns: [], isDistinct: false };
       return [{ value, ...directionOf(given.value) }];
     }
     if (origin.kind !== 'aggregate-function') return [];
-    return fieldsOf(given).flatMap((inner) => {
+    return inputFields(given).flatMap((inner) => {
       if (inner.origin.kind !== 'column' || inner.value.kind !== 'enum') return [];
       const { name, type, json } = inner.origin.column;
-      const shown = visibleIfOf(inner.origin.column);
-      const value: AggregateValue = { kind: 'function', fn: origin.fn, column: name, type, json, ...shown };
+      const visibility = visibleIfOf(inner.origin.column);
+      const value: AggregateValue = {
+        kind: 'function',
+        fn: origin.fn,
+        column: name,
+        type,
+        json,
+        ...visibility,
+      };
       return [{ value, ...directionOf(inner.value.value) }];
     });
   });
 }
 
 /** Returns the fields of an input object with their origins. */
-export function fieldsOf(input: Input): { readonly origin: InputOrigin; readonly value: Input }[] {
+export function inputFields(input: Input): { readonly origin: InputOrigin; readonly value: Input }[] {
   if (input.kind !== 'object') return [];
   return [...input.fields].map(([name, value]) => {
     return { origin: inputOrigin(input.type.getFields()[name]!), value };

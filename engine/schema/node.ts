@@ -17,8 +17,8 @@ export function readableKey(builder: SchemaBuilder, table: ResolvedTable): reado
   const access = builder.select(table);
   const { primaryKey } = table;
   if (!access || !primaryKey) return null;
-  const isShown = ({ name }: ResolvedColumn) => access.columns.has(name) && !access.cells.columns.has(name);
-  return primaryKey.every(isShown) ? primaryKey : null;
+  const isVisible = ({ name }: ResolvedColumn) => access.columns.has(name) && !access.cells.columns.has(name);
+  return primaryKey.every(isVisible) ? primaryKey : null;
 }
 
 /** Returns the tables whose rows are Nodes. */

@@ -67,11 +67,11 @@ function rootsOf(
 ): [string, FieldConfig][] {
   const access = builder.select(table);
   if (!access) return [];
-  const isShown = (way: RootRead) => mayReadAtRoot(access, way, operation);
+  const isVisible = (way: RootRead) => mayReadAtRoot(access, way, operation);
   const type = objectType(builder, table);
   const { select, select_by_pk, select_aggregate } = table.rootFields;
   const roots: [string, FieldConfig][] = [];
-  if (isShown('select')) {
+  if (isVisible('select')) {
     roots.push([
       select.name,
       {
@@ -82,7 +82,7 @@ function rootsOf(
       },
     ]);
   }
-  if (isShown('select_by_pk') && table.primaryKey?.every((column) => access.columns.has(column.name))) {
+  if (isVisible('select_by_pk') && table.primaryKey?.every((column) => access.columns.has(column.name))) {
     roots.push([
       select_by_pk.name,
       {
@@ -93,9 +93,9 @@ function rootsOf(
       },
     ]);
   }
-  if (isShown('select_aggregate'))
+  if (isVisible('select_aggregate'))
     roots.push([select_aggregate.name, aggregateRoot(builder, table)], ...groupByRoot(builder, table));
-  if (operation === 'subscription' && isShown('select_stream')) roots.push(...streamRoot(builder, table));
+  if (operation === 'subscription' && isVisible('select_stream')) roots.push(...streamRoot(builder, table));
   return roots;
 }
 

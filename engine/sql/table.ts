@@ -55,13 +55,13 @@ export function rowPieces(fields: readonly Field[], row: string, joins: Joins): 
 function fieldPieces(field: Field, row: string, joins: Joins): readonly Piece[] {
   switch (field.kind) {
     case 'column':
-      return shownPieces(columnJson(field, row), field, row, joins.aliases);
+      return visiblePieces(columnJson(field, row), field, row, joins.aliases);
     case 'constant':
       return [text(field.json)];
     case 'joined':
       return jsonList(field.keys.map((key) => fieldPieces(key, row, joins)));
     case 'computed':
-      return shownPieces(computedJson(field, functionCall(field.call, row)), field, row, joins.aliases);
+      return visiblePieces(computedJson(field, functionCall(field.call, row)), field, row, joins.aliases);
     case 'called':
       return calledPieces(field, row, joins);
     case 'array': {
@@ -91,7 +91,7 @@ function fieldPieces(field: Field, row: string, joins: Joins): readonly Piece[] 
 }
 
 /** Returns the value, or null where the role does not see it. */
-function shownPieces(
+function visiblePieces(
   pieces: readonly Piece[],
   { visibleIf }: { readonly visibleIf?: Predicate },
   row: string,
