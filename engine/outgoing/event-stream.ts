@@ -1,5 +1,5 @@
 /** Server-sent events from the bytes of a response: an event is returned when the blank line after it has arrived.
- *  Its data stays bytes. Comments, ids and retry times are ignored, because a lost stream is started anew. Pure.
+ *  Its data stays bytes. Comments, ids and retry times are ignored, because a lost stream starts again. Pure.
  *  Not here: the request (http-client.ts), what events mean (remote/event-stream.ts). WHATWG HTML, "Server-sent
  *  events", 9.2.6. */
 

@@ -320,7 +320,7 @@ export class WirePool {
     this.#openMore();
   }
 
-  /** Handles an execution whose caller no longer waits. Postgres is asked to cancel it only when it takes longer than
+  /** Handles an execution whose caller no longer waits. Postgres has to cancel it only when it takes longer than
    *  a quick statement. Returns false when its end has to be awaited: a write may have been committed in time. */
   #stopWaiting(execution: Execution): boolean {
     const wasQueued = this.#leaveQueue(execution);
