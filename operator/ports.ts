@@ -1,4 +1,4 @@
-/** What the reconcile core needs of its surroundings: an engine, a place resources come from, a place statuses go to, a clock.
+/** The interfaces between the reconcile core and its surroundings: an engine, a source of resources, a sink for statuses, a clock.
  *  Folder mode and Kubernetes implement them; tests script them.
  *  Not here: the core itself (pass/reconcile.ts), the engine over HTTP (engine/client.ts). */
 import type { Edit, Metadata, MetadataObject, PathStep } from '@pergola/engine/metadata';
@@ -20,7 +20,7 @@ export type InconsistentObject = {
 /** The code of an object that fits, but declares a restriction the engine does not enforce. */
 export const NOT_ENFORCED = 'not-enforced';
 
-/** Those that do not fit. */
+/** Returns the objects that the engine cannot serve, without those that are only not enforced. */
 export function unfit(found: readonly InconsistentObject[]): readonly InconsistentObject[] {
   return found.filter(({ code }) => code !== NOT_ENFORCED);
 }
@@ -41,9 +41,9 @@ export type EngineState = {
 };
 
 export type EngineWrite = {
-  /** What of the document changes; none writes the ledger alone. */
+  /** The edits of the document. Without edits only the ledger is written. */
   readonly edits: readonly Edit[];
-  /** What comes of them. */
+  /** The document after the edits. */
   readonly document: Metadata;
   readonly ledger: LedgerPatch;
   /** The version the change was composed on; another one is refused with EngineProblem `conflict`. */
@@ -52,20 +52,20 @@ export type EngineWrite = {
   readonly mustFit: boolean;
 };
 
-/** A replica that does not serve what it should, and what of it is seen: `does not answer`. */
+/** A replica that does not serve the expected version, with the observed problem: `does not answer`. */
 export type LaggingReplica = { readonly replica: string; readonly problem: string };
 
 export interface EnginePort {
   read(): Promise<EngineReading>;
-  /** What would be inconsistent if these were made in the document as it is now. Nothing is stored. */
+  /** Returns the objects that would be inconsistent after the edits. Stores nothing. */
   dryRun(edits: readonly Edit[]): Promise<readonly InconsistentObject[]>;
   write(change: EngineWrite): Promise<{
     readonly resourceVersion: number;
     readonly inconsistent: readonly InconsistentObject[];
   }>;
-  /** What is inconsistent, if the engine is at that version still; else undefined. */
+  /** Returns the inconsistent objects; undefined when the engine is at another version. */
   inconsistent(version: number): Promise<readonly InconsistentObject[] | undefined>;
-  /** Only the current version. */
+  /** Returns the current version. */
   version(): Promise<number>;
   /** The version, and a text that changes with what is inconsistent, after the engine has checked its databases (`isUnchecked`:
    *  without). Cheap enough for every few seconds. */
@@ -73,11 +73,11 @@ export interface EnginePort {
   /** Replicas that do not serve the version, or a later one. Absent: nobody knows of any but the one that answers. Never throws
    *  for what a replica does. */
   laggingReplicas?(version: number): Promise<readonly LaggingReplica[]>;
-  /** Lets the engine look at its databases again. */
+  /** Makes the engine read its catalogs again. */
   reload(): Promise<void>;
 }
 
-/** Why an engine could not do what it was asked. `rejected` and `tooLarge` are about the content of the request. */
+/** Why a request to an engine failed. `rejected` and `tooLarge` are about the content of the request. */
 export type EngineProblemKind =
   | 'unreachable'
   | 'unauthorized'
@@ -95,7 +95,7 @@ export class EngineProblem extends Error {
   readonly edit: RefusedEdit | undefined;
   /** The path of the engine's error in the request, as printed. */
   readonly at: string | undefined;
-  /** The engine's own words, without its address. */
+  /** The engine's error message without its address. */
   readonly reason: string;
 
   constructor(
@@ -115,13 +115,13 @@ export class EngineProblem extends Error {
   }
 }
 
-/** Looks up values that resources refer to. Undefined: there is none. */
+/** Looks up values that resources refer to; undefined when there is none. */
 export type ReferenceLookup = {
   readonly secret: (namespace: string, name: string, key: string) => string | undefined;
   readonly configMap: (namespace: string, name: string, key: string) => string | undefined;
 };
 
-/** Of what a status says besides conditions: where its values come from. */
+/** The fields of a status that list the Secrets and ConfigMaps a resource was read with. */
 export type Observed = Pick<CrStatus, 'observedSecrets' | 'observedConfigMaps'>;
 
 /** The Engine's consent: which objects namespaces may own (grants/consent.ts). */
@@ -144,21 +144,21 @@ export type Consent = {
   ) => string | undefined;
 };
 
-/** Everything there is at one moment, for one engine. */
+/** All resources of one engine at one moment. */
 export type CrSnapshot = {
-  /** When it was so. */
+  /** The time of the snapshot. */
   readonly at: Date;
-  /** Of every kind but Engine. */
+  /** The resources of every kind except Engine. */
   readonly resources: readonly CustomResource[];
   /** False while some resources cannot be seen (a kind not synced, a file that does not parse): then nothing is deleted, and
    *  what unseen resources own is left to them. */
   readonly isComplete: boolean;
-  /** Could a resource in this namespace be seen at all. Absent: in any. What unseen ones own is left to them. */
+  /** True when the operator watches the namespace. Absent: it watches all. Objects of resources in other namespaces are kept. */
   readonly seesNamespace?: ((namespace: string) => boolean) | undefined;
   readonly references: ReferenceLookup;
   /** The Engine's consent. Absent in folder mode: its user may write all metadata and name all variables. */
   readonly consent?: Consent | undefined;
-  /** Which versions of Secrets and ConfigMaps the resource was read with. */
+  /** Returns the versions of the Secrets and ConfigMaps the resource was read with. */
   readonly observed?: ((cr: CustomResource) => Observed) | undefined;
 };
 
@@ -186,23 +186,23 @@ export type Policies = {
   readonly adoption: 'IfEqual' | 'Always' | 'Never';
   /** Absent: each kind's own. */
   readonly deletion?: DeletionPolicy | undefined;
-  /** For so long a key that lost its owner stays with the owner's namespace. */
+  /** The minutes for which a released key is reserved for the namespace of its last owner. */
   readonly reservationMinutes: number;
-  /** After so long the objects of a namespace that may no longer own them are removed. */
+  /** The minutes after which objects that their namespace may no longer own are removed. */
   readonly revocationGraceMinutes: number;
-  /** More deletions than both at once in one namespace wait for a person. */
+  /** Deletions in one namespace that exceed both limits wait for a confirmation. */
   readonly pruneGuard: { readonly maxObjects: number; readonly maxPercent: number };
 };
 
-/** What holds for one engine: from its Engine resource, or from flags. */
+/** The options of a pass over one engine, from its Engine resource or from flags. */
 export type ReconcileOptions = {
-  /** Who we are in the ledger: the same over restarts, different for each cluster and Engine. */
+  /** The name of this operator in the ledger: stable over restarts, different for each cluster and Engine. */
   readonly manager: string;
   readonly policies: Policies;
   readonly allowLiteralSecrets: boolean;
-  /** Hash that releases a held prune. */
+  /** The hash that releases held deletions. */
   readonly confirmPrune?: string | undefined;
-  /** Waiting or unreachable for longer is `Stalled`. */
+  /** The seconds after which a resource that waits, or whose engine is unreachable, is `Stalled`. */
   readonly progressDeadlineSeconds: number;
 };
 
@@ -220,7 +220,7 @@ export type Outcome = {
   readonly message: string;
 };
 
-/** What became of a resource in a pass. */
+/** The result of a pass for one resource. */
 export type Verdict = {
   readonly outcome: Outcome;
   /** What differs from the resource and is left so by policy. */

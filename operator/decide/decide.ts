@@ -1,8 +1,9 @@
-/** (ledger, claims, live) → what happens to each key. L is what we wrote last (its hash), D what a resource claims, V what the
- *  engine has: V = D nothing; V = L an update; V differs from both drift; no L, and adoption decides; L without D, and it goes.
- *  Then the guard: more deletions of one namespace at once than anyone expects wait for a person. What its owner may not own any
- *  more is not counted: it goes when the grace period is over.
- *  Pure. Not here: whether the engine accepts it (settle/settle.ts), the document (settle/order.ts). */
+/** Decides for each key what happens to its object, from the ledger (L, the hash written last), the claims (D, desired) and the live
+ *  document (V): V = D is unchanged; V = L is an update; V differs from both is drift; D without L is adopted or refused by policy; L
+ *  without D is deleted. Also decides what happens to the ledger entry.
+ *  Deletions in one namespace that exceed the limit of the policy wait for a confirmation. Objects their owner may no longer own do not
+ *  count: they are deleted when the grace period ends.
+ *  Pure. Not here: whether the engine accepts a decision (settle/settle.ts), the next document (settle/order.ts). */
 import type { MetadataObject } from '@pergola/engine/metadata';
 import type { Revocation } from '../grants/revocation.ts';
 import { crName, kindAndNamespaceOf } from '../kinds.ts';
@@ -29,18 +30,18 @@ export type Action =
 export type Decision = {
   readonly key: string;
   readonly action: Action;
-  /** Absent for keys nobody claims (delete, forget, hold). */
+  /** Absent for keys that no resource claims (delete, forget, keep). */
   readonly claim?: Claim;
-  /** Absent where the ledger has none. */
+  /** Absent when the ledger has no entry. */
   readonly entry?: LedgerEntry;
   readonly live?: MetadataObject;
-  /** Its owner may not own it any more. */
+  /** Present when the owner may no longer own the object. */
   readonly revocation?: Revocation;
-  /** It would be deleted, together with too many others of its namespace. */
+  /** True when the deletion waits for a confirmation, because too many objects of the namespace would be deleted at once. */
   readonly isPruneHeld?: true;
 };
 
-/** Deletions of one namespace that wait for a person; `hash` confirms them. */
+/** Deletions of one namespace that wait for a confirmation; `hash` confirms them. */
 export type NamespaceHold = {
   readonly namespace: string;
   readonly count: number;
@@ -48,7 +49,7 @@ export type NamespaceHold = {
   readonly hash: string;
 };
 
-/** All that wait; `hash` confirms them together. */
+/** All deletions that wait for a confirmation; `hash` confirms them together. */
 export type PruneHold = Omit<NamespaceHold, 'namespace'> & { readonly namespaces: readonly NamespaceHold[] };
 
 export type Decisions = {
@@ -73,7 +74,7 @@ export function decide(
     readonly manager: string;
     readonly pruneGuard: Policies['pruneGuard'];
     readonly confirmPrune?: string | undefined;
-    /** May owned objects nobody claims be deleted now. */
+    /** True when owned objects that no resource claims may be deleted now. */
     readonly mayPrune: boolean;
   },
 ): Decisions {
@@ -170,8 +171,8 @@ function hashOfKeys(keys: readonly string[]): string {
   return shortHash(keys.toSorted().join('\n'));
 }
 
-/** What becomes of the ledger with a document: one change for each decision. `excluded` decisions were not made; of objects that
- *  are not `kept` in the document nothing is remembered, except where their absence is drift that policy leaves alone. */
+/** Returns the change of the ledger entry for each decision. `excluded` decisions were not applied. Objects that are not `kept` in the
+ *  document lose their entry, unless their absence is drift that the policy leaves as it is. */
 export function entryChanges(
   decisions: readonly Decision[],
   excluded: ReadonlyMap<string, unknown>,
@@ -220,14 +221,14 @@ function entryOf(decision: Decision, isExcluded: boolean, manager: string): Ledg
   }
 }
 
-/** The entry with the time of its revocation, or without one. */
+/** Returns the entry with the time of its revocation, or without one. */
 function keptEntry({ entry, revocation }: Decision): LedgerEntry | undefined {
   if (!entry || entry.revokedAt === revocation?.since) return entry;
   const { revokedAt: _, ...rest } = entry;
   return revocation ? { ...rest, revokedAt: revocation.since } : rest;
 }
 
-/** The entry there is, where it says the same: most of a ledger. */
+/** Returns the existing entry when it is equal, as most entries are. */
 function newEntry({ claim, entry }: Decision, manager: string): LedgerEntry {
   const { cr, hash, policies } = claim!;
   const { uid, generation } = cr.metadata;

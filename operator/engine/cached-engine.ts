@@ -1,8 +1,7 @@
-/** An engine that is not asked again what is known: its document and ledger are read whole once, and stay known while the engine
- *  says it is at the same version, whatever we write ourselves included. Of a change beside thousands of objects the reading
- *  would otherwise be the dearest part.
- *  In and out: an EnginePort. Nothing is wrong for being remembered: writes compare and swap on the version, and after
- *  `mostAgeMs` the whole is read again. Not here: HTTP (client.ts), when a pass is due (kubernetes/engine-pass.ts). */
+/** An EnginePort that caches the document and the ledger. They are read once and stay cached while the engine is at the same version; own
+ *  writes update the cache. Reading them would otherwise be the most expensive part of a small change beside thousands of objects.
+ *  A stale cache does no harm: writes compare and swap on the version, and after `maxAgeMs` everything is read again.
+ *  In and out: an EnginePort. Not here: HTTP (client.ts), when a pass is due (kubernetes/engine-pass.ts). */
 import { patchedEntries, patchedReservations } from '../objects/ledger.ts';
 import type { EnginePort, EngineReading } from '../ports.ts';
 
@@ -19,21 +18,21 @@ export function cachedEngine(engine: EnginePort, { nowMs, maxAgeMs }: CachedEngi
       const remembered = known;
       if (remembered && nowMs() - remembered.readAtMs < maxAgeMs()) {
         const { reading, readAtMs } = remembered;
-        // What is inconsistent changes without a new version, when a database comes or goes.
+        // The inconsistent objects change without a new version when a database becomes available or unavailable.
         const inconsistent = await engine.inconsistent(reading.resourceVersion);
         if (inconsistent) {
           known = { reading: { ...reading, inconsistent }, readAtMs };
           return known.reading;
         }
       }
-      // Not while another as large is in memory.
+      // Release the previous reading first: two of them need twice the memory.
       known = undefined;
       known = { reading: await engine.read(), readAtMs: nowMs() };
       return known.reading;
     },
     write: async (change) => {
       const before = known;
-      // Until it is answered nobody knows what the engine has.
+      // Until the answer arrives the state of the engine is unknown.
       known = undefined;
       const written = await engine.write(change);
       if (before?.reading.resourceVersion === change.expectedVersion) {

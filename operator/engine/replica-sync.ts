@@ -1,29 +1,29 @@
-/** Whether every replica of an engine serves what was written: what is not served everywhere yet is not Ready, or a sync wave would
- *  go on while some replicas still answer the old way. It is waited for shortly within a pass, longer between passes, and never
- *  for ever: then it is said instead.
- *  Out: what is known of the replicas, when to ask again, verdicts that say it. Not here: asking one (kubernetes/replicas.ts). */
+/** Checks whether every replica of an engine serves the written version. A resource is not Ready before that, or a sync wave would
+ *  continue while some replicas still serve the previous version. The operator waits briefly within a pass, longer between passes, and
+ *  at most until a deadline; then the status names the lagging replicas.
+ *  Out: the lagging replicas, the time of the next check. Not here: requests to a replica (kubernetes/replicas.ts). */
 import type { Clock, EnginePort, LaggingReplica } from '../ports.ts';
 
 /** The replicas that do not serve a version yet. */
 export type ReplicaSync = {
-  /** What they were asked for. */
+  /** The version that the replicas should serve. */
   readonly version: number;
   readonly lagging: readonly TrackedReplica[];
 };
 
 export type TrackedReplica = LaggingReplica & {
-  /** Not from anew with each version: one that is behind for good holds up nothing but once. */
+  /** When the replica began to lag. It is kept over versions, so a replica that never catches up delays resources only once. */
   readonly since: Date;
   readonly isAwaited: boolean;
 };
 
-/** They hear of a change within milliseconds: within a pass it is asked for again after these, as long as answers come quickly. */
+/** Replicas usually follow within milliseconds. Within a pass the check is repeated after these delays while answers arrive quickly. */
 const PAUSES_MS = [50, 100, 200, 400];
 const MOST_IN_PASS_MS = 1000;
 /** Between passes. */
 const LEAST_PAUSE_MS = 250;
 const MOST_PAUSE_MS = 2000;
-/** A replica that is dead is gone from behind its Service by then. */
+/** A Service has removed a dead replica by then. */
 const DEADLINE_MS = 30_000;
 
 /** Checks the replicas after a pass. Sends no request when all of them served the version before, and does not wait within the pass
@@ -48,7 +48,7 @@ export async function syncReplicas(
   return { version, lagging: found.map((laggard) => lateOf(laggard, before, began, now)) };
 }
 
-/** Between passes: one question, and whether its answer is worth a pass. */
+/** Checks the replicas between passes. True when the result needs a pass. */
 export async function haveReplicasChanged(
   engine: Pick<EnginePort, 'laggingReplicas'>,
   clock: Clock,
@@ -60,7 +60,7 @@ export async function haveReplicasChanged(
   return found.length === 0 || lagging.some(({ isAwaited, since }) => isAwaited && !isInTime(since, now));
 }
 
-/** Undefined: as seldom as everything else. */
+/** Returns the milliseconds until the next check; undefined when no replica is awaited. */
 export function nextReplicaCheckMs(replicaSync: ReplicaSync | undefined, now: Date): number | undefined {
   const awaited = replicaSync?.lagging.filter(({ isAwaited }) => isAwaited) ?? [];
   if (awaited.length === 0) return undefined;

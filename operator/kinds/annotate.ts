@@ -13,7 +13,7 @@ export type Rule = {
   readonly holds?: (value: any) => boolean;
 };
 
-/** As many as a table may have columns. */
+/** The most items of a list: the number of columns a table may have. */
 export const MOST_ITEMS = 1600;
 
 export function closed<P extends TProperties>(properties: P, ...rules: readonly Rule[]) {

@@ -1,6 +1,6 @@
-/** What an Engine resource says, in the core's terms: where the engine is, how to be let in, what holds for the resources bound
- *  to it, and which Secrets and ConfigMaps all of that needs.
- *  Pure. Not here: reading those (references.ts), talking to the engine (engine/client.ts). */
+/** Translates an Engine resource for the reconcile core: the URL of the engine, its admin secret, the policies of its resources, and the
+ *  Secrets and ConfigMaps that are needed.
+ *  Pure. Not here: reading Secrets (references.ts), requests to the engine (engine/client.ts). */
 
 import { IdentityCache } from '../identity-cache.ts';
 import type { CustomResource } from '../kinds.ts';
@@ -12,7 +12,7 @@ type KeyRef = { readonly name: string; readonly key: string };
 
 type ServicePort = { readonly name: string; readonly namespace?: string; readonly port: number };
 
-/** As its definition has it: the API server saw to that. */
+/** The spec of an Engine. The API server has validated it against the definition. */
 export type EngineSpec = {
   readonly endpoint: {
     readonly url?: string;
@@ -35,7 +35,7 @@ export function engineSpecOf(engine: CustomResource): EngineSpec {
   return engine.spec as unknown as EngineSpec;
 }
 
-/** Without a path. */
+/** Returns the URL of the engine without a path. */
 export function urlOf(engine: CustomResource): string {
   const { endpoint, tls } = engineSpecOf(engine);
   if (endpoint.url !== undefined) return endpoint.url;
@@ -83,7 +83,7 @@ export function adminSecretOf(engine: CustomResource): (Reference & { readonly k
   return found && { kind: 'secrets', namespace: engine.metadata.namespace, ...found };
 }
 
-/** Where the authority may be: a ConfigMap first, for it is no secret. */
+/** Returns the references that may hold the certificate authority: a ConfigMap first, since the authority is not secret. */
 export function authorityOf(engine: CustomResource): readonly (Reference & { readonly key: string })[] {
   const found = engineSpecOf(engine).tls?.caRef;
   if (!found) return [];
@@ -94,7 +94,7 @@ export function authorityOf(engine: CustomResource): readonly (Reference & { rea
   ];
 }
 
-/** Secrets of resources only where values of Secrets may be used at all. */
+/** Returns the references of the Engine and its resources. Secrets of resources are included only if the Engine allows literal secrets. */
 export function referencesOf(
   engine: CustomResource,
   resources: readonly CustomResource[],
@@ -112,7 +112,7 @@ const referencesByEngine = new IdentityCache<
   IdentityCache<readonly CustomResource[], readonly Reference[]>
 >();
 
-/** Its admin secret and its authority. */
+/** Returns the references to the admin secret and the certificate authority of the Engine. */
 export function ownReferencesOf(engine: CustomResource): readonly Reference[] {
   return [adminSecretOf(engine), ...authorityOf(engine)].filter((reference) => reference !== undefined);
 }

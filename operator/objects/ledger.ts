@@ -1,6 +1,6 @@
-/** The ledger: which resource owns which metadata object. Stored by the engine in the transaction of the write, so that it
- *  cannot be wrong about it. In: what the engine stored. Out: entries, who an entry belongs to, what becomes of them.
- *  Not here: what becomes of owned objects (decide/decide.ts), the decisions (decide/decide.ts). */
+/** The ledger records which resource owns which metadata object. The engine stores it in the transaction of each write, so it always
+ *  matches the document. In: the stored state. Out: entries, reservations, and patches of them.
+ *  Not here: the decisions on owned objects (decide/decide.ts). */
 import { isRecord, withChanges } from '@pergola/engine/metadata';
 import { type CustomResource, crName, type DeletionPolicy } from '../kinds.ts';
 
@@ -18,8 +18,8 @@ export type LedgerEntry = {
   readonly revokedAt?: string;
 };
 
-/** Who owns which metadata objects, by key; of every manager. Stored beside the metadata, in the same transaction; no part of an
- *  export. */
+/** The owners of metadata objects by key, for every manager. The engine stores them beside the metadata in the same transaction; exports
+ *  do not contain them. */
 export type LedgerEntries = ReadonlyMap<string, LedgerEntry>;
 
 /** A key that lost its owner and stays with the owner's namespace for a while. */
@@ -34,7 +34,7 @@ export type Reservation = {
 /** Reservations of every manager, by key. Stored with the ledger. */
 export type Reservations = ReadonlyMap<string, Reservation>;
 
-/** As one manager sees it. */
+/** The ledger as one manager sees it. */
 export type Ledger = {
   readonly manager: string;
   readonly objects: LedgerEntries;
@@ -51,7 +51,7 @@ export type LedgerPatch = {
   readonly reservations?: Readonly<Record<string, Reservation | null>>;
 };
 
-/** Anything that is no ledger reads as an empty one: then everything that exists is somebody else's. */
+/** Reads the ledger from the stored state. An invalid state reads as an empty ledger: all objects then count as foreign. */
 export function readLedger(state: unknown): LedgerEntries {
   const objects = isRecord(state) && isRecord(state['objects']) ? state['objects'] : {};
   return new Map(
@@ -99,12 +99,12 @@ function isWhole(entry: LedgerPatchEntry): entry is LedgerEntry {
   return entry.revokedAt !== null;
 }
 
-/** By identity, or by name: a restored cluster gives every resource a new uid. */
+/** True when the entry has the uid or the name of the resource. A restored cluster gives every resource a new uid. */
 export function isOwnedBy(entry: LedgerEntry, cr: CustomResource, manager: string): boolean {
   return entry.manager === manager && (entry.uid === cr.metadata.uid || entry.cr === crName(cr));
 }
 
-/** What becomes of an entry. */
+/** An entry before and after a pass. */
 export type EntryChange = {
   readonly key: string;
   /** `Kind namespace/name` of who claims the object, or else owns it. */
@@ -113,7 +113,7 @@ export type EntryChange = {
   readonly after: LedgerEntry | undefined;
 };
 
-/** Undefined where nothing changes. A new generation that changed nothing here is not worth a write. */
+/** Returns the patch of the ledger; undefined when nothing changes. A new generation alone is not worth a write. */
 export function ledgerPatch(
   changes: readonly EntryChange[],
   reservations: NonNullable<LedgerPatch['reservations']>,
@@ -131,7 +131,7 @@ export function ledgerPatch(
   };
 }
 
-/** A merge keeps what a patch does not name: a revocation that is over is removed with null. */
+/** Returns the entry of the patch. A merge keeps fields that the patch does not name, so a revocation that ended is set to null. */
 function patchEntry(before: LedgerEntry | undefined, after: LedgerEntry): LedgerPatchEntry {
   return before?.revokedAt !== undefined && after.revokedAt === undefined
     ? { ...after, revokedAt: null }

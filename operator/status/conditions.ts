@@ -1,7 +1,7 @@
-/** An outcome as conditions, the way kstatus, Argo CD and `kubectl wait` read them: `Ready` always, `Reconciling`, `Stalled` and
- *  `Drifted` only while true, `observedGeneration` on each. Times change only when a condition does, so that the same outcome
- *  is the same status and nothing is written.
- *  Pure: the time comes in. Not here: the outcome (verdicts.ts), writing (a StatusSink). */
+/** Translates an outcome to conditions as kstatus, Argo CD and `kubectl wait` read them: `Ready` always; `Reconciling`, `Stalled` and
+ *  `Drifted` only while true; `observedGeneration` on each. A time changes only when its condition changes, so an unchanged outcome gives
+ *  an unchanged status, which is not written.
+ *  Pure: the time is an argument. Not here: the outcome (verdicts.ts), writing (a StatusSink). */
 import { isSameJson } from '@pergola/engine/metadata';
 import {
   type Condition,
@@ -13,7 +13,7 @@ import {
 } from '../kinds.ts';
 import type { Observed, Outcome, Verdict } from '../ports.ts';
 
-/** Reasons that may pass by themselves; when they last too long they count as stalled. All other failures do at once. */
+/** Reasons that may go away without a change of the resource. They become `Stalled` after the deadline, all other failures at once. */
 const PASSING: ReadonlySet<Reason> = new Set([
   'DependencyNotReady',
   'EngineUnreachable',
@@ -28,7 +28,7 @@ export function isPassing({ reason }: Outcome): boolean {
   return PASSING.has(reason);
 }
 
-/** Reasons that are the engine's, and the same for every resource of it. */
+/** Reasons that concern the engine and so all its resources. */
 const OUTAGE: ReadonlySet<Reason> = new Set(['EngineUnreachable', 'EngineRejectedCredentials']);
 
 export function isOutage(reason: Reason | undefined): boolean {
@@ -69,7 +69,7 @@ export function statusOf(
   };
 }
 
-/** `Ready`, and `Reconciling` or `Stalled` with it. */
+/** Returns `Ready`, and `Reconciling` or `Stalled` with it. */
 export function progressConditions(
   cr: CustomResource,
   outcome: Outcome,
@@ -98,7 +98,7 @@ export function conditionsOf(
 ): readonly Condition[] {
   return drafts.map((fresh) => {
     const old = conditionOf(cr, fresh.type);
-    // Of those that are only there while true, a new reason is a new beginning.
+    // For conditions that exist only while true, a new reason starts a new transition.
     const isOld = old?.status === fresh.status && (fresh.type === 'Ready' || old.reason === fresh.reason);
     const lastTransitionTime = isOld ? old.lastTransitionTime : now.toISOString();
     const message = cut(fresh.message, MOST_MESSAGE_CHARACTERS);
@@ -106,7 +106,7 @@ export function conditionsOf(
   });
 }
 
-/** Is it worth writing. */
+/** True when the status differs from the one the resource has. */
 export function isChanged(cr: CustomResource, status: CrStatus): boolean {
   return !isSameJson(cr.status ?? null, status);
 }
@@ -119,7 +119,7 @@ function activeCondition(type: ConditionType, reason: Reason, message: string): 
   return { type, status: 'True', reason, message };
 }
 
-/** Waiting for the same thing for longer than the deadline, or found so before. */
+/** True when the resource has waited for the same reason for longer than the deadline, or was found so before. */
 function isOverdue(cr: CustomResource, reason: Reason, context: StatusContext): boolean {
   if (conditionOf(cr, 'Stalled')?.reason === reason) return true;
   const since = conditionOf(cr, 'Reconciling');
@@ -129,16 +129,16 @@ function isOverdue(cr: CustomResource, reason: Reason, context: StatusContext): 
   );
 }
 
-/** The limits of the definitions: the API server refuses a status with a longer text. */
+/** The limits in the definitions: the API server refuses a status with longer texts. */
 const MOST_TARGET_CHARACTERS = 1024;
 const MOST_MESSAGE_CHARACTERS = 32_768;
 
-/** In UTF-16 units, of which a text has at least as many as characters. */
+/** Cuts a text to a number of UTF-16 units. A text has at least as many units as characters. */
 function cut(text: string, most: number): string {
   return text.length > most ? `${text.slice(0, most - 1).toWellFormed()}…` : text.toWellFormed();
 }
 
-/** A spec may be anything; then there is no target. */
+/** Returns the target of the resource; empty when the spec is invalid. */
 function targetOf(cr: CustomResource): string {
   try {
     return kindOf(cr.kind)?.target(cr.spec) ?? '';

@@ -15,7 +15,7 @@ import { type Outcome, unfit } from '../ports.ts';
 import { type ConditionDraft, conditionsOf, progressConditions, type StatusContext } from './conditions.ts';
 import { outcomeOf, type Report } from './report.ts';
 
-/** What the annotation must say to release deletions that were held back. */
+/** The annotation whose value releases deletions that wait for a confirmation. */
 export const CONFIRM_PRUNE_ANNOTATION = 'pergola.dev/confirm-prune';
 
 /** `problem`: what kept the engine from being asked at all. */

@@ -1,5 +1,5 @@
-/** What a pass planned, wrote and found: the input of every status.
- *  Pure. Not here: how it comes about (../pass/reconcile.ts). */
+/** The plan and the report of a pass, from which every status is computed.
+ *  Pure. Not here: the pass itself (pass/reconcile.ts). */
 import type { Decision, PruneHold } from '../decide/decide.ts';
 import type { Desired } from '../decide/desired.ts';
 import type { PassState, Scope } from '../decide/incremental-scope.ts';
@@ -10,17 +10,17 @@ import type { EngineProblem, EngineReading, InconsistentObject, Outcome, Verdict
 import type { RefusalBackoff } from '../settle/refusal-backoff.ts';
 import type { Settled } from '../settle/settle.ts';
 
-/** What a pass would do. */
+/** The changes a pass would apply. */
 export type Plan = {
   readonly scope: Scope;
   readonly reading: EngineReading;
   readonly desired: Desired;
   readonly decisions: readonly Decision[];
   readonly settled: Settled;
-  /** What becomes of the ledger. */
+  /** The changes of ledger entries. */
   readonly entries: readonly EntryChange[];
   readonly reservations: NonNullable<LedgerPatch['reservations']>;
-  /** How many objects are ours then. */
+  /** The number of objects this manager owns afterwards. */
   readonly owned: number;
   readonly pruneHold?: PruneHold;
 };
@@ -28,28 +28,28 @@ export type Plan = {
 export type Report = {
   /** Absent when the engine could not be read. */
   readonly plan?: Plan;
-  /** Which were looked at. */
+  /** The resources in scope of the pass. */
   readonly resources: readonly CustomResource[];
-  /** By uid, of all there are. */
+  /** The verdicts of all resources, by uid. */
   readonly verdicts: ReadonlyMap<string, Verdict>;
-  /** By uid, of those which were looked at. */
+  /** The statuses of the resources in scope, by uid. */
   readonly statuses: ReadonlyMap<string, CrStatus>;
   readonly resourceVersion?: number;
   readonly inconsistent: readonly InconsistentObject[];
   readonly wasWritten: boolean;
-  /** Absent when the pass did not end, or nothing is known of replicas. */
+  /** Absent when the pass failed or the Engine names no replicas. */
   readonly replicaSync?: ReplicaSync;
-  /** Why the pass did not end. */
+  /** Why the pass failed. */
   readonly problem?: EngineProblem;
-  /** Statuses that could not be written. */
+  /** The number of statuses that could not be written. */
   readonly unpublished: number;
-  /** Something waits for what may come by itself: worth another pass soon, after `EnginePort.reload`. */
+  /** True when a resource waits for something that may appear in a database: the next pass follows soon, after `EnginePort.reload`. */
   readonly isWaiting: boolean;
-  /** Some changes were not tried yet: worth another pass at once. */
+  /** True when some changes were not tried yet: the next pass follows at once. */
   readonly isCut: boolean;
   /** The decisions that the engine refused, for the next pass. */
   readonly backoff: RefusalBackoff;
-  /** Absent where the next pass has to look at all. */
+  /** Absent when the next pass needs the full scope. */
   readonly passState?: PassState | undefined;
 };
 
