@@ -58,9 +58,9 @@ export class EngineConnections {
     const client = engineClient({ url, adminSecret, fetch: fetchOver(agent, onRequest) });
     const replicaOptions = { url, adminSecret, authority, onRequest, resolve: this.#resolve };
     const combined = replicas ? withReplicas(client, replicasAt(replicas, replicaOptions)) : client;
-    const port = {
+    const port: EnginePort = {
       ...cachedEngine(combined, { nowMs: this.#nowMs, maxAgeMs: () => fullMs }),
-      ...(replicas ? { behind: laggingReplicasOf(replicas, replicaOptions) } : {}),
+      ...(replicas ? { laggingReplicas: laggingReplicasOf(replicas, replicaOptions) } : {}),
     };
     this.#connections.set(key, { fingerprint, agent, port });
     return port;
