@@ -28,12 +28,7 @@ export const SYMBOLS_WITH_FRAGMENTS: readonly string[] = [
   // engine/config
   'TokenLocation',
   // engine/database
-  'Databases',
-  'PoolObservers',
-  'cleanDump',
-  'membersOf',
   // engine/execute
-  'Binding',
   // engine/http
   'OperationOutput',
   // engine/observe
@@ -59,13 +54,7 @@ export const SYMBOLS_WITH_FRAGMENTS: readonly string[] = [
   // engine/store
   'Authorship',
   // engine/subscribe
-  'Values',
   // engine/webhook
-  'JoinedRows',
-  'Message',
-  'OutboundContext',
-  'ResponseNotes',
-  'outputText',
   // operator
   'FolderEngine',
   'GROUP_VERSION',
@@ -111,7 +100,6 @@ export const NAMES_WITH_BANNED_WORDS: readonly string[] = [
   'askShelf',
   'asking',
   // engine/execute
-  'isAlone',
   // engine/metadata
   'alone',
   'heir',
@@ -126,11 +114,6 @@ export const NAMES_WITH_BANNED_WORDS: readonly string[] = [
   // engine/resolve
   'heirs',
   // engine/subscribe
-  'TIMES_ALONE',
-  'askAll',
-  'askAlone',
-  'askBatch',
-  'askForMany',
   // operator
   'isAsked',
   'isHeard',

@@ -5,7 +5,7 @@ import { type Span, within } from '../observe/span.ts';
 import type { RoutedRequest } from '../transform/connection.ts';
 import { type Database, type Run, wrapped } from './pool.ts';
 
-/** Where databases are looked up by the name of their source: database/sources.ts. */
+/** Looks up databases by the name of their source. */
 export interface Databases {
   /** Returns a read replica for `read` where the source has one. */
   get(source: string, access?: 'read'): Database;

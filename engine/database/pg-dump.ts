@@ -110,7 +110,7 @@ async function dump(
   return output;
 }
 
-/** Without what is there for pg_dump and psql alone: settings, comments, empty lines, and what every database has. */
+/** Removes what only pg_dump and psql need: settings, comments, empty lines, and objects that every database has. */
 export function cleanDump(sql: string): string {
   const kept = sql.split('\n').filter((line) => !NOISE.some((noise) => noise.test(line)));
   return `SET check_function_bodies = false;\n${kept.join('\n')}\n`;

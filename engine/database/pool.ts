@@ -77,7 +77,7 @@ const CONNECT_TIMEOUT_MS = 15_000;
 
 const AS_TEXT = { getTypeParser: () => (value: string) => value };
 
-/** Are called with what happens on the connections. */
+/** Callbacks for the timing and the failures of connections. */
 export type PoolObservers = {
   readonly timed?: Timed | undefined;
   readonly failed?: FailureObserver | undefined;

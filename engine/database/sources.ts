@@ -258,7 +258,7 @@ function replicasOf(source: Source): readonly Source[] {
   return (read_replicas ?? []).map((info, i) => elsewhere(source, `${source.name} replica ${i + 1}`, info));
 }
 
-/** Of its connection set. */
+/** Returns the members of the source's connection set. */
 export function membersOf(source: Source): readonly Source[] {
   const { connection_set } = source.configuration;
   return (connection_set ?? []).map(({ name, connection_info }) => {

@@ -11,7 +11,7 @@ import type { Session } from '../resolve/session.ts';
 import { arrayLiteral } from '../wire/encode.ts';
 import type { Column, Row, Value } from '../wire/statement.ts';
 
-/** What the values of one statement are taken from. */
+/** The origins of the values of one statement. */
 export type Binding = {
   readonly session: Session;
   readonly variables: Variables;

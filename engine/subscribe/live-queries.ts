@@ -194,7 +194,7 @@ export class LiveQueries {
     const multiplexer = new Multiplexer({
       ask: (values, signal) =>
         this.#turns.take(() => this.#ask(statement, values, databasesOfRequest(databases, { signal }))),
-      askForMany: (each, signal) =>
+      runForMany: (each, signal) =>
         this.#turns.take(() => runForMany(statement, each, databasesOfRequest(databases, { signal }))),
       most: statement.forMany ? (isStream ? streamBatchSize : batchSize) : 1,
     });

@@ -17,7 +17,7 @@ function multiplexerUnderTest({ most = 100, bad = new Set<string>(), isFailingTo
       statements.push(String(values[0]));
       return bad.has(String(values[0])) ? failure : { kind: 'row', row: rowOf(values) };
     },
-    askForMany: async (each) => {
+    runForMany: async (each) => {
       statements.push(each.map(([value]) => value).join('+'));
       if (isFailingTogether || each.some(([value]) => bad.has(String(value)))) throw new Error('failed');
       return each.map(rowOf);

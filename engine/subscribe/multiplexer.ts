@@ -1,41 +1,41 @@
-/** What the cohorts of a poller ask in one moment, as few statements: a round of a thousand who differ only in values costs
- *  Postgres ten statements instead of a thousand.
+/** Combines the statements that the cohorts of a poller run at the same moment. A round of a thousand cohorts that differ only in
+ *  values costs Postgres ten statements instead of a thousand.
  *
- *  A value that Postgres cannot read, a division by zero, a limit of time: one cohort's failure fails the statement of all.
- *  So all of a failed batch are asked again one by one, which tells whose it was, and whoever has failed is asked alone until
- *  it no longer does. Where all are well alone, they are let alone for a while: together they take too long, or the
- *  statement is of the few that mean something else inside another (an aggregate over values alone).
+ *  The failure of one cohort (an unreadable value, a division by zero, a time limit) fails the statement of its batch. The cohorts of
+ *  a failed batch therefore run again one by one, and a cohort that failed runs by itself until it succeeds. If all of them succeed,
+ *  batches are suspended for a while: the batch takes too long, or the statement is one of the few that mean something else inside
+ *  another one (an aggregate over values only).
  *
- *  In: `ask(values)`. Out: an outcome for each, never rejected. Not here: when to ask (poller.ts), the statement
+ *  In: `ask(values)`. Out: an outcome for each cohort, never rejected. Not here: intervals (poller.ts), the statement
  *  (sql/fragment.ts, compileForMany). Numbers: docs/adr/0011. */
 import type { Row } from '../database/pool.ts';
 import type { Outcome, Values } from './poller.ts';
 
 export type MultiplexerOptions = {
-  /** Never rejects. */
+  /** Runs the statement for one cohort. Never rejects. */
   readonly ask: (values: Values, signal: AbortSignal) => Promise<Outcome>;
-  /** The rows of all, in their order. `signal` is aborted when nobody waits for any of them. */
-  readonly askForMany: (valuesOfEach: readonly Values[], signal: AbortSignal) => Promise<readonly Row[]>;
-  /** Asked in one statement. */
+  /** Returns the row of each cohort, in their order. `signal` is aborted when no cohort waits any longer. */
+  readonly runForMany: (valuesOfEach: readonly Values[], signal: AbortSignal) => Promise<readonly Row[]>;
+  /** The most cohorts in one statement. */
   readonly most: number;
 };
 
-type Question = {
+type Waiting = {
   readonly values: Values;
-  /** Aborted when nobody waits for the answer any more. */
+  /** Aborted when the cohort no longer waits. */
   readonly signal: AbortSignal;
   readonly answered: (outcome: Outcome) => void;
 };
 
-/** How many times all are asked one by one after that has gone better. */
-const TIMES_ALONE = 100;
+/** The number of rounds without batches after a batch failed and each of its cohorts succeeded. */
+const ROUNDS_WITHOUT_BATCHES = 100;
 
 export class Multiplexer {
   readonly #options: MultiplexerOptions;
-  #waiting: Question[] = [];
-  /** By identity: a cohort asks with the same values each time. */
+  #waiting: Waiting[] = [];
+  /** The values of cohorts that failed, by identity: a cohort has the same values in each round. */
   readonly #failed = new WeakSet<Values>();
-  #timesAlone = 0;
+  #roundsWithoutBatches = 0;
 
   constructor(options: MultiplexerOptions) {
     this.#options = options;
@@ -43,41 +43,41 @@ export class Multiplexer {
 
   ask(values: Values, signal: AbortSignal): Promise<Outcome> {
     return new Promise((answered) => {
-      // Those who come in one turn of the event loop: a round, or what a socket brought at once.
-      if (this.#waiting.length === 0) setImmediate(() => this.#askAll());
+      // One turn of the event loop collects a round, or what a socket received at once.
+      if (this.#waiting.length === 0) setImmediate(() => this.#runAll());
       this.#waiting.push({ values, signal, answered });
     });
   }
 
-  #askAll(): void {
-    const questions = this.#waiting;
+  #runAll(): void {
+    const cohorts = this.#waiting;
     this.#waiting = [];
-    if (this.#timesAlone > 0) this.#timesAlone -= 1;
-    const isAlone = ({ values }: Question) => this.#timesAlone > 0 || this.#failed.has(values);
-    for (const question of questions.filter(isAlone)) void this.#askAlone(question);
-    const together = questions.filter((question) => !isAlone(question));
+    if (this.#roundsWithoutBatches > 0) this.#roundsWithoutBatches -= 1;
+    const isSingle = ({ values }: Waiting) => this.#roundsWithoutBatches > 0 || this.#failed.has(values);
+    for (const cohort of cohorts.filter(isSingle)) void this.#runSingle(cohort);
+    const batched = cohorts.filter((cohort) => !isSingle(cohort));
     const { most } = this.#options;
-    for (let at = 0; at < together.length; at += most) void this.#askBatch(together.slice(at, at + most));
+    for (let at = 0; at < batched.length; at += most) void this.#runBatch(batched.slice(at, at + most));
   }
 
-  async #askBatch(questions: readonly Question[]): Promise<void> {
-    const [first, ...others] = questions;
+  async #runBatch(cohorts: readonly Waiting[]): Promise<void> {
+    const [first, ...others] = cohorts;
     if (others.length === 0) {
-      await this.#askAlone(first!);
+      await this.#runSingle(first!);
       return;
     }
     try {
-      const signal = allAborted(questions.map((question) => question.signal));
-      const valuesOfEach = questions.map(({ values }) => values);
-      const rows = await this.#options.askForMany(valuesOfEach, signal);
-      for (const [i, { answered }] of questions.entries()) answered({ kind: 'row', row: rows[i] ?? [] });
+      const signal = allAborted(cohorts.map((cohort) => cohort.signal));
+      const valuesOfEach = cohorts.map(({ values }) => values);
+      const rows = await this.#options.runForMany(valuesOfEach, signal);
+      for (const [i, { answered }] of cohorts.entries()) answered({ kind: 'row', row: rows[i] ?? [] });
     } catch {
-      const outcomes = await Promise.all(questions.map((question) => this.#askAlone(question)));
-      if (outcomes.every(({ kind }) => kind === 'row')) this.#timesAlone = TIMES_ALONE;
+      const outcomes = await Promise.all(cohorts.map((cohort) => this.#runSingle(cohort)));
+      if (outcomes.every(({ kind }) => kind === 'row')) this.#roundsWithoutBatches = ROUNDS_WITHOUT_BATCHES;
     }
   }
 
-  async #askAlone({ values, signal, answered }: Question): Promise<Outcome> {
+  async #runSingle({ values, signal, answered }: Waiting): Promise<Outcome> {
     const outcome = await this.#options.ask(values, signal);
     if (outcome.kind === 'failure' && !signal.aborted) this.#failed.add(values);
     else this.#failed.delete(values);
@@ -86,7 +86,7 @@ export class Multiplexer {
   }
 }
 
-/** Aborted when all of them are. */
+/** Returns a signal that is aborted when all signals are. */
 function allAborted(signals: readonly AbortSignal[]): AbortSignal {
   const all = new AbortController();
   let left = signals.length;

@@ -22,7 +22,7 @@ export type Outcome =
 
 export type Watcher = (outcome: Outcome) => void;
 
-/** What a statement is run with. */
+/** The values that a statement runs with. */
 export type Values = readonly Value[];
 
 export type PollerOptions = {

@@ -10,7 +10,7 @@ import type { TypeUse } from '../resolve/types.ts';
 
 type Json = Readonly<Record<string, unknown>>;
 
-/** Of each join, one object for each of its parents. */
+/** The joined rows: for each join one object per parent. */
 export type JoinedRows = readonly (readonly Json[])[];
 
 /** Collects the objects that rows are joined to, by join. `refuse` is told what is wrong. */
@@ -70,7 +70,7 @@ const SCALAR_CHECKS: Readonly<Record<string, (found: unknown) => boolean>> = {
   ID: (found) => typeof found === 'string' || isNumber(found),
 };
 
-/** What was asked for, with the joined rows. The value has been checked. */
+/** Returns the selected fields of a checked value, with the joined rows, as JSON text. */
 export function outputText(plan: OutputPlan, value: unknown, rows: JoinedRows): string {
   const next = rows.map(() => 0);
   return JSON.stringify(kept(plan, plan.type, value));

@@ -31,7 +31,7 @@ export type Webhook = {
   readonly requestTransform?: RequestTransform;
 };
 
-/** What a webhook receives: a JSON value, and the session variables for templates, under the names clients use. */
+/** The message for a webhook: a JSON value, and the session variables for templates, under the names clients use. */
 export type Message = {
   readonly purpose: WebhookCalled['purpose'];
   readonly body: unknown;

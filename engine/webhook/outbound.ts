@@ -33,7 +33,7 @@ export function outboundVariables(
   };
 }
 
-/** What an outbound request may take from the request that causes it. */
+/** The part of a request that its outbound requests may use. */
 export type OutboundContext = {
   readonly variables: OutboundVariables;
   /** The headers of the client, with names in lower case. */
@@ -57,7 +57,7 @@ export type OutboundContext = {
   readonly configuredHeaderPrecedence?: boolean;
 };
 
-/** What running a request yields besides the response body. */
+/** The results of a request besides the response body. */
 export type ResponseNotes = {
   /** Values of Set-Cookie headers that webhooks and remote schemas sent for the client. */
   cookies: readonly string[] | null;
