@@ -102,7 +102,6 @@ export const NAMES_WITH_BANNED_WORDS: readonly string[] = [
   // engine/execute
   // engine/metadata
   'alone',
-  'heir',
   // engine/plan
   'JoinPlaces',
   'Places',

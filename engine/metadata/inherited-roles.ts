@@ -25,10 +25,10 @@ export function orderRoles(roles: readonly InheritedRole[]): RoleOrder {
   }
   const ordered = [...byName.values()].filter((role) => missing.get(role.role_name) === 0);
   for (const { role_name } of ordered) {
-    for (const heir of inheriting.get(role_name) ?? []) {
-      const left = missing.get(heir.role_name)! - 1;
-      missing.set(heir.role_name, left);
-      if (left === 0) ordered.push(heir);
+    for (const role of inheriting.get(role_name) ?? []) {
+      const left = missing.get(role.role_name)! - 1;
+      missing.set(role.role_name, left);
+      if (left === 0) ordered.push(role);
     }
   }
   return { ordered, stuck: [...byName.values()].filter((role) => missing.get(role.role_name)! > 0) };

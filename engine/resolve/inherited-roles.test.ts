@@ -39,12 +39,12 @@ const writes = (rest: Partial<UpdateAccess> = {}): TableAccess => ({
 
 function inherit(
   own: Readonly<Record<string, TableAccess>>,
-  heirs: Readonly<Record<string, readonly string[]>>,
+  inherited: Readonly<Record<string, readonly string[]>>,
   rest: Partial<Inheritance> = {},
 ): { of: (role: string) => TableAccess; conflicts: string[] } {
   const conflicts: string[] = [];
   const accesses = inheritAccess(new Map(Object.entries(own)), {
-    inheritedRoles: Object.entries(heirs).map(([role_name, parents]) => ({
+    inheritedRoles: Object.entries(inherited).map(([role_name, parents]) => ({
       role_name,
       role_set: [...parents],
     })),
@@ -157,10 +157,10 @@ describe('writing', () => {
 });
 
 test('a call is open to whoever inherits from one who may make it, at any distance', () => {
-  const heirs = [
+  const inherited = [
     { role_name: 'b', role_set: ['a', 'x'] },
     { role_name: 'c', role_set: ['b'] },
     { role_name: 'd', role_set: ['x'] },
   ];
-  expect(withInheritedRoles(new Set(['a']), heirs)).toEqual(new Set(['a', 'b', 'c']));
+  expect(withInheritedRoles(new Set(['a']), inherited)).toEqual(new Set(['a', 'b', 'c']));
 });
