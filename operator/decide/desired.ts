@@ -1,7 +1,7 @@
-/** Resources → the metadata objects they stand for, each claimed by one of them.
- *  In: the resources, the ledger, what holds for the engine. Out: claims by key, keys to be left alone, and for resources that
- *  cannot have what they say, why. A resource that cannot be read keeps what it owned: its last good version goes on serving.
- *  Who wins a key: its owner in the ledger, else the older resource, else the smaller uid.
+/** Translates resources to the metadata objects they claim and finds the owner of each key.
+ *  In: the resources, the ledger, the options of the engine. Out: claims by key, keys to keep as they are, and an outcome for each resource
+ *  that cannot have its objects. A resource with an invalid spec keeps its objects: the last valid version is served on.
+ *  The owner of a key is the one in the ledger, else the oldest resource, else the one with the smallest uid.
  *  Pure. Not here: what exists in the engine (decide.ts). */
 import { checkConnections } from '@pergola/engine/connections';
 import {

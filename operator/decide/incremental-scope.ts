@@ -1,10 +1,9 @@
-/** What a pass need look at when little has changed since the last: the resources that are others now, those that were not at rest,
- *  and whoever owns what these claim. Beside thousands of resources one change then costs what the change does.
- *
- *  A resource is at rest when all it says is applied and its own. A pass over it decides nothing new as long as it says the same,
- *  the engine is at the version the last pass left, and nobody else claims what it owns. The whole is looked at where any of that
- *  is in doubt, where something is inconsistent, and every so often (engine/cached-engine.ts).
- *  Pure. Not here: the pass (pass/reconcile.ts), which does the same in a smaller world. */
+/** Limits a pass to the resources that changed, those that are not settled, and the owners of the keys they claim. The cost of one change
+ *  then does not depend on the number of resources.
+ *  A resource is settled when its objects are applied and it refers to no Secret or ConfigMap. A pass decides nothing new for it as long as
+ *  its spec is the same, the engine is at the version the last pass left, and no other resource claims its keys. In any other case, when
+ *  something is inconsistent, and at regular intervals (engine/cached-engine.ts) the scope is full.
+ *  Pure. Not here: the pass (pass/reconcile.ts). */
 import { isSameJson, type Metadata } from '@pergola/engine/metadata';
 import { type CustomResource, crName } from '../kinds.ts';
 import type { EntryChange, Ledger, LedgerEntry } from '../objects/ledger.ts';

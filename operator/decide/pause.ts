@@ -1,6 +1,6 @@
-/** What leaves a resource as it is for a while: `spec.suspend`, which Git knows of, and two annotations for people at the cluster:
- *  `pause-until`, which ends by itself, and `plan`, which asks what would happen without letting it.
- *  A resource that is left keeps what it owns. Pure: the time comes in. Not here: what a plan says (status/plan-text.ts). */
+/** Pauses of a resource: `spec.suspend`, and two annotations: `pause-until`, which ends by itself, and `plan`, which writes the plan to the
+ *  status instead of applying it. A paused resource keeps its objects.
+ *  Pure: the time is an argument. Not here: the text of a plan (status/plan-text.ts). */
 import type { CustomResource } from '../kinds.ts';
 import type { Outcome } from '../ports.ts';
 

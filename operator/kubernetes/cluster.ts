@@ -1,6 +1,6 @@
-/** What the cluster says: every resource of every kind, and the namespaces' labels. A change marks the engine it belongs to, not
- *  the resource: passes are about engines.
- *  Not here: secrets (references.ts), keeping one collection (reflector.ts). */
+/** The resources of every kind and the labels of namespaces, kept in memory by watches. A change marks the engine of the resource, since
+ *  passes are per engine.
+ *  Not here: Secrets (references.ts), one collection (reflector.ts). */
 import { isSameJson } from '@pergola/engine/metadata';
 import { API_GROUP, API_VERSION, type CustomResource, KINDS, type KindRow } from '../kinds.ts';
 import { isDeleting } from './deletion.ts';

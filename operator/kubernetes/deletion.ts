@@ -1,6 +1,6 @@
-/** Resources that are being deleted. They claim nothing any more, so that their objects go; one that asks for it
- *  (`spec.waitForDeletion`) stays until they are gone from every replica, but not for ever.
- *  Pure. Not here: writing finalizers (kubernetes/finalizers.ts), when objects go (decide/decide.ts). */
+/** Resources with a deletion timestamp. They claim nothing, so their objects are deleted. A resource with `spec.waitForDeletion` is kept by a
+ *  finalizer until its objects are deleted on every replica, or until a deadline.
+ *  Pure. Not here: writing finalizers (finalizers.ts), the deletion of objects (decide/decide.ts). */
 
 import { type CustomResource, crName } from '../kinds.ts';
 import { printKey } from '../objects/normal-form.ts';

@@ -1,6 +1,6 @@
-/** Lines to engines: one client for each Engine resource, kept while what it says stays the same, with the authority
- *  it names and what it remembers of the engine.
- *  Not here: what is said (engine/client.ts), where the authority comes from (references.ts). */
+/** Connections to engines: one client for each Engine resource, kept while its address and credentials are the same, with its certificate
+ *  authority and its cache.
+ *  Not here: the requests (engine/client.ts), the source of the authority (references.ts). */
 import { Agent } from 'undici';
 import { cachedEngine } from '../engine/cached-engine.ts';
 import { engineClient } from '../engine/client.ts';

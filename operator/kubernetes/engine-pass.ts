@@ -1,7 +1,7 @@
-/** What happens when an engine's requeue has come: has anything changed, here or there; if so one pass of the core over its own
- *  resources, then the Engine's own status; and when to look again.
- *  An engine nobody describes gets no pass: its resources are told so.
- *  Not here: a pass (pass/reconcile.ts), whose requeue it is (queue.ts). */
+/** Processes an engine when the queue starts it: checks whether anything changed on either side, runs one pass over the resources of the
+ *  engine, writes the status of the Engine, and returns when to process it again.
+ *  Resources of an engine without an Engine resource get no pass; their status says so.
+ *  Not here: the pass (pass/reconcile.ts), the order of engines (queue.ts). */
 
 import { stateVersionOf } from '@pergola/engine/metadata';
 import { nextResumption, pauseOf } from '../decide/pause.ts';

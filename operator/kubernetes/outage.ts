@@ -1,6 +1,6 @@
-/** What resources are told while their engine does not answer or refuses the admin secret. The Engine says so at once; its resources only
- *  after a grace period, a limited number a second: what the engine serves goes on, and a restart of it is no news of theirs.
- *  In: statuses that differ. Out: those to write now. Not here: writing (status-sink.ts), Events (status/transitions.ts). */
+/** Limits status writes while an engine does not answer or rejects the admin secret. The Engine reports it at once; its resources follow
+ *  after a grace period, at a limited rate: the engine still serves, and a restart of it is no event of its resources.
+ *  In: changed statuses. Out: those to write now. Not here: writing (status-sink.ts), Events (status/transitions.ts). */
 import type { CrStatus } from '../kinds.ts';
 import type { StatusChange } from '../ports.ts';
 import { isOutage, readyReasonOf } from '../status/conditions.ts';

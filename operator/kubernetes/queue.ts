@@ -1,7 +1,7 @@
-/** Which engines are to be looked at, and when. A set of keys, not of events: ten thousand changes are one mark.
- *  A mark waits a little, so that changes that come together are one pass, and not for ever; a key is worked on by one pass at a
- *  time; a pass says when the next is due at the latest, and, after a failure, at the earliest.
- *  Not here: what a pass does (engine-pass.ts). */
+/** The work queue: which engines need a pass, and when. It holds keys, not events: ten thousand changes mark an engine once.
+ *  A mark lingers shortly, so that changes that arrive together are one pass, but not longer than a limit. A key is processed by one pass at
+ *  a time; a pass returns when the next one is due, and after a failure the earliest time for it.
+ *  Not here: the pass (engine-pass.ts). */
 import type { Timers } from './timers.ts';
 
 export type Requeue = {

@@ -1,7 +1,6 @@
-/** Resources whose present generation nobody has judged are told so while a pass takes long: Ready=Unknown, `Applying`. A quick pass
- *  tells them nothing, and a pass over very many neither: their statuses would cost more than what they wait for, and one that was
- *  never judged says as much by its `observedGeneration`.
- *  Not here: the statuses that come of the pass (pass/reconcile.ts). */
+/** Writes the status `Applying` to resources with an unprocessed generation while a pass is slow. A quick pass writes none, and neither does
+ *  a pass over very many resources: the writes would cost more than the pass, and `observedGeneration` says the same.
+ *  Not here: the statuses after the pass (pass/reconcile.ts). */
 import type { CustomResource } from '../kinds.ts';
 import type { StatusSink } from '../ports.ts';
 import { type StatusContext, statusOf } from '../status/conditions.ts';

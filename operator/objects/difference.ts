@@ -1,6 +1,5 @@
-/** What differs between two versions of a metadata object, field by field, for people: in plans, in messages about drift and
- *  adoption. Values that may be secret are never shown.
- *  Not here: whether a difference matters (decide/decide.ts: both sides are in normal form). */
+/** Computes the differences between two versions of a metadata object, field by field, for plans and for messages about drift and adoption.
+ *  Values that may be secret are masked. Not here: whether a difference matters (decide/decide.ts). */
 import { isRecord, isSameJson, type MetadataObject, parseJson } from '@pergola/engine/metadata';
 
 export type Difference = {

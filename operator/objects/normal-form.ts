@@ -1,5 +1,5 @@
-/** Metadata objects in the form in which they are compared: normal form, and a hash of it for the ledger.
- *  Not here: what normal form is (engine/metadata). */
+/** Metadata objects in the form in which they are compared: normal form, and its hash for the ledger.
+ *  Not here: the rules of normal form (engine/metadata). */
 
 import { createHash } from 'node:crypto';
 import {

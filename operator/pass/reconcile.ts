@@ -1,6 +1,6 @@
-/** One pass: observe → decide → leave out what does not fit → one compare-and-swap write → ask the replicas → report. The only file that knows
- *  the order. Folder mode and Kubernetes run the same pass over their own ports; when to run it is theirs.
- *  Not here: each step. A pass never throws for what an engine or a resource does wrong: the report says it. */
+/** One pass over one engine: observe → decide → settle → one compare-and-swap write → check the replicas → report. The only file with this
+ *  order. Folder mode and Kubernetes run the same pass with their own ports and decide when to run it.
+ *  A pass never throws for an error of the engine or of a resource: the report contains it. Not here: each step. */
 
 import { type Decision, type Decisions, decide, entryChanges, isWrite, ownerOf } from '../decide/decide.ts';
 import { type Desired, desire } from '../decide/desired.ts';

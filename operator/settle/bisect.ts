@@ -1,7 +1,7 @@
-/** Finds the changes that the engine refuses, by trying parts of them: the first half, then the second on top of what was accepted,
- *  and so on down to single changes. For k refused changes of n it takes O(k log n) trials.
- *  In: changes in their order of priority, a trial. Out: what is refused, and by what, and what there was no time for.
- *  Not here: the order (order.ts), what a trial is (settle.ts). */
+/** Finds the changes that the engine refuses by bisection: the first half is tried, then the second on top of what was accepted, down to
+ *  single changes. For k refused changes of n it takes O(k log n) trials.
+ *  In: changes by priority, a trial. Out: the refused changes with the reason, and those not tried.
+ *  Not here: the priority (order.ts), the trial itself (trials.ts). */
 
 import type { Decision } from '../decide/decide.ts';
 import type { RefusedEdit } from '../ports.ts';

@@ -1,7 +1,7 @@
-/** Finds the decisions to leave out of a change the engine does not accept: those that are inconsistent themselves, those that break
- *  what others have, and those for which the engine refuses the change as a whole. Where several do not go together, the one of
- *  lowest priority is left out (order.ts), so that a newcomer never displaces what was there.
- *  Not here: what follows from leaving them out (settle.ts), the words for a single inconsistent object (inconsistency.ts). */
+/** Finds the decisions to leave out of a change that the engine does not accept: inconsistent objects, decisions that break foreign objects,
+ *  and decisions for which the engine refuses the whole change. When several conflict, the one of lowest priority is left out (order.ts),
+ *  so a new resource never displaces an existing one.
+ *  Not here: the dependents of what is left out (settle.ts), the message for an inconsistent object (inconsistency.ts). */
 import { dependentsOf, type Metadata, objectKey } from '@pergola/engine/metadata';
 import { type Decision, isPut } from '../decide/decide.ts';
 import { fieldIn } from '../kinds/field.ts';

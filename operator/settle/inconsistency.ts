@@ -1,6 +1,6 @@
-/** What an inconsistency that the engine reports means for the resource: the reason and the message of its outcome.
- *  What waits for a database or remote schema that does not answer is right, only not yet.
- *  Pure. Not here: which decisions are left out for it (culprits.ts). */
+/** Translates an inconsistency that the engine reports to the outcome of the resource. Objects in an unavailable database or remote schema
+ *  are valid and only wait for it.
+ *  Pure. Not here: which decisions are left out (culprits.ts). */
 import {
   type MetadataObject,
   OBJECTS,

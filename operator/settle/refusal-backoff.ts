@@ -1,6 +1,6 @@
-/** What passes remember of decisions the engine refused, so that a refused resource costs a search once and not in every pass. It is tried
- *  again when it changes, when an object it did not go together with changes, and besides after a delay that doubles.
- *  Pure. Not here: finding out who is to blame (culprits.ts). */
+/** Remembers refused decisions over passes, so a refused resource costs one search and not one in each pass. A decision is tried again when
+ *  it changes, when an object it conflicts with changes, and after a delay that doubles each time.
+ *  Pure. Not here: the search for culprits (culprits.ts). */
 import type { MetadataObject } from '@pergola/engine/metadata';
 import { type Decision, ownerOf } from '../decide/decide.ts';
 import { hashOfLive } from '../objects/normal-form.ts';

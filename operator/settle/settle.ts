@@ -1,8 +1,8 @@
-/** Which decisions the engine can take: asks it what would be inconsistent, leaves out what is and what hangs on it, and asks
- *  again. One broken resource keeps nobody else waiting, and a change that would break what is not ours is not made.
- *  In: the live document, decisions, a dry run. Out: the document to write, and why the rest is left out.
- *  What waits for a database or remote schema that does not answer is written all the same: it is right, only not yet.
- *  Not here: who is to blame (culprits.ts), writing (pass/reconcile.ts). */
+/** Finds the decisions that the engine accepts: a dry run reports what would be inconsistent; those decisions and their dependents are left
+ *  out, and the rest is tried again. One broken resource delays no other, and a change that would break a foreign object is not made.
+ *  Decisions that only wait for an unavailable database or remote schema are written all the same.
+ *  In: the live document, decisions, a dry run. Out: the document to write, and why decisions are left out.
+ *  Not here: the search for culprits (culprits.ts), the write (pass/reconcile.ts). */
 import { type Metadata, type MetadataObject, referencesOf } from '@pergola/engine/metadata';
 import { type Decision, isWrite } from '../decide/decide.ts';
 import { kindAndNamespaceOf } from '../kinds.ts';

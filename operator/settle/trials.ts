@@ -1,7 +1,7 @@
-/** Asks the engine what it thinks of parts of a change, within a budget of dry runs, so that nobody can make a pass endless. A cycle
- *  of inherited roles, which the engine refuses as a whole, is found here without a request.
- *  In: a ground, decisions. Out: what would be inconsistent, or the refusal of the whole.
- *  Not here: which decisions to blame (culprits.ts). */
+/** Tries parts of a change with dry runs, within a budget, so that no resource can make a pass endless. A cycle of inherited roles, for
+ *  which the engine refuses the whole change, is found without a request.
+ *  In: the settle context, decisions. Out: the inconsistent objects, or the refusal of the whole.
+ *  Not here: which decisions are culprits (culprits.ts). */
 import { cycleAmong, type Metadata, orderRoles } from '@pergola/engine/metadata';
 import type { Decision } from '../decide/decide.ts';
 import { EngineProblem, type InconsistentObject, type Outcome } from '../ports.ts';

@@ -1,5 +1,5 @@
-/** The status of an Engine resource: does the engine answer, how much of it is ours, is anything held back.
- *  Pure. Not here: statuses of the other kinds (conditions.ts), the pass itself (pass/reconcile.ts). */
+/** Computes the status of an Engine resource: whether the engine answers, how many objects are owned, which deletions are held.
+ *  Pure. Not here: statuses of the other kinds (conditions.ts), the pass (pass/reconcile.ts). */
 
 import type { PruneHold } from '../decide/decide.ts';
 import { withLagging } from '../engine/replica-sync.ts';

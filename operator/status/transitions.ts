@@ -1,7 +1,6 @@
-/** What is worth telling of a status that takes the place of another: Ready has turned or has another reason, a new generation was
- *  judged, something was written, nothing moves any more, drift was found. Reasons are those of the conditions, so that whoever
- *  filters one filters both.
- *  Pure. Not here: how it is told (kubernetes/events.ts). */
+/** Finds the transitions between two statuses that deserve an Event: Ready changed, a new generation was processed, objects were written,
+ *  progress stalled, drift was found. Reasons are those of the conditions, so one filter fits both.
+ *  Pure. Not here: writing Events (kubernetes/events.ts). */
 import type { Condition, ConditionType, CrStatus, Reason } from '../kinds.ts';
 import { isOutage } from './conditions.ts';
 

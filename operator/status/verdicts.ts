@@ -1,5 +1,5 @@
-/** What became of each resource: from what was decided for its objects, what was left out, and what the engine says of the
- *  rest. The worst of its objects speaks for a resource.
+/** Computes the verdict on each resource from the decisions on its objects, what was left out, and what the engine reports. The worst of
+ *  its objects determines the outcome of a resource.
  *  Pure. Not here: conditions (conditions.ts). */
 
 import { type Decision, isWrite, ownerOf } from '../decide/decide.ts';
