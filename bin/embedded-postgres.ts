@@ -91,7 +91,7 @@ function initialise(bin: string, data: string, identity: { uid?: number; gid?: n
   if (done.status !== 0) throw new Error(`initdb failed: ${done.stderr || done.error?.message}`);
 }
 
-/** postmaster.pid's eighth line says `ready` once connections are accepted. */
+/** Waits until the eighth line of postmaster.pid is `ready`, which means that the server accepts connections. */
 async function untilReady(data: string, exitCode: () => number | null, log: () => string): Promise<void> {
   const deadline = Date.now() + 60_000;
   while (Date.now() < deadline) {

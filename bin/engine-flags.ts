@@ -1,5 +1,5 @@
 /** Flags of commands about the metadata of one engine: where it is, and a folder. From the table come parsing and help.
- *  Out: what is asked for, or a FlagProblem with a sentence. Environment: ENGINE_GRAPHQL_ADMIN_SECRET. */
+ *  Out: a CommandLine, or a FlagProblem with a message. Environment: ENGINE_GRAPHQL_ADMIN_SECRET. */
 import { parseArgs } from 'node:util';
 import type { EngineAddress } from '../operator/engine/client.ts';
 
@@ -22,25 +22,25 @@ export type Command = {
   readonly summary: string;
   /** The flag that may say the folder in place of a bare word. */
   readonly folderFlag: string;
-  /** Besides those every command has. */
+  /** The command's own flags, besides those that every command has. */
   readonly flags: Readonly<Record<string, Flag>>;
 };
 
-export type Asked = {
+export type CommandLine = {
   readonly folder: string;
   readonly address: EngineAddress;
   /** Text, true, or undefined. */
   readonly flag: (name: string) => string | boolean | undefined;
 };
 
-/** Of commands that write resources. */
+/** The flags of commands that write resources. */
 export const RESOURCE_FLAGS = {
   'engine-ref': { value: 'NAME', doc: 'the Engine that the resources refer to; default main' },
   namespace: { short: 'n', value: 'NAME', doc: 'the namespace of the resources; default none' },
 } as const satisfies Record<string, Flag>;
 
-/** Undefined when help was asked for, and given. */
-export function parseFlags(command: Command, argv: readonly string[]): Asked | undefined {
+/** Returns the parsed command line; undefined after it has printed the help. */
+export function parseFlags(command: Command, argv: readonly string[]): CommandLine | undefined {
   const flags: Readonly<Record<string, Flag>> = { ...command.flags, ...ENGINE_FLAGS };
   const { values, positionals } = parsed(flags, argv);
   if (values['help'] === true) {

@@ -5,8 +5,8 @@ import { writeDirectory } from '../engine/store/directory.ts';
 import { readExported } from '../operator/engine/answers.ts';
 import { operation, perform } from '../operator/engine/client.ts';
 import {
-  type Asked,
   type Command,
+  type CommandLine,
   complain,
   FlagProblem,
   parseFlags,
@@ -27,16 +27,16 @@ const COMMAND: Command = {
 
 export async function run(argv: readonly string[]): Promise<number> {
   try {
-    const asked = parseFlags(COMMAND, argv);
-    if (asked) await exportInto(asked);
+    const commandLine = parseFlags(COMMAND, argv);
+    if (commandLine) await exportInto(commandLine);
     return 0;
   } catch (error) {
     return complain(COMMAND, error);
   }
 }
 
-async function exportInto(asked: Asked): Promise<void> {
-  const { folder, address, flag } = asked;
+async function exportInto(commandLine: CommandLine): Promise<void> {
+  const { folder, address, flag } = commandLine;
   const form = flag('as') ?? 'metadata';
   if (form !== 'metadata' && form !== 'crs') {
     throw new FlagProblem(`--as ${form} is unknown; use --as metadata or --as crs`);
@@ -46,7 +46,7 @@ async function exportInto(asked: Asked): Promise<void> {
     operation('export_metadata', {}, 2),
     readExported,
   );
-  if (form === 'crs') return writeResources(metadata, folder, asked);
+  if (form === 'crs') return writeResources(metadata, folder, commandLine);
   const files = await writeDirectory(folder, metadata);
   process.stdout.write(`${files.length} files in ${folder}, resource version ${resourceVersion}\n`);
 }

@@ -1,12 +1,12 @@
 /** `pergola import -d FOLDER`: a metadata directory becomes the metadata of an engine, in place of what it has; with `-o FOLDER` it
- *  becomes a folder of custom resources, and no engine is asked.
+ *  becomes a folder of custom resources, without an engine.
  *  Exit codes: 0 done, 1 not (it says why, object by object), 2 flags. Not here: reading the files
  *  (engine/metadata/read-directory.ts), judging them (the engine). */
 import { exportMetadata } from '../engine/metadata/index.ts';
 import { readDirectory } from '../engine/store/directory.ts';
 import { type ReplaceAnswer, readReplaced } from '../operator/engine/answers.ts';
 import { operation, perform } from '../operator/engine/client.ts';
-import { type Asked, type Command, complain, parseFlags, RESOURCE_FLAGS } from './engine-flags.ts';
+import { type Command, type CommandLine, complain, parseFlags, RESOURCE_FLAGS } from './engine-flags.ts';
 import { writeResources } from './write-resources.ts';
 
 const COMMAND: Command = {
@@ -24,22 +24,22 @@ const COMMAND: Command = {
 
 export async function run(argv: readonly string[]): Promise<number> {
   try {
-    const asked = parseFlags(COMMAND, argv);
-    return asked ? await convert(asked) : 0;
+    const commandLine = parseFlags(COMMAND, argv);
+    return commandLine ? await convert(commandLine) : 0;
   } catch (error) {
     return complain(COMMAND, error);
   }
 }
 
-async function convert(asked: Asked): Promise<number> {
-  const output = asked.flag('output');
-  if (typeof output !== 'string') return importFrom(asked);
-  await writeResources(readDirectory(asked.folder), output, asked);
+async function convert(commandLine: CommandLine): Promise<number> {
+  const output = commandLine.flag('output');
+  if (typeof output !== 'string') return importFrom(commandLine);
+  await writeResources(readDirectory(commandLine.folder), output, commandLine);
   return 0;
 }
 
 /** Always judged first: the judgement names every object, a refusal only the first. */
-async function importFrom({ folder, address, flag }: Asked): Promise<number> {
+async function importFrom({ folder, address, flag }: CommandLine): Promise<number> {
   const metadata = exportMetadata(readDirectory(folder));
   const judged = await replace(address, { metadata, dry_run: true });
   for (const { name, reason } of judged.inconsistent_objects) process.stderr.write(`${name}: ${reason}\n`);
@@ -57,6 +57,6 @@ async function importFrom({ folder, address, flag }: Asked): Promise<number> {
   return 0;
 }
 
-function replace(address: Asked['address'], args: Record<string, unknown>): Promise<ReplaceAnswer> {
+function replace(address: CommandLine['address'], args: Record<string, unknown>): Promise<ReplaceAnswer> {
   return perform(address, operation('replace_metadata', args, 2), readReplaced);
 }

@@ -3,9 +3,13 @@
 import type { Metadata } from '../engine/metadata/index.ts';
 import { describeMetadata } from '../operator/folder/describe.ts';
 import { SECRETS_FOLDER, writeFolder } from '../operator/folder/write-folder.ts';
-import type { Asked } from './engine-flags.ts';
+import type { CommandLine } from './engine-flags.ts';
 
-export async function writeResources(metadata: Metadata, folder: string, { flag }: Asked): Promise<void> {
+export async function writeResources(
+  metadata: Metadata,
+  folder: string,
+  { flag }: CommandLine,
+): Promise<void> {
   const text = (name: string) => (typeof flag(name) === 'string' ? String(flag(name)) : undefined);
   const description = describeMetadata(metadata, { name: text('engine-ref') ?? 'main' });
   const files = await writeFolder(folder, description, text('namespace'));

@@ -15,7 +15,7 @@
 export type StructuralSchema = Readonly<Record<string, unknown>>;
 
 export type StructuralOptions = {
-  /** Of the root, for messages: `Table.spec`. */
+  /** The path of the root, for messages: `Table.spec`. */
   readonly path: string;
   /** The birth value of a status; a spec has none. */
   readonly allowsDefault?: boolean;

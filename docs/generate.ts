@@ -11,7 +11,7 @@ import { operationsPage } from './pages/operations.ts';
 import { optionsPage } from './pages/options.ts';
 
 export type Page = {
-  /** Relative to docs/reference. */
+  /** The path of the page, relative to docs/reference. */
   readonly file: string;
   readonly content: () => string;
 };

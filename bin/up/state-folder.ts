@@ -8,7 +8,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 
 export type StateFolder = {
   readonly path: string;
-  /** Where Postgres may live: elsewhere when an unprivileged user cannot get to `path`. */
+  /** The folder for Postgres; outside `path` if an unprivileged user cannot reach `path`. */
   readonly postgres: string;
   /** So that a start after a crash finds it. */
   readonly noteEngine: (pid: number) => void;
@@ -65,7 +65,7 @@ function isAlive(pid: number): boolean {
   }
 }
 
-/** After a restart of the machine or container the number may be anybody's: where the system tells, it must be ours. */
+/** True when the process with that pid is ours. After a restart of the machine or container the pid may belong to another process. */
 function isUp(pid: number): boolean {
   return isAlive(pid) && commandOf(pid)?.includes('pergola') !== false;
 }
@@ -79,7 +79,7 @@ function commandOf(pid: number): string | undefined {
   }
 }
 
-/** What outlived its `up`: the file is in our folder, so the process is ours, if the number is still its. */
+/** Ends the Postgres of a crashed `up`: its pid file is in our folder, so the process is ours if it still has that pid. */
 async function endOrphan(file: string, command: string, signal: NodeJS.Signals): Promise<void> {
   const pid = pidIn(file);
   if (pid === undefined || pid === process.pid) return;

@@ -3,7 +3,7 @@
 
 type Panel = {
   readonly title: string;
-  /** Grafana's word: reqps, s, short, … */
+  /** The unit in Grafana's terms: reqps, s, short and so on. */
   readonly unit: string;
   /** PromQL by legend. `$namespace` is the dashboard's variable. */
   readonly queries: Readonly<Record<string, string>>;

@@ -22,7 +22,7 @@ function yamlOf(name: string, node: Node, indent: string): string {
   return `${help.join('')}${indent}${name}:\n${inner.join('')}`;
 }
 
-/** On one line. */
+/** Returns a value as YAML on one line. */
 function flow(value: unknown): string {
   return dump(value, { flowLevel: 0, lineWidth: -1 }).trim();
 }
@@ -37,7 +37,7 @@ function wrapped(text: string, width: number): readonly string[] {
   return lines;
 }
 
-/** What helm checks values against, before it renders. */
+/** Returns the JSON Schema that helm validates values with before it renders. */
 export function valuesSchema(values: Group): string {
   const { properties, ...rest } = schemaOf(values) as { properties: object };
   const schema = {

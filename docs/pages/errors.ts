@@ -32,7 +32,7 @@ function rowOf(name: ErrorName): readonly string[] {
   return [code(name), String(error.status), both(error.codeIn, error), both(error.messageIn, error)];
 }
 
-/** What is said in each wording, once where both say the same. */
+/** Returns both wordings, or one if they are equal. */
 function both(say: (dialect: ErrorDialect) => unknown, error: EngineError): string {
   const wordings = (['specification', 'newer'] as const).map((dialect) => String(say.call(error, dialect)));
   return [...new Set(wordings)].map(code).join('<br>');

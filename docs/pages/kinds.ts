@@ -33,7 +33,7 @@ const CONCERNS = [
   'cover it.',
 ].join('\n');
 
-/** Relative to docs/reference. */
+/** Returns the path of a kind's page, relative to docs/reference. */
 export function fileOf(kind: string): string {
   return `kinds/${fileNameOf(kind)}.md`;
 }
@@ -57,7 +57,7 @@ export function kindPage(row: KindRow): string {
 const GENERATED = 'Generated from `operator/kinds.ts` by `make generate`.';
 const EXAMPLES = join(import.meta.dirname, '../../deploy/examples/every-kind');
 
-/** `RemoteSchema` → `remote-schema`. */
+/** Returns the file name of a kind: `remote-schema` for `RemoteSchema`. */
 function fileNameOf(kind: string): string {
   return kind.replaceAll(/(?<=[a-z])(?=[A-Z])/g, '-').toLowerCase();
 }
