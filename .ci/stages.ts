@@ -43,7 +43,7 @@ const ALL: readonly Stage[] = [
     failures: 'regressions',
     args: ['--shared', join(SHARED, 'conformance')],
   }),
-  script('fuzz', 1, { args: ['--seed', '1', '--requests', '50000'] }),
+  script('fuzz', 1, { args: ['--seed', '1', '--requests', '20000'] }),
   script('postgres-versions', 1, {}),
   script('crash', 1, { args: ['--seed', '1'] }),
   script('noninterference', 1, { args: ['--seed', '1', '--queries', '20000'] }),

@@ -121,7 +121,9 @@ await describeKube('conditions of what goes and comes back', (kube) => {
       expect(await reasonOf('Table', 'star')).toBe('SourceUnavailable');
       expect(await reasonOf('TablePermission', 'star-reader')).toBe('SourceUnavailable');
     });
-    expect(await engineConditions()).toMatchObject({ Ready: 'True', MetadataConsistent: 'False' });
+    await soon(async () =>
+      expect(await engineConditions()).toMatchObject({ Ready: 'True', MetadataConsistent: 'False' }),
+    );
     expect(await stored('Table', 't1')).toBe(others);
     expect(await version()).toBe(before);
   }, 30_000);
@@ -152,7 +154,7 @@ await describeKube('conditions of what goes and comes back', (kube) => {
       expect(await reasonOf('Table', 't2')).toBe('DependencyNotReady');
       expect(await reasonOf('TablePermission', 't2-reader')).toBe('DependencyNotReady');
     });
-    expect(await engineConditions()).toMatchObject({ MetadataConsistent: 'False' });
+    await soon(async () => expect(await engineConditions()).toMatchObject({ MetadataConsistent: 'False' }));
     await rig.database.sql('alter table gone rename to t2');
     await soon(async () => {
       expect(await reasonOf('Table', 't2')).toBe('Applied');
