@@ -204,12 +204,12 @@ async function operators(): Promise<readonly string[]> {
 
 async function chaos(pod: string, path: string): Promise<ChaosTold> {
   const proxy = `/api/v1/namespaces/${namespace}/pods/${pod}:${CONTROL_PORT}/proxy`;
-  let told: ChaosTold | undefined;
+  let state: ChaosTold | undefined;
   await until(`${pod} takes ${path}`, async () => {
-    told = JSON.parse(await kubectl('get', '--raw', proxy + path));
+    state = JSON.parse(await kubectl('get', '--raw', proxy + path));
     return true;
   });
-  return told!;
+  return state!;
 }
 
 type Owned = Readonly<Record<string, { readonly configuration?: { readonly custom_name?: string } }>>;

@@ -1,9 +1,9 @@
-// A client that asks without a pause, by turns over a kept connection and a new one; a line for every failure, and one a second.
+// A client that sends requests without a pause, in turn over a kept connection and a new one. Prints each failure, and totals every second.
 const { URL: url, ADMIN_SECRET, QUERY, VARIABLES } = process.env;
-let asked = 0;
+let sent = 0;
 let failed = 0;
 
-async function ask(isKept) {
+async function request(isKept) {
   const response = await fetch(url, {
     method: 'POST',
     headers: {
@@ -18,12 +18,12 @@ async function ask(isKept) {
   if (response.status !== 200 || !text.startsWith('{"data":{')) throw new Error(`${response.status} ${text}`);
 }
 
-setInterval(() => console.log(JSON.stringify({ asked, failed })), 1000);
+setInterval(() => console.log(JSON.stringify({ sent, failed })), 1000);
 for (;;) {
-  await ask(asked % 2 === 0).catch((error) => {
+  await request(sent % 2 === 0).catch((error) => {
     failed++;
     console.log(`failed at ${new Date().toISOString()}: ${error.message} ${error.cause ?? ''}`);
   });
-  asked++;
+  sent++;
   await new Promise((resolve) => setTimeout(resolve, 20));
 }

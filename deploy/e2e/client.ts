@@ -1,5 +1,5 @@
-/** A client inside the cluster that asks the service without a pause (client-loop.mjs), and what it has to tell.
- *  Not here: asking once, from outside (door.ts). */
+/** A client inside the cluster that sends requests to the service without a pause (client-loop.mjs), and its results.
+ *  Not here: single requests from outside (door.ts). */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { apply, kubectl, until, waitFor } from './cluster.ts';
@@ -8,7 +8,7 @@ import { ADMIN_SECRET, CONTAINER_SECURITY, IMAGE, POD_SECURITY } from './release
 
 const SCRIPT = readFileSync(join(import.meta.dirname, 'client-loop.mjs'), 'utf8');
 
-export type Tally = { readonly asked: number; readonly failed: number; readonly failures: readonly string[] };
+export type Tally = { readonly sent: number; readonly failed: number; readonly failures: readonly string[] };
 
 export async function startClient(namespace: string): Promise<void> {
   const env = {
@@ -35,20 +35,20 @@ spec:
       securityContext: ${CONTAINER_SECURITY}
 `);
   await waitFor(namespace, 'condition=Ready', 'pod/client');
-  await until('the client asks', async () => (await tally(namespace)).asked > 10);
+  await until('the client sends requests', async () => (await tally(namespace)).sent > 10);
 }
 
 /** Up to now. */
 export async function tally(namespace: string): Promise<Tally> {
   const lines = (await kubectl('-n', namespace, 'logs', 'client')).trim().split('\n');
-  const counts = lines.findLast((line) => line.startsWith('{')) ?? '{"asked": 0, "failed": 0}';
+  const counts = lines.findLast((line) => line.startsWith('{')) ?? '{"sent": 0, "failed": 0}';
   return { ...JSON.parse(counts), failures: lines.filter((line) => line.startsWith('failed')) };
 }
 
 /** After at least so many more questions. */
-export async function askedMore(namespace: string, count = 50): Promise<Tally> {
-  const { asked } = await tally(namespace);
-  await until('the client asks on', async () => (await tally(namespace)).asked >= asked + count);
+export async function sentMore(namespace: string, count = 50): Promise<Tally> {
+  const { sent } = await tally(namespace);
+  await until('the client sends more requests', async () => (await tally(namespace)).sent >= sent + count);
   return tally(namespace);
 }
 

@@ -138,8 +138,8 @@ test('an engine that is away for half a minute: the Engine says so at once, no o
   await waitFor(namespace, 'condition=Ready', 'engine/main');
   expect(await storedVersions()).toEqual(before);
   const events = await get('-n', namespace, 'events.events.k8s.io');
-  const told = events.items.filter(({ reason }: Printed) => reason === 'EngineUnreachable');
-  expect(told.map(({ regarding }: Printed) => `${regarding.kind} ${regarding.name}`)).toEqual([
+  const unreachable = events.items.filter(({ reason }: Printed) => reason === 'EngineUnreachable');
+  expect(unreachable.map(({ regarding }: Printed) => `${regarding.kind} ${regarding.name}`)).toEqual([
     'Engine main',
   ]);
 });

@@ -70,9 +70,9 @@ describe.skipIf(process.env['E2E_SCALE'] === '0')('thousands of resources', () =
     say('the API server takes a resource in ms', createdIn / TABLES);
     const began = performance.now();
     await kubectl('-n', namespace, 'scale', 'deployment/pergola-operator', '--replicas=1');
-    const told = setInterval(() => say('Ready so far', tables.readyCount), 10_000);
+    const reporting = setInterval(() => say('Ready so far', tables.readyCount), 10_000);
     await tables.ready(TABLES);
-    clearInterval(told);
+    clearInterval(reporting);
     const seconds = (performance.now() - began) / 1000;
     say('first sync s', seconds);
     expect(seconds / slowness).toBeLessThan(LIMITS.firstSyncSeconds);

@@ -2,7 +2,7 @@
  *  resources in the cluster and, as long as there is a release, a client that asks without a pause. No question fails, nothing is lost.
  *  The steps are one story and run in order. */
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { askedMore, startClient, stopClient, tally } from './client.ts';
+import { sentMore, startClient, stopClient, tally } from './client.ts';
 import { apply, get, kubectl, type Printed, run, until, waitFor } from './cluster.ts';
 import { Door } from './door.ts';
 import { AMINA, MANIFEST, QUERY, RESOURCE_NAMES, SEED } from './examples.ts';
@@ -47,7 +47,7 @@ test('the release before this one serves the examples', async () => {
 test('an upgrade fails no question, changes no resource and upgrades the definitions', async () => {
   const before = await generations();
   await helm(namespace, 'upgrade', CHART, '--reset-then-reuse-values');
-  const { failed, failures } = await askedMore(namespace);
+  const { failed, failures } = await sentMore(namespace);
   expect({ failed, failures }).toEqual({ failed: 0, failures: [] });
   expect(await generations()).toEqual(before);
   await waitFor(namespace, 'condition=Ready', ...RESOURCE_NAMES);
@@ -56,7 +56,7 @@ test('an upgrade fails no question, changes no resource and upgrades the definit
 
 test('going back fails no question either', async () => {
   await run('helm', ['rollback', 'pergola', '1', '-n', namespace, '--wait', '--timeout', '300s']);
-  const { failed, failures } = await askedMore(namespace);
+  const { failed, failures } = await sentMore(namespace);
   expect({ failed, failures }).toEqual({ failed: 0, failures: [] });
   await waitFor(namespace, 'condition=Ready', ...RESOURCE_NAMES);
 });
