@@ -170,7 +170,7 @@ export const patchCatalogState: Performer<'patch_catalog_state'> = (work, { type
   return SUCCESS;
 };
 
-export type ReplaceOptions = {
+type ReplaceOptions = {
   readonly allow_inconsistent_metadata?: boolean;
   readonly allow_warnings?: boolean;
   readonly dry_run?: boolean;

@@ -12,13 +12,13 @@ import type { OpenTransaction } from './open-transaction.ts';
 import type { Catalogs } from './snapshot.ts';
 import { withSqlErrors } from './sql-failure.ts';
 
-export type DocumentState = {
+type DocumentState = {
   readonly metadata: Metadata;
   readonly model: Model;
   readonly catalogs: Catalogs;
 };
 
-export type CaptureOptions = {
+type CaptureOptions = {
   readonly transaction: (source: Source) => Promise<OpenTransaction>;
   /** The names of sources whose triggers are created anew even if nothing differs. */
   readonly recreated: ReadonlySet<string>;

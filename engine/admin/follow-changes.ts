@@ -25,7 +25,7 @@ export type SourceChange = {
 /** Raises `columnNamedLikeRelationship` and `cannotChangeType`. */
 export function refuseChanges(change: SourceChange): void {
   for (const altered of change.changes.alteredTables) {
-    const table = trackedTable(change, altered.before);
+    const table = change.model.sources.get(change.source)?.tables.get(qualifiedKey(altered.before));
     if (!table) continue;
     refuseClash(table, altered);
     for (const column of altered.retypedColumns) {
@@ -68,11 +68,7 @@ export function followKey(key: string, renames: Renames): string {
 
 /** Returns the permissions that compare the column with a fixed value or preset it to one, because that value has the old type. A
  *  session variable has no type of its own and adapts. Out: keys of metadata objects, sorted. */
-export function columnTypeDependents(
-  change: SourceChange,
-  table: QualifiedName,
-  column: string,
-): readonly string[] {
+function columnTypeDependents(change: SourceChange, table: QualifiedName, column: string): readonly string[] {
   const target = qualifiedKey(table);
   const tables = [...(change.model.sources.get(change.source)?.tables.values() ?? [])];
   const keys = tables.flatMap((owner) =>
@@ -105,10 +101,6 @@ export function renamesOf(change: SourceChange): Renames {
     column: (table, column) => columns.get(qualifiedKey(table))?.get(column) ?? column,
     target: (table, name) => resolved?.get(qualifiedKey(table))?.relationships.get(name)?.join.table,
   };
-}
-
-function trackedTable(change: SourceChange, table: QualifiedName): ResolvedTable | undefined {
-  return change.model.sources.get(change.source)?.tables.get(qualifiedKey(table));
 }
 
 function refuseClash(table: ResolvedTable, altered: AlteredTable): void {

@@ -31,7 +31,7 @@ import type { ActionCalls } from '../webhook/async-action-types.ts';
 import { outboundVariables } from '../webhook/outbound.ts';
 import type { Catalogs, SourceCatalog } from './snapshot.ts';
 
-export type GatewayOptions = {
+type GatewayOptions = {
   readonly store: Store;
   readonly actionCalls: ActionCalls;
   readonly metadataDatabase: Database;
@@ -120,7 +120,6 @@ export class Gateway {
     return this.#memo.of(unenforcedIn, metadata, this.#options.resolve, this.#memo);
   }
 
-  /** The option --count-without-aggregations. */
   get countWithoutAggregations(): boolean {
     return this.#options.countWithoutAggregations ?? false;
   }

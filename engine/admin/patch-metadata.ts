@@ -1,10 +1,11 @@
 /** `patch_metadata`: puts and removes objects by their keys. All other objects keep their identity, so that the cost is that of the
  *  change and not that of the document.
  *  Out: the answer of `replace_metadata`. Not here: validating and writing the document (document-operations.ts). */
+
 import { fail, withPath } from '../errors/engine-error.ts';
+import type { JsonRecord } from '../json/value.ts';
 import { type Edit, editObjects } from '../metadata/edit.ts';
 import { refuseCycles } from '../metadata/inherited-roles.ts';
-import type { Fragment } from '../metadata/locations.ts';
 import { keyOfDefinition, type ObjectKind, parseKey } from '../metadata/objects.ts';
 import type { ArgsOf } from '../metadata/operations.ts';
 import { normaliseObject } from '../metadata/parse.ts';
@@ -44,7 +45,7 @@ function replacement({ key, definition }: { readonly key: string; readonly defin
   return { key, definition: normal };
 }
 
-function checked(kind: ObjectKind, definition: unknown): Fragment {
+function checked(kind: ObjectKind, definition: unknown): JsonRecord {
   const normal = normaliseObject(kind, definition);
   if (kind === 'source') {
     withPath('configuration', () => checkConnections((normal as unknown as Source).configuration));

@@ -62,7 +62,7 @@ import {
 } from './source-reads.ts';
 import { testConnectionTemplate, testWebhookTransform } from './template-tests.ts';
 import type { UnitOfWork } from './unit-of-work.ts';
-import { managedChanges, refuseWarnings, unenforcedChanges, type Warning } from './warnings.ts';
+import { managedChanges, refuseWarnings, unenforcedChanges } from './warnings.ts';
 
 type BatchOperation = 'bulk' | 'bulk_atomic' | 'bulk_keep_going' | 'concurrent_bulk';
 
@@ -129,7 +129,8 @@ export function perform(work: UnitOfWork, request: AdminRequest): Promise<AdminA
     ];
     if (warnings.length === 0) return answer;
     if ('allow_warnings' in args && args.allow_warnings === false) refuseWarnings(warnings);
-    return (published) => withWarnings(answer(published), warnings);
+    // Every operation that changes the document answers with an object.
+    return (published) => ({ ...(answer(published) as object), warnings });
   });
 }
 
@@ -146,11 +147,6 @@ function performOne(
   const handler = HANDLERS[name as keyof typeof HANDLERS] as Handler;
   work.edit(request.path, handler(work.metadata, args as never, work.links));
   return SUCCESS;
-}
-
-/** Adds warnings to an answer. Every operation that changes the document answers with an object. */
-function withWarnings(body: unknown, warnings: readonly Warning[]): unknown {
-  return { ...(body as object), warnings };
 }
 
 type Handler = (draft: Metadata, args: never, links: Links) => Metadata;

@@ -9,13 +9,13 @@ import { UnitOfWork } from './unit-of-work.ts';
 
 export async function refreshCatalog(
   base: Snapshot,
-  ground: Gateway,
+  gateway: Gateway,
   name: string,
 ): Promise<Snapshot | undefined> {
   const source = base.metadata.sources.find((each) => each.name === name);
   const before = base.catalogs.get(name);
   if (!source || !before || 'error' in before) return undefined;
-  const work = new UnitOfWork(base, ground);
+  const work = new UnitOfWork(base, gateway);
   try {
     await work.introspect(source);
     const after = work.catalogs.get(name);

@@ -22,7 +22,7 @@ import type { UnitOfWork } from './unit-of-work.ts';
 
 export type RunSqlArgs = ArgsOf<'run_sql'>;
 
-export type RunSqlResult = {
+type RunSqlResult = {
   readonly result_type: 'CommandOk' | 'TuplesOk';
   /** The column names, then the rows. Every value is text; null is `NULL`. */
   readonly result: readonly (readonly string[])[] | null;

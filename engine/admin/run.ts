@@ -23,7 +23,7 @@ import type { EngineState } from './state.ts';
 import { UnitOfWork } from './unit-of-work.ts';
 import { managedChanges } from './warnings.ts';
 
-export type AdminContext = {
+type AdminContext = {
   readonly endpoint: AdminEndpoint;
   readonly session: Session;
   /** The name of the client program, for the revisions of the document. */

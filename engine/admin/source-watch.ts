@@ -14,7 +14,7 @@ import type { Source } from '../metadata/schema/source.ts';
 /** A source of the current document, with the catalog the engine has of it. */
 export type Watched = { readonly source: Source; readonly catalog: Catalog };
 
-export type SourceWatchOptions = {
+type SourceWatchOptions = {
   /** The interval between two rounds of checks; 0 disables all checks. */
   readonly intervalMs: number;
   readonly watched: () => readonly Watched[];
@@ -225,7 +225,7 @@ function reasonOf(error: unknown): string {
 const FIRST_RETRY_PAUSE_MS = 1000;
 const LONGEST_RETRY_PAUSE_MS = 30_000;
 
-export type RecoveryOptions = {
+type RecoveryOptions = {
   /** True when a source has no catalog. */
   readonly isNeeded: () => boolean;
   /** Introspects those sources. True when one of them answered. */

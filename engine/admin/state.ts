@@ -26,7 +26,7 @@ import type { Catalogs, Snapshot, SourceCatalog } from './snapshot.ts';
 import { SourceRecovery, SourceWatch, type Watched } from './source-watch.ts';
 
 /** The variable that the source created for `--database-url` reads. */
-export const DATABASE_URL_VARIABLE = 'ENGINE_GRAPHQL_DATABASE_URL';
+const DATABASE_URL_VARIABLE = 'ENGINE_GRAPHQL_DATABASE_URL';
 
 /** A pause before compaction, in which the answer is sent. */
 const COMPACTION_PAUSE_MS = 100;

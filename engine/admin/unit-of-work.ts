@@ -31,10 +31,10 @@ import type { Catalogs, Snapshot, SourceCatalog } from './snapshot.ts';
 import { withSqlErrors } from './sql-failure.ts';
 
 /** A document that an operation created, and the path of that operation in the request. */
-export type RequestEdit = { readonly path: readonly PathStep[]; readonly metadata: Metadata };
+type RequestEdit = { readonly path: readonly PathStep[]; readonly metadata: Metadata };
 
 /** Everything an operation may change before the commit. Immutable, so that it is its own checkpoint. */
-export type DraftState = {
+type DraftState = {
   readonly metadata: Metadata;
   readonly catalogStates: CatalogStates;
   /** The patches of the operator's state since the base; undefined once that state was set as a whole. */

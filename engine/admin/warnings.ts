@@ -11,7 +11,7 @@ export type Warning = {
   readonly code: 'managed-object' | 'not-enforced';
   readonly message: string;
   readonly type: string;
-  /** The object's key. */
+  /** The key of the object. */
   readonly name: string;
 };
 
@@ -49,13 +49,13 @@ function ownersIn(ledger: unknown): Readonly<Record<string, { readonly cr?: unkn
 
 /** Returns a warning for each object whose restrictions are not enforced now and were enforced or absent before. */
 export function unenforcedChanges(
-  ground: Gateway,
+  gateway: Gateway,
   before: Metadata,
   after: Metadata,
 ): readonly (Warning & { readonly code: 'not-enforced' })[] {
   if (before === after) return [];
-  const known = new Set(ground.unenforced(before).map(({ key }) => key));
-  return ground
+  const known = new Set(gateway.unenforced(before).map(({ key }) => key));
+  return gateway
     .unenforced(after)
     .filter(({ key }) => !known.has(key))
     .map(({ key, type, name, reason }) => ({

@@ -38,7 +38,7 @@ export type Authenticate = (
 ) => Session | Promise<Session>;
 
 /** An authenticator of the chain. Returns undefined to pass the request on to the next one. */
-export type Authenticator = (
+type Authenticator = (
   headers: IncomingHttpHeaders,
   body?: () => Promise<unknown>,
 ) => Session | Promise<Session> | undefined;

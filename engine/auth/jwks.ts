@@ -10,7 +10,7 @@ import { sendRequest } from '../outgoing/http-client.ts';
 import type { TrustsSelfSigned } from '../outgoing/tls-allowlist.ts';
 import { cachingOf, freshnessMs } from './freshness.ts';
 
-export type Jwks = {
+type Jwks = {
   readonly find: JWTVerifyGetKey;
 };
 

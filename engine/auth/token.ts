@@ -63,7 +63,7 @@ async function verified(
   prefix: string,
 ): Promise<Session> {
   const { secret, key } = verifierFor(
-    verifiers.filter((each) => isSameLocation(each.secret.location, location)),
+    verifiers.filter((each) => JSON.stringify(each.secret.location) === JSON.stringify(location)),
     token,
   );
   const payload = await jwtVerify(token, key, {
@@ -140,10 +140,6 @@ function tokenIn(headers: IncomingHttpHeaders, location: TokenLocation): string 
 /** Removes the scheme: `Bearer x` → `x`. A header without a scheme is a token as it is. */
 function withoutScheme(value: string | undefined): string | undefined {
   return value?.replace(/^bearer\s+/i, '').trim();
-}
-
-function isSameLocation(a: TokenLocation, b: TokenLocation): boolean {
-  return JSON.stringify(a) === JSON.stringify(b);
 }
 
 function textOf(value: string | readonly string[] | undefined): string | undefined {

@@ -98,7 +98,7 @@ function engineMs(): number {
   return (user + system) / 1000;
 }
 
-/** Of the server's processes. proc(5), /proc/pid/stat: fields 4 (parent), 14 and 15 (ticks). */
+/** Returns the CPU time of the server's processes. proc(5), /proc/pid/stat: fields 4 (parent), 14 and 15 (ticks). */
 function postgresMs(): number {
   const server = readFileSync(join(folder, 'postgres/data/postmaster.pid'), 'utf8').split('\n', 1)[0]!;
   const ticks = globSync('/proc/[0-9]*/stat').map((file) => {
@@ -109,7 +109,7 @@ function postgresMs(): number {
   return (ticks.reduce((sum, each) => sum + each, 0) * 1000) / TICKS_PER_SECOND;
 }
 
-/** It may have ended meanwhile. */
+/** Returns the content of a process's file, or an empty text if the process has ended. */
 function readOrEmpty(file: string): string {
   try {
     return readFileSync(file, 'utf8');

@@ -111,7 +111,7 @@ function change(engine: Engine, i: number): Promise<void> {
   return write(engine, [put], { manager: 'bench', objects: { [key]: entry(key, i + 2) } });
 }
 
-/** As operator/engine/client.ts does. */
+/** Writes a patch with the same request as operator/engine/client.ts. */
 async function write(engine: Engine, put: readonly object[], patch: object): Promise<void> {
   const options = { allow_inconsistent_metadata: true, include_keys: true };
   const args = [
@@ -168,14 +168,14 @@ function cpuMs(pid: number): number {
   return ((Number(fields[11]) + Number(fields[12])) * 1000) / TICKS_PER_SECOND;
 }
 
-/** Of the server's processes. proc(5), /proc/pid/stat: field 4 is the parent. */
+/** Returns the CPU time of the server's processes. proc(5), /proc/pid/stat: field 4 is the parent. */
 function postgresMs(): number {
   const server = readFileSync(join(folder, 'postgres/data/postmaster.pid'), 'utf8').split('\n', 1)[0]!;
   const pids = globSync('/proc/[0-9]*/stat').map((file) => file.split('/')[2]!);
   return pids.reduce((sum, pid) => sum + (parentOf(pid) === server ? cpuMs(Number(pid)) : 0), 0);
 }
 
-/** It may have ended meanwhile. */
+/** Returns the parent of a process; undefined if the process has ended. */
 function parentOf(pid: string): string | undefined {
   try {
     return readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')[1]!.split(' ')[1];

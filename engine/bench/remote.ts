@@ -14,7 +14,7 @@ import { type EngineApart, startEngineApart } from '../../testing/engine-apart.t
 const QUERY = 'query ($size: Int!) { shelf(size: $size) { id title genre printed } }';
 const BODY = JSON.stringify({ query: QUERY, variables: { size: 10 } });
 const CLIENTS = 16;
-/** Microseconds. */
+/** The most CPU time of a request, in microseconds. */
 const MOST = 1000;
 
 export type Rounds = { readonly requests: number; readonly warming: number; readonly rounds: number };
@@ -33,13 +33,13 @@ export async function passThroughCpu(
   try {
     await post(`${engine.url}/v1/metadata`, client, ADD(serviceUrl));
     const [toEngine, toService] = [`${engine.url}/v1/graphql`, serviceUrl];
-    await times(warming, () => askShelf(toEngine, client));
-    await times(warming, () => askShelf(toService, client));
+    await times(warming, () => requestShelf(toEngine, client));
+    await times(warming, () => requestShelf(toService, client));
     const ofEngine: number[] = [];
     const ofClient: number[] = [];
     for (let round = 0; round < rounds; round++) {
-      ofEngine.push(await cpuOf(() => times(requests, () => askShelf(toEngine, client)), cpu));
-      ofClient.push(await cpuOf(() => times(requests, () => askShelf(toService, client)), ownCpu));
+      ofEngine.push(await cpuOf(() => times(requests, () => requestShelf(toEngine, client)), cpu));
+      ofClient.push(await cpuOf(() => times(requests, () => requestShelf(toService, client)), ownCpu));
     }
     return { engine: median(ofEngine) / requests, direct: median(ofClient) / requests };
   } finally {
@@ -55,28 +55,28 @@ type Client = { readonly agent: Agent; readonly headers: Readonly<Record<string,
 
 const secretOf = ({ adminSecret }: EngineApart) => ({ 'x-engine-admin-secret': adminSecret });
 
-async function askShelf(url: string, client: Client): Promise<void> {
+async function requestShelf(url: string, client: Client): Promise<void> {
   const { data } = JSON.parse(await post(url, client, BODY)) as { data?: { shelf: readonly unknown[] } };
   if (data?.shelf.length !== 10) throw new Error('the service has not answered');
 }
 
 function post(url: string, client: Client, body: string): Promise<string> {
   return new Promise((resolve, reject) => {
-    const asking = request(url, { method: 'POST', ...client }, async (response) => {
+    const outgoing = request(url, { method: 'POST', ...client }, async (response) => {
       let text = '';
       for await (const chunk of response) text += String(chunk);
       resolve(text);
     });
-    asking.on('error', reject);
-    asking.end(body);
+    outgoing.on('error', reject);
+    outgoing.end(body);
   });
 }
 
-/** By as many clients as SPEED.md has. */
-async function times(count: number, ask: () => Promise<void>): Promise<void> {
+/** Runs as many clients in parallel as docs/SPEED.md has. */
+async function times(count: number, run: () => Promise<void>): Promise<void> {
   let left = count;
   const client = async () => {
-    while (left-- > 0) await ask();
+    while (left-- > 0) await run();
   };
   await Promise.all(Array.from({ length: CLIENTS }, client));
 }

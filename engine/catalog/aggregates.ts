@@ -4,7 +4,7 @@
 import { ARITHMETIC, type Arithmetic, type Scalar } from './scalars.ts';
 import type { PgType } from './types.ts';
 
-export type AggregateRow = {
+type AggregateRow = {
   /** The columns it accepts: those with this arithmetic, or those with an order. */
   readonly over: Exclude<Arithmetic, 'none'> | 'ordered';
   /** The type of the result in GraphQL: the type of the column, or Float. */

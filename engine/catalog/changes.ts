@@ -16,7 +16,7 @@ export type CatalogChanges = {
   readonly hasDrops: boolean;
 };
 
-export type Renamed<T> = { readonly from: T; readonly to: T };
+type Renamed<T> = { readonly from: T; readonly to: T };
 
 export type AlteredTable = {
   readonly before: QualifiedName;

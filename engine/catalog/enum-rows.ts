@@ -8,10 +8,10 @@ import type { Introspectable } from './introspect.ts';
 import type { Catalog, CatalogTable, EnumRow } from './types.ts';
 
 /** The columns of an enum table: its key and, when there is one, the comment. */
-export type EnumColumns = { readonly value: string; readonly comment: string | null };
+type EnumColumns = { readonly value: string; readonly comment: string | null };
 
 /** Returns the columns of an enum table; null when the table does not have the columns of one. */
-export function enumColumnsOf({ columns, primaryKey }: CatalogTable): EnumColumns | null {
+function enumColumnsOf({ columns, primaryKey }: CatalogTable): EnumColumns | null {
   const isText = columns.every(({ type }) => type.schema === 'pg_catalog' && type.name === 'text');
   const [value, ...others] = primaryKey?.columns ?? [];
   if (value === undefined || others.length > 0 || !isText || columns.length > 2) return null;

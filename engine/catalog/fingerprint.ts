@@ -5,7 +5,7 @@
 import { type QualifiedName, qualifiedKey } from '../metadata/schema/common.ts';
 
 /** Fingerprints of tables and functions, by `fingerprintKey`. */
-export type Fingerprints = ReadonlyMap<string, bigint>;
+type Fingerprints = ReadonlyMap<string, bigint>;
 
 export type Fingerprinted = { readonly kind: 'table' | 'function' } & QualifiedName;
 

@@ -6,7 +6,7 @@
  *  Not here: request headers (auth/session-variables.ts). */
 import { isRecord } from '../json/value.ts';
 
-export const OWN_PREFIX = 'x-engine-';
+const OWN_PREFIX = 'x-engine-';
 
 /** The keys below which a string with the prefix is a session variable. */
 const KEYS_WITH_SESSION_VARIABLES: ReadonlySet<string> = new Set(['filter', 'check', 'set', 'unique_params']);

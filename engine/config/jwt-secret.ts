@@ -3,7 +3,7 @@
  *  Not here: keys and signatures (auth/token.ts). Reference: docs/reference/behaviour/authentication.md. */
 import { type OptionType, OptionValueError } from './option-types.ts';
 
-export const JWT_ALGORITHMS = [
+const JWT_ALGORITHMS = [
   'HS256',
   'HS384',
   'HS512',
@@ -17,7 +17,7 @@ export const JWT_ALGORITHMS = [
 ] as const;
 export type JwtAlgorithm = (typeof JWT_ALGORITHMS)[number];
 
-/** Where a request carries its token. */
+/** The part of a request that carries the token. */
 export type TokenLocation =
   | { readonly kind: 'authorization' }
   | { readonly kind: 'cookie'; readonly name: string }
@@ -43,7 +43,7 @@ export type JwtSecret = {
 };
 
 /** The default claims namespace. It is part of the wire format, like the names of headers. */
-export const CLAIMS_NAMESPACE = 'https://hasura.io/jwt/claims';
+const CLAIMS_NAMESPACE = 'https://hasura.io/jwt/claims';
 
 export const jwtSecret: OptionType<JwtSecret> = {
   placeholder: 'JSON',

@@ -86,7 +86,7 @@ export function listOf<const T extends string>(choices: readonly T[]): OptionTyp
   };
 }
 
-export function commaSeparated(value: string): readonly string[] {
+function commaSeparated(value: string): readonly string[] {
   return value
     .split(',')
     .map((part) => part.trim())

@@ -18,11 +18,11 @@ import {
   text,
 } from './option-types.ts';
 
-export const API_NAMES = ['metadata', 'graphql', 'config', 'pgdump', 'metrics', 'developer'] as const;
+const API_NAMES = ['metadata', 'graphql', 'config', 'pgdump', 'metrics', 'developer'] as const;
 export type ApiName = (typeof API_NAMES)[number];
 
 /** Features that change existing schemas; each is off by default. */
-export const EXPERIMENTAL_FEATURES = [
+const EXPERIMENTAL_FEATURES = [
   'naming_convention',
   'hide_aggregation_predicates',
   'hide_update_many_fields',
@@ -34,7 +34,7 @@ export const EXPERIMENTAL_FEATURES = [
 ] as const;
 
 /** Experimental features of the API family that are always on here. They are accepted and ignored. */
-export const ALWAYS_ON_FEATURES = [
+const ALWAYS_ON_FEATURES = [
   'inherited_roles',
   'streaming_subscriptions',
   'optimize_permission_filters',
@@ -48,7 +48,7 @@ export const LOG_TYPES = [
   'jwk-refresh-log',
   'query-log',
 ] as const;
-export const LOG_LEVELS = ['debug', 'info', 'warn', 'error'] as const;
+const LOG_LEVELS = ['debug', 'info', 'warn', 'error'] as const;
 
 export const OPTION_GROUPS = ['Databases', 'Server', 'Access', 'API', 'Observation'] as const;
 

@@ -18,7 +18,7 @@ export type DatabaseAddress = {
   readonly origin: 'literal' | 'secret' | 'option';
 };
 
-export type Purpose = { readonly applicationName: string; readonly timeoutMs: number };
+type Purpose = { readonly applicationName: string; readonly timeoutMs: number };
 
 /** Parameters of TLS; they give way to a source's `ssl_configuration`. */
 const TLS_PARAMETERS: ReadonlySet<string> = new Set([

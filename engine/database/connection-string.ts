@@ -58,7 +58,7 @@ export const CHOICES: Readonly<Record<string, readonly string[]>> = {
   target_session_attrs: SESSIONS,
 };
 
-/** They would read other files, or speak another protocol. */
+/** Refused because they would read other files or use another protocol. */
 const REFUSED: ReadonlySet<string> = new Set(['service', 'servicefile', 'passfile', 'replication']);
 
 export function parseConnectionString(text: string): ConnectionTarget {
@@ -90,7 +90,7 @@ export function printKeywords({ hosts, user, database, parameters }: ConnectionT
     .join(' ');
 }
 
-/** `[user[:password]@][host[:port],…][/database][?name=value&…]` */
+/** Parses `[user[:password]@][host[:port],…][/database][?name=value&…]`. */
 function parseUrl(text: string): ConnectionTarget {
   const question = text.indexOf('?');
   const [address, query] = question < 0 ? [text, ''] : [text.slice(0, question), text.slice(question + 1)];

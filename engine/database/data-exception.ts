@@ -9,7 +9,7 @@ export type DataFailure = {
   readonly message: string;
   /** The C function of Postgres that raised it. */
   readonly routine?: string;
-  /** It was raised before the statement ran, while Postgres read the parameters. */
+  /** True when Postgres raised it while it read the parameters, before the statement ran. */
   readonly isBeforeRun?: boolean;
 };
 

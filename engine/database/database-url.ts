@@ -7,10 +7,9 @@ import { isForConnections } from '../config/options.ts';
 import { fail } from '../errors/engine-error.ts';
 import { own } from '../metadata/own.ts';
 import type { DatabaseUrl } from '../metadata/schema/source.ts';
+import type { Environment } from '../resolve/environment-variables.ts';
 import type { DatabaseAddress } from './connect.ts';
 import { ConnectionStringError, type ConnectionTarget, parseConnectionString } from './connection-string.ts';
-
-export type Environment = Readonly<Record<string, string | undefined>>;
 
 /** The places that connection strings may be read from. */
 export type ConnectionSecrets = {

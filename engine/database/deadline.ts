@@ -1,11 +1,11 @@
-/** When the time of a request is up. The time limit counts from the first statement; Postgres itself ends what runs into it.
- *  Not here: whose limit (resolve/request-policy.ts), how a statement is told (pool.ts). Reference: docs/reference/behaviour/permissions.md. */
+/** The deadline of a request. The time limit counts from the first statement; Postgres ends a statement that exceeds it.
+ *  Not here: limits of roles (resolve/request-policy.ts), limits of statements (pool.ts). Reference: docs/reference/behaviour/permissions.md. */
 import { fail } from '../errors/engine-error.ts';
 
 export type Deadline = { readonly limitMs: number; readonly at: number };
 
-export function deadlineAfter(limitMs: number): Deadline {
-  return { limitMs, at: performance.now() + limitMs };
+export function deadlineAfter(limitMs: number | null): Deadline | null {
+  return limitMs === null ? null : { limitMs, at: performance.now() + limitMs };
 }
 
 /** Whole milliseconds, at least one. Raises `timeLimitExceeded`. */

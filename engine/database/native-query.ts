@@ -1,6 +1,6 @@
-/** What Postgres says about native queries: each is prepared with the types of its arguments, as it will be run, and never
- *  executed. In: queries whose metadata makes sense. Out: by signature, null or what is wrong.
- *  Not here: when to ask (admin/gateway.ts), what to do with the answer (resolve/native-query.ts).
+/** Checks native queries with Postgres: each is prepared with the types of its arguments, as it will be run, and never executed.
+ *  In: queries with valid metadata. Out: by signature, null or the problem.
+ *  Not here: when to check (admin/gateway.ts), reporting the problem (resolve/native-query.ts).
  *  PostgreSQL manual, "PREPARE". */
 
 import { type NativeTable, signatureOf } from '../resolve/native-query.ts';

@@ -1,13 +1,13 @@
-/** `pg_dump` as a child process: a database as SQL text. What the client may ask of it is listed: options that would write files
- *  or connect elsewhere are not. In: an address, arguments. Out: the text, cleaned of what only pg_dump cares about when asked.
+/** `pg_dump` as a child process: a database as SQL text. Only listed options are allowed, and none that writes files
+ *  or connects elsewhere. In: an address, arguments. Out: the text, on request without the settings that only pg_dump needs.
  *  Not here: HTTP (http/pg-dump.ts). PostgreSQL manual, "pg_dump"; docs/reference/behaviour/endpoints.md. */
 import { spawn } from 'node:child_process';
 import { fail } from '../errors/engine-error.ts';
+import type { Environment } from '../resolve/environment-variables.ts';
 import type { Tls } from '../wire/dial.ts';
 import { redactedText } from '../wire/redacted.ts';
 import { type DatabaseAddress, textsOf } from './connect.ts';
 import { printKeywords } from './connection-string.ts';
-import type { Environment } from './database-url.ts';
 import { withTlsFiles } from './tls.ts';
 
 /** Options that stand alone. */

@@ -1,13 +1,13 @@
-/** What a failure in Postgres means to a client: SQLSTATE → ERRORS row, an ordered table; the first match counts.
- *  What a client can help is told in the database's words. Of the rest `internal` holds them, and the statement, which only
- *  administrators see. PostgreSQL manual, appendix "Error Codes". */
+/** Maps a failure of Postgres to the error that a client receives: SQLSTATE → ERRORS row, an ordered table; the first match counts.
+ *  Failures that the client caused keep the message of the database. For all others `internal` holds the message and the statement,
+ *  which only administrators see. PostgreSQL manual, appendix "Error Codes". */
 import { EngineError, type PathStep } from '../errors/engine-error.ts';
 import { CHECK_FAILED } from '../sql/check.ts';
 import { TimeIsUp, TooManyWaiting, WaitedTooLong } from '../wire/pool.ts';
 import { type DataFailure, textForRole } from './data-exception.ts';
 
 /** The fields of a `pg` DatabaseError that are used here. */
-export type DatabaseFailure = DataFailure & {
+type DatabaseFailure = DataFailure & {
   readonly detail?: string;
   readonly hint?: string;
   readonly column?: string;
@@ -126,8 +126,10 @@ export function engineErrorOf(thrown: unknown, failed: Failed, path: readonly Pa
   const entry = PG_ERRORS.find(
     ({ state, says = '' }) => state.test(failure.code!) && failure.message.search(says) >= 0,
   );
-  const told = failed.isByAdministrator ? failure : forRole(failure);
-  return entry?.error(told, path, internal) ?? new EngineError('databaseQueryFailed', {}, path, internal);
+  const failureForRole = failed.isByAdministrator ? failure : forRole(failure);
+  return (
+    entry?.error(failureForRole, path, internal) ?? new EngineError('databaseQueryFailed', {}, path, internal)
+  );
 }
 
 /** The pool itself has given up, not the database: no connection became free in time, too many wait for one, or a statement took

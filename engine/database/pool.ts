@@ -45,9 +45,9 @@ export type PoolOptions = {
 };
 
 /** Options of a transaction. When its patience ends before the commit, the transaction is rolled back. */
-export type AtomicOptions = Patience & {
+type AtomicOptions = Patience & {
   readonly readOnly?: boolean;
-  /** Then Postgres ends the statement and nothing is committed: `timeLimitExceeded` is raised. */
+  /** The time at which Postgres ends the statement. Nothing is committed then, and `timeLimitExceeded` is raised. */
   readonly deadline?: Deadline | null;
 };
 
@@ -72,7 +72,7 @@ export interface Database {
   close(cut?: AbortSignal): Promise<void>;
 }
 
-/** Of a database that says nothing at all, where no wait is set. */
+/** The limit for a database that does not respond at all, when no wait is set. */
 const CONNECT_TIMEOUT_MS = 15_000;
 
 const AS_TEXT = { getTypeParser: () => (value: string) => value };
@@ -149,16 +149,13 @@ export async function runOn(
   statement: NamedStatement,
   values: readonly unknown[],
 ): Promise<Row> {
-  return firstRow(await client.query<string[]>(configOf(statement, values)));
+  const { rows } = await client.query<string[]>(configOf(statement, values));
+  return rows[0] ?? [];
 }
 
 function configOf({ name, text }: NamedStatement, values: readonly unknown[]) {
   const types = AS_TEXT as unknown as pg.CustomTypesConfig;
   return { name, text, values: values as unknown[], rowMode: 'array' as const, types };
-}
-
-function firstRow(result: pg.QueryArrayResult<string[]>): Row {
-  return result.rows[0] ?? [];
 }
 
 class PooledDatabase implements Database {
@@ -297,7 +294,7 @@ function isLimited({ signal, limitMs }: Patience): boolean {
   return signal !== undefined || (limitMs ?? null) !== null;
 }
 
-/** Of the transaction alone. Should it fail, so does what follows. */
+/** Sets the time limit of the transaction. If that fails, the following statements fail too. */
 function endAfter(connection: WireConnection, timeMs: number): void {
   connection.command(`set local statement_timeout = ${timeMs}`).catch(() => {});
 }

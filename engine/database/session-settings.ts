@@ -1,6 +1,6 @@
-/** Who writes, as settings of a transaction: triggers read `current_setting('engine.user', true)`, a JSON object of session
- *  variables, and `engine.trace`, `{trace_id, span_id}`; empty where there is none. They end with the transaction.
- *  Not here: which statements are told (execute/statements.ts). Reference: docs/reference/behaviour/event-triggers.md. */
+/** The session as settings of a transaction: triggers read `current_setting('engine.user', true)`, a JSON object of session
+ *  variables, and `engine.trace`, `{trace_id, span_id}`, which is empty without a trace. They end with the transaction.
+ *  Not here: the statements that need them (execute/statements.ts). Reference: docs/reference/behaviour/event-triggers.md. */
 import type { SpanContext } from '../observe/span.ts';
 import type { Session } from '../resolve/session.ts';
 import type { NamedStatement } from './pool.ts';
@@ -11,6 +11,6 @@ export const SESSION_SETTINGS: NamedStatement = {
 };
 
 export function sessionSettings({ variables }: Session, trace: SpanContext | null = null): string[] {
-  const place = trace && { trace_id: trace.traceId, span_id: trace.spanId };
-  return [JSON.stringify(variables), place ? JSON.stringify(place) : ''];
+  const ids = trace && { trace_id: trace.traceId, span_id: trace.spanId };
+  return [JSON.stringify(variables), ids ? JSON.stringify(ids) : ''];
 }

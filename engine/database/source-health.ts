@@ -1,7 +1,7 @@
-/** Can each source be asked something: what `GET /healthz/sources` tells. A source's `health_check` says what it is asked, how
- *  often at most, and how many failures in a row it takes; without one it is `SELECT 1`, at most once a second.
- *  Whoever asks is told what is known, and what is too old is found out meanwhile: nobody waits for a database that does not
- *  answer, but for the very first time. Reference: docs/reference/behaviour/endpoints.md; docs/reference/behaviour/metadata.md.
+/** The health of each source, for `GET /healthz/sources`. A source's `health_check` configures the statement, its interval, and the
+ *  number of retries; without one it is `SELECT 1`, at most once a second.
+ *  A request returns the cached status and refreshes it in the background if it is too old. Only the first request of a source waits
+ *  for its database. Reference: docs/reference/behaviour/endpoints.md; docs/reference/behaviour/metadata.md.
  *  Not here: HTTP (http/config.ts). */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { EngineError } from '../errors/engine-error.ts';
@@ -10,15 +10,15 @@ import type { Source } from '../metadata/schema/source.ts';
 import type { Database } from './pool.ts';
 import { membersOf } from './sources.ts';
 
-export type SourceStatus = {
-  /** FAILED: it said no, or could not be reached. ERROR: where it is cannot be told. */
+type SourceStatus = {
+  /** FAILED: the statement failed, or the database is unreachable. ERROR: the source has no valid address. */
   readonly status: 'OK' | 'FAILED' | 'TIMEOUT' | 'ERROR';
-  /** A code, of Postgres or the network; messages may say more than everyone should know. */
+  /** An error code of Postgres or the network. Messages are left out because they may be confidential. */
   readonly error: string | null;
   readonly timestamp: string;
 };
 
-type Known = { status: SourceStatus; at: number };
+type CachedStatus = { status: SourceStatus; at: number };
 
 type Check = {
   readonly sql: string;
@@ -30,15 +30,15 @@ type Check = {
 
 export class SourceHealth {
   readonly #databaseOf: (source: Source) => Database;
-  readonly #known = new Map<string, Known>();
-  readonly #asking = new Map<string, Promise<SourceStatus>>();
+  readonly #cached = new Map<string, CachedStatus>();
+  readonly #running = new Map<string, Promise<SourceStatus>>();
 
   constructor(databaseOf: (source: Source) => Database) {
     this.#databaseOf = databaseOf;
   }
 
-  /** By name of the source; each member of a connection set, which its source's `health_check` is for, too, as `name connection
-   *  member`. */
+  /** Returns the statuses by name of the source. Members of connection sets share the `health_check` of their source, and are named
+   *  `name connection member`. */
   async statuses(sources: readonly Source[]): Promise<Readonly<Record<string, SourceStatus>>> {
     const all = sources.flatMap((source) => [source, ...membersOf(source)]);
     const entries = all.map(async (source) => [source.name, await this.#statusOf(source)] as const);
@@ -49,24 +49,24 @@ export class SourceHealth {
     const check = checkOf(source);
     // A source whose configuration has changed is another one.
     const key = `${source.name} ${JSON.stringify(source.configuration)}`;
-    const known = this.#known.get(key);
-    if (!known) return this.#ask(source, key, { ...check, retries: 0 });
-    if (performance.now() - known.at > check.intervalMs) void this.#ask(source, key, check);
-    return known.status;
+    const cached = this.#cached.get(key);
+    if (!cached) return this.#refresh(source, key, { ...check, retries: 0 });
+    if (performance.now() - cached.at > check.intervalMs) void this.#refresh(source, key, check);
+    return cached.status;
   }
 
-  /** One at a time. */
-  #ask(source: Source, key: string, check: Check): Promise<SourceStatus> {
-    const asking = this.#asking.get(key);
-    if (asking) return asking;
-    const asked = this.#find(source, check)
+  /** Runs at most one check of a source at a time. */
+  #refresh(source: Source, key: string, check: Check): Promise<SourceStatus> {
+    const running = this.#running.get(key);
+    if (running) return running;
+    const result = this.#find(source, check)
       .then((status) => {
-        this.#known.set(key, { status, at: performance.now() });
+        this.#cached.set(key, { status, at: performance.now() });
         return status;
       })
-      .finally(() => this.#asking.delete(key));
-    this.#asking.set(key, asked);
-    return asked;
+      .finally(() => this.#running.delete(key));
+    this.#running.set(key, result);
+    return result;
   }
 
   async #find(source: Source, check: Check): Promise<SourceStatus> {
@@ -80,10 +80,10 @@ export class SourceHealth {
   async #findOnce(source: Source, { sql, timeoutMs }: Check): Promise<SourceStatus> {
     const late = new AbortController();
     try {
-      const asked = this.#databaseOf(source).run({ name: '', text: sql }, []);
-      asked.catch(() => {});
+      const result = this.#databaseOf(source).run({ name: '', text: sql }, []);
+      result.catch(() => {});
       const answer = await Promise.race([
-        asked,
+        result,
         sleep(timeoutMs, 'late', { signal: late.signal, ref: false }),
       ]);
       return answer === 'late'
@@ -98,7 +98,7 @@ export class SourceHealth {
   }
 }
 
-/** Times in the metadata are seconds. */
+/** Returns the configured check of a source. Times in the metadata are in seconds. */
 function checkOf({ health_check }: Source): Check {
   return {
     sql: health_check?.test?.sql ?? 'SELECT 1',

@@ -1,6 +1,6 @@
-/** The open databases, by source. A pool belongs to a configuration, not to a name: while a document with a changed
- *  connection is tried out, the published one keeps its pool. `publish` says which configurations are current; pools of
- *  no current one are closed once their work is done. Not here: pools themselves (pool.ts). */
+/** The open databases, by source. A pool belongs to a configuration, not to a name: while a document with a changed connection is
+ *  validated, the published document keeps its pool. `publish` sets the current configurations; other pools are closed when their
+ *  work is done. Not here: pools (pool.ts). */
 import { EngineError, fail, withPath } from '../errors/engine-error.ts';
 import type { ConnectionInfo, Source } from '../metadata/schema/source.ts';
 import { type Route, type RoutedRequest, type Router, routerOf } from '../transform/connection.ts';
@@ -24,13 +24,13 @@ type Found = {
   readonly until: number;
 };
 
-/** Told how long a statement of a source took, or a wait for one of its connections. */
-export type SourceTimed = (source: string, ...told: Parameters<Timed>) => void;
+/** Receives the duration of a statement of a source, or of a wait for one of its connections. */
+export type SourceTimed = (source: string, ...timing: Parameters<Timed>) => void;
 
 /** Called with every statement of a source that failed, and every connection that could not be opened. */
 export type SourceFailed = (source: string, failure: Error) => void;
 
-export type SourceObservers = {
+type SourceObservers = {
   readonly timed?: SourceTimed | undefined;
   readonly failed?: SourceFailed | undefined;
 };
@@ -39,12 +39,12 @@ export class Sources {
   readonly #secrets: ConnectionSecrets;
   readonly #defaults: PoolOptions;
   readonly #observers: SourceObservers;
-  /** By URL and settings. */
+  /** The open databases, by URL and settings. */
   readonly #open = new Map<string, Database>();
   #published: ReadonlyMap<string, Source> = new Map();
-  /** What `get` has found, by source name; a URL in a file may be another one a second later. */
+  /** The results of `get`, by source name, cached for a moment because a URL in a file may change. */
   readonly #found = new Map<string, Found>();
-  /** Of the published sources and replicas, by URL and settings. */
+  /** The names of published sources and replicas, by URL and settings. */
   #names: ReadonlyMap<string, readonly string[]> = new Map();
 
   constructor(secrets: ConnectionSecrets, defaults: PoolOptions = {}, observers: SourceObservers = {}) {
@@ -60,7 +60,7 @@ export class Sources {
     return access === undefined || replicas === null ? database : (replicas.pick() ?? database);
   }
 
-  /** Each source's template is asked once: what it chose stays chosen for as long as the request lasts. */
+  /** Returns the databases of a request. The template of a source is evaluated once for each request. */
   readonly chosenFor = (request: RoutedRequest): Databases => {
     const isPlain = ({ configuration }: Source) => !configuration.connection_template;
     if ([...this.#published.values()].every(isPlain)) return this;
@@ -149,7 +149,7 @@ export class Sources {
     await probe(address, options.tls, timeoutSeconds);
   }
 
-  /** None when the URL cannot be told at the moment. */
+  /** Returns an empty list when the URL is not available at the moment. */
   #databaseOf(replica: Source): readonly Database[] {
     return this.#keyOf(replica).map(() => this.database(replica));
   }
@@ -162,7 +162,7 @@ export class Sources {
     return ssl_configuration ? { ...address, target: withoutTls(address.target) } : address;
   }
 
-  /** The errors in addresses and certificates of the source's replicas and connection set, whose databases are not asked
+  /** The errors in addresses and certificates of the source's replicas and connection set, whose databases are not queried
    *  when it is tracked. */
   faultsOf(source: Source): readonly EngineError[] {
     const within = (list: string, each: Source, i: number, steps: readonly string[]) => {
@@ -238,7 +238,7 @@ export class Sources {
     return { address, options, key: JSON.stringify([address, options]) };
   }
 
-  /** None when the URL cannot be told at the moment (a missing variable). */
+  /** Returns an empty list when the URL is not available at the moment, for example because a variable is missing. */
   #keyOf(source: Source): string[] {
     try {
       return [this.#configured(source).key];

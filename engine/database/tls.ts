@@ -8,8 +8,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fail, withPath } from '../errors/engine-error.ts';
 import type { SslConfiguration } from '../metadata/schema/source.ts';
+import type { Environment } from '../resolve/environment-variables.ts';
 import type { Tls } from '../wire/dial.ts';
-import { connectionVariable, type Environment } from './database-url.ts';
+import { connectionVariable } from './database-url.ts';
 
 type Part = Exclude<keyof SslConfiguration, 'sslmode'>;
 

@@ -80,7 +80,7 @@ export function printPath(path: readonly PathStep[]): string {
   return path.reduce<string>((printed, step) => printed + printStep(step), '$');
 }
 
-export type AdminErrorBody = { path: string; error: string; code: string; internal?: unknown };
+type AdminErrorBody = { path: string; error: string; code: string; internal?: unknown };
 
 export function toAdminBody(
   error: EngineError,
@@ -95,7 +95,7 @@ export function toAdminBody(
   };
 }
 
-export type GraphqlErrorBody = {
+type GraphqlErrorBody = {
   message: string;
   extensions: { path?: string; code?: string; internal?: unknown };
 };

@@ -13,7 +13,7 @@ import { type DeliveryResult, retryAfterOf } from './retry.ts';
 /** An attempt to deliver an event, with request and response as the log of invocations has them. */
 export type DeliveryAttempt = DeliveryResult & { readonly request: unknown; readonly response: unknown };
 
-export type Recipient = {
+type Recipient = {
   readonly webhook: Webhook;
   readonly responseTransform?: ResponseTransform;
 };

@@ -6,7 +6,7 @@
 import { fillTemplate } from '../metadata/variables.ts';
 import { type OutboundVariables, WebhookFailure } from '../webhook/outbound.ts';
 
-export type SlotLimits = {
+type SlotLimits = {
   readonly total: number;
   readonly perTrigger: number;
   readonly perHost: number;

@@ -67,7 +67,7 @@ type EventRow = Readonly<
 };
 
 /** The number of events of a trigger that may be taken, and the number for its webhook's host. */
-export type TriggerSlots = {
+type TriggerSlots = {
   readonly trigger: string;
   readonly free: number;
   readonly host: string;

@@ -23,10 +23,10 @@ import {
 import { schedulesOf, updateUpcomingEvents } from './upcoming-events.ts';
 import type { Feed } from './worker.ts';
 
-export type ScheduledContext = DeliveryContext & { readonly metadataDatabase: Database };
+type ScheduledContext = DeliveryContext & { readonly metadataDatabase: Database };
 
 /** A model and the version of the document that it was resolved from. */
-export type ModelVersion = { readonly model: Model; readonly resourceVersion: number };
+type ModelVersion = { readonly model: Model; readonly resourceVersion: number };
 
 const UPDATE_EVERY_MS = 60_000;
 

@@ -27,7 +27,7 @@ export type ScheduledEvent = {
   readonly lane: string;
 };
 
-export type Due = {
+type Due = {
   readonly crons: readonly string[];
   readonly cleanups: readonly string[];
   readonly most: number;
@@ -148,7 +148,7 @@ export async function releaseScheduled(database: Database, ids: readonly string[
 }
 
 /** Returns SQL for a timestamp as `2026-01-31T12:00:00Z`, whatever the time zone of the session. */
-export function isoTimestampSql(column: string): string {
+function isoTimestampSql(column: string): string {
   return `to_json(${column} at time zone 'utc') #>> '{}' || 'Z'`;
 }
 

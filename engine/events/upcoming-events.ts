@@ -10,7 +10,7 @@ import { timesAfter } from '../resolve/schedule.ts';
 import type { Model } from '../resolve/types.ts';
 
 /** A schedule and the name of its trigger. Names of event triggers are unique across sources. */
-export type RecurringSchedule = {
+type RecurringSchedule = {
   readonly type: 'cron' | 'cleanup';
   readonly name: string;
   readonly schedule: string;

@@ -7,7 +7,7 @@ import { ended, type Grace } from '../limits/grace.ts';
 import type { Observe } from '../observe/observation.ts';
 import type { DeliveryLane, DeliverySlots } from './delivery-slots.ts';
 
-export type Job = { readonly id: string; readonly lane: DeliveryLane; readonly perform: () => Promise<void> };
+type Job = { readonly id: string; readonly lane: DeliveryLane; readonly perform: () => Promise<void> };
 
 export type Feed = {
   readonly name: string;
@@ -17,7 +17,7 @@ export type Feed = {
   readonly release: (ids: readonly string[]) => Promise<void>;
 };
 
-export type WorkerOptions = {
+type WorkerOptions = {
   /** Returns the current feeds. */
   readonly feeds: () => readonly Feed[];
   /** The polling interval; 0 disables polling. */

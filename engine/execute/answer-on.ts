@@ -1,6 +1,6 @@
-/** The answer of a plan's only root, on a connection in a transaction that somebody else has opened: rows beside SQL and metadata in
- *  one admin request. Who asks is told to triggers. Out: the value, every digit as Postgres has written it.
- *  Raises what Postgres refuses, as ERRORS rows. Not here: plans of requests (answer.ts). */
+/** Runs the only root of a plan on a connection in an open transaction: rows beside SQL and metadata in one admin request. Sends the
+ *  session for triggers. Out: the value, with every digit that Postgres wrote.
+ *  Raises the errors of Postgres as ERRORS rows. Not here: plans of requests (answer.ts). */
 import type pg from 'pg';
 import { sqlStateOf } from '../database/pg-errors.ts';
 import { type NamedStatement, runOn } from '../database/pool.ts';

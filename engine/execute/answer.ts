@@ -20,7 +20,7 @@ export type AnswerContext = {
   /** True for the schema with connections. */
   readonly isRelay?: boolean;
   readonly databases: Databases;
-  /** For webhooks and remote schemas. Without it they get neither environment variables nor client headers. */
+  /** The context of requests to webhooks and remote schemas. Without it they get neither environment variables nor client headers. */
   readonly outbound?: OutboundContext;
   /** Filled in while the request runs, for logs and traces. */
   readonly progress?: Progress;

@@ -15,12 +15,12 @@ import type { Column, Row, Value } from '../wire/statement.ts';
 export type Binding = {
   readonly session: Session;
   readonly variables: Variables;
-  /** What the request is part of, for triggers. */
+  /** The trace of the request, for triggers. */
   readonly trace?: SpanContext | null;
   /** Rows the mutation has just written, in Postgres's text form; null when there are none. */
   readonly written?: Column;
   readonly affectedRows?: number;
-  /** What each step of nested writes has kept. */
+  /** The row that each step of nested writes has written. */
   readonly inserted?: readonly Row[];
 };
 
@@ -32,8 +32,8 @@ export function bind(parameters: readonly Leaf[], binding: Binding): Value[] {
   });
 }
 
-/** Postgres raises this at the first row that matches all before the escape character: it would tell of rows the role does
- *  not see. PostgreSQL manual, "LIKE". */
+/** Raises for a pattern that ends with the escape character. Postgres would raise only if a row matches the text before it, which
+ *  would reveal rows that the role does not see. PostgreSQL manual, "LIKE". */
 function refuseUnfinishedPattern(pattern: Value): void {
   const [escapes] = /\\*$/.exec(String(pattern ?? ''))!;
   if (escapes.length % 2 === 1) {
@@ -72,7 +72,7 @@ function bindLeaf(leaf: Leaf, binding: Binding): Value {
   }
 }
 
-/** Of a type of PostGIS it is checked here: what PostGIS cannot read it reports as an internal error. */
+/** Returns the value of a session variable. Values of PostGIS types are validated, because PostGIS reports them as internal errors. */
 function sessionValue({ variable, type }: Extract<Leaf, { kind: 'session' }>, session: Session): string {
   const text = sessionVariable(variable, session);
   const problem = textProblem(text, type);

@@ -13,7 +13,7 @@ import type { Body } from './splice.ts';
 export type EndpointArguments = {
   /** By name, every time it was given. */
   readonly texts: ReadonlyMap<string, readonly string[]>;
-  /** From a JSON body; a text of the same name comes first. */
+  /** The arguments in a JSON body; a text of the same name takes precedence. */
   readonly values: Readonly<Record<string, unknown>>;
   readonly parseJson: (text: string) => unknown;
   /** Called before a mutation runs; raises where this request must not write. */

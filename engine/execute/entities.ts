@@ -7,7 +7,7 @@ import { parseJson } from '../json/parse-json.ts';
 import { JsonScanner } from '../json/scanner.ts';
 import { ENTITY } from '../plan/federation.ts';
 import { literalValue } from '../plan/literal.ts';
-import type { JoinPlaces } from '../plan/remote-types.ts';
+import type { JoinPaths } from '../plan/remote-types.ts';
 import type { EntitiesCall } from '../plan/types.ts';
 import { ENTITIES_FIELD } from '../resolve/federation.ts';
 import type { Step } from '../sql/plan.ts';
@@ -25,8 +25,8 @@ export async function runEntities({ call, rows: read }: EntitiesStep, run: RunCo
   const found = await rowsOfEach(read, keys, entitiesIn, run);
   const texts: string[] = wanted.map(() => 'null');
   const errors: unknown[] = [];
-  const filling = call.joins.map(async ({ places }, join) => {
-    const entities = await withJoins(found[join]!, places, [call.alias], run, errors);
+  const filling = call.joins.map(async ({ paths }, join) => {
+    const entities = await withJoins(found[join]!, paths, [call.alias], run, errors);
     for (const [n, i] of ofJoin[join]!.entries()) texts[i] = entities[n] ?? 'null';
   });
   await Promise.all(filling);
@@ -36,14 +36,14 @@ export async function runEntities({ call, rows: read }: EntitiesStep, run: RunCo
 /** Returns the entities with what is joined to them. Without joins they are returned unparsed. */
 async function withJoins(
   entities: readonly string[],
-  places: JoinPlaces | null,
+  paths: JoinPaths | null,
   path: readonly string[],
   run: RunContext,
   errors: unknown[],
 ): Promise<readonly string[]> {
-  if (!places) return entities;
+  if (!paths) return entities;
   const values = entities.map((text) => parseJson(text));
-  await joinInto(values, places, path, run, errors);
+  await joinInto(values, paths, path, run, errors);
   return values.map((value) => JSON.stringify(value));
 }
 

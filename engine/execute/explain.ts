@@ -24,8 +24,8 @@ export type ExplainedField = {
   readonly plan: readonly string[] | null;
 };
 
-export type ExplainedSubscription = Omit<ExplainedField, 'field'> & {
-  /** What the statement is run with: session variables by name, and every other value as text. */
+type ExplainedSubscription = Omit<ExplainedField, 'field'> & {
+  /** The values of the statement: session variables by name, and every other value as text. */
   readonly variables: {
     readonly session: Readonly<Record<string, Value>>;
     readonly synthetic: readonly Value[];
@@ -54,7 +54,7 @@ export async function explain(
 
 type Explainable = { readonly field: string; readonly root: Root };
 
-/** What is in a namespace is named after it: `shop.author`. */
+/** Returns the root fields. The name of a field in a namespace begins with it: `shop.author`. */
 function explainable(root: Root, namespace = ''): readonly Explainable[] {
   const field = namespace + root.alias;
   if (root.kind !== 'namespace') return [{ field, root }];

@@ -2,7 +2,7 @@
  *  puts the answers in place of the keys, level by level, since answers may hold keys themselves.
  *  Only columns with keys are parsed. If the other side of a nullable field fails, the field becomes null and an error stands at its
  *  path. Errors that a remote schema answers with are raised as `remoteErrors`.
- *  Not here: the request to a remote schema (remote/keyed-request.ts), positions of keys (plan/join-places.ts).
+ *  Not here: the request to a remote schema (remote/keyed-request.ts), positions of keys (plan/join-paths.ts).
  *  Reference: docs/reference/behaviour/remote-schemas.md; docs/reference/behaviour/errors.md. */
 
 import { EngineError } from '../errors/engine-error.ts';
@@ -10,7 +10,7 @@ import { parseJson } from '../json/parse-json.ts';
 import { isRecord } from '../json/value.ts';
 import { own } from '../metadata/own.ts';
 import { KEYS_VARIABLE } from '../plan/keyed-rows.ts';
-import type { JoinPlaces } from '../plan/remote-types.ts';
+import type { JoinPaths } from '../plan/remote-types.ts';
 import { type Key, requestByKeys } from '../remote/keyed-request.ts';
 import type { KeyedRead, KeyedStep } from '../sql/plan.ts';
 import { type Column, type Row, textOfColumn } from '../wire/statement.ts';
@@ -28,9 +28,9 @@ export async function joinKeyedSteps(
   const joining = run.planned.plan.template.map(async (part) => {
     if (part.kind !== 'column' || !part.joined) return;
     const { step, column } = part;
-    const { places, path } = part.joined;
+    const { paths, path } = part.joined;
     const value = parseJson(textOfColumn(rows[step]?.[column] ?? null) ?? 'null');
-    await joinInto(value, places, path, run, errors);
+    await joinInto(value, paths, path, run, errors);
     joined[step]![column] = JSON.stringify(value);
   });
   await Promise.all(joining);
@@ -98,24 +98,19 @@ type Slots = { readonly slots: Slot[]; readonly path: readonly string[] };
 /** Joins into a value, which it changes. `path` is that of the value in the response. Adds to `errors`. */
 export async function joinInto(
   value: unknown,
-  places: JoinPlaces,
+  paths: JoinPaths,
   path: readonly string[],
   run: RunContext,
   errors: unknown[],
 ): Promise<void> {
   const found = new Map<number, Slots>();
-  collect(value, places, path, found);
+  collect(value, paths, path, found);
   await Promise.all([...found].map(([step, slots]) => fill(step, slots, run, errors)));
 }
 
-function collect(
-  value: unknown,
-  places: JoinPlaces,
-  path: readonly string[],
-  found: Map<number, Slots>,
-): void {
+function collect(value: unknown, paths: JoinPaths, path: readonly string[], found: Map<number, Slots>): void {
   if (Array.isArray(value)) {
-    for (const item of value) collect(item, places, path, found);
+    for (const item of value) collect(item, paths, path, found);
     return;
   }
   if (!isRecord(value)) return;
@@ -126,10 +121,10 @@ function collect(
     ofStep.slots.push({ object: value, alias, key });
   };
   const entries = Object.entries(value);
-  if (places.spread) gather(value, entries, places.spread, add);
+  if (paths.spread) gather(value, entries, paths.spread, add);
   for (const [alias, member] of entries) {
-    const join = places.own.get(alias);
-    const inner = places.inner.get(alias);
+    const join = paths.own.get(alias);
+    const inner = paths.inner.get(alias);
     if (inner) collect(member, inner, [...path, alias], found);
     if (join !== undefined && Array.isArray(member)) add(join, alias, member);
   }
@@ -139,7 +134,7 @@ function collect(
 function gather(
   object: object,
   entries: readonly (readonly [string, unknown])[],
-  spread: NonNullable<JoinPlaces['spread']>,
+  spread: NonNullable<JoinPaths['spread']>,
   add: (join: number, alias: string, key: Key) => void,
 ): void {
   const members = new Map(entries);
@@ -167,7 +162,7 @@ async function fill(
     return null;
   };
   const answers = await answersTo(step, distinct, failed, run);
-  if (step.join.places) await joinInto(answers, step.join.places, path, run, errors);
+  if (step.join.paths) await joinInto(answers, step.join.paths, path, run, errors);
   for (const [i, { object, alias }] of slots.entries()) {
     const before = own(object as Record<string, unknown>, alias);
     put(object, alias, merged(before, answers[indexOf[i]!]));

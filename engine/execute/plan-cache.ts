@@ -50,13 +50,12 @@ const LEAST_FIXED = 64_000;
 /** The bytes of such responses that are cached for a model: introspection of its largest roles, in addition to all plans. */
 const MOST_FIXED = 128_000_000;
 
-/** A cached document. */
 type CachedDocument = {
   readonly document: PreparedDocument;
   readonly operationName: string | null;
   /** The number its plans are cached under. */
   readonly id: number;
-  /** What planning has so far found out about the values that plans of the document depend on. */
+  /** The dependencies of the document's plans on values, as found so far. */
   dependencies: VariableDependencies;
 };
 

@@ -68,7 +68,7 @@ function asText(value: Value): Value {
  *  time limit runs in a transaction, for which the limit is set. */
 function runOf({ isAuthored, timeLimitMs, limitMs }: PreparedStatement, database: Database): Run {
   if (isAuthored || timeLimitMs !== null) {
-    const options = { readOnly: isAuthored, deadline: deadlineOf(timeLimitMs), limitMs };
+    const options = { readOnly: isAuthored, deadline: deadlineAfter(timeLimitMs), limitMs };
     return (statement, values) => database.atomic(options, (run) => run(statement, values));
   }
   return plainRun(database, limitMs);
@@ -86,7 +86,7 @@ export async function runMutation(
   databases: Databases,
 ): Promise<readonly Row[]> {
   const [only] = statements;
-  const deadline = deadlineOf(only?.timeLimitMs ?? null);
+  const deadline = deadlineAfter(only?.timeLimitMs ?? null);
   if (statements.length === 1 && only && isSingle(only) && !deadline && !only.isWatched) {
     return [await runOne(plainRun(databases.get(only.source), only.limitMs), only, valuesOf(only, binding))];
   }
@@ -107,10 +107,6 @@ export async function runMutation(
 /** Sends the session for triggers, together with the first statement, which fails if this does. */
 function setSession(run: Run, { session, trace = null }: Binding): void {
   run(SESSION_SETTINGS, sessionSettings(session, trace)).catch(() => {});
-}
-
-function deadlineOf(timeLimitMs: number | null): Deadline | null {
-  return timeLimitMs === null ? null : deadlineAfter(timeLimitMs);
 }
 
 /** True when nothing runs before or after the statement. */

@@ -37,7 +37,7 @@ const ROUTES: Partial<Record<ApiName, (app: FastifyInstance, context: HttpContex
   developer: developerRoutes,
 };
 
-export type MakeServer = (handle: (request: IncomingMessage, response: ServerResponse) => void) => Server;
+type MakeServer = (handle: (request: IncomingMessage, response: ServerResponse) => void) => Server;
 
 export async function buildApp(context: HttpContext, makeServer: MakeServer): Promise<FastifyInstance> {
   const app = fastify({

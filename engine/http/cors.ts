@@ -5,7 +5,7 @@
  *  Not here: requests without a preflight (cross-site.ts). */
 import type { Options } from '../config/options.ts';
 
-export type CorsHeaders = Readonly<Record<string, string>>;
+type CorsHeaders = Readonly<Record<string, string>>;
 
 /** Returns the headers for a response to `origin`; none for origins that may not call and for requests that are not
  *  cross-origin. */

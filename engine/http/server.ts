@@ -19,7 +19,7 @@ import { isRest, restHandler } from './rest.ts';
 import { acceptWebsockets, isWebsocketUpgrade } from './websocket/handshake.ts';
 
 export type HttpServer = {
-  /** For example `http://localhost:8080`. */
+  /** The address of the server, for example `http://localhost:8080`. */
   readonly url: string;
   /** Stops accepting requests and waits for those in flight. Returns the number of requests that were cut off at the
    *  deadline. */
@@ -49,7 +49,7 @@ export async function openServer(
   const answerGraphql = graphqlHandler(context);
   const answerRest = restHandler(context);
   const inFlight = new Set<ServerResponse>();
-  /** When the last request arrived or was answered. */
+  /** The time at which the last request arrived or was answered. */
   let busyAt = 0;
   const app = await buildApp(context, (handle) =>
     createServer(

@@ -46,7 +46,7 @@ export class JsonScanner {
   }
 
   readonly #skipItem = (): void => this.skip();
-  /** Does not decode the key: in large skipped values, decoding keys would be most of the work. */
+  /** Skips a member without decoding its key: in large skipped values, decoding keys would be most of the work. */
   readonly #skipMember = (): void => {
     if (this.peek() !== QUOTE) this.#refuse();
     this.#string();

@@ -1,14 +1,13 @@
-/** How long stopping may take, in one place: what is under way has the graceful timeout; giving back what did not end has a moment
- *  more; then what databases are still at is cancelled, for another moment, and the connections to them are cut, so that whatever
- *  still waits for an answer fails.
- *  Not here: what is given back (events/worker.ts), how connections are cut (wire/pool.ts). */
+/** The deadlines of a shutdown: running work has the graceful timeout; releasing unfinished work has a moment more; then running
+ *  statements are cancelled, for another moment, and the connections to databases are cut, so that everything that still waits for
+ *  an answer fails. Not here: releasing events (events/worker.ts), cutting connections (wire/pool.ts). */
 
 export type Grace = {
-  /** What is under way is waited for until then. */
+  /** Aborted at the end of the graceful timeout for running work. */
   readonly over: AbortSignal;
-  /** Nothing is waited for any more. */
+  /** Aborted when connections are cut. */
   readonly cut: AbortSignal;
-  /** Everything was done in time. */
+  /** Reports that everything ended in time. */
   readonly done: () => void;
 };
 

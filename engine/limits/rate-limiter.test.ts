@@ -1,6 +1,6 @@
 /** Who counts together, and for how long. */
 import { expect, test } from 'vitest';
-import type { RateLimit } from '../resolve/request-policy.ts';
+import type { ResolvedRateLimit } from '../resolve/request-policy.ts';
 import { RateLimiter } from './rate-limiter.ts';
 
 const session = (role: string, variables: Readonly<Record<string, string>> = {}) => ({
@@ -9,7 +9,7 @@ const session = (role: string, variables: Readonly<Record<string, string>> = {})
   mayUseBackendOnly: false,
 });
 
-function world(by: RateLimit['by'] = [], mostPerMinute = 2) {
+function world(by: ResolvedRateLimit['by'] = [], mostPerMinute = 2) {
   const clock = { ms: 0 };
   const limiter = new RateLimiter(() => clock.ms);
   const isAdmitted = (who = session('user'), address = '::1'): boolean => {

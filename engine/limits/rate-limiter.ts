@@ -4,7 +4,7 @@
  *  replicas each has its own. Not here: whose limit (resolve/request-policy.ts). Reference: docs/reference/behaviour/permissions.md. */
 import { fail } from '../errors/engine-error.ts';
 import { own } from '../metadata/own.ts';
-import type { RateLimit } from '../resolve/request-policy.ts';
+import type { ResolvedRateLimit } from '../resolve/request-policy.ts';
 import type { Session } from '../resolve/session.ts';
 import { Lru } from './lru.ts';
 
@@ -24,7 +24,7 @@ export class RateLimiter {
   }
 
   /** Raises `rateLimitExceeded`. `address` is the client's. */
-  admit({ mostPerMinute, by }: RateLimit, session: Session, address: string | undefined): void {
+  admit({ mostPerMinute, by }: ResolvedRateLimit, session: Session, address: string | undefined): void {
     const time = this.#clock();
     const count = this.#countOf(callerOf(by, session, address), Math.floor(time / MINUTE_MS));
     const stillCovered = 1 - (time % MINUTE_MS) / MINUTE_MS;
@@ -45,7 +45,11 @@ export class RateLimiter {
   }
 }
 
-function callerOf(by: RateLimit['by'], { role, variables }: Session, address: string | undefined): string {
+function callerOf(
+  by: ResolvedRateLimit['by'],
+  { role, variables }: Session,
+  address: string | undefined,
+): string {
   if (by === 'address') return JSON.stringify([role, address ?? null]);
   return by.length === 0 ? role : JSON.stringify([role, ...by.map((name) => own(variables, name) ?? null)]);
 }

@@ -60,7 +60,7 @@ export function referencesOf(
 ): readonly string[] {
   const [source = '', schema = '', name = '', own = ''] = parseKey(object.key)?.segments ?? [];
   const fragment = object.definition as JsonRecord;
-  const scope: Scope = { objects, links, source };
+  const scope: ReferenceScope = { objects, links, source };
   const table = { schema, name };
   switch (object.kind) {
     case 'object_relationship':
@@ -110,7 +110,7 @@ export function referencesOf(
 }
 
 /** One source of a document, and the links of its relationships. */
-export type Scope = {
+export type ReferenceScope = {
   readonly objects: ReadonlyMap<string, MetadataObject>;
   readonly links: Links;
   readonly source: string;
@@ -130,7 +130,12 @@ function usersOf(objects: ReadonlyMap<string, MetadataObject>, links: Links): Ma
   return users;
 }
 
-function targetOf(scope: Scope, table: QualifiedName, name: string, relationship: JsonRecord): unknown {
+function targetOf(
+  scope: ReferenceScope,
+  table: QualifiedName,
+  name: string,
+  relationship: JsonRecord,
+): unknown {
   return (
     at(relationship, 'using', 'manual_configuration', 'remote_table') ??
     at(relationship, 'using', 'foreign_key_constraint_on', 'table') ??
@@ -138,7 +143,7 @@ function targetOf(scope: Scope, table: QualifiedName, name: string, relationship
   );
 }
 
-function referencesOfRule(scope: Scope, table: QualifiedName, rule: unknown): readonly string[] {
+function referencesOfRule(scope: ReferenceScope, table: QualifiedName, rule: unknown): readonly string[] {
   if (!isRecord(rule)) return [];
   const { source } = scope;
   const computed = listOf(rule['computed_fields']).map((name) =>
@@ -152,7 +157,11 @@ function referencesOfRule(scope: Scope, table: QualifiedName, rule: unknown): re
 }
 
 /** Returns the relationships that the expression follows, the tables they lead to, and tables under `_exists`. */
-function referencesOfBoolExp(scope: Scope, table: QualifiedName, expression: unknown): readonly string[] {
+function referencesOfBoolExp(
+  scope: ReferenceScope,
+  table: QualifiedName,
+  expression: unknown,
+): readonly string[] {
   if (Array.isArray(expression)) return expression.flatMap((item) => referencesOfBoolExp(scope, table, item));
   if (!isRecord(expression)) return [];
   return Object.entries(expression).flatMap(([key, value]) => {
@@ -162,7 +171,7 @@ function referencesOfBoolExp(scope: Scope, table: QualifiedName, expression: unk
   });
 }
 
-function referencesOfExists(scope: Scope, exists: unknown): readonly string[] {
+function referencesOfExists(scope: ReferenceScope, exists: unknown): readonly string[] {
   if (!isRecord(exists)) return [];
   const table = qualifiedOf(exists['_table']);
   if (!table) return [];
@@ -170,7 +179,7 @@ function referencesOfExists(scope: Scope, exists: unknown): readonly string[] {
 }
 
 function referencesOfField(
-  scope: Scope,
+  scope: ReferenceScope,
   table: QualifiedName,
   name: string,
   value: unknown,
@@ -185,7 +194,7 @@ function referencesOfField(
 type Field = { readonly key: string; readonly target: QualifiedName | undefined };
 
 /** Returns the relationship or computed field of a name in a boolean expression, and the table it leads to. */
-export function fieldOf(scope: Scope, table: QualifiedName, name: string): Field | undefined {
+export function fieldOf(scope: ReferenceScope, table: QualifiedName, name: string): Field | undefined {
   const kinds = ['object_relationship', 'array_relationship', 'computed_field'] as const;
   const keys = kinds.map((kind) => objectKey(kind, scope.source, table.schema, table.name, name));
   const object = keys.map((key) => scope.objects.get(key)).find((found) => found !== undefined);

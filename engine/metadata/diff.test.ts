@@ -3,12 +3,13 @@ import '../../testing/seed.ts';
 import { type Arbitrary, array, assert, constantFrom, property, record, subarray, tuple } from 'fast-check';
 import { expect, test } from 'vitest';
 import { parseJson } from '../json/parse-json.ts';
-import { applyChanges, changedKeys, diffMetadata, editsBetween } from './diff.ts';
+import { changedKeys, editsBetween } from './diff.ts';
 import { type Edit, editObjects, putObject, removeObject } from './edit.ts';
 import { canonicalMetadata } from './export.ts';
 import { type MetadataObject, metadataOf, objectsOf } from './objects.ts';
 import { parseEdits, parseMetadata } from './parse.ts';
 import type { Metadata } from './schema/metadata.ts';
+import { applyChanges, diffMetadata } from './testing/diff-metadata.ts';
 
 const connection = { connection_info: { database_url: { from_env: 'URL' } } };
 const rule = (role: string, columns: readonly string[]) => ({ role, permission: { columns, filter: {} } });

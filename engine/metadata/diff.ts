@@ -1,40 +1,9 @@
-/** The difference of two documents, object by object, and applying it.
- *  `applyChanges(a, diffMetadata(a, b))` is equivalent to `b`; the order of objects in lists has no meaning.
- *  Pure. Not here: normal form (normal-form.ts). Documents are compared as they are. */
-import { isSameJson, isSameJsonText } from '../json/value.ts';
+/** The difference of two documents: the keys of changed objects, and the edits between them. Documents are compared as they are.
+ *  Pure. Not here: normal form (normal-form.ts), applying edits (edit.ts). */
+import { isSameJson, isSameJsonText, type JsonRecord } from '../json/value.ts';
 import { type Edit, editObjects } from './edit.ts';
-import type { Fragment } from './locations.ts';
-import {
-  bare,
-  childKinds,
-  type MetadataObject,
-  OBJECT_KINDS,
-  OBJECTS,
-  type ObjectKind,
-  objectKey,
-  objectsOf,
-  siblingName,
-} from './objects.ts';
+import { bare, childKinds, OBJECTS, type ObjectKind, objectKey, siblingName } from './objects.ts';
 import type { Metadata } from './schema/metadata.ts';
-
-/** A changed object. `before` and `after` are its fragments without nested objects; undefined when it does not exist. */
-export type Change = {
-  readonly key: string;
-  readonly kind: ObjectKind;
-  readonly action: 'create' | 'update' | 'delete';
-  readonly before: unknown;
-  readonly after: unknown;
-};
-
-/** Returns the changes: deletions first, nested objects before their owner, then the others in the order in which objects can be
- *  created. Objects nested in a deleted one are listed too. */
-export function diffMetadata(from: Metadata, to: Metadata): readonly Change[] {
-  const before = objectsOf(from);
-  const after = objectsOf(to);
-  const deleted = [...before.values()].filter((object) => !after.has(object.key)).map(deletion);
-  const made = [...after.values()].flatMap((object) => changeTo(object, before.get(object.key)));
-  return [...deleted.toSorted(byKind).reverse(), ...made.toSorted(byKind)];
-}
 
 /** Returns the keys of the objects that were created, changed or deleted, in no order. Parts that the documents share are skipped, so
  *  it is fast after a small edit. */
@@ -69,11 +38,11 @@ type Looking = {
   left: number;
 };
 
-function editsIn(owner: Owner, before: Fragment, after: Fragment, looking: Looking): readonly Edit[] {
+function editsIn(owner: Owner, before: JsonRecord, after: JsonRecord, looking: Looking): readonly Edit[] {
   return childKinds(owner.kind).flatMap((kind) => {
     const { location, identity } = OBJECTS[kind];
     if (location.keys.every((key) => before[key] === after[key])) return [];
-    const named = (items: readonly Fragment[]) =>
+    const named = (items: readonly JsonRecord[]) =>
       new Map(items.map((item) => [siblingName(kind, item), item]));
     const [from, to] = apart(location.read(before), location.read(after));
     const [gone, come] = [named(from), named(to)];
@@ -96,29 +65,4 @@ function apart<T>(a: readonly T[], b: readonly T[]): readonly [readonly T[], rea
   while (first < shorter && a[first] === b[first]) first++;
   while (last < shorter - first && a[a.length - 1 - last] === b[b.length - 1 - last]) last++;
   return [a.slice(first, a.length - last), b.slice(first, b.length - last)];
-}
-
-/** Applies changes. Changed objects keep their position, new ones follow their siblings. */
-export function applyChanges(metadata: Metadata, changes: readonly Change[]): Metadata {
-  return editObjects(
-    metadata,
-    changes.map(({ key, after }) => ({ key, definition: after })),
-  );
-}
-
-function deletion({ key, kind, definition }: MetadataObject): Change {
-  return { key, kind, action: 'delete', before: definition, after: undefined };
-}
-
-function changeTo(object: MetadataObject, before: MetadataObject | undefined): readonly Change[] {
-  const { key, kind, definition: after } = object;
-  if (!before) return [{ key, kind, action: 'create', before: undefined, after }];
-  if (isSameJson(before.definition, after)) return [];
-  return [{ key, kind, action: 'update', before: before.definition, after }];
-}
-
-const RANK: ReadonlyMap<ObjectKind, number> = new Map(OBJECT_KINDS.map((kind, rank) => [kind, rank]));
-
-function byKind(a: Change, b: Change): number {
-  return (RANK.get(a.kind) ?? 0) - (RANK.get(b.kind) ?? 0);
 }

@@ -1,8 +1,9 @@
 /** Puts objects into a document and removes them, one or thousands at a time. Everything that no edit concerns stays identical, so
  *  that results computed from it remain valid (resolve/memo.ts), and is not read: an edit among thousands of tables compares one
  *  name of each. Pure. Not here: the kinds of objects and where they are (objects.ts), differences (diff.ts). */
+
 import { fail } from '../errors/engine-error.ts';
-import type { Fragment } from './locations.ts';
+import type { JsonRecord } from '../json/value.ts';
 import {
   ancestry,
   childKinds,
@@ -60,7 +61,7 @@ function branchOf(owner: Branch, kind: ObjectKind, name: string): Branch {
   return branch;
 }
 
-function editWithin(fragment: Fragment, kind: ObjectKind | null, { below }: Branch): Fragment {
+function editWithin(fragment: JsonRecord, kind: ObjectKind | null, { below }: Branch): JsonRecord {
   return childKinds(kind).reduce((made, child) => {
     const branches = below.get(child);
     if (!branches) return made;
@@ -72,13 +73,13 @@ function editWithin(fragment: Fragment, kind: ObjectKind | null, { below }: Bran
 }
 
 function editSiblings(
-  items: readonly Fragment[],
+  items: readonly JsonRecord[],
   kind: ObjectKind,
   branches: ReadonlyMap<string, Branch>,
-): readonly Fragment[] {
+): readonly JsonRecord[] {
   const left = new Map(branches);
   let isSame = true;
-  const kept: Fragment[] = [];
+  const kept: JsonRecord[] = [];
   for (const item of items) {
     const name = siblingName(kind, item);
     const branch = left.get(name);
@@ -89,23 +90,23 @@ function editSiblings(
   }
   for (const branch of left.values()) {
     if (!isPut(branch)) refuseStranded(branch);
-    else kept.push(editWithin(withRequired(kind, branch.edit.definition as Fragment), kind, branch));
+    else kept.push(editWithin(withRequired(kind, branch.edit.definition as JsonRecord), kind, branch));
   }
   return isSame && kept.length === items.length ? items : kept;
 }
 
 /** Returns the edited item; undefined when it is removed. */
-function editItem(item: Fragment, kind: ObjectKind, branch: Branch): Fragment | undefined {
+function editItem(item: JsonRecord, kind: ObjectKind, branch: Branch): JsonRecord | undefined {
   if (branch.edit && !isPut(branch)) return refuseStranded(branch);
   return editWithin(
-    isPut(branch) ? withOwn(kind, item, branch.edit.definition as Fragment) : item,
+    isPut(branch) ? withOwn(kind, item, branch.edit.definition as JsonRecord) : item,
     kind,
     branch,
   );
 }
 
 /** Returns the item with another fragment. Keys that both have keep their position. */
-function withOwn(kind: ObjectKind, item: Fragment, own: Fragment): Fragment {
+function withOwn(kind: ObjectKind, item: JsonRecord, own: JsonRecord): JsonRecord {
   const nested = nestedKeys(kind);
   const kept = Object.entries(item).flatMap(([key, value]) => {
     if (Object.hasOwn(own, key)) return [[key, own[key]] as const];

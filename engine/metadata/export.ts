@@ -3,7 +3,6 @@
  *  Not here: normal form (normal-form.ts). Spec: "export_metadata"; order: docs/reference/behaviour/metadata.md. */
 
 import { isRecord, type JsonRecord } from '../json/value.ts';
-import type { Fragment } from './locations.ts';
 import { toNormalForm } from './normal-form.ts';
 import { childKinds, OBJECTS, type ObjectKind } from './objects.ts';
 import { Metadata } from './schema/metadata.ts';
@@ -38,11 +37,11 @@ export function canonicalMetadata(metadata: Metadata): Metadata {
 }
 
 /** Sorts objects by name inside their owner. Sources keep their order. */
-export function sortMetadata(metadata: Metadata): Metadata {
+function sortMetadata(metadata: Metadata): Metadata {
   return sortNested(metadata, null) as Metadata;
 }
 
-function sortNested(fragment: Fragment, kind: ObjectKind | null): Fragment {
+function sortNested(fragment: JsonRecord, kind: ObjectKind | null): JsonRecord {
   return childKinds(kind).reduce((made, child) => {
     const { location, identity } = OBJECTS[child];
     const items = location.read(made);

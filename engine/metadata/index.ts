@@ -1,32 +1,26 @@
 /** The public interface of the metadata model and of the engine package, for the operator and the CRDs.
  *  Not here: anything with I/O. */
-export { EngineError, fail, type PathStep, printPath, withPath } from '../errors/engine-error.ts';
-export { ERRORS, type ErrorName } from '../errors/errors.ts';
+export { EngineError, type PathStep, printPath, withPath } from '../errors/engine-error.ts';
 export { parseJson } from '../json/parse-json.ts';
 export { isRecord, isSameJson, withNearestNumbers } from '../json/value.ts';
 export { type ActionsSdl, printActionsSdl, readActionsSdl } from './actions-sdl.ts';
 export * from './dependencies.ts';
-export * from './diff.ts';
-export { type Files, toDirectory } from './directory.ts';
 export * from './edit.ts';
 export * from './export.ts';
 export { cycleAmong, orderRoles } from './inherited-roles.ts';
 export { withChanges } from './layered-map.ts';
-export { CUSTOM_TYPE_CATEGORIES, type Fragment } from './locations.ts';
+export { CUSTOM_TYPE_CATEGORIES } from './locations.ts';
 export * from './merge-patch.ts';
 export * from './objects.ts';
 export * from './operations.ts';
 export { own } from './own.ts';
 export * from './parse.ts';
-export { type DirectoryContent, DirectoryError, fromDirectory } from './read-directory.ts';
 export * from './schema/action.ts';
 export * from './schema/collection.ts';
 export * from './schema/common.ts';
 export * from './schema/event.ts';
 export * from './schema/function.ts';
-export * from './schema/logical-model.ts';
 export * from './schema/metadata.ts';
-export * from './schema/native-query.ts';
 export { AtLeastOne, Count, Hours, Port, Seconds } from './schema/number.ts';
 export * from './schema/permission.ts';
 export * from './schema/policy.ts';

@@ -5,7 +5,7 @@ import { fail } from '../errors/engine-error.ts';
 import type { InheritedRole } from './schema/policy.ts';
 
 /** The roles in an order with parents first. `stuck` are those in a cycle, and those that inherit from one. */
-export type RoleOrder = {
+type RoleOrder = {
   readonly ordered: readonly InheritedRole[];
   readonly stuck: readonly InheritedRole[];
 };

@@ -2,15 +2,14 @@
  *  Pure, and total on any JSON: a value that is no list reads as an empty list.
  *  Not here: the location of each kind (objects.ts). */
 
-/** A part of the document. */
-export type Fragment = Readonly<Record<string, unknown>>;
+import type { JsonRecord } from '../json/value.ts';
 
 export type Location = {
   /** Keys of the owner that contain only these objects. */
   readonly keys: readonly string[];
   readonly isRequired: boolean;
-  readonly read: (owner: Fragment) => readonly Fragment[];
-  readonly write: (owner: Fragment, items: readonly Fragment[]) => Fragment;
+  readonly read: (owner: JsonRecord) => readonly JsonRecord[];
+  readonly write: (owner: JsonRecord, items: readonly JsonRecord[]) => JsonRecord;
 };
 
 export function location(
@@ -27,7 +26,7 @@ export function list(at: string, required?: 'required'): Location {
   return {
     keys: [at],
     isRequired,
-    read: (owner) => (Array.isArray(owner[at]) ? (owner[at] as readonly Fragment[]) : []),
+    read: (owner) => (Array.isArray(owner[at]) ? (owner[at] as readonly JsonRecord[]) : []),
     write: (owner, items) =>
       items.length > 0 || isRequired ? { ...owner, [at]: items } : without(owner, at),
   };
@@ -37,7 +36,7 @@ export function list(at: string, required?: 'required'): Location {
 export function single(at: string): Location {
   return location(
     [at],
-    (owner) => (owner[at] === undefined || owner[at] === null ? [] : [owner[at] as Fragment]),
+    (owner) => (owner[at] === undefined || owner[at] === null ? [] : [owner[at] as JsonRecord]),
     (owner, items) => (items[0] ? { ...owner, [at]: items[0] } : without(owner, at)),
   );
 }
@@ -54,11 +53,13 @@ export const customTypes = location(
     ),
   (owner, items) => {
     const { custom_types: _, ...rest } = owner;
-    const written = CUSTOM_TYPE_CATEGORIES.reduce<Fragment>(
+    const written = CUSTOM_TYPE_CATEGORIES.reduce<JsonRecord>(
       (types, category) =>
         list(category).write(
           types,
-          items.filter((item) => item['category'] === category).map((item) => item['definition'] as Fragment),
+          items
+            .filter((item) => item['category'] === category)
+            .map((item) => item['definition'] as JsonRecord),
         ),
       {},
     );
@@ -95,11 +96,11 @@ export const tlsHosts = location(
   (owner, items) => single('network').write(owner, items.length > 0 ? [{ tls_allowlist: items }] : []),
 );
 
-function fragmentAt(owner: Fragment, key: string): Fragment {
-  return (owner[key] ?? {}) as Fragment;
+function fragmentAt(owner: JsonRecord, key: string): JsonRecord {
+  return (owner[key] ?? {}) as JsonRecord;
 }
 
-function without(owner: Fragment, key: string): Fragment {
+function without(owner: JsonRecord, key: string): JsonRecord {
   const { [key]: _, ...rest } = owner;
   return rest;
 }

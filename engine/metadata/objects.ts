@@ -4,10 +4,10 @@
  *  A key is `kind/segment/…`, each segment URI-encoded, the parent's segments first: `select_permission/default/public/author/user`.
  *  Not here: putting and removing objects (edit.ts), references between them (dependencies.ts), normal form (normal-form.ts), reading and writing locations (locations.ts). */
 
+import type { JsonRecord } from '../json/value.ts';
 import {
   CUSTOM_TYPE_CATEGORIES,
   customTypes,
-  type Fragment,
   type Location,
   list,
   remoteTypes,
@@ -50,7 +50,7 @@ import { type TSchema, Type } from './schema/type.ts';
 /** The `width` segments that identify an object among its siblings. */
 type Identity = {
   readonly width: number;
-  readonly of: (fragment: Fragment) => readonly string[];
+  readonly of: (fragment: JsonRecord) => readonly string[];
 };
 
 type ObjectRow = {
@@ -74,10 +74,10 @@ const by = (...keys: string[]): Identity => ({
 });
 const within = (key: string, identity: Identity): Identity => ({
   width: identity.width,
-  of: (fragment) => identity.of((fragment[key] ?? {}) as Fragment),
+  of: (fragment) => identity.of((fragment[key] ?? {}) as JsonRecord),
 });
 const byQualified = (key: string): Identity => within(key, by('schema', 'name'));
-const alone = by();
+const onlyOne = by();
 
 const CustomType = Type.Object({
   category: Type.Union(CUSTOM_TYPE_CATEGORIES.map((category) => Type.Literal(category))),
@@ -132,12 +132,12 @@ export const OBJECTS = {
   cron_trigger: row(null, list('cron_triggers'), by('name'), CronTrigger),
   rest_endpoint: row(null, list('rest_endpoints'), by('name'), RestEndpoint),
   inherited_role: row(null, list('inherited_roles'), by('role_name'), InheritedRole),
-  api_limits: row(null, single('api_limits'), alone, ApiLimits),
-  introspection: row(null, single('graphql_schema_introspection'), alone, Introspection),
+  api_limits: row(null, single('api_limits'), onlyOne, ApiLimits),
+  introspection: row(null, single('graphql_schema_introspection'), onlyOne, Introspection),
   tls: row(null, tlsHosts, by('host', 'suffix'), TlsAllowEntry),
-  metrics_config: row(null, single('metrics_config'), alone, MetricsConfig),
-  opentelemetry: row(null, single('opentelemetry'), alone, OpenTelemetry),
-  backend_configs: row(null, single('backend_configs'), alone, Type.Record(Type.String(), Type.Unknown())),
+  metrics_config: row(null, single('metrics_config'), onlyOne, MetricsConfig),
+  opentelemetry: row(null, single('opentelemetry'), onlyOne, OpenTelemetry),
+  backend_configs: row(null, single('backend_configs'), onlyOne, Type.Record(Type.String(), Type.Unknown())),
 } as const satisfies Record<string, ObjectRow>;
 
 export type ObjectKind = keyof typeof OBJECTS;
@@ -153,7 +153,7 @@ export type MetadataObject = {
   readonly definition: unknown;
 };
 
-export type ObjectIdentity = { readonly kind: ObjectKind; readonly segments: readonly string[] };
+type ObjectIdentity = { readonly kind: ObjectKind; readonly segments: readonly string[] };
 
 /** Returns the key of an object: `table/default/public/author` for `objectKey('table', 'default', 'public', 'author')`. */
 export function objectKey(kind: ObjectKind, ...segments: readonly string[]): string {
@@ -218,7 +218,7 @@ export function childKinds(parent: ObjectKind | null): readonly ObjectKind[] {
 }
 
 /** Returns a fragment without nested objects: an identical value for each call, and the fragment itself when there are none. */
-export function bare(kind: ObjectKind, fragment: Fragment): Fragment {
+export function bare(kind: ObjectKind, fragment: JsonRecord): JsonRecord {
   const nested = nestedKeys(kind);
   const keys = Object.keys(fragment);
   if (!keys.some((key) => nested.has(key))) return fragment;
@@ -229,10 +229,10 @@ export function bare(kind: ObjectKind, fragment: Fragment): Fragment {
   return own;
 }
 
-const bares = new WeakMap<Fragment, { readonly kind: ObjectKind; readonly own: Fragment }>();
+const bares = new WeakMap<JsonRecord, { readonly kind: ObjectKind; readonly own: JsonRecord }>();
 
 /** Returns a bare fragment with empty lists where its schema requires lists. */
-export function withRequired(kind: ObjectKind, fragment: Fragment): Fragment {
+export function withRequired(kind: ObjectKind, fragment: JsonRecord): JsonRecord {
   return childKinds(kind).reduce((made, child) => {
     const { location: at } = OBJECTS[child];
     return at.isRequired && at.read(made).length === 0 ? at.write(made, []) : made;
@@ -246,7 +246,7 @@ export function nestedKeys(kind: ObjectKind): ReadonlySet<string> {
 
 /** Returns the end of the key that identifies an object among its siblings: `public/author`. It is cached, because lists of thousands
  *  are searched for one object. */
-export function siblingName(kind: ObjectKind, fragment: Fragment): string {
+export function siblingName(kind: ObjectKind, fragment: JsonRecord): string {
   const known = siblingNames.get(kind)!.get(fragment);
   if (known !== undefined) return known;
   const name = OBJECTS[kind].identity.of(fragment).map(encodeSegment).join('/');
@@ -254,7 +254,7 @@ export function siblingName(kind: ObjectKind, fragment: Fragment): string {
   return name;
 }
 
-const siblingNames: ReadonlyMap<ObjectKind, WeakMap<Fragment, string>> = new Map(
+const siblingNames: ReadonlyMap<ObjectKind, WeakMap<JsonRecord, string>> = new Map(
   OBJECT_KINDS.map((kind) => [kind, new WeakMap()]),
 );
 
@@ -310,7 +310,7 @@ function chainOf(name: ObjectIdentity): readonly Step[] {
 /** Returns the key of a definition at the position of the object of `key`. It differs when the definition names another object. */
 export function keyOfDefinition(key: string, definition: unknown): string {
   const { kind, segments } = nameOf(key);
-  const own = OBJECTS[kind].identity.of(definition as Fragment);
+  const own = OBJECTS[kind].identity.of(definition as JsonRecord);
   return objectKey(kind, ...segments.slice(0, segments.length - own.length), ...own);
 }
 
@@ -326,7 +326,7 @@ function parentKey(name: ObjectIdentity): string | null {
   return parent === null ? null : objectKey(parent, ...name.segments.slice(0, widthsOf(name.kind).at(-2)));
 }
 
-function find(owner: Fragment, chain: readonly Step[]): Fragment | undefined {
+function find(owner: JsonRecord, chain: readonly Step[]): JsonRecord | undefined {
   const [step, ...rest] = chain;
   if (!step) return owner;
   const siblings = OBJECTS[step.kind].location.read(owner);
@@ -334,7 +334,7 @@ function find(owner: Fragment, chain: readonly Step[]): Fragment | undefined {
   return found && find(found, rest);
 }
 
-function indexOf(step: Step, siblings: readonly Fragment[]): number {
+function indexOf(step: Step, siblings: readonly JsonRecord[]): number {
   const { identity } = OBJECTS[step.kind];
   return siblings.findIndex((sibling) => {
     return identity.of(sibling).every((segment, i) => segment === step.own[i]);
@@ -347,7 +347,7 @@ type Owner = {
   readonly key: string | null;
 };
 
-function collect(fragment: Fragment, owner: Owner, found: Map<string, MetadataObject>): void {
+function collect(fragment: JsonRecord, owner: Owner, found: Map<string, MetadataObject>): void {
   for (const kind of childKinds(owner.kind)) {
     for (const item of OBJECTS[kind].location.read(fragment)) {
       const segments = [...owner.segments, ...OBJECTS[kind].identity.of(item)];
@@ -359,17 +359,17 @@ function collect(fragment: Fragment, owner: Owner, found: Map<string, MetadataOb
 }
 
 function compose(
-  fragment: Fragment,
+  fragment: JsonRecord,
   kind: ObjectKind | null,
   key: string | null,
   children: ReadonlyMap<string | null, readonly MetadataObject[]>,
-): Fragment {
+): JsonRecord {
   const nested = Map.groupBy(children.get(key) ?? [], (object) => object.kind);
   return childKinds(kind).reduce((made, child) => {
     const objects = nested.get(child);
     const { location: at } = OBJECTS[child];
     if (!objects) return at.isRequired ? at.write(made, []) : made;
-    const items = objects.map((o) => compose(o.definition as Fragment, child, o.key, children));
+    const items = objects.map((o) => compose(o.definition as JsonRecord, child, o.key, children));
     return at.write(made, items);
   }, fragment);
 }

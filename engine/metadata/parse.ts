@@ -8,7 +8,6 @@ import { nearestNumber } from '../json/number.ts';
 import { isRecord, type JsonRecord, nameOfJson } from '../json/value.ts';
 import type { Edit } from './edit.ts';
 import { refuseCycles } from './inherited-roles.ts';
-import type { Fragment } from './locations.ts';
 import { toNormalForm } from './normal-form.ts';
 import { bare, childKinds, nameOf, OBJECTS, type ObjectKind, withRequired } from './objects.ts';
 import { type ArgsOf, OPERATIONS, type OperationDeclaration, type OperationName } from './operations.ts';
@@ -36,9 +35,9 @@ export function parseMetadata(value: unknown): Metadata {
 }
 
 /** Returns the fragment of an object, without nested objects, in normal form. Equivalent fragments become equal. */
-export function normaliseObject(kind: ObjectKind, fragment: unknown): Fragment {
+export function normaliseObject(kind: ObjectKind, fragment: unknown): JsonRecord {
   const whole = isRecord(fragment) ? withRequired(kind, bare(kind, fragment)) : fragment;
-  return bare(kind, parseAs(OBJECTS[kind].schema, whole) as Fragment);
+  return bare(kind, parseAs(OBJECTS[kind].schema, whole) as JsonRecord);
 }
 
 /** Returns stored edits in normal form. */
@@ -90,7 +89,7 @@ function refuseVersion(version: unknown): never {
   fail('parseFailed', { text: `expected 1, 2 or 3, encountered ${encountered}` }, { path: ['version'] });
 }
 
-function refuseDuplicates(owner: Fragment, kind: ObjectKind | null): void {
+function refuseDuplicates(owner: JsonRecord, kind: ObjectKind | null): void {
   for (const child of childKinds(kind)) {
     const { location, identity } = OBJECTS[child];
     const items = location.read(owner);

@@ -23,9 +23,9 @@ import { YAML_SCHEMA } from './yaml.ts';
 export class DirectoryError extends Error {}
 
 /** Returns the text of a file by its path relative to the directory; undefined when there is none. */
-export type ReadFile = (file: string) => string | undefined;
+type ReadFile = (file: string) => string | undefined;
 
-export type DirectoryContent = { readonly metadata: Metadata; readonly files: ReadonlySet<string> };
+type DirectoryContent = { readonly metadata: Metadata; readonly files: ReadonlySet<string> };
 
 /** The files of older directories, whose only database has its tables at the top. */
 const OLDER_FILES = [

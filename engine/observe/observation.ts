@@ -110,7 +110,7 @@ export type WebhookCalled = {
 };
 
 /** An attempt to deliver an event to a webhook. */
-export type EventProcessed = {
+type EventProcessed = {
   readonly kind: 'event processed';
   /** A changed row, a cron trigger, or a one-off scheduled event. */
   readonly trigger: 'row' | 'cron' | 'one_off';

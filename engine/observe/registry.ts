@@ -16,7 +16,7 @@ import {
 const BUCKETS = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
 
 /** A current value of a metric. */
-export type MetricSample<N extends EngineMetric> = {
+type MetricSample<N extends EngineMetric> = {
   readonly labels: MetricLabels<N>;
   readonly value: number;
 };

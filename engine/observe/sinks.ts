@@ -71,7 +71,7 @@ export function openLog(options: LogOptions, descriptor = 1): Log {
 /** A log that writes nothing. */
 export const silent: Log = { observe: () => {}, flush: () => {} };
 
-export function lineOf(observation: Observation): Line | null {
+function lineOf(observation: Observation): Line | null {
   switch (observation.kind) {
     case 'started':
       return { level: 'info', type: 'startup', detail: { kind: 'server_started', info: rest(observation) } };

@@ -28,7 +28,7 @@ export type ExporterOptions = {
 
 /** The time limit of a batch, retries included. */
 const TIMEOUT_MS = 10_000;
-/** ExportResultCode.SUCCESS of @opentelemetry/core. */
+/** The value of ExportResultCode.SUCCESS in @opentelemetry/core. */
 const EXPORTED = 0;
 /** The most batches that may wait; more are dropped. */
 const MOST_BATCHES = 4;

@@ -3,7 +3,7 @@
  *  Not here: starting a trace and exporting spans (span-exporter.ts). */
 import type * as Api from '@opentelemetry/api';
 
-export type Attributes = Readonly<Record<string, string | number | boolean>>;
+type Attributes = Readonly<Record<string, string | number | boolean>>;
 
 /** The parts of the library a span needs, loaded when something is traced. */
 export type Tracer = {

@@ -3,10 +3,10 @@
 import type { Observe, WebhookCalled } from './observation.ts';
 import { type Span, within } from './span.ts';
 
-export type WebhookCall = Pick<WebhookCalled, 'purpose' | 'url' | 'method'>;
+type WebhookCall = Pick<WebhookCalled, 'purpose' | 'url' | 'method'>;
 
-/** Where a call is reported. */
-export type Telemetry = { readonly observe?: Observe; readonly span?: Span | null };
+/** The observer and the span that a call is reported to. */
+type Telemetry = { readonly observe?: Observe; readonly span?: Span | null };
 
 /** Calls a service with `send`, which receives the headers that pass the trace on. */
 export function observeCall<T extends { readonly status: number }>(

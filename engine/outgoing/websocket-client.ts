@@ -6,7 +6,7 @@ import { WebSocket } from 'ws';
 import { NoResponse, SelfSignedAgent } from './http-client.ts';
 import type { TrustsSelfSigned } from './tls-allowlist.ts';
 
-export type OutgoingWebsocket = {
+type OutgoingWebsocket = {
   /** An HTTP URL; `https` becomes `wss`. */
   readonly url: string;
   /** The sub-protocols, the preferred one first. */

@@ -1,39 +1,38 @@
-/** A call to an action, as part of a Plan: what its webhook is told, what is kept of its answer, and the rows joined to that.
- *  Pure data, made by action.ts. Not here: other calls, and the Plan (types.ts). */
+/** A call to an action, as part of a Plan: the input of its webhook, the selected part of its answer, and the rows joined to it.
+ *  Pure data, built by action.ts. Not here: other calls, and the Plan (types.ts). */
 
 import type { ValueNode } from 'graphql';
 import type { ResolvedAction, TypeUse } from '../resolve/types.ts';
 import type { QueryRoot } from './query-types.ts';
-import type { JoinPlaces } from './remote-types.ts';
+import type { JoinPaths } from './remote-types.ts';
 
-/** A webhook that is told of the arguments of one field; or the answer to an earlier call. */
+/** A call to the webhook of an action with the arguments of one field, or a read of an earlier call's result. */
 export type ActionCall = {
   readonly kind: 'action' | 'action-result';
   readonly action: ResolvedAction;
   /** The arguments as the client wrote them. */
   readonly input: ValueNode;
-  /** What is kept of the answer; null where there is only an id. */
+  /** The selected part of the answer; null for an action that answers with an id only. */
   readonly output: OutputPlan | null;
-  /** Rows that belong to objects of the answer. */
+  /** Joins with rows for the objects of the answer. */
   readonly joins: readonly KeyedRows[];
 };
 
-/** A value of an answer: a scalar, or an object of these fields; or a list of such. */
+/** A value of an answer: a scalar, an object with these fields, or a list of them. */
 export type OutputPlan = {
   readonly type: TypeUse;
   readonly fields: readonly OutputField[] | null;
-  /** Which of the root's joins hold its rows, in the order of its objects. */
-  readonly join: { readonly places: readonly number[] } | null;
+  /** The indexes of the call's joins that hold rows for its objects, in the order of the objects. */
+  readonly join: { readonly indexes: readonly number[] } | null;
 };
 
-/** In response order. */
 export type OutputField =
   | { readonly kind: 'constant'; readonly alias: string; readonly json: string }
   | { readonly kind: 'value'; readonly alias: string; readonly name: string; readonly value: OutputPlan }
-  /** Found in the joined rows, under its alias. */
-  | { readonly kind: 'joined'; readonly alias: string; readonly places: JoinPlaces | null };
+  /** A value of the joined rows, under its alias. */
+  | { readonly kind: 'joined'; readonly alias: string; readonly paths: JoinPaths | null };
 
-/** A JSON array with an object of rows for each object of the answer, which it finds by the values of `fields`. */
+/** A query for a JSON array with an object of rows for each object of the answer. Its keys are the values of `fields`. */
 export type KeyedRows = {
   readonly source: string;
   readonly query: QueryRoot;

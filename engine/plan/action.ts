@@ -1,7 +1,7 @@
-/** A root field that is an action → what its webhook is told, what is kept of the answer, and the rows that belong to it.
- *  Arguments stay as the client wrote them, so that a plan holds no values; rows are joined by keys that are known only once
- *  the webhook has answered. Reference: docs/reference/behaviour/remote-schemas.md, docs/reference/behaviour/actions.md.
- *  Not here: calling, and what an answer must be (execute/action.ts). */
+/** Plans a root field that is an action: the input of its webhook, the selected part of the answer, and the rows joined to it.
+ *  Arguments stay as the client wrote them, so that a plan holds no values. Rows are joined by keys in the answer of the
+ *  webhook. Reference: docs/reference/behaviour/remote-schemas.md, docs/reference/behaviour/actions.md.
+ *  Not here: calling and validating the answer (execute/action.ts). */
 import {
   type FieldNode,
   type GraphQLField,
@@ -18,7 +18,7 @@ import type { KeyedRows, OutputField, OutputPlan } from './action-types.ts';
 import { readArguments } from './arguments.ts';
 import type { PlanContext, SelectedField } from './context.ts';
 import { planRelated } from './field.ts';
-import { placesInFields } from './join-places.ts';
+import { pathsInFields } from './join-paths.ts';
 import { keyedRows } from './keyed-rows.ts';
 import type { Field } from './query-types.ts';
 import { selectedFields, subselections } from './selection.ts';
@@ -46,7 +46,7 @@ export function planAction({ alias, field, nodes, origin }: ActionField, context
   return { kind: 'called', alias, call: context.calls.push(() => call) - 1, field: 0 };
 }
 
-/** Of an asynchronous action: nobody knows of such a call, perhaps. */
+/** The type of an asynchronous action's result, which is null when there is no such call. */
 const RESULT: TypeUse = { kind: 'named', name: '', isNullable: true };
 
 type Planning = { readonly context: PlanContext; readonly joins: KeyedRows[] };
@@ -91,22 +91,22 @@ function planField(
     }
     const related = planRelated({ alias, field, nodes, origin }, planning.context);
     joined.push({ source: origin.target.source, field: related });
-    const places = placesInFields([related])?.inner.get(alias) ?? null;
-    return { kind: 'joined', alias, places };
+    const paths = pathsInFields([related])?.inner.get(alias) ?? null;
+    return { kind: 'joined', alias, paths };
   });
 }
 
-/** A query for each source the fields are of; their places among all of them. */
+/** Adds a query for each source of the fields, and returns the indexes of these queries. */
 function addJoins(
   joined: readonly Joined[],
   keys: readonly CustomKey[],
   { joins }: Planning,
 ): OutputPlan['join'] {
   if (joined.length === 0) return null;
-  const places = [...new Set(joined.map(({ source }) => source))].map((source) => {
+  const indexes = [...new Set(joined.map(({ source }) => source))].map((source) => {
     const fields = joined.filter((each) => each.source === source).map(({ field }) => field);
     const query = keyedRows(fields, keys, joins.length);
     return joins.push({ source, query, fields: keys.map(({ field }) => field) }) - 1;
   });
-  return { places };
+  return { indexes };
 }

@@ -54,7 +54,7 @@ export type VariableDependencies = {
 };
 
 /** Returns the part of a variable's value that a plan depends on, as text. Raises the errors of an invalid value. */
-export type Facet = (value: unknown) => string;
+type Facet = (value: unknown) => string;
 
 /** The fragments of a document by name. */
 export type Fragments = ReadonlyMap<string, FragmentDefinitionNode>;
@@ -69,16 +69,17 @@ export type SelectedField = {
   readonly field: GraphQLField<unknown, unknown> | null;
 };
 
+export type SelectedNodes = {
+  readonly field: GraphQLField<unknown, unknown>;
+  readonly nodes: readonly FieldNode[];
+};
+
 /** The planners that take part in a recursion: rows hold fields, and fields hold rows and joins. */
 export type Planners = {
   /** Plans one field selected in a row of a table. */
   readonly field: (selected: SelectedField, type: GraphQLObjectType, context: PlanContext) => Field;
   /** Plans a join and returns its index in `context.joins`. */
-  readonly join: (
-    to: JoinedOrigin['to'],
-    selected: { readonly field: GraphQLField<unknown, unknown>; readonly nodes: readonly FieldNode[] },
-    context: PlanContext,
-  ) => number;
+  readonly join: (to: JoinedOrigin['to'], selected: SelectedNodes, context: PlanContext) => number;
 };
 
 export class PlanContext {
@@ -90,7 +91,7 @@ export class PlanContext {
   readonly calls: (() => Call)[] = [];
   /** Joins planned so far. */
   readonly joins: RemoteJoin[] = [];
-  /** What the plan has turned out to depend on so far. */
+  /** The variables whose values the plan depends on, as found so far. */
   readonly byValue = new Set<string>();
   readonly facets = new Map<string, Facet>();
   readonly planners: Planners;

@@ -1,6 +1,6 @@
-/** The root fields of a subgraph. `_service` is text; `_entities` is a call of the engine to itself: what is wanted is read when
- *  the request runs, and the rows of each table are one column of their source's statement, however many there are.
- *  A plan depends on which types are asked for, not on which rows. Raises `introspectionDisabled`.
+/** The root fields of a subgraph. `_service` is text. `_entities` is a call of the engine to itself: the representations are
+ *  read when the request runs, and the rows of each table are one column of their source's statement.
+ *  A plan depends on the requested types, not on the rows. Raises `introspectionDisabled`.
  *  Not here: representations (execute/entities.ts). Reference: docs/reference/behaviour/remote-schemas.md. */
 import { Kind, visit } from 'graphql';
 import { fail } from '../errors/engine-error.ts';
@@ -10,7 +10,7 @@ import type { ResolvedTable } from '../resolve/types.ts';
 import { entityTables, subgraphSdl } from '../schema/federation.ts';
 import { readArguments } from './arguments.ts';
 import type { PlanContext, SelectedField } from './context.ts';
-import { placesInFields } from './join-places.ts';
+import { pathsInFields } from './join-paths.ts';
 import { keyedRows } from './keyed-rows.ts';
 import { literalValue } from './literal.ts';
 import type { Field } from './query-types.ts';
@@ -18,7 +18,7 @@ import { selectedFields, subselections } from './selection.ts';
 import { objectTypeOf, planSelection } from './table.ts';
 import type { EntityRows, Root } from './types.ts';
 
-/** Of each object in the rows. */
+/** The name of the member that holds the entity in each object of the rows. */
 export const ENTITY = 'entity';
 
 export function planService({ alias, field, nodes }: SelectedField, context: PlanContext): Root {
@@ -44,15 +44,15 @@ export function planEntities({ alias, field, nodes }: SelectedField, context: Pl
       context.facets.set(name.value, (value) => namesIn(value).join(' '));
     },
   });
-  const asked = namesIn(literalValue(representations, (name) => variables[name]));
-  const joins = asked.map((typeName, place) => {
-    return entityRows(tables.get(typeName)!, { nodes, place }, context);
+  const typeNames = namesIn(literalValue(representations, (name) => variables[name]));
+  const joins = typeNames.map((typeName, position) => {
+    return entityRows(tables.get(typeName)!, { nodes, position }, context);
   });
   const call = { kind: 'entities', representations, alias, joins } as const;
   return { kind: 'called', alias, call: context.calls.push(() => call) - 1, field: 0 };
 }
 
-/** In a list of representations, or in one: each once, sorted. */
+/** Returns the type names in one representation or a list of them, each once, sorted. */
 function typeNamesIn(value: unknown): readonly string[] {
   const list = Array.isArray(value) ? value : [value];
   const names = list.map((item) => (item as { readonly __typename?: unknown } | null)?.__typename);
@@ -61,7 +61,7 @@ function typeNamesIn(value: unknown): readonly string[] {
 
 function entityRows(
   table: ResolvedTable,
-  { nodes, place }: Pick<SelectedField, 'nodes'> & { readonly place: number },
+  { nodes, position }: Pick<SelectedField, 'nodes'> & { readonly position: number },
   context: PlanContext,
 ): EntityRows {
   const key = table.primaryKey!;
@@ -79,9 +79,9 @@ function entityRows(
   const keys = key.map(({ type }, i) => ({ column: keyColumn(i), type }));
   return {
     typeName: table.typeName,
-    places: placesInFields(select.fields),
+    paths: pathsInFields(select.fields),
     source: table.source,
-    query: keyedRows([rows], keys, place),
+    query: keyedRows([rows], keys, position),
     fields: key.map(({ graphqlName }) => graphqlName),
   };
 }

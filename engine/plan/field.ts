@@ -52,7 +52,7 @@ export function planField(
 }
 
 /** A selected field that leads to rows of another table, or to their aggregate. */
-export type RelatedField = {
+type RelatedField = {
   readonly alias: string;
   readonly field: GraphQLField<unknown, unknown>;
   readonly nodes: readonly FieldNode[];

@@ -38,7 +38,7 @@ export type Arguments = ReadonlyMap<string, Input>;
 
 /** The source of a value: a literal in the document, or a variable of the request. `value` is the variable's value while
  *  planning, for the few inputs whose value decides the plan. */
-export type InputSource =
+type InputSource =
   | { readonly kind: 'literal'; readonly value: unknown }
   | {
       readonly kind: 'variable';
@@ -240,7 +240,7 @@ export function refuseNull(input: Input): never {
 }
 
 /** Raises the error for null at a position of this type. */
-export function failOnNull(type: GraphQLInputType): never {
+function failOnNull(type: GraphQLInputType): never {
   if (isInputObjectType(type))
     return fail('expectedButFound', { expected: 'an object', type: type.name, found: 'null' });
   return fail('unexpectedNull', { type: String(type) });

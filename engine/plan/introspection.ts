@@ -57,7 +57,8 @@ function writerOf(
     const values = plainValues(readArguments(field, selected.nodes, context), context);
     const write = writerOf(field.type, selected.nodes, context, schema);
     const resolve = field.resolve!;
-    const info = infoOf(schema);
+    // The library's introspection resolvers read nothing else.
+    const info = { schema } as GraphQLResolveInfo;
     return (value) => key + write(resolve(value, values, undefined, info));
   });
   const write = orNull(objectOf(members));
@@ -93,11 +94,6 @@ function cached(write: Writer): Writer {
 
 function orNull(write: Writer): Writer {
   return (value) => (value === undefined || value === null ? 'null' : write(value));
-}
-
-/** Returns the part of GraphQLResolveInfo that the library's introspection resolvers read. */
-function infoOf(schema: GraphQLSchema): GraphQLResolveInfo {
-  return { schema } as GraphQLResolveInfo;
 }
 
 /** Sorts named things by name; a list of texts keeps its order. */

@@ -1,23 +1,23 @@
-/** Rows that are joined to what another has answered: the keys come with the request as lists, and each of them is a row the
- *  fields are read for. Not here: what the keys are (action.ts, remote-relationship.ts). */
+/** Queries for rows that are joined to an earlier answer: the keys are bound as lists, and the fields are read for each key.
+ *  Not here: choosing the keys (action.ts, remote-relationship.ts). */
 import { arrayOf, builtinType, type PgType } from '../catalog/types.ts';
 import { TRUE } from '../resolve/predicate.ts';
 import type { Field, QueryRoot } from './query-types.ts';
 
-/** The variable that keys are bound as: no client can name one so. */
+/** The variable that holds the keys. No client can declare a variable of this name. */
 export const KEYS_VARIABLE = '(keys)';
 
 const ORDINAL = { column: 'ordinal', type: builtinType('int8') };
 
-/** An object of the fields for each key, in their order. `place`: where the lists are in the variable. */
+/** Returns a query for an object of the fields for each key, in their order. `position` is the index of the lists in the variable. */
 export function keyedRows(
   fields: readonly Field[],
   keys: readonly { readonly column: string; readonly type: PgType }[],
-  place: number,
+  position: number,
 ): QueryRoot {
   const columns = keys.map(({ column, type }, i) => ({
     column,
-    values: { kind: 'variable' as const, path: [KEYS_VARIABLE, place, i], type: arrayOf(type) },
+    values: { kind: 'variable' as const, path: [KEYS_VARIABLE, position, i], type: arrayOf(type) },
   }));
   const select = {
     table: { schema: '', name: 'keys' },

@@ -125,7 +125,7 @@ export type UpdateStep = {
 };
 
 /** Several updates, run in order; each sees the effects of the ones before. */
-export type UpdateMany = {
+type UpdateMany = {
   readonly kind: 'update-many';
   readonly updates: readonly (Update | NestedUpdate | Nothing)[];
 };

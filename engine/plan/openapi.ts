@@ -32,7 +32,7 @@ type Operation = {
   };
 };
 
-export type OpenapiDocument = {
+type OpenapiDocument = {
   readonly openapi: '3.0.0';
   readonly info: { readonly title: string; readonly description: string; readonly version: string };
   readonly paths: Readonly<Record<string, Readonly<Record<string, Operation>>>>;

@@ -33,9 +33,9 @@ import { NO_DEPENDENCIES, type RequestVariables } from './variables.ts';
 
 const PLANNERS: Planners = { field: planField, join: planJoin };
 
-export type PlanResult = {
+type PlanResult = {
   readonly plan: Plan;
-  /** What plans of the document depend on, as far as planning has found out: `known`, or more than that. */
+  /** The dependencies of the document's plans: `known`, and those that this plan added. */
   readonly dependencies: VariableDependencies;
 };
 
@@ -83,7 +83,7 @@ function extended(
   };
 }
 
-/** What comes by itself, event by event or batch by batch, stands alone. */
+/** Raises unless a stream, or a subscription of a remote schema, is the only field. */
 function checkCompany(leaves: readonly Root[], calls: readonly Call[]): void {
   const isEvents = (root: Root) => root.kind === 'called' && calls[root.call]!.kind === 'remote';
   if (leaves.length > 1 && leaves.some((root) => isStream(root) || isEvents(root))) {
@@ -93,12 +93,11 @@ function checkCompany(leaves: readonly Root[], calls: readonly Call[]): void {
 
 const ONE_FIELD = 'subscriptions must select one top level field';
 
-/** Without the namespaces they are in. */
+/** Returns the roots, with those inside namespaces in place of the namespaces. */
 function leavesOf(roots: readonly Root[]): readonly Root[] {
   return roots.flatMap((root) => (root.kind === 'namespace' ? leavesOf(root.roots) : [root]));
 }
 
-/** Its statement answers nothing else: where it stands is its own. */
 function isStream(root: Root): boolean {
   return root.kind === 'database' && root.query.kind === 'stream';
 }
@@ -201,7 +200,7 @@ type QueryOrigin = Extract<
 >;
 type RowsKind = 'rows' | 'row' | 'stream' | 'rows-aggregate' | 'rows-groups' | 'connection';
 
-/** What is asked of which source. */
+/** Plans a root field as a query on its source. */
 function planQuery(
   origin: QueryOrigin,
   field: GraphQLField<unknown, unknown>,

@@ -36,7 +36,7 @@ export type Select = {
   readonly visibleIf?: VisibleIf;
   /** A validated non-negative integer, printed as a literal (a parameter makes Postgres replan every execution). */
   readonly limit: number | null;
-  /** Also returns the rows beyond the limit that sort equal to its last row. */
+  /** Includes the rows beyond the limit that sort equal to its last row. */
   readonly withTies?: true;
   readonly offset: string | null;
 };

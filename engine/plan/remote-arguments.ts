@@ -35,7 +35,7 @@ export class RemoteArguments {
     return this.#filled(written, type);
   }
 
-  /** Its variables are sent along. */
+  /** Marks the variables in a value as used, so that they are sent. */
   use(node: ValueNode, type: string | null): void {
     visit(node, {
       Variable: ({ name: { value: name } }) => {

@@ -1,8 +1,8 @@
-/** Fields of a remote schema's objects that are found elsewhere: in their place the remote is asked for the values they are
- *  joined by, under names nobody else has, and which of them belong together is noted by the way that leads to them. A field
- *  that fragments ask for several times is planned once, when all of what is selected of it is known.
- *  Out: nodes of the sent document, and JoinPlaces. Raises `ambiguousAlias`, and what planning the field raises.
- *  Not here: what is joined (remote-relationship.ts), putting it there (execute/join.ts). Reference: docs/reference/behaviour/remote-schemas.md. */
+/** Fields of a remote schema's objects that are joined from another source. The sent document requests the values of their keys
+ *  instead, under unused names, and JoinPaths say which values belong together. A field that several fragments select is planned
+ *  once, when its whole selection is collected.
+ *  Out: nodes of the sent document, and JoinPaths. Raises `ambiguousAlias`, and the errors of planning the field.
+ *  Not here: planning the joined field (remote-relationship.ts), inserting its value (execute/join.ts). Reference: docs/reference/behaviour/remote-schemas.md. */
 
 import {
   type DirectiveNode,
@@ -17,19 +17,19 @@ import type { JoinKey } from '../resolve/types.ts';
 
 import type { JoinedOrigin } from '../schema/origin.ts';
 import type { PlanContext } from './context.ts';
-import type { JoinPlaces, SpreadKeys } from './remote-types.ts';
+import type { JoinPaths, SpreadKeys } from './remote-types.ts';
 import { isIncluded, refuseAmbiguous } from './selection.ts';
 
-/** A field on the way, as a field of that type: of different types they are different fields, whatever they are called. */
+/** A field on the path, with the type it belongs to: fields of different types differ, even under the same name. */
 export type PathField = { readonly owner: string; readonly name: string; readonly alias: string };
 
-/** A field to join, where it stands. */
-export type JoinedField = {
+/** A field to join, with its path in the document. */
+type JoinedField = {
   readonly origin: JoinedOrigin;
   readonly field: GraphQLField<unknown, unknown>;
   readonly node: FieldNode;
   readonly way: readonly PathField[];
-  /** What it is in that may be left out, and itself. */
+  /** The field and the selections around it that `@skip` or `@include` may leave out. */
   readonly conditions: readonly SelectionNode[];
 };
 
@@ -40,7 +40,7 @@ type Slot = Pick<JoinedField, 'origin' | 'field' | 'way'> & {
 
 type SentKeys = Omit<SpreadKeys, 'join'>;
 
-/** Of one field of a sent document. */
+/** Collects the fields to join under one root field of a sent document. */
 export class RemoteKeys {
   readonly #context: PlanContext;
   readonly #slots = new Map<string, Slot>();
@@ -50,7 +50,7 @@ export class RemoteKeys {
     this.#context = context;
   }
 
-  /** What is asked for in its place. */
+  /** Adds a field, and returns the nodes that request the values of its keys. */
   add({ origin, field, node, way, conditions }: JoinedField): readonly FieldNode[] {
     const { alias } = way.at(-1)!;
     const id = JSON.stringify(way.map((step) => [step.owner, step.alias]));
@@ -60,13 +60,13 @@ export class RemoteKeys {
     if (conditions.every((each) => isIncluded(each, this.#context))) slot.nodes.push(node);
     const { first, names } = slot.keys;
     const { directives = [] } = node;
-    if (names.length === 0) return [asked('__typename', first, directives)];
-    return names.map((name, i) => asked(upstreamName(origin.keys[i]!), name, directives));
+    if (names.length === 0) return [keyField('__typename', first, directives)];
+    return names.map((name, i) => keyField(upstreamName(origin.keys[i]!), name, directives));
   }
 
-  /** Where what was added stands in the answer; null: nowhere. */
-  finished(): JoinPlaces | null {
-    return placesOf(
+  /** Plans the added fields, and returns their paths in the response; null when there are none. */
+  finished(): JoinPaths | null {
+    return pathsOf(
       [...this.#slots.values()]
         .filter(({ nodes }) => nodes.length > 0)
         .map(({ origin, field, way, keys, nodes }) => {
@@ -91,14 +91,14 @@ function upstreamName(key: JoinKey): string {
   return key.field.name;
 }
 
-function asked(name: string, alias: string, directives: readonly DirectiveNode[]): FieldNode {
+function keyField(name: string, alias: string, directives: readonly DirectiveNode[]): FieldNode {
   const named = (value: string) => ({ kind: Kind.NAME, value }) as const;
   return { kind: Kind.FIELD, name: named(name), alias: named(alias), directives };
 }
 
 type Placed = { readonly way: readonly string[]; readonly keys: SpreadKeys };
 
-function placesOf(placed: readonly Placed[]): JoinPlaces | null {
+function pathsOf(placed: readonly Placed[]): JoinPaths | null {
   if (placed.length === 0) return null;
   const here = placed.flatMap(({ way, keys }) => {
     return way.length === 0 ? [keys.first, ...keys.names].map((name) => [name, keys] as const) : [];
@@ -108,12 +108,12 @@ function placesOf(placed: readonly Placed[]): JoinPlaces | null {
     ({ way }) => way[0]!,
   );
   const inner = [...further].map(([alias, inside]) => {
-    return [alias, placesOf(inside.map(({ way, keys }) => ({ way: way.slice(1), keys })))!] as const;
+    return [alias, pathsOf(inside.map(({ way, keys }) => ({ way: way.slice(1), keys })))!] as const;
   });
   return { own: new Map(), spread: new Map(here), inner: new Map(inner) };
 }
 
-/** What anything in the document is called in a response. */
+/** Returns the response names of all fields in the document. */
 function responseNames({ document: { operation, fragments } }: PlanContext): readonly string[] {
   const names: string[] = [];
   for (const node of [operation, ...fragments.values()]) {
@@ -122,7 +122,7 @@ function responseNames({ document: { operation, fragments } }: PlanContext): rea
   return names;
 }
 
-/** What none of the names begins with. */
+/** Returns a prefix that none of the names begins with. */
 export function freePrefix(taken: readonly string[]): string {
   let prefix = 'k';
   while (taken.some((name) => name.startsWith(prefix))) prefix = `_${prefix}`;

@@ -1,16 +1,9 @@
-/** A field that is found elsewhere → the values it is joined by, in its place, and what is asked with them: one
- *  statement of a source, or one document of a remote schema, for all rows or objects together. A plan holds no keys, so neither
- *  does the document: its text is put together when they are known (execute/join.ts).
+/** Plans a field that is joined from another source: one statement of a source, or one document of a remote schema, for the keys of
+ *  all rows or objects together. A plan holds no keys, so the text of the document is completed when the request runs
+ *  (execute/join.ts).
  *  Raises `notSupported` in a subscription. Reference: docs/reference/behaviour/subscriptions.md, docs/reference/behaviour/remote-schemas.md. */
 
-import {
-  type ArgumentNode,
-  type FieldNode,
-  type GraphQLField,
-  isNonNullType,
-  print,
-  stripIgnoredCharacters,
-} from 'graphql';
+import { type ArgumentNode, isNonNullType, print, stripIgnoredCharacters } from 'graphql';
 import { fail } from '../errors/engine-error.ts';
 import { keyColumn } from '../resolve/remote-relationship.ts';
 import { fieldsAlong } from '../resolve/remote-step.ts';
@@ -18,32 +11,28 @@ import type { RemoteStep } from '../resolve/types.ts';
 import type { UpstreamField } from '../resolve/upstream.ts';
 import type { JoinedOrigin, RemoteJoinOrigin, RowsJoinOrigin } from '../schema/origin.ts';
 import { readArguments } from './arguments.ts';
-import type { PlanContext } from './context.ts';
+import type { PlanContext, SelectedNodes } from './context.ts';
 import { planRelated } from './field.ts';
-import { placesInFields } from './join-places.ts';
+import { pathsInFields } from './join-paths.ts';
 import { keyedRows } from './keyed-rows.ts';
 import type { RemoteArguments } from './remote-arguments.ts';
 import { freePrefix } from './remote-keys.ts';
 import { RemoteSelection, shapeOf } from './remote-selection.ts';
 import type { JoinStep, RemoteSchemaJoin, RowsJoin } from './remote-types.ts';
 
-type Asked = {
-  readonly field: GraphQLField<unknown, unknown>;
-  readonly nodes: readonly FieldNode[];
-};
-
-/** Its number among the joins of the request. */
-export function planJoin(to: JoinedOrigin['to'], asked: Asked, context: PlanContext): number {
+/** Plans a join and returns its index among the joins of the request. */
+export function planJoin(to: JoinedOrigin['to'], selected: SelectedNodes, context: PlanContext): number {
   if (context.document.operation.operation === 'subscription') {
     fail('notSupported', { text: 'Remote relationships are not allowed in subscriptions' });
   }
-  const join = to.kind === 'rows' ? planRowsJoin(to, asked, context) : planRemoteJoin(to, asked, context);
+  const join =
+    to.kind === 'rows' ? planRowsJoin(to, selected, context) : planRemoteJoin(to, selected, context);
   return context.joins.push(join) - 1;
 }
 
 function planRowsJoin(
   { related, keyTypes }: RowsJoinOrigin,
-  { field, nodes }: Asked,
+  { field, nodes }: SelectedNodes,
   context: PlanContext,
 ): RowsJoin {
   const member = 'rows';
@@ -56,13 +45,13 @@ function planRowsJoin(
     member,
     isNullable: !isNonNullType(field.type),
     width: keys.length,
-    places: placesInFields(fields)?.inner.get(member) ?? null,
+    paths: pathsInFields(fields)?.inner.get(member) ?? null,
   };
 }
 
 function planRemoteJoin(
   to: RemoteJoinOrigin,
-  { field, nodes }: Asked,
+  { field, nodes }: SelectedNodes,
   context: PlanContext,
 ): RemoteSchemaJoin {
   const { remote, part, steps } = to;
@@ -87,11 +76,11 @@ function planRemoteJoin(
     variables,
     prefix: freePrefix([...context.document.variables.keys(), ...variables.map(({ name }) => name)]),
     typeNames: remote.names.renamesObjects ? answer.names.finished() : null,
-    places: answer.keys.finished(),
+    paths: answer.keys.finished(),
   };
 }
 
-/** What the relationship says comes before what a permission presets. */
+/** Plans one step. Arguments of the relationship take precedence over presets of permissions. */
 function planStep(
   step: RemoteStep,
   field: UpstreamField,

@@ -1,7 +1,7 @@
-/** Fields of remote schemas → the documents their services are asked: in the remote's own names, fragments spread in place, with
- *  the variables they use and what permissions preset. Fields of one remote schema at one level of the request are one
- *  document; in a mutation only those that stand side by side, for their order counts.
- *  In: selected fields whose origin is `remote`. Out: Roots of kind `called`, and RemoteCalls. Raises what validation raises.
+/** Plans fields of remote schemas as documents for their services: in the remote's own names, fragments inlined, with the variables
+ *  they use and presets of permissions. Fields of one remote schema at one level of the request share a document; in a mutation
+ *  only adjacent fields do, because their order matters.
+ *  In: selected fields whose origin is `remote`. Out: Roots of kind `called`, and RemoteCalls. Raises validation errors.
  *  Not here: sending (execute/). Reference: docs/reference/behaviour/remote-schemas.md. */
 import {
   type DocumentNode,
@@ -71,7 +71,7 @@ class RemoteDocument {
       shape: shapeOf(field!),
       isNullable: !isNonNullType(field!.type),
       typeNames: this.#remote.names.renamesObjects ? answer.names.finished() : null,
-      places: answer.keys.finished(),
+      paths: answer.keys.finished(),
     });
     return { kind: 'called', alias, call: this.#call, field: this.#fields.length - 1 };
   }

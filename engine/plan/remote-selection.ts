@@ -1,6 +1,6 @@
-/** What is selected of a remote schema, in its own names: fragments spread in place, arguments with what permissions preset, keys
- *  in place of what is found elsewhere; and the variables that are sent along. In: the client's nodes. Out: nodes of the sent
- *  document. Raises what validation raises. Not here: whole documents (remote-schema.ts, remote-relationship.ts), keys
+/** The selection that is sent to a remote schema, in the remote's own names: fragments inlined, arguments with presets of
+ *  permissions, keys in place of joined fields; and the variables that are sent with it. In: the client's nodes. Out: nodes of the
+ *  sent document. Raises validation errors. Not here: whole documents (remote-schema.ts, remote-relationship.ts), keys
  *  (remote-keys.ts). Reference: docs/reference/behaviour/remote-schemas.md. */
 
 import {
@@ -29,25 +29,25 @@ import { readArguments } from './arguments.ts';
 import type { PlanContext } from './context.ts';
 import { RemoteArguments } from './remote-arguments.ts';
 import { type PathField, RemoteKeys } from './remote-keys.ts';
-import type { RemoteField, RemoteVariable, TypeNamePlaces } from './remote-types.ts';
+import type { RemoteField, RemoteVariable, TypeNamePaths } from './remote-types.ts';
 import { definitionOf, spreadType, subselections } from './selection.ts';
 import { printedType } from './variables.ts';
 
 type RemoteOrigin = Extract<FieldOrigin, { kind: 'remote' }>;
 
-/** What a field is answered with, as far as it is known while the selection is walked. */
+/** The expected answer of a field, completed while the selection is walked. */
 type Answer = {
-  readonly names: Places;
+  readonly names: TypeNameCollector;
   readonly keys: RemoteKeys;
-  /** From the field on. */
+  /** The path from the root field of the document. */
   readonly way: readonly PathField[];
-  /** What may be left out on the way. */
+  /** The selections on the path that `@skip` or `@include` may leave out. */
   readonly conditions: readonly SelectionNode[];
-  /** What is selected is about objects of it. */
+  /** The type of the objects that the selection applies to. */
   readonly owner: GraphQLCompositeType | null;
 };
 
-/** Of one document. */
+/** Translates the selection of one document, and collects its variables. */
 export class RemoteSelection {
   readonly arguments: RemoteArguments;
   readonly #remote: ResolvedRemoteSchema;
@@ -59,9 +59,15 @@ export class RemoteSelection {
     this.arguments = new RemoteArguments(remote, part, new Set(context.document.variables.keys()));
   }
 
-  /** The answer to a field, which nothing is known of yet. */
+  /** Returns the empty answer of a field. */
   answer(): Answer {
-    return { names: new Places(), keys: new RemoteKeys(this.#context), way: [], conditions: [], owner: null };
+    return {
+      names: new TypeNameCollector(),
+      keys: new RemoteKeys(this.#context),
+      way: [],
+      conditions: [],
+      owner: null,
+    };
   }
 
   field(
@@ -84,7 +90,7 @@ export class RemoteSelection {
     };
   }
 
-  /** What is selected of a field; undefined where it has no fields. */
+  /** Returns the selection set of a field; undefined for a type without fields. */
   inner(
     nodes: readonly FieldNode[],
     field: GraphQLField<unknown, unknown>,
@@ -167,7 +173,7 @@ export class RemoteSelection {
     return keys.add({ origin, field, node, way, conditions });
   }
 
-  /** Of the client's variables those that are used, and one for each session variable. */
+  /** Returns the client's variables that the document uses, and a variable for each session variable. */
   variables(): {
     readonly definitions: readonly VariableDefinitionNode[];
     readonly variables: readonly RemoteVariable[];
@@ -193,34 +199,34 @@ export class RemoteSelection {
     };
   }
 
-  /** A declared type, in the remote's names. */
+  /** Returns a declared type in the remote's names. */
   #upstreamType(type: string): string {
     const ours = namedType(type);
     return type.replace(ours, this.#remote.names.upstreamTypes.get(ours) ?? ours);
   }
 }
 
-/** What JSON a field is answered with. */
+/** Returns the JSON shape of a field's answer. */
 export function shapeOf(field: GraphQLField<unknown, unknown>): RemoteField['shape'] {
   const type = getNullableType(field.type);
   if (isListType(type)) return 'list';
   return isCompositeType(type) ? 'object' : 'any';
 }
 
-/** Where `__typename` is asked for, by response name. */
-export class Places {
+/** Collects the positions of `__typename` in an answer, by response name. */
+class TypeNameCollector {
   readonly own = new Set<string>();
-  readonly #inner = new Map<string, Places>();
+  readonly #inner = new Map<string, TypeNameCollector>();
 
-  under(alias: string): Places {
-    const known = this.#inner.get(alias) ?? new Places();
+  under(alias: string): TypeNameCollector {
+    const known = this.#inner.get(alias) ?? new TypeNameCollector();
     this.#inner.set(alias, known);
     return known;
   }
 
-  finished(): TypeNamePlaces | null {
-    const inner = [...this.#inner].flatMap(([alias, places]) => {
-      const finished = places.finished();
+  finished(): TypeNamePaths | null {
+    const inner = [...this.#inner].flatMap(([alias, paths]) => {
+      const finished = paths.finished();
       return finished ? [[alias, finished] as const] : [];
     });
     return this.own.size + inner.length > 0 ? { own: this.own, inner: new Map(inner) } : null;

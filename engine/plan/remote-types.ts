@@ -1,102 +1,97 @@
-/** The parts of a Plan that come from outside its statements: requests to remote schemas, and joins, which find what belongs to
+/** The parts of a Plan that are not its statements: requests to remote schemas, and joins, which fetch the values that belong to
  *  the keys in an earlier response. Pure data, built by remote-schema.ts, remote-relationship.ts, remote-keys.ts and
- *  join-places.ts, run by execute/. Not here: calls of actions (action-types.ts), the Plan itself (types.ts). */
+ *  join-paths.ts, run by execute/. Not here: calls of actions (action-types.ts), the Plan itself (types.ts). */
 import type { ValueNode } from 'graphql';
 import type { ResolvedRemoteSchema, StepValue } from '../resolve/types.ts';
 import type { Preset, UpstreamSchema } from '../resolve/upstream.ts';
 import type { QueryRoot } from './query-types.ts';
 
-/** The document a remote schema is asked; all its fields at one level of the request. */
+/** A document for a remote schema, with all its fields at one level of the request. */
 export type RemoteCall = {
   readonly kind: 'remote';
   readonly remote: ResolvedRemoteSchema;
-  /** What the role sees of it, with its presets. */
+  /** The part of the schema that the role may use, with its presets. */
   readonly part: UpstreamSchema;
   readonly isRepeatable: boolean;
   readonly operationName: string | null;
   readonly query: string;
   readonly variables: readonly RemoteVariable[];
-  /** In the order of the document. */
   readonly fields: readonly RemoteField[];
 };
 
 export type RemoteVariable =
-  /** The client's, under its own name; `type` where presets go into its value. */
+  /** A variable of the client, under its own name; `type` is set when presets are added to its value. */
   | { readonly kind: 'given'; readonly name: string; readonly type: string | null }
   | { readonly kind: 'preset'; readonly name: string; readonly preset: Preset };
 
 /** A root field of the sent document. */
 export type RemoteField = {
-  /** Its name in the answer, and the whole way to it in ours. */
+  /** The path of the field in our response; the last item is its name in the remote's answer. */
   readonly path: readonly string[];
-  /** A value is passed on whatever it is: the reference does, and services rely on it. */
+  /** A value of shape `any` is passed on unchecked: the reference does the same, and services rely on it. */
   readonly shape: 'object' | 'list' | 'any';
   readonly isNullable: boolean;
-  /** Where names of types stand in it that are other names here; null: nowhere. */
-  readonly typeNames: TypeNamePlaces | null;
-  /** Where keys stand in it for what is found elsewhere. */
-  readonly places: JoinPlaces | null;
+  /** The positions of type names that have to be renamed; null when there are none. */
+  readonly typeNames: TypeNamePaths | null;
+  /** The positions of keys of joins; null when there are none. */
+  readonly paths: JoinPaths | null;
 };
 
-export type TypeNamePlaces = {
+export type TypeNamePaths = {
   readonly own: ReadonlySet<string>;
-  readonly inner: ReadonlyMap<string, TypeNamePlaces>;
+  readonly inner: ReadonlyMap<string, TypeNamePaths>;
 };
 
-/** Where in a JSON value there are keys, by response name: fields of its objects that are a join of that number, and fields
- *  with such objects inside. Lists are looked through. */
-export type JoinPlaces = {
+/** The positions of keys in a JSON value, by response name. `own` are fields of its objects that hold keys, with the index of the
+ *  join; `inner` are fields with such objects inside. Items of a list count as the list. */
+export type JoinPaths = {
   readonly own: ReadonlyMap<string, number>;
-  readonly inner: ReadonlyMap<string, JoinPlaces>;
-  /** In what a remote schema answers: members that hold one value each of the keys they belong to. */
+  readonly inner: ReadonlyMap<string, JoinPaths>;
+  /** Members in answers of remote schemas that hold a single value of a key each. */
   readonly spread?: ReadonlyMap<string, SpreadKeys>;
 };
 
-/** The values a field is joined by, each a member of the object. */
+/** The key of a joined field whose values are members of the object. */
 export type SpreadKeys = {
-  /** The field. */
   readonly alias: string;
   readonly join: number;
   readonly names: readonly string[];
-  /** Of those the first, which is where the field stands; where there is none, a member that says no more than that. */
+  /** The first of the names, where the joined field is inserted; for a key without values, a member that only marks the position. */
   readonly first: string;
 };
 
 export type RemoteJoin = RowsJoin | RemoteSchemaJoin;
 
-/** Rows of a source. */
+/** A join with rows of a source. */
 export type RowsJoin = {
   readonly kind: 'rows';
   readonly source: string;
-  /** An object for each of the distinct keys, in their order; what belongs to the key is its member of that name. */
+  /** Returns an object for each of the distinct keys, in their order; its member of the name `member` belongs to the key. */
   readonly query: QueryRoot;
   readonly member: string;
-  /** One row or none, and not a list or what is told about one. */
+  /** True when the joined value is one row or null, and not a list or an aggregate. */
   readonly isNullable: boolean;
-  /** How many values a key has. */
+  /** The number of values in a key. */
   readonly width: number;
-  /** In what belongs to a key. */
-  readonly places: JoinPlaces | null;
+  readonly paths: JoinPaths | null;
 };
 
-/** What a remote schema has at the end of the steps, for each key; nothing for a key with a null. */
+/** A join with a remote schema: the value at the end of the steps, for each key; null for a key with a null. */
 export type RemoteSchemaJoin = {
   readonly kind: 'remote';
   readonly remote: ResolvedRemoteSchema;
   readonly part: UpstreamSchema;
   readonly steps: readonly JoinStep[];
-  /** Of what is there. */
   readonly shape: RemoteField['shape'];
-  /** As GraphQL prints it; empty for a value that has no fields. */
+  /** The printed selection set; empty for a value without fields. */
   readonly selection: string;
-  /** As GraphQL prints their definitions, and what they are. */
+  /** The printed definitions of the variables. */
   readonly definitions: readonly string[];
   readonly variables: readonly RemoteVariable[];
-  /** What names of variables for keys begin with: no other variable's does. */
+  /** The prefix of variables for keys; the names of other variables do not begin with it. */
   readonly prefix: string;
-  /** Where names of types stand that are other names here. */
-  readonly typeNames: TypeNamePlaces | null;
-  readonly places: JoinPlaces | null;
+  readonly typeNames: TypeNamePaths | null;
+  readonly paths: JoinPaths | null;
 };
 
 export type JoinStep = {
@@ -106,7 +101,7 @@ export type JoinStep = {
   readonly filled: readonly FilledArgument[];
 };
 
-/** Made for each key: what the relationship says, and beside it what the client gives. */
+/** An argument that differs between keys: the value from the relationship, and the client's value beside it. */
 export type FilledArgument = {
   readonly name: string;
   readonly type: string;

@@ -7,7 +7,7 @@ import type { ResolvedTable } from '../resolve/types.ts';
 import type { QueryRoot } from './query-types.ts';
 import { planWhere, type Reader, readableColumn } from './row-selection.ts';
 
-export type CountRequest = { readonly where?: unknown; readonly distinct?: readonly string[] };
+type CountRequest = { readonly where?: unknown; readonly distinct?: readonly string[] };
 
 /** Plans a count. `withoutAggregations` is the option --count-without-aggregations. Raises `rootReadNotPermitted`. */
 export function planRowsCount(

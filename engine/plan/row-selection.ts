@@ -31,7 +31,7 @@ export type Reader = {
 };
 
 /** The arguments of `select`, and of each relationship among `columns`. */
-export type SelectRequest = {
+type SelectRequest = {
   readonly columns: readonly unknown[];
   readonly where?: unknown;
   readonly order_by?: unknown;

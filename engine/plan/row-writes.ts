@@ -26,7 +26,7 @@ import { textOf } from './scalar-value.ts';
 
 type Objects = readonly Readonly<Record<string, unknown>>[];
 
-export type InsertRequest = {
+type InsertRequest = {
   readonly objects: Objects;
   readonly on_conflict?: ConflictClause | null;
   readonly returning?: readonly unknown[];
@@ -40,7 +40,7 @@ type ConflictClause = {
 
 type Values = Readonly<Record<string, unknown>>;
 
-export type UpdateRequest = {
+type UpdateRequest = {
   readonly where: unknown;
   readonly $set?: Values;
   readonly $inc?: Values;
@@ -49,7 +49,7 @@ export type UpdateRequest = {
   readonly returning?: readonly unknown[];
 };
 
-export type DeleteRequest = Pick<UpdateRequest, 'where' | 'returning'>;
+type DeleteRequest = Pick<UpdateRequest, 'where' | 'returning'>;
 
 /** The role that writes; a permission may be `backend_only`. */
 export type Writer = Reader & { readonly mayUseBackendOnly: boolean };

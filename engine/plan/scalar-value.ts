@@ -61,7 +61,7 @@ export function kindOfValue(value: unknown): string {
 }
 
 /** A value in the form the driver sends: text, or an array of texts for array types. */
-export type ValueText = string | null | readonly ValueText[];
+type ValueText = string | null | readonly ValueText[];
 
 /** Returns a JSON value in Postgres's text format. */
 export function textOf(value: unknown, type: PgType): ValueText {

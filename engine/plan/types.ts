@@ -1,5 +1,5 @@
-/** The Plan: what a GraphQL request means, in terms of tables, before any SQL exists. Pure data.
- *  Made by plan/, folded into statements by sql/, run by execute/. Every value is a Leaf, so one plan serves every caller
+/** The Plan: the meaning of a GraphQL request in terms of tables, before any SQL exists. Pure data.
+ *  Built by plan/, compiled into statements by sql/, run by execute/. Every value is a Leaf, so one plan serves every caller
  *  whose request has the same text and the same variable shape.
  *  Not here: SQL text, GraphQL types. */
 import type { ValueNode } from 'graphql';
@@ -7,22 +7,22 @@ import type { InputValidation } from '../resolve/types.ts';
 import type { ActionCall, KeyedRows } from './action-types.ts';
 import type { MutationRoot } from './mutation-types.ts';
 import type { QueryRoot } from './query-types.ts';
-import type { JoinPlaces, RemoteCall, RemoteJoin } from './remote-types.ts';
+import type { JoinPaths, RemoteCall, RemoteJoin } from './remote-types.ts';
 
 export type Plan = {
   readonly operation: 'query' | 'mutation' | 'subscription';
-  /** In response order. */
+  /** The root fields, in response order. */
   readonly roots: readonly Root[];
-  /** Others than databases who are asked; absent when there are none. */
+  /** Requests to external services; absent when there are none. */
   readonly calls?: readonly Call[];
-  /** Absent when nothing is joined from elsewhere. */
+  /** Joins across sources and remote schemas; absent when there are none. */
   readonly joins?: readonly RemoteJoin[];
-  /** Asked one after the other before anything runs; absent when nobody has to be asked. */
+  /** Webhooks that validate the input, called one after the other before anything runs; absent when there are none. */
   readonly validations?: readonly Validation[];
 };
 
-/** A webhook, and the rows or conditions it is asked about: those in an argument as the client wrote it, under the
- *  fields that lead to nested ones: `['articles', 'data']`. */
+/** A validation webhook and its input: rows or conditions in an argument as the client wrote it. `steps` are the fields that
+ *  lead to nested rows: `['articles', 'data']`. */
 export type Validation = {
   readonly webhook: InputValidation;
   readonly value: ValueNode;
@@ -36,7 +36,7 @@ export type Root =
       readonly alias: string;
       readonly source: string;
       readonly query: QueryRoot;
-      /** It calls a function that may write, so it must not be asked a second time. */
+      /** True when it calls a function that may write, so that it must not run twice. */
       readonly isVolatile?: boolean;
     }
   | {
@@ -49,25 +49,25 @@ export type Root =
   | { readonly kind: 'namespace'; readonly alias: string; readonly roots: readonly Root[] }
   /** Finished JSON text: `__typename`, introspection, placeholders. */
   | { readonly kind: 'local'; readonly alias: string; readonly json: string }
-  /** A part of what a call answers: its field of that number. */
+  /** A field of the answer to a call, by index. */
   | { readonly kind: 'called'; readonly alias: string; readonly call: number; readonly field: number };
 
-/** A request to somebody else than a database, or for rows by keys that come with the request. It goes out beside the statements of a query, and in its turn in a mutation. */
+/** A request to an external service, or for rows by keys that come with the request. A query runs it in parallel with its
+ *  statements, a mutation in the order of its fields. */
 export type Call = ActionCall | RemoteCall | EntitiesCall;
 
 /** Rows of entities by their keys, in the order of the representations. */
 export type EntitiesCall = {
   readonly kind: 'entities';
-  /** As the client wrote them. */
+  /** The argument `representations` as the client wrote it. */
   readonly representations: ValueNode;
-  /** Of the field in the response. */
   readonly alias: string;
   readonly joins: readonly EntityRows[];
 };
 
-/** Of one type that is asked for; `fields` are those of its key. */
+/** The rows of one requested type; `fields` are the fields of its key. */
 export type EntityRows = KeyedRows & {
   readonly typeName: string;
-  /** What is found elsewhere, in an entity. */
-  readonly places: JoinPlaces | null;
+  /** The positions of keys of joins in an entity; null when there are none. */
+  readonly paths: JoinPaths | null;
 };

@@ -62,11 +62,11 @@ function updateOf(
 ): Update | null {
   const access = context.access(table).update ?? notPermitted();
   const operators = UPDATE_OPERATORS.map(({ name }) => ({ name, spelled: fieldName(table.naming, name) }));
-  const asked = operators.flatMap(({ name, spelled }) => {
+  const assignmentLists = operators.flatMap(({ name, spelled }) => {
     const input = given.get(spelled);
     return input?.kind === 'object' ? [withPath(spelled, () => assignments(name, input))] : [];
   });
-  const assigned = asked.flat();
+  const assigned = assignmentLists.flat();
   refuseRepeated(assigned);
   const taken = new Set(assigned.map(({ column }) => column));
   const set = [...assigned, ...presetAssignments(table, access, taken)];
@@ -74,7 +74,7 @@ function updateOf(
     const reached = filtered(and(access.filter, visible), where);
     return { kind: 'update', table: table.table, set, where: reached, check: access.check };
   }
-  if (asked.length > 0 && relatedIn(table, given).length === 0) return null;
+  if (assignmentLists.length > 0 && relatedIn(table, given).length === 0) return null;
   return fail('validationFailed', {
     text: `at least any one of ${operators.map(({ spelled }) => spelled).join(', ')} is expected`,
   });

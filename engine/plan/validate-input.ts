@@ -1,7 +1,7 @@
-/** Which webhooks a mutation root has to ask before anything is written, and what about: the arguments as the client wrote them,
- *  by reference, so that a plan still holds no values. Nested writes are asked about at their own table's webhook, upserts at
- *  that of inserts alone, as in the reference: what an update would write is in the rows.
- *  Reference: docs/reference/behaviour/permissions.md. Not here: asking (webhook/input-validation.ts). */
+/** The validation webhooks that a mutation root calls before anything is written, and their input: the arguments as the client
+ *  wrote them, by reference, so that a plan holds no values. Nested writes are validated by the webhook of their own table, upserts
+ *  only by the webhook of inserts, as in the reference: the rows contain the values of the update.
+ *  Reference: docs/reference/behaviour/permissions.md. Not here: calling webhooks (webhook/input-validation.ts). */
 import { type FieldNode, Kind, type ObjectFieldNode, type ValueNode } from 'graphql';
 import { fieldName } from '../resolve/naming.ts';
 import type { InputValidation, ResolvedTable } from '../resolve/types.ts';
@@ -77,7 +77,7 @@ function insertValidations(
   return [...own, ...nested];
 }
 
-/** What is nested in updates of a table, under the fields `steps`. */
+/** Returns the validations of writes nested in updates of a table, under the fields `steps`. */
 function relatedValidations(
   value: ValueNode,
   updates: readonly Arguments[],
@@ -91,18 +91,18 @@ function relatedValidations(
     const { target } = writes[0]!;
     const access = context.access(target);
     const here = [...steps, fieldName(table.naming, RELATED), relationship.name];
-    const asked = (write: 'delete' | 'update', inputs: readonly Input[]) => {
+    const validationsOf = (write: 'delete' | 'update', inputs: readonly Input[]) => {
       const webhook = access[write]?.validation;
       return webhook && inputs.length > 0 ? [{ webhook, value, steps: [...here, write] }] : [];
     };
     const nested = writes.flatMap((each) => each.updates);
     const inner = [...here, 'update'];
     return [
-      ...asked(
+      ...validationsOf(
         'delete',
         writes.flatMap((each) => each.deletes),
       ),
-      ...asked('update', nested),
+      ...validationsOf('update', nested),
       ...relatedValidations(value, nested.map(fieldsOf), target, inner, context),
     ];
   });
@@ -110,7 +110,7 @@ function relatedValidations(
 
 type Related = { readonly target: ResolvedTable; readonly inputs: Input[] };
 
-/** By the name of the relationship. */
+/** Returns the nested rows, by the name of the relationship. */
 function relatedRows(rows: readonly Input[]): readonly (readonly [string, Related])[] {
   const related = new Map<string, Related>();
   for (const row of rows) {

@@ -5,7 +5,7 @@
 import { EngineError } from '../errors/engine-error.ts';
 import { JsonScanner, NotJson } from '../json/scanner.ts';
 import type { OutgoingResponse } from '../outgoing/http-client.ts';
-import type { RemoteField, TypeNamePlaces } from '../plan/remote-types.ts';
+import type { RemoteField, TypeNamePaths } from '../plan/remote-types.ts';
 import { typeNameOf } from '../resolve/remote-names.ts';
 import type { RemoteNames, ResolvedRemoteSchema } from '../resolve/types.ts';
 
@@ -21,7 +21,7 @@ export type RemoteAnswer = {
 export type RemoteError = Readonly<Record<string, unknown>> & { readonly path?: readonly unknown[] };
 
 /** A root field of the answer. `within` names the fields that lead to its value, where that is not the root field's own. */
-export type ExpectedField = Pick<RemoteField, 'path' | 'shape' | 'isNullable' | 'typeNames'> & {
+type ExpectedField = Pick<RemoteField, 'path' | 'shape' | 'isNullable' | 'typeNames'> & {
   readonly within?: readonly string[];
 };
 
@@ -124,17 +124,17 @@ type Replacement = { readonly start: number; readonly end: number; readonly text
 
 function replaceNames(
   scanner: JsonScanner,
-  places: TypeNamePlaces,
+  paths: TypeNamePaths,
   names: RemoteNames,
   replaced: Replacement[],
 ): void {
   const first = scanner.peek();
-  if (first === OPEN_BRACKET) scanner.items(() => replaceNames(scanner, places, names, replaced));
+  if (first === OPEN_BRACKET) scanner.items(() => replaceNames(scanner, paths, names, replaced));
   else if (first !== OPEN_BRACE) scanner.skip();
   else {
     scanner.members((key) => {
-      const inner = places.inner.get(key);
-      if (places.own.has(key) && scanner.peek() === QUOTE) {
+      const inner = paths.inner.get(key);
+      if (paths.own.has(key) && scanner.peek() === QUOTE) {
         const start = scanner.at;
         const text = JSON.stringify(typeNameOf(names, scanner.text()));
         replaced.push({ start, end: scanner.at, text });

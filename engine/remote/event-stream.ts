@@ -16,7 +16,7 @@ const MOST_BYTES = 64 * 1024 * 1024;
 /** The limit for an answer that is not a stream. */
 const MOST_REFUSAL_BYTES = 1024 * 1024;
 
-export type StreamRequest = FeedRequest & {
+type StreamRequest = FeedRequest & {
   /** Called when the service answers with a stream. */
   readonly began: () => void;
   /** Called with the cause when it does not. */

@@ -14,7 +14,7 @@ export type RemoteEvent =
 
 export type FeedRequest = {
   readonly endpoint: RemoteEndpoint;
-  /** `{query, variables, operationName}` */
+  /** The body: `{query, variables, operationName}`. */
   readonly request: object;
   readonly origin: Omit<RequestOrigin, 'isRepeatable' | 'schema'>;
   readonly notify: (event: RemoteEvent) => void;

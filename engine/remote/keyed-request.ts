@@ -90,7 +90,7 @@ function filled(value: StepValue, key: Key): unknown {
     case 'literal':
       return value.value;
     case 'key':
-      return key[value.place];
+      return key[value.index];
     case 'list':
       return value.items.map((item) => filled(item, key));
     case 'object':

@@ -11,7 +11,7 @@ import { isErrorList, type RemoteError } from './answer.ts';
 import type { FeedRequest, RemoteEvent } from './feed-types.ts';
 import { headersFor, messageOf, timeoutMsOf, unreachable } from './http.ts';
 
-export type SocketRequest = FeedRequest & {
+type SocketRequest = FeedRequest & {
   /** Called when the service answers the handshake like an ordinary HTTP request. No event follows. */
   readonly declined: (status: number) => void;
 };

@@ -12,7 +12,7 @@ import { actionSubject } from './inconsistency.ts';
 import { withInheritedRoles } from './inherited-roles.ts';
 import type { ActionTypes, ActionWebhook, ResolvedAction, TypeUse } from './types.ts';
 
-export type ActionScope = {
+type ActionScope = {
   readonly types: ActionTypes;
   readonly names: TakenNames;
   readonly inheritedRoles: readonly InheritedRole[];

@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import { arrayOf } from '../catalog/types.ts';
 import { EngineError, printPath } from '../errors/engine-error.ts';
 import { qualifiedKey } from '../metadata/schema/common.ts';
-import { resolveBoolExp, type Scope } from './bool-exp.ts';
+import { type BoolExpScope, resolveBoolExp } from './bool-exp.ts';
 import { FALSE, type Leaf, type Predicate, TRUE } from './predicate.ts';
 import { catalogOf, resolveTables, tableIn, typeOf } from './testing/small-world.ts';
 
@@ -31,7 +31,7 @@ const tables = world.model.sources.get('default')!.tables;
 
 const on = (name: string, condition: unknown): Predicate => {
   const table = world.table(name);
-  const scope: Scope = { table, root: table, tables };
+  const scope: BoolExpScope = { table, root: table, tables };
   return resolveBoolExp(condition, scope);
 };
 const constant = (value: string | null | string[], type: string): Leaf => ({
@@ -189,7 +189,7 @@ test.for([
     bigints: 'int8[]',
   });
   const { table, model } = resolveTables({ sample: {} }, catalogOf(sample));
-  const scope: Scope = {
+  const scope: BoolExpScope = {
     table: table('sample'),
     root: table('sample'),
     tables: model.sources.get('default')!.tables,
@@ -266,7 +266,7 @@ test('a cast compares the value as another type', () => {
 test('a relationship that leads out of the source is refused by its name, at any depth', () => {
   const table = world.table('author');
   const remote = new Map([[qualifiedKey(table.table), new Set(['billing'])]]);
-  const scope: Scope = { table, root: table, tables, remote };
+  const scope: BoolExpScope = { table, root: table, tables, remote };
   expect(() => resolveBoolExp({ _not: { billing: { paid: true } } }, scope)).toThrow(
     'a permission cannot ask the remote relationship "billing"',
   );

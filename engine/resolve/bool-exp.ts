@@ -41,7 +41,7 @@ import type { ResolvedColumn, ResolvedComputedField, ResolvedTable } from './typ
 import { leafOf, listLeafOf } from './value.ts';
 
 /** The tables and names that a condition may refer to. */
-export type Scope = {
+export type BoolExpScope = {
   /** The table that the keys of the condition belong to. */
   readonly table: ResolvedTable;
   /** The table of the permission, which `["$", column]` refers to. */
@@ -59,13 +59,13 @@ export type Scope = {
 /** The nesting limit of conditions, because every later stage walks them recursively. */
 const MOST_LEVELS = 100;
 
-export function resolveBoolExp(value: unknown, scope: Scope, level = 0): Predicate {
+export function resolveBoolExp(value: unknown, scope: BoolExpScope, level = 0): Predicate {
   if (level > MOST_LEVELS) fail('unexpectedPayload', { text: 'the condition is nested too deeply' });
   const entries = Object.entries(objectOf(value));
   return and(...entries.map(([key, item]) => withPath(key, () => clause(key, item, scope, level + 1))));
 }
 
-function clause(key: string, value: unknown, scope: Scope, level: number): Predicate {
+function clause(key: string, value: unknown, scope: BoolExpScope, level: number): Predicate {
   switch (key) {
     case '_and':
     case '$and':
@@ -97,7 +97,7 @@ function clause(key: string, value: unknown, scope: Scope, level: number): Predi
 }
 
 /** Returns the filter of the reader on a table; none for the condition of a permission. */
-function filterOn(table: ResolvedTable, { reader }: Scope): { readonly filter?: Predicate } {
+function filterOn(table: ResolvedTable, { reader }: BoolExpScope): { readonly filter?: Predicate } {
   if (reader === undefined) return {};
   const { filter } = readAccess(table, reader);
   return filter.kind === 'true' ? {} : { filter };
@@ -107,7 +107,7 @@ function filterOn(table: ResolvedTable, { reader }: Scope): { readonly filter?: 
 function readColumn(
   { name }: Pick<ResolvedColumn, 'name'>,
   table: ResolvedTable,
-  { reader }: Scope,
+  { reader }: BoolExpScope,
 ): { readonly visibleIf?: Predicate } {
   if (reader === undefined) return {};
   const { columns, cells } = readAccess(table, reader);
@@ -115,7 +115,7 @@ function readColumn(
   return visibleIfOf({ visibleIf: cells.columns.get(name) });
 }
 
-function readComputed(field: ResolvedComputedField, scope: Scope): { readonly visibleIf?: Predicate } {
+function readComputed(field: ResolvedComputedField, scope: BoolExpScope): { readonly visibleIf?: Predicate } {
   const { reader, table } = scope;
   if (reader === undefined) return {};
   const { computedFields, cells } = readAccess(table, reader);
@@ -129,7 +129,7 @@ function readComputed(field: ResolvedComputedField, scope: Scope): { readonly vi
 function computedCondition(
   field: ResolvedComputedField,
   value: unknown,
-  scope: Scope,
+  scope: BoolExpScope,
   level: number,
 ): Predicate {
   const call = plainCall(field, scope.table);
@@ -154,12 +154,12 @@ function plainCall(field: ResolvedComputedField, table: ResolvedTable): Function
 }
 
 /** Resolves a list of conditions. A single object is a list of one. */
-function conditions(value: unknown, scope: Scope, level: number): readonly Predicate[] {
+function conditions(value: unknown, scope: BoolExpScope, level: number): readonly Predicate[] {
   if (!Array.isArray(value)) return [resolveBoolExp(value, scope, level)];
   return value.map((item, i) => withPath(i, () => resolveBoolExp(item, scope, level)));
 }
 
-function exists(value: JsonRecord, scope: Scope, level: number): Predicate {
+function exists(value: JsonRecord, scope: BoolExpScope, level: number): Predicate {
   const { reader = ADMIN_ROLE } = scope;
   if (reader !== ADMIN_ROLE) fail('notSupported', { text: 'a request cannot ask for rows of another table' });
   const name = withPath('_table', () => tableName(value['_table']));
@@ -177,7 +177,7 @@ function tableName(value: unknown): QualifiedName {
 }
 
 /** Resolves `{op: value, …}`, a list of such objects, or a bare value that the column must equal. */
-function columnCondition(column: ComparedColumn, value: unknown, scope: Scope): Predicate {
+function columnCondition(column: ComparedColumn, value: unknown, scope: BoolExpScope): Predicate {
   // In a permission, a column of an enum is the text that it is in the database.
   const compared = column.enum ? { ...column, scalar: scalarOf(column.type) } : column;
   if (scope.reader !== undefined && column.scalar.family === 'json' && !comparesNull(value)) {
@@ -198,16 +198,16 @@ function comparesNull(value: unknown): boolean {
 }
 
 /** Returns the prefix of texts that are session variables; null in the condition of a request, where none are. */
-function prefixIn({ reader, prefix = SESSION_PREFIX }: Scope): string | null {
+function prefixIn({ reader, prefix = SESSION_PREFIX }: BoolExpScope): string | null {
   return reader === undefined ? prefix : null;
 }
 
-function operations(column: ComparedColumn, value: JsonRecord, scope: Scope): Predicate {
+function operations(column: ComparedColumn, value: JsonRecord, scope: BoolExpScope): Predicate {
   const entries = Object.entries(value);
   return and(...entries.map(([key, item]) => withPath(key, () => operation(column, key, item, scope))));
 }
 
-function operation(column: ComparedColumn, key: string, value: unknown, scope: Scope): Predicate {
+function operation(column: ComparedColumn, key: string, value: unknown, scope: BoolExpScope): Predicate {
   if (key === '_cast' || key === '$cast') return castCondition(column, value, scope);
   const columnOperator = COLUMN_OPERATORS.get(key.slice(1));
   if (columnOperator && /^[_$]/.test(key)) {
@@ -239,7 +239,7 @@ function operation(column: ComparedColumn, key: string, value: unknown, scope: S
 }
 
 /** Resolves `{geography: {_st_d_within: …}}`: conditions on the value cast to another type. */
-function castCondition(column: ComparedColumn, value: unknown, scope: Scope): Predicate {
+function castCondition(column: ComparedColumn, value: unknown, scope: BoolExpScope): Predicate {
   const { scalar, type } = column;
   const to = castOf(scalar.family, type) ?? fail('unknownOperator', { name: '_cast' });
   const as = { ...column, type: to, scalar: scalarOf(to), cast: to };
@@ -254,7 +254,7 @@ function castCondition(column: ComparedColumn, value: unknown, scope: Scope): Pr
 }
 
 /** Returns the values of an operator that takes several named values. */
-function argumentsOf({ fields }: OperandFields, value: unknown, own: PgType, scope: Scope): Operand {
+function argumentsOf({ fields }: OperandFields, value: unknown, own: PgType, scope: BoolExpScope): Operand {
   const given = objectOf(value);
   const values = Object.entries(fields).map(([name, row]) => {
     const item = given[name] ?? row.standard ?? null;
@@ -281,7 +281,7 @@ const COLUMN_OPERATORS: ReadonlyMap<string, OperatorName> = new Map([
 ]);
 
 /** Returns the operand `column`, a column of the same row, or `["$", column]`, a column of the table of the permission. */
-function columnOperand(left: ComparedColumn, value: unknown, scope: Scope): Operand {
+function columnOperand(left: ComparedColumn, value: unknown, scope: BoolExpScope): Operand {
   const isRoot = Array.isArray(value) && value.length === 2 && value[0] === '$';
   const [name] = Array.isArray(value) && (isRoot || value.length === 1) ? value.slice(-1) : [value];
   if (typeof name !== 'string') return fail('columnOperandNotText', {});

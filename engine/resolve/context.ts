@@ -28,7 +28,7 @@ export type PartialSource = {
   readonly catalog: Catalog;
   /** The metadata of each table, by qualifiedKey. */
   readonly definitions: ReadonlyMap<string, Table>;
-  /** Keyed by qualifiedKey. */
+  /** The tracked tables, by qualifiedKey. */
   readonly tables: ReadonlyMap<string, ResolvedTable>;
   /** Logical models, by name. */
   readonly models: ReadonlyMap<string, ResolvedLogicalModel>;

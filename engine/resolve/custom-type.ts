@@ -25,7 +25,7 @@ import type {
   Unreached,
 } from './types.ts';
 
-export type CustomTypeScope = {
+type CustomTypeScope = {
   /** The tables of each source, by its name. */
   readonly sources: ReadonlyMap<string, { readonly tables: ReadonlyMap<string, ResolvedTable> }>;
   readonly catalogs: Iterable<Catalog | Unreached>;
@@ -149,7 +149,8 @@ function databaseScalar(name: string, catalogs: readonly Catalog[]): ActionType 
 
 function problemOf(type: CustomType, find: ActionTypes['find']): Problem | null {
   if (GRAPHQL_SCALARS.has(type.name)) return `the type "${type.name}" is one of GraphQL's own`;
-  if (type.kind === 'scalar' || type.kind === 'enum') return emptyEnum(type);
+  if (type.kind === 'scalar') return null;
+  if (type.kind === 'enum') return type.values.length === 0 ? `the enum "${type.name}" has no values` : null;
   const where = `${type.kind === 'input' ? ' input object' : ' object type'} "${type.name}"`;
   for (const { name, type: use } of type.fields) {
     const used = namedIn(use);
@@ -162,10 +163,6 @@ function problemOf(type: CustomType, find: ActionTypes['find']): Problem | null 
     }
   }
   return null;
-}
-
-function emptyEnum(type: CustomType): Problem | null {
-  return type.kind === 'enum' && type.values.length === 0 ? `the enum "${type.name}" has no values` : null;
 }
 
 type DeclaredObject = NonNullable<CustomTypes['objects']>[number];

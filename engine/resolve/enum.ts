@@ -7,6 +7,7 @@ import type { Scalar } from '../catalog/scalars.ts';
 import type { Catalog, CatalogColumn, CatalogTable, EnumRow } from '../catalog/types.ts';
 import { fail } from '../errors/engine-error.ts';
 import { printQualified, qualifiedKey } from '../metadata/schema/common.ts';
+import { refuseBecause } from './inconsistency.ts';
 import { derivedTypeName, type TableNames } from './names.ts';
 import { enumValueName } from './naming.ts';
 import { isLiteral, LITERAL_KEY, SESSION_PREFIX, sessionVariableOf } from './session.ts';
@@ -95,13 +96,7 @@ function refuseSeveral(table: ResolvedTable, column: string): never {
 }
 
 function refuseFor(reasons: readonly string[], table: CatalogTable): void {
-  if (reasons.length === 0) return;
-  const subject = `the table "${printQualified(table)}" cannot be used as an enum`;
-  const text =
-    reasons.length === 1
-      ? `${subject} because ${reasons[0]}`
-      : `${subject} for the following reasons:\n${reasons.map((reason) => `  • ${reason}\n`).join('')}`;
-  fail('invalidConfiguration', { text });
+  refuseBecause(`the table "${printQualified(table)}" cannot be used as an enum`, reasons);
 }
 
 function keyReasons(table: CatalogTable): readonly string[] {

@@ -8,6 +8,7 @@ import { fail } from '../errors/engine-error.ts';
 import { printQualified, type QualifiedName, qualifiedKey } from '../metadata/schema/common.ts';
 import type { ComputedField, TrackedFunction } from '../metadata/schema/function.ts';
 import type { PartialSource } from './context.ts';
+import { refuseBecause } from './inconsistency.ts';
 import { baseName, descriptionOf, isGraphqlName } from './names.ts';
 import { fieldName, type Part, rootFieldName, typeName } from './naming.ts';
 import type {
@@ -109,7 +110,8 @@ export function resolveComputedField(
   if (called.hasVariadic)
     reasons.push(`the function "${functionName}" has VARIADIC parameters, which are not supported`);
   const returns = returnOf(called, scope.tables, options, functionName, reasons);
-  refuseFor(reasons, name, table);
+  const subject = `the computed field "${name}" cannot be added to table "${printQualified(table.table)}"`;
+  refuseBecause(subject, reasons);
   return {
     name,
     description: descriptionOf(
@@ -160,16 +162,6 @@ function returnOf(
 function refuseTakenName(table: ResolvedTable, name: string): void {
   const column = table.columns.find((each) => each.graphqlName === name);
   if (column) fail('fieldConflict', { table: printQualified(table.table), with: 'postgres column' });
-}
-
-function refuseFor(reasons: readonly string[], name: string, table: ResolvedTable): void {
-  if (reasons.length === 0) return;
-  const subject = `the computed field "${name}" cannot be added to table "${printQualified(table.table)}"`;
-  const text =
-    reasons.length === 1
-      ? `${subject} because ${reasons[0]}`
-      : `${subject} for the following reasons:\n${reasons.map((reason) => `  • ${reason}\n`).join('')}`;
-  fail('invalidConfiguration', { text });
 }
 
 function rowArgumentIndex(

@@ -2,7 +2,7 @@
  *  get_inconsistent_metadata, and the object is left out of the model. Also the subject of each kind of object.
  *  Not here: which objects there are (resolve.ts), what can be wrong with one (its own file).
  *  Spec: "Inconsistent metadata"; docs/reference/behaviour/metadata-api.md. */
-import { EngineError } from '../errors/engine-error.ts';
+import { EngineError, fail } from '../errors/engine-error.ts';
 import type { ErrorName } from '../errors/errors.ts';
 import { objectKey } from '../metadata/objects.ts';
 import type { Action, CustomTypes } from '../metadata/schema/action.ts';
@@ -367,4 +367,14 @@ function wireUsing(using: ObjectRelationship['using'] | ArrayRelationship['using
     };
   }
   return { foreign_key_constraint_on: on.length === 1 ? on[0] : on };
+}
+
+/** Raises `invalidConfiguration` if there are reasons. */
+export function refuseBecause(subject: string, reasons: readonly string[]): void {
+  if (reasons.length === 0) return;
+  const text =
+    reasons.length === 1
+      ? `${subject} because ${reasons[0]}`
+      : `${subject} for the following reasons:\n${reasons.map((reason) => `  • ${reason}\n`).join('')}`;
+  fail('invalidConfiguration', { text });
 }

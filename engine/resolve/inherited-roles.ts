@@ -28,13 +28,10 @@ export type Inheritance = {
 };
 
 /** Returns the accesses to one table, with the accesses of inherited roles. */
-export function inheritAccess(
-  own: Accesses,
-  { inheritedRoles: heirs, hasOwn, onConflict }: Inheritance,
-): Accesses {
+export function inheritAccess(own: Accesses, { inheritedRoles, hasOwn, onConflict }: Inheritance): Accesses {
   const accesses = new Map(own);
   const conflicts = new Set<string>();
-  for (const { role_name: role, role_set: parents } of heirs) {
+  for (const { role_name: role, role_set: parents } of inheritedRoles) {
     const declared = accesses.get(role) ?? NO_ACCESS;
     const lent = parents.map((parent) => accesses.get(parent) ?? NO_ACCESS);
     const agreed = <K extends Written>(kind: K): TableAccess[K] => {
@@ -57,10 +54,10 @@ export function inheritAccess(
 /** Returns the roles, and those that inherit from one of them. */
 export function withInheritedRoles(
   roles: ReadonlySet<string>,
-  heirs: readonly InheritedRole[],
+  inheritedRoles: readonly InheritedRole[],
 ): ReadonlySet<string> {
   const all = new Set(roles);
-  for (const { role_name, role_set } of heirs) {
+  for (const { role_name, role_set } of inheritedRoles) {
     if (role_set.some((parent) => all.has(parent))) all.add(role_name);
   }
   return all;
@@ -149,14 +146,14 @@ export function inheritedRolesOf(
 
 export function withInheritedPermissions(
   at: PartialSource,
-  heirs: readonly InheritedRole[],
+  inheritedRoles: readonly InheritedRole[],
   found: Inconsistencies,
 ): PartialSource {
-  if (heirs.length === 0) return at;
+  if (inheritedRoles.length === 0) return at;
   const tables = mapValues(at.tables, (table) => {
     const definition = at.definitions.get(qualifiedKey(table.table))!;
     const permissions = inheritAccess(table.permissions, {
-      inheritedRoles: heirs,
+      inheritedRoles,
       hasOwn: (role, kind) => definition[`${kind}_permissions`]?.some((own) => own.role === role) ?? false,
       onConflict: (role, permission_type) => {
         const entity = { permission_type, source: at.name, table: printQualified(table.table) };
@@ -171,7 +168,7 @@ export function withInheritedPermissions(
     const hasOwn = (role: string) => own.some((permission) => permission.role === role);
     return {
       ...rows,
-      permissions: inheritAccess(rows.permissions, { inheritedRoles: heirs, hasOwn, onConflict: () => {} }),
+      permissions: inheritAccess(rows.permissions, { inheritedRoles, hasOwn, onConflict: () => {} }),
     };
   });
   return { ...at, tables, nativeQueries };

@@ -20,13 +20,13 @@ export type ResolvedLogicalModel = {
 };
 
 /** A field that contains rows of another model. */
-export type ModelReference = {
+type ModelReference = {
   readonly field: string;
   readonly model: string;
   readonly kind: 'object' | 'array';
 };
 
-export type LogicalModelScope = {
+type LogicalModelScope = {
   readonly catalog: Catalog;
   /** The names of all models of the source. */
   readonly models: ReadonlySet<string>;

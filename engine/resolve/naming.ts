@@ -31,7 +31,7 @@ const FIXED_NAMES = [
 ] as const;
 
 /** The spelling of each fixed name, by its name in the default convention. */
-export type FixedNames = Readonly<Record<(typeof FIXED_NAMES)[number], string>>;
+type FixedNames = Readonly<Record<(typeof FIXED_NAMES)[number], string>>;
 
 const NAMES: Readonly<Record<NamingConvention, FixedNames>> = {
   default: fixedNames('default'),

@@ -8,7 +8,7 @@ import { fail } from '../errors/engine-error.ts';
 import { own } from '../metadata/own.ts';
 
 /** A text, or an argument whose value is inserted as a parameter. */
-export type CodePart = string | { readonly argument: string };
+type CodePart = string | { readonly argument: string };
 
 export function parseNativeQueryCode(code: string, names: ReadonlySet<string>): readonly CodePart[] {
   const text = trimEnd(code);

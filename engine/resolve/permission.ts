@@ -13,7 +13,7 @@ import type {
   ValidateInput,
 } from '../metadata/schema/permission.ts';
 import { ALL_CELLS } from './access.ts';
-import { resolveBoolExp, type Scope } from './bool-exp.ts';
+import { type BoolExpScope, resolveBoolExp } from './bool-exp.ts';
 import { checkEnumValue } from './enum.ts';
 import type { Lookup } from './memo.ts';
 import { type Leaf, type Predicate, TRUE } from './predicate.ts';
@@ -34,7 +34,7 @@ export type PermissionScope = {
   readonly tables: Lookup<ResolvedTable>;
   /** Sets of columns of the table that roles share, by the list that names them. */
   readonly columnSets: Map<string, ReadonlySet<string>>;
-} & Pick<Scope, 'remote' | 'prefix'>;
+} & Pick<BoolExpScope, 'remote' | 'prefix'>;
 
 export function resolveSelect(rule: SelectRule, scope: PermissionScope): SelectAccess {
   return {

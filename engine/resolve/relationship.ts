@@ -17,7 +17,7 @@ import { nativeName } from './names.ts';
 import type { Join } from './predicate.ts';
 import type { ResolvedRelationship, ResolvedTable } from './types.ts';
 
-/** What a relationship may lead to: the tables and native queries of its source that resolved. */
+/** The possible targets of a relationship: the tables and native queries of its source that resolved. */
 export type RelationshipTargets = {
   readonly source: string;
   readonly tables: Lookup<ResolvedTable>;

@@ -29,12 +29,12 @@ import type {
 import { elementType, isRequired, namedType, type UpstreamField, type UpstreamSchema } from './upstream.ts';
 
 /** The tables and remote schemas that a remote relationship may lead to. */
-export type RemoteRelationshipScope = {
+type RemoteRelationshipScope = {
   readonly sources: ReadonlyMap<string, Pick<ResolvedSource, 'tables'>>;
   readonly remoteSchemas: ReadonlyMap<string, ResolvedRemoteSchema>;
 };
 
-export function resolveRemoteRelationship(
+function resolveRemoteRelationship(
   { name, definition }: RemoteRelationship,
   table: ResolvedTable,
   scope: RemoteRelationshipScope,
@@ -44,7 +44,7 @@ export function resolveRemoteRelationship(
 }
 
 /** Resolves a relationship that starts at objects of a type. `type` and the keys are names of the remote schema. */
-export function resolveTypeRelationship(
+function resolveTypeRelationship(
   { name, definition }: RemoteRelationship,
   remote: ResolvedRemoteSchema,
   type: string,

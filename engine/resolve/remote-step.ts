@@ -55,7 +55,7 @@ export function readSteps(
     const name = value.slice(1);
     if (!known.has(name)) return invalid(`"${value}" is not one of the fields that are joined by`);
     if (!used.includes(name)) used.push(name);
-    return { kind: 'key', place: used.indexOf(name) };
+    return { kind: 'key', index: used.indexOf(name) };
   }
 }
 
@@ -81,11 +81,6 @@ export function stepsProblem(
     fields = fieldsOf(schema, namedType(field.type));
   }
   return null;
-}
-
-/** Returns the field that the steps end at. The steps must fit the schema. */
-export function lastField(steps: readonly RemoteStep[], schema: UpstreamSchema): UpstreamField {
-  return fieldsAlong(steps, schema).at(-1)!;
 }
 
 /** Returns the field of each step. The steps must fit the schema. */
@@ -129,12 +124,12 @@ function valueProblem(
   scope: StepScope,
 ): string | null {
   const element = elementType(type);
-  const own = value.kind === 'key' ? listKey(scope.keys[value.place]!) : null;
+  const own = value.kind === 'key' ? listKey(scope.keys[value.index]!) : null;
   if (own !== null && value.kind === 'key') {
     if (element === null && !takesAnything(type, scope.schema)) {
       return `"${name}" is of type ${type}, which is no list`;
     }
-    const keys = scope.keys.with(value.place, own);
+    const keys = scope.keys.with(value.index, own);
     return valueProblem(value, { name, type: element ?? type }, { ...scope, keys });
   }
   if (value.kind === 'list') {
@@ -193,7 +188,7 @@ function fits(
   type: string,
   { schema, keys }: StepScope,
 ): boolean {
-  const kind = value.kind === 'key' ? keyKind(keys[value.place]!) : literalKind(value.value);
+  const kind = value.kind === 'key' ? keyKind(keys[value.index]!) : literalKind(value.value);
   const named = schema.types.get(type);
   if (named?.kind === 'input') return false;
   if (named?.kind === 'enum') {

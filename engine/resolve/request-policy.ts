@@ -5,7 +5,7 @@
 import type { QueryCollection } from '../metadata/schema/collection.ts';
 import type { Metadata } from '../metadata/schema/metadata.ts';
 import { timerMs } from '../metadata/schema/number.ts';
-import type { RateLimit as RateLimitMetadata } from '../metadata/schema/policy.ts';
+import type { RateLimit } from '../metadata/schema/policy.ts';
 import { ADMIN_ROLE } from './session.ts';
 
 export type RequestPolicy = {
@@ -21,10 +21,10 @@ export type RequestPolicy = {
   readonly timeLimitMs: number | null;
   /** The time limit of a statement when the metadata has none for the role (--default-time-limit). */
   readonly defaultTimeLimitMs: number | null;
-  readonly rate: RateLimit | null;
+  readonly rate: ResolvedRateLimit | null;
 };
 
-export type RateLimit = {
+export type ResolvedRateLimit = {
   readonly mostPerMinute: number;
   /** How clients of the role are distinguished: by address, or by these session variables. */
   readonly by: 'address' | readonly string[];
@@ -116,7 +116,7 @@ function allowedTo({ query_collections = [], allowlist = [] }: Metadata, role: s
   return query_collections.filter(({ name }) => names.has(name));
 }
 
-function rateLimit({ max_reqs_per_min, unique_params }: RateLimitMetadata): RateLimit {
+function rateLimit({ max_reqs_per_min, unique_params }: RateLimit): ResolvedRateLimit {
   const by = Array.isArray(unique_params) ? unique_params.map((name) => name.toLowerCase()) : [];
   return {
     mostPerMinute: max_reqs_per_min,

@@ -88,7 +88,7 @@ export function trackTables(at: PartialSource, { options, memo, found }: Resolve
   return { ...at, definitions, tables };
 }
 
-/** Of two tables, or sources with a namespace, that would define the same field or type, the later one is left out. */
+/** Removes each table and each source with a namespace whose field or type an earlier one defines already. */
 export function withDistinctNames(
   sources: readonly PartialSource[],
   { features, memo, found }: ResolveContext,

@@ -69,7 +69,7 @@ export type RemoteEndpoint = {
 export type ResolvedSource = {
   readonly name: string;
   readonly naming: Naming;
-  /** Keyed by qualifiedKey. */
+  /** The tracked tables, by qualifiedKey. */
   readonly tables: ReadonlyMap<string, ResolvedTable>;
   /** Tracked functions, by qualifiedKey. */
   readonly functions: ReadonlyMap<string, ResolvedFunction>;
@@ -189,7 +189,7 @@ export type ResolvedEnum = {
  *  PostGIS prints. `capitals`: the name of an enum value, where names are written in capitals. */
 export type JsonForm = 'bare' | 'quoted' | 'stringified' | 'geojson' | 'capitals';
 
-export type ResolvedKey = {
+type ResolvedKey = {
   readonly name: string;
   readonly columns: readonly string[];
   readonly isConstraint: boolean;
@@ -201,7 +201,7 @@ export type ResolvedRelationship = {
   readonly join: Join;
   /** True when an object relationship may be null: a key column is nullable, or no foreign key guarantees the row. */
   readonly isNullable: boolean;
-  /** When the related row of a nested insert is inserted. `before`: our columns take its values. `after`: its columns take ours. */
+  /** The order of a nested insert. `before`: our columns take its values. `after`: its columns take ours. */
   readonly insertion: 'before' | 'after';
   /** The comment of the metadata; see descriptionOf (names.ts). */
   readonly comment: string | null;
@@ -324,7 +324,7 @@ export type InheritedEntity = InheritedWrite | { readonly remote_schema: string 
 
 /** A metadata object that does not fit the database or another object. It stays in the document and is not part of the model. */
 export type Inconsistency = {
-  /** The type as get_inconsistent_metadata prints it: `table`, `object_relation`, `select_permission`, … */
+  /** The type as get_inconsistent_metadata prints it: `table`, `object_relation`, `select_permission` and so on. */
   readonly type: string;
   /** A description such as `object_relation author in table article in source default`. */
   readonly name: string;
@@ -551,7 +551,7 @@ export type RemoteStep = {
 
 export type StepValue =
   | { readonly kind: 'literal'; readonly value: unknown }
-  | { readonly kind: 'key'; readonly place: number }
+  | { readonly kind: 'key'; readonly index: number }
   | { readonly kind: 'list'; readonly items: readonly StepValue[] }
   | { readonly kind: 'object'; readonly fields: ReadonlyMap<string, StepValue> };
 

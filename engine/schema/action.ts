@@ -75,7 +75,7 @@ function resultField(builder: SchemaBuilder, action: ResolvedAction): FieldConfi
 }
 
 /** Returns the fields of the result of an asynchronous action. */
-export function resultFields({ output }: ResolvedAction): readonly CustomField[] {
+function resultFields({ output }: ResolvedAction): readonly CustomField[] {
   const named = (name: string, isNullable: boolean): TypeUse => ({ kind: 'named', name, isNullable });
   return [
     {

@@ -40,6 +40,16 @@ import { columnEnum, selectColumn } from './columns.ts';
 import { computedArguments, needsArguments } from './computed-field.ts';
 import { conditionExtensions, inputExtensions } from './origin.ts';
 
+/** Returns the fields that combine boolean expressions of a type. */
+export function connectives(type: GraphQLInputObjectType): GraphQLInputFieldConfigMap {
+  const list = new GraphQLList(new GraphQLNonNull(type));
+  return {
+    _and: { type: list, extensions: inputExtensions({ kind: 'and' }) },
+    _not: { type, extensions: inputExtensions({ kind: 'not' }) },
+    _or: { type: list, extensions: inputExtensions({ kind: 'or' }) },
+  };
+}
+
 export function boolExp(builder: SchemaBuilder, table: ResolvedTable): GraphQLInputObjectType {
   return builder.named(derivedTypeName(table, 'bool_exp'), (name) => {
     return new GraphQLInputObjectType({
@@ -47,12 +57,8 @@ export function boolExp(builder: SchemaBuilder, table: ResolvedTable): GraphQLIn
       description: `Boolean expression to filter rows from the table "${table.table.name}". All fields are combined with a logical 'AND'.`,
       extensions: conditionExtensions,
       fields: () => {
-        const self = boolExp(builder, table);
-        const list = new GraphQLList(new GraphQLNonNull(self));
         return {
-          _and: { type: list, extensions: inputExtensions({ kind: 'and' }) },
-          _not: { type: self, extensions: inputExtensions({ kind: 'not' }) },
-          _or: { type: list, extensions: inputExtensions({ kind: 'or' }) },
+          ...connectives(boolExp(builder, table)),
           ...Object.fromEntries(
             builder.selectableColumns(table).map((column) => [
               column.graphqlName,

@@ -13,7 +13,7 @@ import { hasOperatorClass } from '../catalog/scalars.ts';
 import { derivedTypeName, groupByField } from '../resolve/names.ts';
 import type { ResolvedColumn, ResolvedTable } from '../resolve/types.ts';
 import { aggregateFields } from './aggregate.ts';
-import { boolExp, predicateFields } from './bool-exp.ts';
+import { boolExp, connectives, predicateFields } from './bool-exp.ts';
 import type { SchemaBuilder } from './builder.ts';
 import { columnEnum } from './columns.ts';
 import { aggregateOrderBy, directionEnum } from './order-by.ts';
@@ -132,16 +132,7 @@ function groupBoolExp(builder: SchemaBuilder, table: ResolvedTable): GraphQLInpu
       name,
       description: `Boolean expression to filter groups of rows of the table "${table.table.name}". All fields are combined with a logical 'AND'.`,
       extensions: conditionExtensions,
-      fields: () => {
-        const self = groupBoolExp(builder, table);
-        const list = new GraphQLList(new GraphQLNonNull(self));
-        return {
-          _and: { type: list, extensions: inputExtensions({ kind: 'and' }) },
-          _not: { type: self, extensions: inputExtensions({ kind: 'not' }) },
-          _or: { type: list, extensions: inputExtensions({ kind: 'or' }) },
-          ...predicateFields(builder, table),
-        };
-      },
+      fields: () => ({ ...connectives(groupBoolExp(builder, table)), ...predicateFields(builder, table) }),
     });
   });
 }

@@ -29,15 +29,7 @@ export function orderBy(builder: SchemaBuilder, table: ResolvedTable): GraphQLIn
       description: `Ordering options when selecting data from "${table.table.name}".`,
       fields: () => ({
         ...aggregateOrders(builder, table),
-        ...Object.fromEntries(
-          builder.selectableColumns(table).map((column) => [
-            column.graphqlName,
-            {
-              type: directionEnum(builder, table.naming),
-              extensions: inputExtensions({ kind: 'column', column }),
-            },
-          ]),
-        ),
+        ...columnOrders(builder, table, builder.selectableColumns(table)),
         ...computedOrders(builder, table),
         ...Object.fromEntries(
           builder
@@ -157,6 +149,19 @@ function aggregateOrderFields(builder: SchemaBuilder, table: ResolvedTable): Gra
   };
 }
 
+function columnOrders(
+  builder: SchemaBuilder,
+  { naming }: ResolvedTable,
+  columns: readonly ResolvedColumn[],
+): GraphQLInputFieldConfigMap {
+  return Object.fromEntries(
+    columns.map((column) => [
+      column.graphqlName,
+      { type: directionEnum(builder, naming), extensions: inputExtensions({ kind: 'column', column }) },
+    ]),
+  );
+}
+
 function functionOrderBy(
   builder: SchemaBuilder,
   table: ResolvedTable,
@@ -167,16 +172,7 @@ function functionOrderBy(
     return new GraphQLInputObjectType({
       name,
       description: `order by ${fn}() on columns of table "${table.table.name}"`,
-      fields: () =>
-        Object.fromEntries(
-          columns.map((column) => [
-            column.graphqlName,
-            {
-              type: directionEnum(builder, table.naming),
-              extensions: inputExtensions({ kind: 'column', column }),
-            },
-          ]),
-        ),
+      fields: () => columnOrders(builder, table, columns),
     });
   });
 }

@@ -107,7 +107,7 @@ export type AggregateOrigin =
   | { readonly kind: 'aggregate-function'; readonly fn: AggregateFunction };
 
 /** Pages of rows, the parts of a page, and objects found by their id. */
-export type ConnectionOrigin =
+type ConnectionOrigin =
   | { readonly kind: 'connection'; readonly table: ResolvedTable }
   | { readonly kind: 'edges' | 'edge-node'; readonly table: ResolvedTable }
   | {
@@ -124,13 +124,13 @@ export type ConnectionOrigin =
 export const PAGE_INFO = ['endCursor', 'hasNextPage', 'hasPreviousPage', 'startCursor'] as const;
 export type PageInfoPart = (typeof PAGE_INFO)[number];
 
-export type RelationshipOrigin = {
+type RelationshipOrigin = {
   readonly kind: 'relationship';
   readonly relationship: ResolvedRelationship;
   readonly target: ResolvedTable;
 };
 
-export type RelationshipAggregate = {
+type RelationshipAggregate = {
   readonly kind: 'relationship-aggregate';
   readonly relationship: ResolvedRelationship;
   readonly target: ResolvedTable;
@@ -191,7 +191,7 @@ export type InputOrigin =
   | { readonly kind: 'cast'; readonly to: PgType };
 
 /** Returns the object type of that name, if its objects are Nodes. */
-export type FindNodeType = (name: string) => GraphQLObjectType | undefined;
+type FindNodeType = (name: string) => GraphQLObjectType | undefined;
 
 /** The upstream type that an object, an interface or a union of a remote schema was built from. */
 export type RemoteTypeOrigin = {

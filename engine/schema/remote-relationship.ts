@@ -11,7 +11,7 @@ import {
   getNullableType,
 } from 'graphql';
 import { remoteSchemaFor, targetOf } from '../resolve/access.ts';
-import { lastField, stepsProblem } from '../resolve/remote-step.ts';
+import { fieldsAlong, stepsProblem } from '../resolve/remote-step.ts';
 import type { ResolvedRemoteRelationship, ResolvedTable, StepValue } from '../resolve/types.ts';
 import type { UpstreamInput, UpstreamSchema } from '../resolve/upstream.ts';
 import { aggregateOf } from './aggregate.ts';
@@ -79,7 +79,7 @@ function rowsFields(
 
 function remoteField(builder: SchemaBuilder, { remote, part, steps }: RemoteJoinOrigin, suffix: string) {
   const types = new RemoteTypes(builder, remote, part);
-  const field = lastField(steps, part);
+  const field = fieldsAlong(steps, part).at(-1)!;
   const left = new LeftToGive(builder, types, part, suffix);
   return {
     // The value is nullable: a key may be null or unknown to the remote schema.

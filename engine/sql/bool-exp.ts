@@ -14,9 +14,9 @@ import { split } from '../resolve/row-barrier.ts';
 import { comma, type Fragment, id, join, param, qualified, sql, typeName } from './fragment.ts';
 import { functionCall } from './function.ts';
 import { OPERATOR_TEMPLATES } from './operators.ts';
-import { type Aliases, columnOf, rowScope, type Scope } from './scope.ts';
+import { type Aliases, columnOf, type PredicateScope, rowScope } from './scope.ts';
 
-export function condition(predicate: Predicate, scope: Scope): Fragment {
+export function condition(predicate: Predicate, scope: PredicateScope): Fragment {
   switch (predicate.kind) {
     case 'true':
       return sql`true`;
@@ -81,7 +81,7 @@ export function behind(filter: Fragment, where: Fragment): Fragment {
 type Reached = { readonly where: Predicate; readonly filter?: Predicate };
 
 /** Returns the conditions on reached rows; `scope` is the scope of the request's condition. */
-function reached({ where, filter = TRUE }: Reached, scope: Scope): readonly Fragment[] {
+function reached({ where, filter = TRUE }: Reached, scope: PredicateScope): readonly Fragment[] {
   const own = () => condition(filter, rowScope(scope.row, scope.aliases));
   const { safe, unsafe } = filter.kind === 'true' ? { safe: where, unsafe: TRUE } : split(where);
   const barrier = unsafe.kind === 'true' ? [] : [behind(own(), condition(unsafe, scope))];
@@ -114,7 +114,7 @@ export function whereClause(conditions: readonly Fragment[]): Fragment {
 }
 
 /** Returns the value of a column, the result of a computed field's function, or an aggregate. */
-export function valueOfRef(ref: Omit<ColumnRef, 'type'>, scope: Scope): Fragment {
+export function valueOfRef(ref: Omit<ColumnRef, 'type'>, scope: PredicateScope): Fragment {
   const { column, call, aggregate, cast, visibleIf } = ref;
   const { row, aliases } = scope;
   const own = aggregate
@@ -138,11 +138,11 @@ export function visibleOrNull(
   return sql`case when ${condition(visibleIf, rowScope(row, aliases))} then ${value} end`;
 }
 
-function nested(predicate: Predicate, scope: Scope): Fragment {
+function nested(predicate: Predicate, scope: PredicateScope): Fragment {
   return predicate.kind === 'and' ? sql`(${condition(predicate, scope)})` : condition(predicate, scope);
 }
 
-function operand(value: Operand, scope: Scope): Fragment {
+function operand(value: Operand, scope: PredicateScope): Fragment {
   if (value.kind === 'arguments') return join(value.values.map(param), comma);
   if (value.kind !== 'column') return param(value);
   return columnOf(value.scope === 'root' ? scope.root : scope.row, value.column);
@@ -164,7 +164,7 @@ const AGGREGATE_CALLS: Readonly<Record<AggregateRef['fn'], Fragment>> = {
 };
 
 /** Returns the aggregate that a condition compares, over related rows or over the rows of a group. */
-function aggregateValue(ref: AggregateRef, scope: Scope): Fragment {
+function aggregateValue(ref: AggregateRef, scope: PredicateScope): Fragment {
   if (ref.join === null) {
     const where = condition(ref.where, scope);
     return isTrue(where)
@@ -178,7 +178,7 @@ function aggregateValue(ref: AggregateRef, scope: Scope): Fragment {
 
 function aggregateCall(
   { fn, columns, isDistinct, visibleIf }: AggregateRef,
-  { row, aliases }: Scope,
+  { row, aliases }: PredicateScope,
 ): Fragment {
   const values = columns.map((column) =>
     visibleOrNull(columnOf(row, column), ownMember(visibleIf, column), row, aliases),

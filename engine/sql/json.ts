@@ -86,9 +86,7 @@ type ColumnField = Extract<Field, { kind: 'column' }>;
 export function columnJson(field: ColumnField, alias: string): Piece[] {
   const column = columnOf(alias, field.column);
   const value = field.path ? sql`(${column} #> ${param(field.path)})` : column;
-  const printed = print(value, field);
-  if (!field.isNullable && !field.path) return printed;
-  return [expression(sql`coalesce(${concatenate(printed)}, 'null')`)];
+  return field.isNullable || field.path ? nullableJson(value, field) : print(value, field);
 }
 
 type ComputedField = Extract<Field, { kind: 'computed' }>;

@@ -3,10 +3,10 @@
  *  column each, up to the limit of columns; a mutation root is a statement of its own, or one per update of an `update-many`.
  *  Not here: running steps (execute/), splicing (execute/splice.ts), names of prepared statements (execute/plan-cache.ts). */
 import type { ActionCall, KeyedRows } from '../plan/action-types.ts';
-import { placesInMutation, placesInOutput, placesInQuery } from '../plan/join-places.ts';
+import { pathsInMutation, pathsInOutput, pathsInQuery } from '../plan/join-paths.ts';
 import type { MutationOutput, MutationRoot } from '../plan/mutation-types.ts';
 import type { QueryRoot } from '../plan/query-types.ts';
-import type { JoinPlaces, RemoteCall, RemoteSchemaJoin, RowsJoin } from '../plan/remote-types.ts';
+import type { JoinPaths, RemoteCall, RemoteSchemaJoin, RowsJoin } from '../plan/remote-types.ts';
 import type { Call, EntitiesCall, Plan, Root, Validation } from '../plan/types.ts';
 import type { NamedStatement } from '../wire/statement.ts';
 import { aggregateQuery } from './aggregate.ts';
@@ -30,7 +30,7 @@ export type PreparedPlan = {
   readonly steps: readonly Step[];
   /** The statements among the steps. */
   readonly statements: readonly PreparedStatement[];
-  /** Steps that need keys out of an earlier result. JoinPlaces say where in a result, by the index of the step. */
+  /** Steps that need keys out of an earlier result. JoinPaths say where in a result, by the index of the step. */
   readonly keyedSteps: readonly KeyedStep[];
   /** The whole response, `{"data":{"a":…,"b":…}}`. Its first and last part are `{"data":` and `}`. */
   readonly template: readonly TemplatePart[];
@@ -67,7 +67,7 @@ export type PreparedStatement = Statement & {
   readonly roots: readonly string[];
   /** True when it only reads: it may run again after a connection is lost. */
   readonly isRepeatable: boolean;
-  /** In a subscription: the statement that answers many subscribers who differ only in values (`compileForMany`). */
+  /** For a subscription, the statement that answers many subscribers who differ only in values (`compileForMany`). */
   readonly forMany: Preparation | null;
   /** The statement whose row is the result, when the first column of this one holds the written rows. */
   readonly answer: PreparedStatement | null;
@@ -112,12 +112,12 @@ export type TemplatePart =
       readonly kind: 'column';
       readonly step: number;
       readonly column: number;
-      /** Where the column holds keys of keyed steps, and the path of the column in the response. */
-      readonly joined?: { readonly places: JoinPlaces; readonly path: readonly string[] };
+      /** The positions of keys in the column, and the path of the column in the response. */
+      readonly joined?: { readonly paths: JoinPaths; readonly path: readonly string[] };
     };
 
 /** The properties of model, role and request that a prepared plan contains. */
-export type PrepareOptions = {
+type PrepareOptions = {
   readonly limits: StatementLimits;
   readonly prepare: (text: string, about: PreparationOf) => Preparation;
   readonly isWatched: (source: string) => boolean;
@@ -221,36 +221,36 @@ function place(root: Root, path: ErrorPath, placed: Placed): readonly TemplatePa
           mutation,
           errorPath: errorPathOf(action, root.mutation.output, path),
         });
-        const places = placesInMutation(root.mutation.output);
-        return { kind: 'column', step: drafts.length - 1, column: 0, ...joinedAt(places, path) };
+        const paths = pathsInMutation(root.mutation.output);
+        return { kind: 'column', step: drafts.length - 1, column: 0, ...joinedAt(paths, path) };
       });
     case 'database': {
-      const places = placesInQuery(root.query);
-      return [{ kind: 'column', ...addQuery(root, drafts), ...joinedAt(places, path) }];
+      const paths = pathsInQuery(root.query);
+      return [{ kind: 'column', ...addQuery(root, drafts), ...joinedAt(paths, path) }];
     }
     case 'called': {
       const call = placed.calls[root.call]!;
       const step = placed.steps[root.call] ?? drafts.push({ kind: 'call', call }) - 1;
       placed.steps[root.call] = step;
-      const places = placesInCall(call, root.field);
-      return [{ kind: 'column', step, column: root.field, ...joinedAt(places, path) }];
+      const paths = pathsInCall(call, root.field);
+      return [{ kind: 'column', step, column: root.field, ...joinedAt(paths, path) }];
     }
     default:
       return root satisfies never;
   }
 }
 
-function placesInCall(call: Call, field: number): JoinPlaces | null {
-  if (call.kind === 'remote') return call.fields[field]!.places;
-  return call.kind === 'entities' ? null : call.output && placesInOutput(call.output);
+function pathsInCall(call: Call, field: number): JoinPaths | null {
+  if (call.kind === 'remote') return call.fields[field]!.paths;
+  return call.kind === 'entities' ? null : call.output && pathsInOutput(call.output);
 }
 
 /** `path` is that of the request, in which every field is within a selection set. */
 function joinedAt(
-  places: JoinPlaces | null,
+  paths: JoinPaths | null,
   path: ErrorPath,
 ): Pick<Extract<TemplatePart, { kind: 'column' }>, 'joined'> {
-  return places ? { joined: { places, path: path.filter((_, i) => i % 2 === 1).map(String) } } : {};
+  return paths ? { joined: { paths, path: path.filter((_, i) => i % 2 === 1).map(String) } } : {};
 }
 
 type Query = {

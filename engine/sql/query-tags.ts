@@ -3,7 +3,7 @@
  *  prepared. Not here: the settings (metadata/schema/source.ts). Reference: docs/reference/behaviour/queries.md; sqlcommenter. */
 import type { QueryTags } from '../metadata/schema/source.ts';
 
-export type QueryTag = {
+type QueryTag = {
   /** Response names of the root fields that the statement answers. */
   readonly fields: readonly string[];
   /** The name of the operation; null when it has none. */

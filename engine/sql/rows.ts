@@ -31,7 +31,7 @@ type Rows = { readonly json: Fragment; readonly from: Fragment };
 export type Correlation = { readonly correlate?: (row: string) => Fragment; readonly outer?: string };
 
 /** The table of a select under an alias of its own, with conditions on its rows. */
-export type FilteredTable = {
+type FilteredTable = {
   readonly row: string;
   readonly table: Fragment;
   readonly conditions: readonly Fragment[];

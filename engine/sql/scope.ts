@@ -10,9 +10,9 @@ export class Aliases {
 }
 
 /** The scope of a predicate: the alias of its row, and of the root row that `["$", column]` refers to. */
-export type Scope = { readonly row: string; readonly root: string; readonly aliases: Aliases };
+export type PredicateScope = { readonly row: string; readonly root: string; readonly aliases: Aliases };
 
-export function rowScope(row: string, aliases: Aliases): Scope {
+export function rowScope(row: string, aliases: Aliases): PredicateScope {
   return { row, root: row, aliases };
 }
 

@@ -46,7 +46,7 @@ export function isComplete(text: string, versions: number): boolean {
 }
 
 /** A write as JSON texts. Each part is either changes (`[]` if it is unchanged) or a full copy; the other text is null. */
-export type EncodedWrite = {
+type EncodedWrite = {
   readonly edits: string | null;
   readonly document: string | null;
   readonly patches: string | null;
@@ -54,7 +54,7 @@ export type EncodedWrite = {
 };
 
 /** The sizes of the latest full copies in bytes, and the number and bytes of the changes since. */
-export type StorageSizes = {
+type StorageSizes = {
   readonly document: number;
   readonly operator: number;
   readonly changes: number;

@@ -5,7 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { parseConnectionString } from '../database/connection-string.ts';
 import { thrownMessage } from '../errors/engine-error.ts';
 
-export type WaitOptions = {
+type WaitOptions = {
   /** The name of the database in the error: host and database, never the password. */
   readonly name: string;
   readonly timeoutMs: number;
@@ -27,7 +27,7 @@ export async function retryUntilReachable<T>(attempt: () => Promise<T>, options:
     } catch (error) {
       if (!isUnreachable(error)) throw error;
       const reason = reasonOf(error);
-      if (isPermanent(error) || performance.now() + pause > deadline) {
+      if (PERMANENT.has(codeOf(error) ?? '') || performance.now() + pause > deadline) {
         throw new Error(`cannot reach the metadata database ${options.name}: ${reason}`, { cause: error });
       }
       options.onAttemptFailed(count, reason);
@@ -49,10 +49,6 @@ export function isUnreachable(error: unknown): boolean {
   if (code === undefined) return /connect|terminated|timeout/i.test(reasonOf(error));
   // Codes of Node (ECONNREFUSED), and SQLSTATE classes: connection, authorization, shutdown, no database.
   return /^E[A-Z]/.test(code) || /^(08|28|57P|53|3D)/.test(code);
-}
-
-function isPermanent(error: unknown): boolean {
-  return PERMANENT.has(codeOf(error) ?? '');
 }
 
 function codeOf(error: unknown): string | undefined {

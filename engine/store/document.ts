@@ -16,7 +16,7 @@ export type StoredDocument = {
   readonly catalogStates: CatalogStates;
 };
 
-/** Who changed the document, and how. */
+/** The author of a change, the client program, and the operations. */
 export type Authorship = {
   /** The session's `x-engine-user-id`, or its role; `engine` for changes the engine makes by itself. */
   readonly author: string;

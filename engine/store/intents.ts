@@ -15,7 +15,7 @@ export type ForeignTransaction = { readonly source: Source; readonly xid: string
 
 export type TransactionStatus = 'committed' | 'aborted' | 'in progress' | 'unreachable';
 
-export type Intent = {
+type Intent = {
   readonly id: string;
   /** The version of the document that the write is based on. */
   readonly expected: number;

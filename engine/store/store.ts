@@ -46,7 +46,7 @@ import { ENGINE_ITSELF, listRevisions, loadRevision, type Revision, recordRevisi
 export const CHANNEL = 'pergola_metadata';
 
 /** Transactions in other databases that must commit together with a write. */
-export type ForeignCommit = {
+type ForeignCommit = {
   readonly transactions: readonly ForeignTransaction[];
   readonly commit: () => Promise<void>;
 };

@@ -9,7 +9,7 @@ import { thrownMessage } from '../errors/engine-error.ts';
 import type { Versions } from './document.ts';
 import { CHANNEL, parseVersions, type Store } from './store.ts';
 
-export type MetadataWatchOptions = {
+type MetadataWatchOptions = {
   readonly url: string;
   readonly store: Pick<Store, 'versions' | 'origin'>;
   /** The polling interval; 0 disables polling. */

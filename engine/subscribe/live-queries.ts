@@ -16,7 +16,7 @@ import type { Model } from '../resolve/types.ts';
 import type { PreparedPlan, PreparedStatement } from '../sql/plan.ts';
 import { type Row, textOfColumn } from '../wire/statement.ts';
 import { Multiplexer } from './multiplexer.ts';
-import { type Outcome, Poller, type Values } from './poller.ts';
+import { Poller, type QueryOutcome } from './poller.ts';
 import { RemoteSubscription } from './remote-subscription.ts';
 import { Result, resultOf } from './result.ts';
 import { Stream } from './stream.ts';
@@ -24,7 +24,7 @@ import type { SubscribeRequest, Subscription, SubscriptionHost, SubscriptionPlan
 import { SubscriptionCounts, type SubscriptionLimits } from './subscription-counts.ts';
 import { Turns } from './turns.ts';
 
-export type LiveQueriesOptions = {
+type LiveQueriesOptions = {
   readonly refetchIntervalMs: number;
   /** The interval between two batches of a stream. */
   readonly streamIntervalMs: number;
@@ -74,7 +74,7 @@ export class LiveQueries {
     this.#turns = new Turns(options.mostAtOnce);
     this.#counts = new SubscriptionCounts(options.limits);
     this.#rounds = new Poller({
-      ask: async () => ({ kind: 'row', row: [] }),
+      query: async () => ({ kind: 'row', row: [] }),
       intervalMs: options.refetchIntervalMs,
       beforeRound: () => this.#renewAll(),
     });
@@ -180,7 +180,7 @@ export class LiveQueries {
       return [bodyText(await answerPlanned(planned, context))];
     };
     const poller = new Poller({
-      ask: (_, signal) => this.#turns.take(() => this.#outcome(() => response(signal))),
+      query: (_, signal) => this.#turns.take(() => this.#outcome(() => response(signal))),
       intervalMs: refetchIntervalMs,
       beforeRound: () => this.#renewAll(),
     });
@@ -192,27 +192,25 @@ export class LiveQueries {
     const isStream = isOfStream(statement);
     const intervalMs = isStream ? streamIntervalMs : refetchIntervalMs;
     const multiplexer = new Multiplexer({
-      ask: (values, signal) =>
-        this.#turns.take(() => this.#ask(statement, values, databasesOfRequest(databases, { signal }))),
+      query: (values, signal) =>
+        this.#turns.take(() =>
+          this.#outcome(() => runStatement(statement, values, databasesOfRequest(databases, { signal }))),
+        ),
       runForMany: (each, signal) =>
         this.#turns.take(() => runForMany(statement, each, databasesOfRequest(databases, { signal }))),
       most: statement.forMany ? (isStream ? streamBatchSize : batchSize) : 1,
     });
     const poller = new Poller({
-      ask: (values, signal) => multiplexer.ask(values, signal),
+      query: (values, signal) => multiplexer.query(values, signal),
       intervalMs,
       beforeRound: () => this.#renewAll(),
     });
     return { statement, intervalMs, poller };
   }
 
-  #ask(statement: PreparedStatement, values: Values, databases: Databases): Promise<Outcome> {
-    return this.#outcome(() => runStatement(statement, values, databases));
-  }
-
-  async #outcome(ask: () => Promise<Row>): Promise<Outcome> {
+  async #outcome(query: () => Promise<Row>): Promise<QueryOutcome> {
     try {
-      return { kind: 'row', row: await ask() };
+      return { kind: 'row', row: await query() };
     } catch (thrown) {
       return { kind: 'failure', error: this.#options.errorOf(thrown) };
     }
@@ -308,7 +306,7 @@ class LiveQuery implements Subscription {
     for (const leave of this.#leave) leave();
   }
 
-  #receive(i: number, outcome: Outcome): void {
+  #receive(i: number, outcome: QueryOutcome): void {
     if (this.#isStopped) return;
     // Rows of an old plan are not sent: its permissions may have been revoked.
     if (!this.#host.isCurrent()) this.#host.renew();

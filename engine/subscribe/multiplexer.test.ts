@@ -2,18 +2,18 @@
 import { expect, test } from 'vitest';
 import { EngineError } from '../errors/engine-error.ts';
 import { Multiplexer } from './multiplexer.ts';
-import type { Outcome, Values } from './poller.ts';
+import type { QueryOutcome, Values } from './poller.ts';
 
-const failure: Outcome = { kind: 'failure', error: new EngineError('unexpected', {}) };
+const failure: QueryOutcome = { kind: 'failure', error: new EngineError('unexpected', {}) };
 const rowOf = ([value]: Values): [string] => [`row of ${String(value)}`];
-const told = (...values: string[]): Outcome[] =>
+const told = (...values: string[]): QueryOutcome[] =>
   values.map((value) => ({ kind: 'row', row: rowOf([value]) }));
 
 /** A multiplexer over values of which some are bad, and the statements it has asked. */
 function multiplexerUnderTest({ most = 100, bad = new Set<string>(), isFailingTogether = false } = {}) {
   const statements: string[] = [];
   const multiplexer = new Multiplexer({
-    ask: async (values) => {
+    query: async (values) => {
       statements.push(String(values[0]));
       return bad.has(String(values[0])) ? failure : { kind: 'row', row: rowOf(values) };
     },
@@ -34,7 +34,7 @@ function multiplexerUnderTest({ most = 100, bad = new Set<string>(), isFailingTo
   const round = async (...all: string[]) => {
     statements.length = 0;
     const outcomes = await Promise.all(
-      all.map((value) => multiplexer.ask(cohort(value), new AbortController().signal)),
+      all.map((value) => multiplexer.query(cohort(value), new AbortController().signal)),
     );
     return { outcomes, statements: [...statements] };
   };

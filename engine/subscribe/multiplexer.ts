@@ -6,14 +6,14 @@
  *  batches are suspended for a while: the batch takes too long, or the statement is one of the few that mean something else inside
  *  another one (an aggregate over values only).
  *
- *  In: `ask(values)`. Out: an outcome for each cohort, never rejected. Not here: intervals (poller.ts), the statement
+ *  In: `query(values)`. Out: an outcome for each cohort, never rejected. Not here: intervals (poller.ts), the statement
  *  (sql/fragment.ts, compileForMany). Numbers: docs/adr/0011. */
 import type { Row } from '../database/pool.ts';
-import type { Outcome, Values } from './poller.ts';
+import type { QueryOutcome, Values } from './poller.ts';
 
-export type MultiplexerOptions = {
+type MultiplexerOptions = {
   /** Runs the statement for one cohort. Never rejects. */
-  readonly ask: (values: Values, signal: AbortSignal) => Promise<Outcome>;
+  readonly query: (values: Values, signal: AbortSignal) => Promise<QueryOutcome>;
   /** Returns the row of each cohort, in their order. `signal` is aborted when no cohort waits any longer. */
   readonly runForMany: (valuesOfEach: readonly Values[], signal: AbortSignal) => Promise<readonly Row[]>;
   /** The most cohorts in one statement. */
@@ -24,7 +24,7 @@ type Waiting = {
   readonly values: Values;
   /** Aborted when the cohort no longer waits. */
   readonly signal: AbortSignal;
-  readonly answered: (outcome: Outcome) => void;
+  readonly answered: (outcome: QueryOutcome) => void;
 };
 
 /** The number of rounds without batches after a batch failed and each of its cohorts succeeded. */
@@ -41,7 +41,7 @@ export class Multiplexer {
     this.#options = options;
   }
 
-  ask(values: Values, signal: AbortSignal): Promise<Outcome> {
+  query(values: Values, signal: AbortSignal): Promise<QueryOutcome> {
     return new Promise((answered) => {
       // One turn of the event loop collects a round, or what a socket received at once.
       if (this.#waiting.length === 0) setImmediate(() => this.#runAll());
@@ -77,8 +77,8 @@ export class Multiplexer {
     }
   }
 
-  async #runSingle({ values, signal, answered }: Waiting): Promise<Outcome> {
-    const outcome = await this.#options.ask(values, signal);
+  async #runSingle({ values, signal, answered }: Waiting): Promise<QueryOutcome> {
+    const outcome = await this.#options.query(values, signal);
     if (outcome.kind === 'failure' && !signal.aborted) this.#failed.add(values);
     else this.#failed.delete(values);
     answered(outcome);

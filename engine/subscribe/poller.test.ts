@@ -1,7 +1,7 @@
 /** Who is told what, and how often is asked: pollers alone, with answers given by hand. */
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { EngineError } from '../errors/engine-error.ts';
-import { type Outcome, Poller, type Values } from './poller.ts';
+import { Poller, type QueryOutcome, type Values } from './poller.ts';
 import { Turns } from './turns.ts';
 
 beforeEach(() => {
@@ -11,21 +11,21 @@ afterEach(() => {
   vi.useRealTimers();
 });
 
-const row = (text: string): Outcome => ({ kind: 'row', row: [text] });
+const row = (text: string): QueryOutcome => ({ kind: 'row', row: [text] });
 
 /** A poller, the questions it has asked, and a way to answer the oldest that is open. */
 function pollerUnderTest() {
   const asked: Values[] = [];
-  const open: ((outcome: Outcome) => void)[] = [];
+  const open: ((outcome: QueryOutcome) => void)[] = [];
   const poller = new Poller({
-    ask: (values) => {
+    query: (values) => {
       asked.push(values);
       return new Promise((resolve) => open.push(resolve));
     },
     intervalMs: 100,
     beforeRound: () => {},
   });
-  const answer = async (outcome: Outcome) => {
+  const answer = async (outcome: QueryOutcome) => {
     open.shift()!(outcome);
     await vi.advanceTimersByTimeAsync(0);
   };
@@ -35,7 +35,7 @@ function pollerUnderTest() {
 
 test('a watcher is told the first outcome, and then only others', async () => {
   const { poller, answer, nextRound } = pollerUnderTest();
-  const told: Outcome[] = [];
+  const told: QueryOutcome[] = [];
   poller.watch([], (outcome) => told.push(outcome));
   await answer(row('a'));
   await nextRound();
@@ -61,7 +61,7 @@ test('watchers with the same values are one question a round, others one each', 
 
 test('a newcomer is not told what was asked before it came', async () => {
   const { poller, asked, answer } = pollerUnderTest();
-  const [first, second]: [Outcome[], Outcome[]] = [[], []];
+  const [first, second]: [QueryOutcome[], QueryOutcome[]] = [[], []];
   poller.watch([], (outcome) => first.push(outcome));
   poller.watch([], (outcome) => second.push(outcome));
   await answer(row('old'));
@@ -83,7 +83,7 @@ test('a failure is told once, and so is the recovery', async () => {
   const { poller, answer, nextRound } = pollerUnderTest();
   const told: string[] = [];
   poller.watch([], (outcome) => told.push(outcome.kind));
-  const failure = (): Outcome => ({
+  const failure = (): QueryOutcome => ({
     kind: 'failure',
     error: new EngineError('unexpected', { text: 'gone' }),
   });
@@ -97,7 +97,7 @@ test('a failure is told once, and so is the recovery', async () => {
 
 test('who has left hears nothing, and when all have nothing is asked', async () => {
   const { poller, asked, answer, nextRound } = pollerUnderTest();
-  const told: Outcome[] = [];
+  const told: QueryOutcome[] = [];
   const leave = poller.watch([], (outcome) => told.push(outcome));
   leave();
   await answer(row('a'));

@@ -1,33 +1,31 @@
-/** One statement on one source, asked again and again for everyone who watches it.
+/** Runs one statement on one source again and again for all subscribers that watch it.
  *
- *  Postgres does not say that the result of a query has changed, so it is asked. What is asked is the statement's text and
- *  the values it is run with: every argument, variable and session variable is a value, so watchers of the same text form
- *  one poller, and among them those with the same values form a cohort, which is asked once a round however many watch.
- *  Text and values hold the permissions too: equal ones may be shared, whoever watches.
+ *  Postgres does not report that the result of a query has changed, so the engine polls. Every argument, variable and session
+ *  variable is a value of the statement. Watchers of the same text therefore share one poller, and those with the same values form a
+ *  cohort, which runs once a round for all its watchers. Text and values include the permissions, so sharing is safe.
  *
- *  In: `watch(values, watcher)`. Out: `watcher(outcome)`, the first time soon and then whenever the outcome is another.
- *  A cohort is asked when somebody joins it, even between rounds, because what it knows may be older than what the newcomer
- *  has just written; it is never asked twice at the same time, so outcomes come in order.
- *  A failure is an outcome like any other: the next round may succeed.
- *  Not here: what an outcome means to a client (live-queries.ts), several cohorts in one statement (multiplexer.ts). */
+ *  In: `watch(values, watcher)`. Out: `watcher(outcome)`, the first time soon and then whenever the outcome changes.
+ *  A cohort also runs when a watcher joins between rounds, because the previous outcome may be older than a write of that watcher.
+ *  It never runs twice at the same time, so outcomes arrive in order. A failure is an outcome too: the next round may succeed.
+ *  Not here: messages to clients (live-queries.ts), several cohorts in one statement (multiplexer.ts). */
 
 import type { Row } from '../database/pool.ts';
 import { EngineError } from '../errors/engine-error.ts';
 import type { Value } from '../wire/statement.ts';
 import { fingerprintOf } from './fingerprint.ts';
 
-export type Outcome =
+export type QueryOutcome =
   | { readonly kind: 'row'; readonly row: Row }
   | { readonly kind: 'failure'; readonly error: EngineError };
 
-export type Watcher = (outcome: Outcome) => void;
+export type Watcher = (outcome: QueryOutcome) => void;
 
 /** The values that a statement runs with. */
 export type Values = readonly Value[];
 
-export type PollerOptions = {
-  /** Never rejects. `signal` is aborted when the last watcher of the values has gone. */
-  readonly ask: (values: Values, signal: AbortSignal) => Promise<Outcome>;
+type PollerOptions = {
+  /** Never rejects. `signal` is aborted when the last watcher of the values leaves. */
+  readonly query: (values: Values, signal: AbortSignal) => Promise<QueryOutcome>;
   readonly intervalMs: number;
   readonly beforeRound: () => void;
 };
@@ -53,12 +51,12 @@ export class Poller {
     }));
   }
 
-  /** The returned function ends it; nothing is heard after. `next round`: who has just been told something can wait. */
+  /** Returns a function that ends the watch. `next round`: the watcher already has a recent outcome and can wait. */
   watch(values: Values, watcher: Watcher, when: 'now' | 'next round' = 'now'): () => void {
     const key = JSON.stringify(values);
     let cohort = this.#cohorts.get(key);
     if (!cohort) {
-      cohort = new Cohort((signal) => this.#options.ask(values, signal));
+      cohort = new Cohort((signal) => this.#options.query(values, signal));
       this.#cohorts.set(key, cohort);
     }
     const joined = cohort;
@@ -85,24 +83,24 @@ export class Poller {
 
 type Watching = {
   readonly watcher: Watcher;
-  /** Number of the first question whose answer is new enough: asked after the watcher came. */
+  /** The number of the first run that started after the watcher joined. */
   readonly from: number;
-  /** Version of the outcome it was told last; 0 is none. */
-  told: number;
+  /** The version of the outcome that the watcher received last; 0 before the first one. */
+  version: number;
 };
 
 class Cohort {
-  readonly #ask: (signal: AbortSignal) => Promise<Outcome>;
+  readonly #query: (signal: AbortSignal) => Promise<QueryOutcome>;
   readonly #gone = new AbortController();
   readonly #watching = new Set<Watching>();
   /** The fingerprint of the latest outcome. */
   #known: string | undefined;
   #version = 0;
-  #questions = 0;
-  #isAsking = false;
+  #runs = 0;
+  #isRunning = false;
 
-  constructor(ask: (signal: AbortSignal) => Promise<Outcome>) {
-    this.#ask = ask;
+  constructor(query: (signal: AbortSignal) => Promise<QueryOutcome>) {
+    this.#query = query;
   }
 
   get size(): number {
@@ -110,7 +108,7 @@ class Cohort {
   }
 
   join(watcher: Watcher): () => void {
-    const watching: Watching = { watcher, from: this.#questions + 1, told: 0 };
+    const watching: Watching = { watcher, from: this.#runs + 1, version: 0 };
     this.#watching.add(watching);
     return () => {
       this.#watching.delete(watching);
@@ -118,31 +116,31 @@ class Cohort {
     };
   }
 
-  /** A question still open is not asked a second time. */
+  /** Runs the statement, unless it is running. */
   refresh(): void {
-    if (!this.#isAsking) void this.#run();
+    if (!this.#isRunning) void this.#run();
   }
 
   async #run(): Promise<void> {
-    this.#isAsking = true;
+    this.#isRunning = true;
     let isAwaited: boolean;
     do {
-      this.#questions += 1;
-      this.#learn(await this.#ask(this.#gone.signal));
-      isAwaited = [...this.#watching].some(({ from }) => from > this.#questions);
+      this.#runs += 1;
+      this.#publish(await this.#query(this.#gone.signal));
+      isAwaited = [...this.#watching].some(({ from }) => from > this.#runs);
     } while (isAwaited);
-    this.#isAsking = false;
+    this.#isRunning = false;
   }
 
-  #learn(outcome: Outcome): void {
+  #publish(outcome: QueryOutcome): void {
     const known = outcome.kind === 'row' ? fingerprintOf(outcome.row) : `failure: ${outcome.error.message}`;
     if (this.#known !== known) this.#version += 1;
     this.#known = known;
-    // A copy: watchers come and go while they are told.
+    // A copy: watchers may join and leave meanwhile.
     for (const watching of [...this.#watching]) {
-      const isDue = watching.from <= this.#questions && watching.told !== this.#version;
+      const isDue = watching.from <= this.#runs && watching.version !== this.#version;
       if (!isDue || !this.#watching.has(watching)) continue;
-      watching.told = this.#version;
+      watching.version = this.#version;
       watching.watcher(outcome);
     }
   }

@@ -15,7 +15,7 @@ export class Result {
     this.#fingerprint = fingerprint;
   }
 
-  /** In bytes; of text that is no ASCII somewhat less. */
+  /** The size in bytes, too low for text that is not ASCII. */
   get size(): number {
     if (typeof this.#body === 'string') return this.#body.length;
     return this.#body.reduce((sum, { length }) => sum + length, 0);
@@ -44,18 +44,16 @@ export class Result {
 /** Results in use, by row and template. */
 const known = new WeakMap<Row, WeakMap<readonly TemplatePart[], Result>>();
 
-/** The response with these rows. One row, the usual case, gives the same Result to everyone who asks. */
+/** Returns the response with the rows. For a single row, the usual case, all callers share one Result. */
 export function resultOf(template: readonly TemplatePart[], rows: readonly Row[]): Result {
   const [row, ...others] = rows;
   if (row === undefined || others.length > 0) return new Result(splice(template, rows));
   const byTemplate = known.get(row) ?? new WeakMap<readonly TemplatePart[], Result>();
   known.set(row, byTemplate);
-  const result = byTemplate.get(template) ?? newResult(template, row);
+  const result =
+    byTemplate.get(template) ??
+    // The row was compared with the previous one, so its fingerprint is cached.
+    new Result(splice(template, [row]), JSON.stringify([template, fingerprintOf(row)]));
   byTemplate.set(template, result);
   return result;
-}
-
-/** The row was compared with the one before: its fingerprint is there, and the template adds little. */
-function newResult(template: readonly TemplatePart[], row: Row): Result {
-  return new Result(splice(template, [row]), JSON.stringify([template, fingerprintOf(row)]));
 }

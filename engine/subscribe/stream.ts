@@ -8,7 +8,7 @@ import type { PlannedRequest } from '../execute/plan-cache.ts';
 import { valuesOf } from '../execute/statements.ts';
 import type { Model } from '../resolve/types.ts';
 import { textOfColumn } from '../wire/statement.ts';
-import type { Outcome, Values } from './poller.ts';
+import type { QueryOutcome, Values } from './poller.ts';
 import { resultOf } from './result.ts';
 import type { SubscribeRequest, Subscription, SubscriptionHost, SubscriptionPlan } from './subscription.ts';
 
@@ -57,14 +57,14 @@ export class Stream implements Subscription {
     left();
   }
 
-  #learn(outcome: Outcome): void {
+  #learn(outcome: QueryOutcome): void {
     if (this.#isStopped) return;
     if (!this.#host.isCurrent()) this.#host.renew();
     else if (outcome.kind === 'failure') this.request.sink.failed(outcome.error);
     else this.#send(outcome.row);
   }
 
-  #send(row: Extract<Outcome, { kind: 'row' }>['row']): void {
+  #send(row: Extract<QueryOutcome, { kind: 'row' }>['row']): void {
     const cursor = textOfColumn(row[1] ?? null);
     // There are no new rows.
     if (cursor === null) return;

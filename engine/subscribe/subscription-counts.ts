@@ -1,6 +1,6 @@
-/** How many subscriptions run: of a connection, of a session, of a role. Raises `subscriptionLimitExceeded` beyond the limits.
- *  A session is its role and variables; clients without variables are told apart by their address. The administrator's are limited
- *  by connection only. Counts are this process's own. */
+/** Counts the running subscriptions of a connection, a session and a role. Raises `subscriptionLimitExceeded` beyond the limits.
+ *  A session is identified by its role and variables, or by the address of a client without variables. Administrators are limited
+ *  per connection only. Each process counts its own subscriptions. */
 import { fail } from '../errors/engine-error.ts';
 import { ADMIN_ROLE, type Session } from '../resolve/session.ts';
 
@@ -17,7 +17,7 @@ export type Subscriber = {
   readonly address: string | undefined;
 };
 
-type Place = { readonly key: object | string; readonly of: string; readonly most: number };
+type Limit = { readonly key: object | string; readonly of: string; readonly most: number };
 
 export class SubscriptionCounts {
   readonly #limits: SubscriptionLimits;
@@ -28,22 +28,22 @@ export class SubscriptionCounts {
     this.#limits = limits;
   }
 
-  /** Counts one more. The returned function ends it. */
+  /** Counts a subscription. The returned function ends it. */
   enter(subscriber: Subscriber): () => void {
-    const places = this.#placesOf(subscriber);
-    for (const { key, of, most } of places) {
+    const limits = this.#limitsOf(subscriber);
+    for (const { key, of, most } of limits) {
       if ((this.#counts.get(key) ?? 0) >= most) fail('subscriptionLimitExceeded', { most, of });
     }
-    for (const { key } of places) this.#add(key, 1);
+    for (const { key } of limits) this.#add(key, 1);
     let isOver = false;
     return () => {
       if (isOver) return;
       isOver = true;
-      for (const { key } of places) this.#add(key, -1);
+      for (const { key } of limits) this.#add(key, -1);
     };
   }
 
-  #placesOf({ session: { role, variables }, connection, address }: Subscriber): readonly Place[] {
+  #limitsOf({ session: { role, variables }, connection, address }: Subscriber): readonly Limit[] {
     const { mostPerConnection, mostPerSession, mostPerRole } = this.#limits;
     const ofConnection = { key: connection, of: 'connection', most: mostPerConnection };
     if (role === ADMIN_ROLE) return [ofConnection];

@@ -12,8 +12,8 @@ import type { Result } from './result.ts';
 import type { Subscriber } from './subscription-counts.ts';
 
 /** Receives the results of a subscription. */
-export type Sink = {
-  /** Sends `{"data":{…}}`. */
+type Sink = {
+  /** Sends the result `{"data":{…}}`. */
   readonly next: (result: Result) => void;
   /** Like `next`, but a result that waits for a slow client may be replaced by a later one. */
   readonly latest: (result: Result) => void;
@@ -36,7 +36,7 @@ export type SubscribeRequest = {
   readonly isRelay?: boolean;
   readonly sink: Sink;
   readonly subscriber: Subscriber;
-  /** For requests to webhooks and remote schemas. */
+  /** The context of requests to webhooks and remote schemas. */
   readonly outbound: OutboundContext;
   /** The span of the operation that starts the subscription. Polling is not within it. */
   readonly span?: Span | null;
@@ -68,7 +68,7 @@ export type SubscriptionHost = {
   ) => () => void;
   /** Polls a whole plan that has calls. The response is the only column of the row. */
   readonly watchPlan: (planned: PlannedRequest, request: SubscribeRequest, watcher: Watcher) => () => void;
-  /** Has a subscription without statements renewed in each round. The returned function ends it. */
+  /** Renews a subscription without statements in each round. The returned function ends it. */
   readonly everyRound: () => () => void;
   /** Stops the subscription, which itself tells its client why. */
   readonly over: () => void;

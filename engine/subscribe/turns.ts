@@ -1,5 +1,5 @@
-/** At most so many things at once; who comes later waits its turn, in order. Live queries ask the databases through one of
- *  these, so that however many there are, connections remain for requests. */
+/** Runs a limited number of tasks at once; later ones wait in order. Live queries use it for their statements, so that connections
+ *  remain for requests. */
 
 export class Turns {
   #free: number;

@@ -21,7 +21,7 @@ export function transformRequest(
   plain: PlainRequest,
   session: SessionVariables,
 ): TransformedRequest {
-  const scope = requestScope(plain, session);
+  const scope = scopeOf(requestBindings(plain, session), session);
   const body = transformedBody(transform.body, plain.body, scope);
   return {
     method: transform.method?.toUpperCase() ?? plain.method,
@@ -42,10 +42,6 @@ export function requestBindings(
     ['$query_params', Object.fromEntries(parametersOf(queryOf(plain.url)))],
     ['$session_variables', session],
   ]);
-}
-
-function requestScope(plain: PlainRequest, session: SessionVariables): TemplateScope {
-  return scopeOf(requestBindings(plain, session), session);
 }
 
 function transformedUrl({ url }: RequestTransform, plain: PlainRequest, scope: TemplateScope): string {

@@ -5,7 +5,7 @@ import { transformedBody } from './body.ts';
 import { type SessionVariables, scopeOf } from './render.ts';
 import { type PlainRequest, requestBindings } from './request.ts';
 
-export type WebhookResponse = { readonly status: number; readonly body: unknown };
+type WebhookResponse = { readonly status: number; readonly body: unknown };
 
 export function transformResponse(
   transform: ResponseTransform,

@@ -42,7 +42,7 @@ export type MemberStep = { readonly key: string | number | Template; readonly is
 export const BINARY_OPERATORS = [['??'], ['||'], ['&&'], ['==', '!=', '>=', '<=', '>', '<', 'in']] as const;
 export type BinaryOperator = (typeof BINARY_OPERATORS)[number][number];
 
-export type TemplateErrorCode =
+type TemplateErrorCode =
   | 'Parse Error'
   | 'Name Error'
   | 'Attribute Error'

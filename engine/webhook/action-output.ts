@@ -1,6 +1,6 @@
-/** What an action's webhook answered, against the type it should be of; and the part of it that was asked for, as JSON text.
- *  Both walk the answer the same way, so that the n-th object met is the one of the n-th joined row.
- *  Not here: calling (action.ts), what to keep (plan/action.ts). Reference: docs/reference/behaviour/actions.md; messages: docs/reference/behaviour/errors.md. */
+/** Validates the answer of an action's webhook against its type, and returns the selected part as JSON text. Both walk the answer in
+ *  the same order, so that the n-th object belongs to the n-th joined row.
+ *  Not here: calling (action.ts), planning (plan/action.ts). Reference: docs/reference/behaviour/actions.md; messages: docs/reference/behaviour/errors.md. */
 
 import { isNumber, wholeText } from '../json/number.ts';
 import { isRecord, nameOfJson } from '../json/value.ts';
@@ -13,7 +13,7 @@ type Json = Readonly<Record<string, unknown>>;
 /** The joined rows: for each join one object per parent. */
 export type JoinedRows = readonly (readonly Json[])[];
 
-/** Collects the objects that rows are joined to, by join. `refuse` is told what is wrong. */
+/** Collects the objects that rows are joined to, by join. Calls `refuse` with the first problem. */
 export function checkOutput(
   plan: OutputPlan,
   value: unknown,
@@ -35,7 +35,7 @@ export function checkOutput(
     const problem = mismatch(output, type.name, found);
     if (problem !== null) refuse(`got ${problem} for the action webhook response, expecting ${type.name}`);
     if (!output.fields) return;
-    for (const place of output.join?.places ?? []) parents[place]!.push(found as object);
+    for (const index of output.join?.indexes ?? []) parents[index]!.push(found as object);
     for (const field of output.fields) if (field.kind === 'value') checkField(field, found as Json);
   }
 
@@ -49,7 +49,7 @@ export function checkOutput(
   }
 }
 
-/** What was found in place of the named type; null where it fits. */
+/** Returns the kind of a value that is not of the named type; null when it is. */
 function mismatch({ fields }: OutputPlan, name: string, found: unknown): string | null {
   const kind = Array.isArray(found) ? 'array' : isRecord(found) ? 'object' : scalarName(found);
   if (fields) return kind === 'object' ? null : kind;
@@ -61,7 +61,7 @@ function scalarName(found: unknown): string {
   return `scalar ${nameOfJson(found)}`;
 }
 
-/** GraphQL's own; others are what their services say. */
+/** The checks of GraphQL's own scalars; other scalars are not checked. */
 const SCALAR_CHECKS: Readonly<Record<string, (found: unknown) => boolean>> = {
   Int: (found) => wholeText(found) !== undefined,
   Float: isNumber,
@@ -83,7 +83,7 @@ export function outputText(plan: OutputPlan, value: unknown, rows: JoinedRows): 
     if (!fields) return found;
     const joined: Json = Object.assign(
       Object.create(null),
-      ...(join?.places ?? []).map((place) => rows[place]![next[place]!++]),
+      ...(join?.indexes ?? []).map((index) => rows[index]![next[index]!++]),
     );
     const object = found as Json;
     const entries = fields.map((field): [string, unknown] => {

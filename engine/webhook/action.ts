@@ -23,16 +23,16 @@ import {
 } from './outbound.ts';
 
 /** The request that selects an action. */
-export type ActionRequest = {
+type ActionRequest = {
   /** The GraphQL document as the client wrote it. */
   readonly text: string;
   readonly variables: Variables;
 };
 
-export type ActionContext = { readonly session: Session; readonly outbound: OutboundContext };
+type ActionContext = { readonly session: Session; readonly outbound: OutboundContext };
 
 /** The value of an action, and where it comes from, for errors that administrators see. */
-export type ActionAnswer = { readonly value: unknown; readonly exchange: Exchange };
+type ActionAnswer = { readonly value: unknown; readonly exchange: Exchange };
 
 type Exchange = {
   readonly action: ResolvedAction;

@@ -1,7 +1,7 @@
 /** Types of the queue of asynchronous action calls. Not here: processing the queue (async-actions.ts), its table
  *  (store/action-calls.ts). Reference: docs/reference/behaviour/actions.md. */
 
-export type NewActionCall = {
+type NewActionCall = {
   readonly action: string;
   readonly sessionVariables: Readonly<Record<string, string>>;
   readonly message: {

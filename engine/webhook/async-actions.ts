@@ -10,7 +10,7 @@ import { callAction, checkAnswer } from './action.ts';
 import type { ActionCallQueue, ActionCalls, ActionOutcome, QueuedActionCall } from './async-action-types.ts';
 import type { OutboundContext } from './outbound.ts';
 
-export type AsyncActionsOptions = {
+type AsyncActionsOptions = {
   readonly calls: ActionCalls;
   readonly model: () => Model;
   readonly outbound: Omit<OutboundContext, 'headers'>;

@@ -58,7 +58,7 @@ export type OutboundContext = {
 };
 
 /** The results of a request besides the response body. */
-export type ResponseNotes = {
+type ResponseNotes = {
   /** Values of Set-Cookie headers that webhooks and remote schemas sent for the client. */
   cookies: readonly string[] | null;
   /** The errors that stand beside data in the response, for logs. Null when there are none. */

@@ -20,7 +20,7 @@ export type Execution = {
   isFinished: boolean;
 };
 
-/** What happens to a statement in flight:
+/** The state of a statement in flight:
  *  `awaited`: its result is for the caller.
  *  `cancelling`: the caller waits for its end only; Postgres should stop it. A write may still have been in time.
  *  `moved`: it was sent again on another connection. Its result is discarded; once that one has a result, Postgres should stop it.
@@ -53,7 +53,7 @@ type DriverInternals = {
 };
 type Listener = (piece: Buffer) => void;
 
-export type ConnectionEvents = {
+type ConnectionEvents = {
   /** Called when there is something to send; the pool calls `flush` soon. */
   readonly wroteTo: (connection: WireConnection) => void;
   /** Called when a statement has ended; there may be room for another. */
@@ -106,7 +106,7 @@ export class WireConnection {
   #isBound = false;
   /** The expected duration of all statements in flight. */
   #backlogMs = 0;
-  /** When Postgres started to work on the oldest statement. */
+  /** The time at which Postgres started to work on the oldest statement. */
   #since = 0;
   /** True when something in flight has been sent. */
   #isSent = false;
@@ -183,7 +183,7 @@ export class WireConnection {
     return this.#isSent ? now - this.#since : 0;
   }
 
-  /** When the last statement ended. */
+  /** The time at which the last statement ended. */
   get idleSince(): number {
     return Math.max(this.#since, this.openedAt);
   }

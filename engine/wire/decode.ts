@@ -7,7 +7,7 @@ import type { Column } from './statement.ts';
 
 /** Receives a message: its type, and the position of its body. The bytes may be kept, because they are not written
  *  again. */
-export type Receive = (type: number, bytes: Buffer, start: number, end: number) => void;
+type Receive = (type: number, bytes: Buffer, start: number, end: number) => void;
 
 /** The size of type and length. */
 const HEADER = 5;

@@ -8,14 +8,13 @@ import type { ConnectionOptions } from 'node:tls';
 import pg from 'pg';
 import { redacted } from './redacted.ts';
 
-export type SslMode = 'disable' | 'allow' | 'prefer' | 'require' | 'verify-ca' | 'verify-full';
+type SslMode = 'disable' | 'allow' | 'prefer' | 'require' | 'verify-ca' | 'verify-full';
 
 /** The encryption of a connection; certificates and keys are PEM texts. */
 export type Tls = {
   readonly mode: SslMode;
   /** The trusted authorities; without them, those of Node.js. */
   readonly ca?: string;
-  /** The client certificate. */
   readonly cert?: string;
   readonly key?: string;
 };
@@ -33,7 +32,7 @@ const WAYS: Readonly<Record<SslMode, readonly Way[]>> = {
 
 /** The states a server can be required to be in, as in libpq's `target_session_attrs`. */
 export const SESSIONS = ['any', 'read-write', 'read-only', 'primary', 'standby', 'prefer-standby'] as const;
-export type TargetSession = (typeof SESSIONS)[number];
+type TargetSession = (typeof SESSIONS)[number];
 
 export type Dialing = {
   /** Returns one configuration for each host, in the order of attempts. Called for each connection, because

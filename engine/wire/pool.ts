@@ -90,7 +90,7 @@ export type TransactionWatch = {
 
 /** A statement or transaction in the queue for a connection. */
 type Waiter = {
-  /** What identifies the waiter: the execution, or a function of the caller. */
+  /** The identity of the waiter: the execution, or a function of the caller. */
   readonly owner: unknown;
   readonly give: (connection: WireConnection) => void;
   readonly refuse: (reason: Error) => void;
@@ -551,7 +551,7 @@ export class WirePool {
   }
 }
 
-/** True for query_canceled. */
+/** True for the error query_canceled. */
 function isCancelled(failure: Error): boolean {
   return (failure as { readonly code?: unknown }).code === '57014';
 }

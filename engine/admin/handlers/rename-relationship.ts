@@ -1,7 +1,13 @@
 /** Permissions after a relationship was renamed: the new name replaces the old one in every boolean expression.
  *  Pure and total: parts that cannot be interpreted are kept. Not here: the relationship itself (relationships.ts). */
 import { isRecord } from '../../json/value.ts';
-import { fieldOf, type Links, noLinks, qualifiedOf, type Scope } from '../../metadata/dependencies.ts';
+import {
+  fieldOf,
+  type Links,
+  noLinks,
+  qualifiedOf,
+  type ReferenceScope,
+} from '../../metadata/dependencies.ts';
 import { objectsOf } from '../../metadata/objects.ts';
 import type { BoolExp, QualifiedName } from '../../metadata/schema/common.ts';
 import type { Metadata } from '../../metadata/schema/metadata.ts';
@@ -11,7 +17,7 @@ import { isSameTable, type TableArgs } from './handler.ts';
 type Rename = TableArgs & { readonly name: string; readonly new_name: string };
 
 export function renameInPermissions(draft: Metadata, rename: Rename, links: Links = noLinks): Metadata {
-  const scope: Scope = { objects: objectsOf(draft), links, source: rename.source };
+  const scope: ReferenceScope = { objects: objectsOf(draft), links, source: rename.source };
   return {
     ...draft,
     sources: draft.sources.map((source) =>
@@ -22,7 +28,7 @@ export function renameInPermissions(draft: Metadata, rename: Rename, links: Link
   };
 }
 
-function renameInTable(table: Table, rename: Rename, scope: Scope): Table {
+function renameInTable(table: Table, rename: Rename, scope: ReferenceScope): Table {
   const inside = <P extends Entry>(permissions: P[] | undefined) =>
     permissions?.map((entry) => ({
       ...entry,
@@ -40,7 +46,7 @@ function renameInTable(table: Table, rename: Rename, scope: Scope): Table {
 type Rule = { readonly filter?: BoolExp; readonly check?: BoolExp | null };
 type Entry = { readonly permission: Rule };
 
-function renameInRule(rule: Rule, table: Table, rename: Rename, scope: Scope): Rule {
+function renameInRule(rule: Rule, table: Table, rename: Rename, scope: ReferenceScope): Rule {
   const inside = (expression: unknown) => renameIn(expression, table.table, rename, scope) as BoolExp;
   return {
     ...rule,
@@ -49,7 +55,7 @@ function renameInRule(rule: Rule, table: Table, rename: Rename, scope: Scope): R
   };
 }
 
-function renameIn(expression: unknown, table: QualifiedName, rename: Rename, scope: Scope): unknown {
+function renameIn(expression: unknown, table: QualifiedName, rename: Rename, scope: ReferenceScope): unknown {
   if (Array.isArray(expression)) return expression.map((item) => renameIn(item, table, rename, scope));
   if (!isRecord(expression)) return expression;
   return Object.fromEntries(
@@ -63,7 +69,7 @@ function renameIn(expression: unknown, table: QualifiedName, rename: Rename, sco
   );
 }
 
-function renameInExists(exists: unknown, rename: Rename, scope: Scope): unknown {
+function renameInExists(exists: unknown, rename: Rename, scope: ReferenceScope): unknown {
   if (!isRecord(exists)) return exists;
   const table = qualifiedOf(exists['_table']);
   if (!table || !('_where' in exists)) return exists;

@@ -5,13 +5,13 @@
 import { totalmem } from 'node:os';
 import { getHeapStatistics } from 'node:v8';
 
-export type SendQueue = {
+type SendQueue = {
   /** Returns the number of bytes that wait for this client. */
   readonly bytes: () => number;
   readonly cut: (limit: 'slow client' | 'queued bytes') => void;
 };
 
-export type QueueLimits = {
+type QueueLimits = {
   /** The length from which a queue counts as full. */
   readonly fullBytes: number;
   readonly timeoutMs: number;

@@ -14,7 +14,7 @@ import { requestIdOf } from '../request-record.ts';
 import { WebsocketConnection } from './connection.ts';
 import { PROTOCOLS, protocolOf } from './messages.ts';
 
-export type Websockets = {
+type Websockets = {
   /** Refuses new connections. Open ones close as soon as their queries and mutations have answered. */
   readonly finish: () => void;
   /** Cuts off the remaining connections. Returns the number of queries and mutations that were cut off. */

@@ -6,9 +6,9 @@ import type { Duplex } from 'node:stream';
 import { type ByteBudget, ByteReservation, UNCOUNTED_BYTES } from '../body/byte-budget.ts';
 
 /** The bytes a client may send before authentication, frame headers included. */
-export const UNAUTHENTICATED_BYTES = UNCOUNTED_BYTES;
+const UNAUTHENTICATED_BYTES = UNCOUNTED_BYTES;
 
-export type IncomingOptions = {
+type IncomingOptions = {
   readonly duplex: Duplex;
   readonly budget: ByteBudget;
   /** Returns the most bytes of a message; null before authentication. */

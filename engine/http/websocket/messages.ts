@@ -16,7 +16,7 @@ export type ClientMessage =
   | { readonly kind: 'malformed'; readonly reason: string };
 
 /** The messages of the server. Payloads are JSON text already, because results are never parsed. */
-export type ServerMessages = {
+type ServerMessages = {
   readonly ack: string;
   /** The keep-alive message, also sent after the acknowledgement. */
   readonly alive: string;

@@ -29,7 +29,7 @@ export type RunningWebsocketOperation = {
   readonly stop: () => void;
 };
 
-/** Where an operation sends its messages. Texts are JSON. */
+/** Sends the messages of an operation to its client. Texts are JSON. */
 export type OperationOutput = {
   readonly requestId: string;
   /** Sends `{"data":…}` or `{"errors":…}`. */
@@ -44,7 +44,7 @@ export type OperationOutput = {
   readonly done: () => void;
 };
 
-export type OperationStart = {
+type OperationStart = {
   readonly context: HttpContext;
   readonly live: LiveQueries;
   readonly session: Session;

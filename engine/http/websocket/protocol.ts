@@ -23,13 +23,13 @@ export type ConnectionEffect =
   | { readonly kind: 'stop'; readonly id: string }
   | { readonly kind: 'close'; readonly code: number; readonly reason: string };
 
-export type ConnectionState = {
+type ConnectionState = {
   readonly protocol: Protocol;
   readonly phase: Phase;
   readonly isRunning: (id: string) => boolean;
 };
 
-export type Reaction = { readonly phase: Phase; readonly effects: readonly ConnectionEffect[] };
+type Reaction = { readonly phase: Phase; readonly effects: readonly ConnectionEffect[] };
 
 export function react(state: ConnectionState, event: ConnectionEvent): Reaction {
   if (state.phase === 'closed') return stay(state);
@@ -72,7 +72,7 @@ type Details = { readonly id?: string; readonly reason?: string };
 type Violation = {
   readonly code: number;
   readonly reason: (details: Details) => string;
-  /** What the older protocol does instead of closing at once. */
+  /** The reaction of the older protocol, in place of closing at once. */
   readonly older: 'close' | 'send' | 'send and close' | 'fail';
 };
 

@@ -18,12 +18,12 @@ export const ValidateInput = Type.Object({
 
 export type ValidateInput = Static<typeof ValidateInput>;
 
-export const QueryRootField = Type.Union([
+const QueryRootField = Type.Union([
   Type.Literal('select'),
   Type.Literal('select_by_pk'),
   Type.Literal('select_aggregate'),
 ]);
-export const SubscriptionRootField = Type.Union([QueryRootField, Type.Literal('select_stream')]);
+const SubscriptionRootField = Type.Union([QueryRootField, Type.Literal('select_stream')]);
 
 export const SelectRule = Type.Object({
   columns: Columns,

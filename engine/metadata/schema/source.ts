@@ -34,7 +34,7 @@ export const IsolationLevel = Type.Union([
   Type.Literal('serializable'),
 ]);
 
-export const PoolSettings = Type.Object({
+const PoolSettings = Type.Object({
   max_connections: Type.Optional(nullable(AtLeastOne)),
   total_max_connections: Type.Optional(nullable(AtLeastOne)),
   idle_timeout: Type.Optional(nullable(Seconds)),

@@ -35,7 +35,7 @@ export const CustomRootFields = Type.Object(
 export type CustomRootFields = Static<typeof CustomRootFields>;
 export type RootFieldKind = keyof CustomRootFields;
 
-export const ColumnConfig = Type.Object({
+const ColumnConfig = Type.Object({
   custom_name: Type.Optional(nullable(GraphqlName)),
   comment: Type.Optional(Comment),
   /** False when the column is never null and the database does not know it, as in views. An extension of the reference. */
