@@ -126,10 +126,8 @@ export function engineErrorOf(thrown: unknown, failed: Failed, path: readonly Pa
   const entry = PG_ERRORS.find(
     ({ state, says = '' }) => state.test(failure.code!) && failure.message.search(says) >= 0,
   );
-  const failureForRole = failed.isByAdministrator ? failure : forRole(failure);
-  return (
-    entry?.error(failureForRole, path, internal) ?? new EngineError('databaseQueryFailed', {}, path, internal)
-  );
+  const visible = failed.isByAdministrator ? failure : forRole(failure);
+  return entry?.error(visible, path, internal) ?? new EngineError('databaseQueryFailed', {}, path, internal);
 }
 
 /** The pool itself has given up, not the database: no connection became free in time, too many wait for one, or a statement took

@@ -56,31 +56,29 @@ export function boolExp(builder: SchemaBuilder, table: ResolvedTable): GraphQLIn
       name,
       description: `Boolean expression to filter rows from the table "${table.table.name}". All fields are combined with a logical 'AND'.`,
       extensions: conditionExtensions,
-      fields: () => {
-        return {
-          ...connectives(boolExp(builder, table)),
-          ...Object.fromEntries(
-            builder.selectableColumns(table).map((column) => [
-              column.graphqlName,
-              {
-                type: comparison(builder, column, table.naming),
-                extensions: inputExtensions({ kind: 'column', column }),
-              },
-            ]),
-          ),
-          ...computedConditions(builder, table),
-          ...aggregatePredicates(builder, table),
-          ...Object.fromEntries(
-            builder.comparableRelationships(table).map((related) => [
-              related.relationship.name,
-              {
-                type: boolExp(builder, related.target),
-                extensions: inputExtensions({ kind: 'relationship', ...related }),
-              },
-            ]),
-          ),
-        };
-      },
+      fields: () => ({
+        ...connectives(boolExp(builder, table)),
+        ...Object.fromEntries(
+          builder.selectableColumns(table).map((column) => [
+            column.graphqlName,
+            {
+              type: comparison(builder, column, table.naming),
+              extensions: inputExtensions({ kind: 'column', column }),
+            },
+          ]),
+        ),
+        ...computedConditions(builder, table),
+        ...aggregatePredicates(builder, table),
+        ...Object.fromEntries(
+          builder.comparableRelationships(table).map((related) => [
+            related.relationship.name,
+            {
+              type: boolExp(builder, related.target),
+              extensions: inputExtensions({ kind: 'relationship', ...related }),
+            },
+          ]),
+        ),
+      }),
     });
   });
 }
