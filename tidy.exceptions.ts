@@ -5,7 +5,7 @@
 export const ROOMS_WITH_CYCLES: readonly string[] = [];
 
 /** Names of exported types, classes or interfaces that several files use for different things. */
-export const SHARED_TYPE_NAMES: readonly string[] = [];
+export const SHARED_TYPE_NAMES: readonly string[] = ['Action', 'EngineState', 'Plan'];
 
 /** Exported symbols whose docstrings are fragments. */
 export const SYMBOLS_WITH_FRAGMENTS: readonly string[] = [
@@ -34,6 +34,7 @@ export const MOST_FRAGMENTS: Readonly<Record<string, number>> = {
 /** Names with a word that the field has a better one for. */
 export const NAMES_WITH_BANNED_WORDS: readonly string[] = [
   // operator
+  'alone',
   'isAsked',
   'isHeard',
   'isKnownFault',
