@@ -1,7 +1,6 @@
-/** KINDS: every kind of custom resource, one row each, in the order documents list them. From a row come the definition
- *  (crds/), validation, the watches, and what the reconcile core needs: the metadata objects a resource stands for.
- *  The public surface of the package for crds/.
- *  Not here: the shape of each kind (kinds/), what happens to the objects (pass/reconcile.ts). */
+/** KINDS: one row for every kind of custom resource, in the order of the documentation. The definitions (crds/), validation, the watches,
+ *  and the translation to metadata objects derive from the rows. The public surface of the package for crds/.
+ *  Not here: the schema of each kind (kinds/), the processing of objects (pass/reconcile.ts). */
 import { action } from './kinds/action.ts';
 import { allowListEntry } from './kinds/allow-list-entry.ts';
 import { apiLimits } from './kinds/api-limits.ts';

@@ -1,6 +1,6 @@
-/** `pergola operator`: custom resources of a Kubernetes cluster → engines, until it is told to stop; `pergola operator
- *  migrate-storage`, once.
- *  Exit codes: 0 told to stop, 1 it could not start or lost its lease (a fresh start is right then), 2 wrong options.
+/** `pergola operator`: reconciles engines with the custom resources of a Kubernetes cluster until it is stopped; `pergola operator
+ *  migrate-storage` runs once.
+ *  Exit codes: 0 stopped, 1 start failed or lease lost (restart it), 2 wrong options.
  *  Not here: the operator itself (kubernetes/operator.ts), its options (kubernetes/options.ts). */
 import { KubeConfig } from '@kubernetes/client-node';
 import { pino } from 'pino';

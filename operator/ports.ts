@@ -5,15 +5,15 @@ import type { Edit, Metadata, MetadataObject, PathStep } from '@pergola/engine/m
 import type { CrStatus, CustomResource, DeletionPolicy, Reason } from './kinds.ts';
 import type { LedgerEntries, LedgerPatch, Reservations } from './objects/ledger.ts';
 
-/** An object the engine keeps but cannot serve; or, with the code `not-enforced`, one it keeps that restricts nothing. */
+/** An object that the engine keeps but cannot serve; with the code `not-enforced`, one whose restriction has no effect. */
 export type InconsistentObject = {
   readonly key: string;
   readonly type: string;
   readonly name: string;
   readonly reason: string;
-  /** The specification's error code of the cause: `not-exists`, `permission-error`, … */
+  /** The error code of the cause in the specification: `not-exists`, `permission-error` and others. */
   readonly code?: string | undefined;
-  /** Where, in steps from the object's definition inwards; absent: all of it. */
+  /** The path of the problem in the definition of the object. Absent when the whole object is inconsistent. */
   readonly path?: readonly PathStep[] | undefined;
 };
 
@@ -25,7 +25,7 @@ export function unfit(found: readonly InconsistentObject[]): readonly Inconsiste
   return found.filter(({ code }) => code !== NOT_ENFORCED);
 }
 
-/** One consistent look at the engine. */
+/** A consistent snapshot of the engine. */
 export type EngineReading = {
   readonly resourceVersion: number;
   readonly metadata: Metadata;
@@ -34,7 +34,7 @@ export type EngineReading = {
   readonly reservations?: Reservations;
 };
 
-export type EngineState = {
+export type EngineVersions = {
   readonly resourceVersion: number;
   /** The state version, as computed by `stateVersionOf`. Absent: an older engine. */
   readonly stateVersion?: string | undefined;
@@ -48,7 +48,7 @@ export type EngineWrite = {
   readonly ledger: LedgerPatch;
   /** The version the change was composed on; another one is refused with EngineProblem `conflict`. */
   readonly expectedVersion: number;
-  /** Refuse it with EngineProblem `inconsistent` if anything would be inconsistent afterwards. */
+  /** The write fails with EngineProblem `inconsistent` if anything would be inconsistent afterwards. */
   readonly mustFit: boolean;
 };
 
@@ -67,11 +67,10 @@ export interface EnginePort {
   inconsistent(version: number): Promise<readonly InconsistentObject[] | undefined>;
   /** Returns the current version. */
   version(): Promise<number>;
-  /** The version, and a text that changes with what is inconsistent, after the engine has checked its databases (`isUnchecked`:
-   *  without). Cheap enough for every few seconds. */
-  state(options?: { readonly isUnchecked: boolean }): Promise<EngineState>;
-  /** Replicas that do not serve the version, or a later one. Absent: nobody knows of any but the one that answers. Never throws
-   *  for what a replica does. */
+  /** Returns the version, and a text that changes with the inconsistent objects. The engine checks its databases first, unless
+   *  `isUnchecked`. It is cheap enough to call every few seconds. */
+  state(options?: { readonly isUnchecked: boolean }): Promise<EngineVersions>;
+  /** Returns the replicas that serve an older version. Absent when no other replica is known. Never throws because of a replica. */
   laggingReplicas?(version: number): Promise<readonly LaggingReplica[]>;
   /** Makes the engine read its catalogs again. */
   reload(): Promise<void>;
@@ -128,15 +127,15 @@ export type Observed = Pick<CrStatus, 'observedSecrets' | 'observedConfigMaps'>;
 export type Consent = {
   /** The Engine's own namespace. */
   readonly home: string;
-  /** A text that is equal as long as all answers are. */
+  /** A text that changes when any answer changes. */
   readonly fingerprint: string;
   /** False when an answer depends on labels of namespaces and the operator may not read them: then nothing is revoked. */
   readonly isCertain: boolean;
-  /** Why resources of the namespace may not bind; undefined when they may. */
+  /** Returns why resources of the namespace may not bind; undefined when they may. */
   readonly refusalOf: (namespace: string) => string | undefined;
-  /** True when keys of the namespace's resources stay with it for a while after they are released. */
+  /** True when released keys of the namespace are reserved for it. */
   readonly reservesFor: (namespace: string) => boolean;
-  /** Why a resource of the kind may not own the objects; undefined when it may. */
+  /** Returns why a resource of the kind may not own the objects; undefined when it may. */
   readonly objectionTo: (
     namespace: string,
     kind: string,
@@ -150,8 +149,7 @@ export type CrSnapshot = {
   readonly at: Date;
   /** The resources of every kind except Engine. */
   readonly resources: readonly CustomResource[];
-  /** False while some resources cannot be seen (a kind not synced, a file that does not parse): then nothing is deleted, and
-   *  what unseen resources own is left to them. */
+  /** False while some resources cannot be seen (a kind not in sync, an invalid file): then nothing is deleted. */
   readonly isComplete: boolean;
   /** True when the operator watches the namespace. Absent: it watches all. Objects of resources in other namespaces are kept. */
   readonly seesNamespace?: ((namespace: string) => boolean) | undefined;
@@ -169,22 +167,22 @@ export interface CrSource {
 export type StatusChange = { readonly cr: CustomResource; readonly status: CrStatus };
 
 export interface StatusSink {
-  /** Only statuses that changed; never throws for a single one. Resolves to how many could not be written, and are worth another
-   *  try. */
+  /** Writes the statuses that changed. Never throws because of a single one. Resolves to the number of statuses that could not be
+   *  written and should be tried again. */
   publish(changes: readonly StatusChange[]): Promise<number>;
 }
 
 export interface Clock {
   now(): Date;
   sleep(ms: number): Promise<void>;
-  /** In [0, 1): jitter. */
+  /** Returns a number in [0, 1), for jitter. */
   random(): number;
 }
 
 export type Policies = {
   readonly drift: 'Correct' | 'Report' | 'Ignore';
   readonly adoption: 'IfEqual' | 'Always' | 'Never';
-  /** Absent: each kind's own. */
+  /** The deletion policy. Absent when each kind has its own default. */
   readonly deletion?: DeletionPolicy | undefined;
   /** The minutes for which a released key is reserved for the namespace of its last owner. */
   readonly reservationMinutes: number;
@@ -214,21 +212,21 @@ export const DEFAULT_POLICIES: Policies = {
   pruneGuard: { maxObjects: 20, maxPercent: 30 },
 };
 
-/** A resource's outcome, before it becomes conditions. */
-export type Outcome = {
+/** The outcome of a resource or a decision, from which conditions are computed. */
+export type ResourceOutcome = {
   readonly reason: Reason;
   readonly message: string;
 };
 
 /** The result of a pass for one resource. */
 export type Verdict = {
-  readonly outcome: Outcome;
-  /** What differs from the resource and is left so by policy. */
+  readonly outcome: ResourceOutcome;
+  /** The difference from the resource that the policy leaves in place. */
   readonly drift?: string;
-  /** Were objects of the resource written just now. */
+  /** True when the pass wrote objects of the resource. */
   readonly wasWritten: boolean;
-  /** Not every replica serves it yet. */
+  /** True while some replica does not serve the applied objects. */
   readonly isLagging?: boolean;
-  /** Objects of the resource the engine does not serve as they should be. */
+  /** The keys of objects that the engine does not serve as the resource defines them. */
   readonly failing: readonly string[];
 };

@@ -1,5 +1,5 @@
-/** `pergola apply`: makes an engine be what a folder says, once. One line per resource with its Ready condition.
- *  Exit code 1 when a file cannot be read, the engine does not answer, or a resource is not Ready. */
+/** `pergola apply`: applies a folder to an engine once. Prints one line per resource with its Ready condition.
+ *  Exits with 1 when a file cannot be read, the engine does not answer, or a resource is not Ready. */
 
 import { type FolderCommand, parseFlags, reportFailure } from '../folder/flags.ts';
 import { printProblems, printResources, reportAsJson } from '../folder/print.ts';
@@ -9,7 +9,7 @@ import { outcomeOfPass } from '../status/engine-status.ts';
 
 export async function run(argv: readonly string[]): Promise<number> {
   try {
-    const command = parseFlags('apply', 'make the engine be what the folder says', argv);
+    const command = parseFlags('apply', 'apply the folder to the engine once', argv);
     return command ? await apply(command) : 0;
   } catch (error) {
     return reportFailure('apply', error);
@@ -17,7 +17,7 @@ export async function run(argv: readonly string[]): Promise<number> {
 }
 
 async function apply({ source, engine, isJson, options }: FolderCommand): Promise<number> {
-  // An Engine document in the folder has its say in the options.
+  // An Engine document in the folder may set options.
   await source.snapshot();
   const report = await reconcile({ engine, source, sink: source, clock: systemClock }, options());
   const pass = outcomeOfPass(report);

@@ -1,7 +1,6 @@
-/** `pergola operator migrate-storage`: after an upgrade that stores resources as another version, all of them are, and definitions
- *  no longer speak of the older one. One line per kind that had something to do.
- *  Exit codes: 0 done, 1 something could not be read or written, 2 wrong options.
- *  Not here: how (../kubernetes/storage-migration.ts). */
+/** `pergola operator migrate-storage`: migrates stored resources to the current version after an upgrade, and removes older versions from
+ *  the definitions. Prints one line per migrated kind.
+ *  Exit codes: 0 done, 1 a read or write failed, 2 wrong options. Not here: the migration (../kubernetes/storage-migration.ts). */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 import { KubeConfig } from '@kubernetes/client-node';
@@ -15,12 +14,12 @@ import {
 } from '../kubernetes/storage-migration.ts';
 import { connect, type Transport } from '../kubernetes/transport.ts';
 
-const HELP = `pergola operator migrate-storage: resources are stored anew as the version their definition stores, and the definition
-forgets the older ones. In the cluster KUBECONFIG points at, or this pod is in. Safe to repeat.
+const HELP = `pergola operator migrate-storage: stores all resources in the current version of their definitions and removes older
+versions from the definitions, in the cluster of KUBECONFIG or of this pod. Safe to repeat.
 
-  --settle-seconds NUMBER   wait so long first, until every API server knows the definitions as they are [10]
+  --settle-seconds NUMBER   time to wait until every API server has the current definitions [10]
 
-Rights it needs: docs/guides/installing.md
+Required permissions: docs/guides/installing.md
 `;
 
 export async function run(argv: readonly string[]): Promise<number> {
@@ -60,7 +59,7 @@ async function migrateAll(transport: Transport, settleSeconds: number): Promise<
   }
 }
 
-/** Undefined: they are wrong, and that was said. */
+/** Returns the flags; undefined after printing what is wrong with them. */
 function flagsIn(
   argv: readonly string[],
 ): { readonly help: boolean; readonly settleSeconds: number } | undefined {

@@ -1,5 +1,5 @@
-/** `pergola plan`: what a folder would change in an engine; nothing is written.
- *  Exit codes: 0 nothing, 2 something, 1 it cannot be said (files, resources, or the engine are not in order). */
+/** `pergola plan`: prints what a folder would change in an engine. Writes nothing.
+ *  Exit codes: 0 no changes, 2 changes, 1 a problem with files, resources or the engine. */
 import { type FolderCommand, parseFlags, reportFailure } from '../folder/flags.ts';
 import { planAsJson, printPlan, printProblems } from '../folder/print.ts';
 import { plan } from '../pass/reconcile.ts';
@@ -7,7 +7,7 @@ import { verdictsOf } from '../status/verdicts.ts';
 
 export async function run(argv: readonly string[]): Promise<number> {
   try {
-    const command = parseFlags('plan', 'what the folder would change in the engine', argv);
+    const command = parseFlags('plan', 'print what the folder would change in the engine', argv);
     return command ? await show(command) : 0;
   } catch (error) {
     return reportFailure('plan', error);

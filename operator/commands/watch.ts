@@ -1,4 +1,4 @@
-/** `pergola watch`: makes an engine be what a folder says, again whenever a file or the engine changes, until Ctrl-C. */
+/** `pergola watch`: applies a folder to an engine, again whenever a file or the engine changes, until Ctrl-C. */
 
 import { parseFlags, reportFailure } from '../folder/flags.ts';
 import { follow } from '../folder/follow.ts';
@@ -7,12 +7,12 @@ import { systemClock } from '../pass/clock.ts';
 
 export async function run(argv: readonly string[]): Promise<number> {
   try {
-    const command = parseFlags('watch', 'keep the engine what the folder says', argv);
+    const command = parseFlags('watch', 'apply the folder to the engine after each change', argv);
     if (!command) return 0;
     const { source, engine, address, options } = command;
     const stop = new AbortController();
     for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => stop.abort());
-    // Fails at once, rather than every half second, when there is no such folder.
+    // Fails at once when the folder does not exist, instead of in every iteration.
     await source.snapshot();
     process.stdout.write(`Watching ${source.folder} for ${address.url}. Ctrl-C ends it.\n`);
     await follow(

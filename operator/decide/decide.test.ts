@@ -4,7 +4,7 @@ import { expect, test } from 'vitest';
 import type { LedgerEntry } from '../objects/ledger.ts';
 import { hashOf, normalised } from '../objects/normal-form.ts';
 import { table } from '../testing/resources.ts';
-import { type Action, decide } from './decide.ts';
+import { type DecisionAction, decide } from './decide.ts';
 import type { Claim, Desired } from './desired.ts';
 
 const KEY = 'table/default/public/author';
@@ -41,7 +41,7 @@ type Case = {
   mayPrune?: boolean;
 };
 
-function actionFor(given: Case): Action | 'nothing' {
+function actionFor(given: Case): DecisionAction | 'nothing' {
   const policies = { drift: 'Correct', adoption: 'IfEqual', deletion: 'Delete', ...given.policies } as const;
   const claim = given.wanted && {
     object: given.wanted,
@@ -67,7 +67,7 @@ function actionFor(given: Case): Action | 'nothing' {
   return decisions[0]?.action ?? 'nothing';
 }
 
-test.each<[string, Case, Action | 'nothing']>([
+test.each<[string, Case, DecisionAction | 'nothing']>([
   ['nobody knows it, nobody wants it', { live: old }, 'nothing'],
   ['wanted and not there', { wanted }, 'create'],
   ['wanted, there, equal, not ours', { wanted, live: wanted }, 'own'],

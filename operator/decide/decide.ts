@@ -12,8 +12,8 @@ import { hashOfLive, shortHash } from '../objects/normal-form.ts';
 import type { Policies } from '../ports.ts';
 import type { Claim, Desired } from './desired.ts';
 
-/** `own`: equal, and taken over; `adopt`: different, and overwritten; `keep`: left alone, still owned. */
-export type Action =
+/** `own`: equal, and becomes owned; `adopt`: different, and overwritten; `keep`: unchanged, still owned. */
+export type DecisionAction =
   | 'create'
   | 'update'
   | 'correct'
@@ -29,7 +29,7 @@ export type Action =
 
 export type Decision = {
   readonly key: string;
-  readonly action: Action;
+  readonly action: DecisionAction;
   /** Absent for keys that no resource claims (delete, forget, keep). */
   readonly claim?: Claim;
   /** Absent when the ledger has no entry. */
@@ -57,12 +57,12 @@ export type Decisions = {
   readonly pruneHold?: PruneHold;
 };
 
-/** Actions that change the document. */
+/** True when the decision changes the document. */
 export function isWrite({ action }: Decision): boolean {
   return isPut(action) || action === 'delete';
 }
 
-export function isPut(action: Action): boolean {
+export function isPut(action: DecisionAction): boolean {
   return action === 'create' || action === 'update' || action === 'correct' || action === 'adopt';
 }
 
@@ -98,7 +98,11 @@ function decideClaim(
   return { ...base, action: actionOf(claim, entry, live) };
 }
 
-function actionOf(claim: Claim, entry: LedgerEntry | undefined, live: MetadataObject | undefined): Action {
+function actionOf(
+  claim: Claim,
+  entry: LedgerEntry | undefined,
+  live: MetadataObject | undefined,
+): DecisionAction {
   const { drift, adoption } = claim.policies;
   if (!live && !entry) return 'create';
   const liveHash = live && hashOfLive(live);
@@ -123,7 +127,7 @@ function decideUnclaimed(
   const base = { key, entry, ...(live ? { live } : {}), ...(revocation ? { revocation } : {}) };
   if (desired.kept.has(key)) return { ...base, action: 'keep' };
   if (!live) return { ...base, action: 'forget' };
-  // `Retain` is about a resource that is gone; what a present one no longer says goes.
+  // `Retain` applies to deleted resources. An object that an existing resource no longer defines is deleted.
   const isRetained = entry.deletionPolicy === 'Retain' && !desired.present.has(entry.cr) && !revocation;
   if (isRetained) return { ...base, action: 'forget' };
   return { ...base, action: mayPrune ? 'delete' : 'keep' };
@@ -183,8 +187,8 @@ export function entryChanges(
     const { key, action, entry: before } = decision;
     const owner = ownerOf(decision);
     const entry = entryOf(decision, excluded.has(key), manager);
-    const isLeftAlone = action === 'reportDrift' || action === 'ignoreDrift';
-    return { key, owner, before, after: kept.has(key) || isLeftAlone ? entry : undefined };
+    const isDriftKept = action === 'reportDrift' || action === 'ignoreDrift';
+    return { key, owner, before, after: kept.has(key) || isDriftKept ? entry : undefined };
   });
 }
 

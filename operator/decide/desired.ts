@@ -22,15 +22,15 @@ import { exceededLimit, problemsOf } from '../kinds/validate.ts';
 import { type CustomResource, crName, kindAndNamespaceOf, kindOf } from '../kinds.ts';
 import { isOwnedBy, type Ledger, type LedgerEntry } from '../objects/ledger.ts';
 import { hashOf, normalised, printKey, stableJson } from '../objects/normal-form.ts';
-import type { Consent, CrSnapshot, Outcome, Policies, ReconcileOptions } from '../ports.ts';
+import type { Consent, CrSnapshot, Policies, ReconcileOptions, ResourceOutcome } from '../ports.ts';
 import { pauseOf } from './pause.ts';
 
 export const ADOPT_ANNOTATION = 'pergola.dev/adopt';
-/** Of one object: beyond it something is wrong with the resource, and every read of the engine would carry it. */
+/** The most characters of one object. A larger one is a mistake in the resource, and every read of the engine would contain it. */
 const MOST_FRAGMENT_CHARACTERS = 262_144;
 
 export type Claim = {
-  /** In normal form. */
+  /** The object in normal form. */
   readonly object: MetadataObject;
   readonly hash: string;
   readonly cr: CustomResource;
@@ -39,15 +39,15 @@ export type Claim = {
 
 export type Desired = {
   readonly claims: ReadonlyMap<string, Claim>;
-  /** Keys in the ledger that stay as they are. */
+  /** The keys in the ledger that stay as they are. */
   readonly kept: ReadonlySet<string>;
-  /** Objects whose owner may not own them any more, by key. They are kept until the grace period ends. */
+  /** The revocations of objects whose owner may no longer own them, by key. The objects are kept until the grace period ends. */
   readonly revoked: ReadonlyMap<string, Revocation>;
   /** The end of each reservation for another namespace that a resource waits for, by key. */
   readonly reserved: ReadonlyMap<string, Date>;
-  /** By uid: what is wrong with the resource as a whole, or with one of its claims. */
-  readonly outcomes: ReadonlyMap<string, Outcome>;
-  /** Names of the resources there are: of all others the objects may go. */
+  /** The outcome of each resource that has a problem, or a problem with one of its claims, by uid. */
+  readonly outcomes: ReadonlyMap<string, ResourceOutcome>;
+  /** The names of all resources in the snapshot. Objects of other owners may be deleted. */
   readonly present: ReadonlySet<string>;
 };
 
@@ -57,7 +57,7 @@ export function desire(
   live: ReadonlyMap<string, MetadataObject>,
   options: ReconcileOptions,
 ): Desired {
-  const outcomes = new Map<string, Outcome>();
+  const outcomes = new Map<string, ResourceOutcome>();
   const claims: Claim[] = [];
   for (const cr of snapshot.resources) {
     const translated = translate(cr, snapshot, options);
@@ -97,7 +97,7 @@ function translate(
   cr: CustomResource,
   snapshot: CrSnapshot,
   options: ReconcileOptions,
-): { readonly claims: readonly Claim[] } | Outcome {
+): { readonly claims: readonly Claim[] } | ResourceOutcome {
   const row = kindOf(cr.kind);
   if (!row) return { reason: 'InvalidSpec', message: `there is no kind ${cr.kind}` };
   const { namespace } = cr.metadata;
@@ -121,10 +121,12 @@ function translate(
   };
 }
 
-/** What a spec comes to, or why to nothing: `isMalformed` even of one that is paused. */
-type Translation = readonly Pick<Claim, 'object' | 'hash'>[] | (Outcome & { readonly isMalformed?: boolean });
+/** The objects of a spec, or why there are none. `isMalformed` outcomes are reported even for a paused resource. */
+type Translation =
+  | readonly Pick<Claim, 'object' | 'hash'>[]
+  | (ResourceOutcome & { readonly isMalformed?: boolean });
 
-/** Translations of specs that refer to no Secret and no ConfigMap. */
+/** The translations of specs that refer to no Secret and no ConfigMap. */
 const translations = new IdentityCache<CustomResource['spec'], Translation>();
 
 /** True when the spec was translated before and refers to no Secret and no ConfigMap: it translates to the same again. */
@@ -194,7 +196,8 @@ function oversizeOf(objects: readonly MetadataObject[]): string | undefined {
     : undefined;
 }
 
-/** In normal form. Throws SpecProblem for what the engine would not store: it would refuse what all others ask for, too. */
+/** Returns the object in normal form. Throws SpecProblem for an object that the engine would not store: it would reject the whole write,
+ *  with the changes of all other resources. */
 function checkedObject(object: MetadataObject, cr: CustomResource): MetadataObject {
   try {
     const normal = normalised(object);
@@ -216,7 +219,7 @@ function checkedObject(object: MetadataObject, cr: CustomResource): MetadataObje
   }
 }
 
-/** A resource may say the same thing twice, as documents of one bundle do. Throws SpecProblem where it contradicts itself. */
+/** Removes duplicates: documents of one bundle may define the same object. Throws SpecProblem when the definitions differ. */
 function distinct(objects: readonly MetadataObject[]): readonly MetadataObject[] {
   const byKey = new Map<string, MetadataObject>();
   for (const object of objects) {
@@ -230,8 +233,8 @@ function distinct(objects: readonly MetadataObject[]): readonly MetadataObject[]
   return [...byKey.values()];
 }
 
-/** A resource of another namespace than the Engine's cannot ask to leave its objects behind: they would be nobody's, and outlive what
- *  the namespace is granted. */
+/** Returns the policies of a resource. A resource outside the namespace of the Engine cannot retain its objects: they would have no
+ *  owner and outlive the grants of the namespace. */
 function policiesOf(
   cr: CustomResource,
   row: KindRow,
@@ -251,7 +254,7 @@ function policiesOf(
   };
 }
 
-/** A source in a bundle stays like that of a Source: the objects of every team are in it. */
+/** Retains a source of a bundle by default, as a Source resource does: the objects of every team are in it. */
 function withSourceKept(
   { kind }: MetadataObject,
   { spec }: CustomResource,
@@ -299,8 +302,8 @@ function configMapValue(
   throw new SpecProblem('DependencyNotReady', missing);
 }
 
-/** Whatever goes wrong with one resource is that resource's: no error of it may end the pass over all. */
-function problemOf(error: unknown): Outcome {
+/** Returns the outcome for an error in one resource, so that no such error ends the pass over all resources. */
+function problemOf(error: unknown): ResourceOutcome {
   if (error instanceof SpecProblem) return { reason: error.reason, message: error.message };
   if (error instanceof EngineError) {
     return { reason: 'InvalidSpec', message: `${error.messageIn('newer')} at ${printPath(error.path)}` };
@@ -308,11 +311,11 @@ function problemOf(error: unknown): Outcome {
   return { reason: 'InvalidSpec', message: `the spec cannot be read: ${error}` };
 }
 
-/** What resources own that are there but say nothing usable, or may be there and cannot be seen. */
+/** Returns the keys owned by resources that have a problem, and by resources that may exist but cannot be seen. */
 function keptKeys(
   snapshot: CrSnapshot,
   ledger: Ledger,
-  outcomes: ReadonlyMap<string, Outcome>,
+  outcomes: ReadonlyMap<string, ResourceOutcome>,
   manager: string,
 ): ReadonlySet<string> {
   const silent = snapshot.resources.filter((cr) => outcomes.has(cr.metadata.uid));
@@ -324,7 +327,7 @@ function keptKeys(
   return new Set([...ledger.objects].filter(([, entry]) => isHeld(entry)).map(([key]) => key));
 }
 
-/** Revocations of objects no resource claims any more: those a resource holds, and those a deleted one would leave behind. */
+/** Returns the revocations of unclaimed objects: those of resources with a problem, and those that a deleted resource retains. */
 function revocations(
   snapshot: CrSnapshot,
   ledger: Ledger,
@@ -336,23 +339,22 @@ function revocations(
   if (!snapshot.consent) return found;
   const present = new Set(snapshot.resources.map(crName));
   for (const [key, entry] of ledger.objects) {
-    const isAsked = kept.has(key) || (entry.deletionPolicy === 'Retain' && !present.has(entry.cr));
-    if (entry.manager !== manager || !isAsked) continue;
+    const wouldRemain = kept.has(key) || (entry.deletionPolicy === 'Retain' && !present.has(entry.cr));
+    if (entry.manager !== manager || !wouldRemain) continue;
     const revocation = revocationOf(entry, live.get(key), snapshot, policies.revocationGraceMinutes);
     if (revocation) found.set(key, revocation);
   }
   return found;
 }
 
-/** `isOwnedBy` any of them, for thousands of entries and as many resources. */
+/** Returns a predicate that is true for entries owned by any of the resources. It is fast for thousands of entries and resources. */
 function ownership(crs: readonly CustomResource[], manager: string): (entry: LedgerEntry) => boolean {
   const uids = new Set(crs.map(({ metadata }) => metadata.uid));
   const names = new Set(crs.map(crName));
   return (entry) => entry.manager === manager && (uids.has(entry.uid) || names.has(entry.cr));
 }
 
-/** Those who may have the key while it stays with a namespace. Resources of that namespace come before others even when its time is
- *  over. */
+/** Returns the claims that may have a reserved key. Those of the reserving namespace come first even after the reservation. */
 function eligibleRivals(
   rivals: readonly Claim[],
   { namespace, isOver }: ReservedKey,
@@ -388,7 +390,7 @@ function conflict(
   winner: Claim | undefined,
   entry: LedgerEntry | undefined,
   manager: string,
-): Outcome {
+): ResourceOutcome {
   const owner = winner ? crName(winner.cr) : (entry?.cr ?? 'another resource');
   const elsewhere = !winner && entry && entry.manager !== manager ? `, of manager ${entry.manager}` : '';
   return {
@@ -397,7 +399,7 @@ function conflict(
   };
 }
 
-function reservation(key: string, { namespace, until }: ReservedKey): Outcome {
+function reservation(key: string, { namespace, until }: ReservedKey): ResourceOutcome {
   return {
     reason: 'Conflict',
     message:

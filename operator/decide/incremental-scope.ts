@@ -15,14 +15,14 @@ import { isSelfContained, keysClaimedBy } from './desired.ts';
 /** The state after a pass that the next pass compares with. */
 export type PassState = {
   readonly options: ReconcileOptions;
-  /** Fingerprint of what the Engine let namespaces own. */
+  /** The fingerprint of the consent of the Engine. */
   readonly consent: string | undefined;
-  /** Of the engine. The very one the next pass reads, unless it was read anew (engine/cached-engine.ts). */
+  /** The document of the engine. The next pass reads the identical object, unless the engine was read again (engine/cached-engine.ts). */
   readonly document: Metadata;
   readonly resourceVersion: number;
-  /** By uid. */
+  /** The resources by uid. */
   readonly resources: ResourceStates;
-  /** How many objects are ours. */
+  /** The number of objects this operator owns. */
   readonly owned: number;
 };
 
@@ -31,37 +31,37 @@ type ResourceStates = ReadonlyMap<string, ResourceState>;
 type ResourceState = {
   readonly spec: CustomResource['spec'];
   readonly annotations: CustomResource['metadata']['annotations'];
-  /** Of objects it claims or owns. */
+  /** The keys of the objects that the resource claims or owns. */
   readonly keys: readonly string[];
   readonly verdict: Verdict;
   readonly isSettled: boolean;
 };
 
-/** The world a pass looks at: of the whole, or of some resources and the entries that concern them. */
-export type Scope = {
+/** The input of a pass: all resources, or some resources and the ledger entries that concern them. */
+export type PassScope = {
   readonly snapshot: CrSnapshot;
   readonly ledger: Ledger;
-  /** Resources that are not looked at. */
+  /** The resources out of scope. */
   readonly skipped: ResourceStates;
-  /** How many objects were ours. */
+  /** The number of objects this operator owned before the pass. */
   readonly owned: number;
 };
 
 const NO_RESOURCES: ResourceStates = new Map();
 
-export function fullScope(snapshot: CrSnapshot, reading: EngineReading, manager: string): Scope {
+export function fullScope(snapshot: CrSnapshot, reading: EngineReading, manager: string): PassScope {
   const { ledger: objects, reservations } = reading;
   const owned = [...objects.values()].filter((entry) => entry.manager === manager).length;
   return { snapshot, ledger: { manager, objects, reservations }, skipped: NO_RESOURCES, owned };
 }
 
-/** Undefined: all has to be looked at. */
+/** Returns the scope of the changes since the previous pass; undefined when the full scope is needed. */
 export function incrementalScope(
   previous: PassState,
   snapshot: CrSnapshot,
   reading: EngineReading,
   options: ReconcileOptions,
-): Scope | undefined {
+): PassScope | undefined {
   const isSameContext =
     snapshot.isComplete &&
     reading.metadata === previous.document &&
@@ -78,7 +78,7 @@ export function incrementalScope(
   for (const uid of gone) skipped.delete(uid);
   for (const { metadata } of chosen) skipped.delete(metadata.uid);
   const nameToResource = onDemand(() => new Map(snapshot.resources.map((cr) => [crName(cr), cr])));
-  // Who is found to own what somebody claims is looked at, too.
+  // The owner of a claimed key is in scope as well.
   for (let i = 0; i < chosen.length; i++) {
     const cr = chosen[i]!;
     const before = previous.resources.get(cr.metadata.uid);
@@ -99,8 +99,8 @@ export function incrementalScope(
   return { snapshot: { ...snapshot, resources: chosen }, ledger, skipped, owned: previous.owned };
 }
 
-/** True when decisions made in an incremental scope are right for the full scope. Deletions of objects that others are nested in, and
- *  deletions so numerous that a person may have to confirm them, need the full scope. */
+/** True when decisions of an incremental scope hold for the full scope. Deletions of objects with nested objects, and deletions so
+ *  numerous that they may need a confirmation, need the full scope. */
 export function isScopeSufficient(
   { decisions, pruneHold }: Decisions,
   { policies }: ReconcileOptions,
@@ -112,16 +112,16 @@ export function isScopeSufficient(
 
 /** Returns the state after a pass that completed and whose statuses are written. Undefined when the next pass needs the full scope. */
 export function passStateAfter(
-  { snapshot, skipped }: Scope,
+  { snapshot, skipped }: PassScope,
   left: Omit<PassState, 'resources' | 'consent'> & {
     readonly entries: readonly EntryChange[];
-    /** Of the resources in scope. */
+    /** The verdicts on the resources in scope. */
     readonly verdicts: ReadonlyMap<string, Verdict>;
   },
 ): PassState | undefined {
   const { entries, verdicts, ...rest } = left;
   const present = new Set(snapshot.resources.map(crName));
-  // Somebody has to come back for what nobody speaks for.
+  // Objects whose resource is gone need another pass.
   const isOrphaned = entries.some(({ after }) => after && !present.has(after.cr));
   if (isOrphaned || !snapshot.isComplete) return undefined;
   const keysOf = Map.groupBy(entries, ({ owner }) => owner);

@@ -2,17 +2,17 @@
  *  status instead of applying it. A paused resource keeps its objects.
  *  Pure: the time is an argument. Not here: the text of a plan (status/plan-text.ts). */
 import type { CustomResource } from '../kinds.ts';
-import type { Outcome } from '../ports.ts';
+import type { ResourceOutcome } from '../ports.ts';
 
-/** A time as RFC 3339 has it. */
+/** The annotation that pauses a resource until a time in RFC 3339 format. */
 export const PAUSE_ANNOTATION = 'pergola.dev/pause-until';
-/** `"true"`: see status.plan. */
+/** The annotation that, when `"true"`, writes the plan of a resource to `status.plan` instead of applying it. */
 export const PLAN_ANNOTATION = 'pergola.dev/plan';
 
 const RFC3339 = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)$/i;
 
-/** Why the resource is left as it is at `time`; undefined when it is not. */
-export function pauseOf(cr: CustomResource, time: Date): Outcome | undefined {
+/** Returns why the resource is paused at `time`; undefined when it is not. */
+export function pauseOf(cr: CustomResource, time: Date): ResourceOutcome | undefined {
   const until = pausedUntil(cr);
   if (until !== undefined && Number.isNaN(until)) {
     const value = cr.metadata.annotations?.[PAUSE_ANNOTATION];
@@ -29,7 +29,7 @@ export function pauseOf(cr: CustomResource, time: Date): Outcome | undefined {
   return paused(`paused until ${new Date(until).toISOString()}: its objects are left as they are`);
 }
 
-/** When the first of the pauses ends by itself, in milliseconds. */
+/** Returns when the first pause ends by itself, in milliseconds; undefined when none does. */
 export function nextResumption(resources: readonly CustomResource[], time: Date): number | undefined {
   const ends = resources.map((cr) => pausedUntil(cr) ?? 0).filter((end) => end > time.getTime());
   return ends.length === 0 ? undefined : ends.reduce((first, end) => Math.min(first, end));
@@ -39,7 +39,7 @@ export function wantsPlan(cr: CustomResource): boolean {
   return cr.metadata.annotations?.[PLAN_ANNOTATION] === 'true';
 }
 
-/** The resource as if nothing held it. */
+/** Returns the resource without its pauses. */
 export function withoutPause(cr: CustomResource): CustomResource {
   const {
     [PAUSE_ANNOTATION]: _until,
@@ -50,7 +50,7 @@ export function withoutPause(cr: CustomResource): CustomResource {
   return { ...cr, metadata: { ...cr.metadata, annotations }, spec };
 }
 
-/** The resources as they would be if nothing held those that are asked; undefined when none is. */
+/** Returns the resources without the pauses of those whose plan is requested; undefined when no plan is requested. */
 export function withoutPlanPauses(
   resources: readonly CustomResource[],
 ): readonly CustomResource[] | undefined {
@@ -58,13 +58,13 @@ export function withoutPlanPauses(
   return resources.map((cr) => (wantsPlan(cr) ? withoutPause(cr) : cr));
 }
 
-/** NaN: it cannot be read. */
+/** Returns the time of the annotation in milliseconds; NaN when it is invalid. */
 function pausedUntil({ metadata }: CustomResource): number | undefined {
   const text = metadata.annotations?.[PAUSE_ANNOTATION];
   if (text === undefined) return undefined;
   return RFC3339.test(text) ? Date.parse(text) : Number.NaN;
 }
 
-function paused(message: string): Outcome {
+function paused(message: string): ResourceOutcome {
   return { reason: 'Paused', message };
 }

@@ -14,15 +14,15 @@ import {
 import { readBulk, readConfig, readReport, readSuccess, readWritten, UnexpectedAnswer } from './answers.ts';
 
 export type EngineAddress = {
-  /** Without a path. */
+  /** The URL of the engine without a path. */
   readonly url: string;
   readonly adminSecret?: string | undefined;
-  /** Default `x-engine-`. */
+  /** The prefix of header names. The default is `x-engine-`. */
   readonly headerPrefix?: string | undefined;
   readonly timeoutMs?: number | undefined;
-  /** What we call ourselves; default `pergola-operator`. */
+  /** The value of the `user-agent` header. The default is `pergola-operator`. */
   readonly client?: string | undefined;
-  /** In place of the global one: certificates, keep-alive. */
+  /** A replacement for the global `fetch`, with certificates and keep-alive. */
   readonly fetch?: typeof fetch | undefined;
 };
 
@@ -50,7 +50,7 @@ export function engineClient(address: EngineAddress): EnginePort {
 type Request = {
   readonly type: string;
   readonly version?: number;
-  /** Refused with `conflict` where the engine is at another one. */
+  /** The request fails with `conflict` when the engine is at another version. */
   readonly resource_version?: number;
   readonly args: unknown;
 };
@@ -99,7 +99,7 @@ async function read(address: EngineAddress): Promise<EngineReading> {
   return { ...reading, ledger: readLedger(operatorState), reservations: readReservations(operatorState) };
 }
 
-/** Undefined: the engine is at another version. */
+/** Returns the inconsistent objects; undefined when the engine is at another version. */
 async function inconsistentAt(
   address: EngineAddress,
   version: number,
@@ -126,7 +126,7 @@ function write(address: EngineAddress, change: EngineWrite): ReturnType<EnginePo
   return namingEdits(edits, () => perform(address, atomic, readWritten));
 }
 
-/** One request to /v1/metadata. `read` raises UnexpectedAnswer. Throws EngineProblem. */
+/** Sends one request to `/v1/metadata`. `read` raises UnexpectedAnswer. Throws EngineProblem. */
 export function perform<T>(address: EngineAddress, body: Request, read: (answer: unknown) => T): Promise<T> {
   return request(address, '/v1/metadata', body, read);
 }
@@ -153,7 +153,7 @@ async function request<T>(
   return answerOf(response, address, read);
 }
 
-/** Throws EngineProblem `tooLarge` for what is longer than text can be. */
+/** Returns the JSON of a request. Throws EngineProblem `tooLarge` when it exceeds the longest possible string. */
 function textOf(body: unknown): string {
   try {
     return JSON.stringify(body);
@@ -165,7 +165,7 @@ function textOf(body: unknown): string {
 
 type Answer = {
   readonly status: number;
-  /** Empty when there is none. */
+  /** The content type; empty when there is none. */
   readonly contentType: string;
   readonly location: string | null;
   readonly text: string;
@@ -189,14 +189,14 @@ async function send(address: EngineAddress, path: string, init: RequestInit): Pr
   }
 }
 
-/** The URL of the engine, without a user and password. */
+/** Returns the URL of the engine without a user and password. */
 function displayUrl({ url }: EngineAddress): string {
   if (!URL.canParse(url)) return 'its endpoint';
   const { origin, pathname } = new URL(url);
   return origin + pathname.replace(/\/+$/, '');
 }
 
-/** fetch hides what happened behind "fetch failed", and repeats a URL with its password. */
+/** Returns the cause of a network error. The message of `fetch` is only "fetch failed", or repeats a URL with its password. */
 function causeOf(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   const { cause } = error;
@@ -238,7 +238,7 @@ function answerOf<T>(response: Answer, address: EngineAddress, read: (answer: un
   }
 }
 
-/** Something answers, and not as an engine of our version does. */
+/** Returns the problem of an answer that is not the one of an engine of this version. */
 function unexpectedAnswer(what: string, response: Answer, address: EngineAddress): EngineProblem {
   const { status, contentType, text } = response;
   const type = contentType === '' ? 'without a content type' : excerpt(contentType);
@@ -271,7 +271,7 @@ function problemOf(response: Answer, address: EngineAddress): EngineProblem {
   return new EngineProblem(mayPass ? 'unreachable' : 'rejected', message, { reason: detail, at: path });
 }
 
-/** A redirect is not followed: it says where the endpoint might be. */
+/** Returns a description of the answer. A redirect is not followed: its location may be the right endpoint. */
 function whatIs({ status, location }: Answer): string {
   const isRedirect = status >= 300 && status < 400;
   return isRedirect
@@ -279,12 +279,12 @@ function whatIs({ status, location }: Answer): string {
     : `it answers ${status}`;
 }
 
-/** What the engine says of a document that does not fit (ERRORS, `inconsistentMetadata`). */
+/** The error code of the engine for a document with inconsistent objects (ERRORS, `inconsistentMetadata`). */
 const INCONSISTENT = 'unexpected';
 
 type ErrorBody = { readonly code?: string; readonly error?: string; readonly path?: string | undefined };
 
-/** The code, text and path of an error of the engine. */
+/** Returns the code, text and path of an error of the engine. */
 function refusalIn(text: string): ErrorBody {
   try {
     const body = JSON.parse(text) as { readonly [key in keyof ErrorBody]: unknown } | null;
@@ -296,12 +296,12 @@ function refusalIn(text: string): ErrorBody {
   }
 }
 
-/** The largest metadata known have a few MB; the rest is what no operator has the memory for. */
+/** The most bytes of an answer. The largest known metadata have a few MB. */
 const MOST_BYTES = 64 * 1024 * 1024;
 /** The most bytes that are read of an error. An engine's error lists every inconsistent object and is read whole. */
 const MOST_ERROR_BYTES = 16 * 1024 * 1024;
 const MOST_CHARACTERS = 160;
-/** A shorter secret would be replaced in the middle of ordinary words. */
+/** The least length of a secret to mask. A shorter one would be replaced inside ordinary words. */
 const LEAST_SECRET = 4;
 
 /** Raises an error when an answer that is no error is larger than 64 MiB. */
@@ -310,7 +310,7 @@ async function bodyOf(response: Response): Promise<string> {
   const most = isError ? MOST_ERROR_BYTES : MOST_BYTES;
   const chunks: Uint8Array[] = [];
   let bytes = 0;
-  // Leaving the loop cancels the rest.
+  // Leaving the loop cancels the rest of the body.
   for await (const chunk of response.body ?? []) {
     chunks.push(chunk);
     bytes += chunk.length;
@@ -321,7 +321,7 @@ async function bodyOf(response: Response): Promise<string> {
   return new TextDecoder().decode(Buffer.concat(chunks).subarray(0, most));
 }
 
-/** One short line. */
+/** Returns the text as one short line. */
 function excerpt(text: string): string {
   const line = text
     .slice(0, 4 * MOST_CHARACTERS)
@@ -331,7 +331,7 @@ function excerpt(text: string): string {
   return line.length > MOST_CHARACTERS ? `${line.slice(0, MOST_CHARACTERS)}…` : line;
 }
 
-/** The text without the secret, which a service that repeats its requests sends back. */
+/** Returns the text without the secret: a service may send back its requests. */
 function withoutSecret(text: string, secret: string | undefined): string {
   if (secret === undefined || secret.length < LEAST_SECRET) return text;
   const forms = new Set([secret, JSON.stringify(secret).slice(1, -1), encodeURIComponent(secret)]);

@@ -12,7 +12,7 @@ export type ReplicaSync = {
 };
 
 export type TrackedReplica = LaggingReplica & {
-  /** When the replica began to lag. It is kept over versions, so a replica that never catches up delays resources only once. */
+  /** The time when the replica began to lag. It is kept over versions, so a replica that never catches up delays resources only once. */
   readonly since: Date;
   readonly isAwaited: boolean;
 };
@@ -20,10 +20,10 @@ export type TrackedReplica = LaggingReplica & {
 /** Replicas usually follow within milliseconds. Within a pass the check is repeated after these delays while answers arrive quickly. */
 const PAUSES_MS = [50, 100, 200, 400];
 const MOST_IN_PASS_MS = 1000;
-/** Between passes. */
+/** The range of delays between checks of replicas between passes. */
 const LEAST_PAUSE_MS = 250;
 const MOST_PAUSE_MS = 2000;
-/** A Service has removed a dead replica by then. */
+/** The time after which a lagging replica is dead: its Service has removed it by then. */
 const DEADLINE_MS = 30_000;
 
 /** Checks the replicas after a pass. Sends no request when all of them served the version before, and does not wait within the pass

@@ -1,7 +1,6 @@
-/** Metadata → the resources that stand for it, the inverse of what a pass does: for `import` and `export --as crs`.
- *  Nothing is lost: what a resource says is translated and compared with what it was made from, and what no kind can say
- *  goes, object by object, into a MetadataBundle.
- *  In: a document. Out: resources without namespace, and the Secrets they name. Pure. Not here: files (folder/write-folder.ts). */
+/** Describes metadata as resources, the inverse of a pass, for `import` and `export --as crs`. The description is complete: each resource
+ *  is translated and compared with the original objects, and objects that no kind can express become part of a MetadataBundle.
+ *  In: a document. Out: resources without a namespace, and their Secrets. Pure. Not here: files (folder/write-folder.ts). */
 import {
   EngineError,
   isRecord,
@@ -36,7 +35,7 @@ export type DescribedSecret = {
 
 export type Description = {
   readonly resources: readonly DescribedResource[];
-  /** Values that stand in the metadata as text and do not belong into a resource. */
+  /** The values that the metadata contains as text and that belong into Secrets. */
   readonly secrets: readonly DescribedSecret[];
 };
 
@@ -76,7 +75,7 @@ function inventoryOf(objects: ReadonlyMap<string, MetadataObject>): Inventory {
   };
 }
 
-/** Plain JSON, without keys that have no value or an empty list: appliers would keep them. */
+/** Returns the spec as plain JSON without null values and empty lists, which appliers would keep. */
 function specOf(draft: ResourceDraft, engineRef: object, secret: string): DescribedResource['spec'] {
   const text = JSON.stringify({ engineRef, ...draft.spec }, (key, value: unknown) => {
     if (key === 'secretKeyRef' && isRecord(value)) return { ...value, name: value['name'] || secret };
@@ -85,7 +84,7 @@ function specOf(draft: ResourceDraft, engineRef: object, secret: string): Descri
   return parseJson(text) as DescribedResource['spec'];
 }
 
-/** Keys of the objects the spec stands for; undefined when it is not exactly what it was made from. */
+/** Returns the keys of the objects the spec translates to; undefined when they differ from the objects it was created from. */
 function translatedKeys(
   row: KindRow,
   spec: DescribedResource['spec'],
@@ -112,7 +111,7 @@ function valueIn({ env, file, secretKeyRef }: ValueSource, secrets: Readonly<Rec
   return secrets[secretKeyRef?.key ?? ''] ?? '';
 }
 
-/** Of one bundle: what an API server takes in one object with room to spare. */
+/** The most characters of one bundle. The limit of API servers for one object is higher. */
 const MOST_BUNDLE_CHARACTERS = 500_000;
 
 function bundlesOf(objects: readonly MetadataObject[], engineRef: object): readonly DescribedResource[] {
@@ -134,7 +133,7 @@ function bundlesOf(objects: readonly MetadataObject[], engineRef: object): reado
   }));
 }
 
-/** As Kubernetes takes them; the second `author` is `author-2`. */
+/** Returns a function that creates unique names valid in Kubernetes; the second `author` becomes `author-2`. */
 function namer(): (text: string) => string {
   const taken = new Set<string>();
   return (text) => {

@@ -1,5 +1,5 @@
-/** Flags of plan, apply and watch: one table, from which come parsing and help.
- *  Out: what is asked for, or a FlagProblem with a sentence. Environment: ENGINE_GRAPHQL_ADMIN_SECRET, NO_COLOR. */
+/** The flags of plan, apply and watch: one table for parsing and help.
+ *  Out: the command, or a FlagProblem. Environment: ENGINE_GRAPHQL_ADMIN_SECRET, NO_COLOR. */
 import { parseArgs } from 'node:util';
 import { type EngineAddress, engineClient } from '../engine/client.ts';
 import type { EnginePort, ReconcileOptions } from '../ports.ts';
@@ -8,15 +8,15 @@ import { FolderSource } from './folder-source.ts';
 export class FlagProblem extends Error {}
 
 const FLAGS = {
-  filename: { short: 'f', value: 'FOLDER', doc: 'folder with custom resources (required)' },
-  engine: { value: 'URL', doc: 'the engine; default http://127.0.0.1:8080' },
-  'admin-secret': { value: 'TEXT', doc: 'its admin secret; default ENGINE_GRAPHQL_ADMIN_SECRET' },
-  'header-prefix': { value: 'TEXT', doc: "the engine's prefix of headers; default x-engine-" },
-  manager: { value: 'NAME', doc: 'who owns the objects in the ledger; default folder' },
-  output: { short: 'o', value: 'json', doc: 'for machines' },
-  'allow-literal-secrets': { doc: 'let secretKeyRef put values of Secrets into the metadata' },
-  'confirm-prune': { value: 'HASH', doc: 'release deletions that were held back' },
-  help: { short: 'h', doc: 'this text' },
+  filename: { short: 'f', value: 'FOLDER', doc: 'the folder with custom resources (required)' },
+  engine: { value: 'URL', doc: 'the URL of the engine (default http://127.0.0.1:8080)' },
+  'admin-secret': { value: 'TEXT', doc: 'the admin secret (default ENGINE_GRAPHQL_ADMIN_SECRET)' },
+  'header-prefix': { value: 'TEXT', doc: 'the prefix of the header names of the engine (default x-engine-)' },
+  manager: { value: 'NAME', doc: 'the owner of the objects in the ledger (default folder)' },
+  output: { short: 'o', value: 'json', doc: 'print JSON' },
+  'allow-literal-secrets': { doc: 'allow secretKeyRef to put values of Secrets into the metadata' },
+  'confirm-prune': { value: 'HASH', doc: 'confirm deletions that were held back' },
+  help: { short: 'h', doc: 'print this help' },
 } as const satisfies Record<string, { short?: string; value?: string; doc: string }>;
 
 export type FolderCommand = {
@@ -24,11 +24,11 @@ export type FolderCommand = {
   readonly address: EngineAddress;
   readonly engine: EnginePort;
   readonly isJson: boolean;
-  /** To be asked after each snapshot: an Engine document may have changed it. */
+  /** Returns the options. Call it after each snapshot: an Engine document may have changed them. */
   readonly options: () => ReconcileOptions;
 };
 
-/** Undefined when help was asked for, and given. */
+/** Returns the command; undefined after printing help. */
 export function parseFlags(
   command: string,
   summary: string,
@@ -40,9 +40,9 @@ export function parseFlags(
     return undefined;
   }
   const folder = values['filename'];
-  if (typeof folder !== 'string') throw new FlagProblem('say which folder: -f FOLDER');
+  if (typeof folder !== 'string') throw new FlagProblem('the folder is required: -f FOLDER');
   if (values['output'] !== undefined && values['output'] !== 'json') {
-    throw new FlagProblem(`-o ${String(values['output'])} is not known; there is -o json`);
+    throw new FlagProblem(`-o ${String(values['output'])} is not supported; use -o json`);
   }
   return commandOf(folder, values);
 }
@@ -74,7 +74,7 @@ function commandOf(folder: string, values: Values): FolderCommand {
 
 const PROGRESS_DEADLINE_SECONDS = 300;
 
-/** What holds in a folder: its Engine document, and what flags add. */
+/** Returns the options of a pass over a folder, from its Engine document and the flags. */
 export function folderOptions(
   source: FolderSource,
   given: {
@@ -120,7 +120,7 @@ function help(command: string, summary: string): string {
   return `pergola ${command} -f FOLDER: ${summary}\n\n${lines.join('\n')}\n`;
 }
 
-/** The exit code of a command that ran into something: 2 for its flags, 1 for the rest. */
+/** Prints the error and returns the exit code: 2 for wrong flags, 1 for any other error. */
 export function reportFailure(command: string, error: unknown): number {
   const isFlags = error instanceof FlagProblem;
   const hint = isFlags ? `\nSee: pergola ${command} --help` : '';

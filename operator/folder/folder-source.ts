@@ -1,5 +1,5 @@
-/** A folder as the core's source of resources and sink of statuses. What an API server would keep, it keeps in memory: statuses,
- *  and generations, counted up when a spec changes. A resource's uid is its kind and name: the same over restarts.
+/** A folder as a source of resources and a sink of statuses. It keeps in memory what an API server would store: statuses, and
+ *  generations, which increase when a spec changes. The uid of a resource is its kind and name, so it survives restarts.
  *  Not here: reading files (read-folder.ts). */
 
 import { own } from '@pergola/engine/metadata';
@@ -18,7 +18,7 @@ import {
 } from '../ports.ts';
 import { type FileProblem, type FolderContent, type Manifest, readFolder } from './read-folder.ts';
 
-/** What an Engine document in the folder says about the one engine there is. */
+/** The options that an Engine document in the folder sets. */
 export type FolderEngine = {
   readonly policies: Policies;
   readonly allowLiteralSecrets: boolean;
@@ -26,10 +26,10 @@ export type FolderEngine = {
 
 export class FolderSource implements CrSource, StatusSink {
   readonly folder: string;
-  /** As of the last snapshot. */
+  /** The problems of the files in the last snapshot. */
   problems: readonly FileProblem[] = [];
   engine: FolderEngine = { policies: DEFAULT_POLICIES, allowLiteralSecrets: false };
-  /** `Kind namespace/name` → file and line. */
+  /** The file and line of each resource, by `Kind namespace/name`. */
   positions: ReadonlyMap<string, string> = new Map();
   readonly #statuses = new Map<string, CrStatus>();
   readonly #generations = new Map<string, { readonly hash: string; readonly generation: number }>();
@@ -70,11 +70,11 @@ export class FolderSource implements CrSource, StatusSink {
         namespace: manifest.namespace,
         uid,
         generation: this.#generationOf(uid, manifest),
-        // All of one age: claims fall to the smaller uid, whatever order the files are in.
+        // All resources are of one age, so the smaller uid wins a key, independent of the order of files.
         creationTimestamp: '1970-01-01T00:00:00Z',
         annotations: manifest.annotations,
       },
-      // There is one engine; who does not name it means it.
+      // A folder has one engine, so engineRef is optional.
       spec: { engineRef: { name: 'folder' }, ...manifest.spec },
       ...(status ? { status } : {}),
     };
@@ -103,7 +103,7 @@ function lookup(holders: FolderContent['secrets']): ReferenceLookup['secret'] {
 function problemsOfEngines(engines: readonly Manifest[]): readonly FileProblem[] {
   const [first, ...others] = engines;
   const problems = engines.flatMap(({ position, spec }) =>
-    // Where the engine is comes from the command line.
+    // The command line provides the endpoint.
     problemsOf(kindOf('Engine')!, { endpoint: { url: 'http://folder' }, ...spec }).map((message) => ({
       position,
       message,

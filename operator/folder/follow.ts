@@ -1,7 +1,7 @@
-/** The loop of `watch` and `up`: a pass now, and again when a file changes, when somebody else changed the engine, when something
- *  waits for what may have come, and every ten minutes anyway. Files are watched, and looked at every second besides: editors
- *  that rename, mounted and network folders do not always tell.
- *  Out: a report a pass, until the signal. Not here: a pass (pass/reconcile.ts), printing (print.ts). */
+/** The loop of `watch` and `up`: runs a pass now, and again when a file changes, when another client changed the engine, when a resource
+ *  waits for a change of a database, and every ten minutes. Files are watched and also polled twice a second: editors that rename, mounts
+ *  and network file systems do not always send notifications.
+ *  Out: a report for each pass, until the signal. Not here: a pass (pass/reconcile.ts), printing (print.ts). */
 import { watch } from 'node:fs';
 import { stat } from 'node:fs/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -16,7 +16,7 @@ export type FollowOptions = {
   readonly options: () => ReconcileOptions;
   readonly signal: AbortSignal;
   readonly onReport: (report: Report) => void;
-  /** The folder itself could not be read. */
+  /** Called when the folder itself cannot be read. */
   readonly onError: (error: Error) => void;
 };
 
@@ -51,7 +51,7 @@ export async function follow(ports: Ports, given: FollowOptions): Promise<void> 
   }
 }
 
-/** Until there is a reason for another pass. */
+/** Resolves when the next pass is due. */
 async function untilDue(
   ports: Ports,
   folder: FolderWatch,
@@ -91,12 +91,12 @@ async function hasMoved(engine: EnginePort, report: Report | undefined): Promise
   }
 }
 
-/** The next pass meets the same problem, and reports it. */
+/** Ignores a problem with the engine: the next pass has it too and reports it. */
 function ignoreEngine(error: unknown): void {
   if (!(error instanceof EngineProblem)) throw error;
 }
 
-/** Has anything below the folder changed since it was last looked at. */
+/** Detects changes of files below the folder since the last `markSeen`. */
 class FolderWatch {
   readonly #folder: string;
   readonly #watcher: { close(): void } | undefined;
@@ -128,7 +128,7 @@ class FolderWatch {
     }
   }
 
-  /** Until the next event, at most so long. */
+  /** Resolves at the next change notification, or after `ms` milliseconds. */
   async next(ms: number, signal: AbortSignal): Promise<void> {
     const waiting = new AbortController();
     const woken = new Promise<void>((resolve) => {
@@ -145,7 +145,7 @@ class FolderWatch {
       watcher.on('error', () => {});
       return watcher;
     } catch {
-      // No notifications here (some file systems): looking every half second is enough.
+      // Some file systems have no notifications; polling is enough.
       return undefined;
     }
   }

@@ -1,11 +1,11 @@
-/** What people read in a terminal: a plan, one line per resource, what a pass changed. Colours only where there is a terminal.
+/** Prints plans, resources and changes for a terminal, with colours only on a terminal.
  *  Not here: when to print (commands/, follow.ts). */
 import { styleText } from 'node:util';
 import { type Decision, ownerOf } from '../decide/decide.ts';
 import { type CustomResource, crName } from '../kinds.ts';
 import type { Verdict } from '../ports.ts';
 import { changeLines, type PlanStyle, plannedChange } from '../status/plan-text.ts';
-import type { Plan, Report } from '../status/report.ts';
+import type { PassPlan, Report } from '../status/report.ts';
 import { verdictsOf } from '../status/verdicts.ts';
 import type { FileProblem } from './read-folder.ts';
 
@@ -27,8 +27,8 @@ const STYLE: PlanStyle = {
   },
 };
 
-/** Every object that would change under the resource it comes from, then resources that cannot have what they say. */
-export function printPlan(made: Plan, positions: ReadonlyMap<string, string>): string {
+/** Prints the objects that would change, grouped by their resources, then the resources that have a problem. */
+export function printPlan(made: PassPlan, positions: ReadonlyMap<string, string>): string {
   const writes = made.settled.applied;
   const groups = Map.groupBy(writes, ownerHeading);
   const changed = [...groups].flatMap(([owner, decisions]) => [
@@ -57,13 +57,13 @@ export function printWrite(decision: Decision): string {
     .join('\n');
 }
 
-function printHeld({ pruneHold, settled }: Plan): readonly string[] {
+function printHeld({ pruneHold, settled }: PassPlan): readonly string[] {
   const kept = [...settled.excluded.values()].filter(({ reason }) => reason === 'PruneHeld');
   const lines = kept.map(({ message }) => `${paint('red', '!')} ${message}`);
   if (!pruneHold) return lines;
   const held = pruneHold.namespaces.map(
     ({ namespace, count, owned, hash }) =>
-      `${count} of ${owned} objects of ${namespace} would be deleted at once; if that is meant: --confirm-prune ${hash}`,
+      `${count} of ${owned} objects of ${namespace} would be deleted at once; to confirm: --confirm-prune ${hash}`,
   );
   return [...lines, ...held.map((line) => `${paint('red', '!')} ${line}`)];
 }
@@ -80,7 +80,7 @@ function countsOf(writes: readonly Decision[]): string {
   return paint('bold', `${counts.join(', ')}.`);
 }
 
-/** `Table default/author       True   Applied  3 objects applied`. */
+/** Prints one line per resource: `Table default/author       True   Applied  3 objects applied`. */
 export function printResources(report: Report): string {
   const width = Math.max(0, ...report.resources.map((cr) => crName(cr).length));
   return report.resources
@@ -108,7 +108,7 @@ export function printProblems(problems: readonly FileProblem[]): string {
 /** Returns the owner of a decision as the heading of its changes. */
 export function ownerHeading(decision: Decision): string {
   const owner = ownerOf(decision);
-  return decision.claim ? `${owner}` : `${owner} (gone, or no longer saying so)`;
+  return decision.claim ? `${owner}` : `${owner} (deleted, or no longer defines it)`;
 }
 
 function positionText(owner: string, positions: ReadonlyMap<string, string>): string {
@@ -116,8 +116,8 @@ function positionText(owner: string, positions: ReadonlyMap<string, string>): st
   return position === undefined ? '' : paint('dim', `  ${position}`);
 }
 
-/** For `-o json`. */
-export function planAsJson(made: Plan, problems: readonly FileProblem[]): unknown {
+/** Returns the plan for `-o json`. */
+export function planAsJson(made: PassPlan, problems: readonly FileProblem[]): unknown {
   const verdicts = verdictsOf(made, made.settled.inconsistent);
   return {
     resourceVersion: made.reading.resourceVersion,
@@ -131,7 +131,7 @@ export function planAsJson(made: Plan, problems: readonly FileProblem[]): unknow
   };
 }
 
-/** For `-o json`. */
+/** Returns the report for `-o json`. */
 export function reportAsJson(report: Report, problems: readonly FileProblem[]): unknown {
   return {
     resourceVersion: report.resourceVersion ?? null,

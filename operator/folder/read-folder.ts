@@ -1,33 +1,33 @@
-/** A folder → the documents in it that concern us: custom resources, Secrets and ConfigMaps; and what is wrong with its files.
- *  Reads *.yaml, *.yml and *.json, at any depth, with several documents a file and `kind: List`, as kubectl does. A file with
- *  anything wrong in it gives nothing: its resources count as unseen, and what they own is left alone.
- *  Documents of other groups are other programs' business. Not here: meaning of a spec (kinds/validate.ts). */
+/** Reads custom resources, Secrets and ConfigMaps from a folder, and reports problems of its files.
+ *  Reads *.yaml, *.yml and *.json at any depth, with several documents per file and `kind: List`, as kubectl does. A file with any
+ *  problem contributes no resources: they count as unseen, and their objects are kept. Documents of other API groups are ignored.
+ *  Not here: the meaning of a spec (kinds/validate.ts). */
 import { readdir, readFile } from 'node:fs/promises';
 import { extname, join, relative } from 'node:path';
 import { isRecord, parseJson, YAML_SCHEMA } from '@pergola/engine/metadata';
 import { loadAll, YAMLException } from 'js-yaml';
 import { API_GROUP, GROUP_VERSION, KINDS, kindOf } from '../kinds.ts';
 
-/** A resource as it is written. */
+/** A resource as a file contains it. */
 export type Manifest = {
   readonly kind: string;
   readonly name: string;
   readonly namespace: string;
   readonly annotations: Readonly<Record<string, string>>;
   readonly spec: Readonly<Record<string, unknown>>;
-  /** `tables/author.yaml:12`. */
+  /** The file and line of the resource, relative to the folder: `tables/author.yaml:12`. */
   readonly position: string;
 };
 
 export type FileProblem = {
-  /** `tables/author.yaml:12`, relative to the folder. */
+  /** The file and line of the problem, relative to the folder. */
   readonly position: string;
   readonly message: string;
 };
 
 export type FolderContent = {
   readonly manifests: readonly Manifest[];
-  /** `namespace/name` → key → value. */
+  /** The values of Secrets by key, by `namespace/name`. */
   readonly secrets: ReadonlyMap<string, Readonly<Record<string, string>>>;
   readonly configMaps: ReadonlyMap<string, Readonly<Record<string, string>>>;
   readonly problems: readonly FileProblem[];
@@ -55,7 +55,7 @@ export async function readFolder(folder: string): Promise<FolderContent> {
   };
 }
 
-/** Files below a folder, sorted; hidden folders and installed packages aside. */
+/** Returns the files below a folder in order, without hidden folders and `node_modules`. */
 export async function filesIn(
   folder: string,
   isWanted: (file: string) => boolean,
@@ -97,10 +97,10 @@ async function readOne(folder: string, file: string): Promise<FolderContent> {
   };
 }
 
-/** Documents with the line each begins at; a List is its items. */
+/** Returns the documents of a file with the line each begins at. A List is replaced by its items. */
 async function documentsOf(file: string, name: string): Promise<readonly Found[]> {
   const text = await readFile(file, 'utf8');
-  // Documents are parsed one by one only to know their lines.
+  // Documents are parsed one by one to know their lines.
   const starts = [...text.matchAll(/^---(?=\s|$)/gm)].map((match) => match.index);
   const bounds = [...new Set([0, ...starts]), text.length];
   return bounds.slice(0, -1).flatMap((start, i) => {
@@ -113,7 +113,7 @@ async function documentsOf(file: string, name: string): Promise<readonly Found[]
 
 function parse(text: string, linesBefore: number): readonly unknown[] {
   try {
-    // What comes out is plain JSON: no dates, no shared anchors.
+    // The result is plain JSON without dates and shared anchors.
     return parseJson(JSON.stringify(loadAll(text, { schema: YAML_SCHEMA }))) as readonly unknown[];
   } catch (error) {
     if (!(error instanceof YAMLException)) throw error;
@@ -152,7 +152,7 @@ type ValuesDocument = {
   readonly values: Values;
 };
 
-/** Undefined: not ours to read. */
+/** Reads one document; undefined when it is of another API group. */
 function readDocument(found: Found): Manifest | ValuesDocument | FileProblem | undefined {
   const { fields, position } = found;
   const [apiVersion, kind] = [String(fields['apiVersion'] ?? ''), String(fields['kind'] ?? '')];
@@ -200,7 +200,7 @@ function namespaceOf(metadata: Fields): string {
   return typeof metadata['namespace'] === 'string' ? metadata['namespace'] : DEFAULT_NAMESPACE;
 }
 
-/** The same resource twice: nobody can say which is meant. */
+/** Returns a problem for each resource that the folder contains twice. */
 function repetitions(manifests: readonly Manifest[]): readonly FileProblem[] {
   const groups = Map.groupBy(manifests, (m) => `${m.kind} ${m.namespace}/${m.name}`);
   return [...groups].flatMap(([name, [first, ...others]]) =>

@@ -1,5 +1,5 @@
-/** A long-running loop told line by line: what a pass wrote, whose readiness changed, files that do not parse, an engine that
- *  does not answer; each once, when it changes. Not here: the loop (follow.ts). */
+/** Prints changes of a long-running loop, each once: what a pass wrote, whose readiness changed, invalid files, an engine that does not
+ *  answer. Not here: the loop (follow.ts). */
 
 import { crName } from '../kinds.ts';
 import { outcomeOfPass } from '../status/engine-status.ts';
@@ -19,7 +19,8 @@ export function watchOutput(source: FolderSource, write: (text: string) => void)
     problems = now;
     const outcome = outcomeOfPass(report);
     const trouble = outcome.reason === 'Applied' ? '' : `${outcome.reason}: ${outcome.message}`;
-    if (trouble !== pass) write(trouble === '' ? `${time()} all is well again\n` : `${time()} ${trouble}\n`);
+    if (trouble !== pass)
+      write(trouble === '' ? `${time()} the engine is in sync again\n` : `${time()} ${trouble}\n`);
     pass = trouble;
     if (report.problem) return;
     for (const [owner, decisions] of Map.groupBy(

@@ -1,5 +1,6 @@
-/** Described resources as a folder of manifests, one a file: `tables/author.yaml`; Secrets apart, for they belong elsewhere.
- *  Not here: which resources (describe.ts), reading a folder (read-folder.ts). */
+/** Writes resources to a folder, one manifest per file: `tables/author.yaml`. Secrets go to a separate folder, since they should not be
+ *  committed with the rest.
+ *  Not here: the resources (describe.ts), reading a folder (read-folder.ts). */
 import { mkdir, readdir, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { printYaml } from '@pergola/engine/metadata';
@@ -8,10 +9,10 @@ import type { Description } from './describe.ts';
 
 export class FolderProblem extends Error {}
 
-/** The folder of Secrets; nobody means to commit it. */
+/** The folder of Secrets, which should not be committed. */
 export const SECRETS_FOLDER = 'secrets';
 
-/** Paths of the files. Throws FolderProblem when the folder has something in it: what is left over would be applied too. */
+/** Writes the files and returns their paths. Throws FolderProblem when the folder is not empty: existing files would be applied too. */
 export async function writeFolder(
   folder: string,
   { resources, secrets }: Description,

@@ -1,4 +1,4 @@
-/** What one Engine lets the namespaces of resources do, as the core asks it: may they bind, may they own an object.
+/** Returns which namespaces may bind resources to an Engine, and which objects they may own.
  *  In: the Engine resource and the labels of namespaces. Out: a Consent (../ports.ts).
  *  Pure. Not here: what grants cover (grants.ts). */
 import type { CustomResource } from '../kinds.ts';
@@ -7,7 +7,7 @@ import { type Grant, type Granted, isGrantFor, objectionTo } from './grants.ts';
 
 type Labels = Readonly<Record<string, string>>;
 
-/** The labels of a namespace; undefined where there is no such namespace. */
+/** Returns the labels of a namespace; undefined when there is no such namespace. */
 export type LabelsOf = (namespace: string) => Labels | undefined;
 
 type Spec = {
@@ -18,7 +18,7 @@ type Spec = {
   readonly grants?: readonly Grant[];
 };
 
-/** `labelsOf` is absent where the operator may not read namespaces. `namespaces` are those of all resources of the Engine. */
+/** Returns the consent of an Engine for the namespaces of its resources. `labelsOf` is absent without the right to read namespaces. */
 export function consentOf(
   engine: CustomResource,
   namespaces: ReadonlySet<string>,
@@ -64,10 +64,10 @@ function namespaceConsent(
   };
 }
 
-/** Names namespaces, with commas between, whose released names are free at once; `*` names all. */
+/** The annotation of an Engine that lists namespaces, separated by commas, whose released keys are not reserved; `*` means all. */
 export const RELEASE_ANNOTATION = 'pergola.dev/release-reserved';
 
-/** Not for a namespace that is gone or may own nothing any more, nor where an administrator has released its names. */
+/** True when released keys of the namespace are reserved: it may still own objects, and no administrator has released its keys. */
 function reservesFor(
   { metadata, spec }: CustomResource,
   { refusal, granted: { namespace, isHome, grants } }: NamespaceConsent,
@@ -81,7 +81,7 @@ function reservesFor(
   return !isGone && refusal === undefined && grants.length > 0;
 }
 
-/** Why the engine does not let a namespace bind resources; undefined when it does. */
+/** Returns why the namespace may not bind resources to the engine; undefined when it may. */
 export function refusalOf(
   engine: CustomResource,
   namespace: string,

@@ -1,8 +1,8 @@
-/** What an Engine lets namespaces own (`spec.grants`), and whether it covers what a resource stands for.
- *  The Engine's own namespace may own every object; only environment variables need a grant there, too.
- *  A field that a grant leaves out grants nothing of it, except `kinds`: without it the grant is for every kind that concerns single
- *  objects. One grant must cover all of an object.
- *  Pure. Not here: what an object needs (needs.ts), who may bind at all (kubernetes/engine-binding.ts). */
+/** Checks whether the grants of an Engine (`spec.grants`) cover the objects of a resource.
+ *  The namespace of the Engine may own every object; it needs grants only for environment variables. A field that a grant omits covers
+ *  nothing, except `kinds`: without it the grant covers every kind that concerns single objects. One grant must cover an object
+ *  completely.
+ *  Pure. Not here: the needs of an object (needs.ts), which namespaces may bind (consent.ts). */
 import type { MetadataObject } from '@pergola/engine/metadata';
 import { KINDS, kindOf } from '../kinds.ts';
 import { printKey } from '../objects/normal-form.ts';
@@ -10,12 +10,12 @@ import { DIMENSIONS, type Dimension, type Needs, needsOf, variablesNeeded } from
 
 export type Grant = {
   readonly name: string;
-  /** Names, or patterns such as `team-*`. A grant has these or the selector; with neither it is for the Engine's own namespace. */
+  /** Names, or patterns such as `team-*`. A grant has either these or the selector; with neither it is for the namespace of the Engine. */
   readonly namespaces?: readonly string[];
   readonly namespaceSelector?: { readonly matchLabels: Readonly<Record<string, string>> };
 } & { readonly [D in Dimension]?: readonly string[] };
 
-/** The namespace of a resource, and what is granted to it. */
+/** The namespace of a resource, and its grants. */
 export type Granted = Pick<Candidate, 'namespace' | 'isHome'> & {
   /** The Engine, as `namespace/name`. */
   readonly engine: string;
@@ -24,17 +24,17 @@ export type Granted = Pick<Candidate, 'namespace' | 'isHome'> & {
 
 type Labels = Readonly<Record<string, string>>;
 
-/** Kinds a grant without `kinds` is for. */
+/** The kinds that a grant without `kinds` covers. */
 const OBJECT_KINDS: readonly string[] = KINDS.filter(({ concerns }) => concerns === 'object').map(
   ({ kind }) => kind,
 );
 
-/** A namespace, and what is known of it. */
+/** A namespace that a grant may be for. */
 export type Candidate = {
   readonly namespace: string;
   /** True for the Engine's own namespace. */
   readonly isHome: boolean;
-  /** Undefined where they are unknown: then no selector matches. */
+  /** The labels. Undefined when they are unknown: then no selector matches. */
   readonly labels: Labels | undefined;
 };
 
@@ -46,7 +46,7 @@ export function isGrantFor(grant: Grant, { namespace, isHome, labels }: Candidat
   return labels !== undefined && wanted.length > 0 && wanted.every(([key, value]) => labels[key] === value);
 }
 
-/** `*` stands for any text, at the beginning or at the end of a pattern: `public.*`, `*.team-a.svc`, `*`. */
+/** True when the pattern matches. `*` at its beginning or end matches any text: `public.*`, `*.team-a.svc`, `*`. */
 export function isMatch(pattern: string, value: string): boolean {
   if (pattern === '*') return true;
   const [start, end] = [pattern.startsWith('*'), pattern.endsWith('*')];
@@ -56,7 +56,7 @@ export function isMatch(pattern: string, value: string): boolean {
   return end ? value.startsWith(text) : value === text;
 }
 
-/** Why a resource of the kind may not own the objects; undefined when it may. */
+/** Returns why a resource of the kind may not own the objects; undefined when it may. */
 export function objectionTo(
   granted: Granted,
   kind: string,
@@ -117,7 +117,7 @@ function mergedNeeds(all: readonly Needs[]): Needs {
   return Object.fromEntries(merged);
 }
 
-/** Values a message lists of each field. */
+/** The most values of each field in a message. */
 const MOST_VALUES = 5;
 
 function objectionText(granted: Granted, object: MetadataObject, needs: Needs): string {

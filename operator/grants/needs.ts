@@ -1,5 +1,5 @@
-/** Metadata objects → what a namespace must have been granted to own them: kinds, a source, tables, roles, hosts, variables.
- *  Pure. Not here: the grants and whether they cover it (grants.ts). */
+/** Computes the grants that a namespace needs to own a metadata object: kinds, a source, tables, roles, hosts, variables.
+ *  Pure. Not here: whether a grant covers them (grants.ts). */
 import {
   isRecord,
   type MetadataObject,
@@ -12,19 +12,19 @@ import { IdentityCache } from '../identity-cache.ts';
 
 /** The needs of one object. Each value must match a pattern of the grant; `ALL` matches only the pattern `*`. */
 export type Needs = {
-  /** Kinds of resources besides that of the resource itself: an object that concerns the whole engine needs its kind. */
+  /** The kinds that must be granted besides that of the resource: objects that concern the whole engine need their kind. */
   readonly kinds: readonly string[];
   readonly sources: readonly string[];
-  /** Tables and functions it is about, as `schema.name`. */
+  /** The tables and functions of the object, as `schema.name`. */
   readonly tables: readonly string[];
-  /** Tables it refers to in relationships and conditions. */
+  /** The tables that its relationships and conditions refer to. */
   readonly references: readonly string[];
-  /** Names of objects outside of sources: actions, types, remote schemas, cron triggers, endpoints, collections. */
+  /** The names of objects outside of sources: actions, types, remote schemas, cron triggers, endpoints, collections. */
   readonly names: readonly string[];
   readonly roles: readonly string[];
-  /** Hosts the engine calls for it. */
+  /** The hosts that the engine calls for the object. */
   readonly webhookHosts: readonly string[];
-  /** Environment variables of the engine it names. */
+  /** The environment variables of the engine that the object names. */
   readonly variables: readonly string[];
 };
 
@@ -44,16 +44,16 @@ export type Dimension = (typeof DIMENSIONS)[number];
 export const ALL = '*';
 
 type Row = {
-  /** The kind that must be granted, where the object concerns the whole engine. */
+  /** The kind that must be granted for an object that concerns the whole engine. */
   readonly kind?: string;
-  /** The first segment of the key is a name everybody shares. */
+  /** True when the first segment of the key is a name that all namespaces share. */
   readonly isNamed?: true;
-  /** Absent: the object is in no source. */
+  /** The tables of the object. Absent for objects outside of sources. */
   readonly tables?: (segments: readonly string[], definition: Fields) => readonly string[];
   readonly roles?: (segments: readonly string[], definition: Fields) => readonly string[];
-  /** Addresses the engine calls. */
+  /** The addresses that the engine calls. */
   readonly urls?: (definition: Fields) => readonly unknown[];
-  /** The address a transform puts in the place of the webhook. */
+  /** The URL of a request transform, which replaces the address of the webhook. */
   readonly transformed?: (definition: Fields) => unknown;
   readonly hasReferences?: true;
 };
@@ -96,7 +96,7 @@ const ROWS: Readonly<Record<ObjectKind, Row>> = {
   function_permission: { tables: ownTable, roles: lastSegment },
   logical_model: { tables: wholeSource },
   logical_model_permission: { tables: wholeSource, roles: lastSegment },
-  // Its SQL reads whatever the connection may read.
+  // Its SQL may read everything that the connection may read.
   native_query: { tables: wholeSource },
   remote_schema: { isNamed: true, urls: (d) => [at(d, 'definition', 'url')] },
   remote_schema_permission: { isNamed: true, roles: lastSegment },
@@ -131,7 +131,7 @@ const ROWS: Readonly<Record<ObjectKind, Row>> = {
 const needs = new IdentityCache<MetadataObject, Needs>();
 const variables = new IdentityCache<MetadataObject, readonly string[]>();
 
-/** Shared by all needs without a value: there are tens of thousands of objects. */
+/** An empty list, shared to save memory: there are tens of thousands of objects. */
 const NONE: readonly string[] = [];
 
 export function needsOf(object: MetadataObject): Needs {
@@ -159,7 +159,7 @@ function derivedNeeds(object: MetadataObject): Needs {
   };
 }
 
-/** The environment variables of the engine that the object names: all that the Engine's own namespace must be granted. */
+/** Returns the environment variables of the engine that the object names. The namespace of the Engine needs grants only for these. */
 export function variablesNeeded(object: MetadataObject): readonly string[] {
   return variables.get(object, () =>
     shared(variablesOf(object.kind, object.definition).map(({ name }) => name)),
@@ -170,7 +170,7 @@ function shared(values: readonly string[] | undefined): readonly string[] {
   return values === undefined || values.length === 0 ? NONE : values;
 }
 
-/** `public.author`. A name that has a dot or a quote is quoted as in SQL, so that two different tables never read the same. */
+/** Returns `public.author`. A name that contains a dot or a quote is quoted as in SQL, so two different tables never have the same text. */
 export function qualified(schema: string, name: string): string {
   return [schema, name]
     .map((part) => (/[."]/.test(part) ? `"${part.replaceAll('"', '""')}"` : part))
@@ -183,7 +183,7 @@ function functionOf(value: unknown): string {
   return qualified(typeof schema === 'string' ? schema : 'public', String(name ?? ''));
 }
 
-/** Reads no document: a relationship on a foreign key of its own table leads where the database says. */
+/** Returns the tables that the object refers to. A relationship on a foreign key of its own table refers to none: the database decides. */
 function tablesReferredTo(object: MetadataObject): readonly string[] {
   return referencesOf(object, new Map()).flatMap((key) => {
     const identity = parseKey(key);
@@ -194,17 +194,17 @@ function tablesReferredTo(object: MetadataObject): readonly string[] {
   });
 }
 
-/** `scope` of an entry of the allow list: global when absent. */
+/** Returns the roles of an allow list entry; ALL for a global entry, the default. */
 function listedRoles(scope: unknown): readonly string[] {
   return at(scope, 'global') === false ? texts(at(scope, 'roles')) : [ALL];
 }
 
-/** `{{AUTH_URL}}/login`: a variable holds the host, and what follows cannot change it. */
+/** Matches a URL whose host is an environment variable and whose remainder cannot change the host: `{{AUTH_URL}}/login`. */
 const FROM_VARIABLE = /^\{\{\s*[A-Za-z_]\w*\s*\}\}(?:$|\/(?!\/)|[?#])/;
 /** Matches the URL of a transform that starts from the webhook's address. */
 const FROM_WEBHOOK = /^\{\{\s*\$base_url\s*\}\}(?:$|\/(?!\/)|[?#])/;
 
-/** The host of an address: none where it comes `fromElsewhere`, which is a need of its own; ALL where a template may make any. */
+/** Returns the host of an address: none when it comes `fromElsewhere`, a separate need; ALL when a template may produce any host. */
 function hostsOf(url: unknown, fromElsewhere: RegExp): readonly string[] {
   if (typeof url !== 'string' || fromElsewhere.test(url)) return [];
   const authority = /^[a-z][a-z0-9+.-]*:\/\/([^/?#\\]*)/i.exec(url.trim())?.[1];

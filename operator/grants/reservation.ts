@@ -1,12 +1,11 @@
-/** Names that stay with a namespace. A key that a resource owns, or has owned until a moment ago, goes to no other namespace, so
- *  that nobody inherits a name by waiting with a resource of the same one. Resources of the same namespace and of the Engine's own are
- *  not kept waiting.
- *  Pure. Not here: which of the permitted resources wins a key (decide/desired.ts), who may own it at all (grants.ts). */
+/** Reserves keys for a namespace. A key that a resource owns, or owned until recently, goes to no other namespace, so nobody takes over a
+ *  name by waiting with a resource of the same name. Resources of the same namespace and of the Engine's namespace do not wait.
+ *  Pure. Not here: which permitted resource gets a key (decide/desired.ts), who may own it at all (grants.ts). */
 import { kindAndNamespaceOf } from '../kinds.ts';
 import type { EntryChange, Ledger, Reservation } from '../objects/ledger.ts';
 import type { CrSnapshot, ReconcileOptions } from '../ports.ts';
 
-/** The namespace a key stays with. */
+/** The namespace for which a key is reserved. */
 export type ReservedKey = {
   readonly namespace: string;
   readonly until: Date;
@@ -19,7 +18,7 @@ type ReservationContext = {
   readonly options: Pick<ReconcileOptions, 'manager' | 'policies'>;
 };
 
-/** Undefined where every permitted namespace may have the key. */
+/** Returns the reservation of a key; undefined when every permitted namespace may have it. */
 export function reservationOf(key: string, world: ReservationContext): ReservedKey | undefined {
   const { snapshot, ledger, options } = world;
   const entry = ledger.objects.get(key);
@@ -41,11 +40,11 @@ function reservedSince(
   return { namespace, until, isOver: until.getTime() <= at.getTime() };
 }
 
-/** Reservations of one namespace that are kept; of more the newest. */
+/** The most reservations of one namespace. The newest are kept. */
 const MOST_OF_A_NAMESPACE = 1000;
 
-/** What becomes of the reservations: keys without an owner now are reserved, those with one, or whose time is over, are not.
- *  `isClaimed`: a resource of the namespace still waits for the key. */
+/** Returns the changes of reservations. A key that lost its owner is reserved. A reservation ends when the key has an owner, or when its
+ *  time is over and no resource of the namespace waits for the key (`isClaimed`). */
 export function reservationChanges(
   changes: readonly EntryChange[],
   world: ReservationContext,

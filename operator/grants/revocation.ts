@@ -1,21 +1,21 @@
-/** Objects whose namespace may no longer own them: they are removed from the engine after a grace period that begins when an
- *  operator first notices. The ledger keeps that time, so a restart or another leader does not begin anew.
- *  Only resources that cannot be applied are judged here: what a permitted resource claims is permitted.
- *  Pure. Not here: what becomes of the objects (decide/decide.ts). */
+/** Revokes objects that their namespace may no longer own: they are deleted after a grace period that begins when an operator first
+ *  notices. The ledger keeps that time, so it survives restarts and a change of leader.
+ *  Only resources that cannot be applied are checked: what a permitted resource claims is permitted.
+ *  Pure. Not here: the deletion of the objects (decide/decide.ts). */
 import type { MetadataObject } from '@pergola/engine/metadata';
 import { kindAndNamespaceOf } from '../kinds.ts';
 import type { LedgerEntry } from '../objects/ledger.ts';
 import type { CrSnapshot } from '../ports.ts';
 
 export type Revocation = {
-  /** When it was first noticed, as the ledger has it. */
+  /** The time when an operator first noticed it, from the ledger. */
   readonly since: string;
   readonly until: Date;
   readonly isOver: boolean;
   readonly reason: 'RefNotPermitted' | 'NotPermitted';
 };
 
-/** Undefined while the owner may own the object. */
+/** Returns the revocation of an object; undefined while its owner may own it. */
 export function revocationOf(
   entry: LedgerEntry,
   live: MetadataObject | undefined,

@@ -1,6 +1,6 @@
-/** Action: a field of Query or Mutation that a handler answers, declared in the schema language, with types of its own where it
- *  needs them. Each role that may call it, and each of its types, is an object of its own.
- *  Not here: types several actions share (custom-types.ts). */
+/** Action: a field of Query or Mutation that a handler answers, defined in the schema language, optionally with its own types. Each role
+ *  that may call it and each of its types is a separate object.
+ *  Not here: types that several actions share (custom-types.ts). */
 import {
   type Action,
   type MetadataObject,
@@ -40,13 +40,13 @@ export const ActionSpec = specOf(
   'Action',
   {
     sdl: withDescription(
-      '`type Mutation { login(email: String!): Login }`: one field, and types only it uses.',
+      '`type Mutation { login(email: String!): Login }`: one field, and the types that only it uses.',
       Sdl,
     ),
-    handler: Type.Optional(withDescription('May name variables of the engine: {{AUTH_URL}}/login.', Url)),
+    handler: Type.Optional(withDescription('May contain environment variables: {{AUTH_URL}}/login.', Url)),
     handlerFrom: Type.Optional(ValueFrom),
     kind: Type.Optional(Type.Union([Type.Literal('synchronous'), Type.Literal('asynchronous')])),
-    timeoutSeconds: Type.Optional(withDescription('30 when absent.', Seconds)),
+    timeoutSeconds: Type.Optional(withDescription('The default is 30.', Seconds)),
     forwardClientHeaders: Type.Optional(Type.Boolean()),
     ignoredClientHeaders: Type.Optional(plainList(Type.String({ maxLength: 255 }), 100)),
     headers: Type.Optional(Headers),

@@ -1,4 +1,4 @@
-/** AllowListEntry: puts a query collection that no resource owns on the allow list. A QueryCollection says it itself. */
+/** AllowListEntry: adds a query collection to the allow list. A QueryCollection resource can do so itself. */
 import {
   type AllowListEntry,
   type MetadataObject,
@@ -11,7 +11,7 @@ import { kindRow, OBJECT_COLUMNS, type ResourceDraft, specOf } from './kind.ts';
 
 export const AllowListScope = closed(
   {
-    global: Type.Optional(Type.Boolean({ description: 'Every role.' })),
+    global: Type.Optional(Type.Boolean({ description: 'True for every role.' })),
     roles: Type.Optional(plainList(MetadataName, 500)),
   },
   {
@@ -34,7 +34,7 @@ export const allowListEntry = kindRow({
   singular: 'allowlistentry',
   shortNames: ['gqlal'],
   concerns: 'engine',
-  description: 'A query collection of nobody’s resource whose queries may be run while the allow list is on.',
+  description: 'A query collection on the allow list that no QueryCollection resource manages.',
   spec: AllowListEntrySpec,
   columns: OBJECT_COLUMNS,
   selectableFields: ['.spec.engineRef.name', '.spec.collection'],
@@ -71,7 +71,7 @@ function describeEntry({ definition }: MetadataObject): ResourceDraft {
   return { name: collection, spec: { collection, ...describeScope(definition as AllowListEntry) } };
 }
 
-/** Every role is what absence means. */
+/** Returns the scope of an entry; empty for all roles, the default. */
 export function describeScope({ scope }: AllowListEntry): { readonly scope?: AllowListScope } {
   return scope && !scope.global ? { scope: { roles: scope.roles } } : {};
 }

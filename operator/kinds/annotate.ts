@@ -1,15 +1,15 @@
-/** Words of a custom resource's schema that plain JSON Schema lacks: lists keyed by a field, rules over several fields, open
- *  parts. They are written as Kubernetes spells them, so that crds/ copies them and validation (validate.ts) obeys them.
- *  Every object is closed: crds/ leaves `additionalProperties: false` out, where pruning does its work.
- *  Not here: metadata shapes (project.ts). */
+/** Keywords that schemas of custom resources add to JSON Schema: lists keyed by a field, rules over several fields, open parts. They have
+ *  the names of Kubernetes, so crds/ copies them and validation (validate.ts) applies them.
+ *  Every object is closed. crds/ omits `additionalProperties: false`: Kubernetes prunes unknown fields instead.
+ *  Not here: shapes of the metadata (project.ts). */
 import { type TProperties, type TSchema, Type } from '@pergola/engine/metadata';
 
-/** One rule over a value: CEL for the API server, the same as a function where there is none (folder mode). */
+/** A validation rule: CEL for the API server, and the same as a function for folder mode. */
 export type Rule = {
   readonly rule: string;
   readonly message: string;
-  /** Absent for rules that compare with the old object: a folder has none. */
-  // biome-ignore lint/suspicious/noExplicitAny: the rule's own schema says what it is given
+  /** Returns whether the value passes. Absent for rules that compare with the old object, which a folder does not have. */
+  // biome-ignore lint/suspicious/noExplicitAny: the schema of the rule defines the type of its value
   readonly holds?: (value: any) => boolean;
 };
 
@@ -21,7 +21,7 @@ export function closed<P extends TProperties>(properties: P, ...rules: readonly 
   return Type.Object(properties, { additionalProperties: false, ...annotations });
 }
 
-/** A list of objects that appliers merge by `key`; two items with the same one are refused. */
+/** Returns a list of objects that server-side apply merges by `key`. Two items with the same key are rejected. */
 export function keyedList<T extends TSchema>(
   key: string | readonly string[],
   item: T,
@@ -34,27 +34,27 @@ export function keyedList<T extends TSchema>(
   });
 }
 
-/** Scalars whose order means something, or does not matter; replaced as a whole. */
+/** Returns a list of scalars that is replaced as a whole. */
 export function plainList<T extends TSchema>(item: T, maxItems = MOST_ITEMS) {
   return Type.Array(item, { maxItems, 'x-kubernetes-list-type': 'atomic' });
 }
 
-/** Anything: its meaning depends on the database, and the engine says what is wrong with it. */
+/** An object with any fields. Its meaning depends on the database, so the engine validates it. */
 export const OPEN_OBJECT = {
   type: 'object',
   'x-kubernetes-preserve-unknown-fields': true,
   additionalProperties: true,
 } as const;
 
-/** Any JSON at all. */
+/** A schema of any JSON value. */
 export const OPEN_VALUE = { 'x-kubernetes-preserve-unknown-fields': true } as const;
 
-/** Texts by names that are the user's own. */
+/** Returns a map from names chosen by the user to texts. */
 export function textRecord(maxProperties = 100, maxLength = 4096) {
   return Type.Record(Type.String(), Type.String({ maxLength }), { maxProperties });
 }
 
-/** A value has exactly one of the fields. */
+/** Returns the rule that a value has exactly one of the fields. */
 export function exactlyOne(what: string, ...fields: readonly string[]): Rule {
   const given = fields.map((field) => `has(self.${field})`).join(', ');
   return {
@@ -64,7 +64,7 @@ export function exactlyOne(what: string, ...fields: readonly string[]): Rule {
   };
 }
 
-/** Names that CEL keeps for itself are escaped: "Validation rules" in the Kubernetes documentation. */
+/** Names reserved by CEL, which are escaped: "Validation rules" in the Kubernetes documentation. */
 const CEL_WORDS: ReadonlySet<string> = new Set(['function']);
 
 export function immutable(field: string, remedy: string): Rule {
@@ -72,7 +72,7 @@ export function immutable(field: string, remedy: string): Rule {
   return { rule: `self.${name} == oldSelf.${name}`, message: `spec.${field} is immutable; ${remedy}` };
 }
 
-/** `description` added to a schema, for `kubectl explain`. */
+/** Returns the schema with a description, which `kubectl explain` shows. */
 export function withDescription<T extends TSchema>(description: string, schema: T): T {
   return { ...schema, description };
 }

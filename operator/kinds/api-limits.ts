@@ -1,5 +1,5 @@
-/** ApiLimits: how much one request, and one caller, may ask for. An engine has one such object: of two resources the second is
- *  in conflict with the first. Limits by role are lists here, which appliers merge by role. */
+/** ApiLimits: limits of requests and rates of clients. An engine has one such object, so a second resource conflicts with the first.
+ *  Limits by role are lists, which server-side apply merges by role. */
 import {
   type ApiLimits,
   Count,
@@ -29,7 +29,7 @@ const RATE = {
   maxRequestsPerMinute: Count,
   uniqueParams: Type.Optional(
     withDescription(
-      'What separates callers of a role: IP, or session variables.',
+      'What identifies a client within a role: IP, or session variables.',
       plainList(Type.String({ maxLength: 255 }), 32),
     ),
   ),
@@ -40,12 +40,12 @@ const RateLimit = closed({
 });
 
 export const ApiLimitsSpec = specOf('ApiLimits', {
-  disabled: Type.Optional(Type.Boolean({ description: 'None of the limits holds for now.' })),
-  depth: Type.Optional(withDescription('Levels of fields.', Limit)),
-  nodes: Type.Optional(withDescription('Fields of a request.', Limit)),
-  batch: Type.Optional(withDescription('Requests in one body.', Limit)),
-  time: Type.Optional(withDescription('How long a request may take.', TimeLimit)),
-  rate: Type.Optional(withDescription('Requests of one caller.', RateLimit)),
+  disabled: Type.Optional(Type.Boolean({ description: 'Turns all limits off.' })),
+  depth: Type.Optional(withDescription('The most levels of nested fields.', Limit)),
+  nodes: Type.Optional(withDescription('The most fields of a request.', Limit)),
+  batch: Type.Optional(withDescription('The most requests in one body.', Limit)),
+  time: Type.Optional(withDescription('The longest duration of a request.', TimeLimit)),
+  rate: Type.Optional(withDescription('The most requests of one client.', RateLimit)),
 });
 type ApiLimitsSpec = Static<typeof ApiLimitsSpec>;
 
@@ -55,7 +55,7 @@ export const apiLimits = kindRow({
   singular: 'apilimits',
   shortNames: ['gqllim'],
   concerns: 'engine',
-  description: 'How much requests may ask for; one of these for an engine.',
+  description: 'Limits of requests. An engine has at most one ApiLimits resource.',
   spec: ApiLimitsSpec,
   columns: OBJECT_COLUMNS,
   selectableFields: ['.spec.engineRef.name'],
@@ -100,7 +100,7 @@ function byRole<T extends { readonly role: string }>(
 
 type Rate = { readonly maxRequestsPerMinute: number; readonly uniqueParams?: readonly string[] };
 
-/** The address alone is a word of the metadata, and no list. */
+/** The metadata has the address as text, and session variables as a list. */
 function rateOf({ maxRequestsPerMinute, uniqueParams }: Rate): unknown {
   const isAddress = uniqueParams?.length === 1 && uniqueParams[0]?.toUpperCase() === 'IP';
   return {

@@ -1,4 +1,4 @@
-/** Computed fields of a Table: what a database function says of each row. */
+/** Computed fields of a Table: the result of a database function for each row. */
 import {
   type ComputedField,
   type MetadataObject,
@@ -11,9 +11,9 @@ import { TableName } from './permission.ts';
 
 export const ComputedFieldSpec = closed({
   name: GraphqlName,
-  function: withDescription('The function’s schema and name in the database.', TableName),
+  function: withDescription('The schema and name of the function in the database.', TableName),
   tableArgument: Type.Optional(
-    withDescription('The argument that is the row; the first when absent.', Identifier),
+    withDescription('The argument that receives the row. The default is the first.', Identifier),
   ),
   sessionArgument: Type.Optional(
     withDescription('The json argument that receives the session variables.', Identifier),
@@ -42,7 +42,7 @@ export function computedFieldObject(
   };
 }
 
-/** The inverse of `computedFieldObject`. */
+/** Returns the field of a spec, the inverse of `computedFieldObject`. */
 export function describeComputedField({ definition: given }: MetadataObject): object {
   const { name, definition, comment } = given as ComputedField;
   return {

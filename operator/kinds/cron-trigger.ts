@@ -25,7 +25,7 @@ import { describeHeaders, FromEnv, Headers, headersOf, readValue, ValueFrom } fr
 const seconds = (description: string) => Type.Optional(withDescription(description, Seconds));
 
 const Retry = closed({
-  numRetries: Type.Optional(withDescription('0 when absent.', Count)),
+  numRetries: Type.Optional(withDescription('The default is 0.', Count)),
   retryIntervalSeconds: seconds('10 when absent.'),
   timeoutSeconds: seconds('60 when absent.'),
   toleranceSeconds: seconds('Runs that are later than this are left out; 21600 when absent.'),
@@ -36,11 +36,11 @@ export const CronTriggerSpec = specOf(
   {
     name: MetadataName,
     schedule: Type.String({ minLength: 1, maxLength: 255, description: 'A cron expression, in UTC.' }),
-    webhook: Type.Optional(withDescription('May name variables of the engine: {{JOBS_URL}}/nightly.', Url)),
+    webhook: Type.Optional(withDescription('May contain environment variables: {{JOBS_URL}}/nightly.', Url)),
     webhookFromEnv: Type.Optional(FromEnv),
     webhookFrom: Type.Optional(ValueFrom),
     payload: Type.Optional(
-      withDescription('Sent with each call; any JSON.', Type.Unsafe<unknown>(OPEN_VALUE)),
+      withDescription('Any JSON value, sent with each call.', Type.Unsafe<unknown>(OPEN_VALUE)),
     ),
     headers: Type.Optional(Headers),
     retry: Type.Optional(Retry),

@@ -1,5 +1,5 @@
-/** CustomTypes: types that actions share, in the schema language, and the relationships that it cannot say. Each type is an
- *  object of its own. An Action may bring types of its own in the same form. */
+/** CustomTypes: types that actions share, in the schema language, and their relationships. Each type is a separate object. An Action may
+ *  define its own types in the same form. */
 import {
   type ActionsSdl,
   CUSTOM_TYPE_CATEGORIES,
@@ -24,14 +24,14 @@ import { kindRow, OBJECT_COLUMNS, type ResourceDraft, SpecProblem, specOf } from
 import { TableName } from './permission.ts';
 
 export const TypeRelationships = withDescription(
-  'From types to rows of tables.',
+  'Relationships from types to tables.',
   keyedList(
     ['typeName', 'name'],
     closed({
       typeName: GraphqlName,
       name: GraphqlName,
       type: Type.Union([Type.Literal('object'), Type.Literal('array')]),
-      source: Type.Optional(withDescription('`default` when absent.', MetadataName)),
+      source: Type.Optional(withDescription('The default is `default`.', MetadataName)),
       table: TableName,
       fieldMapping: withDescription('Fields of the type → columns of the table.', textRecord()),
     }),
@@ -70,7 +70,7 @@ export const customTypes = kindRow({
   describe: (inventory) => describeTypes(inventory.all('custom_type')),
 });
 
-/** Most that a list of resources shows of it. */
+/** The most names in the column Target. */
 const MOST_CHARACTERS = 200;
 
 function namesIn(sdl: string): string {
@@ -79,7 +79,6 @@ function namesIn(sdl: string): string {
   return text.length > MOST_CHARACTERS ? `${text.slice(0, MOST_CHARACTERS)}…` : text;
 }
 
-/** Throws SpecProblem. */
 export function readSdl(sdl: string): ActionsSdl {
   try {
     return readActionsSdl(sdl);

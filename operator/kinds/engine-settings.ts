@@ -1,5 +1,5 @@
-/** EngineSettings: what holds for an engine as a whole and is no limit. Each part is an object of its own, so that different
- *  resources may say different parts; hosts of the TLS allow list one by one. */
+/** EngineSettings: settings of an engine as a whole, except limits. Each part, and each host of the TLS allow list, is a separate object,
+ *  so several resources may set different parts. */
 import {
   type MetadataObject,
   MetricsConfig,
@@ -14,7 +14,7 @@ import { project, projectValue, unproject } from './project.ts';
 
 const TlsHost = closed({
   host: MetadataName,
-  suffix: withDescription('The port, or a path; "" for any.', Type.String({ maxLength: 255 })),
+  suffix: withDescription('The port or a path; "" matches any.', Type.String({ maxLength: 255 })),
   permissions: Type.Optional(plainList(Type.Literal('self-signed'), 1)),
 });
 
@@ -22,7 +22,7 @@ export const EngineSettingsSpec = specOf('EngineSettings', {
   introspection: Type.Optional(
     closed({
       disabledForRoles: withDescription(
-        'Roles that may not ask for the schema.',
+        'Roles that may not introspect the schema.',
         plainList(MetadataName, 500),
       ),
     }),
@@ -30,12 +30,12 @@ export const EngineSettingsSpec = specOf('EngineSettings', {
   network: Type.Optional(
     closed({
       tlsAllowlist: withDescription(
-        'Hosts whose certificates need no known authority.',
+        'Hosts whose certificates are accepted from unknown authorities.',
         keyedList(['host', 'suffix'], TlsHost, 500),
       ),
     }),
   ),
-  metrics: Type.Optional(withDescription('What metrics look at.', project(MetricsConfig))),
+  metrics: Type.Optional(withDescription('Options of metrics.', project(MetricsConfig))),
   openTelemetry: Type.Optional(
     withDescription('Where traces, metrics and logs are sent.', project(OpenTelemetry)),
   ),
@@ -48,7 +48,7 @@ export const engineSettings = kindRow({
   singular: 'enginesettings',
   shortNames: ['gqlset'],
   concerns: 'engine',
-  description: 'What holds for an engine as a whole: introspection, TLS, telemetry.',
+  description: 'Settings of an engine as a whole: introspection, TLS, telemetry.',
   spec: EngineSettingsSpec,
   columns: OBJECT_COLUMNS,
   selectableFields: ['.spec.engineRef.name'],
@@ -65,10 +65,10 @@ const PARTS = new Set(['introspection', 'network', 'metrics', 'openTelemetry']);
 
 function settingsObjects(spec: EngineSettingsSpec): readonly MetadataObject[] {
   const { introspection, network, metrics, openTelemetry } = spec;
-  const alone = (kind: 'introspection' | 'metrics_config' | 'opentelemetry', definition: unknown) =>
+  const singleton = (kind: 'introspection' | 'metrics_config' | 'opentelemetry', definition: unknown) =>
     definition === undefined ? [] : [{ key: objectKey(kind), kind, parent: null, definition }];
   return [
-    ...alone('introspection', introspection && { disabled_for_roles: introspection.disabledForRoles }),
+    ...singleton('introspection', introspection && { disabled_for_roles: introspection.disabledForRoles }),
     ...(network?.tlsAllowlist ?? []).map(
       ({ host, suffix, permissions }): MetadataObject => ({
         key: objectKey('tls', host, suffix),
@@ -77,8 +77,8 @@ function settingsObjects(spec: EngineSettingsSpec): readonly MetadataObject[] {
         definition: { host, ...(suffix === '' ? {} : { suffix }), permissions },
       }),
     ),
-    ...alone('metrics_config', metrics && unproject(MetricsConfig, metrics)),
-    ...alone('opentelemetry', openTelemetry && unproject(OpenTelemetry, openTelemetry)),
+    ...singleton('metrics_config', metrics && unproject(MetricsConfig, metrics)),
+    ...singleton('opentelemetry', openTelemetry && unproject(OpenTelemetry, openTelemetry)),
   ];
 }
 

@@ -1,5 +1,5 @@
-/** Engine: where an engine is, how to be let in, and what holds for the resources bound to it. It stands for no metadata.
- *  Its status counts objects and says whether the engine answers. */
+/** Engine: the address and the credentials of an engine, and the policies of the resources bound to it. It has no metadata objects. Its
+ *  status counts objects and reports whether the engine answers. */
 import { Port, Type } from '@pergola/engine/metadata';
 import { closed, keyedList, Name, plainList, withDescription } from './annotate.ts';
 import { AdoptionPolicy, DeletionPolicySchema, DriftPolicy, ENGINE_COLUMNS, kindRow } from './kind.ts';
@@ -13,7 +13,7 @@ const ServicePort = closed({
 });
 
 const Endpoint = withDescription(
-  'Where the engine answers: a Service, in the namespace of this object unless said, or a URL.',
+  'The address of the engine: a Service, by default in the namespace of this object, or a URL.',
   closed(
     {
       service: Type.Optional(ServicePort),
@@ -21,7 +21,7 @@ const Endpoint = withDescription(
       replicas: Type.Optional(
         withDescription(
           'A headless Service of the pods behind the endpoint, and the port of the pods. ' +
-            'What is written is Ready once each of them serves it; when absent, once the endpoint does.',
+            'Resources become Ready once every pod serves them; when absent, once the endpoint does.',
           ServicePort,
         ),
       ),
@@ -35,7 +35,7 @@ const Endpoint = withDescription(
 );
 
 const AllowedNamespaces = withDescription(
-  'Who may bind resources to this engine: Same (as when absent), All, or the namespaces with the labels.',
+  'Namespaces that may bind resources to this engine: Same (the default), All, or Selector for those with the labels.',
   closed(
     {
       from: Type.Union([Type.Literal('Same'), Type.Literal('All'), Type.Literal('Selector')]),
@@ -53,21 +53,21 @@ const AllowedNamespaces = withDescription(
   ),
 );
 
-/** `*` at the beginning or at the end stands for any text. */
+/** A pattern. `*` at the beginning or the end matches any text. */
 const Pattern = Type.String({ minLength: 1, maxLength: 512, pattern: '^[*]?[^*]*[*]?$' });
 
 const patterns = (description: string) =>
   Type.Optional(withDescription(description, plainList(Pattern, 500)));
 
 const Grants = withDescription(
-  'What namespaces may own. The namespace of this object may own every object without a grant, and needs one only for ' +
+  'The objects that namespaces may own. The namespace of this object may own every object without a grant, and needs one only for ' +
     'environment variables. Another namespace may own what one grant covers in all its fields. A field left out covers nothing, ' +
     'except kinds. `*` at the beginning or at the end of a value stands for any text.',
   keyedList(
     'name',
     closed(
       {
-        name: withDescription('For people.', Name),
+        name: withDescription('For messages only.', Name),
         namespaces: patterns(
           'Names of namespaces: team-a, team-*. Without these and the selector the grant is for the namespace of this object.',
         ),
@@ -84,7 +84,7 @@ const Grants = withDescription(
         ),
         kinds: Type.Optional(
           withDescription(
-            'Kinds of resources; when absent, all that concern single objects. Kinds that concern the whole engine must be named.',
+            'Kinds of resources. The default is all that concern single objects; kinds that concern the whole engine must be named.',
             plainList(Type.String({ pattern: '^[A-Z][A-Za-z]*$', maxLength: 63 }), 32),
           ),
         ),
@@ -118,7 +118,7 @@ export const EngineSpec = closed({
   adminSecretRef: Type.Optional(withDescription('Secret with the admin secret, in this namespace.', KeyRef)),
   tls: Type.Optional(
     closed({
-      caRef: withDescription('ConfigMap or Secret with the authority the engine is signed by.', KeyRef),
+      caRef: withDescription('The ConfigMap or Secret with the certificate authority of the engine.', KeyRef),
     }),
   ),
   allowedNamespaces: Type.Optional(AllowedNamespaces),
@@ -126,7 +126,7 @@ export const EngineSpec = closed({
   allowLiteralSecrets: Type.Optional(
     Type.Boolean({
       description:
-        'Let secretKeyRef put values of Secrets into the metadata, where administrators read them.',
+        'Allows secretKeyRef to put values of Secrets into the metadata, where administrators can read them.',
     }),
   ),
   policies: Type.Optional(
@@ -135,21 +135,21 @@ export const EngineSpec = closed({
       adoption: Type.Optional(AdoptionPolicy),
       deletion: Type.Optional(DeletionPolicySchema),
       reservationMinutes: count(
-        'For so many minutes an object that lost its resource stays reserved for the namespace of that resource; 10 when absent.',
+        'The minutes for which the name of an object is reserved for the namespace of its deleted resource. The default is 10.',
         10_080,
       ),
       revocationGraceMinutes: count(
-        'After so many minutes the objects of a namespace that may no longer own them are removed; 10 when absent.',
+        'The minutes after which objects that their namespace may no longer own are removed. The default is 10.',
         10_080,
       ),
       pruneGuard: Type.Optional(
         closed({
           maxObjects: count(
-            'Deletions of one namespace at once that always pass; 20 when absent.',
+            'The most deletions at once in one namespace that need no confirmation. The default is 20.',
             1_000_000,
           ),
           maxPercent: count(
-            'Share of the objects of a namespace that may always be deleted at once; 30 when absent.',
+            'The percentage of the objects of a namespace that may be deleted at once without a confirmation. The default is 30.',
             100,
           ),
         }),
@@ -159,10 +159,10 @@ export const EngineSpec = closed({
   polling: Type.Optional(
     closed({
       versionSeconds: Type.Optional(
-        Type.Integer({ minimum: 1, maximum: 3600, description: '10 when absent.' }),
+        Type.Integer({ minimum: 1, maximum: 3600, description: 'The default is 10.' }),
       ),
       fullResyncMinutes: Type.Optional(
-        Type.Integer({ minimum: 1, maximum: 1440, description: '10 when absent.' }),
+        Type.Integer({ minimum: 1, maximum: 1440, description: 'The default is 10.' }),
       ),
     }),
   ),
@@ -174,7 +174,7 @@ export const engine = kindRow({
   singular: 'engine',
   shortNames: ['gqle'],
   concerns: 'engine',
-  description: 'An engine whose metadata custom resources describe.',
+  description: 'An engine whose metadata is managed by custom resources.',
   spec: EngineSpec,
   columns: ENGINE_COLUMNS,
   selectableFields: [],

@@ -1,5 +1,4 @@
-/** EventTrigger: changes of a table's rows that a webhook is told of. A kind of its own, and not a part of Table, because it is
- *  the listening application's. */
+/** EventTrigger: calls a webhook when rows of a table change. It is separate from Table: the receiving application owns it. */
 import {
   AtLeastOne,
   Count,
@@ -30,15 +29,15 @@ import { describeHeaders, FromEnv, Headers, headersOf, readValue, ValueFrom } fr
 
 const Columns = plainList(Identifier);
 const Operation = closed({
-  columns: withDescription('Columns whose change counts; ["*"] is all.', Columns),
-  payload: Type.Optional(withDescription('Columns that are sent; all when absent.', Columns)),
+  columns: withDescription('Columns whose changes fire the trigger; ["*"] means all.', Columns),
+  payload: Type.Optional(withDescription('Columns that are sent. The default is all.', Columns)),
 });
 type Operation = Static<typeof Operation>;
 
 const seconds = (description: string) => Type.Optional(withDescription(description, Seconds));
 
 const Retry = closed({
-  numRetries: Type.Optional(withDescription('0 when absent.', Count)),
+  numRetries: Type.Optional(withDescription('The default is 0.', Count)),
   intervalSeconds: seconds('10 when absent.'),
   timeoutSeconds: seconds('60 when absent.'),
 });
@@ -68,11 +67,11 @@ export const EventTriggerSpec = specOf(
     insert: Type.Optional(Operation),
     update: Type.Optional(Operation),
     delete: Type.Optional(Operation),
-    enableManual: Type.Optional(Type.Boolean({ description: 'Events may be made by hand too.' })),
+    enableManual: Type.Optional(Type.Boolean({ description: 'Allows manual invocations.' })),
     triggerOnReplication: Type.Optional(
-      Type.Boolean({ description: 'Changes that replication brings count too.' }),
+      Type.Boolean({ description: 'Fires for replicated changes as well.' }),
     ),
-    webhook: Type.Optional(withDescription('May name variables of the engine: {{JOBS_URL}}/indexed.', Url)),
+    webhook: Type.Optional(withDescription('May contain environment variables: {{JOBS_URL}}/indexed.', Url)),
     webhookFromEnv: Type.Optional(FromEnv),
     webhookFrom: Type.Optional(ValueFrom),
     headers: Type.Optional(Headers),
@@ -94,7 +93,7 @@ export const eventTrigger = kindRow({
   singular: 'eventtrigger',
   shortNames: ['gqlet'],
   concerns: 'object',
-  description: 'Changes of a table’s rows that a webhook is told of.',
+  description: 'A webhook that is called when rows of a table change.',
   spec: EventTriggerSpec,
   columns: OBJECT_COLUMNS,
   selectableFields: ['.spec.engineRef.name', '.spec.source', '.spec.name'],

@@ -1,20 +1,20 @@
-/** Where in a resource's spec something of a metadata object stands, so that messages name the field a person has written.
- *  In: the path in the object's definition, as the engine gives it. Out: `spec.permissions[0].select.filter.title`.
- *  Kinds say where their objects stand (`places`); what they do not say stands nowhere.
- *  Pure. Not here: what is wrong there (settle/settle.ts). */
+/** Maps paths in a metadata object to fields of the resource, so that messages name the field that the user wrote.
+ *  In: the path in the object's definition, as the engine reports it. Out: `spec.permissions[0].select.filter.title`. Each kind declares
+ *  the fields of its objects (`fieldPaths`).
+ *  Pure. Not here: the problem itself (settle/settle.ts). */
 import { type PathStep, printPath, type TSchema } from '@pergola/engine/metadata';
 import { projectPath } from './project.ts';
 
 export type FieldPath = {
-  /** `spec.permissions[0].select` */
+  /** The path in the spec: `spec.permissions[0].select`. */
   readonly at: string;
-  /** What of the object's definition stands there; absent: all of it. */
+  /** The path in the object's definition that the field holds. Absent when it holds the whole definition. */
   readonly of?: readonly PathStep[];
-  /** Its schema, where the spec spells the fields of it anew. */
+  /** The schema of the definition, when the spec has the same fields in camelCase (project.ts). */
   readonly as?: TSchema;
 };
 
-/** Undefined: the spec has no field for it. `places`, the most particular first. */
+/** Returns the path in the spec for a path in the definition, from the first of `paths` that matches; undefined when none does. */
 export function fieldPathOf(paths: readonly FieldPath[], path: readonly PathStep[]): string | undefined {
   const found = paths.find(({ of = [] }) => of.every((step, i) => step === path[i]));
   if (!found) return undefined;
@@ -22,12 +22,12 @@ export function fieldPathOf(paths: readonly FieldPath[], path: readonly PathStep
   return found.at + printPath(found.as ? projectPath(found.as, rest) : rest).slice(1);
 }
 
-/** All of the object stands there, if it stands anywhere. */
+/** Returns the field path of an object that one field holds completely; none when `at` is undefined. */
 export function wholeAt(at: string | undefined): readonly FieldPath[] {
   return at === undefined ? [] : [{ at }];
 }
 
-/** Of an item of a list of the spec. */
+/** Returns the path of the first item that matches; undefined when none does. */
 export function itemAt<T>(
   list: string,
   items: readonly T[] | undefined,

@@ -1,7 +1,7 @@
-/** The field of a resource that something wrong with one of its objects is about, in the words of messages.
- *  In: a path in the object's definition. Out: ` at spec.select.filter.title`; where the spec has no field for it, the path as it
- *  is in the metadata; nothing where all of the object is meant and the resource says nothing besides.
- *  Not here: where kinds say their objects (kinds/). */
+/** Prints the field of a resource that a problem with one of its objects is about.
+ *  In: a path in the object's definition. Out: ` at spec.select.filter.title`; the path in the metadata when the spec has no such field;
+ *  nothing when the problem is about the only object of a resource.
+ *  Not here: the fields of each kind (kinds/). */
 import { type MetadataObject, type PathStep, printPath } from '@pergola/engine/metadata';
 import { type CustomResource, kindOf } from '../kinds.ts';
 import { fieldPathOf } from './field-path.ts';

@@ -1,4 +1,4 @@
-/** Function: a database function as a root field, with the roles that may call it. Each role is an object of its own. */
+/** Function: a database function as a root field, with the roles that may call it. Each role is a separate object. */
 import {
   FunctionConfiguration,
   type MetadataObject,
@@ -33,7 +33,7 @@ const Configuration = closed({
   ),
   exposedAs: Type.Optional(
     withDescription(
-      'Where a function that may write has its field; one that only reads is a query.',
+      'The root type of a volatile function. Other functions are fields of Query.',
       Type.Union([Type.Literal('query'), Type.Literal('mutation')]),
     ),
   ),
@@ -49,7 +49,7 @@ export const FunctionSpec = specOf(
   'Function',
   {
     source: MetadataName,
-    function: withDescription('The function’s schema and name in the database.', TableName),
+    function: withDescription('The schema and name of the function in the database.', TableName),
     configuration: Type.Optional(Configuration),
     permissions: Type.Optional(keyedList('role', closed({ role: MetadataName }), 500)),
     comment: Type.Optional(Comment),
@@ -59,7 +59,7 @@ export const FunctionSpec = specOf(
 );
 type FunctionSpec = Static<typeof FunctionSpec>;
 
-// `function` alone is a word of the language.
+// `function` is a reserved word.
 export const trackedFunction = kindRow({
   kind: 'Function',
   plural: 'functions',

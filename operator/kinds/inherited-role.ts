@@ -1,4 +1,4 @@
-/** InheritedRole: a role that may do what others may, together. */
+/** InheritedRole: a role with the combined permissions of other roles. */
 import { type InheritedRole, objectKey } from '@pergola/engine/metadata';
 import { immutable, MetadataName, plainList, withDescription } from './annotate.ts';
 import { kindRow, OBJECT_COLUMNS, specOf } from './kind.ts';
@@ -18,7 +18,7 @@ export const inheritedRole = kindRow({
   singular: 'inheritedrole',
   shortNames: ['gqlir'],
   concerns: 'engine',
-  description: 'A role that may do what others may, together.',
+  description: 'A role with the combined permissions of other roles.',
   spec: InheritedRoleSpec,
   columns: OBJECT_COLUMNS,
   selectableFields: ['.spec.engineRef.name', '.spec.role'],

@@ -1,4 +1,4 @@
-/** What a row of KINDS says, and the fields all specs share.
+/** The type of the rows of KINDS, and the fields that all specs share.
  *  Not here: the rows (../kinds.ts). */
 import type { MetadataObject, ObjectKind } from '@pergola/engine/metadata';
 import { type Static, type TProperties, type TSchema, Type } from '@pergola/engine/metadata';
@@ -11,13 +11,13 @@ export type PrinterColumn = {
   readonly type: 'string' | 'integer' | 'date' | 'boolean';
   readonly jsonPath: string;
   readonly description?: string;
-  /** 1: only with `-o wide`. */
+  /** 1 shows the column only with `-o wide`. */
   readonly priority?: 0 | 1;
 };
 
 type KeyRef = { readonly name: string; readonly key: string };
 
-/** Where a value comes from that the resource does not hold itself; exactly one of the four. */
+/** A reference to a value that the resource does not contain. Exactly one field is set. */
 export type ValueSource = {
   readonly secretKeyRef?: KeyRef | undefined;
   readonly configMapKeyRef?: KeyRef | undefined;
@@ -26,14 +26,14 @@ export type ValueSource = {
 };
 
 export type TranslateContext = {
-  /** The metadata's form of a value kept elsewhere. Throws SpecProblem when it cannot be had. */
+  /** Returns the value as the metadata contains it. Throws SpecProblem when it cannot be read. */
   readonly valueFrom: (
     source: ValueSource,
     path: string,
   ) => string | { readonly from_env: string } | { readonly dynamic_from_file: string };
 };
 
-/** A resource that cannot be translated, and why, in the words of its status. */
+/** The reason why a resource cannot be translated, with the message for its status. */
 export class SpecProblem extends Error {
   readonly reason: Reason;
 
@@ -46,20 +46,20 @@ export class SpecProblem extends Error {
 /** The objects of a document, to be described by resources. */
 export type Inventory = {
   readonly all: (kind: ObjectKind) => readonly MetadataObject[];
-  /** Those nested in the object with the key. */
+  /** Returns the objects nested in the object with the key. */
   readonly under: (parent: string, kind: ObjectKind) => readonly MetadataObject[];
 };
 
-/** A resource to be written, without the fields that all kinds have. Keys without a value count as absent. */
+/** A resource to write, without the fields that all kinds have. Null values and empty lists count as absent. */
 export type ResourceDraft = {
-  /** What the resource may be called; any text. */
+  /** The text that the name of the resource is derived from. */
   readonly name: string;
   readonly spec: object;
-  /** Values that belong into a Secret, by the key of a `secretKeyRef` whose name is OWN_SECRET. */
+  /** The values of its Secret, by the key of a `secretKeyRef` whose name is OWN_SECRET. */
   readonly secrets?: Readonly<Record<string, string>>;
 };
 
-/** Stands for the name of the Secret a draft brings along; whoever names the resource names that. */
+/** A placeholder for the name of the Secret that belongs to a draft. It is replaced when the resource gets its name. */
 export const OWN_SECRET = '';
 
 export type DeletionPolicy = 'Delete' | 'Retain';
@@ -71,27 +71,27 @@ export type KindRow = {
   readonly shortNames: readonly string[];
   readonly scope: 'Namespaced';
   readonly description: string;
-  /** `engine`: resources of the kind change what the engine does for everybody. They are for administrators: the chart's role `edit`
-   *  does not cover them, and other namespaces need a grant that names the kind. `object`: they concern single metadata objects. */
+  /** `engine`: resources of the kind affect the engine as a whole. They are for administrators: the role `edit` of the chart does not
+   *  cover them, and other namespaces need a grant that names the kind. `object`: they concern single metadata objects. */
   readonly concerns: 'engine' | 'object';
-  /** Schema of `spec`; rules stand in it as `x-kubernetes-validations`. */
+  /** The schema of `spec`, with rules as `x-kubernetes-validations`. */
   readonly spec: TSchema;
   readonly columns: readonly PrinterColumn[];
   readonly selectableFields: readonly string[];
-  /** What happens to the objects of a deleted resource that says nothing about it. */
+  /** The default of `deletionPolicy`. */
   readonly deletionPolicy: DeletionPolicy;
-  /** What the resource is about, for people. */
+  /** Returns the content of the column Target. */
   readonly target: (spec: unknown) => string;
-  /** The metadata objects the resource stands for. `spec` fits the schema. */
+  /** Returns the metadata objects of a resource. `spec` fits the schema. */
   readonly translate: (spec: unknown, context: TranslateContext) => readonly MetadataObject[];
-  /** Where in the spec the objects it stands for are said, most particular first. Absent, or none: nowhere in particular. */
+  /** Returns the fields of the spec that define an object, from specific to general. Absent or empty when no single field does. */
   readonly fieldPaths?: (spec: unknown, object: Pick<MetadataObject, 'key' | 'kind'>) => readonly FieldPath[];
-  /** The inverse: the resources that stand for objects of this kind. What a spec cannot say may be wrong in it: whoever asks
-   *  translates it and compares. Absent: nothing is described by this kind. */
+  /** Returns resources for the objects of this kind, the inverse of `translate`. A spec may be inexact when the kind cannot express an
+   *  object: callers translate it again and compare. Absent: the kind describes no objects. */
   readonly describe?: (inventory: Inventory) => readonly ResourceDraft[];
 };
 
-/** A row whose functions know the type of its spec. */
+/** Returns a row whose functions are typed by its spec. */
 export function kindRow<S extends TSchema>(
   row: Omit<KindRow, 'scope' | 'spec' | 'target' | 'translate' | 'fieldPaths'> & {
     readonly spec: S;
@@ -107,31 +107,31 @@ export function kindRow<S extends TSchema>(
 }
 
 const EngineRef = withDescription(
-  'The Engine this belongs to; without a namespace the one in the same namespace.',
+  'The Engine of this resource; without a namespace, one in the same namespace.',
   closed({ name: Name, namespace: Type.Optional(Name) }),
 );
 export const DriftPolicy = withDescription(
-  'What happens when an owned object was changed by hand: Correct (as when absent), Report, Ignore.',
+  'What happens when an owned object was changed by another client: Correct (the default), Report, Ignore.',
   Type.Union([Type.Literal('Correct'), Type.Literal('Report'), Type.Literal('Ignore')]),
 );
 export const AdoptionPolicy = withDescription(
-  'May objects that exist already be taken over: IfEqual (as when absent), Always, Never.',
+  'Whether existing objects are adopted: IfEqual (the default), Always, Never.',
   Type.Union([Type.Literal('IfEqual'), Type.Literal('Always'), Type.Literal('Never')]),
 );
 export const DeletionPolicySchema = withDescription(
-  'What becomes of the objects when this resource is deleted: Delete, or Retain. Retain has an effect only in the namespace of the ' +
+  'What happens to the objects when this resource is deleted: Delete, or Retain. Retain has an effect only in the namespace of the ' +
     'Engine.',
   Type.Union([Type.Literal('Delete'), Type.Literal('Retain')]),
 );
 
-/** A spec with the fields every kind but Engine has; `rules` are about its own. */
+/** Returns the schema of a spec with the fields of every kind but Engine. `rules` apply to the fields of the kind. */
 export function specOf<P extends TProperties>(kind: string, properties: P, ...rules: readonly Rule[]) {
   return closed(
     {
       engineRef: EngineRef,
       ...properties,
       suspend: Type.Optional(
-        Type.Boolean({ description: 'Leave the objects of this resource as they are for now.' }),
+        Type.Boolean({ description: 'Pauses this resource: its objects are not changed.' }),
       ),
       driftPolicy: Type.Optional(DriftPolicy),
       adoptionPolicy: Type.Optional(AdoptionPolicy),
@@ -139,8 +139,8 @@ export function specOf<P extends TProperties>(kind: string, properties: P, ...ru
       waitForDeletion: Type.Optional(
         Type.Boolean({
           description:
-            'When it is deleted, stay until the engine is without the objects, at most for some minutes; needs ' +
-            'operator.waitingDeletion of the chart.',
+            'Keeps a deleted resource until its objects are deleted from the engine, for a few minutes at most. Needs ' +
+            'operator.waitingDeletion in the chart.',
         }),
       ),
     },
@@ -163,11 +163,11 @@ const MESSAGE: PrinterColumn = {
   priority: 1,
 };
 
-/** Columns of every kind but Engine. */
+/** The columns of every kind but Engine. */
 export const OBJECT_COLUMNS: readonly PrinterColumn[] = [
   ...READY_COLUMNS,
   { name: 'Engine', type: 'string', jsonPath: '.spec.engineRef.name' },
-  { name: 'Target', type: 'string', jsonPath: '.status.target', description: 'What it is about.' },
+  { name: 'Target', type: 'string', jsonPath: '.status.target', description: 'The object it describes.' },
   { name: 'Drift', type: 'string', jsonPath: CONDITION('Drifted', 'status') },
   AGE,
   MESSAGE,

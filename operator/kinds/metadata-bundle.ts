@@ -1,6 +1,6 @@
-/** MetadataBundle: metadata as the engine itself writes it, whole documents or single objects, where there is no resource for
- *  each: the way from a metadata directory to resources, and a place for what no other kind can say.
- *  A key that both a bundle and another resource say is a conflict, as between any two resources. */
+/** MetadataBundle: metadata in the format of the engine, as whole documents or single objects. It is the way from a metadata directory to
+ *  resources, and covers what no other kind can express.
+ *  An object that both a bundle and another resource define is a conflict, as between any two resources. */
 import {
   EngineError,
   type MetadataObject,
@@ -34,14 +34,16 @@ export const MetadataBundleSpec = specOf(
   {
     from: Type.Optional(
       withDescription(
-        'Documents in ConfigMaps, JSON or YAML; a large one may be spread over several.',
+        'Documents in ConfigMaps, as JSON or YAML. A large document may be split into several.',
         Type.Array(
           { ...closed({ configMapKeyRef: ConfigMapKeyRef }), 'x-kubernetes-map-type': 'atomic' },
           { maxItems: 100, 'x-kubernetes-list-type': 'atomic' },
         ),
       ),
     ),
-    metadata: Type.Optional(withDescription('A document, version 3, as export_metadata gives it.', Document)),
+    metadata: Type.Optional(
+      withDescription('A document of version 3, as export_metadata returns it.', Document),
+    ),
     objects: Type.Optional(
       withDescription(
         'Single objects by key, as messages and plans name them: api_limits, native_query/default/overdue.',
@@ -50,7 +52,7 @@ export const MetadataBundleSpec = specOf(
     ),
     exclude: Type.Optional(
       withDescription(
-        'Objects that are left out with all that is nested in them, by kind and name: table, default/public/author.',
+        'Objects to leave out, with all nested objects, by kind and name: table, default/public/author.',
         keyedList(
           ['kind', 'name'],
           closed({
@@ -71,7 +73,7 @@ export const metadataBundle = kindRow({
   singular: 'metadatabundle',
   shortNames: ['gqlmb'],
   concerns: 'engine',
-  description: 'Metadata as the engine writes it, in documents or object by object.',
+  description: 'Metadata in the format of the engine, as documents or single objects.',
   spec: MetadataBundleSpec,
   columns: OBJECT_COLUMNS,
   selectableFields: ['.spec.engineRef.name'],
@@ -94,7 +96,7 @@ export const metadataBundle = kindRow({
   },
 });
 
-/** What a document says has no path that is the same in every spelling of documents. */
+/** Returns the field path of an object from `spec.objects`. Objects of documents have none: documents have various forms. */
 function fieldPathsIn(
   { objects }: MetadataBundleSpec,
   { key: own }: Pick<MetadataObject, 'key'>,

@@ -1,5 +1,5 @@
-/** TablePermission: what one role may do with one table. Its four rules are the metadata's own, projected; a Table carries the
- *  same inline, keyed by role. Each operation is an object of its own, so two resources collide only on the same one. */
+/** TablePermission: the permissions of one role on one table. Its four rules are projected from the metadata; a Table has the same
+ *  inline, keyed by role. Each operation is a separate object, so two resources conflict only on the same one. */
 import {
   DeleteRule,
   InsertRule,
@@ -17,7 +17,7 @@ import type { FieldPath } from './field-path.ts';
 import { kindRow, OBJECT_COLUMNS, specOf } from './kind.ts';
 import { project, projectValue, unproject } from './project.ts';
 
-/** In the order they are written. */
+/** The operations in the order in which they are written. */
 const OPERATIONS = [
   ['insert', 'insert_permission', InsertRule],
   ['select', 'select_permission', SelectRule],
@@ -25,7 +25,7 @@ const OPERATIONS = [
   ['delete', 'delete_permission', DeleteRule],
 ] as const satisfies readonly (readonly [string, ObjectKind, TSchema])[];
 
-/** The operations of a permission, and the comment kept with each. */
+/** The fields of a permission: its operations and the comment of each. */
 export const PERMISSION_RULES = {
   select: Type.Optional(project(SelectRule)),
   insert: Type.Optional(project(InsertRule)),
@@ -47,7 +47,7 @@ export type PermissionRules = {
   readonly [K in (typeof OPERATIONS)[number][0] | 'comment']?: unknown;
 };
 
-/** One object per operation of the role on the table. */
+/** Returns one object per operation of the role on the table. */
 export function permissionObjects(
   source: string,
   table: { readonly schema: string; readonly name: string },
@@ -72,8 +72,7 @@ export function ruleFieldPaths(kind: ObjectKind, at: string): readonly FieldPath
   ]);
 }
 
-/** Rules by role, the inverse of `permissionObjects` for every role of a table. A comment that differs between operations has no
- *  place. */
+/** Returns the rules of a table by role, the inverse of `permissionObjects`. Comments that differ between operations are lost. */
 export function describePermissions(
   objects: (kind: ObjectKind) => readonly MetadataObject[],
 ): readonly object[] | undefined {
@@ -107,7 +106,7 @@ export const tablePermission = kindRow({
   singular: 'tablepermission',
   shortNames: ['gqlp'],
   concerns: 'object',
-  description: 'What one role may do with one table.',
+  description: 'The permissions of one role on one table.',
   spec: TablePermissionSpec,
   columns: OBJECT_COLUMNS,
   selectableFields: ['.spec.engineRef.name', '.spec.source', '.spec.role'],

@@ -1,12 +1,12 @@
-/** The metadata's schemas as custom resources spell them, and values back again: snake_case keys become camelCase.
- *  Boolean expressions and presets stay as they are. What a structural schema cannot say has one form instead of two:
- *  `columns: '*'` is `["*"]`, and null, which means absent, is not written.
- *  In: a schema of engine/metadata/schema. Out: the projected schema; for a value, the metadata it stands for, and back. Pure.
- *  Not here: shapes that differ by more than that; their kinds declare them by hand. */
+/** Projects the schemas and values of the metadata to custom resources and back: snake_case keys become camelCase. Boolean expressions
+ *  and presets stay as they are. Unions that a structural schema cannot express get one form: `columns: '*'` is `["*"]`, and null, which
+ *  means absent, is omitted.
+ *  In: a schema of engine/metadata/schema. Out: the projected schema; the metadata of a value, and back. Pure.
+ *  Not here: shapes that differ more; their kinds declare them by hand. */
 import { isRecord, type PathStep, type TSchema, Type } from '@pergola/engine/metadata';
 import { MOST_ITEMS, OPEN_OBJECT } from './annotate.ts';
 
-/** Of a record; none of the metadata's has more in practice. */
+/** The most entries of a record. Metadata has fewer in practice. */
 const MOST_ENTRIES = 500;
 
 type Shape = {
@@ -21,22 +21,22 @@ type Shape = {
   readonly anyOf?: readonly Shape[];
 };
 
-/** The schema of the same thing in a custom resource. */
+/** Returns the schema of the same value in a custom resource. */
 export function project(schema: TSchema): TSchema {
   return Type.Unsafe(projected(schema as Shape) as object);
 }
 
-/** The metadata that `value`, which fits `project(schema)`, stands for. */
+/** Returns the metadata for a `value` that fits `project(schema)`. */
 export function unproject(schema: TSchema, value: unknown): unknown {
   return restored(schema as Shape, value);
 }
 
-/** The inverse of `unproject`. */
+/** Returns the value of a custom resource for a value of the metadata, the inverse of `unproject`. */
 export function projectValue(schema: TSchema, value: unknown): unknown {
   return projectedValue(schema as Shape, value);
 }
 
-/** The path of the same field in a custom resource. */
+/** Returns the path of the same field in a custom resource. */
 export function projectPath(schema: TSchema, path: readonly PathStep[]): readonly PathStep[] {
   return projectedPath(schema as Shape, path);
 }
@@ -137,14 +137,14 @@ function projectedPath(shape: Shape, path: readonly PathStep[]): readonly PathSt
   return inner ? [camelCase(step), ...projectedPath(inner, rest)] : path;
 }
 
-/** BoolExp and presets: objects whose values are anything. */
+/** True for objects with any values: boolean expressions and presets. */
 function isOpen(shape: Shape): boolean {
   const [value] = Object.values(shape.patternProperties ?? {});
   const isAnything = value !== undefined && value.type === undefined && value.anyOf === undefined;
   return isAnything || (shape.additionalProperties === true && shape.properties === undefined);
 }
 
-/** A union's branches, those of unions within it too. */
+/** Returns the branches of a union and of nested unions, without null. */
 function withoutNull(shape: Shape): readonly Shape[] {
   return (shape.anyOf ?? [])
     .filter((branch) => branch.type !== 'null')

@@ -1,5 +1,4 @@
-/** QueryCollection: stored queries, and, when said, who may run them while the allow list is on. The entry of the allow list
- *  is an object of its own. */
+/** QueryCollection: stored queries, and optionally the roles that may run them while the allow list is on. The entry is a separate object. */
 import {
   type AllowListEntry,
   type MetadataObject,
@@ -22,7 +21,7 @@ export const QueryCollectionSpec = specOf(
     ),
     allowlist: Type.Optional(
       withDescription(
-        'Puts the collection on the allow list.',
+        'Adds the collection to the allow list.',
         closed({ scope: Type.Optional(AllowListScope) }),
       ),
     ),
@@ -36,7 +35,7 @@ export const queryCollection = kindRow({
   singular: 'querycollection',
   shortNames: ['gqlqc'],
   concerns: 'object',
-  description: 'Stored queries, and who may run them while the allow list is on.',
+  description: 'Stored queries, and the roles that may run them while the allow list is on.',
   spec: QueryCollectionSpec,
   columns: OBJECT_COLUMNS,
   selectableFields: ['.spec.engineRef.name', '.spec.name'],

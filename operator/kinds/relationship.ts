@@ -1,5 +1,5 @@
-/** Relationships of a Table, within its source: along a foreign key, or along columns the resource names. The metadata's `using`
- *  is spread out here. Not here: relationships that leave the source (remote-relationship.ts). */
+/** Relationships of a Table within its source: along a foreign key, or along given columns. The fields of `using` in the metadata are
+ *  flattened here. Not here: relationships to other sources (remote-relationship.ts). */
 import {
   type MetadataObject,
   type ObjectRelationship as MetadataRelationship,
@@ -23,7 +23,7 @@ const Manual = closed(
     table: Type.Optional(TableName),
     nativeQuery: Type.Optional(GraphqlName),
     columnMapping: withDescription(
-      'Column of this table → column of the other.',
+      'Columns of this table → columns of the other.',
       Type.Record(Type.String(), Identifier, { minProperties: 1, maxProperties: 100 }),
     ),
     insertionOrder: Type.Optional(Type.Union([Type.Literal('before_parent'), Type.Literal('after_parent')])),
@@ -43,7 +43,7 @@ export const ObjectRelationship = closed(
     name: GraphqlName,
     foreignKey: Type.Optional(
       withDescription(
-        'Own columns that refer to the other table; with `table`, columns of that table that refer here.',
+        'The foreign key columns of this table, or, with `table`, those of the other table.',
         closed({ columns, table: Type.Optional(TableName) }),
       ),
     ),
@@ -57,7 +57,7 @@ export const ArrayRelationship = closed(
   {
     name: GraphqlName,
     foreignKey: Type.Optional(
-      withDescription('Columns of the other table that refer here.', closed({ columns, table: TableName })),
+      withDescription('The foreign key columns of the other table.', closed({ columns, table: TableName })),
     ),
     manual: Type.Optional(Manual),
     comment: Type.Optional(Comment),
@@ -91,7 +91,7 @@ export function relationshipObject(
   };
 }
 
-/** The inverse of `relationshipObject`. */
+/** Returns the relationship of a spec, the inverse of `relationshipObject`. */
 export function describeRelationship({ definition }: MetadataObject): object {
   const { name, using, comment } = definition as MetadataRelationship;
   const { foreign_key_constraint_on: on, manual_configuration: manual } = using;

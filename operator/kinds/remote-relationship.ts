@@ -1,5 +1,5 @@
-/** RemoteRelationship: from a table, or from a type of a remote schema, to a remote schema or to a table of another source.
- *  A kind of its own because it joins what two teams own. */
+/** RemoteRelationship: from a table, or from a type of a remote schema, to a remote schema or to a table of another source. It is a
+ *  separate kind because it connects objects of two teams. */
 import {
   type MetadataObject,
   objectKey,
@@ -27,16 +27,16 @@ const ToSource = closed({
   source: MetadataName,
   table: TableName,
   relationshipType: Type.Union([Type.Literal('object'), Type.Literal('array')]),
-  fieldMapping: withDescription('Fields here → columns there.', textRecord()),
+  fieldMapping: withDescription('Fields of this side → columns of the table.', textRecord()),
 });
 const ToRemoteSchema = closed({
   remoteSchema: MetadataName,
   lhsFields: withDescription(
-    'Fields here that arguments there are made of.',
+    'Fields of this side that arguments may contain.',
     plainList(Type.String({ maxLength: 255 }), 100),
   ),
   remoteField: withDescription(
-    'The field there, with its arguments: {invoices: {arguments: {articleId: $id}}}.',
+    'The remote field with its arguments: {invoices: {arguments: {articleId: $id}}}.',
     Type.Unsafe<Readonly<Record<string, unknown>>>(OPEN_OBJECT),
   ),
 });
@@ -51,9 +51,13 @@ const ONE_OWNER: Rule = {
 export const RemoteRelationshipSpec = specOf(
   'RemoteRelationship',
   {
-    source: Type.Optional(withDescription('Source of the table it begins at.', MetadataName)),
+    source: Type.Optional(
+      withDescription('The source of the table that the relationship starts from.', MetadataName),
+    ),
     table: Type.Optional(TableName),
-    remoteSchema: Type.Optional(withDescription('Remote schema of the type it begins at.', MetadataName)),
+    remoteSchema: Type.Optional(
+      withDescription('The remote schema of the type that the relationship starts from.', MetadataName),
+    ),
     typeName: Type.Optional(GraphqlName),
     name: GraphqlName,
     toSource: Type.Optional(ToSource),
@@ -71,7 +75,7 @@ export const remoteRelationship = kindRow({
   singular: 'remoterelationship',
   shortNames: ['gqlrr'],
   concerns: 'object',
-  description: 'A relationship that leads out of a source, or out of a remote schema.',
+  description: 'A relationship to another source or a remote schema.',
   spec: RemoteRelationshipSpec,
   columns: OBJECT_COLUMNS,
   selectableFields: ['.spec.engineRef.name', '.spec.name'],

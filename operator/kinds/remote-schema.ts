@@ -1,5 +1,5 @@
-/** RemoteSchema: another GraphQL service, joined to this one, with the part of it each role sees. Each role's part is an object
- *  of its own. Not here: relationships from its types (remote-relationship.ts). */
+/** RemoteSchema: another GraphQL service that is part of the schema, with the part that each role sees. Each such part is a separate
+ *  object. Not here: relationships from its types (remote-relationship.ts). */
 import {
   type MetadataObject,
   objectKey,
@@ -40,7 +40,7 @@ const Affix = Type.Optional(Type.String({ maxLength: 255 }));
 
 const Customization = closed({
   rootFieldsNamespace: Type.Optional(
-    withDescription('All its root fields under one field of this name.', GraphqlName),
+    withDescription('The name of a field that contains all its root fields.', GraphqlName),
   ),
   typeNames: Type.Optional(closed({ prefix: Affix, suffix: Affix, mapping: Type.Optional(textRecord(500)) })),
   fieldNames: Type.Optional(
@@ -59,7 +59,7 @@ const CUSTOMIZATION = RemoteSchemaDefinition.properties.customization;
 
 const Permission = closed({
   role: MetadataName,
-  schema: withDescription('What the role sees of the schema; arguments may carry @preset.', Sdl),
+  schema: withDescription('The part of the schema that the role sees. Arguments may have @preset.', Sdl),
   comment: Type.Optional(Comment),
 });
 
@@ -67,10 +67,10 @@ export const RemoteSchemaSpec = specOf(
   'RemoteSchema',
   {
     name: MetadataName,
-    url: Type.Optional(withDescription('May name variables of the engine: {{BILLING_URL}}/graphql.', Url)),
+    url: Type.Optional(withDescription('May contain environment variables: {{BILLING_URL}}/graphql.', Url)),
     urlFromEnv: Type.Optional(FromEnv),
     urlFrom: Type.Optional(ValueFrom),
-    timeoutSeconds: Type.Optional(withDescription('60 when absent.', Seconds)),
+    timeoutSeconds: Type.Optional(withDescription('The default is 60.', Seconds)),
     forwardClientHeaders: Type.Optional(Type.Boolean()),
     headers: Type.Optional(Headers),
     customization: Type.Optional(Customization),
@@ -88,7 +88,7 @@ export const remoteSchema = kindRow({
   singular: 'remoteschema',
   shortNames: ['gqlrs'],
   concerns: 'object',
-  description: 'A GraphQL service whose schema is joined to that of the engine.',
+  description: 'A GraphQL service whose schema is part of the schema of the engine.',
   spec: RemoteSchemaSpec,
   columns: OBJECT_COLUMNS,
   selectableFields: ['.spec.engineRef.name', '.spec.name'],

@@ -1,14 +1,14 @@
-/** What a custom resource is, apart from its kind: metadata, spec, status with conditions; and the closed lists of condition
- *  types and reasons. STATUS is the schema of every kind's status subresource.
- *  Not here: which kinds there are (../kinds.ts), how a status comes about (status/conditions.ts). */
+/** Custom resources of any kind: metadata, spec, and status with conditions; and the closed lists of condition types and reasons. STATUS
+ *  is the schema of the status subresource of every kind.
+ *  Not here: the kinds (../kinds.ts), the computation of a status (status/conditions.ts). */
 import { Type } from '@pergola/engine/metadata';
 
 export const API_GROUP = 'pergola.dev';
 export const API_VERSION = 'v1alpha1';
-/** What a manifest says in `apiVersion`. */
+/** The value of `apiVersion` in manifests. */
 export const GROUP_VERSION = `${API_GROUP}/${API_VERSION}`;
 
-/** Condition types. `Ready` sums up; the others are there only while true. An Engine has two more. */
+/** The condition types. `Ready` is the summary; the others exist only while true. An Engine has two more. */
 export const CONDITION_TYPES = [
   'Ready',
   'Reconciling',
@@ -19,7 +19,7 @@ export const CONDITION_TYPES = [
 ] as const;
 export type ConditionType = (typeof CONDITION_TYPES)[number];
 
-/** Every reason a condition or an event may have. Health scripts read them: adding one is a change of the API. */
+/** The reasons of conditions and Events. Health scripts read them, so a new one is a change of the API. */
 export const REASONS = [
   'Applied',
   'Applying',
@@ -69,23 +69,25 @@ const observed = (what: string) =>
       maxItems: 1600,
       'x-kubernetes-list-type': 'map',
       'x-kubernetes-list-map-keys': ['name'],
-      description: `Versions of the ${what} it was read with; never their values.`,
+      description: `Versions of the ${what} used by the last pass, without their values.`,
     },
   );
 
-/** Born with `observedGeneration: -1`, so that a resource nobody has looked at is not taken for a current one. */
+/** The default has `observedGeneration: -1`, so that a resource without a verdict does not count as current. */
 export const STATUS = Type.Object(
   {
-    observedGeneration: Type.Optional(Type.Integer({ description: 'Generation the conditions speak of.' })),
-    target: Type.Optional(text('What this resource is about, in the words of the engine.', 1024)),
+    observedGeneration: Type.Optional(
+      Type.Integer({ description: 'The generation that the conditions are about.' }),
+    ),
+    target: Type.Optional(text('The object that this resource describes.', 1024)),
     lastAppliedTime: Type.Optional(
       Type.String({
         format: 'date-time',
-        description: 'When an object of this resource was last written to the engine.',
+        description: 'The time of the last write of an object of this resource.',
       }),
     ),
     resourceVersion: Type.Optional(
-      Type.Integer({ description: 'Version of the metadata last seen. Engine only.' }),
+      Type.Integer({ description: 'The version of the metadata in the last pass. Engine only.' }),
     ),
     objects: Type.Optional(
       Type.Object({
@@ -96,19 +98,19 @@ export const STATUS = Type.Object(
       }),
     ),
     pruneHash: Type.Optional(
-      text('Value of the annotation pergola.dev/confirm-prune that releases the deletions held back.', 64),
+      text('The value of the annotation pergola.dev/confirm-prune that confirms the held deletions.', 64),
     ),
     namespaces: Type.Optional(
       Type.Array(
         Type.Object({
           name: Type.String({ maxLength: 63 }),
           state: Type.Union([Type.Literal('PruneHeld'), Type.Literal('Revoked')]),
-          objects: Type.Integer({ description: 'How many objects of the namespace.' }),
+          objects: Type.Integer({ description: 'The number of objects.' }),
           until: Type.Optional(
-            Type.String({ format: 'date-time', description: 'When the first of them is removed.' }),
+            Type.String({ format: 'date-time', description: 'The time when the first object is removed.' }),
           ),
           pruneHash: Type.Optional(
-            text('Value of pergola.dev/confirm-prune that releases the deletions of this namespace.', 64),
+            text('The value of pergola.dev/confirm-prune that confirms the deletions in this namespace.', 64),
           ),
         }),
         {
@@ -116,7 +118,7 @@ export const STATUS = Type.Object(
           'x-kubernetes-list-type': 'map',
           'x-kubernetes-list-map-keys': ['name', 'state'],
           description:
-            'Namespaces with deletions that wait for a person, and with objects they may no longer own. Engine only.',
+            'Namespaces with deletions that need a confirmation, or with objects they may no longer own. Engine only.',
         },
       ),
     ),
@@ -126,7 +128,7 @@ export const STATUS = Type.Object(
       Type.Array(Type.String({ maxLength: 1024 }), {
         maxItems: 50,
         'x-kubernetes-list-type': 'atomic',
-        description: 'What would happen; while the annotation pergola.dev/plan is "true".',
+        description: 'The changes that would be applied, while the annotation pergola.dev/plan is "true".',
       }),
     ),
     conditions: Type.Optional(
@@ -186,12 +188,12 @@ export type CustomResource = {
   readonly status?: CrStatus;
 };
 
-/** `Table team-a/article`: how ledger, conflicts and terminals name a resource. */
+/** Returns the name of a resource in ledgers, messages and terminals: `Table team-a/article`. */
 export function crName(cr: { readonly kind: string; readonly metadata: CustomResource['metadata'] }): string {
   return `${cr.kind} ${cr.metadata.namespace}/${cr.metadata.name}`;
 }
 
-/** `Table team-a/article` → `Table` and `team-a`. */
+/** Returns the kind and the namespace of such a name: `Table` and `team-a`. */
 export function kindAndNamespaceOf(cr: string): { readonly kind: string; readonly namespace: string } {
   const [, kind = '', namespace = ''] = /^(\S+) ([^/]*)\//.exec(cr) ?? [];
   return { kind, namespace };

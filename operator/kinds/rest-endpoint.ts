@@ -15,15 +15,15 @@ export const RestEndpointSpec = specOf(
   {
     name: MetadataName,
     url: withDescription(
-      'Below /api/rest; a part with a colon is a variable: articles/:id.',
+      'The path below /api/rest. A segment with a colon is a variable: articles/:id.',
       Type.String({ minLength: 1, maxLength: 2048 }),
     ),
-    methods: withDescription('Of GET, POST, PUT, PATCH and DELETE.', {
+    methods: withDescription('Some of GET, POST, PUT, PATCH and DELETE.', {
       ...plainList(RestMethod, 5),
       minItems: 1,
     }),
     query: withDescription(
-      'The query, of a collection.',
+      'The query and its collection.',
       closed({ collection: MetadataName, name: MetadataName }),
     ),
     comment: Type.Optional(Comment),

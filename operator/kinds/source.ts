@@ -1,6 +1,6 @@
-/** Source: a database the engine serves. Its URL is never written here: it is read from the engine's environment or a file,
- *  or, where that is allowed, from a Secret. Deleting the resource leaves the source unless it says otherwise.
- *  Certificates are named by variables of the engine: its metadata holds no others. */
+/** Source: a database that the engine serves. The spec never contains its URL: the engine reads it from its environment or a file, or the
+ *  operator reads it from a Secret where that is allowed. Deleting the resource keeps the source by default. Certificates are named by
+ *  environment variables of the engine, as in its metadata. */
 import {
   type ConnectionInfo,
   ConnectionTemplate,
@@ -32,7 +32,7 @@ import {
 import { project, projectValue, unproject } from './project.ts';
 
 const UrlFrom = withDescription(
-  'Where the connection URL is kept: a variable of the engine, a file the engine reads, or a Secret.',
+  'The location of the connection URL: an environment variable of the engine, a file that the engine reads, or a Secret.',
   closed(
     {
       env: Type.Optional(Type.String({ minLength: 1, maxLength: 255 })),
@@ -44,7 +44,7 @@ const UrlFrom = withDescription(
 );
 
 const Parameters = withDescription(
-  'The parts of the connection URL, where no place holds all of it.',
+  'The parts of the connection URL, when nothing holds all of it.',
   closed({
     host: MetadataName,
     port: Port,
@@ -52,7 +52,7 @@ const Parameters = withDescription(
     username: MetadataName,
     passwordFrom: Type.Optional(
       withDescription(
-        'A Secret in this namespace, where the Engine allows literal secrets; without one none is sent.',
+        'A Secret in this namespace, if the Engine allows literal secrets. Without it no password is sent.',
         closed({ secretKeyRef: closed({ name: Name, key: Name }) }),
       ),
     ),
@@ -64,11 +64,11 @@ const connections = (description: string) =>
   Type.Optional(Type.Integer({ minimum: 1, maximum: 100_000, description }));
 
 const Pool = closed({
-  maxConnections: connections('Of one replica of the engine.'),
-  totalMaxConnections: connections('Of all replicas together.'),
-  idleTimeoutSeconds: seconds('After which an idle connection is closed.'),
-  poolTimeoutSeconds: seconds('A request waits for a connection.'),
-  connectionLifetimeSeconds: seconds('After which a connection is replaced; 0 is never.'),
+  maxConnections: connections('The most connections of one replica of the engine.'),
+  totalMaxConnections: connections('The most connections of all replicas together.'),
+  idleTimeoutSeconds: seconds('The seconds after which an idle connection is closed.'),
+  poolTimeoutSeconds: seconds('The seconds that a request waits for a connection.'),
+  connectionLifetimeSeconds: seconds('The seconds after which a connection is replaced; 0 means never.'),
   retries: Type.Optional(Type.Integer({ minimum: 0, maximum: 100 })),
 });
 
@@ -80,7 +80,7 @@ const CONNECTION = {
   pool: Type.Optional(Pool),
   ssl: Type.Optional(
     withDescription(
-      'How connections are encrypted, as in libpq; certificates and keys are PEM texts in variables of the engine.',
+      'How connections are encrypted, as in libpq; certificates and keys are PEM texts in environment variables of the engine.',
       project(SslConfiguration),
     ),
   ),
@@ -89,18 +89,18 @@ const ONE_URL = exactlyOne('a connection', 'urlFrom', 'parameters');
 const Connection = closed(CONNECTION, ONE_URL);
 type Connection = Static<typeof Connection>;
 
-/** Of a set a template chooses from. */
+/** A member of the set of connections that a template chooses from. */
 const Member = closed({ name: MetadataName, ...CONNECTION }, ONE_URL);
-const Replica = closed({ name: withDescription('For people.', MetadataName), ...CONNECTION }, ONE_URL);
+const Replica = closed({ name: withDescription('For messages only.', MetadataName), ...CONNECTION }, ONE_URL);
 
 const Health = withDescription(
-  'What GET /healthz/sources asks the database, and how often; SELECT 1 once a second when absent.',
+  'The statement and interval of GET /healthz/sources. The default is SELECT 1 once a second.',
   closed({
     sql: Type.Optional(Type.String({ minLength: 1, maxLength: 4096 })),
     intervalSeconds: Seconds,
-    timeoutSeconds: seconds('10 when absent.'),
-    retries: Type.Optional(withDescription('3 when absent.', Count)),
-    retryIntervalSeconds: seconds('10 when absent.'),
+    timeoutSeconds: seconds('The default is 10.'),
+    retries: Type.Optional(withDescription('The default is 3.', Count)),
+    retryIntervalSeconds: seconds('The default is 10.'),
   }),
 );
 type Health = Static<typeof Health>;
@@ -113,17 +113,20 @@ export const SourceSpec = specOf(
     type: Type.Optional(Type.Literal('postgres')),
     connection: Connection,
     readReplicas: Type.Optional(
-      withDescription('Databases that queries may be sent to instead.', keyedList('name', Replica, 32)),
+      withDescription('Read replicas that queries may be sent to.', keyedList('name', Replica, 32)),
     ),
     connectionTemplate: Type.Optional(
-      withDescription('Chooses, for each request, which connection it takes.', project(ConnectionTemplate)),
+      withDescription('A template that chooses the connection of each request.', project(ConnectionTemplate)),
     ),
     connectionSet: Type.Optional(
-      withDescription('Connections the template may choose besides, by name.', keyedList('name', Member, 32)),
+      withDescription(
+        'Further connections that the template may choose, by name.',
+        keyedList('name', Member, 32),
+      ),
     ),
     customization: Type.Optional(project(SourceCustomization)),
     queryTags: Type.Optional(
-      withDescription('Comments that tell Postgres which request a statement is of.', project(QueryTags)),
+      withDescription('Comments in statements that identify the request.', project(QueryTags)),
     ),
     healthCheck: Type.Optional(Health),
     extensionsSchema: Type.Optional(MetadataName),
@@ -138,7 +141,7 @@ export const source = kindRow({
   singular: 'source',
   shortNames: ['gqls'],
   concerns: 'engine',
-  description: 'A database the engine serves.',
+  description: 'A database that the engine serves.',
   spec: SourceSpec,
   columns: OBJECT_COLUMNS,
   selectableFields: ['.spec.engineRef.name', '.spec.name'],
@@ -228,7 +231,7 @@ function healthCheck({
   };
 }
 
-/** A URL or password that is written out in the metadata is kept in a Secret. */
+/** Describes a source. A URL or password that the metadata contains as text goes to a Secret. */
 function describeSource({ definition }: MetadataObject): ResourceDraft {
   const {
     name,

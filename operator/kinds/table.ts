@@ -1,6 +1,5 @@
-/** Table: a tracked table or view with its names, relationships, and permissions for those who keep them together.
- *  The configuration differs in shape from the metadata's (maps keyed by users are lists here), so it is declared and
- *  translated by hand.
+/** Table: a tracked table or view with its names, relationships, and optionally its permissions. The configuration has another shape than
+ *  in the metadata (lists instead of maps with user-defined keys), so it is declared and translated by hand.
  *  Not here: permission rules (permission.ts), relationships (relationship.ts), computed fields (computed-field.ts). */
 import {
   FederationConfig,
@@ -66,7 +65,7 @@ const Configuration = closed({
   comment: Type.Optional(Comment),
   columns: Type.Optional(
     withDescription(
-      'What differs from the database: names and comments of columns, and that one is never null.',
+      'Differences from the database: names, comments and nullability of columns.',
       keyedList(
         'name',
         closed({
@@ -74,7 +73,7 @@ const Configuration = closed({
           customName: Type.Optional(GraphqlName),
           comment: Type.Optional(Comment),
           nullable: Type.Optional(
-            withDescription('False in a view whose column is never null.', Type.Literal(false)),
+            withDescription('False for a column of a view that is never null.', Type.Literal(false)),
           ),
         }),
         1600,
@@ -85,7 +84,7 @@ const Configuration = closed({
   rootFieldComments: Type.Optional(perRootField(Comment)),
   conflictIndexes: Type.Optional(
     withDescription(
-      'Unique indexes, partial ones too, that `on_conflict` may name beside the constraints.',
+      'Unique indexes, including partial ones, that `on_conflict` may name besides the constraints.',
       plainList(Identifier, 100),
     ),
   ),
@@ -96,7 +95,7 @@ export const TableSpec = specOf(
   {
     source: MetadataName,
     table: TableName,
-    isEnum: Type.Optional(Type.Boolean({ description: 'Its rows are the values of an enum.' })),
+    isEnum: Type.Optional(Type.Boolean({ description: 'True when the rows are the values of an enum.' })),
     configuration: Type.Optional(Configuration),
     apolloFederationConfig: Type.Optional(project(FederationConfig)),
     objectRelationships: Type.Optional(keyedList('name', ObjectRelationship)),
@@ -136,7 +135,7 @@ export const table = kindRow({
   describe: (inventory) => inventory.all('table').map((object) => describeTable(object, inventory)),
 });
 
-/** Lists of the spec whose items are objects of their own. */
+/** The lists of the spec whose items are separate objects. */
 const LISTS = {
   object_relationship: 'objectRelationships',
   array_relationship: 'arrayRelationships',

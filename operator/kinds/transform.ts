@@ -1,7 +1,6 @@
-/** How requests to webhooks and their answers are changed on the way, as Action, EventTrigger and CronTrigger have it.
- *  The metadata's unions have one form here: a body without `action` is version 1's bare template, and query parameters that
- *  are one template are `queryParamsTemplate`.
- *  Not here: what the templates mean (engine/transform). */
+/** Request and response transforms of webhooks for Action, EventTrigger and CronTrigger. Unions of the metadata have one form: a body
+ *  without `action` is the template of version 1, and query parameters from a single template are `queryParamsTemplate`.
+ *  Not here: the meaning of templates (engine/transform). */
 import { type RequestTransform, type ResponseTransform, type Static, Type } from '@pergola/engine/metadata';
 import { closed, plainList, textRecord, withDescription } from './annotate.ts';
 
@@ -10,7 +9,7 @@ const Version = Type.Optional(Type.Union([Type.Literal(1), Type.Literal(2)]));
 const TemplateEngine = Type.Optional(Type.Literal('Kriti'));
 
 const Body = withDescription(
-  'The body: made of a template, left out, or a form. Without an action the template is version 1’s.',
+  'The body: from a template, removed, or a form. Without an action the template is that of version 1.',
   closed({
     action: Type.Optional(
       Type.Union([Type.Literal('transform'), Type.Literal('remove'), Type.Literal('x_www_form_urlencoded')]),
@@ -45,10 +44,10 @@ export const ResponseTransformSpec = closed({
 
 export const TRANSFORMS = {
   requestTransform: Type.Optional(
-    withDescription('How the request to the webhook differs from the usual one.', RequestTransformSpec),
+    withDescription('Changes of the request to the webhook.', RequestTransformSpec),
   ),
   responseTransform: Type.Optional(
-    withDescription('What is made of the webhook’s answer.', ResponseTransformSpec),
+    withDescription('Changes of the response of the webhook.', ResponseTransformSpec),
   ),
 };
 
@@ -88,7 +87,7 @@ function bodyOf(body: Body | undefined): unknown {
   return { action: body.action, template: body.template, form_template: body.formTemplate };
 }
 
-/** The inverse of `transformsOf`. */
+/** Returns the transforms of a spec, the inverse of `transformsOf`. */
 export function describeTransforms(given: MetadataTransforms): object {
   const { request_transform: request, response_transform: response } = given;
   const params = request?.query_params;

@@ -1,9 +1,9 @@
-/** Does a spec fit its kind? Out: sentences, each with a path and what to do; none when it fits.
- *  The same schemas the definitions are made of, with their lists' keys and rules, so that a folder is held to what an API
- *  server would refuse; transition rules aside, for which a folder has no old object.
- *  The schemas of kinds are derived from those of the metadata, which the engine validates on its own (engine/metadata/validate.ts).
- *  ajv stays here because specs need keywords of Kubernetes, unknown fields and every problem at once, and few are validated at start.
- *  Not here: meaning, which only the engine knows. */
+/** Validates a spec against its kind. Out: sentences with a path and a remedy; none when the spec is valid.
+ *  It uses the schemas of the definitions with their list keys and rules, so a folder must pass the validation of an API server.
+ *  Transition rules are ignored: a folder has no old object.
+ *  The schemas derive from those of the metadata, which the engine validates on its own (engine/metadata/validate.ts). ajv stays here
+ *  because specs need keywords of Kubernetes, unknown fields and all problems at once, and few are validated at start.
+ *  Not here: the meaning, which only the engine checks. */
 import { withNearestNumbers } from '@pergola/engine/metadata';
 import { Ajv, type ErrorObject, type ValidateFunction } from 'ajv';
 import { IdentityCache } from '../identity-cache.ts';
@@ -15,7 +15,7 @@ const MOST_PROBLEMS = 5;
 export function problemsOf(row: KindRow, spec: unknown): readonly string[] {
   const validator = compiled(row);
   if (validator(withNearestNumbers(spec))) return [];
-  const texts = (validator.errors ?? []).filter(isTelling).map(textOf);
+  const texts = (validator.errors ?? []).filter(isInformative).map(textOf);
   const unique = [...new Set(texts)];
   const rest = unique.length - MOST_PROBLEMS;
   return rest > 0 ? [...unique.slice(0, MOST_PROBLEMS), `and ${rest} more`] : unique;
@@ -47,7 +47,7 @@ function withKubernetesWords(instance: Ajv): Ajv {
   return instance;
 }
 
-/** What the keys of an item are when an earlier one has the same: `role "user"`. */
+/** Returns the keys of the first item that repeats those of an earlier one, as text: `role "user"`. */
 function repeatedItem(items: readonly unknown[], keys: readonly string[]): string | undefined {
   const seen = new Set<string>();
   return items
@@ -59,8 +59,8 @@ function repeatedItem(items: readonly unknown[], keys: readonly string[]): strin
     .find((text) => text !== undefined && (seen.has(text) || !seen.add(text)));
 }
 
-/** A union says which branches fail; the branches' own complaints repeat it. */
-function isTelling(error: ErrorObject): boolean {
+/** False for errors in branches of a union, which the error of the union already covers. */
+function isInformative(error: ErrorObject): boolean {
   return !(error.keyword === 'const' && error.schemaPath.includes('/anyOf/'));
 }
 
@@ -114,13 +114,13 @@ function article(type: string): string {
   return /^[aeiou]/.test(type) ? `an ${type}` : `a ${type}`;
 }
 
-/** Text of a value, cut where a message would become a page. */
+/** Returns a value as text, shortened to fit into a message. */
 function printed(value: unknown): string {
   const text = JSON.stringify(value) ?? 'nothing';
   return text.length > 60 ? `${text.slice(0, 60)}…` : text;
 }
 
-/** `/permissions/0/select` → `spec.permissions[0].select`. */
+/** Returns a JSON pointer as a path: `/permissions/0/select` becomes `spec.permissions[0].select`. */
 function pathOf(pointer: string): string {
   const segments = pointer.split('/').slice(1);
   return segments.reduce((path, segment) => {
@@ -129,11 +129,11 @@ function pathOf(pointer: string): string {
   }, 'spec');
 }
 
-/** No meaningful condition or document comes near them. Code that walks a value on the stack manages several thousand levels. */
+/** The limits of a value. Real conditions and documents are far smaller; recursive code manages several thousand levels. */
 const MOST_LEVELS = 256;
 const MOST_VALUES = 2_000_000;
 
-/** `is nested more than 256 levels deep`; undefined for a value within the limits. */
+/** Returns how a value exceeds the limits: `is nested more than 256 levels deep`; undefined when it does not. */
 export function exceededLimit(value: unknown): string | undefined {
   const left: { readonly value: object; readonly level: number }[] = [];
   let values = 0;

@@ -1,6 +1,6 @@
-/** Values that a resource need not hold itself: written out, read by the engine from its environment, or kept in a Secret or
- *  ConfigMap beside the resource. Headers are the most frequent ones.
- *  A field `url` comes as `url`, `urlFromEnv` and `urlFrom`; a resource has exactly one of the three (`exactlyOne`).
+/** Values that a resource may contain or refer to: text, an environment variable of the engine, or a key of a Secret or ConfigMap in the
+ *  namespace of the resource. Most are headers.
+ *  A field `url` has the forms `url`, `urlFromEnv` and `urlFrom`; a resource has exactly one (`exactlyOne`).
  *  Not here: reading Secrets and ConfigMaps (decide/desired.ts), the URL of a database (source.ts). */
 import { type Header, type Static, Type } from '@pergola/engine/metadata';
 import { closed, exactlyOne, keyedList, Name, Variable, withDescription } from './annotate.ts';
@@ -10,14 +10,11 @@ const KeyRef = closed({ name: Name, key: Name });
 
 export const ConfigMapKeyRef = withDescription('A key of a ConfigMap in this namespace.', KeyRef);
 
-/** Out of a Secret or ConfigMap in the namespace of the resource, again whenever that changes. */
+/** The field for a key of a Secret or ConfigMap in the namespace of the resource. A change of the value is applied again. */
 export const ValueFrom = closed(
   {
     secretKeyRef: Type.Optional(
-      withDescription(
-        'A key of a Secret in this namespace, where the Engine allows literal secrets.',
-        KeyRef,
-      ),
+      withDescription('A key of a Secret in this namespace, if the Engine allows literal secrets.', KeyRef),
     ),
     configMapKeyRef: Type.Optional(ConfigMapKeyRef),
   },
@@ -25,7 +22,7 @@ export const ValueFrom = closed(
 );
 type ValueFrom = Static<typeof ValueFrom>;
 
-export const FromEnv = withDescription('A variable of the engine.', Variable);
+export const FromEnv = withDescription('An environment variable of the engine.', Variable);
 
 type Value = {
   readonly text: string | undefined;
@@ -33,7 +30,7 @@ type Value = {
   readonly from: ValueFrom | undefined;
 };
 
-/** The value, or the variable the engine reads it from. `path` is that of `from`. */
+/** Returns the value, or the reference to the environment variable that the engine reads. `path` is that of `from`. */
 export function readValue(
   { text, env, from }: Value,
   path: string,
@@ -71,7 +68,7 @@ export function headersOf(
   });
 }
 
-/** The inverse of `headersOf`. */
+/** Returns the headers of a spec, the inverse of `headersOf`. */
 export function describeHeaders(headers: readonly Header[] | undefined): Headers | undefined {
   return headers?.map(({ name, value, value_from_env }) =>
     value_from_env === undefined ? { name, value: value ?? '' } : { name, valueFromEnv: value_from_env },

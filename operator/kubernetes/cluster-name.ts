@@ -1,7 +1,7 @@
-/** What the cluster is called in ledgers: the uid of its namespace kube-system, which is there once and for ever; for who may not
- *  read that, a digest of the authority the API server is signed by. A name that changed would make everything we own somebody
- *  else's, so an API server that does not answer is asked until it does: only its No is an answer.
- *  Not here: a name somebody gave (options.ts). */
+/** Determines the name of the cluster in ledgers: the uid of the namespace kube-system, or, without the right to read it, a digest of the
+ *  certificate authority of the API server. With another name, everything the operator owns would belong to another manager. Requests are
+ *  therefore repeated until the API server answers; only 403 counts as a refusal.
+ *  Not here: a configured name (options.ts). */
 import { createHash } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import type { KubeConfig } from '@kubernetes/client-node';
@@ -18,7 +18,7 @@ export type NameSources = {
 const PATH = '/api/v1/namespaces/kube-system';
 const BACKOFF = { leastMs: 500, mostMs: 15_000 };
 
-/** Empty when the signal comes first. */
+/** Returns the name of the cluster; empty when the signal is aborted first. */
 export async function nameOfCluster(sources: NameSources, signal: AbortSignal): Promise<string> {
   const { transport, timers, config, onProblem } = sources;
   for (let failures = 1; !signal.aborted; failures++) {
@@ -36,7 +36,7 @@ export async function nameOfCluster(sources: NameSources, signal: AbortSignal): 
 
 async function digestOfAuthority(config: KubeConfig): Promise<string> {
   const { caData, caFile, server } = config.getCurrentCluster() ?? {};
-  // In a pod the file has the same name in every cluster.
+  // In a pod the file has the same path in every cluster.
   const authority = caData ?? (caFile === undefined ? undefined : await readFile(caFile, 'base64'));
   return createHash('sha256')
     .update(authority ?? server ?? '')

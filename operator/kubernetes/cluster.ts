@@ -1,4 +1,4 @@
-/** The resources of every kind and the labels of namespaces, kept in memory by watches. A change marks the engine of the resource, since
+/** Keeps the resources of every kind and the labels of namespaces in memory by watches. A change marks the engine of the resource, since
  *  passes are per engine.
  *  Not here: Secrets (references.ts), one collection (reflector.ts). */
 import { isSameJson } from '@pergola/engine/metadata';
@@ -11,16 +11,16 @@ import type { Transport } from './transport.ts';
 export type ClusterOptions = {
   readonly transport: Transport;
   readonly timers: Timers;
-  /** None: all of them. */
+  /** The namespaces to watch. Empty means all. */
   readonly namespaces: readonly string[];
-  /** `namespace/name` of an Engine, there or not; whether it changed itself, or a resource bound to it. */
+  /** Called with the `namespace/name` of an Engine, which need not exist, when the Engine or a resource bound to it changed. */
   readonly onChange: (engine: string, isItself: boolean) => void;
-  /** One more kind can be read, or was found missing. */
+  /** Called when another kind is in sync or its definition was found missing. */
   readonly onSettled: () => void;
   readonly onProblem: (path: string, problem: Error) => void;
 };
 
-/** Whoever installed those that are there. */
+/** The command that installs the definitions. */
 const INSTALL =
   'helm template pergola-crds charts/pergola-crds | kubectl apply --server-side --force-conflicts -f -';
 
@@ -30,7 +30,7 @@ export class Cluster {
   readonly #options: ClusterOptions;
   readonly #kinds: ReadonlyMap<string, readonly Reflector<Stored>[]>;
   readonly #namespaces: Reflector<KubeObject> | undefined;
-  /** As long as nothing changes: an engine is looked at every few seconds, and may have thousands. */
+  /** The resources by engine, cached until something changes: an engine is checked every few seconds. */
   #grouped:
     | { readonly revision: number; readonly byEngine: ReadonlyMap<string, EngineResources> }
     | undefined;
@@ -41,7 +41,7 @@ export class Cluster {
     this.#kinds = new Map(
       KINDS.map((row: KindRow) => [row.kind, scopes.map((scope) => this.#reflectorOf(row, scope))]),
     );
-    // Who sees only some namespaces may not list them, and grants by label cannot be judged.
+    // An operator of some namespaces may not list namespaces, so grants by label cannot be checked.
     this.#namespaces = options.namespaces.length === 0 ? this.#namespaceReflector() : undefined;
   }
 
@@ -53,12 +53,12 @@ export class Cluster {
     await Promise.all(this.#all().map((reflector) => reflector.stop()));
   }
 
-  /** All there is is known. */
+  /** True when every collection is in sync. */
   get isSynced(): boolean {
     return this.#all().every(({ isSynced, isAbsent }) => isSynced && !isAbsent);
   }
 
-  /** What can be known is known: kinds without a definition are not. Without engines there is nothing to do. */
+  /** True when every collection is in sync or its definition is missing. When the kind Engine is missing there is nothing to do. */
   get isSettled(): boolean {
     const engines: readonly Reflector<Stored>[] = this.#kinds.get('Engine')!;
     return (
@@ -67,12 +67,12 @@ export class Cluster {
     );
   }
 
-  /** Resolves when what is known is no older than the call. */
+  /** Lists every collection again. Resolves when the cache is no older than the call. */
   async refresh(): Promise<void> {
     await Promise.all(this.#all().map((reflector) => reflector.refresh()));
   }
 
-  /** Why it is not in sync, or deaf: what is missing altogether first. */
+  /** The reasons why collections are not in sync or their watches fail. Missing definitions come first. */
   get problems(): readonly string[] {
     const all = this.#all();
     const missing = new Set(all.filter(({ isAbsent }) => isAbsent).map(({ path }) => definitionAt(path)));
@@ -88,7 +88,7 @@ export class Cluster {
     return { lists: sum('lists'), watches: sum('watches'), failures: sum('failures') };
   }
 
-  /** Undefined: there is no such Engine. */
+  /** Returns the Engine; undefined when it does not exist. */
   engine(key: string): CustomResource | undefined {
     return this.#kinds
       .get('Engine')!
@@ -96,40 +96,40 @@ export class Cluster {
       .find(Boolean);
   }
 
-  /** Of every kind but Engine, in no order; without those that are being deleted. The same value until one of them changes. */
+  /** Returns the resources of an engine, except Engines and those being deleted. The result is identical until one of them changes. */
   resourcesOf(engine: string): readonly CustomResource[] {
     return this.#boundTo(engine).active;
   }
 
-  /** Those that are being deleted. */
+  /** Returns the resources of an engine that are being deleted. */
   deletingOf(engine: string): readonly CustomResource[] {
     return this.#boundTo(engine).deleting;
   }
 
-  /** Engines there are, and engines only resources speak of. */
+  /** Returns the keys of all Engines and of all engines that resources refer to. */
   engineKeys(): ReadonlySet<string> {
     const engines = this.#kinds.get('Engine')!.flatMap(({ objects }) => [...objects.keys()]);
     return new Set([...engines, ...this.#byEngine().keys()]);
   }
 
-  /** Undefined: not known to us. */
+  /** Returns the labels of a namespace; undefined when the namespace is unknown. */
   labelsOf(namespace: string): Readonly<Record<string, string>> | undefined {
     const found = this.#namespaces?.objects.get(namespace);
     return found && (found.metadata.labels ?? {});
   }
 
-  /** Would a resource in this namespace be known. */
+  /** True when the operator watches the namespace. */
   sees(namespace: string): boolean {
     const { namespaces } = this.#options;
     return namespaces.length === 0 || namespaces.includes(namespace);
   }
 
-  /** Are labels of namespaces known. */
+  /** True when the operator watches the labels of namespaces. */
   get seesNamespaces(): boolean {
     return this.#namespaces !== undefined;
   }
 
-  /** What the API answered to a status. */
+  /** Updates the cache with the answer of the API server to a status write. */
   accept(cr: CustomResource, object: KubeObject): void {
     for (const reflector of this.#kinds.get(cr.kind) ?? []) reflector.accept(object as Stored);
   }
@@ -177,7 +177,7 @@ export class Cluster {
     const isSame = (a: KubeObject, b: KubeObject) =>
       isSameJson(a.metadata.labels ?? {}, b.metadata.labels ?? {});
     return this.#reflector('/api/v1/namespaces', isSame, (before) => {
-      // A namespace that is created brings resources of its own. New labels let others in; a deleted one releases its names.
+      // A created namespace needs no mark: its resources mark their engines. New labels and deletions may change consent.
       if (before) for (const key of this.engineKeys()) this.#options.onChange(key, false);
     });
   }
@@ -202,7 +202,6 @@ export class Cluster {
   }
 }
 
-/** Resources of an engine. */
 type EngineResources = {
   readonly active: readonly CustomResource[];
   readonly deleting: readonly CustomResource[];
@@ -214,7 +213,7 @@ function engineResourcesOf(resources: readonly CustomResource[]): EngineResource
   return { active: resources.filter((cr) => !isDeleting(cr)), deleting: resources.filter(isDeleting) };
 }
 
-/** `/apis/pergola.dev/v1alpha1/tables` → `tables.pergola.dev` */
+/** Returns the name of the definition: `/apis/pergola.dev/v1alpha1/tables` → `tables.pergola.dev`. */
 function definitionAt(path: string): string {
   return `${path.slice(path.lastIndexOf('/') + 1)}.${API_GROUP}`;
 }
@@ -227,7 +226,7 @@ function missingText(definitions: readonly string[]): string {
   );
 }
 
-/** Our own statuses change neither, and must not wake us. */
+/** True when neither the spec nor an annotation changed. Status writes must not mark an engine. */
 function isSameResource(before: Stored, after: Stored): boolean {
   return (
     before.metadata.generation === after.metadata.generation &&

@@ -4,7 +4,7 @@
 
 import { type CustomResource, crName } from '../kinds.ts';
 import { printKey } from '../objects/normal-form.ts';
-import type { Outcome } from '../ports.ts';
+import type { ResourceOutcome } from '../ports.ts';
 import { outcomeOf, type Report } from '../status/report.ts';
 
 export const FINALIZER = 'pergola.dev/wait-for-deletion';
@@ -26,8 +26,8 @@ export function remainingMs({ metadata }: CustomResource, now: Date, deadlineSec
   return Date.parse(metadata.deletionTimestamp ?? '') + deadlineSeconds * 1000 - now.getTime();
 }
 
-/** Why a resource stays; undefined: it may go. */
-export type DeletionBlocker = (cr: CustomResource) => Outcome | undefined;
+/** Returns why a resource cannot be deleted yet; undefined when it can. */
+export type DeletionBlocker = (cr: CustomResource) => ResourceOutcome | undefined;
 
 export function blockedBecause(why: string): DeletionBlocker {
   return () => ({ reason: 'Deleting', message: why });
@@ -44,7 +44,7 @@ export function blockerAfter(report: Report): DeletionBlocker {
   if (late.length > 0)
     return blockedBecause(`waits for replicas: ${late.map(({ replica }) => replica).join(', ')}`);
   const { excluded } = plan.settled;
-  // A pass that looks at little looks at all that is left of those who are gone (decide/incremental-scope.ts).
+  // An incremental scope contains all remaining objects of deleted resources (decide/incremental-scope.ts).
   const byOwner = Map.groupBy(plan.entries, ({ after }) => after?.cr);
   return (cr) => {
     const [first, ...others] = byOwner.get(crName(cr)) ?? [];

@@ -43,7 +43,7 @@ export function urlOf(engine: CustomResource): string {
   return `${tls ? 'https' : 'http'}://${hostOf(engine, { name, ...endpoint.service })}:${port}`;
 }
 
-/** The name that stands for all pods of the engine, and their port; undefined where the resource does not say. */
+/** Returns the host name of all pods of the engine, and their port; undefined when the resource names none. */
 export function replicasOf(
   engine: CustomResource,
 ): { readonly host: string; readonly port: number } | undefined {
@@ -132,7 +132,7 @@ const KEY_REFS = { secretKeyRef: 'secrets', configMapKeyRef: 'configmaps' } as c
 
 const namesBySpec = new IdentityCache<CustomResource['spec'], ReturnType<typeof namesIn>>();
 
-/** Every `secretKeyRef` and `configMapKeyRef`, wherever a kind has it. */
+/** Returns every `secretKeyRef` and `configMapKeyRef` in a spec. */
 function namesIn(value: unknown): readonly Pick<Reference, 'kind' | 'name'>[] {
   if (typeof value !== 'object' || value === null) return [];
   return Object.entries(value).flatMap(([key, inner]) => {

@@ -13,7 +13,7 @@ import { withReplicas } from './replica-health.ts';
 import { laggingReplicasOf, type Resolver, replicasAt } from './replicas.ts';
 
 type Connection = {
-  /** What it was made for. */
+  /** The values that the connection depends on. */
   readonly fingerprint: string;
   readonly agent: Agent;
   readonly port: EnginePort;
@@ -23,7 +23,7 @@ export type EngineConnectionsOptions = {
   readonly references: References;
   readonly nowMs: () => number;
   readonly onRequest: (engine: string) => void;
-  /** Addresses of a name. */
+  /** Returns the addresses of a host name. */
   readonly resolve: Resolver;
 };
 
@@ -47,8 +47,8 @@ export class EngineConnections {
     const replicas = replicasOf(engine);
     const { fullMs } = intervalsOf(engine);
     const fingerprint = JSON.stringify([url, adminSecret, authority, replicas, fullMs]);
-    const known = this.#connections.get(key);
-    if (known?.fingerprint === fingerprint) return known.port;
+    const existing = this.#connections.get(key);
+    if (existing?.fingerprint === fingerprint) return existing.port;
     this.close(key);
     const agent = new Agent({
       connections: 4,
@@ -66,7 +66,7 @@ export class EngineConnections {
     return port;
   }
 
-  /** Of an engine that is gone. */
+  /** Closes the connection to an engine whose Engine resource is deleted. */
   close(key: string): void {
     void this.#connections.get(key)?.agent.destroy();
     this.#connections.delete(key);

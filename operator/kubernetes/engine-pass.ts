@@ -14,9 +14,9 @@ import {
   type CrSnapshot,
   type EnginePort,
   EngineProblem,
-  type EngineState,
-  type Outcome,
+  type EngineVersions,
   type ReconcileOptions,
+  type ResourceOutcome,
   type StatusChange,
   type StatusSink,
 } from '../ports.ts';
@@ -61,17 +61,17 @@ export type EnginePassOptions = {
   readonly metrics: Metrics;
   /** Stable name of this cluster. */
   readonly clusterName: () => string;
-  /** May we write: another replica may know better by now. */
+  /** True while this replica may write. Another replica may have become the leader. */
   readonly isLeading: () => boolean;
   readonly progressDeadlineSeconds: number;
-  /** When and how fast resources are told that their engine does not answer. */
+  /** The grace period and the rate of statuses about an engine that does not answer. */
   readonly outage: OutageOptions;
-  /** Nothing is deleted before: what is not there yet may still come. */
+  /** No object is deleted before this time: resources may not have been created yet. */
   readonly mayPruneAtMs: number;
   readonly onReport: (engine: string, report: Report) => void;
 };
 
-/** What one pass leaves for the next requeue. */
+/** The state that a pass keeps for the next one. */
 type EngineMemory = PreviousPass & {
   version: number | undefined;
   stateVersion: string;
@@ -79,27 +79,27 @@ type EngineMemory = PreviousPass & {
   reloadedAt: number;
   failures: number;
   isWaiting: boolean;
-  /** When the first pause or grace period ends by itself, by the wall clock. */
+  /** The time when the first pause or grace period ends, by the wall clock. */
   resumesAt: number | undefined;
 };
 
-/** What the last pass over an engine has seen, for metrics. */
+/** The results of the last pass over an engine, for metrics. */
 type EngineSummary = {
   readonly objects: Readonly<Record<string, number>>;
   readonly resources: ReadonlyMap<string, readonly unknown[]>;
   readonly succeededAt: Date | undefined;
 };
 
-/** Nobody should wait for a minute after an engine has come back. */
+/** The range of delays after failures. It is short, so an engine that recovers is used soon. */
 const BACKOFF = { leastMs: 1000, mostMs: 30_000 };
-/** A status that could not be written, or a secret that could not be read, is tried again so soon. */
-const UNHEARD_MS = 5000;
-/** A pass that did not come to try all changes is followed by another. */
+/** The delay after a status could not be written or a Secret could not be read. */
+const RETRY_MS = 5000;
+/** The delay after a pass that did not try all changes. */
 const CUT_MS = 100;
-/** What waits for the database to change is looked at again so often. */
+/** The interval of checks for changes of the database that a resource waits for. */
 const WAITING_MS = 30_000;
 
-/** The lease ran out while a pass was under way. */
+/** Thrown when the lease expired during a pass. */
 export class NotLeading extends Error {}
 
 export class EnginePass {
@@ -139,7 +139,7 @@ export class EnginePass {
     return earlier(requeue, await this.#options.finalizers.release(deleting, blocker));
   }
 
-  /** When to come again, and what keeps resources that are being deleted. */
+  /** Processes the engine and returns when to do so again, and what blocks the deletion of resources. */
   async #processEngine(
     key: string,
     isMarked: boolean,
@@ -152,10 +152,10 @@ export class EnginePass {
     if (pause)
       return { requeue: await this.#whilePaused(key, engine, pause), blocker: blockedBecause(pause.message) };
     if (!(await this.#options.references.want(key, referencesOf(engine, resources)))) {
-      // It may well be there: who does not know says nothing.
+      // The Secret may exist, so no status reports it as missing.
       this.#memories.delete(key);
       return {
-        requeue: { afterMs: UNHEARD_MS },
+        requeue: { afterMs: RETRY_MS },
         blocker: blockedBecause('the secrets of the Engine cannot be read'),
       };
     }
@@ -174,24 +174,24 @@ export class EnginePass {
     return { requeue, blocker: isDeleting(engine) ? NOT_BLOCKED : blockerAfter(report) };
   }
 
-  /** Nothing is read or written; resources keep the statuses they have. */
-  async #whilePaused(key: string, engine: CustomResource, pause: Outcome): Promise<Requeue> {
+  /** Writes the status of a paused Engine. The engine is not contacted, and resources keep their statuses. */
+  async #whilePaused(key: string, engine: CustomResource, pause: ResourceOutcome): Promise<Requeue> {
     const status = pausedStatusOf(engine, pause, this.#statusContext());
     const unpublished = isChanged(engine, status)
       ? await this.#options.sink.publish([{ cr: engine, status }])
       : 0;
     this.#memories.delete(key);
-    if (unpublished > 0) return { afterMs: UNHEARD_MS };
+    if (unpublished > 0) return { afterMs: RETRY_MS };
     const now = this.#options.clock.now();
     const end = nextResumption([engine], now);
     return end === undefined ? {} : { afterMs: end - now.getTime() };
   }
 
-  /** A secret that is missing is a problem of the Engine, and looks to its resources like an engine that lets nobody in. */
+  /** Returns the connection to an engine. For resources, a missing Secret is the same as a rejected admin secret. */
   #connect(
     key: string,
     engine: CustomResource,
-  ): { readonly port: EnginePort; readonly problem: Outcome | undefined } {
+  ): { readonly port: EnginePort; readonly problem: ResourceOutcome | undefined } {
     const { references, connections } = this.#options;
     const wanted = adminSecretOf(engine);
     const adminSecret = wanted && references.valueOf(wanted, wanted.key);
@@ -214,14 +214,14 @@ export class EnginePass {
     return { port, problem: { reason: 'SecretNotFound', message } };
   }
 
-  /** Also lets the engine look at its databases again when something waits for that. */
+  /** True when a pass is due. Makes the engine read its databases again when a resource waits for that. */
   async #isDue(key: string, engine: CustomResource, port: EnginePort, isMarked: boolean): Promise<boolean> {
     const memory = this.#memories.get(key);
     if (isMarked || !memory || memory.failures > 0) return true;
     const now = this.#options.timers.nowMs();
     if (memory.isWaiting && now - memory.reloadedAt >= WAITING_MS) {
       memory.reloadedAt = now;
-      // Where it fails the pass fails too, and says why.
+      // When the reload fails, the pass fails as well and reports why.
       await port.reload().catch(ignoreEngine);
       return true;
     }
@@ -235,7 +235,7 @@ export class EnginePass {
     return !state || isMoved(state, memory);
   }
 
-  /** A process that was stopped in the middle must not finish what another has gone on with since. */
+  /** Returns the port with writes that fail without the lease: a suspended process must not finish a pass that another continued. */
   #fenced(port: EnginePort): EnginePort {
     const write: EnginePort['write'] = async (change) => {
       if (!this.#options.isLeading()) throw new NotLeading('the lease was not renewed; nothing is written');
@@ -244,7 +244,7 @@ export class EnginePass {
     return { ...port, write };
   }
 
-  /** Until it is looked at again when nothing is marked. */
+  /** Returns the delay until the next check of an unmarked engine. */
   #restMs(key: string, engine: CustomResource): number {
     const question = nextReplicaCheckMs(this.#memories.get(key)?.replicaSync, this.#options.clock.now());
     return Math.min(intervalsOf(engine).versionMs, question ?? Number.POSITIVE_INFINITY);
@@ -299,12 +299,12 @@ export class EnginePass {
     return reconcileOptionsOf({ metadata, ...rest }, { manager, progressDeadlineSeconds });
   }
 
-  /** How many statuses could not be written: one, or none. */
+  /** Writes the status of the Engine and returns the number of failed writes. */
   async #report(
     key: string,
     engine: CustomResource,
     report: Report,
-    problem: Outcome | undefined,
+    problem: ResourceOutcome | undefined,
   ): Promise<number> {
     const { sink, metrics, references } = this.#options;
     const observed = references.observed(ownReferencesOf(engine));
@@ -345,19 +345,19 @@ export class EnginePass {
       return { afterMs: wait, notBeforeMs: wait };
     }
     const isHeldBack = now < mayPruneAtMs;
-    const isUnheard = report.unpublished > 0;
-    if (isHeldBack || isUnheard || report.isCut) this.#memories.get(key)!.version = undefined;
+    const isUnpublished = report.unpublished > 0;
+    if (isHeldBack || isUnpublished || report.isCut) this.#memories.get(key)!.version = undefined;
     const next = [
       this.#restMs(key, engine),
       ...(isHeldBack ? [mayPruneAtMs - now] : []),
-      ...(isUnheard ? [UNHEARD_MS] : []),
+      ...(isUnpublished ? [RETRY_MS] : []),
       ...(report.isCut ? [CUT_MS] : []),
       ...(resumesAt === undefined ? [] : [resumesAt - wallNow.getTime()]),
     ];
     return { afterMs: Math.min(...next) };
   }
 
-  /** Resources may come before their engine. What they once owned stays: nobody says where it is. */
+  /** Reports that the Engine does not exist. Resources may be created before it. Objects that they owned are kept. */
   async #withoutEngine(key: string, resources: readonly CustomResource[]): Promise<Requeue> {
     const { sink, references, connections, progressDeadlineSeconds } = this.#options;
     this.#memories.delete(key);
@@ -371,7 +371,7 @@ export class EnginePass {
       .map((cr) => ({ cr, status: statusOf(cr, verdict, this.#statusContext()) }))
       .filter(({ cr, status }) => isChanged(cr, status));
     const unpublished = await sink.publish(changes);
-    if (unpublished > 0) return { afterMs: UNHEARD_MS };
+    if (unpublished > 0) return { afterMs: RETRY_MS };
     return resources.length === 0 ? {} : { afterMs: progressDeadlineSeconds * 1000 };
   }
 
@@ -381,7 +381,7 @@ export class EnginePass {
   }
 }
 
-/** Of two reasons to come again. */
+/** Returns the requeue with the earlier of two delays. */
 function earlier(requeue: Requeue, { afterMs }: Requeue): Requeue {
   return afterMs === undefined
     ? requeue
@@ -393,7 +393,7 @@ function keyOf({ metadata }: CustomResource): string {
 }
 
 /** True when the engine is at another version, or other objects are inconsistent, than after the last pass. */
-function isMoved({ resourceVersion, stateVersion }: EngineState, memory: EngineMemory): boolean {
+function isMoved({ resourceVersion, stateVersion }: EngineVersions, memory: EngineMemory): boolean {
   return resourceVersion !== memory.version || (stateVersion ?? memory.stateVersion) !== memory.stateVersion;
 }
 

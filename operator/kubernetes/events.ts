@@ -1,7 +1,7 @@
-/** Events of resources, as `kubectl describe` shows them: one for each transition of a status that was written, `regarding` the resource,
- *  `related` to its Engine. The same one again within minutes is counted in its series; who has many is told of some.
- *  They are for people: written beside the passes, never waited for, and one that cannot be written is lost.
- *  Source: Kubernetes API reference, Event events.k8s.io/v1. Not here: what is a transition (status/transitions.ts). */
+/** Writes Events of resources, as `kubectl describe` shows them: one for each transition of a written status, `regarding` the resource,
+ *  `related` to its Engine. Repetitions within minutes are counted in a series, and the rate per resource is limited.
+ *  Events are informative: they are written beside the passes, never waited for, and lost when the write fails.
+ *  Source: Kubernetes API reference, Event events.k8s.io/v1. Not here: the transitions (status/transitions.ts). */
 import { API_GROUP, type CrStatus, type CustomResource, GROUP_VERSION } from '../kinds.ts';
 import { type Transition, transitionsOf } from '../status/transitions.ts';
 import { engineKeyOf } from './cluster.ts';
@@ -12,18 +12,18 @@ export type EventsOptions = {
   readonly transport: Transport;
   readonly timers: Timers;
   readonly now: () => Date;
-  /** Which replica tells it. */
+  /** The replica that reports the Event. */
   readonly identity: string;
   readonly onResult: (result: EventResult) => void;
   readonly onProblem: (error: Error) => void;
 };
 
-/** `counted`: in the series of one that was written before. */
+/** The result of an Event. `counted` means added to the series of an earlier one. */
 export type EventResult = 'written' | 'counted' | 'dropped' | 'failed';
 
 type Series = { readonly path: string; readonly since: number; count: number };
 
-/** What a resource may still say, and what it said of late. */
+/** The remaining Events of a resource and its recent series. */
 type EventBudget = { tokens: number; at: number; readonly series: Map<string, Series> };
 
 type PendingEvent = {
@@ -32,18 +32,18 @@ type PendingEvent = {
   readonly budget: EventBudget;
 };
 
-/** Of one resource: so many at once, and one more each minute. */
+/** The most Events of one resource at once. Another one is allowed each minute. */
 const MOST_AT_ONCE = 10;
 const ONE_MORE_MS = 60_000;
-/** What comes later is a new Event. */
+/** The duration of a series. A later occurrence is a new Event. */
 const SERIES_MS = 360_000;
-/** Waiting: beyond it people would not read them, and passes need the API server more. */
+/** The most waiting Events. Users would not read more, and passes need the API server. */
 const MOST_WAITING = { Normal: 500, Warning: 1000 } as const;
 const IN_FLIGHT = 2;
 const MOST_BUDGETS = 2000;
-/** So long at most whoever stops waits for it. */
+/** The timeout of a write, and the longest delay of `stop`. */
 const TIMEOUT_MS = 5000;
-/** Of a note, by the API server; a name has room for what makes it unique. */
+/** The limits of the API server for notes, and for names before the unique suffix. */
 const MOST_NOTE_BYTES = 1024;
 const MOST_NAME_CHARACTERS = 200;
 
@@ -59,7 +59,7 @@ export class Events {
     this.#options = options;
   }
 
-  /** `status` was written in place of the one the resource has. */
+  /** Records the transitions from the status of the resource to `status`, which was written. */
   record(cr: CustomResource, status: CrStatus): void {
     if (this.#isStopped) return;
     for (const transition of transitionsOf(cr.status, status, { includesOutages: cr.kind === 'Engine' })) {
@@ -74,12 +74,12 @@ export class Events {
     }
   }
 
-  /** Resolves once all that waits is written. */
+  /** Resolves once all waiting Events are written. */
   async settled(): Promise<void> {
     while (this.#lanes.size > 0) await Promise.all(this.#lanes);
   }
 
-  /** What waits is lost; resolves once what is under way has ended. */
+  /** Drops waiting Events. Resolves once running writes have ended. */
   async stop(): Promise<void> {
     this.#isStopped = true;
     await this.settled();
@@ -106,15 +106,15 @@ export class Events {
   async #write(pending: PendingEvent): Promise<EventResult> {
     const { transition, budget } = pending;
     const key = `${transition.type} ${transition.reason} ${transition.note}`;
-    const known = budget.series.get(key);
+    const existing = budget.series.get(key);
     const now = this.#options.timers.nowMs();
-    if (known && now - known.since < SERIES_MS && (await this.#count(known))) return 'counted';
+    if (existing && now - existing.since < SERIES_MS && (await this.#count(existing))) return 'counted';
     const path = await this.#create(pending);
     budget.series.set(key, { path, since: now, count: 1 });
     return 'written';
   }
 
-  /** False: the API server keeps Events for an hour, or less. */
+  /** Adds one to the series. False when the Event no longer exists: the API server keeps Events for an hour or less. */
   async #count(series: Series): Promise<boolean> {
     const { transport, now } = this.#options;
     series.count += 1;
@@ -156,14 +156,14 @@ export class Events {
 
   #budgetOf(uid: string): EventBudget {
     const now = this.#options.timers.nowMs();
-    const known = this.#budgets.get(uid);
-    if (known) {
-      // Who has spoken last is last.
+    const existing = this.#budgets.get(uid);
+    if (existing) {
+      // Moves the resource to the end, in order of the last Event.
       this.#budgets.delete(uid);
-      this.#budgets.set(uid, known);
-      known.tokens = Math.min(MOST_AT_ONCE, known.tokens + (now - known.at) / ONE_MORE_MS);
-      known.at = now;
-      return known;
+      this.#budgets.set(uid, existing);
+      existing.tokens = Math.min(MOST_AT_ONCE, existing.tokens + (now - existing.at) / ONE_MORE_MS);
+      existing.at = now;
+      return existing;
     }
     if (this.#budgets.size >= MOST_BUDGETS) this.#forgetUnused(now);
     const budget = { tokens: MOST_AT_ONCE, at: now, series: new Map() };
@@ -171,7 +171,7 @@ export class Events {
     return budget;
   }
 
-  /** Who has been silent for so long may say everything again. */
+  /** Removes budgets that are full again. */
   #forgetUnused(now: number): void {
     for (const [uid, { at }] of this.#budgets) {
       if (now - at <= MOST_AT_ONCE * ONE_MORE_MS) return;
@@ -197,17 +197,17 @@ function stemOf(name: string): string {
 function shortened(note: string): string {
   const bytes = new TextEncoder().encode(note);
   if (bytes.length <= MOST_NOTE_BYTES) return note;
-  // A character that was cut in two is left out.
+  // A character that was cut in two is dropped.
   const text = new TextDecoder().decode(bytes.subarray(0, MOST_NOTE_BYTES - 6)).replace(/\uFFFD+$/, '');
   return `${text}…`;
 }
 
-/** As the API server reads it: exactly six digits after the second. */
+/** Returns the time with exactly six digits after the second, as the API server requires. */
 function microTime(time: Date): string {
   return time.toISOString().replace('Z', '000Z');
 }
 
-/** With its namespace; or, 409, it was sent twice and is there. */
+/** True when the failure needs no report: the namespace is being deleted, or the Event was sent twice and exists (409). */
 function isMoot(error: unknown): boolean {
   if (!(error instanceof ApiProblem)) return false;
   return error.status === 404 || error.status === 409 || error.message.includes('being terminated');

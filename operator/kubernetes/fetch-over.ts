@@ -1,4 +1,4 @@
-/** `fetch` over connections of our own, counted. Not here: which connections (engine-connections.ts, replicas.ts). */
+/** Returns a `fetch` that uses the given agent and counts requests. Not here: the agents (engine-connections.ts, replicas.ts). */
 import { type Agent, fetch as undiciFetch } from 'undici';
 
 /** The library's fetch and the built-in one are one design in two versions; only their types know. */

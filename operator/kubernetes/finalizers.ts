@@ -1,8 +1,7 @@
-/** The finalizer of resources that ask to stay until their objects are gone: given while they live, taken when nothing holds them
- *  any more or the deadline has passed. The only thing of a resource besides its status that is ever written, and only where
- *  somebody asks; the right to do it is asked for in the chart (`operator.waitingDeletion`).
- *  Resources beside the operator never get it: with their namespace the operator goes first, and nobody would take it away.
- *  Not here: what holds a resource (deletion.ts). */
+/** Adds a finalizer to resources with `waitForDeletion`, and removes it when nothing blocks their deletion any more or the deadline has
+ *  passed. It is the only write to a resource besides its status; the chart grants the right with `operator.waitingDeletion`.
+ *  Resources in the namespace of the operator never get it: when that namespace is deleted, the operator stops first.
+ *  Not here: what blocks a deletion (deletion.ts). */
 
 import { type CustomResource, kindOf } from '../kinds.ts';
 import type { Clock, StatusSink } from '../ports.ts';
@@ -17,12 +16,12 @@ export type FinalizersOptions = {
   readonly transport: Transport;
   readonly sink: StatusSink;
   readonly clock: Clock;
-  /** Our own. */
+  /** The namespace of the operator. */
   readonly namespace: string;
-  /** After which a resource goes, whatever is left of it. */
+  /** The seconds after which a resource is released even if its objects still exist. */
   readonly deadlineSeconds: number;
   readonly isLeading: () => boolean;
-  /** The resource as the API server has it now. */
+  /** Called with the resource as the API server returned it. */
   readonly onWritten: (cr: CustomResource, object: KubeObject) => void;
   readonly onProblem: (cr: CustomResource, error: Error) => void;
 };
@@ -37,15 +36,15 @@ export class Finalizers {
     this.#options = options;
   }
 
-  /** Who asks to wait has it afterwards, and nobody else; what could not be written is tried again with the next pass. */
+  /** Adds the finalizer to resources with `waitForDeletion` and removes it from all others. Failed writes are repeated by the next pass. */
   async ensure(resources: readonly CustomResource[]): Promise<void> {
     const { namespace } = this.#options;
-    const mayAsk = (cr: CustomResource) => waitsForDeletion(cr) && cr.metadata.namespace !== namespace;
-    const wrong = resources.filter((cr) => mayAsk(cr) !== hasFinalizer(cr));
+    const mayWait = (cr: CustomResource) => waitsForDeletion(cr) && cr.metadata.namespace !== namespace;
+    const wrong = resources.filter((cr) => mayWait(cr) !== hasFinalizer(cr));
     await this.#each(wrong, (cr) => (hasFinalizer(cr) ? this.#remove(cr) : this.#add(cr)));
   }
 
-  /** Lets go who may; the others say why not. */
+  /** Removes the finalizer from resources that nothing blocks, and writes the reason to the status of the others. */
   async release(deleting: readonly CustomResource[], blocker: DeletionBlocker): Promise<Requeue> {
     const { clock, sink, deadlineSeconds } = this.#options;
     const now = clock.now();
@@ -73,12 +72,12 @@ export class Finalizers {
   #add(cr: CustomResource): Promise<void> {
     const { name, namespace, uid } = cr.metadata;
     const { apiVersion, kind } = cr;
-    // The uid keeps it from a namesake that came after it.
+    // The uid prevents a write to a later resource of the same name.
     const metadata = { name, namespace, uid, finalizers: [FINALIZER] };
     return this.#patch(cr, 'application/apply-patch+yaml', { apiVersion, kind, metadata });
   }
 
-  /** Whoever gave it. */
+  /** Removes the finalizer, even one that someone else added. */
   #remove(cr: CustomResource): Promise<void> {
     const path = `/metadata/finalizers/${cr.metadata.finalizers?.indexOf(FINALIZER)}`;
     return this.#patch(cr, 'application/json-patch+json', [
@@ -97,7 +96,7 @@ export class Finalizers {
     onWritten(cr, await transport.send<KubeObject>({ method: 'PATCH', path, query, contentType, body }));
   }
 
-  /** A dozen at a time; how many could not be written. */
+  /** Runs up to 12 writes at a time and returns the number of failures. */
   async #each(
     resources: readonly CustomResource[],
     write: (cr: CustomResource) => Promise<void>,
@@ -119,7 +118,7 @@ export class Finalizers {
   }
 }
 
-/** With it went the finalizer. */
+/** True when the resource no longer exists. */
 function isGone(error: unknown): boolean {
   return error instanceof ApiProblem && error.status === 404;
 }

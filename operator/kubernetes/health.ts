@@ -1,13 +1,13 @@
-/** What probes and Prometheus ask: /livez, /readyz, /metrics over plain HTTP. 503 comes with the reasons, a line each.
- *  Not here: what makes an operator live or ready (../main.ts). */
+/** Serves /livez, /readyz and /metrics over plain HTTP. A failing probe returns 503 with one reason per line.
+ *  Not here: the reasons (operator.ts). */
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 
 export type Health = {
-  /** Why it should be restarted; none when it is well. */
-  readonly deadly: () => readonly string[];
-  /** Why it cannot work yet. */
-  readonly missing: () => readonly string[];
+  /** Returns why the process should be restarted; empty when it is healthy. */
+  readonly livenessProblems: () => readonly string[];
+  /** Returns why the operator is not ready. */
+  readonly readinessProblems: () => readonly string[];
   readonly metrics: () => Promise<string>;
 };
 
@@ -17,8 +17,8 @@ export type HealthServer = { readonly port: number; readonly close: () => Promis
 
 export async function serveHealth(health: Health, host: string, port: number): Promise<HealthServer> {
   const pages: Readonly<Record<string, () => Page | Promise<Page>>> = {
-    '/livez': () => verdict(health.deadly()),
-    '/readyz': () => verdict(health.missing()),
+    '/livez': () => verdict(health.livenessProblems()),
+    '/readyz': () => verdict(health.readinessProblems()),
     '/metrics': async () => ({ status: 200, text: await health.metrics() }),
   };
   const server = createServer(async (request, response) => {

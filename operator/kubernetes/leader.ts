@@ -1,8 +1,8 @@
-/** One replica works, the others stand by: a Lease says who. Held for 15 s, renewed every 2 s, given up when it could not be
- *  renewed for 10 s, released at the end, so that the next one need not wait.
- *  Whether another's lease has run out is judged by our own clock, from when we saw it change: clocks of machines differ.
- *  A leader that was overtaken without knowing is harmless: the engine refuses its write by version.
- *  Not here: what a leader does (main.ts). */
+/** Elects one active replica with a Lease. It is valid for 15 s, renewed every 2 s, given up after 10 s without a renewal, and released
+ *  at shutdown so that the next replica need not wait.
+ *  The expiry of another replica's lease is measured by the local clock, from the last observed change: clocks of machines differ. A
+ *  leader that has lost the lease unnoticed is harmless: the engine rejects its write by version.
+ *  Not here: the work of the leader (operator.ts). */
 import { sleep, type Timers } from './timers.ts';
 import { ApiProblem, type Transport } from './transport.ts';
 
@@ -12,12 +12,12 @@ export type LeaderOptions = {
   readonly now: () => Date;
   readonly namespace: string;
   readonly name: string;
-  /** Ours, different for each replica. */
+  /** The identity of this replica. */
   readonly identity: string;
   readonly onLead: () => void;
-  /** The lease could not be kept. Another may lead by now. */
+  /** Called when the lease could not be renewed. Another replica may lead. */
   readonly onLoss: () => void;
-  /** The lease could not be read or written; it will be tried again. */
+  /** Called when the lease could not be read or written. The elector tries again. */
   readonly onProblem: (problem: Error) => void;
 };
 
@@ -46,7 +46,7 @@ export class Elector {
   readonly #path: string;
   #isLeading = false;
   #renewedAt = 0;
-  /** The lease as last seen, and when it was first seen so. */
+  /** The version of the lease at the last read, and the time it was first read. */
   #seen: { readonly version: string; readonly atMs: number } | undefined;
 
   constructor(options: LeaderOptions) {
@@ -54,12 +54,12 @@ export class Elector {
     this.#path = `/apis/coordination.k8s.io/v1/namespaces/${options.namespace}/leases`;
   }
 
-  /** Also a process that was stopped for a while, and has not yet noticed, knows by the clock that it may not. */
+  /** True while the lease is valid. A process that was suspended also sees by its clock that the lease has expired. */
   get isLeading(): boolean {
     return this.#isLeading && this.#options.timers.nowMs() - this.#renewedAt <= RENEW_WITHIN_MS;
   }
 
-  /** Until the signal; then the lease is free for the next. */
+  /** Acquires and renews the lease until the signal, then releases it. */
   async run(signal: AbortSignal): Promise<void> {
     const { timers } = this.#options;
     while (!signal.aborted) {
@@ -73,7 +73,7 @@ export class Elector {
     this.#isLeading = false;
   }
 
-  /** From when the request began: the lease may have been written at any time since. */
+  /** Records a renewal. The lease counts from the start of the request: the server may have written it at any time since. */
   #lead(began: number): void {
     this.#renewedAt = began;
     if (this.#isLeading) return;
@@ -102,7 +102,7 @@ export class Elector {
     const { spec = {}, metadata } = lease;
     const isOurs = spec.holderIdentity === identity;
     if (!isOurs && !this.#isFree(lease)) {
-      // Somebody took it while we were away; what we thought we had is gone.
+      // Another replica took the lease while this one was suspended.
       if (this.#isLeading) this.#lose();
       return false;
     }
@@ -149,7 +149,7 @@ export class Elector {
     }
   }
 
-  /** False when somebody was quicker. */
+  /** Writes the lease. False when another replica was faster. */
   async #write(method: 'POST' | 'PUT', path: string, body: Lease): Promise<boolean> {
     try {
       await this.#options.transport.send({ method, path, body, timeoutMs: REQUEST_MS });

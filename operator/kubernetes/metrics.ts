@@ -1,6 +1,6 @@
-/** The operator's numbers, as prom-client gives them to Prometheus. One table says which there are; nothing else makes one.
- *  Counters are told of events; what can be read where it is is read when somebody looks.
- *  Not here: when they are counted, the numbers of the process (prom-client's default metrics). */
+/** The metrics of the operator, exported with prom-client and declared in one table. Counters are incremented by the code; gauges and
+ *  other values that exist elsewhere are read at each scrape.
+ *  Not here: where they are counted, process metrics (prom-client's default metrics). */
 import { Counter, collectDefaultMetrics, Gauge, Registry } from 'prom-client';
 
 type Row = { readonly type: 'counter' | 'gauge'; readonly doc: string; readonly labels: readonly string[] };
@@ -12,20 +12,16 @@ const counter = rowOf('counter');
 const gauge = rowOf('gauge');
 
 export const METRICS = {
-  pergola_is_leader: gauge('Whether this replica works.'),
+  pergola_is_leader: gauge('Whether this replica is active: 1, or 0 for a standby.'),
   pergola_workqueue_depth: gauge('Engines that wait for a pass, or whose pass is running.'),
-  pergola_pass_total: counter(
-    'Passes, by what came of them: unchanged, written, failed.',
-    'engine',
-    'result',
-  ),
+  pergola_pass_total: counter('Passes by result: unchanged, written, failed.', 'engine', 'result'),
   pergola_pass_seconds_total: counter('Time spent in passes.', 'engine'),
-  pergola_engine_polls_total: counter('Questions after the version of an engine.', 'engine'),
+  pergola_engine_polls_total: counter('Polls of the version of an engine.', 'engine'),
   pergola_engine_requests_total: counter('Requests to an engine.', 'engine'),
   pergola_status_writes_total: counter('Statuses written.', 'kind'),
   pergola_status_failures_total: counter('Statuses that could not be written.', 'kind'),
   pergola_events_total: counter(
-    'Events of resources, by what came of them: written, counted (in a series), dropped, failed.',
+    'Events of resources by result: written, counted (in a series), dropped, failed.',
     'result',
   ),
   pergola_objects: gauge(
@@ -34,9 +30,12 @@ export const METRICS = {
     'state',
   ),
   pergola_resources: gauge('Resources bound to an engine, by reason of Ready.', 'engine', 'reason'),
-  pergola_last_success_timestamp_seconds: gauge('When a pass over an engine last ended well.', 'engine'),
+  pergola_last_success_timestamp_seconds: gauge(
+    'The time of the last successful pass over an engine.',
+    'engine',
+  ),
   pergola_watch_lists_total: counter('Collections listed.'),
-  pergola_watch_starts_total: counter('Watches begun.'),
+  pergola_watch_starts_total: counter('Watches started.'),
   pergola_watch_failures_total: counter('Lists and watches that failed.'),
 } as const satisfies Record<string, Row>;
 
@@ -56,22 +55,22 @@ export class Metrics {
 
   constructor() {
     collectDefaultMetrics({ register: this.#registry, eventLoopMonitoringPrecision: 60_000 });
-    // To have them the event loop would be looked at every few milliseconds: most of what an idle operator does.
+    // These need a sample of the event loop every few milliseconds, most of the work of an idle operator.
     for (const part of LOOP_STATISTICS) {
       this.#registry.removeSingleMetric(`nodejs_eventloop_lag_${part}_seconds`);
     }
   }
 
   add<N extends CounterName>(name: N, labels: Labels<N>, value = 1): void {
-    let known = this.#counters.get(name);
-    if (!known) {
-      known = new Counter(this.#configurationOf(name));
-      this.#counters.set(name, known);
+    let existing = this.#counters.get(name);
+    if (!existing) {
+      existing = new Counter(this.#configurationOf(name));
+      this.#counters.set(name, existing);
     }
-    known.inc(labels, value);
+    existing.inc(labels, value);
   }
 
-  /** `samples` is asked whenever somebody looks; what it no longer says is no longer shown. */
+  /** Registers a metric whose samples are read at each scrape. Labels that `samples` no longer returns disappear. */
   read<N extends MetricName>(name: N, samples: () => readonly Sample<N>[]): void {
     const Metric = METRICS[name].type === 'counter' ? Counter : Gauge;
     const collect = () => {

@@ -1,7 +1,7 @@
-/** The operator, put together: transport → watches → queue → one pass at a time for each engine; a lease decides which replica
- *  works. Standbys watch too, so that they can take over at once; they list anew when they do, for a watch may be deaf without
- *  knowing. Nothing starts before every kind is in sync or known to be missing: what has not been seen must not look deleted.
- *  Not here: the parts, and what a pass is (pass/reconcile.ts). */
+/** Assembles the operator: transport → watches → queue → one pass at a time for each engine; a lease decides which replica is active.
+ *  Standby replicas watch as well, to take over at once; they list again when they do, since a watch may have failed unnoticed. No pass
+ *  starts before every kind is in sync or known to be readinessProblems: resources that are not listed yet must not count as deleted.
+ *  Not here: the parts, a pass (pass/reconcile.ts). */
 import type { KubeConfig } from '@kubernetes/client-node';
 import type { Logger } from 'pino';
 import { type CrStatus, crName } from '../kinds.ts';
@@ -27,18 +27,18 @@ import { connect, type Transport } from './transport.ts';
 
 export type Operator = {
   readonly healthPort: number;
-  /** Resolves when it has stopped: true by `stop`, false because the lease was lost. */
+  /** Resolves when the operator has stopped: true after `stop`, false when the lease was lost. */
   readonly ended: Promise<boolean>;
   readonly stop: () => Promise<void>;
 };
 
-/** A pass that takes longer hangs. The longest that does not: eight tries of an engine that answers just in time. */
+/** The longest duration of a pass: eight attempts at an engine that answers just before the timeout. A longer pass hangs. */
 const LONGEST_PASS_MS = 300_000;
-/** Whether the lease is still ours shows so soon. */
+/** The delay until the next attempt after the lease expired during a pass. */
 const OVERTAKEN_MS = 2000;
-/** After what nobody foresaw. */
+/** The delay after an unexpected error. */
 const UNEXPECTED_MS = 30_000;
-/** A pass that runs when we are told to stop may end, within the time pods are given. */
+/** The time that running passes have to end at shutdown, within the grace period of pods. */
 const FAREWELL_MS = 10_000;
 
 export async function startOperator(
@@ -55,7 +55,7 @@ export async function startOperator(
     return stopping;
   };
   const health = await works.start(() => {
-    log.error('the lease could not be kept; another replica may have it');
+    log.error('the lease could not be renewed; another replica may hold it');
     void stop(false);
   });
   log.info({ namespaces: options.watchNamespaces, port: health.port }, 'watching');
@@ -74,9 +74,9 @@ class OperatorProcess {
   readonly #connections: EngineConnections;
   readonly #events: Events;
   readonly #pass: EnginePass;
-  /** Key → since when its pass runs. */
+  /** The start time of each running pass, by engine key. */
   readonly #running = new Map<string, number>();
-  /** What went wrong last, by what it went wrong with. */
+  /** The last problem by subject. */
   readonly #lastProblems = new Map<string, string>();
   readonly #stopping = new AbortController();
   readonly #writing = new AbortController();
@@ -84,7 +84,7 @@ class OperatorProcess {
   #electing: Promise<void> | undefined;
   #health: Awaited<ReturnType<typeof serveHealth>> | undefined;
   #clusterName: string;
-  /** What we know is no older than our lease. */
+  /** True when the caches are no older than the lease. */
   #isFresh = false;
   #isOpen = false;
 
@@ -107,7 +107,7 @@ class OperatorProcess {
     this.#cluster = new Cluster({
       ...shared,
       namespaces: options.watchNamespaces,
-      // A new address may be what a failing engine waits for.
+      // A change of the Engine, such as a new address, may fix a failing engine.
       onChange: (engine, isItself) => this.#queue.mark(engine, { isUrgent: isItself }),
       onSettled: () => this.#settle(),
     });
@@ -155,8 +155,8 @@ class OperatorProcess {
   async start(onLoss: () => void): Promise<{ readonly port: number }> {
     const { healthHost, healthPort } = this.#options;
     const health = {
-      deadly: () => this.#deadly(),
-      missing: () => this.#missing(),
+      livenessProblems: () => this.#livenessProblems(),
+      readinessProblems: () => this.#readinessProblems(),
       metrics: () => this.#metrics.text(),
     };
     this.#health = await serveHealth(health, healthHost, healthPort);
@@ -166,7 +166,7 @@ class OperatorProcess {
     return this.#health;
   }
 
-  /** What runs may end; then the lease goes, so that the next replica need not wait for it to run out. */
+  /** Stops the operator: waits for running passes, then releases the lease, so the next replica need not wait for its expiry. */
   async stop(): Promise<void> {
     this.#log.info('stopping');
     const closed = this.#queue.close();
@@ -198,13 +198,13 @@ class OperatorProcess {
 
   async #lead(): Promise<void> {
     this.#log.info({ identity: this.#options.identity }, 'leading');
-    // One that has only just begun knows nothing old.
+    // A replica that has just started has no old state to refresh.
     if (this.#cluster.isSettled) await this.#cluster.refresh();
     this.#isFresh = true;
     this.#open();
   }
 
-  /** Who owns what is written under this name: without it nothing is. */
+  /** Determines the cluster name, which is part of the owner in ledgers. No pass runs before. */
   async #learnName(): Promise<void> {
     const { signal } = this.#stopping;
     if (this.#clusterName === '') {
@@ -213,7 +213,7 @@ class OperatorProcess {
       this.#clusterName = await nameOfCluster({ ...sources, onProblem }, signal);
     }
     if (signal.aborted) return;
-    this.#log.info({ cluster: this.#clusterName }, 'this is the cluster');
+    this.#log.info({ cluster: this.#clusterName }, 'determined the cluster name');
     this.#open();
   }
 
@@ -221,7 +221,7 @@ class OperatorProcess {
     return this.#elector?.isLeading ?? true;
   }
 
-  /** One kind more, or less, to judge by. */
+  /** Called when a kind is in sync or found missing. */
   #settle(): void {
     if (!this.#isOpen) this.#open();
     else if (this.#cluster.isSynced) this.#markAll();
@@ -249,7 +249,7 @@ class OperatorProcess {
         this.#log.warn({ engine: key }, error.message);
         return { afterMs: OVERTAKEN_MS };
       }
-      this.#log.error({ engine: key, error: (error as Error).stack }, 'a pass ended as nobody foresaw');
+      this.#log.error({ engine: key, error: (error as Error).stack }, 'unexpected error in a pass');
       return { afterMs: UNEXPECTED_MS, notBeforeMs: UNEXPECTED_MS };
     } finally {
       this.#running.delete(key);
@@ -270,7 +270,7 @@ class OperatorProcess {
       },
       onProblem: (cr, error) => {
         this.#metrics.add('pergola_status_failures_total', { kind: cr.kind });
-        this.#log.warn({ resource: crName(cr), error: error.message }, 'its status could not be written');
+        this.#log.warn({ resource: crName(cr), error: error.message }, 'the status could not be written');
       },
     });
   }
@@ -288,11 +288,11 @@ class OperatorProcess {
     });
   }
 
-  /** Tries that end the same way are one line, not one each. */
+  /** Logs a problem. Repetitions of the same problem are logged at level debug. */
   readonly #onProblem = (what: string, problem: Error): void => {
     const isNews = this.#lastProblems.get(what) !== problem.message;
     this.#lastProblems.set(what, problem.message);
-    this.#log[isNews ? 'warn' : 'debug']({ what, error: problem.message }, 'will be tried again');
+    this.#log[isNews ? 'warn' : 'debug']({ what, error: problem.message }, 'failed; will be retried');
   };
 
   readonly #onReport = (engine: string, report: Report): void => {
@@ -303,14 +303,14 @@ class OperatorProcess {
     else this.#log.debug(fields, 'unchanged');
   };
 
-  #deadly(): readonly string[] {
+  #livenessProblems(): readonly string[] {
     const now = systemTimers.nowMs();
     return [...this.#running]
       .filter(([, began]) => now - began > LONGEST_PASS_MS)
       .map(([key, began]) => `the pass over ${key} has not ended for ${Math.round((now - began) / 1000)} s`);
   }
 
-  #missing(): readonly string[] {
+  #readinessProblems(): readonly string[] {
     if (this.#cluster.isSynced) return [];
     return ['not every kind has been read yet', ...this.#cluster.problems];
   }

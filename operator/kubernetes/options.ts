@@ -1,5 +1,5 @@
-/** Options of `pergola operator`: one table, from which come flags, environment variables and help. A flag beats its variable.
- *  Out: the options, or an OptionProblem with a sentence. Not here: what they do. */
+/** The options of `pergola operator`: one table for flags, environment variables and help. A flag overrides its variable.
+ *  Out: the options, or an OptionProblem. Not here: their effects. */
 import { hostname } from 'node:os';
 import { parseArgs } from 'node:util';
 
@@ -10,19 +10,19 @@ type OptionRow = {
   readonly doc: string;
 };
 
-/** In the order help lists them. */
+/** The options in the order of the help text. */
 export const OPTIONS = {
   'watch-namespaces': {
     variable: 'PERGOLA_WATCH_NAMESPACES',
     value: 'LIST',
     default: '',
-    doc: 'namespaces to watch, with commas between; all when empty',
+    doc: 'namespaces to watch, separated by commas; empty means all',
   },
   'cluster-name': {
     variable: 'PERGOLA_CLUSTER_NAME',
     value: 'TEXT',
     default: '',
-    doc: 'who owns what, in engines several clusters share; when empty the uid of namespace kube-system',
+    doc: 'the name of this cluster in engines that several clusters share; empty means the uid of namespace kube-system',
   },
   'health-host': {
     variable: 'PERGOLA_HEALTH_HOST',
@@ -40,13 +40,13 @@ export const OPTIONS = {
     variable: 'PERGOLA_LEADER_ELECT',
     value: 'BOOLEAN',
     default: 'true',
-    doc: 'work only while holding the lease; false where there is one replica for sure',
+    doc: 'reconcile only while holding the lease; false only with a single replica',
   },
   'lease-name': {
     variable: 'PERGOLA_LEASE_NAME',
     value: 'TEXT',
     default: 'pergola-operator',
-    doc: 'name of the lease replicas share',
+    doc: 'name of the lease that replicas share',
   },
   'lease-namespace': {
     variable: 'POD_NAMESPACE',
@@ -58,31 +58,31 @@ export const OPTIONS = {
     variable: 'POD_NAME',
     value: 'TEXT',
     default: '',
-    doc: 'who holds the lease; the host and process when empty',
+    doc: 'the holder of the lease; empty means host name and process id',
   },
   'progress-deadline-seconds': {
     variable: 'PERGOLA_PROGRESS_DEADLINE_SECONDS',
     value: 'NUMBER',
     default: '300',
-    doc: 'what waits for longer counts as stalled',
+    doc: 'time after which a waiting resource is Stalled',
   },
   'unreachable-grace-seconds': {
     variable: 'PERGOLA_UNREACHABLE_GRACE_SECONDS',
     value: 'NUMBER',
     default: '60',
-    doc: 'an engine may be away for so long before its resources say so; the Engine says it at once',
+    doc: 'time before resources report that their engine does not answer; the Engine reports it at once',
   },
   'unreachable-writes-per-second': {
     variable: 'PERGOLA_UNREACHABLE_WRITES_PER_SECOND',
     value: 'NUMBER',
     default: '20',
-    doc: 'most statuses a second that say their engine is away',
+    doc: 'most statuses per second that report an engine that does not answer',
   },
   'prune-delay-seconds': {
     variable: 'PERGOLA_PRUNE_DELAY_SECONDS',
     value: 'NUMBER',
     default: '30',
-    doc: 'nothing is deleted so soon after the start',
+    doc: 'time after the start in which nothing is deleted',
   },
   'log-level': {
     variable: 'PERGOLA_LOG_LEVEL',
@@ -112,7 +112,7 @@ export class OptionProblem extends Error {}
 
 const LEVELS = ['debug', 'info', 'warn', 'error', 'silent'];
 
-/** Undefined: help was asked for. */
+/** Returns the options; undefined when `--help` is given. */
 export function loadOptions(
   argv: readonly string[],
   env: Readonly<Record<string, string | undefined>>,
@@ -153,9 +153,9 @@ export function help(): string {
     const shown = preset === '' ? '' : ` [${preset}]`;
     return `  ${`--${name} ${value}`.padEnd(36)} ${doc}${shown}\n  ${' '.repeat(36)} ${variable}`;
   });
-  const command = `  ${'migrate-storage'.padEnd(36)} a command: store resources anew as the present version`;
+  const command = `  ${'migrate-storage'.padEnd(36)} a command: stores all resources in the current version`;
   const head =
-    'pergola operator: custom resources of the cluster KUBECONFIG points at, or this pod is in → engines';
+    'pergola operator: reconciles engines with the custom resources of the cluster of KUBECONFIG or of this pod';
   return `${head}\n\n${[...lines, command].join('\n')}\n`;
 }
 

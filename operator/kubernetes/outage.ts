@@ -10,15 +10,15 @@ export type OutageOptions = {
   readonly writesPerSecond: number;
 };
 
-/** Resources that were never judged are told at once, if they are no more than this. */
+/** The most resources without a verdict whose statuses are written at once. */
 const MOST_FRESH = 100;
-/** Writes that were not made are saved up for so long. */
+/** The longest time for which unused writes accumulate. */
 const MOST_SAVED_MS = 30_000;
 
 export class Outage {
   readonly #options: OutageOptions;
   readonly #since: number;
-  /** Until when the writes allowed so far have been made. */
+  /** The time until which the allowed writes have been used. */
   #spentUntil: number;
 
   constructor(options: OutageOptions, nowMs: number) {
@@ -44,7 +44,7 @@ export class Outage {
   }
 }
 
-/** Not where only the words differ: what a network says of an engine that is away varies. */
+/** True when more than messages differ: the message of a network error varies. */
 function isNews({ cr, status }: StatusChange): boolean {
   const shape = ({ conditions }: Pick<CrStatus, 'conditions'>) =>
     conditions.map(({ type, status, reason }) => `${type} ${status} ${reason}`).join();

@@ -5,13 +5,13 @@
 import type { Timers } from './timers.ts';
 
 export type Requeue = {
-  /** Look again after so long, even if nothing was marked. */
+  /** The delay until the next pass if nothing is marked. */
   readonly afterMs?: number;
-  /** Not before so long, whatever is marked, unless urgently. */
+  /** The shortest delay until the next pass, except for urgent marks. */
   readonly notBeforeMs?: number;
 };
 
-/** `isMarked`: something changed; otherwise it was only due. Must not throw. */
+/** Runs a pass. `isMarked` is true when something changed, and false when the pass was only due. Must not throw. */
 export type Work = (key: string, isMarked: boolean) => Promise<Requeue>;
 
 export type QueueOptions = { readonly lingerMs: number; readonly mostLingerMs: number };
@@ -19,11 +19,11 @@ export type QueueOptions = { readonly lingerMs: number; readonly mostLingerMs: n
 const LINGER: QueueOptions = { lingerMs: 250, mostLingerMs: 2000 };
 
 type Entry = {
-  /** When the first of the changes waiting was marked. */
+  /** The time of the first mark since the last pass. */
   markedAt: number | undefined;
-  /** When to start at the latest, marks aside. */
+  /** The time of the next pass if nothing is marked. */
   dueAt: number | undefined;
-  /** Before that only what is urgent starts. */
+  /** The earliest time of the next pass, except for urgent marks. */
   notBefore: number;
   isUrgent: boolean;
   readyAt: number;
@@ -45,20 +45,20 @@ export class Queue {
     this.#options = options;
   }
 
-  /** Keys that wait for a pass, or whose pass is running. */
+  /** The number of keys that are marked or whose pass is running. */
   get depth(): number {
     return [...this.#entries.values()].filter(
       ({ markedAt, isRunning }) => markedAt !== undefined || isRunning,
     ).length;
   }
 
-  /** Marks made before wait until now. */
+  /** Starts processing. Earlier marks have been waiting for this. */
   open(): void {
     this.#isOpen = true;
     for (const key of this.#entries.keys()) this.#arm(key);
   }
 
-  /** Nothing starts from here on; resolves when what runs has ended. */
+  /** Stops processing. Resolves when running passes have ended. */
   async close(): Promise<void> {
     this.#isOpen = false;
     for (const entry of this.#entries.values()) entry.cancel();
@@ -74,15 +74,15 @@ export class Queue {
     this.#arm(key);
   }
 
-  /** Nobody speaks of it any more. A pass that runs is not stopped. */
+  /** Removes a key. A running pass is not stopped. */
   forget(key: string): void {
     this.#entries.get(key)?.cancel();
     this.#entries.delete(key);
   }
 
   #entryOf(key: string): Entry {
-    const known = this.#entries.get(key);
-    if (known) return known;
+    const existing = this.#entries.get(key);
+    if (existing) return existing;
     const entry: Entry = {
       markedAt: undefined,
       dueAt: undefined,

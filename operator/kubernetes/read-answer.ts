@@ -1,6 +1,6 @@
-/** The text of an answer of the API server → its value. An object nested more deeply than JSON is read (a resource may be, where its
- *  definition preserves unknown fields) must not make a whole list unreadable: what is too deep in it is cut off. The reconcile core
- *  refuses such a resource for its depth (kinds/validate.ts).
+/** Parses an answer of the API server. A resource may be nested more deeply than the JSON limit where its definition preserves unknown
+ *  fields, and must not make a whole list unreadable: deeper values are replaced with null. The reconcile core rejects such a resource
+ *  for its depth (kinds/validate.ts).
  *  Pure. Not here: requests (transport.ts). */
 import { parseJson } from '@pergola/engine/metadata';
 

@@ -1,6 +1,6 @@
-/** Secrets and ConfigMaps that engines and resources name: each watched by its name, none else read, and nothing kept of those
- *  nobody names any more. A change of one is a change for the engines that want it.
- *  Out: values by key. Not here: who names what (engine-binding.ts). */
+/** Watches the Secrets and ConfigMaps that engines and resources refer to, each by name. No others are read, and unreferenced ones are
+ *  dropped. A change marks the engines that refer to it.
+ *  Out: values by key. Not here: which are referred to (engine-binding.ts). */
 import { isSameJson, own } from '@pergola/engine/metadata';
 import type { ObservedVersion } from '../kinds.ts';
 import type { Observed } from '../ports.ts';
@@ -19,12 +19,12 @@ type Holder = KubeObject & { readonly data?: Readonly<Record<string, string>> };
 export type ReferencesOptions = {
   readonly transport: Transport;
   readonly timers: Timers;
-  /** A value some engine wants is another now. */
+  /** Called when a value that the engine uses changed. */
   readonly onChange: (engine: string) => void;
   readonly onProblem: (path: string, problem: Error) => void;
 };
 
-/** What is named for the first time is waited for so long. */
+/** The longest wait for the first read of new references. */
 const FIRST_READ_MS = 5000;
 const LOOK_MS = 20;
 
@@ -38,8 +38,7 @@ export class References {
     this.#options = options;
   }
 
-  /** All that `engine` wants, instead of what it wanted before. Resolves to whether it has been read; what may not be read
-   *  counts as read, and is not there. */
+  /** Replaces the references of `engine`. Resolves to whether they have been read. Forbidden references count as read and missing. */
   async want(engine: string, references: readonly Reference[]): Promise<boolean> {
     if (references.length === 0) this.#wanted.delete(engine);
     else this.#wanted.set(engine, references);
@@ -53,7 +52,7 @@ export class References {
     return this.#read(references.map(idOf));
   }
 
-  /** Undefined: there is none, or it may not be read. */
+  /** Returns the value of a key; undefined when it does not exist or may not be read. */
   valueOf(reference: Reference, key: string): string | undefined {
     const [holder] = this.#reflectors.get(idOf(reference))?.objects.values() ?? [];
     const value = own(holder?.data, key);
@@ -61,13 +60,13 @@ export class References {
     return Buffer.from(value, 'base64').toString('utf8');
   }
 
-  /** Why it may not be read; undefined when it may, or nobody has tried. */
+  /** Returns why the reference may not be read; undefined when it may, or was not read yet. */
   refusalOf(reference: Reference): string | undefined {
     const problem = this.#reflectors.get(idOf(reference))?.problem;
     return isForbidden(problem) ? problem.message : undefined;
   }
 
-  /** Versions of those that are there. */
+  /** Returns the versions of the references that exist. */
   observed(references: readonly Reference[]): Observed {
     const versionsOf = (kind: Reference['kind']): readonly ObservedVersion[] => {
       const ids = new Set(references.filter((reference) => reference.kind === kind).map(idOf));

@@ -1,8 +1,8 @@
-/** A collection of the Kubernetes API, kept in memory: listed once, watched from there, listed again only when the server has
- *  forgotten where we were. It cannot die: whatever goes wrong, it goes on from what it has, after a pause. What it last knew
- *  stays, so a server that is away looks like nothing changed, never like everything was deleted.
- *  In: a path. Out: objects by `namespace/name`, a call for every change that means something, whether it is in sync.
- *  Not here: connections (transport.ts), what a change leads to (cluster.ts, references.ts). */
+/** Keeps a collection of the Kubernetes API in memory: lists it once, then watches it, and lists it again only when the server no longer
+ *  has the version. It never stops: after a failure it continues from its last state, after a delay. The cached objects are kept, so an
+ *  unavailable server never looks as if everything was deleted.
+ *  In: a path. Out: objects by `namespace/name`, a call for every relevant change, whether it is in sync.
+ *  Not here: connections (transport.ts), the effects of a change (cluster.ts, references.ts). */
 import { backoffMs, sleep, type Timers } from './timers.ts';
 import { ApiProblem, type Transport, type WatchEvent } from './transport.ts';
 
@@ -22,50 +22,50 @@ export type KubeObject = {
 export type ReflectorOptions<T extends KubeObject> = {
   readonly transport: Transport;
   readonly timers: Timers;
-  /** Of the collection. */
+  /** The path of the collection. */
   readonly path: string;
   readonly fieldSelector?: string;
-  /** Differences nobody acts on, our own writes above all. */
+  /** True when the difference between two versions needs no action, as after status writes of the operator. */
   readonly isSame: (before: T, after: T) => boolean;
   readonly onChange: (before: T | undefined, after: T | undefined) => void;
-  /** It became in sync, or it was found that there is no such collection. */
+  /** Called when the collection is in sync or was found missing. */
   readonly onSettled: () => void;
-  /** Something went wrong, and will be tried again. */
+  /** Called after a failure that will be retried. */
   readonly onProblem: (problem: Error) => void;
 };
 
-/** Since the start, for metrics. */
+/** Counters since the start, for metrics. */
 export type ReflectorCounts = { readonly lists: number; readonly watches: number; readonly failures: number };
 
 const PAGE_SIZE = '500';
+/** The shortest timeout of a watch. Each watch requests up to twice as much, so many do not end together. */
 const LEAST_WATCH_SECONDS = 300;
-/** The server ends a watch after between once and twice that, so that many watches do not end together. */
 const SILENCE_MS = 150_000;
 const BACKOFF = { leastMs: 500, mostMs: 30_000 };
-/** A collection that is not there may be defined any moment. */
+/** The delays while a collection is missing: its definition may be installed at any time. */
 const ABSENT_BACKOFF = { leastMs: 500, mostMs: 5000 };
-/** A watch that fails so often in a row may be asking for a version there will never be; listing settles that. */
+/** The number of failures in a row after which the collection is listed again: the version of the watch may be invalid. */
 const FAILURES_BEFORE_LIST = 3;
-/** A watch that ends at once and brings nothing is no better than a failure. */
+/** The shortest duration of a watch without events that does not count as a failure. */
 const LEAST_WATCH_MS = 1000;
 const LAST_APPLIED = 'kubectl.kubernetes.io/last-applied-configuration';
 
 export class Reflector<T extends KubeObject> {
   readonly #options: ReflectorOptions<T>;
   readonly #objects = new Map<string, T>();
-  /** Versions we know from our own writes, before the watch tells us. */
+  /** The versions of the operator's own writes that the watch has not reported yet. */
   readonly #ahead = new Map<string, string>();
   readonly #stop = new AbortController();
   #version: string | undefined;
   #failures = 0;
   #isSynced = false;
-  /** The watch, or the pause before it: ended when the list must be read again now. */
+  /** Aborts the watch, or the pause before it, when the list must be read again. */
   #waiting = new AbortController();
   readonly #awaited: (() => void)[] = [];
   #running: Promise<void> | undefined;
   #counts = { lists: 0, watches: 0, failures: 0 };
   #revision = 0;
-  /** Why it is not in sync, or does not hear. */
+  /** The reason why the collection is not in sync or its watch fails. */
   problem: Error | undefined;
 
   constructor(options: ReflectorOptions<T>) {
@@ -80,7 +80,7 @@ export class Reflector<T extends KubeObject> {
     return this.#isSynced;
   }
 
-  /** The API server knows no such collection: its definition is missing. */
+  /** True when the API server has no such collection: its definition is missing. */
   get isAbsent(): boolean {
     return this.problem instanceof ApiProblem && this.problem.status === 404;
   }
@@ -89,12 +89,12 @@ export class Reflector<T extends KubeObject> {
     return this.#counts;
   }
 
-  /** Grows with every object that comes, goes or is another one now. */
+  /** A number that grows with each added, changed or deleted object. */
   get revision(): number {
     return this.#revision;
   }
 
-  /** By `namespace/name`. */
+  /** The objects by `namespace/name`. */
   get objects(): ReadonlyMap<string, T> {
     return this.#objects;
   }
@@ -108,19 +108,19 @@ export class Reflector<T extends KubeObject> {
     await this.#running;
   }
 
-  /** Lists anew; resolves when what is known is no older than the call. */
+  /** Lists again. Resolves when the cache is no older than the call. */
   refresh(): Promise<void> {
     this.#version = undefined;
     this.#waiting.abort();
     return new Promise((resolve) => this.#awaited.push(resolve));
   }
 
-  /** What the API answered to a write of ours: known at once, not only when the watch says so. It may hold a change of somebody
-   *  else's as well, of which the watch then has nothing new to say. */
+  /** Updates the cache with the answer to a write of the operator, before the watch reports it. It may include a change by another
+   *  writer, for which the watch then reports no difference. */
   accept(object: T): void {
     const key = keyOf(object);
-    const known = this.#objects.get(key);
-    if (known?.metadata.uid !== object.metadata.uid || !isNewer(object, known)) return;
+    const cached = this.#objects.get(key);
+    if (cached?.metadata.uid !== object.metadata.uid || !isNewer(object, cached)) return;
     this.#put(key, this.#withSameSpec(key, object));
     this.#ahead.set(key, object.metadata.resourceVersion);
   }
@@ -145,7 +145,7 @@ export class Reflector<T extends KubeObject> {
     this.#failures++;
     this.#counts.failures++;
     if (isForgotten || this.#failures % FAILURES_BEFORE_LIST === 0) this.#version = undefined;
-    // The first time there is nothing wrong: the list just has to be read again.
+    // The first expiry of a version is normal and only needs a new list.
     if (isForgotten && this.#failures === 1) return;
     this.problem = error;
     onProblem(error);
@@ -159,13 +159,13 @@ export class Reflector<T extends KubeObject> {
     );
   }
 
-  /** Of what is not there nothing more can be known. */
+  /** Stops waiting for a collection that does not exist. */
   #giveUpWaiting(): void {
-    for (const known of this.#awaited.splice(0)) known();
+    for (const resolve of this.#awaited.splice(0)) resolve();
     this.#options.onSettled();
   }
 
-  /** In pages; a list that the server forgot between pages is begun again by #recover. */
+  /** Lists the collection in pages. When the server has dropped the list between pages, #recover starts again. */
   async #list(): Promise<void> {
     this.#counts.lists++;
     const found = new Map<string, T>();
@@ -182,7 +182,7 @@ export class Reflector<T extends KubeObject> {
     const isNews = !this.#isSynced || this.isAbsent;
     this.problem = undefined;
     this.#isSynced = true;
-    for (const known of this.#awaited.splice(0, waiting)) known();
+    for (const resolve of this.#awaited.splice(0, waiting)) resolve();
     if (!isNews) return;
     this.#options.onSettled();
   }
@@ -204,8 +204,7 @@ export class Reflector<T extends KubeObject> {
 
   #replace(found: ReadonlyMap<string, T>): void {
     this.#ahead.clear();
-    for (const key of [...this.#objects.keys()].filter((known) => !found.has(known)))
-      this.#put(key, undefined);
+    for (const key of [...this.#objects.keys()].filter((each) => !found.has(each))) this.#put(key, undefined);
     for (const [key, object] of found) this.#put(key, object);
   }
 
@@ -247,16 +246,16 @@ export class Reflector<T extends KubeObject> {
     this.#put(key, type === 'DELETED' ? undefined : this.#withSameSpec(key, object as T));
   }
 
-  /** What a resource wants is the same value as long as it is the same generation: whoever made something of it need not make
-   *  it again, and a status is not paid for with another spec. */
+  /** Returns the object with the identical spec value while its generation is the same, so caches by spec stay valid and status changes
+   *  do not copy the spec. */
   #withSameSpec(key: string, object: T): T {
-    const known = this.#objects.get(key) as (T & { readonly spec?: unknown }) | undefined;
+    const cached = this.#objects.get(key) as (T & { readonly spec?: unknown }) | undefined;
     const isSameGeneration =
-      known?.spec !== undefined &&
-      known.metadata.generation !== undefined &&
-      known.metadata.uid === object.metadata.uid &&
-      known.metadata.generation === object.metadata.generation;
-    return isSameGeneration ? { ...slim(object), spec: known.spec } : slim(object);
+      cached?.spec !== undefined &&
+      cached.metadata.generation !== undefined &&
+      cached.metadata.uid === object.metadata.uid &&
+      cached.metadata.generation === object.metadata.generation;
+    return isSameGeneration ? { ...slim(object), spec: cached.spec } : slim(object);
   }
 
   #markHealthy(): void {
@@ -285,7 +284,7 @@ export function keyOf({ metadata }: { readonly metadata: KubeObject['metadata'] 
   return metadata.namespace === undefined ? metadata.name : `${metadata.namespace}/${metadata.name}`;
 }
 
-/** Half of an object is who wrote which field when, and what kubectl sent: nothing we read. */
+/** Returns the object without managed fields and the last applied configuration, which make up half of it and are not used. */
 function slim<T extends KubeObject>(object: T): T {
   const {
     managedFields: _,
@@ -304,11 +303,11 @@ function problemIn(object: unknown): ApiProblem {
   return new ApiProblem(code ?? 500, message ?? 'the watch was ended by an error');
 }
 
-function isNewer(object: KubeObject, known: KubeObject): boolean {
-  return isOlder(known.metadata.resourceVersion, object.metadata.resourceVersion);
+function isNewer(object: KubeObject, cached: KubeObject): boolean {
+  return isOlder(cached.metadata.resourceVersion, object.metadata.resourceVersion);
 }
 
-/** Versions are numbers that only grow. */
+/** True when a version is older. Versions are increasing numbers. */
 function isOlder(version: string, than: string): boolean {
   return BigInt(version) < BigInt(than);
 }

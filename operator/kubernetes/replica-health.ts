@@ -1,6 +1,6 @@
-/** An engine whose replicas see different things: one of them may have lost a database that the others reach. What any replica reports
- *  inconsistent is inconsistent, with the address of the replica. Otherwise conditions would follow whichever replica answered last.
- *  In and out: an EnginePort. Not here: which replicas there are (replicas.ts), versions they serve (engine/replica-sync.ts). */
+/** Combines the inconsistent objects of all replicas of an engine: one replica may have lost a database that the others reach. An object
+ *  is inconsistent when any replica reports it, with the address of that replica. Otherwise conditions would alternate.
+ *  In and out: an EnginePort. Not here: the replicas (replicas.ts), the versions they serve (engine/replica-sync.ts). */
 import { stateVersionOf } from '@pergola/engine/metadata';
 import { type EnginePort, EngineProblem, type InconsistentObject } from '../ports.ts';
 
@@ -10,9 +10,9 @@ export type Replica = {
   readonly close: () => Promise<unknown>;
 };
 
-/** `replicas` may be empty, and never rejects. */
+/** Returns the engine with the inconsistent objects of all replicas. `replicas` may be empty and never rejects. */
 export function withReplicas(engine: EnginePort, replicas: () => Promise<readonly Replica[]>): EnginePort {
-  /** Whether the replicas differed when they were last compared: only then are their lists read. */
+  /** True when the replicas differed at the last comparison: only then are their lists read. */
   let isDivided = false;
   const union = async (version: number, own: readonly InconsistentObject[]) =>
     isDivided ? unionOf(own, await onReplicas(replicas, (each) => each.inconsistent(version))) : own;

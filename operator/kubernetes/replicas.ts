@@ -1,6 +1,6 @@
-/** Each replica of an engine, asked by its own address which version it serves. In: a name that stands for all of them (a headless
- *  Service), resolved anew each time. Out: who is behind.
- *  Not here: what follows from it (engine/replica-sync.ts). */
+/** Requests the version of each replica of an engine at its own address. In: the host name of all replicas (a headless Service), resolved
+ *  for each check. Out: the lagging replicas.
+ *  Not here: the effect on resources (engine/replica-sync.ts). */
 import { lookup } from 'node:dns/promises';
 import { Agent, buildConnector } from 'undici';
 import { engineClient } from '../engine/client.ts';
@@ -8,7 +8,7 @@ import { type EnginePort, EngineProblem, type LaggingReplica } from '../ports.ts
 import { fetchOver } from './fetch-over.ts';
 import type { Replica } from './replica-health.ts';
 
-/** Rejects where there is none. */
+/** Returns the addresses of a host. Rejects when it has none. */
 export type Resolver = (host: string) => Promise<readonly string[]>;
 
 export const resolveByDns: Resolver = async (host) => {
@@ -17,13 +17,13 @@ export const resolveByDns: Resolver = async (host) => {
 };
 
 export type ReplicaOptions = {
-  /** Of the endpoint: its scheme, and the name certificates are for. */
+  /** The URL of the endpoint: its scheme, and the host name for certificates. */
   readonly url: string;
   readonly adminSecret: string | undefined;
   readonly authority: string | undefined;
   readonly resolve: Resolver;
   readonly onRequest: () => void;
-  /** Who has not answered by then is behind. */
+  /** The timeout after which a replica counts as lagging. */
   readonly timeoutMs?: number;
 };
 
@@ -47,7 +47,7 @@ export function laggingReplicasOf({ host, port }: Replicas, options: ReplicaOpti
   };
 }
 
-/** A client for each address; none where the name has none. */
+/** Returns a client for each address; none when the name has no addresses. */
 export function replicasAt({ host, port }: Replicas, options: ReplicaOptions) {
   return async (): Promise<readonly Replica[]> => {
     const addresses = await options.resolve(host).catch(() => []);
@@ -65,7 +65,7 @@ function clientAt(
   return { engine, close: () => agent.destroy() };
 }
 
-/** Undefined: it serves the version, or a later one. */
+/** Returns the problem of a replica; undefined when it serves the version or a later one. */
 async function problemOf(
   address: string,
   port: number,
@@ -84,7 +84,7 @@ async function problemOf(
   }
 }
 
-/** Whatever the URL says of where; its name remains in the request, and is what a certificate is checked against. */
+/** Returns an agent that connects to the address. Requests keep the host name of the URL, and certificates are verified against it. */
 function agentTo(address: string, port: number, authority: string | undefined, timeout: number): Agent {
   const connector = buildConnector({
     timeout,

@@ -1,6 +1,5 @@
-/** Statuses to the API server: server-side apply on the status subresource, a dozen at a time, those first whose Ready turns.
- *  Specs, labels and annotations are never written. One that cannot be written is reported and counted: the next pass finds it
- *  different again, and comes soon.
+/** Writes statuses with server-side apply on the status subresource, 12 at a time, those with a changed Ready first. Specs, labels and
+ *  annotations are never written. A failed write is reported and counted: the next pass, soon after, writes the status again.
  *  Not here: which statuses changed (status/conditions.ts). */
 import { type CustomResource, kindOf } from '../kinds.ts';
 import type { StatusChange, StatusSink } from '../ports.ts';
@@ -15,9 +14,9 @@ export type StatusSinkOptions = {
   readonly transport: Transport;
   readonly timers: Timers;
   readonly signal: AbortSignal;
-  /** May we still: somebody else may know better by now. */
+  /** True while this replica may write. Another replica may have become the leader. */
   readonly isLeading: () => boolean;
-  /** The resource as the API server has it now. */
+  /** Called with the resource as the API server returned it. */
   readonly onWritten: (cr: CustomResource, object: KubeObject) => void;
   readonly onProblem: (cr: CustomResource, error: Error) => void;
 };
@@ -34,8 +33,8 @@ export function statusSink(options: StatusSinkOptions): StatusSink {
       let failures = 0;
       const lane = async () => {
         while (waiting.length > 0 && mayGoOn()) {
-          const isHeard = await write(options, waiting.shift()!);
-          if (!isHeard) failures++;
+          const isWritten = await write(options, waiting.shift()!);
+          if (!isWritten) failures++;
         }
       };
       await Promise.all(Array.from({ length: Math.min(IN_FLIGHT, changes.length) }, lane));
@@ -49,7 +48,7 @@ function turns({ cr, status }: StatusChange): boolean {
   return conditionOf(cr, 'Ready')?.status !== ready;
 }
 
-/** Whether it was written, or need not be. */
+/** Returns whether the status was written or needs no write. */
 async function write(options: StatusSinkOptions, change: StatusChange): Promise<boolean> {
   const { cr } = change;
   let status: object = change.status;
@@ -62,7 +61,7 @@ async function write(options: StatusSinkOptions, change: StatusChange): Promise<
         path,
         query: { fieldManager: FIELD_MANAGER, force: 'true' },
         contentType: 'application/apply-patch+yaml',
-        // The uid keeps the status of a resource from its namesake that came after it.
+        // The uid prevents a write to a later resource of the same name.
         body: { apiVersion: cr.apiVersion, kind: cr.kind, metadata: { name, namespace, uid }, status },
       });
       options.onWritten(cr, written);
@@ -83,8 +82,8 @@ async function write(options: StatusSinkOptions, change: StatusChange): Promise<
   }
 }
 
-/** The status without the fields the API server says it does not know: definitions of a release before ours, which an upgrade
- *  may replace after us. Undefined where it says something else. */
+/** Returns the status without the fields that the API server rejects as unknown: during an upgrade the definitions may be of an older
+ *  release. Undefined for any other error. */
 function withoutUnknown(status: object, error: unknown): object | undefined {
   if (!(error instanceof ApiProblem)) return undefined;
   const unknown = new Set([...error.message.matchAll(UNKNOWN_FIELD)].map(([, field]) => field));

@@ -1,7 +1,7 @@
-/** Resources as the API server stores them: those of a kind that were stored as an older version are written once more, unchanged, so
- *  that they are stored as the version that is now; then the definition forgets the older ones (`status.storedVersions`), and a
- *  later release may drop them. Safe to repeat, to interrupt, and beside a running operator.
- *  Not here: the command (../commands/migrate-storage.ts), which versions there are (crds/).
+/** Migrates stored resources to the current version: writes every resource of a kind unchanged, so that the API server stores it in that
+ *  version, and then removes older versions from `status.storedVersions` of the definition, so that a later release may drop them. It may
+ *  be repeated, interrupted, and run beside the operator.
+ *  Not here: the command (../commands/migrate-storage.ts), the versions (crds/).
  *  Kubernetes documentation, "Versions in CustomResourceDefinitions": "Upgrade existing objects to a new stored version". */
 import { API_GROUP } from '../kinds.ts';
 import { ApiProblem, type Transport } from './transport.ts';
@@ -28,24 +28,24 @@ const IN_FLIGHT = 8;
 const PAGE_SIZE = '500';
 const MERGE = 'application/merge-patch+json';
 
-/** Undefined: there is none. */
+/** Returns the definition; undefined when it does not exist. */
 export function definitionOf(transport: Transport, plural: string): Promise<Definition | undefined> {
   return orNothing(transport.send<Definition>({ method: 'GET', path: pathOf(plural) }));
 }
 
-/** What resources are written as. */
+/** Returns the version in which resources are stored. */
 export function storageVersionOf({ spec }: Definition): string {
   return spec.versions.find(({ storage }) => storage)!.name;
 }
 
-/** What some may still be stored as. */
+/** Returns the older versions in which some resources may still be stored. */
 export function olderVersionsOf(definition: Definition): readonly string[] {
   const storage = storageVersionOf(definition);
   return (definition.status?.storedVersions ?? []).filter((version) => version !== storage);
 }
 
-/** How many resources there are. Every API server has to know the definition as it is. Throws ApiProblem; then the definition
- *  says what it said, as it does where it was changed meanwhile: it may store otherwise by now. */
+/** Rewrites all resources of a kind and returns their number. Every API server must know the current definition. Throws ApiProblem; then
+ *  the definition keeps its stored versions, as it does when it was changed meanwhile. */
 export async function migrateStorage(
   transport: Transport,
   plural: string,
@@ -82,7 +82,7 @@ async function rewriteAll(transport: Transport, root: string, plural: string): P
   return written;
 }
 
-/** A write that changes nothing is one all the same where what is stored is of another version. */
+/** Rewrites a resource unchanged. The API server stores it in the current version. */
 async function rewrite(
   transport: Transport,
   path: string,
@@ -93,7 +93,7 @@ async function rewrite(
   await orNothing(transport.send({ method: 'PATCH', path: `${path}/${name}`, contentType: MERGE, body }));
 }
 
-/** What is gone need not be written, and what somebody else has written since is stored anew. */
+/** Resolves to undefined for a resource that was deleted (404) or written meanwhile (409): neither needs a rewrite. */
 async function orNothing<T>(sent: Promise<T>): Promise<T | undefined> {
   try {
     return await sent;

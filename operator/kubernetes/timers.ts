@@ -1,16 +1,16 @@
-/** Time as the shell needs it: a clock that never goes back, something done later, chance. Tests bring their own.
- *  Not here: dates for statuses (the core's Clock). */
+/** A monotonic clock, timers and random numbers, which tests replace.
+ *  Not here: dates for statuses (`Clock` in ../ports.ts). */
 
 export type Timers = {
-  /** Milliseconds since some moment; only differences mean anything. */
+  /** Returns the milliseconds since an arbitrary moment. */
   readonly nowMs: () => number;
-  /** Runs it once, later; calling what comes back prevents it. */
+  /** Runs the function once after a delay. The returned function cancels it. */
   readonly after: (ms: number, run: () => void) => () => void;
-  /** In [0, 1): jitter. */
+  /** Returns a number in [0, 1), for jitter. */
   readonly random: () => number;
 };
 
-/** What the runtime can wait for, 24 days; what is due later is looked at then. */
+/** The longest delay of the runtime, 24 days. A longer one ends then. */
 const LONGEST_MS = 2 ** 31 - 1;
 
 export const systemTimers: Timers = {
@@ -22,7 +22,7 @@ export const systemTimers: Timers = {
   random: Math.random,
 };
 
-/** Ends early, and quietly, when the signal is raised. */
+/** Resolves after the delay, or when the signal is aborted. */
 export function sleep(timers: Timers, ms: number, signal: AbortSignal): Promise<void> {
   return new Promise((resolve) => {
     if (signal.aborted) return resolve();
@@ -40,7 +40,7 @@ export function sleep(timers: Timers, ms: number, signal: AbortSignal): Promise<
 
 export type BackoffRange = { readonly leastMs: number; readonly mostMs: number };
 
-/** Doubling with each failure in a row, half of it by chance, so that many do not come back together. */
+/** Returns a delay that doubles with each failure in a row. Half of it is random, so that many clients do not retry together. */
 export function backoffMs(timers: Timers, failures: number, { leastMs, mostMs }: BackoffRange): number {
   const full = Math.min(mostMs, leastMs * 2 ** Math.max(0, failures - 1));
   return full * (0.5 + timers.random() / 2);

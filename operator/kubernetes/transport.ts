@@ -1,8 +1,8 @@
-/** Requests to the Kubernetes API over one keep-alive agent. The client library finds the server and who we are (kubeconfig, pod,
- *  token files); connections are ours, because its own come new with every request: measured, 350 requests a second became
- *  1,400.
- *  Out: parsed answers, streams of watch events; what the API refuses is an ApiProblem.
- *  Not here: when to ask again (reflector.ts, status-sink.ts). */
+/** Sends requests to the Kubernetes API over one keep-alive agent. The client library provides the server and the credentials
+ *  (kubeconfig, pod, token files), but opens a connection for every request: an agent of our own raised the measured rate from 350 to
+ *  1,400 requests per second.
+ *  Out: parsed answers, streams of watch events; an error response is an ApiProblem.
+ *  Not here: retries (reflector.ts, status-sink.ts). */
 import type { AgentOptions, RequestOptions } from 'node:https';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { KubeConfig } from '@kubernetes/client-node';
@@ -11,7 +11,7 @@ import { readAnswer } from './read-answer.ts';
 
 export type ApiRequest = {
   readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH';
-  /** From the root: `/apis/pergola.dev/v1alpha1/tables`. */
+  /** The absolute path: `/apis/pergola.dev/v1alpha1/tables`. */
   readonly path: string;
   readonly query?: Readonly<Record<string, string>>;
   readonly body?: unknown;
@@ -27,21 +27,21 @@ export type WatchEvent = {
 
 export type WatchRequest = Pick<ApiRequest, 'path' | 'query'> & {
   readonly signal: AbortSignal;
-  /** A connection on which nothing came for so long is taken for dead. Bookmarks come every minute or so. */
+  /** The silence after which a connection is considered dead. Bookmarks arrive about once a minute. */
   readonly silenceMs: number;
 };
 
 export interface Transport {
   send<T>(request: ApiRequest): Promise<T>;
-  /** Ends when the server ends it; throws when anything else does. */
+  /** Yields the events of a watch until the server ends it. Throws in any other case. */
   watch(request: WatchRequest): AsyncIterable<WatchEvent>;
   close(): Promise<void>;
 }
 
-/** The API server said no. */
+/** An error response of the API server. */
 export class ApiProblem extends Error {
   readonly status: number;
-  /** As it asked us to wait. */
+  /** The delay from the header `retry-after`. */
   readonly retryAfterMs: number | undefined;
 
   constructor(status: number, message: string, retryAfterMs?: number) {
@@ -52,15 +52,14 @@ export class ApiProblem extends Error {
 }
 
 const TIMEOUT_MS = 30_000;
-/** An API server's own is three minutes; ours must be shorter. */
+/** The keep-alive timeout. It must be shorter than the three minutes of API servers. */
 const KEEP_ALIVE_MS = 60_000;
-/** Silence after which the kernel asks whether the other end is there; ten seconds later a connection nobody answers on is
- *  closed. Watches are silent for minutes. */
+/** The silence after which TCP keep-alive probes begin; ten seconds later an unresponsive connection is closed. */
 const PROBE_MS = 15_000;
 const CLOSING_MS = 1000;
-/** Tokens in files are renewed long before they end. */
+/** The time for which credentials are cached. Tokens in files are renewed long before they expire. */
 const IDENTITY_MS = 10_000;
-/** An event is an object, and objects end at some 1.5 MB; beyond it there is no line end to wait for. */
+/** The most characters of a watch event. Objects are limited to about 1.5 MB. */
 const MOST_LINE_CHARACTERS = 16 * 1024 * 1024;
 
 export async function connect(config: KubeConfig): Promise<Transport> {
@@ -97,7 +96,7 @@ function dispatcherFor(config: KubeConfig, options: RequestOptions): Dispatcher 
 
 type Identity = (isRefused: boolean) => Promise<Readonly<Record<string, string>>>;
 
-/** Headers that say who we are, asked for anew now and then, and when they were refused. */
+/** Returns the headers with credentials. They are read again after a while, and when they were rejected. */
 function identityOf(config: KubeConfig): Identity {
   let known: { readonly headers: Readonly<Record<string, string>>; readonly until: number } | undefined;
   return async (isRefused) => {
@@ -125,8 +124,8 @@ class HttpTransport implements Transport {
     this.#identity = identity;
   }
 
-  /** Once more when the token was renewed meanwhile, or a kept connection was closed just then. Everything we send may be
-   *  sent twice: reads, and writes that carry a version or state all they want. */
+  /** Sends a request, and sends it again when the token was renewed or a kept connection was closed meanwhile. Every request may be sent
+   *  twice: reads, and writes that have a version or are idempotent. */
   async send<T>(apiRequest: ApiRequest): Promise<T> {
     try {
       return await this.#send<T>(apiRequest, false);
@@ -147,7 +146,7 @@ class HttpTransport implements Transport {
     for await (const line of linesOf(response.body)) yield readAnswer(line) as WatchEvent;
   }
 
-  /** What was asked is over or aborted, but streams may still be closing: destroyed then, they raise errors nobody can hear. */
+  /** Closes all connections. Streams that are still closing may raise errors when destroyed, after all listeners are gone. */
   async close(): Promise<void> {
     await Promise.race([this.#dispatcher.close(), sleep(CLOSING_MS, undefined, { ref: false })]);
     await this.#dispatcher.destroy();
@@ -186,7 +185,7 @@ class HttpTransport implements Transport {
       bodyTimeout: silenceMs,
       dispatcher: this.#dispatcher,
     });
-    // A body whose reader has gone is destroyed with the dispatcher; without a listener, its error would end the process.
+    // A body without a reader is destroyed with the dispatcher; without a listener its error would end the process.
     response.body.on('error', () => {});
     if (response.statusCode >= 300) throw await problemOf(response);
     return response;
@@ -217,7 +216,7 @@ function isClosedConnection(error: unknown): boolean {
   return code === 'UND_ERR_SOCKET' || code === 'ECONNRESET' || code === 'EPIPE';
 }
 
-/** What follows the last line end was cut off, and is no event. */
+/** Yields the lines of a body. Text after the last line end is an incomplete event and is dropped. */
 async function* linesOf(body: AsyncIterable<Uint8Array>): AsyncGenerator<string> {
   const decoder = new TextDecoder();
   let rest = '';

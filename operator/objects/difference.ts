@@ -3,17 +3,17 @@
 import { isRecord, isSameJson, type MetadataObject, parseJson } from '@pergola/engine/metadata';
 
 export type Difference = {
-  /** `permission.filter.author_id`, `columns[2]`; empty for the whole. */
+  /** The path of the value: `permission.filter.author_id`, `columns[2]`; empty for the whole object. */
   readonly path: string;
-  /** Absent: it is new. */
+  /** The old value. Absent when the value is added. */
   readonly before?: unknown;
-  /** Absent: it goes. */
+  /** The new value. Absent when the value is removed. */
   readonly after?: unknown;
 };
 
 const SECRET_FIELDS = /(^|\.)(database_url|password)$/;
 
-/** Lists of `{name, value}` whose values may have come out of Secrets. */
+/** Matches the path of lists of `{name, value}` whose values may come from Secrets. */
 const HEADERS = /(^|\.)headers$/;
 
 export function differencesOf(
@@ -23,7 +23,7 @@ export function differencesOf(
   return compare('', before?.definition, after?.definition);
 }
 
-/** `permission.limit: 10 → 20; permission.columns[1]: + "title"`, the first few. */
+/** Returns the first differences as text: `permission.limit: 10 → 20; permission.columns[1]: + "title"`. */
 export function summarise(differences: readonly Difference[], most = 3): string {
   const shown = differences
     .slice(0, most)
@@ -32,7 +32,6 @@ export function summarise(differences: readonly Difference[], most = 3): string 
   return differences.length > most ? `${shown}; and ${differences.length - most} more` : shown;
 }
 
-/** How a difference is printed. */
 export type DifferenceStyle = {
   readonly added: (text: string) => string;
   readonly removed: (text: string) => string;
@@ -72,7 +71,7 @@ type JsonObject = Readonly<Record<string, unknown>>;
 
 function compareFields(path: string, before: JsonObject, after: JsonObject): readonly Difference[] {
   const keys = [...new Set([...Object.keys(before), ...Object.keys(after)])];
-  // An empty object says something: `filter: {}` is every row.
+  // An empty object is significant: `filter: {}` matches every row.
   if (keys.length === 0) return [{ path, after: {} }];
   return keys.flatMap((key) => {
     const at = path === '' ? key : `${path}.${key}`;
@@ -82,7 +81,7 @@ function compareFields(path: string, before: JsonObject, after: JsonObject): rea
   });
 }
 
-/** Items that are in one list only; in the same ones, whatever their order, the lists as they are. */
+/** Returns the items that are in only one list, or both lists when they differ only in order. */
 function compareItems(
   path: string,
   before: readonly unknown[],
@@ -100,7 +99,7 @@ function compareItems(
   ];
 }
 
-/** One by one, by name; values hidden. A variable's name is told. */
+/** Compares headers by name. Values are masked; names of environment variables are not. */
 function compareHeaders(path: string, before: unknown, after: unknown): readonly Difference[] {
   const byName = (list: unknown) =>
     new Map(
@@ -117,7 +116,7 @@ function compareHeaders(path: string, before: unknown, after: unknown): readonly
     }));
 }
 
-/** The same without connection URLs, as lists of replicas have them. */
+/** Returns the list with connection URLs masked, as in lists of read replicas. */
 function masked(list: readonly unknown[]): unknown {
   const text = JSON.stringify(list, (key, value: unknown) =>
     SECRET_FIELDS.test(key) && typeof value === 'string' ? '(secret)' : value,
@@ -125,7 +124,7 @@ function masked(list: readonly unknown[]): unknown {
   return parseJson(text);
 }
 
-/** What the metadata refers to may be told; what it holds may not. */
+/** Returns the difference with texts masked. References, such as names of environment variables, are not masked. */
 function hidden(path: string, before: unknown, after: unknown): Difference {
   const mask = (value: unknown) => (typeof value === 'string' ? '(secret)' : value);
   return { path, ...side('before', mask(before)), ...side('after', mask(after)) };

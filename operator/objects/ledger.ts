@@ -7,27 +7,26 @@ import { type CustomResource, crName, type DeletionPolicy } from '../kinds.ts';
 export type LedgerEntry = {
   readonly manager: string;
   readonly uid: string;
-  /** `Kind namespace/name`. */
+  /** The owner, as `Kind namespace/name`. */
   readonly cr: string;
-  /** Of the resource, when the fragment was last written. */
+  /** The generation of the resource when the object was last written. */
   readonly generation: number;
-  /** Of the fragment in normal form. */
+  /** The hash of the object in normal form. */
   readonly hash: string;
   readonly deletionPolicy: DeletionPolicy;
-  /** When an operator first noticed that the owner may not own it any more, in ISO 8601. */
+  /** The time when an operator first noticed that the owner may no longer own the object, in ISO 8601. */
   readonly revokedAt?: string;
 };
 
-/** The owners of metadata objects by key, for every manager. The engine stores them beside the metadata in the same transaction; exports
- *  do not contain them. */
+/** The owners of metadata objects by key, for every manager. Exports of the metadata do not contain them. */
 export type LedgerEntries = ReadonlyMap<string, LedgerEntry>;
 
-/** A key that lost its owner and stays with the owner's namespace for a while. */
+/** A key that lost its owner and is reserved for the namespace of the owner. */
 export type Reservation = {
   readonly manager: string;
   /** The last owner, as `Kind namespace/name`. */
   readonly cr: string;
-  /** In ISO 8601. */
+  /** The time when the key was released, in ISO 8601. */
   readonly releasedAt: string;
 };
 
@@ -43,11 +42,11 @@ export type Ledger = {
 
 export type LedgerPatchEntry = Omit<LedgerEntry, 'revokedAt'> & { readonly revokedAt?: string | null };
 
-/** A JSON Merge Patch of the ledger: entries that are new or others now, null for those that go. */
+/** A JSON Merge Patch of the ledger: new and changed entries, and null for deleted ones. */
 export type LedgerPatch = {
   readonly manager: string;
   readonly objects: Readonly<Record<string, LedgerPatchEntry | null>>;
-  /** Absent where none changes. */
+  /** Absent when none changes. */
   readonly reservations?: Readonly<Record<string, Reservation | null>>;
 };
 
@@ -67,7 +66,7 @@ export function readReservations(state: unknown): Reservations {
   );
 }
 
-/** The reservations with the patch made. */
+/** Returns the reservations after the patch. */
 export function patchedReservations(
   reservations: Reservations | undefined,
   { reservations: changes = {} }: LedgerPatch,
@@ -80,7 +79,7 @@ export function patchedReservations(
   return after;
 }
 
-/** The entries with the patch made. */
+/** Returns the entries after the patch. */
 export function patchedEntries(entries: LedgerEntries, { objects }: LedgerPatch): LedgerEntries {
   return withChanges(
     entries,
@@ -107,13 +106,13 @@ export function isOwnedBy(entry: LedgerEntry, cr: CustomResource, manager: strin
 /** An entry before and after a pass. */
 export type EntryChange = {
   readonly key: string;
-  /** `Kind namespace/name` of who claims the object, or else owns it. */
+  /** The resource that claims the object, or else owns it, as `Kind namespace/name`. */
   readonly owner: string | undefined;
   readonly before: LedgerEntry | undefined;
   readonly after: LedgerEntry | undefined;
 };
 
-/** Returns the patch of the ledger; undefined when nothing changes. A new generation alone is not worth a write. */
+/** Returns the patch of the ledger; undefined when nothing changes. A new generation alone needs no write. */
 export function ledgerPatch(
   changes: readonly EntryChange[],
   reservations: NonNullable<LedgerPatch['reservations']>,

@@ -17,9 +17,9 @@ import {
 } from '@pergola/engine/metadata';
 import { IdentityCache } from '../identity-cache.ts';
 
-/** Raises the engine's `parseFailed` when the object is none. */
+/** Returns the object in normal form. Throws `parseFailed` of the engine for an invalid object. */
 export function normalised(object: MetadataObject): MetadataObject {
-  // Keys without a value are absent keys; only JSON knows no difference.
+  // JSON drops keys with the value undefined.
   const json = parseJson(JSON.stringify(object.definition));
   return { ...object, definition: normaliseObject(object.kind, json) };
 }
@@ -40,13 +40,13 @@ export function withObjects(
   const edits = [...changes].map(([key, object]): Edit => ({ key, definition: object?.definition }));
   const after = editObjects(metadata, edits);
   const before = objects.peek(metadata);
-  // What goes takes along what is nested in it.
+  // A deletion includes nested objects.
   const isFlat = [...changes].every(([key, object]) => object !== undefined || isLeaf(key));
   if (before && isFlat && after !== metadata) objects.set(after, withChanges(before, changes));
   return after;
 }
 
-/** Nothing can be nested in it. */
+/** True when objects of the key's kind have no nested objects. */
 export function isLeaf(key: string): boolean {
   const identity = parseKey(key);
   return identity !== undefined && childKinds(identity.kind).length === 0;
@@ -65,7 +65,7 @@ export function hashOf({ definition }: MetadataObject): string {
   return hashes.get(definition as object, () => shortHash(stableJson(definition)));
 }
 
-/** Enough of a digest to tell things apart, short enough to read out. */
+/** Returns a digest short enough to copy by hand. */
 export function shortHash(text: string): string {
   return createHash('sha256').update(text).digest('hex').slice(0, 24);
 }
@@ -76,7 +76,7 @@ export function stableJson(value: unknown): string {
   );
 }
 
-/** `select permission default/public/author/user`: a key as people read it. */
+/** Returns a key as readable text: `select permission default/public/author/user`. */
 export function printKey(key: string): string {
   const identity = parseKey(key);
   if (!identity) return key;

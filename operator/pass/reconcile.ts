@@ -8,9 +8,9 @@ import {
   fullScope,
   incrementalScope,
   isScopeSufficient,
+  type PassScope,
   type PassState,
   passStateAfter,
-  type Scope,
 } from '../decide/incremental-scope.ts';
 import { wantsPlan, withoutPlanPauses } from '../decide/pause.ts';
 import { type ReplicaSync, syncReplicas } from '../engine/replica-sync.ts';
@@ -26,8 +26,8 @@ import {
   EngineProblem,
   type EngineReading,
   type InconsistentObject,
-  type Outcome,
   type ReconcileOptions,
+  type ResourceOutcome,
   type StatusSink,
   unfit,
   type Verdict,
@@ -35,7 +35,7 @@ import {
 import { editsOf } from '../settle/order.ts';
 import {
   backedOff,
-  isKnownFault,
+  failsOnItsOwn,
   NO_BACKOFF,
   noteBlamed,
   noteRefusal,
@@ -46,7 +46,7 @@ import { settle } from '../settle/settle.ts';
 import { isAboutContent } from '../settle/trials.ts';
 import { isChanged, isPassing, statusOf } from '../status/conditions.ts';
 import { planLines } from '../status/plan-text.ts';
-import { outcomeOf, type Plan, type Report } from '../status/report.ts';
+import { outcomeOf, type PassPlan, type Report } from '../status/report.ts';
 import { verdictsOf, withReplicaSync } from '../status/verdicts.ts';
 
 export type Ports = {
@@ -91,24 +91,24 @@ export async function reconcile(
   const changes = resources
     .map((cr) => ({ cr, status: statuses.get(cr.metadata.uid)! }))
     .filter(({ cr, status }) => isChanged(cr, status));
-  // Who was only overtaken knows nothing new of the resources: what they say of themselves still holds.
+  // After a conflict alone nothing new is known of the resources: their statuses remain valid.
   const isOvertaken = report.problem?.kind === 'conflict';
   const unpublished = isOvertaken ? 0 : await ports.sink.publish(changes);
   const isWaiting = [...report.verdicts.values()].some(({ outcome }) => helpsReload(outcome));
-  const passState = unpublished === 0 ? standingOf(report, options) : undefined;
+  const passState = unpublished === 0 ? passStateOf(report, options) : undefined;
   const isCut = report.plan?.settled.isCut === true;
   const verdicts = allVerdicts(report);
   return { ...report, verdicts, resources, statuses, unpublished, isWaiting, isCut, passState };
 }
 
-/** True when the resource waits for what the engine finds once it reads its databases again. Whether a database answers it finds by
- *  itself, and a reload meanwhile would take the tables of that source away. */
-function helpsReload(outcome: Outcome): boolean {
+/** True when a resource waits for a change that the engine finds when it reads its catalogs again. Not for a database that does not
+ *  answer: the engine detects its return without a reload, and a reload meanwhile would remove the tables of that source. */
+function helpsReload(outcome: ResourceOutcome): boolean {
   return isPassing(outcome) && outcome.reason !== 'SourceUnavailable';
 }
 
-/** Undefined as well where the pass did not end. */
-function standingOf({ plan, verdicts, resourceVersion, problem }: Attempt, options: ReconcileOptions) {
+/** Returns the state for the next pass; undefined when the next pass needs the full scope. */
+function passStateOf({ plan, verdicts, resourceVersion, problem }: Attempt, options: ReconcileOptions) {
   if (!plan || problem || resourceVersion === undefined || plan.pruneHold || plan.settled.isCut)
     return undefined;
   const { scope, settled, entries, owned } = plan;
@@ -123,7 +123,7 @@ function allVerdicts({ plan, verdicts }: Attempt): ReadonlyMap<string, Verdict> 
   return all;
 }
 
-/** With what the replicas say of it. */
+/** Returns the report with the state of the replicas. */
 async function withReplicas(
   { engine, clock }: Ports,
   resources: readonly CustomResource[],
@@ -144,7 +144,7 @@ async function withReplicas(
 
 const NO_PLANS: ReadonlyMap<string, readonly string[]> = new Map();
 
-/** By uid: what would happen to resources that are asked for their plan. None where the engine does not answer. */
+/** Returns the plan of each resource whose plan is requested, by uid. Empty when the engine does not answer. */
 async function preview(
   engine: EnginePort,
   snapshot: CrSnapshot,
@@ -170,15 +170,15 @@ async function preview(
   }
 }
 
-/** Observe and decide; nothing is written. Throws EngineProblem. */
+/** Computes the plan of a full pass. Writes nothing. Throws EngineProblem. */
 export async function plan(
   engine: EnginePort,
   snapshot: CrSnapshot,
   options: ReconcileOptions,
   backoff: RefusalBackoff = NO_BACKOFF,
-): Promise<Plan> {
+): Promise<PassPlan> {
   const reading = await engine.read();
-  const decided = decidedOnAll({ snapshot, reading, options });
+  const decided = decideOnAll({ snapshot, reading, options });
   const nowMs = snapshot.at.getTime();
   return planOn(reading, decided, options, {
     dryRun: (edits) => engine.dryRun(edits),
@@ -190,7 +190,7 @@ export async function plan(
 type Decided = { readonly desired: Desired } & Decisions;
 
 function decisionsIn(
-  { snapshot, ledger }: Scope,
+  { snapshot, ledger }: PassScope,
   reading: EngineReading,
   options: ReconcileOptions,
 ): Decided {
@@ -205,11 +205,11 @@ function decisionsIn(
   return { desired, ...decided };
 }
 
-/** How a plan is made out of decisions. */
+/** The inputs of a plan besides the decisions. */
 type PlanOptions = {
   readonly dryRun: EnginePort['dryRun'];
   readonly backoff: RefusalBackoff;
-  /** Decisions beyond this number wait for the next write. */
+  /** The most decisions of one write. */
   readonly most?: number | undefined;
   readonly nowMs: number;
 };
@@ -219,7 +219,7 @@ async function planOn(
   { scope, decided: { desired, decisions, pruneHold } }: DecidedIn,
   options: ReconcileOptions,
   { dryRun, backoff, most, nowMs }: PlanOptions,
-): Promise<Plan> {
+): Promise<PassPlan> {
   const { manager } = options;
   const live = objectsIn(reading.metadata);
   const settled = await settle(
@@ -231,7 +231,7 @@ async function planOn(
       claimedIn: (key) => desired.claims.get(key)?.cr.metadata.namespace,
       dryRun: (active) => dryRun(editsOf(active)),
       backedOff: (decision, written) => backedOff(backoff, decision, { live, written, nowMs }),
-      isKnownFault: (decision) => isKnownFault(backoff, decision),
+      failsOnItsOwn: (decision) => failsOnItsOwn(backoff, decision),
       ...(most === undefined ? {} : { most }),
     },
     decisions,
@@ -258,13 +258,12 @@ function gained({ before, after }: EntryChange, manager: string): number {
   return Number(after !== undefined) - Number(before?.manager === manager);
 }
 
-/** `verdicts` of those which were looked at. */
+/** The result of an attempt. `verdicts` are those of the resources in scope. */
 type Attempt = Omit<Report, 'statuses' | 'isWaiting' | 'isCut' | 'resources' | 'unpublished' | 'passState'>;
 
-/** Again when somebody wrote in between; each try starts from what is there now, in the engine and among the resources. Where all
- *  is well with the engine a change is taken to fit, and only what it refuses is looked into: judging twice is half of what a
- *  small change costs. A change that the engine accepts in a dry run and refuses to write, or that is too large for one request,
- *  is written in parts. */
+/** Plans and writes, and starts again from the current state when another client wrote in between. When the engine has no problem, a
+ *  change is written without a dry run, which is half of the cost of a small change; only a refusal is analysed. A change that the
+ *  engine accepts in a dry run and rejects in a write, or that is too large for one request, is written in parts. */
 async function attempt(
   { engine, source, clock }: Ports,
   options: ReconcileOptions,
@@ -275,14 +274,14 @@ async function attempt(
   for (let tries = 1; ; ) {
     const snapshot = await source.snapshot();
     let decided: DecidedIn | undefined;
-    let made: Plan | undefined;
+    let made: PassPlan | undefined;
     try {
       const reading = await engine.read();
       const mustFit = !isDoubtful && unfit(reading.inconsistent).length === 0;
       const dryRun: EnginePort['dryRun'] = mustFit ? async () => [] : (edits) => engine.dryRun(edits);
-      const seen = { snapshot, reading, options };
-      const mayFocus = !isDoubtful && !wasWritten && passState;
-      decided = (mayFocus && decidedInFocus(passState, seen)) || decidedOnAll(seen);
+      const observation = { snapshot, reading, options };
+      const mayBeIncremental = !isDoubtful && !wasWritten && passState;
+      decided = (mayBeIncremental && decideIncrementally(passState, observation)) || decideOnAll(observation);
       const nowMs = clock.now().getTime();
       made = await planOn(reading, decided, options, { dryRun, backoff, most: parts.most, nowMs });
       backoff = rememberPlan(backoff, made, nowMs);
@@ -319,7 +318,7 @@ function sentInDryRun(decided: DecidedIn | undefined, { kind }: EngineProblem): 
   return kind === 'tooLarge' && decided ? decided.decided.decisions.filter(isWrite) : [];
 }
 
-/** How many changes are written at once: half as many after each refusal, twice as many after each success. */
+/** The most changes of a write: halved after each refusal, doubled after each success. */
 class Parts {
   most: number | undefined;
   #left = MOST_PARTS;
@@ -339,31 +338,38 @@ class Parts {
   }
 }
 
-function rememberPlan(backoff: RefusalBackoff, { decisions, settled }: Plan, nowMs: number): RefusalBackoff {
+function rememberPlan(
+  backoff: RefusalBackoff,
+  { decisions, settled }: PassPlan,
+  nowMs: number,
+): RefusalBackoff {
   const { blamed, document } = settled;
   return noteBlamed(backoff, { decisions, blamed, live: objectsIn(document), nowMs });
 }
 
-type Seen = {
+type Observation = {
   readonly snapshot: CrSnapshot;
   readonly reading: EngineReading;
   readonly options: ReconcileOptions;
 };
-type DecidedIn = { readonly scope: Scope; readonly decided: Decided };
+type DecidedIn = { readonly scope: PassScope; readonly decided: Decided };
 
-/** Undefined where that is not enough. */
-function decidedInFocus(passState: PassState, { snapshot, reading, options }: Seen): DecidedIn | undefined {
+/** Returns the decisions of the incremental scope; undefined when the scope is insufficient. */
+function decideIncrementally(
+  passState: PassState,
+  { snapshot, reading, options }: Observation,
+): DecidedIn | undefined {
   const scope = incrementalScope(passState, snapshot, reading, options);
   const decided = scope && decisionsIn(scope, reading, options);
   return decided && isScopeSufficient(decided, options) ? { scope, decided } : undefined;
 }
 
-function decidedOnAll({ snapshot, reading, options }: Seen): DecidedIn {
+function decideOnAll({ snapshot, reading, options }: Observation): DecidedIn {
   const scope = fullScope(snapshot, reading, options.manager);
   return { scope, decided: decisionsIn(scope, reading, options) };
 }
 
-async function apply(engine: EnginePort, made: Plan, mustFit: boolean): Promise<Attempt> {
+async function apply(engine: EnginePort, made: PassPlan, mustFit: boolean): Promise<Attempt> {
   const { reading, settled, entries, reservations } = made;
   const { manager } = made.scope.ledger;
   const patch = ledgerPatch(entries, reservations, manager);
@@ -381,7 +387,7 @@ async function apply(engine: EnginePort, made: Plan, mustFit: boolean): Promise<
 }
 
 function done(
-  made: Plan,
+  made: PassPlan,
   resourceVersion: number,
   inconsistent: readonly InconsistentObject[],
   wasWritten: boolean,
@@ -390,7 +396,7 @@ function done(
   return { plan: made, verdicts, resourceVersion, inconsistent, wasWritten, backoff: NO_BACKOFF };
 }
 
-/** Nothing is known of the engine; what is known of the resources is not asked either. */
+/** Returns the report of a pass without an answer of the engine. It has one outcome for all resources. */
 function failed(snapshot: CrSnapshot, problem: EngineProblem): Attempt {
   const outcome = outcomeOf(problem);
   const verdict = { outcome, wasWritten: false, failing: [] };

@@ -6,25 +6,25 @@
 import type { Decision } from '../decide/decide.ts';
 import type { RefusedEdit } from '../ports.ts';
 
-/** Why the engine refuses a set of changes. */
+/** The reason why the engine rejects a set of changes. */
 export type Refusal = {
   readonly reason: string;
   readonly edit?: RefusedEdit | undefined;
-  /** True where inherited roles inherit from each other. */
+  /** True when inherited roles inherit from each other. */
   readonly isCycle?: boolean;
 };
 
-/** Undefined where the engine accepts the changes. */
+/** Returns the refusal of the changes; undefined when the engine accepts them. */
 export type Trial = (decisions: readonly Decision[]) => Promise<Refusal | undefined>;
 
 export type Bisection = {
   readonly accepted: readonly Decision[];
   readonly refused: ReadonlyMap<Decision, Refusal>;
-  /** Not tried, because `mayGoOn` said no. */
+  /** The decisions not tried, because `mayGoOn` returned false. */
   readonly untried: readonly Decision[];
 };
 
-/** `known`: the refusal of all the decisions together. */
+/** Divides the decisions into accepted and refused ones. `known` is the refusal of all of them together. */
 export async function bisect(
   decisions: readonly Decision[],
   known: Refusal,
@@ -59,7 +59,7 @@ export async function bisect(
   return { accepted, refused, untried };
 }
 
-/** The length of the shortest prefix of `count` items for which `fails` is true; all of them together are known to fail. */
+/** Returns the length of the shortest prefix of `count` items for which `fails` is true. It must be true for all of them. */
 export async function firstFailure(
   least: number,
   count: number,

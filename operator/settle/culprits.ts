@@ -6,17 +6,17 @@ import { dependentsOf, type Metadata, objectKey } from '@pergola/engine/metadata
 import { type Decision, isPut } from '../decide/decide.ts';
 import { fieldIn } from '../kinds/field.ts';
 import { printKey } from '../objects/normal-form.ts';
-import { type InconsistentObject, type Outcome, unfit } from '../ports.ts';
+import { type InconsistentObject, type ResourceOutcome, unfit } from '../ports.ts';
 import { bisect, firstFailure, type Refusal } from './bisect.ts';
 import { isUnavailability, keptForDependent, outcomeOfInconsistency } from './inconsistency.ts';
 import { cyclesIn } from './role-cycles.ts';
 import { refusalOfCycle, type SettleContext, type Trials } from './trials.ts';
 
 export type Blame = {
-  readonly outcome: Outcome;
-  /** Keys of the objects it does not go together with. */
+  readonly outcome: ResourceOutcome;
+  /** The keys of the objects it conflicts with. */
   readonly rivals: readonly string[];
-  /** `search`: found by trials, and worth remembering. `fault`: its own, found out by trials. Absent: the engine says it. */
+  /** `search`: found by trials, and kept for the next passes. `fault`: fails by itself, found by trials. Absent: reported by the engine. */
   readonly found?: 'search' | 'fault';
 };
 
@@ -24,21 +24,21 @@ export type Culprits = ReadonlyMap<string, Blame>;
 
 export type Findings = {
   readonly culprits: Culprits;
-  /** Decisions that there was no time to try. */
+  /** The decisions that were not tried for lack of time. */
   readonly untried: readonly Decision[];
-  /** False where the change may be made when nothing is guilty. */
+  /** False when the change may be applied if no culprit is found. */
   readonly isOpen: boolean;
 };
 
-/** A change under inquiry: decisions by priority, those that can be made out of some of them, the document they make. */
-export type Change = {
+/** A draft of a change: decisions by priority, the applicable part of any of them, and the resulting document. */
+export type Draft = {
   readonly active: readonly Decision[];
   readonly feasible: (decisions: readonly Decision[]) => readonly Decision[];
   readonly document: Metadata;
 };
 
-/** The decisions for which the engine refuses the whole, and those that could not be tried. */
-export async function culpritsOfRefusal(trials: Trials, change: Change, known: Refusal): Promise<Findings> {
+/** Returns the decisions for which the engine rejects the whole change, and those that could not be tried. */
+export async function culpritsOfRefusal(trials: Trials, change: Draft, known: Refusal): Promise<Findings> {
   const { context } = trials;
   if (known.isCycle) return { culprits: culpritsOfCycles(trials, change), untried: [], isOpen: true };
   const refusalOf = async (decisions: readonly Decision[]) =>
@@ -57,7 +57,7 @@ export async function culpritsOfRefusal(trials: Trials, change: Change, known: R
   return { culprits, untried, isOpen: true };
 }
 
-function culpritsOfCycles({ context }: Trials, { active }: Change): Culprits {
+function culpritsOfCycles({ context }: Trials, { active }: Draft): Culprits {
   const cycles = cyclesIn(context.live.inherited_roles ?? [], active);
   return new Map(
     [...cycles].map(([decision, names]) => {
@@ -81,10 +81,10 @@ function withRivals(
 
 const MOST_NAMED = 5;
 
-/** Returns the decisions this one is refused together with; none when it is refused alone or the search would take too long. */
+/** Returns the decisions that conflict with this one; none when it is refused alone or the search would take too long. */
 async function rivalsOf(
   trials: Trials,
-  { feasible }: Change,
+  { feasible }: Draft,
   accepted: readonly Decision[],
   decision: Decision,
 ): Promise<readonly string[]> {
@@ -97,7 +97,7 @@ async function rivalsOf(
   return rival ? [rival.key] : [];
 }
 
-/** `rivals`: what it does not go together with, in words. */
+/** Returns the blame for a decision. `rivals` are the objects it conflicts with, as text. */
 export function blameFor(
   { key, action, claim }: Decision,
   { reason, edit }: Refusal,
@@ -105,7 +105,7 @@ export function blameFor(
 ): Blame {
   const field = edit?.path ? ` at ${edit.path}` : fieldIn(claim?.cr, claim?.object, []);
   const beside = rivals.length > 0 ? `; it does not go together with ${rivals.join(', ')}` : '';
-  const outcome: Outcome = {
+  const outcome: ResourceOutcome = {
     reason: action === 'delete' ? 'PruneHeld' : 'RejectedByEngine',
     message: `${printKey(key)}${field}: ${reason}${beside}`,
   };
@@ -116,10 +116,10 @@ function ownedBy(owner: string | undefined): string {
   return owner === undefined ? '' : ` of ${owner}`;
 }
 
-/** Decisions to leave out, and why: puts that are inconsistent themselves, and whatever breaks what others have. */
+/** Returns the decisions to leave out: puts that are inconsistent themselves, and decisions that break objects of other owners. */
 export async function culpritsOfInconsistency(
   trials: Trials,
-  change: Change,
+  change: Draft,
   inconsistent: readonly InconsistentObject[],
 ): Promise<Findings> {
   const puts = new Map(change.active.filter((d) => isPut(d.action)).map((d) => [d.key, d]));
@@ -131,7 +131,7 @@ export async function culpritsOfInconsistency(
     const outcome = outcomeOfInconsistency(found, inconsistent, put?.claim);
     if (!put || isUnavailability(outcome)) continue;
     const blame = { outcome, rivals: [] };
-    const isOwnFault = !isContest(found) || trials.context.isKnownFault?.(put) === true;
+    const isOwnFault = !isContest(found) || trials.context.failsOnItsOwn?.(put) === true;
     if (isOwnFault) culprits.set(found.key, blame);
     else contested.push({ put, found, blame });
   }
@@ -143,7 +143,7 @@ export async function culpritsOfInconsistency(
       culprit.key,
       culprit === put ? { ...blame, found: 'fault' } : broken(trials, culprit, found),
     );
-    // Without the culprit the others may be well.
+    // Without the culprit the others may be consistent.
     if (culprit !== put) return { culprits, untried: [], isOpen: false };
   }
   if (culprits.size > 0) return { culprits, untried: [], isOpen: false };
@@ -154,7 +154,7 @@ export async function culpritsOfInconsistency(
   };
 }
 
-/** Codes of inconsistencies that no other object brings about. */
+/** The codes of inconsistencies that no other object causes. */
 const OWN_FAULTS: ReadonlySet<string> = new Set([
   'not-exists',
   'not-found',
@@ -166,15 +166,15 @@ const OWN_FAULTS: ReadonlySet<string> = new Set([
   'postgres-error',
 ]);
 
-/** True where the object may be inconsistent for the sake of another: they want the same name, path or type. */
+/** True when the object may be inconsistent because of another one with the same name, path or type. */
 function isContest({ code }: InconsistentObject): boolean {
   return code === undefined || !OWN_FAULTS.has(code);
 }
 
-/** The decision with which the put turns inconsistent, in the order of priority; the put itself where it is so without later ones. */
+/** Returns the first decision, by priority, with which the put becomes inconsistent; the put itself when it is so without later ones. */
 async function breakerOf(
   trials: Trials,
-  { active, feasible }: Change,
+  { active, feasible }: Draft,
   put: Decision,
   found: InconsistentObject,
 ): Promise<Decision> {
@@ -189,7 +189,7 @@ async function breakerOf(
 
 async function breakersOfOthers(
   trials: Trials,
-  change: Change,
+  change: Draft,
   puts: ReadonlyMap<string, Decision>,
   inconsistent: readonly InconsistentObject[],
 ): Promise<Culprits> {
@@ -202,17 +202,17 @@ async function breakersOfOthers(
   return new Map();
 }
 
-/** Whatever the object depends on; where the document does not tell, the first decision with which it turns inconsistent. */
+/** Returns the decisions the object depends on; if the document has no reference, the first decision with which it becomes inconsistent. */
 async function breakersOf(
   trials: Trials,
-  { active, document }: Change,
+  { active, document }: Draft,
   found: InconsistentObject,
 ): Promise<Culprits> {
   const { context } = trials;
   const known = active.filter(({ action, key }) =>
     dependentsOf(action === 'delete' ? context.live : document, key).includes(found.key),
   );
-  // An object of this manager whose ground was deleted on purpose waits; the deletion does not.
+  // An object of this manager whose dependency is deleted on purpose waits; the deletion does not.
   const isOurs = context.isOwned(found.key);
   const mayBeGuilty = ({ action }: Decision) => !isOurs || action !== 'delete';
   if (known.length > 0) {
@@ -232,7 +232,7 @@ async function breakersOf(
 function broken({ context }: Trials, { key, action }: Decision, found: InconsistentObject): Blame {
   if (action === 'delete') return { outcome: keptForDependent(key, found.key), rivals: [] };
   const owner = ownedBy(context.ownerOf?.(found.key));
-  const outcome: Outcome = {
+  const outcome: ResourceOutcome = {
     reason: 'RejectedByEngine',
     message: `${printKey(key)} would break ${printKey(found.key)}${owner}: ${found.reason}`,
   };

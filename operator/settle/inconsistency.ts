@@ -13,14 +13,14 @@ import type { Claim } from '../decide/desired.ts';
 import { fieldIn } from '../kinds/field.ts';
 import type { Reason } from '../kinds.ts';
 import { printKey } from '../objects/normal-form.ts';
-import { type InconsistentObject, NOT_ENFORCED, type Outcome } from '../ports.ts';
+import { type InconsistentObject, NOT_ENFORCED, type ResourceOutcome } from '../ports.ts';
 
-/** Explains why an object of ours is inconsistent, by its position, its references and the engine's code. */
+/** Returns why an object of this manager is inconsistent, from its position, its references and the code of the engine. */
 export function outcomeOfInconsistency(
   found: InconsistentObject,
   all: readonly InconsistentObject[],
   claim: Claim | undefined,
-): Outcome {
+): ResourceOutcome {
   const field = fieldIn(claim?.cr, claim?.object, found.path ?? []);
   const message = `${printKey(found.key)}${field}: ${found.reason.replace(/^Inconsistent object: /, '')}`;
   if (found.code === NOT_ENFORCED) return { reason: 'NotEnforced', message };
@@ -29,7 +29,7 @@ export function outcomeOfInconsistency(
   return { reason: found.code === 'not-exists' ? 'DependencyNotReady' : 'RejectedByEngine', message };
 }
 
-/** A database or remote schema that does not answer: then nothing in it, and nothing that leads there, can be judged. */
+/** Returns the reason when a source or remote schema that the object needs does not answer: then the object cannot be checked. */
 function unavailabilityBehind(
   { key }: InconsistentObject,
   all: readonly InconsistentObject[],
@@ -41,20 +41,20 @@ function unavailabilityBehind(
   return away && (away.key.startsWith('source/') ? 'SourceUnavailable' : 'RemoteUnavailable');
 }
 
-/** True when a source or a remote schema is away, and not merely invalid: an invalid configuration does not become valid by waiting. */
+/** True when a source or remote schema does not answer. False when it is invalid: waiting does not fix a configuration. */
 function isUnavailable({ key, reason, code }: InconsistentObject): boolean {
   return key.startsWith('source/')
     ? code !== 'invalid-configuration'
     : reason.includes('HTTP exception occurred');
 }
 
-export function isUnavailability({ reason }: Outcome): boolean {
+export function isUnavailability({ reason }: ResourceOutcome): boolean {
   return reason === 'SourceUnavailable' || reason === 'RemoteUnavailable';
 }
 
 const NO_OBJECTS: ReadonlyMap<string, MetadataObject> = new Map();
 
-/** The source or remote schema an object is in, or is. */
+/** Returns the key of the source or remote schema that an object is in, or is. */
 export function containerKeyOf(key: string): string | undefined {
   const identity = parseKey(key);
   if (!identity) return undefined;
@@ -68,8 +68,8 @@ function rootOf(kind: ObjectKind): ObjectKind {
   return parent === null ? kind : rootOf(parent as ObjectKind);
 }
 
-/** `owner`: the resource of the dependent object, where it has one. */
-export function keptForDependent(key: string, dependent: string, owner?: string): Outcome {
+/** Returns the outcome of a deletion that a dependent object prevents. `owner` is the resource of that object, if any. */
+export function keptForDependent(key: string, dependent: string, owner?: string): ResourceOutcome {
   const whose = owner === undefined ? 'belongs to no resource' : `belongs to ${owner}`;
   return {
     reason: 'PruneHeld',

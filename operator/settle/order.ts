@@ -16,14 +16,14 @@ import {
 import { type Decision, isPut } from '../decide/decide.ts';
 import { withObjects } from '../objects/normal-form.ts';
 
-/** Deletions from the leaves up, then puts from the roots down: the order in which one may be cut off after any. */
+/** Orders deletions from the leaves up, then puts from the roots down. Every prefix can be applied on its own. */
 export function inOrder(decisions: readonly Decision[]): readonly Decision[] {
   const byKind = Map.groupBy(decisions, ({ key }) => parseKey(key)?.kind);
   const ranked = [undefined, ...OBJECT_KINDS].flatMap((kind) => byKind.get(kind) ?? []);
   return [...ranked.filter((d) => d.action === 'delete').reverse(), ...ranked.filter((d) => isPut(d.action))];
 }
 
-/** The decisions as edits of the document, in the order in which they can be made. */
+/** Returns the decisions as edits of the document, in an applicable order. */
 export function editsOf(decisions: readonly Decision[]): readonly Edit[] {
   return inOrder(decisions).map(({ key, action, claim }) => ({
     key,
@@ -31,7 +31,7 @@ export function editsOf(decisions: readonly Decision[]): readonly Edit[] {
   }));
 }
 
-/** Every put's parent must exist or be put too. */
+/** Returns the document after the decisions. The parent of every put must exist or be put too. */
 export function compose(live: Metadata, decisions: readonly Decision[]): Metadata {
   return withObjects(
     live,
@@ -64,7 +64,7 @@ function rankOf({ claim, entry }: Decision): readonly string[] {
   return [entry?.hash === hash ? '0' : '1', creationTimestamp, namespace, name, cr.kind];
 }
 
-/** Each one directly after the last of those it needs. What needs itself, through others, comes last. */
+/** Places each item directly after the last one it needs. Items in a cycle come last. */
 function afterDependencies(puts: readonly Decision[]): readonly Decision[] {
   const namespaces = new Map(puts.map(({ key, claim }) => [key, claim!.cr.metadata.namespace]));
   const placed = new Set<string>();

@@ -4,7 +4,7 @@
 import type { MetadataObject } from '@pergola/engine/metadata';
 import { type Decision, ownerOf } from '../decide/decide.ts';
 import { hashOfLive } from '../objects/normal-form.ts';
-import type { EngineProblem, Outcome } from '../ports.ts';
+import type { EngineProblem, ResourceOutcome } from '../ports.ts';
 import { type Blame, blameFor } from './culprits.ts';
 
 type Objects = ReadonlyMap<string, MetadataObject>;
@@ -14,13 +14,13 @@ type BackoffEntry = {
   /** The hash of the refused object; absent for a deletion. */
   readonly hash: string | undefined;
   readonly blame: Blame;
-  /** Hashes of the rivals in the engine; undefined for those it does not have. */
+  /** The hashes of the rivals in the engine; undefined for missing ones. */
   readonly rivals: ReadonlyMap<string, string | undefined>;
   readonly times: number;
   readonly retryAtMs: number;
 };
 
-/** Refused decisions, by key. */
+/** The refused decisions by key. */
 export type RefusalBackoff = ReadonlyMap<string, BackoffEntry>;
 
 export const NO_BACKOFF: RefusalBackoff = new Map();
@@ -28,7 +28,7 @@ export const NO_BACKOFF: RefusalBackoff = new Map();
 const LEAST_DELAY_MS = 30_000;
 const MOST_DELAY_MS = 600_000;
 
-/** The outcome of a decision that need not be tried again yet. `written`: keys of everything that is to be changed. */
+/** Returns the outcome of a decision that need not be tried again yet. `written` are the keys of all objects to be changed. */
 export function backedOff(
   refused: RefusalBackoff,
   decision: Decision,
@@ -37,7 +37,7 @@ export function backedOff(
     written,
     nowMs,
   }: { readonly live: Objects; readonly written: ReadonlySet<string>; readonly nowMs: number },
-): Outcome | undefined {
+): ResourceOutcome | undefined {
   const found = entryOf(refused, decision);
   if (found?.blame.found !== 'search' || nowMs >= found.retryAtMs) return undefined;
   const isSameRest = [...found.rivals].every(
@@ -46,12 +46,12 @@ export function backedOff(
   return isSameRest ? found.blame.outcome : undefined;
 }
 
-/** True when an earlier search found that the decision fails for no other's sake. */
-export function isKnownFault(refused: RefusalBackoff, decision: Decision): boolean {
+/** True when an earlier search found that the decision fails without any other. */
+export function failsOnItsOwn(refused: RefusalBackoff, decision: Decision): boolean {
   return entryOf(refused, decision)?.blame.found === 'fault';
 }
 
-/** Adds the findings of a plan. `live`: objects as the plan leaves them. */
+/** Adds the findings of a plan. `live` are the objects after the plan. */
 export function noteBlamed(
   before: RefusalBackoff,
   {

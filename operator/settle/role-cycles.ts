@@ -33,7 +33,7 @@ function nameIn(key: string, live: readonly InheritedRole[]): string {
   return live.find((role) => objectKey(KIND, role.role_name) === key)?.role_name ?? '';
 }
 
-/** The way from one of the roles to the wanted one, along the parents. */
+/** Returns the path from one of the roles to the wanted one, along the parents. */
 function pathTo(
   wanted: string,
   from: readonly string[],

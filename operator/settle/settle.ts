@@ -7,8 +7,8 @@ import { type Metadata, type MetadataObject, referencesOf } from '@pergola/engin
 import { type Decision, isWrite } from '../decide/decide.ts';
 import { kindAndNamespaceOf } from '../kinds.ts';
 import { isLeaf, objectsIn, printKey } from '../objects/normal-form.ts';
-import { type InconsistentObject, type Outcome, unfit } from '../ports.ts';
-import { type Blame, type Change, culpritsOfInconsistency, culpritsOfRefusal } from './culprits.ts';
+import { type InconsistentObject, type ResourceOutcome, unfit } from '../ports.ts';
+import { type Blame, culpritsOfInconsistency, culpritsOfRefusal, type Draft } from './culprits.ts';
 import { keptForDependent } from './inconsistency.ts';
 import { byPriority } from './order.ts';
 import { type SettleContext, Trials } from './trials.ts';
@@ -17,8 +17,8 @@ export type Settled = {
   readonly document: Metadata;
   /** The decisions the document contains. */
   readonly applied: readonly Decision[];
-  /** By key: decisions left out. */
-  readonly excluded: ReadonlyMap<string, Outcome>;
+  /** The outcomes of decisions left out, by key. */
+  readonly excluded: ReadonlyMap<string, ResourceOutcome>;
   /** The decisions that are themselves to blame, by key. */
   readonly blamed: ReadonlyMap<string, Blame>;
   /** True when some decisions wait for the next write. */
@@ -28,7 +28,7 @@ export type Settled = {
 };
 
 export async function settle(context: SettleContext, decisions: readonly Decision[]): Promise<Settled> {
-  const excluded = new Map<string, Outcome>();
+  const excluded = new Map<string, ResourceOutcome>();
   const blamed = new Map<string, Blame>();
   const trials = new Trials(context);
   const candidates = withoutBackedOff(context, byPriority(decisions.filter(isWrite)), excluded);
@@ -52,7 +52,7 @@ export async function settle(context: SettleContext, decisions: readonly Decisio
     const failing = unfit(inconsistent ?? []);
     if (!refusal && failing.length === 0) return settledAs(document, inconsistent);
     const feasible = (some: readonly Decision[]) => withoutOrphans(context, some, new Map());
-    const change: Change = { active, feasible, document };
+    const change: Draft = { active, feasible, document };
     const { culprits, untried, isOpen } = refusal
       ? await culpritsOfRefusal(trials, change, refusal)
       : await culpritsOfInconsistency(trials, change, failing);
@@ -64,7 +64,7 @@ export async function settle(context: SettleContext, decisions: readonly Decisio
     const isUntried = new Set(untried);
     active = active.filter((decision) => !excluded.has(decision.key) && !isUntried.has(decision));
     if (trials.hasBudget) continue;
-    // Time is up. The changes of higher priority are more likely to fit.
+    // No dry runs are left. Changes of higher priority are more likely to be accepted.
     most = untried.length > 0 ? active.length : active.length >> 1;
     rest = [...active.slice(most), ...untried, ...rest];
     active = active.slice(0, most);
@@ -75,7 +75,7 @@ export async function settle(context: SettleContext, decisions: readonly Decisio
 function withoutBackedOff(
   context: SettleContext,
   candidates: readonly Decision[],
-  excluded: Map<string, Outcome>,
+  excluded: Map<string, ResourceOutcome>,
 ): readonly Decision[] {
   const { backedOff } = context;
   if (!backedOff) return candidates;
@@ -87,7 +87,7 @@ function withoutBackedOff(
   });
 }
 
-function postpone(decisions: readonly Decision[], excluded: Map<string, Outcome>): void {
+function postpone(decisions: readonly Decision[], excluded: Map<string, ResourceOutcome>): void {
   for (const { key } of decisions) {
     excluded.set(key, {
       reason: 'Applying',
@@ -98,11 +98,11 @@ function postpone(decisions: readonly Decision[], excluded: Map<string, Outcome>
 
 const NO_OBJECTS: ReadonlyMap<string, MetadataObject> = new Map();
 
-/** Puts without a parent wait for it; deletions that would take along what is not ours are not made. */
+/** Removes puts whose parent is missing, and deletions whose cascade includes foreign objects. */
 function withoutOrphans(
   context: SettleContext,
   active: readonly Decision[],
-  excluded: Map<string, Outcome>,
+  excluded: Map<string, ResourceOutcome>,
 ): readonly Decision[] {
   const objects = objectsIn(context.live);
   const deletable = withoutForeignCascades(active, objects, context, excluded);
@@ -123,13 +123,13 @@ function withoutOrphans(
   });
 }
 
-/** The engine takes an entry of the allow list that is about no collection; a person who wrote one is waiting for it. */
+/** Returns the keys that must exist. An allow list entry needs its collection, even though the engine accepts an entry without it. */
 function needsOf(object: MetadataObject): readonly string[] {
   if (object.kind === 'allowlist') return referencesOf(object, NO_OBJECTS);
   return object.parent === null ? [] : [object.parent];
 }
 
-export function waitsFor(key: string, parent: string, why?: Outcome): Outcome {
+export function waitsFor(key: string, parent: string, why?: ResourceOutcome): ResourceOutcome {
   const because = why ? ` (${why.message})` : ', which the engine does not have';
   return {
     reason: 'DependencyNotReady',
@@ -137,7 +137,7 @@ export function waitsFor(key: string, parent: string, why?: Outcome): Outcome {
   };
 }
 
-/** Is there an object of this key once the deletions are made, with what is nested in them. */
+/** Returns a predicate that is true for keys whose objects exist after the deletions and their cascades. */
 function survivors(
   objects: ReadonlyMap<string, MetadataObject>,
   deletions: readonly Decision[],
@@ -151,7 +151,7 @@ function withoutForeignCascades(
   active: readonly Decision[],
   objects: ReadonlyMap<string, MetadataObject>,
   context: SettleContext,
-  excluded: Map<string, Outcome>,
+  excluded: Map<string, ResourceOutcome>,
 ): readonly Decision[] {
   const deletions = active.filter(({ action, key }) => action === 'delete' && !isLeaf(key));
   if (deletions.length === 0) return active;
@@ -171,7 +171,7 @@ function withoutForeignCascades(
   });
 }
 
-/** Returns the first object that must not be deleted along, by the key of the deletion. */
+/** Returns, by the key of the deletion, the first object that its cascade must not delete. */
 function protectedDependents(
   deleted: ReadonlyMap<string, Decision>,
   objects: ReadonlyMap<string, MetadataObject>,
@@ -188,8 +188,8 @@ function protectedDependents(
   return dependents;
 }
 
-/** True for objects of others than this manager; in a source, where every namespace has its objects, also for those of resources in
- *  another namespace than that of the deleted resource. */
+/** True for objects of other managers. In a source, which all namespaces share, also for objects of resources in another namespace than
+ *  that of the deleted resource. */
 function isProtected(
   key: string,
   { key: above, entry }: Decision,

@@ -4,35 +4,35 @@
  *  Not here: which decisions are culprits (culprits.ts). */
 import { cycleAmong, type Metadata, orderRoles } from '@pergola/engine/metadata';
 import type { Decision } from '../decide/decide.ts';
-import { EngineProblem, type InconsistentObject, type Outcome } from '../ports.ts';
+import { EngineProblem, type InconsistentObject, type ResourceOutcome } from '../ports.ts';
 import type { Refusal } from './bisect.ts';
 import { compose } from './order.ts';
 
 export type SettleContext = {
   readonly live: Metadata;
   readonly inconsistent: readonly InconsistentObject[];
-  /** True for objects of this manager, whether they change or not. Only objects of others must not break. */
+  /** True for objects of this manager. Only objects of other managers must not break. */
   readonly isOwned: (key: string) => boolean;
-  /** The resource that claims or owns the object: `Kind namespace/name`. Absent: unknown. */
+  /** Returns the resource that claims or owns the object, as `Kind namespace/name`. Absent when unknown. */
   readonly ownerOf?: (key: string) => string | undefined;
-  /** The namespace of the resource that claims the object now. */
+  /** Returns the namespace of the resource that claims the object. */
   readonly claimedIn?: (key: string) => string | undefined;
-  /** Returns what would be inconsistent with these decisions made. Throws EngineProblem. */
+  /** Returns the objects that would be inconsistent after these decisions. Throws EngineProblem. */
   readonly dryRun: (decisions: readonly Decision[]) => Promise<readonly InconsistentObject[]>;
-  /** The outcome of a decision that was refused before and need not be tried again yet. `written`: keys of all changes. */
-  readonly backedOff?: (decision: Decision, written: ReadonlySet<string>) => Outcome | undefined;
-  /** True when an earlier search found that the decision fails for no other's sake. */
-  readonly isKnownFault?: (decision: Decision) => boolean;
-  /** Decisions beyond this number wait. Absent: no limit. */
+  /** Returns the outcome of a decision that was refused before and need not be tried again yet. `written` are the keys of all changes. */
+  readonly backedOff?: (decision: Decision, written: ReadonlySet<string>) => ResourceOutcome | undefined;
+  /** True when an earlier search found that the decision fails without any other. */
+  readonly failsOnItsOwn?: (decision: Decision) => boolean;
+  /** The most decisions of one write. Absent means no limit. */
   readonly most?: number;
 };
 
-/** The engine's verdict on a set of decisions. */
+/** The result of a dry run. */
 export type TrialResult =
   | { readonly inconsistent: readonly InconsistentObject[]; readonly refusal?: never }
   | { readonly refusal: Refusal; readonly inconsistent?: never };
 
-/** More than a hundred culprits among thousands of changes take several passes. */
+/** The most dry runs of a pass. More than a hundred culprits among thousands of changes take several passes. */
 const MOST_DRY_RUNS = 256;
 
 export class Trials {
@@ -48,7 +48,7 @@ export class Trials {
     return this.#dryRuns < MOST_DRY_RUNS;
   }
 
-  /** Throws EngineProblem for what is not about the content of the change. */
+  /** Runs the decisions on the engine. Throws EngineProblem for problems that are not about the content. */
   async run(decisions: readonly Decision[], document = this.compose(decisions)): Promise<TrialResult> {
     const cycle = cycleOf(document, this.context.live);
     if (cycle) return { refusal: cycle };
@@ -57,7 +57,7 @@ export class Trials {
       return { inconsistent: await this.context.dryRun(decisions) };
     } catch (error) {
       if (!(error instanceof EngineProblem) || !isAboutContent(error)) throw error;
-      // An engine that refuses even no change at all has another problem than this change.
+      // An engine that rejects even an empty change has another problem.
       if (!error.edit && !this.#isSound) await this.context.dryRun([]);
       this.#isSound = true;
       return { refusal: { reason: error.reason, edit: error.edit } };
@@ -69,19 +69,19 @@ export class Trials {
   }
 }
 
-/** True where the engine refuses what a request says, not the request. */
+/** True when the engine rejects the content of a request. */
 export function isAboutContent({ kind }: EngineProblem): boolean {
   return kind === 'rejected' || kind === 'inconsistent';
 }
 
-/** The refusal of a document in which inherited roles inherit from each other. */
+/** Returns the refusal of a document with a cycle of inherited roles. */
 function cycleOf({ inherited_roles: roles = [] }: Metadata, live: Metadata): Refusal | undefined {
   if (roles === live.inherited_roles) return undefined;
   const { stuck } = orderRoles(roles);
   return stuck.length === 0 ? undefined : refusalOfCycle(cycleAmong(stuck));
 }
 
-/** In the engine's words. `names`: of a cycle, the first of them once more at the end. */
+/** Returns the refusal of a cycle of inherited roles with the message of the engine. The first of `names` is repeated at the end. */
 export function refusalOfCycle(names: readonly string[]): Refusal {
   const cycle = names.slice(0, -1);
   const first = cycle.indexOf(cycle.toSorted()[0]!);

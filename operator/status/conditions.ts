@@ -11,7 +11,7 @@ import {
   kindOf,
   type Reason,
 } from '../kinds.ts';
-import type { Observed, Outcome, Verdict } from '../ports.ts';
+import type { Observed, ResourceOutcome, Verdict } from '../ports.ts';
 
 /** Reasons that may go away without a change of the resource. They become `Stalled` after the deadline, all other failures at once. */
 const PASSING: ReadonlySet<Reason> = new Set([
@@ -24,7 +24,7 @@ const PASSING: ReadonlySet<Reason> = new Set([
   'Deleting',
 ]);
 
-export function isPassing({ reason }: Outcome): boolean {
+export function isPassing({ reason }: ResourceOutcome): boolean {
   return PASSING.has(reason);
 }
 
@@ -44,7 +44,7 @@ export type ConditionDraft = Pick<Condition, 'type' | 'status' | 'reason' | 'mes
 
 export type StatusContext = { readonly now: Date; readonly progressDeadlineSeconds: number };
 
-/** Fields of a status besides its conditions. */
+/** The fields of a status besides its conditions. */
 export type StatusExtras = Observed & Pick<CrStatus, 'plan'>;
 
 export function statusOf(
@@ -72,7 +72,7 @@ export function statusOf(
 /** Returns `Ready`, and `Reconciling` or `Stalled` with it. */
 export function progressConditions(
   cr: CustomResource,
-  outcome: Outcome,
+  outcome: ResourceOutcome,
   context: StatusContext,
 ): readonly ConditionDraft[] {
   const { reason, message } = outcome;

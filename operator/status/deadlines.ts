@@ -3,7 +3,7 @@
 import { nextResumption } from '../decide/pause.ts';
 import type { Report } from './report.ts';
 
-/** In milliseconds of the wall clock; undefined where nothing waits for a time. It may have passed since the pass began. */
+/** Returns the next time for which something waits, in milliseconds of the wall clock; undefined when there is none. It may be past. */
 export function nextDeadline({ plan, resources }: Report, now: Date): number | undefined {
   const revocations = [...(plan?.desired.revoked.values() ?? [])].filter(({ isOver }) => !isOver);
   const resumption = nextResumption(resources, now);

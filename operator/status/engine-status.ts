@@ -11,19 +11,19 @@ import {
   type NamespaceStatus,
 } from '../kinds.ts';
 import { objectsIn } from '../objects/normal-form.ts';
-import { type Outcome, unfit } from '../ports.ts';
+import { type ResourceOutcome, unfit } from '../ports.ts';
 import { type ConditionDraft, conditionsOf, progressConditions, type StatusContext } from './conditions.ts';
 import { outcomeOf, type Report } from './report.ts';
 
 /** The annotation whose value releases deletions that wait for a confirmation. */
 export const CONFIRM_PRUNE_ANNOTATION = 'pergola.dev/confirm-prune';
 
-/** `problem`: what kept the engine from being asked at all. */
+/** Returns the status of an Engine. `problem` is why no request could be sent to the engine. */
 export function engineStatusOf(
   cr: CustomResource,
   report: Report,
   context: StatusContext,
-  problem?: Outcome,
+  problem?: ResourceOutcome,
 ): CrStatus {
   const outcome = problem ?? outcomeOfPass(report);
   const drafts = [...progressConditions(cr, outcome, context), ...reachable(report), ...consistent(report)];
@@ -41,7 +41,11 @@ export function engineStatusOf(
 }
 
 /** Returns the status of a paused Engine: the previous status with the reason for the pause. */
-export function pausedStatusOf(cr: CustomResource, outcome: Outcome, context: StatusContext): CrStatus {
+export function pausedStatusOf(
+  cr: CustomResource,
+  outcome: ResourceOutcome,
+  context: StatusContext,
+): CrStatus {
   return {
     ...cr.status,
     observedGeneration: cr.metadata.generation,
@@ -50,7 +54,7 @@ export function pausedStatusOf(cr: CustomResource, outcome: Outcome, context: St
   };
 }
 
-export function outcomeOfPass({ plan, problem, replicaSync }: Report): Outcome {
+export function outcomeOfPass({ plan, problem, replicaSync }: Report): ResourceOutcome {
   if (problem) return outcomeOf(problem);
   const hold = plan?.pruneHold;
   if (hold) {
@@ -64,7 +68,7 @@ export function outcomeOfPass({ plan, problem, replicaSync }: Report): Outcome {
   };
 }
 
-/** One hash for all, and where several namespaces are held, one for each. */
+/** Returns the message with one hash for all held deletions, and with one for each of several namespaces. */
 function holdText({ hash, namespaces }: PruneHold): string {
   const what = namespaces.map(
     ({ namespace, count, owned }) => `${count} of ${owned} objects of ${namespace}`,
@@ -77,7 +81,7 @@ function holdText({ hash, namespaces }: PruneHold): string {
   );
 }
 
-/** At most so many are listed. */
+/** The most namespaces in the status. */
 const MOST_NAMESPACES = 100;
 
 /** Returns held deletions and objects that will be removed, by namespace. */
@@ -110,7 +114,7 @@ function reachable({ problem }: Report): readonly ConditionDraft[] {
   return [{ type: 'Reachable', status: 'False', ...outcomeOf(problem) }];
 }
 
-/** Also about what is not ours: people look here. */
+/** Returns the condition MetadataConsistent. It includes objects that the operator does not own. */
 function consistent({ problem, inconsistent: found }: Report): readonly ConditionDraft[] {
   if (problem) return [];
   const inconsistent = unfit(found);

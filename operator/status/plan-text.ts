@@ -10,13 +10,13 @@ import {
   printDifference,
 } from '../objects/difference.ts';
 import { printKey } from '../objects/normal-form.ts';
-import type { Outcome } from '../ports.ts';
+import type { ResourceOutcome } from '../ports.ts';
 
 /** The most lines of a plan in a status. */
 export const MOST_LINES = 50;
 const MOST_LINE_CHARACTERS = 500;
 
-/** `~` is followed by the differences. */
+/** The sign of each action. `~` is followed by the differences. */
 export type Sign = '+' | '~' | '=' | '-';
 
 const SIGNS: Partial<Record<Decision['action'], Sign>> = {
@@ -33,7 +33,7 @@ const NOTES: Partial<Record<Decision['action'], string>> = {
   adopt: '  (existed, belonged to nobody)',
 };
 
-/** How the lines of a change are printed; absent parts are plain text. */
+/** The style of the lines of a change; absent parts are plain text. */
 export type PlanStyle = {
   readonly head: (sign: Sign, text: string) => string;
   readonly note: (text: string) => string;
@@ -44,7 +44,7 @@ export type PlanStyle = {
 export type PlannedChange = {
   readonly action: Decision['action'];
   readonly key: string;
-  /** `Kind namespace/name` of the resource that claims the object, or owned it. */
+  /** The resource that claims the object, or owned it, as `Kind namespace/name`. */
   readonly resource: string | undefined;
   readonly differences: readonly Difference[];
 };
@@ -71,7 +71,7 @@ export function changeLines(decision: Decision, style?: PlanStyle): readonly str
 export function planLines(
   cr: CustomResource,
   decisions: readonly Decision[],
-  outcome: Outcome,
+  outcome: ResourceOutcome,
 ): readonly string[] {
   const own = decisions.filter((decision) => ownerOf(decision) === crName(cr));
   const changes = own.flatMap((decision) => changeLines(decision));

@@ -2,17 +2,17 @@
  *  Pure. Not here: the pass itself (pass/reconcile.ts). */
 import type { Decision, PruneHold } from '../decide/decide.ts';
 import type { Desired } from '../decide/desired.ts';
-import type { PassState, Scope } from '../decide/incremental-scope.ts';
+import type { PassScope, PassState } from '../decide/incremental-scope.ts';
 import type { ReplicaSync } from '../engine/replica-sync.ts';
 import type { CrStatus, CustomResource } from '../kinds.ts';
 import type { EntryChange, LedgerPatch } from '../objects/ledger.ts';
-import type { EngineProblem, EngineReading, InconsistentObject, Outcome, Verdict } from '../ports.ts';
+import type { EngineProblem, EngineReading, InconsistentObject, ResourceOutcome, Verdict } from '../ports.ts';
 import type { RefusalBackoff } from '../settle/refusal-backoff.ts';
 import type { Settled } from '../settle/settle.ts';
 
 /** The changes a pass would apply. */
-export type Plan = {
-  readonly scope: Scope;
+export type PassPlan = {
+  readonly scope: PassScope;
   readonly reading: EngineReading;
   readonly desired: Desired;
   readonly decisions: readonly Decision[];
@@ -27,7 +27,7 @@ export type Plan = {
 
 export type Report = {
   /** Absent when the engine could not be read. */
-  readonly plan?: Plan;
+  readonly plan?: PassPlan;
   /** The resources in scope of the pass. */
   readonly resources: readonly CustomResource[];
   /** The verdicts of all resources, by uid. */
@@ -53,7 +53,7 @@ export type Report = {
   readonly passState?: PassState | undefined;
 };
 
-export function outcomeOf({ kind, message }: EngineProblem): Outcome {
+export function outcomeOf({ kind, message }: EngineProblem): ResourceOutcome {
   switch (kind) {
     case 'unauthorized':
       return { reason: 'EngineRejectedCredentials', message };

@@ -5,14 +5,14 @@ import type { Condition, ConditionType, CrStatus, Reason } from '../kinds.ts';
 import { isOutage } from './conditions.ts';
 
 export type Transition = {
-  /** As Kubernetes has it: a warning is for somebody to read. */
+  /** The type of the Event. A warning needs attention. */
   readonly type: 'Normal' | 'Warning';
   readonly reason: Reason;
   readonly note: string;
 };
 
 export type TransitionOptions = {
-  /** False for resources of an engine: that it is away, and that it is back, is told of the Engine alone. */
+  /** False for resources of an engine: only the Engine reports that the engine is unreachable or back. */
   readonly includesOutages: boolean;
 };
 

@@ -7,13 +7,13 @@ import { type ReplicaSync, type TrackedReplica, withLagging } from '../engine/re
 import { type CustomResource, crName, type Reason } from '../kinds.ts';
 import { differencesOf, summarise } from '../objects/difference.ts';
 import { objectsIn, printKey } from '../objects/normal-form.ts';
-import type { InconsistentObject, Outcome, Verdict } from '../ports.ts';
+import type { InconsistentObject, ResourceOutcome, Verdict } from '../ports.ts';
 import { containerKeyOf, isUnavailability, outcomeOfInconsistency } from '../settle/inconsistency.ts';
 import { waitsFor } from '../settle/settle.ts';
 import { conditionOf } from './conditions.ts';
-import type { Plan } from './report.ts';
+import type { PassPlan } from './report.ts';
 
-/** Worst first. */
+/** The reasons in descending order of severity. */
 const SEVERITY: readonly Reason[] = [
   'RefNotPermitted',
   'NotPermitted',
@@ -32,7 +32,7 @@ const MOST_MESSAGES = 3;
 
 /** Returns the verdict on each resource in the scope of the plan if the plan is applied, by uid. */
 export function verdictsOf(
-  plan: Plan,
+  plan: PassPlan,
   inconsistent: readonly InconsistentObject[],
 ): ReadonlyMap<string, Verdict> {
   const byOwner = Map.groupBy(plan.decisions, ownerOf);
@@ -50,9 +50,9 @@ export function verdictsOf(
   );
 }
 
-/** A plan with what the engine reports of its document. */
+/** A plan with the inconsistent objects that the engine reports. */
 type PlanOutcome = {
-  readonly plan: Plan;
+  readonly plan: PassPlan;
   /** The keys in the document. */
   readonly keys: { readonly has: (key: string) => boolean };
   readonly inconsistent: readonly InconsistentObject[];
@@ -80,7 +80,7 @@ function verdictOf(cr: CustomResource, decisions: readonly Decision[], result: P
 function issueOf(
   decision: Decision,
   { plan, keys, inconsistent: all, byKey }: PlanOutcome,
-): Outcome | undefined {
+): ResourceOutcome | undefined {
   const { key, action, claim } = decision;
   const refused = plan.settled.excluded.get(key);
   if (refused) return refused;
@@ -88,19 +88,19 @@ function issueOf(
   if (action === 'refuseAdoption') return adoptionRequired(decision);
   if (!claim || action === 'reportDrift' || action === 'ignoreDrift') return undefined;
   if (!keys.has(key)) {
-    // Gone with what it was nested in.
+    // It was deleted with its parent.
     return waitsFor(key, claim.object.parent ?? key);
   }
   if (all.length === 0) return undefined;
   const found = byKey.get(key);
   if (found) return outcomeOfInconsistency(found, all, claim);
-  // The engine names the table, source or remote schema alone when there is something wrong with it: nothing in it is served then.
+  // The engine reports only the table, source or remote schema when it is inconsistent, and serves no object in it.
   const home = byKey.get(claim.object.parent ?? '') ?? byKey.get(containerKeyOf(key) ?? '');
   return home && containerOutcome(key, home, all);
 }
 
 /** Returns why an unclaimed object is kept: a grace period, or a deletion that a person must confirm. */
-function keptOutcome({ key, revocation, isPruneHeld }: Decision): Outcome | undefined {
+function keptOutcome({ key, revocation, isPruneHeld }: Decision): ResourceOutcome | undefined {
   if (revocation) {
     const until = revocation.until.toISOString();
     return {
@@ -113,19 +113,20 @@ function keptOutcome({ key, revocation, isPruneHeld }: Decision): Outcome | unde
   return { reason: 'PruneHeld', message };
 }
 
-/** One that does not answer is waited for like one of its objects; one that is wrong is put right in its own resource. */
+/** Returns the outcome of an object in an inconsistent container: the same while the container does not answer. An invalid container is
+ *  reported on its own resource, and the object waits for it. */
 function containerOutcome(
   key: string,
   home: InconsistentObject,
   all: readonly InconsistentObject[],
-): Outcome {
+): ResourceOutcome {
   const why = outcomeOfInconsistency(home, all, undefined);
   return isUnavailability(why)
     ? outcomeOfInconsistency({ ...home, key, path: undefined }, all, undefined)
     : waitsFor(key, home.key, why);
 }
 
-function adoptionRequired({ key, live, claim }: Decision): Outcome {
+function adoptionRequired({ key, live, claim }: Decision): ResourceOutcome {
   const differences = summarise(differencesOf(live, claim?.object));
   const differs = differences === '' ? 'it is equal' : `it differs: ${differences}`;
   return {
@@ -141,7 +142,7 @@ function driftOf({ key, live, claim }: Decision): string {
   return `${printKey(key)} was changed: ${summarise(differencesOf(claim?.object, live))}`;
 }
 
-function worstOf(outcomes: readonly Outcome[], objects: number): Outcome {
+function worstOf(outcomes: readonly ResourceOutcome[], objects: number): ResourceOutcome {
   const [worst] = outcomes.toSorted((a, b) => SEVERITY.indexOf(a.reason) - SEVERITY.indexOf(b.reason));
   if (!worst)
     return { reason: 'Applied', message: objects === 1 ? '1 object applied' : `${objects} objects applied` };
@@ -151,8 +152,12 @@ function worstOf(outcomes: readonly Outcome[], objects: number): Outcome {
   return { reason: worst.reason, message: [...shown, ...(rest > 0 ? [`and ${rest} more`] : [])].join('; ') };
 }
 
-/** A resource that cannot have its new version keeps the last good one; it says which. */
-function withServedGeneration(cr: CustomResource, outcome: Outcome, decisions: readonly Decision[]): Outcome {
+/** Returns the outcome with the generation that the engine still serves, when the current one cannot be applied. */
+function withServedGeneration(
+  cr: CustomResource,
+  outcome: ResourceOutcome,
+  decisions: readonly Decision[],
+): ResourceOutcome {
   if (outcome.reason === 'Applied' || outcome.reason === 'Paused') return outcome;
   const served = decisions.flatMap(({ entry, live }) =>
     entry?.cr === crName(cr) && live ? [entry.generation] : [],
@@ -178,7 +183,7 @@ function isWrittenSince({ status }: CustomResource, since: Date): boolean {
   return status?.lastAppliedTime !== undefined && Date.parse(status.lastAppliedTime) >= since.getTime();
 }
 
-/** Whoever led before may have left it so. */
+/** True when the previous status is `Applying`, perhaps by a previous leader. */
 function isApplying(cr: CustomResource): boolean {
   return conditionOf(cr, 'Ready')?.reason === 'Applying';
 }
