@@ -1,7 +1,7 @@
 /** The life of an admin request: body in, status and body out; never throws.
  *  1. Parse the envelope (request.ts). Only administrators get further, except for operations on rows.
  *  2. Operations that may change the document run one after the other; all others run at any time.
- *  3. Perform the operations on a unit of work (perform.ts, unit-of-work.ts): a draft nobody else sees.
+ *  3. Perform the operations on a unit of work (perform.ts, unit-of-work.ts): a draft that no other request sees.
  *  4. Validate the draft, commit it (store/) and publish the new snapshot (state.ts); or roll back and answer with the error.
  *  5. If another replica committed first, repeat from 3 on its document, unless the client named a version.
  *  Not here: HTTP and authentication (http/), the operations themselves. Spec: "Schema/metadata API". */

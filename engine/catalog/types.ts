@@ -14,7 +14,7 @@ export type Catalog = {
   /** Types of values, keyed by qualifiedKey, without row types of tables and pseudo-types. */
   readonly types: ReadonlyMap<string, PgType>;
   /** The errors of PREPARE for native queries, by signature (resolve/native-query.ts); null when there was none.
-   *  One that was not asked about counts as right. */
+   *  A query that was not prepared counts as valid. */
   readonly preparedQueries: ReadonlyMap<string, string | null>;
   /** The rows of enum tables when they were last read (enum-rows.ts). Keyed by qualifiedKey. */
   readonly enumRows: ReadonlyMap<string, readonly EnumRow[]>;

@@ -178,7 +178,7 @@ function portOf(text: string): number | null {
   return port >= 1 && port <= 65_535 ? port : refuse('its port is not a number from 1 to 65535');
 }
 
-/** Percent-decoded; a `%` that begins no code stands for itself, as passwords that nobody encoded have it. */
+/** Percent-decodes a text. A `%` that begins no code is kept, because passwords are often not encoded. */
 function decoded(text: string): string {
   try {
     return decodeURIComponent(text.replaceAll(/%(?![0-9a-fA-F]{2})/g, '%25'));

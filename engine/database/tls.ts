@@ -33,7 +33,7 @@ export function tlsOf(configuration: SslConfiguration, env: Environment): Tls {
   return { mode, ...(ca !== undefined && { ca }), cert, key: pem };
 }
 
-/** Gives `body` the variables libpq reads, whose files are there until it is done and for nobody else. */
+/** Calls `body` with variables for libpq. Their files exist until it ends and are readable only by this user. */
 export async function withTlsFiles<T>(
   { mode, ...texts }: Tls,
   body: (env: Readonly<Record<string, string>>) => Promise<T>,

@@ -1,6 +1,6 @@
 /** ERRORS: every failure a client can see, one row each: HTTP status, code and message.
  *  Grouped by the stage that raises them, inside a group as in the specification ("Errors"); docs/reference/errors.md is
- *  printed from it. Rows nobody raises are documented for clients and for the operations still to come.
+ *  printed from it. Rows that no code raises yet document future operations for clients.
  *  A row's own wording is the specification's, used by /v1/query. `newer` holds the wording of /v1/metadata and
  *  /v1/graphql where the two differ (docs/reference/behaviour/errors.md).
  *  Not here: how an error is raised or encoded (engine-error.ts), how SQLSTATEs map to rows (database/pg-errors.ts). */

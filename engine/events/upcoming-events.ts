@@ -16,7 +16,7 @@ type RecurringSchedule = {
   readonly schedule: string;
 };
 
-/** The number of upcoming rows per schedule. Administrators list those of cron triggers, and nobody those of cleanups. */
+/** The number of upcoming rows per schedule. Administrators list the rows of cron triggers; the rows of cleanups are not listed. */
 const AHEAD = { cron: 100, cleanup: 1 } as const;
 
 /** Returns all schedules of the model: those of cron triggers and those of cleanups. */

@@ -1,7 +1,7 @@
-/** How often callers ask: a window of one minute that slides, in constant memory a caller. Of the minute before this one
- *  counts the share the window still covers, as if its requests had come evenly. What is refused does not count.
- *  In: a role's limit and who asks. Out: nothing, or `rateLimitExceeded`. Counts are this process's own: of several
- *  replicas each has its own. Not here: whose limit (resolve/request-policy.ts). Reference: docs/reference/behaviour/permissions.md. */
+/** Limits the requests of each caller in a sliding window of one minute, with constant memory for a caller. The requests of the
+ *  previous minute count by the share that the window still covers, as if they were evenly distributed. Rejected requests do not
+ *  count. In: a role's limit and the caller. Out: nothing, or `rateLimitExceeded`. Each replica has its own counts.
+ *  Not here: limits of roles (resolve/request-policy.ts). Reference: docs/reference/behaviour/permissions.md. */
 import { fail } from '../errors/engine-error.ts';
 import { own } from '../metadata/own.ts';
 import type { ResolvedRateLimit } from '../resolve/request-policy.ts';
@@ -9,7 +9,7 @@ import type { Session } from '../resolve/session.ts';
 import { Lru } from './lru.ts';
 
 const MINUTE_MS = 60_000;
-/** Callers remembered; whoever has not asked for longest is forgotten first. */
+/** The most callers that are counted; the least recent caller is dropped first. */
 const MOST_CALLERS = 100_000;
 
 type Count = { minute: number; now: number; before: number };

@@ -50,8 +50,9 @@ import { type Static, type TProperties, type TSchema, Type } from './schema/type
 
 export type Endpoint = '/v1/query' | '/v1/metadata' | '/v2/query';
 
-/** `edit`: a function from document to document (admin/handlers). `state`: changes the document or what lies beside it as a
- *  whole. `read`: changes nothing. `database`: runs SQL. `rows`: reads or writes rows as the caller's role, whoever that is. `batch`: performs other operations. */
+/** The effect of an operation. `edit`: a function from document to document (admin/handlers). `state`: replaces the document or the
+ *  state stored beside it. `read`: changes nothing. `database`: runs SQL. `rows`: reads or writes rows as the caller's role. `batch`:
+ *  performs other operations. */
 export type Effect = 'edit' | 'state' | 'read' | 'database' | 'rows' | 'batch';
 
 export type OperationDeclaration = {

@@ -47,7 +47,7 @@ export function fillTemplate(template: string, lookup: (name: string) => string)
 /** Variables of the engine itself, of its chart and of libpq. They may hold secrets, so no object may send them. */
 const RESERVED = [/^ENGINE_/, /^POSTGRES_PASSWORD$/, /^PG[A-Z]+$/];
 
-/** True when no metadata object may send the variable to an external service, whoever wrote the object. */
+/** True when no metadata object may send the variable to an external service, regardless of its author. */
 export function isReserved(name: string): boolean {
   return RESERVED.some((pattern) => pattern.test(name));
 }

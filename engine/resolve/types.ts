@@ -77,7 +77,7 @@ export type ResolvedSource = {
   readonly nativeQueries: ReadonlyMap<string, ResolvedTable>;
   /** By name, in metadata order. */
   readonly eventTriggers: ReadonlyMap<string, ResolvedEventTrigger>;
-  /** True when a table has triggers; a trigger may read the session of whoever writes. */
+  /** True when a table has triggers; a trigger may read the session of the writer. */
   readonly hasTriggers: boolean;
   /** The configuration of comments on statements; null when there are none. */
   readonly queryTags: QueryTags | null;

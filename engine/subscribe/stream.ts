@@ -1,7 +1,7 @@
 /** One streaming subscription. In each round it reads a batch of rows after its cursor, sends them, and moves the cursor to the last
  *  of them. Rows are sent in the order of the cursor, each once. The cursor moves only after a batch has been sent, and waits for a
  *  client that has no room, so no row is left out. One limit of every cursor remains: a row that a slow transaction commits after a
- *  later row has been sent lies behind the cursor and is not sent.
+ *  later row has been sent is behind the cursor and is not sent.
  *  Streams with the same cursor share a poller (poller.ts).
  *  Reference: docs/reference/behaviour/subscriptions.md. */
 import type { PlannedRequest } from '../execute/plan-cache.ts';

@@ -70,7 +70,7 @@ export type SubscriptionHost = {
   readonly watchPlan: (planned: PlannedRequest, request: SubscribeRequest, watcher: Watcher) => () => void;
   /** Renews a subscription without statements in each round. The returned function ends it. */
   readonly everyRound: () => () => void;
-  /** Stops the subscription, which itself tells its client why. */
+  /** Stops the subscription, which reports the reason to its client. */
   readonly over: () => void;
   /** Stops the subscription with an unexpected error. */
   readonly fail: (thrown: unknown) => void;
