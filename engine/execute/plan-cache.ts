@@ -146,6 +146,8 @@ function weightOf(plan: PreparedPlan, key: string): number {
   const statements = [...plan.statements, ...keyed];
   const texts = [
     key,
+    ...plan.steps.map((step) => (step.kind === 'remote' ? step.call.query : '')),
+    ...plan.keyedSteps.map((step) => (step.kind === 'remote' ? step.join.selection : '')),
     ...statements.flatMap(({ text, forMany, answer, nestedWrites }) => [
       text,
       forMany?.once.text ?? '',
