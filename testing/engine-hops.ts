@@ -2,14 +2,12 @@
  *  cache, by V8's precise coverage. Work of timers and pools that falls into the same moment counts, too.
  *  In: nothing. Out: the files, the functions and their number. Not here: how long a request takes (engine/bench/). */
 import { chmodSync, mkdtempSync, rmSync } from 'node:fs';
-import { Session } from 'node:inspector/promises';
 import { tmpdir } from 'node:os';
-import { join, relative } from 'node:path';
-import { fileURLToPath } from 'node:url';
+import { join } from 'node:path';
 import { startEmbeddedPostgres } from '../bin/embedded-postgres.ts';
+import { functionsRunBy, printRun } from './coverage.ts';
 import { startTestEngine } from './engine.ts';
 
-const ENGINE = join(import.meta.dirname, '..', 'engine');
 const QUERY = 'query ($id: Int) { author(where: {id: {_eq: $id}}) { id name articles { title } } }';
 const SCHEMA = `
   create table author (id int primary key, name text);
@@ -22,8 +20,6 @@ const folder = mkdtempSync(join(tmpdir(), 'pergola-hops-'));
 chmodSync(folder, 0o711);
 const postgres = await startEmbeddedPostgres({ folder: join(folder, 'postgres'), isDurable: false });
 const engine = await startTestEngine({ databaseUrl: postgres.url });
-const inspector = new Session();
-inspector.connect();
 try {
   await engine.admin('run_sql', { sql: SCHEMA });
   for (const name of ['author', 'article']) {
@@ -38,35 +34,12 @@ try {
     },
   });
   await engine.graphql('{ article { id } }');
-  await inspector.post('Profiler.enable');
-  await inspector.post('Profiler.startPreciseCoverage', { callCount: true, detailed: false });
-  print('first query', await hopsOf(() => engine.graphql(QUERY, { variables: { id: 1 } })));
-  await engine.graphql(QUERY, { variables: { id: 1 } });
-  print('cached query', await hopsOf(() => engine.graphql(QUERY, { variables: { id: 1 } })));
+  const request = () => engine.graphql(QUERY, { variables: { id: 1 } });
+  printRun('the engine for a first query', await functionsRunBy('engine/', request));
+  await request();
+  printRun('the engine for a cached query', await functionsRunBy('engine/', request));
 } finally {
-  inspector.disconnect();
   await engine.close();
   await postgres.stop();
   rmSync(folder, { recursive: true, force: true });
-}
-
-/** Returns the names of the functions that run during `body`, by file. */
-async function hopsOf(body: () => Promise<unknown>): Promise<ReadonlyMap<string, readonly string[]>> {
-  await inspector.post('Profiler.takePreciseCoverage');
-  await body();
-  const { result } = await inspector.post('Profiler.takePreciseCoverage');
-  return new Map(
-    result.flatMap(({ url, functions }): (readonly [string, readonly string[]])[] => {
-      const file = url.startsWith('file:') ? relative(ENGINE, fileURLToPath(url)) : '..';
-      const names = functions
-        .filter(({ ranges }) => (ranges[0]?.count ?? 0) > 0)
-        .map((each) => each.functionName);
-      return file.startsWith('..') || names.length === 0 ? [] : [[file, names]];
-    }),
-  );
-}
-
-function print(name: string, hops: ReadonlyMap<string, readonly string[]>): void {
-  console.log(`${name}: ${hops.size} files`);
-  for (const [file, names] of [...hops].sort()) console.log(`  ${file.padEnd(36)} ${names.join(' ')}`);
 }

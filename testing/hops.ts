@@ -2,18 +2,15 @@
  *  after it is watched with V8's precise coverage, and every file with a function that ran is printed, with the names of the functions.
  *  In: nothing. Out: the files by room, and their number. Files that only declare types, and top-level code of modules, do not count.
  *  Not here: how long it takes (.ci/scale.ts). */
-import { Session } from 'node:inspector/promises';
-import { relative } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { cachedEngine } from '../operator/engine/cached-engine.ts';
 import { engineClient } from '../operator/engine/client.ts';
 import { type PreviousPass, reconcile } from '../operator/pass/reconcile.ts';
 import { OPTIONS, permission, table } from '../operator/testing/resources.ts';
 import type { ScriptedEngine } from '../operator/testing/scripted-engine.ts';
 import { ScriptedPorts } from '../operator/testing/scripted-ports.ts';
+import { functionsRunBy, printRun } from './coverage.ts';
 
 const TABLES = 100;
-const ROOT = fileURLToPath(new URL('..', import.meta.url));
 
 type Request = {
   readonly type: string;
@@ -69,21 +66,9 @@ for (let pass = 0; pass < 3; pass++) previous = await reconcile(ports, OPTIONS, 
 
 const changed = permission('t7-user', 't7', 'user', ['id', 'name'], { generation: 2 });
 scripted.resources = resources.map((cr) => (cr.metadata.uid === changed.metadata.uid ? changed : cr));
-const session = new Session();
-session.connect();
-await session.post('Profiler.enable');
-await session.post('Profiler.startPreciseCoverage', { callCount: true, detailed: false });
-const report = await reconcile(ports, OPTIONS, previous);
-const { result } = await session.post('Profiler.takePreciseCoverage');
-if (!report.wasWritten) throw new Error('the changed resource was not written');
-const files = result
-  .filter(({ url }) => url.startsWith('file:'))
-  .map(({ url, functions }) => ({
-    file: relative(ROOT, fileURLToPath(url)),
-    names: functions.filter(({ ranges }) => ranges.some(({ count }) => count > 0)).map((f) => f.functionName),
-  }))
-  .filter(({ file, names }) => names.length > 0 && /^operator\//.test(file) && !file.includes('/testing/'))
-  .toSorted((a, b) => (a.file < b.file ? -1 : 1));
-for (const { file, names } of files)
-  console.log(`${file.padEnd(40)} ${[...new Set(names.filter(Boolean))].join(' ')}`);
-console.log(`${files.length} files of the operator for one changed resource`);
+let wasWritten = false;
+const files = await functionsRunBy('operator/', async () => {
+  ({ wasWritten } = await reconcile(ports, OPTIONS, previous));
+});
+if (!wasWritten) throw new Error('the changed resource was not written');
+printRun('the operator for one changed resource', files);
