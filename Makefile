@@ -15,6 +15,13 @@ node_modules/.installed: package.json package-lock.json engine/package.json oper
 	@$(NPM) ci
 	@touch $@
 
+# The client libraries that testing/clients runs, apart from the project's own packages: they need another GraphQL.
+CLIENTS := testing/clients/node_modules
+$(CLIENTS)/.installed: testing/clients/package.json testing/clients/package-lock.json
+	@echo "installing the clients of testing/clients (once, about half a minute)"
+	@$(NPM) ci --ignore-scripts --prefix testing/clients
+	@touch $@
+
 start: node_modules/.installed ## Postgres, the engine and the reconcile loop over deploy/examples/library; Ctrl-C stops it
 	@node bin/pergola.mjs up deploy/examples/library $(ARGS)
 
@@ -24,7 +31,7 @@ check: node_modules/.installed ## types and lint
 	@$(RUN) types
 	@$(RUN) lint
 
-unit: node_modules/.installed ## every test; FILES='engine/sql' runs a part
+unit: node_modules/.installed $(CLIENTS)/.installed ## every test; FILES='engine/sql' runs a part
 	@# Builds the API server once where Go is; without it the tests themselves say what they skip.
 	@$(RUN) kube >/dev/null || true
 	@$(RUN) unit -- $(FILES)
@@ -48,4 +55,4 @@ chart: ## lint and render the chart
 	@helm lint charts/pergola && helm template pergola charts/pergola >/dev/null
 
 clean: ## remove what was installed and what `make start` keeps
-	@rm -rf node_modules .pergola
+	@rm -rf node_modules $(CLIENTS) .pergola

@@ -142,7 +142,14 @@ const LAYERS: Readonly<Record<string, readonly string[]>> = {
     'engine/errors',
     'engine/observe',
   ],
-  'engine/auth': ['engine/config', 'engine/resolve', 'engine/errors', 'engine/observe', 'engine/outgoing'],
+  'engine/auth': [
+    'engine/json',
+    'engine/config',
+    'engine/resolve',
+    'engine/errors',
+    'engine/observe',
+    'engine/outgoing',
+  ],
   'engine/http': [
     'engine/remote',
     'engine/webhook',
@@ -480,7 +487,7 @@ test('every document that the code cites exists', () => {
 });
 
 test('no file imports itself through others, types included', () => {
-  expect(cyclesOf(new Map(shipped.map((file) => [file, importedBy(file)])))).toEqual([]);
+  expect(cyclesOf(new Map(files.map((file) => [file, importedBy(file)])))).toEqual([]);
 });
 
 test('a type, class or interface name is exported once', () => {

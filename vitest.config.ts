@@ -43,6 +43,9 @@ const SHARED = ['engine/*/**/*.test.ts'];
 const ALL = ['*.test.ts', '.ci/*.test.ts', '{engine,operator,crds,deploy,docs,testing,bin}/**/*.test.ts'];
 const APART = ['engine/{end-to-end,oracle,bench}/**', 'engine/http/pg-dump.test.ts'];
 
+/** Packages bring tests of their own. */
+const MODULES = '**/node_modules/**';
+
 export default defineConfig({
   test: {
     globalSetup: ['testing/setup.ts'],
@@ -54,13 +57,16 @@ export default defineConfig({
     reporters: ['./testing/reporter.ts', ...(json ? ['json'] : [])],
     ...(json ? { outputFile: { json } } : {}),
     projects: [
-      { extends: true, test: { name: 'shared', isolate: false, include: SHARED, exclude: APART } },
+      {
+        extends: true,
+        test: { name: 'shared', isolate: false, include: SHARED, exclude: [...APART, MODULES] },
+      },
       {
         extends: true,
         test: {
           name: 'apart',
           include: ALL,
-          exclude: ['engine/!(end-to-end|oracle|bench)/**/!(pg-dump).test.ts'],
+          exclude: ['engine/!(end-to-end|oracle|bench)/**/!(pg-dump).test.ts', MODULES],
         },
       },
     ],

@@ -15,7 +15,7 @@ import { tmpdir } from 'node:os';
 import { join, relative, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 import { startEmbeddedPostgres } from '../bin/embedded-postgres.ts';
-import { exportMetadata, parseMetadata } from '../engine/metadata/index.ts';
+import { exportMetadata, parseDocument } from '../engine/metadata/index.ts';
 import { readDirectory, writeDirectory } from '../engine/store/directory.ts';
 import { startEngine } from '../testing/engine-process.ts';
 
@@ -53,9 +53,9 @@ process.exitCode = failed > 0 ? 1 : 0;
 async function check(name: string, body: { args: { metadata?: unknown } }): Promise<void> {
   const first = await throughEngine(body.args.metadata ?? body.args);
   expectSame(`${name}: replaced again`, first, await throughEngine(JSON.parse(first)));
-  const metadata = parseMetadata(JSON.parse(first));
+  const document = parseDocument(JSON.parse(first));
   const files = join(folder, name);
-  await writeDirectory(files, metadata);
+  await writeDirectory(files, document);
   const before = contentsOf(files);
   const read = readDirectory(files);
   expectSame(`${name}: read from files`, first, JSON.stringify(exportMetadata(read)));

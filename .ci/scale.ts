@@ -1,6 +1,6 @@
-/** The operator beside thousands of resources, without a cluster: kube-apiserver and etcd, one Postgres, one engine and one
- *  operator, each a process of its own. Prints how long the first sync takes, what one change takes, what the operator and the
- *  engine weigh, and what they do while nothing changes.
+/** Measures the operator with thousands of resources, without a cluster: kube-apiserver and etcd, one Postgres, one engine and one
+ *  operator, each in its own process. Prints the time of the first sync, the time of one change, the memory of the operator and
+ *  the engine, and their CPU and requests while nothing changes.
  *  In: --tables, --edits, --idle seconds; KUBEBUILDER_ASSETS, or Go to build the API server with. Not here: limits, which the
  *  end-to-end test has (deploy/e2e/scale.e2e.ts). */
 import { type ChildProcess, spawn } from 'node:child_process';

@@ -4,7 +4,7 @@ import { type Outcome, runStages, type Stage } from './schedule.ts';
 
 const OUTCOME: Outcome = { passed: 1, failed: 0, notes: [] };
 
-/** Stages that take as many turns of the event loop as `turns` says, and a record of what ran together. */
+/** Returns stages that last `turns` turns of the event loop, and a record of the stages that ran at the same time. */
 function recorded(stages: readonly (Omit<Stage, 'run'> & { readonly turns?: number })[]) {
   const running = new Set<string>();
   const together: string[] = [];
@@ -18,7 +18,7 @@ function recorded(stages: readonly (Omit<Stage, 'run'> & { readonly turns?: numb
   return { together, stages: stages.map((one) => ({ ...one, run: () => run(one.name, one.turns ?? 1) })) };
 }
 
-test('stages run together while there are cores for them, in the order of the table', async () => {
+test('stages run at the same time while cores are free, in the order of the table', async () => {
   const { stages, together } = recorded([
     { name: 'long', cores: 0.5, turns: 10 },
     { name: 'large', cores: 2 },
@@ -29,7 +29,7 @@ test('stages run together while there are cores for them, in the order of the ta
   expect(together).toEqual(['long', 'long + large', 'long + medium', 'long + medium + small']);
 });
 
-test('a stage that needs more cores than there are runs by itself', async () => {
+test('a stage that needs more cores than the machine has runs by itself', async () => {
   const { stages, together } = recorded([
     { name: 'large', cores: 4 },
     { name: 'small', cores: 1 },
@@ -38,7 +38,7 @@ test('a stage that needs more cores than there are runs by itself', async () => 
   expect(together).toEqual(['large', 'small']);
 });
 
-test('a stage that measures time runs last and alone', async () => {
+test('a stage that measures time runs last and by itself', async () => {
   const { stages, together } = recorded([
     { name: 'timed', cores: 1, isAlone: true },
     { name: 'a', cores: 1, turns: 5 },
@@ -48,7 +48,7 @@ test('a stage that measures time runs last and alone', async () => {
   expect(together).toEqual(['a', 'a + b', 'timed']);
 });
 
-test('a stage that throws counts as one failure, and the others run', async () => {
+test('a stage that throws counts as one failure, and the other stages still run', async () => {
   const broken: Stage = { name: 'broken', cores: 1, run: () => Promise.reject(new Error('no cluster')) };
   const { stages } = recorded([{ name: 'other', cores: 1 }]);
   expect(await runStages([broken, ...stages], 2)).toEqual([

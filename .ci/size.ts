@@ -1,7 +1,7 @@
-/** How the engine carries size: a real export of 250 relations and 94 roles (--shared), and a generated schema of 1,000
- *  tables and 10 roles. For each: start to ready, memory, the first request of a role, the whole introspection, and
- *  one table tracked beside the others. Then writes of metadata beside 100, 1,000 and 5,000 tables.
- *  Out: a table of elapsed times and of the engine's CPU, which says more on a busy machine; exit 1 when a limit is missed.
+/** Measures the engine with large metadata: a real export of 250 relations and 94 roles (--shared), and a generated schema of 1,000
+ *  tables and 10 roles. For each: time from start to ready, memory, the first request of a role, the whole introspection, and
+ *  tracking one more table. Then metadata writes with 100, 1,000 and 5,000 tables.
+ *  Out: a table of elapsed time and of the engine's CPU time, which is more reliable on a busy machine; exit 1 when a limit is exceeded.
  *  Not here: load. */
 import { execFileSync } from 'node:child_process';
 import { chmodSync, existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
@@ -24,17 +24,17 @@ const { values: options } = parseArgs({
   },
 });
 const SECRET = 'size';
-/** What is promised, of elapsed times: of the real export, and of writes beside 1,000 tables. */
+/** The limits of elapsed time: for the real export, and for writes with 1,000 tables. */
 const LIMITS = { 'start to ready ms': 3000, 'memory at ready MB': 300 };
 const LIMITS_OF_WRITES = { 'replace_metadata ms': 3000, 'track_table median ms': 100 };
-/** A table may cost as much more among 5,000 as this times what it costs among 1,000. */
+/** The limit of the cost of a table among 5,000, as a multiple of its cost among 1,000. */
 const MOST_GROWTH = 1.25;
 
 type Subject = {
   readonly name: string;
   readonly sql: Buffer | string;
   readonly metadata: Metadata;
-  /** A relation to untrack and track again while it is timed. */
+  /** The relation that is untracked and tracked again for the measurement. */
   readonly table: { readonly schema: string; readonly name: string };
 };
 type Metadata = {
@@ -45,7 +45,7 @@ type Metadata = {
     }[];
   }[];
 };
-/** Elapsed, and of the engine's CPU. */
+/** Elapsed time, and CPU time of the engine. */
 type Cost = { readonly ms: number; readonly cpuMs: number };
 type Reading = Readonly<Record<string, number | Cost>>;
 
@@ -103,7 +103,7 @@ async function measure(subject: Subject): Promise<Reading> {
   }
 }
 
-/** The table tracked and untracked in turn. */
+/** The table that is tracked and untracked in turn. */
 async function tracked(engine: Engine, { table }: Subject): Promise<Cost> {
   const tracks: Cost[] = [];
   for (let i = 0; i < 9; i++) {
@@ -113,7 +113,7 @@ async function tracked(engine: Engine, { table }: Subject): Promise<Cost> {
   return median(tracks);
 }
 
-/** Writes beside ever more tables. Linear means that a table does not cost more where there are more of them. */
+/** Measures writes with increasing numbers of tables. Linear means that the cost per table does not grow with their number. */
 async function measureScale(sizes: readonly number[]): Promise<void> {
   const perTable: Cost[] = [];
   for (const count of sizes) {
@@ -143,7 +143,7 @@ function huge(): Subject {
   return { name: 'huge', sql, metadata, table: metadata.sources[0]!.tables[0]!.table };
 }
 
-/** Tables that refer to the one before, each with two relationships and a select permission per role. */
+/** Returns tables that each refer to the previous one, with two relationships and a select permission per role. */
 function generated(count: number): Subject {
   const roles = Array.from({ length: Number(options.roles) }, (_, i) => `role_${i}`);
   const columns = ['id', 'title', 'owner', 'amount', 'details', 'created_at', 'previous_id'];
@@ -234,13 +234,13 @@ async function post(url: string, headers: Record<string, string>, body: unknown)
   return text;
 }
 
-/** Linux only, like the job that runs this. */
+/** Works on Linux only, like the job that runs this. */
 function memoryMb({ pid }: Engine): number {
   const status = readFileSync(`/proc/${pid}/status`, 'utf8');
   return Number(/VmRSS:\s+(\d+)/.exec(status)?.[1]) / 1024;
 }
 
-/** Of the process and all its threads, in hundredths of a second as Linux counts. */
+/** Returns the CPU time of the process and all its threads. Linux counts hundredths of a second. */
 function cpuMs({ pid }: Engine): number {
   const fields = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')[1]!.split(' ');
   return (Number(fields[11]) + Number(fields[12])) * 10;

@@ -1,5 +1,6 @@
 /** Flags of commands about the metadata of one engine: where it is, and a folder. From the table come parsing and help.
- *  Out: a CommandLine, or a FlagProblem with a message. Environment: ENGINE_GRAPHQL_ADMIN_SECRET. */
+ *  Out: a CommandLine, or a FlagProblem with a message. Environment: ENGINE_GRAPHQL_ADMIN_SECRET,
+ *  ENGINE_GRAPHQL_HEADER_PREFIX. */
 import { parseArgs } from 'node:util';
 import type { EngineAddress } from '../operator/engine/client.ts';
 
@@ -13,7 +14,10 @@ const ENGINE_FLAGS = {
     value: 'TEXT',
     doc: 'the admin secret of the engine; default ENGINE_GRAPHQL_ADMIN_SECRET',
   },
-  'header-prefix': { value: 'TEXT', doc: 'the header prefix of the engine; default x-engine-' },
+  'header-prefix': {
+    value: 'TEXT',
+    doc: 'the header prefix of the engine; default ENGINE_GRAPHQL_HEADER_PREFIX, else x-engine-',
+  },
   help: { doc: 'this text' },
 } as const satisfies Record<string, Flag>;
 
@@ -22,6 +26,8 @@ export type Command = {
   readonly summary: string;
   /** The flag that may say the folder in place of a bare word. */
   readonly folderFlag: string;
+  /** The flag with which there is no folder. */
+  readonly insteadFlag?: string;
   /** The command's own flags, besides those that every command has. */
   readonly flags: Readonly<Record<string, Flag>>;
 };
@@ -48,13 +54,17 @@ export function parseFlags(command: Command, argv: readonly string[]): CommandLi
     return undefined;
   }
   const text = (name: string) => (typeof values[name] === 'string' ? values[name] : undefined);
-  const [folder, ...more] = [text(command.folderFlag) ?? [], positionals].flat();
-  if (folder === undefined || more.length > 0)
-    throw new FlagProblem(`name one folder: pergola ${command.name} FOLDER`);
+  const folders = [text(command.folderFlag) ?? [], positionals].flat();
+  const wanted = command.insteadFlag !== undefined && text(command.insteadFlag) !== undefined ? 0 : 1;
+  if (folders.length !== wanted) {
+    const one = `name one folder: pergola ${command.name} FOLDER`;
+    throw new FlagProblem(wanted === 1 ? one : `a folder and --${command.insteadFlag} exclude each other`);
+  }
+  const [folder = ''] = folders;
   const address = {
     url: text('engine') ?? 'http://127.0.0.1:8080',
     adminSecret: text('admin-secret') ?? process.env['ENGINE_GRAPHQL_ADMIN_SECRET'],
-    headerPrefix: text('header-prefix'),
+    headerPrefix: text('header-prefix') ?? process.env['ENGINE_GRAPHQL_HEADER_PREFIX'],
     client: `pergola ${command.name}`,
   };
   return { folder, address, flag: (name) => values[name] };

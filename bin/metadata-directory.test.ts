@@ -1,30 +1,25 @@
-/** Metadata directories through the commands: export, import, and `serve --metadata-dir`. */
+/** Tests metadata directories with the commands `export`, `import` and `serve --metadata-dir`. */
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { createDatabase, type TestDatabase } from '../testing/database.ts';
 import { startTestEngine, type TestEngine } from '../testing/engine.ts';
+import { captureOutput } from '../testing/output.ts';
 import { run as exportCommand } from './export.ts';
 import { run as importCommand } from './import.ts';
 
 let database: TestDatabase;
 let engine: TestEngine;
 let folder: string;
-let said: string;
+let output: ReturnType<typeof captureOutput>;
 
 beforeEach(async () => {
   database = await createDatabase();
   await database.sql('create table author (id int primary key, name text); create table book (id int)');
   engine = await startTestEngine({ databaseUrl: database.url });
   folder = join(mkdtempSync(join(tmpdir(), 'pergola-metadata-')), 'metadata');
-  said = '';
-  for (const stream of [process.stdout, process.stderr]) {
-    vi.spyOn(stream, 'write').mockImplementation((text) => {
-      said += String(text);
-      return true;
-    });
-  }
+  output = captureOutput();
 });
 afterEach(async () => {
   vi.restoreAllMocks();
@@ -43,10 +38,10 @@ const trackedTables = async (of = engine) => {
 };
 const AUTHOR = 'databases/default/tables/public_author.yaml';
 
-test('what is exported can be changed in an editor and imported again', async () => {
+test('an exported directory can be edited and imported again', async () => {
   await track('author');
   expect(await exportCommand([folder, '--as', 'metadata', ...flags()])).toBe(0);
-  expect(said).toMatch(/^4 files in .*, resource version \d+\n$/);
+  expect(output.text).toMatch(/^4 files in .*, resource version \d+\n$/);
   const file = join(folder, AUTHOR);
   expect(readFileSync(file, 'utf8')).toBe('table:\n  schema: public\n  name: author\n');
   writeFileSync(file, 'table: book\n');
@@ -54,13 +49,13 @@ test('what is exported can be changed in an editor and imported again', async ()
   expect(await trackedTables()).toEqual(['book']);
 });
 
-test('a directory that does not fit is refused with every reason, and only judged when that is asked', async () => {
+test('import rejects an inconsistent directory with every reason, and --dry-run only checks it', async () => {
   await track('author');
   await exportCommand([folder, ...flags()]);
   writeFileSync(join(folder, AUTHOR), 'table: nobody\n');
   expect(await importCommand([folder, ...flags()])).toBe(1);
-  expect(said).toContain('table nobody in source default: ');
-  expect(said).toContain('It does not fit. Nothing was changed.');
+  expect(output.text).toContain('table nobody in source default: ');
+  expect(output.text).toContain('It does not fit. Nothing was changed.');
   expect(await trackedTables()).toEqual(['author']);
   writeFileSync(join(folder, AUTHOR), 'table: book\n');
   expect(await importCommand([folder, '--dry-run', ...flags()])).toBe(0);
@@ -70,17 +65,17 @@ test('a directory that does not fit is refused with every reason, and only judge
   expect(await trackedTables()).toEqual(['nobody']);
 });
 
-test('commands say what is wrong with how they are called, and with files', async () => {
+test('commands report invalid arguments and missing files', async () => {
   expect(await exportCommand([...flags()])).toBe(2);
   expect(await exportCommand([folder, '--as', 'xml', ...flags()])).toBe(2);
   expect(await importCommand([folder, '--engin', 'x'])).toBe(2);
   expect(await importCommand(['--help'])).toBe(0);
   expect(await importCommand([folder, ...flags()])).toBe(1);
-  expect(said).toContain(`pergola import: there is no folder ${folder}`);
+  expect(output.text).toContain(`pergola import: there is no folder ${folder}`);
   expect(await exportCommand([folder, '--engine', engine.url, '--admin-secret', 'wrong'])).toBe(1);
 });
 
-test('an engine started with a directory has its metadata, in place of what was stored, which can be gone back to', async () => {
+test('a metadata directory replaces the stored metadata at start, and a rollback restores the stored metadata', async () => {
   await track('author');
   await exportCommand([folder, ...flags()]);
   await engine.admin('pg_track_table', { table: 'book' });
@@ -94,7 +89,7 @@ test('an engine started with a directory has its metadata, in place of what was 
   await other.close();
 });
 
-test('an engine started with what is stored already writes nothing', async () => {
+test('an engine started with a directory equal to the stored metadata writes nothing', async () => {
   await track('author');
   await exportCommand([folder, ...flags()]);
   const versionOf = async (of: TestEngine) => {
@@ -107,7 +102,7 @@ test('an engine started with what is stored already writes nothing', async () =>
   await other.close();
 });
 
-test('an engine does not start with a directory that does not fit or cannot be read, and nothing is stored', async () => {
+test('an engine does not start with an inconsistent or unreadable directory, and stores nothing', async () => {
   await track('author');
   await exportCommand([folder, ...flags()]);
   const start = () => startTestEngine({ databaseUrl: database.url, metadataDir: folder });
@@ -116,4 +111,17 @@ test('an engine does not start with a directory that does not fit or cannot be r
   rmSync(join(folder, AUTHOR));
   await expect(start()).rejects.toThrow(`there is no file ${AUTHOR} to include`);
   expect(await trackedTables()).toEqual(['author']);
+});
+
+test('import and start skip sources of unsupported kinds with a warning', async () => {
+  await track('author');
+  await exportCommand([folder, ...flags()]);
+  const file = join(folder, 'databases/databases.yaml');
+  const foreign = '- name: legacy\n  kind: mssql\n  configuration: {}\n  tables: []\n';
+  writeFileSync(file, readFileSync(file, 'utf8') + foreign);
+  expect(await importCommand([folder, ...flags()])).toBe(0);
+  expect(output.text).toContain('the source legacy is left out: sources of the kind mssql are not supported');
+  const other = await startTestEngine({ databaseUrl: database.url, metadataDir: folder });
+  expect(await trackedTables(other)).toEqual(['author']);
+  await other.close();
 });

@@ -1,4 +1,4 @@
-/** `export --as crs` and `import -o`: an engine's metadata, and a metadata directory, become resources that give it back. */
+/** Tests `export --as crs` and `import -o`: the resources they write produce the same metadata when they are applied. */
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -42,7 +42,7 @@ async function forget(): Promise<void> {
   await world.engine.admin('set_catalog_state', { type: 'operator', state: {} });
 }
 
-test('metadata of every kind survives the way through resources, and through a directory', async () => {
+test('metadata of every kind is unchanged after an export to resources or a directory and back', async () => {
   expect(await say(apply, '-f', EVERY_KIND, ...engine())).toMatchObject({ code: 0, err: '' });
   const before = await exported();
   const [crs, directory, again] = ['crs', 'directory', 'again'].map((name) => join(folder, name));
@@ -56,12 +56,12 @@ test('metadata of every kind survives the way through resources, and through a d
   }
 }, 60_000);
 
-test('a folder with something in it is not written to', async () => {
+test('export does not write to a folder that is not empty', async () => {
   const { code, err } = await say(exportTo, '-o', join(folder, 'crs'), '--as', 'crs', ...engine());
   expect([code, err]).toEqual([1, expect.stringContaining('is not empty; name a new folder')]);
 });
 
-/** The order in which objects stand beside each other says nothing. */
+/** Sorts lists, because the order of objects has no meaning. */
 function sorted(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(sorted).toSorted((a, b) => (text(a) < text(b) ? -1 : 1));
   if (typeof value !== 'object' || value === null) return value;

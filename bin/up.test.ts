@@ -1,4 +1,4 @@
-/** `pergola up` as a user runs it: started, asked, edited, stopped, started again; two at once. */
+/** Tests `pergola up` as a user runs it: start, query, edit, stop and start again, and two instances at once. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { cpSync, existsSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -6,7 +6,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 
 const TIMEOUT_MS = 120_000;
-/** A folder of its own: the examples are for users to edit. */
+/** A copy of the example, because users edit theirs. */
 const SHOP = new URL('./testing/shop', import.meta.url);
 
 let folder: string;
@@ -46,7 +46,7 @@ async function up(...flags: string[]): Promise<Up> {
   return { process: child, url, secret: /Admin secret +(\S+)/.exec(said)?.[1] ?? '', said: () => said };
 }
 
-/** One that is expected to come up. */
+/** Starts an instance that must become ready. */
 async function started(...flags: string[]): Promise<Up> {
   const it = await up(...flags);
   expect(it.process.exitCode, it.said()).toBeNull();
@@ -81,7 +81,7 @@ async function ask(
   return (await response.json()) as { data?: unknown; errors?: unknown };
 }
 
-test('a role gets what its resource allows; an edit changes it in two seconds; a second start keeps the data', {
+test('a role reads what its resource permits, an edit takes effect within two seconds, and a restart keeps the data', {
   timeout: TIMEOUT_MS,
 }, async () => {
   const first = await started();
@@ -122,7 +122,9 @@ test('a role gets what its resource allows; an edit changes it in two seconds; a
   expect((await ask(second, '{ product(limit: 1) { cost } }', 'visitor')).errors).toBeUndefined();
 });
 
-test('several at once work, two on the same data do not', { timeout: TIMEOUT_MS }, async () => {
+test('instances with different data run at the same time, and a second instance on the same data does not start', {
+  timeout: TIMEOUT_MS,
+}, async () => {
   const [one, other] = await Promise.all([started(), started('--data', join(folder, 'other'))]);
   expect(one.url).not.toBe(other.url);
   for (const each of [one, other]) {
@@ -136,18 +138,18 @@ test('several at once work, two on the same data do not', { timeout: TIMEOUT_MS 
   expect(fourth.said()).toContain('is in use; give another one');
 });
 
-test('after a crash the next start cleans up and goes on', { timeout: TIMEOUT_MS }, async () => {
+test('the first start after a crash cleans up and works', { timeout: TIMEOUT_MS }, async () => {
   const first = await started();
   first.process.kill('SIGKILL');
   await new Promise((resolve) => first.process.once('exit', resolve));
   const second = await started();
   expect(second.said()).toContain('8 of 8 resources are Ready');
   expect((await ask(second, '{ maker { id } }', 'visitor')).errors).toBeUndefined();
-  // What the first one left behind is gone.
+  // The engine of the first instance has ended.
   await expect(fetch(`${first.url}/healthz`)).rejects.toThrow();
 });
 
-test('what cannot be used is told', { timeout: TIMEOUT_MS }, async () => {
+test('an invalid port is reported', { timeout: TIMEOUT_MS }, async () => {
   const { process: child, said } = await up('--port', 'many');
   expect([child.exitCode, said()]).toEqual([2, expect.stringContaining('--port many is no port')]);
 });

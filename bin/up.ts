@@ -4,6 +4,7 @@
 import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { parseArgs, styleText } from 'node:util';
+import { headerPrefix } from '../engine/config/option-types.ts';
 import { engineClient } from '../operator/engine/client.ts';
 import { folderOptions } from '../operator/folder/flags.ts';
 import { FolderSource } from '../operator/folder/folder-source.ts';
@@ -21,6 +22,8 @@ FOLDER (default .) may also contain *.sql files, which are run once in the embed
       --port PORT           the port of the engine; default ${USUAL_PORT}, or the next free one; 0 is any free one
       --data DIR            the folder for the data; default .pergola
       --admin-secret TEXT   the admin secret; default ENGINE_GRAPHQL_ADMIN_SECRET, or one generated in the data folder
+      --header-prefix TEXT  the prefix of the engine's headers and session variables, such as x-hasura-; default
+                            ENGINE_GRAPHQL_HEADER_PREFIX, else x-engine-
       --database-url URL    your own database instead of the embedded one
   -h, --help                print this text
 `;
@@ -30,6 +33,7 @@ type UpOptions = {
   readonly port: number | undefined;
   readonly data: string;
   readonly adminSecret: string | undefined;
+  readonly headerPrefix: string;
   readonly databaseUrl: string | undefined;
 };
 
@@ -65,8 +69,19 @@ function parse(argv: readonly string[]): UpOptions | undefined {
     port,
     data: values.data,
     adminSecret: values['admin-secret'] ?? (process.env['ENGINE_GRAPHQL_ADMIN_SECRET'] || undefined),
+    headerPrefix: prefixOf(
+      values['header-prefix'] ?? (process.env['ENGINE_GRAPHQL_HEADER_PREFIX'] || 'x-engine-'),
+    ),
     databaseUrl: values['database-url'],
   };
+}
+
+function prefixOf(text: string): string {
+  try {
+    return headerPrefix.parse(text);
+  } catch (error) {
+    throw new UsageProblem(`--header-prefix ${(error as Error).message}`);
+  }
 }
 
 function parseStrictly(argv: readonly string[]) {
@@ -78,6 +93,7 @@ function parseStrictly(argv: readonly string[]) {
         port: { type: 'string' },
         data: { type: 'string', default: '.pergola' },
         'admin-secret': { type: 'string' },
+        'header-prefix': { type: 'string' },
         'database-url': { type: 'string' },
         help: { type: 'boolean', short: 'h' },
       },
@@ -99,7 +115,13 @@ async function up(options: UpOptions): Promise<number> {
     if (stop.signal.aborted) return 0;
     const port = await choosePort(options.port);
     const adminSecret = options.adminSecret ?? adminSecretIn(state);
-    const engine = await startEngineProcess({ port, ...databases, adminSecret, onStart: state.noteEngine });
+    const engine = await startEngineProcess({
+      port,
+      ...databases,
+      adminSecret,
+      headerPrefix: options.headerPrefix,
+      onStart: state.noteEngine,
+    });
     stops.push(engine.stop);
     welcome(options, engine, adminSecret, state);
     return await loop(options, engine, adminSecret, stop);
@@ -138,7 +160,7 @@ async function loop(
   stop: AbortController,
 ): Promise<number> {
   const source = new FolderSource(options.folder);
-  const client = engineClient({ url: engine.url, adminSecret });
+  const client = engineClient({ url: engine.url, adminSecret, headerPrefix: options.headerPrefix });
   let code = 0;
   engine.exited.then((status) => {
     if (stop.signal.aborted) return;
@@ -161,6 +183,7 @@ async function loop(
 
 function welcome(options: UpOptions, engine: EngineProcess, adminSecret: string, state: StateFolder): void {
   const bold = (text: string) => styleText('bold', text, { stream: process.stdout });
+  const prefix = options.headerPrefix === 'x-engine-' ? '' : ` --header-prefix ${options.headerPrefix}`;
   const isElsewhere = options.port === undefined && !engine.url.endsWith(`:${USUAL_PORT}`);
   const lines = [
     '',
@@ -170,7 +193,7 @@ function welcome(options: UpOptions, engine: EngineProcess, adminSecret: string,
     `  Data          ${state.path}`,
     '',
     `  Edit a file below ${options.folder} and save: the API changes at once.`,
-    `  Preview a change:  npx pergola plan -f ${options.folder} --engine ${engine.url} --admin-secret …`,
+    `  Preview a change:  npx pergola plan -f ${options.folder} --engine ${engine.url} --admin-secret …${prefix}`,
     '  Ctrl-C stops everything; a second start keeps the data.',
     '',
     '',

@@ -390,3 +390,58 @@ describe('the program', () => {
     expect(slip.output.stderr).toContain('did you mean serve?');
   });
 });
+
+test('an environment of the reference engine starts an engine; one line of the log names what is read and what is not', async () => {
+  const database = await createDatabase();
+  const started = pergola(['serve', '--server-port', '0', '--enable-telemetry=false'], {
+    HASURA_GRAPHQL_DATABASE_URL: database.url,
+    HASURA_GRAPHQL_ADMIN_SECRET: 'a-given-secret',
+    HASURA_GRAPHQL_HEADER_PREFIX: 'x-hasura-',
+    HASURA_GRAPHQL_ENABLED_LOG_TYPES: 'startup,http-log,data-connector-log',
+    HASURA_GRAPHQL_CONSOLE_ASSETS_DIR: '/srv/console-assets',
+    HASURA_GRAPHQL_OWN_VARIABLE: 'not an option',
+  });
+  const url = await started.serves();
+  const response = await fetch(`${url}/v1/graphql`, {
+    method: 'POST',
+    headers: {
+      'content-type': 'application/json',
+      'X-Hasura-Admin-Secret': 'a-given-secret',
+      'X-Hasura-Role': 'user',
+    },
+    body: '{"query": "{ __typename }"}',
+  });
+  expect(await response.json()).toEqual({ data: { __typename: 'query_root' } });
+  started.child.kill('SIGTERM');
+  expect(await started.ended).toBe(0);
+  const lines = started.output.stdout
+    .trim()
+    .split('\n')
+    .map((line) => JSON.parse(line));
+  const foreign = lines.filter(({ detail }) => detail.kind === 'foreign_settings');
+  expect(foreign).toMatchObject([
+    {
+      level: 'warn',
+      type: 'startup',
+      detail: {
+        info: {
+          read_as_aliases: [
+            'HASURA_GRAPHQL_DATABASE_URL',
+            'HASURA_GRAPHQL_ADMIN_SECRET',
+            'HASURA_GRAPHQL_HEADER_PREFIX',
+            'HASURA_GRAPHQL_ENABLED_LOG_TYPES',
+          ],
+          without_effect: [
+            '--enable-telemetry',
+            'HASURA_GRAPHQL_CONSOLE_ASSETS_DIR',
+            'HASURA_GRAPHQL_ENABLED_LOG_TYPES: data-connector-log',
+          ],
+        },
+      },
+    },
+  ]);
+  const [request] = lines.filter(({ type }) => type === 'http-log');
+  expect(request.detail.operation.user_vars).toEqual({ 'x-hasura-role': 'user' });
+  expect(started.output.stdout).not.toContain('a-given-secret');
+  await database.drop();
+});

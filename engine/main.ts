@@ -2,12 +2,14 @@
  *  up` and for tests; `run` is the command `pergola serve`. Exit codes: 0 stopped on request, 1 could not start, 2
  *  invalid options.
  *  Not here: what these parts do (their rooms). */
+
 import { declareMetadata } from './admin/declare.ts';
 import { EngineState } from './admin/state.ts';
 import { isSecretSet } from './auth/authenticate.ts';
-import { loadOptions, OptionsError } from './config/load-options.ts';
-import { type Options, settingsOf } from './config/options.ts';
+import { type ForeignSettings, foreignSettings, loadOptions, OptionsError } from './config/load-options.ts';
+import { type Options, settingsOf, variableOf } from './config/options.ts';
 import { optionsHelp } from './config/options-help.ts';
+import type { PoolOptions } from './database/pool.ts';
 import { DeliverySlots, slotLimits } from './events/delivery-slots.ts';
 import { eventFeeds } from './events/event-feed.ts';
 import { scheduledFeed } from './events/scheduled-feed.ts';
@@ -19,6 +21,8 @@ import { measure, measureSource } from './observe/measure.ts';
 import type { Observe } from './observe/observation.ts';
 import { Registry } from './observe/registry.ts';
 import { type Log, openLog, silent } from './observe/sinks.ts';
+import { STRICT_RETURNING } from './resolve/types.ts';
+import { typeDefinitions } from './schema/definitions.ts';
 import { readDirectory } from './store/directory.ts';
 import { AsyncActions } from './webhook/async-actions.ts';
 
@@ -38,11 +42,12 @@ export async function startEngine(
 ): Promise<RunningEngine> {
   const registry = options.enabledApis.includes('metrics') ? await Registry.open() : null;
   const observe = registry === null ? log.observe : counting(registry, log.observe);
-  const declared = options.metadataDir === undefined ? undefined : readDirectory(options.metadataDir);
+  const warn = (reason: string) =>
+    observe({ kind: 'state', event: { kind: 'source not supported', reason } });
+  const declared = options.metadataDir === undefined ? undefined : readDirectory(options.metadataDir, warn);
   const state = new EngineState({
     metadataDatabaseUrl: options.metadataDatabaseUrl ?? options.databaseUrl!,
-    env:
-      options.databaseUrl === undefined ? env : { ...env, ENGINE_GRAPHQL_DATABASE_URL: options.databaseUrl },
+    env: withDatabaseUrls(options, env),
     dynamicSecretsPath: options.dynamicSecretsPath,
     hasDatabaseUrl: options.databaseUrl !== undefined,
     stringifyNumericTypes: options.stringifyNumericTypes,
@@ -51,19 +56,22 @@ export async function startEngine(
       ? options.defaultNamingConvention
       : undefined,
     validatesNativeQueries: !options.disableNativeQueryValidation,
-    features: options.enableApolloFederation
-      ? [...options.experimentalFeatures, 'apollo_federation']
-      : options.experimentalFeatures,
+    features: featuresOf(options),
     enableAllowlist: options.enableAllowlist,
     strictWrites: options.strictWrites,
     countWithoutAggregations: options.countWithoutAggregations,
     defaultTimeLimitMs: options.defaultTimeLimit > 0 ? options.defaultTimeLimit * 1000 : null,
     enableRemoteSchemaPermissions: options.enableRemoteSchemaPermissions,
     remoteSchemaPrioritizeData: options.remoteSchemaPrioritizeData,
+    typeDefinitions,
     remoteSchemaSkipNulls: options.remoteSchemaSkipNulls,
     headerPrefix: options.headerPrefix,
-    maxConnections: options.pgConnections,
-    maxWaiting: options.pgMaxWaiting,
+    isReadOnly: options.enableMaintenanceMode,
+    pool: poolOptionsOf(options),
+    defaultReplicas: options.readReplicaUrls.map((_, i) => ({
+      database_url: { from_env: replicaVariable(i) },
+      pool_settings: { max_connections: options.connectionsPerReadReplica ?? null },
+    })),
     metadataRevisions: options.metadataRevisions,
     pollIntervalMs: options.schemaSyncPollInterval,
     sourceCheckIntervalMs: options.sourceCheckInterval * 1000,
@@ -75,7 +83,7 @@ export async function startEngine(
   if (registry !== null) readShares(registry, { row: rowEvents, scheduled: scheduledEvents });
   const open = async () => {
     if (declared) await declareMetadata(state, declared, 'pergola serve --metadata-dir');
-    return openServer(options, state, observe, { registry, asyncActions });
+    return openServer(options, state, observe, { registry, asyncActions, tap: log.tap });
   };
   const stop = async (grace: Grace, server?: HttpServer): Promise<number> => {
     const [cutOff = 0] = await Promise.all([
@@ -97,6 +105,45 @@ export async function startEngine(
     close: () => stop(graceOf(options.gracefulShutdownTimeout * 1000), server),
   };
 }
+
+function poolOptionsOf(options: Options): PoolOptions {
+  return {
+    maxConnections: options.pgConnections,
+    maxWaiting: options.pgMaxWaiting,
+    idleTimeoutSeconds: options.pgTimeout,
+    connectionLifetimeSeconds: options.pgConnLifetime,
+    poolTimeoutSeconds: options.pgPoolTimeout,
+    retries: options.noOfRetries,
+    usePreparedStatements: options.usePreparedStatements,
+    isolationLevel: options.txIsolation,
+  };
+}
+
+function featuresOf(options: Options): readonly string[] {
+  const byFlag = {
+    apollo_federation: options.enableApolloFederation,
+    v1_boolean_null_collapse: options.v1BooleanNullCollapse,
+    null_in_nonnullable_variables: options.nullInNonnullableVariables,
+    [STRICT_RETURNING]: options.strictReturning,
+  };
+  const enabled = Object.entries(byFlag).filter(([, isOn]) => isOn);
+  return [...options.experimentalFeatures, ...enabled.map(([name]) => name)];
+}
+
+/** Returns the environment with the URLs of options, wherever they were given, as the variables that sources read. */
+function withDatabaseUrls(
+  { databaseUrl, readReplicaUrls }: Options,
+  env: NodeJS.ProcessEnv,
+): NodeJS.ProcessEnv {
+  const replicas = readReplicaUrls.map((url, i) => [replicaVariable(i), url]);
+  return {
+    ...env,
+    ...(databaseUrl !== undefined && { [variableOf('database-url')]: databaseUrl }),
+    ...Object.fromEntries(replicas),
+  };
+}
+
+const replicaVariable = (i: number) => `${variableOf('read-replica-urls')}_${i + 1}`;
 
 /** Creates the workers that run in the background. */
 function openWorkers(
@@ -128,7 +175,7 @@ function openWorkers(
   const workerOf = (feeds: () => readonly Feed[]) =>
     new Worker({
       feeds,
-      intervalMs: options.eventsFetchInterval,
+      intervalMs: options.eventsFetchBatchSize === 0 ? 0 : options.eventsFetchInterval,
       batchSize: options.eventsFetchBatchSize,
       slots: new DeliverySlots(
         slotLimits(eventsHttpPoolSize, eventsTriggerConcurrency, eventsHostConcurrency),
@@ -173,7 +220,7 @@ export async function run(argv: readonly string[]): Promise<number> {
     return 0;
   }
   try {
-    await serve(loadOptions(argv, process.env));
+    await serve(loadOptions(argv, process.env), foreignSettings(argv, process.env));
     process.exit(0);
   } catch (error) {
     process.stderr.write(complaint(error));
@@ -182,9 +229,12 @@ export async function run(argv: readonly string[]): Promise<number> {
   }
 }
 
-async function serve(options: Options): Promise<void> {
+async function serve(options: Options, foreign: ForeignSettings): Promise<void> {
   const log = openLog(options);
   try {
+    if (foreign.aliases.length + foreign.withoutEffect.length > 0) {
+      log.observe({ kind: 'foreign settings', ...foreign });
+    }
     const stopped = stopSignal();
     const engine = await Promise.race([startEngine(options, process.env, log), stopped]);
     // The engine was still waiting for a database, so there is nothing to finish.

@@ -1,4 +1,4 @@
-/** Every kind: what it translates to, what it refuses and with which words, and what its row promises to the API server. */
+/** Tests every kind: its translation, its validation messages, and its schema for the API server. */
 import { normaliseObject, OBJECTS, parseKey } from '@pergola/engine/metadata';
 import { load } from 'js-yaml';
 import { expect, test } from 'vitest';
@@ -27,7 +27,7 @@ function refuse(kind: string, spec: string): readonly string[] {
   return problemsOf(kindOf(kind)!, { engineRef: { name: 'main' }, ...(load(spec) as object) });
 }
 
-test('a Table is a tracked table with its names, relationships and permissions', () => {
+test('a Table translates to a tracked table with its names, relationships and permissions', () => {
   const objects = translate(
     'Table',
     `
@@ -96,7 +96,7 @@ permissions:
       key: 'insert_permission/default/public/article/user',
       definition: {
         role: 'user',
-        // Boolean expressions and presets are the engine's own language, to the letter.
+        // Boolean expressions and presets are in the engine's own format and are not translated.
         permission: {
           check: { a_b: { _eq: 1 } },
           columns: ['title'],
@@ -118,7 +118,7 @@ permissions:
   ]);
 });
 
-test('a TablePermission is one object for each of its operations', () => {
+test('a TablePermission translates to one object for each of its operations', () => {
   const objects = translate(
     'TablePermission',
     `
@@ -144,7 +144,7 @@ delete: {filter: {state: {_eq: draft}}}
   ]);
 });
 
-test('a Source names its URL by reference', () => {
+test('a Source refers to its URL by an environment variable', () => {
   const [source] = translate(
     'Source',
     `
@@ -177,7 +177,7 @@ deletionPolicy: Delete
   });
 });
 
-test('a Source may have its URL in parts, a password out of a Secret, a template, tags and a check of its health', () => {
+test('a Source can have connection parameters, a password from a Secret, a template, query tags and a health check', () => {
   const [source] = translate(
     'Source',
     `
@@ -208,7 +208,7 @@ healthCheck: {sql: SELECT 2, intervalSeconds: 5, timeoutSeconds: 2, retries: 1, 
   });
 });
 
-test('a Source names the certificates of its connections by variables of the engine', () => {
+test('a Source refers to the certificates of its connections by environment variables of the engine', () => {
   const [source] = translate(
     'Source',
     `
@@ -225,7 +225,7 @@ readReplicas: [{name: near, urlFrom: {env: NEAR_URL}, ssl: {sslmode: require}}]
   });
 });
 
-test('a QueryCollection and its place on the allow list are two objects', () => {
+test('a QueryCollection with an allow list entry translates to two objects', () => {
   const spec = `
 name: mobile
 queries: [{name: articles, query: "query articles { article { id } }"}]
@@ -240,7 +240,7 @@ queries: [{name: articles, query: "query articles { article { id } }"}]
   });
 });
 
-test('an Engine stands for no metadata', () => {
+test('an Engine translates to no metadata object', () => {
   const row = kindOf('Engine')!;
   const spec = { endpoint: { service: { name: 'engine', port: 8080 } } };
   expect(problemsOf(row, spec)).toEqual([]);
@@ -300,17 +300,17 @@ test.each([
     'name: a\nqueries: []\nallowlist: {scope: {global: true, roles: [a]}}',
     'spec.allowlist.scope: scope has either global: true or roles; name one of them',
   ],
-])('%s refuses %s', (kind, spec, expected) => {
+])('the kind %s rejects an invalid spec: %s', (kind, spec, expected) => {
   expect(refuse(kind, spec).join('\n')).toContain(expected);
 });
 
-test('many mistakes are told at once, but not without end', () => {
+test('several mistakes are reported at once, up to a limit', () => {
   const columns = Array.from({ length: 20 }, (_, i) => `wrong${i}: 1`).join('\n');
   expect(refuse('Table', columns)).toHaveLength(6);
 });
 
-test('every translated key is one of OBJECTS, and names, plurals and short names are nobody else’s', () => {
-  // Some are the same in the singular.
+test('every translated key is of a kind in OBJECTS, and names, plurals and short names of kinds are unique', () => {
+  // Some plurals are equal to their singular.
   const names = KINDS.flatMap((row) => [...new Set([row.plural, row.singular]), ...row.shortNames]);
   expect(new Set(names).size).toBe(names.length);
   const [object] = kindOf('TablePermission')!.translate(
@@ -329,7 +329,7 @@ type Shape = {
   readonly [word: string]: unknown;
 };
 
-/** Every schema inside a spec. */
+/** Returns every schema inside a spec, with its path. */
 function shapesIn(shape: Shape, path: string): readonly (readonly [string, Shape])[] {
   return [
     [path, shape],
@@ -338,17 +338,20 @@ function shapesIn(shape: Shape, path: string): readonly (readonly [string, Shape
   ];
 }
 
-test.each(KINDS)('$kind has no defaults, and every list of objects has a key and a bound', ({ spec }) => {
-  for (const [path, shape] of shapesIn(spec as unknown as Shape, 'spec')) {
-    expect([path, shape.default]).toEqual([path, undefined]);
-    if (shape.type !== 'array') continue;
-    expect([path, typeof shape['maxItems']]).toEqual([path, 'number']);
-    const isKeyed = shape.items?.properties && shape.items['x-kubernetes-map-type'] !== 'atomic';
-    expect([path, shape['x-kubernetes-list-type']]).toEqual([path, isKeyed ? 'map' : 'atomic']);
-  }
-});
+test.each(KINDS)(
+  'the schema of $kind has no defaults, and every list has a limit and a list type',
+  ({ spec }) => {
+    for (const [path, shape] of shapesIn(spec as unknown as Shape, 'spec')) {
+      expect([path, shape.default]).toEqual([path, undefined]);
+      if (shape.type !== 'array') continue;
+      expect([path, typeof shape['maxItems']]).toEqual([path, 'number']);
+      const isKeyed = shape.items?.properties && shape.items['x-kubernetes-map-type'] !== 'atomic';
+      expect([path, shape['x-kubernetes-list-type']]).toEqual([path, isKeyed ? 'map' : 'atomic']);
+    }
+  },
+);
 
-test.each(KINDS)('each rule of $kind says what to do', ({ spec }) => {
+test.each(KINDS)('the message of each validation rule of $kind says what to do', ({ spec }) => {
   for (const [, shape] of shapesIn(spec as unknown as Shape, 'spec')) {
     const rules = (shape['x-kubernetes-validations'] ?? []) as readonly { message: string; rule: string }[];
     for (const { message } of rules)

@@ -2,9 +2,9 @@
  *  migrate-storage` runs once.
  *  Exit codes: 0 stopped, 1 start failed or lease lost (restart it), 2 wrong options.
  *  Not here: the operator itself (kubernetes/operator.ts), its options (kubernetes/options.ts). */
-import { KubeConfig } from '@kubernetes/client-node';
 import { pino } from 'pino';
 import { run as migrateStorage } from './commands/migrate-storage.ts';
+import { defaultKubeConfig } from './kubernetes/kube-config.ts';
 import { startOperator } from './kubernetes/operator.ts';
 import { help, loadOptions, OptionProblem } from './kubernetes/options.ts';
 
@@ -16,8 +16,7 @@ export async function run(argv: readonly string[]): Promise<number> {
       process.stdout.write(help());
       return 0;
     }
-    const config = new KubeConfig();
-    config.loadFromDefault();
+    const config = await defaultKubeConfig();
     const operator = await startOperator(config, options, pino({ level: options.logLevel }));
     for (const signal of ['SIGTERM', 'SIGINT'] as const) process.once(signal, () => void operator.stop());
     return (await operator.ended) ? 0 : 1;

@@ -1,4 +1,4 @@
-/** The files of the project that run code, by V8's precise coverage. A file counts when one of its functions runs; types and the top-level
+/** Finds the files of the project that run code, by V8's precise coverage. A file counts if one of its functions runs; types and top-level
  *  code of modules do not. In: a folder and something to run. Out: the names of the functions, by file.
  *  Not here: what runs (hops.ts, engine-hops.ts). */
 import { Session } from 'node:inspector/promises';

@@ -101,3 +101,15 @@ export async function startTestEngine({
     },
   };
 }
+
+/** Replaces the metadata of an engine with a default source, whose connection is kept, and the other `parts` of a document. */
+export async function replaceMetadata<T>(
+  engine: TestEngine,
+  source: object,
+  parts: object = {},
+): Promise<{ readonly status: number; readonly body: T }> {
+  const { body } = await engine.admin<{ sources: { configuration: object }[] }>('export_metadata', {});
+  const { configuration } = body.sources[0]!;
+  const sources = [{ name: 'default', kind: 'postgres', configuration, ...source }];
+  return engine.admin('replace_metadata', { metadata: { version: 3, sources, ...parts } }, { version: 2 });
+}

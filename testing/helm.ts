@@ -8,12 +8,12 @@ import { promisify } from 'node:util';
 import { loadAll } from 'js-yaml';
 import { describe, expect, test } from 'vitest';
 
-// biome-ignore lint/suspicious/noExplicitAny: whatever a chart makes; a test knows
+// biome-ignore lint/suspicious/noExplicitAny: any object of a chart; the test knows its type
 export type Rendered = any;
 
 export type Helm = {
-  /** Objects of the chart with these values, as release `pergola` in namespace `api`; rejects with helm's complaint.
-   *  Rendered once for the same values. */
+  /** Returns the objects of the chart with these values, as release `pergola` in namespace `api`; rejects with helm's error.
+   *  The same values are rendered once. */
   readonly template: (values?: object, chart?: string) => Promise<readonly Rendered[]>;
   readonly run: (args: readonly string[], input?: string) => Promise<string>;
 };

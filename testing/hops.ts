@@ -1,9 +1,8 @@
-/** `npm run hops`: which files run code for one change beside many resources at rest. One resource of three hundred changes, the pass
- *  after it is watched with V8's precise coverage, and every file with a function that ran is printed, with the names of the functions.
+/** `npm run hops`, the operator's part: prints the files that run code for one change among many unchanged resources. One of three
+ *  hundred resources changes, and V8's precise coverage of the next pass has every file with a function that ran, and the functions.
  *  In: nothing. Out: the files by room, and their number. Files that only declare types, and top-level code of modules, do not count.
  *  Not here: how long it takes (.ci/scale.ts). */
-import { cachedEngine } from '../operator/engine/cached-engine.ts';
-import { engineClient } from '../operator/engine/client.ts';
+import { cachedEngine, engineClient } from '../operator/engine/client.ts';
 import { type PreviousPass, reconcile } from '../operator/pass/reconcile.ts';
 import { OPTIONS, permission, table } from '../operator/testing/resources.ts';
 import type { ScriptedEngine } from '../operator/testing/scripted-engine.ts';

@@ -63,7 +63,7 @@ export type KubeObject = {
   >;
 } & Readonly<Record<string, unknown>>;
 
-// biome-ignore lint/suspicious/noExplicitAny: whatever the path says; a test knows
+// biome-ignore lint/suspicious/noExplicitAny: the type depends on the path; the test knows it
 export type KubeBody = any;
 
 const AUDIT_LOG = 'audit.log';
@@ -182,14 +182,14 @@ async function apiServer(
     '--bind-address=127.0.0.1',
     '--advertise-address=127.0.0.1',
     `--secure-port=${port}`,
-    // It makes its own certificate here, with the authority that signed it behind.
+    // The API server creates its own certificate here, followed by the authority that signed it.
     `--cert-dir=${join(folder, 'certificates')}`,
     `--token-auth-file=${tokens}`,
     '--authorization-mode=RBAC',
     '--service-account-issuer=https://kubernetes.default.svc',
     `--service-account-key-file=${serviceAccountKey}`,
     `--service-account-signing-key-file=${serviceAccountKey}`,
-    // Pods would wait for ServiceAccounts that no controller makes.
+    // Pods would wait for ServiceAccounts that no controller creates.
     '--disable-admission-plugins=ServiceAccount',
     '--service-cluster-ip-range=10.0.0.0/24',
     '--endpoint-reconciler-type=none',
@@ -207,7 +207,7 @@ function started(program: string, log: string, args: readonly string[]): ChildPr
   child.stdout?.pipe(output, { end: false });
   child.stderr?.pipe(output, { end: false });
   child.once('close', () => output.end());
-  // A program that cannot be started at all is seen by becomeReady as one that has ended.
+  // becomeReady treats a program that cannot be started as one that has ended.
   child.on('error', () => {});
   return child;
 }
@@ -259,7 +259,7 @@ async function described({ binaries, folder, url, token, restart, stop }: Runnin
   };
   const kubeconfig = await kubeconfigFor(token);
   const kubectl: TestKube['kubectl'] = (args, input = '') => {
-    // Its cache of discovery would otherwise be in the user's home, and outlive the cluster.
+    // kubectl would otherwise cache discovery in the user's home, beyond the life of the cluster.
     const common = ['--kubeconfig', kubeconfig, '--cache-dir', join(folder, 'kubectl-cache')];
     return output(join(binaries, 'kubectl'), [...common, ...args], input);
   };

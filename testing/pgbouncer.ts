@@ -38,7 +38,7 @@ pool_mode = transaction
 default_pool_size = 2
 `,
   );
-  // It refuses to run as root.
+  // pgbouncer refuses to run as root.
   chmodSync(folder, 0o755);
   const args = process.getuid?.() === 0 ? ['-u', 'nobody', file] : [file];
   const child = spawn('pgbouncer', args, { stdio: 'ignore' });

@@ -1,5 +1,6 @@
 /** Starts a Postgres for tests that accepts encrypted connections, with certificates that `openssl` creates at the start. User `postgres`
- *  may connect either way, `secret` only encrypted, `bare` only plainly, `certified` only with a certificate.
+ *  may connect either way, `secret` only encrypted, `bare` only plainly, `certified` only with a certificate,
+ *  `scram` with the password `word`.
  *  Not here: the Postgres of the run (setup.ts). PostgreSQL manual, "Secure TCP/IP Connections with SSL". */
 import { execFileSync } from 'node:child_process';
 import { chownSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -23,6 +24,7 @@ hostssl all certified 127.0.0.1/32 cert
 hostnossl all certified 127.0.0.1/32 reject
 hostnossl all secret 127.0.0.1/32 reject
 hostssl all bare 127.0.0.1/32 reject
+host all scram 127.0.0.1/32 scram-sha-256
 host all all 127.0.0.1/32 trust
 `;
 
@@ -42,6 +44,7 @@ export async function startTlsPostgres(): Promise<TlsPostgres> {
   write('pg_hba.conf', RULES);
   await onServer(postgres.url, [
     ...['secret', 'bare', 'certified'].map((user) => `create role ${user} login superuser`),
+    `create role scram login superuser password 'word'`,
     `alter system set ssl_ca_file = 'ca.crt'`,
     'alter system set ssl = on',
     'select pg_reload_conf()',

@@ -1,5 +1,5 @@
-/** deploy/argocd/argocd-cm.yaml: what Argo CD is told of our kinds, made of the scripts beside it. Settings of one's own stay, as it is
- *  a patch: `kubectl -n argocd patch configmap argocd-cm --patch-file argocd-cm.yaml`. Not here: writing it (../chart/generate.ts). */
+/** Generates deploy/argocd/argocd-cm.yaml from the health scripts in this folder. It is a patch, so other settings of Argo CD are kept:
+ *  `kubectl -n argocd patch configmap argocd-cm --patch-file argocd-cm.yaml`. Not here: writing it (../chart/generate.ts). */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { dump } from 'js-yaml';

@@ -1,4 +1,4 @@
--- Health of every kind of pergola.dev. Its statuses keep to kstatus: observedGeneration, Ready, and Reconciling or Stalled while true.
+-- Health of every kind of pergola.dev. Their statuses follow kstatus: observedGeneration, Ready, and Reconciling or Stalled while true.
 local function found(condition_type)
   for _, condition in ipairs((obj.status or {}).conditions or {}) do
     if condition.type == condition_type then return condition end

@@ -1,5 +1,5 @@
-/** health.lua judged by Argo CD itself: its command line program runs the script, out of the ConfigMap users patch in, on every situation.
- *  The program is looked for on PATH and in KUBEBUILDER_ASSETS; where it is not, the tests are skipped and say so.
+/** Tests health.lua with Argo CD's command line program, which runs the script from the ConfigMap patch on every situation. The tests look
+ *  for the program on PATH and in KUBEBUILDER_ASSETS; without it they are skipped and say so.
  *  Not here: the controllers with real objects (../e2e/argocd.e2e.ts). */
 import { execFile } from 'node:child_process';
 import { accessSync, constants, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';

@@ -1,5 +1,5 @@
-/** The Grafana dashboard: PANELS, two to a row, and the JSON made of them.
- *  Every metric and label in a query is one of METRICS; metrics.test.ts checks it. Not here: alerts (charts/pergola/files). */
+/** The Grafana dashboard: PANELS, two to a row, and the JSON that is generated from them.
+ *  Every metric and label in a query is in METRICS; metrics.test.ts checks this. Not here: alerts (charts/pergola/files). */
 
 type Panel = {
   readonly title: string;
@@ -107,7 +107,7 @@ export const PANELS: readonly Panel[] = [
 const WIDTH = 12;
 const HEIGHT = 8;
 
-/** The JSON Grafana imports. */
+/** Returns the JSON that Grafana imports. */
 export function dashboard(): string {
   const datasource = { type: 'prometheus', uid: '${datasource}' };
   const json = {

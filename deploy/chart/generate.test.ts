@@ -1,4 +1,4 @@
-/** What is committed is what the tables make. */
+/** Checks that the committed files are the ones that the tables generate. */
 import { readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { expect, test } from 'vitest';

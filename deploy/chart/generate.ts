@@ -1,4 +1,4 @@
-/** Writes what is derived in charts and for Argo CD: `npm run generate`; generate.test.ts compares it with what is committed.
+/** Writes the generated files of the chart and for Argo CD (`npm run generate`); generate.test.ts compares them with the committed ones.
  *  Not here: definitions of kinds (crds/generate.ts), docs/reference/chart.md (docs/pages). */
 import { writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
@@ -9,7 +9,7 @@ import { VALUES } from './values.ts';
 
 const ROOT = dirname(dirname(import.meta.dirname));
 
-/** Path from the repository's root → content. */
+/** Returns the generated files: path from the repository's root → content. */
 export function generatedFiles(): ReadonlyMap<string, string> {
   return new Map([
     ['charts/pergola/values.yaml', valuesYaml(VALUES)],

@@ -1,4 +1,4 @@
-/** Alerts and dashboard ask only for metrics there are, by labels they have. */
+/** Checks that alerts and the dashboard query only metrics that exist, by labels that they have. */
 import { readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { load } from 'js-yaml';
@@ -17,7 +17,7 @@ const QUERIES = [
   ...PANELS.flatMap(({ title, queries }) => Object.values(queries).map((expr) => [title, expr] as const)),
 ];
 
-/** What Prometheus adds to every number of a pod. */
+/** The labels that Prometheus adds to the series of a pod. */
 const OF_TARGETS = ['namespace', 'pod', 'service', 'job', 'instance', 'le'];
 
 const labelsOf = knownMetrics();
@@ -48,7 +48,7 @@ test('names of alerts are each one of a kind', () => {
   expect(new Set(names).size).toBe(names.length);
 });
 
-/** Series by name, with their labels: a histogram is three. */
+/** Returns the labels of each series by its name; a histogram has three series. */
 function knownMetrics(): ReadonlyMap<string, readonly string[]> {
   const registry = new Registry();
   collectDefaultMetrics({ register: registry });

@@ -1,11 +1,11 @@
-/** VALUES as the files that are made of them: values.yaml, values.schema.json, and rows for docs/reference/chart.md.
- *  Not here: where the files are (generate.ts). */
+/** Renders VALUES as values.yaml, values.schema.json, and rows for docs/reference/chart.md.
+ *  Not here: the paths of the files (generate.ts). */
 import { dump } from 'js-yaml';
 import { type Group, isGroup, type Node, type Value } from './value.ts';
 
 const WIDTH = 110;
 
-/** Values with their defaults, each below its help. */
+/** Returns the values with their defaults as YAML, each below its help. */
 export function valuesYaml({ doc, values }: Group): string {
   const head = [
     'Generated from deploy/chart/values.ts by `make generate`; edits are lost.',
@@ -43,7 +43,7 @@ export function valuesSchema(values: Group): string {
   const schema = {
     $schema: 'http://json-schema.org/draft-07/schema#',
     ...rest,
-    // A parent chart's.
+    // Values that a parent chart shares with its subcharts.
     properties: { global: { type: 'object' }, ...properties },
   };
   return `${JSON.stringify(schema, null, 2)}\n`;
@@ -63,7 +63,7 @@ function schemaOf(node: Node): object {
 
 export type ValueRow = { readonly path: string; readonly default: string; readonly doc: string };
 
-/** Every value with the path `--set` takes; a group's help goes to its first value that has none. */
+/** Returns every value with its path for `--set`. If the first value of a group has no help, it gets the help of the group. */
 export function valueRows(values: Group): readonly ValueRow[] {
   return Object.entries(values.values).flatMap(([name, node]) => rowsOf(name, node));
 }

@@ -1,4 +1,4 @@
-/** The chart's objects, as helm makes them of values. Not here: whether they work (deploy/e2e). */
+/** Tests the objects that helm renders from values. Not here: whether they work (deploy/e2e). */
 import { readdirSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { expect, test } from 'vitest';
@@ -9,10 +9,10 @@ import { describeHelm, find, type Rendered } from '../../testing/helm.ts';
 
 const CHARTS = join(dirname(dirname(import.meta.dirname)), 'charts');
 
-/** What comes from a secret; the engine needs it to read its options. */
+/** A variable that comes from a secret; the engine cannot parse its options without it. */
 const DATABASE = { ENGINE_GRAPHQL_DATABASE_URL: 'postgres://database' };
 
-/** Every part that may be left out. */
+/** Values that enable every optional part. */
 const EVERYTHING = {
   engine: {
     autoscaling: { enabled: true },
@@ -132,7 +132,7 @@ describeHelm('charts', (helm) => {
     expect(spec).toMatchObject({ clusterIP: 'None', publishNotReadyAddresses: false });
     const pods = find(objects, 'Deployment', 'pergola-engine').spec;
     expect(spec.selector).toEqual(pods.selector.matchLabels);
-    // Without a cluster address there is nothing that could turn one port into another.
+    // A headless service does not map ports.
     expect(spec.ports[0].port).toBe(pods.template.spec.containers[0].ports[0].containerPort);
     const scraped = find(objects, 'ServiceMonitor', 'pergola-engine').spec.selector.matchLabels;
     expect(metadata.labels).not.toMatchObject(scraped);
@@ -315,7 +315,7 @@ describeHelm('charts', (helm) => {
   });
 });
 
-/** Variables with their text. */
+/** Returns the variables that have a literal value. */
 function envOf(objects: readonly Rendered[], deployment: string): Record<string, string> {
   const { env } = find(objects, 'Deployment', deployment).spec.template.spec.containers[0];
   return Object.fromEntries(

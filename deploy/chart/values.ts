@@ -1,5 +1,5 @@
-/** VALUES: every value of the chart, one line each; the order is that of values.yaml. From it come values.yaml, values.schema.json
- *  and docs/reference/chart.md.
+/** VALUES: every value of the chart, in the order of values.yaml. values.yaml, values.schema.json and docs/reference/chart.md are
+ *  generated from it.
  *  Not here: the values of engine and operator (engine-values.ts, operator-values.ts), templates (charts/pergola). */
 import { OPTIONS } from '../../engine/config/options.ts';
 import { ENGINE_VALUES } from './engine-values.ts';

@@ -1,6 +1,7 @@
-/** GitOps for real: Argo CD's own controllers install Pergola, then a migration, resources and a client, from a Git repository. Everything
- *  becomes Synced and Healthy with no ignoreDifferences; commits change the API, changes by hand are undone, what is broken is alone with
- *  it, and nothing hangs when the namespace goes. In: E2E_ARGOCD_SERVER, what Argo CD calls this cluster; it reads folders of this machine.
+/** Tests GitOps with Argo CD's own controllers, which install Pergola, then a migration, resources and a client, from a Git repository.
+ *  Everything becomes Synced and Healthy without ignoreDifferences, commits change the API, manual changes are reverted, a broken resource
+ *  affects no other, and the deletion of the namespace does not hang.
+ *  In: E2E_ARGOCD_SERVER, the name of this cluster in an Argo CD that reads folders of this machine.
  *  The steps are one story and run in order. */
 import { globSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
@@ -34,7 +35,7 @@ const ENGINE_VALUES = {
   extraEnv: environmentOf('postgres'),
 };
 
-const reason = SERVER === '' ? ' (skipped: E2E_ARGOCD_SERVER names no cluster of an Argo CD)' : '';
+const reason = SERVER === '' ? ' (skipped: E2E_ARGOCD_SERVER is not set)' : '';
 
 describe.skipIf(SERVER === '')(`Argo CD${reason}`, () => {
   beforeAll(async () => {
@@ -49,7 +50,7 @@ describe.skipIf(SERVER === '')(`Argo CD${reason}`, () => {
         text.replace(/repoURL: .*/, `repoURL: ${repository.url}`),
       );
     }
-    // The Engine `main` is in deploy/argocd/api; this one shares its engine with it.
+    // deploy/argocd/api has the Engine `main`; this Engine shares its engine.
     for (const file of globSync(`${EVERY_KIND}/*.yaml`)) {
       repository.write(file, (text) =>
         text
@@ -92,7 +93,7 @@ describe.skipIf(SERVER === '')(`Argo CD${reason}`, () => {
     await removeAll(namespace);
   });
 
-  test('the Application of Applications installs Pergola, migrates, declares and starts a client, in this order', async () => {
+  test('the Application of Applications installs Pergola, migrates, declares resources and starts a client, in this order', async () => {
     await applyApplication('root');
     await syncedAndHealthy('root');
     await syncedAndHealthy('pergola');
@@ -104,7 +105,7 @@ describe.skipIf(SERVER === '')(`Argo CD${reason}`, () => {
     expect(items[0].status.containerStatuses[0].restartCount).toBe(0);
   });
 
-  test('an Application with every kind is Synced and Healthy, applied by the server', async () => {
+  test('an Application with every kind is Synced and Healthy with server-side apply', async () => {
     await door.admin('run_sql', { sql: SEED });
     await applyApplication('every-kind');
     await syncedAndHealthy('every-kind');
@@ -114,7 +115,7 @@ describe.skipIf(SERVER === '')(`Argo CD${reason}`, () => {
     expect(await door.graphql(READER_QUERY, 'reader')).toEqual(READER_SEES);
   });
 
-  test('and applied by the client, which applies every one of them again', async () => {
+  test('the same Application is Synced and Healthy with client-side apply, which applies every resource again', async () => {
     const patch = { spec: { syncPolicy: { syncOptions: ['ServerSideApply=false'] } } };
     const merge = ['--type=merge', '-p', JSON.stringify(patch)];
     await kubectl('-n', 'argocd', 'patch', 'application', 'every-kind', ...merge);
@@ -144,7 +145,7 @@ describe.skipIf(SERVER === '')(`Argo CD${reason}`, () => {
     await syncedAndHealthy('api');
   });
 
-  test('a change by hand in the cluster is undone', async () => {
+  test('a manual change in the cluster is reverted', async () => {
     const everything = [{ op: 'replace', path: '/spec/select/columns', value: ['*'] }];
     const patch = [
       'patch',
@@ -164,7 +165,7 @@ describe.skipIf(SERVER === '')(`Argo CD${reason}`, () => {
     expect(answer.errors?.[0]?.message).toBe("field 'title' not found in type: 'headline'");
   });
 
-  test('a change by hand in the engine is undone', async () => {
+  test('a manual change in the engine is reverted', async () => {
     await door.metadata('pg_drop_select_permission', {
       source: 'default',
       table: 'headline',
@@ -176,7 +177,7 @@ describe.skipIf(SERVER === '')(`Argo CD${reason}`, () => {
     });
   });
 
-  test('a broken resource is Degraded alone, and says which field and why', async () => {
+  test('only a broken resource is Degraded, and its message names the field and the reason', async () => {
     repository.add('deploy/argocd/api/broken.yaml', BROKEN);
     await push('api', 'a permission with an operator there is not');
     await until('the Application is Degraded', async () => (await healthOf('api')).status === 'Degraded');
@@ -196,7 +197,7 @@ describe.skipIf(SERVER === '')(`Argo CD${reason}`, () => {
     expect((await door.graphql('{ headline { id } }', 'reader')).errors).toBeUndefined();
   });
 
-  test('a resource that is pruned disappears from the engine', async () => {
+  test('the objects of a pruned resource are deleted from the engine', async () => {
     repository.remove('deploy/argocd/api/broken.yaml');
     const file = 'deploy/argocd/api/2-resources.yaml';
     repository.write(file, (text) => text.slice(0, text.lastIndexOf('---')));
@@ -209,7 +210,7 @@ describe.skipIf(SERVER === '')(`Argo CD${reason}`, () => {
     await syncedAndHealthy('api');
   });
 
-  test('the namespace goes without anybody’s help', async () => {
+  test('the namespace is deleted without manual steps', async () => {
     door.close();
     await kubectl('-n', 'argocd', 'delete', 'applications.argoproj.io', ...APPLICATIONS);
     await apply(ENGINE.replace('name: main', 'name: left-behind'), '-n', namespace);
@@ -217,7 +218,7 @@ describe.skipIf(SERVER === '')(`Argo CD${reason}`, () => {
   });
 });
 
-/** What only an apply of the client leaves. */
+/** The annotation that only client-side apply sets. */
 const LAST_APPLIED = 'kubectl.kubernetes.io/last-applied-configuration';
 
 const BROKEN = `
@@ -244,7 +245,7 @@ async function push(application: string, message: string): Promise<void> {
   await refresh(application);
 }
 
-/** Compare now instead of at the next interval. */
+/** Makes Argo CD compare at once instead of at its next interval. */
 async function refresh(application: string): Promise<void> {
   const annotation = 'argocd.argoproj.io/refresh=hard';
   await kubectl('-n', 'argocd', 'annotate', 'application', application, annotation, '--overwrite');
@@ -258,7 +259,7 @@ function isReady({ type, status }: Printed): boolean {
   return type === 'Ready' && status === 'True';
 }
 
-/** The last one, or the one that goes on. */
+/** Returns the running sync, or the last one. */
 async function syncOf(application: string): Promise<Printed> {
   return (await get('application', application, '-n', 'argocd')).status?.operationState ?? {};
 }
@@ -268,7 +269,7 @@ async function healthOf(application: string): Promise<Printed> {
   return status?.health ?? {};
 }
 
-/** With the commit that is the last one now. */
+/** Waits until the Application is Synced and Healthy and no sync is running. */
 async function syncedAndHealthy(application: string): Promise<void> {
   let seen: Printed;
   await until(`${application} is Synced and Healthy`, async () => {
@@ -282,7 +283,7 @@ async function syncedAndHealthy(application: string): Promise<void> {
   });
 }
 
-/** What is not as it should be. */
+/** Returns the state of an Application, with the resources that are not Synced or not Healthy. */
 function summaryOf({ sync, health, operationState, conditions, resources = [] }: Printed): Printed {
   const left = resources.filter(
     (x: Printed) => x.status !== 'Synced' || (x.health && x.health.status !== 'Healthy'),

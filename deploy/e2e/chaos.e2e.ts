@@ -1,7 +1,7 @@
-/** Chaos: the operator killed at each step of its work, two of it at once, engine pods deleted, connections to the API server cut,
- *  while resources change and a person changes metadata. A minute after the last fault everything is as the resources say, and
- *  what is a person's as that person left it. The steps are one story and run in order.
- *  E2E_API_SERVER_RESTART is a command that restarts the API server, where whoever owns the cluster gives one.
+/** Tests chaos: the operator is killed at each step of its work, two operators run at once, engine pods are deleted, and connections to
+ *  the API server are cut, while resources change and a person changes metadata. A minute after the last fault the engine has what the
+ *  resources declare, and the person's objects are unchanged. The steps are one story and run in order.
+ *  E2E_API_SERVER_RESTART is a command that restarts the API server, if the owner of the cluster provides one.
  *  Not here: the faults themselves (testing/chaos/preload.mjs), the same without a cluster (operator/kubernetes/chaos.kube.test.ts). */
 import { readFileSync } from 'node:fs';
 import { afterAll, beforeAll, expect, test } from 'vitest';
@@ -12,7 +12,7 @@ import { Door } from './door.ts';
 import { MANIFEST, RESOURCE_NAMES, SEED } from './examples.ts';
 import { CHART, createNamespace, createPostgres, install, removeAll, uniqueName } from './release.ts';
 
-/** Where the kubelet probes: it is not to end who was only killed a few times. */
+/** The port that the kubelet probes. The supervisor serves it, so the kubelet does not restart a pod whose operator was killed. */
 const CONTROL_PORT = 8081;
 const PRELOAD = readFileSync('testing/chaos/preload.mjs', 'utf8');
 const RESTART = process.env['E2E_API_SERVER_RESTART'];
@@ -22,7 +22,7 @@ const VALUES = {
   engine: { replicas: 2 },
   operator: {
     replicas: 2,
-    // The second process is the operator; the first only starts it.
+    // A pod runs two processes: a supervisor, and the operator that it starts.
     resources: { limits: { memory: '768Mi' } },
     extraEnv: [
       { name: 'NODE_OPTIONS', value: '--import /chaos/preload.mjs' },
@@ -34,7 +34,7 @@ const VALUES = {
   },
 };
 
-/** A resource that no engine can take. */
+/** A resource that no engine accepts. */
 const NOWHERE = `
 apiVersion: pergola.dev/v1alpha1
 kind: Table
@@ -49,9 +49,9 @@ const person = new Person(async (type, args) => {
   const isRefused = typeof body === 'object' && body !== null && 'code' in body;
   return { status: isRefused ? 400 : 200, body };
 });
-/** The custom name of the table `author`, as its resource says last. */
+/** The latest custom name in the resource of the table `author`. */
 let word = '';
-/** What the resources say, as the engine had it when all was quiet. */
+/** The objects of the resources, as the engine had them before the first fault. */
 let quiet: Owned;
 
 beforeAll(async () => {
@@ -73,7 +73,7 @@ afterAll(async () => {
   await removeAll(namespace);
 });
 
-test('two operators and two engines serve the examples, and a person has things of their own', async () => {
+test('two operators and two engines serve the examples, and a person has objects of their own', async () => {
   await install(
     namespace,
     CHART,
@@ -93,7 +93,7 @@ test('two operators and two engines serve the examples, and a person has things 
   person.hammer();
 });
 
-test('one that was stopped in the middle of its write, and goes on when another leads, changes nothing', async () => {
+test('an operator that is stopped during a write, and continues when another leads, changes nothing', async () => {
   const first = await leader();
   await chaos(first, '/arm/stop-send');
   await say('forgotten');
@@ -109,7 +109,7 @@ test('one that was stopped in the middle of its write, and goes on when another 
   await converged();
 });
 
-test('killed at each step of its work, it goes on', async () => {
+test('an operator that is killed at any step of its work recovers', async () => {
   const { steps } = await chaos(await leader(), '/');
   for (const step of steps) await killedAt(step);
   await converged();
@@ -117,33 +117,33 @@ test('killed at each step of its work, it goes on', async () => {
 
 async function killedAt(step: string): Promise<void> {
   const leading = await leader();
-  // Only who does not lead yet can be killed as it begins to.
+  // Only an operator that does not lead yet can be killed when it starts to lead.
   const victim = step === 'lead' ? (await operators()).find((pod) => pod !== leading)! : leading;
   const { kills } = await chaos(victim, `/arm/${step}`);
-  // Away for as long as the other is killed again and again, so that the lease does not come back to it in between.
+  // The leader stays down while the other is killed repeatedly, so that it does not get the lease back in between.
   if (step === 'lead') await chaos(leading, `/rest/${REST_MS}`);
-  // Whether changes fit is asked only where one did not.
+  // The operator makes dry runs only after something did not fit.
   if (step === 'dryRun') await apply(NOWHERE, '-n', namespace);
   await say(step);
   await until(`killed at ${step}`, async () => (await chaos(victim, '/')).kills > kills);
   if (step === 'dryRun') await kubectl('-n', namespace, 'delete', 'table', 'nowhere');
 }
 
-test('engine pods are deleted', async () => {
+test('everything converges after engine pods are deleted', async () => {
   await kubectl('-n', namespace, 'delete', 'pod', '-l', 'app.kubernetes.io/component=engine', '--wait=false');
   await say('elsewhere');
   await waitFor(namespace, 'condition=Available', 'deployment/pergola-engine');
   await converged();
 });
 
-test('every connection to the API server is cut, and none comes about for a while', async () => {
+test('everything converges after all connections to the API server are cut and new ones fail for a while', async () => {
   for (const pod of await operators()) await chaos(pod, '/away/12000');
   await say('unheard');
   await new Promise((resolve) => setTimeout(resolve, 12_000));
   await converged();
 });
 
-test('nothing was asked that is not granted', async () => {
+test('the operator made no forbidden request', async () => {
   const logs = await kubectl(
     '-n',
     namespace,
@@ -155,7 +155,7 @@ test('nothing was asked that is not granted', async () => {
   expect(logs.split('\n').filter((line) => line.includes('forbidden'))).toEqual([]);
 });
 
-test('everything at once', async () => {
+test('everything converges after all faults at once', async () => {
   const leading = await leader();
   await chaos(leading, '/arm/sent');
   await kubectl('-n', namespace, 'delete', 'pod', '-l', 'app.kubernetes.io/component=engine', '--wait=false');
@@ -169,23 +169,23 @@ test('everything at once', async () => {
 });
 
 test.skipIf(RESTART === undefined)(
-  `the API server is restarted${RESTART === undefined ? ' (E2E_API_SERVER_RESTART names no command that does)' : ''}`,
+  `everything converges after a restart of the API server${RESTART === undefined ? ' (skipped: E2E_API_SERVER_RESTART is not set)' : ''}`,
   async () => {
     await run('sh', ['-c', RESTART!]);
-    // Ready by its own account, it may not know our kinds yet.
+    // The API server may report Ready before it knows our kinds.
     await until('the API server takes a change', async () => (await say('restarted')).includes('author'));
     await converged();
   },
 );
 
-test('what is not theirs is as it was, byte by byte', async () => {
+test('objects of the person are unchanged, byte by byte', async () => {
   expect(person.done).toBeGreaterThan(20);
   await person.rest();
   const { now, before } = await person.compare();
   expect(now).toBe(before);
 });
 
-/** Whoever has the lease; between two of them nobody has. */
+/** Waits until an operator holds the lease, and returns its name. */
 async function leader(): Promise<string> {
   let holder = '';
   await until('an operator leads', async () => {
@@ -214,7 +214,7 @@ async function chaos(pod: string, path: string): Promise<ChaosTold> {
 
 type Owned = Readonly<Record<string, { readonly configuration?: { readonly custom_name?: string } }>>;
 
-/** Tables and collections of the examples, by name. Permissions that went and came are in another order. */
+/** Returns the tables and collections of the examples by name. Permissions are sorted: recreated ones are in another order. */
 async function owned(): Promise<Owned> {
   const { sources, query_collections = [] } = (await door.metadata('export_metadata')) as Printed;
   const tables = sources.flatMap((source: Printed) => source.tables);
@@ -235,7 +235,7 @@ function sorted(table: Printed): Printed {
   );
 }
 
-/** A change of a resource, which every fault has to carry through. */
+/** Changes a resource; the change has to survive every fault. */
 async function say(next: string): Promise<string> {
   word = `author_${next.replace(' ', '_')}`;
   const patch = JSON.stringify({ spec: { configuration: { customName: word } } });
@@ -246,7 +246,7 @@ async function generation(): Promise<number> {
   return (await get('table', 'author', '-n', namespace)).metadata.generation;
 }
 
-/** Every resource Ready at its generation, and each of them in the engine; timed from the last fault. */
+/** Waits until every resource is Ready at its generation and in the engine. Limits the time since the last fault. */
 async function converged(): Promise<void> {
   const began = Date.now();
   await until('every resource is Ready', async () => {

@@ -38,14 +38,14 @@ spec:
   await until('the client sends requests', async () => (await tally(namespace)).sent > 10);
 }
 
-/** Up to now. */
+/** Returns the client's results so far. */
 export async function tally(namespace: string): Promise<Tally> {
   const lines = (await kubectl('-n', namespace, 'logs', 'client')).trim().split('\n');
   const counts = lines.findLast((line) => line.startsWith('{')) ?? '{"sent": 0, "failed": 0}';
   return { ...JSON.parse(counts), failures: lines.filter((line) => line.startsWith('failed')) };
 }
 
-/** After at least so many more questions. */
+/** Waits for at least this many more requests, and returns the results. */
 export async function sentMore(namespace: string, count = 50): Promise<Tally> {
   const { sent } = await tally(namespace);
   await until('the client sends more requests', async () => (await tally(namespace)).sent >= sent + count);

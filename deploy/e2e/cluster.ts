@@ -1,19 +1,20 @@
-/** The cluster KUBECONFIG points at, through kubectl and helm, and patience: everything waits for a condition, with a limit that only a
- *  cluster that does not get there reaches. Not here: installing (release.ts), requests (door.ts). */
+/** Runs kubectl and helm on the cluster of KUBECONFIG, and waits for conditions, with a time limit that only a broken cluster exceeds.
+ *  Not here: installing (release.ts), requests (door.ts). */
 import { execFile } from 'node:child_process';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
 
-/** Longer than anything takes on a busy machine. */
+/** A limit that no step reaches, even on a busy machine. */
 export const PATIENCE_SECONDS = 300;
 const REPORT_MS = 15_000;
 
-// biome-ignore lint/suspicious/noExplicitAny: whatever kubectl prints; a test knows
+// biome-ignore lint/suspicious/noExplicitAny: kubectl prints objects of any kind
 export type Printed = any;
 
 export async function run(command: string, args: readonly string[], input = ''): Promise<string> {
   const running = promisify(execFile)(command, args, { maxBuffer: 64 * 1024 * 1024 });
-  running.child.stdin?.end(input);
+  // A command that ends without reading its input has said why in its status.
+  running.child.stdin?.on('error', () => {}).end(input);
   using _ = reportWhile(() => `${command} ${args.join(' ')}`);
   try {
     return (await running).stdout;

@@ -1,4 +1,4 @@
-/** A way into the cluster: kubectl's port-forward to one pod or service, opened anew when the pod behind it goes.
+/** Sends requests into the cluster through kubectl's port-forward to one pod or service, which is reopened after its pod is deleted.
  *  Not here: a client inside the cluster (client.ts). */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { until } from './cluster.ts';
@@ -34,7 +34,7 @@ export class Door {
     this.#url = undefined;
   }
 
-  /** Tried again only where nothing was answered. */
+  /** Sends a request, and retries it only if there was no response. */
   async #post(path: string, body: unknown, headers: Readonly<Record<string, string>>): Promise<unknown> {
     let answer: unknown;
     await until(`POST ${path} to ${this.#target}`, async () => {

@@ -1,24 +1,24 @@
-/** The examples documents show, one of every kind at least (deploy/examples/every-kind), and what they speak of: tables, variables of the
- *  engine, a remote schema. Not here: the library, which is one API (examples.ts). */
+/** The examples in the documentation, at least one of every kind (deploy/examples/every-kind), and what they refer to: tables, variables
+ *  of the engine, a remote schema. Not here: the library, which is one API (examples.ts). */
 import { globSync, readFileSync } from 'node:fs';
 import { startServer } from './server.ts';
 
 export const EVERY_KIND = 'deploy/examples/every-kind';
 export const SEED = readFileSync(`${EVERY_KIND}/seed.sql`, 'utf8');
 
-/** For `kubectl apply`. */
+/** All examples, for `kubectl apply`. */
 export const MANIFEST = globSync(`${EVERY_KIND}/*.yaml`)
   .map((file) => readFileSync(file, 'utf8'))
   .join('\n---\n');
 
-/** A row, and with it rows of the remote schema. */
+/** A query for a row, with rows of the remote schema. */
 export const READER_QUERY = '{ author(where: {id: {_eq: 1}}) { name invoices { id } } }';
 export const READER_SEES = { data: { author: [{ name: 'Ursula', invoices: [{ id: 'i1' }] }] } };
 
 /** Options of an engine that enforces what the examples declare. */
 export const OPTIONS = { 'enable-allowlist': true };
 
-/** A collection of what tests send as roles, for the allow list. */
+/** Returns a collection of the queries that tests send as roles, for the allow list. */
 export function allowing(queries: readonly string[], engine = 'main'): string {
   return JSON.stringify({
     apiVersion: 'pergola.dev/v1alpha1',
@@ -33,7 +33,7 @@ export function allowing(queries: readonly string[], engine = 'main'): string {
   });
 }
 
-/** Variables the examples name; nobody asks the last three. */
+/** Returns the variables that the examples name. The tests do not use the last three. */
 export function environmentOf(postgres: string) {
   const variables = {
     ARCHIVE_URL: `postgres://postgres:e2e@${postgres}:5432/postgres`,
@@ -46,7 +46,7 @@ export function environmentOf(postgres: string) {
   return Object.entries(variables).map(([name, value]) => ({ name, value }));
 }
 
-/** The billing service: a GraphQL server of a few lines, in the image under test. */
+/** Starts the billing service, a small GraphQL server in the image under test. */
 export async function startBilling(namespace: string): Promise<void> {
   const script = `
     import { buildSchema, graphql } from 'graphql';

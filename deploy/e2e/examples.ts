@@ -1,4 +1,4 @@
-/** The examples users are given, as the tests' custom resources: every file of deploy/examples/library.
+/** The examples for users as custom resources of the tests: every file of deploy/examples/library.
  *  Not here: a database for them (release.ts). */
 import { globSync, readFileSync } from 'node:fs';
 import { loadAll } from 'js-yaml';
@@ -12,7 +12,7 @@ type Resource = { readonly kind: string; readonly metadata: { readonly name: str
 
 const RESOURCES = FILES.flatMap((file) => loadAll(readFileSync(file, 'utf8')) as Resource[]);
 
-/** `table/author`, as kubectl names them. */
+/** The names of the resources as kubectl spells them, such as `table/author`. */
 export const RESOURCE_NAMES = [
   'engine/main',
   ...RESOURCES.map((x) => `${x.kind.toLowerCase()}/${x.metadata.name}`),
@@ -30,14 +30,14 @@ spec:
 /** The engine and every example, for `kubectl apply`. */
 export const MANIFEST = [ENGINE, ...FILES.map((file) => readFileSync(file, 'utf8'))].join('\n---\n');
 
-/** The same for an engine all of whose replicas are asked; the release before this one has no such field. */
+/** The Engine resource for replicas that the operator calls one by one. The previous release does not have this field. */
 export const WITH_REPLICAS = MANIFEST.replace(
   'port: 8080}}',
   'port: 8080}, replicas: {name: pergola-engine-replicas, port: 8080}}',
 );
 
-/** Amina, who has borrowed two books. */
+/** The session variables of Amina, who has borrowed two books. */
 export const AMINA = { 'x-engine-user-id': '1' };
 
-/** What only the resources make possible: a relationship, a row filter and a session variable. */
+/** A query that requires the resources: it uses a relationship, a row filter and a session variable. */
 export const QUERY = '{ loan(order_by: {id: asc}) { book { title author { name } } due_on } }';

@@ -1,6 +1,6 @@
-/** Tests conditions on a real cluster while Postgres, one of two databases, a table and the engine go and come back, with the intervals
- *  users have, as docs/guides/troubleshooting.md promises it; and Engines whose endpoint is no engine. The steps are one story and run in
- *  order.
+/** Tests conditions on a real cluster while Postgres, one of two databases, a table and the engine become unavailable and return, with
+ *  the default intervals, as docs/guides/troubleshooting.md promises; and Engines whose endpoint is not an engine. The steps are one
+ *  story and run in order.
  *  Not here: every case (operator/kubernetes/health.kube.test.ts, engine/end-to-end/source-watch.test.ts). */
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { apply, get, kubectl, type Printed, until, waitFor } from './cluster.ts';
@@ -11,13 +11,13 @@ import { startServer } from './server.ts';
 
 const namespace = uniqueName('pergola-health');
 const door = new Door(namespace, 'service/pergola-engine');
-/** 15 seconds are promised; a busy machine that runs the cluster beside this test is given twice as many. */
+/** The guide promises 15 seconds. The limit is twice that, because the machine may run the cluster as well. */
 const MOST_SECONDS = 30;
 
 /** The variable that the Source `archive` names. */
 const ARCHIVE_URL = `postgres://postgres:e2e@postgres.${namespace}.svc:5432/archive`;
 
-/** A source whose database is another one than the engine's own, and a table of the source `default` that nothing refers to. */
+/** A source with a database other than the engine's own, and a table of the source `default` that nothing refers to. */
 const MORE = `
 apiVersion: pergola.dev/v1alpha1
 kind: Source
@@ -42,7 +42,7 @@ const GRANTED = MANIFEST.replace(
 const NAMES = [...RESOURCE_NAMES, 'source/archive', 'table/letter', 'table/shelf'];
 const SHELF = 'create table shelf (id int primary key)';
 
-/** Endpoints that answer, and not as an engine does. */
+/** Engines whose endpoints respond, but are not engines. */
 const STRANGERS = `
 apiVersion: pergola.dev/v1alpha1
 kind: Engine
@@ -81,7 +81,7 @@ test('the examples are Ready', async () => {
   await waitFor(namespace, 'condition=Ready', ...NAMES);
 });
 
-test('Postgres stops answering: every resource of its source says so, and nothing else changes', async () => {
+test('if Postgres stops responding, every resource of its source reports it, and nothing else changes', async () => {
   const before = await versionOf('engine/main');
   await signalPostgres('SIGSTOP');
   await within('table/author says that its source is unavailable', async () => {
@@ -97,13 +97,13 @@ test('Postgres stops answering: every resource of its source says so, and nothin
   expect(await versionOf('engine/main')).toBe(before);
 });
 
-test('and goes on: so do they', async () => {
+test('once Postgres responds again, the resources are Ready', async () => {
   await signalPostgres('SIGCONT');
   await within('table/author is applied', async () => (await reasonOf('table/author')) === 'Applied');
   await waitFor(namespace, 'condition=Ready', ...NAMES);
 });
 
-test('a database that refuses the engine and a table somebody drops: what needs them says so, and nothing else', async () => {
+test('if a database refuses the engine and a table is dropped, only the resources that need them are not Ready', async () => {
   await behindTheEngine(`
     alter database archive allow_connections false;
     select pg_terminate_backend(pid) from pg_stat_activity where datname = 'archive';
@@ -119,7 +119,7 @@ test('a database that refuses the engine and a table somebody drops: what needs 
   });
 });
 
-test('once they are back, everything is Ready', async () => {
+test('once both are back, every resource is Ready', async () => {
   await behindTheEngine(`alter database archive allow_connections true; ${SHELF}`);
   await within('nothing is missed', async () => {
     expect(await notReady()).toEqual({});
@@ -127,7 +127,7 @@ test('once they are back, everything is Ready', async () => {
   });
 });
 
-test('an engine that is away for half a minute: the Engine says so at once, no other resource is written', async () => {
+test('if the engine is down for half a minute, its Engine reports it at once, and no other resource is written', async () => {
   const before = await storedVersions();
   await kubectl('-n', namespace, 'scale', 'deployment/pergola-engine', '--replicas=0');
   await until(
@@ -144,7 +144,7 @@ test('an engine that is away for half a minute: the Engine says so at once, no o
   ]);
 });
 
-test('an endpoint that is no engine is a condition of its Engine, with what to look at', async () => {
+test('an Engine whose endpoint is not an engine reports what to check', async () => {
   await startServer(
     namespace,
     'other-json',
@@ -199,7 +199,7 @@ async function tables(): Promise<readonly Printed[]> {
   return (await get('-n', namespace, 'tables.pergola.dev')).items;
 }
 
-/** The version of each resource but the Engine at the API server: another one after every write of its status. */
+/** Returns the version of each resource except the Engine at the API server; every write of a status changes it. */
 async function storedVersions(): Promise<readonly string[]> {
   const { items } = await get('-n', namespace, 'pergola');
   return items
@@ -207,7 +207,7 @@ async function storedVersions(): Promise<readonly string[]> {
     .map(({ kind, metadata }: Printed) => `${kind} ${metadata.name} ${metadata.resourceVersion}`);
 }
 
-/** Connections stay and new ones are accepted by the kernel; nothing is answered. */
+/** Stops or continues Postgres. While it is stopped, connections stay open and the kernel accepts new ones, but nothing responds. */
 async function signalPostgres(signal: 'SIGSTOP' | 'SIGCONT'): Promise<void> {
   const script = `
     const { readdirSync, readFileSync } = require('node:fs');
@@ -219,7 +219,7 @@ async function signalPostgres(signal: 'SIGSTOP' | 'SIGCONT'): Promise<void> {
   await kubectl('-n', namespace, 'exec', 'deployment/postgres', '--', 'node', '-e', script);
 }
 
-/** Runs SQL that the engine is not told of. */
+/** Runs SQL in a database without notifying the engine. */
 async function behindTheEngine(sql: string, database = 'postgres'): Promise<void> {
   const script = `
     import pg from 'pg';

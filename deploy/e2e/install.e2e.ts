@@ -1,6 +1,6 @@
-/** The chart on an empty cluster: installed under the restricted pod security standard, its pods become Ready, every example becomes
- *  Ready and is served by each replica, and the operator does it with the rights of the chart alone.
- *  The steps are one story and run in order. Not here: what becomes of it (upgrade.e2e.ts), operator's faults (operator/kubernetes). */
+/** Tests the chart on an empty cluster, under the restricted pod security standard: its pods become Ready, every example becomes Ready
+ *  and is served by each replica, and the operator needs only the rights in the chart.
+ *  The steps are one story and run in order. Not here: upgrades (upgrade.e2e.ts), faults of the operator (operator/kubernetes). */
 import { readFileSync } from 'node:fs';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { apply, get, kubectl, type Printed, run, until, waitFor } from './cluster.ts';
@@ -39,7 +39,7 @@ test('every example becomes Ready', async () => {
   await waitFor(namespace, 'condition=Ready', ...RESOURCE_NAMES);
 });
 
-test('what is Ready is answered by every replica, for the rows that are the caller’s', async () => {
+test('every replica serves what is Ready, with only the rows of the caller', async () => {
   for (const door of doors) {
     const answer = await door.graphql(QUERY, 'reader', AMINA);
     expect(answer).toEqual({
@@ -56,7 +56,7 @@ test('what is Ready is answered by every replica, for the rows that are the call
   }
 });
 
-test('what a permission leaves out is not there for the role, on any replica', async () => {
+test('a field that a permission leaves out does not exist for the role, on any replica', async () => {
   for (const door of doors) {
     const price = await door.graphql('{ book { pricePaid } }', 'reader', AMINA);
     expect(price.errors?.[0]?.message).toBe("field 'pricePaid' not found in type: 'book'");
@@ -65,7 +65,7 @@ test('what a permission leaves out is not there for the role, on any replica', a
   }
 });
 
-test('a changed resource changes the answer, and back', async () => {
+test('changing a resource changes the response, and reverting the change restores it', async () => {
   const hidden = '[{"op": "replace", "path": "/spec/select/columns", "value": ["id", "name"]}]';
   await kubectl('-n', namespace, 'patch', 'tablepermission', 'reader-author', '--type=json', '-p', hidden);
   await until('the column is hidden', async () => {
@@ -79,7 +79,7 @@ test('a changed resource changes the answer, and back', async () => {
   });
 });
 
-test('a broken resource says what is wrong with which object, and holds nothing else back', async () => {
+test('a broken resource names the problem and the object, and affects no other resource', async () => {
   const broken = readFileSync(`${LIBRARY}/tables/author.yaml`, 'utf8').replaceAll('author', 'missing');
   await apply(broken, '-n', namespace);
   await waitFor(namespace, 'condition=Ready=False', 'table/missing');
@@ -95,7 +95,7 @@ test('helm test passes', async () => {
   await run('helm', ['test', 'pergola', '-n', namespace, '--timeout', '300s']);
 });
 
-test('the operator may do what the chart says, and nothing else', async () => {
+test('the operator has the rights in the chart, and no others', async () => {
   const may = (verb: string, what: string, ...where: readonly string[]) =>
     kubectl('auth', 'can-i', verb, what, `--as=${ACCOUNT}`, ...where).then(
       () => true,
@@ -119,12 +119,12 @@ test('the operator may do what the chart says, and nothing else', async () => {
     expect(await may(verb, what, '-n', namespace), `${verb} ${what}`).toBe(false);
 });
 
-test('and it asked for nothing it may not do', async () => {
+test('the operator made no forbidden request', async () => {
   const log = await kubectl('-n', namespace, 'logs', 'deployment/pergola-operator', '--tail=-1');
   expect(log.split('\n').filter((line) => /forbidden|"status":40[13]/i.test(line))).toEqual([]);
 });
 
-test('a deleted resource takes its field away', async () => {
+test('deleting a resource removes its field', async () => {
   await kubectl('-n', namespace, 'delete', 'tablepermission/reader-loan', '--wait=true');
   await until('the field is gone', async () => {
     const answer = await doors[0]!.graphql('{ loan { id } }', 'reader', AMINA);
@@ -132,7 +132,7 @@ test('a deleted resource takes its field away', async () => {
   });
 });
 
-test('every part that may be had is what the API server accepts', async () => {
+test('the API server accepts every optional part', async () => {
   const engine = ['autoscaling', 'ingress', 'networkPolicy'].map((part) => `engine.${part}.enabled=true`);
   const operator = ['operator.networkPolicy.enabled=true', 'operator.replicas=2'];
   const rest = [

@@ -1,5 +1,5 @@
-/** Every kind on a real cluster: the examples documents show, with the services they speak of and the chart's trial Postgres, become
- *  Ready and are what a role sees. Not here: what each kind means (operator/end-to-end/every-kind.test.ts). */
+/** Tests every kind on a real cluster: the examples in the documentation, with the services they refer to and the chart's trial Postgres,
+ *  become Ready, and a role sees exactly what they permit. Not here: the meaning of each kind (operator/end-to-end/every-kind.test.ts). */
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { apply, get, kubectl, type Printed, waitFor } from './cluster.ts';
 import { Door } from './door.ts';
@@ -17,7 +17,7 @@ import { CHART, createNamespace, install, POSTGRES_IMAGE, removeAll, uniqueName 
 
 const namespace = uniqueName('pergola-kinds');
 const door = new Door(namespace, 'service/pergola-engine');
-/** Fields that exist, and that the role may not see. */
+/** Queries for fields that exist but that the role may not see. */
 const HIDDEN = ['{ author { country } }', '{ archive_author { id } }'];
 
 beforeAll(async () => {
@@ -30,7 +30,7 @@ afterAll(async () => {
   await removeAll(namespace);
 });
 
-test('the chart with its trial Postgres and the variables the examples name becomes Ready', async () => {
+test('the chart becomes Ready with its trial Postgres and the variables that the examples name', async () => {
   const postgres = `postgres.enabled=true,postgres.image=${POSTGRES_IMAGE},postgres.runAsUser=1000`;
   const env = JSON.stringify(environmentOf('pergola-postgres'));
   const values = ['--set', postgres, '--set-json', `engine.extraEnv=${env}`];
@@ -49,14 +49,14 @@ test('examples of every kind become Ready', async () => {
   await waitFor(namespace, 'condition=Ready', ...names);
 });
 
-test('and are what a role sees, and no more', async () => {
+test('a role sees what the examples permit, and no more', async () => {
   expect(await door.graphql(READER_QUERY, 'reader')).toEqual(READER_SEES);
   for (const hidden of HIDDEN) {
     expect((await door.graphql(hidden, 'reader')).errors?.[0]?.message).toContain('not found in type');
   }
 });
 
-test('kinds can be had by their category, each with its state', async () => {
+test('kubectl lists all kinds by their category, each with its state', async () => {
   const table = await kubectl('get', 'pergola', '-n', namespace, '--no-headers');
   expect(
     table

@@ -1,10 +1,10 @@
-/** What the tests install: a namespace under pod security "restricted", a Postgres that outlives releases, and the chart.
+/** Installs what the tests need: a namespace under pod security "restricted", a Postgres that outlives releases, and the chart.
  *  In: PERGOLA_IMAGE, E2E_POSTGRES_IMAGE (deploy/e2e/run). Not here: custom resources (examples.ts). */
 import { apply, get, kubectl, type Printed, run, waitFor } from './cluster.ts';
 
 export const CHART = 'charts/pergola';
-/** The release before this one, with its own templates and definitions; the next one's replaces it. It has definitions of the
- *  kinds that came after it too: both charts run the one image under test, whose operator watches every kind. */
+/** The previous release, with its own templates and definitions; every release replaces the file. It also has the definitions of newer
+ *  kinds, because both charts run the image under test, whose operator watches every kind. */
 export const PREVIOUS_CHART = 'deploy/e2e/previous/pergola-0.2.0.tgz';
 export const ADMIN_SECRET = 'e2e-admin-secret';
 export const IMAGE = process.env['PERGOLA_IMAGE'] ?? '';
@@ -19,7 +19,7 @@ export const IMAGE_VALUES = [
   `image.repository=${IMAGE.slice(0, colon)},image.tag=${IMAGE.slice(colon + 1)},image.pullPolicy=Always`,
 ];
 
-/** Restricted, as every pod in it has to be. */
+/** The security context of pods, as the namespace requires it. */
 export const POD_SECURITY =
   '{runAsNonRoot: true, runAsUser: 1000, runAsGroup: 1000, fsGroup: 1000, seccompProfile: {type: RuntimeDefault}}';
 export const CONTAINER_SECURITY = '{allowPrivilegeEscalation: false, capabilities: {drop: [ALL]}}';
@@ -28,7 +28,7 @@ export function uniqueName(prefix: string): string {
   return `${prefix}-${Date.now().toString(36)}`;
 }
 
-/** Waits until what it made is ready. */
+/** Runs helm, and waits until the objects it created are ready. */
 export function helm(namespace: string, verb: string, ...args: readonly string[]): Promise<string> {
   return run('helm', [verb, 'pergola', ...args, '-n', namespace, '--wait', '--timeout', '300s']);
 }
@@ -62,7 +62,7 @@ stringData: {url: "postgres://postgres:${POSTGRES_PASSWORD}@postgres.${namespace
 `);
 }
 
-/** One of the tests' own, which no release takes with it. */
+/** Creates a Postgres for the tests that is not part of a release, so uninstalling does not delete it. */
 export async function createPostgres(namespace: string): Promise<void> {
   await apply(`
 apiVersion: v1
@@ -96,14 +96,14 @@ spec:
   await waitFor(namespace, 'condition=Available', 'deployment/postgres');
 }
 
-/** Removes a story's release, namespaces and definitions, so that the next story installs definitions of its own. The pods are gone when
- *  it returns; the namespaces go in the background. Definitions are kept where other namespaces have resources of them.
- *  E2E_KEEP=1 keeps everything to look at. */
+/** Removes a story's release, namespaces and definitions, so that the next story installs its own definitions. It waits until the pods
+ *  are deleted; the namespaces are deleted in the background. Definitions are kept if other namespaces have resources of them.
+ *  E2E_KEEP=1 keeps everything for inspection. */
 export async function removeAll(...namespaces: readonly string[]): Promise<void> {
   if (process.env['E2E_KEEP']) return;
   const [home] = namespaces;
   await run('helm', ['uninstall', 'pergola', '-n', home!, '--ignore-not-found']);
-  // Without the grace period, during which pods would finish their requests.
+  // Skips the grace period, in which pods would finish their requests.
   await kubectl('-n', home!, 'delete', 'deployments,statefulsets,pods', '--all', '--now', '--timeout=300s');
   await kubectl('delete', 'namespace', ...namespaces, '--ignore-not-found', '--wait=false');
   const names = (await kubectl('get', 'crd', '-o', 'name'))

@@ -1,5 +1,6 @@
-/** A Git repository Argo CD reads: a folder of this machine with the charts, the examples and deploy/argocd, changed by commits.
- *  The examples' own repository, server, namespace and image become those of the test. Not here: what Argo CD makes of it (argocd.ts). */
+/** Creates a Git repository for Argo CD: a folder on this machine with the charts, the examples and deploy/argocd, changed by commits.
+ *  The repository, server, namespace and image of the examples are replaced by those of the test.
+ *  Not here: the tests of Argo CD (argocd.e2e.ts). */
 import { execFileSync } from 'node:child_process';
 import { cpSync, globSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -8,7 +9,7 @@ import { join } from 'node:path';
 export class Repository {
   readonly folder = mkdtempSync(join(tmpdir(), 'pergola-e2e-'));
 
-  /** `replaced`: texts of the examples → texts of the test. */
+  /** `replaced` maps texts of the examples to texts of the test. */
   constructor(replaced: Readonly<Record<string, string>>) {
     for (const part of ['charts', 'deploy/argocd', 'deploy/examples']) {
       cpSync(part, join(this.folder, part), { recursive: true });

@@ -1,8 +1,8 @@
-/** Thousands of Table resources on one engine: the first sync, one change, the operator's memory, and quiet when nothing changes,
- *  each within its limit. The steps are one story and run in order; they print what they measured.
- *  Times are those of a machine whose API server takes a resource in five milliseconds; where it needs longer, as much more is
- *  allowed. `npm run scale` takes the times apart without a cluster; E2E_SCALE=0 leaves the story out.
- *  Not here: making and watching the resources (testing/scale.ts). */
+/** Tests thousands of Table resources on one engine: the first sync, one change, the operator's memory, and its load when idle, each
+ *  with a limit. The steps are one story and run in order; they print their measurements.
+ *  The time limits are for a machine whose API server creates a resource in five milliseconds; on a slower one they are longer in
+ *  proportion. `npm run scale` breaks the times down without a cluster; E2E_SCALE=0 skips the story.
+ *  Not here: creating and watching the resources (testing/scale.ts). */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { KubeConfig } from '@kubernetes/client-node';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
@@ -16,12 +16,12 @@ import { CHART, createNamespace, createPostgres, install, removeAll, uniqueName 
 const TABLES = 5000;
 const EDITS = 100;
 const IDLE_SECONDS = 120;
-/** What a machine with nothing else to do needs. */
+/** The time to create a resource on an otherwise idle machine. */
 const CREATION_MS = 5;
-/** Idle is who has collected the garbage of what he did. */
+/** The pause before the idle measurement, in which the operator collects its garbage. */
 const SETTLING_SECONDS = 20;
 const LIMITS = {
-  // 50 to 58 on a quiet machine (docs/SPEED.md); most of it is the API server taking statuses.
+  // 50 to 58 on an idle machine (docs/SPEED.md); the API server needs most of it to write statuses.
   firstSyncSeconds: 75,
   medianMs: 1000,
   p99Ms: 3000,
@@ -78,7 +78,7 @@ describe.skipIf(process.env['E2E_SCALE'] === '0')('thousands of resources', () =
     expect(seconds / slowness).toBeLessThan(LIMITS.firstSyncSeconds);
   });
 
-  test('one change is Ready soon', async () => {
+  test('a single change becomes Ready quickly', async () => {
     const times: number[] = [];
     for (let i = 0; i < EDITS; i++) times.push(await tables.edit((i * 37) % TABLES));
     const [median, p99] = [percentile(times, 50), percentile(times, 99)];
@@ -88,7 +88,7 @@ describe.skipIf(process.env['E2E_SCALE'] === '0')('thousands of resources', () =
     expect(p99 / slowness).toBeLessThan(LIMITS.p99Ms);
   });
 
-  test('an operator with nothing to do does next to nothing', async () => {
+  test('an idle operator uses almost no CPU and sends few requests', async () => {
     await sleep(SETTLING_SECONDS * 1000);
     const before = await numbers();
     await sleep(IDLE_SECONDS * 1000);
@@ -98,11 +98,11 @@ describe.skipIf(process.env['E2E_SCALE'] === '0')('thousands of resources', () =
     say('idle, percent of a core', percent);
     say('idle, requests to the engine', requests);
     expect(percent).toBeLessThan(LIMITS.idlePercent);
-    // One more may be at the very edge.
+    // One more request may fall on the edge of the interval.
     expect(requests).toBeLessThanOrEqual((LIMITS.requestsPerMinute * IDLE_SECONDS) / 60 + 1);
   });
 
-  test(`and has never needed ${LIMITS.memoryMb} MB`, async () => {
+  test(`the operator's memory stays below ${LIMITS.memoryMb} MB`, async () => {
     const { peakMb } = await numbers();
     say('memory at most MB', peakMb);
     expect(peakMb).toBeLessThan(LIMITS.memoryMb);
@@ -111,7 +111,7 @@ describe.skipIf(process.env['E2E_SCALE'] === '0')('thousands of resources', () =
 
 type Numbers = { readonly peakMb: number; readonly cpuSeconds: number; readonly requests: number };
 
-/** Of the operator's process, as the kernel and its metrics tell: it is the first in its container. */
+/** A script that prints numbers of the operator's process, the first in its container, from the kernel and its metrics. */
 const LOOK = `
   import { readFileSync } from 'node:fs';
   const peakMb = Number(/VmHWM:\\s+(\\d+)/.exec(readFileSync('/proc/1/status', 'utf8'))[1]) / 1024;

@@ -1,9 +1,9 @@
-/** A small HTTP server inside the cluster: a pod that runs a script in the image under test, and a service of the same name.
- *  Not here: what the scripts answer (every-kind.ts, health.e2e.ts). */
+/** Starts a small HTTP server in the cluster: a pod that runs a script in the image under test, and a service of the same name.
+ *  Not here: the scripts (every-kind.ts, health.e2e.ts). */
 import { apply, waitFor } from './cluster.ts';
 import { CONTAINER_SECURITY, IMAGE, POD_SECURITY } from './release.ts';
 
-/** Returns once the script listens on the port. */
+/** Starts the server, and returns once the script listens on the port. */
 export async function startServer(
   namespace: string,
   name: string,

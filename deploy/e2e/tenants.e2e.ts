@@ -1,6 +1,6 @@
-/** Tenants: one engine, two namespaces that bind resources to it, and a user who may only `edit` one of them. Whatever that user
- *  applies, the resources of the other namespace stay Ready, their changes are applied, and the API answers as before; nothing is owned
- *  without a grant, taken over by waiting, or kept after the namespace is revoked.
+/** Tests tenants: one engine, two namespaces that bind resources to it, and a user who may only `edit` one of them. Whatever that user
+ *  applies, the resources of the other namespace stay Ready, changes to them are applied, and the API responds as before. A namespace
+ *  owns nothing without a grant, takes nothing over by waiting, and keeps nothing after it is revoked.
  *  The steps are one story and run in order. Not here: every case (operator/end-to-end/tenants.test.ts), the forms of hostile resources
  *  (operator/end-to-end/noninterference.test.ts). */
 import { afterAll, beforeAll, expect, test } from 'vitest';
@@ -97,10 +97,10 @@ const TELEMETRY = manifest(
   'openTelemetry: {status: enabled, exporterOtlp: {otlpTracesEndpoint: "http://mine:4318/v1/traces"}}',
 );
 
-/** Waits for the name of the owners' permission, with more rights. */
+/** A permission with the owners' name and more rights, which waits because the name is taken. */
 const SQUATTER = permission(intruders, 'reader', 'author', '"*"');
 
-/** The resources that the intruder applies in its namespace, each with the reason it gets. */
+/** The resources that the intruder applies in its namespace, each with its expected reason. */
 const HOSTILE: readonly (readonly [name: string, says: RegExp, manifest: string])[] = [
   ['inheritedrole/selfish', /found cycle/, role(intruders, 'selfish', 'selfish')],
   ['inheritedrole/reader', new RegExp(`InheritedRole ${owners}/editor`), role(intruders, 'reader', 'editor')],
@@ -203,8 +203,8 @@ afterAll(async () => {
   await removeAll(home, owners, intruders);
 });
 
-test('resources of one namespace are served by an engine of another', async () => {
-  // What is deleted soon after the operator's start would wait for half a minute.
+test('an engine serves resources of another namespace', async () => {
+  // By default, deletions soon after the operator's start wait for half a minute.
   await install(home, CHART, '--set', 'operator.options.prune-delay-seconds=1');
   await door.admin('run_sql', { sql: SEED });
   await apply([ENGINE, ...GOOD].join('\n---\n'));
@@ -215,7 +215,7 @@ test('resources of one namespace are served by an engine of another', async () =
   });
 });
 
-test('an editor of the other namespace may write resources there, not here, and no kind of the whole engine', async () => {
+test('an editor of the other namespace may write resources only there, and no kind that concerns the whole engine', async () => {
   const mayCreate = async (resource: string, namespace: string) =>
     (
       await kubectl('auth', 'can-i', 'create', resource, '-n', namespace, ...asIntruder).catch(() => 'no')
@@ -227,7 +227,7 @@ test('an editor of the other namespace may write resources there, not here, and 
   await expect(apply(reader('"*"'), ...asIntruder)).rejects.toThrow('forbidden');
 });
 
-test('a namespace without a grant owns nothing, whoever has applied it', async () => {
+test('a namespace without a grant owns nothing, whoever applied the resources', async () => {
   await apply(SQUATTER, ...asIntruder);
   await apply(TELEMETRY);
   await says('tablepermission/reader', `{name: ${intruders}, namespaces: [${intruders}]`);
@@ -236,7 +236,7 @@ test('a namespace without a grant owns nothing, whoever has applied it', async (
   expect([await sees('id'), await sees('country')]).toEqual([true, false]);
 });
 
-test('with a grant, hostile resources are refused one by one, and each says why', async () => {
+test('with a grant, each hostile resource is rejected with its own reason', async () => {
   await changeEngine({ grants: grantsOf(owners, intruders) });
   await apply(joined(FOR_EDITORS), ...asIntruder);
   await apply(joined(FOR_ADMINISTRATORS));
@@ -248,7 +248,7 @@ test('with a grant, hostile resources are refused one by one, and each says why'
   });
 });
 
-test('meanwhile everything of the other namespace is Ready, and what changes there is applied', async () => {
+test('meanwhile the resources of the other namespace are Ready, and changes to them are applied', async () => {
   expect(await unready(owners)).toEqual([]);
   const before = Date.now();
   await apply(reader('id, name, country'));
@@ -264,7 +264,7 @@ test('meanwhile everything of the other namespace is Ready, and what changes the
   });
 });
 
-test('a permission that waits does not take over from one that is deleted and applied again', async () => {
+test('a waiting permission does not take over from one that is deleted and applied again', async () => {
   await says('tablepermission/reader', `belongs to TablePermission ${owners}/reader`);
   await kubectl('-n', owners, 'delete', 'tablepermission', 'reader');
   await says('tablepermission/reader', `is reserved for namespace ${owners}`);
@@ -276,14 +276,14 @@ test('a permission that waits does not take over from one that is deleted and ap
   await kubectl('-n', intruders, 'delete', 'enginesettings', 'mine');
 });
 
-test('once the hostile resources are gone, nothing of them is left', async () => {
+test('once the hostile resources are deleted, none of their objects is left', async () => {
   const names = HOSTILE.map(([name]) => name);
   await kubectl('delete', '-n', intruders, 'tablepermission/reader', ...names);
   await until('the engine is without their objects', async () => !/selfish|spare|clash/.test(await served()));
   expect(await unready(owners)).toEqual([]);
 });
 
-test('a namespace that is let in no more keeps its objects for a time that is said', async () => {
+test('a revoked namespace keeps its objects for a stated time', async () => {
   await apply(permission(intruders, 'guest', 'author', 'id'), ...asIntruder);
   await waitFor(intruders, 'condition=Ready', 'tablepermission/guest');
   expect(await sees('id', 'guest')).toBe(true);
@@ -293,7 +293,7 @@ test('a namespace that is let in no more keeps its objects for a time that is sa
   expect(await sees('id', 'guest')).toBe(true);
 });
 
-test('they are removed then, though a mass deletion of another namespace waits for confirmation', async () => {
+test('then its objects are removed, although a mass deletion in another namespace waits for confirmation', async () => {
   await apply(book([]));
   await says('table/book', 'False PruneHeld', owners);
   await kubectl('-n', owners, 'delete', 'tablepermission/reader');

@@ -1,5 +1,5 @@
-/** What becomes of an installation: upgraded from the release before this one, rolled back, uninstalled and installed again, with
- *  resources in the cluster and, as long as there is a release, a client that asks without a pause. No question fails, nothing is lost.
+/** Tests an installation that is upgraded from the previous release, rolled back, uninstalled and installed again, with resources in the
+ *  cluster and, while a release is installed, a client that sends requests without a pause. No request fails, and nothing is lost.
  *  The steps are one story and run in order. */
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { sentMore, startClient, stopClient, tally } from './client.ts';
@@ -19,7 +19,7 @@ import {
 
 const namespace = uniqueName('pergola-upgrade');
 const door = new Door(namespace, 'service/pergola-engine');
-/** The last nodes hear of an ending pod late where the machine is busy. */
+/** Values with a long preStop: on a busy machine, nodes learn late that a pod is being deleted. */
 const VALUES = [
   '--set',
   'engine.replicas=2,engine.preStopSeconds=15,engine.terminationGracePeriodSeconds=90',
@@ -36,7 +36,7 @@ afterAll(async () => {
   await removeAll(namespace);
 });
 
-test('the release before this one serves the examples', async () => {
+test('the previous release serves the examples', async () => {
   await install(namespace, PREVIOUS_CHART, ...VALUES);
   await door.admin('run_sql', { sql: SEED });
   await apply(MANIFEST, '-n', namespace);
@@ -44,7 +44,7 @@ test('the release before this one serves the examples', async () => {
   await startClient(namespace);
 });
 
-test('an upgrade fails no question, changes no resource and upgrades the definitions', async () => {
+test('during an upgrade no request fails and no resource changes, and the definitions are upgraded', async () => {
   const before = await generations();
   await helm(namespace, 'upgrade', CHART, '--reset-then-reuse-values');
   const { failed, failures } = await sentMore(namespace);
@@ -54,21 +54,21 @@ test('an upgrade fails no question, changes no resource and upgrades the definit
   await expectDefinitionsOfTheChart();
 });
 
-test('going back fails no question either', async () => {
+test('during a rollback no request fails either', async () => {
   await run('helm', ['rollback', 'pergola', '1', '-n', namespace, '--wait', '--timeout', '300s']);
   const { failed, failures } = await sentMore(namespace);
   expect({ failed, failures }).toEqual({ failed: 0, failures: [] });
   await waitFor(namespace, 'condition=Ready', ...RESOURCE_NAMES);
 });
 
-test('uninstalling leaves definitions, resources and data', async () => {
+test('uninstalling keeps definitions, resources and data', async () => {
   await stopClient(namespace);
   const before = await generations();
   await run('helm', ['uninstall', 'pergola', '-n', namespace, '--wait', '--timeout', '300s']);
   expect(await generations()).toEqual(before);
 });
 
-test('installed again, everything is as it was, and nothing had to be written', async () => {
+test('after another installation everything is unchanged, and the operator has written nothing', async () => {
   await install(namespace, CHART, ...VALUES);
   door.close();
   const { resource_version: found } = await exported();
@@ -89,7 +89,7 @@ async function generations(): Promise<Record<string, number>> {
   );
 }
 
-/** Nothing would change if they were applied once more; `kubectl diff` fails where something would. */
+/** Checks that the cluster has the chart's definitions: `kubectl diff` fails if applying them would change something. */
 async function expectDefinitionsOfTheChart(): Promise<void> {
   const rendered = await run('helm', ['template', 'pergola', 'charts/pergola-crds']);
   const asAnother = ['--server-side', '--field-manager=e2e', '--force-conflicts'];

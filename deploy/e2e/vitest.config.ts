@@ -1,9 +1,9 @@
-/** The end-to-end tests apart from the others: they need a cluster (deploy/e2e/run). */
+/** Configures the end-to-end tests, which are separate because they need a cluster (deploy/e2e/run). */
 import { basename } from 'node:path';
 import { defineConfig } from 'vitest/config';
 import { BaseSequencer, type TestSpecification } from 'vitest/node';
 
-/** From what everything stands on to what leaves a cluster shaken. */
+/** The order of the stories: first what all others require, last what disturbs the cluster. */
 const STORIES = ['install', 'kinds', 'health', 'tenants', 'upgrade', 'argocd', 'chaos', 'scale'];
 
 class InOrder extends BaseSequencer {
@@ -15,14 +15,14 @@ class InOrder extends BaseSequencer {
 
 export default defineConfig({
   test: {
-    // What Argo CD's program says of a health is asked where that is, too.
+    // health.test.ts runs here as well, because it needs Argo CD's program.
     include: ['deploy/e2e/**/*.e2e.ts', 'deploy/argocd/health.test.ts'],
-    // One story after the other: they share the cluster. Each step has limits of its own.
+    // Stories run one after the other because they share the cluster. Each step has its own limits.
     fileParallelism: false,
     sequence: { sequencer: InOrder },
     testTimeout: 900_000,
     hookTimeout: 900_000,
-    // A step that failed leaves nothing for the next to stand on.
+    // Steps depend on earlier ones, so the first failure ends the run.
     bail: 1,
     ...(process.env['VITEST_JSON']
       ? { reporters: ['default', 'json'], outputFile: { json: process.env['VITEST_JSON'] } }

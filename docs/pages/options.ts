@@ -1,10 +1,13 @@
 /** docs/reference/options.md: the options of `pergola serve` and of `pergola operator`, from their two tables. */
 import {
+  FOREIGN_PREFIX,
   OPTION_GROUPS,
   OPTIONS,
   type OptionFlag,
   type OptionRow,
   variableOf,
+  variablesWithoutEffect,
+  WITHOUT_EFFECT,
 } from '../../engine/config/options.ts';
 import { OPTIONS as OPERATOR_OPTIONS } from '../../operator/kubernetes/options.ts';
 import { code, page, table } from './markdown.ts';
@@ -18,6 +21,20 @@ export function optionsPage(): string {
     'A flag has priority over its variable. Pass secrets as variables: flags are visible in the list of processes.',
     '## pergola serve',
     ...OPTION_GROUPS.flatMap((group) => [`### ${group}`, engineTable(group)]),
+    '### Other names',
+    `A variable with the prefix \`${FOREIGN_PREFIX}\` is read where the variable of the table is not set. These names, too, are ` +
+      'those of the reference engine:',
+    table(['Option', 'Other flags', 'Other variables, after the prefix'], otherNames()),
+    '### Accepted without effect',
+    'The engine starts with these options of the reference engine, and a line of the log names those that are set.',
+    table(
+      ['Flag', 'Variable', 'Reason'],
+      Object.entries(WITHOUT_EFFECT).map(([flag, { why }]) => [
+        code(flag.length === 1 ? `-${flag}` : `--${flag}`),
+        variablesWithoutEffect(flag).map(code).join(' '),
+        why,
+      ]),
+    ),
     '## pergola operator',
     table(
       HEAD,
@@ -31,6 +48,16 @@ export function optionsPage(): string {
   );
 }
 
+function otherNames(): string[][] {
+  return Object.entries<OptionRow<unknown>>(OPTIONS)
+    .filter(([, { alsoFlags, alsoVariables }]) => alsoFlags || alsoVariables)
+    .map(([flag, { alsoFlags = [], alsoVariables = [] }]) => [
+      code(`--${flag}`),
+      alsoFlags.map((name) => code(name.length === 1 ? `-${name}` : `--${name}`)).join(' '),
+      alsoVariables.map(code).join(' '),
+    ]);
+}
+
 function engineTable(group: (typeof OPTION_GROUPS)[number]): string {
   const rows = Object.entries<OptionRow<unknown>>(OPTIONS).filter(([, row]) => row.group === group);
   return table(
@@ -38,7 +65,9 @@ function engineTable(group: (typeof OPTION_GROUPS)[number]): string {
     rows.map(([flag, row]) => [
       code(`--${flag}`),
       code(variableOf(flag as OptionFlag)),
-      row.default === undefined ? '' : code(`${String(row.default)}${row.unit ? ` ${row.unit}` : ''}`),
+      row.default === undefined
+        ? ''
+        : code(`${String(row.default)}${row.type.unit ? ` ${row.type.unit}` : ''}`),
       row.doc,
     ]),
   );

@@ -12,7 +12,7 @@ import type { EngineState } from './state.ts';
 
 /** Stores the document. Throws with every reason if it is refused. */
 export async function declareMetadata(state: EngineState, metadata: Metadata, client: string): Promise<void> {
-  const stored = state.snapshot().metadata;
+  const stored = state.snapshot().document;
   if (isSameJson(canonicalMetadata(exportedPart(stored)), canonicalMetadata(metadata))) return;
   const body = { type: 'replace_metadata', version: 2, args: { metadata: exportMetadata(metadata) } };
   const session = { role: ADMIN_ROLE, variables: {}, mayUseBackendOnly: false };

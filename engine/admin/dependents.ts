@@ -14,6 +14,9 @@ function printDependent(key: string): string {
   const where = `in source "${source}"`;
   const permission = /^(select|insert|update|delete)_permission$/.exec(kind);
   if (permission) return `permission ${table}.${name}.${permission[1]} ${where}`;
+  if (kind === 'logical_model_permission') return `permission ${schema}.${object}.select ${where}`;
+  if (kind === 'remote_schema_permission') return `remote schema permission ${source}."${schema}"`;
+  if (kind === 'event_trigger') return `event-trigger ${table}.${name} ${where}`;
   if (/^(object|array)_relationship$/.test(kind)) return `relationship ${table}.${name} ${where}`;
   if (kind === 'remote_schema_relationship') {
     return `remote_relationship ${object} on type ${schema} in remote schema ${source}`;

@@ -2,8 +2,13 @@
  *  inconsistencies, and the states of clients. Each changes the draft of a unit of work and returns the answer for after the commit.
  *  Not here: operations on one object (handlers/), SQL (run-sql.ts). Spec: "Endpoints"; docs/reference/behaviour/metadata-api.md. */
 import { fail, withPath } from '../errors/engine-error.ts';
+import type { JsonRecord } from '../json/value.ts';
+import { type Edit, editObjects } from '../metadata/edit.ts';
 import { exportedPart, exportMetadata as printMetadata } from '../metadata/export.ts';
-import { parseMetadata } from '../metadata/parse.ts';
+import { refuseCycles } from '../metadata/inherited-roles.ts';
+import { keyOfDefinition, type ObjectKind, parseKey } from '../metadata/objects.ts';
+import type { ArgsOf } from '../metadata/operations.ts';
+import { parseDocument, parseObject } from '../metadata/parse.ts';
 import { emptyMetadata, type Metadata } from '../metadata/schema/metadata.ts';
 import type { Source } from '../metadata/schema/source.ts';
 import type { Inconsistency } from '../resolve/types.ts';
@@ -16,7 +21,7 @@ import type { UnitOfWork } from './unit-of-work.ts';
 import { refuseWarnings } from './warnings.ts';
 
 export const exportMetadata: Performer<'export_metadata'> = (work, _args, request) => {
-  const metadata = printMetadata(exportedPart(work.metadata));
+  const metadata = printMetadata(exportedPart(work.document));
   if (request.operation.version === 1) return () => metadata;
   return (published) => ({ resource_version: published.resourceVersion, metadata });
 };
@@ -37,7 +42,7 @@ function exportedList(
   list: 'logical_models' | 'native_queries',
 ): AdminAnswer {
   work.requireSource(name);
-  const { sources } = printMetadata(work.metadata) as { readonly sources: readonly Source[] };
+  const { sources } = printMetadata(work.document) as { readonly sources: readonly Source[] };
   const items = sources.find((source) => source.name === name)?.[list] ?? [];
   return () => items;
 }
@@ -48,15 +53,20 @@ export const replaceMetadata: Performer<'replace_metadata'> = async (work, args,
   const isWrapped = request.operation.version === 2;
   const options: ReplaceOptions = isWrapped ? (args as ReplaceOptions) : {};
   const document = isWrapped ? (args as { metadata: unknown }).metadata : args;
-  const parsed = parseMetadata(document);
-  withPath('sources', () => parsed.sources.forEach(checkSource));
-  const next = keepConnection(parsed, document, work.metadata);
-  const whole = keepUnexported(next, work.metadata);
+  const parsed = isWrapped ? withPath('metadata', () => readDocument(document)) : readDocument(document);
+  const next = keepConnection(parsed, document, work.document);
+  const whole = keepUnexported(next, work.document);
   const answer = await replaceDocument(work, whole, options, request);
   // Replacing the document with an equal one creates a new version, too.
   if (!options.dry_run) work.touchesResource = true;
   return isWrapped ? answer : SUCCESS;
 };
+
+function readDocument(document: unknown): Metadata {
+  const parsed = parseDocument(document);
+  withPath('sources', () => parsed.sources.forEach(checkSource));
+  return parsed;
+}
 
 function checkSource({ configuration }: Source, i: number): void {
   withPath(i, () => withPath('configuration', () => checkConnections(configuration)));
@@ -91,7 +101,7 @@ export async function replaceDocument(
 }
 
 export const clearMetadata: Performer<'clear_metadata'> = (work, _args, request) => {
-  const kept = work.source('default');
+  const kept = work.document.sources.find(({ name }) => name === 'default');
   // The connection given with --database-url was not created by the client, so only its tracked objects are removed.
   const sources = kept ? [bareSource(kept)] : [];
   work.edit(request.path, { ...emptyMetadata, sources });
@@ -143,8 +153,8 @@ export const dropInconsistentMetadata: Performer<'drop_inconsistent_metadata'> =
   for (;;) {
     const inconsistencies = work.resolution().inconsistencies.filter(({ entity }) => !entity);
     if (inconsistencies.length === 0) return SUCCESS;
-    const without = removeInconsistent(work.metadata, inconsistencies);
-    if (without === work.metadata) refuseInconsistencies(inconsistencies);
+    const without = removeInconsistent(work.document, inconsistencies);
+    if (without === work.document) refuseInconsistencies(inconsistencies);
     work.edit(request.path, without);
   }
 };
@@ -205,8 +215,9 @@ function keepConnection(parsed: Metadata, document: unknown, current: Metadata):
 }
 
 /** Keeps cron triggers that are not part of exports, because the author of the new document cannot know them. */
-function keepUnexported(next: Metadata, { cron_triggers: before = [] }: Metadata): Metadata {
-  const { cron_triggers: given = [] } = next;
+function keepUnexported(next: Metadata, current: Metadata): Metadata {
+  const before = current.cron_triggers ?? [];
+  const given = next.cron_triggers ?? [];
   const names = new Set(given.map(({ name }) => name));
   const kept = before.filter((trigger) => !trigger.include_in_metadata && !names.has(trigger.name));
   return kept.length === 0 ? next : { ...next, cron_triggers: [...given, ...kept] };
@@ -247,3 +258,47 @@ export const rollbackMetadata: Performer<'rollback_metadata'> = async (work, arg
   const document = await work.gateway.store.revision(args.resource_version);
   return replaceDocument(work, document, { ...args, include_keys: false }, request);
 };
+
+type PatchArgs = ArgsOf<'patch_metadata'>;
+
+/** Puts and removes objects by their keys. All other objects keep their identity, so that the cost is that of the change and not that
+ *  of the document. Raises `parseFailed` for an invalid key, an invalid object, an object with another key, or an object without its parent. */
+export const patchMetadata: Performer<'patch_metadata'> = (work, args, request) => {
+  const next = editObjects(work.document, editsIn(args));
+  refuseCycles(next.inherited_roles ?? []);
+  return replaceDocument(work, next, args, request);
+};
+
+function editsIn({ put = [], remove = [] }: PatchArgs): readonly Edit[] {
+  const puts = new Set(put.map(({ key }) => key));
+  return [
+    ...remove.map((key, i) => withPath('remove', () => withPath(i, () => removal(key, puts)))),
+    ...put.map((one, i) => withPath('put', () => withPath(i, () => replacement(one)))),
+  ];
+}
+
+function removal(key: string, puts: ReadonlySet<string>): Edit {
+  if (!parseKey(key)) refuse(`${key} is not the key of a metadata object`);
+  if (puts.has(key)) refuse(`${key} is both put and removed`);
+  return { key, definition: undefined };
+}
+
+function replacement({ key, definition }: { readonly key: string; readonly definition?: unknown }): Edit {
+  const named = parseKey(key) ?? refuse(`${key} is not the key of a metadata object`);
+  const given = withPath('definition', () => checked(named.kind, definition));
+  const actual = keyOfDefinition(key, given);
+  if (actual !== key) refuse(`the definition is that of ${actual}, not of ${key}`);
+  return { key, definition: given };
+}
+
+function checked(kind: ObjectKind, definition: unknown): JsonRecord {
+  const given = parseObject(kind, definition);
+  if (kind === 'source') {
+    withPath('configuration', () => checkConnections((given as unknown as Source).configuration));
+  }
+  return given;
+}
+
+function refuse(text: string): never {
+  return fail('parseFailed', { text });
+}

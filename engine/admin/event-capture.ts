@@ -45,9 +45,7 @@ export async function applyEventTriggers(
     // The triggers of an unreachable source are kept.
     if (!catalog || 'error' in catalog) continue;
     const change = changeOf(source, before, after, options.recreated.has(source.name));
-    await withSqlErrors({ source: source.name, statement: 'event triggers' }, () =>
-      apply(source, change, options),
-    );
+    await withSqlErrors('event triggers', () => apply(source, change, options));
   }
   const kept = new Set(after.metadata.sources.flatMap(namesIn));
   const names = new Set(after.metadata.sources.map(({ name }) => name));

@@ -1,4 +1,4 @@
-/** Operations on events: invoke, redeliver, list, clean up. A source without an event log has no events.
+/** Creating event triggers, and operations on events: invoke, redeliver, list, clean up. A source without an event log has no events.
  *  Not here: event triggers in the document (handlers/triggers.ts), the log (events/event-log.ts), delivery (events/).
  *  Reference: docs/reference/behaviour/event-triggers.md. */
 import { fail } from '../errors/engine-error.ts';
@@ -7,19 +7,35 @@ import {
   eventQuery,
   eventsQuery,
   invocationsQuery,
+  isEventId,
   type LogQuery,
   logManualEvent,
   readLog,
   resetEvent,
 } from '../events/event-log.ts';
+import { qualifiedKey } from '../metadata/schema/common.ts';
 import type { Source } from '../metadata/schema/source.ts';
 import { cleanupScope } from '../resolve/event-trigger.ts';
 import type { ResolvedEventTrigger } from '../resolve/types.ts';
+import { createEventTrigger } from './handlers/triggers.ts';
 import { type Performer, SUCCESS } from './request.ts';
 import { withSqlErrors } from './sql-failure.ts';
 import type { UnitOfWork } from './unit-of-work.ts';
 
 const PAGE = 100;
+
+/** Creates or replaces an event trigger. Raises `columnNotExists` besides the errors of `createEventTrigger`; the columns of payloads are
+ *  checked afterwards, with the document. */
+export const addEventTrigger: Performer<'create_event_trigger'> = (work, args, { path }) => {
+  const edited = createEventTrigger(work.metadata, args);
+  const { model } = work.resolution();
+  const table = model.sources.get(args.source)?.tables.get(qualifiedKey(args.table));
+  const watched = [args.insert, args.update, args.delete].flatMap((operation) => operation?.columns ?? []);
+  const missing = watched.find((name) => name !== '*' && table?.columnByName.has(name) === false);
+  if (missing !== undefined) fail('columnNotExists', { name: missing });
+  work.edit(path, edited);
+  return SUCCESS;
+};
 
 /** Raises `sourceNotFound`, `eventTriggerNotExists`, `eventTriggerNotManual`. */
 export const invokeEventTrigger: Performer<'invoke_event_trigger'> = async (
@@ -39,13 +55,15 @@ export const invokeEventTrigger: Performer<'invoke_event_trigger'> = async (
 /** Raises `sourceNotFound`, `eventNotExists`, `eventBusy`. */
 export const redeliverEvent: Performer<'redeliver_event'> = async (work, { source, event_id: id }) => {
   const { client } = await work.transaction(work.requireSource(source));
-  const result = await resetEvent(client, id);
+  const result = isEventId(id) ? await resetEvent(client, id) : 'missing';
   if (result === 'reset') return SUCCESS;
   return fail(result === 'busy' ? 'eventBusy' : 'eventNotExists', {});
 };
 
+/** Raises `sourceNotFound`, `eventTriggerNotExists`. */
 export const getEventLogs: Performer<'get_event_logs'> = async (work, args) => {
   const { status, name, limit = PAGE, offset = 0 } = args;
+  requireTrigger(work, args.source, name);
   const isProcessed = status === undefined ? null : status === 'processed';
   const rows = await read(
     work,
@@ -55,19 +73,21 @@ export const getEventLogs: Performer<'get_event_logs'> = async (work, args) => {
   return () => rows;
 };
 
+/** Raises `sourceNotFound`, `eventTriggerNotExists`. */
 export const getInvocationLogs: Performer<'get_event_invocation_logs'> = async (work, args) => {
   const { name, limit = PAGE, offset = 0 } = args;
+  requireTrigger(work, args.source, name);
   const query = invocationsQuery('trigger_name', name, { limit, offset });
   const rows = await read(work, work.requireSource(args.source), query);
   return () => rows;
 };
 
-/** Raises `sourceNotFound`, `eventNotExists`. */
+/** Raises `sourceNotFound`, `eventIdNotExists`. */
 export const getEvent: Performer<'get_event_by_id'> = async (work, args) => {
   const { event_id: id, invocation_log_limit: limit = PAGE, invocation_log_offset: offset = 0 } = args;
   const source = work.requireSource(args.source);
-  const [event] = await read(work, source, eventQuery(id));
-  if (!event) return fail('eventNotExists', {});
+  const [event] = isEventId(id) ? await read(work, source, eventQuery(id)) : [];
+  if (!event) return fail('eventIdNotExists', { id });
   const invocations = await read(work, source, invocationsQuery('event_id', id, { limit, offset }));
   return () => ({ event, invocations });
 };
@@ -77,19 +97,16 @@ export const cleanUpEvents: Performer<'cleanup_event_trigger_logs'> = async (wor
   const source = work.requireSource(args.source);
   const { name } = requireTrigger(work, args.source, args.event_trigger_name);
   const database = work.gateway.database(source);
-  await withSqlErrors({ source: source.name, statement: 'clean-up' }, () =>
-    cleanUp(database, name, cleanupScope(args)),
-  );
+  await withSqlErrors('clean-up', () => cleanUp(database, name, cleanupScope(args)));
   return SUCCESS;
 };
 
 function read(work: UnitOfWork, source: Source, query: LogQuery): Promise<readonly unknown[]> {
-  return withSqlErrors({ source: source.name, statement: query.text }, () =>
-    readLog(work.gateway.database(source), query),
-  );
+  return withSqlErrors(query.text, () => readLog(work.gateway.database(source), query));
 }
 
 function requireTrigger(work: UnitOfWork, source: string, name: string): ResolvedEventTrigger {
+  work.requireSource(source);
   const triggers = work.resolution().model.sources.get(source)?.eventTriggers;
   return triggers?.get(name) ?? fail('eventTriggerNotExists', { name });
 }

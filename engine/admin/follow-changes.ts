@@ -1,6 +1,6 @@
-/** The effects of a database change on the metadata. Pure. Three functions, called in this order: `refuseChanges` raises for changes
+/** The effects of a database change on the metadata. Pure. Called in this order: `refuseChanges` raises for changes
  *  that no document can follow, `followChanges` returns the document with renames followed and dropped tables and functions removed,
- *  `columnTypeDependents` lists the objects that rely on a column's type.
+ *  `lostFields` lists the computed fields without their function.
  *  Not here: objects that still do not fit and are removed with `cascade` (run-sql.ts). Spec: "run_sql" rules 1–5. */
 import type { AlteredTable, CatalogChanges } from '../catalog/changes.ts';
 import { fail } from '../errors/engine-error.ts';
@@ -12,8 +12,8 @@ import type { Table } from '../metadata/schema/table.ts';
 import type { Leaf, Operand, Predicate } from '../resolve/predicate.ts';
 import type { Model, ResolvedTable, TableAccess } from '../resolve/types.ts';
 import { printDependents } from './dependents.ts';
+import type { Renames } from './follow-renames.ts';
 import { followRenames } from './follow-renames.ts';
-import type { Renames } from './rename-bool-exp.ts';
 
 /** The changes of a database, the source they happened in, and the model before them. */
 export type SourceChange = {
@@ -22,8 +22,10 @@ export type SourceChange = {
   readonly model: Model;
 };
 
-/** Raises `columnNamedLikeRelationship` and `cannotChangeType`. */
+/** Raises `functionsOverloaded`, `functionVolatile`, `fieldFunctionOverloaded`, `fieldFunctionVolatile`,
+ *  `columnNamedLikeRelationship` and `cannotChangeType`. */
 export function refuseChanges(change: SourceChange): void {
+  refuseFunctionChanges(change);
   for (const altered of change.changes.alteredTables) {
     const table = change.model.sources.get(change.source)?.tables.get(qualifiedKey(altered.before));
     if (!table) continue;
@@ -39,6 +41,47 @@ export function refuseChanges(change: SourceChange): void {
       }
     }
   }
+}
+
+/** Raises for functions that were overloaded or became volatile. Tracked functions come before those of computed fields. */
+function refuseFunctionChanges({ source, changes, model }: SourceChange): void {
+  const tracked = model.sources.get(source)?.functions;
+  const changed = changes.changedFunctions.map((each) => ({ ...each, name: printQualified(each.function) }));
+  const ofTracked = changed.filter((each) => tracked?.has(qualifiedKey(each.function)));
+  const overloaded = ofTracked.filter(({ isOverloaded }) => isOverloaded).map(({ name }) => name);
+  if (overloaded.length > 0) fail('functionsOverloaded', { names: overloaded.join(', ') });
+  for (const { name, isNowVolatile } of ofTracked) if (isNowVolatile) fail('functionVolatile', { name });
+  for (const { name, isOverloaded, isNowVolatile, function: called } of changed) {
+    const [user] = fieldsOf(model, source, called);
+    if (!user) continue;
+    const about = { name, field: user.field, table: printQualified(user.table) };
+    if (isOverloaded) fail('fieldFunctionOverloaded', about);
+    if (isNowVolatile) fail('fieldFunctionVolatile', about);
+  }
+}
+
+/** Returns the keys of computed fields whose function was dropped or renamed, even if there is a new function of its name. Fields of
+ *  dropped tables are not among them. */
+export function lostFields({ source, changes, model }: SourceChange): readonly string[] {
+  const gone = new Set(changes.droppedTables.map(qualifiedKey));
+  return changes.changedFunctions
+    .filter(({ isGone }) => isGone)
+    .flatMap((each) => fieldsOf(model, source, each.function))
+    .filter(({ table }) => !gone.has(qualifiedKey(table)))
+    .map(({ table, field }) => objectKey('computed_field', source, table.schema, table.name, field));
+}
+
+/** Returns the computed fields that call the function. */
+function fieldsOf(
+  model: Model,
+  source: string,
+  called: QualifiedName,
+): readonly { readonly table: QualifiedName; readonly field: string }[] {
+  return [...(model.sources.get(source)?.tables.values() ?? [])].flatMap(({ table, computedFields }) =>
+    [...computedFields.values()]
+      .filter((field) => qualifiedKey(field.function) === qualifiedKey(called))
+      .map(({ name }) => ({ table, field: name })),
+  );
 }
 
 export function followChanges(metadata: Metadata, change: SourceChange): Metadata {

@@ -2,8 +2,8 @@ import { expect, test } from 'vitest';
 import type { QualifiedName } from '../metadata/schema/common.ts';
 import type { Metadata } from '../metadata/schema/metadata.ts';
 import type { Table } from '../metadata/schema/table.ts';
+import type { Renames } from './follow-renames.ts';
 import { followRenames } from './follow-renames.ts';
-import type { Renames } from './rename-bool-exp.ts';
 
 const name = (table: string): QualifiedName => ({ schema: 'public', name: table });
 
@@ -207,5 +207,22 @@ test('remote relationships: from the renamed source, and into it from another', 
   expect(own.remote_relationships?.[0]?.definition.to_remote_schema).toMatchObject({
     lhs_fields: ['key'],
     remote_field: { user: { arguments: { id: '$key', all: ['$key', 'id'] } } },
+  });
+});
+
+test('a flat remote relationship, in which a document may be kept, stays flat', () => {
+  const flat = {
+    remote_schema: 'r',
+    hasura_fields: ['id'],
+    remote_field: { user: { arguments: { id: '$id' } } },
+  };
+  const own = followed({
+    table: name('author'),
+    remote_relationships: [{ name: 'user', definition: flat as object }],
+  });
+  expect(own.remote_relationships?.[0]?.definition).toEqual({
+    remote_schema: 'r',
+    hasura_fields: ['key'],
+    remote_field: { user: { arguments: { id: '$key' } } },
   });
 });

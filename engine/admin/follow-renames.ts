@@ -1,8 +1,10 @@
-/** The document after tables and columns of one source were renamed in the database: every reference is replaced by the new name. Pure
- *  and total: references that cannot be interpreted are kept, and resolve reports them.
- *  Not here: finding renames (catalog/changes.ts), boolean expressions (rename-bool-exp.ts). */
-import { isRecord } from '../json/value.ts';
-import type { QualifiedName } from '../metadata/schema/common.ts';
+/** The document after tables and columns of one source were renamed in the database, or a relationship by an operation: every reference is
+ *  replaced by the new name. Pure and total: references that cannot be interpreted are kept, and resolve reports them.
+ *  Not here: finding renames (catalog/changes.ts), the meaning of conditions (resolve/). */
+import { isRecord, type JsonRecord } from '../json/value.ts';
+import { fieldOf, type Links, noLinks, qualifiedOf } from '../metadata/dependencies.ts';
+import { objectsOf } from '../metadata/objects.ts';
+import type { BoolExp, QualifiedName } from '../metadata/schema/common.ts';
 import type { Metadata } from '../metadata/schema/metadata.ts';
 import type {
   ArrayRelationship,
@@ -12,7 +14,7 @@ import type {
 import { mapTypeRelationships } from '../metadata/schema/remote-schema.ts';
 import type { Source } from '../metadata/schema/source.ts';
 import type { Table } from '../metadata/schema/table.ts';
-import { type Renames, renameInBoolExp } from './rename-bool-exp.ts';
+import { isSameTable, type TableArgs } from './handlers/handler.ts';
 
 export function followRenames(metadata: Metadata, renames: Renames): Metadata {
   return {
@@ -22,6 +24,31 @@ export function followRenames(metadata: Metadata, renames: Renames): Metadata {
       remotes.map((remote) =>
         mapTypeRelationships(remote, (list) => list.map((each) => renameInRemote(each, undefined, renames))),
       ),
+    ),
+  };
+}
+
+/** Returns the document after a relationship was renamed, with its new name in every permission of the source. The relationship itself
+ *  still has the old name. */
+export function followRelationship(
+  metadata: Metadata,
+  { source: name, table, ...names }: TableArgs & { readonly name: string; readonly new_name: string },
+  links: Links = noLinks,
+): Metadata {
+  const scope = { objects: objectsOf(metadata), links, source: name };
+  const renames: Renames = {
+    source: name,
+    table: (each) => each,
+    column: (_, column) => column,
+    target: (at, key) => fieldOf(scope, at, key)?.target,
+    relationship: (at, key) => (key === names.name && isSameTable(at, table) ? names.new_name : undefined),
+  };
+  return {
+    ...metadata,
+    sources: metadata.sources.map((source) =>
+      source.name === name
+        ? { ...source, tables: source.tables.map((each) => ({ ...each, ...permissions(each, renames) })) }
+        : source,
     ),
   };
 }
@@ -47,10 +74,10 @@ function renameInTable(table: Table, renames: Renames): Table {
       ...present('custom_column_names', configuration.custom_column_names, (map) => renameKeys(map, column)),
     })),
     ...present('object_relationships', table.object_relationships, (list) =>
-      list.map((relationship) => renameInObjectRelationship(relationship, table.table, renames)),
+      list.map((relationship) => renameInRelationship(relationship, table.table, renames)),
     ),
     ...present('array_relationships', table.array_relationships, (list) =>
-      list.map((relationship) => renameInArrayRelationship(relationship, table.table, renames)),
+      list.map((relationship) => renameInRelationship(relationship, table.table, renames)),
     ),
     ...remoteRelationships(table, table.table, renames),
     ...permissions(table, renames),
@@ -63,27 +90,15 @@ function renameInTable(table: Table, renames: Renames): Table {
   };
 }
 
-function renameInObjectRelationship(
-  relationship: ObjectRelationship,
+function renameInRelationship<R extends ObjectRelationship | ArrayRelationship>(
+  relationship: R,
   table: QualifiedName,
   renames: Renames,
-): ObjectRelationship {
+): R {
   const on = relationship.using.foreign_key_constraint_on;
   if (!on) return { ...relationship, using: renameInManual(relationship.using, table, renames) };
   const renamed = 'table' in on ? renameForeign(on, renames) : on.map((name) => renames.column(table, name));
   return { ...relationship, using: { foreign_key_constraint_on: renamed } };
-}
-
-function renameInArrayRelationship(
-  relationship: ArrayRelationship,
-  table: QualifiedName,
-  renames: Renames,
-): ArrayRelationship {
-  const on = relationship.using.foreign_key_constraint_on;
-  const using = on
-    ? { foreign_key_constraint_on: renameForeign(on, renames) }
-    : renameInManual(relationship.using, table, renames);
-  return { ...relationship, using };
 }
 
 type Foreign = { readonly table: QualifiedName; readonly columns: readonly string[] };
@@ -142,7 +157,7 @@ function renameInRemote(
       definition: { to_remote_schema: { ...to_remote_schema, lhs_fields: fields, remote_field } },
     };
   }
-  if (!to_source) return relationship;
+  if (!to_source) return renameInFlat(relationship, ours);
   const isTarget = to_source.source === renames.source;
   const theirs = (name: string) => (isTarget ? renames.column(to_source.table, name) : name);
   const field_mapping = Object.fromEntries(
@@ -150,6 +165,15 @@ function renameInRemote(
   );
   const target = isTarget ? renames.table(to_source.table) : to_source.table;
   return { ...relationship, definition: { to_source: { ...to_source, table: target, field_mapping } } };
+}
+
+/** Renames in the flat form of a relationship to a remote schema, in which a document may be kept. */
+function renameInFlat(relationship: RemoteRelationship, ours: (name: string) => string): RemoteRelationship {
+  const definition: JsonRecord = relationship.definition;
+  const { hasura_fields: fields, remote_field } = definition;
+  if (!Array.isArray(fields) || !isRecord(remote_field)) return relationship;
+  const renamed = { hasura_fields: fields.map(ours), remote_field: renameVariables(remote_field, ours) };
+  return { ...relationship, definition: { ...relationship.definition, ...(renamed as object) } };
 }
 
 /** Renames columns in the arguments of a remote field, where they are written `"$name"`. */
@@ -166,26 +190,21 @@ function renameVariables(
   return visit(field) as Record<string, unknown>;
 }
 
-type Permissions = Pick<
-  Table,
-  'insert_permissions' | 'select_permissions' | 'update_permissions' | 'delete_permissions'
->;
+const PERMISSIONS = [
+  'insert_permissions',
+  'select_permissions',
+  'update_permissions',
+  'delete_permissions',
+] as const;
 
-function permissions(table: Table, renames: Renames): Permissions {
-  return {
-    ...present('insert_permissions', table.insert_permissions, (l) =>
-      l.map((p) => renameRule(p, table, renames)),
+/** Returns a table's permissions with the new names in their conditions, columns and presets. */
+function permissions(table: Table, renames: Renames): Partial<Table> {
+  const renamed = PERMISSIONS.map((list) =>
+    present(list, table[list] as readonly { permission: Rule }[] | undefined, (entries) =>
+      entries.map((entry) => renameRule(entry, table, renames)),
     ),
-    ...present('select_permissions', table.select_permissions, (l) =>
-      l.map((p) => renameRule(p, table, renames)),
-    ),
-    ...present('update_permissions', table.update_permissions, (l) =>
-      l.map((p) => renameRule(p, table, renames)),
-    ),
-    ...present('delete_permissions', table.delete_permissions, (l) =>
-      l.map((p) => renameRule(p, table, renames)),
-    ),
-  };
+  );
+  return Object.assign({}, ...renamed) as Partial<Table>;
 }
 
 type Rule = {
@@ -234,4 +253,88 @@ function present<K extends string, T, R>(
 
 function renameKeys<T>(map: Readonly<Record<string, T>>, name: (key: string) => string): Record<string, T> {
   return Object.fromEntries(Object.entries(map).map(([key, value]) => [name(key), value]));
+}
+
+/** The new names in one source, by old name. A name that has not changed maps to itself. */
+export type Renames = {
+  readonly source: string;
+  readonly table: (table: QualifiedName) => QualifiedName;
+  readonly column: (table: QualifiedName, column: string) => string;
+  /** The table at the other end of a relationship; undefined when there is no such relationship. */
+  readonly target: (table: QualifiedName, relationship: string) => QualifiedName | undefined;
+  /** The new name of a relationship; undefined when it keeps its name. */
+  readonly relationship?: (table: QualifiedName, name: string) => string | undefined;
+};
+
+/** Operators such as `_ceq` compare with another column, which their value names. */
+const COLUMN_OPERATOR = /^[_$]c(eq|ne|neq|gt|lt|gte|lte)$/;
+
+/** Renames in an expression over `table`, which is raw metadata: a key is a column, a relationship or a connective, which the
+ *  relationships of its table decide. In a column operand `["$", c]`, however deep, `c` is a column of that table. */
+function renameInBoolExp(expression: BoolExp, table: QualifiedName, renames: Renames): BoolExp {
+  return rename(expression, table, table, renames) as BoolExp;
+}
+
+function rename(expression: unknown, table: QualifiedName, root: QualifiedName, renames: Renames): unknown {
+  if (Array.isArray(expression)) return expression.map((item) => rename(item, table, root, renames));
+  if (!isRecord(expression)) return expression;
+  return Object.fromEntries(
+    Object.entries(expression).map(([key, value]) => renameEntry(key, value, table, root, renames)),
+  );
+}
+
+function renameEntry(
+  key: string,
+  value: unknown,
+  table: QualifiedName,
+  root: QualifiedName,
+  renames: Renames,
+): [string, unknown] {
+  if (/^[_$](and|or|not)$/.test(key)) return [key, rename(value, table, root, renames)];
+  if (/^[_$]exists$/.test(key)) return [key, renameExists(value, root, renames)];
+  const [target, renamed] = [renames.target(table, key), renames.relationship?.(table, key)];
+  if (target) return [renamed ?? key, rename(value, target, root, renames)];
+  if (renamed !== undefined) return [renamed, value];
+  return [renames.column(table, key), renameOperators(value, table, root, renames)];
+}
+
+function renameExists(value: unknown, root: QualifiedName, renames: Renames): unknown {
+  if (!isRecord(value)) return value;
+  const table = qualifiedOf(value['_table']);
+  if (!table) return value;
+  return {
+    ...value,
+    _table: renames.table(table),
+    ...('_where' in value ? { _where: rename(value['_where'], table, root, renames) } : {}),
+  };
+}
+
+/** Renames in the operators of a column: `{_eq: 1, _ceq: "other"}`, a list of such, or a bare value. */
+function renameOperators(
+  value: unknown,
+  table: QualifiedName,
+  root: QualifiedName,
+  renames: Renames,
+): unknown {
+  if (Array.isArray(value)) return value.map((item) => renameOperators(item, table, root, renames));
+  if (!isRecord(value)) return value;
+  return Object.fromEntries(
+    Object.entries(value).map(([operator, operand]) => [
+      operator,
+      COLUMN_OPERATOR.test(operator) ? renameOperand(operand, table, root, renames) : operand,
+    ]),
+  );
+}
+
+function renameOperand(
+  operand: unknown,
+  table: QualifiedName,
+  root: QualifiedName,
+  renames: Renames,
+): unknown {
+  if (typeof operand === 'string') return renames.column(table, operand);
+  if (!Array.isArray(operand)) return operand;
+  const [first, second] = operand;
+  if (typeof first === 'string' && first !== '$') return [renames.column(table, first)];
+  return typeof second === 'string' ? [first, renames.column(root, second)] : operand;
 }

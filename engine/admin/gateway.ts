@@ -5,15 +5,17 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { withEnumRows } from '../catalog/enum-rows.ts';
 import { type Introspectable, introspect } from '../catalog/introspect.ts';
 import type { Catalog } from '../catalog/types.ts';
-import { type DatabaseAddress, optionAddress } from '../database/connect.ts';
+import { optionAddress } from '../database/connect.ts';
+import type { DatabaseAddress } from '../database/connection-defaults.ts';
 import { prepareNativeQueries } from '../database/native-query.ts';
-import type { Database } from '../database/pool.ts';
+import type { Database, PoolOptions } from '../database/pool.ts';
 import { type SourceFailed, Sources, type SourceTimed } from '../database/sources.ts';
 import { EngineError, thrownMessage } from '../errors/engine-error.ts';
 import { isSameJsonText } from '../json/value.ts';
+import { normalMetadata } from '../metadata/normal-form.ts';
 import type { Metadata } from '../metadata/schema/metadata.ts';
 import type { RemoteSchema } from '../metadata/schema/remote-schema.ts';
-import type { Source } from '../metadata/schema/source.ts';
+import type { ConnectionInfo, Source } from '../metadata/schema/source.ts';
 import { isTrusted, type TrustsSelfSigned } from '../outgoing/tls-allowlist.ts';
 import { brokenQueries } from '../plan/stored-query.ts';
 import { introspectRemote } from '../remote/introspect.ts';
@@ -42,8 +44,8 @@ type GatewayOptions = {
   readonly headerPrefix: string;
   readonly resolve: ResolveOptions;
   readonly countWithoutAggregations?: boolean | undefined;
-  readonly maxConnections?: number | undefined;
-  readonly maxWaiting?: number | undefined;
+  readonly pool?: PoolOptions | undefined;
+  readonly defaultReplicas?: readonly ConnectionInfo[] | undefined;
   readonly timed?: SourceTimed | undefined;
   readonly failed?: SourceFailed | undefined;
   /** True if native queries are validated with PREPARE. */
@@ -66,12 +68,9 @@ export class Gateway {
   constructor(options: GatewayOptions) {
     this.#options = options;
     this.store = options.store;
-    const { env, maxConnections, maxWaiting, timed, failed } = options;
-    const limits = {
-      ...(maxConnections !== undefined && { maxConnections }),
-      ...(maxWaiting !== undefined && { maxWaiting }),
-    };
-    this.sources = new Sources({ env, folders: options.dynamicSecretsPath ?? [] }, limits, { timed, failed });
+    const { env, pool, defaultReplicas, timed, failed } = options;
+    const secrets = { env, folders: options.dynamicSecretsPath ?? [] };
+    this.sources = new Sources(secrets, pool, { timed, failed }, defaultReplicas);
   }
 
   /** The calls of asynchronous actions. */
@@ -88,7 +87,9 @@ export class Gateway {
     return this.#options.env;
   }
 
-  resolve(metadata: Metadata, catalogs: Catalogs, upstreams: Upstreams): Resolution {
+  /** Resolves a document, which may be as it was given. */
+  resolve(document: Metadata, catalogs: Catalogs, upstreams: Upstreams): Resolution {
+    const metadata = normalMetadata(document);
     const { model, inconsistencies } = resolve(
       metadata,
       catalogs,

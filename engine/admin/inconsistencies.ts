@@ -51,11 +51,11 @@ export function removeInconsistent(metadata: Metadata, inconsistencies: readonly
   );
 }
 
-/** Raises the cause of `root`, or else `newInconsistencies`; both list the objects in `internal`. A single inconsistency is its own
- *  root. */
+/** Raises the cause of `root`, or else `newInconsistencies`; both list the objects in `internal`. Unless `root` is
+ *  given, a single inconsistency is its own root. */
 export function refuseInconsistencies(
   inconsistencies: readonly Inconsistency[],
-  about: { readonly path?: readonly PathStep[]; readonly root?: Inconsistency | undefined } = {},
+  about: { readonly path?: readonly PathStep[]; readonly root?: Inconsistency | null } = {},
 ): never {
   const { path = [], root = inconsistencies.length === 1 ? inconsistencies[0] : undefined } = about;
   const internal = printInconsistencies(inconsistencies, false);

@@ -7,6 +7,7 @@ import { EngineError, fail, type PathStep, printPath, toAdminBody } from '../err
 import type { Links } from '../metadata/dependencies.ts';
 import type { ArgsOf, EditOperation, OperationName } from '../metadata/operations.ts';
 import { parseArgs } from '../metadata/parse.ts';
+import { printQualified, qualifiedKey } from '../metadata/schema/common.ts';
 import type { Metadata } from '../metadata/schema/metadata.ts';
 import {
   clearMetadata,
@@ -18,12 +19,14 @@ import {
   getNativeQueries,
   listMetadataRevisions,
   patchCatalogState,
+  patchMetadata,
   reloadMetadata,
   replaceMetadata,
   rollbackMetadata,
   setCatalogState,
 } from './document-operations.ts';
 import {
+  addEventTrigger,
   cleanUpEvents,
   getEvent,
   getEventLogs,
@@ -33,11 +36,11 @@ import {
 } from './events.ts';
 import { dropAction } from './handlers/actions.ts';
 import { HANDLERS } from './handlers/index.ts';
-import { patchMetadata } from './patch-metadata.ts';
 import {
   addRemoteSchema,
   addRemoteSchemaPermission,
   introspectRemoteSchema,
+  refuseRemoteNode,
   reloadRemoteSchema,
 } from './remote-schemas.ts';
 import { type AdminAnswer, type AdminRequest, dialectOf, type Performer, SUCCESS } from './request.ts';
@@ -102,6 +105,7 @@ const PERFORMERS: { readonly [N in Exclude<OperationName, EditOperation | BatchO
   update: updateRows,
   delete: deleteRows,
   drop_action: dropActionWithCalls,
+  create_event_trigger: addEventTrigger,
   invoke_event_trigger: invokeEventTrigger,
   redeliver_event: redeliverEvent,
   get_event_logs: getEventLogs,
@@ -117,10 +121,10 @@ const PERFORMERS: { readonly [N in Exclude<OperationName, EditOperation | BatchO
 };
 
 /** Performs an operation or a batch, and adds warnings to the answer. */
-export function perform(work: UnitOfWork, request: AdminRequest): Promise<AdminAnswer> {
+export async function perform(work: UnitOfWork, request: AdminRequest): Promise<AdminAnswer> {
   if (request.operation.effect === 'batch') return performBatch(work, request);
+  const args = await at(request.parsePath, async () => parseArgs(request.operation.name, request.args));
   return at(request.path, async () => {
-    const args = parseArgs(request.operation.name, request.args);
     const before = work.metadata;
     const answer = await performOne(work, args, request);
     const warnings = [
@@ -145,8 +149,33 @@ function performOne(
     return performer(work, args as never, request);
   }
   const handler = HANDLERS[name as keyof typeof HANDLERS] as Handler;
-  work.edit(request.path, handler(work.metadata, args as never, work.links));
+  const edited = handler(work.document, args as never, work.links);
+  if (edited === work.document && name === 'add_collection_to_allowlist') {
+    const message = alreadyAllowed((args as ArgsOf<'add_collection_to_allowlist'>).collection);
+    return () => ({ message });
+  }
+  if (name === 'create_object_relationship' || name === 'create_array_relationship') {
+    refuseColumn(work, args as ArgsOf<'create_object_relationship'>);
+  }
+  if (name === 'track_table') refuseRemoteNode(work, (args as ArgsOf<'track_table'>).table);
+  work.edit(request.path, edited);
   return SUCCESS;
+}
+
+/** Raises `relationshipExists` when a column of the table has the name of a new relationship. */
+function refuseColumn(work: UnitOfWork, { source, table, name }: ArgsOf<'create_object_relationship'>): void {
+  const catalog = work.catalogs.get(source);
+  const columns =
+    catalog && 'tables' in catalog ? catalog.tables.get(qualifiedKey(table))?.columns : undefined;
+  if (columns?.some((column) => column.name === name)) {
+    fail('relationshipExists', { table: printQualified(table), name });
+  }
+}
+
+/** Returns the message for a collection that is allowed already, which is no error. */
+function alreadyAllowed(collection: string): string {
+  const change = 'to change scope, use update_scope_of_collection_in_allowlist';
+  return `collection "${collection}" already exists in the allowlist, scope ignored; ${change}`;
 }
 
 type Handler = (draft: Metadata, args: never, links: Links) => Metadata;
@@ -166,7 +195,7 @@ function dropActionWithCalls(
   args: ArgsOf<'drop_action'>,
   request: AdminRequest,
 ): AdminAnswer {
-  work.edit(request.path, dropAction(work.metadata, args.name));
+  work.edit(request.path, dropAction(work.document, args.name));
   if (args.clear_data !== false) work.afterCommit.push(() => work.gateway.actionCalls.clear(args.name));
   return SUCCESS;
 }

@@ -5,7 +5,9 @@
 import { fail } from '../errors/engine-error.ts';
 import { putObject } from '../metadata/edit.ts';
 import { findObject, objectKey } from '../metadata/objects.ts';
+import type { QualifiedName } from '../metadata/schema/common.ts';
 import type { RemoteSchema } from '../metadata/schema/remote-schema.ts';
+import { remoteFieldsIn } from '../resolve/conflicts.ts';
 import { readPermission } from '../resolve/remote-permission.ts';
 import { resolveRemoteSchema, type Upstream } from '../resolve/remote-schema.ts';
 import { ADMIN_ROLE } from '../resolve/session.ts';
@@ -21,11 +23,11 @@ export const addRemoteSchema: Performer<'add_remote_schema'> = async (
   request,
 ) => {
   const { name } = args;
-  if (findObject(work.metadata, objectKey('remote_schema', name))) fail('remoteSchemaExists', { name });
+  if (findObject(work.document, objectKey('remote_schema', name))) fail('remoteSchemaExists', { name });
   const remote: RemoteSchema = { ...args, ...(typeof comment === 'string' ? { comment } : {}) };
   resolveRemoteSchema(remote, await work.introspectRemote(remote));
-  const others = work.metadata.remote_schemas ?? [];
-  work.edit(request.path, { ...work.metadata, remote_schemas: [...others, remote] });
+  const others = work.document.remote_schemas ?? [];
+  work.edit(request.path, { ...work.document, remote_schemas: [...others, remote] });
   return SUCCESS;
 };
 
@@ -53,10 +55,10 @@ export const addRemoteSchemaPermission: Performer<'add_remote_schema_permissions
   request,
 ) => {
   if (!work.gateway.enableRemoteSchemaPermissions) fail('remoteSchemaPermissionsOff', {});
-  const parent = requireRemoteSchema(work.metadata, name);
+  const parent = requireRemoteSchema(work.document, name);
   const key = objectKey('remote_schema_permission', name, args.role);
   if (args.role === ADMIN_ROLE) fail('remoteSchemaPermissionOfAdmin', {});
-  if (findObject(work.metadata, key)) fail('remoteSchemaPermissionExists', { name, role: args.role });
+  if (findObject(work.document, key)) fail('remoteSchemaPermissionExists', { name, role: args.role });
   await work.ensureCatalogs();
   readPermission(
     args.definition.schema,
@@ -65,9 +67,22 @@ export const addRemoteSchemaPermission: Performer<'add_remote_schema_permissions
   );
   const definition = { ...args, ...(typeof comment === 'string' ? { comment } : {}) };
   const permission = { key, kind: 'remote_schema_permission', parent, definition } as const;
-  work.edit(request.path, putObject(work.metadata, permission));
+  work.edit(request.path, putObject(work.document, permission));
   return SUCCESS;
 };
+
+/** Raises `remoteNodeExists` when a remote schema already has a root field of queries with the table's own name. Other fields that
+ *  the two have in common make the remote schema inconsistent. */
+export function refuseRemoteNode(work: UnitOfWork, { schema, name: table }: QualifiedName): void {
+  const { remote_schemas: remotes = [] } = work.metadata;
+  if (remotes.length === 0) return;
+  const name = schema === 'public' ? table : `${schema}_${table}`;
+  const isBase = remotes === work.base.metadata.remote_schemas;
+  const { remoteSchemas } = isBase ? work.base.model : work.resolution().model;
+  for (const remote of remoteSchemas.values()) {
+    if (remoteFieldsIn(remote, 'query_root').includes(name)) fail('remoteNodeExists', { name });
+  }
+}
 
 function remoteSchemaIn(work: UnitOfWork, name: string): RemoteSchema {
   const remote = work.metadata.remote_schemas?.find((each) => each.name === name);

@@ -29,8 +29,8 @@ async function replaceWith(engine: AdminTestEngine, name: string) {
 }
 
 async function stored(): Promise<readonly string[]> {
-  const document = await replicas[0].state.gateway.store.load();
-  return (document.metadata.query_collections ?? []).map(({ name }) => name).toSorted();
+  const { document } = await replicas[0].state.gateway.store.load();
+  return (document.query_collections ?? []).map(({ name }) => name).toSorted();
 }
 
 test('documents replaced through both replicas: acknowledged writes are stored, refused ones are not', async () => {
@@ -64,8 +64,8 @@ test('SQL through both replicas: acknowledged changes are in the database and in
     .filter(({ status }) => status === 200)
     .map(({ table }) => table);
   expect(applied.length).toBeGreaterThan(0);
-  const { metadata } = await replicas[0].state.gateway.store.load();
-  expect(metadata.sources[0]!.tables.map(({ table }) => table.name).toSorted()).toEqual(applied.toSorted());
+  const { document } = await replicas[0].state.gateway.store.load();
+  expect(document.sources[0]!.tables.map(({ table }) => table.name).toSorted()).toEqual(applied.toSorted());
   const found = await replicas[0].database.sql(
     `select relname from pg_class where relkind = 'r' and relnamespace = 'public'::regnamespace order by relname`,
   );

@@ -7,7 +7,13 @@ import { EngineError, fail, type PathStep } from '../errors/engine-error.ts';
 import type { ErrorDialect } from '../errors/errors.ts';
 import { nearestNumber } from '../json/number.ts';
 import { isRecord, nameOfJson } from '../json/value.ts';
-import { type ArgsOf, findOperation, type OperationName, type OperationRow } from '../metadata/operations.ts';
+import {
+  type ArgsOf,
+  findOperation,
+  kindOfOperation,
+  type OperationName,
+  type OperationRow,
+} from '../metadata/operations.ts';
 import type { Session } from '../resolve/session.ts';
 import type { Snapshot } from './snapshot.ts';
 import type { UnitOfWork } from './unit-of-work.ts';
@@ -29,6 +35,9 @@ export type AdminRequest = {
   readonly args: unknown;
   /** The path of `args` in the body: `$.args`, `$.args[1].args`. */
   readonly path: readonly PathStep[];
+  /** The path of `args` in the errors of arguments that do not parse. The older endpoint leaves `args` out, and so do operations whose
+   *  name says the kind of the source: `$.limit`, `$[1].table`. */
+  readonly parsePath: readonly PathStep[];
   /** The version of the document that the client expects; null if it named none. */
   readonly resourceVersion: number | null;
   readonly caller: AdminCaller;
@@ -64,10 +73,19 @@ export function parseRequest(
   const operation = findOperation(envelope.type, version, caller.endpoint);
   if (!operation) refuseType(envelope.type, version, caller.endpoint, path);
   const inner = [...path, 'args'];
+  const isOlder = caller.endpoint === '/v1/query';
+  const kind = kindOfOperation(envelope.type);
+  const isBare = isOlder || (caller.endpoint === '/v1/metadata' && kind !== undefined);
+  const parsePath = (isBare ? path : inner).filter((step) => !isOlder || step !== 'args');
   return {
     operation,
-    args: envelope.args,
+    // The name of the operation says the kind of the source.
+    args:
+      operation.name === 'pg_add_source' && isRecord(envelope.args)
+        ? { ...envelope.args, kind }
+        : envelope.args,
     path: inner,
+    parsePath,
     resourceVersion: envelope.resourceVersion,
     caller,
     items: operation.effect === 'batch' ? parseItems(operation, envelope.args, caller, inner) : [],
@@ -148,6 +166,9 @@ function impliedVersion(type: string, args: unknown): number {
   return type === 'replace_metadata' && isRecord(args) && 'metadata' in args ? 2 : 1;
 }
 
+/** Operations on databases that do not speak PostgreSQL's protocol. */
+const FOREIGN = /^(mssql|bigquery|mysql|dataconnector)_/;
+
 function refuseType(
   type: string,
   version: number,
@@ -158,6 +179,13 @@ function refuseType(
   if (findOperation(type, other, endpoint)) {
     refuseNumber(version, `expected ${other}`, [...path, 'version']);
   }
+  const kind = FOREIGN.exec(type)?.[1];
+  if (kind !== undefined)
+    fail(
+      'notSupported',
+      { text: `sources of the kind "${kind}" are not supported` },
+      { path: [...path, 'type'] },
+    );
   const command = endpoint === '/v2/query' ? 'query command' : 'metadata command';
   fail('parseFailed', { text: `unknown ${command} "${type}"` }, { path: [...path, 'type'] });
 }

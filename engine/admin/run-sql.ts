@@ -9,12 +9,21 @@ import type { QueryArrayResult } from 'pg';
 import { catalogChanges } from '../catalog/changes.ts';
 import type { Catalog } from '../catalog/types.ts';
 import { fail, type PathStep } from '../errors/engine-error.ts';
+import { removeObject } from '../metadata/edit.ts';
+import { normalMetadata } from '../metadata/normal-form.ts';
 import type { ArgsOf } from '../metadata/operations.ts';
 import type { Metadata } from '../metadata/schema/metadata.ts';
 import type { Source } from '../metadata/schema/source.ts';
 import type { Inconsistency } from '../resolve/types.ts';
 import { printDependents } from './dependents.ts';
-import { followChanges, followKey, refuseChanges, renamesOf, type SourceChange } from './follow-changes.ts';
+import {
+  followChanges,
+  followKey,
+  lostFields,
+  refuseChanges,
+  renamesOf,
+  type SourceChange,
+} from './follow-changes.ts';
 import { refuseInconsistencies, removeInconsistent } from './inconsistencies.ts';
 import { splitStatements } from './split-statements.ts';
 import { withSqlErrors } from './sql-failure.ts';
@@ -41,15 +50,14 @@ export function mayChangeSchema(args: RunSqlArgs): boolean {
 }
 
 /** Runs the SQL of the operation at `path` of the request.
- *  Raises `queryExecutionFailed`, `cannotDropDependents`, `cannotChangeType`, `columnNamedLikeRelationship`. */
+ *  Raises `queryExecutionFailed`, `cannotDropDependents` and the errors of `refuseChanges`. */
 export async function runSql(
   work: UnitOfWork,
   source: Source,
   args: RunSqlArgs,
   path: readonly PathStep[],
 ): Promise<RunSqlResult> {
-  const about = { source: source.name, statement: args.sql };
-  return withSqlErrors(about, () => {
+  return withSqlErrors(args.sql, () => {
     if (args.read_only) return runReadOnly(work, source, args);
     if (args.no_transaction) return runOutsideTransaction(work, source, args);
     return runInTransaction(work, source, args, path);
@@ -74,8 +82,9 @@ async function runInTransaction(
   const after = await work.gateway.introspectInside(source, client);
   work.touchesCatalog = true;
   const change = changeOf(work, source, { before, after });
-  const followed = followChanges(work.metadata, change);
-  const renamed = followed.sources.find(({ name }) => name === source.name) ?? source;
+  const followed = withoutLostFields(followChanges(work.document, change), change, args.cascade === true);
+  const { sources } = normalMetadata(followed);
+  const renamed = sources.find(({ name }) => name === source.name) ?? source;
   work.setCatalog(renamed, await work.gateway.complete(renamed, after, client));
   work.edit(path, dropUnfitting(work, followed, change, args.cascade === true));
   return result;
@@ -130,6 +139,14 @@ function changeOf(work: UnitOfWork, source: Source, { before, after }: BeforeAft
   return change;
 }
 
+/** Returns the document without the computed fields that have lost their function. Raises `cannotDropDependents` unless they may be
+ *  removed. */
+function withoutLostFields(followed: Metadata, change: SourceChange, cascade: boolean): Metadata {
+  const keys = lostFields(change).map((key) => followKey(key, renamesOf(change)));
+  if (keys.length > 0 && !cascade) fail('cannotDropDependents', { dependents: printDependents(keys) });
+  return keys.reduce(removeObject, followed);
+}
+
 /** Returns the document without the objects that no longer fit the database. Raises unless they may be removed. */
 function dropUnfitting(
   work: UnitOfWork,
@@ -143,7 +160,9 @@ function dropUnfitting(
   const isNew = ({ key, entity }: Inconsistency) => !entity && !known.has(key);
   let next = followed;
   for (;;) {
-    const added = work.gateway.resolve(next, work.catalogs, work.upstreams).inconsistencies.filter(isNew);
+    const added = work.gateway
+      .resolve(normalMetadata(next), work.catalogs, work.upstreams)
+      .inconsistencies.filter(isNew);
     if (added.length === 0) return next;
     if (!changes.hasDrops) refuseInconsistencies(added);
     if (!cascade) fail('cannotDropDependents', { dependents: printDependents(added.map(({ key }) => key)) });

@@ -90,12 +90,12 @@ describe('an operation that fails is refused with its path and changes nothing',
     [
       'arguments of a wrong type',
       op('track_table', { table: { schema: 1, name: 'author' } }),
-      { code: 'parse-failed', path: '$.args.table.schema' },
+      { code: 'parse-failed', path: '$.table.schema' },
     ],
     [
       'a missing argument',
       op('create_select_permission', { table: 'author', role: 'user' }),
-      { code: 'parse-failed', path: '$.args' },
+      { code: 'parse-failed', path: '$' },
     ],
     [
       'a table that is not in the database',
@@ -206,7 +206,7 @@ describe('edits', () => {
     const { model } = engine.state.snapshot();
     expect([...model.sources.get('default')!.tables.keys()]).toEqual(['["public","author"]']);
     expect(state().resourceVersion).toBe(resourceVersion + 1);
-    expect((await engine.state.gateway.store.load()).metadata).toEqual(state().metadata);
+    expect((await engine.state.gateway.store.load()).document).toEqual(engine.state.snapshot().document);
   });
 
   test('introspect the database again only if an object is missing in the catalog', async () => {
@@ -347,7 +347,7 @@ describe('bulk', () => {
       { message: 'success' },
       { code: 'invalid-configuration', path: '$.args[1].args' },
       { code: 'parse-failed', path: '$.args[2].type' },
-      { code: 'parse-failed', path: '$.args[3].args.table' },
+      { code: 'parse-failed', path: '$.args[3].table' },
       { message: 'success' },
     ]);
     expect(state().metadata.sources[0]?.tables.map(({ table }) => table.name)).toEqual(['author', 'article']);

@@ -93,6 +93,7 @@ type Signal = AbortSignal | undefined;
 
 function answer(state: EngineState, request: AdminRequest, signal: Signal): Promise<unknown> {
   if (!changesDocument(request)) return read(state, request, signal);
+  if (state.isReadOnly && operationsIn(request).some(isMaintenance)) fail('maintenanceMode', {});
   return state.exclusively(async () => {
     signal?.throwIfAborted();
     return change(state, request, signal);
@@ -182,6 +183,11 @@ function changesDocument(request: AdminRequest | EngineError): boolean {
   return effect !== 'read' && effect !== 'rows';
 }
 
+/** True when the operation is refused in maintenance mode. */
+function isMaintenance({ operation: { effect, name } }: AdminRequest): boolean {
+  return name === 'run_sql' || ((effect === 'edit' || effect === 'state') && !STATE_WRITES.has(name));
+}
+
 /** True when the arguments of run_sql suffice to know what the SQL may change. Invalid arguments count as changes and fail later. */
 function isSqlText(args: unknown): args is RunSqlArgs {
   return typeof args === 'object' && args !== null && 'sql' in args && typeof args.sql === 'string';
@@ -198,7 +204,7 @@ function refusal(error: unknown, context: AdminContext): AdminResponse {
     return { status: error.status, body: toAdminBody(error, dialect, mayShowInternal(context)) };
   }
   const reported = isUnreachable(error)
-    ? new EngineError('sourceUnreachable', { source: '', reason: 'the metadata database does not answer' })
+    ? new EngineError('sourceUnreachable', { reason: 'the metadata database does not answer' })
     : new EngineError('unexpected', { text: 'internal error' });
   return { status: reported.status, body: toAdminBody(reported, dialect, false), unexpected: error };
 }

@@ -3,6 +3,7 @@
  *  Reference: docs/reference/behaviour/scheduled-triggers.md. */
 import { randomUUID } from 'node:crypto';
 import { fail } from '../errors/engine-error.ts';
+import { isEventId } from '../events/event-log.ts';
 import {
   deleteScheduled,
   hasScheduled,
@@ -53,28 +54,31 @@ export const deleteScheduledEvent: Performer<'delete_scheduled_event'> = async (
   { type, event_id: id },
 ) => {
   const { metadataDatabase: database } = work.gateway;
-  if (!(await hasScheduled(database, id, type))) fail('eventNotExists', {});
+  if (!isEventId(id) || !(await hasScheduled(database, id, type))) fail('eventNotExists', {});
   work.afterCommit.push(async () => {
     await deleteScheduled(database, id);
   });
   return SUCCESS;
 };
 
-/** Raises `parseFailed` for cron events without a cron trigger. */
+/** Raises `parseFailed` for cron events without a cron trigger, `cronTriggerNotExists`. */
 export const getScheduledEvents: Performer<'get_scheduled_events'> = async (work, args) => {
   const { type, status: statuses = [] } = args;
-  const wanted = { type, trigger: triggerOf(args), statuses };
+  const wanted = { type, trigger: triggerOf(work, args), statuses };
   const { rows: events, ...count } = await listScheduled(work.gateway.metadataDatabase, wanted, pageOf(args));
   return () => ({ events, ...count });
 };
 
-/** Raises `parseFailed` for cron events with neither an event nor a cron trigger. */
+/** Raises `parseFailed` for cron events with neither an event nor a cron trigger, `cronTriggerNotExists`. */
 export const getScheduledEventInvocations: Performer<'get_scheduled_event_invocations'> = async (
   work,
   args,
 ) => {
   const { type, event_id: event } = args;
-  const wanted = { type, trigger: event === undefined ? triggerOf(args) : null, event: event ?? null };
+  const wanted =
+    event === undefined
+      ? { type, trigger: triggerOf(work, args), event: null }
+      : { type, trigger: null, event: isEventId(event) ? event : NO_EVENT };
   const { rows: invocations, ...count } = await listInvocations(
     work.gateway.metadataDatabase,
     wanted,
@@ -88,10 +92,15 @@ type PageArgs = Pick<
   'type' | 'trigger_name' | 'limit' | 'offset' | 'get_rows_count'
 >;
 
+/** The id of no event. RFC 9562, "Nil UUID". */
+const NO_EVENT = '00000000-0000-0000-0000-000000000000';
+
 /** Returns the cron trigger of the arguments. One-off events have no trigger, so their `trigger_name` is ignored. */
-function triggerOf({ type, trigger_name: name }: PageArgs): string | null {
+function triggerOf(work: UnitOfWork, { type, trigger_name: name }: PageArgs): string | null {
   if (type === 'one_off') return null;
-  return name ?? fail('parseFailed', { text: "the key 'trigger_name' was not present" });
+  if (name === undefined) fail('parseFailed', { text: "the key 'trigger_name' was not present" });
+  const isKnown = work.metadata.cron_triggers?.some((trigger) => trigger.name === name);
+  return isKnown ? name : fail('cronTriggerNotExists', { name });
 }
 
 function pageOf({ limit, offset, get_rows_count: isCounted }: PageArgs): ScheduledPage {

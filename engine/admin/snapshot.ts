@@ -20,6 +20,9 @@ export type Snapshot = {
   readonly resourceVersion: number;
   /** All counters of the stored document. `resourceVersion` is the first of them. */
   readonly versions: Versions;
+  /** The document as it was given, which admin operations edit and exports print. */
+  readonly document: Metadata;
+  /** The document in normal form. */
   readonly metadata: Metadata;
   readonly catalogStates: CatalogStates;
   readonly catalogs: Catalogs;

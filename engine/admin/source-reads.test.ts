@@ -98,7 +98,9 @@ test('the state of this replica is dumped', async () => {
     sources: [{ name: 'default', tables: 3, tracked_tables: ['author', 'book'] }],
     inconsistent_objects: [],
   });
-  expect(await read('list_source_kinds')).toMatchObject({ sources: [{ kind: 'postgres' }] });
+  expect(await read('list_source_kinds')).toMatchObject({
+    sources: ['postgres', 'citus', 'cockroach', 'alloy'].map((kind) => ({ kind, available: true })),
+  });
 });
 
 test('concurrent_bulk runs read-only SQL concurrently, and answers in order', async () => {

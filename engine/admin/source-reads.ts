@@ -5,7 +5,7 @@ import type { Catalog, CatalogForeignKey, CatalogTable } from '../catalog/types.
 import { fail } from '../errors/engine-error.ts';
 import type { ArgsOf } from '../metadata/operations.ts';
 import { printQualified, type QualifiedName, qualifiedKey } from '../metadata/schema/common.ts';
-import type { Source } from '../metadata/schema/source.ts';
+import { SOURCE_KINDS, type Source } from '../metadata/schema/source.ts';
 import type { Join } from '../resolve/predicate.ts';
 import { printInconsistencies } from './inconsistencies.ts';
 import type { Performer } from './request.ts';
@@ -13,9 +13,10 @@ import type { SourceCatalog } from './snapshot.ts';
 import type { UnitOfWork } from './unit-of-work.ts';
 
 export const listSourceKinds: Performer<'list_source_kinds'> = () => {
-  return () => ({
-    sources: [{ kind: 'postgres', display_name: 'PostgreSQL', builtin: true, available: true }],
+  const sources = Object.entries(SOURCE_KINDS).map(([kind, { name }]) => {
+    return { kind, display_name: name, builtin: true, available: true };
   });
+  return () => ({ sources });
 };
 
 /** Refuses every source kind, because no kind outside the engine is supported. Raises `notSupported`. */
@@ -174,7 +175,5 @@ function requireTable(catalog: Catalog, table: QualifiedName): CatalogTable {
 
 async function catalogOf(work: UnitOfWork, source: Source): Promise<Catalog> {
   const catalog = await work.gateway.introspect(source);
-  return 'error' in catalog
-    ? fail('sourceUnreachable', { source: source.name, reason: catalog.error })
-    : catalog;
+  return 'error' in catalog ? fail('sourceUnreachable', { reason: catalog.error }) : catalog;
 }

@@ -7,7 +7,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { currentSum, type Fingerprinted, sumOf } from '../catalog/fingerprint.ts';
 import type { Catalog } from '../catalog/types.ts';
 import { sqlStateOf } from '../database/pg-errors.ts';
-import { type Database, WaitedTooLong } from '../database/pool.ts';
+import { type Database, isConnectionLost } from '../database/pool.ts';
 import { EngineError } from '../errors/engine-error.ts';
 import type { Source } from '../metadata/schema/source.ts';
 
@@ -202,14 +202,10 @@ function trackedIn({ tables, functions }: Source): readonly Fingerprinted[] {
   return [...tracked, ...[...distinct.values()].map((name) => ({ kind: 'function' as const, ...name }))];
 }
 
-/** True when a client's statement failed because the database is gone, is shutting down or refuses connections: no SQLSTATE, one of
- *  class 08, 28, 3D or 57P, or 55000 ("is not currently accepting connections"). */
+/** True when a client's statement failed because the database is gone, is shutting down or refuses connections, or because its address
+ *  cannot be determined. */
 function isLoss(error: unknown): boolean {
-  if (error instanceof WaitedTooLong) return false;
-  // The address of the database cannot be determined.
-  if (error instanceof EngineError) return true;
-  const state = sqlStateOf(error);
-  return state === undefined || /^(08|28|3D|57P|55000)/.test(state);
+  return error instanceof EngineError || isConnectionLost(error);
 }
 
 /** True when the database answered a new connection that it lacks resources (class 53) or time (57014). Any other refusal is a loss. */

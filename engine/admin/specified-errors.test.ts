@@ -139,7 +139,7 @@ const REACHED: Partial<Record<ErrorName, Reached>> = {
       version: 3,
       sources: [{ ...unreachableSource, tables: [{ table: 'author' }, { table: 'author' }] }],
     }),
-    error: 'multiple declarations exist for the following table : public.author',
+    error: 'multiple declarations exist for the following tables : author',
   },
   fieldConflict: {
     ask: ask('create_object_relationship', byForeignKey('article', 'title', 'author_id')),

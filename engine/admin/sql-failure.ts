@@ -4,18 +4,14 @@ import pg from 'pg';
 import { fail, thrownMessage } from '../errors/engine-error.ts';
 import { isUnreachable } from '../store/connect.ts';
 
-/** Runs `body`. Raises `queryExecutionFailed` with the database's own message, or `sourceUnreachable`. */
-export async function withSqlErrors<T>(
-  about: { readonly source: string; readonly statement: string },
-  body: () => Promise<T>,
-): Promise<T> {
+/** Runs `body`, which executes `statement`. Raises `queryExecutionFailed` with the database's own message, or `sourceUnreachable`. */
+export async function withSqlErrors<T>(statement: string, body: () => Promise<T>): Promise<T> {
   try {
     return await body();
   } catch (error) {
-    if (error instanceof pg.DatabaseError) refuseStatement(about.statement, error);
+    if (error instanceof pg.DatabaseError) refuseStatement(statement, error);
     if (!isUnreachable(error)) throw error;
-    const reason = thrownMessage(error);
-    fail('sourceUnreachable', { source: about.source, reason });
+    fail('sourceUnreachable', { reason: thrownMessage(error) });
   }
 }
 

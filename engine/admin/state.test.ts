@@ -165,7 +165,7 @@ describe('replicas', () => {
     );
     expect(answers.map(({ status }) => status)).toEqual(names.map(() => 200));
     const stored = await engine.state.gateway.store.load();
-    expect(stored.metadata.sources[0]?.tables.map(({ table }) => table.name).sort()).toEqual(names);
+    expect(stored.document.sources[0]?.tables.map(({ table }) => table.name).sort()).toEqual(names);
   });
 
   test('that write on the same version: one succeeds, the other gets a conflict', async () => {
@@ -180,7 +180,7 @@ describe('replicas', () => {
       ),
     );
     expect(answers.map(({ status }) => status).sort()).toEqual([200, 409]);
-    expect((await engine.state.gateway.store.load()).metadata.query_collections).toHaveLength(1);
+    expect((await engine.state.gateway.store.load()).document.query_collections).toHaveLength(1);
   });
 
   test('accept a version that was just written through the other replica', async () => {
@@ -273,7 +273,7 @@ describe('sources', () => {
       status: 400,
       body: { code: 'postgres-error' },
     });
-    expect((await engine.state.gateway.store.load()).metadata).toEqual(before);
+    expect((await engine.state.gateway.store.load()).document).toEqual(before);
     expect(engine.state.snapshot().metadata).toEqual(before);
     expect(await engine.sql('select count(*) from book', { source: 'second' })).toMatchObject({
       status: 200,

@@ -3,12 +3,15 @@
  *  with. Not here: changes of the document (run.ts, unit-of-work.ts), rows in the metadata database (store/), pools of sources
  *  (gateway.ts). */
 import { setTimeout as sleep } from 'node:timers/promises';
-import { type Database, openDatabase } from '../database/pool.ts';
+import { variableOf } from '../config/options.ts';
+import { type Database, openDatabase, type PoolOptions } from '../database/pool.ts';
 import type { Sources, SourceTimed } from '../database/sources.ts';
 import { EngineError, thrownMessage } from '../errors/engine-error.ts';
 import { ended } from '../limits/grace.ts';
+import { normalMetadata } from '../metadata/normal-form.ts';
 import { qualifiedKey } from '../metadata/schema/common.ts';
-import type { Source } from '../metadata/schema/source.ts';
+import type { Metadata } from '../metadata/schema/metadata.ts';
+import type { ConnectionInfo, Source } from '../metadata/schema/source.ts';
 import type { TrustsSelfSigned } from '../outgoing/tls-allowlist.ts';
 import type { Upstream, Upstreams } from '../resolve/remote-schema.ts';
 import { SESSION_PREFIX } from '../resolve/session.ts';
@@ -24,9 +27,6 @@ import { Gateway, isSameConnection, isSameEndpoint, trustsOf } from './gateway.t
 import { refreshCatalog } from './refresh-catalog.ts';
 import type { Catalogs, Snapshot, SourceCatalog } from './snapshot.ts';
 import { SourceRecovery, SourceWatch, type Watched } from './source-watch.ts';
-
-/** The variable that the source created for `--database-url` reads. */
-const DATABASE_URL_VARIABLE = 'ENGINE_GRAPHQL_DATABASE_URL';
 
 /** A pause before compaction, in which the answer is sent. */
 const COMPACTION_PAUSE_MS = 100;
@@ -57,9 +57,12 @@ export type EngineStateOptions = ResolveOptions & {
   readonly sourceCheckIntervalMs?: number;
   /** The time that an unreachable metadata database is waited for at start. Default 60 000. */
   readonly startTimeoutMs?: number;
-  /** The maximum number of connections to a source without a setting of its own. */
-  readonly maxConnections?: number;
-  readonly maxWaiting?: number;
+  /** The settings of connections to sources that have none of their own. */
+  readonly pool?: PoolOptions;
+  /** The read replicas of the database of --database-url, from options. Default none. */
+  readonly defaultReplicas?: readonly ConnectionInfo[];
+  /** The option --enable-maintenance-mode: the document cannot be changed. Default false. */
+  readonly isReadOnly?: boolean;
   readonly report?: (event: StateEvent) => void;
   /** Receives the times of statements; absent if nothing measures them. */
   readonly timed?: SourceTimed | undefined;
@@ -126,8 +129,8 @@ export class EngineState {
       headerPrefix: options.headerPrefix ?? SESSION_PREFIX,
       resolve: options,
       countWithoutAggregations: options.countWithoutAggregations,
-      maxConnections: options.maxConnections,
-      maxWaiting: options.maxWaiting,
+      pool: options.pool,
+      defaultReplicas: options.defaultReplicas,
       timed: options.timed,
       failed: (source, failure) => this.#sourceWatch.suspect(source, failure),
       validatesNativeQueries: options.validatesNativeQueries ?? true,
@@ -185,6 +188,11 @@ export class EngineState {
       onInterruption: (reason) => this.#report({ kind: 'watch interrupted', reason }),
     });
     this.#sourceWatch.start();
+  }
+
+  /** True in maintenance mode: operations may not change the document. */
+  get isReadOnly(): boolean {
+    return this.#options.isReadOnly ?? false;
   }
 
   /** Checks the databases of sources, unless that was done within the last second. Resolves after `mostMs` at the latest, and
@@ -365,16 +373,18 @@ export class EngineState {
   /** Publishes a stored document. With `isFresh` every source is introspected again, otherwise only those that changed. */
   async #adopt(stored: StoredDocument, options: { readonly isFresh?: boolean } = {}): Promise<void> {
     const cached = options.isFresh ? undefined : this.#snapshot;
+    const metadata = normalMetadata(stored.document);
     const [catalogs, upstreams] = await Promise.all([
-      this.#catalogsOf(stored, cached),
-      this.#upstreamsOf(stored, cached),
+      this.#catalogsOf(metadata, cached),
+      this.#upstreamsOf(metadata, cached),
     ]);
-    const { model, inconsistencies } = this.gateway.resolve(stored.metadata, catalogs, upstreams);
+    const { model, inconsistencies } = this.gateway.resolve(metadata, catalogs, upstreams);
     this.publish({
       id: stored.id,
       versions: stored.versions,
       resourceVersion: stored.versions.resource,
-      metadata: stored.metadata,
+      document: stored.document,
+      metadata,
       catalogStates: stored.catalogStates,
       catalogs,
       upstreams,
@@ -383,9 +393,9 @@ export class EngineState {
     });
   }
 
-  async #catalogsOf(stored: StoredDocument, cached: Snapshot | undefined): Promise<Catalogs> {
+  async #catalogsOf(metadata: Metadata, cached: Snapshot | undefined): Promise<Catalogs> {
     const before = new Map(cached?.metadata.sources.map((source) => [source.name, source]));
-    const entries = stored.metadata.sources.map(async (source): Promise<[string, SourceCatalog]> => {
+    const entries = metadata.sources.map(async (source): Promise<[string, SourceCatalog]> => {
       const catalog = cached?.catalogs.get(source.name);
       const isValid = catalog && isCovered(before.get(source.name), source, catalog);
       if (!isValid || 'error' in catalog) return [source.name, await this.gateway.introspect(source)];
@@ -396,15 +406,15 @@ export class EngineState {
   }
 
   /** Returns the upstreams of the document. Failed ones are introspected again. */
-  async #upstreamsOf(stored: StoredDocument, cached: Snapshot | undefined): Promise<Upstreams> {
+  async #upstreamsOf(metadata: Metadata, cached: Snapshot | undefined): Promise<Upstreams> {
     const before = new Map(cached?.metadata.remote_schemas?.map((remote) => [remote.name, remote]));
-    const remotes = stored.metadata.remote_schemas ?? [];
+    const remotes = metadata.remote_schemas ?? [];
     const entries = remotes.map(async (remote): Promise<[string, Upstream]> => {
       const upstream = cached?.upstreams.get(remote.name);
       const isValid =
         upstream && !('error' in upstream) && isSameEndpoint(before.get(remote.name), remote.definition);
       if (isValid) return [remote.name, upstream];
-      return [remote.name, await this.gateway.introspectRemote(remote, stored.metadata)];
+      return [remote.name, await this.gateway.introspectRemote(remote, metadata)];
     });
     return new Map(await Promise.all(entries));
   }
@@ -414,15 +424,15 @@ export class EngineState {
   async #writeDefaultSource(): Promise<void> {
     if (!this.#options.hasDatabaseUrl) return;
     const stored = await this.gateway.store.load();
-    if (stored.metadata.sources.length > 0 || stored.versions.resource > 1) return;
+    if (stored.document.sources.length > 0 || stored.versions.resource > 1) return;
     const source: Source = {
       name: 'default',
       kind: 'postgres',
-      configuration: { connection_info: { database_url: { from_env: DATABASE_URL_VARIABLE } } },
+      configuration: { connection_info: { database_url: { from_env: variableOf('database-url') } } },
       tables: [],
     };
     await this.gateway.store
-      .save({ metadata: { ...stored.metadata, sources: [source] } }, stored.versions.resource)
+      .save({ metadata: { ...stored.document, sources: [source] } }, stored.versions.resource)
       .catch((error: unknown) => {
         if (!(error instanceof EngineError) || error.kind !== 'conflict') throw error;
       });

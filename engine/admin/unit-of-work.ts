@@ -7,12 +7,15 @@
  *  deferred constraint) takes the metadata back with it. After a crash between the two commits the metadata follows the source
  *  (store/intents.ts). Several sources in one request commit one after the other: a crash in between leaves some of them ahead of
  *  the document, which shows as inconsistent objects. */
+
 import { fail, type PathStep } from '../errors/engine-error.ts';
 import { updateSchedules } from '../events/upcoming-events.ts';
-import { isSameJsonText } from '../json/value.ts';
+import { isSameJson, isSameJsonText } from '../json/value.ts';
 import { dependentsOf, type Links } from '../metadata/dependencies.ts';
 import { editsBetween } from '../metadata/diff.ts';
 import { mergePatch } from '../metadata/merge-patch.ts';
+import { normalMetadata } from '../metadata/normal-form.ts';
+import { findObject } from '../metadata/objects.ts';
 import { qualifiedKey } from '../metadata/schema/common.ts';
 import type { Metadata } from '../metadata/schema/metadata.ts';
 import type { RemoteSchema } from '../metadata/schema/remote-schema.ts';
@@ -31,11 +34,12 @@ import type { Catalogs, Snapshot, SourceCatalog } from './snapshot.ts';
 import { withSqlErrors } from './sql-failure.ts';
 
 /** A document that an operation created, and the path of that operation in the request. */
-type RequestEdit = { readonly path: readonly PathStep[]; readonly metadata: Metadata };
+type RequestEdit = { readonly path: readonly PathStep[]; readonly document: Metadata };
 
 /** Everything an operation may change before the commit. Immutable, so that it is its own checkpoint. */
 type DraftState = {
-  readonly metadata: Metadata;
+  /** The document as it was given. */
+  readonly document: Metadata;
   readonly catalogStates: CatalogStates;
   /** The patches of the operator's state since the base; undefined once that state was set as a whole. */
   readonly operatorPatches: readonly unknown[] | undefined;
@@ -87,11 +91,10 @@ export class UnitOfWork {
     this.base = base;
     this.gateway = gateway;
     this.ledger = options.isOperator ? null : () => base.catalogStates.operator;
-    const { metadata, catalogStates, catalogs, upstreams } = base;
-    const shared = { metadata, catalogs, upstreams };
+    const { document, metadata, catalogStates, catalogs, upstreams } = base;
     const empty = { operatorPatches: [], introspected: new Set<string>(), tolerated: [], edits: [] };
-    this.#draft = { ...shared, catalogStates, ...empty };
-    this.#resolved = { ...shared, resolution: base };
+    this.#draft = { document, catalogs, upstreams, catalogStates, ...empty };
+    this.#resolved = { metadata, catalogs, upstreams, resolution: base };
   }
 
   /** Aborted when the client disconnects before the request commits. */
@@ -99,8 +102,14 @@ export class UnitOfWork {
     return this.#abandoned.signal;
   }
 
+  /** The document as it was given, which operations edit. */
+  get document(): Metadata {
+    return this.#draft.document;
+  }
+
+  /** The document in normal form. */
   get metadata(): Metadata {
-    return this.#draft.metadata;
+    return normalMetadata(this.#draft.document);
   }
 
   get catalogs(): Catalogs {
@@ -122,9 +131,9 @@ export class UnitOfWork {
       sources.get(source)?.tables.get(qualifiedKey(table))?.relationships.get(relationship)?.join.table;
   }
 
-  edit(path: readonly PathStep[], metadata: Metadata): void {
+  edit(path: readonly PathStep[], document: Metadata): void {
     const { edits } = this.#draft;
-    if (metadata !== this.metadata) this.#change({ metadata, edits: [...edits, { path, metadata }] });
+    if (document !== this.document) this.#change({ document, edits: [...edits, { path, document }] });
   }
 
   setCatalogState(kind: keyof CatalogStates, state: unknown): void {
@@ -200,7 +209,8 @@ export class UnitOfWork {
 
   /** Resolves the draft, once for each state of it. Catalogs must cover its sources: see `ensureCatalogs`. */
   resolution(): Resolution {
-    const { metadata, catalogs, upstreams } = this.#draft;
+    const { metadata } = this;
+    const { catalogs, upstreams } = this.#draft;
     const isCurrent =
       this.#resolved.metadata === metadata &&
       this.#resolved.catalogs === catalogs &&
@@ -300,7 +310,7 @@ export class UnitOfWork {
   async endTransaction(source: Source): Promise<void> {
     const open = this.#transactions.get(source.name);
     this.#transactions.delete(source.name);
-    if (open) await this.#commitSource(source.name, open);
+    if (open) await withSqlErrors('commit', open.commit);
   }
 
   /** Resolves the draft and returns the inconsistencies it adds to those of the base. If there are any, the catalog may be outdated
@@ -336,7 +346,8 @@ export class UnitOfWork {
     this.signal.throwIfAborted();
     this.#ignoreDisconnect();
     const { model, inconsistencies } = this.resolution();
-    const { metadata, catalogStates, catalogs, upstreams } = this.#draft;
+    const { metadata } = this;
+    const { document, catalogStates, catalogs, upstreams } = this.#draft;
     const after = { metadata, model, catalogs };
     const transaction = (source: Source) => this.transaction(source);
     await applyEventTriggers(this.base, after, { transaction, recreated: this.recreatedTriggers });
@@ -348,6 +359,7 @@ export class UnitOfWork {
       id: this.base.id,
       versions,
       resourceVersion: versions.resource,
+      document,
       metadata,
       catalogStates,
       catalogs,
@@ -413,14 +425,9 @@ export class UnitOfWork {
     const open = [...this.#transactions].sort(([a], [b]) => Number(a === last) - Number(b === last));
     for (const [name, transaction] of open) {
       this.#transactions.delete(name);
-      await this.#commitSource(name, transaction);
+      // Deferred constraints fail here, after the SQL itself has succeeded.
+      await withSqlErrors('commit', transaction.commit);
     }
-  }
-
-  /** Commits one source. Deferred constraints fail here, after the SQL itself has succeeded. */
-  async #commitSource(name: string, transaction: OpenTransaction): Promise<void> {
-    const about = { source: name, statement: 'commit' };
-    await withSqlErrors(about, transaction.commit);
   }
 
   #added(): readonly Inconsistency[] {
@@ -429,20 +436,39 @@ export class UnitOfWork {
   }
 
   /** Returns the inconsistencies of the base under the current catalogs, so that this request is not blamed for a table that another
-   *  client dropped. */
+   *  client dropped. A source that the request connects elsewhere keeps the catalog of the base. */
   #baseline(): readonly Inconsistency[] {
     const { base } = this;
     if (this.catalogs === base.catalogs) return base.inconsistencies;
-    const catalogs = new Map([...base.catalogs, ...this.catalogs]);
+    const before = new Map(base.metadata.sources.map((source) => [source.name, source]));
+    const moved = this.metadata.sources.filter(
+      (source) => !isSameConnection(before.get(source.name), source),
+    );
+    const current = new Map(this.catalogs);
+    for (const { name } of moved) current.delete(name);
+    const catalogs = new Map([...base.catalogs, ...current]);
     return this.gateway.resolve(base.metadata, catalogs, base.upstreams).inconsistencies;
   }
 
   /** Returns the inconsistency that all others follow from, if there is one. Tables come first in the list, so it can only be the
    *  first. */
-  #rootOf([first, ...others]: readonly Inconsistency[]): Inconsistency | undefined {
-    if (!first || others.length === 0) return first;
+  #rootOf([first, ...others]: readonly Inconsistency[]): Inconsistency | null {
+    // Fields of one name, and stored queries that no longer fit, are reported whatever the operation changed.
+    const kind = first?.cause?.kind;
+    const isReported = kind === 'conflictingRootFields' || kind === 'newlyInconsistent';
+    const isOwn = first && (isReported || this.#changes(first));
+    if (!isOwn) return null;
+    if (others.length === 0) return first;
     const dependents = new Set(dependentsOf(this.metadata, first.key, this.links));
-    return others.every(({ key }) => dependents.has(key)) ? first : undefined;
+    return others.every(({ key }) => dependents.has(key)) ? first : null;
+  }
+
+  /** True when the request changed the object, rather than others that it depends on or conflicts with. */
+  #changes({ key }: Inconsistency): boolean {
+    const [before, after] = [this.base.metadata, this.metadata].map(
+      (metadata) => findObject(metadata, key)?.definition,
+    );
+    return !isSameJson(before, after);
   }
 
   /** Returns the path of the first operation after which the object is inconsistent. Bisects the edits: log2(edits) resolves, only
@@ -453,7 +479,7 @@ export class UnitOfWork {
     while (low < high) {
       const middle = (low + high) >> 1;
       const { inconsistencies } = this.gateway.resolve(
-        edits[middle]!.metadata,
+        normalMetadata(edits[middle]!.document),
         this.catalogs,
         this.upstreams,
       );
@@ -472,11 +498,11 @@ function writeBetween(
   draft: DraftState,
   { touchesResource, touchesCatalog }: Pick<UnitOfWork, 'touchesResource' | 'touchesCatalog'>,
 ): MetadataWrite | undefined {
-  const { metadata, operatorPatches: patches } = draft;
-  const edits = editsBetween(base.metadata, metadata);
+  const { document, operatorPatches: patches } = draft;
+  const edits = editsBetween(base.document, document);
   const catalogStates = changedStates(base.catalogStates, draft);
   const write: MetadataWrite = {
-    ...(edits?.length === 0 ? {} : { metadata, ...(edits ? { edits } : {}) }),
+    ...(edits?.length === 0 ? {} : { metadata: document, ...(edits ? { edits } : {}) }),
     ...(Object.keys(catalogStates).length > 0 ? { catalogStates } : {}),
     ...(patches?.length ? { operatorPatches: patches } : {}),
     ...(touchesResource ? { touchResource: true } : {}),

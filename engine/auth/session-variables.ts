@@ -25,10 +25,19 @@ export function variableOf(claim: unknown): string {
   return typeof claim === 'string' ? claim : JSON.stringify(claim);
 }
 
-/** Returns the internal name of a variable: `X-Engine-User-Id`, or the same with another prefix → `x-engine-user-id`. */
-export function variableName(name: string, prefix: string): string {
-  const lower = name.toLowerCase();
-  return lower.startsWith(prefix) ? SESSION_PREFIX + lower.slice(prefix.length) : lower;
+/** The prefix of the reference engine, whose tokens and authentication hooks are accepted as they are. */
+const REFERENCE_PREFIX = 'x-hasura-';
+
+/** Returns the entries whose name has the configured prefix, under their internal names. Only if there are none, those with the
+ *  prefix of the reference engine count: names of the two are never mixed. */
+export function sessionEntries<T>(entries: Iterable<readonly [string, T]>, prefix: string): [string, T][] {
+  const lower = [...entries].map(([name, value]) => [name.toLowerCase(), value] as const);
+  const of = (known: string) =>
+    lower
+      .filter(([name]) => name.startsWith(known))
+      .map(([name, value]): [string, T] => [SESSION_PREFIX + name.slice(known.length), value]);
+  const own = of(prefix);
+  return own.length > 0 ? own : of(REFERENCE_PREFIX);
 }
 
 /** Returns the admin secret of a request, if it has one. */

@@ -93,7 +93,7 @@ describe('a token', () => {
       'invalid x-engine-allowed-roles; should be a list of roles: parsing [] failed, ' +
         'expected Array, but encountered String',
     ],
-    ['[]', 'jwt-invalid-claims', 'the claims are no JSON object'],
+    ['[]', 'jwt-invalid-claims', 'expecting a json object when claims_format is json'],
     [undefined, 'jwt-invalid-claims', `claims key: '${NAMESPACE}' not found`],
   ] as const)('without proper claims is refused: %j', async ([claims, code, message]) => {
     expect(await refusalOf({ secret: HS256, headers: await own(claims) })).toEqual([400, code, message]);
@@ -119,7 +119,7 @@ describe('a token', () => {
     const stronger = await signed({ [NAMESPACE]: CLAIMS }, bytes(HMAC.repeat(2)), 'HS512');
     expect((await refusalOf({ secret: HS256, headers: bearer(stronger) }))[1]).toBe('invalid-jwt');
     const none = `${btoa('{"alg":"none"}')}.${btoa(JSON.stringify({ [NAMESPACE]: CLAIMS }))}.`;
-    for (const token of [none, 'nonsense', '', 'a.b.c']) {
+    for (const token of [none, 'nonsense', 'a.b.c']) {
       expect((await refusalOf({ secret: HS256, headers: bearer(token) }))[1], token).toBe('invalid-jwt');
     }
   });

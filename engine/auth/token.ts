@@ -17,6 +17,9 @@ import { openJwks } from './jwks.ts';
 /** A secret with its key. */
 type Verifier = { readonly secret: JwtSecret; readonly key: JWTVerifyGetKey };
 
+/** A verifier and the token at its place in the request. */
+type Candidate = Verifier & { readonly token: string };
+
 /** Prepares the keys. Throws when a key cannot be read or fetched. */
 export async function openTokens(
   secrets: readonly JwtSecret[],
@@ -48,24 +51,18 @@ function sessionOfToken(
   headers: IncomingHttpHeaders,
   prefix: string,
 ): Promise<Session> | undefined {
-  for (const { secret } of verifiers) {
-    const token = tokenIn(headers, secret.location);
-    if (token !== undefined) return verified(verifiers, secret.location, token, headers, prefix);
-  }
-  return undefined;
+  const candidates = verifiers.flatMap((verifier) => {
+    const token = tokenIn(headers, verifier.secret.location);
+    return token === undefined ? [] : [{ ...verifier, token }];
+  });
+  return candidates.length === 0 ? undefined : verified(chosen(candidates), headers, prefix);
 }
 
 async function verified(
-  verifiers: readonly Verifier[],
-  location: TokenLocation,
-  token: string,
+  { secret, key, token }: Candidate,
   headers: IncomingHttpHeaders,
   prefix: string,
 ): Promise<Session> {
-  const { secret, key } = verifierFor(
-    verifiers.filter((each) => JSON.stringify(each.secret.location) === JSON.stringify(location)),
-    token,
-  );
   const payload = await jwtVerify(token, key, {
     algorithms: algorithmsOf(secret.key.algorithm),
     clockTolerance: secret.allowedSkewSeconds,
@@ -79,13 +76,16 @@ async function verified(
   return payload.exp === undefined ? session : { ...session, expiresAt: payload.exp * 1000 };
 }
 
-/** Selects a verifier by the issuer of the unverified token. The signature must then be that issuer's. */
-function verifierFor(verifiers: readonly Verifier[], token: string): Verifier {
-  const [only] = verifiers;
-  if (verifiers.length === 1) return only!;
-  const issuer = unverifiedIssuer(token);
-  const chosen = verifiers.find(({ secret }) => secret.issuer === issuer);
-  return chosen ?? verifiers.find(({ secret }) => secret.issuer === null) ?? failForeign('JWTNotInIssuer');
+/** Selects the secret and its token by the issuer of the unverified token; the signature must then be that issuer's. Without a
+ *  secret of exactly that issuer, a secret without an issuer or a token without one fits. Raises `severalTokens` when more than one
+ *  fits. */
+function chosen(candidates: readonly Candidate[]): Candidate {
+  const read = candidates.map((each) => ({ each, issuer: unverifiedIssuer(each.token) }));
+  const exact = read.filter(({ each, issuer }) => issuer !== undefined && each.secret.issuer === issuer);
+  const loose = read.filter(({ each, issuer }) => issuer === undefined || each.secret.issuer === null);
+  const [found, ...more] = exact.length > 0 ? exact : loose;
+  if (more.length > 0) fail('severalTokens', {});
+  return found?.each ?? failForeign('JWTNotInIssuer');
 }
 
 function unverifiedIssuer(token: string): string | undefined {
@@ -96,8 +96,10 @@ function unverifiedIssuer(token: string): string | undefined {
   }
 }
 
-/** Checks issuer and audience. An absent claim is accepted; a present one must match. */
-function refuseForeign(payload: JWTPayload, { issuer, audiences }: JwtSecret): void {
+/** Checks the issuer, the audience and the time of issue. An absent claim is accepted; a present one must match. */
+function refuseForeign(payload: JWTPayload, { issuer, audiences, allowedSkewSeconds }: JwtSecret): void {
+  const now = Date.now() / 1000;
+  if (payload.iat !== undefined && payload.iat > now + allowedSkewSeconds) failForeign('JWTIssuedAtFuture');
   if (issuer !== null && payload.iss !== undefined && payload.iss !== issuer) failForeign('JWTNotInIssuer');
   if (audiences === null || payload.aud === undefined) return;
   const meant = Array.isArray(payload.aud) ? payload.aud : [payload.aud];
@@ -133,8 +135,15 @@ function tokenIn(headers: IncomingHttpHeaders, location: TokenLocation): string 
     case 'header':
       return withoutScheme(textOf(headers[location.name]));
     case 'authorization':
-      return withoutScheme(headers.authorization);
+      return bearerOf(headers.authorization);
   }
+}
+
+/** Returns the token of `Bearer x`. Raises `authorizationMalformed` for anything else. */
+function bearerOf(value: string | undefined): string | undefined {
+  if (value === undefined) return undefined;
+  const [, token] = /^\s*bearer\s+(\S+)\s*$/i.exec(value) ?? [];
+  return token ?? fail('authorizationMalformed', {});
 }
 
 /** Removes the scheme: `Bearer x` → `x`. A header without a scheme is a token as it is. */

@@ -3,6 +3,7 @@ import { createServer, type IncomingMessage } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { beforeAll, expect, test } from 'vitest';
 import { EngineError } from '../errors/engine-error.ts';
+import { freshnessMs } from './freshness.ts';
 import { type AuthHook, sessionOfHook } from './webhook.ts';
 
 type Asked = { method: string; headers: IncomingMessage['headers']; body: string };
@@ -72,14 +73,43 @@ test('its cookies are forwarded, and its caching headers limit the session', asy
   expect((await ask({ ...USER, headers: { expires: 'nonsense' } })).expiresAt).toBeUndefined();
 });
 
+test.each(['no-cache', 'no-store', 'max-age=0, private, must-revalidate', 'private'])(
+  'the header Cache-Control: %s of a framework does not end the session',
+  async (control) => {
+    expect((await ask({ ...USER, headers: { 'cache-control': control } })).expiresAt).toBeUndefined();
+  },
+);
+
+test('the body may end the session at once, and its Expires counts without an age', async () => {
+  const ending = (keys: object) =>
+    ask({ ...USER, body: JSON.stringify({ 'X-Engine-Role': 'user', ...keys }) });
+  expect((await ending({ 'Cache-Control': 'max-age=0' })).expiresAt).toBeLessThanOrEqual(Date.now());
+  const expires = new Date(Date.now() + 60_000).toUTCString();
+  expect((await ending({ Expires: expires })).expiresAt).toBeLessThanOrEqual(Date.now() + 60_000);
+  expect((await ending({ 'Cache-Control': 'no-cache' })).expiresAt).toBeUndefined();
+});
+
+test.each([
+  ['max-age=5', 5],
+  ['s-maxage=7, max-age=5', 7],
+  ['max-age=5, must-revalidate', 5],
+  ['must-revalidate', 0],
+  ['no-cache, max-age=5', 0],
+  ['no-store', 0],
+  ['public', Number.POSITIVE_INFINITY],
+  [null, Number.POSITIVE_INFINITY],
+])('keys with Cache-Control: %s are fresh for %s s', (cacheControl, seconds) => {
+  expect(freshnessMs({ cacheControl, expires: null }, 0)).toBe(seconds * 1000);
+});
+
 test.for([
   [{ status: 401, body: '' }, 401, 'access-denied', 'Authentication hook unauthorized this request'],
-  [{ status: 500, body: '' }, 500, 'unexpected', 'the authentication hook failed: it answered 500'],
+  [{ status: 500, body: '' }, 500, 'unexpected', 'Invalid response from authorization hook'],
   [
     { status: 200, body: 'OK' },
     500,
     'unexpected',
-    'the authentication hook failed: it answered no JSON object',
+    'Invalid response from authorization hook: expected a JSON object',
   ],
   [
     { status: 200, body: '{"X-Other-Role":"admin"}' },

@@ -14,8 +14,8 @@ import {
 } from '../outgoing/http-client.ts';
 import type { TrustsSelfSigned } from '../outgoing/tls-allowlist.ts';
 import { SESSION_PREFIX, type Session } from '../resolve/session.ts';
-import { type Caching, cachingOf, freshnessMs } from './freshness.ts';
-import { variableName, variableOf } from './session-variables.ts';
+import { type Caching, cachingOf, statedMs } from './freshness.ts';
+import { sessionEntries, variableOf } from './session-variables.ts';
 
 export type AuthHook = {
   readonly url: string;
@@ -56,19 +56,24 @@ export async function sessionOfHook(
   const call = { purpose: 'auth-hook', url: hook.url, method: hook.mode } as const;
   const response = await observeCall(call, { observe }, () => callHook(hook, headers, request));
   if (response.status === 401) return fail('hookUnauthorized', {});
-  if (response.status !== 200) return fail('hookFailed', { reason: `it answered ${response.status}` });
+  if (response.status !== 200) {
+    return fail('hookMalformed', { reason: '' }, { internal: `it answered ${response.status}` });
+  }
   const answer = objectFrom(response.body);
   const variables = variablesFrom(answer, prefix);
   const role = variables[`${SESSION_PREFIX}role`];
   if (role === undefined || role === '') return fail('hookRoleMissing', { prefix });
   const now = Date.now();
-  const freshMs = freshnessMs(cachingIn(answer) ?? cachingOf(response.headers), now);
+  const own = cachingIn(answer);
+  // Web frameworks send `max-age=0` or `no-cache` with every response, which says nothing about the session.
+  const freshMs = own ? statedMs(own, now) : statedMs(cachingOf(response.headers), now) || Infinity;
   return {
     role,
     variables,
     mayUseBackendOnly: false,
     ...(Number.isFinite(freshMs) ? { expiresAt: now + freshMs } : {}),
-    setCookies: response.headers['set-cookie'] ?? [],
+    // The newest first, as clients of the reference engine expect.
+    setCookies: (response.headers['set-cookie'] ?? []).toReversed(),
   };
 }
 
@@ -84,7 +89,7 @@ async function callHook(
     return await sendRequest(requestOf(hook, headers, body), options);
   } catch (error) {
     if (!(error instanceof NoResponse)) throw error;
-    return fail('hookFailed', { reason: 'it could not be reached' }, { internal: error.message });
+    return fail('hookFailed', {}, { internal: error.message });
   }
 }
 
@@ -115,7 +120,7 @@ type HookAnswer = ReadonlyMap<string, unknown>;
 function objectFrom(body: Buffer): HookAnswer {
   const answer = parsed(body.toString());
   if (typeof answer !== 'object' || answer === null || Array.isArray(answer)) {
-    return fail('hookFailed', { reason: 'it answered no JSON object' });
+    return fail('hookMalformed', { reason: ': expected a JSON object' });
   }
   return new Map(Object.entries(answer).map(([name, value]) => [name.toLowerCase(), value]));
 }
@@ -137,11 +142,6 @@ function cachingIn(answer: HookAnswer): Caching | null {
   return cacheControl || expires ? { cacheControl: cacheControl ?? null, expires: expires ?? null } : null;
 }
 
-/** Returns the entries of the answer with the configured prefix. */
 function variablesFrom(answer: HookAnswer, prefix: string): Record<string, string> {
-  return Object.fromEntries(
-    [...answer]
-      .filter(([name]) => name.startsWith(prefix))
-      .map(([name, value]) => [variableName(name, prefix), variableOf(value)]),
-  );
+  return Object.fromEntries(sessionEntries(answer, prefix).map(([name, value]) => [name, variableOf(value)]));
 }

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { createDatabase, type TestDatabase } from '../../testing/database.ts';
-import { type CatalogChanges, catalogChanges } from './changes.ts';
+import { type CatalogChanges, type ChangedFunction, catalogChanges } from './changes.ts';
 import { introspect } from './introspect.ts';
 
 let database: TestDatabase;
@@ -32,7 +32,21 @@ async function changesOf(sql: string): Promise<CatalogChanges> {
 }
 
 const name = (table: string, schema = 'public') => ({ schema, name: table });
-const NOTHING = { droppedTables: [], renamedTables: [], alteredTables: [], droppedFunctions: [] };
+const NOTHING = {
+  droppedTables: [],
+  renamedTables: [],
+  alteredTables: [],
+  changedFunctions: [],
+  droppedFunctions: [],
+};
+
+const changed = (how: Partial<ChangedFunction>): ChangedFunction => ({
+  function: name('twice'),
+  isGone: false,
+  isOverloaded: false,
+  isNowVolatile: false,
+  ...how,
+});
 const columns = (table: string) => ({
   before: name(table),
   after: name(table),
@@ -110,7 +124,31 @@ test.each<[string, string, Partial<CatalogChanges>]>([
     'alter table article drop constraint article_author_id_fkey',
     { hasDrops: true },
   ],
-  ['a function that goes', 'drop function twice(int)', { droppedFunctions: [name('twice')], hasDrops: true }],
+  [
+    'a function that goes',
+    'drop function twice(int)',
+    { droppedFunctions: [name('twice')], changedFunctions: [changed({ isGone: true })], hasDrops: true },
+  ],
+  [
+    'a function that is renamed',
+    'alter function twice(int) rename to double',
+    { droppedFunctions: [name('twice')], changedFunctions: [changed({ isGone: true })], hasDrops: true },
+  ],
+  [
+    'a function made anew under its name',
+    'drop function twice(int); create function twice(a int) returns int language sql immutable as $$ select 2 * a $$',
+    { changedFunctions: [changed({ isGone: true })], hasDrops: true },
+  ],
+  [
+    'a function that becomes volatile',
+    'alter function twice(int) volatile',
+    { changedFunctions: [changed({ isNowVolatile: true })] },
+  ],
+  [
+    'a function that is overloaded',
+    'create function twice(a text) returns text language sql immutable as $$ select a $$',
+    { changedFunctions: [changed({ isOverloaded: true })] },
+  ],
   [
     'one of two functions of a name that goes leaves the name',
     'drop function half(bigint)',

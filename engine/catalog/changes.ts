@@ -10,8 +10,9 @@ export type CatalogChanges = {
   readonly renamedTables: readonly Renamed<QualifiedName>[];
   /** Tables that are in both catalogs and whose columns differ. */
   readonly alteredTables: readonly AlteredTable[];
-  /** Names of functions that no longer exist. */
+  /** Names that no function has any more. */
   readonly droppedFunctions: readonly QualifiedName[];
+  readonly changedFunctions: readonly ChangedFunction[];
   /** True when something was dropped that other objects can depend on: a table, a column, a key, a function. */
   readonly hasDrops: boolean;
 };
@@ -29,10 +30,20 @@ export type AlteredTable = {
   readonly retypedColumns: readonly string[];
 };
 
+/** A function that had its name to itself, and how it changed. */
+export type ChangedFunction = {
+  readonly function: QualifiedName;
+  /** True when it was dropped or renamed, even if there is a new function of its name. */
+  readonly isGone: boolean;
+  readonly isOverloaded: boolean;
+  readonly isNowVolatile: boolean;
+};
+
 export function catalogChanges(before: Catalog, after: Catalog): CatalogChanges {
   const pairs = pairTables(before, after);
   const droppedTables = pairs.filter((pair) => !pair.after).map((pair) => nameOf(pair.before));
   const alteredTables = pairs.flatMap((pair) => (pair.after ? compareColumns(pair.before, pair.after) : []));
+  const changedFunctions = compareFunctions(before, after);
   return {
     droppedTables,
     renamedTables: pairs.flatMap((pair) =>
@@ -42,10 +53,12 @@ export function catalogChanges(before: Catalog, after: Catalog): CatalogChanges 
     ),
     alteredTables,
     droppedFunctions: droppedFunctions(before, after),
+    changedFunctions,
     hasDrops:
       droppedTables.length > 0 ||
       alteredTables.some((table) => table.droppedColumns.length > 0) ||
       pairs.some((pair) => pair.after && losesKey(pair.before, pair.after)) ||
+      changedFunctions.some(({ isGone }) => isGone) ||
       functionCount(before) > functionCount(after),
   };
 }
@@ -114,11 +127,20 @@ function isSameType(a: PgType, b: PgType): boolean {
 }
 
 function droppedFunctions(before: Catalog, after: Catalog): readonly QualifiedName[] {
-  const oidsAfter = new Map([...after.functions.values()].flat().map((fn) => [fn.oid, fn]));
-  return [...before.functions].flatMap(([key, overloads]) => {
-    const first = overloads[0];
-    const isGone = !after.functions.has(key) && !overloads.some((fn) => oidsAfter.has(fn.oid));
-    return first && isGone ? [nameOf(first)] : [];
+  return [...before.functions].flatMap(([key, [first]]) =>
+    first && !after.functions.has(key) ? [nameOf(first)] : [],
+  );
+}
+
+function compareFunctions(before: Catalog, after: Catalog): readonly ChangedFunction[] {
+  return [...before.functions].flatMap(([key, [first, ...others]]) => {
+    if (!first || others.length > 0) return [];
+    const overloads = after.functions.get(key) ?? [];
+    const same = overloads.find(({ oid }) => oid === first.oid);
+    const isOverloaded = overloads.length > 1;
+    const isNowVolatile = same?.volatility === 'volatile' && first.volatility !== 'volatile';
+    const isChanged = !same || isOverloaded || isNowVolatile;
+    return isChanged ? [{ function: nameOf(first), isGone: !same, isOverloaded, isNowVolatile }] : [];
   });
 }
 

@@ -1,5 +1,5 @@
--- The catalog of one database as one row of JSON. Every system table is read once and aggregated once; numbers that
--- refer to other rows (columns by attnum, tables and types by oid) are looked up by introspect.ts.
+-- The catalog of one database as one row of JSON. Every system table is read once and aggregated once. introspect.ts looks up
+-- numbers that refer to other rows (columns by attnum, tables and types by oid).
 with namespaces as (
   select oid, nspname
   from pg_catalog.pg_namespace
@@ -35,7 +35,7 @@ select pg_catalog.json_build_object(
     select from pg_catalog.pg_trigger t join relations r on r.oid = t.tgrelid where not t.tgisinternal
   ),
   'tables', (
-    -- oid, schema, name, kind, events it takes: 4 update, 8 insert, 16 delete (pg_relation_is_updatable), comment
+    -- oid, schema, name, kind, supported writes: 4 update, 8 insert, 16 delete (pg_relation_is_updatable), comment
     select coalesce(pg_catalog.json_agg(pg_catalog.json_build_array(
       r.oid::bigint, r.nspname, r.relname, r.relkind,
       case
@@ -49,8 +49,8 @@ select pg_catalog.json_build_object(
     left join comments d on d.objoid = r.oid and d.objsubid = 0
   ),
   'columns', (
-    -- table, then one list an attribute of all its columns: attnum, name, type, flags. In no order, and without their
-    -- comments: sorting and joining tens of thousands of columns costs more than all the rest.
+    -- table, then one list per attribute of its columns: attnum, name, type, flags. Unsorted and without comments, because
+    -- sorting and joining tens of thousands of columns costs more than all the rest.
     select coalesce(pg_catalog.json_agg(pg_catalog.json_build_array(
       t.attrelid::bigint, t.positions, t.names, t.types, t.flags
     )), '[]')
@@ -61,7 +61,7 @@ select pg_catalog.json_build_object(
         pg_catalog.array_agg(a.atttypid::bigint) as types,
         -- not null 1, default 2, identity by default 4, identity always 8, generated 16, an expression 32
         pg_catalog.array_agg(
-          -- Since Postgres 18 a not-null constraint may be unvalidated: then older rows may hold nulls.
+          -- Since Postgres 18 a not-null constraint can be unvalidated; older rows may then hold nulls.
           (a.attnotnull and (a.attrelid, a.attnum) not in (
             select k.conrelid, k.conkey[1] from pg_catalog.pg_constraint k where k.contype = 'n' and not k.convalidated
           ))::int
@@ -69,7 +69,7 @@ select pg_catalog.json_build_object(
           + 4 * (a.attidentity = 'd')::int
           + 8 * (a.attidentity = 'a')::int
           + 16 * (a.attgenerated <> '')::int
-          -- A column of a view that Postgres could update is a plain column of a table.
+          -- A column of a view is an expression unless Postgres can update it: then it is a plain column of a table.
           + 32 * (a.attgenerated = 'v' or a.attrelid in (select oid from relations where relkind = 'v')
             and not pg_catalog.pg_column_is_updatable(a.attrelid, a.attnum, false))::int
         ) as flags
@@ -87,7 +87,7 @@ select pg_catalog.json_build_object(
     where d.objsubid <> 0 and d.objoid in (select oid from relations)
   ),
   'keys', (
-    -- table, name, attnums, is it the primary key, is it a constraint that `on conflict` can name
+    -- table, name, attnums, is the primary key, is a constraint that `on conflict` can name
     select coalesce(pg_catalog.json_agg(pg_catalog.json_build_array(
       i.indrelid::bigint, coalesce(k.conname, x.relname),
       (pg_catalog.string_to_array(i.indkey::text, ' '))[1:i.indnkeyatts]::int[],
@@ -100,7 +100,7 @@ select pg_catalog.json_build_object(
     where i.indisunique and i.indisvalid and i.indpred is null and i.indexprs is null
   ),
   'indexes', (
-    -- table, name, what it is on, which rows: unique indexes that are no constraint's
+    -- Unique indexes without a constraint: table, name, columns or expressions, predicate
     select coalesce(pg_catalog.json_agg(pg_catalog.json_build_array(
       i.indrelid::bigint, x.relname,
       array(select pg_catalog.pg_get_indexdef(i.indexrelid, n, false) from pg_catalog.generate_series(1, i.indnkeyatts) n),
@@ -114,8 +114,8 @@ select pg_catalog.json_build_object(
     )
   ),
   'foreignKeys', (
-    -- table, name, attnums, foreign table, foreign attnums. Left out: the copies Postgres keeps for each partition of a
-    -- referenced table, and keys over periods, which do not join by equality.
+    -- table, name, attnums, foreign table, foreign attnums. Excluded are the copies that Postgres keeps for each partition of
+    -- a referenced table, and keys over periods, which do not join by equality.
     select coalesce(pg_catalog.json_agg(pg_catalog.json_build_array(
       k.conrelid::bigint, k.conname, k.conkey, k.confrelid::bigint, k.confkey
     ) order by k.conrelid, k.conname), '[]')
@@ -128,7 +128,7 @@ select pg_catalog.json_build_object(
       and not i.indisexclusion
   ),
   'types', (
-    -- oid, schema, name, typtype, element, base, not null, has default, table whose rows it is
+    -- oid, schema, name, typtype, element, base, not null, has default, table whose row type it is
     select pg_catalog.json_agg(pg_catalog.json_build_array(
       t.oid::bigint, n.nspname, t.typname, t.typtype, e.oid::bigint, t.typbasetype::bigint,
       t.typnotnull, t.typdefault is not null, t.typrelid::bigint

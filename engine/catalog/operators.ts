@@ -1,7 +1,7 @@
 /** OPERATORS: every comparison of `where` arguments and permissions, one row each. Input types, planning, the "works only on" error
  *  and the documents are derived from it. sql/operators.ts has one SQL template for each row and does not compile while one is
  *  missing. Rows are in the order of the documents and the schema. Spec: BoolExp; docs/reference/behaviour/operators.md. */
-import type { Scalar, ScalarFamily } from './scalars.ts';
+import { SCALARS, type Scalar, type ScalarFamily } from './scalars.ts';
 import { arrayOf, builtinType, type PgType } from './types.ts';
 
 export type OperatorRow = {
@@ -36,6 +36,8 @@ export type OperandFields = {
 export type OperandField = {
   readonly type: 'same' | 'geometry' | 'float8' | 'int4' | 'bool';
   readonly isRequired: boolean;
+  /** The scalar in GraphQL; absent, that of the type. */
+  readonly scalar?: Scalar;
   /** The value when it is left out; null without this. */
   readonly standard?: boolean;
 };
@@ -77,7 +79,7 @@ const SPATIAL: readonly ScalarFamily[] = ['geometry', 'geography'];
 const RASTER: readonly ScalarFamily[] = ['raster'];
 
 const own = { type: 'same', isRequired: true } as const;
-const distance = { type: 'float8', isRequired: true } as const;
+const distance = { type: 'float8', scalar: SCALARS['float4']!, isRequired: true } as const;
 const geometry = { type: 'geometry', isRequired: true } as const;
 const near = { input: 'st_d_within_input', fields: { from: own, distance } } as const;
 const useSpheroid = { type: 'bool', isRequired: false, standard: true } as const;
@@ -94,155 +96,70 @@ const geometryAndBand = {
   fields: { geommin: geometry, nband: { type: 'int4', isRequired: false } },
 } as const;
 
+const row = <const O extends OperatorRow['operand'], const M extends Partial<OperatorRow> = object>(
+  families: OperatorRow['families'],
+  operand: O,
+  description: string,
+  more?: M,
+) => ({ families, operand, description, ...(more as M) });
+
 export const OPERATORS = {
-  _eq: { families: 'any', needs: 'equality', operand: 'same', description: 'equal to' },
-  _neq: { families: 'any', needs: 'equality', operand: 'same', aliases: ['ne'], description: 'not equal to' },
-  _gt: { families: 'any', needs: 'order', operand: 'same', description: 'greater than' },
-  _gte: { families: 'any', needs: 'order', operand: 'same', description: 'greater than or equal to' },
-  _lt: { families: 'any', needs: 'order', operand: 'same', description: 'less than' },
-  _lte: { families: 'any', needs: 'order', operand: 'same', description: 'less than or equal to' },
-  _in: { families: 'any', needs: 'equality', operand: 'list', description: 'one of' },
-  _nin: { families: 'any', needs: 'equality', operand: 'list', description: 'none of' },
-  _is_null: { families: 'any', operand: 'boolean', description: 'is null, or is not' },
-  _like: { families: TEXT, operand: 'text', isLikePattern: true, description: 'matches the LIKE pattern' },
-  _nlike: {
-    families: TEXT,
-    operand: 'text',
-    isLikePattern: true,
-    description: 'does not match the LIKE pattern',
-  },
-  _ilike: {
-    families: TEXT,
-    operand: 'text',
-    isLikePattern: true,
-    description: 'matches the LIKE pattern, in any case',
-  },
-  _nilike: {
-    families: TEXT,
-    operand: 'text',
-    isLikePattern: true,
-    description: 'does not match the LIKE pattern, in any case',
-  },
-  _similar: {
-    families: TEXT,
-    operand: 'text',
-    mayRaise: true,
-    description: 'matches the SIMILAR TO pattern',
-  },
-  _nsimilar: {
-    families: TEXT,
-    operand: 'text',
-    mayRaise: true,
-    description: 'does not match the SIMILAR TO pattern',
-  },
-  _regex: { families: TEXT, operand: 'text', mayRaise: true, description: 'matches the regular expression' },
-  _nregex: {
-    families: TEXT,
-    operand: 'text',
-    mayRaise: true,
-    description: 'does not match the regular expression',
-  },
-  _iregex: {
-    families: TEXT,
-    operand: 'text',
-    mayRaise: true,
-    description: 'matches the regular expression, in any case',
-  },
-  _niregex: {
-    families: TEXT,
-    operand: 'text',
-    mayRaise: true,
-    description: 'does not match the regular expression, in any case',
-  },
-  _contains: { families: CONTAINERS, needs: 'equality', operand: 'same', description: 'contains the value' },
-  _contained_in: {
-    families: CONTAINERS,
-    needs: 'equality',
-    operand: 'same',
-    description: 'is contained in the value',
-  },
-  _has_key: { families: JSONB, operand: 'text', description: 'has the key at its top level' },
-  _has_keys_any: { families: JSONB, operand: 'text-list', description: 'has one of the keys' },
-  _has_keys_all: { families: JSONB, operand: 'text-list', description: 'has all of the keys' },
-  _ancestor: { families: LTREE, operand: 'same', description: 'is the path or an ancestor of it' },
-  _ancestor_any: {
-    families: LTREE,
-    operand: 'list',
-    description: 'is one of the paths or an ancestor of one',
-  },
-  _descendant: { families: LTREE, operand: 'same', description: 'is the path or a descendant of it' },
-  _descendant_any: {
-    families: LTREE,
-    operand: 'list',
-    description: 'is one of the paths or a descendant of one',
-  },
-  _matches: { families: LTREE, operand: 'lquery', description: 'matches the lquery' },
-  _matches_any: {
-    families: LTREE,
-    operand: 'lquery-list',
-    mayRaise: true,
-    description: 'matches one of the lqueries',
-  },
-  _matches_fulltext: { families: LTREE, operand: 'ltxtquery', description: 'matches the ltxtquery' },
-  _st_contains: { families: GEOMETRY, operand: 'same', mayRaise: true, description: 'contains the geometry' },
-  _st_crosses: { families: GEOMETRY, operand: 'same', mayRaise: true, description: 'crosses the geometry' },
-  _st_equals: {
-    families: GEOMETRY,
-    operand: 'same',
-    mayRaise: true,
-    description: 'is the same shape, whatever its direction',
-  },
-  _st_overlaps: { families: GEOMETRY, operand: 'same', mayRaise: true, description: 'overlaps the geometry' },
-  _st_touches: { families: GEOMETRY, operand: 'same', mayRaise: true, description: 'touches the geometry' },
-  _st_within: {
-    families: GEOMETRY,
-    operand: 'same',
-    mayRaise: true,
-    description: 'lies within the geometry',
-  },
-  _st_intersects: {
-    families: SPATIAL,
-    operand: 'same',
-    mayRaise: true,
-    description: 'shares a point with the other',
-  },
-  _st_3d_intersects: {
-    families: GEOMETRY,
-    operand: 'same',
-    mayRaise: true,
-    description: 'shares a point in 3D space',
-  },
-  _st_d_within: {
-    families: SPATIAL,
-    operand: near,
+  _eq: row('any', 'same', 'equal to', { needs: 'equality' }),
+  _neq: row('any', 'same', 'not equal to', { needs: 'equality', aliases: ['ne'] }),
+  _gt: row('any', 'same', 'greater than', { needs: 'order' }),
+  _gte: row('any', 'same', 'greater than or equal to', { needs: 'order' }),
+  _lt: row('any', 'same', 'less than', { needs: 'order' }),
+  _lte: row('any', 'same', 'less than or equal to', { needs: 'order' }),
+  _in: row('any', 'list', 'one of', { needs: 'equality' }),
+  _nin: row('any', 'list', 'none of', { needs: 'equality' }),
+  _is_null: row('any', 'boolean', 'is null, or is not'),
+  _like: row(TEXT, 'text', 'matches the LIKE pattern', { isLikePattern: true }),
+  _nlike: row(TEXT, 'text', 'does not match the LIKE pattern', { isLikePattern: true }),
+  _ilike: row(TEXT, 'text', 'matches the LIKE pattern, in any case', { isLikePattern: true }),
+  _nilike: row(TEXT, 'text', 'does not match the LIKE pattern, in any case', { isLikePattern: true }),
+  _similar: row(TEXT, 'text', 'matches the SIMILAR TO pattern', { mayRaise: true }),
+  _nsimilar: row(TEXT, 'text', 'does not match the SIMILAR TO pattern', { mayRaise: true }),
+  _regex: row(TEXT, 'text', 'matches the regular expression', { mayRaise: true }),
+  _nregex: row(TEXT, 'text', 'does not match the regular expression', { mayRaise: true }),
+  _iregex: row(TEXT, 'text', 'matches the regular expression, in any case', { mayRaise: true }),
+  _niregex: row(TEXT, 'text', 'does not match the regular expression, in any case', { mayRaise: true }),
+  _contains: row(CONTAINERS, 'same', 'contains the value', { needs: 'equality' }),
+  _contained_in: row(CONTAINERS, 'same', 'is contained in the value', { needs: 'equality' }),
+  _has_key: row(JSONB, 'text', 'has the key at its top level'),
+  _has_keys_any: row(JSONB, 'text-list', 'has one of the keys'),
+  _has_keys_all: row(JSONB, 'text-list', 'has all of the keys'),
+  _ancestor: row(LTREE, 'same', 'is the path or an ancestor of it'),
+  _ancestor_any: row(LTREE, 'list', 'is one of the paths or an ancestor of one'),
+  _descendant: row(LTREE, 'same', 'is the path or a descendant of it'),
+  _descendant_any: row(LTREE, 'list', 'is one of the paths or a descendant of one'),
+  _matches: row(LTREE, 'lquery', 'matches the lquery'),
+  _matches_any: row(LTREE, 'lquery-list', 'matches one of the lqueries', { mayRaise: true }),
+  _matches_fulltext: row(LTREE, 'ltxtquery', 'matches the ltxtquery'),
+  _st_contains: row(GEOMETRY, 'same', 'contains the geometry', { mayRaise: true }),
+  _st_crosses: row(GEOMETRY, 'same', 'crosses the geometry', { mayRaise: true }),
+  _st_equals: row(GEOMETRY, 'same', 'is the same shape, whatever its direction', { mayRaise: true }),
+  _st_overlaps: row(GEOMETRY, 'same', 'overlaps the geometry', { mayRaise: true }),
+  _st_touches: row(GEOMETRY, 'same', 'touches the geometry', { mayRaise: true }),
+  _st_within: row(GEOMETRY, 'same', 'lies within the geometry', { mayRaise: true }),
+  _st_intersects: row(SPATIAL, 'same', 'shares a point with the other', { mayRaise: true }),
+  _st_3d_intersects: row(GEOMETRY, 'same', 'shares a point in 3D space', { mayRaise: true }),
+  _st_d_within: row(SPATIAL, near, 'lies within the distance from the geometry', {
     operandFor: { geography: nearOnEarth },
     mayRaise: true,
-    description: 'lies within the distance from the geometry',
-  },
-  _st_3d_d_within: {
-    families: GEOMETRY,
-    operand: near,
+  }),
+  _st_3d_d_within: row(GEOMETRY, near, 'lies within the distance from the geometry in 3D space', {
     mayRaise: true,
-    description: 'lies within the distance from the geometry in 3D space',
-  },
-  _st_intersects_rast: {
-    families: RASTER,
-    operand: 'same',
+  }),
+  _st_intersects_rast: row(RASTER, 'same', 'shares a point with the raster', { mayRaise: true }),
+  _st_intersects_nband_geom: row(RASTER, bandAndGeometry, 'shares a point with the geometry in the band', {
     mayRaise: true,
-    description: 'shares a point with the raster',
-  },
-  _st_intersects_nband_geom: {
-    families: RASTER,
-    operand: bandAndGeometry,
-    mayRaise: true,
-    description: 'shares a point with the geometry in the band',
-  },
-  _st_intersects_geom_nband: {
-    families: RASTER,
-    operand: geometryAndBand,
-    mayRaise: true,
-    description: 'shares a point with the geometry, in the band or in any',
-  },
+  }),
+  _st_intersects_geom_nband: row(
+    RASTER,
+    geometryAndBand,
+    'shares a point with the geometry, in the band or in any',
+    { mayRaise: true },
+  ),
 } as const satisfies Record<string, OperatorRow>;
 
 export type OperatorName = keyof typeof OPERATORS;

@@ -21,6 +21,34 @@ export function toWire(document: unknown, prefix: string): unknown {
   return prefix === OWN_PREFIX ? document : rewrite(document, OWN_PREFIX, prefix, false);
 }
 
+/** The keys below which a text is a template or a schema definition whose session variables have the prefix. */
+const KEYS_WITH_TEXTS: ReadonlySet<string> = new Set([
+  'request_transform',
+  'response_transform',
+  'connection_template',
+  'schema',
+]);
+
+/** Renames the session variables of an imported document from one prefix to another: those of permissions, and those that templates of
+ *  webhooks and presets of remote schemas mention. */
+export function renamePrefix(document: unknown, from: string, to: string): unknown {
+  return from === to ? document : renameTexts(rewrite(document, from, to, false), from, to, false);
+}
+
+function renameTexts(value: unknown, from: string, to: string, isInside: boolean): unknown {
+  if (typeof value === 'string') {
+    return isInside ? value.replace(new RegExp(from, 'gi'), (found) => rename(found, from, to)) : value;
+  }
+  if (Array.isArray(value)) return value.map((item) => renameTexts(item, from, to, isInside));
+  if (!isRecord(value)) return value;
+  return Object.fromEntries(
+    Object.entries(value).map(([key, item]) => [
+      key,
+      renameTexts(item, from, to, isInside || (KEYS_WITH_TEXTS.has(key) && !('name' in value))),
+    ]),
+  );
+}
+
 /** Rewrites every mention of the prefix in a message or an error body, keeping capitals. */
 export function textToWire(text: string, prefix: string): string {
   if (prefix === OWN_PREFIX) return text;

@@ -108,7 +108,7 @@ function keyFrom(value: Json): JwtSecret['key'] {
 }
 
 /** Parses `{"x-engine-role": {"path": "$.role", "default": "user"}, "x-engine-tenant": "one"}`; names become
- *  lower-case. */
+ *  lower-case. The claims about roles are required, whatever their prefix. */
 function claimsMapFrom(value: unknown): JwtSecret['claimsMap'] {
   if (value === undefined || value === null) return null;
   if (!isObject(value)) return wrong('expects "claims_map" to be an object');
@@ -118,6 +118,10 @@ function claimsMapFrom(value: unknown): JwtSecret['claimsMap'] {
     }
     return [name.toLowerCase(), { kind: 'literal', value: source }];
   });
+  for (const claim of ['allowed-roles', 'default-role']) {
+    const isNamed = entries.some(([name]) => name.endsWith(`-${claim}`));
+    if (!isNamed) wrong(`needs "x-engine-${claim}" in its "claims_map"`);
+  }
   return new Map(entries);
 }
 

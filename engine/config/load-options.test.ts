@@ -1,7 +1,17 @@
 /** Tests options: flags, variables, defaults, and error messages. */
 import { expect, test } from 'vitest';
-import { loadOptions, OptionsError } from './load-options.ts';
-import { OPTIONS, type OptionFlag, settingsOf, variableOf } from './options.ts';
+import { isReserved } from '../metadata/variables.ts';
+import { foreignSettings, loadOptions, OptionsError } from './load-options.ts';
+import {
+  OPTIONS,
+  type OptionFlag,
+  type OptionRow,
+  settingsOf,
+  variableOf,
+  variablesOf,
+  variablesWithoutEffect,
+  WITHOUT_EFFECT,
+} from './options.ts';
 import { optionsHelp } from './options-help.ts';
 
 const DATABASE = ['--database-url', 'postgres://x'];
@@ -131,4 +141,76 @@ test('the help has every flag, its variable and its meaning', () => {
     expect(help).toContain(variableOf(flag));
     expect(help).toContain(OPTIONS[flag].doc);
   }
+});
+
+test('variables of the reference engine are aliases, and the own variable wins', () => {
+  const foreign = { HASURA_GRAPHQL_SERVER_PORT: '1111', HASURA_GRAPHQL_POOL_TIMEOUT: '7' };
+  expect(load([], foreign)).toMatchObject({ serverPort: 1111, pgPoolTimeout: 7 });
+  expect(load([], { ...foreign, ENGINE_GRAPHQL_SERVER_PORT: '2222' }).serverPort).toBe(2222);
+  expect(load([], { ...foreign, ENGINE_GRAPHQL_SERVER_PORT: '' }).serverPort).toBe(1111);
+  expect(load(['--server-port', '3333'], foreign).serverPort).toBe(3333);
+  expect(load(['--connections', '3', '-i', 'serializable', '--access-key=k'])).toMatchObject({
+    pgConnections: 3,
+    txIsolation: 'serializable',
+    adminSecret: 'k',
+  });
+});
+
+test('a problem is reported under the name that was given', () => {
+  expect(problemsOf([], { HASURA_GRAPHQL_SERVER_PORT: 'http' })).toEqual([
+    'HASURA_GRAPHQL_SERVER_PORT expects a whole number from 0 to 65535, not "http"',
+  ]);
+});
+
+test('every alias and every option without effect is accepted, and named without its value', () => {
+  const names = Object.keys(WITHOUT_EFFECT);
+  const variables = Object.fromEntries(names.flatMap(variablesWithoutEffect).map((name) => [name, 'hush']));
+  const flags = names.flatMap((name) => [`--${name}`, 'hush']);
+  expect(problemsOf(flags, variables)).toEqual([]);
+  const { aliases, withoutEffect } = foreignSettings(flags, {
+    ...variables,
+    HASURA_GRAPHQL_ADMIN_SECRET: 'hush',
+    HASURA_GRAPHQL_DEV_MODE: 'true',
+    ENGINE_GRAPHQL_DEV_MODE: 'false',
+    HASURA_GRAPHQL_ENABLED_LOG_TYPES: 'startup,data-connector-log',
+  });
+  expect(aliases).toEqual(['HASURA_GRAPHQL_ADMIN_SECRET', 'HASURA_GRAPHQL_ENABLED_LOG_TYPES']);
+  expect(withoutEffect).toEqual([
+    ...names.map((name) => `--${name}`),
+    ...Object.keys(variables),
+    'HASURA_GRAPHQL_ENABLED_LOG_TYPES: data-connector-log',
+  ]);
+  expect(JSON.stringify([aliases, withoutEffect])).not.toContain('hush');
+});
+
+test('names without effect are left out of lists, and unknown ones are refused', () => {
+  expect(load(['--enabled-log-types', 'startup,data-connector-log']).enabledLogTypes).toEqual(['startup']);
+  expect(problemsOf(['--enabled-log-types', 'startup,novel-log'])).toHaveLength(1);
+  expect(problemsOf(['--enable-telemetri'])).toHaveLength(1);
+});
+
+test('an empty list of origins allows none, where an absent one allows all', () => {
+  expect(load([], { HASURA_GRAPHQL_CORS_DOMAIN: '' }).corsDomain).toBe('');
+  expect(load(['--cors-domain', '']).corsDomain).toBe('');
+  expect(load().corsDomain).toBe('*');
+});
+
+test.each(['*4', '!4', '*6', '!6', '*', '127.0.0.1'])('%s is an address to listen on', (host) => {
+  const expected = { '*4': '0.0.0.0', '!4': '0.0.0.0', '*6': '::', '!6': '::' }[host] ?? host;
+  expect(load([], { HASURA_GRAPHQL_SERVER_HOST: host }).serverHost).toBe(expected);
+});
+
+test('read replicas are several URLs, each of which may name several hosts', () => {
+  const urls = 'postgres://a,b/x, postgres://c/x';
+  expect(load([], { HASURA_GRAPHQL_READ_REPLICA_URLS: urls }).readReplicaUrls).toEqual([
+    'postgres://a,b/x',
+    'postgres://c/x',
+  ]);
+});
+
+test('no alias of a secret option can be sent to an external service', () => {
+  const secrets = Object.entries<OptionRow<unknown>>(OPTIONS).filter(([, row]) => row.isSecret);
+  const names = secrets.flatMap(([flag]) => variablesOf(flag as OptionFlag));
+  expect(names.length).toBeGreaterThan(18);
+  expect(names.filter((name) => !isReserved(name))).toEqual([]);
 });

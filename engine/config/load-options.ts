@@ -1,10 +1,22 @@
-/** Arguments and environment → Options, or one error that lists all problems. A flag overrides its variable; an empty
- *  variable counts as unset. An unknown variable is ignored, because it may be for another version; an unknown flag
- *  is an error, because it may be a typing mistake.
+/** Arguments and environment → Options, or one error that lists all problems. A flag overrides its variables, of which the first
+ *  that is set counts (options.ts); an empty variable counts as unset. An unknown variable is ignored, because it may be for
+ *  another version; an unknown flag is an error, because it may be a typing mistake. Options that only the reference engine has
+ *  are accepted: `foreignSettings` names them for the log.
  *  Not here: the rows (options.ts), their parsers (option-types.ts). */
 import { nearest } from '../errors/nearest.ts';
 import { booleanOf, OptionValueError } from './option-types.ts';
-import { nameOf, OPTIONS, type OptionFlag, type OptionRow, type Options, variableOf } from './options.ts';
+import {
+  FOREIGN_PREFIX,
+  nameOf,
+  OPTIONS,
+  type OptionFlag,
+  type OptionRow,
+  type Options,
+  variableOf,
+  variablesOf,
+  variablesWithoutEffect,
+  WITHOUT_EFFECT,
+} from './options.ts';
 
 /** Raised for invalid options. `problems` are sentences without secrets. */
 export class OptionsError extends Error {
@@ -20,7 +32,7 @@ export class OptionsError extends Error {
 /** Loads the options. `argv` is without program and command. Throws OptionsError. */
 export function loadOptions(argv: readonly string[], env: NodeJS.ProcessEnv): Options {
   const problems: string[] = [];
-  const given = flagsOf(argv, problems);
+  const { flags: given } = flagsOf(argv, problems);
   const entries = FLAGS.map((flag) => [nameOf(flag), settingOf(flag, given, env, problems)] as const);
   const options = Object.fromEntries(entries) as unknown as Options;
   if (problems.length === 0) problems.push(...contradictionsOf(options));
@@ -30,17 +42,52 @@ export function loadOptions(argv: readonly string[], env: NodeJS.ProcessEnv): Op
 
 const FLAGS = Object.keys(OPTIONS) as OptionFlag[];
 
+/** The options by every name of their flag. */
+const BY_FLAG = new Map(
+  FLAGS.flatMap((flag) => {
+    const { alsoFlags = [] }: OptionRow<unknown, unknown> = OPTIONS[flag];
+    return [flag, ...alsoFlags].map((name) => [name, flag] as const);
+  }),
+);
+
+/** The names of settings that come from the reference engine, without their values. */
+export type ForeignSettings = {
+  /** Variables that are read in place of the engine's own. */
+  readonly aliases: readonly string[];
+  /** Options, or parts of an option's value, that are accepted and do nothing. */
+  readonly withoutEffect: readonly string[];
+};
+
+export function foreignSettings(argv: readonly string[], env: NodeJS.ProcessEnv): ForeignSettings {
+  const { flags, withoutEffect } = flagsOf(argv, []);
+  const sources = FLAGS.map((flag) => ({ flag, ...sourceOf(flag, flags, env) }));
+  const parts = sources.flatMap(({ flag, name, text }) =>
+    (OPTIONS[flag].type.ignored?.(text ?? '') ?? []).map((part) => `${name}: ${part}`),
+  );
+  const variables = Object.keys(WITHOUT_EFFECT).flatMap(variablesWithoutEffect);
+  return {
+    aliases: sources.map(({ name }) => name).filter((name) => name.startsWith(FOREIGN_PREFIX)),
+    withoutEffect: [...withoutEffect, ...variables.filter((name) => env[name]), ...parts],
+  };
+}
+
 type Given = ReadonlyMap<OptionFlag, string>;
 
+type Arguments = { readonly flags: Given; readonly withoutEffect: readonly string[] };
+
 /** Parses `--flag value`, `--flag=value`, and a bare `--flag` for true. The last occurrence counts. */
-function flagsOf(argv: readonly string[], problems: string[]): Given {
+function flagsOf(argv: readonly string[], problems: string[]): Arguments {
   const given = new Map<OptionFlag, string>();
+  const withoutEffect: string[] = [];
   for (let i = 0; i < argv.length; i++) {
     const argument = argv[i]!;
-    const [name, inline] = splitAtEquals(argument);
-    if (!isFlag(name)) {
-      problems.push(unknown(argument, name));
-      if (inline === undefined && argument.startsWith('--') && !argv[i + 1]?.startsWith('--')) i++;
+    const [written, inline] = splitAtEquals(argument);
+    const name = BY_FLAG.get(written);
+    if (name === undefined) {
+      const isForeign = Object.hasOwn(WITHOUT_EFFECT, written);
+      if (isForeign) withoutEffect.push(`--${written}`);
+      else problems.push(unknown(argument, written));
+      if (inline === undefined && argument.startsWith('-') && !argv[i + 1]?.startsWith('-')) i++;
       continue;
     }
     const isBoolean = OPTIONS[name].type.isBoolean === true;
@@ -49,41 +96,52 @@ function flagsOf(argv: readonly string[], problems: string[]): Given {
       inline === undefined && next !== undefined && (!isBoolean || booleanOf(next) !== undefined);
     if (takesNext) i++;
     const value = inline ?? (takesNext ? next : isBoolean ? 'true' : '');
-    if (value === '') problems.push(`--${name} needs a value`);
+    const { whenEmpty }: OptionRow<unknown> = OPTIONS[name];
+    if (value === '' && whenEmpty === undefined) problems.push(`--${name} needs a value`);
     given.set(name, value);
   }
-  return given;
+  return { flags: given, withoutEffect };
 }
 
 function splitAtEquals(argument: string): readonly [string, string | undefined] {
-  const name = argument.replace(/^--/, '');
+  const name = argument.replace(/^--?/, '');
   const equals = name.indexOf('=');
-  if (!argument.startsWith('--')) return ['', undefined];
+  if (!argument.startsWith('-')) return ['', undefined];
   return equals < 0 ? [name, undefined] : [name.slice(0, equals), name.slice(equals + 1)];
-}
-
-function isFlag(name: string): name is OptionFlag {
-  return Object.hasOwn(OPTIONS, name);
 }
 
 /** Describes an unknown argument. A value without a flag is not repeated: it may be a secret. */
 function unknown(argument: string, name: string): string {
-  if (!argument.startsWith('--')) return 'there is a value that belongs to no flag';
+  if (!argument.startsWith('-')) return 'there is a value that belongs to no flag';
   const suggestion = nearest(name, FLAGS);
   return `there is no flag --${name}${suggestion ? `; did you mean --${suggestion}?` : ''}`;
 }
 
 function settingOf(flag: OptionFlag, given: Given, env: NodeJS.ProcessEnv, problems: string[]): unknown {
   const row: OptionRow<unknown> = OPTIONS[flag];
-  const text = given.get(flag) ?? env[variableOf(flag)];
-  if (text === undefined || text === '') return row.default;
+  const { name, text } = sourceOf(flag, given, env);
+  if (text === undefined || text === '') return text === '' ? row.whenEmpty : row.default;
   try {
     return row.type.parse(text);
   } catch (error) {
     if (!(error instanceof OptionValueError)) throw error;
-    problems.push(`${given.has(flag) ? `--${flag}` : variableOf(flag)} ${error.message}`);
+    problems.push(`${name} ${error.message}`);
     return row.default;
   }
+}
+
+/** Returns the text of an option and the flag or variable that gives it. The text is empty only if the option has a value for an
+ *  empty variable. */
+function sourceOf(
+  flag: OptionFlag,
+  given: Given,
+  env: NodeJS.ProcessEnv,
+): { readonly name: string; readonly text: string | undefined } {
+  if (given.has(flag)) return { name: `--${flag}`, text: given.get(flag) };
+  const { whenEmpty }: OptionRow<unknown> = OPTIONS[flag];
+  const isSet = (name: string) => env[name] !== undefined && (env[name] !== '' || whenEmpty !== undefined);
+  const name = variablesOf(flag).find(isSet);
+  return { name: name ?? variableOf(flag), text: name && env[name] };
 }
 
 function contradictionsOf(options: Options): readonly string[] {

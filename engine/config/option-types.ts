@@ -8,11 +8,14 @@ export class OptionValueError extends Error {}
 export type OptionType<T> = {
   /** The placeholder after the flag in `--help`: `--server-port PORT`. */
   readonly placeholder: string;
+  readonly unit?: 'ms' | 's' | 'bytes' | undefined;
   readonly parse: (text: string) => T;
   /** True when a bare flag means true. */
   readonly isBoolean?: true;
   /** The JSON Schema of the value in the chart's values; text when absent. */
   readonly schema?: object;
+  /** Returns the parts of the text that are accepted and have no effect. */
+  readonly ignored?: (text: string) => readonly string[];
 };
 
 const TRUE_TEXTS = ['true', 't', 'yes', 'y', 'on', '1'];
@@ -37,7 +40,18 @@ export function text(placeholder: string): OptionType<string> {
   return { placeholder, parse: (value) => value };
 }
 
-/** A whole number between two bounds, both included. */
+const UNITS = { MS: 'ms', SECONDS: 's', BYTES: 'bytes' } as const;
+
+/** Addresses that the reference engine writes in other ways. */
+const HOSTS: Readonly<Record<string, string>> = { '*4': '0.0.0.0', '!4': '0.0.0.0', '*6': '::', '!6': '::' };
+
+/** An address to listen on; `*4` and `*6` are all addresses of one version of IP. */
+export const listeningHost: OptionType<string> = {
+  placeholder: 'HOST',
+  parse: (value) => HOSTS[value] ?? value,
+};
+
+/** A whole number between two bounds, both included. The placeholder may name a unit. */
 export function integer(
   placeholder: string,
   least: number,
@@ -46,6 +60,7 @@ export function integer(
   const bounds = most === Number.MAX_SAFE_INTEGER ? `of at least ${least}` : `from ${least} to ${most}`;
   return {
     placeholder,
+    unit: UNITS[placeholder as keyof typeof UNITS],
     schema: { type: 'integer', minimum: least, maximum: most },
     parse: (value) => {
       const number = /^-?\d+$/.test(value) ? Number(value) : Number.NaN;
@@ -76,13 +91,22 @@ export const namingConvention: OptionType<'default' | 'graphql-default'> = {
   },
 };
 
-/** A comma-separated list of choices, in any case; spaces around commas are allowed. */
-export function listOf<const T extends string>(choices: readonly T[]): OptionType<readonly T[]> {
+/** A comma-separated list of choices, in any case; spaces around commas are allowed. Names in `withoutEffect` are left out of
+ *  the list. */
+export function listOf<const T extends string>(
+  choices: readonly T[],
+  withoutEffect: readonly string[] = [],
+): OptionType<readonly T[]> {
   const item = oneOf(choices);
+  const isIgnored = (name: string) => withoutEffect.includes(name.toLowerCase());
   return {
     placeholder: 'NAME,…',
-    schema: { type: 'array', items: { enum: choices } },
-    parse: (value) => commaSeparated(value).map(item.parse),
+    schema: { type: 'array', items: { enum: [...choices, ...withoutEffect] } },
+    parse: (value) =>
+      commaSeparated(value)
+        .filter((name) => !isIgnored(name))
+        .map(item.parse),
+    ignored: (value) => commaSeparated(value).filter(isIgnored),
   };
 }
 
@@ -113,6 +137,16 @@ export const paths: OptionType<readonly string[]> = {
     const other = given.find((path) => !path.startsWith('/'));
     return other === undefined ? given : wrong(`expects absolute paths, not "${other}"`);
   },
+};
+
+/** A comma-separated list of connection strings. A comma inside a URL separates its hosts, so only one before a scheme counts. */
+export const urls: OptionType<readonly string[]> = {
+  placeholder: 'URL,…',
+  parse: (value) =>
+    value
+      .split(/,(?=\s*[a-z]+:\/\/)/i)
+      .map((url) => url.trim())
+      .filter((url) => url !== ''),
 };
 
 /** The format `name=value,…` that OpenTelemetry uses for headers. Errors never repeat the text, which may contain

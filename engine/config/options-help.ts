@@ -26,5 +26,5 @@ function describe(flag: OptionFlag, row: OptionRow<unknown>): string {
 
 function print(row: OptionRow<unknown>): string {
   const value = Array.isArray(row.default) ? row.default.join(',') : String(row.default);
-  return row.unit ? `${value} ${row.unit}` : value;
+  return row.type.unit ? `${value} ${row.type.unit}` : value;
 }

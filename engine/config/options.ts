@@ -1,6 +1,7 @@
 /** OPTIONS: every setting of the engine, one row each, in the order of `--help`. Derived from it: the type `Options`,
  *  the loader (load-options.ts), `--help` (options-help.ts). A new option is a row here and the code that reads it.
  *  Not here: what an option does; the code that reads it is in the room it belongs to. */
+import { LOG_TYPES } from '../observe/observation.ts';
 import { PROPAGATORS } from '../observe/span-exporter.ts';
 import { publicUrl } from '../observe/webhook-call.ts';
 import { jwtSecret, jwtSecrets } from './jwt-secret.ts';
@@ -9,6 +10,7 @@ import {
   headerPrefix,
   integer,
   jsonTexts,
+  listeningHost,
   listOf,
   namingConvention,
   type OptionType,
@@ -16,6 +18,7 @@ import {
   pairs,
   paths,
   text,
+  urls,
 } from './option-types.ts';
 
 const API_NAMES = ['metadata', 'graphql', 'config', 'pgdump', 'metrics', 'developer'] as const;
@@ -40,14 +43,21 @@ const ALWAYS_ON_FEATURES = [
   'optimize_permission_filters',
 ] as const;
 
-export const LOG_TYPES = [
-  'startup',
-  'http-log',
-  'webhook-log',
-  'websocket-log',
-  'jwk-refresh-log',
-  'query-log',
+/** Experimental features of the API family that do not exist here. They are accepted with a warning. */
+const FEATURES_WITHOUT_EFFECT = [
+  'bigquery_string_numeric_input',
+  'remove_empty_subscription_responses',
+  'no_null_unbound_variable_default',
 ] as const;
+
+/** Log types of the API family that do not exist here or cannot be left out. They are accepted with a warning. */
+const LOG_TYPES_WITHOUT_EFFECT = [
+  ...['data-connector-log', 'telemetry-log', 'health-check-log', 'pg-client', 'metadata', 'unstructured'],
+  ...['event-trigger', 'event-trigger-process', 'scheduled-trigger', 'scheduled-trigger-process'],
+  ...['cron-event-generator-process', 'ws-server', 'schema-sync', 'schema-sync-thread'],
+  'source-catalog-migration',
+] as const;
+
 const LOG_LEVELS = ['debug', 'info', 'warn', 'error'] as const;
 
 export const OPTION_GROUPS = ['Databases', 'Server', 'Access', 'API', 'Observation'] as const;
@@ -58,532 +68,476 @@ export type OptionRow<T, D = T | undefined> = {
   /** `undefined` when the option has no default. */
   readonly default: D;
   readonly doc: string;
-  readonly unit?: 'ms' | 's' | 'bytes';
   /** True for values that are never printed or logged. */
   readonly isSecret?: true;
+  /** Other names of the flag in the API family, without dashes. */
+  readonly alsoFlags?: readonly string[];
+  /** Other names of the variable in the API family, without the prefix. */
+  readonly alsoVariables?: readonly string[];
+  /** The value of a variable that is set to the empty text. By default such a variable counts as not set. */
+  readonly whenEmpty?: T;
 };
 
-const row = <T, const D extends T | undefined>(row: OptionRow<T, D>): OptionRow<T, D> => row;
+type Settings<T, D> = Omit<OptionRow<T, D>, 'group' | 'type' | 'default'> & { readonly default?: D };
+
+const row = <T, const D extends T | undefined = undefined>(
+  group: OptionRow<T>['group'],
+  type: OptionType<T>,
+  settings: Settings<T, D>,
+): OptionRow<T, D> => ({ group, type, default: undefined as D, ...settings });
 
 /** The options by flag, without the leading dashes. */
 export const OPTIONS = {
-  'database-url': row({
-    group: 'Databases',
-    type: text('URL'),
-    default: undefined,
+  'database-url': row('Databases', text('URL'), {
     isSecret: true,
     doc: 'the Postgres to serve, as the source `default`: postgres://user:password@host:5432/database',
   }),
-  'metadata-database-url': row({
-    group: 'Databases',
-    type: text('URL'),
-    default: undefined,
+  'metadata-database-url': row('Databases', text('URL'), {
     isSecret: true,
     doc: 'the Postgres that stores the metadata; without it, the one of --database-url',
   }),
-  'dynamic-secrets-path': row({
-    group: 'Databases',
-    type: paths,
+  'dynamic-secrets-path': row('Databases', paths, {
     default: [],
+    alsoVariables: ['DYNAMIC_SECRETS_ALLOWED_PATH_PREFIX'],
     doc: 'folders of files from which sources may read their database URLs (`dynamic_from_file`); without it, no file may be read',
   }),
-  'pg-connections': row({
-    group: 'Databases',
-    type: integer('COUNT', 1, 10_000),
-    default: 50,
-    doc: 'maximum number of connections to each source',
+  'read-replica-urls': row('Databases', urls, {
+    default: [],
+    isSecret: true,
+    alsoFlags: ['read-replica-url'],
+    alsoVariables: ['READ_REPLICA_URL'],
+    doc: 'read replicas of the database of --database-url, comma-separated; for a source in the metadata see `read_replicas`',
   }),
-  'pg-max-waiting': row({
-    group: 'Databases',
-    type: integer('COUNT', 1, 1_000_000),
+  'pg-connections': row('Databases', integer('COUNT', 1, 10_000), {
+    default: 50,
+    alsoFlags: ['connections', 'c'],
+    doc: 'maximum number of connections to each source that sets none',
+  }),
+  'connections-per-read-replica': row('Databases', integer('COUNT', 1, 10_000), {
+    doc: 'maximum number of connections to each database of --read-replica-urls; without it, --pg-connections',
+  }),
+  'pg-timeout': row('Databases', integer('SECONDS', 0, 86_400), {
+    default: 180,
+    alsoFlags: ['timeout'],
+    doc: 'time after which an unused connection is closed, for sources that set no `idle_timeout`',
+  }),
+  'pg-conn-lifetime': row('Databases', integer('SECONDS', 0, 31_536_000), {
+    default: 600,
+    alsoFlags: ['conn-lifetime'],
+    doc: 'age at which a connection is closed, for sources that set no `connection_lifetime`; 0 is never',
+  }),
+  'pg-pool-timeout': row('Databases', integer('SECONDS', 0, 86_400), {
+    default: 0,
+    alsoFlags: ['pool-timeout'],
+    alsoVariables: ['POOL_TIMEOUT'],
+    doc: 'time that a statement waits for a connection, for sources that set no `pool_timeout`; 0 is without limit',
+  }),
+  'no-of-retries': row('Databases', integer('COUNT', 0, 1000), {
+    default: 1,
+    alsoFlags: ['retries'],
+    doc: 'number of times that opening a connection is tried again, for sources that set no `retries`',
+  }),
+  'use-prepared-statements': row('Databases', flag, {
+    default: true,
+    doc: 'prepare statements, in sources that do not set `use_prepared_statements`; with false the engine works behind PgBouncer in transaction mode',
+  }),
+  'tx-isolation': row('Databases', oneOf(['read-committed', 'repeatable-read', 'serializable']), {
+    default: 'read-committed',
+    alsoFlags: ['tx-iso', 'i'],
+    doc: 'isolation level of transactions, in sources that set no `isolation_level`',
+  }),
+  'pg-max-waiting': row('Databases', integer('COUNT', 1, 1_000_000), {
     default: 10_000,
     doc: 'maximum number of statements and transactions that wait for a connection to one source; more are refused at once',
   }),
-  'default-time-limit': row({
-    group: 'Databases',
-    type: integer('SECONDS', 0, 86_400),
+  'default-time-limit': row('Databases', integer('SECONDS', 0, 86_400), {
     default: 60,
-    unit: 's',
     doc: 'time limit of a statement of a role that has no time limit in the metadata; administrators have none; 0 disables it',
   }),
-  'live-queries-multiplexed-refetch-interval': row({
-    group: 'Databases',
-    type: integer('MS', 10, 86_400_000),
+  'live-queries-multiplexed-refetch-interval': row('Databases', integer('MS', 10, 86_400_000), {
     default: 1000,
-    unit: 'ms',
     doc: 'interval at which live queries are polled',
   }),
-  'live-queries-multiplexed-batch-size': row({
-    group: 'Databases',
-    type: integer('COUNT', 1, 10_000),
+  'live-queries-multiplexed-batch-size': row('Databases', integer('COUNT', 1, 10_000), {
     default: 100,
     doc: 'maximum number of live queries in one statement; they differ only in their values',
   }),
-  'streaming-queries-multiplexed-batch-size': row({
-    group: 'Databases',
-    type: integer('COUNT', 1, 10_000),
+  'streaming-queries-multiplexed-batch-size': row('Databases', integer('COUNT', 1, 10_000), {
     default: 100,
     doc: 'maximum number of streaming subscriptions in one statement',
   }),
-  'streaming-queries-multiplexed-refetch-interval': row({
-    group: 'Databases',
-    type: integer('MS', 10, 86_400_000),
+  'streaming-queries-multiplexed-refetch-interval': row('Databases', integer('MS', 10, 86_400_000), {
     default: 1000,
-    unit: 'ms',
     doc: 'interval at which streaming subscriptions fetch their next batch',
   }),
-  'async-actions-fetch-interval': row({
-    group: 'Databases',
-    type: integer('MS', 0, 86_400_000),
+  'async-actions-fetch-interval': row('Databases', integer('MS', 0, 86_400_000), {
     default: 1000,
-    unit: 'ms',
     doc: 'interval of the search for asynchronous action calls that other replicas have not finished; 0 disables it',
   }),
-  'async-actions-fetch-batch-size': row({
-    group: 'Databases',
-    type: integer('COUNT', 1, 1000),
+  'async-actions-fetch-batch-size': row('Databases', integer('COUNT', 1, 1000), {
     default: 10,
     doc: 'maximum number of asynchronous action calls that are fetched at once',
   }),
-  'events-fetch-interval': row({
-    group: 'Databases',
-    type: integer('MS', 0, 86_400_000),
+  'events-fetch-interval': row('Databases', integer('MS', 0, 86_400_000), {
     default: 1000,
-    unit: 'ms',
     doc: 'interval at which databases are polled for row events and scheduled events to deliver; 0 disables delivery',
   }),
-  'events-fetch-batch-size': row({
-    group: 'Databases',
-    type: integer('COUNT', 1, 10_000),
+  'events-fetch-batch-size': row('Databases', integer('COUNT', 0, 10_000), {
     default: 100,
-    doc: 'maximum number of events that are fetched from a database at once',
+    doc: 'maximum number of events that are fetched from a database at once; 0 disables delivery',
   }),
-  'events-http-pool-size': row({
-    group: 'Databases',
-    type: integer('COUNT', 1, 10_000),
+  'events-http-pool-size': row('Databases', integer('COUNT', 1, 10_000), {
     default: 100,
     doc: 'maximum number of row events that are delivered at the same time, and the same number of scheduled events',
   }),
-  'events-trigger-concurrency': row({
-    group: 'Databases',
-    type: integer('COUNT', 0, 10_000),
+  'events-trigger-concurrency': row('Databases', integer('COUNT', 0, 10_000), {
     default: 0,
     doc: 'maximum number of events of one trigger that are delivered at the same time; 0 is a quarter of --events-http-pool-size',
   }),
-  'events-host-concurrency': row({
-    group: 'Databases',
-    type: integer('COUNT', 0, 10_000),
+  'events-host-concurrency': row('Databases', integer('COUNT', 0, 10_000), {
     default: 0,
     doc: 'maximum number of events that are delivered to one webhook host at the same time; 0 is half of --events-http-pool-size',
   }),
-  'metadata-dir': row({
-    group: 'Databases',
-    type: text('FOLDER'),
-    default: undefined,
+  'metadata-dir': row('Databases', text('FOLDER'), {
     doc: 'a metadata directory that replaces the stored metadata at startup',
   }),
-  'metadata-revisions': row({
-    group: 'Databases',
-    type: integer('COUNT', 0, 10_000),
+  'metadata-revisions': row('Databases', integer('COUNT', 0, 10_000), {
     default: 50,
     doc: 'number of previous metadata versions to keep for a rollback; 0 keeps none',
   }),
-  'schema-sync-poll-interval': row({
-    group: 'Databases',
-    type: integer('MS', 0, 86_400_000),
+  'enable-maintenance-mode': row('Databases', flag, {
+    default: false,
+    doc: 'refuse every operation that changes metadata, and `run_sql` that may change the schema',
+  }),
+  'schema-sync-poll-interval': row('Databases', integer('MS', 0, 86_400_000), {
     default: 1000,
-    unit: 'ms',
     doc: 'interval of the check for changes by other replicas, in addition to notifications; 0 disables it',
   }),
-  'source-check-interval': row({
-    group: 'Databases',
-    type: integer('SECONDS', 0, 3600),
+  'source-check-interval': row('Databases', integer('SECONDS', 0, 3600), {
     default: 10,
-    unit: 's',
     doc: 'interval of the checks that each database answers and that tracked tables and functions are unchanged; 0 disables them',
   }),
-  'server-port': row({
-    group: 'Server',
-    type: integer('PORT', 0, 65_535),
+  'server-port': row('Server', integer('PORT', 0, 65_535), {
     default: 8080,
     doc: 'port to listen on; 0 is any free port',
   }),
-  'server-host': row({
-    group: 'Server',
-    type: text('HOST'),
+  'server-host': row('Server', listeningHost, {
     default: '*',
-    doc: 'address to listen on; * is all addresses',
+    doc: 'address to listen on; * is all addresses, *4 all of IPv4 and *6 all of IPv6',
   }),
-  'cors-domain': row({
-    group: 'Server',
-    type: text('ORIGINS'),
+  'cors-domain': row('Server', text('ORIGINS'), {
     default: '*',
+    whenEmpty: '',
     doc: 'origins that browsers may call from, comma-separated: https://*.example.com, http://localhost:3000; * is any origin, without cookies',
   }),
-  'cors-any-origin-credentials': row({
-    group: 'Server',
-    type: flag,
+  'cors-any-origin-credentials': row('Server', flag, {
     default: false,
     doc: 'with `*` in --cors-domain: let pages of any origin send cookies and read the answers',
   }),
-  'allowed-hosts': row({
-    group: 'Server',
-    type: text('HOSTS'),
-    default: undefined,
+  'allowed-hosts': row('Server', text('HOSTS'), {
     doc: 'without an admin secret: host names accepted in requests besides localhost, IP addresses and --server-host, comma-separated, such as *.example.com; * is any name',
   }),
-  'allow-simple-requests': row({
-    group: 'Server',
-    type: flag,
+  'allow-simple-requests': row('Server', flag, {
     default: false,
     doc: 'accept POST requests and mutations that a page of any origin can send without a preflight',
   }),
-  'disable-cors': row({
-    group: 'Server',
-    type: flag,
+  'disable-cors': row('Server', flag, {
     default: false,
     doc: 'send no CORS headers',
   }),
-  'max-total-header-length': row({
-    group: 'Server',
-    type: integer('BYTES', 1024),
+  'ws-read-cookie': row('Server', flag, {
+    default: false,
+    doc: 'with --disable-cors: let WebSockets of every origin authenticate by cookie; only behind a proxy that checks origins',
+  }),
+  'max-total-header-length': row('Server', integer('BYTES', 1024), {
     default: 1_048_576,
-    unit: 'bytes',
     doc: 'maximum size of all headers of a request',
   }),
-  'max-request-body-length': row({
-    group: 'Server',
-    type: integer('BYTES', 1024, 512 * 1024 * 1024),
+  'max-request-body-length': row('Server', integer('BYTES', 1024, 512 * 1024 * 1024), {
     default: 100 * 1024 * 1024,
-    unit: 'bytes',
     doc: 'maximum size of a request body; for roles other than admin see --max-role-body-length',
   }),
-  'max-role-body-length': row({
-    group: 'Server',
-    type: integer('BYTES', 1024, 512 * 1024 * 1024),
+  'max-role-body-length': row('Server', integer('BYTES', 1024, 512 * 1024 * 1024), {
     default: 4 * 1024 * 1024,
-    unit: 'bytes',
     doc: 'maximum size of a request body or a WebSocket message of a role other than admin',
   }),
-  'max-body-bytes-in-flight': row({
-    group: 'Server',
-    type: integer('BYTES', 64 * 1024),
-    default: undefined,
-    unit: 'bytes',
+  'max-body-bytes-in-flight': row('Server', integer('BYTES', 64 * 1024), {
     doc: 'maximum size of all requests over 16 KiB that the process holds at a time; more wait 5 s and are then refused with 503; without it, a 32nd of the heap limit',
   }),
-  'request-header-timeout': row({
-    group: 'Server',
-    type: integer('SECONDS', 1, 3600),
+  'request-header-timeout': row('Server', integer('SECONDS', 1, 3600), {
     default: 10,
-    unit: 's',
     doc: 'time limit for the headers of a request to arrive, from the start of its connection',
   }),
-  'request-body-timeout': row({
-    group: 'Server',
-    type: integer('SECONDS', 1, 3600),
+  'request-body-timeout': row('Server', integer('SECONDS', 1, 3600), {
     default: 10,
-    unit: 's',
     doc: 'time limit for a request body to arrive; each 16 KiB that have arrived extend it by a second',
   }),
-  'trusted-proxies': row({
-    group: 'Server',
-    type: integer('COUNT', 0, 100),
+  'trusted-proxies': row('Server', integer('COUNT', 0, 100), {
     default: 0,
     doc: 'number of proxies in front that append to X-Forwarded-For; with 0, the address of a client is that of its connection',
   }),
-  'websocket-keepalive': row({
-    group: 'Server',
-    type: integer('SECONDS', 1, 86_400),
+  'websocket-keepalive': row('Server', integer('SECONDS', 1, 86_400), {
     default: 5,
-    unit: 's',
     doc: 'interval of keep-alive messages on a WebSocket',
   }),
-  'websocket-connection-init-timeout': row({
-    group: 'Server',
-    type: integer('SECONDS', 1, 86_400),
+  'websocket-connection-init-timeout': row('Server', integer('SECONDS', 1, 86_400), {
     default: 3,
-    unit: 's',
     doc: 'time limit for a WebSocket to send connection_init',
   }),
-  'max-unauthenticated-websockets': row({
-    group: 'Server',
-    type: integer('COUNT', 1),
+  'max-unauthenticated-websockets': row('Server', integer('COUNT', 1), {
     default: 1000,
     doc: 'maximum number of WebSockets that have not authenticated yet',
   }),
-  'max-subscriptions-per-connection': row({
-    group: 'Server',
-    type: integer('COUNT', 1),
+  'max-subscriptions-per-connection': row('Server', integer('COUNT', 1), {
     default: 100,
     doc: 'maximum number of subscriptions on one WebSocket',
   }),
-  'max-subscriptions-per-session': row({
-    group: 'Server',
-    type: integer('COUNT', 1),
+  'max-subscriptions-per-session': row('Server', integer('COUNT', 1), {
     default: 500,
     doc: 'maximum number of subscriptions of clients with the same role and session variables, or without variables, with the same address',
   }),
-  'max-subscriptions-per-role': row({
-    group: 'Server',
-    type: integer('COUNT', 1),
+  'max-subscriptions-per-role': row('Server', integer('COUNT', 1), {
     default: 5000,
     doc: 'maximum number of subscriptions of one role other than admin',
   }),
-  'send-queue-length': row({
-    group: 'Server',
-    type: integer('BYTES', 16 * 1024),
+  'send-queue-length': row('Server', integer('BYTES', 16 * 1024), {
     default: 1024 * 1024,
-    unit: 'bytes',
     doc: 'number of unsent bytes from which a client counts as not reading: it receives only the latest results, and is disconnected after --send-queue-timeout',
   }),
-  'send-queue-timeout': row({
-    group: 'Server',
-    type: integer('SECONDS', 1, 3600),
+  'send-queue-timeout': row('Server', integer('SECONDS', 1, 3600), {
     default: 5,
-    unit: 's',
     doc: 'time a client may leave more bytes than that unread; each 128 KiB of them extend it by a second',
   }),
-  'max-queued-bytes': row({
-    group: 'Server',
-    type: integer('BYTES', 64 * 1024),
-    default: undefined,
-    unit: 'bytes',
+  'max-queued-bytes': row('Server', integer('BYTES', 64 * 1024), {
     doc: 'number of unsent bytes of all clients above which the clients with the longest queues are disconnected; without it, a quarter of the heap limit or an eighth of the memory, whichever is less',
   }),
-  'graceful-shutdown-timeout': row({
-    group: 'Server',
-    type: integer('SECONDS', 0, 86_400),
+  'graceful-shutdown-timeout': row('Server', integer('SECONDS', 0, 86_400), {
     default: 60,
-    unit: 's',
     doc: 'time limit for requests in flight to finish after SIGTERM or Ctrl-C',
   }),
-  'admin-secret': row({
-    group: 'Access',
-    type: text('SECRET'),
-    default: undefined,
+  'admin-secret': row('Access', text('SECRET'), {
     isSecret: true,
+    alsoFlags: ['access-key'],
+    alsoVariables: ['ACCESS_KEY'],
     doc: 'the admin secret, sent in the header X-Engine-Admin-Secret; without it every request is trusted',
   }),
-  'admin-secrets': row({
-    group: 'Access',
-    type: jsonTexts,
-    default: undefined,
+  'admin-secrets': row('Access', jsonTexts, {
     isSecret: true,
     doc: 'several admin secrets, for rotation, in place of --admin-secret: ["new", "old"]',
   }),
-  'jwt-secret': row({
-    group: 'Access',
-    type: jwtSecret,
-    default: undefined,
+  'jwt-secret': row('Access', jwtSecret, {
     isSecret: true,
     doc: 'the key that verifies the tokens of users: {"type": "RS256", "key": "…"} or {"jwk_url": "https://…"}',
   }),
-  'jwt-secrets': row({
-    group: 'Access',
-    type: jwtSecrets,
-    default: undefined,
+  'jwt-secrets': row('Access', jwtSecrets, {
     isSecret: true,
     doc: 'several JWT secrets, selected by the issuer of the token, in place of --jwt-secret',
   }),
-  'auth-hook': row({
-    group: 'Access',
-    type: text('URL'),
-    default: undefined,
+  'auth-hook': row('Access', text('URL'), {
     doc: 'an HTTP service that authenticates requests and answers with session variables',
   }),
-  'auth-hook-mode': row({
-    group: 'Access',
-    type: oneOf(['GET', 'POST']),
+  'auth-hook-mode': row('Access', oneOf(['GET', 'POST']), {
     default: 'GET',
     doc: 'GET sends the hook the headers, POST the headers and the GraphQL request',
   }),
-  'auth-hook-send-request-body': row({
-    group: 'Access',
-    type: flag,
+  'auth-hook-send-request-body': row('Access', flag, {
     default: true,
     doc: 'with POST: send the GraphQL request to the hook, not only the headers',
   }),
-  'auth-hook-timeout': row({
-    group: 'Access',
-    type: integer('SECONDS', 1, 86_400),
+  'auth-hook-timeout': row('Access', integer('SECONDS', 1, 86_400), {
     default: 30,
     doc: 'time limit of the hook; a request is refused when the hook does not answer',
   }),
-  'unauthorized-role': row({
-    group: 'Access',
-    type: text('ROLE'),
-    default: undefined,
+  'unauthorized-role': row('Access', text('ROLE'), {
     doc: 'role of requests without credentials; without it they are refused',
   }),
-  'unauthorized-session-variables': row({
-    group: 'Access',
-    type: flag,
+  'unauthorized-session-variables': row('Access', flag, {
     default: false,
     doc: 'take the session variables of the unauthorized role from the headers of its requests, which any client can set',
   }),
-  'preserve-401-errors': row({
-    group: 'Access',
-    type: flag,
+  'preserve-401-errors': row('Access', flag, {
     default: false,
     doc: 'answer unauthenticated GraphQL requests with status 401 instead of 200',
   }),
-  'configured-header-precedence': row({
-    group: 'Access',
-    type: flag,
+  'configured-header-precedence': row('Access', flag, {
     default: false,
     doc: 'the headers configured for an action override the forwarded headers of the client',
   }),
-  'header-prefix': row({
-    group: 'Access',
-    type: headerPrefix,
+  'header-prefix': row('Access', headerPrefix, {
     default: 'x-engine-',
     doc: "prefix of the engine's headers and session variables, on the wire and in metadata",
   }),
-  'enable-allowlist': row({
-    group: 'Access',
-    type: flag,
+  'enable-allowlist': row('Access', flag, {
     default: false,
     doc: 'roles other than admin may only run queries of a query collection on the allow list',
   }),
-  'enable-remote-schema-permissions': row({
-    group: 'Access',
-    type: flag,
+  'enable-remote-schema-permissions': row('Access', flag, {
     default: true,
     doc: 'a role has access to the part of a remote schema that its permission declares; with false every role has access to all of it, and permissions on remote schemas are refused',
   }),
-  'strict-writes': row({
-    group: 'Access',
-    type: flag,
+  'strict-writes': row('Access', flag, {
     default: false,
     doc: 'updates and deletions of a role affect only rows that the role may also select; otherwise affected_rows can reveal rows it may write but not read',
   }),
-  'count-without-aggregations': row({
-    group: 'Access',
-    type: flag,
+  'strict-returning': row('Access', flag, {
+    default: false,
+    doc: 'rows that a mutation returns are only those that the role may also select; otherwise they are all the rows it wrote',
+  }),
+  'count-without-aggregations': row('Access', flag, {
     default: false,
     doc: 'a role that may select rows may count them with /v1/query, as in the reference engine; otherwise it needs allow_aggregations, and select_aggregate if query_root_fields are listed',
   }),
-  'remote-schema-prioritize-data': row({
-    group: 'API',
-    type: flag,
+  'remote-schema-prioritize-data': row('API', flag, {
     default: false,
     doc: 'return the data of a remote schema even if it also answers with errors',
   }),
-  'remote-schema-skip-nulls': row({
-    group: 'API',
-    type: flag,
+  'remote-schema-skip-nulls': row('API', flag, {
     default: false,
     doc: 'send no arguments with the value null to remote schemas',
   }),
-  'remote-schema-cache-size': row({
-    group: 'API',
-    type: integer('BYTES', 0),
+  'remote-schema-cache-size': row('API', integer('BYTES', 0), {
     default: 0,
-    unit: 'bytes',
     doc: 'memory for answers of remote schemas that Cache-Control allows to cache; 0 disables the cache',
   }),
-  'enabled-apis': row({
-    group: 'API',
-    type: listOf(API_NAMES),
+  'enabled-apis': row('API', listOf(API_NAMES), {
     default: ['metadata', 'graphql', 'pgdump', 'config'],
     doc: `APIs to serve, comma-separated, of ${API_NAMES.join(', ')}; metadata includes explain`,
   }),
-  'enable-console': row({
-    group: 'API',
-    type: flag,
+  'enable-console': row('API', flag, {
     default: false,
     doc: 'serve GraphiQL at /',
   }),
-  'stringify-numeric-types': row({
-    group: 'API',
-    type: flag,
+  'stringify-numeric-types': row('API', flag, {
     default: false,
     doc: 'return bigint, numeric and double precision as strings, for clients that would round them',
   }),
-  'infer-function-permissions': row({
-    group: 'API',
-    type: flag,
+  'v1-boolean-null-collapse': row('API', flag, {
+    default: false,
+    doc: 'an operator whose value is null is true, also in mutations, where it can then match every row; for clients of version 1',
+  }),
+  'null-in-nonnullable-variables': row('API', flag, {
+    default: false,
+    alsoVariables: ['BACKWARDS_COMPAT_NULL_IN_NONNULLABLE_VARIABLES'],
+    doc: 'accept null as the value of a variable whose type is not nullable, where the argument is nullable',
+  }),
+  'infer-function-permissions': row('API', flag, {
     default: true,
     doc: 'a role that may select from a table may call functions that only read and return its rows and have no permissions of their own; with false each role needs a permission',
   }),
-  'experimental-features': row({
-    group: 'API',
-    type: listOf([...EXPERIMENTAL_FEATURES, ...ALWAYS_ON_FEATURES]),
-    default: [],
-    doc: `features to enable, comma-separated, of ${EXPERIMENTAL_FEATURES.join(', ')}; always enabled are ${ALWAYS_ON_FEATURES.join(', ')}`,
-  }),
-  'enable-apollo-federation': row({
-    group: 'API',
-    type: flag,
+  'experimental-features': row(
+    'API',
+    listOf([...EXPERIMENTAL_FEATURES, ...ALWAYS_ON_FEATURES], FEATURES_WITHOUT_EFFECT),
+    {
+      default: [],
+      doc: `features to enable, comma-separated, of ${EXPERIMENTAL_FEATURES.join(', ')}; always enabled are ${ALWAYS_ON_FEATURES.join(', ')}`,
+    },
+  ),
+  'enable-apollo-federation': row('API', flag, {
     default: false,
     doc: 'act as a subgraph of a federated graph; the same as the feature apollo_federation',
   }),
-  'default-naming-convention': row({
-    group: 'API',
-    type: namingConvention,
+  'default-naming-convention': row('API', namingConvention, {
     default: 'default',
     doc: 'naming convention of sources that set none; needs the feature naming_convention',
   }),
-  'disable-native-query-validation': row({
-    group: 'API',
-    type: flag,
+  'disable-native-query-validation': row('API', flag, {
     default: false,
     doc: 'track native queries without validating them in the database',
   }),
-  'dev-mode': row({
-    group: 'API',
-    type: flag,
+  'dev-mode': row('API', flag, {
     default: false,
     doc: 'include the internal cause of an error in every answer; never use it in production',
   }),
-  'admin-internal-errors': row({
-    group: 'API',
-    type: flag,
+  'admin-internal-errors': row('API', flag, {
     default: true,
     doc: 'include the internal cause of an error in answers to administrators',
   }),
-  'metrics-secret': row({
-    group: 'Observation',
-    type: text('SECRET'),
-    default: undefined,
+  'metrics-secret': row('Observation', text('SECRET'), {
     isSecret: true,
     doc: 'bearer token for /v1/metrics (API metrics); administrators have access without it',
   }),
-  'otlp-traces-endpoint': row({
-    group: 'Observation',
-    type: text('URL'),
-    default: undefined,
+  'otlp-traces-endpoint': row('Observation', text('URL'), {
     doc: 'the collector that spans are sent to (OTLP over HTTP, protobuf), such as http://collector:4318/v1/traces; metadata can override it',
   }),
-  'otlp-headers': row({
-    group: 'Observation',
-    type: pairs,
-    default: undefined,
+  'otlp-headers': row('Observation', pairs, {
     isSecret: true,
     doc: 'headers of requests to the collector',
   }),
-  'traces-propagators': row({
-    group: 'Observation',
-    type: listOf(PROPAGATORS),
+  'traces-propagators': row('Observation', listOf(PROPAGATORS), {
     default: ['tracecontext'],
     doc: `header formats that pass a trace on to webhooks, of ${PROPAGATORS.join(', ')}; callers may use any of them`,
   }),
-  'log-level': row({
-    group: 'Observation',
-    type: oneOf(LOG_LEVELS),
+  'log-level': row('Observation', oneOf(LOG_LEVELS), {
     default: 'info',
     doc: 'minimum level of log lines',
   }),
-  'enabled-log-types': row({
-    group: 'Observation',
-    type: listOf(LOG_TYPES),
+  'enabled-log-types': row('Observation', listOf(LOG_TYPES, LOG_TYPES_WITHOUT_EFFECT), {
     default: ['startup', 'http-log', 'webhook-log', 'websocket-log', 'jwk-refresh-log'],
     doc: `types of log lines to write, of ${LOG_TYPES.join(', ')}`,
   }),
 } as const satisfies Record<string, OptionRow<unknown, unknown>>;
 
 export type OptionFlag = keyof typeof OPTIONS;
+
+/** Options of the reference engine that are accepted and have no effect, by flag, with the reason. A list of variables replaces
+ *  the one that follows from the flag. */
+export const WITHOUT_EFFECT: Readonly<Record<string, { why: string; variables?: readonly string[] }>> = {
+  stripes: { why: 'a source has one pool', variables: ['PG_STRIPES'] },
+  s: { why: 'the short form of `--stripes`', variables: [] },
+  'stripes-per-read-replica': { why: 'a database has one pool' },
+  'query-plan-cache-size': { why: 'the plan cache is bounded by memory' },
+  'metadata-defaults': { why: 'it holds defaults for other kinds of databases' },
+  'metadata-database-extensions-schema': { why: 'the engine installs no extension' },
+  'pg-ssl-certificate-path': { why: 'certificates are read from variables and never written to files' },
+  'enable-telemetry': { why: 'the engine sends no telemetry' },
+  'console-assets-dir': { why: 'the console is part of the engine' },
+  'console-sentry-dsn': { why: 'the console reports to nobody' },
+  'enable-compression': { why: 'compression is always on where clients accept it' },
+  'websocket-compression': {
+    why: 'messages are not compressed, because that costs memory for each connection',
+    variables: ['CONNECTION_COMPRESSION'],
+  },
+  'disable-close-websockets-on-metadata-change': {
+    why: 'subscriptions go on after a change of the metadata',
+    variables: ['CLOSE_WEBSOCKETS_ON_METADATA_CHANGE'],
+  },
+  'enable-metadata-query-logging': { why: 'admin operations may hold secrets and are never logged' },
+  'enable-triggers-error-log-level': { why: 'a failed delivery is an error in the log' },
+  'enable-log-compression': { why: 'the log goes to standard output' },
+  'enable-persisted-queries': { why: 'clients fall back to sending the text' },
+  'persisted-queries-ttl': { why: 'see `--enable-persisted-queries`' },
+  'query-cache-max-ttl': {
+    why: 'the cache has no upper bound for `ttl`',
+    variables: ['CACHE_MAX_ENTRY_TTL'],
+  },
+  'max-cache-size': { why: 'see `--remote-schema-cache-size`' },
+  'redis-url': { why: 'nothing is kept in Redis' },
+  'redis-timeout': { why: 'nothing is kept in Redis' },
+  'redis-tls-hostname': { why: 'nothing is kept in Redis' },
+  'redis-tls-shared-ca-store-path': { why: 'nothing is kept in Redis' },
+  'redis-use-tls': { why: 'nothing is kept in Redis' },
+  'caching-redis-pool-size': { why: 'nothing is kept in Redis' },
+  'rate-limit-redis-url': { why: 'each replica counts by itself' },
+  'rate-limit-redis-tls-hostname': { why: 'each replica counts by itself' },
+  'rate-limit-redis-use-tls': { why: 'each replica counts by itself' },
+  'rate-limit-redis-pool-size': { why: 'each replica counts by itself' },
+  'metrics-enable-high-cardinality-labels': { why: 'labels have few values' },
+  'trace-sql-query': { why: 'traces hold no query texts', variables: ['ENABLE_QUERY_TRACING'] },
+  'sso-providers': { why: 'the console asks for the admin secret' },
+  'ee-license-key': { why: 'there is one edition' },
+  'bigquery-string-numeric-input': { why: 'there is no such source' },
+  'enable-relay': { why: 'Relay is always served' },
+  'migrations-dir': { why: 'migrations are applied by `pergola migrate` or by the CLI' },
+  'migrations-database-env-var': { why: 'see `--migrations-dir`' },
+  'migrations-server-port': { why: 'see `--migrations-dir`' },
+  'migrations-server-timeout': { why: 'see `--migrations-dir`' },
+};
+
+/** Returns the variables of an option without effect. */
+export function variablesWithoutEffect(flag: string): readonly string[] {
+  const suffixes = WITHOUT_EFFECT[flag]?.variables ?? [suffixOf(flag)];
+  return suffixes.map((suffix) => FOREIGN_PREFIX + suffix);
+}
 
 type CamelCase<S extends string> = S extends `${infer Head}-${infer Tail}`
   ? `${Head}${Capitalize<CamelCase<Tail>>}`
@@ -596,17 +550,35 @@ export type Options = { readonly [F in OptionFlag as CamelCase<F>]: ValueOf<(typ
 
 /** Returns the variable of an option: `server-port` → `ENGINE_GRAPHQL_SERVER_PORT`. */
 export function variableOf(flag: OptionFlag): string {
-  return `ENGINE_GRAPHQL_${flag.replaceAll('-', '_').toUpperCase()}`;
+  return `ENGINE_GRAPHQL_${suffixOf(flag)}`;
+}
+
+/** Returns all variables of an option; the first one that is set counts. Those of the reference engine come last. */
+export function variablesOf(flag: OptionFlag): readonly string[] {
+  const { alsoVariables = [] }: OptionRow<unknown, unknown> = OPTIONS[flag];
+  const suffixes = [suffixOf(flag), ...alsoVariables];
+  return ['ENGINE_GRAPHQL_', FOREIGN_PREFIX].flatMap((prefix) => suffixes.map((suffix) => prefix + suffix));
+}
+
+/** The prefix of the variables of the reference engine. */
+export const FOREIGN_PREFIX = 'HASURA_GRAPHQL_';
+
+function suffixOf(flag: string): string {
+  return flag.replaceAll('-', '_').toUpperCase();
 }
 
 /** The options that are connection strings. */
-const DATABASE_OPTIONS: readonly OptionFlag[] = ['database-url', 'metadata-database-url'];
+const DATABASE_OPTIONS: readonly OptionFlag[] = [
+  'database-url',
+  'metadata-database-url',
+  'read-replica-urls',
+];
 
 /** True when a source may read its connection string from the variable. The engine's other options are not for
  *  connections. */
 export function isForConnections(variable: string): boolean {
   const flags = Object.keys(OPTIONS) as OptionFlag[];
-  const flag = flags.find((each) => variableOf(each) === variable);
+  const flag = flags.find((each) => variablesOf(each).includes(variable));
   return flag === undefined || DATABASE_OPTIONS.includes(flag);
 }
 

@@ -1,41 +1,45 @@
-/** A DatabaseAddress → what the driver is given to connect to it, and one connected client for those who need no pool.
- *  Not here: reading connection strings (connection-string.ts), opening (wire/dial.ts). */
-import pg from 'pg';
-import { type Dialing, dial, SESSIONS, type Tls } from '../wire/dial.ts';
+/** A DatabaseAddress → what is needed to connect to it (wire/dial.ts), and one connected client for those who need no pool.
+ *  Not here: reading connection strings (connection-string.ts), certificates (tls.ts), opening (wire/dial.ts). */
+import { userInfo } from 'node:os';
+import type pg from 'pg';
+import type { Environment } from '../resolve/environment-variables.ts';
+import { type Dialing, dial, SESSIONS, type Server } from '../wire/dial.ts';
+import type { Tls } from '../wire/socket.ts';
+import { completedBy, type DatabaseAddress, type Origin, passwordFrom } from './connection-defaults.ts';
 import {
-  CHOICES,
+  allowedMethods,
   ConnectionStringError,
   type ConnectionTarget,
   type Host,
+  isChoice,
   parseConnectionString,
 } from './connection-string.ts';
+import { tlsOfParameters } from './tls.ts';
 
-export type DatabaseAddress = {
-  readonly target: ConnectionTarget;
-  /** `literal`: it stands in the metadata. `secret`: a variable or a file holds it, so errors say nothing of it. `option`: an
-   *  option of the engine holds it. libpq's variables (PGPASSWORD) complete the last two only: who writes metadata chooses the
-   *  host, and must not be sent the engine's password. */
-  readonly origin: 'literal' | 'secret' | 'option';
+type Purpose = {
+  readonly applicationName: string;
+  /** How long one server may take, unless the connection has a `connect_timeout`. */
+  readonly timeoutMs: number;
+  /** The longest time for one server; unlimited when absent. */
+  readonly mostMs?: number;
 };
-
-type Purpose = { readonly applicationName: string; readonly timeoutMs: number };
 
 /** Parameters of TLS; they give way to a source's `ssl_configuration`. */
 const TLS_PARAMETERS: ReadonlySet<string> = new Set([
-  ...['ssl', 'sslmode', 'sslrootcert', 'sslcert', 'sslkey', 'sslpassword', 'sslnegotiation'],
-  'uselibpqcompat',
+  ...['sslmode', 'sslrootcert', 'sslcrl', 'sslcert', 'sslkey', 'sslpassword', 'sslcertmode', 'sslsni'],
+  ...['sslnegotiation', 'ssl_min_protocol_version', 'ssl_max_protocol_version'],
 ]);
 
 /** Parameters that the driver sends as they are. */
 const SESSION_PARAMETERS = [
-  ...['application_name', 'fallback_application_name', 'options', 'statement_timeout', 'lock_timeout'],
+  ...['options', 'statement_timeout', 'lock_timeout'],
   ...['query_timeout', 'idle_in_transaction_session_timeout'],
 ] as const;
 
 /** An option of the engine, or a test's own URL. Raises ConnectionStringError. */
-export function optionAddress(text: string): DatabaseAddress {
+export function optionAddress(text: string, env: Environment = process.env): DatabaseAddress {
   try {
-    return { target: parseConnectionString(text.trim()), origin: 'option' };
+    return { target: parseConnectionString(text.trim(), completedBy(env, 'option')), origin: 'option' };
   } catch (error) {
     if (!(error instanceof ConnectionStringError)) throw error;
     throw new ConnectionStringError(
@@ -50,12 +54,20 @@ export function withoutTls(target: ConnectionTarget): ConnectionTarget {
 }
 
 export function dialingOf({ target, origin }: DatabaseAddress, purpose: Purpose): Dialing {
+  const { parameters } = target;
+  const methods = allowedMethods(parameters['require_auth']);
+  const channelBinding = (['disable', 'require'] as const).find(
+    (way) => way === parameters['channel_binding'],
+  );
+  const seconds = Number(parameters['connect_timeout'] ?? 0);
+  const timeoutMs = seconds > 0 ? seconds * 1000 : purpose.timeoutMs;
   return {
-    configs: () => {
-      const tls = tlsConfig(target);
-      return target.hosts.map((host) => ({ ...configOf(target, host, purpose, origin), ...tls }));
-    },
-    session: SESSIONS.find((name) => name === target.parameters['target_session_attrs']) ?? 'any',
+    servers: () => target.hosts.map((host) => serverOf(target, host, purpose, origin)),
+    tls: () => tlsOfParameters(parameters),
+    timeoutMs: Math.min(timeoutMs, purpose.mostMs ?? timeoutMs),
+    session: SESSIONS.find((name) => name === parameters['target_session_attrs']) ?? 'any',
+    isShuffled: parameters['load_balance_hosts'] === 'random',
+    authentication: { channelBinding: channelBinding ?? 'prefer', ...(methods && { methods }) },
     hidden: origin === 'secret' ? textsOf(target) : [],
   };
 }
@@ -73,48 +85,50 @@ export function textsOf({
   database,
   parameters,
 }: ConnectionTarget): readonly string[] {
-  const given = Object.entries(parameters).filter(([name]) => CHOICES[name] === undefined);
+  const given = Object.entries(parameters).filter(([name]) => !isChoice(name));
   const values = given.flatMap(([, value]) => [value, ...value.split(/[\s=]/)]);
-  return [...hosts.map(({ host }) => host), user, password, database, ...values].flatMap(
-    (text) => text || [],
-  );
+  const places = hosts.flatMap(({ host, address }) => [host, address]);
+  return [...places, user, password, database, ...values].flatMap((text) => text || []);
 }
 
-function configOf(
-  { user, password, database, parameters }: ConnectionTarget,
-  { host, port }: Host,
-  { applicationName, timeoutMs }: Purpose,
-  origin: DatabaseAddress['origin'],
-): pg.ClientConfig {
+function serverOf(
+  target: ConnectionTarget,
+  host: Host,
+  { applicationName }: Purpose,
+  origin: Origin,
+): Server {
+  const { parameters, database } = target;
+  const user = target.user ?? nameOfUser();
+  const password =
+    target.password ??
+    (origin === 'literal' ? undefined : passwordFrom({ parameters, database, user }, host, process.env));
   const given = SESSION_PARAMETERS.flatMap((name) => {
     return parameters[name] === undefined ? [] : [[name, parameters[name]] as const];
   });
+  const idleSeconds = Number(parameters['keepalives_idle'] ?? 0);
   return {
-    connectionTimeoutMillis: timeoutMs,
-    keepAlive: true,
-    application_name: applicationName,
-    ...(host !== null && { host }),
-    ...(port !== null && { port }),
-    ...(user !== null && { user }),
-    ...(database !== null && { database }),
-    ...(password !== null && { password }),
-    // Without a function the driver looks for PGPASSWORD.
-    ...(password === null && origin === 'literal' && { password: () => '' }),
-    ...Object.fromEntries(given),
+    host: host.host ?? host.address ?? 'localhost',
+    port: host.port ?? 5432,
+    ...(host.address !== undefined && { address: host.address }),
+    login: {
+      ...(user !== null && { user }),
+      ...((database ?? user) !== null && { database: (database ?? user)! }),
+      // Without a function the driver looks for PGPASSWORD.
+      password: password ?? (() => ''),
+      keepAlive: parameters['keepalives'] !== '0',
+      ...(idleSeconds > 0 && { keepAliveInitialDelayMillis: idleSeconds * 1000 }),
+      application_name:
+        parameters['application_name'] ?? parameters['fallback_application_name'] ?? applicationName,
+      ...Object.fromEntries(given),
+    },
   };
 }
 
-/** The driver's own reading of the parameters, of which the configuration is the only form it has. */
-function tlsConfig({ parameters }: ConnectionTarget): pg.ClientConfig {
-  const given = Object.entries(parameters).filter(([name]) => TLS_PARAMETERS.has(name));
-  if (given.length === 0) return {};
-  const query = given.map(([name, value]) => `${name}=${encodeURIComponent(value)}`).join('&');
+/** Null for a user of the system without a name, as in many containers. */
+function nameOfUser(): string | null {
   try {
-    const { ssl, sslNegotiation: sslnegotiation } = new pg.Client({
-      connectionString: `postgres://localhost/?${query}`,
-    }) as unknown as { readonly ssl: pg.ClientConfig['ssl']; readonly sslNegotiation: string };
-    return { ...(ssl !== undefined && { ssl }), sslnegotiation } as pg.ClientConfig;
+    return userInfo().username;
   } catch {
-    throw new ConnectionStringError('its TLS parameters cannot be used');
+    return null;
   }
 }

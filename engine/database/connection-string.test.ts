@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import { completedBy } from './connection-defaults.ts';
 import { parseConnectionString, printKeywords } from './connection-string.ts';
 
 const host = (name: string | null, port: number | null = null) => ({ host: name, port });
@@ -36,14 +37,26 @@ test.each<[string, object]>([
     'postgres://h/d?sslmode=require&options=-c%20a%3D1%2B1&schema=public&stream=x',
     { hosts: [host('h')], database: 'd', parameters: { sslmode: 'require', options: '-c a=1+1' } },
   ],
-  ['postgres://h/d?ssl', { hosts: [host('h')], database: 'd', parameters: { ssl: '' } }],
+  ['postgres://h/d?ssl', { hosts: [host('h')], database: 'd', parameters: { sslmode: 'require' } }],
+  ['postgres://h/d?ssl=0', { hosts: [host('h')], database: 'd', parameters: { sslmode: 'disable' } }],
+  ['postgres://h?requiressl=1', { hosts: [host('h')], parameters: { sslmode: 'require' } }],
+  ['postgres://h?constructor=1&__proto__=2', { hosts: [host('h')] }],
   ['host=h dbname=d', { hosts: [host('h')], database: 'd' }],
   [
     `  host = a,b  port=1,2 user='u v' password = 'it\\'s \\\\' dbname=d\\ e  `,
     { hosts: [host('a', 1), host('b', 2)], user: 'u v', password: `it's \\`, database: 'd e' },
   ],
   [`host=h password=''`, { hosts: [host('h')] }],
-  ['host=ignored hostaddr=10.0.0.1', { hosts: [host('10.0.0.1')] }],
+  ['host=h hostaddr=10.0.0.1', { hosts: [{ ...host('h'), address: '10.0.0.1' }] }],
+  [
+    'host=a,b hostaddr=10.0.0.1,::1 port=5',
+    {
+      hosts: [
+        { ...host('a', 5), address: '10.0.0.1' },
+        { ...host('b', 5), address: '::1' },
+      ],
+    },
+  ],
   ['host=h\nsslmode=verify-full', { hosts: [host('h')], parameters: { sslmode: 'verify-full' } }],
 ])('%s', (text, expected) => {
   expect(parseConnectionString(text)).toEqual(target(expected));
@@ -89,10 +102,21 @@ test.each([
   'postgres://h/d?sslmode=s3cret',
   'host=h target_session_attrs=s3cret',
   'postgres://h/d?sslnegotiation=s3cret',
+  'postgres://h/d?sslmod=s3cret',
+  'postgres://h/d?ssl=s3cret',
+  'host=h require_auth=s3cret',
+  'host=h require_auth=md5,!password user=s3cret',
+  'host=h connect_timeout=s3cret',
+  'host=h,i hostaddr=10.0.0.1 user=s3cret',
+  'host=h requirepeer=s3cret',
+  'host=h client_encoding=s3cret',
+  'host=h sslrootcert=system sslmode=require user=s3cret',
+  'host=h sslnegotiation=direct user=s3cret',
+  'host=h ssl_min_protocol_version=TLSv1.3 ssl_max_protocol_version=TLSv1.2 user=s3cret',
 ])('%j is refused, in words of our own', (text) => {
   let message = '';
   try {
-    parseConnectionString(text);
+    parseConnectionString(text, completedBy({}, 'literal'));
   } catch (error) {
     message = (error as Error).message;
   }

@@ -8,7 +8,7 @@ import { fail } from '../errors/engine-error.ts';
 import { own } from '../metadata/own.ts';
 import type { DatabaseUrl } from '../metadata/schema/source.ts';
 import type { Environment } from '../resolve/environment-variables.ts';
-import type { DatabaseAddress } from './connect.ts';
+import { completedBy, type DatabaseAddress, type Origin } from './connection-defaults.ts';
 import { ConnectionStringError, type ConnectionTarget, parseConnectionString } from './connection-string.ts';
 
 /** The places that connection strings may be read from. */
@@ -22,17 +22,21 @@ export type ConnectionSecrets = {
 const MOST_BYTES = 65_536;
 
 export function databaseAddress(url: DatabaseUrl, { env, folders }: ConnectionSecrets): DatabaseAddress {
-  if (typeof url === 'string') return { target: parsed(url, 'the database URL'), origin: 'literal' };
+  const address = (text: string, where: string, origin: Origin): DatabaseAddress => {
+    return { target: parsed(text, where, env, origin), origin };
+  };
+  if (typeof url === 'string') return address(url, 'the database URL', 'literal');
   if ('from_env' in url) {
     const variable = `environment variable ${JSON.stringify(url.from_env)}`;
-    return { target: parsed(connectionVariable(url.from_env, env), variable), origin: 'secret' };
+    return address(connectionVariable(url.from_env, env), variable, 'secret');
   }
   if ('dynamic_from_file' in url) {
     const path = url.dynamic_from_file;
-    return { target: parsed(readSecret(path, folders), `file ${JSON.stringify(path)}`), origin: 'secret' };
+    return address(readSecret(path, folders), `file ${JSON.stringify(path)}`, 'secret');
   }
   const { username, password, host, port, database } = url.connection_parameters;
-  const target = { user: username, password: password || null, database, parameters: {} };
+  const { parameters } = parsed('postgres://', 'the connection', env, 'literal');
+  const target = { user: username, password: password || null, database, parameters };
   return { target: { hosts: [{ host, port }], ...target }, origin: 'literal' };
 }
 
@@ -43,9 +47,9 @@ export function connectionVariable(name: string, env: Environment): string {
   return own(env, name) || miss(`${variable} is not set`);
 }
 
-function parsed(text: string, where: string): ConnectionTarget {
+function parsed(text: string, where: string, env: Environment, origin: Origin): ConnectionTarget {
   try {
-    return parseConnectionString(text.trim());
+    return parseConnectionString(text.trim(), completedBy(env, origin));
   } catch (error) {
     if (!(error instanceof ConnectionStringError)) throw error;
     return refuse(`${where} is not a connection string of Postgres: ${error.message}`);

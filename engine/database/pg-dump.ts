@@ -4,9 +4,10 @@
 import { spawn } from 'node:child_process';
 import { fail } from '../errors/engine-error.ts';
 import type { Environment } from '../resolve/environment-variables.ts';
-import type { Tls } from '../wire/dial.ts';
 import { redactedText } from '../wire/redacted.ts';
-import { type DatabaseAddress, textsOf } from './connect.ts';
+import type { Tls } from '../wire/socket.ts';
+import { textsOf, withoutTls } from './connect.ts';
+import type { DatabaseAddress } from './connection-defaults.ts';
 import { printKeywords } from './connection-string.ts';
 import { withTlsFiles } from './tls.ts';
 
@@ -60,13 +61,12 @@ export function forbiddenOption(options: readonly string[]): string | undefined 
 /** Raises `pgDumpMissing`; `pgDumpFailed` with what it said. The password goes by the environment, which `ps` does not show. */
 export function pgDump(
   address: DatabaseAddress,
-  tls: Tls | undefined,
+  tls: Tls,
   options: readonly string[],
   env: Environment,
   signal?: AbortSignal,
 ): Promise<string> {
-  const dumped = (libpq: Environment) => dump(address, options, { path: env['PATH'], libpq, signal });
-  return tls ? withTlsFiles(tls, dumped) : dumped({});
+  return withTlsFiles(tls, (libpq) => dump(address, options, { path: env['PATH'], libpq, signal }));
 }
 
 type Surroundings = {
@@ -81,17 +81,21 @@ async function dump(
   options: readonly string[],
   { path, libpq, signal }: Surroundings,
 ): Promise<string> {
-  const child = spawn('pg_dump', [...options, '--no-password', `--dbname=${printKeywords(target)}`], {
-    env: {
-      PATH: path,
-      LANG: 'C.UTF-8',
-      PGAPPNAME: 'pergola',
-      PGPASSWORD: target.password ?? '',
-      ...libpq,
+  const child = spawn(
+    'pg_dump',
+    [...options, '--no-password', `--dbname=${printKeywords(withoutTls(target))}`],
+    {
+      env: {
+        PATH: path,
+        LANG: 'C.UTF-8',
+        PGAPPNAME: 'pergola',
+        PGPASSWORD: target.password ?? '',
+        ...libpq,
+      },
+      stdio: ['ignore', 'pipe', 'pipe'],
+      signal,
     },
-    stdio: ['ignore', 'pipe', 'pipe'],
-    signal,
-  });
+  );
   const [output, complaints] = [collect(child.stdout), collect(child.stderr)];
   const code = await new Promise<number | null>((resolve, reject) => {
     child.once('error', reject);

@@ -25,10 +25,16 @@ const violation =
   ({ message }, path) =>
     new EngineError('constraintViolation', { text: `${prefix}${message}` }, path);
 
+/** An error with the message of the database. */
+const saying =
+  (kind: 'badRequest' | 'dataException' | 'constraintError' | 'concurrentUpdate'): Entry['error'] =>
+  ({ message }, path) =>
+    new EngineError(kind, { text: message }, path);
+
 /** The reason stays inside: it names hosts and users. */
 const unreachable: Entry['error'] = (_failure, path, internal) => {
   const reason = 'the database cannot be reached';
-  return new EngineError('sourceUnreachable', { source: '', reason }, path, internal);
+  return new EngineError('sourceUnreachable', { reason }, path, internal);
 };
 
 const PG_ERRORS: readonly Entry[] = [
@@ -50,27 +56,12 @@ const PG_ERRORS: readonly Entry[] = [
   { state: /^23514$/, error: violation('Check constraint violation. ') },
   { state: /^23P01$/, error: violation('Exclusion violation. ') },
   { state: /^23/, error: violation('') },
-  {
-    // A LIKE pattern that ends in its escape character.
-    state: /^22025$/,
-    error: ({ message }, path) => new EngineError('badRequest', { text: message }, path),
-  },
-  {
-    // Two objects of one upsert that are the same row.
-    state: /^21000$/,
-    error: ({ message }, path) => new EngineError('dataException', { text: message }, path),
-  },
-  {
-    // Data exceptions: a value the type does not have, a division by zero, an invalid regular expression.
-    state: /^22/,
-    error: ({ message }, path) => new EngineError('dataException', { text: message }, path),
-  },
-  {
-    // A path, query or pattern of ltree that is none. What Postgres says of a statement begins otherwise.
-    state: /^42601$/,
-    says: /^(?!syntax error at (or near|end))/,
-    error: ({ message }, path) => new EngineError('dataException', { text: message }, path),
-  },
+  // A LIKE pattern that ends in its escape character.
+  { state: /^22025$/, error: saying('badRequest') },
+  // Two objects of one upsert that are the same row.
+  { state: /^21000$/, error: saying('dataException') },
+  // Data exceptions: a value the type does not have, a division by zero, an invalid regular expression.
+  { state: /^22/, error: saying('dataException') },
   {
     // The target of an upsert has lost its index since the database was last looked at,
     state: /^42P10$/,
@@ -81,21 +72,15 @@ const PG_ERRORS: readonly Entry[] = [
         path,
       ),
   },
-  {
-    // or its constraint.
-    state: /^42704$/,
-    error: ({ message }, path) => new EngineError('constraintError', { text: message }, path),
-  },
+  // or its constraint.
+  { state: /^42704$/, error: saying('constraintError') },
   {
     state: /^40001$/,
     error: (_failure, path) =>
       new EngineError('concurrentUpdate', { text: 'serialization failure due to concurrent update' }, path),
   },
   // A deadlock: this transaction was the one to give way.
-  {
-    state: /^40/,
-    error: ({ message }, path) => new EngineError('concurrentUpdate', { text: message }, path),
-  },
+  { state: /^40/, error: saying('concurrentUpdate') },
   {
     // program_limit_exceeded: what Postgres has no room for.
     state: /^54/,

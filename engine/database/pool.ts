@@ -5,8 +5,8 @@
 import type pg from 'pg';
 import { EngineError } from '../errors/engine-error.ts';
 import { retriesAtOnce, timerMs } from '../metadata/schema/number.ts';
-import type { WireConnection } from '../wire/connection.ts';
-import type { Tls } from '../wire/dial.ts';
+import { isReadOnly, type WireConnection } from '../wire/connection.ts';
+import { isNotConnected } from '../wire/dial.ts';
 import {
   type FailureObserver,
   type Patience,
@@ -17,8 +17,10 @@ import {
   WaitedTooLong,
   WirePool,
 } from '../wire/pool.ts';
+import type { Tls } from '../wire/socket.ts';
 import type { NamedStatement, Row, Value } from '../wire/statement.ts';
-import { connectTo, type DatabaseAddress, dialingOf, optionAddress } from './connect.ts';
+import { connectTo, dialingOf, optionAddress } from './connect.ts';
+import type { DatabaseAddress } from './connection-defaults.ts';
 import { type Deadline, timeIsUp, timeLeft } from './deadline.ts';
 import { isOurs, sqlStateOf } from './pg-errors.ts';
 
@@ -104,7 +106,7 @@ export async function probe(
   timeoutSeconds: number,
 ): Promise<void> {
   const timeoutMs = timeoutSeconds * 1000;
-  const client = await connectTo(address, { applicationName: 'pergola', timeoutMs }, tls);
+  const client = await connectTo(address, { applicationName: 'pergola', timeoutMs, mostMs: timeoutMs }, tls);
   client.on('error', () => {});
   const timeout = setTimeout(() => client.connection.stream.destroy(), timeoutMs);
   try {
@@ -158,12 +160,19 @@ function configOf({ name, text }: NamedStatement, values: readonly unknown[]) {
   return { name, text, values: values as unknown[], rowMode: 'array' as const, types };
 }
 
+/** A connection on which a transaction has begun. */
+type Begun = {
+  readonly connection: WireConnection;
+  readonly watch: TransactionWatch | null;
+  readonly begun: Promise<void>;
+};
+
 class PooledDatabase implements Database {
   readonly #pool: WirePool;
-  readonly #begin: string;
+  readonly #beginText: string;
 
   constructor(address: DatabaseAddress, options: PoolOptions, { timed, failed }: PoolObservers) {
-    this.#begin = `begin isolation level ${(options.isolationLevel ?? 'read-committed').replace('-', ' ')}`;
+    this.#beginText = `begin isolation level ${(options.isolationLevel ?? 'read-committed').replace('-', ' ')}`;
     const waitMs = timerMs(options.poolTimeoutSeconds ?? 0);
     this.#pool = new WirePool({
       connection: dialingOf(address, {
@@ -194,21 +203,32 @@ class PooledDatabase implements Database {
   readonly run: Run = (statement, values, patience) => this.#pool.run(statement, values, patience);
 
   async atomic<T>(options: AtomicOptions, body: (run: Run) => Promise<T>): Promise<T> {
-    const { readOnly, deadline = null } = options;
-    const connection = await this.#take(deadline, options.signal);
-    const watch = isLimited(options) ? this.#pool.watchOver(connection, options) : null;
+    const { readOnly = false, deadline = null } = options;
+    let { connection, watch, begun } = await this.#begin(options);
     const whileWaitedFor = () => {
       if (watch?.reason) throw watch.reason;
     };
+    const send: Run = (statement, values) => {
+      whileWaitedFor();
+      if (deadline) endAfter(connection, timeLeft(deadline));
+      return orTimeIsUp(deadline, this.#pool.runOn(connection, statement, values));
+    };
     let isBroken = false;
-    const begun = connection.command(this.#beginOf(readOnly));
-    // Awaited below; a statement that fails first must not leave it unheard.
-    begun.catch(() => {});
+    let isFirst = !readOnly;
     try {
       const result = await body(async (statement, values) => {
-        whileWaitedFor();
-        if (deadline) endAfter(connection, timeLeft(deadline));
-        return orTimeIsUp(deadline, this.#pool.runOn(connection, statement, values));
+        const mayMove = isFirst;
+        isFirst = false;
+        try {
+          return await send(statement, values);
+        } catch (error) {
+          if (!mayMove || !isReadOnly(error) || !this.#pool.leave(connection)) throw error;
+        }
+        // Nothing has run in the transaction, so that it can begin again on the new primary.
+        watch?.end();
+        this.#pool.giveBack(connection, true);
+        ({ connection, watch, begun } = await this.#begin(options));
+        return send(statement, values);
       });
       await begun;
       if (deadline) timeLeft(deadline);
@@ -227,22 +247,37 @@ class PooledDatabase implements Database {
     }
   }
 
+  async #begin(options: AtomicOptions): Promise<Begun> {
+    const connection = await this.#take(options.deadline ?? null, options.signal);
+    const watch = isLimited(options) ? this.#pool.watchOver(connection, options) : null;
+    const begun = connection.command(this.#beginOf(options.readOnly));
+    // Awaited at the end; a statement that fails first must not leave it unheard.
+    begun.catch(() => {});
+    return { connection, watch, begun };
+  }
+
   async transaction<T>(options: TransactionOptions, body: (client: pg.ClientBase) => Promise<T>): Promise<T> {
-    return this.#lend(options.isForeign ?? false, options.signal, async (client, watch) => {
-      await client.query(this.#beginOf(options.readOnly));
-      try {
-        const result = await body(client);
-        if (watch?.reason) throw watch.reason;
-        watch?.end();
-        await client.query('commit');
-        return result;
-      } catch (error) {
-        watch?.end();
-        // Where that fails, too, the connection is not idle and will not be used again.
-        await client.query('rollback').catch(() => {});
-        throw error;
-      }
-    });
+    const { isForeign = false, readOnly = false } = options;
+    return this.#lend(
+      isForeign,
+      options.signal,
+      async (client, watch) => {
+        await client.query(this.#beginOf(readOnly));
+        try {
+          const result = await body(client);
+          if (watch?.reason) throw watch.reason;
+          watch?.end();
+          await client.query('commit');
+          return result;
+        } catch (error) {
+          watch?.end();
+          // Where that fails, too, the connection is not idle and will not be used again.
+          await client.query('rollback').catch(() => {});
+          throw error;
+        }
+      },
+      readOnly,
+    );
   }
 
   session<T>(body: (client: pg.ClientBase) => Promise<T>, signal?: AbortSignal): Promise<T> {
@@ -263,7 +298,7 @@ class PooledDatabase implements Database {
   }
 
   #beginOf(readOnly = false): string {
-    return readOnly ? `${this.#begin} read only` : this.#begin;
+    return readOnly ? `${this.#beginText} read only` : this.#beginText;
   }
 
   close(cut?: AbortSignal): Promise<void> {
@@ -275,6 +310,7 @@ class PooledDatabase implements Database {
     isForeign: boolean,
     signal: AbortSignal | undefined,
     body: (client: pg.ClientBase, watch: TransactionWatch | null) => Promise<T>,
+    isReader = false,
   ): Promise<T> {
     const connection = await this.#pool.take(undefined, signal);
     const client = connection.lend();
@@ -282,6 +318,7 @@ class PooledDatabase implements Database {
     try {
       return await body(client, watch);
     } catch (error) {
+      if (!isReader && isReadOnly(error)) this.#pool.leave(connection);
       throw watch?.reason ?? error;
     } finally {
       watch?.end();
@@ -309,9 +346,11 @@ async function orTimeIsUp<T>(deadline: Deadline | null, work: Promise<T>): Promi
   }
 }
 
-/** SQLSTATE class 08 and 57P, or no SQLSTATE at all: the connection is gone, not the statement wrong. */
+/** The connection could not be opened, for any reason; or it has SQLSTATE class 08 or 57P, or no SQLSTATE at all: the connection is
+ *  gone, not the statement wrong. */
 export function isConnectionLost(error: unknown): boolean {
   if (isOurs(error) || error instanceof EngineError) return false;
+  if (isNotConnected(error)) return true;
   const state = sqlStateOf(error);
   return state === undefined || state.startsWith('08') || state.startsWith('57P');
 }

@@ -1,5 +1,5 @@
-/** Distributes statements over the read replicas of a source in turn. A replica whose connection is lost is skipped and checked in
- *  the background until it answers again, so no request waits for it. Not here: the statements that a replica may run (execute/statements.ts).
+/** Distributes statements over the read replicas of a source in turn. A replica whose connection is lost, or that refuses one for
+ *  any reason, is skipped and checked in the background until it answers again, so no request waits for it. Not here: the statements that a replica may run (execute/statements.ts).
  *  Reference: docs/reference/behaviour/metadata.md. */
 import { type Database, isConnectionLost } from './pool.ts';
 

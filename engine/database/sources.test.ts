@@ -145,6 +145,7 @@ describe('open databases', () => {
       await new Promise<void>((resolve) => refuseOnce.listen(0, '127.0.0.1', resolve));
       const url = new URL(proxy.url);
       url.port = String((refuseOnce.address() as AddressInfo).port);
+      url.search = '?sslmode=disable';
       const sources = new Sources({ env: {}, folders: [] });
       const database = sources.database(sourceAt(url.href, 'default', { retries }));
       const answer = await database.run({ name: '', text: 'select 1' }, []).then(

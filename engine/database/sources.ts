@@ -1,13 +1,15 @@
 /** The open databases, by source. A pool belongs to a configuration, not to a name: while a document with a changed connection is
  *  validated, the published document keeps its pool. `publish` sets the current configurations; other pools are closed when their
  *  work is done. Not here: pools (pool.ts). */
+import { variablesOf } from '../config/options.ts';
 import { EngineError, fail, withPath } from '../errors/engine-error.ts';
 import type { ConnectionInfo, Source } from '../metadata/schema/source.ts';
 import { type Route, type RoutedRequest, type Router, routerOf } from '../transform/connection.ts';
 import { TransformError } from '../transform/render.ts';
-import type { Tls } from '../wire/dial.ts';
 import type { Timed } from '../wire/pool.ts';
-import { type DatabaseAddress, withoutTls } from './connect.ts';
+import type { Tls } from '../wire/socket.ts';
+import { withoutTls } from './connect.ts';
+import type { DatabaseAddress } from './connection-defaults.ts';
 import { type ConnectionSecrets, databaseAddress } from './database-url.ts';
 import type { Databases } from './databases.ts';
 import { type Database, openDatabase, type PoolObservers, type PoolOptions, probe } from './pool.ts';
@@ -39,6 +41,7 @@ export class Sources {
   readonly #secrets: ConnectionSecrets;
   readonly #defaults: PoolOptions;
   readonly #observers: SourceObservers;
+  readonly #defaultReplicas: readonly ConnectionInfo[];
   /** The open databases, by URL and settings. */
   readonly #open = new Map<string, Database>();
   #published: ReadonlyMap<string, Source> = new Map();
@@ -47,7 +50,14 @@ export class Sources {
   /** The names of published sources and replicas, by URL and settings. */
   #names: ReadonlyMap<string, readonly string[]> = new Map();
 
-  constructor(secrets: ConnectionSecrets, defaults: PoolOptions = {}, observers: SourceObservers = {}) {
+  /** `defaultReplicas` are the read replicas of a source that connects with the option --database-url and names none. */
+  constructor(
+    secrets: ConnectionSecrets,
+    defaults: PoolOptions = {},
+    observers: SourceObservers = {},
+    defaultReplicas: readonly ConnectionInfo[] = [],
+  ) {
+    this.#defaultReplicas = defaultReplicas;
     this.#secrets = secrets;
     this.#defaults = defaults;
     this.#observers = observers;
@@ -103,7 +113,7 @@ export class Sources {
     const database = this.database(source);
     const isInFile = isRecord(source.configuration.connection_info.database_url, 'dynamic_from_file');
     const until = isInFile ? performance.now() + FILE_AGE_MS : Number.POSITIVE_INFINITY;
-    const replicas = replicasOf(source).flatMap((replica) => this.#databaseOf(replica));
+    const replicas = this.#replicasOf(source).flatMap((replica) => this.#databaseOf(replica));
     const { connection_template: template, connection_set: set } = source.configuration;
     const found = {
       database,
@@ -135,7 +145,7 @@ export class Sources {
    *  connection member`. */
   open(): readonly (readonly [name: string, database: Database])[] {
     return [...this.#published.values()].flatMap((source) => {
-      return connectionsOf(source).flatMap(({ name, configuration }) => {
+      return this.#connectionsOf(source).flatMap(({ name, configuration }) => {
         const database = this.#keyOf({ ...source, configuration }).map((key) => this.#open.get(key))[0];
         return database ? [[name, database] as const] : [];
       });
@@ -176,7 +186,7 @@ export class Sources {
       }
     };
     return [
-      ...replicasOf(source).flatMap((each, i) => within('read_replicas', each, i, [])),
+      ...this.#replicasOf(source).flatMap((each, i) => within('read_replicas', each, i, [])),
       ...membersOf(source).flatMap((each, i) => within('connection_set', each, i, ['connection_info'])),
     ];
   }
@@ -192,7 +202,7 @@ export class Sources {
     this.#published = new Map(sources.map((source) => [source.name, source]));
     this.#found.clear();
     const used = sources
-      .flatMap(connectionsOf)
+      .flatMap((source) => this.#connectionsOf(source))
       .flatMap((each) => this.#keyOf(each).map((key) => ({ key, name: each.name })));
     this.#names = new Map(
       [...Map.groupBy(used, ({ key }) => key)].map(([key, same]) => [key, same.map(({ name }) => name)]),
@@ -231,6 +241,17 @@ export class Sources {
     };
   }
 
+  /** The source itself, its read replicas, and the members of its connection set. */
+  #connectionsOf(source: Source): readonly Source[] {
+    return [source, ...this.#replicasOf(source), ...membersOf(source)];
+  }
+
+  #replicasOf(source: Source): readonly Source[] {
+    const { read_replicas } = source.configuration;
+    const replicas = read_replicas ?? (usesDatabaseUrl(source) ? this.#defaultReplicas : []);
+    return replicas.map((info, i) => elsewhere(source, `${source.name} replica ${i + 1}`, info));
+  }
+
   #configured(source: Source): { address: DatabaseAddress; options: PoolOptions; key: string } {
     const address = this.address(source);
     const tls = this.tls(source);
@@ -248,14 +269,10 @@ export class Sources {
   }
 }
 
-/** The source itself, and whatever else it is at. */
-function connectionsOf(source: Source): readonly Source[] {
-  return [source, ...replicasOf(source), ...membersOf(source)];
-}
-
-function replicasOf(source: Source): readonly Source[] {
-  const { read_replicas } = source.configuration;
-  return (read_replicas ?? []).map((info, i) => elsewhere(source, `${source.name} replica ${i + 1}`, info));
+/** True when the source connects with the option --database-url. */
+function usesDatabaseUrl({ configuration }: Source): boolean {
+  const { database_url: url } = configuration.connection_info;
+  return typeof url === 'object' && 'from_env' in url && variablesOf('database-url').includes(url.from_env);
 }
 
 /** Returns the members of the source's connection set. */

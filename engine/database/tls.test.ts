@@ -51,7 +51,7 @@ const named = { host: 'localhost' };
 
 describe('a server that takes both ways is asked', () => {
   test.each<[string, SslConfiguration | null, Parameters<typeof sourceAt>[1], boolean]>([
-    ['plainly where nothing is said', null, {}, false],
+    ['encrypted where nothing is said', null, {}, true],
     ['plainly with disable', { sslmode: 'disable' }, {}, false],
     [
       'plainly with disable, whatever the URL says',

@@ -178,7 +178,7 @@ describe('an invalid template is refused when it is stored', () => {
     ],
   ])('by %s', async (type, args, path) => {
     expect((await engine.admin(type, args(twice))).body).toMatchObject({
-      code: 'already-exists',
+      code: 'parse-failed',
       path: `${path}configuration.connection_set[2].name`,
       error: expect.stringContaining('connection: red'),
     });
@@ -241,7 +241,7 @@ describe('pg_test_connection_template', () => {
       {},
       { connection_template: { version: 2, template: '' } },
       'parse-failed',
-      '$.args.connection_template.version',
+      '$.connection_template.version',
     ],
   ])('refuses %s', async (_, session, more, code, path) => {
     expect(await tested(session, more)).toMatchObject({ code, path });

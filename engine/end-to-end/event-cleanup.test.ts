@@ -22,7 +22,6 @@ const create = (cleanup: object, name = 'tidy') =>
     webhook: 'http://127.0.0.1:1',
     enable_manual: true,
     cleanup_config: { ...CLEANUP, ...cleanup },
-    replace: true,
   });
 const times = () => database.sql('select type, trigger_name, schedule from pergola.scheduled_event');
 const comeDue = () => database.sql('update pergola.scheduled_event set scheduled_time = now()');

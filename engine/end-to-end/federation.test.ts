@@ -108,7 +108,7 @@ describe('the schema', () => {
       definition: { url: remote.url },
     });
     expect(status).toBe(400);
-    expect(JSON.stringify(body)).toContain("field '_service' defined in [federation, remote schema sub]");
+    expect(JSON.stringify(body)).toContain("'_Service' in [federation, remote schema sub]");
     await remote.close();
   });
 });

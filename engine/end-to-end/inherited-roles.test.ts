@@ -7,11 +7,11 @@ import { startTestEngine, type TestEngine } from '../../testing/engine.ts';
 const SCHEMA = `
   create table team (id int primary key, name text not null);
   create table person (
-    id int primary key, name text not null, salary int not null, boss_id int references person, team_id int references team,
+    id int primary key, name text not null, salary double precision not null, boss_id int references person, team_id int references team,
     badge text);
   insert into team values (1, 'red'), (2, 'blue');
   insert into person values (1, 'Ada', 100, null, 1, 'a'), (2, 'Bo', 200, 1, 1, 'b'), (3, 'Cy', 300, 1, 2, 'c');
-  create function yearly(p person) returns int language sql stable as $$ select p.salary * 12 $$;
+  create function yearly(p person) returns int language sql stable as $$ select (p.salary * 12)::int $$;
   create function people() returns setof person language sql stable as $$ select * from person $$;
   create function pay_rise() returns setof person language sql volatile as
     $$ update person set salary = salary + 1 where id = 1 returning * $$;

@@ -8,8 +8,8 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { createDatabase, type TestDatabase } from '../../testing/database.ts';
 import { startTestEngine, type TestEngine } from '../../testing/engine.ts';
 import { openSocket } from '../../testing/websocket.ts';
-import { LOG_TYPES } from '../config/options.ts';
 import { loadedSettings } from '../config/testing/settings.ts';
+import { LOG_TYPES } from '../observe/observation.ts';
 import { openLog } from '../observe/sinks.ts';
 
 type Line = { level: string; type: string; timestamp: string; detail: Record<string, unknown> };
@@ -24,7 +24,9 @@ const HOOK_TOKEN = 'secret-of-the-hook';
 const USER = { authorization: 'Bearer secret-token', cookie: 'session=secret-cookie' };
 
 beforeAll(async () => {
-  const hook = createServer((_, response) => {
+  const hook = createServer((request, response) => {
+    if (request.url === '/act') return response.end('true');
+    if (request.url === '/validate') return response.writeHead(400).end('{"message":"no"}');
     response.end('{"x-engine-role":"reader","x-engine-user-id":"7"}');
   });
   await new Promise<void>((resolve) => hook.listen(0, '127.0.0.1', resolve));
@@ -35,12 +37,13 @@ beforeAll(async () => {
   const log = openLog({ logLevel: 'debug', enabledLogTypes: LOG_TYPES }, openSync(file, 'w'));
   const engine = await startTestEngine({
     databaseUrl: database.url,
+    enabledLogTypes: LOG_TYPES,
     adminSecret: ADMIN,
     authHook: `http://secret-user:secret-password@127.0.0.1:${port}/auth?token=${HOOK_TOKEN}`,
     log,
   });
   log.observe({ kind: 'started', url: engine.url, version: '0', settings: loadedSettings(port, HOOK_TOKEN) });
-  await happenings(engine);
+  await happenings(engine, `http://127.0.0.1:${port}`);
   await engine.close();
   log.flush();
   hook.close();
@@ -52,8 +55,20 @@ beforeAll(async () => {
 });
 afterAll(() => database?.drop());
 
-async function happenings(engine: TestEngine): Promise<void> {
+async function happenings(engine: TestEngine, hook: string): Promise<void> {
   await engine.admin('pg_track_table', { table: 'book' });
+  const definition = { handler: `${hook}/act`, output_type: 'Boolean!', kind: 'synchronous' };
+  await engine.admin('create_action', { name: 'act', definition });
+  await engine.graphql('mutation { act }');
+  const validate_input = { type: 'http', definition: { url: `${hook}/validate` } };
+  await engine.admin('pg_create_insert_permission', {
+    ...{ table: 'book', role: 'writer' },
+    permission: { check: {}, columns: ['title'], validate_input },
+  });
+  await engine.graphql('mutation ($t: String) { insert_book(objects: {title: $t}) { affected_rows } }', {
+    role: 'writer',
+    variables: { t: 'secret-title' },
+  });
   const permission = { columns: ['id'], filter: {} };
   await engine.admin('pg_create_select_permission', { table: 'book', role: 'reader', permission });
   const url = 'postgres://someone:secret-password@127.0.0.1:1/nowhere?options=secret-option';
@@ -95,17 +110,58 @@ test('no line contains a secret', () => {
 });
 
 test('a query log has the query and its statements, but no variables', () => {
-  const [line] = of('query-log');
+  const line = of('query-log').find(({ detail }) => detail['kind'] === 'database');
   expect(line?.detail).toMatchObject({ kind: 'database', query: { query: expect.stringContaining('$t') } });
   expect(JSON.stringify(line?.detail['generated_sql'])).toContain('select');
 });
 
+test('a query log says what answered', () => {
+  const kinds = of('query-log').map(({ detail }) => detail['kind']);
+  expect(kinds.slice(0, 2)).toEqual(['action', 'database']);
+});
+
 test('a webhook log has URL, method and result', () => {
-  expect(of('webhook-log')[0]?.detail).toMatchObject({
-    purpose: 'auth-hook',
+  expect(of('webhook-log').find(({ detail }) => detail['purpose'] === 'auth-hook')?.detail).toMatchObject({
     method: 'GET',
     status: 200,
     url: expect.stringMatching(/^http:\/\/127\.0\.0\.1:\d+\/auth$/),
+  });
+});
+
+test('an execution log has the time of an operation and the number of its statements', () => {
+  expect(of('execution-log')).toHaveLength(of('query-log').length);
+  expect(of('execution-log')[0]?.detail).toEqual({
+    request_id: expect.any(String),
+    statistics: { execution_time: expect.any(Number), statements: expect.any(Number) },
+  });
+});
+
+test('logs of actions and validations have names, sizes and results, but no bodies', () => {
+  const called = (url: RegExp, status: number) => ({
+    request_id: expect.any(String),
+    request: { method: 'POST', url: expect.stringMatching(url) },
+    request_size: expect.any(Number),
+    response: { status, failure: null },
+    response_size: expect.any(Number),
+    duration: expect.any(Number),
+  });
+  expect(of('action-handler-log').map(({ detail }) => detail)).toEqual([
+    { action_name: 'act', ...called(/\/act$/, 200), response_size: 4 },
+  ]);
+  expect(of('validate-input-log').map(({ detail }) => detail)).toEqual([called(/\/validate$/, 400)]);
+});
+
+test('a poller log has the statement, the numbers of cohorts and subscribers, and the time', () => {
+  const { detail } = of('livequery-poller-log')[0]!;
+  expect(detail).toEqual({
+    kind: 'live-query',
+    poller_id: expect.any(String),
+    source: 'default',
+    generated_sql: expect.stringContaining('select'),
+    subscriber_count: 1,
+    execution_batches: [{ batch_id: 1, batch_size: 1, db_execution_time: expect.any(Number) }],
+    total_time: expect.any(Number),
+    subscription_options: { batch_size: 100, refetch_delay: 1 },
   });
 });
 

@@ -253,7 +253,7 @@ describe('a source with a namespace', () => {
     expect(await errorOf('{ shop { all_item { id } } }', 'reader')).toBe(
       "$.selectionSet.shop: field 'shop' not found in type: 'query_root'",
     );
-    expect(await errorOf('{ shop }')).toContain("missing selection set for 'shop'");
+    expect(await errorOf('{ shop }')).toContain("missing selection set for 'Shop_shop_query'");
     expect(await errorOf('{ shop { item { id } } }')).toBe(
       "$.selectionSet.shop.selectionSet.item: field 'item' not found in type: 'Shop_shop_query'",
     );

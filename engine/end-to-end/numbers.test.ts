@@ -94,6 +94,6 @@ test('values of requests read whole numbers as integers, in every notation', asy
   expect(await ask('{"id": 1.0, "big": 9007199254740993}')).toEqual({ data: { account: [{ id: 1 }] } });
   expect(await ask('{"id": 3e0, "big": 3.0}')).toEqual({ data: { account: [{ id: 3 }] } });
   expect(await ask('{"id": 1.5, "big": 1}')).toMatchObject({
-    errors: [{ extensions: { code: 'validation-failed' } }],
+    errors: [{ extensions: { code: 'parse-failed' } }],
   });
 });

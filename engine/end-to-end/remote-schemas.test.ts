@@ -79,6 +79,13 @@ afterEach(() => remote.misbehave(null));
 describe('fields of a remote schema', () => {
   beforeEach(() => add('beings'));
 
+  test('fragments that cannot apply and what a literal skips are not sent', async () => {
+    const text = `{ search { ... on Query { nope } } being(id: 1) { name nope @skip(if: true) ...Other } }
+      fragment Other on author { nope }`;
+    expect(await engine.graphql(text)).toEqual({ data: { search: [{}, {}], being: { name: 'Luke' } } });
+    expect(lastAsked().query).not.toContain('nope');
+  });
+
   test('stand beside those of tables, in one request to the service', async () => {
     const before = remote.asked.length;
     const { data } = await engine.graphql(
@@ -132,20 +139,14 @@ describe('fields of a remote schema', () => {
       "field 'home' not found in type: 'Being'",
       '$.selectionSet.being.selectionSet.home',
     ],
-    ['{ being { id } }', "missing required field 'id'", '$.selectionSet.being.args'],
+    ['{ being { id } }', "missing required field 'id'", '$.selectionSet.being.args.id'],
     ['{ being(id: 1, x: 2) { id } }', "'being' has no argument named 'x'", '$.selectionSet.being'],
-    [
-      '{ echo(number: "1") }',
-      "expected a 32-bit integer for type 'Int', but found a string",
-      '$.selectionSet.echo.args.number',
-    ],
     [
       '{ echo(near: {x: 1, z: 2}) }',
       "field 'z' not found in type: 'Near'",
       '$.selectionSet.echo.args.near.z',
     ],
-    ['{ search { ... on Query { strict } } }', '', '$.selectionSet.search.selectionSet'],
-    ['{ being(id: 1) }', "missing selection set for 'being'", '$.selectionSet.being'],
+    ['{ being(id: 1) }', "missing selection set for 'Being'", '$.selectionSet.being.selectionSet'],
     [
       'query ($n: String) { echo(number: $n) }',
       "variable 'n' is declared as 'String', but used where 'Int' is expected",
@@ -501,13 +502,6 @@ describe('operations', () => {
       status: 400,
       body: { code: 'unexpected', error: 'cannot continue due to new inconsistent metadata' },
     });
-    const table = await startRemote('type Query { author: Int }');
-    const clash = await admin('add_remote_schema', { name: 'b', definition: { url: table.url } });
-    await table.close();
-    expect(clash.status).toBe(400);
-    expect(JSON.stringify(clash.body)).toContain(
-      "field 'author' defined in [remote schema b, table author in source default]",
-    );
   });
 
   test('when the service is down, only its remote schema is inconsistent, until it is reloaded', async () => {

@@ -119,9 +119,12 @@ async function post(body: unknown, role = 'user'): Promise<unknown> {
 
 test('a persisted query is refused, other extensions are accepted', async () => {
   const persistedQuery = { version: 1, sha256Hash: 'abc' };
-  for (const query of [BOOKS, undefined])
+  for (const [query, message] of [
+    [BOOKS, 'Automatic Persisted Queries is not enabled'],
+    [undefined, 'PersistedQueryNotSupported'],
+  ])
     expect(told((await post({ query, extensions: { persistedQuery } })) as never)).toBe(
-      'not-supported $: Automatic Persisted Queries is not enabled',
+      `not-supported $: ${message}`,
     );
   expect(await post({ query: BOOKS, extensions: { tracing: true } })).toEqual({ data: ofUser });
   expect(await post({ query: BOOKS, extensions: null })).toEqual({ data: ofUser });

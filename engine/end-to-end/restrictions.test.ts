@@ -3,7 +3,12 @@
  *  tables fails the test. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createDatabase, type TestDatabase } from '../../testing/database.ts';
-import { type GraphqlAnswer, startTestEngine, type TestEngine } from '../../testing/engine.ts';
+import {
+  type GraphqlAnswer,
+  replaceMetadata,
+  startTestEngine,
+  type TestEngine,
+} from '../../testing/engine.ts';
 import { type RemoteService, startRemote } from '../../testing/remote.ts';
 import { DeleteRule, InsertRule, SelectRule, UpdateRule } from '../metadata/schema/permission.ts';
 import { ApiLimits } from '../metadata/schema/policy.ts';
@@ -196,52 +201,45 @@ function permissionsOf(kind: keyof typeof RULES, isOfAdmin: boolean) {
 
 /** Declares everything at once; `isReported` adds what is not enforced. */
 async function declare(isReported: boolean) {
-  const { body } = await engine.admin<{ sources: { configuration: object }[] }>('export_metadata', {});
   const perRole = (role: string, value: unknown) => ({ per_role: { [role]: value } });
   const admin = isReported ? { admin: 99 } : {};
   const ofAdmin = isReported ? [{ role: 'admin', permission: { columns: '*', filter: {} } }] : [];
-  const metadata = {
-    version: 3,
-    sources: [
+  const source = {
+    tables: [
       {
-        name: 'default',
-        kind: 'postgres',
-        configuration: body.sources[0]!.configuration,
-        tables: [
+        table: { schema: 'public', name: 'note' },
+        object_relationships: [
           {
-            table: { schema: 'public', name: 'note' },
-            object_relationships: [
-              {
-                name: 'again',
-                using: {
-                  manual_configuration: { remote_table: 'note', column_mapping: { up: 'id' } },
-                },
-              },
-            ],
-            computed_fields: [{ name: 'loud', definition: { function: 'loud' } }],
-            select_permissions: permissionsOf('select', isReported),
-            insert_permissions: permissionsOf('insert', isReported),
-            update_permissions: permissionsOf('update', isReported),
-            delete_permissions: permissionsOf('delete', isReported),
+            name: 'again',
+            using: {
+              manual_configuration: { remote_table: 'note', column_mapping: { up: 'id' } },
+            },
           },
         ],
-        functions: [
-          { function: 'listed', permissions: [{ role: 'blind' }] },
-          { function: 'changing', permissions: [{ role: 'blind' }] },
-          { function: 'slow' },
-        ],
-        logical_models: [
-          {
-            name: 'line',
-            fields: [{ name: 'id', type: { scalar: 'integer', nullable: true } }],
-            select_permissions: [{ role: 'blind', permission: { columns: '*', filter: {} } }, ...ofAdmin],
-          },
-        ],
-        native_queries: [
-          { root_field_name: 'native', code: 'select id from note', returns: 'line', arguments: {} },
-        ],
+        computed_fields: [{ name: 'loud', definition: { function: 'loud' } }],
+        select_permissions: permissionsOf('select', isReported),
+        insert_permissions: permissionsOf('insert', isReported),
+        update_permissions: permissionsOf('update', isReported),
+        delete_permissions: permissionsOf('delete', isReported),
       },
     ],
+    functions: [
+      { function: 'listed', permissions: [{ role: 'blind' }] },
+      { function: 'changing', permissions: [{ role: 'blind' }] },
+      { function: 'slow' },
+    ],
+    logical_models: [
+      {
+        name: 'line',
+        fields: [{ name: 'id', type: { scalar: 'integer', nullable: true } }],
+        select_permissions: [{ role: 'blind', permission: { columns: '*', filter: {} } }, ...ofAdmin],
+      },
+    ],
+    native_queries: [
+      { root_field_name: 'native', code: 'select id from note', returns: 'line', arguments: {} },
+    ],
+  };
+  const parts = {
     actions: [
       {
         name: 'act',
@@ -270,11 +268,7 @@ async function declare(isReported: boolean) {
     query_collections: [{ name: 'web', definition: { queries: [{ name: 'q', query: '{ note { id } }' }] } }],
     ...(isReported ? { allowlist: [{ collection: 'web' }] } : {}),
   };
-  return engine.admin<{ warnings?: { code: string; name: string }[] }>(
-    'replace_metadata',
-    { metadata },
-    { version: 2 },
-  );
+  return replaceMetadata<{ warnings?: { code: string; name: string }[] }>(engine, source, parts);
 }
 
 function expectRestricted({ data, errors }: GraphqlAnswer<unknown>, expected: Expected) {

@@ -6,7 +6,7 @@ import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createDatabase, type TestDatabase } from '../../testing/database.ts';
-import { startTestEngine, type TestEngine } from '../../testing/engine.ts';
+import { replaceMetadata, startTestEngine, type TestEngine } from '../../testing/engine.ts';
 import { type RemoteService, startRemote } from '../../testing/remote.ts';
 
 let database: TestDatabase;
@@ -181,37 +181,30 @@ beforeAll(async () => {
     databaseUrl: database.url,
     experimentalFeatures: ['group_by', 'apollo_federation'],
   });
-  const { body } = await engine.admin<{ sources: { configuration: object }[] }>('export_metadata', {});
   const { port } = webhook.address() as AddressInfo;
   const roles = [...Object.keys(PERMISSIONS), 'none'];
   const table = (name: string) => ({ schema: 'public', name });
-  const metadata = {
-    version: 3,
-    sources: [
+  const source = {
+    tables: [
       {
-        name: 'default',
-        kind: 'postgres',
-        configuration: body.sources[0]!.configuration,
-        tables: [
-          {
-            table: table('item'),
-            apollo_federation_config: { enable: 'v1' },
-            select_permissions: Object.entries(PERMISSIONS).map(([role, permission]) => ({
-              role,
-              permission,
-            })),
-          },
-          {
-            table: table('org'),
-            array_relationships: [
-              { name: 'items', using: { foreign_key_constraint_on: { table: 'item', column: 'org_id' } } },
-            ],
-            select_permissions: roles.map((role) => ({ role, permission: { columns: '*', filter: {} } })),
-          },
+        table: table('item'),
+        apollo_federation_config: { enable: 'v1' },
+        select_permissions: Object.entries(PERMISSIONS).map(([role, permission]) => ({
+          role,
+          permission,
+        })),
+      },
+      {
+        table: table('org'),
+        array_relationships: [
+          { name: 'items', using: { foreign_key_constraint_on: { table: 'item', column: 'org_id' } } },
         ],
-        functions: [{ function: 'items_of' }],
+        select_permissions: roles.map((role) => ({ role, permission: { columns: '*', filter: {} } })),
       },
     ],
+    functions: [{ function: 'items_of' }],
+  };
+  const parts = {
     custom_types: {
       objects: [
         {
@@ -277,7 +270,7 @@ beforeAll(async () => {
     })),
     api_limits: { rate_limit: { per_role: { rated: { max_reqs_per_min: 0 } } } },
   };
-  expect(await engine.admin('replace_metadata', { metadata }, { version: 2 })).toMatchObject({
+  expect(await replaceMetadata(engine, source, parts)).toMatchObject({
     status: 200,
     body: { is_consistent: true },
   });

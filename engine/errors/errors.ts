@@ -1,11 +1,25 @@
 /** ERRORS: every failure a client can see, one row each: HTTP status, code and message.
  *  Grouped by the stage that raises them, inside a group as in the specification ("Errors"); docs/reference/errors.md is
  *  printed from it. Rows that no code raises yet document future operations for clients.
- *  A row's own wording is the specification's, used by /v1/query. `newer` holds the wording of /v1/metadata and
- *  /v1/graphql where the two differ (docs/reference/behaviour/errors.md).
+ *  A row has one wording, or two: the specification's, used by /v1/query, then that of /v1/metadata and /v1/graphql
+ *  (docs/reference/behaviour/errors.md).
  *  Not here: how an error is raised or encoded (engine-error.ts), how SQLSTATEs map to rows (database/pg-errors.ts). */
 
 export type ErrorDialect = 'specification' | 'newer';
+
+/** The text of a message, with its parameters in braces: `table {table} does not exist`. */
+type Template = string;
+/** One template, or the specification's and the newer one. */
+type Wording = Template | readonly [specified: Template, newer: Template];
+type Placeholders<T extends Template> = T extends `${string}{${infer N}}${infer R}`
+  ? N | Placeholders<R>
+  : never;
+type Params<W extends Wording> = {
+  readonly [N in Placeholders<W extends readonly Template[] ? W[number] : W>]:
+    | string
+    | number
+    | readonly string[];
+};
 
 export type ErrorRow<P> = {
   readonly status: 200 | 400 | 401 | 403 | 404 | 405 | 408 | 409 | 413 | 415 | 429 | 431 | 499 | 500 | 503;
@@ -16,57 +30,72 @@ export type ErrorRow<P> = {
   readonly extensions?: (params: P) => object | undefined;
 };
 
-const row = <P>(
+/** Returns a row whose message is a template, or a function where a template cannot say it. */
+function row<const W extends Wording>(
+  status: ErrorRow<never>['status'],
+  code: string,
+  wording: W,
+  newerCode?: string,
+): ErrorRow<Params<W>>;
+function row<P>(
   status: ErrorRow<P>['status'],
   code: ErrorRow<P>['code'],
   message: ErrorRow<P>['message'],
   newer?: ErrorRow<P>['newer'],
-): ErrorRow<P> => ({ status, code, message, ...(newer ? { newer } : {}) });
+): ErrorRow<P>;
+function row(
+  status: ErrorRow<never>['status'],
+  code: ErrorRow<never>['code'],
+  wording: Wording | ErrorRow<never>['message'],
+  newer?: string | ErrorRow<never>['newer'],
+): ErrorRow<never> {
+  if (typeof wording === 'function') {
+    return { status, code, message: wording, ...(typeof newer === 'object' ? { newer } : {}) };
+  }
+  if (typeof wording === 'string') return { status, code, message: filled(wording) };
+  const [specified, message] = wording.map(filled) as [Filled, Filled];
+  return {
+    status,
+    code,
+    message: specified,
+    newer: { message, ...(newer ? { code: newer as string } : {}) },
+  };
+}
 
-type Table = { readonly table: string };
-type Named = { readonly name: string };
-type Permission = { readonly type: string; readonly table: string; readonly role: string };
-type Text = { readonly text: string };
-type Prefixed = { readonly prefix: string };
-type Reason = { readonly reason: string };
-type Limited = { readonly found: number; readonly most: number };
+/** Returns rows that share a status and a code. */
+function rows<const W extends Readonly<Record<string, Wording>>>(
+  status: ErrorRow<never>['status'],
+  code: string,
+  wordings: W,
+): { readonly [N in keyof W]: ErrorRow<Params<W[N]>> } {
+  const entries = Object.entries(wordings).map(([name, wording]) => [name, row(status, code, wording)]);
+  return Object.fromEntries(entries);
+}
 
 export const ERRORS = {
   // ── the request itself ──
-  invalidJson: row<object>(400, 'invalid-json', () => 'invalid json'),
-  parseFailed: row<Text>(400, 'parse-failed', (p) => p.text),
-  resourceNotFound: row<object>(404, 'not-found', () => 'No such resource exists', {
-    message: () => 'resource does not exist',
+  invalidJson: row(400, 'invalid-json', 'invalid json'),
+  parseFailed: row(400, 'parse-failed', '{text}'),
+  ...rows(404, 'not-found', {
+    resourceNotFound: ['No such resource exists', 'resource does not exist'],
+    /** No REST endpoint matches the URL. */
+    endpointNotFound: 'Endpoint not found',
   }),
-  /** No REST endpoint matches the URL. */
-  endpointNotFound: row<object>(404, 'not-found', () => 'Endpoint not found'),
-  methodNotAllowed: row<{ allowed: string }>(
-    405,
-    'method-not-allowed',
-    (p) => `Allowed methods: ${p.allowed}`,
-  ),
-  bodyTooLarge: row<{ mostBytes: number }>(
-    413,
-    'bad-request',
-    (p) => `request body is larger than ${p.mostBytes} bytes`,
-  ),
-  headersTooLarge: row<{ most: number; mostBytes: number }>(
+  methodNotAllowed: row(405, 'method-not-allowed', 'Allowed methods: {allowed}'),
+  bodyTooLarge: row(413, 'bad-request', 'request body is larger than {mostBytes} bytes'),
+  headersTooLarge: row(
     431,
     'bad-request',
-    (p) => `request headers are more than ${p.most} or larger than ${p.mostBytes} bytes`,
+    'request headers are more than {most} or larger than {mostBytes} bytes',
   ),
-  overloaded: row<Text>(503, 'overloaded', (p) => p.text),
+  overloaded: row(503, 'overloaded', '{text}'),
   /** The client disconnected; only the log has it. */
-  clientGone: row<object>(
-    499,
-    'cancelled',
-    () => 'the client closed the connection or stopped the operation',
-  ),
-  requestTooSlow: row<object>(408, 'bad-request', () => 'the request did not arrive in time'),
-  originNotAllowed: row<object>(
+  clientGone: row(499, 'cancelled', 'the client closed the connection or stopped the operation'),
+  requestTooSlow: row(408, 'bad-request', 'the request did not arrive in time'),
+  originNotAllowed: row(
     400,
     'access-denied',
-    () => 'origin header does not match configured CORS domains',
+    'received origin header does not match configured CORS domains',
   ),
   hostNotAllowed: row<{ host: string }>(
     403,
@@ -75,202 +104,145 @@ export const ERRORS = {
       `host "${p.host}" is not allowed: without an admin secret the engine answers to loopback names, IP addresses, ` +
       '--server-host and --allowed-hosts',
   ),
-  preflightMissing: row<Prefixed>(
+  preflightMissing: row(
     415,
     'bad-request',
-    (p) => `expected the header "Content-Type: application/json", a bearer token or a ${p.prefix}* header`,
+    'expected the header "Content-Type: application/json", a bearer token or a {prefix}* header',
   ),
+
   // ── who asks; `prefix` is that of the headers, `x-engine-` ──
-  adminSecretMissing: row<Prefixed>(
-    401,
-    'access-denied',
-    (p) => `${p.prefix}admin-secret/${p.prefix}access-key required, but not found`,
-  ),
-  adminSecretInvalid: row<Prefixed>(
-    401,
-    'access-denied',
-    (p) => `invalid ${p.prefix}admin-secret/${p.prefix}access-key`,
-  ),
-  emptyRole: row<Prefixed>(400, 'invalid-headers', (p) => `${p.prefix}role must not be empty`),
-  tokenMissing: row<object>(
-    400,
-    'invalid-headers',
-    () => "Missing 'Authorization' or 'Cookie' header in JWT authentication mode",
-  ),
-  jwtUnverified: row<Reason>(400, 'invalid-jwt', (p) => `Could not verify JWT: ${p.reason}`),
-  jwtMissingRoleClaim: row<{ claim: string }>(
-    400,
-    'jwt-missing-role-claims',
-    (p) => `JWT claim does not contain ${p.claim}`,
-  ),
-  jwtInvalidClaims: row<Text>(400, 'jwt-invalid-claims', (p) => p.text),
-  roleNotAllowed: row<object>(400, 'access-denied', () => 'Your requested role is not in allowed roles'),
-  hookUnauthorized: row<object>(401, 'access-denied', () => 'Authentication hook unauthorized this request'),
-  hookFailed: row<Reason>(500, 'unexpected', (p) => `the authentication hook failed: ${p.reason}`),
-  hookRoleMissing: row<Prefixed>(
-    400,
-    'invalid-params',
-    (p) => `${p.prefix}role not found in session variables`,
-  ),
-  backendOnlyNotBoolean: row<Prefixed>(
+  ...rows(401, 'access-denied', {
+    adminSecretMissing: '{prefix}admin-secret/{prefix}access-key required, but not found',
+    adminSecretInvalid: 'invalid {prefix}admin-secret/{prefix}access-key',
+    hookUnauthorized: 'Authentication hook unauthorized this request',
+  }),
+  ...rows(400, 'invalid-headers', {
+    emptyRole: '{prefix}role must not be empty',
+    tokenMissing: "Missing 'Authorization' or 'Cookie' header in JWT authentication mode",
+    authorizationMalformed: 'Malformed Authorization header',
+    severalTokens: 'Could not verify JWT: Multiple JWTs found',
+    missingHeader: 'missing header : {name}',
+    userIdNotInteger: 'X-Engine-User-Id should be an integer',
+  }),
+  jwtUnverified: row(400, 'invalid-jwt', 'Could not verify JWT: {reason}'),
+  jwtMissingRoleClaim: row(400, 'jwt-missing-role-claims', 'JWT claim does not contain {claim}'),
+  jwtInvalidClaims: row(400, 'jwt-invalid-claims', '{text}'),
+  ...rows(400, 'access-denied', {
+    roleNotAllowed: 'Your requested role is not in allowed roles',
+    accessDenied: 'You have to be admin to access this endpoint',
+    transactionDenied: 'not authorised to access this tx',
+  }),
+  hookFailed: row(500, 'unexpected', 'webhook authentication request failed'),
+  hookMalformed: row(500, 'unexpected', 'Invalid response from authorization hook{reason}'),
+  hookRoleMissing: row(400, 'invalid-params', '{prefix}role not found in session variables'),
+  backendOnlyNotBoolean: row<{ prefix: string }>(
     400,
     'bad-request',
     (p) =>
       `${p.prefix}use-backend-only-permissions:  Not a valid boolean text. True values are ["true","t","yes","y"] ` +
       'and  False values are ["false","f","no","n"]. All values are case insensitive',
   ),
-  accessDenied: row<object>(400, 'access-denied', () => 'You have to be admin to access this endpoint'),
-  transactionDenied: row<object>(400, 'access-denied', () => 'not authorised to access this tx'),
-  missingHeader: row<Named>(400, 'invalid-headers', (p) => `missing header : ${p.name}`),
-  userIdNotInteger: row<object>(400, 'invalid-headers', () => 'X-Engine-User-Id should be an integer'),
+
   // ── objects of the document ──
-  alreadyTracked: row<Table>(400, 'already-tracked', (p) => `view/table already tracked : ${p.table}`, {
-    message: (p) => `view/table already tracked: "${p.table}"`,
-  }),
-  alreadyUntracked: row<Table>(400, 'already-untracked', (p) => `view/table already untracked : ${p.table}`, {
-    message: (p) => `view/table already untracked: "${p.table}"`,
-  }),
-  permissionExists: row<Permission>(
+  alreadyTracked: row(400, 'already-tracked', [
+    'view/table already tracked : {table}',
+    'view/table already tracked: "{table}"',
+  ]),
+  alreadyUntracked: row(400, 'already-untracked', [
+    'view/table already untracked : {table}',
+    'view/table already untracked: "{table}"',
+  ]),
+  permissionExists: row(
     400,
     'permission-error',
-    (p) => `${p.type} permission on ${p.table} for role ${p.role} already exists`,
-    {
-      code: 'already-exists',
-      message: (p) => `${p.type} permission already defined on table "${p.table}" with role "${p.role}"`,
-    },
+    [
+      '{type} permission on {table} for role {role} already exists',
+      '{type} permission already defined on table "{table}" with role "{role}"',
+    ],
+    'already-exists',
   ),
-  permissionNotExists: row<Permission>(
+  permissionNotExists: row(
     400,
     'permission-error',
-    (p) => `${p.type} permission on ${p.table} for role ${p.role} does not exist`,
-    {
-      code: 'permission-denied',
-      message: (p) => `${p.type} permission on "${p.table}" for role "${p.role}" does not exist`,
-    },
+    [
+      '{type} permission on {table} for role {role} does not exist',
+      '{type} permission on "{table}" for role "{role}" does not exist',
+    ],
+    'permission-denied',
   ),
-  relationshipExists: row<Table & Named>(
-    400,
-    'already-exists',
-    (p) => `column/relationship of table ${p.table} already exists`,
-    { message: (p) => `column/relationship "${p.name}" of table "${p.table}" already exists` },
-  ),
-  relationshipNotExists: row<Table & Named>(400, 'not-exists', (p) => `${p.name} does not exist`, {
-    message: (p) => `relationship "${p.name}" does not exist in table "${p.table}"`,
+  ...rows(400, 'already-exists', {
+    relationshipExists: [
+      'column/relationship of table {table} already exists',
+      'field with name "{name}" already exists in table "{table}"',
+    ],
+    sourceExists: 'source with name "{source}" already exists',
+    tlsHostExists: 'the host "{host}" is on the TLS allow list already',
+    collectionExists: 'query collection with name "{name}" already exists',
+    queryExists: 'query with name "{name}" already exists in collection "{collection}"',
+    endpointExists: 'Endpoint with name: {name} already exists',
   }),
-  multipleDeclarations: row<{ kind: string; names: string }>(
+  multipleDeclarations: row(
     400,
     'already-exists',
-    (p) => `multiple declarations exist for the following ${p.kind} : ${p.names}`,
-    { message: (p) => `multiple declarations exist for the following ${p.kind}: ${p.names}` },
+    [
+      'multiple declarations exist for the following {kind} : {names}',
+      'multiple declarations exist for the following {kind}: {names}',
+    ],
+    'parse-failed',
   ),
-  sourceNotFound: row<{ source: string }>(
-    400,
-    'not-exists',
-    (p) => `source with name "${p.source}" does not exist`,
-  ),
-  sourceExists: row<{ source: string }>(
-    400,
-    'already-exists',
-    (p) => `source with name "${p.source}" already exists`,
-  ),
-  tlsHostExists: row<{ host: string }>(
-    400,
-    'already-exists',
-    (p) => `the host "${p.host}" is on the TLS allow list already`,
-  ),
-  tlsHostNotExists: row<{ host: string }>(
-    400,
-    'not-exists',
-    (p) => `the host "${p.host}" is not on the TLS allow list`,
-  ),
-  onlyReadOnlySql: row<object>(
-    400,
-    'bad-request',
-    () => 'Only read-only queries are allowed in a concurrent_bulk',
-  ),
+  ...rows(400, 'not-exists', {
+    relationshipNotExists: ['{name} does not exist', 'relationship "{name}" does not exist'],
+    sourceNotFound: 'source with name "{source}" does not exist',
+    tlsHostNotExists: 'the host "{host}" is not on the TLS allow list',
+    /** The version of the document was never stored or is not kept any more. */
+    revisionNotExists: 'metadata revision {version} does not exist',
+    collectionNotExists: 'query collection with name "{name}" does not exist',
+    endpointNotExists: 'endpoint with name: {name} does not exist',
+  }),
+  onlyReadOnlySql: row(400, 'bad-request', 'Only read-only queries are allowed in a concurrent_bulk'),
   /** The endpoint needs a program that is not installed beside the engine. */
-  pgDumpMissing: row<object>(
+  pgDumpMissing: row(
     400,
     'not-supported',
-    () => 'pg_dump is not installed where the engine runs; install the client programs of PostgreSQL',
+    'pg_dump is not installed where the engine runs; install the client programs of PostgreSQL',
   ),
   /** The program's own message is in `internal`. */
-  pgDumpFailed: row<object>(500, 'unexpected', () => 'error while executing pg_dump'),
-  /** The version of the document was never stored or is not kept any more. */
-  revisionNotExists: row<{ version: number }>(
-    400,
-    'not-exists',
-    (p) => `metadata revision ${p.version} does not exist`,
-  ),
+  pgDumpFailed: row(500, 'unexpected', 'error while executing pg_dump'),
   /** Raised for `allow_warnings: false`. The warnings are in `internal`. */
-  metadataWarnings: row<Reason>(
+  metadataWarnings: row(
     400,
     'metadata-warnings',
-    (p) => `the metadata has warnings, which are not allowed: ${p.reason}`,
+    'the metadata has warnings, which are not allowed: {reason}',
   ),
-  collectionExists: row<Named>(
-    400,
-    'already-exists',
-    (p) => `query collection with name "${p.name}" already exists`,
-  ),
-  collectionNotExists: row<Named>(
-    400,
-    'not-exists',
-    (p) => `query collection with name "${p.name}" does not exist`,
-  ),
-  collectionInUse: row<Named & { users: string }>(
-    400,
-    'dependency-error',
-    (p) =>
-      `query collection with name "${p.name}" is used by ${p.users}; pass cascade to drop it from there too`,
-  ),
-  queryExists: row<Named & { collection: string }>(
-    400,
-    'already-exists',
-    (p) => `query with name "${p.name}" already exists in collection "${p.collection}"`,
-  ),
-  queryNotExists: row<Named & { collection: string }>(
-    400,
-    'not-exists',
-    (p) => `query with name "${p.name}" does not exist in collection "${p.collection}"`,
-  ),
-  queryInUse: row<Named & { collection: string; users: string }>(
-    400,
-    'dependency-error',
-    (p) => `query with name "${p.name}" in collection "${p.collection}" is used by ${p.users}`,
-  ),
-  endpointExists: row<Named>(400, 'already-exists', (p) => `Endpoint with name: ${p.name} already exists`),
-  endpointNotExists: row<Named>(400, 'not-exists', (p) => `endpoint with name: ${p.name} does not exist`),
-  allowedElsewhere: row<Named>(
-    400,
-    'already-exists',
-    (p) => `collection "${p.name}" already exists in the allowlist with a different scope`,
-  ),
-  notAllowlisted: row<Named>(
-    400,
-    'not-found',
-    (p) => `collection "${p.name}" does not exist in the allowlist`,
-  ),
+  ...rows(400, 'dependency-error', {
+    collectionAllowed: 'query collection with name "{name}" is present in allowlist; cannot proceed to drop',
+    collectionInUse:
+      'query collection with name "{name}" is used by {users}; pass cascade to drop it from there too',
+    queryInUse: 'query with name "{name}" in collection "{collection}" is used by {users}',
+  }),
+  ...rows(400, 'not-found', {
+    notAllowlisted: 'collection "{name}" doesn\'t exist in the allowlist',
+    queryNotExists: 'query with name "{name}" not found in collection "{collection}"',
+  }),
+
   // ── who may see what ──
-  columnNotPermitted: row<{ type: string; column: string; role: string }>(
-    400,
-    'permission-denied',
-    (p) => `role ${p.role} does not have permission to ${p.type} column ${p.column}`,
-    { message: (p) => `role "${p.role}" does not have permission to ${p.type} column "${p.column}"` },
-  ),
-  operationNotPermitted: row<Permission>(
-    400,
-    'permission-denied',
-    (p) => `${p.type} on ${p.table} for role ${p.role} is not allowed`,
-    { message: (p) => `${p.type} on "${p.table}" for role "${p.role}" is not allowed. ` },
-  ),
-  selectNotPermitted: row<Named & { role: string; needs?: string }>(
+  ...rows(400, 'permission-denied', {
+    columnNotPermitted: [
+      'role {role} does not have permission to {type} column {column}',
+      'role "{role}" does not have permission to {type} column "{column}"',
+    ],
+    operationNotPermitted: [
+      '{type} on {table} for role {role} is not allowed',
+      '{type} on "{table}" for role "{role}" is not allowed. ',
+    ],
+  }),
+  selectNotPermitted: row<{ name: string; role: string; needs?: string }>(
     400,
     'permission-denied',
     (p) => `select on ${p.name} for role ${p.role} is not allowed.`,
     { message: (p) => `select on "${p.name}" for role "${p.role}" is not allowed. ${onlyReaders(p.needs)}` },
   ),
-  rootReadNotPermitted: row<Named & { role: string; way: string; isHidden: boolean }>(
+  rootReadNotPermitted: row<{ name: string; role: string; way: string; isHidden: boolean }>(
     400,
     'permission-denied',
     (p) =>
@@ -278,17 +250,11 @@ export const ERRORS = {
         ? `"${p.way}" on "${p.name}" for role "${p.role}" is not allowed: its "query_root_fields" leave it out`
         : `"${p.way}" on "${p.name}" for role "${p.role}" is not allowed: its permission has no "allow_aggregations"`,
   ),
-  upsertNotPermitted: row<{ role: string }>(
-    400,
-    'unexpected-payload',
-    (p) => `upsert is not allowed for role ${p.role}`,
-    { message: (p) => `upsert is not allowed for role "${p.role}"` },
-  ),
-  notFoundInType: row<{ field: string; type: string }>(
-    400,
-    'validation-failed',
-    (p) => `field '${p.field}' not found in type: '${p.type}'`,
-  ),
+  upsertNotPermitted: row(400, 'unexpected-payload', [
+    'upsert is not allowed for role {role}',
+    'upsert is not allowed for role "{role}"',
+  ]),
+  notFoundInType: row(400, 'validation-failed', "field '{field}' not found in type: '{type}'"),
   /** A value in a permission is spelled like a session variable and is none. */
   unknownVariable: row<{ text: string; meant: string }>(
     400,
@@ -304,88 +270,65 @@ export const ERRORS = {
       `"${p.text}" is inside a JSON value, where session variables are not replaced. ` +
       'If the text itself is meant, write the whole value as {"$literal": …}',
   ),
-  missingSessionVariable: row<Named>(400, 'not-found', (p) => `missing session variable: "${p.name}"`),
+  dumpSourceNotFound: row(400, 'not-found', 'source {name} not found'),
+  missingSessionVariable: row(400, 'not-found', 'missing session variable: "{name}"'),
+
   // ── admin operations: the document, its store, run_sql ──
-  adminOnly: row<object>(400, 'access-denied', () => 'restricted access : admin only'),
-  conflict: row<{ version: string }>(
+  maintenanceMode: row(500, 'unexpected', 'metadata cannot be modified in maintenance mode'),
+  adminOnly: row(400, 'access-denied', 'restricted access : admin only'),
+  conflict: row(
     409,
     'conflict',
-    (p) => `metadata resource version referenced (${p.version}) did not match current version`,
+    'metadata resource version referenced ({version}) did not match current version',
   ),
-  unsupportedCatalogVersion: row<{ version: string }>(
-    400,
-    'not-supported',
-    (p) => `unsupported version : ${p.version}`,
-  ),
-  newInconsistencies: row<object>(
-    400,
-    'unexpected',
-    () => 'cannot continue due to new inconsistent metadata',
-  ),
+  ...rows(400, 'not-supported', {
+    unsupportedCatalogVersion: 'unsupported version : {version}',
+    functionVolatile: 'type of function "{name}" is altered to "VOLATILE" which is not supported now',
+    functionsOverloaded: 'the following tracked function(s) cannot be overloaded: {names}',
+    fieldFunctionVolatile:
+      'The type of function "{name}" associated with computed field "{field}" of table "{table}" is being altered to "VOLATILE"',
+    fieldFunctionOverloaded:
+      'The function "{name}" associated with computed field"{field}" of table "{table}" is being overloaded',
+    tableRenameNotSupported: 'table renames are not yet supported : {table}',
+    columnRenameNotSupported: 'column renames are not yet supported : {table}.{column}',
+  }),
+  ...rows(400, 'unexpected', {
+    constraintNotExists: 'constraint "{constraint}" for table "{table}" does not exist',
+    newInconsistencies: 'cannot continue due to new inconsistent metadata',
+    inconsistentMetadata: [
+      'cannot continue due to inconsistent metadata: {reasons}',
+      'cannot continue due to inconsistent metadata',
+    ],
+  }),
   /** The stored document does not fit the schema any more. */
-  newlyInconsistent: row<object>(
-    500,
-    'unexpected',
-    () => 'cannot continue due to newly found inconsistent metadata',
-  ),
-  inconsistentMetadata: row<{ reasons: string }>(
-    400,
-    'unexpected',
-    (p) => `cannot continue due to inconsistent metadata: ${p.reasons}`,
-    { message: () => 'cannot continue due to inconsistent metadata' },
-  ),
-  queryExecutionFailed: row<object>(400, 'postgres-error', () => 'query execution failed'),
-  sourceUnreachable: row<{ source: string; reason: string }>(
-    500,
-    'postgres-error',
-    () => 'connection error',
-    { message: (p) => `connection error: ${p.reason}` },
-  ),
+  newlyInconsistent: row(500, 'unexpected', 'cannot continue due to newly found inconsistent metadata'),
+  queryExecutionFailed: row(400, 'postgres-error', 'query execution failed'),
+  sourceUnreachable: row(500, 'postgres-error', ['connection error', 'connection error: {reason}']),
   /** The database or the engine has reached its limit of connections and waiting requests. */
-  databaseBusy: row<Text>(503, 'postgres-max-connections-error', (p) => p.text),
-  cannotDropDependents: row<{ dependents: string }>(
-    400,
-    'dependency-error',
-    (p) => `cannot drop due to the following dependent objects : ${p.dependents}`,
-    { message: (p) => `cannot drop due to the following dependent objects: ${p.dependents}` },
-  ),
-  cannotChangeType: row<{ column: string; table: string; dependents: string }>(
-    400,
-    'dependency-error',
-    (p) =>
-      `cannot change type of column ${p.column} in table ${p.table} because of the following dependencies : ${p.dependents}`,
-    {
-      message: (p) =>
-        `cannot change type of column "${p.column}" in table "${p.table}" because of the following dependencies: ${p.dependents}`,
-    },
-  ),
-  tableRenameNotSupported: row<Table>(
-    400,
-    'not-supported',
-    (p) => `table renames are not yet supported : ${p.table}`,
-  ),
-  columnRenameNotSupported: row<Table & { column: string }>(
-    400,
-    'not-supported',
-    (p) => `column renames are not yet supported : ${p.table}.${p.column}`,
-  ),
-  alreadyInitialised: row<{ version: string }>(
+  databaseBusy: row(503, 'postgres-max-connections-error', '{text}'),
+  ...rows(400, 'dependency-error', {
+    cannotDropDependents: [
+      'cannot drop due to the following dependent objects : {dependents}',
+      'cannot drop due to the following dependent objects: {dependents}',
+    ],
+    cannotChangeType: [
+      'cannot change type of column {column} in table {table} because of the following dependencies : {dependents}',
+      'cannot change type of column "{column}" in table "{table}" because of the following dependencies: {dependents}',
+    ],
+  }),
+  alreadyInitialised: row(
     400,
     'already-initialised',
-    (p) =>
-      `the state seems to be initialised already. you may need to migrate from this version: ${p.version}`,
+    'the state seems to be initialised already. you may need to migrate from this version: {version}',
   ),
-  transactionNotExists: row<object>(400, 'not-exists', () => 'tx does not exists'),
-  templateExists: row<Named>(400, 'already-exists', (p) => `the query template already exists ${p.name}`),
-  columnNamedLikeRelationship: row<{ column: string; table: string }>(
-    400,
-    'already-exists',
-    (p) => `cannot add column ${p.column} in table ${p.table} as a relationship with the name already exists`,
-    {
-      message: (p) =>
-        `cannot add column "${p.column}" in table "${p.table}" as a relationship with the name already exists`,
-    },
-  ),
+  transactionNotExists: row(400, 'not-exists', 'tx does not exists'),
+  ...rows(400, 'already-exists', {
+    templateExists: 'the query template already exists {name}',
+    columnNamedLikeRelationship: [
+      'cannot add column {column} in table {table} as a relationship with the name already exists',
+      'cannot add column "{column}" in table "{table}" as a relationship with the name already exists',
+    ],
+  }),
   mixedAccessModes: row<{ expected: string; path: string; forced: string }>(
     400,
     'bad-request',
@@ -393,88 +336,74 @@ export const ERRORS = {
       `incompatible access mode requirements in bulk query, expected access mode: ${p.expected}` +
       ` but ${p.path} forces ${p.forced}`,
   ),
+
   // ── metadata against a database ──
-  tableNotInDatabase: row<Table>(
+  ...rows(400, 'not-exists', {
+    tableNotInDatabase: [
+      'no such table/view exists in the database: {table}',
+      'no such table/view exists in source: "{table}"',
+    ],
+    tableNotInSource: ['table {table} does not exist', 'table "{table}" does not exist in source: {source}'],
+    tableNotTracked: ['table {table} does not exist', 'table "{table}" is not tracked'],
+    columnNotExists: ['{name} does not exist', 'column "{name}" does not exist'],
+    /** The name is neither a column nor a relationship. */
+    fieldNotExists: ['{name} does not exist', '"{name}" does not exist'],
+    computedFieldNotExists: ['{name} does not exist', 'computed field "{name}" does not exist'],
+  }),
+  /** The name is that of a column in GraphQL only, of which the specification says nothing. */
+  customNameConflict: row(
     400,
-    'not-exists',
-    (p) => `no such table/view exists in the database: ${p.table}`,
-    { message: (p) => `no such table/view exists in source: "${p.table}"` },
+    'invalid-configuration',
+    'Inconsistent object: field definition conflicts with {with}',
   ),
-  tableNotInSource: row<Table & { source: string }>(
-    400,
-    'not-exists',
-    (p) => `table ${p.table} does not exist`,
-    { message: (p) => `table "${p.table}" does not exist in source: ${p.source}` },
-  ),
-  tableNotTracked: row<Table>(400, 'not-exists', (p) => `table ${p.table} does not exist`, {
-    message: (p) => `table "${p.table}" is not tracked`,
-  }),
-  columnNotExists: row<Named>(400, 'not-exists', (p) => `${p.name} does not exist`, {
-    message: (p) => `column "${p.name}" does not exist`,
-  }),
-  /** The name is neither a column nor a relationship. */
-  fieldNotExists: row<Named>(400, 'not-exists', (p) => `${p.name} does not exist`, {
-    message: (p) => `"${p.name}" does not exist`,
-  }),
-  computedFieldNotExists: row<Named>(400, 'not-exists', (p) => `${p.name} does not exist`, {
-    message: (p) => `computed field "${p.name}" does not exist`,
-  }),
-  fieldConflict: row<Table & { with: string }>(
+  /** The administrator has every permission. */
+  permissionOfAdmin: row(
     400,
     'already-exists',
-    (p) => `column/relationship of table ${p.table} already exists`,
-    { message: (p) => `field definition conflicts with ${p.with}` },
+    '{type} permission already defined on table "{table}" with role "admin"',
   ),
-  noForeignKey: row<object>(
-    400,
-    'constraint-error',
-    () => 'no foreign constraint exists on the given column',
-    { message: () => 'no foreign constraint exists on the given column(s)' },
-  ),
-  severalForeignKeys: row<object>(
-    400,
-    'constraint-error',
-    () => 'more than one foreign key constraint exists on the given column',
-    { message: () => 'more than one foreign key constraint exists on the given column(s)' },
-  ),
-  unknownOperator: row<Named>(400, 'unexpected-payload', (p) => `Unknown operator : ${p.name}`),
-  operatorNotForType: row<{ type: string; types: string }>(
-    400,
-    'unexpected-payload',
-    (p) => `is of type ${p.type}; this operator works only on column of types [${p.types}]`,
-  ),
-  columnOperandNotText: row<object>(
-    400,
-    'unexpected-payload',
-    () => 'expecting a string for column operator',
-  ),
-  incompatibleColumns: row<{ left: string; right: string }>(
-    400,
-    'unexpected-payload',
-    (p) => `incompatible column types : ${p.left}, ${p.right}`,
-  ),
-  subscriptionOverHttp: row<object>(
-    400,
-    'unexpected-payload',
-    () => 'subscriptions are not supported over HTTP, use websockets instead',
-  ),
+  fieldConflict: row(400, 'already-exists', [
+    'column/relationship of table {table} already exists',
+    'field definition conflicts with {with}',
+  ]),
+  ...rows(400, 'constraint-error', {
+    noForeignKey: [
+      'no foreign constraint exists on the given column',
+      'no foreign constraint exists on the given column(s)',
+    ],
+    severalForeignKeys: [
+      'more than one foreign key constraint exists on the given column',
+      'more than one foreign key constraint exists on the given column(s)',
+    ],
+  }),
+  ...rows(400, 'unexpected-payload', {
+    unknownOperator: 'Unknown operator : {name}',
+    operatorNotForType: 'is of type {type}; this operator works only on column of types [{types}]',
+    columnOperandNotText: 'expecting a string for column operator',
+    incompatibleColumns: 'incompatible column types : {left}, {right}',
+    subscriptionOverHttp: 'subscriptions are not supported over HTTP, use websockets instead',
+    unexpectedPayload: '{text}',
+  }),
   /** The field has another answer since the metadata changed. */
-  subscriptionChanged: row<object>(
+  subscriptionChanged: row(
     400,
     'validation-failed',
-    () => 'the subscription means something else since the metadata has changed',
+    'the subscription means something else since the metadata has changed',
   ),
   /** An operation over a WebSocket cannot begin. */
-  startFailed: row<Text>(400, 'start-failed', (p) => p.text),
-  unexpectedPayload: row<Text>(400, 'unexpected-payload', (p) => p.text),
-  notSupported: row<Text>(400, 'not-supported', (p) => p.text),
-  invalidConfiguration: row<Text>(400, 'invalid-configuration', (p) => p.text),
-  /** A variable or file that a source's connection needs is missing. It may appear later, so the source is retried like one whose
-   *  database does not answer. */
-  connectionSecretMissing: row<Text>(400, 'invalid-configuration', (p) => p.text),
-  /** The TLS configuration of a source's connection is unusable, whatever its database. */
-  tlsUnusable: row<Text>(400, 'invalid-configuration', (p) => p.text),
-  conflictingRootFields: row<Text>(500, 'unexpected', (p) => p.text),
+  startFailed: row(400, 'start-failed', '{text}'),
+  notSupported: row(400, 'not-supported', '{text}'),
+  ...rows(400, 'invalid-configuration', {
+    invalidConfiguration: '{text}',
+    /** A variable or file that a source's connection needs is missing. It may appear later, so the source is retried like one whose
+     *  database does not answer. */
+    connectionSecretMissing: '{text}',
+    /** The TLS configuration of a source's connection is unusable, whatever its database. */
+    tlsUnusable: '{text}',
+    /** An object that a request adds, and that conflicts with others. */
+    conflictingObject: '{reason}',
+  }),
+  conflictingRootFields: row(500, 'unexpected', '{text}'),
   /** An earlier error as an object's inconsistency. In the newer wording all of them are `invalid-configuration`. */
   inconsistentObject: row<{ code: string; text: string; reason: string }>(
     400,
@@ -482,85 +411,53 @@ export const ERRORS = {
     (p) => p.text,
     { code: 'invalid-configuration', message: (p) => p.reason },
   ),
+
   // ── the older data operations of /v1/query ──
-  invalidParameters: row<Text>(400, 'invalid-params', (p) => p.text),
-  missingParameter: row<Named>(400, 'invalid-params', (p) => `missing parameter : ${p.name}`),
-  dottedTable: row<Table>(400, 'parse-failed', (p) => `parsing dotted table failed : ${p.table}`),
-  conflictTargetMissing: row<object>(
-    400,
-    'unexpected-payload',
-    () => 'Expecting constraint or constraint_on when the action is update',
-  ),
-  conflictTargetTwice: row<object>(
-    400,
-    'unexpected-payload',
-    () => 'constraint and constraint_on cannot be set at a time',
-  ),
-  noObjects: row<object>(400, 'unexpected-payload', () => 'objects should not be empty'),
-  empty: row<object>(400, 'unexpected-payload', () => "can't be empty"),
-  relationshipNotExpanded: row<Named>(
-    400,
-    'unexpected-payload',
-    (p) => `${p.name} is a relationship and should be expanded`,
-  ),
-  columnNotIncluded: row<Named>(400, 'unexpected-payload', (p) => `${p.name} should be included in columns`),
-  orderByArrayRelationship: row<Named>(
-    400,
-    'unexpected-payload',
-    (p) => `${p.name} is an array relationship and can't be used in order_by`,
-  ),
-  columnChained: row<Named>(
-    400,
-    'unexpected-payload',
-    (p) => `${p.name} is a database column and cannot be chained further`,
-  ),
-  emptyOrderBy: row<object>(400, 'unexpected-payload', () => 'order_by array should not be empty'),
-  argumentsOnObjectRelationship: row<object>(
-    400,
-    'unexpected-payload',
-    () => "when selecting an obj_relationship where, order_by, limit and offset can't be used",
-  ),
-  nothingToUpdate: row<object>(
-    400,
-    'unexpected-payload',
-    () => 'atleast one of $set, $inc, $mul has to be present',
-  ),
-  noSuchColumn: row<Named>(400, 'not-exists', (p) => `no such column exists : ${p.name}`, {
-    message: (p) => `no such column exists: "${p.name}"`,
+  ...rows(400, 'invalid-params', {
+    invalidParameters: '{text}',
+    missingParameter: 'missing parameter : {name}',
   }),
-  columnExpected: row<Named>(
-    400,
-    'unexpected-payload',
-    (p) => `expecting a database column; but, ${p.name} is relationship`,
-  ),
-  jsonColumnInWhere: row<object>(
-    400,
-    'unexpected-payload',
-    () => 'JSON column can not be part of where clause',
-  ),
+  dottedTable: row(400, 'parse-failed', 'parsing dotted table failed : {table}'),
+  ...rows(400, 'unexpected-payload', {
+    conflictTargetMissing: 'Expecting constraint or constraint_on when the action is update',
+    conflictTargetTwice: 'constraint and constraint_on cannot be set at a time',
+    noObjects: 'objects should not be empty',
+    empty: "can't be empty",
+    relationshipNotExpanded: '{name} is a relationship and should be expanded',
+    columnNotIncluded: '{name} should be included in columns',
+    orderByArrayRelationship: "{name} is an array relationship and can't be used in order_by",
+    columnChained: '{name} is a database column and cannot be chained further',
+    emptyOrderBy: 'order_by array should not be empty',
+    argumentsOnObjectRelationship:
+      "when selecting an obj_relationship where, order_by, limit and offset can't be used",
+    nothingToUpdate: 'atleast one of $set, $inc, $mul has to be present',
+    columnExpected: 'expecting a database column; but, {name} is relationship',
+    jsonColumnInWhere: 'JSON column can not be part of where clause',
+  }),
+  noSuchColumn: row(400, 'not-exists', ['no such column exists : {name}', 'no such column exists: "{name}"']),
+
   // ── functions ──
-  functionAlreadyTracked: row<Named>(400, 'already-tracked', (p) => `function already tracked : ${p.name}`, {
-    message: (p) => `function already tracked: "${p.name}"`,
+  functionAlreadyTracked: row(400, 'already-tracked', [
+    'function already tracked : {name}',
+    'function already tracked: "{name}"',
+  ]),
+  ...rows(400, 'not-exists', {
+    functionNotInDatabase: 'no such function exists: "{name}"',
+    functionNotTracked: ['function {name} does not exist', 'function "{name}" does not exist'],
+    inheritedRoleNotExists: '"{role}" inherited role doesn\'t exist',
+    functionPermissionMissing: 'permission of role "{role}" does not exist for function "{name}"',
   }),
-  functionNotInDatabase: row<Named>(400, 'not-exists', (p) => `no such function exists: "${p.name}"`),
-  functionNotTracked: row<Named>(400, 'not-exists', (p) => `function ${p.name} does not exist`, {
-    message: (p) => `function "${p.name}" does not exist`,
-  }),
-  functionPermissionExists: row<Named & { role: string }>(
+  functionPermissionExists: row(
     400,
     'already-exists',
-    (p) => `permission of role "${p.role}" already exists for function "${p.name}"`,
+    'permission of role "{role}" already exists for function "{name}"',
   ),
   cyclicRoles: row<{ roles: readonly string[] }>(
     400,
     'cyclic-dependency',
     (p) => `found cycle(s) in roles: ${JSON.stringify(p.roles)}`,
   ),
-  roleInheritsItself: row<object>(
-    400,
-    'invalid-params',
-    () => 'an inherited role name cannot be in the role combination',
-  ),
+  roleInheritsItself: row(400, 'invalid-params', 'an inherited role name cannot be in the role combination'),
   parentRolesNotFound: row<{ roles: readonly string[]; role: string }>(
     400,
     'not-exists',
@@ -568,180 +465,97 @@ export const ERRORS = {
       `the following parent role(s) are not found: ${p.roles.join(', ')} ` +
       `which are required to construct the inherited role: ${p.role}`,
   ),
-  inheritedRoleNotExists: row<{ role: string }>(
-    400,
-    'not-exists',
-    (p) => `"${p.role}" inherited role doesn't exist`,
-  ),
   /** `entity` is the object as clients see it: `insert permission, table: author, source: 'default'`. */
-  inheritedPermissionConflict: row<{ role: string; entity: string }>(
+  inheritedPermissionConflict: row(
     400,
     'unexpected',
-    (p) => `Could not inherit permission for the role '${p.role}' for the entity: '${p.entity}'`,
+    "Could not inherit permission for the role '{role}' for the entity: '{entity}'",
   ),
-  functionPermissionMissing: row<Named & { role: string }>(
-    400,
-    'not-exists',
-    (p) => `permission of role "${p.role}" does not exist for function "${p.name}"`,
-  ),
+
   // ── logical models and native queries ──
-  logicalModelAlreadyTracked: row<Named>(
-    400,
-    'already-tracked',
-    (p) => `Logical model '${p.name}' is already tracked.`,
-  ),
-  logicalModelNotFound: row<Named & { source: string }>(
-    400,
-    'not-found',
-    (p) => `Logical model "${p.name}" not found in source "${p.source}".`,
-  ),
-  logicalModelInUse: row<Named & { query: string }>(
+  ...rows(400, 'already-tracked', {
+    logicalModelAlreadyTracked: "Logical model '{name}' is already tracked.",
+    nativeQueryAlreadyTracked: "Native query '{name}' is already tracked.",
+  }),
+  ...rows(400, 'not-found', {
+    logicalModelNotFound: 'Logical model "{name}" not found in source "{source}".',
+    logicalModelPermissionMissing:
+      'select permission on logical model "{name}" for role "{role}" does not exist',
+    nativeQueryNotFound: 'Native query "{name}" not found in source "{source}".',
+  }),
+  logicalModelInUse: row(
     400,
     'constraint-violation',
-    (p) => `Logical model "${p.name}" still being used by native query "${p.query}".`,
+    'Logical model "{name}" still being used by native query "{query}".',
   ),
-  logicalModelPermissionExists: row<Named & { role: string }>(
+  logicalModelPermissionExists: row(
     400,
     'already-exists',
-    (p) => `select permission already defined on logical model "${p.name}" with role "${p.role}"`,
-  ),
-  logicalModelPermissionMissing: row<Named & { role: string }>(
-    400,
-    'not-found',
-    (p) => `select permission on logical model "${p.name}" for role "${p.role}" does not exist`,
-  ),
-  nativeQueryAlreadyTracked: row<Named>(
-    400,
-    'already-tracked',
-    (p) => `Native query '${p.name}' is already tracked.`,
-  ),
-  nativeQueryNotFound: row<Named & { source: string }>(
-    400,
-    'not-found',
-    (p) => `Native query "${p.name}" not found in source "${p.source}".`,
+    'select permission already defined on logical model "{name}" with role "{role}"',
   ),
   /** The message of PREPARE is in `internal` and in the reason of the inconsistency. */
-  nativeQueryInvalid: row<{ reason: string }>(
-    400,
-    'validation-failed',
-    (p) => `Failed to validate query: ${p.reason}`,
-  ),
+  nativeQueryInvalid: row(400, 'validation-failed', 'Failed to validate query: {reason}'),
+
   // ── actions ──
-  actionExists: row<Named>(400, 'already-exists', (p) => `action with name "${p.name}" already exists`),
-  actionNotExists: row<Named>(400, 'not-exists', (p) => `action with name "${p.name}" does not exist`),
-  actionPermissionExists: row<Named & { role: string }>(
-    400,
-    'already-exists',
-    (p) => `permission for role "${p.role}" is already defined on action "${p.name}"`,
-  ),
-  actionPermissionNotExists: row<Named & { role: string }>(
-    400,
-    'not-exists',
-    (p) => `permission for role "${p.role}" is not defined on action "${p.name}"`,
-  ),
-  eventTriggerExists: row<Named>(
-    400,
-    'already-exists',
-    (p) => `event trigger with name "${p.name}" already exists`,
-  ),
-  eventTriggerNotExists: row<Named>(
-    400,
-    'not-exists',
-    (p) => `event trigger with name "${p.name}" does not exist`,
-  ),
-  /** The event trigger would not react to anything. */
-  eventTriggerWithoutEvents: row<object>(
-    400,
-    'parse-failed',
-    () => 'atleast one amongst insert/update/delete/enable_manual spec must be provided',
-  ),
-  eventTriggerNotManual: row<Named>(
-    400,
-    'not-supported',
-    (p) => `manual mode is not enabled for event trigger "${p.name}"`,
-  ),
-  eventNotExists: row<object>(400, 'not-exists', () => 'event not found'),
-  eventTriggerWithoutCleanup: row<Named>(
-    400,
-    'not-exists',
-    (p) => `cleanup config does not exist for the event trigger with name "${p.name}"`,
-  ),
-  cronTriggerExists: row<Named>(
-    400,
-    'already-exists',
-    (p) => `cron trigger with name: ${p.name} already exists`,
-  ),
-  cronTriggerNotExists: row<Named>(
-    400,
-    'not-exists',
-    (p) => `cron trigger with name: ${p.name} does not exist`,
-  ),
-  scheduleInvalid: row<{ schedule: string; reason: string }>(
-    400,
-    'parse-failed',
-    (p) => `"${p.schedule}" is not a cron schedule: ${p.reason}`,
-  ),
-  eventBusy: row<object>(400, 'busy', () => 'event is already being processed'),
-  customTypesInvalid: row<{ reason: string }>(
+  ...rows(400, 'already-exists', {
+    actionExists: 'action with name "{name}" already exists',
+    actionPermissionExists: 'permission for role "{role}" is already defined on action "{name}"',
+    eventTriggerExists: 'Event trigger with name "{name}" already exists',
+    cronTriggerExists: 'cron trigger with name: {name} already exists',
+  }),
+  ...rows(400, 'not-exists', {
+    actionNotExists: 'action with name "{name}" does not exist',
+    actionPermissionNotExists: 'permission for role "{role}" is not defined on action "{name}"',
+    eventTriggerNotExists: 'event trigger "{name}" does not exist',
+    eventNotExists: 'event not found',
+    eventIdNotExists: 'event id {id} does not exist',
+    eventTriggerWithoutCleanup: 'cleanup config does not exist for {name}',
+    cronTriggerNotExists: 'cron trigger with name: {name} does not exist',
+  }),
+  ...rows(400, 'parse-failed', {
+    scheduleInvalid: '"{schedule}" is not a cron schedule: {reason}',
+    timeZoneUnknown: '"{timeZone}" is not a time zone',
+  }),
+  eventTriggerNotManual: row(400, 'not-supported', 'manual mode is not enabled for event trigger'),
+  eventTriggerElsewhere: row(400, 'not-supported', 'cannot replace table or schema for trigger'),
+  eventBusy: row(400, 'busy', 'event is already being processed'),
+  customTypesInvalid: row(
     400,
     'invalid-configuration',
-    (p) => `validation for the given custom types failed because ${p.reason}`,
+    'validation for the given custom types failed because {reason}',
   ),
+
   // ── remote schemas ──
-  remoteSchemaExists: row<Named>(
-    400,
-    'already-exists',
-    (p) => `remote schema with name "${p.name}" already exists`,
-  ),
-  remoteSchemaNotExists: row<Named>(
-    400,
-    'not-exists',
-    (p) => `remote schema with name "${p.name}" does not exist`,
-  ),
-  /** The introspection of a remote schema is invalid or describes no schema, or its names cannot be customized like that. */
-  remoteSchemaInvalid: row<Text>(400, 'remote-schema-error', (p) => p.text),
-  /** The query that a relationship sends to a remote schema is invalid. */
-  remoteRelationshipInvalid: row<Text>(400, 'remote-schema-error', (p) => p.text),
-  remoteRelationshipNotExists: row<Named & { owner: string }>(
-    400,
-    'not-exists',
-    (p) => `remote relationship "${p.name}" on ${p.owner} does not exist`,
-  ),
-  remoteTypeRelationshipExists: row<Named & { type: string }>(
-    400,
-    'already-exists',
-    (p) => `remote relationship "${p.name}" on type "${p.type}" already exists`,
-  ),
-  remoteTypeRelationshipNotExists: row<Named & { schema: string }>(
-    400,
-    'not-exists',
-    (p) => `no relationship defined on remote schema "${p.schema}" with name "${p.name}"`,
-  ),
+  ...rows(400, 'already-exists', {
+    remoteSchemaExists: 'remote schema with name "{name}" already exists',
+    remoteTypeRelationshipExists: 'remote relationship "{name}" on type "{type}" already exists',
+    remoteSchemaPermissionExists: 'permissions for role: "{role}" for remote schema: "{name}" already exists',
+  }),
+  ...rows(400, 'not-exists', {
+    remoteSchemaNotExists: 'remote schema with name "{name}" does not exist',
+    remoteRelationshipNotExists: 'remote relationship "{name}" on {owner} does not exist',
+    remoteTypeRelationshipNotExists: 'no relationship defined on remote schema "{schema}" with name "{name}"',
+    remoteSchemaPermissionNotExists:
+      'permissions for role: "{role}" for remote schema: "{name}" does not exist',
+  }),
+  ...rows(400, 'remote-schema-error', {
+    /** The introspection of a remote schema is invalid or describes no schema, or its names cannot be customized like that. */
+    remoteSchemaInvalid: '{text}',
+    /** The query that a relationship sends to a remote schema is invalid. */
+    remoteRelationshipInvalid: '{text}',
+    /** `url` is the URL as the metadata has it, because the environment may hold secrets. */
+    remoteSchemaUnreachable: 'HTTP exception occurred while sending the request to "{url}"',
+  }),
   /** The type that a relationship starts from does not exist. */
-  remoteTypeNotFound: row<{ schema: string; type: string }>(
+  remoteNodeExists: row(
     400,
-    'not-found',
-    (p) => `no type named ${p.type} defined in remote schema "${p.schema}"`,
+    'remote-schema-conflicts',
+    'node {name} already exists in current graphql schema',
   ),
+  remoteTypeNotFound: row(400, 'not-found', 'no type named {type} defined in remote schema "{schema}"'),
   remoteTypeNotObject: row<object>(400, 'not-supported', () => {
     return 'remote relationships on a remote schema can only be defined on object types';
   }),
-  /** `url` is the URL as the metadata has it, because the environment may hold secrets. */
-  remoteSchemaUnreachable: row<{ url: string }>(
-    400,
-    'remote-schema-error',
-    (p) => `HTTP exception occurred while sending the request to "${p.url}"`,
-  ),
-  remoteSchemaPermissionExists: row<Named & { role: string }>(
-    400,
-    'already-exists',
-    (p) => `permissions for role: "${p.role}" for remote schema: "${p.name}" already exists`,
-  ),
-  remoteSchemaPermissionNotExists: row<Named & { role: string }>(
-    400,
-    'not-exists',
-    (p) => `permissions for role: "${p.role}" for remote schema: "${p.name}" does not exist`,
-  ),
   remoteSchemaPermissionsOff: row<object>(
     400,
     'constraint-violation',
@@ -749,195 +563,129 @@ export const ERRORS = {
       'remote schema permissions can only be added when remote schema permissions are enabled: ' +
       'start the engine with --enable-remote-schema-permissions',
   ),
-  remoteSchemaPermissionOfAdmin: row<object>(
-    400,
-    'constraint-violation',
-    () => 'cannot define permission for admin role',
-  ),
+  remoteSchemaPermissionOfAdmin: row(400, 'constraint-violation', 'cannot define permission for admin role'),
   /** The part of a remote schema that a permission grants to a role is invalid. */
-  remoteSchemaPermissionInvalid: row<{ why: string }>(
+  remoteSchemaPermissionInvalid: row(
     400,
     'validation-failed',
-    (p) => `validation for the given role-based schema failed ${p.why}`,
+    'validation for the given role-based schema failed {why}',
   ),
+
   // ── a GraphQL request ──
-  notGraphql: row<object>(400, 'validation-failed', () => 'not a valid graphql query'),
-  validationFailed: row<Text>(400, 'validation-failed', (p) => p.text),
-  noSuchArgument: row<{ field: string; argument: string }>(
-    400,
-    'validation-failed',
-    (p) => `'${p.field}' has no argument named '${p.argument}'`,
-  ),
-  expectedButFound: row<{ expected: string; type: string; found: string }>(
-    400,
-    'validation-failed',
-    (p) => `expected ${p.expected} for type '${p.type}', but found ${p.found}`,
-  ),
-  unexpectedNull: row<{ type: string }>(
-    400,
-    'validation-failed',
-    (p) => `unexpected null value for type '${p.type}'`,
-  ),
-  missingValue: row<Named>(400, 'validation-failed', (p) => `missing required field '${p.name}'`),
-  variableMismatch: row<{ name: string; declared: string; expected: string }>(
-    400,
-    'validation-failed',
-    (p) => `variable '${p.name}' is declared as '${p.declared}', but used where '${p.expected}' is expected`,
-  ),
-  unexpectedVariables: row<{ names: readonly string[] }>(
-    400,
-    'validation-failed',
-    (p) => `unexpected variables in variableValues: ${p.names.join(', ')}`,
-  ),
-  missingVariable: row<Named>(
-    400,
-    'validation-failed',
-    (p) => `expecting a value for non-nullable variable: "${p.name}"`,
-  ),
-  nullVariable: row<{ type: string }>(
-    400,
-    'validation-failed',
-    (p) => `null value found for non-nullable type: "${p.type}"`,
-  ),
-  unboundVariable: row<Named>(400, 'validation-failed', (p) => `unbound variable "${p.name}"`),
-  unknownDirective: row<Named>(
-    400,
-    'validation-failed',
-    (p) => `directive '${p.name}' is not defined in the schema`,
-  ),
-  unknownFragment: row<Named>(400, 'validation-failed', (p) => `reference to undefined fragment "${p.name}"`),
-  impossibleFragment: row<{ on: string; type: string }>(
-    400,
-    'validation-failed',
-    (p) => `a fragment on type '${p.on}' cannot be spread where the type is '${p.type}'`,
-  ),
-  ambiguousAlias: row<{ alias: string }>(
-    400,
-    'validation-failed',
-    (p) => `different fields, or different arguments, are selected under the same name '${p.alias}'`,
-  ),
+  ...rows(400, 'validation-failed', {
+    notGraphql: 'not a valid graphql query',
+    validationFailed: '{text}',
+    noSuchArgument: "'{field}' has no argument named '{argument}'",
+    expectedButFound: "expected {expected} for type '{type}', but found {found}",
+    unexpectedNull: "unexpected null value for type '{type}'",
+    missingValue: "missing required field '{name}'",
+    variableMismatch:
+      "variable '{name}' is declared as '{declared}', but used where '{expected}' is expected",
+    unexpectedVariables: 'unexpected variables in variableValues: {names}',
+    missingVariable: 'expecting a value for non-nullable variable: "{name}"',
+    nullVariable: 'null value found for non-nullable type: "{type}"',
+    unboundVariable: 'unbound variable "{name}"',
+    unknownDirective: "directive '{name}' is not defined in the schema",
+    unknownFragment: 'reference to undefined fragment "{name}"',
+    misplacedDirective: "directive '{name}' is not allowed on {on}",
+    repeatedDirectives: 'the following directives are used more than once: [{names}]',
+    ambiguousAlias: "selection of both '{one}' and '{other}' specify the same response name, '{alias}'",
+    inconsistentArguments: "inconsistent arguments between multiple selections of field '{field}'",
+  }),
+  multipleDefinitions: row(400, 'parse-failed', 'multiple definitions for {kind} "{name}"'),
+
   // ── request policies ──
   /** `internal` holds the error of the template and its position. */
   /** A source's connection template selects no connection for a request. */
-  templateResolutionFailed: row<Text>(400, 'template-resolution-failed', (p) => p.text),
-  requestTransformInvalid: row<object>(400, 'validation-failed', () => 'request transform validation failed'),
-  responseTransformInvalid: row<object>(
-    400,
-    'validation-failed',
-    () => 'response transform validation failed',
-  ),
-  queryNotAllowed: row<object>(400, 'validation-failed', () => 'query is not allowed'),
-  introspectionDisabled: row<{ role: string }>(
-    400,
-    'not-supported',
-    (p) => `introspection is disabled for role: "${p.role}"`,
-  ),
-  persistedQueriesDisabled: row<object>(
-    400,
-    'not-supported',
-    () => 'Automatic Persisted Queries is not enabled',
-  ),
-  depthLimitExceeded: row<Limited>(
+  templateResolutionFailed: row(400, 'template-resolution-failed', '{text}'),
+  ...rows(400, 'validation-failed', {
+    requestTransformInvalid: 'request transform validation failed',
+    responseTransformInvalid: 'response transform validation failed',
+    queryNotAllowed: 'query is not allowed',
+    tooDeep: 'the request is nested too deeply',
+    /** A limit of Postgres is exceeded: columns of a result, arguments of a function, depth of an expression. */
+    tooComplex: 'the request is too complex for the database: {text}',
+    tooManyFields: 'the request selects more than {most} fields',
+    distinctNotLeading: '"distinct_on" columns must match initial "order_by" columns',
+  }),
+  ...rows(400, 'not-supported', {
+    introspectionDisabled: 'introspection is disabled for role: "{role}"',
+    persistedQueriesDisabled: 'Automatic Persisted Queries is not enabled',
+    persistedQueryNotSupported: 'PersistedQueryNotSupported',
+  }),
+  depthLimitExceeded: row(
     400,
     'depth-limit-exceeded',
-    (p) => `depth limit exceeded: the operation is ${p.found} levels deep, the limit is ${p.most}`,
+    'depth limit exceeded: the operation is {found} levels deep, the limit is {most}',
   ),
-  nodeLimitExceeded: row<Limited>(
+  nodeLimitExceeded: row(
     400,
     'node-limit-exceeded',
-    (p) => `node limit exceeded: the operation has ${p.found} nodes, the limit is ${p.most}`,
+    'node limit exceeded: the operation has {found} nodes, the limit is {most}',
   ),
-  batchLimitExceeded: row<Limited>(
+  batchLimitExceeded: row(
     400,
     'batch-limit-exceeded',
-    (p) => `batch limit exceeded: the body has ${p.found} operations, the limit is ${p.most}`,
+    'batch limit exceeded: the body has {found} operations, the limit is {most}',
   ),
-  rateLimitExceeded: row<{ most: number }>(
+  rateLimitExceeded: row(
     429,
     'rate-limit-exceeded',
-    (p) => `rate limit exceeded: no more than ${p.most} operations a minute`,
+    'rate limit exceeded: no more than {most} operations a minute',
   ),
-  subscriptionLimitExceeded: row<{ most: number; of: string }>(
+  subscriptionLimitExceeded: row(
     429,
     'subscription-limit-exceeded',
-    (p) => `subscription limit exceeded: no more than ${p.most} of a ${p.of} at a time`,
+    'subscription limit exceeded: no more than {most} of a {of} at a time',
   ),
-  timeLimitExceeded: row<{ most: number }>(
+  timeLimitExceeded: row(
     400,
     'time-limit-exceeded',
-    (p) => `time limit exceeded: the operation took longer than ${p.most} s`,
-  ),
-  tooDeep: row<object>(400, 'validation-failed', () => 'the request is nested too deeply'),
-  /** A limit of Postgres is exceeded: columns of a result, arguments of a function, depth of an expression. */
-  tooComplex: row<Text>(
-    400,
-    'validation-failed',
-    (p) => `the request is too complex for the database: ${p.text}`,
-  ),
-  tooManyFields: row<{ most: number }>(
-    400,
-    'validation-failed',
-    (p) => `the request selects more than ${p.most} fields`,
+    'time limit exceeded: the operation took longer than {most} s',
   ),
   fragmentCycle: row<{ names: readonly string[] }>(
     400,
     'validation-failed',
-    (p) => `the fragment definition(s) ${p.names.join(' and ')} form a cycle`,
-  ),
-  distinctNotLeading: row<object>(
-    400,
-    'validation-failed',
-    () => '"distinct_on" columns must match initial "order_by" columns',
+    (p) =>
+      `the fragment definition(s) ${p.names.length > 2 ? `${p.names.slice(0, -1).join(', ')}, and ${p.names.at(-1)}` : p.names.join(' and ')} form a cycle`,
   ),
   /** A remote schema's permission presets an argument with a session variable that the request lacks. */
-  sessionVariableExpected: row<Named>(
-    400,
-    'not-found',
-    (p) => `"${p.name}" session variable expected, but not found`,
-  ),
-  notCoercible: row<{ value: string; type: string }>(
-    400,
-    'coercion-error',
-    (p) => `"${p.value}" cannot be coerced into an ${p.type} value`,
-  ),
+  sessionVariableExpected: row(400, 'not-found', '"{name}" session variable expected, but not found'),
+  notCoercible: row(400, 'coercion-error', '"{value}" cannot be coerced into an {type} value'),
   /** A remote schema's answer is not a GraphQL response to the request. */
-  remoteAnswerInvalid: row<{ url: string; reason: string }>(
+  remoteAnswerInvalid: row(
     400,
     'remote-schema-error',
-    (p) => `the remote schema at "${p.url}" did not answer with a GraphQL response: ${p.reason}`,
+    'the remote schema at "{url}" did not answer with a GraphQL response: {reason}',
   ),
   /** Raised where the response cannot hold the errors themselves. They are in `internal`. */
-  remoteErrors: row<object>(500, 'unexpected', () => 'Errors from remote server'),
-  badRequest: row<Text>(400, 'bad-request', (p) => p.text),
-  onlyQueriesExplained: row<object>(400, 'invalid-params', () => 'only queries can be explained'),
+  remoteErrors: row(500, 'unexpected', 'Errors from remote server'),
+  badRequest: row(400, 'bad-request', '{text}'),
+  onlyQueriesExplained: row(400, 'invalid-params', 'only queries can be explained'),
+
   // ── Postgres, while a request runs ──
   /** `text` is the database's message, which includes the name of the table. */
-  notNullViolation: row<Named & Text>(
+  notNullViolation: row(
     400,
     'postgres-error',
-    (p) => `Not-NULL violation. null value in column ${p.name} violates not-null constraint`,
-    {
-      code: 'constraint-violation',
-      message: (p) => `Not-NULL violation. ${p.text}`,
-    },
+    [
+      'Not-NULL violation. null value in column {name} violates not-null constraint',
+      'Not-NULL violation. {text}',
+    ],
+    'constraint-violation',
   ),
-  constraintViolation: row<Text>(400, 'constraint-violation', (p) => p.text),
-  constraintError: row<Text>(400, 'constraint-error', (p) => p.text),
-  dataException: row<Text>(400, 'data-exception', (p) => p.text),
-  concurrentUpdate: row<Text>(400, 'concurrent-update', (p) => p.text),
-  checkFailed: row<object>(
-    400,
-    'permission-error',
-    () => 'check constraint of an insert/update permission has failed',
-  ),
-  /** A permission's webhook neither allowed nor refused. Only administrators see its address. */
-  inputNotValidated: row<{ reason: string }>(
-    500,
-    'unexpected',
-    (p) => `the webhook that validates the input failed: ${p.reason}`,
-  ),
-  /** An action's webhook did not answer, or not as the action declares. */
-  actionFailed: row<Text>(500, 'unexpected', (p) => p.text),
+  constraintViolation: row(400, 'constraint-violation', '{text}'),
+  constraintError: row(400, 'constraint-error', '{text}'),
+  dataException: row(400, 'data-exception', '{text}'),
+  concurrentUpdate: row(400, 'concurrent-update', '{text}'),
+  checkFailed: row(400, 'permission-error', 'check constraint of an insert/update permission has failed'),
+  ...rows(500, 'unexpected', {
+    /** A permission's webhook neither allowed nor refused. Only administrators see its address. */
+    inputNotValidated: 'the webhook that validates the input failed: {reason}',
+    /** An action's webhook did not answer, or not as the action declares. */
+    actionFailed: '{text}',
+    databaseQueryFailed: 'database query error',
+  }),
   /** The error of an action's webhook; `extensions` are its own. */
   actionRefused: {
     ...row<{ code: string; message: string; extensions?: object }>(
@@ -947,28 +695,36 @@ export const ERRORS = {
     ),
     extensions: (p: { extensions?: object }) => p.extensions,
   },
-  databaseQueryFailed: row<object>(500, 'unexpected', () => 'database query error'),
-  transactionFailed: row<object>(500, 'postgres-error', () => 'postgres transaction error'),
-  postgresQueryFailed: row<object>(500, 'postgres-error', () => 'postgres query error'),
+  ...rows(500, 'postgres-error', {
+    transactionFailed: 'postgres transaction error',
+    postgresQueryFailed: 'postgres query error',
+  }),
+
   // ── what should not happen ──
-  relationshipDependency: row<{ dependency: string }>(
-    500,
-    'unexpected',
-    (p) => `unexpected dependency of relationship : ${p.dependency}`,
-  ),
-  unexpectedDependent: row<{ dependency: string }>(
-    500,
-    'unexpected',
-    (p) => `unexpected dependent object : ${p.dependency}`,
-  ),
-  fieldAlreadyThere: row<object>(500, 'unexpected', () => 'field already exists'),
-  fieldNotThere: row<object>(500, 'unexpected', () => 'field does not exist'),
-  permissionNotThere: row<object>(500, 'unexpected', () => 'permission does not exist'),
-  unexpected: row<Text>(500, 'unexpected', (p) => p.text),
+  ...rows(500, 'unexpected', {
+    relationshipDependency: 'unexpected dependency of relationship : {dependency}',
+    unexpectedDependent: 'unexpected dependent object : {dependency}',
+    fieldAlreadyThere: 'field already exists',
+    fieldNotThere: 'field does not exist',
+    permissionNotThere: 'permission does not exist',
+    unexpected: '{text}',
+  }),
 } as const satisfies Record<string, ErrorRow<never>>;
 
 export type ErrorName = keyof typeof ERRORS;
 export type ErrorParams<N extends ErrorName> = (typeof ERRORS)[N] extends ErrorRow<infer P> ? P : never;
+
+type Filled = (params: object) => string;
+
+/** Puts parameters into a template, lists with commas. */
+function filled(template: Template): Filled {
+  return (params) =>
+    template.replace(/\{(\w+)\}/g, (_, name) => printed((params as Record<string, unknown>)[name]));
+}
+
+function printed(value: unknown): string {
+  return Array.isArray(value) ? value.join(', ') : String(value);
+}
 
 function onlyReaders(operation: string | undefined): string {
   if (operation === undefined) return '';

@@ -18,12 +18,14 @@ type Recipient = {
   readonly responseTransform?: ResponseTransform;
 };
 
+/** Attempts a delivery. `version` is that of the records: `1` for scheduled events, `2` for changed rows. */
 export async function attemptDelivery(
   recipient: Recipient,
   message: Message,
   outbound: OutboundContext,
+  version: '1' | '2',
 ): Promise<DeliveryAttempt> {
-  const request = { payload: message.body, headers: recipient.webhook.headers, version: '2' };
+  const request = { payload: message.body, headers: recipient.webhook.headers, version };
   try {
     const answer = await callWebhook(recipient.webhook, message, outbound);
     return {
@@ -33,22 +35,22 @@ export async function attemptDelivery(
         ...request,
         payload: answer.sent.body.kind === 'json' ? answer.sent.body.value : answer.sent.body,
       },
-      response: responseOf(answer, recipient, message),
+      response: { ...responseOf(answer, recipient, message), version },
     };
   } catch (error) {
     const message = error instanceof WebhookFailure ? (error.problem ?? error.message) : 'internal error';
     if (!(error instanceof WebhookFailure)) {
       outbound.observe?.({ kind: 'unexpected', requestId: null, error });
     }
-    const response = { type: 'client_error', data: { message }, version: '2' };
+    const response = { type: 'client_error', data: { message }, version };
     return { status: null, retryAfterSeconds: null, request, response };
   }
 }
 
-function responseOf(answer: WebhookAnswer, { responseTransform }: Recipient, message: Message): unknown {
+function responseOf(answer: WebhookAnswer, { responseTransform }: Recipient, message: Message): object {
   const { status, headers, text, plain } = answer;
   const body = responseTransform ? transformedText(responseTransform, answer, plain, message) : text;
-  return { type: 'webhook_response', data: { status, body, headers: headerList(headers) }, version: '2' };
+  return { type: 'webhook_response', data: { status, body, headers: headerList(headers) } };
 }
 
 function transformedText(

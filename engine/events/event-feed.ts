@@ -74,7 +74,12 @@ async function deliverEvent(
   trigger: ResolvedEventTrigger,
   outbound: OutboundContext,
 ): Promise<void> {
-  const result = await attemptDelivery(trigger, messageOf(event, trigger, outbound.headerPrefix), outbound);
+  const result = await attemptDelivery(
+    trigger,
+    messageOf(event, trigger, outbound.headerPrefix),
+    outbound,
+    '2',
+  );
   const decision = decideRetry(result, event.tries, trigger.retries);
   await recordAttempt(database, event, result, decision);
   outbound.observe?.({

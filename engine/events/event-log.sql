@@ -1,5 +1,5 @@
--- Events of rows, and what webhooks were told of them, in the database of the rows: written by whoever writes those, in the same
--- transaction.
+-- Events of rows and their deliveries to webhooks, in the database of the rows. An event is written in the same transaction as its
+-- row.
 create table pergola.event_log (
   id uuid primary key default gen_random_uuid(),
   schema_name text not null,
@@ -8,12 +8,12 @@ create table pergola.event_log (
   payload json not null,
   created_at timestamptz not null default now(),
   tries integer not null default 0,
-  -- When somebody took it; a lease that has ended is that of an engine that is gone.
+  -- The time when an engine claimed the event. An expired lease belongs to an engine that no longer runs.
   locked timestamptz,
   next_retry_at timestamptz,
   delivered boolean not null default false,
   error boolean not null default false,
-  -- Its trigger is gone.
+  -- True if the trigger has been deleted.
   archived boolean not null default false
 );
 create index event_log_due on pergola.event_log (trigger_name, created_at) where not delivered and not error and not archived;

@@ -16,6 +16,11 @@ const TABLES = readFileSync(new URL('./event-log.sql', import.meta.url), 'utf8')
 /** An arbitrary key that no other program locks. */
 const ADVISORY_LOCK = '8097875193516056674';
 
+/** True when the text can be the id of an event. */
+export function isEventId(text: string): boolean {
+  return /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i.test(text);
+}
+
 /** True when the database has an event log. */
 export async function hasLog(client: Pick<Database, 'query'> | ClientBase): Promise<boolean> {
   const found: QueryResult = await client.query(`select to_regclass('pergola.event_log') as log`);
@@ -206,7 +211,7 @@ export type LogQuery = { readonly text: string; readonly values: readonly unknow
 
 type LogPage = { readonly limit: number; readonly offset: number };
 
-/** Returns the query for the events of a trigger, newest first; all of them if `isProcessed` is null. */
+/** Returns the query for the events of a trigger, newest first; all of them, archived ones included, if `isProcessed` is null. */
 export function eventsQuery(
   trigger: string,
   isProcessed: boolean | null,
@@ -214,8 +219,7 @@ export function eventsQuery(
 ): LogQuery {
   return {
     text: `select row_to_json(e)::text as row from pergola.event_log e
-      where trigger_name = $1 and not archived
-        and ($2::bool is null or (delivered or error) = $2)
+      where trigger_name = $1 and ($2::bool is null or not archived and (delivered or error) = $2)
       order by created_at desc, id limit $3 offset $4`,
     values: [trigger, isProcessed, limit, offset],
   };

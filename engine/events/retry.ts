@@ -33,7 +33,7 @@ function again(seconds: number): RetryDecision {
   return { kind: 'again', afterSeconds: Math.min(seconds, MOST_SECONDS) };
 }
 
-/** Parses a Retry-After header in seconds. Dates are not supported and give null. RFC 9110, 10.2.3. */
+/** Parses a Retry-After header in seconds. Zero and dates, which are not supported, give null. RFC 9110, 10.2.3. */
 export function retryAfterOf(text: string | null): number | null {
-  return text !== null && /^\s*\d{1,9}\s*$/.test(text) ? Number(text) : null;
+  return text !== null && /^\s*0*[1-9]\d{0,8}\s*$/.test(text) ? Number(text) : null;
 }

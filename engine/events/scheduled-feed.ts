@@ -128,7 +128,7 @@ async function deliverScheduled(
     reportOutcome('dead');
     return;
   }
-  const result = await attemptDelivery(to, messageOf(event, to), outbound);
+  const result = await attemptDelivery(to, messageOf(event, to), outbound, '1');
   const decision = decideRetry(result, event.tries, to.retries);
   await recordScheduledAttempt(database, event.id, result, decision);
   reportOutcome(decision.kind);
@@ -145,7 +145,7 @@ function messageOf(
     scheduled_time: scheduledTime,
     created_at: createdAt,
     payload,
-    comment,
+    ...(comment === null ? {} : { comment }),
   };
   return { purpose: 'scheduled-trigger', body, sessionVariables: {} };
 }

@@ -24,6 +24,8 @@ export type AnswerContext = {
   readonly outbound?: OutboundContext;
   /** Filled in while the request runs, for logs and traces. */
   readonly progress?: Progress;
+  /** Called before a mutation runs; raises where this request must not write. */
+  readonly mayWrite?: () => void;
 };
 
 export type Progress = {
@@ -38,6 +40,7 @@ export type Progress = {
 export async function answer(request: GraphqlRequest, context: AnswerContext): Promise<Body> {
   const planned = planOf(request, context);
   if (planned.plan.operation === 'subscription') refuseOverHttp(planned.plan);
+  if (planned.plan.operation === 'mutation') context.mayWrite?.();
   return answerPlanned(planned, context);
 }
 

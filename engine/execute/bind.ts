@@ -2,6 +2,7 @@
  *  Variables have been validated (plan/variables.ts), so only a session variable can be wrong here: it did not come
  *  (`missingSessionVariable`), or is no GeoJSON where one is needed (`dataException`). */
 import { fail, type PathStep } from '../errors/engine-error.ts';
+import { parseJson } from '../json/parse-json.ts';
 import type { SpanContext } from '../observe/span.ts';
 import type { Variables } from '../plan/literal.ts';
 import { opened } from '../plan/opaque.ts';
@@ -20,6 +21,8 @@ export type Binding = {
   /** Rows the mutation has just written, in Postgres's text form; null when there are none. */
   readonly written?: Column;
   readonly affectedRows?: number;
+  /** Values of other sources that were read for the statement (fetched.ts). */
+  readonly fetched?: ReadonlyMap<Leaf, Value>;
   /** The row that each step of nested writes has written. */
   readonly inserted?: readonly Row[];
 };
@@ -57,6 +60,8 @@ function bindLeaf(leaf: Leaf, binding: Binding): Value {
       return textOf(meant(valueOfLeaf(leaf, binding.variables), leaf.meaning), leaf.type);
     case 'list':
       return leaf.items.map((item) => bindLeaf(item, binding));
+    case 'fetched':
+      return binding.fetched?.get(leaf) ?? fail('notSupported', { text: NOT_FETCHED });
     case 'session-variables':
       return JSON.stringify(binding.session.variables);
     case 'stream-cursor':
@@ -72,11 +77,28 @@ function bindLeaf(leaf: Leaf, binding: Binding): Value {
   }
 }
 
-/** Returns the value of a session variable. Values of PostGIS types are validated, because PostGIS reports them as internal errors. */
-function sessionValue({ variable, type }: Extract<Leaf, { kind: 'session' }>, session: Session): string {
+/** Returns the value of a session variable. A list in JSON (`["1","2"]`), the form of array claims, is an array as well as one in the
+ *  notation of Postgres (`{1,2}`). Values of PostGIS types are validated, because PostGIS reports them as internal errors. */
+function sessionValue({ variable, type }: Extract<Leaf, { kind: 'session' }>, session: Session): Value {
   const text = sessionVariable(variable, session);
+  const list = (type.base ?? type).element ? jsonList(text) : null;
+  if (list) return textOf(list, type);
   const problem = textProblem(text, type);
   return problem ? fail('dataException', { text: `session variable "${variable}": ${problem}` }) : text;
+}
+
+const NOT_FETCHED =
+  'a permission with a remote relationship does not apply here, for example in subscriptions';
+
+function jsonList(text: string): readonly unknown[] | null {
+  if (!text.trimStart().startsWith('[')) return null;
+  try {
+    const parsed = parseJson(text);
+    return Array.isArray(parsed) ? parsed : null;
+  } catch {
+    // Postgres's notation may begin with the bounds of an array.
+    return null;
+  }
 }
 
 function sessionVariable(name: string, { variables }: Session): string {

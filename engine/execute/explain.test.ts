@@ -35,7 +35,7 @@ test('a subscription is explained with the values its statement is run with, and
   expect(await explained(query, { ids: [1, 2] })).toEqual({
     sql: expect.stringContaining('"customer_id" = $'),
     plan: expect.arrayContaining([expect.stringContaining('Aggregate')]),
-    variables: { session: { 'x-engine-user-id': '1' }, synthetic: ['{1,2}'] },
+    variables: { session: { 'x-engine-user-id': '1' }, query: {}, synthetic: ['{1,2}'], cursor: {} },
   });
 });
 

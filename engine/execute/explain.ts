@@ -15,6 +15,7 @@ import { renderRoot } from '../sql/plan.ts';
 import type { Value } from '../wire/statement.ts';
 import type { AnswerContext } from './answer.ts';
 import { type Binding, bind } from './bind.ts';
+import { withFetched } from './fetched.ts';
 import type { GraphqlRequest } from './plan-cache.ts';
 
 export type ExplainedField = {
@@ -25,10 +26,13 @@ export type ExplainedField = {
 };
 
 type ExplainedSubscription = Omit<ExplainedField, 'field'> & {
-  /** The values of the statement: session variables by name, and every other value as text. */
+  /** The values of the statement as text: session variables and the cursor of a stream by name, and the others. No value has the name
+   *  of a variable of the query. */
   readonly variables: {
     readonly session: Readonly<Record<string, Value>>;
+    readonly query: Readonly<Record<string, never>>;
     readonly synthetic: readonly Value[];
+    readonly cursor: Readonly<Record<string, Value>>;
   };
 };
 
@@ -64,13 +68,22 @@ function explainable(root: Root, namespace = ''): readonly Explainable[] {
 function variablesOf(root: Root, binding: Binding): ExplainedSubscription['variables'] {
   const leaves = root.kind === 'database' ? renderRoot(root.query).parameters : [];
   const values = bind(leaves, binding);
-  const bound = leaves.map((leaf, i) => ({ leaf, value: values[i] ?? null }));
-  return {
-    session: Object.fromEntries(
-      bound.flatMap(({ leaf, value }) => (leaf.kind === 'session' ? [[leaf.variable, value]] : [])),
-    ),
-    synthetic: bound.flatMap(({ leaf, value }) => (leaf.kind === 'session' ? [] : [literalOf(value)])),
+  const cursor =
+    root.kind === 'database' && root.query.kind === 'stream' ? root.query.select.orderBy[0] : undefined;
+  const variables = { session: {}, query: {}, synthetic: [], cursor: {} } as {
+    session: Record<string, Value>;
+    query: Record<string, never>;
+    synthetic: Value[];
+    cursor: Record<string, Value>;
   };
+  for (const [i, leaf] of leaves.entries()) {
+    const value = values[i] ?? null;
+    if (leaf.kind === 'session') variables.session[leaf.variable] = value;
+    else if (leaf.kind === 'stream-cursor' && cursor && 'column' in cursor) {
+      variables.cursor[cursor.column] = literalOf(value);
+    } else variables.synthetic.push(literalOf(value));
+  }
+  return variables;
 }
 
 /** An array as Postgres writes it: `{1,2,"a b"}`. */
@@ -92,7 +105,7 @@ async function explainRoot(
 ): Promise<ExplainedField> {
   if (root.kind !== 'database') return { field, sql: null, plan: null };
   const { text, parameters } = renderRoot(root.query);
-  const values = bind(parameters, binding);
+  const values = bind(parameters, await withFetched([{ parameters }], binding, databases));
   try {
     const { rows } = await databases.get(root.source).query(`explain (format text) ${text}`, values);
     return { field, sql: text, plan: rows.map((row) => String(row['QUERY PLAN'])) };

@@ -9,18 +9,29 @@ import { engineErrorOf, type Failed } from '../database/pg-errors.ts';
 import { type Database, isConnectionLost, type Run } from '../database/pool.ts';
 import { SESSION_SETTINGS, sessionSettings } from '../database/session-settings.ts';
 import { fail } from '../errors/engine-error.ts';
+import type { Leaf } from '../resolve/predicate.ts';
 import type { Statement } from '../sql/fragment.ts';
 import type { NestedWrite, Preparation, PreparedStatement } from '../sql/plan.ts';
 import { arrayLiteral } from '../wire/encode.ts';
 import { type NamedStatement, type Row, textOfColumn, type Value } from '../wire/statement.ts';
 import { type Binding, bind } from './bind.ts';
+import { withFetched } from './fetched.ts';
 
 /** The protocol counts the parameters of a statement in 16 bits. */
 const MOST_PARAMETERS = 65_535;
 
-export function runQuery(statement: PreparedStatement, binding: Binding, databases: Databases): Promise<Row> {
+export async function runQuery(
+  statement: PreparedStatement,
+  given: Binding,
+  databases: Databases,
+): Promise<Row> {
+  const binding = statement.parameters.some(isFetched)
+    ? await withFetched([statement], given, databases)
+    : given;
   return runStatement(statement, valuesOf(statement, binding), databases);
 }
+
+const isFetched = ({ kind }: Leaf) => kind === 'fetched';
 
 /** Runs a query's statement, on a replica where the source has one. If an idle connection turns out to be closed, a statement that
  *  only reads runs once more, on the source itself. A volatile function may already have written, so its statement does not. */
@@ -82,10 +93,11 @@ function plainRun(database: Database, limitMs: number | null): Run {
 /** Runs consecutive statements of a mutation. */
 export async function runMutation(
   statements: readonly PreparedStatement[],
-  binding: Binding,
+  given: Binding,
   databases: Databases,
 ): Promise<readonly Row[]> {
   const [only] = statements;
+  const binding = await withFetched(statements.flatMap(partsOf), given, databases);
   const deadline = deadlineAfter(only?.timeLimitMs ?? null);
   if (statements.length === 1 && only && isSingle(only) && !deadline && !only.isWatched) {
     return [await runOne(plainRun(databases.get(only.source), only.limitMs), only, valuesOf(only, binding))];
@@ -102,6 +114,12 @@ export async function runMutation(
     }
     return rows;
   });
+}
+
+/** Returns a statement with its nested writes and the statement that reads its response. */
+function partsOf(statement: PreparedStatement): readonly Pick<Statement, 'parameters'>[] {
+  const { nestedWrites, answer } = statement;
+  return [statement, ...nestedWrites, ...(answer ? [answer] : [])];
 }
 
 /** Sends the session for triggers, together with the first statement, which fails if this does. */

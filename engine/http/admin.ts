@@ -1,5 +1,5 @@
-/** The endpoints for administrators: POST /v1/query, /v1/metadata and /v2/query, and two that belong to the metadata
- *  API, /v1/graphql/explain and /api/swagger/json. In: a JSON body and a session. Out: the answers of admin/run.ts
+/** The endpoints for administrators: POST /v1/query, /v1/metadata and /v2/query, and those that belong to the metadata
+ *  API, /v1/graphql/explain, /api/swagger/json and /api/openapi.json. In: a JSON body and a session. Out: the answers of admin/run.ts
  *  and execute/explain.ts.
  *  A configured header prefix is translated here, in requests and in answers.
  *  Not here: what an operation does (admin/). Reference: docs/reference/behaviour/endpoints.md. */
@@ -12,7 +12,7 @@ import { databasesOfRequest } from '../database/databases.ts';
 import { fail, withPath } from '../errors/engine-error.ts';
 import { explain } from '../execute/explain.ts';
 import { isRecord } from '../json/value.ts';
-import { openapiDocument } from '../plan/openapi.ts';
+import { lintedDocument, openapiDocument } from '../plan/openapi.ts';
 import type { HttpContext } from './context.ts';
 import { showsInternal } from './error-response.ts';
 import { graphqlRequestFrom } from './graphql-request.ts';
@@ -21,17 +21,27 @@ import { VERSION } from './version.ts';
 
 export const ADMIN_ENDPOINTS: readonly AdminEndpoint[] = ['/v1/query', '/v1/metadata', '/v2/query'];
 
+const EXPLAIN_PATHS = ['/v1/graphql/explain', '/v1alpha1/graphql/explain'];
+
 export function adminRoutes(app: FastifyInstance, context: HttpContext): void {
   for (const endpoint of ADMIN_ENDPOINTS) {
     app.post(endpoint, (request, reply) => performOperation(context, endpoint, request, reply));
   }
-  app.post('/v1/graphql/explain', async (request) => {
-    adminSessionOf(request);
-    return explainAs(context, request.body, recordOf(request).signal);
-  });
+  for (const path of EXPLAIN_PATHS) {
+    app.post(path, async (request) => {
+      adminSessionOf(request);
+      return explainAs(context, request.body, recordOf(request).signal);
+    });
+  }
   app.get('/api/swagger/json', async (request) => {
     adminSessionOf(request);
-    return openapiDocument(context.state.snapshot().model, VERSION, context.options.headerPrefix);
+    return openapiDocument(context.state.snapshot().model, context.options.headerPrefix);
+  });
+  app.get('/api/openapi.json', async (request) => {
+    adminSessionOf(request);
+    const { headerPrefix } = context.options;
+    const document = openapiDocument(context.state.snapshot().model, headerPrefix);
+    return lintedDocument(document, { version: VERSION, headerPrefix });
   });
 }
 

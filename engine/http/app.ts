@@ -1,5 +1,5 @@
 /** The endpoints that use the framework, which are all but GraphQL and REST, and what they share: CORS, request ids,
- *  JSON bodies, authentication, errors, 404 and 405, the request log.
+ *  JSON bodies, authentication, errors, 404, the request log.
  *  Not here: what an endpoint does (its own file), listening and closing (server.ts). Reference:
  *  docs/reference/behaviour/endpoints.md. */
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
@@ -23,7 +23,6 @@ import type { HttpContext } from './context.ts';
 import { preflightHeaders } from './cors.ts';
 import { developerRoutes } from './developer.ts';
 import { errorFrom, retryAfter, showsInternal, writeParserError } from './error-response.ts';
-import { isGraphqlPath } from './graphql-request.ts';
 import { metricsRoutes } from './metrics.ts';
 import { pgDumpRoutes } from './pg-dump.ts';
 import { disconnectSignal, logRequest, recordOf, requestIdOf } from './request-record.ts';
@@ -55,9 +54,9 @@ export async function buildApp(context: HttpContext, makeServer: MakeServer): Pr
     recordOf(request).signal = disconnectSignal(reply.raw);
   });
   app.addHook('onRequest', async (request, reply) => addCommonHeaders(context, request, reply));
-  // Before the body is read: an unknown path needs no body.
+  // Before the body is read: an unknown path needs no body. A known path with another method is unknown, too.
   app.addHook('onRequest', async (request) => {
-    if (request.is404) throw unknownPath(app, context, request);
+    if (request.is404) throw new EngineError('resourceNotFound', {});
   });
   app.addHook('onSend', async (request, reply, payload) => {
     if (typeof payload !== 'string' || !acceptsGzip(request.headers['accept-encoding'])) return payload;
@@ -97,25 +96,11 @@ async function addCommonHeaders(
   reply.headers({ 'x-request-id': request.id, ...VARY });
   context.crossSite.checkSite(request);
   reply.headers(context.corsHeaders(request.headers.origin));
-  if (request.method !== 'OPTIONS' || request.headers['access-control-request-method'] === undefined) return;
-  if (reply.hasHeader('access-control-allow-origin')) {
-    reply.headers(preflightHeaders(request.headers['access-control-request-headers']));
-  }
+  if (request.method !== 'OPTIONS') return;
+  const isAllowed = reply.hasHeader('access-control-allow-origin');
+  if (!isAllowed && request.headers['access-control-request-method'] === undefined) return;
+  if (isAllowed) reply.headers(preflightHeaders(request.headers['access-control-request-headers']));
   return reply.code(204).send();
-}
-
-/** Returns the error for an unknown path, or for a known path with another method. */
-function unknownPath(app: FastifyInstance, context: HttpContext, request: FastifyRequest): EngineError {
-  const path = request.url.split('?', 1)[0]!;
-  // The framework takes a pattern and throws on some of them. Paths of the engine contain none of these characters.
-  const url = /[*:()]/.test(path) ? '' : path;
-  const allowed = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'].filter((method) =>
-    app.hasRoute({ url, method: method as 'GET' }),
-  );
-  if (isGraphqlPath(url) && context.options.enabledApis.includes('graphql')) allowed.push('POST');
-  return allowed.length === 0
-    ? new EngineError('resourceNotFound', {})
-    : new EngineError('methodNotAllowed', { allowed: allowed.join(', ') });
 }
 
 function sendError(

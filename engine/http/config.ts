@@ -2,7 +2,7 @@
  *  checks the databases first. The others are public: /v1/version; /livez, which says that the process runs;
  *  /healthz, which says that it serves, and with `?strict=true` fails on inconsistent metadata; /healthz/sources,
  *  which says whether the databases answer. Reference: docs/reference/behaviour/endpoints.md. */
-import type { FastifyInstance } from 'fastify';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { isSecretSet, jwtSecretsOf } from '../auth/authenticate.ts';
 import type { ClaimSource, JwtSecret } from '../config/jwt-secret.ts';
 import { booleanOf } from '../config/option-types.ts';
@@ -11,6 +11,9 @@ import { stateVersionOf } from '../metadata/state-version.ts';
 import type { HttpContext } from './context.ts';
 import { adminSessionOf } from './request-record.ts';
 import { VERSION } from './version.ts';
+
+/** The second is the path of the reference engine's load balancers. */
+const HEALTH_PATHS = ['/healthz', '/hasura/healthz'];
 
 /** Longer than the check of a database that does not answer takes. */
 const MAX_CHECK_MS = 8000;
@@ -33,7 +36,7 @@ export function publicRoutes(app: FastifyInstance, context: HttpContext): void {
     const areHealthy = Object.values(statuses).every(({ status }) => status === 'OK');
     return reply.code(areHealthy ? 200 : 500).send(statuses);
   });
-  app.get('/healthz', async (request, reply) => {
+  const serving = async (request: FastifyRequest, reply: FastifyReply) => {
     if (context.life.isStopping)
       return reply.code(503).type('text/plain').send('ERROR: the engine is stopping');
     const { strict } = request.query as { strict?: string };
@@ -43,7 +46,8 @@ export function publicRoutes(app: FastifyInstance, context: HttpContext): void {
     if (isConsistent) return 'OK';
     if (!isStrict) return 'WARN: inconsistent objects in schema';
     return reply.code(500).send('ERROR: inconsistent objects in schema');
-  });
+  };
+  for (const path of HEALTH_PATHS) app.get(path, serving);
 }
 
 /** Returns the effective configuration. Features that do not exist are reported as off. */

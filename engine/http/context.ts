@@ -14,7 +14,7 @@ import { SendQueues } from './body/send-queues.ts';
 import { type CorsPolicy, corsPolicy } from './cors.ts';
 import { type CrossSite, crossSitePolicy } from './cross-site.ts';
 import { errorFrom } from './error-response.ts';
-import { Tracing } from './tracing.ts';
+import { type TelemetrySources, Tracing } from './tracing.ts';
 
 export type HttpContext = {
   readonly options: Options;
@@ -41,7 +41,7 @@ export async function createContext(
   options: Options,
   state: EngineState,
   observe: Observe,
-  { registry, asyncActions }: Pick<HttpContext, 'registry' | 'asyncActions'>,
+  { registry, asyncActions, tap }: Pick<HttpContext, 'registry' | 'asyncActions'> & TelemetrySources,
 ): Promise<HttpContext> {
   return {
     options,
@@ -51,7 +51,7 @@ export async function createContext(
     authenticate: await openAuthenticator(options, observe, state.trusts),
     corsHeaders: corsPolicy(options),
     crossSite: crossSitePolicy(options),
-    tracing: new Tracing(options, state, observe),
+    tracing: new Tracing(options, state, observe, { registry, tap }),
     life: { isStopping: false },
     rateLimiter: new RateLimiter(),
     budget: new ByteBudget(options.maxBodyBytesInFlight),
@@ -82,5 +82,6 @@ function liveQueries(options: Options, state: EngineState, observe: Observe): Li
     model: () => state.snapshot().model,
     databases: state.sources,
     errorOf: (thrown) => errorFrom(thrown, observe, 'live query'),
+    observe: options.enabledLogTypes.includes('livequery-poller-log') ? observe : undefined,
   });
 }

@@ -40,6 +40,8 @@ test.each([
 ])('%s: whether %s may send cookies: %s', (corsDomain, origin, may) => {
   expect(headersFor(corsDomain, origin)).toEqual({
     'access-control-allow-origin': origin,
+    'access-control-allow-methods': 'GET,POST,PUT,PATCH,DELETE,OPTIONS',
+    'access-control-expose-headers': 'X-Engine-Query-Cache-Key,X-Engine-Query-Family-Cache-Key,Warning',
     ...(may ? { 'access-control-allow-credentials': 'true' } : {}),
   });
   const any = headersFor(corsDomain, origin, { corsAnyOriginCredentials: true });

@@ -3,7 +3,9 @@
  *  requests that had some. In: `--cors-domain`, which is `*` or a list of origins; `https://*.example.com` matches
  *  any one label. Out: headers. Pure.
  *  Not here: requests without a preflight (cross-site.ts). */
+import { textToWire } from '../config/header-prefix.ts';
 import type { Options } from '../config/options.ts';
+import { SESSION_PREFIX } from '../resolve/session.ts';
 
 type CorsHeaders = Readonly<Record<string, string>>;
 
@@ -13,20 +15,26 @@ export type CorsPolicy = (origin: string | undefined) => CorsHeaders;
 
 const NONE: CorsHeaders = {};
 const METHODS = 'GET,POST,PUT,PATCH,DELETE,OPTIONS';
+/** The response headers that pages may read, besides those that every page may. */
+const EXPOSED = 'X-Engine-Query-Cache-Key,X-Engine-Query-Family-Cache-Key,Warning';
 const PREFLIGHT_MAX_AGE_SECONDS = '1728000';
 
-export type CorsOptions = Pick<Options, 'corsDomain' | 'disableCors' | 'corsAnyOriginCredentials'>;
+export type CorsOptions = Pick<Options, 'corsDomain' | 'disableCors' | 'corsAnyOriginCredentials'> &
+  Partial<Pick<Options, 'headerPrefix'>>;
 
 export function corsPolicy(options: CorsOptions): CorsPolicy {
   if (options.disableCors) return () => NONE;
   const isAny = domainsOf(options).includes('*');
   const isTrusted = mayUseCredentials(options);
+  const headers = {
+    'access-control-allow-methods': METHODS,
+    'access-control-expose-headers': textToWire(EXPOSED, options.headerPrefix ?? SESSION_PREFIX),
+  };
   return (origin) => {
     if (origin === undefined) return NONE;
-    if (isTrusted(origin)) {
-      return { 'access-control-allow-origin': origin, 'access-control-allow-credentials': 'true' };
-    }
-    return isAny ? { 'access-control-allow-origin': origin } : NONE;
+    const allowed = { 'access-control-allow-origin': origin, ...headers };
+    if (isTrusted(origin)) return { ...allowed, 'access-control-allow-credentials': 'true' };
+    return isAny ? allowed : NONE;
   };
 }
 
@@ -41,15 +49,18 @@ export function mayUseCredentials(options: CorsOptions): (origin: string) => boo
 }
 
 function domainsOf({ corsDomain }: CorsOptions): readonly string[] {
-  return corsDomain.split(',').map((domain) => domain.trim());
+  return corsDomain
+    .split(',')
+    .map((domain) => domain.trim())
+    .filter((domain) => domain !== '');
 }
 
 /** Returns the headers that only the answer to a preflight has. */
 export function preflightHeaders(requestedHeaders: string | undefined): CorsHeaders {
   return {
-    'access-control-allow-methods': METHODS,
     'access-control-max-age': PREFLIGHT_MAX_AGE_SECONDS,
-    ...(requestedHeaders === undefined ? {} : { 'access-control-allow-headers': requestedHeaders }),
+    'access-control-allow-headers': requestedHeaders ?? '',
+    'content-type': 'text/plain; charset=utf-8',
   };
 }
 

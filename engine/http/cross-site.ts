@@ -27,7 +27,13 @@ const JSON_TYPE = /^\s*application\/(graphql|([\w.-]+\+)?json)\s*(;|$)/i;
 const FORCING_HEADERS = ['x-requested-with', 'apollo-require-preflight', 'graphql-require-preflight'];
 
 /** Load balancers call these paths under any name; the answers hold no secret. */
-const PUBLIC_PATHS: readonly string[] = ['/healthz', '/healthz/sources', '/livez', '/v1/version'];
+const PUBLIC_PATHS: readonly string[] = [
+  '/healthz',
+  '/hasura/healthz',
+  '/healthz/sources',
+  '/livez',
+  '/v1/version',
+];
 
 export function crossSitePolicy(options: Options): CrossSite {
   const { headerPrefix } = options;

@@ -1,11 +1,11 @@
-/** POST /v1/graphql on bare node:http, because at this endpoint the framework would take the largest share of the time.
- *  In: one GraphQL request, or an array of them. Out: the text of the executor, unchanged. Failures are GraphQL errors with status
+/** /v1/graphql on bare node:http, because at this endpoint the framework would take the largest share of the time.
+ *  In: one GraphQL request, or an array of them; with GET a query in the query string. Out: the text of the executor, unchanged. Failures are GraphQL errors with status
  *  200; only a body that is not JSON, or too large, and requests that are refused as such have a status of their own.
  *  Not here: what a request means (execute/answer.ts), writing the response (respond.ts). Reference:
  *  docs/reference/behaviour/endpoints.md, docs/reference/behaviour/authentication.md. */
 import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
 import { textToWire } from '../config/header-prefix.ts';
-import { type EngineError, toAdminBody, toGraphqlError } from '../errors/engine-error.ts';
+import { type EngineError, fail, toAdminBody, toGraphqlError } from '../errors/engine-error.ts';
 import { answer } from '../execute/answer.ts';
 import { bodyText } from '../execute/splice.ts';
 import { parseJson } from '../json/parse-json.ts';
@@ -13,7 +13,7 @@ import type { Session } from '../resolve/session.ts';
 import { readBody } from './body/read-body.ts';
 import type { HttpContext } from './context.ts';
 import { errorFrom, retryAfter, showsInternal } from './error-response.ts';
-import { graphqlRequestFrom, isRelayPath, OLDER_GRAPHQL_PATH } from './graphql-request.ts';
+import { bodyOfUrl, graphqlRequestFrom, isOlderPath, isRelayPath } from './graphql-request.ts';
 import {
   addressOf,
   answerContextOf,
@@ -43,6 +43,7 @@ type GraphqlWork = Requester & {
   readonly record: RequestRecord;
   readonly headers: IncomingHttpHeaders;
   readonly isRelay: boolean;
+  readonly isGet: boolean;
 };
 
 export function graphqlHandler(context: HttpContext): NodeHandler {
@@ -57,6 +58,7 @@ async function handle(
 ): Promise<HttpResponse> {
   try {
     const session = await authenticateAndParse(context, record, request);
+    const isGet = request.method === 'GET';
     const { status, body } = await answerAll({
       context,
       record,
@@ -65,12 +67,21 @@ async function handle(
       headers: request.headers,
       address: addressOf(request, context.options.trustedProxies),
       isRelay: isRelayPath(request.url!),
+      isGet,
     });
-    return { status: keepsStatus(request) ? status : 200, body };
+    if (isGet && status === 405) return { status, body, headers: { allow: 'POST' } };
+    return {
+      status: isOlderPath(request.url!) ? status : 200,
+      body,
+      ...(isGet ? { headers: UNCACHED } : {}),
+    };
   } catch (thrown) {
     return refusal(context, record, request, thrown);
   }
 }
+
+/** The answer to a GET depends on the session, which caches do not take into account. */
+const UNCACHED = { 'cache-control': 'no-store' };
 
 /** Returns the session; the parsed body is in the record afterwards. An authentication hook may need the body before the session
  *  is known; otherwise the body is read after authentication, up to the limit of the role. */
@@ -80,13 +91,17 @@ async function authenticateAndParse(
   request: IncomingMessage,
 ): Promise<Session> {
   const { crossSite } = context;
+  const isGet = request.method === 'GET';
   const parse = async (session: Session | null) => {
-    record.graphqlBody = parseJson(await readBody(context, request, session));
+    record.graphqlBody = isGet
+      ? bodyOfUrl(request.url!)
+      : parseJson(await readBody(context, request, session));
     return record.graphqlBody;
   };
   crossSite.checkSite(request);
   record.session = await context.authenticate(request.headers, () => parse(null));
-  crossSite.checkPreflighted(request.headers);
+  // Browsers send GET across origins without a preflight, but it never runs a mutation.
+  if (!isGet) crossSite.checkPreflighted(request.headers);
   if (record.graphqlBody === undefined) await parse(record.session);
   return record.session;
 }
@@ -102,13 +117,14 @@ async function answerAll(work: GraphqlWork): Promise<HttpResponse> {
 }
 
 async function answerOne(work: GraphqlWork, body: unknown): Promise<HttpResponse> {
-  const { context, record, session, model, isRelay, headers } = work;
+  const { context, record, session, model, isRelay, isGet, headers } = work;
   const operation = beginOperation(context, record.id, 'http', headers);
   try {
     checkRateLimit(context.rateLimiter, work);
     const request = graphqlRequestFrom(body);
     const answerContext = answerContextOf(context, session, headers, operation, record);
-    const text = await answer(request, { model, isRelay, ...answerContext });
+    const mayWrite = () => isGet && fail('methodNotAllowed', { allowed: 'POST' });
+    const text = await answer(request, { model, isRelay, mayWrite, ...answerContext });
     endOperation(context, operation, null);
     return { status: 200, body: text };
   } catch (thrown) {
@@ -116,11 +132,6 @@ async function answerOne(work: GraphqlWork, body: unknown): Promise<HttpResponse
     endOperation(context, operation, error);
     return { status: error.status, body: graphqlErrors(context, record, error) };
   }
-}
-
-/** True for the older path, where a failed request has the status of its error. */
-function keepsStatus(request: IncomingMessage): boolean {
-  return request.url!.startsWith(OLDER_GRAPHQL_PATH);
 }
 
 /** Answers a request that failed before its operations began. */
@@ -136,7 +147,7 @@ function refusal(
     record.error = toAdminBody(error, 'newer', false);
     return { status: error.status, body: JSON.stringify(record.error), headers: retryAfter(error) };
   }
-  const isKept = keepsStatus(request) || (error.status === 401 && context.options.preserve401Errors);
+  const isKept = isOlderPath(request.url!) || (error.status === 401 && context.options.preserve401Errors);
   return { status: isKept ? error.status : 200, body: graphqlErrors(context, record, error) };
 }
 

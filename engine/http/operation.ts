@@ -84,6 +84,7 @@ export function endOperation(
     error: error && { name: error.kind, code: error.codeIn('newer') },
     request: progress.request,
     statements: progress.plan?.statements ?? null,
+    answeredBy: answeredBy(progress.plan),
   });
   progress.span?.end(error?.codeIn('newer') ?? null, {
     'graphql.operation.type': type,
@@ -92,13 +93,20 @@ export function endOperation(
   });
 }
 
+function answeredBy(plan: Progress['plan']): OperationFinished['answeredBy'] {
+  const kinds = new Set(plan?.steps.map(({ kind }) => kind));
+  if (kinds.has('statement')) return 'database';
+  if (kinds.has('action')) return 'action';
+  return kinds.has('remote') ? 'remote-schema' : 'introspection';
+}
+
 /** Builds the context the executor runs an operation in, except for the model, which belongs to the snapshot of the request.
  *  `record` collects cookies and errors for the HTTP response; an operation over a WebSocket has none. */
 export function answerContextOf(
   { state, options, observe, asyncActions, remoteCache }: HttpContext,
   session: Session,
   headers: IncomingHttpHeaders,
-  { progress }: RunningOperation,
+  { requestId, progress }: RunningOperation,
   record?: RequestRecord,
   signal = record?.signal,
 ): Omit<AnswerContext, 'model' | 'outbound'> & { readonly outbound: OutboundContext } {
@@ -107,6 +115,7 @@ export function answerContextOf(
     trusts: state.trusts,
     headers,
     headerPrefix: options.headerPrefix,
+    requestId,
     observe,
     showsInternal: showsInternal(options, session),
     asyncActions,

@@ -81,7 +81,7 @@ test.each<[string, unknown, string]>([
   ['a body that is none', [], '$'],
   ['options that are no list', { opts: '-O' }, '$.opts'],
   ['an option that writes a file', { opts: ['-O', '--file=/tmp/x'] }, '$.opts[1]'],
-  ['a source there is not', { opts: [], source: 'x' }, '$.source'],
+  ['a source there is not', { opts: [], source: 'x' }, '$'],
 ])('%s is refused', async (_name, body, path) => {
   const { status, text } = await dump(body);
   expect(status).toBe(400);

@@ -2,6 +2,7 @@
  *  Not here: the program (database/pg-dump.ts). Reference: docs/reference/behaviour/endpoints.md. */
 import type { FastifyInstance } from 'fastify';
 import { cleanDump, forbiddenOption, pgDump } from '../database/pg-dump.ts';
+import { tlsOfParameters } from '../database/tls.ts';
 import { EngineError, fail } from '../errors/engine-error.ts';
 import { isRecord } from '../json/value.ts';
 import type { HttpContext } from './context.ts';
@@ -12,11 +13,11 @@ export function pgDumpRoutes(app: FastifyInstance, { state }: HttpContext): void
     adminSessionOf(request);
     const { options, isClean, source: name } = dumpRequestFrom(request.body);
     const source = state.snapshot().metadata.sources.find((one) => one.name === name);
-    if (!source) throw new EngineError('sourceNotFound', { source: name }, ['source']);
+    if (!source) throw new EngineError('dumpSourceNotFound', { name: JSON.stringify(name) });
     const { sources } = state;
     const sql = await pgDump(
       sources.address(source),
-      sources.tls(source),
+      sources.tls(source) ?? tlsOfParameters(sources.address(source).target.parameters),
       options,
       process.env,
       recordOf(request).signal,

@@ -163,7 +163,7 @@ test.each([
 
 test('variables come from a JSON body of any method, or from a form', async () => {
   expect(await answer('out', json({ out: false }))).toEqual(ids(2));
-  expect(await answer('out?out=true', json({ out: false, first: 1 }))).toEqual(ids(1));
+  expect(await answer('out?out=true', json({ out: false, first: 1 }))).toEqual(ids(2));
   expect(await answer('priced', json({ prices: [1.5] }))).toEqual(ids(1));
   expect(await answer('out', form('out=false'))).toEqual(ids(2));
   expect(await answer('out?out=true', form('out=false'))).toEqual(ids(1));
@@ -189,17 +189,8 @@ test.each([
   ['book/%zz', {}, 404, bad('Endpoint not found', 'not-found')],
   ['books', { method: 'DELETE' }, 405, bad('Allowed methods: GET, POST', 'method-not-allowed')],
   ['add', json({ id: 1 }), 400, bad('expecting a value for non-nullable variable: "title"')],
-  ['books?x=1', {}, 400, bad('unexpected variables in variableValues: x')],
-  [
-    'book/one',
-    {},
-    400,
-    bad(
-      "expected a 32-bit integer for type 'Int', but found a string",
-      'validation-failed',
-      '$.selectionSet.book.args.where.id._eq',
-    ),
-  ],
+  ['books?x=1', {}, 400, bad('Unexpected variable x', 'bad-request')],
+  ['book/one', {}, 400, bad('invalid input syntax for type integer: "one"', 'data-exception')],
   ['any', json([1]), 400, bad('expected an object', 'parse-failed')],
   ['any', { method: 'POST', body: '{' }, 400, bad('invalid json', 'invalid-json')],
 ] as const)('%s %o is refused', async (path, init, status, body) => {
@@ -237,14 +228,14 @@ test('only administrators get a description of the endpoints', async () => {
     '/api/rest/book/{id}',
     '/api/rest/book/{id}/{title}',
   ]);
-  const secretParameter = { name: 'x-engine-admin-secret', in: 'header', required: false };
+  const secretParameter = { name: 'x-engine-admin-secret', in: 'header' };
   expect(paths['/api/rest/find/{title}']).toMatchObject({
     get: {
       summary: 'find/:title',
       parameters: [
         secretParameter,
-        { name: 'title', in: 'path', required: true, schema: { type: 'string', nullable: true } },
-        { name: 'limit', in: 'query', required: false, schema: { type: 'integer', nullable: true } },
+        { name: 'limit', in: 'query', schema: { type: 'integer' } },
+        { name: 'title', in: 'path', required: true, schema: { type: 'string', default: 'Emma' } },
       ],
       responses: {
         200: { content: { 'application/json': { schema: { properties: { book: ROWS_OF_IDS } } } } },
@@ -252,11 +243,8 @@ test('only administrators get a description of the endpoints', async () => {
     },
   });
   expect(paths['/api/rest/priced']).toMatchObject({
-    get: { parameters: [secretParameter, { name: 'prices', in: 'query', schema: { type: 'array' } }] },
-    post: {
-      parameters: [secretParameter],
-      requestBody: { content: { 'application/json': { schema: { required: ['prices'] } } } },
-    },
+    get: { parameters: [secretParameter] },
+    post: { parameters: [secretParameter], requestBody: { required: true } },
   });
   const asReader = await engine.fetch('/api/swagger/json', { headers: { 'x-engine-role': 'reader' } });
   expect([asReader.status, await asReader.json()]).toMatchObject([400, { code: 'access-denied' }]);

@@ -97,22 +97,23 @@ function decoded(segment: string): string {
   }
 }
 
-/** Collects the variables: the path overrides the query string, which overrides the body. Raises `invalidJson`,
- *  `parseFailed`. */
+/** Collects the variables. A body is JSON unless it is a form; an object in JSON counts even if its content type says form, as curl's
+ *  does. Raises `invalidJson`, `parseFailed`. */
 function argumentsOf(
   fromPath: Readonly<Record<string, string>>,
   query: URLSearchParams,
   contentType: string,
   body: string,
 ): Omit<EndpointArguments, 'mayWrite'> {
-  const isForm = contentType.startsWith('application/x-www-form-urlencoded');
+  const isForm = contentType.startsWith('application/x-www-form-urlencoded') && !/^\s*\{/.test(body);
   const form = new URLSearchParams(isForm ? body : '');
-  const texts = new Map([
-    ...textsOf(form),
-    ...textsOf(query),
-    ...Object.entries(fromPath).map(([name, text]): [string, readonly string[]] => [name, [text]]),
-  ]);
-  return { texts, values: isForm ? {} : valuesOf(body), parseJson };
+  const path = Object.entries(fromPath).map(([name, text]) => [name, [text]] as const);
+  return {
+    path: new Map(path),
+    texts: new Map([...textsOf(form), ...textsOf(query)]),
+    values: isForm ? {} : valuesOf(body),
+    parseJson,
+  };
 }
 
 function textsOf(given: URLSearchParams): readonly (readonly [string, readonly string[]])[] {

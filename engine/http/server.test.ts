@@ -153,16 +153,14 @@ test('an unknown path is 404', async () => {
   }
 });
 
-test('a known path with another method is 405 and says which are allowed', async () => {
-  for (const [path, allowed] of [
-    ['/v1/graphql', 'POST'],
-    ['/v1/metadata', 'POST'],
+test('a known path with another method is an unknown one', async () => {
+  for (const [path, error] of [
+    ['/v1/query', 'No such resource exists'],
+    ['/v1/metadata', 'resource does not exist'],
+    ['/v1alpha1/pg_dump', 'resource does not exist'],
   ]) {
     const { status, body } = await send(path!);
-    expect([status, body]).toEqual([
-      405,
-      { path: '$', error: `Allowed methods: ${allowed}`, code: 'method-not-allowed' },
-    ]);
+    expect([status, body]).toEqual([404, { path: '$', error, code: 'not-found' }]);
   }
 });
 

@@ -16,6 +16,7 @@ import { MAX_HEADERS } from './error-response.ts';
 import { graphqlHandler } from './graphql.ts';
 import { isGraphqlPath } from './graphql-request.ts';
 import { isRest, restHandler } from './rest.ts';
+import type { TelemetrySources } from './tracing.ts';
 import { acceptWebsockets, isWebsocketUpgrade } from './websocket/handshake.ts';
 
 export type HttpServer = {
@@ -42,9 +43,9 @@ export async function openServer(
   options: Options,
   state: EngineState,
   observe: Observe,
-  { registry, asyncActions }: Pick<HttpContext, 'registry' | 'asyncActions'>,
+  { registry, asyncActions, tap }: Pick<HttpContext, 'registry' | 'asyncActions'> & TelemetrySources,
 ): Promise<HttpServer> {
-  const context = await createContext(options, state, observe, { registry, asyncActions });
+  const context = await createContext(options, state, observe, { registry, asyncActions, tap });
   const hasGraphql = options.enabledApis.includes('graphql');
   const answerGraphql = graphqlHandler(context);
   const answerRest = restHandler(context);
@@ -124,7 +125,7 @@ async function quiet(busyAt: () => number, over: AbortSignal): Promise<void> {
 }
 
 function isGraphql(request: IncomingMessage): boolean {
-  return request.method === 'POST' && isGraphqlPath(request.url!);
+  return (request.method === 'POST' || request.method === 'GET') && isGraphqlPath(request.url!);
 }
 
 function listen(server: Server, options: Options): Promise<void> {

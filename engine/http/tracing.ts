@@ -1,12 +1,15 @@
-/** Decides whether operations are traced, and where spans are sent: as the metadata says
+/** Decides whether operations are traced, and where spans, lines of the log and metrics are sent: as the metadata says
  *  (`set_opentelemetry_config`), or as the options say when the metadata has no configuration or the status `env`.
- *  When tracing is off, an operation costs one look at the metadata.
+ *  The options name a collector for spans only. When tracing is off, an operation costs one look at the metadata.
  *  Not here: spans and their export (observe/), spans within an operation (execute/). Reference:
  *  docs/reference/behaviour/observability.md; docs/reference/behaviour/metadata.md. */
 import type { EngineState } from '../admin/state.ts';
 import type { Options } from '../config/options.ts';
 import type { Metadata } from '../metadata/schema/metadata.ts';
 import type { Observe } from '../observe/observation.ts';
+import { LogExporter, MetricsExporter, type OtlpTarget } from '../observe/otlp-exporter.ts';
+import type { Registry } from '../observe/registry.ts';
+import type { Log } from '../observe/sinks.ts';
 import type { Span } from '../observe/span.ts';
 import { type ExporterOptions, SpanExporter, type TraceHeaders } from '../observe/span-exporter.ts';
 import { agentFor } from '../outgoing/http-client.ts';
@@ -17,6 +20,20 @@ type OpenTelemetry = NonNullable<Metadata['opentelemetry']>;
 type Exporting = NonNullable<OpenTelemetry['exporter_otlp']>;
 
 const BATCH_SIZE = 512;
+/** The interval at which a change of the metadata is noticed while no operation runs. */
+const FOLLOW_EVERY_MS = 5_000;
+
+/** The collectors of one configuration. */
+type Exports = {
+  readonly traces: ExporterOptions | null;
+  readonly logs: OtlpTarget | null;
+  readonly metrics: OtlpTarget | null;
+};
+
+const NOTHING: Exports = { traces: null, logs: null, metrics: null };
+
+/** The parts of the engine whose data is exported. `registry` is null when the API `metrics` is disabled. */
+export type TelemetrySources = { readonly registry: Registry | null; readonly tap?: Log['tap'] | undefined };
 
 export class Tracing {
   readonly #options: Options;
@@ -24,23 +41,38 @@ export class Tracing {
   readonly #observe: Observe;
   #configured: { readonly metadata: Metadata; readonly isSendable: boolean } | null = null;
   #exporter: SpanExporter | null = null;
+  #logs: LogExporter | null = null;
+  #metrics: MetricsExporter | null = null;
+  readonly #registry: Registry | null;
+  readonly #timer: NodeJS.Timeout;
 
-  constructor(options: Options, state: EngineState, observe: Observe) {
+  constructor(options: Options, state: EngineState, observe: Observe, { registry, tap }: TelemetrySources) {
     this.#options = options;
     this.#state = state;
     this.#observe = observe;
+    this.#registry = registry;
+    this.#timer = setInterval(() => this.#followNow(), FOLLOW_EVERY_MS).unref();
+    tap?.((record) => {
+      this.#followNow();
+      this.#logs?.add(record);
+    });
   }
 
   /** Starts a span for an operation, within the caller's trace if there is one. Returns null when no span is to be
    *  recorded. */
   begin(name: string, headers: TraceHeaders): Span | null {
-    const { metadata } = this.#state.snapshot();
-    if (this.#configured?.metadata !== metadata) this.#follow(metadata);
+    this.#followNow();
     return this.#exporter?.begin(name, headers) ?? null;
   }
 
   async close(): Promise<void> {
-    await this.#exporter?.close();
+    clearInterval(this.#timer);
+    await Promise.all([this.#exporter?.close(), this.#logs?.close(), this.#metrics?.close()]);
+  }
+
+  #followNow(): void {
+    const { metadata } = this.#state.snapshot();
+    if (this.#configured?.metadata !== metadata) this.#follow(metadata);
   }
 
   /** Follows a change of the metadata. A source may have started or stopped using an environment variable of a
@@ -55,54 +87,67 @@ export class Tracing {
   }
 
   #configure({ opentelemetry }: Metadata): void {
-    void this.#exporter?.close();
-    const exporting = exportingOf(opentelemetry, this.#options, this.#state.outboundVariables);
-    this.#exporter = exporting && new SpanExporter(this.#connected(exporting), this.#observe);
+    void Promise.all([this.#exporter?.close(), this.#logs?.close(), this.#metrics?.close()]);
+    const { traces, logs, metrics } = exportsOf(opentelemetry, this.#options, this.#state.outboundVariables);
+    const [observe, registry] = [this.#observe, this.#registry];
+    this.#exporter = traces && new SpanExporter(this.#connected(traces), observe);
+    this.#logs = logs && new LogExporter(this.#connected(logs), observe);
+    this.#metrics =
+      metrics &&
+      registry &&
+      new MetricsExporter(this.#connected(metrics), () => registry.families(), observe);
+    if (metrics && !registry) {
+      const reason = 'the engine counts nothing: start it with the API metrics (--enabled-apis)';
+      observe({ kind: 'state', event: { kind: 'metrics not exported', reason } });
+    }
   }
 
   /** Adds connections that follow the TLS allow list. The exporter itself reports an endpoint that is not a URL. */
-  #connected(exporting: ExporterOptions): ExporterOptions {
+  #connected<T extends OtlpTarget>(exporting: T): T {
     const url = URL.parse(exporting.endpoint);
     return url ? { ...exporting, agent: agentFor(url, this.#state.trusts) } : exporting;
   }
 }
 
-function exportingOf(
+function exportsOf(
   opentelemetry: OpenTelemetry | undefined,
   options: Options,
   variables: OutboundVariables,
-): ExporterOptions | null {
+): Exports {
   const status = opentelemetry ? (opentelemetry.status ?? 'disabled') : 'env';
-  if (status === 'disabled') return null;
-  if (status === 'enabled') return metadataExporting(opentelemetry!, variables);
-  if (options.otlpTracesEndpoint === undefined) return null;
-  return {
+  if (status === 'disabled') return NOTHING;
+  if (status === 'enabled') return metadataExports(opentelemetry!, variables);
+  if (options.otlpTracesEndpoint === undefined) return NOTHING;
+  const traces = {
     endpoint: options.otlpTracesEndpoint,
     headers: options.otlpHeaders ?? {},
     resource: resourceOf({}),
     propagators: options.tracesPropagators,
     batchSize: BATCH_SIZE,
   };
+  return { ...NOTHING, traces };
 }
 
-function metadataExporting(
+function metadataExports(
   { data_types = [], exporter_otlp = {}, batch_span_processor }: OpenTelemetry,
   variables: OutboundVariables,
-): ExporterOptions | null {
-  const {
-    otlp_traces_endpoint: endpoint,
-    traces_propagators = ['b3'],
-    resource_attributes = [],
-  } = exporter_otlp;
-  if (!data_types.includes('traces') || endpoint === undefined) return null;
+): Exports {
+  const { traces_propagators: propagators = ['b3'], resource_attributes = [] } = exporter_otlp;
   const headers = headersOf(exporter_otlp, variables);
-  if (headers === null) return null;
+  if (headers === null) return NOTHING;
+  const resource = resourceOf(
+    Object.fromEntries(resource_attributes.map(({ name, value }) => [name, value])),
+  );
+  const target = (type: 'traces' | 'logs' | 'metrics'): OtlpTarget | null => {
+    const endpoint = exporter_otlp[`otlp_${type}_endpoint`];
+    return endpoint !== undefined && data_types.includes(type) ? { endpoint, headers, resource } : null;
+  };
+  const traces = target('traces');
+  const batchSize = batch_span_processor?.max_export_batch_size ?? BATCH_SIZE;
   return {
-    endpoint,
-    headers,
-    resource: resourceOf(Object.fromEntries(resource_attributes.map(({ name, value }) => [name, value]))),
-    propagators: traces_propagators,
-    batchSize: batch_span_processor?.max_export_batch_size ?? BATCH_SIZE,
+    traces: traces && { ...traces, propagators, batchSize },
+    logs: target('logs'),
+    metrics: target('metrics'),
   };
 }
 

@@ -47,6 +47,18 @@ export function isSameAmount(a: unknown, b: unknown): boolean {
   return one === undefined && other === undefined ? nearestNumber(a) === nearestNumber(b) : one === other;
 }
 
+/** Returns a number in scientific notation: `2.147483648e9`, `1.0e-2`. From 0.1 up to 10,000,000 it has no exponent: `1.5`, `100.0`. */
+export function scientificText(value: unknown): string {
+  const [, sign, whole = '', fraction = '', exponent = '0'] = WRITTEN.exec(numberText(value) ?? '') ?? [];
+  const significant = (whole + fraction).replace(/^0+/, '');
+  const point = significant.length - fraction.length + Number(exponent);
+  const digits = significant.replace(/0+$/, '');
+  if (digits === '') return '0.0';
+  if (point < 0 || point > 7) return `${sign}${digits[0]}.${digits.slice(1) || '0'}e${point - 1}`;
+  const padded = digits.padEnd(point, '0');
+  return `${sign}${padded.slice(0, point) || '0'}.${padded.slice(point) || '0'}`;
+}
+
 const WRITTEN = /^(-?)0*(\d+)(?:\.(\d+))?(?:[eE]([+-]?\d+))?$/;
 
 /** No integer of Postgres has as many digits. */

@@ -4,7 +4,9 @@
  *  Reference: docs/reference/behaviour/metadata.md. */
 
 import { isRecord, type JsonRecord } from '../json/value.ts';
-import { type MetadataObject, metadataOf, objectKey, objectsOf, parentKeyOf, parseKey } from './objects.ts';
+import { editObjects } from './edit.ts';
+import { normalMetadata } from './normal-form.ts';
+import { type MetadataObject, objectKey, objectsOf, parentKeyOf, parseKey } from './objects.ts';
 import type { RestEndpoint } from './schema/collection.ts';
 import type { QualifiedName } from './schema/common.ts';
 import type { Metadata } from './schema/metadata.ts';
@@ -17,7 +19,7 @@ export const noLinks: Links = () => undefined;
 /** Returns the keys of every object that is nested in the object, or refers to it or to one of those, directly or not. The keys are in
  *  document order, without the object itself. */
 export function dependentsOf(metadata: Metadata, key: string, links: Links = noLinks): readonly string[] {
-  const objects = objectsOf(metadata);
+  const objects = objectsOf(normalMetadata(metadata));
   const users = usersOf(objects, links);
   const found = new Set([key]);
   for (const next of found) {
@@ -43,13 +45,10 @@ export function foreignDependentsOf(
 
 /** Returns the document without the objects and everything nested in them. */
 export function removeObjects(metadata: Metadata, keys: readonly string[]): Metadata {
-  const gone = new Set(keys);
-  const kept: MetadataObject[] = [];
-  for (const object of objectsOf(metadata).values()) {
-    if (object.parent !== null && gone.has(object.parent)) gone.add(object.key);
-    if (!gone.has(object.key)) kept.push(object);
-  }
-  return gone.size === 0 ? metadata : metadataOf(kept);
+  return editObjects(
+    metadata,
+    keys.map((key) => ({ key, definition: undefined })),
+  );
 }
 
 /** Returns the keys of the objects that the object refers to, which need not exist. */

@@ -69,13 +69,12 @@ test('one column of a foreign key is shown without a list', () => {
   });
 });
 
-test('names of columns are shown in the short form too', () => {
+test('names of columns are shown under the key that they were given', () => {
   const exported = exportMetadata(metadata) as { sources: { tables: object[] }[] };
   expect(exported.sources[0]?.tables[1]).toEqual({
     table: target,
     configuration: {
       column_config: { id: { custom_name: 'key' }, name: { comment: 'c' } },
-      custom_column_names: { id: 'key' },
     },
   });
 });

@@ -1,34 +1,35 @@
-/** The document as clients receive it: sorted, with keys in the order of the schema, in the forms that other tools write.
+/** The document as clients receive it: as it was given, sorted, with keys in the order of the schema.
  *  `parseMetadata(exportMetadata(m))` is `canonicalMetadata(m)`. Pure.
  *  Not here: normal form (normal-form.ts). Spec: "export_metadata"; order: docs/reference/behaviour/metadata.md. */
 
-import { isRecord, type JsonRecord } from '../json/value.ts';
-import { toNormalForm } from './normal-form.ts';
+import type { JsonRecord } from '../json/value.ts';
+import { GIVEN, toNormalForm } from './normal-form.ts';
 import { childKinds, OBJECTS, type ObjectKind } from './objects.ts';
 import { Metadata } from './schema/metadata.ts';
 import { ForeignKeyOn, ObjectRelationshipUsing } from './schema/relationship.ts';
-import { RemoteFieldNames, RemoteTypeNames } from './schema/remote-schema.ts';
-import { TableConfiguration } from './schema/table.ts';
-import { asJsonSchema, rewriting, walkSchema } from './walk-schema.ts';
+import { asJsonSchema, type Rules, rewriting, walkSchema } from './walk-schema.ts';
 
-const PRINTED = rewriting([
-  [TableConfiguration, repeatColumnNames],
-  [ObjectRelationshipUsing, unlistColumn],
-  [ForeignKeyOn, unlistForeignColumn],
-  [RemoteTypeNames, withMapping],
-  [RemoteFieldNames, withMapping],
-]);
+const { before: _, ...UNCHANGED } = GIVEN;
+
+const PRINTED: Rules = {
+  ...UNCHANGED,
+  after: rewriting([
+    [ObjectRelationshipUsing, unlistColumn],
+    [ForeignKeyOn, unlistForeignColumn],
+  ]),
+};
 
 /** Returns the document for `export_metadata`. */
 export function exportMetadata(metadata: Metadata): JsonRecord {
-  return walkSchema(asJsonSchema(Metadata), sortMetadata(metadata), { after: PRINTED }) as JsonRecord;
+  return walkSchema(asJsonSchema(Metadata), sortMetadata(metadata), PRINTED) as JsonRecord;
 }
 
 /** Returns the part of the document to export, without cron triggers that are excluded (`include_in_metadata`). */
 export function exportedPart(metadata: Metadata): Metadata {
   const { cron_triggers: triggers, ...rest } = metadata;
   const exported = triggers?.filter(({ include_in_metadata: isIncluded }) => isIncluded) ?? [];
-  return exported.length === (triggers?.length ?? 0) ? metadata : { ...rest, cron_triggers: exported };
+  if (exported.length === (triggers?.length ?? 0)) return metadata;
+  return exported.length > 0 ? { ...rest, cron_triggers: exported } : rest;
 }
 
 /** Returns the document in normal form and sorted, so that equivalent documents have equal texts. */
@@ -62,27 +63,11 @@ function compareKeys(a: readonly string[], b: readonly string[]): number {
   return (a[i] ?? '') < (b[i] ?? '') ? -1 : 1;
 }
 
-/** Adds column names under the older key, for clients that read it. */
-function repeatColumnNames(configuration: JsonRecord): JsonRecord {
-  const columns = configuration['column_config'];
-  if (!isRecord(columns)) return configuration;
-  const names = Object.entries(columns).flatMap(([column, config]) =>
-    isRecord(config) && typeof config['custom_name'] === 'string' ? [[column, config['custom_name']]] : [],
-  );
-  if (names.length === 0) return configuration;
-  return { ...configuration, custom_column_names: Object.fromEntries(names) };
-}
-
 function unlistColumn(using: JsonRecord): JsonRecord {
   const on = using['foreign_key_constraint_on'];
-  return Array.isArray(on) && on.length === 1 ? { foreign_key_constraint_on: on[0] } : using;
+  return Array.isArray(on) && on.length === 1 ? { ...using, foreign_key_constraint_on: on[0] } : using;
 }
 
 function unlistForeignColumn({ table, columns }: JsonRecord): JsonRecord {
   return Array.isArray(columns) && columns.length === 1 ? { column: columns[0], table } : { columns, table };
-}
-
-/** Adds the mapping that clients expect, even when it is empty. */
-function withMapping(names: JsonRecord): JsonRecord {
-  return { ...names, mapping: names['mapping'] ?? {} };
 }

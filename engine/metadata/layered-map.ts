@@ -43,12 +43,15 @@ export class LayeredMap<V> implements ReadonlyMap<string, V> {
     return this.get(key) !== undefined;
   }
 
+  /** Sets a value. One that is below is no change, so what is removed and added again leaves nothing to copy. */
   set(key: string, value: V): void {
-    this.#above.set(key, value);
+    if (this.#below.get(key) === value) this.#above.delete(key);
+    else this.#above.set(key, value);
   }
 
   delete(key: string): void {
-    this.#above.set(key, undefined);
+    if (this.#below.has(key)) this.#above.set(key, undefined);
+    else this.#above.delete(key);
   }
 
   /** Returns a map with the same entries that changes on its own. More than some changes become part of the map below: their

@@ -53,16 +53,15 @@ export const customTypes = location(
     ),
   (owner, items) => {
     const { custom_types: _, ...rest } = owner;
-    const written = CUSTOM_TYPE_CATEGORIES.reduce<JsonRecord>(
-      (types, category) =>
-        list(category).write(
-          types,
-          items
-            .filter((item) => item['category'] === category)
-            .map((item) => item['definition'] as JsonRecord),
-        ),
-      {},
-    );
+    const given = fragmentAt(owner, 'custom_types');
+    const written = CUSTOM_TYPE_CATEGORIES.reduce<JsonRecord>((types, category) => {
+      const definitions = items.flatMap((item) =>
+        item['category'] === category ? [item['definition'] as JsonRecord] : [],
+      );
+      // A list that is empty and stays so is kept as it was given.
+      const isKept = definitions.length === 0 && list(category).read(given).length === 0;
+      return isKept ? types : list(category).write(types, definitions);
+    }, given);
     return items.length === 0 ? rest : { ...owner, custom_types: written };
   },
 );

@@ -1,14 +1,17 @@
-/** Normal form: the one form in which the engine keeps metadata that clients may write in several ways.
- *  LENIENT lists the other forms that are read, DEFAULTS the values that are equivalent to a missing key.
- *  In: any JSON. Out: its normal form; parts of an unknown form are returned as they are. Pure, total, idempotent.
+/** The two forms of metadata that clients may write in several ways. The given form is what the document is stored and exported in:
+ *  names are qualified, and everything else is as its author wrote it. The normal form is what the engine reads and the operator
+ *  compares: one form for each meaning.
+ *  READ and EQUIVALENT list the other forms that are read, DEFAULTS the values that are equivalent to a missing key.
+ *  In: any JSON. Out: the form; parts of an unknown form are returned as they are. Pure, total, idempotent.
  *  Not here: validation (validate.ts), printing (export.ts). */
 
 import { isRecord, type JsonRecord } from '../json/value.ts';
 import { own } from './own.ts';
-import { ActionDefinition } from './schema/action.ts';
+import { Action, ActionDefinition } from './schema/action.ts';
 import { AllowListEntry } from './schema/collection.ts';
 import { QualifiedName } from './schema/common.ts';
 import { EventTrigger } from './schema/event.ts';
+import { TrackedFunction } from './schema/function.ts';
 import {
   ArrayType,
   LogicalModelField,
@@ -16,6 +19,7 @@ import {
   NestedArrayType,
   ScalarReference,
 } from './schema/logical-model.ts';
+import { Metadata } from './schema/metadata.ts';
 import { NativeQueryArgument } from './schema/native-query.ts';
 import { DeleteRule, InsertRule, SelectRule, UpdateRule, ValidateInput } from './schema/permission.ts';
 import { ApiLimits } from './schema/policy.ts';
@@ -24,31 +28,44 @@ import {
   ObjectRelationshipUsing,
   RemoteRelationshipDefinition,
 } from './schema/relationship.ts';
-import { RemoteSchemaDefinition } from './schema/remote-schema.ts';
+import { RemoteSchema, RemoteSchemaDefinition } from './schema/remote-schema.ts';
 import { ConnectionInfo, Source, SourceConfiguration, SourceCustomization } from './schema/source.ts';
 import { CustomRootFields, Table, TableConfiguration } from './schema/table.ts';
-import { type JsonSchema, type Rewrites, rewriting, walkSchema } from './walk-schema.ts';
+import {
+  asJsonSchema,
+  type JsonSchema,
+  type RewriteRow,
+  type Rules,
+  rewriting,
+  walkSchema,
+} from './walk-schema.ts';
 
-const LENIENT: Rewrites = new Map([
-  ...rewriting([
-    [
-      Source,
-      ({ kind, ...source }) => ({ kind: kind === undefined || kind === 'pg' ? 'postgres' : kind, ...source }),
-    ],
-    [SourceCustomization, renameConvention],
-    [TableConfiguration, gatherNames],
-    [CustomRootFields, shortenRootFields],
-    [ObjectRelationshipUsing, listColumns],
-    [ForeignKeyOn, foreignKeyOn],
-    [LogicalModelField, flattenScalar],
-    [RemoteRelationshipDefinition, nestRemoteSchema],
-    [ApiLimits, liftDisabled],
-    [ActionDefinition, ({ kind, ...rest }) => (kind === '' ? rest : { ...rest, kind })],
-  ]),
-  [QualifiedName.properties, qualify],
-]);
+/** Forms that the document is not kept in: short and earlier ones, which the reference also exports in the long form. */
+const READ: readonly RewriteRow[] = [
+  [
+    Source,
+    ({ kind, ...source }) => ({ kind: kind === undefined || kind === 'pg' ? 'postgres' : kind, ...source }),
+  ],
+  [TableConfiguration, renameIdentifier],
+  [ObjectRelationshipUsing, listColumns],
+  [ForeignKeyOn, foreignKeyOn],
+  [ApiLimits, liftDisabled],
+];
 
-const DEFAULTS: ReadonlyMap<unknown, JsonRecord> = new Map<unknown, JsonRecord>([
+/** Forms that the document is kept in, and that have the same meaning as another one. */
+const EQUIVALENT: readonly RewriteRow[] = [
+  ...READ.filter(([schema]) => schema !== TableConfiguration),
+  [TableConfiguration, (configuration) => gatherNames(renameIdentifier(configuration))],
+  [SourceCustomization, renameConvention],
+  [CustomRootFields, shortenRootFields],
+  [LogicalModelField, flattenScalar],
+  [RemoteRelationshipDefinition, nestRemoteSchema],
+  [ActionDefinition, ({ kind, ...rest }) => (kind === '' ? rest : { ...rest, kind })],
+];
+
+const qualified = [QualifiedName.properties, qualify] as const;
+
+export const DEFAULTS: ReadonlyMap<unknown, JsonRecord> = new Map<unknown, JsonRecord>([
   [SourceConfiguration.properties, { extensions_schema: 'public' }],
   // `use_prepared_statements` is not here: who does not say keeps them, who says `false` must be heard.
   [ConnectionInfo.properties, { isolation_level: 'read-committed' }],
@@ -75,9 +92,49 @@ const DEFAULTS: ReadonlyMap<unknown, JsonRecord> = new Map<unknown, JsonRecord>(
   [ApiLimits.properties, { disabled: false }],
 ]);
 
+const NORMAL: Rules = {
+  before: new Map([...rewriting(EQUIVALENT), qualified]),
+  defaults: DEFAULTS,
+  cache: {
+    of: new Set([Source, Table, TrackedFunction, RemoteSchema, Action].map(({ properties }) => properties)),
+    results: new WeakMap(),
+  },
+};
+
+/** The given form keeps what has the same meaning as a missing key. */
+export const GIVEN: Rules = {
+  before: new Map([...rewriting(READ), qualified]),
+  keepsEmpty: true,
+  keys: new Map([
+    [
+      RemoteRelationshipDefinition.properties,
+      ['remote_schema', 'hasura_fields', 'lhs_fields', 'remote_field'],
+    ],
+  ]),
+};
+
+/** Returns the value in normal form. Values that are equivalent have equal normal forms. */
 export function toNormalForm(schema: JsonSchema, value: unknown): unknown {
-  return walkSchema(schema, value, { before: LENIENT, defaults: DEFAULTS });
+  return walkSchema(schema, value, NORMAL);
 }
+
+/** Returns the value as its author wrote it, in the forms and with the keys of the model: defaults, nulls and empty lists are kept. */
+export function toGivenForm(schema: JsonSchema, value: unknown): unknown {
+  return walkSchema(schema, value, GIVEN);
+}
+
+const METADATA = asJsonSchema(Metadata);
+
+/** Returns a document as the engine reads it: in normal form. Unchanged objects of an edited document keep their identity. */
+export function normalMetadata(document: Metadata): Metadata {
+  const known = documents.get(document);
+  if (known || !isRecord(document)) return known ?? document;
+  const normal = toNormalForm(METADATA, document) as Metadata;
+  documents.set(document, normal).set(normal, normal);
+  return normal;
+}
+
+const documents = new WeakMap<Metadata, Metadata>();
 
 /** Adds the schema `public` to a bare name. */
 function qualify(value: unknown): unknown {
@@ -92,13 +149,18 @@ function renameConvention(customization: JsonRecord): JsonRecord {
   return isEarlier ? { ...customization, naming_convention: 'default' } : customization;
 }
 
-/** Rewrites `identifier` to `custom_name`, and `custom_column_names` to `column_config`, which has priority. */
-function gatherNames(configuration: JsonRecord): JsonRecord {
-  const { identifier, custom_column_names: names, ...rest } = configuration;
+/** Rewrites `identifier` to `custom_name`. */
+function renameIdentifier(configuration: JsonRecord): JsonRecord {
+  const { identifier, ...rest } = configuration;
   const custom_name = rest['custom_name'] ?? identifier;
-  const named = custom_name === undefined ? rest : { ...rest, custom_name };
-  if (!isRecord(names)) return names === undefined ? named : { ...named, custom_column_names: names };
-  const columns = isRecord(rest['column_config']) ? rest['column_config'] : {};
+  return identifier === undefined ? configuration : { ...rest, custom_name };
+}
+
+/** Rewrites `custom_column_names` to `column_config`, which has priority. */
+function gatherNames(configuration: JsonRecord): JsonRecord {
+  const { custom_column_names: names, ...named } = configuration;
+  if (!isRecord(names)) return configuration;
+  const columns = isRecord(named['column_config']) ? named['column_config'] : {};
   const short = Object.entries(names).map(([column, name]) => {
     const said = own(columns, column);
     const whole = isRecord(said) ? { custom_name: name, ...dropNull(said) } : (said ?? { custom_name: name });

@@ -3,9 +3,11 @@
  *  client are derived from it. `/v1/query` accepts the key of a row and, when it concerns a source, the newer name with `pg_`;
  *  `/v1/metadata` accepts the newer name.
  *  Not here: performing an operation (admin/). Spec: "Operation list"; newer ones: docs/reference/behaviour/metadata-api.md. */
-import { isRecord } from '../json/value.ts';
+import { fail } from '../errors/engine-error.ts';
+import { nearestNumber } from '../json/number.ts';
+import { isRecord, nameOfJson } from '../json/value.ts';
 import { ActionDefinition, CustomTypes } from './schema/action.ts';
-import { AllowListScope, QueryCollection, RestEndpoint } from './schema/collection.ts';
+import { checkScope, GivenScope, QueryCollection, RestEndpoint } from './schema/collection.ts';
 import {
   ColumnName,
   Comment,
@@ -18,7 +20,7 @@ import {
   ResponseTransform,
   RoleName,
 } from './schema/common.ts';
-import { CronTrigger, EventTrigger, OneOffEvent } from './schema/event.ts';
+import { CronTrigger, checkNewTrigger, EventTrigger, OneOffEvent } from './schema/event.ts';
 import { ComputedField, FunctionConfiguration } from './schema/function.ts';
 import { LogicalModelField } from './schema/logical-model.ts';
 import { NativeQuery } from './schema/native-query.ts';
@@ -42,11 +44,13 @@ import {
   ConnectionTemplate,
   HealthCheck,
   QueryTags,
+  SOURCE_KINDS,
   SourceConfiguration,
   SourceCustomization,
+  SourceKind,
 } from './schema/source.ts';
 import { CustomRootFields, FederationConfig, TableConfiguration } from './schema/table.ts';
-import { type Static, type TProperties, type TSchema, Type } from './schema/type.ts';
+import { oneOf, type Static, type TProperties, type TSchema, Type } from './schema/type.ts';
 
 export type Endpoint = '/v1/query' | '/v1/metadata' | '/v2/query';
 
@@ -70,6 +74,8 @@ export type OperationDeclaration = {
   readonly takesSource: boolean;
   /** Rewrites other forms of the arguments to that of `args`. */
   readonly lenient?: (args: unknown) => unknown;
+  /** Raises `parseFailed` for arguments that fit the schema and do not fit together. */
+  readonly check?: (args: never) => void;
 };
 
 const METADATA: readonly Endpoint[] = ['/v1/query', '/v1/metadata'];
@@ -81,7 +87,8 @@ type Row<E extends Effect, S extends TSchema> = OperationDeclaration & {
   readonly args: S;
 };
 
-function row<const E extends Effect, S extends TSchema>(
+/** An operation whose arguments have a schema of their own. */
+function shaped<const E extends Effect, S extends TSchema>(
   effect: E,
   summary: string,
   args: S,
@@ -99,6 +106,15 @@ function row<const E extends Effect, S extends TSchema>(
   };
 }
 
+function row<const E extends Effect, P extends TProperties>(
+  effect: E,
+  summary: string,
+  args: P,
+  more: Partial<OperationDeclaration> = {},
+) {
+  return shaped(effect, summary, Type.Object(args), more);
+}
+
 /** An operation on one source: `pg_` in its newer name, `source` among its arguments. */
 function sourced<const E extends Effect, P extends TProperties>(
   effect: E,
@@ -106,13 +122,17 @@ function sourced<const E extends Effect, P extends TProperties>(
   args: P,
   more: Partial<OperationDeclaration> = {},
 ) {
-  const schema = Type.Object({ source: ObjectName, ...args });
-  return row(effect, summary, schema, { isPrefixed: true, takesSource: true, ...more });
+  return row(
+    effect,
+    summary,
+    { source: ObjectName, ...args },
+    { isPrefixed: true, takesSource: true, ...more },
+  );
 }
 
 /** An operation on the rows of one tracked table. */
-function rows<P extends TProperties>(summary: string, args: P) {
-  const more = { endpoints: SCHEMA, isPrefixed: false };
+function rows<P extends TProperties>(summary: string, args: P, check?: OperationDeclaration['check']) {
+  const more = { endpoints: SCHEMA, isPrefixed: false, ...(check ? { check } : {}) };
   return sourced('rows', summary, { table: QualifiedName, ...args }, more);
 }
 
@@ -124,8 +144,7 @@ const ActionArgs = Type.Object({
   definition: ActionDefinition,
   comment: Type.Optional(Comment),
 });
-const nothing = Type.Object({});
-const catalogStateType = Type.Union([Type.Literal('cli'), Type.Literal('console'), Type.Literal('operator')]);
+const catalogStateType = oneOf('cli', 'console', 'operator');
 const remoteSchemaName = Type.Object({ name: ObjectName });
 const names = Type.Array(ObjectName);
 
@@ -167,12 +186,13 @@ const trackedFunction = {
 };
 const { name: _name, definition: _definition, ...eventSettings } = EventTrigger.properties;
 const eventTrigger = { name: ObjectName, ...eventSettings };
-const Uuid = Type.String({ pattern: '^[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}$' });
+/** The id of an event. One that is no UUID is of no event. */
+const EventId = Type.String();
 const page = {
   limit: Type.Optional(Count),
   offset: Type.Optional(Count),
 };
-const scheduledEventType = Type.Union([Type.Literal('cron'), Type.Literal('one_off')]);
+const scheduledEventType = oneOf('cron', 'one_off');
 const ofScheduledEvents = {
   type: scheduledEventType,
   trigger_name: Type.Optional(ObjectName),
@@ -193,12 +213,7 @@ const cleanups = {
   ]),
 };
 const ofRole = { table: QualifiedName, role: RoleName };
-const PermissionType = Type.Union([
-  Type.Literal('insert'),
-  Type.Literal('select'),
-  Type.Literal('update'),
-  Type.Literal('delete'),
-]);
+const PermissionType = oneOf('insert', 'select', 'update', 'delete');
 const sourceSettings = {
   customization: Type.Optional(SourceCustomization),
   query_tags: Type.Optional(nullable(QueryTags)),
@@ -216,20 +231,20 @@ function nameFunction(args: unknown): unknown {
 
 export const OPERATIONS = {
   // ── several at once ──
-  bulk: row('batch', 'Performs operations in order; all or none.', Type.Array(Type.Unknown()), {
+  bulk: shaped('batch', 'Performs operations in order; all or none.', Type.Array(Type.Unknown()), {
     endpoints: EVERYWHERE,
   }),
-  bulk_keep_going: row(
+  bulk_keep_going: shaped(
     'batch',
     'Performs operations in order; those that fail answer with their error.',
     Type.Array(Type.Unknown()),
   ),
-  bulk_atomic: row(
+  bulk_atomic: shaped(
     'batch',
-    'Like `bulk`; the document is judged once, at the end.',
+    'Like `bulk`; the document is validated once, at the end.',
     Type.Array(Type.Unknown()),
   ),
-  concurrent_bulk: row('batch', 'Performs read-only `run_sql` operations.', Type.Array(Type.Unknown()), {
+  concurrent_bulk: shaped('batch', 'Performs read-only `run_sql` operations.', Type.Array(Type.Unknown()), {
     endpoints: ['/v2/query'],
   }),
 
@@ -248,64 +263,57 @@ export const OPERATIONS = {
   ),
 
   // ── sources ──
-  pg_add_source: row(
-    'edit',
-    'Adds a database.',
-    Type.Object({
-      name: ObjectName,
-      configuration: SourceConfiguration,
-      replace_configuration: flag,
-      ...sourceSettings,
-    }),
-  ),
-  pg_update_source: row(
-    'edit',
-    'Changes the settings of a source that are given.',
-    Type.Object({ name: ObjectName, configuration: Type.Optional(SourceConfiguration), ...sourceSettings }),
-  ),
-  pg_drop_source: row(
-    'edit',
-    'Removes a source with everything tracked in it.',
-    Type.Object({ name: ObjectName, cascade: flag }),
-  ),
-  rename_source: row('edit', 'Renames a source.', Type.Object({ name: ObjectName, new_name: ObjectName })),
-  set_query_tags: row(
-    'edit',
-    'Says whether and how the statements of a source say what they are for.',
-    Type.Object({ source_name: ObjectName, ...QueryTags.properties }),
-  ),
+  pg_add_source: row('edit', 'Adds a database.', {
+    name: ObjectName,
+    kind: Type.Optional(SourceKind),
+    configuration: SourceConfiguration,
+    replace_configuration: flag,
+    ...sourceSettings,
+  }),
+  pg_update_source: row('edit', 'Changes the settings of a source that are given.', {
+    name: ObjectName,
+    configuration: Type.Optional(SourceConfiguration),
+    ...sourceSettings,
+  }),
+  pg_drop_source: row('edit', 'Removes a source with everything tracked in it.', {
+    name: ObjectName,
+    cascade: flag,
+  }),
+  rename_source: row('edit', 'Renames a source.', { name: ObjectName, new_name: ObjectName }),
+  set_query_tags: row('edit', 'Configures the comments that name the operation in statements of a source.', {
+    source_name: ObjectName,
+    ...QueryTags.properties,
+  }),
   pg_test_connection_template: row(
     'read',
-    'Which connection of a source its connection template, or another, chooses for a request.',
-    Type.Object({
+    'Returns the connection that a connection template chooses for a request.',
+    {
       source_name: ObjectName,
       request_context: Type.Object({
         headers: Type.Optional(Type.Record(Type.String(), Type.Unknown())),
         session: Type.Optional(Type.Record(Type.String(), Type.String())),
         query: Type.Optional(
           Type.Object({
-            operation_type: Type.Optional(
-              Type.Union([Type.Literal('query'), Type.Literal('mutation'), Type.Literal('subscription')]),
-            ),
+            operation_type: Type.Optional(oneOf('query', 'mutation', 'subscription')),
             operation_name: Type.Optional(Type.String()),
           }),
         ),
       }),
       connection_template: Type.Optional(ConnectionTemplate),
-    }),
+    },
   ),
-  list_source_kinds: row('read', 'Kinds of databases a source may be.', nothing),
+  list_source_kinds: row('read', 'Returns the kinds of databases a source may be.', {}),
   get_source_kind_capabilities: row(
     'read',
-    'Always refused: only kinds that are not built in have capabilities to tell.',
-    Type.Object({ name: ObjectName }),
+    'Always refused: only kinds that are not built in have capabilities.',
+    { name: ObjectName },
   ),
-  get_source_tables: sourced('read', 'Tables and views of a database, tracked or not.', {}),
-  get_source_functions: sourced('read', 'Functions of a database, tracked or not.', {}),
-  get_table_info: sourced('read', 'Columns and keys of a table or view, tracked or not.', {
+  get_source_tables: sourced('read', 'Returns the tables and views of a database, tracked or not.', {}),
+  get_source_functions: sourced('read', 'Returns the functions of a database, tracked or not.', {}),
+  get_table_info: sourced('read', 'Returns the columns and keys of a table or view, tracked or not.', {
     table: QualifiedName,
   }),
-  get_viewdef_info: sourced('read', 'The query of a view.', { view: QualifiedName }),
+  get_viewdef_info: sourced('read', 'Returns the query of a view.', { view: QualifiedName }),
 
   // ── tables ──
   track_table: sourced('edit', 'Exposes a table or view in GraphQL.', tracked, {
@@ -343,11 +351,15 @@ export const OPERATIONS = {
     },
     { versions: [1, 2] },
   ),
-  set_apollo_federation_config: sourced('edit', 'Says whether a table is an entity of a federated graph.', {
-    table: QualifiedName,
-    apollo_federation_config: Type.Optional(Type.Union([FederationConfig, Type.Null()])),
-  }),
-  set_table_is_enum: sourced('edit', 'Says whether the rows of a table are values of an enum.', {
+  set_apollo_federation_config: sourced(
+    'edit',
+    'Makes a table an entity of a federated graph, or no longer.',
+    {
+      table: QualifiedName,
+      apollo_federation_config: Type.Optional(Type.Union([FederationConfig, Type.Null()])),
+    },
+  ),
+  set_table_is_enum: sourced('edit', 'Makes the rows of a table values of an enum, or no longer.', {
     table: QualifiedName,
     is_enum: Type.Boolean(),
   }),
@@ -371,7 +383,7 @@ export const OPERATIONS = {
   ),
   update_remote_relationship: sourced(
     'edit',
-    'Replaces where a remote relationship leads.',
+    'Replaces the definition of a remote relationship.',
     remoteRelationship,
     { lenient: nestDefinition },
   ),
@@ -390,7 +402,7 @@ export const OPERATIONS = {
     name: ObjectName,
     new_name: GraphqlName,
   }),
-  suggest_relationships: sourced('read', 'Relationships that foreign keys between tracked tables allow.', {
+  suggest_relationships: sourced('read', 'Returns the relationships that foreign keys allow.', {
     tables: Type.Optional(Type.Array(QualifiedName)),
     omit_tracked: flag,
     version: Type.Optional(Type.Literal(1)),
@@ -406,10 +418,10 @@ export const OPERATIONS = {
   create_select_permission: sourced('edit', 'Lets a role read rows.', permission(SelectRule)),
   create_update_permission: sourced('edit', 'Lets a role update rows.', permission(UpdateRule)),
   create_delete_permission: sourced('edit', 'Lets a role delete rows.', permission(DeleteRule)),
-  drop_insert_permission: sourced('edit', 'Takes the permission to insert.', ofRole),
-  drop_select_permission: sourced('edit', 'Takes the permission to read.', ofRole),
-  drop_update_permission: sourced('edit', 'Takes the permission to update.', ofRole),
-  drop_delete_permission: sourced('edit', 'Takes the permission to delete.', ofRole),
+  drop_insert_permission: sourced('edit', 'Removes the permission to insert.', ofRole),
+  drop_select_permission: sourced('edit', 'Removes the permission to read.', ofRole),
+  drop_update_permission: sourced('edit', 'Removes the permission to update.', ofRole),
+  drop_delete_permission: sourced('edit', 'Removes the permission to delete.', ofRole),
   set_permission_comment: sourced('edit', 'Sets or removes the comment of a permission.', {
     ...ofRole,
     type: PermissionType,
@@ -423,7 +435,7 @@ export const OPERATIONS = {
   }),
   untrack_function: sourced(
     'edit',
-    'Takes a function out of the GraphQL schema.',
+    'Removes a function from the GraphQL schema.',
     { function: QualifiedName },
     { lenient: nameFunction },
   ),
@@ -443,7 +455,7 @@ export const OPERATIONS = {
     function: QualifiedName,
     role: RoleName,
   }),
-  drop_function_permission: sourced('edit', 'Takes the permission to call a function.', {
+  drop_function_permission: sourced('edit', 'Removes the permission to call a function.', {
     function: QualifiedName,
     role: RoleName,
   }),
@@ -463,8 +475,8 @@ export const OPERATIONS = {
     description: Type.Optional(Comment),
     fields: Type.Array(LogicalModelField),
   }),
-  untrack_logical_model: sourced('edit', 'Forgets a logical model that nothing uses.', { name: ObjectName }),
-  get_logical_model: sourced('read', 'The logical models of a source.', {}),
+  untrack_logical_model: sourced('edit', 'Removes a logical model that nothing uses.', { name: ObjectName }),
+  get_logical_model: sourced('read', 'Returns the logical models of a source.', {}),
   create_logical_model_select_permission: sourced('edit', 'Lets a role read rows of a logical model.', {
     name: ObjectName,
     role: RoleName,
@@ -473,7 +485,7 @@ export const OPERATIONS = {
   }),
   drop_logical_model_select_permission: sourced(
     'edit',
-    'Takes the permission to read rows of a logical model.',
+    'Removes the permission to read rows of a logical model.',
     { name: ObjectName, role: RoleName },
   ),
   track_native_query: sourced(
@@ -481,293 +493,259 @@ export const OPERATIONS = {
     'Adds SQL with arguments to the GraphQL schema.',
     NativeQuery.properties,
   ),
-  untrack_native_query: sourced('edit', 'Takes a native query out of the GraphQL schema.', {
+  untrack_native_query: sourced('edit', 'Removes a native query from the GraphQL schema.', {
     root_field_name: ObjectName,
   }),
-  get_native_query: sourced('read', 'The native queries of a source.', {}),
+  get_native_query: sourced('read', 'Returns the native queries of a source.', {}),
 
   // ── query collections and the allow list ──
-  create_query_collection: row('edit', 'Creates a named list of GraphQL documents.', QueryCollection),
-  rename_query_collection: row(
-    'edit',
-    'Renames a collection, wherever it is used.',
-    Type.Object({ name: ObjectName, new_name: ObjectName }),
-  ),
+  create_query_collection: shaped('edit', 'Creates a named list of GraphQL documents.', QueryCollection),
+  rename_query_collection: row('edit', 'Renames a collection, wherever it is used.', {
+    name: ObjectName,
+    new_name: ObjectName,
+  }),
   drop_query_collection: row(
     'edit',
     'Drops a collection; with `cascade` also where it is used.',
-    Type.Object({ collection: ObjectName, cascade: flag }),
+    { collection: ObjectName, cascade: flag },
     { lenient: nameCollection },
   ),
-  add_query_to_collection: row(
-    'edit',
-    'Adds a document to a collection.',
-    Type.Object({
-      collection_name: ObjectName,
-      query_name: ObjectName,
-      query: Type.String({ minLength: 1 }),
-    }),
-  ),
-  drop_query_from_collection: row(
-    'edit',
-    'Drops a document from a collection.',
-    Type.Object({ collection_name: ObjectName, query_name: ObjectName }),
-  ),
+  add_query_to_collection: row('edit', 'Adds a document to a collection.', {
+    collection_name: ObjectName,
+    query_name: ObjectName,
+    query: Type.String({ minLength: 1 }),
+  }),
+  drop_query_from_collection: row('edit', 'Drops a document from a collection.', {
+    collection_name: ObjectName,
+    query_name: ObjectName,
+  }),
   add_collection_to_allowlist: row(
     'edit',
-    'Allows the documents of a collection, to every role or the listed ones.',
-    Type.Object({ collection: ObjectName, scope: Type.Optional(AllowListScope) }),
+    'Allows the documents of a collection to every role or to those listed.',
+    { collection: ObjectName, scope: Type.Optional(GivenScope) },
+    { check: checkScope },
   ),
   update_scope_of_collection_in_allowlist: row(
     'edit',
-    'Changes whom a collection is allowed to.',
-    Type.Object({ collection: ObjectName, scope: AllowListScope }),
+    'Changes the roles that a collection is allowed to.',
+    { collection: ObjectName, scope: GivenScope },
+    { check: checkScope },
   ),
-  drop_collection_from_allowlist: row(
-    'edit',
-    'Takes a collection off the allow list.',
-    Type.Object({ collection: ObjectName }),
-  ),
+  drop_collection_from_allowlist: row('edit', 'Removes a collection from the allow list.', {
+    collection: ObjectName,
+  }),
 
   // ── REST endpoints ──
-  create_rest_endpoint: row('edit', 'Answers a URL with the result of a stored document.', RestEndpoint),
-  drop_rest_endpoint: row('edit', 'Drops a REST endpoint.', Type.Object({ name: ObjectName })),
+  create_rest_endpoint: shaped('edit', 'Answers a URL with the result of a stored document.', RestEndpoint),
+  drop_rest_endpoint: row('edit', 'Drops a REST endpoint.', { name: ObjectName }),
 
   // ── actions ──
-  create_action: row('edit', 'Makes a webhook a field of the schema.', ActionArgs),
-  update_action: row('edit', 'Replaces the definition of an action; its permissions stay.', ActionArgs),
+  create_action: shaped('edit', 'Makes a webhook a field of the schema.', ActionArgs),
+  update_action: shaped(
+    'edit',
+    'Replaces the definition of an action and keeps its permissions.',
+    ActionArgs,
+  ),
   drop_action: row(
     'state',
-    'Forgets an action, its permissions and, unless `clear_data` is false, what is stored of its calls.',
-    Type.Object({ name: GraphqlName, clear_data: flag }),
+    'Drops an action, its permissions and, unless `clear_data` is false, its stored calls.',
+    { name: GraphqlName, clear_data: flag },
   ),
-  create_action_permission: row(
-    'edit',
-    'Lets a role ask an action.',
-    Type.Object({ action: GraphqlName, role: RoleName, comment: Type.Optional(Comment) }),
-  ),
-  drop_action_permission: row(
-    'edit',
-    'Takes an action from a role.',
-    Type.Object({ action: GraphqlName, role: RoleName }),
-  ),
-  set_custom_types: row('edit', 'Replaces the types that actions take and answer with.', CustomTypes),
+  create_action_permission: row('edit', 'Lets a role call an action.', {
+    action: GraphqlName,
+    role: RoleName,
+    comment: Type.Optional(Comment),
+  }),
+  drop_action_permission: row('edit', 'Removes the permission to call an action.', {
+    action: GraphqlName,
+    role: RoleName,
+  }),
+  set_custom_types: shaped('edit', 'Replaces the types of arguments and results of actions.', CustomTypes),
 
   // ── event triggers ──
-  create_event_trigger: sourced('edit', 'Tells a webhook of rows that change, or replaces how.', {
-    table: QualifiedName,
-    ...eventTrigger,
-    ...EventTrigger.properties.definition.properties,
-    replace: flag,
-  }),
-  delete_event_trigger: sourced('edit', 'Forgets an event trigger; what waited to be told is archived.', {
+  create_event_trigger: sourced(
+    'state',
+    'Creates an event trigger, which sends changed rows to a webhook.',
+    {
+      table: QualifiedName,
+      ...eventTrigger,
+      ...EventTrigger.properties.definition.properties,
+      replace: flag,
+    },
+    { check: checkNewTrigger },
+  ),
+  delete_event_trigger: sourced('edit', 'Deletes an event trigger and archives its pending events.', {
     name: ObjectName,
   }),
-  invoke_event_trigger: sourced('database', 'Makes an event of an event trigger by hand.', {
+  invoke_event_trigger: sourced('database', 'Creates an event of an event trigger manually.', {
     name: ObjectName,
     payload: Type.Unknown(),
   }),
-  redeliver_event: sourced('database', 'Tells the webhook of an event again.', { event_id: Uuid }),
-  get_event_logs: sourced('read', 'Events of an event trigger, newest first.', {
+  redeliver_event: sourced('database', 'Delivers an event again.', { event_id: EventId }),
+  get_event_logs: sourced('read', 'Returns the events of an event trigger, newest first.', {
     name: ObjectName,
-    status: Type.Optional(Type.Union([Type.Literal('pending'), Type.Literal('processed')])),
+    status: Type.Optional(oneOf('pending', 'processed')),
     ...page,
   }),
   get_event_invocation_logs: sourced(
     'read',
-    'What webhooks were told of events and answered, newest first.',
+    'Returns requests for events and their responses, newest first.',
     {
       name: ObjectName,
       ...page,
     },
   ),
-  get_event_by_id: sourced('read', 'An event, and what its webhook was told and answered.', {
-    event_id: Uuid,
+  get_event_by_id: sourced('read', 'Returns an event, the requests for it and their responses.', {
+    event_id: EventId,
     invocation_log_limit: page.limit,
     invocation_log_offset: page.offset,
   }),
   cleanup_event_trigger_logs: row(
     'database',
-    'Deletes events that are done with and, if wanted, what was told of them.',
-    Type.Object({
+    'Deletes processed events and, if requested, their invocation logs.',
+    {
       event_trigger_name: ObjectName,
       source: ObjectName,
       clear_older_than: Hours,
       batch_size: Type.Optional(AtLeastOne),
       timeout: Type.Optional(Seconds),
       clean_invocation_logs: flag,
-    }),
+    },
     { takesSource: true },
   ),
-  pause_event_trigger_cleanups: row(
+  pause_event_trigger_cleanups: shaped(
     'edit',
     'Stops the regular deletion of events of event triggers that have a `cleanup_config`.',
     Type.Object(cleanups),
   ),
-  resume_event_trigger_cleanups: row('edit', 'Goes on with it.', Type.Object(cleanups)),
+  resume_event_trigger_cleanups: shaped('edit', 'Resumes that deletion.', Type.Object(cleanups)),
 
   // ── scheduled events ──
   create_cron_trigger: row(
     'edit',
-    'Tells a webhook something at the times of a cron schedule, or replaces what, where and when.',
-    Type.Object({ ...CronTrigger.properties, replace: flag }),
+    'Creates a cron trigger, which calls a webhook on a schedule, or replaces it.',
+    { ...CronTrigger.properties, replace: flag },
   ),
-  delete_cron_trigger: row(
-    'edit',
-    'Forgets a cron trigger; what it was still to tell is not told.',
-    Type.Object({ name: ObjectName }),
-  ),
-  get_cron_triggers: row(
-    'read',
-    'Cron triggers, those that an export leaves out as well; what they do not say is filled in.',
-    nothing,
-  ),
-  create_scheduled_event: row(
-    'database',
-    'Tells a webhook something once, at a time.',
-    Type.Object({ ...OneOffEvent.properties, schedule_at: Type.String({ minLength: 1 }) }),
-  ),
-  delete_scheduled_event: row(
-    'database',
-    'Forgets a scheduled event, and what its webhook was told.',
-    Type.Object({ type: scheduledEventType, event_id: Uuid }),
-  ),
-  get_scheduled_events: row(
-    'read',
-    'Events of a cron trigger, or those that happen once, by their time.',
-    Type.Object({
-      ...ofScheduledEvents,
-      status: Type.Optional(
-        Type.Array(
-          Type.Union([
-            Type.Literal('scheduled'),
-            Type.Literal('locked'),
-            Type.Literal('delivered'),
-            Type.Literal('error'),
-            Type.Literal('dead'),
-          ]),
-        ),
-      ),
-    }),
-  ),
+  delete_cron_trigger: row('edit', 'Deletes a cron trigger and its events that are not delivered yet.', {
+    name: ObjectName,
+  }),
+  get_cron_triggers: row('read', 'Returns all cron triggers, with their defaults.', {}),
+  create_scheduled_event: row('database', 'Schedules one call of a webhook.', {
+    ...OneOffEvent.properties,
+    schedule_at: Type.String({ minLength: 1 }),
+  }),
+  delete_scheduled_event: row('database', 'Deletes a scheduled event and its invocation logs.', {
+    type: scheduledEventType,
+    event_id: EventId,
+  }),
+  get_scheduled_events: row('read', 'Returns the events of a cron trigger, or one-off events, by time.', {
+    ...ofScheduledEvents,
+    status: Type.Optional(Type.Array(oneOf('scheduled', 'locked', 'delivered', 'error', 'dead'))),
+  }),
   get_scheduled_event_invocations: row(
     'read',
-    'What webhooks were told of scheduled events and answered, newest first.',
-    Type.Object({ ...ofScheduledEvents, event_id: Type.Optional(Uuid) }),
+    'Returns requests for scheduled events and their responses, newest first.',
+    { ...ofScheduledEvents, event_id: Type.Optional(EventId) },
   ),
 
   // ── webhooks ──
-  test_webhook_transform: row(
-    'read',
-    'What a webhook would be sent under a request transform; sends nothing.',
-    Type.Object({
-      webhook_url: EnvValue,
-      body: Type.Unknown(),
-      env: Type.Optional(Type.Record(Type.String(), Type.String())),
-      request_headers: Type.Optional(Type.Array(Type.Array(Type.String(), { minItems: 2, maxItems: 2 }))),
-      session_variables: Type.Optional(Type.Record(Type.String(), Type.String())),
-      request_transform: RequestTransform,
-      response_transform: Type.Optional(ResponseTransform),
-    }),
-  ),
+  test_webhook_transform: row('read', 'Returns the request that a transform creates, without sending it.', {
+    webhook_url: EnvValue,
+    body: Type.Unknown(),
+    env: Type.Optional(Type.Record(Type.String(), Type.String())),
+    request_headers: Type.Optional(Type.Array(Type.Array(Type.String(), { minItems: 2, maxItems: 2 }))),
+    session_variables: Type.Optional(Type.Record(Type.String(), Type.String())),
+    request_transform: RequestTransform,
+    response_transform: Type.Optional(ResponseTransform),
+  }),
 
   // ── limits ──
-  set_api_limits: row('edit', 'Limits what roles may ask, how often and for how long.', ApiLimits),
-  set_opentelemetry_config: row(
+  set_api_limits: shaped('edit', 'Limits the size, rate and duration of the requests of roles.', ApiLimits),
+  set_opentelemetry_config: shaped('edit', 'Configures traces and their destination.', OpenTelemetry),
+  set_opentelemetry_status: row('edit', 'Switches traces on or off, or leaves that to the options.', {
+    status: oneOf('enabled', 'disabled', 'env'),
+  }),
+  remove_api_limits: row('edit', 'Removes all limits.', {}),
+  set_graphql_schema_introspection_options: shaped(
     'edit',
-    'Says whether traces are made and where they are sent.',
-    OpenTelemetry,
-  ),
-  set_opentelemetry_status: row(
-    'edit',
-    'Makes traces, or no longer, or as the options say; the rest of the configuration stays.',
-    Type.Object({
-      status: Type.Union([Type.Literal('enabled'), Type.Literal('disabled'), Type.Literal('env')]),
-    }),
-  ),
-  remove_api_limits: row('edit', 'Lifts all limits.', nothing),
-  set_graphql_schema_introspection_options: row(
-    'edit',
-    'Says which roles may not see the schema by introspection.',
+    'Disables introspection for roles.',
     Introspection,
   ),
 
-  add_host_to_tls_allowlist: row(
+  add_host_to_tls_allowlist: shaped(
     'edit',
-    'Trusts the certificate of a host although nobody known has signed it.',
+    'Trusts the certificate of a host whoever signed it.',
     TlsAllowEntry,
   ),
-  drop_host_from_tls_allowlist: row(
-    'edit',
-    'Trusts a host no more than others.',
-    Type.Object({ host: ObjectName, suffix: Type.Optional(Type.String()) }),
-  ),
-  set_metrics_config: row('edit', 'Says what of operations metrics may tell.', MetricsConfig),
-  remove_metrics_config: row('edit', 'Forgets what was said about metrics.', nothing),
+  drop_host_from_tls_allowlist: row('edit', 'Removes a host from the TLS allow list.', {
+    host: ObjectName,
+    suffix: Type.Optional(Type.String()),
+  }),
+  set_metrics_config: shaped('edit', 'Configures the labels of metrics.', MetricsConfig),
+  remove_metrics_config: row('edit', 'Removes the configuration of metrics.', {}),
 
   // ── roles ──
-  add_inherited_role: row('edit', 'Gives a role what others may do, or other parents.', InheritedRole),
-  drop_inherited_role: row('edit', 'Forgets an inherited role.', Type.Object({ role_name: RoleName })),
+  add_inherited_role: shaped(
+    'edit',
+    'Creates an inherited role, or replaces its parent roles.',
+    InheritedRole,
+  ),
+  drop_inherited_role: row('edit', 'Drops an inherited role.', { role_name: RoleName }),
 
   // ── remote schemas ──
-  add_remote_schema: row(
-    'state',
-    'Makes the schema of a GraphQL service part of this one.',
-    Type.Object({
-      name: ObjectName,
-      definition: RemoteSchemaDefinition,
-      comment: Type.Optional(Comment),
-      permissions: Type.Optional(Type.Array(RemoteSchemaPermission)),
-    }),
-  ),
-  update_remote_schema: row(
-    'edit',
-    'Replaces where and how a remote schema is asked.',
-    Type.Object({ name: ObjectName, definition: RemoteSchemaDefinition, comment: Type.Optional(Comment) }),
-  ),
-  remove_remote_schema: row('edit', 'Forgets a remote schema.', remoteSchemaName),
-  reload_remote_schema: row('state', 'Asks a remote schema again what it is.', remoteSchemaName),
-  introspect_remote_schema: row('read', 'What a remote schema says it is.', remoteSchemaName),
-  add_remote_schema_permissions: row(
-    'state',
-    'Shows a role a part of a remote schema.',
-    Type.Object({
-      remote_schema: ObjectName,
-      role: RoleName,
-      definition: RemoteSchemaPermission.properties.definition,
-      comment: Type.Optional(Comment),
-    }),
-  ),
-  drop_remote_schema_permissions: row(
-    'edit',
-    'Hides a remote schema from a role.',
-    Type.Object({ remote_schema: ObjectName, role: RoleName }),
-  ),
-  create_remote_schema_remote_relationship: row(
+  add_remote_schema: row('state', 'Adds the schema of a GraphQL service to the GraphQL schema.', {
+    name: ObjectName,
+    definition: RemoteSchemaDefinition,
+    comment: Type.Optional(Comment),
+    permissions: Type.Optional(Type.Array(RemoteSchemaPermission)),
+  }),
+  update_remote_schema: row('edit', 'Replaces the definition of a remote schema.', {
+    name: ObjectName,
+    definition: RemoteSchemaDefinition,
+    comment: Type.Optional(Comment),
+  }),
+  remove_remote_schema: shaped('edit', 'Removes a remote schema.', remoteSchemaName),
+  reload_remote_schema: shaped('state', 'Introspects a remote schema again.', remoteSchemaName),
+  introspect_remote_schema: shaped('read', 'Returns the introspection of a remote schema.', remoteSchemaName),
+  add_remote_schema_permissions: row('state', 'Grants a role a part of a remote schema.', {
+    remote_schema: ObjectName,
+    role: RoleName,
+    definition: RemoteSchemaPermission.properties.definition,
+    comment: Type.Optional(Comment),
+  }),
+  drop_remote_schema_permissions: row('edit', 'Removes the permission of a role on a remote schema.', {
+    remote_schema: ObjectName,
+    role: RoleName,
+  }),
+  create_remote_schema_remote_relationship: shaped(
     'edit',
     'Creates a relationship from objects of a remote schema to rows, or into a remote schema.',
     remoteTypeRelationship,
   ),
-  update_remote_schema_remote_relationship: row(
+  update_remote_schema_remote_relationship: shaped(
     'edit',
-    'Replaces where a relationship of a remote schema leads.',
+    'Replaces the definition of a relationship of a remote schema.',
     remoteTypeRelationship,
   ),
-  delete_remote_schema_remote_relationship: row(
-    'edit',
-    'Drops a relationship of a remote schema.',
-    Type.Object({ remote_schema: ObjectName, type_name: GraphqlName, name: GraphqlName }),
-  ),
+  delete_remote_schema_remote_relationship: row('edit', 'Drops a relationship of a remote schema.', {
+    remote_schema: ObjectName,
+    type_name: GraphqlName,
+    name: GraphqlName,
+  }),
 
   // ── rows ──
-  select: rows('Rows of a tracked table, with columns and related rows by name.', {
-    columns: Type.Array(Type.Unknown()),
-    where: Type.Optional(Type.Unknown()),
-    order_by: Type.Optional(Type.Unknown()),
-    limit: Type.Optional(Type.Unknown()),
-    offset: Type.Optional(Type.Unknown()),
-  }),
-  count: rows('How many rows of a tracked table there are, or distinct values of columns.', {
+  select: rows(
+    'Returns rows of a tracked table, with columns and related rows by name.',
+    {
+      columns: Type.Array(Type.Unknown()),
+      where: Type.Optional(Type.Unknown()),
+      order_by: Type.Optional(Type.Unknown()),
+      limit: Type.Optional(Type.Unknown()),
+      offset: Type.Optional(Type.Unknown()),
+    },
+    checkWindow,
+  ),
+  count: rows('Returns the number of rows of a tracked table, or of distinct values.', {
     where: Type.Optional(Type.Unknown()),
     distinct: Type.Optional(Type.Array(ColumnName)),
   }),
@@ -779,7 +757,7 @@ export const OPERATIONS = {
         Type.Object({
           constraint: Type.Optional(ObjectName),
           constraint_on: Type.Optional(Type.Array(ColumnName)),
-          action: Type.Union([Type.Literal('ignore'), Type.Literal('update')]),
+          action: oneOf('ignore', 'update'),
         }),
       ),
     ),
@@ -795,8 +773,8 @@ export const OPERATIONS = {
   delete: rows('Deletes rows of a tracked table.', { where: Type.Unknown(), returning }),
 
   // ── the document ──
-  export_metadata: row('read', 'The whole document.', nothing, { versions: [1, 2] }),
-  replace_metadata: row(
+  export_metadata: row('read', 'Returns the document.', {}, { versions: [1, 2] }),
+  replace_metadata: shaped(
     'state',
     'Replaces the whole document: version 1 takes it as its arguments, version 2 under `metadata`.',
     Type.Object(
@@ -813,68 +791,56 @@ export const OPERATIONS = {
   ),
   patch_metadata: row(
     'state',
-    'Puts and removes objects by their keys, all at once; what they do not name stays as it is. `dry_run` only judges it.',
-    Type.Object({
+    'Puts and removes objects by their keys, in one change. `dry_run` only validates it.',
+    {
       put: Type.Optional(Type.Array(Type.Object({ key: Type.String(), definition: Type.Unknown() }))),
       remove: Type.Optional(Type.Array(Type.String())),
       allow_inconsistent_metadata: flag,
       allow_warnings: flag,
       dry_run: flag,
       include_keys: flag,
-    }),
+    },
   ),
   list_metadata_revisions: row(
     'read',
-    'The last versions of the document that are kept, newest first: when, by whom and with which operations.',
-    Type.Object({ limit: Type.Optional(AtLeastOne) }),
+    'Returns the stored versions of the document, newest first, with their authors.',
+    { limit: Type.Optional(AtLeastOne) },
   ),
   rollback_metadata: row(
     'state',
-    'Replaces the document by what it was at a version; `dry_run` only judges it.',
-    Type.Object({
+    'Replaces the document with a previous version. `dry_run` only validates it.',
+    {
       resource_version: AtLeastOne,
       allow_inconsistent_metadata: flag,
       allow_warnings: flag,
       dry_run: flag,
-    }),
+    },
   ),
-  reload_metadata: row(
-    'state',
-    'Asks databases and remote schemas again what they offer.',
-    Type.Object({
-      reload_remote_schemas: Type.Optional(Type.Union([Type.Boolean(), names])),
-      reload_sources: Type.Optional(Type.Union([Type.Boolean(), names])),
-      recreate_event_triggers: Type.Optional(Type.Union([Type.Boolean(), names])),
-    }),
-  ),
-  clear_metadata: row('state', 'Forgets everything tracked.', nothing),
-  get_inconsistent_metadata: row(
-    'read',
-    'Objects that do not fit their database.',
-    Type.Object({ include_keys: flag }),
-  ),
-  drop_inconsistent_metadata: row('state', 'Drops objects that do not fit their database.', nothing),
+  reload_metadata: row('state', 'Introspects databases and remote schemas again.', {
+    reload_remote_schemas: Type.Optional(Type.Union([Type.Boolean(), names])),
+    reload_sources: Type.Optional(Type.Union([Type.Boolean(), names])),
+    recreate_event_triggers: Type.Optional(Type.Union([Type.Boolean(), names])),
+  }),
+  clear_metadata: row('state', 'Removes everything tracked.', {}),
+  get_inconsistent_metadata: row('read', 'Returns inconsistent objects.', { include_keys: flag }),
+  drop_inconsistent_metadata: row('state', 'Drops inconsistent objects.', {}),
   dump_internal_state: row(
     'read',
-    'What this replica knows: versions, sources, inconsistent objects.',
-    nothing,
+    'Returns the state of this replica: versions, sources, inconsistent objects.',
+    {},
   ),
-  get_catalog_state: row('read', 'What clients keep beside the document.', nothing),
-  set_catalog_state: row(
-    'state',
-    'Replaces what one client keeps beside the document.',
-    Type.Object({
-      type: catalogStateType,
-      state: Type.Unsafe<Readonly<Record<string, unknown>>>({ type: 'object', additionalProperties: true }),
-    }),
-  ),
+  get_catalog_state: row('read', 'Returns the state that clients store beside the document.', {}),
+  set_catalog_state: row('state', 'Replaces the state that one client stores beside the document.', {
+    type: catalogStateType,
+    state: Type.Unsafe<Readonly<Record<string, unknown>>>({ type: 'object', additionalProperties: true }),
+  }),
   patch_catalog_state: row(
     'state',
-    'Changes parts of what one client keeps beside the document, as a JSON Merge Patch (RFC 7396) says.',
-    Type.Object({
+    'Applies a JSON Merge Patch (RFC 7396) to the state that one client stores beside the document.',
+    {
       type: catalogStateType,
       patch: Type.Unsafe<Readonly<Record<string, unknown>>>({ type: 'object', additionalProperties: true }),
-    }),
+    },
   ),
 } as const satisfies Record<string, OperationDeclaration>;
 
@@ -912,6 +878,8 @@ export function findOperation(type: string, version: number, endpoint: Endpoint)
 
 export const OPERATION_NAMES = Object.keys(OPERATIONS) as readonly OperationName[];
 
+const PREFIX = /^(pg|citus|cockroach|alloy)_/;
+
 const BY_NAME = {
   '/v1/query': namesOf('/v1/query'),
   '/v1/metadata': namesOf('/v1/metadata'),
@@ -919,7 +887,20 @@ const BY_NAME = {
 } as const satisfies Record<Endpoint, ReadonlyMap<string, OperationName>>;
 
 function namesOf(endpoint: Endpoint): ReadonlyMap<string, OperationName> {
-  return new Map(OPERATION_NAMES.flatMap((name) => namesAt(name, endpoint).map((known) => [known, name])));
+  const all = (name: OperationName) => namesAt(name, endpoint).flatMap(namesByKind);
+  return new Map(OPERATION_NAMES.flatMap((name) => all(name).map((known) => [known, name])));
+}
+
+/** Returns the names of an operation on sources of each kind: `pg_track_table`, `citus_track_table`. */
+function namesByKind(name: string): readonly string[] {
+  if (!name.startsWith('pg_')) return [name];
+  return Object.values(SOURCE_KINDS).map(({ prefix }) => name.replace(PREFIX, `${prefix}_`));
+}
+
+/** Returns the kind of source that the name of an operation says, if it says one. */
+export function kindOfOperation(type: string): SourceKind | undefined {
+  const prefix = PREFIX.exec(type)?.[1];
+  return (Object.keys(SOURCE_KINDS) as SourceKind[]).find((kind) => SOURCE_KINDS[kind].prefix === prefix);
 }
 
 /** Rewrites a bare table, `"author"` or `{schema, name}`, to the argument `table`. */
@@ -940,6 +921,17 @@ function nestDefinition(args: unknown): unknown {
   if (!isRecord(args) || 'definition' in args) return args;
   const { source, table, name, ...definition } = args;
   return { ...(source === undefined ? {} : { source }), table, name, definition };
+}
+
+/** Raises `parseFailed` for a limit or offset that is no integer; a negative one is refused later. */
+function checkWindow(args: { readonly limit?: unknown; readonly offset?: unknown }): void {
+  for (const key of ['limit', 'offset'] as const) {
+    const value = nearestNumber(args[key]) ?? 0;
+    if (Number.isInteger(value)) continue;
+    const found = typeof value === 'number' ? `${value}` : nameOfJson(value);
+    const text = `parsing Int failed, expected Number, but encountered ${found}`;
+    fail('parseFailed', { text }, { path: [key] });
+  }
 }
 
 function nameCollection(args: unknown): unknown {

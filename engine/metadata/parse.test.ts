@@ -225,7 +225,7 @@ test.each([
     'another database',
     { version: 3, sources: [{ ...sourceWith(), kind: 'mssql' }] },
     '$.sources[0].kind',
-    'expected "postgres", but encountered "mssql"',
+    'expected one of "postgres", "citus", "cockroach", "alloy", but encountered "mssql"',
   ],
 ])('%s is refused at its place', (_, document, path, text) => {
   expect(refusalOf(() => parseMetadata(document))).toEqual(['parse-failed', path, text]);
@@ -236,7 +236,7 @@ test('a document that says one table twice is refused', () => {
   expect(refusalOf(() => parseMetadata(twice))).toEqual([
     'already-exists',
     '$',
-    'multiple declarations exist for the following table : public.author',
+    'multiple declarations exist for the following tables : author',
   ]);
 });
 

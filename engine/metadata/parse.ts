@@ -1,5 +1,6 @@
 /** Parses unknown JSON into metadata: arguments of operations, whole documents, single objects.
- *  Lenient at this edge (normal-form.ts), canonical inside. Raises `parseFailed` with a path relative to the value, and
+ *  Documents and their objects are returned as they were given, and validated in normal form (normal-form.ts); arguments are returned in
+ *  normal form. Raises `parseFailed` with a path relative to the value, and
  *  `multipleDeclarations` when a document declares an object twice.
  *  Not here: checks that need a database (resolve/). Spec: "Errors", parse-failed; "replace_metadata". */
 
@@ -8,30 +9,61 @@ import { nearestNumber } from '../json/number.ts';
 import { isRecord, type JsonRecord, nameOfJson } from '../json/value.ts';
 import type { Edit } from './edit.ts';
 import { refuseCycles } from './inherited-roles.ts';
-import { toNormalForm } from './normal-form.ts';
+import { normalMetadata, toGivenForm, toNormalForm } from './normal-form.ts';
 import { bare, childKinds, nameOf, OBJECTS, type ObjectKind, withRequired } from './objects.ts';
 import { type ArgsOf, OPERATIONS, type OperationDeclaration, type OperationName } from './operations.ts';
 import { Metadata } from './schema/metadata.ts';
 import type { TSchema } from './schema/type.ts';
 import { validate } from './validate.ts';
+import { refusedHeader, variablesIn } from './variables.ts';
 import { asJsonSchema } from './walk-schema.ts';
 import { refuseIllFormed } from './well-formed.ts';
 
-/** Returns the arguments of an operation in normal form, with the default of `source`. */
+/** Returns the arguments of an operation in normal form, with the default of `source`. The objects in them that an edit puts into the
+ *  document are as they were given. */
 export function parseArgs<N extends OperationName>(name: N, args: unknown): ArgsOf<N> {
   const row: OperationDeclaration = OPERATIONS[name];
   const written = row.lenient?.(args) ?? args;
   const complete =
     isRecord(written) && row.takesSource ? { ...written, source: written['source'] ?? 'default' } : written;
-  return parseAs(row.args, complete) as ArgsOf<N>;
+  const normal = parseAs(row.args, complete);
+  refuseOptionsInHeaders(row.args, normal);
+  const parsed = row.effect === 'edit' ? withGiven(normal, row.args, complete) : normal;
+  row.check?.(parsed as never);
+  return parsed as ArgsOf<N>;
 }
 
-/** Parses a document of format 3, or of format 1 and 2, whose only database becomes the source `default`. */
-export function parseMetadata(value: unknown): Metadata {
-  const metadata = parseAs(Metadata, upgrade(value)) as Metadata;
+/** Raises `parseFailed` at a header that has the value of an option of the engine. Reference: docs/reference/behaviour/errors.md. */
+function refuseOptionsInHeaders(args: TSchema, normal: unknown): void {
+  for (const variable of variablesIn(args, normal)) {
+    const text = refusedHeader(variable);
+    if (text !== null) fail('parseFailed', { text }, { path: variable.path.slice(0, -1) });
+  }
+}
+
+function withGiven(normal: unknown, args: TSchema, complete: unknown): unknown {
+  const given = toGivenForm(asJsonSchema(args), complete);
+  if (!isRecord(normal) || !isRecord(given)) return normal;
+  const entries = Object.entries(normal).map(([key, value]) => {
+    return [key, typeof value === 'object' ? given[key] : value];
+  });
+  return Object.fromEntries(entries);
+}
+
+/** Parses a document of format 3, or of format 1 and 2, whose only database becomes the source `default`. Returns it as it was given. */
+export function parseDocument(value: unknown): Metadata {
+  refuseIllFormed(value);
+  const document = toGivenForm(asJsonSchema(Metadata), upgrade(value)) as Metadata;
+  const metadata = normalMetadata(document);
+  validate(asJsonSchema(Metadata), metadata);
   refuseDuplicates(metadata, null);
   refuseCycles(metadata.inherited_roles ?? []);
-  return metadata;
+  return document;
+}
+
+/** Parses a document to normal form. */
+export function parseMetadata(value: unknown): Metadata {
+  return normalMetadata(parseDocument(value));
 }
 
 /** Returns the fragment of an object, without nested objects, in normal form. Equivalent fragments become equal. */
@@ -40,14 +72,18 @@ export function normaliseObject(kind: ObjectKind, fragment: unknown): JsonRecord
   return bare(kind, parseAs(OBJECTS[kind].schema, whole) as JsonRecord);
 }
 
-/** Returns stored edits in normal form. */
+/** Returns the fragment of an object, without nested objects, as it was given. */
+export function parseObject(kind: ObjectKind, fragment: unknown): JsonRecord {
+  normaliseObject(kind, fragment);
+  const given = toGivenForm(asJsonSchema(OBJECTS[kind].schema), fragment) as JsonRecord;
+  return bare(kind, given);
+}
+
 export function parseEdits(edits: readonly Edit[]): readonly Edit[] {
-  return edits.map(({ key, definition }) => {
-    return {
-      key,
-      definition: definition === undefined ? undefined : normaliseObject(nameOf(key).kind, definition),
-    };
-  });
+  return edits.map(({ key, definition }) => ({
+    key,
+    definition: definition === undefined ? undefined : parseObject(nameOf(key).kind, definition),
+  }));
 }
 
 function parseAs(model: TSchema, value: unknown): unknown {
@@ -98,7 +134,10 @@ function refuseDuplicates(owner: JsonRecord, kind: ObjectKind | null): void {
       const name = identity.of(item);
       const key = JSON.stringify(name);
       if (seen.has(key))
-        fail('multipleDeclarations', { kind: child.replaceAll('_', ' '), names: name.join('.') });
+        fail('multipleDeclarations', {
+          kind: `${child.replaceAll('_', ' ')}s`,
+          names: name.join('.').replace(/^public\./, ''),
+        });
       seen.add(key);
       refuseDuplicates(item, child);
     }

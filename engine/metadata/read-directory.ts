@@ -15,8 +15,9 @@ import {
   includedFile,
   VERSION_FILE,
 } from './directory.ts';
-import { parseMetadata } from './parse.ts';
+import { parseDocument } from './parse.ts';
 import type { Metadata } from './schema/metadata.ts';
+import { foreignKindOf } from './schema/source.ts';
 import { YAML_SCHEMA } from './yaml.ts';
 
 /** An error in a directory. Its message starts with the file. */
@@ -25,7 +26,30 @@ export class DirectoryError extends Error {}
 /** Returns the text of a file by its path relative to the directory; undefined when there is none. */
 type ReadFile = (file: string) => string | undefined;
 
-type DirectoryContent = { readonly metadata: Metadata; readonly files: ReadonlySet<string> };
+type DirectoryContent = {
+  readonly metadata: Metadata;
+  readonly files: ReadonlySet<string>;
+  /** The sources that were left out, because the engine cannot serve them. */
+  readonly leftOut: readonly ForeignSource[];
+};
+
+type ForeignSource = { readonly name: string; readonly kind: string };
+
+/** Takes the sources of kinds that the engine cannot serve out of a document. */
+export function withoutForeignSources(document: JsonRecord): {
+  readonly document: JsonRecord;
+  readonly leftOut: readonly ForeignSource[];
+} {
+  const { sources } = document;
+  if (!Array.isArray(sources)) return { document, leftOut: [] };
+  const kindOf = (source: unknown) => (isRecord(source) ? foreignKindOf(source) : undefined);
+  const leftOut = sources.flatMap((source) => {
+    const kind = kindOf(source);
+    return kind === undefined ? [] : [{ name: String((source as JsonRecord)['name']), kind }];
+  });
+  const kept = sources.filter((source) => kindOf(source) === undefined);
+  return leftOut.length === 0 ? { document, leftOut } : { document: { ...document, sources: kept }, leftOut };
+}
 
 /** The files of older directories, whose only database has its tables at the top. */
 const OLDER_FILES = [
@@ -44,10 +68,12 @@ export function fromDirectory(read: ReadFile): DirectoryContent {
     ({ file, key }) => [key, reader.file(file, [key])] as const,
   );
   const actions = readActions(reader);
-  const document = { version: version['version'], ...(sources === undefined ? {} : { sources }), ...actions };
+  const whole = { version: version['version'], ...(sources === undefined ? {} : { sources }), ...actions };
+  const { document, leftOut } = withoutForeignSources(whole);
   return {
-    metadata: reader.explain(() => parseMetadata({ ...document, ...present(plain) })),
+    metadata: reader.explain(() => parseDocument({ ...document, ...present(plain) })),
     files: reader.files,
+    leftOut,
   };
 }
 

@@ -227,6 +227,8 @@ function textOfType(type = '', data: unknown): string {
 }
 
 function textOfUnion(branches: readonly JsonSchema[], data: unknown): string {
+  const [only, ...others] = branches.filter(({ type }) => type !== 'null');
+  if (only?.type !== undefined && others.length === 0) return textOfType(only.type, data);
   const names = branches.map((branch) =>
     branch.const === undefined ? (TYPES[branch.type ?? '']?.[1] ?? 'a value') : JSON.stringify(branch.const),
   );

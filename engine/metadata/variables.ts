@@ -44,12 +44,29 @@ export function fillTemplate(template: string, lookup: (name: string) => string)
   return template.replaceAll(TEMPLATE_VARIABLE, (_, name: string) => lookup(name));
 }
 
-/** Variables of the engine itself, of its chart and of libpq. They may hold secrets, so no object may send them. */
-const RESERVED = [/^ENGINE_/, /^POSTGRES_PASSWORD$/, /^PG[A-Z]+$/];
+/** Variables of the engine itself, of its chart and of libpq, and the names by which its secrets are also read. They may hold
+ *  secrets, so no object may send them. */
+const RESERVED = [
+  /^ENGINE_/,
+  /^HASURA_GRAPHQL_(ACCESS_KEY|ADMIN_SECRETS?|JWT_SECRETS?|METRICS_SECRET|OTLP_HEADERS|AUTH_HOOK|EE_LICENSE_KEY)$/,
+  /^HASURA_GRAPHQL_((METADATA_)?DATABASE_URL|READ_REPLICA_URLS?|(RATE_LIMIT_)?REDIS_URL)$/,
+  /^POSTGRES_PASSWORD$/,
+  /^PG[A-Z]+$/,
+];
 
 /** True when no metadata object may send the variable to an external service, regardless of its author. */
 export function isReserved(name: string): boolean {
   return RESERVED.some((pattern) => pattern.test(name));
+}
+
+/** The prefixes of the environment variables of options. Reference: docs/reference/behaviour/errors.md. */
+const OPTION_PREFIXES = ['ENGINE_GRAPHQL_', 'HASURA_GRAPHQL_'];
+
+/** Returns why a header may not have the variable's value; null when it is no option of the engine. */
+export function refusedHeader({ name, path }: Pick<NamedVariable, 'name' | 'path'>): string | null {
+  const prefix = OPTION_PREFIXES.find((known) => name.startsWith(known));
+  if (path.at(-1) !== 'value_from_env' || prefix === undefined) return null;
+  return `env variables starting with "${prefix}" are not allowed in value_from_env: ${name}`;
 }
 
 function collected(schema: JsonSchema, value: unknown): readonly NamedVariable[] {

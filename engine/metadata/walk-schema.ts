@@ -42,11 +42,20 @@ export type Rules = {
   readonly after?: Rewrites;
   /** Values that are equivalent to a missing key, by `properties` of the object schema. */
   readonly defaults?: ReadonlyMap<unknown, JsonRecord>;
+  /** True when null and empty collections of optional properties are kept. */
+  readonly keepsEmpty?: boolean;
+  /** Keys besides those of the schema, by `properties` of the object schema. */
+  readonly keys?: ReadonlyMap<unknown, readonly string[]>;
+  /** The results of earlier walks, for values of these `properties`: the same value has an identical result. */
+  readonly cache?: { readonly of: ReadonlySet<unknown>; readonly results: WeakMap<object, unknown> };
 };
 
-export function rewriting(
-  rows: readonly (readonly [{ readonly properties?: unknown }, (value: JsonRecord) => unknown])[],
-): Rewrites {
+export type RewriteRow = readonly [
+  schema: { readonly properties?: unknown },
+  rewrite: (value: JsonRecord) => JsonRecord,
+];
+
+export function rewriting(rows: readonly RewriteRow[]): Rewrites {
   return new Map(
     rows.map(([schema, rewrite]) => [
       schema.properties,
@@ -68,6 +77,13 @@ export function walkSchema(schema: JsonSchema, value: unknown, rules: Rules): un
   if (isNumeric(schema)) return nearestNumber(value);
   if (schema.patternProperties) return walkRecord(schema, value, rules);
   if (!schema.properties) return value;
+  if (!rules.cache?.of.has(schema.properties) || !isRecord(value)) return walkMembers(schema, value, rules);
+  const { results } = rules.cache;
+  if (!results.has(value)) results.set(value, walkMembers(schema, value, rules));
+  return results.get(value);
+}
+
+function walkMembers(schema: JsonSchema, value: unknown, rules: Rules): unknown {
   const rewritten = rules.before?.get(schema.properties)?.(value) ?? value;
   if (!isRecord(rewritten)) return rewritten;
   const walked = walkObject(schema, rewritten, rules);
@@ -118,6 +134,9 @@ function walkObject(schema: JsonSchema, value: JsonRecord, rules: Rules): JsonRe
       inner === undefined || (defaults?.[key] !== undefined && isSameJson(inner, defaults[key]));
     if (!isAbsent) walked.push([key, inner]);
   }
+  for (const key of rules.keys?.get(schema.properties) ?? []) {
+    if (Object.hasOwn(value, key)) walked.push([key, value[key]]);
+  }
   if (schema.additionalProperties === true) {
     walked.push(...Object.entries(value).filter(([key]) => !Object.hasOwn(schema.properties ?? {}, key)));
   }
@@ -133,13 +152,13 @@ function isMadeOf(value: JsonRecord, entries: readonly (readonly [string, unknow
   );
 }
 
-/** Returns the rewritten property; undefined for null and empty collections of an optional property, which are equivalent to a
- *  missing one. */
+/** Returns the rewritten property. Without `keepsEmpty` it is undefined for null and empty collections of an optional property, which
+ *  are equivalent to a missing one. */
 function walkProperty(schema: JsonSchema, value: unknown, isRequired: boolean, rules: Rules): unknown {
   if (value === null && isRequired && schema.type === 'array') return [];
-  if (value === null && !isRequired) return undefined;
+  if (value === null && !isRequired) return rules.keepsEmpty ? null : undefined;
   const walked = walkSchema(schema, value, rules);
-  return !isRequired && isEmpty(schema, walked) ? undefined : walked;
+  return !isRequired && !rules.keepsEmpty && isEmpty(schema, walked) ? undefined : walked;
 }
 
 function isEmpty(schema: JsonSchema, value: unknown): boolean {

@@ -87,10 +87,13 @@ export function measure(registry: Registry, observation: Observation): void {
       registry.count('pergola_overload_refusals_total', { limit: OVERLOADS[observation.error] ?? 'other' });
       break;
     case 'started':
+    case 'foreign settings':
     case 'stopping':
     case 'stopped':
     case 'websocket':
     case 'state':
+    case 'statement polled':
+    case 'telemetry exported':
       break;
     default:
       observation satisfies never;

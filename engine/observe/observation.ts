@@ -10,14 +10,29 @@ export type Observation =
       /** The options as loaded, except secrets. */
       readonly settings: Readonly<Record<string, unknown>>;
     }
+  /** The names of variables and flags that come from the reference engine: those that are read as aliases, and those that are
+   *  accepted and do nothing. */
+  | {
+      readonly kind: 'foreign settings';
+      readonly aliases: readonly string[];
+      readonly withoutEffect: readonly string[];
+    }
   | { readonly kind: 'stopping'; readonly reason: string }
   | { readonly kind: 'stopped'; readonly requestsCutOff: number }
   | RequestFinished
   | OperationFinished
   | KeysRefreshed
   | WebhookCalled
+  | StatementPolled
   /** Spans were sent to the collector, or lost; `failure` says why. */
   | { readonly kind: 'spans exported'; readonly count: number; readonly failure: string | null }
+  /** Lines of the log or metrics were sent to the collector, or lost; `failure` says why. */
+  | {
+      readonly kind: 'telemetry exported';
+      readonly signal: 'logs' | 'metrics';
+      readonly count: number;
+      readonly failure: string | null;
+    }
   | WebsocketEvent
   | EventProcessed
   /** A limit refused a request or closed a WebSocket. `error` names the row of ERRORS or the limit. Details are in
@@ -80,6 +95,8 @@ export type OperationFinished = {
   readonly request: { readonly query: string; readonly operationName?: string | null } | null;
   /** The SQL texts without values; null when there was no plan. */
   readonly statements: readonly { readonly source: string; readonly text: string }[] | null;
+  /** The kind of step that answered; `introspection` when only the schema was queried. */
+  readonly answeredBy: 'database' | 'action' | 'remote-schema' | 'introspection';
 };
 
 /** The keys of an identity provider were fetched, or could not be fetched. */
@@ -107,6 +124,29 @@ export type WebhookCalled = {
   readonly status: number | null;
   readonly failure: string | null;
   readonly durationMs: number;
+  /** The request that caused the call; absent for calls that no request causes. */
+  readonly requestId?: string | undefined;
+  /** The name of the action. */
+  readonly action?: string | undefined;
+  readonly requestSizeBytes?: number;
+  readonly responseSizeBytes?: number | undefined;
+};
+
+/** A statement of subscriptions ran for some of their cohorts. Reported only if a line of the log wants it. */
+export type StatementPolled = {
+  readonly kind: 'statement polled';
+  readonly pollerId: string;
+  readonly isStream: boolean;
+  readonly source: string;
+  /** The SQL text without values. */
+  readonly statement: string;
+  /** The numbers of cohorts in this statement, and of all subscriptions of the poller. */
+  readonly cohorts: number;
+  readonly subscribers: number;
+  readonly batchSize: number;
+  readonly intervalMs: number;
+  readonly durationMs: number;
+  readonly isFailed: boolean;
 };
 
 /** An attempt to deliver an event to a webhook. */
@@ -121,3 +161,17 @@ type EventProcessed = {
 };
 
 export type Observe = (observation: Observation) => void;
+
+/** The types that `--enabled-log-types` selects. All other types are always written. */
+export const LOG_TYPES = [
+  'startup',
+  'http-log',
+  'webhook-log',
+  'websocket-log',
+  'jwk-refresh-log',
+  'query-log',
+  'execution-log',
+  'livequery-poller-log',
+  'action-handler-log',
+  'validate-input-log',
+] as const;

@@ -11,6 +11,7 @@ import {
   METRICS,
   type MetricLabels,
 } from './metrics.ts';
+import type { MetricFamily } from './otlp-encode.ts';
 
 /** The buckets of histograms in seconds, from half a millisecond to ten seconds. */
 const BUCKETS = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
@@ -74,6 +75,11 @@ export class Registry {
 
   get contentType(): string {
     return this.#own.contentType;
+  }
+
+  /** The metrics with their values, as prom-client's JSON. */
+  async families(): Promise<readonly MetricFamily[]> {
+    return (await this.#own.getMetricsAsJSON()) as unknown as readonly MetricFamily[];
   }
 
   text(): Promise<string> {

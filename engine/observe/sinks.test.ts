@@ -50,6 +50,11 @@ test('a finished request is one line of timestamp, level, type and detail', () =
   });
 });
 
+test('session variables have the names that clients use', () => {
+  const [line] = linesOf({ headerPrefix: 'x-other-' }, REQUEST);
+  expect(line.detail.operation.user_vars).toEqual({ 'x-other-role': 'user' });
+});
+
 test('the query is logged only when it failed', () => {
   const [good, bad] = linesOf({}, REQUEST, { ...REQUEST, error: { code: 'x' } });
   expect(good.detail.operation.query).toBeNull();

@@ -9,33 +9,36 @@ import type {
   Observe,
   OperationFinished,
   RequestFinished,
+  StatementPolled,
   WebhookCalled,
   WebsocketEvent,
 } from './observation.ts';
+import { LOG_TYPES } from './observation.ts';
+import type { LogRecord } from './otlp-encode.ts';
 
 export type LogOptions = {
   readonly logLevel: 'debug' | 'info' | 'warn' | 'error';
   readonly enabledLogTypes: readonly string[];
+  /** The prefix that names of session variables have in the log. Default `x-engine-`. */
+  readonly headerPrefix?: string;
 };
 
-export type Log = { readonly observe: Observe; readonly flush: () => void };
+export type Log = {
+  readonly observe: Observe;
+  readonly flush: () => void;
+  /** Passes each line that is written to a receiver, except those about the export of telemetry. */
+  readonly tap?: (receive: (record: LogRecord) => void) => void;
+};
 
 /** A line of the log. Observations that are only counted have none. */
 type Line = {
   readonly level: 'debug' | 'info' | 'warn' | 'error';
   readonly type: string;
-  readonly detail: unknown;
+  /** Called only if the line is written. */
+  readonly detail: () => unknown;
 };
 
-/** The types that `--enabled-log-types` selects. All other types are always written. */
-const OPTIONAL_TYPES: ReadonlySet<string> = new Set([
-  'startup',
-  'http-log',
-  'webhook-log',
-  'websocket-log',
-  'jwk-refresh-log',
-  'query-log',
-]);
+const OPTIONAL_TYPES: ReadonlySet<string> = new Set(LOG_TYPES);
 
 const FLUSH_EVERY_MS = 250;
 
@@ -53,13 +56,20 @@ export function openLog(options: LogOptions, descriptor = 1): Log {
   );
   const timer = setInterval(() => destination.flush(), FLUSH_EVERY_MS);
   timer.unref();
+  let receive: ((record: LogRecord) => void) | undefined;
   const isWanted = (type: string) => !OPTIONAL_TYPES.has(type) || options.enabledLogTypes.includes(type);
   return {
-    observe: (observation) => {
-      if (observation.kind === 'request finished' && !isWanted('http-log')) return;
-      if (observation.kind === 'operation finished' && !isWanted('query-log')) return;
-      const line = lineOf(observation);
-      if (line && isWanted(line.type)) logger[line.level]({ type: line.type, detail: line.detail });
+    observe: (given) => {
+      for (const { level, type, detail } of linesOf(renamed(given, options.headerPrefix))) {
+        if (!isWanted(type) || !logger.isLevelEnabled(level)) continue;
+        const content = detail();
+        logger[level]({ type, detail: content });
+        if (type !== 'opentelemetry')
+          receive?.({ at: Date.now(), level, type, body: JSON.stringify(content) });
+      }
+    },
+    tap: (receiver) => {
+      receive = receiver;
     },
     flush: () => {
       clearInterval(timer);
@@ -68,49 +78,73 @@ export function openLog(options: LogOptions, descriptor = 1): Log {
   };
 }
 
+/** The prefix of session variables inside the engine. */
+const OWN_PREFIX = 'x-engine-';
+
+/** Returns the observation with its session variables under the names that clients use. */
+function renamed(observation: Observation, prefix = OWN_PREFIX): Observation {
+  if (prefix === OWN_PREFIX || !('sessionVariables' in observation)) return observation;
+  const { sessionVariables: variables } = observation;
+  if (variables === null) return observation;
+  const named = Object.entries(variables).map(([name, value]) => [name.replace(OWN_PREFIX, prefix), value]);
+  return { ...observation, sessionVariables: Object.fromEntries(named) };
+}
+
 /** A log that writes nothing. */
 export const silent: Log = { observe: () => {}, flush: () => {} };
 
-function lineOf(observation: Observation): Line | null {
+/** Returns the lines of an observation. Observations that are in other lines, and those that are only counted, have none. */
+function linesOf(observation: Observation): readonly Line[] {
   switch (observation.kind) {
     case 'started':
-      return { level: 'info', type: 'startup', detail: { kind: 'server_started', info: rest(observation) } };
+      return [info('startup', () => ({ kind: 'server_started', info: rest(observation) }))];
+    case 'foreign settings': {
+      const { aliases: read_as_aliases, withoutEffect: without_effect } = observation;
+      const detail = () => ({ kind: 'foreign_settings', info: { read_as_aliases, without_effect } });
+      return [{ level: without_effect.length > 0 ? 'warn' : 'info', type: 'startup', detail }];
+    }
     case 'stopping':
     case 'stopped':
-      return { level: 'info', type: 'startup', detail: { kind: observation.kind, info: rest(observation) } };
+      return [info('startup', () => ({ kind: observation.kind, info: rest(observation) }))];
     case 'request finished':
-      return {
-        level: observation.error === null ? 'info' : 'error',
-        type: 'http-log',
-        detail: httpLog(observation),
-      };
+      return [errorIf(observation.error !== null, 'http-log', () => httpLog(observation))];
     case 'keys refreshed':
-      return keysLog(observation);
+      return [keysLog(observation)];
     case 'webhook called':
-      return webhookLog(observation);
+      return [webhookLog(observation), ...handlerLog(observation)];
     case 'websocket':
-      return websocketLog(observation);
+      return [websocketLog(observation)];
     case 'state':
-      return { level: levelOfState(observation.event.kind), type: 'metadata', detail: observation.event };
+      return [
+        { level: levelOfState(observation.event.kind), type: 'metadata', detail: () => observation.event },
+      ];
     case 'operation finished':
-      return queryLog(observation);
+      return operationLogs(observation);
+    case 'statement polled':
+      return [errorIf(observation.isFailed, 'livequery-poller-log', () => pollerLog(observation))];
     case 'spans exported':
+    case 'telemetry exported':
       return observation.failure === null
-        ? null
-        : { level: 'warn', type: 'opentelemetry', detail: rest(observation) };
-    // It is in the log of requests or of WebSockets.
+        ? []
+        : [{ level: 'warn', type: 'opentelemetry', detail: () => rest(observation) }];
+    // It is in the log of requests or of WebSockets, or in that of webhooks.
     case 'request refused':
-      return null;
-    // It is in the log of webhooks.
     case 'event processed':
-      return null;
-    case 'unexpected':
-      return {
-        level: 'error',
-        type: 'unstructured',
-        detail: { request_id: observation.requestId, ...describe(observation.error) },
-      };
+      return [];
+    case 'unexpected': {
+      const { requestId, error } = observation;
+      const detail = () => ({ request_id: requestId, ...describe(error) });
+      return [{ level: 'error', type: 'unstructured', detail }];
+    }
   }
+}
+
+function info(type: string, detail: Line['detail']): Line {
+  return { level: 'info', type, detail };
+}
+
+function errorIf(isError: boolean, type: string, detail: Line['detail']): Line {
+  return { level: isError ? 'error' : 'info', type, detail };
 }
 
 function httpLog(request: RequestFinished): unknown {
@@ -134,41 +168,78 @@ function httpLog(request: RequestFinished): unknown {
   };
 }
 
-/** Returns the line of a query. Its text may contain data of users, so this type is off by default; variables are
- *  never written. */
-function queryLog({ requestId, request, statements }: OperationFinished): Line | null {
-  if (request === null || statements === null) return null;
+/** Returns the lines of an operation. Its text may contain data of users, so these types are off by default; variables are never
+ *  written. */
+function operationLogs({
+  requestId,
+  request,
+  statements,
+  answeredBy,
+  durationMs,
+}: OperationFinished): readonly Line[] {
+  if (request === null || statements === null) return [];
   const { query, operationName } = request;
-  const isIntrospection = statements.length === 0;
-  return {
-    level: 'info',
-    type: 'query-log',
-    detail: {
-      kind: isIntrospection ? 'introspection' : 'database',
+  const sql = () => statements.map(({ source, text }) => ({ source, query: text }));
+  return [
+    info('query-log', () => ({
+      kind: answeredBy,
       request_id: requestId,
       query: { query, operationName },
-      generated_sql: isIntrospection ? null : statements.map(({ source, text }) => ({ source, query: text })),
-    },
+      generated_sql: statements.length === 0 ? null : sql(),
+    })),
+    info('execution-log', () => ({
+      request_id: requestId,
+      statistics: { execution_time: durationMs / 1000, statements: statements.length },
+    })),
+  ];
+}
+
+function pollerLog(polled: StatementPolled): unknown {
+  return {
+    kind: polled.isStream ? 'streaming' : 'live-query',
+    poller_id: polled.pollerId,
+    source: polled.source,
+    generated_sql: polled.statement,
+    subscriber_count: polled.subscribers,
+    execution_batches: [
+      { batch_id: 1, batch_size: polled.cohorts, db_execution_time: polled.durationMs / 1000 },
+    ],
+    total_time: polled.durationMs / 1000,
+    subscription_options: { batch_size: polled.batchSize, refetch_delay: polled.intervalMs / 1000 },
   };
+}
+
+const HANDLER_LOGS = { action: 'action-handler-log', 'input-validation': 'validate-input-log' } as const;
+
+/** Returns the line about the call of an action or an input validation. Bodies and headers are never written. */
+function handlerLog(called: WebhookCalled): readonly Line[] {
+  const { purpose, action, method, url, status, failure } = called;
+  if (purpose !== 'action' && purpose !== 'input-validation') return [];
+  const detail = () => ({
+    ...(action === undefined ? {} : { action_name: action }),
+    request_id: called.requestId ?? null,
+    request: { method, url },
+    request_size: called.requestSizeBytes ?? null,
+    response: { status, failure },
+    response_size: called.responseSizeBytes ?? null,
+    duration: called.durationMs / 1000,
+  });
+  return [errorIf(failure !== null, HANDLER_LOGS[purpose], detail)];
 }
 
 /** The latest date; tokens may expire later. ECMAScript, "Time Values and Time Range". */
 const LAST_DATE = 8.64e15;
 
 function websocketLog({ event, connectionId, sessionVariables, expiresAt, detail }: WebsocketEvent): Line {
-  return {
-    level: isTrouble(event, detail) ? 'error' : 'info',
-    type: 'websocket-log',
-    detail: {
-      event: { type: event, detail },
-      connection_info: {
-        websocket_id: connectionId,
-        jwt_expiry: expiresAt === null ? null : new Date(Math.min(expiresAt, LAST_DATE)).toISOString(),
-        msg: null,
-      },
-      user_vars: sessionVariables,
+  return errorIf(isTrouble(event, detail), 'websocket-log', () => ({
+    event: { type: event, detail },
+    connection_info: {
+      websocket_id: connectionId,
+      jwt_expiry: expiresAt === null ? null : new Date(Math.min(expiresAt, LAST_DATE)).toISOString(),
+      msg: null,
     },
-  };
+    user_vars: sessionVariables,
+  }));
 }
 
 function isTrouble(event: WebsocketEvent['event'], detail: unknown): boolean {
@@ -178,21 +249,16 @@ function isTrouble(event: WebsocketEvent['event'], detail: unknown): boolean {
 }
 
 function keysLog({ url, failure }: KeysRefreshed): Line {
-  return failure === null
-    ? { level: 'info', type: 'jwk-refresh-log', detail: { url, message: 'the keys were refreshed' } }
-    : {
-        level: 'warn',
-        type: 'jwk-refresh-log',
-        detail: { url, message: 'the keys could not be refreshed', reason: failure },
-      };
+  const detail =
+    failure === null
+      ? { url, message: 'the keys were refreshed' }
+      : { url, message: 'the keys could not be refreshed', reason: failure };
+  return { level: failure === null ? 'info' : 'warn', type: 'jwk-refresh-log', detail: () => detail };
 }
 
-function webhookLog({ kind: _, durationMs, ...called }: WebhookCalled): Line {
-  return {
-    level: called.failure === null ? 'info' : 'error',
-    type: 'webhook-log',
-    detail: { ...called, duration: durationMs / 1000 },
-  };
+function webhookLog({ purpose, url, method, status, failure, durationMs }: WebhookCalled): Line {
+  const detail = { purpose, url, method, status, failure, duration: durationMs / 1000 };
+  return errorIf(failure !== null, 'webhook-log', () => detail);
 }
 
 function rest({ kind: _, ...info }: Observation): unknown {
@@ -201,7 +267,7 @@ function rest({ kind: _, ...info }: Observation): unknown {
 
 /** Returns `warn` for problems with a database and for conflicting writers of an object, otherwise `info`. */
 function levelOfState(kind: string): Line['level'] {
-  return /unreachable|interrupted|managed|not enforced/.test(kind) ? 'warn' : 'info';
+  return /unreachable|interrupted|managed|not (enforced|supported|exported)/.test(kind) ? 'warn' : 'info';
 }
 
 function describe(error: unknown): { readonly message: string; readonly stack?: string } {

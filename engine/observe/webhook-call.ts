@@ -3,13 +3,19 @@
 import type { Observe, WebhookCalled } from './observation.ts';
 import { type Span, within } from './span.ts';
 
-type WebhookCall = Pick<WebhookCalled, 'purpose' | 'url' | 'method'>;
+type WebhookCall = Pick<
+  WebhookCalled,
+  'purpose' | 'url' | 'method' | 'requestId' | 'action' | 'requestSizeBytes'
+>;
+
+/** The parts of an answer that are reported. */
+type Answer = { readonly status: number; readonly responseSizeBytes?: number };
 
 /** The observer and the span that a call is reported to. */
 type Telemetry = { readonly observe?: Observe; readonly span?: Span | null };
 
 /** Calls a service with `send`, which receives the headers that pass the trace on. */
-export function observeCall<T extends { readonly status: number }>(
+export function observeCall<T extends Answer>(
   call: WebhookCall,
   { observe, span }: Telemetry,
   send: (traceHeaders: Readonly<Record<string, string>>) => Promise<T>,
@@ -29,24 +35,25 @@ function spanned<T>(
 }
 
 /** Runs `body` and reports it; an error is reported by its message and raised again. */
-async function observed<T extends { readonly status: number }>(
+async function observed<T extends Answer>(
   observe: Observe,
   call: WebhookCall,
   body: () => Promise<T>,
 ): Promise<T> {
   const startedAt = performance.now();
-  const report = (status: number | null, failure: string | null) =>
+  const report = (status: number | null, failure: string | null, responseSizeBytes?: number) =>
     observe({
       kind: 'webhook called',
       ...call,
       url: publicUrl(call.url),
       status,
       failure,
+      responseSizeBytes,
       durationMs: performance.now() - startedAt,
     });
   try {
     const answer = await body();
-    report(answer.status, null);
+    report(answer.status, null, answer.responseSizeBytes);
     return answer;
   } catch (error) {
     report(null, error instanceof Error ? error.message : String(error));

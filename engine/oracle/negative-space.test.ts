@@ -1,12 +1,14 @@
 /** What a role may not name it cannot find: not in the schema, not in an argument, and no error tells it from what does not
  *  exist. What it may name is exactly what Postgres grants the role that reads, or writes, as it. */
+
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { type Arena, type Engine, makeVariables, openArena } from './testing/arena.ts';
 import { Choices } from './testing/choices.ts';
 import type { Names } from './testing/names.ts';
 import { check, MOST_MS } from './testing/property.ts';
 import { isGroupable } from './testing/request.ts';
-import { type Column, makeWorld, type Role, type Table, type World } from './testing/world.ts';
+import { makeWorld, type World } from './testing/world.ts';
+import type { Column, Role, Table } from './testing/world-types.ts';
 
 let arena: Arena;
 beforeAll(async () => {

@@ -12,8 +12,9 @@ import {
 } from 'node:http';
 import { type AgentOptions, request as requestHttps, Agent as TlsAgent } from 'node:https';
 import type { TLSSocket } from 'node:tls';
+import { promisify } from 'node:util';
+import { brotliDecompress, gunzip, inflate, type ZlibOptions } from 'node:zlib';
 import { LONGEST_MS } from '../metadata/schema/number.ts';
-import { decoded } from './content-coding.ts';
 import { isAllowedFault, type TrustsSelfSigned } from './tls-allowlist.ts';
 
 export type OutgoingRequest = {
@@ -229,4 +230,20 @@ function withRoom(bytes: Buffer, used: number, needed: number): Buffer {
   const larger = Buffer.allocUnsafe(Math.max(needed, 2 * bytes.length));
   bytes.copy(larger, 0, 0, used);
   return larger;
+}
+
+type Decode = (bytes: Buffer, options: ZlibOptions) => Promise<Buffer>;
+
+const DECODERS: ReadonlyMap<string, Decode> = new Map([
+  ['gzip', promisify<Buffer, ZlibOptions, Buffer>(gunzip)],
+  ['x-gzip', promisify<Buffer, ZlibOptions, Buffer>(gunzip)],
+  ['deflate', promisify<Buffer, ZlibOptions, Buffer>(inflate)],
+  ['br', promisify<Buffer, ZlibOptions, Buffer>(brotliDecompress)],
+]);
+
+/** Decodes known codings; other bodies are returned unchanged. The engine sends no Accept-Encoding, so a server may choose any coding
+ *  (RFC 9110, 8.4 and 12.5.3). Rejects a body that does not match its coding, or is longer than `mostBytes` when decoded. */
+async function decoded(body: Buffer, coding: string | undefined, mostBytes: number): Promise<Buffer> {
+  const decode = coding === undefined || body.length === 0 ? undefined : DECODERS.get(coding.toLowerCase());
+  return decode ? decode(body, { maxOutputLength: mostBytes }) : body;
 }

@@ -22,6 +22,8 @@ export type ActionCall = {
 export type OutputPlan = {
   readonly type: TypeUse;
   readonly fields: readonly OutputField[] | null;
+  /** The fields that an object must have besides the selected ones. */
+  readonly required?: readonly string[];
   /** The indexes of the call's joins that hold rows for its objects, in the order of the objects. */
   readonly join: { readonly indexes: readonly number[] } | null;
 };

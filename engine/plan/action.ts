@@ -2,21 +2,15 @@
  *  Arguments stay as the client wrote them, so that a plan holds no values. Rows are joined by keys in the answer of the
  *  webhook. Reference: docs/reference/behaviour/remote-schemas.md, docs/reference/behaviour/actions.md.
  *  Not here: calling and validating the answer (execute/action.ts). */
-import {
-  type FieldNode,
-  type GraphQLField,
-  type GraphQLObjectType,
-  getNamedType,
-  isObjectType,
-  Kind,
-} from 'graphql';
+import { type GraphQLObjectType, getNamedType, isObjectType, Kind } from 'graphql';
 import { withPath } from '../errors/engine-error.ts';
+import { requiredFields } from '../resolve/custom-type.ts';
 import type { CustomKey, TypeUse } from '../resolve/types.ts';
 
 import { type FieldOrigin, fieldOrigin } from '../schema/origin.ts';
 import type { KeyedRows, OutputField, OutputPlan } from './action-types.ts';
 import { readArguments } from './arguments.ts';
-import type { PlanContext, SelectedField } from './context.ts';
+import type { PlanContext, SelectedField, SelectedNodes } from './context.ts';
 import { planRelated } from './field.ts';
 import { pathsInFields } from './join-paths.ts';
 import { keyedRows } from './keyed-rows.ts';
@@ -24,16 +18,14 @@ import type { Field } from './query-types.ts';
 import { selectedFields, subselections } from './selection.ts';
 import type { Call, Root } from './types.ts';
 
-type ActionField = {
+type ActionField = SelectedNodes & {
   readonly alias: string;
-  readonly field: GraphQLField<unknown, unknown>;
-  readonly nodes: readonly FieldNode[];
   readonly origin: Extract<FieldOrigin, { kind: 'action' | 'action-result' }>;
 };
 
 export function planAction({ alias, field, nodes, origin }: ActionField, context: PlanContext): Root {
   // What is wrong with the arguments is found now; what they hold is read when the webhook is called.
-  readArguments(field, nodes, context);
+  readArguments({ field, nodes }, context);
   const { kind, action } = origin;
   const fields = (nodes[0]?.arguments ?? []).map(({ name, value }) => {
     return { kind: Kind.OBJECT_FIELD, name, value } as const;
@@ -41,7 +33,9 @@ export function planAction({ alias, field, nodes, origin }: ActionField, context
   const joins: KeyedRows[] = [];
   const type = kind === 'action' ? action.output : RESULT;
   const isLater = kind === 'action' && action.isAsynchronous;
-  const output = isLater ? null : planOutput(type, field, nodes, { context, joins });
+  const selected = isLater ? null : planOutput(type, { field, nodes }, { context, joins });
+  const required = kind === 'action' ? requiredFields(context.document.role.model.customTypes, type) : [];
+  const output = selected && required.length > 0 ? { ...selected, required } : selected;
   const call: Call = { kind, action, input: { kind: Kind.OBJECT, fields }, output, joins };
   return { kind: 'called', alias, call: context.calls.push(() => call) - 1, field: 0 };
 }
@@ -51,18 +45,13 @@ const RESULT: TypeUse = { kind: 'named', name: '', isNullable: true };
 
 type Planning = { readonly context: PlanContext; readonly joins: KeyedRows[] };
 
-function planOutput(
-  type: TypeUse,
-  field: GraphQLField<unknown, unknown>,
-  nodes: readonly FieldNode[],
-  planning: Planning,
-): OutputPlan {
-  const named = getNamedType(field.type);
+function planOutput(type: TypeUse, at: SelectedNodes, planning: Planning): OutputPlan {
+  const named = getNamedType(at.field.type);
   if (!isObjectType(named)) return { type, fields: null, join: null };
   const declared = planning.context.document.role.model.customTypes.declared.get(named.name);
   const keys = declared?.kind === 'object' ? declared.keys : [];
   const selection = withPath('selectionSet', () =>
-    selectedFields(subselections(nodes), named, planning.context),
+    selectedFields(subselections(at.nodes), named, planning.context),
   );
   const joined: Joined[] = [];
   const fields = withPath('selectionSet', () =>
@@ -84,7 +73,7 @@ function planField(
   return withPath(name, (): OutputField => {
     const origin = fieldOrigin(field);
     if (origin.kind === 'output') {
-      return { kind: 'value', alias, name, value: planOutput(origin.field.type, field, nodes, planning) };
+      return { kind: 'value', alias, name, value: planOutput(origin.field.type, { field, nodes }, planning) };
     }
     if (origin.kind !== 'relationship' && origin.kind !== 'relationship-aggregate') {
       throw new Error(`${origin.kind} is not part of an answer`);

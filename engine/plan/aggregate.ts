@@ -2,14 +2,14 @@
  *  filter applies to all of it. The role's row limit applies to the nodes only: an aggregate over an arbitrary part of the
  *  rows would be meaningless. Not here: orders by aggregates (order-by.ts). Reference: docs/reference/behaviour/aggregates.md,
  *  docs/reference/behaviour/permissions.md. */
-import type { FieldNode, GraphQLField, GraphQLObjectType } from 'graphql';
+import type { GraphQLObjectType } from 'graphql';
 import type { AggregateFunction } from '../catalog/aggregates.ts';
 import { withPath } from '../errors/engine-error.ts';
 import { type FunctionCall, visibleIfOf } from '../resolve/predicate.ts';
 import type { ResolvedTable } from '../resolve/types.ts';
 import { fieldOrigin } from '../schema/origin.ts';
 import { readArguments } from './arguments.ts';
-import type { PlanContext, SelectedField } from './context.ts';
+import type { PlanContext, SelectedField, SelectedNodes } from './context.ts';
 import { limitOf } from './count.ts';
 import { planCall } from './function.ts';
 import { type Arguments, type Input, valueByValue } from './input.ts';
@@ -20,19 +20,18 @@ import { objectTypeOf, planMembers, planRowArguments, planSelection } from './ta
 /** Plans an aggregate over rows of the table, or over the rows that `from` returns. */
 export function planAggregate(
   table: ResolvedTable,
-  field: GraphQLField<unknown, unknown>,
-  nodes: readonly FieldNode[],
+  at: SelectedNodes,
   context: PlanContext,
   from?: FunctionCall,
 ): Aggregate {
-  const given = readArguments(field, nodes, context);
+  const given = readArguments(at, context);
   const { limit: nodesLimit, ...rowArguments } = withPath('args', () =>
     planRowArguments(table, given, context, from),
   );
   const limit = limitOf(given, null, context);
-  const type = objectTypeOf(field);
+  const type = objectTypeOf(at.field);
   const output = withPath('selectionSet', () =>
-    selectedFields(subselections(nodes), type, context).map((selected) =>
+    selectedFields(subselections(at.nodes), type, context).map((selected) =>
       aggregateField(selected, { table, type, limit: nodesLimit }, context),
     ),
   );
@@ -59,20 +58,17 @@ function aggregateField(
       const { fields } = planSelection(origin.table, objectTypeOf(field), nodes, context);
       return { kind: 'nodes', alias, fields, limit };
     }
-    return { kind: 'values', alias, members: aggregateMembers(table, field, nodes, context) };
+    return { kind: 'values', alias, members: aggregateMembers(table, { field, nodes }, context) };
   });
 }
 
 /** Plans the aggregate values selected over rows of a table. */
 export function aggregateMembers(
   table: ResolvedTable,
-  field: GraphQLField<unknown, unknown>,
-  nodes: readonly FieldNode[],
+  at: SelectedNodes,
   context: PlanContext,
 ): AggregateMember[] {
-  return planMembers(field, nodes, context, (selected, type) =>
-    aggregateMember(selected, table, type, context),
-  );
+  return planMembers(at, context, (selected, type) => aggregateMember(selected, table, type, context));
 }
 
 function aggregateMember(
@@ -83,13 +79,13 @@ function aggregateMember(
 ): AggregateMember {
   if (!field) return { kind: 'constant', alias, json: JSON.stringify(type.name) };
   const origin = fieldOrigin(field);
-  const given = readArguments(field, nodes, context);
+  const given = readArguments({ field, nodes }, context);
   if (origin.kind === 'count') return { kind: 'value', alias, value: countValue(table, given, context) };
   if (origin.kind !== 'aggregate-function') throw new Error(`${origin.kind} is not part of an aggregate`);
   return {
     kind: 'values',
     alias,
-    members: planMembers(field, nodes, context, (selected, inner) =>
+    members: planMembers({ field, nodes }, context, (selected, inner) =>
       functionMember(selected, inner, origin.fn, context),
     ),
   };
@@ -120,7 +116,7 @@ function functionMember(
   const origin = fieldOrigin(field);
   if (origin.kind === 'computed' && origin.field.returns.kind === 'scalar') {
     const { name, returns } = origin.field;
-    const given = readArguments(field, nodes, context);
+    const given = readArguments({ field, nodes }, context);
     const call = withPath('args', () => planCall(origin.field, given, origin.table));
     const { type: own, json } = returns;
     const visibility = visibleIfOf(origin.field);

@@ -5,7 +5,7 @@ import { openWorld, type World } from '../execute/testing/world.ts';
 const SCHEMA = `
   create table author (id int primary key, name text not null);
   create table article (
-    id int primary key, author_id int references author, title text, words int, score float8, is_published bool);
+    id int primary key, author_id int references author, title text, words float8, score float8, is_published bool);
   insert into author values (1, 'Ada'), (2, 'Bo'), (3, 'Cy');
   insert into article values
     (1, 1, 'a', 10, 1.5, true), (2, 1, 'b', 20, 2.5, true), (3, 1, 'b', null, 4, false),

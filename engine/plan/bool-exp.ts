@@ -28,7 +28,12 @@ import {
   TRUE,
   visibleIfOf,
 } from '../resolve/predicate.ts';
-import type { ResolvedColumn, ResolvedComputedField, ResolvedTable } from '../resolve/types.ts';
+import {
+  NULL_COLLAPSE,
+  type ResolvedColumn,
+  type ResolvedComputedField,
+  type ResolvedTable,
+} from '../resolve/types.ts';
 import { inputOrigin } from '../schema/origin.ts';
 import type { PlanContext } from './context.ts';
 import { planCallBeside } from './function.ts';
@@ -86,6 +91,11 @@ function each(value: Input, context: PlanContext): Predicate[] {
   return value.items.map((item, i) => withPath(i, () => planBoolExp(item, context)));
 }
 
+/** Plans the condition of an argument; null and an absent argument admit every row. */
+export function planOptional(input: Input | undefined, context: PlanContext): Predicate {
+  return input && input.kind !== 'null' ? planBoolExp(input, context) : TRUE;
+}
+
 /** Plans all operators of one column, joined by AND. */
 export function comparisons(left: ColumnRef, value: Input, context: PlanContext): Predicate {
   const object = objectOf(value);
@@ -111,7 +121,7 @@ export function comparisons(left: ColumnRef, value: Input, context: PlanContext)
 }
 
 function compare(left: ColumnRef, operator: OperatorName, operand: Input, context: PlanContext): Predicate {
-  if (operand.kind === 'null') return refuseNull(operand);
+  if (operand.kind === 'null' && context.document.role.model.features.has(NULL_COLLAPSE)) return TRUE;
   if (operator === '_is_null') {
     if (operand.kind !== 'leaf') throw new Error('_is_null takes a Boolean');
     return { kind: 'is-null', left, isNull: valueByValue(operand, context) === true };

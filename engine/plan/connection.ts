@@ -2,14 +2,14 @@
  *  response holds. The order always ends with the primary key, so every cursor identifies one row. A role's row limit is the
  *  largest page. Raises `validationFailed` for arguments that exclude each other. Not here: the content of cursors
  *  (cursor.ts). Reference: docs/reference/behaviour/relay.md. */
-import type { FieldNode, GraphQLField, GraphQLObjectType } from 'graphql';
+import type { GraphQLObjectType } from 'graphql';
 import { fail, withPath } from '../errors/engine-error.ts';
 import { own as ownMember } from '../metadata/own.ts';
-import type { FunctionCall } from '../resolve/predicate.ts';
+import type { FunctionCall, VisibleIf } from '../resolve/predicate.ts';
 import type { ResolvedTable } from '../resolve/types.ts';
 import { fieldOrigin } from '../schema/origin.ts';
 import { readArguments } from './arguments.ts';
-import type { PlanContext, SelectedField } from './context.ts';
+import type { PlanContext, SelectedField, SelectedNodes } from './context.ts';
 import { countOf } from './count.ts';
 import { planCursor } from './cursor.ts';
 import type { Arguments } from './input.ts';
@@ -20,15 +20,14 @@ import { objectTypeOf, planMembers, planRowArguments, planSelection } from './ta
 /** Plans a page over rows of the table, or over the rows that `from` returns. */
 export function planConnection(
   table: ResolvedTable,
-  field: GraphQLField<unknown, unknown>,
-  nodes: readonly FieldNode[],
+  at: SelectedNodes,
   context: PlanContext,
   from?: FunctionCall,
 ): ConnectionPage {
-  const given = readArguments(field, nodes, context);
+  const given = readArguments(at, context);
   const page = withPath('args', () => pageOf(table, given, context, from));
   const select = { ...page.select, ...(from ? { from } : {}) };
-  const output = planMembers(field, nodes, context, connectionField);
+  const output = planMembers(at, context, connectionField);
   return { ...page, select, output };
 }
 
@@ -63,7 +62,7 @@ function pageOf(
     keys,
     bound: cursor && {
       side: after ? 'after' : 'before',
-      values: withPath(after ? 'after' : 'before', () => planCursor(cursor, keys, context)),
+      values: planCursor(cursor, keys, context),
     },
     size: size === null ? limit : Math.min(Number(size), limit ?? Number.MAX_SAFE_INTEGER),
     isFromEnd: last !== null,
@@ -80,29 +79,37 @@ function refuseBoth(one: string, other: string): never {
   return fail('validationFailed', { text: `"${one}" and "${other}" are not allowed at once` });
 }
 
-/** Returns the whole order of a page: the requested values, each once, then the columns of `distinct_on` and the key. */
+/** Returns the whole order of a page: the requested values, each once, then the columns of `distinct_on` and the key. The key is
+ *  never masked, so that a cursor stands for one row. */
 function wholeOrder(
   named: readonly NamedOrder[],
   { distinctOn, visibleIf = {} }: Pick<Select, 'distinctOn' | 'visibleIf'>,
   table: ResolvedTable,
 ): readonly NamedOrder[] {
-  const own = [...distinctOn, ...(table.primaryKey ?? []).map(({ name }) => name)].map((name): NamedOrder => {
+  const own = (name: string, condition: VisibleIf[string] | undefined): NamedOrder => {
     const column = table.columnByName.get(name)!;
-    const condition = ownMember(visibleIf, name);
     const visibility = condition ? { visibleIf: condition } : {};
     const item = { path: [], column: name, direction: 'asc', nulls: 'last', ...visibility } as const;
     const isNullable = column.isNullable || condition !== undefined;
     return { item, names: [column.graphqlName], ...cursorFacts(column), isNullable };
-  });
+  };
+  const distinct = distinctOn.map((name) => own(name, ownMember(visibleIf, name)));
+  const key = (table.primaryKey ?? []).map(({ name }) => own(name, undefined));
   const order = new Map<string, NamedOrder>();
-  for (const each of [...named, ...own]) {
+  for (const each of [...named, ...distinct, ...key]) {
     const known = order.get(JSON.stringify(each.names));
-    // A function may be called with different arguments.
-    const isOther = known && JSON.stringify(known.item.call) !== JSON.stringify(each.item.call);
-    const names = isOther ? [...each.names, String(order.size)] : each.names;
+    // A function may be called with different arguments, and a key column may be masked where it was requested.
+    const isOther = known && identityOf(known) !== identityOf(each);
+    // A space cannot be part of another name.
+    const names = isOther ? [...each.names.slice(0, -1), `${each.names.at(-1)} ${order.size}`] : each.names;
     if (!known || isOther) order.set(JSON.stringify(names), { ...each, names });
   }
   return [...order.values()];
+}
+
+/** Returns what distinguishes two values of the order that have one name. */
+function identityOf({ item: { call, visibleIf } }: NamedOrder): string {
+  return JSON.stringify([call, visibleIf]);
 }
 
 function connectionField(
@@ -112,8 +119,8 @@ function connectionField(
 ): ConnectionField {
   if (!field) return { kind: 'constant', alias, json: JSON.stringify(type.name) };
   return fieldOrigin(field).kind === 'edges'
-    ? { kind: 'edges', alias, fields: planMembers(field, nodes, context, edgeField) }
-    : { kind: 'page-info', alias, fields: planMembers(field, nodes, context, pageInfoField) };
+    ? { kind: 'edges', alias, fields: planMembers({ field, nodes }, context, edgeField) }
+    : { kind: 'page-info', alias, fields: planMembers({ field, nodes }, context, pageInfoField) };
 }
 
 function pageInfoField({ alias, field }: SelectedField, type: GraphQLObjectType): PageInfoField {

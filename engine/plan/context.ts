@@ -40,7 +40,11 @@ export type VariableDefinition = {
   readonly type: GraphQLInputType | null;
   /** The declared type as written: `[Int!]!`. */
   readonly declared: string;
+  /** True when a position of use is not nullable. */
+  readonly isRequired: boolean;
   readonly defaultValue: ValueNode | null;
+  /** True when the operation uses the variable. A value for one that it does not use is refused. */
+  readonly isUsed: boolean;
   /** The first position of use, at which an error in the value is reported. */
   readonly path: readonly PathStep[];
 };
@@ -69,6 +73,7 @@ export type SelectedField = {
   readonly field: GraphQLField<unknown, unknown> | null;
 };
 
+/** A selected field that is not `__typename`: its definition, and all nodes of its response name. */
 export type SelectedNodes = {
   readonly field: GraphQLField<unknown, unknown>;
   readonly nodes: readonly FieldNode[];

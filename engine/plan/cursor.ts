@@ -1,13 +1,14 @@
 /** `after` and `before`: the cursors that bound a page. A cursor is the JSON object of a row's values in the columns of the
  *  order, by the names they have in `order_by`: `{"author": {"name": "Ada"}, "id": 1}`. Its values become parameters; the plan
- *  depends only on which of them are null. Raises `validationFailed` for a text that is not a cursor of this order. Not here:
+ *  depends only on which of them are null. Raises `validationFailed` for a text that is not a cursor of this order, at the
+ *  arguments as a whole, like the reference. Not here:
  *  cursors in responses (sql/connection.ts). Reference: docs/reference/behaviour/relay.md. */
 import { fail } from '../errors/engine-error.ts';
-import { isRecord, type JsonRecord } from '../json/value.ts';
+import { isRecord, type JsonRecord, nameOfJson } from '../json/value.ts';
 import type { Leaf, LeafValue } from '../resolve/predicate.ts';
 import type { PlanContext } from './context.ts';
 import type { Input } from './input.ts';
-import { opened } from './opaque.ts';
+import { opened, wrongKind } from './opaque.ts';
 import type { ConnectionPage } from './query-types.ts';
 import { textOf } from './scalar-value.ts';
 
@@ -23,6 +24,8 @@ export function planCursor(
     const value = valueIn(cursor, names);
     if (value === undefined) return invalid();
     if (value === null) return isNullable ? null : invalid();
+    const wrong = wrongKind(value, type);
+    if (wrong !== null) return fail('validationFailed', { text: wrong });
     return from.kind === 'variable'
       ? { kind: 'variable', path: from.path, within: names, type }
       : { kind: 'constant', value: textOf(value, type) as LeafValue, type };
@@ -36,16 +39,15 @@ function valueIn(cursor: unknown, names: readonly string[]): unknown {
   );
 }
 
-/** Returns the facet of a cursor: which values it has, and which are null. */
+/** Returns the facet of a cursor: which values it has, and their JSON types. Planning reports what is wrong with it. */
 function facetOf(value: unknown): string {
-  return value === undefined || value === null ? '-' : outline(cursorOf(value), 0);
+  return value === undefined || value === null ? '-' : outline(opened(String(value)), 0);
 }
 
 const MOST_LEVELS = 20;
 
 function outline(value: unknown, level: number): string {
-  if (value === null) return 'n';
-  if (!isRecord(value) || level > MOST_LEVELS) return 's';
+  if (!isRecord(value) || level > MOST_LEVELS) return value === undefined ? '?' : nameOfJson(value);
   const members = Object.entries(value).map(([k, v]) => `${JSON.stringify(k)}:${outline(v, level + 1)}`);
   return `{${members.join(',')}}`;
 }

@@ -20,11 +20,7 @@ import {
   TypeInfo,
   type TypeNode,
   UniqueArgumentNamesRule,
-  UniqueDirectivesPerLocationRule,
-  UniqueFragmentNamesRule,
   UniqueInputFieldNamesRule,
-  UniqueOperationNamesRule,
-  UniqueVariableNamesRule,
   ValidationContext,
   visit,
   visitInParallel,
@@ -32,9 +28,10 @@ import {
 import { fail } from '../errors/engine-error.ts';
 import { ArrayType } from '../schema/origin.ts';
 import type { RoleSchema } from '../schema/role-schemas.ts';
-import type { Fragments, PreparedDocument } from './context.ts';
+import type { PreparedDocument } from './context.ts';
+import { fragmentsOf, usedVariables } from './reach.ts';
 import { checkAllowList, checkRequestPolicy } from './request-policy.ts';
-import { type Usage, validateOperation } from './validation.ts';
+import { MANY_ROOTS, type Usage, validateOperation } from './validation.ts';
 import { printedType } from './variables.ts';
 
 /** Prepares a document. Raises `notGraphql`, `validationFailed` and the errors of validation.ts and request-policy.ts. */
@@ -45,10 +42,10 @@ export function prepareDocument(
 ): PreparedDocument {
   const document = parseText(text);
   checkAllowList(document, role);
-  const operation = chooseOperation(document, operationName);
   validateDocument(document);
-  refuseDirectives(operation);
+  const operation = chooseOperation(document, operationName);
   const fragments = fragmentsOf(document);
+  const used = usedVariables(operation, fragments);
   const rootType = rootTypeOf(role, operation);
   const usages = validateOperation(operation, fragments, rootType);
   checkRequestPolicy(operation, fragments, role);
@@ -57,30 +54,29 @@ export function prepareDocument(
     operation,
     rootType,
     fragments,
-    variables: variablesOf(operation, usages),
+    variables: variablesOf(operation, usages, used),
     mayHaveManyRoots: operation.operation !== 'subscription' || hasDirective(operation, MANY_ROOTS),
   };
 }
 
-/** Validation rules about the document itself. Unused variables and fragments are allowed, as in the reference. */
-const WHOLE_DOCUMENT_RULES = [
-  UniqueOperationNamesRule,
-  UniqueFragmentNamesRule,
-  UniqueVariableNamesRule,
-  UniqueArgumentNamesRule,
-  UniqueInputFieldNamesRule,
-  UniqueDirectivesPerLocationRule,
-  MaxIntrospectionDepthRule,
-];
+/** Validation rules about the document itself, which the reference counts as its syntax. Unused variables and fragments are
+ *  allowed, and of two operations of one name the first counts, as in the reference. */
+const WHOLE_DOCUMENT_RULES = [UniqueArgumentNamesRule, UniqueInputFieldNamesRule];
 
 /** An empty schema. These rules need no types, so a role's lazy schema stays unbuilt; graphql's `validate` would build it. */
 const NO_TYPES = new GraphQLSchema({ assumeValid: true });
 
 function validateDocument(document: DocumentNode): void {
-  const context = new ValidationContext(NO_TYPES, document, new TypeInfo(NO_TYPES), ({ message }) =>
-    fail('validationFailed', { text: message }),
-  );
-  visit(document, visitInParallel(WHOLE_DOCUMENT_RULES.map((rule) => rule(context))));
+  const context = (report: (error: GraphQLError) => never) =>
+    new ValidationContext(NO_TYPES, document, new TypeInfo(NO_TYPES), report);
+  const malformed = context(notGraphql);
+  const excessive = context(({ message }) => fail('validationFailed', { text: message }));
+  const rules = WHOLE_DOCUMENT_RULES.map((rule) => rule(malformed));
+  visit(document, visitInParallel([...rules, MaxIntrospectionDepthRule(excessive)]));
+}
+
+function notGraphql({ message }: GraphQLError): never {
+  return fail('notGraphql', {}, { path: ['query'], internal: message });
 }
 
 function parseText(text: string): DocumentNode {
@@ -89,8 +85,7 @@ function parseText(text: string): DocumentNode {
   } catch (error) {
     // The parser is recursive: deep nesting overflows the stack.
     if (error instanceof RangeError) return fail('tooDeep', {});
-    if (error instanceof GraphQLError)
-      return fail('notGraphql', {}, { path: ['query'], internal: error.message });
+    if (error instanceof GraphQLError) return notGraphql(error);
     throw error;
   }
 }
@@ -127,35 +122,15 @@ function rootTypeOf(role: RoleSchema, { operation }: OperationDefinitionNode): G
   }
 }
 
-/** Directives for caching proxies, which the engine ignores. */
-const IGNORED_DIRECTIVES: ReadonlySet<string> = new Set(['cached']);
-
-/** An internal directive: it allows one live query to stand for several. */
-const MANY_ROOTS = '_multiple_top_level_fields';
-
 function hasDirective({ directives }: OperationDefinitionNode, name: string): boolean {
   return directives?.some((directive) => directive.name.value === name) ?? false;
-}
-
-function refuseDirectives({ operation, directives }: OperationDefinitionNode): void {
-  const unknown = directives?.find(({ name: { value } }) => {
-    return !IGNORED_DIRECTIVES.has(value) && !(operation === 'subscription' && value === MANY_ROOTS);
-  });
-  if (unknown) fail('unknownDirective', { name: unknown.name.value });
-}
-
-function fragmentsOf(document: DocumentNode): Fragments {
-  return new Map(
-    document.definitions.flatMap((definition) =>
-      definition.kind === Kind.FRAGMENT_DEFINITION ? [[definition.name.value, definition] as const] : [],
-    ),
-  );
 }
 
 /** Returns the variables. A variable has the type of the position where it is used, as nullable as it was declared. */
 function variablesOf(
   { variableDefinitions = [] }: OperationDefinitionNode,
   usages: ReadonlyMap<string, Usage>,
+  used: ReadonlySet<string>,
 ): PreparedDocument['variables'] {
   return new Map(
     variableDefinitions.map((node) => {
@@ -164,7 +139,10 @@ function variablesOf(
       const type = usage ? typeAs(node.type, usage.type) : null;
       const path = usage?.path ?? [];
       const defaultValue = node.defaultValue ?? null;
-      return [name, { name, type, declared: printedType(node.type), defaultValue, path }] as const;
+      const isUsed = used.has(name);
+      const declared = printedType(node.type);
+      const isRequired = usage?.isRequired ?? false;
+      return [name, { name, type, declared, isRequired, defaultValue, isUsed, path }] as const;
     }),
   );
 }

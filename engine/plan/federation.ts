@@ -34,7 +34,7 @@ export function planService({ alias, field, nodes }: SelectedField, context: Pla
 }
 
 export function planEntities({ alias, field, nodes }: SelectedField, context: PlanContext): Root {
-  readArguments(field!, nodes, context);
+  readArguments({ field: field!, nodes }, context);
   const { document, variables } = context;
   const tables = new Map(entityTables(document.role.builder).map((table) => [table.typeName, table]));
   const { value: representations } = nodes[0]!.arguments![0]!;

@@ -1,9 +1,9 @@
 /** One field selected in a row of a table → Field: a column, a computed field, related rows, an aggregate or a connection of
  *  them, or a join. Raises validation errors under the name of the field. Not here: which rows (table.ts), root fields (plan.ts).
  *  Reference: docs/reference/behaviour/queries.md, docs/reference/behaviour/relationships.md, docs/reference/behaviour/permissions.md. */
-import type { FieldNode, GraphQLField, GraphQLObjectType } from 'graphql';
+import type { GraphQLObjectType } from 'graphql';
 import { arrayOf, builtinType } from '../catalog/types.ts';
-import { withPath } from '../errors/engine-error.ts';
+import { type EngineError, fail, withPath } from '../errors/engine-error.ts';
 import { targetOf } from '../resolve/access.ts';
 import { callBeside } from '../resolve/function-call.ts';
 import { jsonPath } from '../resolve/json-path.ts';
@@ -13,7 +13,7 @@ import { type FieldOrigin, fieldOrigin } from '../schema/origin.ts';
 import { planAggregate } from './aggregate.ts';
 import { readArguments } from './arguments.ts';
 import { planConnection } from './connection.ts';
-import type { PlanContext, SelectedField } from './context.ts';
+import type { PlanContext, SelectedField, SelectedNodes } from './context.ts';
 import { planCall } from './function.ts';
 import { type Arguments, type Input, valueByValue } from './input.ts';
 import { planNativeRows } from './native-query.ts';
@@ -30,11 +30,11 @@ export function planField(
   return withPath(name, () => {
     const origin = fieldOrigin(field);
     if (origin.kind === 'column')
-      return columnField(alias, origin.column, readArguments(field, nodes, context), context);
-    if (origin.kind === 'computed') return computedField(alias, origin, field, nodes, context);
+      return columnField(alias, origin.column, readArguments({ field, nodes }, context), context);
+    if (origin.kind === 'computed') return computedField(alias, origin, { field, nodes }, context);
     if (origin.kind === 'relationship-connection') {
       const { relationship, target } = origin;
-      const connection = planConnection(target, field, nodes, context);
+      const connection = planConnection(target, { field, nodes }, context);
       return { kind: 'connection', alias, join: relationship.join, ...connection };
     }
     if (origin.kind === 'joined') {
@@ -52,10 +52,8 @@ export function planField(
 }
 
 /** A selected field that leads to rows of another table, or to their aggregate. */
-type RelatedField = {
+type RelatedField = SelectedNodes & {
   readonly alias: string;
-  readonly field: GraphQLField<unknown, unknown>;
-  readonly nodes: readonly FieldNode[];
   readonly origin: Extract<FieldOrigin, { kind: 'relationship' | 'relationship-aggregate' }>;
 };
 
@@ -63,13 +61,13 @@ export function planRelated({ alias, field, nodes, origin }: RelatedField, conte
   const { relationship, target } = origin;
   if (origin.kind === 'relationship-aggregate') {
     const { join } = relationship;
-    return { kind: 'aggregate', alias, join, ...planAggregate(target, field, nodes, context) };
+    return { kind: 'aggregate', alias, join, ...planAggregate(target, { field, nodes }, context) };
   }
   if (relationship.kind === 'array') {
     const { join } = relationship;
-    return { kind: 'array', alias, join, select: planRows(target, field, nodes, context) };
+    return { kind: 'array', alias, join, select: planRows(target, { field, nodes }, context) };
   }
-  const given = readArguments(field, nodes, context);
+  const given = readArguments({ field, nodes }, context);
   const select = {
     ...planSelection(target, objectTypeOf(field), nodes, context),
     where: context.filterOf(target),
@@ -83,15 +81,14 @@ type ComputedOrigin = Extract<FieldOrigin, { kind: 'computed' }>;
 function computedField(
   alias: string,
   { field: computed, table }: ComputedOrigin,
-  field: GraphQLField<unknown, unknown>,
-  nodes: readonly FieldNode[],
+  at: SelectedNodes,
   context: PlanContext,
 ): Field {
-  const given = readArguments(field, nodes, context);
+  const given = readArguments(at, context);
   const call = withPath('args', () => planCall(computed, given, table));
   const { returns } = computed;
   if (returns.kind === 'scalar') {
-    const path = withPath('args', () => withPath('path', () => pathLeaf(given.get('path'), context)));
+    const path = withPath('args', () => pathLeaf(given.get('path'), context));
     const { type, json } = returns;
     return { kind: 'computed', alias, call, type, json, path, ...visibleIfOf(computed) };
   }
@@ -100,12 +97,12 @@ function computedField(
     kind: 'called',
     alias,
     isList: returns.isSet,
-    select: planCalled(target, call, field, nodes, context),
+    select: planCalled(target, call, at, context),
   };
 }
 
 function columnField(alias: string, column: ResolvedColumn, given: Arguments, context: PlanContext): Field {
-  const path = withPath('args', () => withPath('path', () => pathLeaf(given.get('path'), context)));
+  const path = withPath('args', () => pathLeaf(given.get('path'), context));
   return {
     kind: 'column',
     alias,
@@ -118,8 +115,17 @@ function columnField(alias: string, column: ResolvedColumn, given: Arguments, co
 
 function pathLeaf(input: Input | undefined, context: PlanContext): Leaf | null {
   if (input?.kind !== 'leaf') return null;
-  const steps = jsonPath(String(valueByValue(input, context)));
+  const steps = stepsOf(String(valueByValue(input, context)));
   return steps.length === 0 ? null : { kind: 'constant', value: steps, type: arrayOf(builtinType('text')) };
+}
+
+/** Returns the steps of a path. Raises `validationFailed`. */
+function stepsOf(path: string): string[] {
+  try {
+    return jsonPath(path);
+  } catch (error) {
+    return fail('validationFailed', { text: (error as EngineError).message });
+  }
 }
 
 function keyField(key: JoinKey): Field {

@@ -1,7 +1,7 @@
 /** `T_group_by` → which rows, the columns to group by, which groups, in what order, and the aggregates of each. The role's row
  *  filter decides which rows are grouped; its row limit is the maximum number of groups. Raises `validationFailed` when a
  *  column that is not a key is selected or ordered by. Why it looks like this: ADR 7. */
-import type { FieldNode, GraphQLField, GraphQLObjectType } from 'graphql';
+import type { GraphQLObjectType } from 'graphql';
 import { fail, withPath } from '../errors/engine-error.ts';
 import { and, not, or, type Predicate, TRUE } from '../resolve/predicate.ts';
 import { filtered } from '../resolve/row-barrier.ts';
@@ -9,8 +9,8 @@ import type { ResolvedColumn, ResolvedTable } from '../resolve/types.ts';
 import { fieldOrigin, inputOrigin } from '../schema/origin.ts';
 import { aggregateMembers, columnsOf } from './aggregate.ts';
 import { readArguments } from './arguments.ts';
-import { objectOf, planAggregatePredicate, planBoolExp } from './bool-exp.ts';
-import type { PlanContext, SelectedField } from './context.ts';
+import { objectOf, planAggregatePredicate, planOptional } from './bool-exp.ts';
+import type { PlanContext, SelectedField, SelectedNodes } from './context.ts';
 import { countOf, limitOf } from './count.ts';
 import { type Input, refuseNull } from './input.ts';
 import { aggregateOrders, directionOf, inputFields } from './order-by.ts';
@@ -20,26 +20,22 @@ import { objectTypeOf, planMembers, printedAs } from './table.ts';
 
 type Keys = readonly string[];
 
-export function planGroups(
-  table: ResolvedTable,
-  field: GraphQLField<unknown, unknown>,
-  nodes: readonly FieldNode[],
-  context: PlanContext,
-): Groups {
-  const given = readArguments(field, nodes, context);
+export function planGroups(table: ResolvedTable, at: SelectedNodes, context: PlanContext): Groups {
+  const given = readArguments(at, context);
   const keys = [...new Set(columnsOf(given.get('keys')))];
   const { order_by } = table.naming.names;
-  const [condition, having] = [given.get('where'), given.get('having')];
+  const having = given.get('having');
   const rowArguments = withPath('args', () => ({
-    having: having ? withPath('having', () => planHaving(having, table, context)) : TRUE,
+    having:
+      having && having.kind !== 'null' ? withPath('having', () => planHaving(having, table, context)) : TRUE,
     orderBy: withPath(order_by, () => planGroupOrder(given.get(order_by), keys)),
     limit: withPath('limit', () => limitOf(given, context.select(table)?.limit ?? null, context)),
     offset: withPath('offset', () => countOf(given.get('offset'), context)),
-    where: condition ? withPath('where', () => planBoolExp(condition, context)) : TRUE,
+    where: withPath('where', () => planOptional(given.get('where'), context)),
   }));
-  const type = objectTypeOf(field);
+  const type = objectTypeOf(at.field);
   const output = withPath('selectionSet', () =>
-    selectedFields(subselections(nodes), type, context).map((selected) =>
+    selectedFields(subselections(at.nodes), type, context).map((selected) =>
       groupField(selected, { table, type, keys }, context),
     ),
   );
@@ -55,8 +51,10 @@ function groupField(
   if (!field) return { kind: 'constant', alias, json: JSON.stringify(type.name) };
   return withPath(name, () => {
     if (fieldOrigin(field).kind === 'aggregate')
-      return { kind: 'values', alias, members: aggregateMembers(table, field, nodes, context) };
-    const fields = planMembers(field, nodes, context, (selected, inner) => keyField(selected, inner, keys));
+      return { kind: 'values', alias, members: aggregateMembers(table, { field, nodes }, context) };
+    const fields = planMembers({ field, nodes }, context, (selected, inner) =>
+      keyField(selected, inner, keys),
+    );
     return { kind: 'keys', alias, fields };
   });
 }

@@ -16,11 +16,11 @@ import {
 import type { PgType } from '../catalog/types.ts';
 import { fail, type PathStep, withPath } from '../errors/engine-error.ts';
 import type { Leaf, LeafValue } from '../resolve/predicate.ts';
-import { ArrayType, enumOrigin, isCondition } from '../schema/origin.ts';
+import { ArrayType, enumOrigin, isCondition, refusesNull } from '../schema/origin.ts';
 import type { PlanContext } from './context.ts';
 import { literalValue } from './literal.ts';
-import { checkScalar, kindOfValue, textOf } from './scalar-value.ts';
-import { notInEnum } from './variables.ts';
+import { checkScalar, failOnNull, kindOfValue, textOf } from './scalar-value.ts';
+import { checkArray, notInEnum } from './variables.ts';
 
 export type Input =
   | { readonly kind: 'null'; readonly type: GraphQLInputType }
@@ -61,10 +61,7 @@ export function readInput(
     return readInput(node, type.ofType, context);
   }
   if (node.kind === Kind.NULL) return { kind: 'null', type };
-  // A text is a whole array in Postgres's notation: `{1,2}`.
-  if (type instanceof ArrayType && node.kind === Kind.STRING) {
-    return { kind: 'leaf', type: String(type), from: { kind: 'literal', value: node.value } };
-  }
+  if (type instanceof ArrayType) return readArray(node, type, context);
   if (isListType(type)) return readList(node, type.ofType, context);
   if (isInputObjectType(type)) return readObject(node, type, context);
   if (isEnumType(type)) {
@@ -85,12 +82,24 @@ export function readInput(
 function readScalar(node: ValueNode, type: GraphQLScalarType, context: PlanContext): Input {
   // Variables inside a JSON literal are read by value: the literal is one parameter.
   const value = literalValue(node, (name) => valueOfVariable(name, context));
-  checkScalar(type, node.kind === Kind.ENUM ? ENUM : value, []);
+  checkScalar(type, value, kindOfLiteral(node), []);
   return { kind: 'leaf', type: type.name, from: { kind: 'literal', value } };
 }
 
-/** Stands for an enum value; only scalars that accept any value accept it. */
-const ENUM = Symbol('an enum value');
+/** Reads an array, which is one value: an error in an element is reported at the array. A text is a whole array in Postgres's
+ *  notation: `{1,2}`. */
+function readArray(node: ValueNode, type: ArrayType, context: PlanContext): Input {
+  if (node.kind !== Kind.LIST) {
+    const value = literalValue(node);
+    checkArray(value, []);
+    return { kind: 'leaf', type: String(type), from: { kind: 'literal', value } };
+  }
+  const itemType = type.ofType.ofType;
+  const items = node.values.map(
+    (item) => readInput(item, itemType, context) ?? ({ kind: 'null', type: itemType } as const),
+  );
+  return { kind: 'list', items, from: null };
+}
 
 function readList(node: ValueNode, itemType: GraphQLInputType, context: PlanContext): Input {
   // A single value is coerced to a list.
@@ -114,6 +123,7 @@ function readObject(node: ValueNode, type: InputObject, context: PlanContext): I
       // A condition on a variable without a value counts as null, which is refused. Ignoring it would match every row.
       if (input) fields.set(name.value, input);
       else if (isCondition(type)) fields.set(name.value, { kind: 'null', type: field.type });
+      if (fields.get(name.value)?.kind === 'null' && refusesNull(field, type)) failOnNull(field.type);
     });
   }
   requireFields(type, fields);
@@ -122,7 +132,7 @@ function readObject(node: ValueNode, type: InputObject, context: PlanContext): I
 
 function requireFields(type: InputObject, fields: ReadonlyMap<string, Input>): void {
   const missing = requiredOf(type).find((name) => !fields.has(name));
-  if (missing !== undefined) fail('missingValue', { name: missing });
+  if (missing !== undefined) fail('missingValue', { name: missing }, { path: [missing] });
 }
 
 /** The required fields of each type. Types of conditions have a field per column and occur at every level, so this is computed
@@ -239,15 +249,9 @@ export function refuseNull(input: Input): never {
   throw new Error(`an input of kind ${input.kind} where null was the only other`);
 }
 
-/** Raises the error for null at a position of this type. */
-function failOnNull(type: GraphQLInputType): never {
-  if (isInputObjectType(type))
-    return fail('expectedButFound', { expected: 'an object', type: type.name, found: 'null' });
-  return fail('unexpectedNull', { type: String(type) });
-}
-
 /** Returns the phrase for a literal in error messages: 'a string', 'an enum value'. */
 export function kindOfLiteral(node: ValueNode): string {
-  if (node.kind === Kind.ENUM) return 'an enum value';
-  return kindOfValue(literalValue(node));
+  if (node.kind === Kind.INT) return 'an integer';
+  if (node.kind === Kind.FLOAT) return 'a float';
+  return node.kind === Kind.ENUM ? 'an enum value' : kindOfValue(literalValue(node));
 }

@@ -7,7 +7,10 @@ import { printQualified } from '../metadata/schema/common.ts';
 import { and, type Leaf, type Predicate, TRUE } from '../resolve/predicate.ts';
 import { filtered } from '../resolve/row-barrier.ts';
 import type { ResolvedRelationship, ResolvedTable } from '../resolve/types.ts';
+
+import { NO_COLUMN } from '../schema/insert.ts';
 import { inputOrigin } from '../schema/origin.ts';
+import { columnsOf } from './aggregate.ts';
 import { presetAssignments } from './assignment.ts';
 import { planBoolExp } from './bool-exp.ts';
 import { notPermitted, type PlanContext } from './context.ts';
@@ -251,21 +254,20 @@ function planOnConflict(
   fields: ReadonlyMap<string, Input>,
   context: PlanContext,
 ): OnConflict {
-  const access = context.access(table).update ?? notPermitted();
   const constraint = fields.get('constraint');
+  const target = targetOf(table, constraint?.kind === 'enum' ? constraint.value : '');
   const where = fields.get('where');
-  const updateColumns = itemsOf(fields.get(table.naming.names.update_columns)).flatMap((item) =>
-    item.kind === 'enum' ? [item.value] : [],
-  );
+  const condition = where ? withPath('where', () => planBoolExp(where, context)) : TRUE;
+  const updateColumns = columnsOf(fields.get(table.naming.names.update_columns));
+  if (updateColumns.includes(NO_COLUMN)) fail('validationFailed', { text: 'erroneous column name' });
+  if (updateColumns.length === 0) return { target, updateColumns, presets: [], where: TRUE };
+  const access = context.access(table).update ?? notPermitted();
   return {
-    target: targetOf(table, constraint?.kind === 'enum' ? constraint.value : ''),
+    target,
     check: access.check,
     updateColumns,
-    presets: updateColumns.length > 0 ? presetAssignments(table, access, new Set(updateColumns)) : [],
-    where: filtered(
-      access.filter,
-      where && where.kind !== 'null' ? withPath('where', () => planBoolExp(where, context)) : TRUE,
-    ),
+    presets: presetAssignments(table, access, new Set(updateColumns)),
+    where: filtered(access.filter, condition),
   };
 }
 

@@ -4,7 +4,6 @@
  *  specification, "Introspection". */
 import {
   type FieldNode,
-  type GraphQLField,
   type GraphQLOutputType,
   type GraphQLResolveInfo,
   type GraphQLSchema,
@@ -16,7 +15,7 @@ import {
   SchemaMetaFieldDef,
 } from 'graphql';
 import { readArguments } from './arguments.ts';
-import type { PlanContext } from './context.ts';
+import type { PlanContext, SelectedNodes } from './context.ts';
 import { type Arguments, valueByValue } from './input.ts';
 import { selectedFields, subselections } from './selection.ts';
 
@@ -28,15 +27,11 @@ export function isIntrospection(name: string): boolean {
 }
 
 /** Returns the JSON text of one introspection root field. Builds every type of the role and keeps none of them. */
-export function introspectionJson(
-  field: GraphQLField<unknown, unknown>,
-  nodes: readonly FieldNode[],
-  context: PlanContext,
-): string {
+export function introspectionJson(at: SelectedNodes, context: PlanContext): string {
   const schema = context.document.role.schema();
-  const write = writerOf(field.type, nodes, context, schema);
-  if (field.name === SchemaMetaFieldDef.name) return write(schema);
-  return write(schema.getType(String(plainValues(readArguments(field, nodes, context), context)['name'])));
+  const write = writerOf(at.field.type, at.nodes, context, schema);
+  if (at.field.name === SchemaMetaFieldDef.name) return write(schema);
+  return write(schema.getType(String(plainValues(readArguments(at, context), context)['name'])));
 }
 
 function writerOf(
@@ -54,7 +49,7 @@ function writerOf(
     const key = `${i === 0 ? '' : ','}${JSON.stringify(selected.alias)}:`;
     const { field } = selected;
     if (!field) return () => `${key}${JSON.stringify(type.name)}`;
-    const values = plainValues(readArguments(field, selected.nodes, context), context);
+    const values = plainValues(readArguments({ field, nodes: selected.nodes }, context), context);
     const write = writerOf(field.type, selected.nodes, context, schema);
     const resolve = field.resolve!;
     // The library's introspection resolvers read nothing else.

@@ -1,13 +1,12 @@
 /** A mutation root field → the rows to write, the conditions, and the response. Merges in the permission's filters, checks and
  *  presets. Reference: docs/reference/behaviour/mutations.md, docs/reference/behaviour/permissions.md; spec: "Permission
  *  arguments". */
-import type { FieldNode, GraphQLField } from 'graphql';
 import { withPath } from '../errors/engine-error.ts';
-import type { Predicate } from '../resolve/predicate.ts';
-import type { ResolvedTable } from '../resolve/types.ts';
+import { type Predicate, TRUE } from '../resolve/predicate.ts';
+import { type Model, type ResolvedTable, STRICT_RETURNING } from '../resolve/types.ts';
 import { type FieldOrigin, fieldOrigin, type MutationKind } from '../schema/origin.ts';
 import { readArguments } from './arguments.ts';
-import type { PlanContext } from './context.ts';
+import type { PlanContext, SelectedNodes } from './context.ts';
 import { fieldsOf, itemsOf } from './input.ts';
 import { planInsert } from './insert.ts';
 import type { MutationField, MutationOutput, MutationRoot, Nothing } from './mutation-types.ts';
@@ -17,11 +16,14 @@ import type { Root } from './types.ts';
 import { planDelete, planUpdate, whereOf } from './update.ts';
 import { planValidations } from './validate-input.ts';
 
+/** Returns the condition on the rows that a mutation returns; `filter` is the role's filter for reading. */
+export function returnedRows({ features }: Model, filter: Predicate): Predicate {
+  return features.has(STRICT_RETURNING) ? filter : TRUE;
+}
+
 type MutationOrigin = Extract<FieldOrigin, { kind: MutationKind }>;
-type MutationRootField = {
+type MutationRootField = SelectedNodes & {
   readonly alias: string;
-  readonly field: GraphQLField<unknown, unknown>;
-  readonly nodes: readonly FieldNode[];
   readonly origin: MutationOrigin;
 };
 
@@ -29,7 +31,7 @@ export function planMutation(root: MutationRootField, context: PlanContext): Roo
   const { alias, field, nodes, origin } = root;
   const { table } = origin;
   const { names } = table.naming;
-  const given = readArguments(field, nodes, context);
+  const given = readArguments({ field, nodes }, context);
   context.validations.push(...planValidations(origin, nodes[0]!, given, context));
   const output = outputOf(root, context);
   const at = { alias, source: table.source };
@@ -80,7 +82,7 @@ function outputOf({ field, nodes, origin }: MutationRootField, context: PlanCont
   if (['insert-one', 'update-by-pk', 'delete-by-pk'].includes(origin.kind)) {
     return {
       kind: 'row',
-      select: visible(planSelection(origin.table, type, nodes, context), origin.table, context),
+      select: returned(planSelection(origin.table, type, nodes, context), origin.table, context),
     };
   }
   const fields = withPath('selectionSet', () =>
@@ -93,20 +95,20 @@ function outputOf({ field, nodes, origin }: MutationRootField, context: PlanCont
         if (about.kind === 'affected-rows') return { kind: 'affected-rows', alias };
         if (about.kind !== 'returning') throw new Error(`${about.kind} is not part of a mutation's response`);
         const select = planSelection(about.table, objectTypeOf(inner), selected.nodes, context);
-        return { kind: 'returning', alias, select: visible(select, about.table, context) };
+        return { kind: 'returning', alias, select: returned(select, about.table, context) };
       });
     }),
   );
   return { kind: 'response', fields };
 }
 
-/** Restricts the returned rows to those the role may read. */
-function visible<T extends { readonly where: Predicate }>(
+/** Returns the selection of the rows that were written: all of them, or with --strict-returning those the role may read. */
+function returned<T extends { readonly where: Predicate }>(
   select: T,
   table: ResolvedTable,
   context: PlanContext,
 ): T {
-  return { ...select, where: context.filterOf(table) };
+  return { ...select, where: returnedRows(context.document.role.model, context.filterOf(table)) };
 }
 
 /** Returns the response of a mutation that writes nothing. */

@@ -2,9 +2,6 @@
  *  the key becomes parameters, so the ids of a client lead to at most one plan per table. Raises `validationFailed` for a text
  *  that is not the id of a table the role reads as Node, and `parseFailed` for an impossible key. Not here: ids in responses
  *  (sql/opaque.ts). Reference: docs/reference/behaviour/relay.md. */
-import type { FieldNode, GraphQLField } from 'graphql';
-import { scalarOf } from '../catalog/scalars.ts';
-import type { PgType } from '../catalog/types.ts';
 import { fail, withPath } from '../errors/engine-error.ts';
 import { nameOfJson } from '../json/value.ts';
 import { printQualified } from '../metadata/schema/common.ts';
@@ -14,9 +11,9 @@ import type { ResolvedColumn, ResolvedTable } from '../resolve/types.ts';
 import { foundByNode, nodeKey } from '../schema/node.ts';
 import { readArguments } from './arguments.ts';
 import { columnRef } from './bool-exp.ts';
-import type { PlanContext } from './context.ts';
+import type { PlanContext, SelectedNodes } from './context.ts';
 import type { Input } from './input.ts';
-import { opened } from './opaque.ts';
+import { opened, wrongKind } from './opaque.ts';
 import type { Select } from './query-types.ts';
 import { textOf } from './scalar-value.ts';
 import { planSelection } from './table.ts';
@@ -27,13 +24,12 @@ type NodeId = { readonly schema: string; readonly name: string; readonly values:
 const VALUES_AT = 3;
 
 export function planNode(
-  field: GraphQLField<unknown, unknown>,
-  nodes: readonly FieldNode[],
+  at: SelectedNodes,
   context: PlanContext,
 ): { readonly source: string; readonly select: Select } {
   const { builder } = context.document.role;
   const { operation: kind } = context.document.operation;
-  const { from } = readArguments(field, nodes, context).get('id') as Extract<Input, { kind: 'leaf' }>;
+  const { from } = readArguments(at, context).get('id') as Extract<Input, { kind: 'leaf' }>;
   const { id, table, key } = withPath('args', () =>
     withPath('id', () => {
       const read = nodeIdOf(from.value);
@@ -54,7 +50,7 @@ export function planNode(
   const where = filtered(context.filterOf(table), and(...columns));
   return {
     source: table.source,
-    select: { ...planSelection(table, builder.objectType(table), nodes, context), where },
+    select: { ...planSelection(table, builder.objectType(table), at.nodes, context), where },
   };
 }
 
@@ -116,19 +112,10 @@ function alignedKey(key: readonly ResolvedColumn[], values: readonly unknown[]):
 
 /** Checks the JSON type of a key value; Postgres validates texts. */
 function checked(value: unknown, { name, type }: ResolvedColumn): unknown {
-  const kinds = kindsOf(type);
-  const found = nameOfJson(value);
-  if (kinds === null || kinds.expected.includes(found)) return value;
-  const text = `parsing ${kinds.name} failed, expected ${kinds.expected[0]}, but encountered ${found}`;
-  return fail('parseFailed', { text: `value of column '${name}' in node id: ${text}` });
-}
-
-function kindsOf(type: PgType): { readonly name: string; readonly expected: readonly string[] } | null {
-  const { input } = scalarOf(type);
-  if (input === 'string') return { name: 'Text', expected: ['String'] };
-  if (input === 'boolean') return { name: 'Bool', expected: ['Boolean'] };
-  if (input === 'json' || input === 'any') return null;
-  return { name: 'Scientific', expected: ['Number', 'String'] };
+  const text = wrongKind(value, type);
+  return text === null
+    ? value
+    : fail('parseFailed', { text: `value of column '${name}' in node id: ${text}` });
 }
 
 function malformed(problem: string): never {

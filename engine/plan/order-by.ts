@@ -162,16 +162,8 @@ export function planDistinctOn(input: Input | undefined, orderBy: readonly Order
   const items = input.kind === 'list' ? input.items : [input];
   const columns = [...new Set(items.flatMap((item) => (item.kind === 'enum' ? [item.value] : [])))];
   const leading = orderBy.slice(0, columns.length);
-  const matches = leading.every(
-    (item) => item.path.length === 0 && !item.call && !item.aggregate && columns.includes(item.column),
-  );
-  if (
-    orderBy.length > 0 &&
-    !(
-      matches && new Set(leading.map((item) => item.column)).size === Math.min(columns.length, orderBy.length)
-    )
-  ) {
-    fail('distinctNotLeading', {});
-  }
+  const own = leading.filter(({ path, call, aggregate }) => path.length === 0 && !call && !aggregate);
+  const matches = columns.every((column) => own.some((item) => item.column === column));
+  if (orderBy.length > 0 && !matches) fail('distinctNotLeading', {});
   return columns;
 }

@@ -1,6 +1,6 @@
 /** Prepared document × variables → Plan: each root field handed to its concept, in response order.
  *  Raises validation errors with paths that begin at `selectionSet`. Not here: statements (sql/plan.ts). */
-import type { FieldNode, GraphQLField, GraphQLObjectType } from 'graphql';
+import type { GraphQLField, GraphQLObjectType } from 'graphql';
 import { fail, withPath } from '../errors/engine-error.ts';
 import type { FunctionCall } from '../resolve/predicate.ts';
 import type { ResolvedFunction } from '../resolve/types.ts';
@@ -14,6 +14,7 @@ import {
   type Planners,
   type PreparedDocument,
   type SelectedField,
+  type SelectedNodes,
   type VariableDependencies,
 } from './context.ts';
 import { planEntities, planService } from './federation.ts';
@@ -118,7 +119,7 @@ function planRoots(
       const { alias, name, nodes, field } = selected;
       if (!field) return { kind: 'local', alias, json: JSON.stringify(type.name) };
       if (isIntrospection(name)) {
-        return { kind: 'local', alias, json: introspectionJson(field, nodes, context) };
+        return { kind: 'local', alias, json: introspectionJson({ field, nodes }, context) };
       }
       return withPath(name, () => {
         const origin = fieldOrigin(field);
@@ -127,20 +128,19 @@ function planRoots(
         if (origin.kind === 'entities') return planEntities(selected, context);
         remote.interrupt();
         if (origin.kind !== 'namespace') return planRoot(selected, field, origin, context);
-        return { kind: 'namespace', alias, roots: planNamespace(field, nodes, context, [...path, alias]) };
+        return {
+          kind: 'namespace',
+          alias,
+          roots: planNamespace({ field, nodes }, context, [...path, alias]),
+        };
       });
     }),
   );
 }
 
-function planNamespace(
-  field: GraphQLField<unknown, unknown>,
-  nodes: readonly FieldNode[],
-  context: PlanContext,
-  path: readonly string[],
-): readonly Root[] {
-  const type = objectTypeOf(field);
-  const selection = withPath('selectionSet', () => selectedFields(subselections(nodes), type, context));
+function planNamespace(at: SelectedNodes, context: PlanContext, path: readonly string[]): readonly Root[] {
+  const type = objectTypeOf(at.field);
+  const selection = withPath('selectionSet', () => selectedFields(subselections(at.nodes), type, context));
   return planRoots(selection, type, context, path);
 }
 
@@ -161,7 +161,7 @@ function planRoot(
     case 'connection':
     case 'function-connection':
     case 'node':
-      return { kind: 'database', alias, ...planQuery(origin, field, nodes, context) };
+      return { kind: 'database', alias, ...planQuery(origin, { field, nodes }, context) };
     case 'placeholder':
       return { kind: 'local', alias, json: JSON.stringify(field.description ?? '') };
     case 'action':
@@ -203,42 +203,41 @@ type RowsKind = 'rows' | 'row' | 'stream' | 'rows-aggregate' | 'rows-groups' | '
 /** Plans a root field as a query on its source. */
 function planQuery(
   origin: QueryOrigin,
-  field: GraphQLField<unknown, unknown>,
-  nodes: readonly FieldNode[],
+  at: SelectedNodes,
   context: PlanContext,
 ): Omit<Extract<Root, { kind: 'database' }>, 'kind' | 'alias'> {
   if (origin.kind === 'node') {
-    const { source, select } = planNode(field, nodes, context);
+    const { source, select } = planNode(at, context);
     return { source, query: { kind: 'row', select } };
   }
   const { table } = origin;
   const { source } = table;
   switch (origin.kind) {
     case 'rows':
-      return { source, query: { kind: 'rows', select: planRows(table, field, nodes, context) } };
+      return { source, query: { kind: 'rows', select: planRows(table, at, context) } };
     case 'row':
-      return { source, query: { kind: 'row', select: planRow(table, field, nodes, context) } };
+      return { source, query: { kind: 'row', select: planRow(table, at, context) } };
     case 'stream':
-      return { source, query: { kind: 'stream', select: planStream(table, field, nodes, context) } };
+      return { source, query: { kind: 'stream', select: planStream(table, at, context) } };
     case 'rows-aggregate':
-      return { source, query: { kind: 'aggregate', ...planAggregate(table, field, nodes, context) } };
+      return { source, query: { kind: 'aggregate', ...planAggregate(table, at, context) } };
     case 'rows-groups':
-      return { source, query: { kind: 'groups', groups: planGroups(table, field, nodes, context) } };
+      return { source, query: { kind: 'groups', groups: planGroups(table, at, context) } };
     case 'connection':
-      return { source, query: { kind: 'connection', ...planConnection(table, field, nodes, context) } };
+      return { source, query: { kind: 'connection', ...planConnection(table, at, context) } };
     case 'function': {
       const { fn } = origin;
-      const select = planCalled(table, rootCall(fn, field, nodes, context), field, nodes, context);
+      const select = planCalled(table, rootCall(fn, at, context), at, context);
       return { source, query: { kind: fn.returnsSet ? 'rows' : 'row', select }, ...repetition(fn) };
     }
     case 'function-aggregate': {
       const { fn } = origin;
-      const query = planAggregate(table, field, nodes, context, rootCall(fn, field, nodes, context));
+      const query = planAggregate(table, at, context, rootCall(fn, at, context));
       return { source, query: { kind: 'aggregate', ...query }, ...repetition(fn) };
     }
     case 'function-connection': {
       const { fn } = origin;
-      const page = planConnection(table, field, nodes, context, rootCall(fn, field, nodes, context));
+      const page = planConnection(table, at, context, rootCall(fn, at, context));
       return { source, query: { kind: 'connection', ...page }, ...repetition(fn) };
     }
     default:
@@ -246,13 +245,8 @@ function planQuery(
   }
 }
 
-function rootCall(
-  fn: ResolvedFunction,
-  field: GraphQLField<unknown, unknown>,
-  nodes: readonly FieldNode[],
-  context: PlanContext,
-): FunctionCall {
-  const given = readArguments(field, nodes, context);
+function rootCall(fn: ResolvedFunction, at: SelectedNodes, context: PlanContext): FunctionCall {
+  const given = readArguments(at, context);
   return withPath('args', () => planCall(fn, given, null));
 }
 

@@ -55,7 +55,7 @@ function planRemoteJoin(
   context: PlanContext,
 ): RemoteSchemaJoin {
   const { remote, part, steps } = to;
-  readArguments(field, nodes, context);
+  readArguments({ field, nodes }, context);
   const selection = new RemoteSelection(to, context);
   const answer = selection.answer();
   const inner = selection.inner(nodes, field, answer);

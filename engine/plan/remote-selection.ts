@@ -30,7 +30,7 @@ import type { PlanContext } from './context.ts';
 import { RemoteArguments } from './remote-arguments.ts';
 import { type PathField, RemoteKeys } from './remote-keys.ts';
 import type { RemoteField, RemoteVariable, TypeNamePaths } from './remote-types.ts';
-import { definitionOf, spreadType, subselections } from './selection.ts';
+import { definitionOf, isLeftOut, spreadType, subselections } from './selection.ts';
 import { printedType } from './variables.ts';
 
 type RemoteOrigin = Extract<FieldOrigin, { kind: 'remote' }>;
@@ -45,6 +45,19 @@ type Answer = {
   readonly conditions: readonly SelectionNode[];
   /** The type of the objects that the selection applies to. */
   readonly owner: GraphQLCompositeType | null;
+};
+
+/** Stands for a selection of which nothing is left: GraphQL has no empty selection sets. */
+const NOTHING_SELECTED: FieldNode = {
+  kind: Kind.FIELD,
+  name: named('__typename'),
+  directives: [
+    {
+      kind: Kind.DIRECTIVE,
+      name: named('skip'),
+      arguments: [{ kind: Kind.ARGUMENT, name: named('if'), value: { kind: Kind.BOOLEAN, value: true } }],
+    },
+  ],
 };
 
 /** Translates the selection of one document, and collects its variables. */
@@ -77,7 +90,7 @@ export class RemoteSelection {
     answer: Answer,
   ): FieldNode {
     this.#context.countFields(1);
-    readArguments(field, nodes, this.#context);
+    readArguments({ field, nodes }, this.#context);
     const origin = fieldOrigin(field) as RemoteOrigin;
     const [node] = nodes;
     return {
@@ -125,7 +138,7 @@ export class RemoteSelection {
     const selections = sets.flatMap((set) =>
       set.selections.flatMap((selection) => this.#selected(selection, type, answer)),
     );
-    return { kind: Kind.SELECTION_SET, selections };
+    return { kind: Kind.SELECTION_SET, selections: selections.length > 0 ? selections : [NOTHING_SELECTED] };
   }
 
   #selected(
@@ -133,6 +146,7 @@ export class RemoteSelection {
     type: GraphQLCompositeType,
     answer: Answer,
   ): SelectionNode | readonly SelectionNode[] {
+    if (isLeftOut(node)) return [];
     const directives = this.#directives(node.directives ?? []);
     const conditions = directives.length > 0 ? [...answer.conditions, node] : answer.conditions;
     const within = { ...answer, conditions };
@@ -140,6 +154,7 @@ export class RemoteSelection {
     const fragment =
       node.kind === Kind.INLINE_FRAGMENT ? node : this.#context.document.fragments.get(node.name.value)!;
     const on = spreadType(fragment.typeCondition?.name.value ?? type.name, type);
+    if (!on) return [];
     const owner = isObjectType(answer.owner) ? answer.owner : on;
     return {
       kind: Kind.INLINE_FRAGMENT,

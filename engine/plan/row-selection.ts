@@ -18,9 +18,9 @@ import type {
   ResolvedTable,
 } from '../resolve/types.ts';
 import type { Field, OrderItem, Select } from './query-types.ts';
+import { MOST_LEVELS } from './reach.ts';
 import type { SelectionSize } from './selection-size.ts';
 import { printedAs } from './table.ts';
-import { MOST_LEVELS } from './validation.ts';
 
 /** The role of a request, its model, the size of its selection so far, and the number of relationships from the root. */
 export type Reader = {

@@ -2,7 +2,10 @@
  *  the returned columns the role may read. Presets, checks and row filters are those of a mutation. In: unvalidated arguments,
  *  a table, the role. Not here: reading (row-selection.ts); related rows, because an object has only columns. Spec: "Errors",
  *  InsertPermission; docs/reference/behaviour/endpoints.md. */
+import { columnValueProblem } from '../catalog/column-value.ts';
+import { scalarOf } from '../catalog/scalars.ts';
 import { fail, withPath } from '../errors/engine-error.ts';
+import { printQualified } from '../metadata/schema/common.ts';
 import { accessOf, readAccess } from '../resolve/access.ts';
 import { checkEnumValue } from '../resolve/enum.ts';
 import { type Leaf, type LeafValue, TRUE } from '../resolve/predicate.ts';
@@ -11,6 +14,7 @@ import type { InsertAccess, ResolvedColumn, ResolvedTable, UpdateAccess } from '
 import { presetAssignments } from './assignment.ts';
 import { checkedBy } from './insert.ts';
 import { piecesOf } from './insert-pieces.ts';
+import { returnedRows } from './mutation.ts';
 import type {
   Assignment,
   Delete,
@@ -56,6 +60,7 @@ export type Writer = Reader & { readonly mayUseBackendOnly: boolean };
 
 export function planRowsInsert(table: ResolvedTable, request: InsertRequest, writer: Writer): MutationRoot {
   const access = permitted('insert', table, accessOf(table, writer.role).insert, writer);
+  const output = outputOf(table, request.returning, writer);
   if (request.objects.length === 0) fail('noObjects', {}, { path: ['objects'] });
   const given = withPath('objects', () => givenColumns(table, request.objects, access, writer));
   const columns = [...table.columnByName.values()].filter(
@@ -78,7 +83,6 @@ export function planRowsInsert(table: ResolvedTable, request: InsertRequest, wri
     ...checkedBy(access.check, { table, onConflict }),
   };
   const [first, ...more] = piecesOf(insert);
-  const output = outputOf(table, request.returning, writer);
   if (more.length === 0) return { action: first!, output };
   const steps = [first!, ...more].map((piece) => ({
     insert: piece,
@@ -98,6 +102,7 @@ export function planRowsUpdate(table: ResolvedTable, request: UpdateRequest, wri
     ...assignmentsOf('$mul', 'multiply', request.$mul, { table, access, writer }),
     ...defaultsOf(request.$default ?? [], { table, access, writer }),
   ];
+  const output = outputOf(table, request.returning, writer);
   const taken = new Set(assigned.map(({ column }) => column));
   const set = [...assigned, ...presetAssignments(table, access, taken)];
   if (set.length === 0) fail('nothingToUpdate', {});
@@ -106,14 +111,15 @@ export function planRowsUpdate(table: ResolvedTable, request: UpdateRequest, wri
   }
   const where = filtered(access.filter, planWhere(table, request.where, writer));
   const update: Update = { kind: 'update', table: table.table, set, where, check: access.check };
-  return { action: update, output: outputOf(table, request.returning, writer) };
+  return { action: update, output };
 }
 
 export function planRowsDelete(table: ResolvedTable, request: DeleteRequest, writer: Writer): MutationRoot {
   const access = permitted('delete', table, accessOf(table, writer.role).delete, writer);
+  const output = outputOf(table, request.returning, writer);
   const where = filtered(access.filter, planWhere(table, request.where, writer));
   const action: Delete = { kind: 'delete', table: table.table, where };
-  return { action, output: outputOf(table, request.returning, writer) };
+  return { action, output };
 }
 
 type Permission = { readonly backendOnly: boolean; readonly validation?: unknown };
@@ -173,8 +179,12 @@ function valueIn(object: Values, column: ResolvedColumn): Leaf | 'default' {
 
 /** Returns the leaf of a value. Its text never names a session variable. */
 function leafOf(value: unknown, column: ResolvedColumn): Leaf {
-  withPath(column.name, () => checkEnumValue(column, value, null));
-  return { kind: 'constant', value: textOf(value, column.type) as LeafValue, type: column.type };
+  return withPath(column.name, () => {
+    checkEnumValue(column, value, null);
+    const problem = value === null ? null : columnValueProblem(value, scalarOf(column.type));
+    if (problem) fail('parseFailed', { text: problem });
+    return { kind: 'constant', value: textOf(value, column.type) as LeafValue, type: column.type };
+  });
 }
 
 function planConflict(
@@ -188,8 +198,15 @@ function planConflict(
     constraint !== undefined
       ? { kind: 'constraint', name: constraint }
       : on !== undefined
-        ? { kind: 'columns', columns: on.map((name) => writtenColumn(table, name).name) }
+        ? { kind: 'columns', columns: withPath('constraint_on', () => on.map(targetColumn(table))) }
         : { kind: 'any' };
+  if (
+    constraint !== undefined &&
+    ![...table.uniqueKeys, ...table.conflictIndexes].some(({ name }) => name === constraint)
+  ) {
+    const about = { constraint, table: printQualified(table.table) };
+    fail('constraintNotExists', about, { path: ['constraint'] });
+  }
   if (action === 'ignore') return { target, updateColumns: [], presets: [], where: TRUE };
   if (target.kind === 'any') fail('conflictTargetMissing', {});
   const access = accessOf(table, writer.role).update;
@@ -205,6 +222,15 @@ function planConflict(
     presets: updateColumns.length > 0 ? presetAssignments(table, access, new Set(updateColumns)) : [],
     where: access.filter,
   };
+}
+
+/** Returns a function that finds a column by name and position. Raises `columnNotExists`. */
+function targetColumn(table: ResolvedTable): (name: string, i: number) => string {
+  return (name, i) =>
+    withPath(i, () => {
+      if (table.relationships.has(name)) fail('columnExpected', { name });
+      return table.columnByName.get(name)?.name ?? fail('columnNotExists', { name });
+    });
 }
 
 type Updated = {
@@ -255,7 +281,7 @@ function outputOf(
   const select = {
     table: table.table,
     fields: withPath('returning', () => planColumns(table, returning, writer)),
-    where: readAccess(table, writer.role).filter,
+    where: returnedRows(writer.model, readAccess(table, writer.role).filter),
     orderBy: [],
     distinctOn: [],
     limit: null,

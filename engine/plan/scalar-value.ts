@@ -1,63 +1,108 @@
 /** Single values: validation of scalars, and their text form for Postgres. Literals (input.ts), request variables
- *  (variables.ts) and binding (execute/bind.ts) share it, so that all three agree. GraphQL's own scalars are strict. Postgres
- *  scalars also accept text, which Postgres validates. */
-import type { GraphQLScalarType } from 'graphql';
-import { geojsonProblem, geojsonTextProblem } from '../catalog/geojson.ts';
+ *  (variables.ts) and binding (execute/bind.ts) share it, so that all three agree. GraphQL's own scalars are strict. What a
+ *  column takes is in catalog/column-value.ts. */
+import {
+  type GraphQLInputType,
+  GraphQLScalarType,
+  getNamedType,
+  isEnumType,
+  isInputObjectType,
+  isListType,
+  isNonNullType,
+  isScalarType,
+} from 'graphql';
+import { columnValueProblem, integerProblem } from '../catalog/column-value.ts';
+import { geojsonTextProblem } from '../catalog/geojson.ts';
 import { scalarOf } from '../catalog/scalars.ts';
 import type { PgType } from '../catalog/types.ts';
 import { fail, type PathStep } from '../errors/engine-error.ts';
 import { isNumber, nearestNumber, wholeText } from '../json/number.ts';
-import { isRecord } from '../json/value.ts';
 import { own } from '../metadata/own.ts';
-import { scalarOrigin } from '../schema/origin.ts';
+import { ArrayType, isForwarded, scalarOrigin } from '../schema/origin.ts';
 
-type Check = { readonly expected: string; readonly takes: (value: unknown) => boolean };
-
-const isInteger = (value: unknown) => wholeText(value) !== undefined;
-const isInt32 = (value: unknown) => isInteger(value) && Math.abs(Number(wholeText(value))) <= 2 ** 31;
-const isText = (value: unknown) => typeof value === 'string';
-
-const BUILT_IN_CHECKS: Readonly<Record<string, Check>> = {
-  Int: { expected: 'a 32-bit integer', takes: (v) => isInt32(v) && nearestNumber(v) !== 2 ** 31 },
-  Float: { expected: 'a float', takes: isNumber },
-  String: { expected: 'a string', takes: isText },
-  Boolean: { expected: 'a boolean', takes: (v) => typeof v === 'boolean' },
-  ID: { expected: 'an id', takes: (v) => isText(v) || isInteger(v) },
+type Check = {
+  readonly expected: string;
+  /** The kinds of values that it takes, as error messages call them. */
+  readonly kinds: readonly string[];
+  /** The bits of an integer. */
+  readonly bits?: 32 | 64;
+  readonly takes?: (value: unknown) => boolean;
 };
 
-const CHECKS = {
-  int: { expected: 'an integer', takes: (v: unknown) => isInteger(v) || isText(v) },
-  'big-int': { expected: 'an integer', takes: (v: unknown) => isInteger(v) || isText(v) },
-  float: { expected: 'a float', takes: (v: unknown) => isNumber(v) || isText(v) },
-  string: { expected: 'a string', takes: isText },
-  boolean: { expected: 'a boolean', takes: (v: unknown) => typeof v === 'boolean' },
-  json: { expected: 'a JSON value', takes: () => true },
-  geojson: { expected: 'an object', takes: isRecord },
-  any: { expected: 'a value', takes: () => true },
-} as const satisfies Record<string, Check>;
+/** A number of JSON; a literal of GraphQL is an integer or a float. */
+const NUMBER = 'a number';
+const INTEGERS = ['an integer', NUMBER];
+const isCount = (value: unknown) => (nearestNumber(value) as number) >= 0;
+const isOffset = (value: unknown) =>
+  typeof value === 'string' ? /^\d{1,19}$/.test(value) && BigInt(value) < 2n ** 63n : isCount(value);
 
-/** Validates a value that is not null. Raises `expectedButFound`, and `parseFailed` for invalid GeoJSON. */
-export function checkScalar(type: GraphQLScalarType, value: unknown, path: readonly PathStep[]): void {
+/** GraphQL's own scalars, by name. */
+const CHECKS: Readonly<Record<string, Check>> = {
+  Int: { expected: 'a 32-bit integer', kinds: INTEGERS, bits: 32 },
+  Float: { expected: 'a float', kinds: [...INTEGERS, 'a float'] },
+  String: { expected: 'a string', kinds: ['a string'] },
+  Boolean: { expected: 'a boolean', kinds: ['a boolean'] },
+  ID: { expected: 'a String or a 32-bit integer', kinds: [...INTEGERS, 'a string'] },
+};
+
+const COUNT_CHECK: Check = { ...CHECKS['Int']!, expected: 'a non-negative 32-bit integer', takes: isCount };
+const OFFSET_CHECK: Check = { ...COUNT_CHECK, kinds: [...INTEGERS, 'a string'], bits: 64, takes: isOffset };
+
+const countScalar = (check: Check) => new GraphQLScalarType({ name: 'Int', extensions: { check } });
+/** The type of `limit` and other counts, in place of the `Int` of the schema. */
+export const COUNT = countScalar(COUNT_CHECK);
+/** The type of `offset`, which may be written as text beyond 32 bits. */
+export const OFFSET = countScalar(OFFSET_CHECK);
+
+/** Validates a value that is not null; `found` is its kind. Raises `parseFailed` for a value that a column cannot have or an integer
+ *  out of range, `expectedButFound` for a value of the wrong kind where GraphQL's own scalar is expected. */
+export function checkScalar(
+  type: GraphQLScalarType,
+  value: unknown,
+  found: string,
+  path: readonly PathStep[],
+): void {
+  if (isForwarded(type)) return;
   const scalar = scalarOrigin(type);
-  const check: Check | undefined = scalar ? CHECKS[scalar.input] : own(BUILT_IN_CHECKS, type.name);
-  if (check && !check.takes(value)) {
-    fail(
-      'expectedButFound',
-      { expected: check.expected, type: type.name, found: kindOfValue(value) },
-      { path },
-    );
+  const check = scalar
+    ? undefined
+    : ((type.extensions['check'] as Check | undefined) ?? own(CHECKS, type.name));
+  if (check && !(check.kinds.includes(found) && (check.takes?.(value) ?? true))) {
+    fail('expectedButFound', { expected: check.expected, type: type.name, found }, { path });
   }
-  const problem = scalar?.input === 'geojson' ? geojsonProblem(value) : null;
+  const isBounded = check?.bits !== undefined && isNumber(value);
+  const problem = scalar
+    ? columnValueProblem(value, scalar)
+    : isBounded
+      ? integerProblem(value, check.bits)
+      : null;
   if (problem) fail('parseFailed', { text: problem }, { path });
 }
 
-/** Returns the phrase for a value in error messages: 'a string', 'an object'. */
+/** Returns the phrase for a JSON value in error messages: 'a string', 'a number'. */
 export function kindOfValue(value: unknown): string {
   if (value === null || value === undefined) return 'null';
   if (Array.isArray(value)) return 'a list';
-  if (typeof value === 'symbol') return value.description ?? 'a symbol';
-  if (isNumber(value)) return isInteger(value) ? 'an integer' : 'a float';
+  if (isNumber(value)) return NUMBER;
   return typeof value === 'object' ? 'an object' : `a ${typeof value}`;
+}
+
+/** Raises the error for null at a position of this type. */
+export function failOnNull(type: GraphQLInputType, path: readonly PathStep[] = []): never {
+  if (isNonNullType(type)) return failOnNull(type.ofType, path);
+  const named = getNamedType(type);
+  const isColumn = isScalarType(named) && scalarOrigin(named) !== undefined;
+  if (isListType(type) && !(type instanceof ArrayType)) {
+    return fail('validationFailed', { text: 'expected a list, but found null' }, { path });
+  }
+  if (isColumn) return fail('unexpectedNull', { type: named.name }, { path });
+  const expected = isInputObjectType(named)
+    ? 'an object'
+    : isEnumType(named)
+      ? 'an enum value'
+      : own(CHECKS, named.name)?.expected;
+  if (expected === undefined) return fail('unexpectedNull', { type: String(type) }, { path });
+  return fail('expectedButFound', { expected, type: named.name, found: 'null' }, { path });
 }
 
 /** A value in the form the driver sends: text, or an array of texts for array types. */

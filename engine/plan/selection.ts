@@ -1,8 +1,9 @@
 /** A selection set → its fields, in response order: fragments are spread, `@include` and `@skip` are evaluated, and fields of
  *  one response name are merged, each with its definition. Source: GraphQL specification, "Field Collection". Raises
- *  `notFoundInType`, and `ambiguousAlias` for fields of one response name that cannot be merged. Not here: the meaning of a
+ *  `notFoundInType`, and `ambiguousAlias` or `inconsistentArguments` for fields of one response name that cannot be merged. Not here: the meaning of a
  *  field (plan.ts, field.ts). */
 import {
+  type ArgumentNode,
   type FieldNode,
   GraphQLBoolean,
   type GraphQLCompositeType,
@@ -13,11 +14,13 @@ import {
   isUnionType,
   Kind,
   type NamedTypeNode,
+  type ObjectFieldNode,
   print,
   SchemaMetaFieldDef,
   type SelectionNode,
   type SelectionSetNode,
   TypeMetaFieldDef,
+  type ValueNode,
 } from 'graphql';
 import { fail, type PathStep, withPath } from '../errors/engine-error.ts';
 import { own } from '../metadata/own.ts';
@@ -60,12 +63,9 @@ const META_FIELDS: Readonly<Record<string, GraphQLField<unknown, unknown>>> = {
 };
 
 /** Returns the type of a fragment on `on` inside a selection on `type`: the type itself, an interface it implements, or an
- *  object that implements it; in a remote schema, any type that overlaps. */
-export function spreadType(
-  on: string,
-  type: GraphQLCompositeType,
-  path: readonly PathStep[] = [],
-): GraphQLCompositeType {
+ *  object that implements it; in a remote schema, any type that overlaps. Returns null when the fragment cannot apply: it is
+ *  skipped. */
+export function spreadType(on: string, type: GraphQLCompositeType): GraphQLCompositeType | null {
   if (on === type.name) return type;
   const remote = remoteTypeOrigin(type);
   const other = remote
@@ -75,7 +75,7 @@ export function spreadType(
       : isUnionType(type)
         ? type.getTypes().find(({ name }) => name === on)
         : interfaceOf(type, on);
-  return other ?? fail('impossibleFragment', { on, type: type.name }, { path });
+  return other ?? null;
 }
 
 function remoteSpread(on: string, own: RemoteTypeOrigin): GraphQLCompositeType | undefined {
@@ -143,26 +143,46 @@ function addField(node: FieldNode, found: Map<string, Found>): void {
   known.nodes.push(node);
 }
 
-/** Raises `ambiguousAlias` unless both nodes select the same field with the same arguments. */
+/** Raises `ambiguousAlias` and `inconsistentArguments` unless both nodes select the same field with the same arguments. */
 export function refuseAmbiguous(alias: string, first: FieldNode, other: FieldNode): void {
-  const isSame = first.name.value === other.name.value && printedArguments(first) === printedArguments(other);
-  if (!isSame) fail('ambiguousAlias', { alias }, { path: [other.name.value] });
+  const [one, another] = [first.name.value, other.name.value];
+  if (one !== another) fail('ambiguousAlias', { alias, one, other: another });
+  if (printedMembers(first.arguments) !== printedMembers(other.arguments)) {
+    fail('inconsistentArguments', { field: one });
+  }
 }
 
-function printedArguments(node: FieldNode): string {
-  const printed = (node.arguments ?? []).map((argument) => print(argument));
-  return printed.sort().join(',');
+/** Returns arguments, or the fields of an object, as text; their order makes no difference. */
+function printedMembers(nodes: readonly (ArgumentNode | ObjectFieldNode)[] = []): string {
+  return nodes
+    .map(({ name, value }) => `${name.value}:${printedValue(value)}`)
+    .sort()
+    .join(',');
+}
+
+function printedValue(node: ValueNode): string {
+  if (node.kind === Kind.OBJECT) return `{${printedMembers(node.fields)}}`;
+  return node.kind === Kind.LIST ? `[${node.values.map(printedValue).join(',')}]` : print(node);
 }
 
 export function isIncluded(selection: SelectionNode, context: PlanContext): boolean {
   return (selection.directives ?? []).every((directive) => {
     const name = directive.name.value;
     const argument = directive.arguments?.find((each) => each.name.value === 'if');
-    if (!argument) return fail('missingValue', { name: 'if' });
-    const input = withPath(name, () => withPath('if', () => readInput(argument.value, CONDITION, context)));
+    if (!argument) return true;
+    const read = () => readInput(argument.value, CONDITION, context);
+    const input = withPath(name, () => withPath('args', () => withPath('if', read)));
     const holds = input?.kind === 'leaf' && valueByValue(input, context) === true;
     return name === 'include' ? holds : !holds;
   });
 }
 
-const CONDITION = new GraphQLNonNull(GraphQLBoolean);
+/** True for a selection that a literal leaves out, whatever the variables are: `@skip(if: true)`. It is not validated. */
+export function isLeftOut({ directives = [] }: SelectionNode): boolean {
+  return directives.some(({ name, arguments: given = [] }) => {
+    const condition = given.find((each) => each.name.value === 'if')?.value;
+    return condition?.kind === Kind.BOOLEAN && condition.value === (name.value === 'skip');
+  });
+}
+
+export const CONDITION = new GraphQLNonNull(GraphQLBoolean);

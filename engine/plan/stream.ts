@@ -2,7 +2,6 @@
  *  after each batch the value of the last row replaces it. Every batch of a stream is therefore the same statement. A row
  *  without a value in the cursor's column is never returned. Raises `validationFailed` unless there is exactly one column. Not
  *  here: when batches are fetched (subscribe/stream.ts). Reference: docs/reference/behaviour/subscriptions.md. */
-import type { FieldNode, GraphQLField } from 'graphql';
 import { fail, withPath } from '../errors/engine-error.ts';
 import { comparison, visibleIfOf } from '../resolve/predicate.ts';
 import { filtered } from '../resolve/row-barrier.ts';
@@ -10,19 +9,14 @@ import type { ResolvedColumn, ResolvedTable } from '../resolve/types.ts';
 import { inputOrigin } from '../schema/origin.ts';
 import { readArguments } from './arguments.ts';
 import { columnRef } from './bool-exp.ts';
-import type { PlanContext } from './context.ts';
+import type { PlanContext, SelectedNodes } from './context.ts';
 import { countOf } from './count.ts';
 import { type Input, itemsOf, leafOf, refuseNull } from './input.ts';
 import type { Select } from './query-types.ts';
 import { objectTypeOf, planRowArguments, planSelection } from './table.ts';
 
-export function planStream(
-  table: ResolvedTable,
-  field: GraphQLField<unknown, unknown>,
-  nodes: readonly FieldNode[],
-  context: PlanContext,
-): Select {
-  const given = readArguments(field, nodes, context);
+export function planStream(table: ResolvedTable, at: SelectedNodes, context: PlanContext): Select {
+  const given = readArguments(at, context);
   const { names } = table.naming;
   const { column, initial, direction } = withPath('args', () =>
     cursorOf(itemsOf(given.get('cursor')), names.initial_value),
@@ -34,7 +28,7 @@ export function planStream(
   const isAfter = comparison(columnRef(column), direction === 'asc' ? '_gt' : '_lt', right);
   const nulls = direction === 'asc' ? 'last' : 'first';
   return {
-    ...planSelection(table, objectTypeOf(field), nodes, context),
+    ...planSelection(table, objectTypeOf(at.field), at.nodes, context),
     where: filtered(rowArguments.where, isAfter),
     orderBy: [{ path: [], column: column.name, direction, nulls, ...visibleIfOf(column) }],
     limit: Math.min(Number(batchSize), rowArguments.limit ?? Number.MAX_SAFE_INTEGER),

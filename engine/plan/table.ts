@@ -7,8 +7,8 @@ import { and, comparison, type FunctionCall, type Predicate, TRUE } from '../res
 import { filtered, filteredWhole } from '../resolve/row-barrier.ts';
 import type { ResolvedColumn, ResolvedTable } from '../resolve/types.ts';
 import { readArguments } from './arguments.ts';
-import { columnRef, planBoolExp } from './bool-exp.ts';
-import type { PlanContext, SelectedField } from './context.ts';
+import { columnRef, planOptional } from './bool-exp.ts';
+import type { PlanContext, SelectedField, SelectedNodes } from './context.ts';
 import { countOf, limitOf } from './count.ts';
 import { type Arguments, leafOf } from './input.ts';
 import { planNativeRows } from './native-query.ts';
@@ -19,29 +19,23 @@ import { selectedFields, subselections } from './selection.ts';
 /** Plans the rows a field's arguments select, within the role's permission. */
 export function planRows(
   table: ResolvedTable,
-  field: GraphQLField<unknown, unknown>,
-  nodes: readonly FieldNode[],
+  at: SelectedNodes,
   context: PlanContext,
   from?: FunctionCall,
 ): Select {
-  const given = readArguments(field, nodes, context);
+  const given = readArguments(at, context);
   return {
-    ...planSelection(table, objectTypeOf(field), nodes, context),
+    ...planSelection(table, objectTypeOf(at.field), at.nodes, context),
     ...withPath('args', () => planNativeRows(table, given)),
     ...withPath('args', () => planRowArguments(table, given, context, from)),
   };
 }
 
 /** Plans one row, found by the key columns in the field's arguments. */
-export function planRow(
-  table: ResolvedTable,
-  field: GraphQLField<unknown, unknown>,
-  nodes: readonly FieldNode[],
-  context: PlanContext,
-): Select {
-  const given = readArguments(field, nodes, context);
+export function planRow(table: ResolvedTable, at: SelectedNodes, context: PlanContext): Select {
+  const given = readArguments(at, context);
   const where = filtered(context.filterOf(table), keyPredicate(table, given, context));
-  return { ...planSelection(table, objectTypeOf(field), nodes, context), where };
+  return { ...planSelection(table, objectTypeOf(at.field), at.nodes, context), where };
 }
 
 /** Plans the selected fields of all rows, unordered. */
@@ -75,11 +69,10 @@ export function keyPredicate(table: ResolvedTable, given: Arguments, context: Pl
 export function planCalled(
   table: ResolvedTable,
   from: FunctionCall,
-  field: GraphQLField<unknown, unknown>,
-  nodes: readonly FieldNode[],
+  at: SelectedNodes,
   context: PlanContext,
 ): Select {
-  return { ...planRows(table, field, nodes, context, from), from };
+  return { ...planRows(table, at, context, from), from };
 }
 
 /** Returns the type and JSON form of a column. A declared column counts as nullable: the database does not enforce the
@@ -97,7 +90,6 @@ export function planRowArguments(
 ): Pick<Select, 'where' | 'orderBy' | 'distinctOn' | 'visibleIf' | 'limit' | 'offset'> {
   const access = context.select(table);
   const { names } = table.naming;
-  const where = given.get('where');
   const orderBy = withPath(names.order_by, () => planOrderBy(given.get(names.order_by), context));
   const distinctOn = planDistinctOn(given.get(names.distinct_on), orderBy);
   // Postgres may inline the function, so the filter must be evaluated first.
@@ -105,7 +97,7 @@ export function planRowArguments(
   return {
     where: narrow(
       context.filterOf(table),
-      where ? withPath('where', () => planBoolExp(where, context)) : TRUE,
+      withPath('where', () => planOptional(given.get('where'), context)),
     ),
     orderBy,
     distinctOn,
@@ -117,14 +109,13 @@ export function planRowArguments(
 
 /** Plans the fields selected in an object that is not a row: an aggregate, a group, or a page and its parts. */
 export function planMembers<T>(
-  field: GraphQLField<unknown, unknown>,
-  nodes: readonly FieldNode[],
+  at: SelectedNodes,
   context: PlanContext,
   plan: (selected: SelectedField, type: GraphQLObjectType, context: PlanContext) => T,
 ): T[] {
-  const type = objectTypeOf(field);
+  const type = objectTypeOf(at.field);
   return withPath('selectionSet', () =>
-    selectedFields(subselections(nodes), type, context).map((selected) =>
+    selectedFields(subselections(at.nodes), type, context).map((selected) =>
       withPath(selected.name, () => plan(selected, type, context)),
     ),
   );

@@ -35,7 +35,7 @@ test.each<[string, string, unknown]>([
   ['flag', '', true],
   ['name', '10', '10'],
   ['name', 'true', 'true'],
-  ['name', '', ''],
+  ['must', '', ''],
   ['key', 'not a uuid', 'not a uuid'],
   ['order', 'asc', 'asc'],
   ['doc', '{"a":[1]}', { a: [1] }],
@@ -48,11 +48,11 @@ test.each<[string, string, unknown]>([
   expect(read(name, text)).toEqual(value);
 });
 
-test('what is empty is not given, where nothing is no value of the type', () => {
-  expect(['int', 'key', 'big', 'doc'].map((name) => read(name, ''))).toEqual([
+test('what is empty is not given, where null is allowed', () => {
+  expect(['int', 'key', 'big', 'doc', 'name'].map((name) => read(name, ''))).toEqual([
     undefined,
-    // A uuid is text as far as the URL goes; that this is none, the database says.
-    '',
+    undefined,
+    undefined,
     undefined,
     undefined,
   ]);

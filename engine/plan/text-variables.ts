@@ -20,9 +20,8 @@ export function valueOfTexts(
     return isWhole ? json(first, parseJson) : texts.map((text) => read(text, inner.ofType));
   }
   if (others.length > 0) return texts.map((text) => read(text, inner));
-  // An empty text is a value only of text types. Validation reports it where a value is required.
-  const isText = isScalarType(inner) && formOf(inner) === 'text';
-  const mayBeAbsent = first === '' && !isText && formOf(inner) !== 'boolean' && !declared.endsWith('!');
+  // Validation reports an empty text where a value is required.
+  const mayBeAbsent = first === '' && formOf(inner) !== 'boolean' && !declared.endsWith('!');
   return mayBeAbsent ? undefined : read(first, inner);
 }
 

@@ -1,16 +1,19 @@
-/** Validates an operation without values, in one traversal: fields, arguments and fragments exist, objects have a selection
- *  and scalars have none, every variable fits every position where it is used, and the operation is not too deep. A variable
+/** Validates an operation without values, in one traversal: fields, arguments and directives exist, objects have a selection
+ *  and scalars have none, every variable fits every position where it is used, and the operation is not too deep. What
+ *  cannot be part of the response is not validated: fragments on a type that cannot apply, fields that a literal skips. A variable
  *  of the wrong type must be refused before its value is looked at, and an error in a value is reported where the variable is
  *  first used: this is why the traversal is separate from planning and returns usages. It visits each fragment once, so the
- *  cost is linear in the text. Not here: literals and required arguments, which planning validates (input.ts). Source: GraphQL
+ *  cost is linear in the text. Not here: spreads and unbound variables (reach.ts); literals and
+ *  required arguments, which planning validates (input.ts). Source: GraphQL
  *  specification, "Validation"; message texts: docs/reference/behaviour/errors.md. */
 import {
   type ArgumentNode,
+  type DirectiveNode,
   type FieldNode,
-  GraphQLBoolean,
   type GraphQLCompositeType,
   type GraphQLField,
   type GraphQLInputType,
+  GraphQLInt,
   GraphQLNonNull,
   getNamedType,
   getNullableType,
@@ -18,6 +21,7 @@ import {
   isInputObjectType,
   isListType,
   isNonNullType,
+  isScalarType,
   Kind,
   type OperationDefinitionNode,
   type SelectionNode,
@@ -26,18 +30,27 @@ import {
   type VariableDefinitionNode,
 } from 'graphql';
 import { fail, type PathStep } from '../errors/engine-error.ts';
+import { own } from '../metadata/own.ts';
+import { isForwarded } from '../schema/origin.ts';
 import type { Fragments } from './context.ts';
-import { definitionOf, spreadType } from './selection.ts';
+import { argumentType } from './count.ts';
+import { MOST_LEVELS } from './reach.ts';
+import { CONDITION, definitionOf, isLeftOut, spreadType } from './selection.ts';
 import { printedType } from './variables.ts';
 
 /** The first position where a variable is used. */
-export type Usage = { readonly type: GraphQLInputType; readonly path: readonly PathStep[] };
+/** The first use of a variable, and whether any of its uses needs a value. */
+export type Usage = {
+  readonly type: GraphQLInputType;
+  readonly path: readonly PathStep[];
+  readonly isRequired: boolean;
+};
 
 type Path = readonly PathStep[];
 type OutputField = GraphQLField<unknown, unknown>;
 
-/** The maximum depth of a request; later stages traverse it recursively. */
-export const MOST_LEVELS = 200;
+/** An internal directive: it allows one live query to stand for several. */
+export const MANY_ROOTS = '_multiple_top_level_fields';
 
 /** Validates an operation and returns usages by variable; a variable that is unused, or used only inside JSON, has none. */
 export function validateOperation(
@@ -46,6 +59,7 @@ export function validateOperation(
   rootType: GraphQLCompositeType,
 ): ReadonlyMap<string, Usage> {
   const walk = new Walk(operation.variableDefinitions ?? [], fragments);
+  walk.directives(operation.directives, operation.operation, []);
   walk.selectionSet(operation.selectionSet, rootType, ['selectionSet']);
   return walk.usages;
 }
@@ -68,7 +82,8 @@ class Walk {
   selectionSet({ selections }: SelectionSetNode, type: GraphQLCompositeType, path: Path): void {
     this.#checkDepth(path);
     for (const selection of selections) {
-      this.#directives(selection, path);
+      this.directives(selection.directives, selection.kind === Kind.FIELD ? 'field' : 'fragment', path);
+      if (isLeftOut(selection)) continue;
       if (selection.kind === Kind.FIELD) this.#field(selection, type, path);
       else this.#fragment(selection, type, path);
     }
@@ -78,29 +93,32 @@ class Walk {
     const field = definitionOf(type, node.name.value, path);
     if (!field) return;
     const at = [...path, field.name];
-    this.#arguments(node.arguments ?? [], field, at);
     const inner = getNamedType(field.type);
-    if (isCompositeType(inner)) {
-      const missing = { text: `missing selection set for '${field.name}'` };
-      const set = node.selectionSet ?? fail('validationFailed', missing, { path: at });
-      this.selectionSet(set, inner, [...at, 'selectionSet']);
-    } else if (node.selectionSet) {
+    if (node.selectionSet && !isCompositeType(inner)) {
       fail('validationFailed', { text: 'unexpected subselection set for non-object field' }, { path: at });
+    }
+    this.#arguments(node.arguments ?? [], field, at);
+    if (isCompositeType(inner)) {
+      const missing = { text: `missing selection set for '${inner.name}'` };
+      const within = [...at, 'selectionSet'];
+      this.selectionSet(
+        node.selectionSet ?? fail('validationFailed', missing, { path: within }),
+        inner,
+        within,
+      );
     }
   }
 
   #fragment(node: Exclude<SelectionNode, FieldNode>, type: GraphQLCompositeType, path: Path): void {
     if (node.kind === Kind.INLINE_FRAGMENT) {
-      const on = spreadType(node.typeCondition?.name.value ?? type.name, type, path);
-      this.#within('', () => this.selectionSet(node.selectionSet, on, path));
+      const on = spreadType(node.typeCondition?.name.value ?? type.name, type);
+      if (on) this.#within('', () => this.selectionSet(node.selectionSet, on, path));
       return;
     }
     const name = node.name.value;
-    const fragment = this.#fragments.get(name) ?? fail('unknownFragment', { name }, { path });
-    const on = spreadType(fragment.typeCondition.name.value, type, path);
-    if (this.#open.includes(name)) {
-      fail('fragmentCycle', { names: this.#open.slice(this.#open.indexOf(name)).filter(Boolean) });
-    }
+    const fragment = this.#fragments.get(name)!;
+    const on = spreadType(fragment.typeCondition.name.value, type);
+    if (!on) return;
     const height = this.#heights.get(name);
     const level = path.length + this.#open.length;
     if (height !== undefined) {
@@ -125,18 +143,33 @@ class Walk {
       const known =
         field.args.find((each) => each.name === name.value) ??
         fail('noSuchArgument', { field: field.name, argument: name.value }, { path });
-      this.#value(value, known.type, known.default !== undefined, [...path, 'args', name.value]);
+      this.#value(value, argumentType(known), known.default !== undefined, [...path, 'args', name.value]);
     }
   }
 
-  #directives({ directives }: SelectionNode, path: Path): void {
-    for (const directive of directives ?? []) {
-      const name = directive.name.value;
-      if (name !== 'include' && name !== 'skip') fail('unknownDirective', { name }, { path });
-      for (const argument of directive.arguments ?? []) {
-        this.#value(argument.value, CONDITION, false, [...path, name, argument.name.value]);
+  /** Validates the directives of a selection or of the operation. */
+  directives(directives: readonly DirectiveNode[] = [], on: DirectivePosition, path: Path): void {
+    for (const { name: node, arguments: given = [] } of directives) {
+      const name = node.value;
+      const known = own(DIRECTIVES, name) ?? fail('unknownDirective', { name }, { path });
+      if (!known.on.includes(on)) fail('misplacedDirective', { name, on: POSITIONS[on] }, { path });
+      const at = [...path, name];
+      for (const { name: argument } of given) {
+        if (!own(known.args, argument.value)) {
+          fail('noSuchArgument', { field: name, argument: argument.value }, { path: at });
+        }
+      }
+      for (const [argument, { type, isOptional }] of Object.entries(known.args)) {
+        const value = given.find((each) => each.name.value === argument)?.value;
+        const here = [...at, 'args', argument];
+        if (value) this.#value(value, type, isOptional, here);
+        else if (!isOptional) fail('missingValue', { name: argument }, { path: here });
       }
     }
+    const names = directives.map(({ name }) => name.value);
+    const repeated = names.filter((name, i) => names.indexOf(name) !== i);
+    if (repeated.length > 0)
+      fail('repeatedDirectives', { names: [...new Set(repeated)].map((name) => `'${name}'`) }, { path });
   }
 
   /** Validates a value. `type` is null inside a JSON literal and where planning will report an unexpected value. */
@@ -163,7 +196,7 @@ class Walk {
   }
 
   #variable(name: string, type: GraphQLInputType | null, hasDefault: boolean, path: Path): void {
-    const node = this.#declared.get(name) ?? fail('unboundVariable', { name }, { path });
+    const node = this.#declared.get(name)!;
     if (!type) return;
     const declared = printedType(node.type);
     // A default allows a nullable variable at a non-null position.
@@ -171,7 +204,11 @@ class Walk {
     const expected = isNonNullType(type) && isNeverNull ? type.ofType : type;
     if (!fits(declared, expected))
       fail('variableMismatch', { name, declared, expected: String(type) }, { path });
-    if (!this.usages.has(name)) this.usages.set(name, { type, path });
+    const known = this.usages.get(name);
+    const isRequired = known?.isRequired || isNonNullType(expected);
+    // A position whose values another service judges does not decide what a value must be elsewhere.
+    const first = known && !isJudgedElsewhere(known.type) ? known : { type, path };
+    this.usages.set(name, { ...first, isRequired });
   }
 
   #checkDepth(path: Path): void {
@@ -184,7 +221,44 @@ class Walk {
   }
 }
 
-const CONDITION = new GraphQLNonNull(GraphQLBoolean);
+const POSITIONS = {
+  field: 'a field',
+  fragment: 'an inline fragment',
+  query: 'a query',
+  mutation: 'a mutation',
+  subscription: 'a subscription',
+} as const;
+
+type DirectivePosition = keyof typeof POSITIONS;
+
+type DirectiveRow = {
+  readonly on: readonly DirectivePosition[];
+  readonly args: Readonly<Record<string, { readonly type: GraphQLInputType; readonly isOptional: boolean }>>;
+};
+
+const SELECTIONS = {
+  on: ['field', 'fragment'],
+  args: { if: { type: CONDITION, isOptional: false } },
+} as const satisfies DirectiveRow;
+
+/** The directives of requests. The engine ignores `@cached`, which is for caching proxies. */
+const DIRECTIVES: Readonly<Record<string, DirectiveRow>> = {
+  include: SELECTIONS,
+  skip: SELECTIONS,
+  cached: {
+    on: ['query'],
+    args: {
+      ttl: { type: new GraphQLNonNull(GraphQLInt), isOptional: true },
+      refresh: { type: CONDITION, isOptional: true },
+    },
+  },
+  [MANY_ROOTS]: { on: ['subscription'], args: {} },
+};
+
+function isJudgedElsewhere(type: GraphQLInputType): boolean {
+  const named = getNamedType(type);
+  return isScalarType(named) && isForwarded(named);
+}
 
 /** True when a variable of the declared type may be used where `to` is expected. A single value may be used for a list. */
 function fits(declared: string, to: GraphQLInputType): boolean {

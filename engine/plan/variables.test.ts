@@ -17,9 +17,8 @@ const ORDER = 'query ($o: [author_order_by!]) { author(order_by: $o) { id } }';
 
 test('scalars differ in presence only', () => {
   expect(shapeOf(BY_ID, { id: 1 })).toBe(shapeOf(BY_ID, { id: 2 }));
-  const optional =
-    'query ($p: String) { everything { raw(path: "a") } author(where: { name: { _eq: "x" } }) { meta(path: $p) } }';
-  const shapes = [shapeOf(optional, {}), shapeOf(optional, { p: null }), shapeOf(optional, { p: 'a' })];
+  const optional = 'query ($n: Int) { author(limit: $n) { id } }';
+  const shapes = [shapeOf(optional, {}), shapeOf(optional, { n: null }), shapeOf(optional, { n: 1 })];
   expect(new Set(shapes).size).toBe(3);
 });
 
@@ -74,8 +73,8 @@ test('a value cannot pretend to be another shape', () => {
 });
 
 test('an error in a value is reported where the variable is used', () => {
-  expect(refusal(BY_ID, { id: 'x' })).toBe(
-    "$.selectionSet.author.args.where.id._eq: expected a 32-bit integer for type 'Int', but found a string",
+  expect(refusal(BY_ID, { id: true })).toBe(
+    '$.selectionSet.author.args.where.id._eq: parsing Integer expected for input type: PGInteger failed, expected Number, but encountered Boolean',
   );
   expect(refusal(WHERE, { w: { nope: {} } })).toBe(
     "$.selectionSet.author.args.where.nope: field 'nope' not found in type: 'author_bool_exp'",

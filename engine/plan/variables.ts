@@ -17,11 +17,12 @@ import {
 } from 'graphql';
 
 import { EngineError, fail, type PathStep } from '../errors/engine-error.ts';
-import { isRecord } from '../json/value.ts';
-import { ArrayType, enumOrigin } from '../schema/origin.ts';
+import { isRecord, nameOfJson } from '../json/value.ts';
+import { isGraphqlName } from '../resolve/names.ts';
+import { ArrayType, enumOrigin, refusesNull } from '../schema/origin.ts';
 import type { PreparedDocument, VariableDefinition, VariableDependencies } from './context.ts';
 import { literalValue } from './literal.ts';
-import { checkScalar, kindOfValue } from './scalar-value.ts';
+import { checkScalar, failOnNull, kindOfValue } from './scalar-value.ts';
 
 export type RequestVariables = {
   /** The values with defaults filled in; absent variables are absent. */
@@ -43,10 +44,11 @@ export function coerceVariables(
   if (document.variables.size === 0) return NO_VARIABLES;
   // No prototype: `$constructor` must not find one.
   const values: Record<string, unknown> = { __proto__: null };
+  const acceptsNull = document.role.model.features.has('null_in_nonnullable_variables');
   let shape = '';
   for (const definition of document.variables.values()) {
     const { name } = definition;
-    const value = givenOrDefault(definition, given);
+    const value = givenOrDefault(definition, given, acceptsNull);
     if (value !== undefined) values[name] = value;
     shape += `${shapeOfVariable(value, definition, dependencies.byValue.has(name))};`;
     const facet = dependencies.facets.get(name);
@@ -56,13 +58,14 @@ export function coerceVariables(
 }
 
 function refuseUnknown(document: PreparedDocument, given: Readonly<Record<string, unknown>>): void {
-  const unknown = Object.keys(given).filter((name) => !document.variables.has(name));
+  const unknown = Object.keys(given).filter((name) => !document.variables.get(name)?.isUsed);
   if (unknown.length > 0) fail('unexpectedVariables', { names: unknown });
 }
 
 function givenOrDefault(
   { name, defaultValue, declared }: VariableDefinition,
   given: Readonly<Record<string, unknown>> | null,
+  acceptsNull: boolean,
 ): unknown {
   const value = given && Object.hasOwn(given, name) ? given[name] : undefined;
   if (value === undefined) {
@@ -70,12 +73,13 @@ function givenOrDefault(
     if (declared.endsWith('!')) fail('missingVariable', { name });
     return undefined;
   }
-  if (value === null && declared.endsWith('!')) fail('nullVariable', { type: declared });
+  if (value === null && declared.endsWith('!') && !acceptsNull) fail('nullVariable', { type: declared });
   return value;
 }
 
 function shapeOfVariable(value: unknown, definition: VariableDefinition, byValue: boolean): string {
-  const { type } = definition;
+  const { type, isRequired } = definition;
+  if (value === null && !isRequired) return 'n';
   if (type) return inPlace(definition, () => shapeOf(value, type, byValue, HERE));
   return value === undefined ? '-' : byValue ? JSON.stringify(value) : 's';
 }
@@ -102,7 +106,7 @@ function shapeOf(
   if (value === undefined) return '-';
   if (path.length > MOST_LEVELS) fail('tooDeep', {});
   if (isNonNullType(type)) {
-    if (value === null) fail('unexpectedNull', { type: String(type.ofType) }, { path });
+    if (value === null) failOnNull(type, path);
     return shapeOf(value, type.ofType, byValue, path);
   }
   if (value === null) return 'n';
@@ -110,21 +114,32 @@ function shapeOf(
   if (isListType(type)) return shapeOfList(value, type.ofType, byValue, path);
   if (isInputObjectType(type)) return shapeOfObject(value, type, byValue, path);
   if (isEnumType(type)) {
-    if (typeof value !== 'string' || !type.getValue(value))
-      fail('expectedButFound', notInEnum(type, value), { path });
+    if (typeof value !== 'string' || !isGraphqlName(value)) {
+      const found = kindOfValue(value);
+      return fail('expectedButFound', { expected: 'an enum value', type: type.name, found }, { path });
+    }
+    if (!type.getValue(value)) fail('expectedButFound', notInEnum(type, value), { path });
     // The name of a column or direction decides the plan; a value of an enum table does not.
-    return enumOrigin(type) && !byValue ? 's' : (value as string);
+    return enumOrigin(type) && !byValue ? 's' : value;
   }
-  checkScalar(type, value, path);
+  checkScalar(type, value, kindOfValue(value), path);
   return byValue || type === GraphQLBoolean ? JSON.stringify(value) : 's';
 }
 
-/** Returns the shape of an array, which is one value. A text is a whole array in Postgres's notation. */
+/** Returns the shape of an array, which is one value. Errors in its elements are reported at the array. A text is a whole array in
+ *  Postgres's notation. */
 function shapeOfArray(value: unknown, { ofType }: ArrayType, path: readonly PathStep[]): string {
   if (typeof value === 'string') return 's';
-  if (!Array.isArray(value)) return shapeOf(value, ofType, false, path);
-  for (const [i, item] of value.entries()) shapeOf(item, ofType, false, [...path, i]);
+  for (const item of checkArray(value, path)) shapeOf(item, ofType.ofType, false, path);
   return 'l';
+}
+
+/** Returns the elements of an array that is a list. Raises `parseFailed` for any other value than a text. */
+export function checkArray(value: unknown, path: readonly PathStep[]): readonly unknown[] {
+  if (Array.isArray(value)) return value;
+  if (typeof value === 'string') return [];
+  const text = `parsing [] failed, expected Array, but encountered ${nameOfJson(value)}`;
+  return fail('parseFailed', { text }, { path });
 }
 
 const MOST_LEVELS = 100;
@@ -136,7 +151,7 @@ function shapeOfList(
   path: readonly PathStep[],
 ): string {
   // A single value is a list of one, but it is read from another path.
-  if (!Array.isArray(value)) return `1${shapeOf(value, item, byValue, path)}`;
+  if (!Array.isArray(value)) return `1${shapeOf(value, item, byValue, [...path, 0])}`;
   const shapes = value.map((each, i) => shapeOf(each, item, byValue, [...path, i]));
   // A list of scalars or of arrays is one parameter, however long it is.
   return isLeafList(shapes) ? 'l' : `[${shapes.join(',')}]`;
@@ -160,23 +175,25 @@ function shapeOfObject(
   const members = Object.keys(value).map((name) => {
     const field =
       fields[name] ?? fail('notFoundInType', { field: name, type: type.name }, { path: [...path, name] });
+    if (value[name] === null && refusesNull(field, type)) failOnNull(field.type, [...path, name]);
     return `${name}:${shapeOf(value[name], field.type, byValue, [...path, name])}`;
   });
   for (const { name, type: expected, default: standard } of Object.values(fields)) {
     if (isNonNullType(expected) && standard === undefined && !Object.hasOwn(value, name)) {
-      fail('missingValue', { name }, { path });
+      fail('missingValue', { name }, { path: [...path, name] });
     }
   }
   return `{${members.join(',')}}`;
 }
 
-export function notInEnum(type: { name: string; getValues(): readonly { name: string }[] }, value: unknown) {
+/** Returns what is wrong with a name that is no value of the enum. */
+export function notInEnum(type: { name: string; getValues(): readonly { name: string }[] }, name: string) {
   const values = type
     .getValues()
     .map(({ name }) => `'${name}'`)
     .sort();
   const expected = `one of the values [${values.join(', ')}]`;
-  return { expected, type: type.name, found: typeof value === 'string' ? `'${value}'` : kindOfValue(value) };
+  return { expected, type: type.name, found: `'${name}'` };
 }
 
 export function printedType(node: TypeNode): string {

@@ -208,8 +208,13 @@ test.for([
   ['an operator without its mark', { id: { eq: 1 } }, 'unexpected-payload', '$.id.eq'],
   ['an operator of other types', { id: { _like: 'a' } }, 'unexpected-payload', '$.id._like'],
   ['a cast of a type that has none', { id: { _cast: { String: {} } } }, 'unexpected-payload', '$.id._cast'],
-  ['a cast to a type there is none to', { meta: { _cast: { Int: {} } } }, 'parse-failed', '$.meta._cast'],
-  ['a value of the wrong kind', { _and: [{}, { id: 'x' }] }, 'parse-failed', '$._and[1].id'],
+  [
+    'a cast to a type there is none to',
+    { meta: { _cast: { Int: {} } } },
+    'unexpected-payload',
+    '$.meta._cast',
+  ],
+  ['a value of the wrong kind', { _and: [{}, { id: true }] }, 'parse-failed', '$._and[1].id'],
   ['no list where one belongs', { id: { _in: 1 } }, 'parse-failed', '$.id._in'],
   ['no boolean for _is_null', { id: { _is_null: 'x-engine-a' } }, 'parse-failed', '$.id._is_null'],
   ['null for a condition', { _not: null }, 'parse-failed', '$._not'],
@@ -263,9 +268,11 @@ test('a cast compares the value as another type', () => {
   });
 });
 
-test('a relationship that leads out of the source is refused by its name, at any depth', () => {
+test('a relationship to a remote schema is refused by its name, at any depth', () => {
   const table = world.table('author');
-  const remote = new Map([[qualifiedKey(table.table), new Set(['billing'])]]);
+  const to_remote_schema = { remote_schema: 'bills', lhs_fields: ['id'], remote_field: {} };
+  const billing = { name: 'billing', definition: { to_remote_schema } };
+  const remote = new Map([[qualifiedKey(table.table), [billing]]]);
   const scope: BoolExpScope = { table, root: table, tables, remote };
   expect(() => resolveBoolExp({ _not: { billing: { paid: true } } }, scope)).toThrow(
     'a permission cannot ask the remote relationship "billing"',

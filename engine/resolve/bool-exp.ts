@@ -17,10 +17,11 @@ import {
   operatorOfRule,
 } from '../catalog/operators.ts';
 import { scalarOf } from '../catalog/scalars.ts';
-import type { PgType } from '../catalog/types.ts';
+import { arrayOf, type PgType } from '../catalog/types.ts';
 import { fail, withPath } from '../errors/engine-error.ts';
 import { isRecord, type JsonRecord, nameOfJson } from '../json/value.ts';
 import { printQualified, type QualifiedName, qualifiedKey } from '../metadata/schema/common.ts';
+import type { RemoteRelationship } from '../metadata/schema/relationship.ts';
 import { readAccess } from './access.ts';
 import { checkEnumValue } from './enum.ts';
 import { callBeside } from './function-call.ts';
@@ -48,8 +49,10 @@ export type BoolExpScope = {
   readonly root: ResolvedTable;
   /** All tables of the source, for `_exists` and relationships. */
   readonly tables: Lookup<ResolvedTable>;
-  /** Names of relationships that lead out of the source, by qualifiedKey of the table. */
-  readonly remote?: Lookup<ReadonlySet<string>>;
+  /** The relationships that lead out of the source, by qualifiedKey of the table. */
+  readonly remote?: Lookup<readonly RemoteRelationship[]>;
+  /** The tables of all sources, by `tableKeyIn`. */
+  readonly everywhere?: Lookup<ResolvedTable>;
   /** The prefix of session variables in documents, when it is not SESSION_PREFIX. */
   readonly prefix?: string | undefined;
   /** The role of a request whose condition this is; absent for a permission. Texts of a request are never session variables. */
@@ -86,14 +89,55 @@ function clause(key: string, value: unknown, scope: BoolExpScope, level: number)
   if (field) return computedCondition(field, value, scope, level);
   const relationship = scope.table.relationships.get(key);
   if (!relationship) {
-    const isRemote = scope.remote?.get(qualifiedKey(scope.table.table))?.has(key);
-    const text = `a permission cannot ask the remote relationship "${key}"`;
-    return isRemote ? fail('notSupported', { text }) : fail('fieldNotExists', { name: key });
+    const remote = scope.remote?.get(qualifiedKey(scope.table.table))?.find(({ name }) => name === key);
+    return remote ? remoteCondition(remote, value, scope, level) : fail('fieldNotExists', { name: key });
   }
   const target = scope.tables.get(qualifiedKey(relationship.join.table));
   if (!target) return fail('notSupported', { text: `relationship "${key}" leads to a native query` });
   const where = resolveBoolExp(value, { ...scope, table: target }, level);
   return { kind: 'related', join: relationship.join, where, ...filterOn(target, scope) };
+}
+
+/** Returns the key of a table in `BoolExpScope.everywhere`. */
+export function tableKeyIn(source: string, table: QualifiedName): string {
+  return JSON.stringify([source, qualifiedKey(table)]);
+}
+
+/** Returns the condition on rows of another source: the joined column is one of those that the rows have. The rows are read by
+ *  columns of their own table only. */
+function remoteCondition(
+  { name, definition }: RemoteRelationship,
+  value: unknown,
+  scope: BoolExpScope,
+  level: number,
+): Predicate {
+  const { to_source: to } = definition;
+  if (!to) return fail('notSupported', { text: `a permission cannot ask the remote relationship "${name}"` });
+  const [pair, ...more] = Object.entries(to.field_mapping);
+  if (!pair || more.length > 0) {
+    return fail('notSupported', {
+      text: `a permission can ask the remote relationship "${name}" only if it joins by one field`,
+    });
+  }
+  const [own, theirs] = pair;
+  const left = scope.table.columnByName.get(own) ?? fail('columnNotExists', { name: own });
+  const found = scope.everywhere?.get(tableKeyIn(to.source, to.table));
+  if (!found) return fail('tableNotTracked', { table: printQualified(to.table) });
+  if (!found.columnByName.has(theirs)) return fail('columnNotExists', { name: theirs });
+  const target = { ...found, relationships: new Map(), computedFields: new Map() };
+  const { prefix } = scope;
+  const where = resolveBoolExp(value, { table: target, root: target, tables: new Map(), prefix }, level);
+  const ref = { column: left.name, type: left.type };
+  const right = {
+    kind: 'fetched',
+    source: to.source,
+    table: to.table,
+    column: theirs,
+    where,
+    type: arrayOf(left.type),
+  } as const;
+  // Without a value there is no row, so that the opposite of the condition holds.
+  return and({ kind: 'is-null', left: ref, isNull: false }, comparison(ref, '_in', right));
 }
 
 /** Returns the filter of the reader on a table; none for the condition of a permission. */
@@ -241,13 +285,17 @@ function operation(column: ComparedColumn, key: string, value: unknown, scope: B
 /** Resolves `{geography: {_st_d_within: …}}`: conditions on the value cast to another type. */
 function castCondition(column: ComparedColumn, value: unknown, scope: BoolExpScope): Predicate {
   const { scalar, type } = column;
-  const to = castOf(scalar.family, type) ?? fail('unknownOperator', { name: '_cast' });
-  const as = { ...column, type: to, scalar: scalarOf(to), cast: to };
+  const to = castOf(scalar.family, type);
   const entries = Object.entries(objectOf(value));
   return and(
     ...entries.map(([name, item]) => {
-      const isOther = name !== as.scalar.name && name !== to.name;
-      if (isOther) fail('parseFailed', { text: `cannot cast a value of type ${type.name} to ${name}` });
+      const isAllowed = to && (name === scalarOf(to).name || name === to.name);
+      if (!isAllowed) {
+        return fail('unexpectedPayload', {
+          text: `cannot cast column of type "${type.name}" to type "${name}"`,
+        });
+      }
+      const as = { ...column, type: to, scalar: scalarOf(to), cast: to };
       return withPath(name, () => operations(as, objectOf(item), scope));
     }),
   );

@@ -19,6 +19,7 @@ import {
 } from './names.ts';
 import { NAMESPACE_KINDS, type NamespaceKind, type Naming, namespaceTypeName, namingOf } from './naming.ts';
 import { fieldNameOf, typeNameOf } from './remote-names.ts';
+import { type TypeDefinition, typeDefinition } from './type-definition.ts';
 import type {
   CustomType,
   RemoteNames,
@@ -28,7 +29,7 @@ import type {
   ResolvedRemoteSchema,
   ResolvedTable,
 } from './types.ts';
-import type { UpstreamOperation, UpstreamType } from './upstream.ts';
+import { namedType, type UpstreamInput, type UpstreamOperation, type UpstreamType } from './upstream.ts';
 
 /** Root types, in the order in which they are checked. */
 const ROOT_TYPES = {
@@ -97,12 +98,13 @@ export class TakenNames {
 
   /** Spelling the names is a great part of resolving a thousand tables. */
   #typeNamesOf(table: ResolvedTable): readonly string[] {
-    return this.#memo.of(typeNamesOf, table, this.#features);
+    return table.isUnnameable ? [] : this.#memo.of(typeNamesOf, table, this.#features);
   }
 
   #claimsOf(table: ResolvedTable): Claims {
     const owner = `table ${printQualified(table.table)} in source ${table.source}`;
     const grouped = this.#features.has('group_by') ? [groupByField(table)] : [];
+    if (table.isUnnameable) return { owner, fields: () => [] };
     const fields = (root: RootType) => [
       ...rootFieldsIn(table, root),
       ...(root === 'mutation_root' ? [] : grouped),
@@ -127,7 +129,7 @@ export class TakenNames {
   addFunction(fn: ResolvedFunction, naming: Naming): EngineError | null {
     const owner = `function ${printQualified(fn.function)} in source ${fn.source}`;
     const isThere = (root: RootType) => (root === 'mutation_root') === (fn.exposedAs === 'mutation');
-    const names = fn.returnsSet ? [fn.aggregateRootField, fn.rootField] : [fn.rootField];
+    const names = [fn.aggregateRootField, fn.rootField];
     const fields = (root: RootType) =>
       !isThere(root) ? [] : root === 'mutation_root' ? [fn.rootField] : names;
     return this.#add(naming, { owner, fields }, takesArguments(fn) ? [fn.argsTypeName] : []);
@@ -160,32 +162,45 @@ export class TakenNames {
     return this.#types;
   }
 
-  /** Takes the fields and types of a remote schema. On a conflict it takes none, and the text names the owners. Two remote schemas
-   *  may share a type with equal definitions, and scalars never conflict. */
-  addRemoteSchema(remote: ResolvedRemoteSchema): string | null {
-    const owner = `remote schema ${remote.name}`;
+  /** Takes the fields and types of a remote schema. On conflicts it takes none, and returns a text for each; `isAmongRemotes` tells
+   *  that one of them is with another remote schema. Types with equal
+   *  definitions may have one name, and scalars never conflict. `definitionOf` finds the definition of a type of the engine. */
+  addRemoteSchema(
+    remote: ResolvedRemoteSchema,
+    definitionOf: (type: string) => TypeDefinition | undefined,
+  ): { readonly reasons: readonly string[]; readonly isAmongRemotes: boolean } {
+    const owner = `${REMOTE_OWNER}${remote.name}`;
     const wanted = ROOTS.map((root) => {
       return { type: root, fields: this.#fieldsOf(root), names: remoteFieldsIn(remote, root) };
     });
     const types = sharedTypes(remote);
-    const conflict = fieldConflict(wanted, owner) ?? this.#remoteTypeConflict(owner, types);
-    if (conflict) return conflict;
+    const found = [
+      ...wanted.flatMap(({ fields, names }) => remoteFieldConflicts(names, fields)),
+      ...this.#remoteTypeConflicts(owner, types, definitionOf),
+    ];
+    const reasons = found.map(([, reason]) => reason);
+    const isAmongRemotes = found.some(([other]) => other.startsWith(REMOTE_OWNER));
+    if (reasons.length > 0) return { reasons, isAmongRemotes };
     for (const [name, type] of types) {
       this.#types.set(name, owner);
       this.#remoteTypes.set(name, type);
     }
     for (const { fields, names } of wanted) for (const name of names) fields.set(name, owner);
-    return null;
+    return { reasons, isAmongRemotes };
   }
 
-  #remoteTypeConflict(owner: string, types: ReadonlyMap<string, RemoteType>): string | null {
-    for (const [name, type] of types) {
+  #remoteTypeConflicts(
+    owner: string,
+    types: ReadonlyMap<string, RemoteType>,
+    definitionOf: (type: string) => TypeDefinition | undefined,
+  ): readonly Conflict[] {
+    return [...types].flatMap(([name, type]): Conflict[] => {
       const other = this.#ownerOf(name);
+      if (other === undefined) return [];
       const known = this.#remoteTypes.get(name);
-      if (other === undefined || (known && definitionOf(known) === definitionOf(type))) continue;
-      return typeConflictText(name, [owner, other]);
-    }
-    return null;
+      const definition = known ? remoteDefinition(known) : definitionOf(name);
+      return definition === remoteDefinition(type) ? [] : [[other, typeConflictText(name, [owner, other])]];
+    });
   }
 
   #add(naming: Naming, { owner, fields }: Claims, types: readonly string[]): EngineError | null {
@@ -264,7 +279,8 @@ const OPERATIONS = {
   query_root: 'query',
 } as const satisfies Record<RootType, UpstreamOperation>;
 
-function remoteFieldsIn({ schema, names }: ResolvedRemoteSchema, root: RootType): readonly string[] {
+/** Returns the root fields of a remote schema, in our names. */
+export function remoteFieldsIn({ schema, names }: ResolvedRemoteSchema, root: RootType): readonly string[] {
   const type = schema.types.get(schema.roots[OPERATIONS[root]] ?? '');
   if (type?.kind !== 'object') return [];
   if (names.namespace !== null) return [names.namespace];
@@ -281,9 +297,50 @@ function sharedTypes({ schema, names }: ResolvedRemoteSchema): ReadonlyMap<strin
   );
 }
 
-function definitionOf({ type, names }: RemoteType): string {
-  return JSON.stringify([type, [...(names.fields.get(type.name) ?? [])]]);
+/** Returns the definition of a remote type, in our names. */
+function remoteDefinition({ type, names }: RemoteType): TypeDefinition {
+  const ours = (name: string) => typeNameOf(names, name);
+  const reference = (text: string) => text.replace(namedType(text), ours(namedType(text)));
+  const inputOf = (input: UpstreamInput) => ({ ...input, type: reference(input.type) });
+  switch (type.kind) {
+    case 'scalar':
+      return '';
+    case 'enum':
+      return typeDefinition('enum', { values: type.values.map(({ name }) => name) });
+    case 'union':
+      return typeDefinition('union', { members: type.members.map(ours) });
+    case 'input':
+      return typeDefinition('input', { fields: type.fields.map(inputOf) });
+    default:
+      return typeDefinition(type.kind, {
+        interfaces: type.interfaces.map(ours),
+        fields: type.fields.map((field) => ({
+          name: fieldNameOf(names, type.name, field.name),
+          type: reference(field.type),
+          arguments: field.arguments.map(inputOf),
+        })),
+      });
+  }
 }
+
+function remoteFieldConflicts(
+  names: readonly string[],
+  fields: Pick<LayeredMap<string>, 'get'>,
+): readonly Conflict[] {
+  return names.flatMap((name, i): Conflict[] => {
+    const other = fields.get(name) ?? (names.indexOf(name) < i ? REMOTE_OWNER : undefined);
+    if (other === undefined) return [];
+    const isRemote = other.startsWith(REMOTE_OWNER);
+    const reason = isRemote ? 'Duplicate remote field' : 'Field cannot be overwritten by remote field';
+    return [[other, `${reason} '${name}'`]];
+  });
+}
+
+/** The owner of a name, and the text of the conflict with it. */
+type Conflict = readonly [owner: string, reason: string];
+
+/** How the owners of remote fields and types begin. */
+const REMOTE_OWNER = 'remote schema ';
 
 function typeConflictText(type: string, owners: readonly [string, string]): string {
   return (

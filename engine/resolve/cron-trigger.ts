@@ -5,7 +5,7 @@ import type { CronTrigger, OneOffEvent } from '../metadata/schema/event.ts';
 import type { ResolveContext } from './context.ts';
 import { eventWebhook } from './event-trigger.ts';
 import { cronTriggerSubject } from './inconsistency.ts';
-import { parseSchedule } from './schedule.ts';
+import { parseSchedule, zonedSchedule } from './schedule.ts';
 import type { ResolvedCronTrigger, ScheduledDelivery } from './types.ts';
 
 /** The retries of scheduled events that configure none. Reference: docs/reference/behaviour/scheduled-triggers.md. */
@@ -23,8 +23,9 @@ export function resolveCronTriggers(
 ): ReadonlyMap<string, ResolvedCronTrigger> {
   const resolved = triggers.map((trigger) =>
     found.attempt(cronTriggerSubject(trigger), () => {
-      const { name, schedule } = trigger;
-      parseSchedule(schedule);
+      const { name, timezone } = trigger;
+      parseSchedule(trigger.schedule, timezone);
+      const schedule = zonedSchedule(trigger.schedule, timezone);
       const fault = variables.faultOf('cron_trigger', trigger);
       if (fault) found.add(cronTriggerSubject(trigger), fault);
       return { name, schedule, isHeld: fault !== undefined, ...scheduledDelivery(trigger) };

@@ -83,6 +83,16 @@ export function typeUse(written: string): TypeUse | undefined {
   }
 }
 
+/** Returns the fields that each object of an answer of the type must have; none for a type that is no object. */
+export function requiredFields(
+  { declared }: Pick<ActionTypes, 'declared'>,
+  type: TypeUse,
+): readonly string[] {
+  const found = declared.get(namedIn(type));
+  if (found?.kind !== 'object') return [];
+  return found.fields.filter((field) => !field.type.isNullable).map(({ name }) => name);
+}
+
 /** Returns the name of the type inside all lists. */
 export function namedIn(type: TypeUse): string {
   return type.kind === 'list' ? namedIn(type.item) : type.name;

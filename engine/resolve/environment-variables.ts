@@ -6,7 +6,13 @@ import { EngineError } from '../errors/engine-error.ts';
 import type { ObjectKind } from '../metadata/objects.ts';
 import type { Metadata } from '../metadata/schema/metadata.ts';
 import { SourceConfiguration } from '../metadata/schema/source.ts';
-import { isReserved, type NamedVariable, variablesIn, variablesOf } from '../metadata/variables.ts';
+import {
+  isReserved,
+  type NamedVariable,
+  refusedHeader,
+  variablesIn,
+  variablesOf,
+} from '../metadata/variables.ts';
 
 export type Environment = Readonly<Record<string, string | undefined>>;
 
@@ -40,7 +46,7 @@ export class VariableRules {
 
   firstFault(variables: readonly NamedVariable[]): EngineError | undefined {
     for (const { name, use, path } of variables) {
-      const problem = use === 'outbound' ? (refusedHeader(name, path) ?? this.problemOf(name)) : null;
+      const problem = use === 'outbound' ? (refusedHeader({ name, path }) ?? this.problemOf(name)) : null;
       if (problem !== null) return new EngineError('invalidConfiguration', { text: problem }, path);
     }
     return undefined;
@@ -51,15 +57,6 @@ export class VariableRules {
     const fault = this.faultOf(kind, definition);
     if (fault) throw fault;
   }
-}
-
-/** The prefix of the environment variables of options. Reference: docs/reference/behaviour/errors.md. */
-const OPTION_PREFIX = 'ENGINE_GRAPHQL_';
-
-/** Returns why a header may not have the variable's value; null when it is no option of the engine. */
-export function refusedHeader(name: string, path: NamedVariable['path']): string | null {
-  if (path.at(-1) !== 'value_from_env' || !name.startsWith(OPTION_PREFIX)) return null;
-  return `env variables starting with "${OPTION_PREFIX}" are not allowed in value_from_env: ${name}`;
 }
 
 function isSet(env: Environment, name: string): boolean {

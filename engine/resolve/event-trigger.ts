@@ -4,7 +4,7 @@
 import { fail } from '../errors/engine-error.ts';
 import type { Columns, Header, RequestTransform } from '../metadata/schema/common.ts';
 import { qualifiedKey } from '../metadata/schema/common.ts';
-import type { CleanupConfig, EventTrigger } from '../metadata/schema/event.ts';
+import { type CleanupConfig, type EventTrigger, MOST_TRIGGER_NAME_BYTES } from '../metadata/schema/event.ts';
 import { hoursAgo, timerSeconds } from '../metadata/schema/number.ts';
 import type { PartialSource, ResolveContext } from './context.ts';
 import { eventTriggerSubject } from './inconsistency.ts';
@@ -18,8 +18,6 @@ import type {
   ResolvedTable,
 } from './types.ts';
 
-/** The limit of names, because Postgres has names made of them. Reference: docs/reference/behaviour/event-triggers.md. */
-const MOST_NAME_BYTES = 42;
 const OPERATIONS = [
   ['insert', 'INSERT'],
   ['update', 'UPDATE'],
@@ -35,7 +33,7 @@ export function eventTriggersOf(
   const resolved = new Map<string, ResolvedEventTrigger>();
   for (const [key, table] of at.tables) {
     for (const definition of at.definitions.get(key)?.event_triggers ?? []) {
-      const subject = eventTriggerSubject(at.name, table.table, definition);
+      const subject = eventTriggerSubject(table, definition);
       const trigger = found.attempt(subject, () => {
         if (taken.has(definition.name)) fail('eventTriggerExists', { name: definition.name });
         return resolveEventTrigger(definition, table, at);
@@ -56,8 +54,8 @@ function resolveEventTrigger(
   at: PartialSource,
 ): ResolvedEventTrigger {
   const { name, definition, retry_conf: retries, response_transform: responseTransform } = trigger;
-  if (new TextEncoder().encode(name).length > MOST_NAME_BYTES) {
-    refuse(`event trigger name can be at most ${MOST_NAME_BYTES} characters`);
+  if (new TextEncoder().encode(name).length > MOST_TRIGGER_NAME_BYTES) {
+    refuse(`event trigger name can be at most ${MOST_TRIGGER_NAME_BYTES} characters`);
   }
   const captures = OPERATIONS.flatMap(([key, operation]): Capture[] => {
     const wanted = definition[key];

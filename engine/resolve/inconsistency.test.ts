@@ -7,13 +7,17 @@ const ORDER = { schema: 'sales', name: 'order' };
 
 test('an attempt that succeeds leaves no trace', () => {
   const found = new Inconsistencies();
-  expect(found.attempt(tableSubject('default', ORDER), () => 7)).toBe(7);
+  expect(found.attempt(tableSubject({ source: 'default', table: ORDER }), () => 7)).toBe(7);
   expect(found.all).toEqual([]);
 });
 
 test('an attempt that fails is one inconsistency, and no result', () => {
   const found = new Inconsistencies();
-  const subject = permissionSubject('select', 'main', ORDER, { role: 'user', permission: { columns: [] } });
+  const subject = permissionSubject(
+    'select',
+    { source: 'main', table: ORDER },
+    { role: 'user', permission: { columns: [] } },
+  );
   expect(found.attempt(subject, () => fail('unknownOperator', { name: '_x' }))).toBeUndefined();
   expect(found.all).toMatchObject([
     {
@@ -28,7 +32,9 @@ test('an attempt that fails is one inconsistency, and no result', () => {
 
 test('the cause speaks both dialects', () => {
   const found = new Inconsistencies();
-  found.attempt(tableSubject('default', ORDER), () => fail('tableNotInDatabase', { table: 'sales.order' }));
+  found.attempt(tableSubject({ source: 'default', table: ORDER }), () =>
+    fail('tableNotInDatabase', { table: 'sales.order' }),
+  );
   const { cause, reason } = found.all[0]!;
   expect([cause!.status, cause!.codeIn('specification'), cause!.messageIn('specification')]).toEqual([
     400,
@@ -43,12 +49,14 @@ test('a programmer’s error is not swallowed', () => {
   const broken = (): never => {
     throw new TypeError('a bug');
   };
-  expect(() => found.attempt(tableSubject('default', ORDER), broken)).toThrow('a bug');
+  expect(() => found.attempt(tableSubject({ source: 'default', table: ORDER }), broken)).toThrow('a bug');
 });
 
 test('a relationship over one column is shown as clients write it', () => {
   const shown = (using: object) =>
-    relationshipSubject('array', 'default', ORDER, { name: 'r', using }).definition as { using: object };
+    relationshipSubject('array', { source: 'default', table: ORDER }, { name: 'r', using }).definition as {
+      using: object;
+    };
   const one = shown({ foreign_key_constraint_on: { table: ORDER, columns: ['a'] } });
   expect(one.using).toEqual({ foreign_key_constraint_on: { column: 'a', table: ORDER } });
   const two = shown({ foreign_key_constraint_on: { table: ORDER, columns: ['a', 'b'] } });

@@ -4,7 +4,7 @@
  *  Spec: "Inconsistent metadata"; docs/reference/behaviour/metadata-api.md. */
 import { EngineError, fail } from '../errors/engine-error.ts';
 import type { ErrorName } from '../errors/errors.ts';
-import { objectKey } from '../metadata/objects.ts';
+import { type ObjectKind, objectKey } from '../metadata/objects.ts';
 import type { Action, CustomTypes } from '../metadata/schema/action.ts';
 import { printQualified, type QualifiedName } from '../metadata/schema/common.ts';
 import type { CronTrigger, EventTrigger } from '../metadata/schema/event.ts';
@@ -34,6 +34,7 @@ const WITHOUT_CONTEXT: ReadonlySet<ErrorName> = new Set([
   'tableNotInDatabase',
   'tableNotTracked',
   'fieldConflict',
+  'customNameConflict',
 ]);
 
 export class Inconsistencies {
@@ -58,10 +59,11 @@ export class Inconsistencies {
     this.all.push({ type, name, reason, definition, key, cause });
   }
 
-  /** Adds an object that conflicts with others. A request that causes this fails with inconsistent metadata, not with an error of
-   *  one object. */
-  addShared({ type, name, definition, key }: Subject, text: string): void {
-    this.all.push({ type, name, reason: `${PREFIX}${text}`, definition, key });
+  /** Adds an object that conflicts with others. A request that adds the object fails with the reason; one that causes this by another
+   *  object, or a conflict among equals (`isShared`), with inconsistent metadata. */
+  addConflict({ type, name, definition, key }: Subject, reason: string, isShared: boolean): void {
+    const cause = new EngineError('conflictingObject', { reason });
+    this.all.push({ type, name, reason, definition, key, ...(isShared ? {} : { cause }) });
   }
 }
 
@@ -94,127 +96,103 @@ function trimPrefix(message: string): string {
 function causeOf(subject: Subject, error: EngineError): EngineError {
   if (error.kind === 'conflictingRootFields') return error;
   const context = WITHOUT_CONTEXT.has(error.kind) ? '' : subject.context;
-  const reason = `${PREFIX}${context}${error.messageIn('newer')}`;
+  const reason = `${PREFIX}${context}${trimPrefix(error.messageIn('newer'))}`;
   const params = subject.hasOneWording
     ? { code: 'invalid-configuration', text: reason, reason }
     : { code: error.codeIn('specification'), text: error.messageIn('specification'), reason };
   return new EngineError('inconsistentObject', params, error.path, error.internal);
 }
 
+type Naming = {
+  /** The type that clients see, where it is not the kind. */
+  readonly type?: string;
+  /** The text after the name: ` in source default`. */
+  readonly where?: string;
+  /** The context of the object it is nested in. */
+  readonly within?: string;
+  /** The kind in the words of a context: `permission for role`. */
+  readonly label?: string;
+} & Partial<Pick<Subject, 'name' | 'context' | 'hasOneWording'>>;
+
+/** Returns the subject of the object with a key, which is called by the last segment: `native_query authors in source default`. */
+function subject(
+  kind: ObjectKind,
+  segments: readonly string[],
+  definition: unknown,
+  { type = kind, where = '', within = '', label = kind.replaceAll('_', ' '), ...more }: Naming = {},
+): Subject {
+  const name = segments.at(-1) ?? '';
+  return {
+    type,
+    name: `${type} ${name}${where}`,
+    definition,
+    key: objectKey(kind, ...segments),
+    context: `${within}in ${label} "${name}": `,
+    ...more,
+  };
+}
+
+type TableAt = { readonly source: string; readonly table: QualifiedName };
+
+function inTable(kind: ObjectKind, at: TableAt, name: string, definition: object, naming?: Naming): Subject {
+  const { schema, name: table } = at.table;
+  const printed = printQualified(at.table);
+  const own = { ...definition, source: at.source, table: { schema, name: table } };
+  const where = ` in table ${printed} in source ${at.source}`;
+  const within = `in table "${printed}": `;
+  return subject(kind, [at.source, schema, table, name], own, { where, within, ...naming });
+}
+
+/** The naming of objects that are newer than the specification, so that their failures have one wording. */
+const NEWER = { hasOneWording: true } as const;
+
 export function inheritedRoleSubject(definition: InheritedRole): Subject {
   const { role_name: role } = definition;
-  return {
-    type: 'inherited_role',
-    name: `inherited role ${role}`,
-    definition,
-    key: objectKey('inherited_role', role),
-    context: '',
-  };
+  return subject('inherited_role', [role], definition, { name: `inherited role ${role}`, context: '' });
 }
 
 export function sourceSubject(source: string): Subject {
-  return {
-    type: 'source',
-    name: `source ${source}`,
-    definition: source,
-    key: objectKey('source', source),
-    context: '',
-  };
+  return subject('source', [source], source, { context: '' });
 }
 
-export function tableSubject(source: string, table: QualifiedName): Subject {
-  return {
-    type: 'table',
-    name: `table ${printQualified(table)} in source ${source}`,
-    definition: { schema: table.schema, name: table.name },
-    key: objectKey('table', source, table.schema, table.name),
-    context: '',
-  };
+export function tableSubject({ source, table: { schema, name } }: TableAt): Subject {
+  const naming = { name: `table ${printQualified({ schema, name })} in source ${source}`, context: '' };
+  return subject('table', [source, schema, name], { schema, name }, naming);
 }
 
 export function relationshipSubject(
   kind: 'object' | 'array',
-  source: string,
-  table: QualifiedName,
-  relationship: ObjectRelationship | ArrayRelationship,
+  at: TableAt,
+  { name, using, comment = null }: ObjectRelationship | ArrayRelationship,
 ): Subject {
-  const type = `${kind}_relation`;
-  return {
-    type,
-    name: `${type} ${relationship.name} in table ${printQualified(table)} in source ${source}`,
-    definition: {
-      using: wireUsing(relationship.using),
-      name: relationship.name,
-      source,
-      comment: relationship.comment ?? null,
-      table: { schema: table.schema, name: table.name },
-    },
-    key: objectKey(`${kind}_relationship`, source, table.schema, table.name, relationship.name),
-    context: `in table "${printQualified(table)}": in relationship "${relationship.name}": `,
-  };
+  const definition = { using: wireUsing(using), name, comment };
+  const naming = { type: `${kind}_relation`, label: 'relationship' };
+  return inTable(`${kind}_relationship`, at, name, definition, naming);
 }
 
-export function computedFieldSubject(source: string, table: QualifiedName, field: ComputedField): Subject {
-  return {
-    type: 'computed_field',
-    name: `computed_field ${field.name} in table ${printQualified(table)} in source ${source}`,
-    definition: {
-      definition: field.definition,
-      name: field.name,
-      source,
-      comment: field.comment ?? null,
-      table: { schema: table.schema, name: table.name },
-    },
-    key: objectKey('computed_field', source, table.schema, table.name, field.name),
-    context: `in table "${printQualified(table)}": in computed field "${field.name}": `,
-  };
+export function computedFieldSubject(
+  at: TableAt,
+  { name, definition, comment = null }: ComputedField,
+): Subject {
+  return inTable('computed_field', at, name, { definition, name, comment });
 }
 
-export function eventTriggerSubject(source: string, table: QualifiedName, trigger: EventTrigger): Subject {
-  const { name } = trigger;
-  return {
-    type: 'event_trigger',
-    name: `event_trigger ${name} in table ${printQualified(table)} in source ${source}`,
-    definition: { ...trigger, source, table: { schema: table.schema, name: table.name } },
-    key: objectKey('event_trigger', source, table.schema, table.name, name),
-    context: `in table "${printQualified(table)}": in event trigger "${name}": `,
-    hasOneWording: true,
-  };
+export function eventTriggerSubject(at: TableAt, trigger: EventTrigger): Subject {
+  return inTable('event_trigger', at, trigger.name, trigger, NEWER);
 }
 
 export function cronTriggerSubject(definition: CronTrigger): Subject {
-  const { name } = definition;
-  return {
-    type: 'cron_trigger',
-    name: `cron_trigger ${name}`,
-    definition,
-    key: objectKey('cron_trigger', name),
-    context: `in cron trigger "${name}": `,
-    hasOneWording: true,
-  };
+  return subject('cron_trigger', [definition.name], definition, NEWER);
 }
 
-export function functionSubject(source: string, definition: TrackedFunction): Subject {
-  const { schema, name } = definition.function;
-  const printed = printQualified(definition.function);
-  return {
-    type: 'function',
-    name: `function ${printed} in source ${source}`,
-    definition: { schema, name },
-    key: objectKey('function', source, schema, name),
-    context: `in function "${printed}": `,
-  };
+export function functionSubject(source: string, { function: { schema, name } }: TrackedFunction): Subject {
+  const printed = printQualified({ schema, name });
+  const naming = { name: `function ${printed} in source ${source}`, context: `in function "${printed}": ` };
+  return subject('function', [source, schema, name], { schema, name }, naming);
 }
 
 export function logicalModelSubject(source: string, definition: LogicalModel): Subject {
-  const { name } = definition;
-  return {
-    type: 'logical_model',
-    name: `logical_model ${name} in source ${source}`,
-    definition,
-    key: objectKey('logical_model', source, name),
-    context: `in logical model "${name}": `,
-  };
+  return subject('logical_model', [source, definition.name], definition, { where: ` in source ${source}` });
 }
 
 export function logicalModelPermissionSubject(
@@ -222,75 +200,36 @@ export function logicalModelPermissionSubject(
   model: string,
   permission: LogicalModelPermission,
 ): Subject {
-  return {
-    type: 'logical_model_permission',
-    name: `logical_model_permission ${permission.role} in logical_model ${model} in source ${source}`,
-    definition: { ...permission, comment: permission.comment ?? null, source, name: model },
-    key: objectKey('logical_model_permission', source, model, permission.role),
-    context: `in logical model "${model}": in permission for role "${permission.role}": `,
-  };
+  const definition = { ...permission, comment: permission.comment ?? null, source, name: model };
+  return subject('logical_model_permission', [source, model, permission.role], definition, {
+    where: ` in logical_model ${model} in source ${source}`,
+    within: `in logical model "${model}": `,
+    label: 'permission for role',
+  });
 }
 
 export function nativeQuerySubject(source: string, definition: NativeQuery): Subject {
-  const { root_field_name: name } = definition;
-  return {
-    type: 'native_query',
-    name: `native_query ${name} in source ${source}`,
-    definition,
-    key: objectKey('native_query', source, name),
-    context: `in native query "${name}": `,
-  };
+  const segments = [source, definition.root_field_name];
+  return subject('native_query', segments, definition, { where: ` in source ${source}` });
 }
 
-/** Actions, and the objects below, are newer than the specification, so their failures have one wording. */
-export function actionSubject({ name, definition, comment }: Action): Subject {
-  return {
-    type: 'action',
-    name: `action ${name}`,
-    definition: { name, definition, comment: comment ?? null },
-    key: objectKey('action', name),
-    context: `in action "${name}"; `,
-    hasOneWording: true,
-  };
+export function actionSubject({ name, definition, comment = null }: Action): Subject {
+  const context = `in action "${name}"; `;
+  return subject('action', [name], { name, definition, comment }, { context, ...NEWER });
 }
 
 /** Clients see all custom types as one object, but only `type` does not fit. */
 export function customTypesSubject(definition: CustomTypes, type: string): Subject {
-  return {
-    type: 'custom_types',
-    name: 'custom_types custom_types',
-    definition,
-    key: objectKey('custom_type', type),
-    context: '',
-    hasOneWording: true,
-  };
+  const naming = { type: 'custom_types', name: 'custom_types custom_types', context: '', ...NEWER };
+  return subject('custom_type', [type], definition, naming);
 }
 
-export function remoteSchemaSubject({ name, definition, comment }: RemoteSchema): Subject {
-  return {
-    type: 'remote_schema',
-    name: `remote_schema ${name}`,
-    definition: { name, definition, comment: comment ?? null },
-    key: objectKey('remote_schema', name),
-    context: '',
-    hasOneWording: true,
-  };
+export function remoteSchemaSubject({ name, definition, comment = null }: RemoteSchema): Subject {
+  return subject('remote_schema', [name], { name, definition, comment }, { context: '', ...NEWER });
 }
 
-export function remoteRelationshipSubject(
-  source: string,
-  table: QualifiedName,
-  { name, definition }: RemoteRelationship,
-): Subject {
-  const printed = printQualified(table);
-  return {
-    type: 'remote_relationship',
-    name: `remote_relationship ${name} in table ${printed} in source ${source}`,
-    definition: { name, definition, source, table: { schema: table.schema, name: table.name } },
-    key: objectKey('remote_relationship', source, table.schema, table.name, name),
-    context: `in table "${printed}": in remote relationship "${name}": `,
-    hasOneWording: true,
-  };
+export function remoteRelationshipSubject(at: TableAt, { name, definition }: RemoteRelationship): Subject {
+  return inTable('remote_relationship', at, name, { name, definition }, NEWER);
 }
 
 /** Returns the subject of a relationship that starts in a remote schema. */
@@ -300,60 +239,44 @@ export function remoteTypeRelationshipSubject(
   { name, definition }: RemoteRelationship,
 ): Subject {
   const type = 'remote_schema_remote_relationship';
-  return {
+  const own = { remote_schema, type_name, name, definition };
+  return subject('remote_schema_relationship', [remote_schema, type_name, name], own, {
     type,
     name: `${type} remote_relationship ${name} on type ${type_name} in remote schema ${remote_schema}`,
-    definition: { remote_schema, type_name, name, definition },
-    key: objectKey('remote_schema_relationship', remote_schema, type_name, name),
-    context: `in remote relationship "${name}": `,
-    hasOneWording: true,
-  };
+    label: 'remote relationship',
+    ...NEWER,
+  });
 }
 
 export function remoteSchemaPermissionSubject(schema: string, permission: RemoteSchemaPermission): Subject {
-  return {
-    type: 'remote_schema_permission',
-    name: `remote_schema_permission ${permission.role} in remote schema ${schema}`,
-    definition: { ...permission, comment: permission.comment ?? null, remote_schema: schema },
-    key: objectKey('remote_schema_permission', schema, permission.role),
-    context: `in remote schema "${schema}": in permission for role "${permission.role}": `,
-    hasOneWording: true,
-  };
+  const definition = { ...permission, comment: permission.comment ?? null, remote_schema: schema };
+  return subject('remote_schema_permission', [schema, permission.role], definition, {
+    where: ` in remote schema ${schema}`,
+    within: `in remote schema "${schema}": `,
+    label: 'permission for role',
+    ...NEWER,
+  });
 }
 
 export function openTelemetrySubject(definition: object): Subject {
-  return {
-    type: 'open_telemetry',
-    name: 'open_telemetry',
-    definition,
-    key: objectKey('opentelemetry'),
-    context: 'in the configuration of OpenTelemetry: ',
-    hasOneWording: true,
-  };
+  const type = 'open_telemetry';
+  const context = 'in the configuration of OpenTelemetry: ';
+  return subject('opentelemetry', [], definition, { type, name: type, context, ...NEWER });
 }
 
 export type PermissionKind = 'select' | 'insert' | 'update' | 'delete';
 
 export function permissionSubject(
   kind: PermissionKind,
-  source: string,
-  table: QualifiedName,
-  permission: { readonly role: string; readonly permission: object; readonly comment?: string | null },
+  at: TableAt,
+  {
+    role,
+    permission,
+    comment = null,
+  }: { readonly role: string; readonly permission: object; readonly comment?: string | null },
 ): Subject {
-  const type = `${kind}_permission` as const;
-  return {
-    type,
-    name: `${type} ${permission.role} in table ${printQualified(table)} in source ${source}`,
-    definition: {
-      role: permission.role,
-      permission: permission.permission,
-      source,
-      comment: permission.comment ?? null,
-      table: { schema: table.schema, name: table.name },
-    },
-    key: objectKey(type, source, table.schema, table.name, permission.role),
-    context: `in table "${printQualified(table)}": in permission for role "${permission.role}": `,
-  };
+  const definition = { role, permission, comment };
+  return inTable(`${kind}_permission`, at, role, definition, { label: 'permission for role' });
 }
 
 /** Returns the definition in the form clients usually write: a single column without a list. */

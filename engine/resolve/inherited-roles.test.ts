@@ -144,7 +144,7 @@ describe('writing', () => {
     const own = { a: writes(), b: writes(difference) };
     const { of, conflicts } = inherit(own, { heir: ['a', 'b'], next: ['heir', 'a'] });
     expect([of('heir').update, of('next').update]).toEqual([null, null]);
-    expect(conflicts).toEqual(['heir update', 'next update']);
+    expect(conflicts).toEqual(['heir update']);
   });
 
   test('a permission of its own settles what the parents do not', () => {

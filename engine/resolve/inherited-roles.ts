@@ -23,7 +23,8 @@ export type Inheritance = {
   readonly inheritedRoles: readonly InheritedRole[];
   /** True when the role has a permission of its own, even one that does not resolve. */
   readonly hasOwn: (role: string, kind: 'select' | Written) => boolean;
-  /** Called for a permission that a role does not inherit because its parents disagree. */
+  /** Called for a permission that a role does not inherit because its parents disagree. Roles that inherit from it do not have the
+   *  permission either, and it is not called for them. */
   readonly onConflict: (role: string, kind: Written) => void;
 };
 
@@ -40,6 +41,7 @@ export function inheritAccess(own: Accesses, { inheritedRoles, hasOwn, onConflic
       const isUnclear = parents.some((parent) => conflicts.has(`${kind} ${parent}`));
       if (distinct.length <= 1 && !isUnclear) return distinct[0] ?? null;
       conflicts.add(`${kind} ${role}`);
+      if (isUnclear) return null;
       onConflict(role, kind);
       return null;
     };

@@ -102,7 +102,7 @@ const ROOT_FIELDS: Readonly<Record<RootFieldKind, RootFieldRow>> = {
 };
 const ROOT_FIELD_KINDS = Object.keys(ROOT_FIELDS) as RootFieldKind[];
 
-export type TableNames = Pick<ResolvedTable, 'base' | 'naming' | 'typeName' | 'rootFields'>;
+export type TableNames = Pick<ResolvedTable, 'base' | 'naming' | 'typeName' | 'rootFields' | 'isUnnameable'>;
 
 /** Types of every schema. No table can have such a name. */
 const OWN_TYPES = [
@@ -130,7 +130,8 @@ function ownTypes(convention: NamingConvention): ReadonlySet<string> {
   return new Set([...OWN_TYPES, ...OWN_SPELLED_TYPES.map((own) => sharedTypeName({ convention }, own))]);
 }
 
-/** Returns the names of a table. Raises `invalidConfiguration` for a name that is no GraphQL name or that every schema has. */
+/** Returns the names of a table. Raises `invalidConfiguration` for a name that every schema has, and for a custom root field that is no
+ *  GraphQL name. */
 export function namesOf(
   table: QualifiedName,
   configuration: TableConfiguration | undefined,
@@ -139,22 +140,16 @@ export function namesOf(
   const { custom_name, custom_root_fields } = configuration ?? {};
   const base: Part = custom_name ? { verbatim: custom_name } : baseName(table);
   const type = typeName(naming, base);
-  if (!isGraphqlName(type)) {
-    fail('invalidConfiguration', {
-      text:
-        `cannot include "${printQualified(table)}" in the GraphQL schema because "${type}" ` +
-        'is not a valid GraphQL identifier',
-    });
-  }
+  const isUnnameable = !isGraphqlName(type);
   if (OWN_TYPES_SPELLED[naming.convention].has(type))
     fail('invalidConfiguration', { text: `"${type}" is a type of the GraphQL schema itself` });
   const custom: CustomRootFields = custom_root_fields ?? {};
   const entries = ROOT_FIELD_KINDS.map((kind) => {
     const standard = fieldName(naming, ...ROOT_FIELDS[kind].name(base));
-    return [kind, rootField(kind, printQualified(table), naming, standard, custom[kind])];
+    return [kind, rootField(kind, printQualified(table), naming, standard, custom[kind], isUnnameable)];
   });
   const rootFields = Object.fromEntries(entries) as TableNames['rootFields'];
-  return { base, naming, typeName: type, rootFields };
+  return { base, naming, typeName: type, rootFields, ...(isUnnameable ? { isUnnameable } : {}) };
 }
 
 /** Returns the name of a type derived from a table: `author_bool_exp` for `bool_exp`. */
@@ -265,10 +260,11 @@ function rootField(
   naming: Naming,
   standard: string,
   custom: CustomRootField | undefined,
+  isUnnameable: boolean,
 ): RootField {
   const { name, comment } = typeof custom === 'string' ? { name: custom } : (custom ?? {});
   const final = rootFieldName(naming, name ?? standard);
-  if (!isGraphqlName(final)) {
+  if (!isUnnameable && !isGraphqlName(final)) {
     fail('invalidConfiguration', { text: `"${final}" is not a valid GraphQL identifier` });
   }
   return { name: final, description: descriptionOf(comment, ROOT_FIELDS[kind].description(table)) };

@@ -34,7 +34,7 @@ export type PermissionScope = {
   readonly tables: Lookup<ResolvedTable>;
   /** Sets of columns of the table that roles share, by the list that names them. */
   readonly columnSets: Map<string, ReadonlySet<string>>;
-} & Pick<BoolExpScope, 'remote' | 'prefix'>;
+} & Pick<BoolExpScope, 'remote' | 'everywhere' | 'prefix'>;
 
 export function resolveSelect(rule: SelectRule, scope: PermissionScope): SelectAccess {
   return {

@@ -202,7 +202,7 @@ test('a relationship cannot take a column’s name, nor another relationship’s
   expect(custom.reasons).toEqual([
     'Inconsistent object: field definition conflicts with custom field name for postgres column "id"',
   ]);
-  expect(custom.inconsistencies[0]!.cause!.codeIn('specification')).toBe('already-exists');
+  expect(custom.inconsistencies[0]!.cause!.codeIn('specification')).toBe('invalid-configuration');
   const twice = resolveTables({
     ...ALL,
     author: {

@@ -120,13 +120,13 @@ function manualTarget(
     : fail('nativeQueryNotFound', { name: query!, source: targets.source });
 }
 
-/** Raises `fieldConflict` when a column has the name: both would be fields of the table. */
+/** Raises `fieldConflict` and `customNameConflict` when a column has the name: both would be fields of the table. */
 function refuseColumnName(name: string, table: ResolvedTable): void {
-  const conflict = (text: string): never =>
-    fail('fieldConflict', { table: printQualified(table.table), with: text });
-  if (table.columnByName.has(name)) conflict('postgres column');
+  if (table.columnByName.has(name)) {
+    fail('fieldConflict', { table: printQualified(table.table), with: 'postgres column' });
+  }
   const column = table.columns.find(({ graphqlName }) => graphqlName === name);
-  if (column) conflict(`custom field name for postgres column "${column.name}"`);
+  if (column) fail('customNameConflict', { with: `custom field name for postgres column "${column.name}"` });
 }
 
 function requireColumns(names: readonly string[], table: ResolvedTable): void {

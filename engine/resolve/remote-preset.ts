@@ -1,6 +1,6 @@
 /** The values of presets: arguments of a remote schema that the engine gives because of a permission's `@preset`. In: presets and a
  *  session. Out: JSON values for the variables of the request.
- *  Not here: parsing `@preset` (preset-directive.ts), the sent document (plan/remote-schema.ts). Reference: docs/reference/behaviour/remote-schemas.md. */
+ *  Not here: parsing `@preset` (remote-permission.ts), the sent document (plan/remote-schema.ts). Reference: docs/reference/behaviour/remote-schemas.md. */
 
 import type { ConstValueNode } from 'graphql';
 import { fail } from '../errors/engine-error.ts';

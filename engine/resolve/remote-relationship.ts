@@ -216,7 +216,7 @@ function relationshipsOf(
   const relationships = new Map<string, ResolvedRemoteRelationship>();
   for (const definition of definitions) {
     const { name } = definition;
-    const resolved = found.attempt(remoteRelationshipSubject(table.source, table.table, definition), () => {
+    const resolved = found.attempt(remoteRelationshipSubject(table, definition), () => {
       if (!relationships.has(name)) return resolveRemoteRelationship(definition, table, scope);
       const other = `remote relationship "${name}"`;
       return fail('fieldConflict', { table: printQualified(table.table), with: other });

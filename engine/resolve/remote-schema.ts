@@ -23,6 +23,7 @@ import {
 import { remoteNames } from './remote-names.ts';
 import { readPermission } from './remote-permission.ts';
 import { ADMIN_ROLE } from './session.ts';
+import type { TypeDefinition } from './type-definition.ts';
 import type { RemoteEndpoint, ResolvedRemoteSchema, ResolveOptions } from './types.ts';
 import type { UpstreamSchema } from './upstream.ts';
 
@@ -38,11 +39,13 @@ type RemoteSchemaScope = {
   readonly upstreams: Upstreams;
   readonly names: TakenNames;
   readonly inheritedRoles: readonly InheritedRole[];
+  /** Finds the definition of a type of the engine. */
+  readonly definitionOf: (type: string) => TypeDefinition | undefined;
 };
 
 export function resolveRemoteSchemas(
   definitions: readonly RemoteSchema[],
-  { upstreams, names, inheritedRoles }: RemoteSchemaScope,
+  { upstreams, names, inheritedRoles, definitionOf }: RemoteSchemaScope,
   { options, variables, found }: ResolveContext,
 ): ReadonlyMap<string, ResolvedRemoteSchema> {
   const resolved = definitions.flatMap((definition): [string, ResolvedRemoteSchema][] => {
@@ -53,9 +56,9 @@ export function resolveRemoteSchemas(
       return resolveRemoteSchema(definition, upstreams.get(name), options);
     });
     if (!remote) return [];
-    const conflict = names.addRemoteSchema(remote);
-    if (conflict !== null) {
-      found.addShared(subject, conflict);
+    const { reasons, isAmongRemotes } = names.addRemoteSchema(remote, definitionOf);
+    if (reasons.length > 0) {
+      found.addConflict(subject, reasons.join(', '), isAmongRemotes);
       return [];
     }
     if (options.enableRemoteSchemaPermissions === false) {

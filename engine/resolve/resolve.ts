@@ -21,6 +21,7 @@ import { joinSources, joinTypes } from './remote-relationship.ts';
 import { resolveRemoteSchemas, type Upstreams } from './remote-schema.ts';
 import { resolveRequestPolicies } from './request-policy.ts';
 import { resolveEndpoints } from './rest-endpoint.ts';
+import { Routes } from './routes.ts';
 import { ADMIN_ROLE } from './session.ts';
 import {
   functionsOf,
@@ -33,7 +34,8 @@ import {
   withRelationships,
   withStrictWrites,
 } from './source.ts';
-import type { Inconsistency, Model, ResolveOptions, Unreached } from './types.ts';
+import type { TypeDefinition } from './type-definition.ts';
+import type { Inconsistency, Model, ResolveOptions, TypeDefinitions, Unreached } from './types.ts';
 
 export type { ResolveOptions };
 
@@ -61,7 +63,7 @@ export function resolve(
     .map((source) => withEnumColumns(source, context))
     .map((source) => withRelationships(source, context))
     .map((source) => withComputedFields(source, names, context))
-    .map((source) => withPermissions(source, context));
+    .map((source, _, sources) => withPermissions(source, sources, context));
   const inheritedRoles = inheritedRolesOf(metadata, roles, found);
   const triggerNames = new Set<string>();
   const resolvedSources = permitted
@@ -80,30 +82,42 @@ export function resolve(
   const scope = { sources, catalogs: catalogs.values(), names, inheritedRoles };
   const customTypes = resolveCustomTypes(metadata.custom_types ?? {}, scope, found);
   const actions = resolveActions(metadata.actions ?? [], { ...scope, types: customTypes }, context);
-  const remoteSchemas = resolveRemoteSchemas(metadata.remote_schemas ?? [], { ...scope, upstreams }, context);
-  const joined = joinSources(sources, remoteSchemas, metadata.sources, found);
-  const typeRelationships = joinTypes(metadata.remote_schemas ?? [], { sources, remoteSchemas }, found);
   const { enableAllowlist = false, defaultTimeLimitMs = null } = options;
   const requestPolicies = resolveRequestPolicies(metadata, enableAllowlist, defaultTimeLimitMs);
+  const own: Model = {
+    sources,
+    actions,
+    customTypes,
+    remoteSchemas: new Map(),
+    cronTriggers: new Map(),
+    typeNames: names.types,
+    typeRelationships: new Map(),
+    roles,
+    features,
+    requestPolicies,
+    routes: new Routes(),
+  };
+  const definitionOf = definitionsIn(own, options);
+  const remoteScope = { ...scope, upstreams, definitionOf };
+  const remoteSchemas = resolveRemoteSchemas(metadata.remote_schemas ?? [], remoteScope, context);
+  const joined = joinSources(sources, remoteSchemas, metadata.sources, found);
+  const typeRelationships = joinTypes(metadata.remote_schemas ?? [], { sources, remoteSchemas }, found);
   const routes = resolveEndpoints(metadata, (inconsistency) => found.all.push(inconsistency));
   const cronTriggers = resolveCronTriggers(metadata.cron_triggers ?? [], context);
   const { opentelemetry } = metadata;
   const fault = variables.faultOf('opentelemetry', opentelemetry);
   if (opentelemetry && fault) found.add(openTelemetrySubject(opentelemetry), fault);
-  const model: Model = {
-    sources: joined,
-    actions,
-    customTypes,
-    remoteSchemas,
-    cronTriggers,
-    typeNames: names.types,
-    typeRelationships,
-    roles,
-    features,
-    requestPolicies,
-    routes,
-  };
+  const model: Model = { ...own, sources: joined, remoteSchemas, cronTriggers, typeRelationships, routes };
   return { model, inconsistencies: found.all };
+}
+
+/** Returns a function that finds the definition of a type. The types are built when the first one is requested. */
+function definitionsIn(model: Model, { typeDefinitions }: ResolveOptions) {
+  let find: ReturnType<TypeDefinitions> | undefined;
+  return (type: string): TypeDefinition | undefined => {
+    find ??= typeDefinitions?.(model);
+    return find?.(type);
+  };
 }
 
 function featuresOf({ features }: ResolveOptions): ReadonlySet<string> {

@@ -1,6 +1,6 @@
 /** Cron schedules: which are read, and the times they mean. */
 import { expect, test } from 'vitest';
-import { parseSchedule, timesAfter } from './schedule.ts';
+import { parseSchedule, timesAfter, zonedSchedule } from './schedule.ts';
 
 const FROM = new Date('2026-01-31T12:00:00Z');
 const times = (schedule: string, count: number) =>
@@ -17,6 +17,37 @@ test.each([
   ['@hourly', '2026-01-31T13:00:00.000Z', '2026-01-31T14:00:00.000Z'],
 ])('%s is in UTC', (schedule, first, second) => {
   expect(times(schedule, 2)).toEqual([first, second]);
+});
+
+test.each([
+  // Summer time begins on 29 March 2026 in Berlin, and on 8 March in New York.
+  [
+    '0 9 * * *',
+    'Europe/Berlin',
+    '2026-03-28T00:00:00Z',
+    ['2026-03-28T08:00:00.000Z', '2026-03-29T07:00:00.000Z'],
+  ],
+  [
+    '0 9 * * *',
+    'America/New_York',
+    '2026-03-07T00:00:00Z',
+    ['2026-03-07T14:00:00.000Z', '2026-03-08T13:00:00.000Z'],
+  ],
+  [
+    '30 5 1 * *',
+    'Asia/Kolkata',
+    '2026-01-31T12:00:00Z',
+    ['2026-02-01T00:00:00.000Z', '2026-03-01T00:00:00.000Z'],
+  ],
+])('%s is in the local time of %s', (schedule, zone, from, expected) => {
+  const found = timesAfter(zonedSchedule(schedule, zone), new Date(from), 2);
+  expect(found.map((time) => time.toISOString())).toEqual(expected);
+});
+
+test('an unknown time zone is refused, by its place', () => {
+  expect(() => parseSchedule('* * * * *', 'Mars/Olympus')).toThrow(
+    expect.objectContaining({ kind: 'timeZoneUnknown', path: ['timezone'] }),
+  );
 });
 
 test('a day that never comes has no times', () => {

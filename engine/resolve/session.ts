@@ -1,7 +1,7 @@
 /** Sessions and session variables: the role and the variables of a request, and the texts in permissions that name a variable.
  *  Text that looks like the name of a variable and is none, `X-Hasura-Slug` or `X-Engin-Slug`, is refused: compared as text,
  *  `{slug: {_neq: "X-Engin-Slug"}}` would admit every row. `{"$literal": "X-Engin-Slug"}` means the text itself.
- *  Pure. Not here: creating sessions (auth/), values of permissions (value.ts, preset-directive.ts). */
+ *  Pure. Not here: creating sessions (auth/), values of permissions (value.ts, remote-permission.ts). */
 import { fail } from '../errors/engine-error.ts';
 import { editDistance } from '../errors/nearest.ts';
 import { isRecord } from '../json/value.ts';

@@ -5,6 +5,7 @@
 import type { Catalog } from '../catalog/types.ts';
 import { EngineError, fail } from '../errors/engine-error.ts';
 import { printQualified, qualifiedKey } from '../metadata/schema/common.ts';
+import type { RemoteRelationship } from '../metadata/schema/relationship.ts';
 import type { Source } from '../metadata/schema/source.ts';
 import type { Table } from '../metadata/schema/table.ts';
 import { TakenNames, takeTableNames } from './conflicts.ts';
@@ -57,7 +58,7 @@ export function reachedSources(
     const catalog: Catalog | Unreached = catalogs.get(name) ?? { error: 'not introspected' };
     const [reason, fault] = 'error' in catalog ? [catalog.error, catalog.fault] : [catalog.lost, undefined];
     if (reason !== undefined) {
-      found.add(sourceSubject(name), fault ?? new EngineError('sourceUnreachable', { source: name, reason }));
+      found.add(sourceSubject(name), fault ?? new EngineError('sourceUnreachable', { reason }));
     }
     if ('error' in catalog) return [];
     const naming = memo.of(namingOf, source.customization ?? NO_CUSTOMIZATION, options.namingConvention);
@@ -73,12 +74,16 @@ export function trackTables(at: PartialSource, { options, memo, found }: Resolve
   for (const definition of at.source.tables) {
     const key = memo.of(keyOf, definition);
     const name = () => printQualified(definition.table);
-    const subject = () => tableSubject(at.name, definition.table);
+    const subject = () => tableSubject({ source: at.name, table: definition.table });
     const table = found.attempt(subject, () => {
       if (definitions.has(key)) fail('alreadyTracked', { table: name() });
       const catalog = at.catalog.tables.get(key) ?? fail('tableNotInDatabase', { table: name() });
       const table = memo.of(resolveTable, definition, catalog, at.name, at.naming, options);
       if (!definition.is_enum) return table;
+      if (table.isUnnameable) {
+        const text = `"${table.typeName}" is not a valid GraphQL identifier, so the table "${name()}" cannot be an enum`;
+        fail('invalidConfiguration', { text });
+      }
       return { ...table, enum: resolveEnum(catalog, at.catalog.enumRows.get(key), table) };
     });
     if (!table) continue;
@@ -114,7 +119,7 @@ function withNamesLeft(at: PartialSource, names: TakenNames, found: Inconsistenc
   const tables = new Map(
     [...at.tables].filter(([, table]) => {
       const conflict = names.addTable(table);
-      if (conflict) found.add(tableSubject(table.source, table.table), conflict);
+      if (conflict) found.add(tableSubject(table), conflict);
       return conflict === null;
     }),
   );
@@ -125,7 +130,7 @@ export function withEnumColumns(at: PartialSource, { found }: ResolveContext): P
   if (![...at.tables.values()].some((table) => table.enum)) return at;
   const tables = new Map<string, ResolvedTable>();
   for (const [key, table] of at.tables) {
-    const subject = tableSubject(table.source, table.table);
+    const subject = tableSubject(table);
     const typed = found.attempt(subject, () => withEnums(table, at.tables, at.catalog));
     if (typed) tables.set(key, typed);
   }
@@ -155,7 +160,7 @@ function relateTable(
   const relationships = new Map<string, ResolvedRelationship>();
   for (const kind of ['object', 'array'] as const) {
     for (const relationship of definition[`${kind}_relationships`] ?? []) {
-      const subject = relationshipSubject(kind, table.source, table.table, relationship);
+      const subject = relationshipSubject(kind, table, relationship);
       const resolved = found.attempt(subject, () => {
         refuseRelationshipName(relationship.name, table, relationships);
         return resolveRelationship(kind, relationship, table, targets);
@@ -189,7 +194,7 @@ export function withComputedFields(
     if (declared.length === 0) continue;
     const computedFields = new Map<string, ResolvedComputedField>();
     for (const definition of declared) {
-      const field = found.attempt(computedFieldSubject(table.source, table.table, definition), () => {
+      const field = found.attempt(computedFieldSubject(table, definition), () => {
         refuseRelationshipName(definition.name, table, table.relationships);
         const resolved = resolveComputedField(table, definition, at, options);
         const conflict = names.addComputedField(table, resolved);
@@ -221,18 +226,27 @@ export function functionsOf(
   return functions;
 }
 
+/** `sources` are all sources, which rules with remote relationships read. */
 export function withPermissions(
   at: PartialSource,
+  sources: readonly PartialSource[],
   { variables, options, memo, found }: ResolveContext,
 ): PartialSource {
   const prefix = options.headerPrefix;
-  const remote = {
-    get: (key: string) => new Set(at.definitions.get(key)?.remote_relationships?.map(({ name }) => name)),
+  const remote = { get: (key: string) => at.definitions.get(key)?.remote_relationships };
+  const everywhere = {
+    get: (key: string) => {
+      const [source, table] = JSON.parse(key) as [string, string];
+      return sources.find(({ name }) => name === source)?.tables.get(table);
+    },
   };
   const tables = new Map<string, ResolvedTable>();
   for (const [key, table] of at.tables) {
     const inputs = [at.definitions.get(key)!, variables, prefix] as const;
-    tables.set(key, memo.ofLookups(permitTable, table, inputs, [at.tables, remote] as const, found));
+    tables.set(
+      key,
+      memo.ofLookups(permitTable, table, inputs, [at.tables, remote, everywhere] as const, found),
+    );
   }
   const ofModels = modelPermissions(at, prefix, found);
   const nativeQueries = mapValues(at.nativeQueries, (rows) => {
@@ -250,10 +264,10 @@ type Permission = {
 function permitTable(
   table: ResolvedTable,
   [definition, variables, prefix]: readonly [Table, VariableRules, string | undefined],
-  [tables, remote]: readonly [Tables, Lookup<ReadonlySet<string>>],
+  [tables, remote, everywhere]: readonly [Tables, Lookup<readonly RemoteRelationship[]>, Tables],
   found: Inconsistencies,
 ): ResolvedTable {
-  const scope: PermissionScope = { table, tables, remote, prefix, columnSets: new Map() };
+  const scope: PermissionScope = { table, tables, remote, everywhere, prefix, columnSets: new Map() };
   /** Returns the accesses by role; a role's first permission of a kind counts. */
   const every = <P extends Permission, A>(
     kind: PermissionKind,
@@ -262,7 +276,7 @@ function permitTable(
   ): ReadonlyMap<string, A> => {
     const accesses = new Map<string, A>();
     for (const permission of permissions ?? []) {
-      const subject = permissionSubject(kind, table.source, table.table, permission);
+      const subject = permissionSubject(kind, table, permission);
       const access = found.attempt(subject, () => {
         variables.require(`${kind}_permission`, permission);
         return resolveRule(permission.permission, scope);

@@ -18,6 +18,7 @@ import type { Naming, Part } from './naming.ts';
 import type { Join, Leaf, Predicate } from './predicate.ts';
 import type { RequestPolicies } from './request-policy.ts';
 import type { Routes } from './routes.ts';
+import type { TypeDefinition } from './type-definition.ts';
 import type { UpstreamField, UpstreamSchema } from './upstream.ts';
 
 export type Model = {
@@ -36,12 +37,18 @@ export type Model = {
   readonly typeRelationships: TypeRelationships;
   /** Every role that an object names. Any other role has an empty schema. */
   readonly roles: ReadonlySet<string>;
-  /** The names in --experimental-features. */
+  /** The names in --experimental-features, and those of the flags that ResolveOptions names. */
   readonly features: ReadonlySet<string>;
   readonly requestPolicies: RequestPolicies;
   /** REST endpoints, by path. */
   readonly routes: Routes;
 };
+
+/** The feature of the option --v1-boolean-null-collapse: an operator whose operand is null is true. */
+export const NULL_COLLAPSE = 'v1_boolean_null_collapse';
+
+/** The feature of the option --strict-returning: mutations return only rows that the role may read. */
+export const STRICT_RETURNING = 'strict_returning';
 
 /** A GraphQL service whose schema is part of the engine's schema. */
 export type ResolvedRemoteSchema = {
@@ -92,6 +99,8 @@ export type ResolvedTable = {
   readonly base: Part;
   /** The name of the object type. */
   readonly typeName: string;
+  /** Present when GraphQL cannot spell its name. No schema has the table; operations on rows and event triggers do. */
+  readonly isUnnameable?: true;
   readonly description: string | null;
   /** Columns in catalog order, without those whose name is no GraphQL name. */
   readonly columns: readonly ResolvedColumn[];
@@ -361,7 +370,8 @@ export type ResolveOptions = {
   readonly stringifyNumericTypes: boolean;
   /** The option --default-naming-convention, for sources that name no convention. Without it, conventions are off. */
   readonly namingConvention?: NamingConvention | undefined;
-  /** The names in --experimental-features. Default none. */
+  /** The names in --experimental-features, and `v1_boolean_null_collapse`, `null_in_nonnullable_variables` and
+   *  `strict_returning` for the flags of that name. Default none. */
   readonly features?: readonly string[];
   /** The option --strict-writes: a role writes only rows that it may read. Default false. */
   readonly strictWrites?: boolean;
@@ -378,7 +388,13 @@ export type ResolveOptions = {
   readonly enableAllowlist?: boolean;
   /** The time limit of statements of roles without one of their own; absent or null: none. */
   readonly defaultTimeLimitMs?: number | null;
+  /** Finds the definitions of the engine's types, to compare remote types of the same names with. Without it no two are equal. */
+  readonly typeDefinitions?: TypeDefinitions;
 };
+
+/** Returns a function that finds the definition of a type of the model by its name. The schema of a model is built by a later stage,
+ *  so the function is passed in. */
+export type TypeDefinitions = (model: Model) => (name: string) => TypeDefinition | undefined;
 
 export type ResolvedAction = {
   readonly name: string;
@@ -489,6 +505,7 @@ export type CleanupScope = {
 
 export type ResolvedCronTrigger = ScheduledDelivery & {
   readonly name: string;
+  /** The schedule, with its time zone. */
   readonly schedule: string;
   /** True when an environment variable that it sends is missing or forbidden: its events wait. */
   readonly isHeld: boolean;

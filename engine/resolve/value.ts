@@ -2,11 +2,11 @@
  *  is compared with or stored as. Out: a Leaf, which SQL casts to the type.
  *  Not here: operators (bool-exp.ts), values of requests (plan/input.ts). Spec: "Permission arguments". */
 
-import { geojsonProblem } from '../catalog/geojson.ts';
+import { columnValueProblem } from '../catalog/column-value.ts';
 import { scalarOf } from '../catalog/scalars.ts';
-import { arrayOf, builtinType, type PgType } from '../catalog/types.ts';
+import { arrayOf, type PgType } from '../catalog/types.ts';
 import { fail, withPath } from '../errors/engine-error.ts';
-import { isNumber, numberText, wholeText } from '../json/number.ts';
+import { numberText, wholeText } from '../json/number.ts';
 import { nameOfJson } from '../json/value.ts';
 import type { Leaf, LeafValue } from './predicate.ts';
 import { isLiteral, LITERAL_KEY, refuseMistakes, SESSION_PREFIX, sessionVariableOf } from './session.ts';
@@ -33,7 +33,8 @@ export function listLeafOf(value: unknown, element: PgType, prefix: string | nul
   if (variableIn(value, prefix) !== undefined) return leafOf(value, type, prefix);
   if (!Array.isArray(value)) {
     if (prefix !== null) refuseMistakes(value, prefix);
-    return fail('parseFailed', { text: wrongKind('Array', value) });
+    const text = `parsing [] failed, expected Array, but encountered ${nameOfJson(value)}`;
+    return fail('parseFailed', { text });
   }
   return listOf(value, element, type, prefix);
 }
@@ -57,25 +58,16 @@ function storedType(type: PgType): PgType {
 
 function textOf(value: unknown, type: PgType): LeafValue {
   if (value === null) return null;
-  const { family, input, name } = scalarOf(type);
-  if (family === 'json' || family === 'jsonb') return JSON.stringify(value);
-  if (type.element)
-    return Array.isArray(value) ? arrayLiteral(value, type.element) : textOf(value, TEXT_LIKE);
-  if (typeof value === 'object' && !isNumber(value)) {
-    if (input === 'geojson') {
-      const problem = geojsonProblem(value);
-      return problem ? fail('parseFailed', { text: problem }) : JSON.stringify(value);
-    }
-    return fail('parseFailed', { text: wrongKind(name, value) });
-  }
-  const isWhole = input === 'int' || input === 'big-int';
-  const text = (isWhole ? wholeText(value) : undefined) ?? numberText(value) ?? String(value);
-  if (!FORMS[input].test(text)) return fail('parseFailed', { text: wrongKind(name, value) });
-  return text;
+  const scalar = scalarOf(type);
+  const problem = columnValueProblem(value, scalar);
+  if (problem) return fail('parseFailed', { text: problem });
+  if (scalar.family === 'json' || scalar.family === 'jsonb') return JSON.stringify(value);
+  if (typeof value === 'string') return value;
+  if (type.element) return arrayLiteral(value as readonly unknown[], type.element);
+  const isWhole = scalar.input === 'int' || scalar.input === 'big-int';
+  const text = (isWhole ? wholeText(value) : undefined) ?? numberText(value);
+  return text ?? (typeof value === 'object' ? JSON.stringify(value) : String(value));
 }
-
-/** The type that a whole array given as text is read as: Postgres checks the array literal. */
-const TEXT_LIKE = builtinType('text');
 
 /** Returns an array literal, `{{"1","2"},{"3",NULL}}`. PostgreSQL manual, "Array Input and Output Syntax". */
 function arrayLiteral(items: readonly unknown[], element: PgType): string {
@@ -85,21 +77,4 @@ function arrayLiteral(items: readonly unknown[], element: PgType): string {
     return text === null ? 'NULL' : `"${String(text).replaceAll(/["\\]/g, '\\$&')}"`;
   });
   return `{${parts.join(',')}}`;
-}
-
-/** The texts that Postgres can read as a scalar, by its `input`. The check is coarse; it refuses a permission that could never work
- *  when it is created. */
-const FORMS = {
-  int: /^\s*[-+]?\d+\s*$/,
-  'big-int': /^\s*[-+]?\d+\s*$/,
-  float: /^\s*[-+]?(\d+\.?\d*|\.\d+)(e[-+]?\d+)?\s*$|^\s*([-+]?inf(inity)?|nan)\s*$/i,
-  boolean: /^\s*(t|tr|tru|true|f|fa|fal|fals|false|y|ye|yes|n|no|on|of|off|0|1)\s*$/i,
-  string: /^/,
-  json: /^/,
-  geojson: /^\s*\{/,
-  any: /^/,
-} as const;
-
-function wrongKind(expected: string, value: unknown): string {
-  return `parsing ${expected} failed, expected ${expected}, but encountered ${nameOfJson(value)}`;
 }

@@ -9,7 +9,7 @@ import {
   GraphQLInt,
   GraphQLList,
   GraphQLNonNull,
-  GraphQLObjectType,
+  type GraphQLObjectType,
 } from 'graphql';
 import { AGGREGATES } from '../catalog/aggregates.ts';
 import type { Scalar } from '../catalog/scalars.ts';
@@ -19,7 +19,7 @@ import type { ResolvedTable } from '../resolve/types.ts';
 import type { AggregateOperands, Related, SchemaBuilder } from './builder.ts';
 import { selectColumn } from './columns.ts';
 import { computedValue, scalarReturn } from './computed-field.ts';
-import { type FieldConfig, type FieldMap, fieldExtensions } from './origin.ts';
+import { type FieldConfig, type FieldMap, fieldExtensions, nullRefused } from './origin.ts';
 import { nonNullList, rowArguments } from './rows.ts';
 
 /** Returns the aggregate root field of a table. */
@@ -56,46 +56,40 @@ export function aggregateOf(
 }
 
 export function aggregateType(builder: SchemaBuilder, table: ResolvedTable): GraphQLObjectType {
-  return builder.named(derivedTypeName(table, 'aggregate'), (name) => {
-    return new GraphQLObjectType({
-      name,
-      description: `aggregated selection of "${table.table.name}"`,
-      fields: () => ({
-        aggregate: {
-          type: aggregateFields(builder, table),
-          extensions: fieldExtensions({ kind: 'aggregate' }),
-        },
-        nodes: {
-          type: nonNullList(builder.objectType(table)),
-          extensions: fieldExtensions({ kind: 'nodes', table }),
-        },
-      }),
-    });
+  return builder.object(derivedTypeName(table, 'aggregate'), {
+    description: `aggregated selection of "${table.table.name}"`,
+    fields: () => ({
+      aggregate: {
+        type: aggregateFields(builder, table),
+        extensions: fieldExtensions({ kind: 'aggregate' }),
+      },
+      nodes: {
+        type: nonNullList(builder.objectType(table)),
+        extensions: fieldExtensions({ kind: 'nodes', table }),
+      },
+    }),
   });
 }
 
 export function aggregateFields(builder: SchemaBuilder, table: ResolvedTable): GraphQLObjectType {
-  return builder.named(derivedTypeName(table, 'aggregate_fields'), (name) => {
-    return new GraphQLObjectType({
-      name,
-      description: `aggregate fields of "${table.table.name}"`,
-      fields: () => ({
-        count: {
-          type: new GraphQLNonNull(GraphQLInt),
-          args: countArguments(builder, table),
-          extensions: fieldExtensions({ kind: 'count' }),
-        },
-        ...Object.fromEntries(
-          builder.aggregateFunctions(table).map((values) => [
-            fieldName(table.naming, values.fn),
-            {
-              type: functionFields(builder, table, values),
-              extensions: fieldExtensions({ kind: 'aggregate-function', fn: values.fn }),
-            },
-          ]),
-        ),
-      }),
-    });
+  return builder.object(derivedTypeName(table, 'aggregate_fields'), {
+    description: `aggregate fields of "${table.table.name}"`,
+    fields: () => ({
+      count: {
+        type: new GraphQLNonNull(GraphQLInt),
+        args: countArguments(builder, table),
+        extensions: fieldExtensions({ kind: 'count' }),
+      },
+      ...Object.fromEntries(
+        builder.aggregateFunctions(table).map((values) => [
+          fieldName(table.naming, values.fn),
+          {
+            type: functionFields(builder, table, values),
+            extensions: fieldExtensions({ kind: 'aggregate-function', fn: values.fn }),
+          },
+        ]),
+      ),
+    }),
   });
 }
 
@@ -103,8 +97,10 @@ export function aggregateFields(builder: SchemaBuilder, table: ResolvedTable): G
 function countArguments(builder: SchemaBuilder, table: ResolvedTable): GraphQLFieldConfigArgumentMap {
   const columns = selectColumn(builder, table);
   return {
-    ...(columns ? { columns: { type: new GraphQLList(new GraphQLNonNull(columns)) } } : {}),
-    distinct: { type: GraphQLBoolean },
+    ...(columns
+      ? { columns: { type: new GraphQLList(new GraphQLNonNull(columns)), extensions: nullRefused } }
+      : {}),
+    distinct: { type: GraphQLBoolean, extensions: nullRefused },
   };
 }
 
@@ -117,28 +113,25 @@ function functionFields(
     AGGREGATES[fn].gives === 'float' && scalar.arithmetic === 'all'
       ? GraphQLFloat
       : builder.valueType({ scalar });
-  return builder.named(derivedTypeName(table, `${fn}_fields`), (name) => {
-    return new GraphQLObjectType({
-      name,
-      description: `aggregate ${fn} on columns`,
-      fields: () => ({
-        ...Object.fromEntries(
-          columns.map((column) => [
-            column.graphqlName,
-            {
-              type: typeOf(column.scalar),
-              description: column.description,
-              extensions: fieldExtensions({ kind: 'column', column }),
-            },
-          ]),
-        ),
-        ...Object.fromEntries(
-          computed.map((field) => {
-            const config = computedValue(builder, table, field);
-            return [field.name, { ...config, type: typeOf(scalarReturn(field).scalar) }];
-          }),
-        ),
-      }),
-    });
+  return builder.object(derivedTypeName(table, `${fn}_fields`), {
+    description: `aggregate ${fn} on columns`,
+    fields: () => ({
+      ...Object.fromEntries(
+        columns.map((column) => [
+          column.graphqlName,
+          {
+            type: typeOf(column.scalar),
+            description: column.description,
+            extensions: fieldExtensions({ kind: 'column', column }),
+          },
+        ]),
+      ),
+      ...Object.fromEntries(
+        computed.map((field) => {
+          const config = computedValue(builder, table, field);
+          return [field.name, { ...config, type: typeOf(scalarReturn(field).scalar) }];
+        }),
+      ),
+    }),
   });
 }

@@ -34,11 +34,16 @@ import { builtinType, type PgType } from '../catalog/types.ts';
 import { targetOf } from '../resolve/access.ts';
 import { computedTypeName, derivedTypeName } from '../resolve/names.ts';
 import { fieldName, type Naming, sharedTypeName, typeName } from '../resolve/naming.ts';
-import type { ResolvedColumn, ResolvedComputedField, ResolvedTable } from '../resolve/types.ts';
+import {
+  NULL_COLLAPSE,
+  type ResolvedColumn,
+  type ResolvedComputedField,
+  type ResolvedTable,
+} from '../resolve/types.ts';
 import type { SchemaBuilder, Typed } from './builder.ts';
 import { columnEnum, selectColumn } from './columns.ts';
 import { computedArguments, needsArguments } from './computed-field.ts';
-import { conditionExtensions, inputExtensions } from './origin.ts';
+import { conditionExtensions, inputExtensions, nullRefused, nullTaken } from './origin.ts';
 
 /** Returns the fields that combine boolean expressions of a type. */
 export function connectives(type: GraphQLInputObjectType): GraphQLInputFieldConfigMap {
@@ -51,35 +56,32 @@ export function connectives(type: GraphQLInputObjectType): GraphQLInputFieldConf
 }
 
 export function boolExp(builder: SchemaBuilder, table: ResolvedTable): GraphQLInputObjectType {
-  return builder.named(derivedTypeName(table, 'bool_exp'), (name) => {
-    return new GraphQLInputObjectType({
-      name,
-      description: `Boolean expression to filter rows from the table "${table.table.name}". All fields are combined with a logical 'AND'.`,
-      extensions: conditionExtensions,
-      fields: () => ({
-        ...connectives(boolExp(builder, table)),
-        ...Object.fromEntries(
-          builder.selectableColumns(table).map((column) => [
-            column.graphqlName,
-            {
-              type: comparison(builder, column, table.naming),
-              extensions: inputExtensions({ kind: 'column', column }),
-            },
-          ]),
-        ),
-        ...computedConditions(builder, table),
-        ...aggregatePredicates(builder, table),
-        ...Object.fromEntries(
-          builder.comparableRelationships(table).map((related) => [
-            related.relationship.name,
-            {
-              type: boolExp(builder, related.target),
-              extensions: inputExtensions({ kind: 'relationship', ...related }),
-            },
-          ]),
-        ),
-      }),
-    });
+  return builder.input(derivedTypeName(table, 'bool_exp'), {
+    description: `Boolean expression to filter rows from the table "${table.table.name}". All fields are combined with a logical 'AND'.`,
+    extensions: conditionExtensions,
+    fields: () => ({
+      ...connectives(boolExp(builder, table)),
+      ...Object.fromEntries(
+        builder.selectableColumns(table).map((column) => [
+          column.graphqlName,
+          {
+            type: comparison(builder, column, table.naming),
+            extensions: inputExtensions({ kind: 'column', column }),
+          },
+        ]),
+      ),
+      ...computedConditions(builder, table),
+      ...aggregatePredicates(builder, table),
+      ...Object.fromEntries(
+        builder.comparableRelationships(table).map((related) => [
+          related.relationship.name,
+          {
+            type: boolExp(builder, related.target),
+            extensions: inputExtensions({ kind: 'relationship', ...related }),
+          },
+        ]),
+      ),
+    }),
   });
 }
 
@@ -108,12 +110,9 @@ function computedComparison(
 ): GraphQLInputObjectType {
   const args = computedArguments(builder, table, field);
   if (!args) return comparison(builder, returns, table.naming);
-  return builder.named(computedTypeName(table, field, 'comparison_exp'), (name) => {
-    return new GraphQLInputObjectType({
-      name,
-      extensions: conditionExtensions,
-      fields: () => ({ args, ...comparisonFields(builder, returns, table.naming) }),
-    });
+  return builder.input(computedTypeName(table, field, 'comparison_exp'), {
+    extensions: conditionExtensions,
+    fields: () => ({ args, ...comparisonFields(builder, returns, table.naming) }),
   });
 }
 
@@ -126,13 +125,10 @@ export function comparison(
   naming: Naming,
 ): GraphQLInputObjectType {
   const type = getNamedType(builder.valueType(compared));
-  return builder.named(comparisonName(builder, compared, naming), (name) => {
-    return new GraphQLInputObjectType({
-      name,
-      description: `Boolean expression to compare columns of type "${type.name}". All fields are combined with logical 'AND'.`,
-      extensions: conditionExtensions,
-      fields: () => comparisonFields(builder, compared, naming),
-    });
+  return builder.input(comparisonName(builder, compared, naming), {
+    description: `Boolean expression to compare columns of type "${type.name}". All fields are combined with logical 'AND'.`,
+    extensions: conditionExtensions,
+    fields: () => comparisonFields(builder, compared, naming),
   });
 }
 
@@ -158,6 +154,7 @@ function operatorFields(
   naming: Naming,
 ): GraphQLInputFieldConfigMap {
   const { scalar, type: own } = compared;
+  const isCollapsed = builder.model.features.has(NULL_COLLAPSE);
   return Object.fromEntries(
     operatorsOf(scalar).map((operator) => {
       const operand = operandOf(operator, scalar.family);
@@ -169,7 +166,10 @@ function operatorFields(
               ? operandInput(builder, operand, own)
               : operandInputType(builder, operand, compared),
           description: OPERATORS[operator].description,
-          extensions: inputExtensions({ kind: 'operator', operator }),
+          extensions: {
+            ...inputExtensions({ kind: 'operator', operator }),
+            ...(isCollapsed || operator === '_has_key' ? nullTaken : {}),
+          },
         },
       ];
     }),
@@ -177,6 +177,7 @@ function operatorFields(
 }
 
 function operandInputType(builder: SchemaBuilder, form: OperandForm, compared: Compared): GraphQLInputType {
+  if (form === 'boolean') return GraphQLBoolean;
   const own = builder.valueType(compared);
   if (form === 'same') return own;
   if (form === 'list') return new GraphQLList(new GraphQLNonNull(own));
@@ -211,17 +212,18 @@ function operandInput(
   { input, fields }: OperandFields,
   own: PgType,
 ): GraphQLInputObjectType {
-  return builder.named(input, (name) => {
-    return new GraphQLInputObjectType({
-      name,
-      fields: () =>
-        Object.fromEntries(
-          Object.entries(fields).map(([field, row]) => {
-            const type = builder.scalar(scalarOf(operandFieldType(row, own)));
-            return [field, { type: row.isRequired ? new GraphQLNonNull(type) : type, ...standardOf(row) }];
-          }),
-        ),
-    });
+  return builder.input(input, {
+    fields: () =>
+      Object.fromEntries(
+        Object.entries(fields).map(([field, row]) => {
+          const type = builder.scalar(row.scalar ?? scalarOf(operandFieldType(row, own)));
+          const extensions = row.standard === undefined ? nullRefused : {};
+          return [
+            field,
+            { type: row.isRequired ? new GraphQLNonNull(type) : type, ...standardOf(row), extensions },
+          ];
+        }),
+      ),
   });
 }
 
@@ -243,48 +245,68 @@ function aggregatePredicates(builder: SchemaBuilder, table: ResolvedTable): Grap
 }
 
 function aggregateBoolExp(builder: SchemaBuilder, table: ResolvedTable): GraphQLInputObjectType {
-  return builder.named(derivedTypeName(table, 'aggregate_bool_exp'), (name) => {
-    return new GraphQLInputObjectType({
-      name,
-      extensions: conditionExtensions,
-      fields: () => predicateFields(builder, table),
-    });
+  return builder.input(derivedTypeName(table, 'aggregate_bool_exp'), {
+    extensions: conditionExtensions,
+    fields: () => predicateFields(builder, table, ofRelated),
   });
 }
 
+/** The type that conditions on aggregates belong to, and the numbers they take. */
+type Aggregated = {
+  readonly type: 'aggregate_bool_exp' | 'group_bool_exp';
+  readonly isNumber: (column: ResolvedColumn) => boolean;
+};
+
+/** Related rows are compared as in the reference, by aggregates of `double precision`; groups by aggregates of any number. */
+const ofRelated: Aggregated = {
+  type: 'aggregate_bool_exp',
+  isNumber: ({ scalar }) => scalar.name === 'float8',
+};
+export const ofGroups: Aggregated = {
+  type: 'group_bool_exp',
+  isNumber: ({ scalar }) => scalar.family === 'number',
+};
+
 /** Returns one condition per function that applies to columns the role may read. */
-export function predicateFields(builder: SchemaBuilder, table: ResolvedTable): GraphQLInputFieldConfigMap {
+export function predicateFields(
+  builder: SchemaBuilder,
+  table: ResolvedTable,
+  of: Aggregated,
+): GraphQLInputFieldConfigMap {
+  const takes: Readonly<Record<PredicateRow['over'], (column: ResolvedColumn) => boolean>> = {
+    all: () => true,
+    booleans: ({ scalar }) => scalar.family === 'boolean',
+    numbers: of.isNumber,
+  };
   return Object.fromEntries(
     PREDICATE_FUNCTIONS.flatMap((fn) => {
-      const columns = builder.selectableColumns(table).filter(TAKES[AGGREGATE_PREDICATES[fn].over]);
+      const columns = builder.selectableColumns(table).filter(takes[AGGREGATE_PREDICATES[fn].over]);
       if (columns.length === 0 && fn !== 'count') return [];
-      const type = predicateInput(builder, table, fn, columns);
+      const type = predicateInput(builder, { table, fn, columns, of: of.type });
       const extensions = inputExtensions({ kind: 'aggregate-predicate', fn });
       return [[fieldName(table.naming, fn), { type, extensions }]];
     }),
   );
 }
 
-const TAKES: Readonly<Record<PredicateRow['over'], (column: ResolvedColumn) => boolean>> = {
-  all: () => true,
-  booleans: ({ scalar }) => scalar.family === 'boolean',
-  numbers: ({ scalar }) => scalar.family === 'number',
+/** A condition on a function of the columns of a table's rows. */
+type AggregatePredicate = {
+  readonly table: ResolvedTable;
+  readonly fn: PredicateFunction;
+  readonly columns: readonly ResolvedColumn[];
+  readonly of: Aggregated['type'];
 };
 
-function predicateInput(
-  builder: SchemaBuilder,
-  table: ResolvedTable,
-  fn: PredicateFunction,
-  columns: readonly ResolvedColumn[],
-): GraphQLInputObjectType {
-  return builder.named(derivedTypeName(table, `aggregate_bool_exp_${fn}`), (name) => {
+function predicateInput(builder: SchemaBuilder, predicate: AggregatePredicate): GraphQLInputObjectType {
+  const { table, fn, of } = predicate;
+  return builder.named(derivedTypeName(table, `${of}_${fn}`), (name) => {
     const given = builtinType(AGGREGATE_PREDICATES[fn].gives);
     const compared = { scalar: scalarOf(given), type: given };
     return new GraphQLInputObjectType({
       name,
       extensions: conditionExtensions,
       fields: () => ({
-        ...argumentsField(builder, table, fn, columns),
+        ...argumentsField(builder, predicate),
         distinct: { type: GraphQLBoolean },
         filter: { type: boolExp(builder, table) },
         predicate: { type: new GraphQLNonNull(comparison(builder, compared, table.naming)) },
@@ -293,29 +315,24 @@ function predicateInput(
   });
 }
 
-function argumentsField(
-  builder: SchemaBuilder,
-  table: ResolvedTable,
-  fn: PredicateFunction,
-  columns: readonly ResolvedColumn[],
-): GraphQLInputFieldConfigMap {
+function argumentsField(builder: SchemaBuilder, predicate: AggregatePredicate): GraphQLInputFieldConfigMap {
+  const { table, fn } = predicate;
   const form = AGGREGATE_PREDICATES[fn].arguments;
   if (form === 'any') {
     const column = selectColumn(builder, table);
     return column ? { arguments: { type: new GraphQLList(new GraphQLNonNull(column)) } } : {};
   }
-  const column = argumentColumn(builder, table, fn, columns);
-  const type = form === 'one' ? column : pair(builder, table, fn, column);
+  const column = argumentColumn(builder, predicate);
+  const type = form === 'one' ? column : pair(builder, predicate, column);
   return { arguments: { type: new GraphQLNonNull(type) } };
 }
 
 function pair(
   builder: SchemaBuilder,
-  table: ResolvedTable,
-  fn: PredicateFunction,
+  { table, fn, of }: AggregatePredicate,
   column: GraphQLEnumType,
 ): GraphQLInputObjectType {
-  return builder.named(derivedTypeName(table, `aggregate_bool_exp_${fn}_arguments`), (name) => {
+  return builder.named(derivedTypeName(table, `${of}_${fn}_arguments`), (name) => {
     const type = new GraphQLNonNull(column);
     return new GraphQLInputObjectType({ name, fields: { X: { type }, Y: { type } } });
   });
@@ -323,11 +340,9 @@ function pair(
 
 function argumentColumn(
   builder: SchemaBuilder,
-  table: ResolvedTable,
-  fn: PredicateFunction,
-  columns: readonly ResolvedColumn[],
+  { table, fn, columns, of }: AggregatePredicate,
 ): GraphQLEnumType {
-  const use = `aggregate_bool_exp_${fn}_arguments_columns`;
+  const use = `${of}_${fn}_arguments_columns`;
   const own = typeName(table.naming, table.base, 'select_column', table.base, use);
   return builder.named(own, (name) =>
     columnEnum(name, `select "${use}" columns of table "${table.table.name}"`, columns),

@@ -6,10 +6,13 @@ import {
   GraphQLEnumType,
   GraphQLFloat,
   GraphQLID,
+  GraphQLInputObjectType,
+  type GraphQLInputObjectTypeConfig,
   GraphQLInt,
   type GraphQLNamedType,
   GraphQLNonNull,
-  type GraphQLObjectType,
+  GraphQLObjectType,
+  type GraphQLObjectTypeConfig,
   GraphQLScalarType,
   GraphQLString,
 } from 'graphql';
@@ -29,7 +32,14 @@ import type {
   SelectAccess,
   TableAccess,
 } from '../resolve/types.ts';
-import { ArrayType, enumExtensions, type FieldMap, scalarExtensions, type ValueType } from './origin.ts';
+import {
+  ArrayType,
+  enumExtensions,
+  type FieldMap,
+  forwardedExtensions,
+  scalarExtensions,
+  type ValueType,
+} from './origin.ts';
 
 export type Related = { readonly relationship: ResolvedRelationship; readonly target: ResolvedTable };
 
@@ -105,13 +115,32 @@ export class SchemaBuilder implements SchemaScope {
     return type as T;
   }
 
+  /** Returns the object type of that name. */
+  object(name: string, config: Omit<GraphQLObjectTypeConfig<unknown, unknown>, 'name'>): GraphQLObjectType {
+    return this.named(name, () => new GraphQLObjectType({ ...config, name }));
+  }
+
+  /** Returns the input object type of that name. */
+  input(name: string, config: Omit<GraphQLInputObjectTypeConfig, 'name'>): GraphQLInputObjectType {
+    return this.named(name, () => new GraphQLInputObjectType({ ...config, name }));
+  }
+
   /** Returns a type of a remote schema. Other remote schemas may have a type of that name with other fields. */
   namedIn(remote: string, name: string, build: () => GraphQLNamedType): GraphQLNamedType {
     return this.named(this.#isWhole ? name : `${remote} ${name}`, build);
   }
 
+  /** Returns a scalar of the engine for arguments of remote schemas, whose values the service judges. */
+  forwarded(scalar: GraphQLScalarType): GraphQLScalarType {
+    if (this.#isWhole) return scalar;
+    const { name, extensions } = scalar;
+    return this.named(`forwarded ${name}`, () => {
+      return new GraphQLScalarType({ name, extensions: { ...extensions, ...forwardedExtensions } });
+    });
+  }
+
   access(table: ResolvedTable): TableAccess {
-    const access = this.isTaken(table.typeName) ? NO_ACCESS : accessOf(table, this.role);
+    const access = this.#isOutside(table) ? NO_ACCESS : accessOf(table, this.role);
     if (this.mayUseBackendOnly) return access;
     return {
       select: access.select,
@@ -122,7 +151,12 @@ export class SchemaBuilder implements SchemaScope {
   }
 
   select(table: ResolvedTable): SelectAccess | null {
-    return this.isTaken(table.typeName) ? null : accessOf(table, this.role).select;
+    return this.#isOutside(table) ? null : accessOf(table, this.role).select;
+  }
+
+  /** True when the schema cannot have the table, because of its name. */
+  #isOutside({ typeName, isUnnameable }: ResolvedTable): boolean {
+    return isUnnameable === true || this.isTaken(typeName);
   }
 
   /** True when the Relay schema has a type of its own with that name. */
@@ -222,13 +256,14 @@ export class SchemaBuilder implements SchemaScope {
     return this.model.features.has('disable_postgres_arrays') ? null : element;
   }
 
+  /** Returns the GraphQL type of a Postgres scalar. It takes the values that a column takes, and so is another type than GraphQL's own
+   *  of the same name, except for introspection. */
   scalar(scalar: Scalar): GraphQLScalarType {
-    return (
-      own(BUILT_IN, scalar.name) ??
-      this.named(this.scalarName(scalar), (name) => {
-        return new GraphQLScalarType({ name, extensions: scalarExtensions(scalar) });
-      })
-    );
+    const builtIn = own(BUILT_IN, scalar.name);
+    if (builtIn && this.#isWhole) return builtIn;
+    return this.named(builtIn ? scalar.name : this.scalarName(scalar), (name) => {
+      return new GraphQLScalarType({ name, extensions: scalarExtensions(scalar) });
+    });
   }
 
   /** Returns the GraphQL name of a scalar. A Postgres type and a table may both be called `line`: the table keeps the name. */

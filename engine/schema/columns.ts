@@ -4,21 +4,25 @@ import { GraphQLEnumType, type GraphQLInputFieldConfigMap, type GraphQLInputType
 import { derivedTypeName } from '../resolve/names.ts';
 import type { ResolvedColumn, ResolvedTable } from '../resolve/types.ts';
 import type { SchemaBuilder } from './builder.ts';
-import { inputExtensions } from './origin.ts';
+import { inputExtensions, nullRefused } from './origin.ts';
 
-/** Returns columns as fields of an input object. `type` replaces the types of the columns: a key to delete, a position. */
+/** Returns columns as fields of an input object. A column that is not nullable refuses null. `operand` replaces the types of the
+ *  columns: a key to delete, a position. */
 export function columnInputs(
   builder: SchemaBuilder,
   columns: readonly ResolvedColumn[],
-  type?: GraphQLInputType,
+  operand?: { readonly type: GraphQLInputType; readonly takesNull: boolean },
 ): GraphQLInputFieldConfigMap {
   return Object.fromEntries(
     columns.map((column) => [
       column.graphqlName,
       {
-        type: type ?? builder.valueType(column),
+        type: operand?.type ?? builder.valueType(column),
         description: column.description,
-        extensions: inputExtensions({ kind: 'column', column }),
+        extensions: {
+          ...inputExtensions({ kind: 'column', column }),
+          ...((operand ? operand.takesNull : column.isNullable) ? {} : nullRefused),
+        },
       },
     ]),
   );

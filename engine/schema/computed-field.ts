@@ -11,7 +11,12 @@ import {
 import { computedTypeName } from '../resolve/names.ts';
 import type { ResolvedArgument, ResolvedComputedField, ResolvedTable } from '../resolve/types.ts';
 import type { SchemaBuilder } from './builder.ts';
-import { type FieldConfig, fieldExtensions, inputExtensions } from './origin.ts';
+import { type FieldConfig, fieldExtensions, inputExtensions, nullRefused } from './origin.ts';
+
+/** The argument of a field with a JSON value. */
+export const jsonPathArgument = {
+  path: { type: GraphQLString, description: 'JSON select path', extensions: nullRefused },
+};
 
 /** Returns the field of a computed field that is a scalar value. */
 export function computedValue(
@@ -22,7 +27,7 @@ export function computedValue(
   const returned = scalarReturn(field);
   const { family } = returned.scalar;
   const isJson = family === 'json' || family === 'jsonb';
-  const path = isJson ? { path: { type: GraphQLString, description: 'JSON select path' } } : {};
+  const path = isJson ? jsonPathArgument : {};
   return {
     type: builder.valueType(returned),
     description: field.description,
@@ -51,7 +56,9 @@ export function computedArguments(
   field: ResolvedComputedField,
 ): GraphQLInputFieldConfig | null {
   const { args } = computedFieldArguments(builder, table, field);
-  return args ? { ...args, extensions: inputExtensions({ kind: 'call-arguments' }) } : null;
+  return args
+    ? { ...args, extensions: { ...inputExtensions({ kind: 'call-arguments' }), ...nullRefused } }
+    : null;
 }
 
 /** Returns `args` of a computed field that is selected. */
@@ -93,5 +100,6 @@ export function callArguments(
     });
   });
   const isOptional = own.every((argument) => argument.hasDefault);
-  return { args: { type: isOptional ? input : new GraphQLNonNull(input), description } };
+  const type = isOptional ? input : new GraphQLNonNull(input);
+  return { args: { type, description, extensions: nullRefused } };
 }

@@ -110,36 +110,30 @@ function connectionArguments(builder: SchemaBuilder, table: ResolvedTable): Grap
 }
 
 function connectionType(builder: SchemaBuilder, table: ResolvedTable): GraphQLObjectType {
-  return builder.named(relayTypeName(table, 'Connection'), (name) => {
-    return new GraphQLObjectType({
-      name,
-      description: `A Relay connection object on "${table.table.name}"`,
-      fields: () => ({
-        edges: {
-          type: nonNullList(edgeType(builder, table)),
-          extensions: fieldExtensions({ kind: 'edges', table }),
-        },
-        pageInfo: {
-          type: new GraphQLNonNull(pageInfo(builder)),
-          extensions: fieldExtensions({ kind: 'page-info' }),
-        },
-      }),
-    });
+  return builder.object(relayTypeName(table, 'Connection'), {
+    description: `A Relay connection object on "${table.table.name}"`,
+    fields: () => ({
+      edges: {
+        type: nonNullList(edgeType(builder, table)),
+        extensions: fieldExtensions({ kind: 'edges', table }),
+      },
+      pageInfo: {
+        type: new GraphQLNonNull(pageInfo(builder)),
+        extensions: fieldExtensions({ kind: 'page-info' }),
+      },
+    }),
   });
 }
 
 function edgeType(builder: SchemaBuilder, table: ResolvedTable): GraphQLObjectType {
-  return builder.named(relayTypeName(table, 'Edge'), (name) => {
-    return new GraphQLObjectType({
-      name,
-      fields: () => ({
-        cursor: { type: new GraphQLNonNull(GraphQLString), extensions: fieldExtensions({ kind: 'cursor' }) },
-        node: {
-          type: new GraphQLNonNull(builder.objectType(table)),
-          extensions: fieldExtensions({ kind: 'edge-node', table }),
-        },
-      }),
-    });
+  return builder.object(relayTypeName(table, 'Edge'), {
+    fields: () => ({
+      cursor: { type: new GraphQLNonNull(GraphQLString), extensions: fieldExtensions({ kind: 'cursor' }) },
+      node: {
+        type: new GraphQLNonNull(builder.objectType(table)),
+        extensions: fieldExtensions({ kind: 'edge-node', table }),
+      },
+    }),
   });
 }
 

@@ -45,10 +45,10 @@ function functionField(builder: SchemaBuilder, fn: ResolvedFunction): FieldConfi
   };
 }
 
-/** Returns `<fn>_aggregate` for a query function that returns any number of rows. */
+/** Returns `<fn>_aggregate` for a query function. */
 function functionAggregate(builder: SchemaBuilder, fn: ResolvedFunction): [string, FieldConfig][] {
   const table = targetOf(builder.model, fn.source, fn.returns);
-  if (!fn.returnsSet || fn.exposedAs !== 'query' || !builder.mayAggregate(table)) return [];
+  if (fn.exposedAs !== 'query' || !builder.mayAggregate(table)) return [];
   const field: FieldConfig = {
     type: new GraphQLNonNull(aggregateType(builder, table)),
     description: `execute function "${fn.function.name}" and query aggregates on result of table type "${table.table.name}"`,
@@ -71,6 +71,6 @@ function functionArguments(
 ): GraphQLFieldConfigArgumentMap {
   return {
     ...callArgumentsOf(builder, fn),
-    ...(fn.returnsSet ? rowArguments(builder, table) : {}),
+    ...rowArguments(builder, table),
   };
 }

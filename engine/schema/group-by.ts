@@ -7,13 +7,13 @@ import {
   GraphQLInt,
   GraphQLList,
   GraphQLNonNull,
-  GraphQLObjectType,
+  type GraphQLObjectType,
 } from 'graphql';
 import { hasOperatorClass } from '../catalog/scalars.ts';
 import { derivedTypeName, groupByField } from '../resolve/names.ts';
 import type { ResolvedColumn, ResolvedTable } from '../resolve/types.ts';
 import { aggregateFields } from './aggregate.ts';
-import { boolExp, connectives, predicateFields } from './bool-exp.ts';
+import { boolExp, connectives, ofGroups, predicateFields } from './bool-exp.ts';
 import type { SchemaBuilder } from './builder.ts';
 import { columnEnum } from './columns.ts';
 import { aggregateOrderBy, directionEnum } from './order-by.ts';
@@ -49,21 +49,18 @@ function groupType(
   table: ResolvedTable,
   columns: readonly ResolvedColumn[],
 ): GraphQLObjectType {
-  return builder.named(derivedTypeName(table, 'group'), (name) => {
-    return new GraphQLObjectType({
-      name,
-      description: `a group of rows of "${table.table.name}"`,
-      fields: () => ({
-        keys: {
-          type: new GraphQLNonNull(keysType(builder, table, columns)),
-          extensions: fieldExtensions({ kind: 'group-keys' }),
-        },
-        aggregate: {
-          type: new GraphQLNonNull(aggregateFields(builder, table)),
-          extensions: fieldExtensions({ kind: 'aggregate' }),
-        },
-      }),
-    });
+  return builder.object(derivedTypeName(table, 'group'), {
+    description: `a group of rows of "${table.table.name}"`,
+    fields: () => ({
+      keys: {
+        type: new GraphQLNonNull(keysType(builder, table, columns)),
+        extensions: fieldExtensions({ kind: 'group-keys' }),
+      },
+      aggregate: {
+        type: new GraphQLNonNull(aggregateFields(builder, table)),
+        extensions: fieldExtensions({ kind: 'aggregate' }),
+      },
+    }),
   });
 }
 
@@ -72,19 +69,16 @@ function keysType(
   table: ResolvedTable,
   columns: readonly ResolvedColumn[],
 ): GraphQLObjectType {
-  return builder.named(derivedTypeName(table, 'group_keys'), (name) => {
-    return new GraphQLObjectType({
-      name,
-      description: `what the rows of a group of "${table.table.name}" have in common`,
-      fields: () =>
-        Object.fromEntries(
-          columns.map((column) => {
-            const type = builder.valueType(column);
-            const extensions = fieldExtensions({ kind: 'column', column });
-            return [column.graphqlName, { type, description: column.description, extensions }];
-          }),
-        ),
-    });
+  return builder.object(derivedTypeName(table, 'group_keys'), {
+    description: `what the rows of a group of "${table.table.name}" have in common`,
+    fields: () =>
+      Object.fromEntries(
+        columns.map((column) => {
+          const type = builder.valueType(column);
+          const extensions = fieldExtensions({ kind: 'column', column });
+          return [column.graphqlName, { type, description: column.description, extensions }];
+        }),
+      ),
   });
 }
 
@@ -127,13 +121,13 @@ function groupColumn(
 
 /** Returns conditions on aggregates. Conditions on keys are conditions on rows, so `where` has them. */
 function groupBoolExp(builder: SchemaBuilder, table: ResolvedTable): GraphQLInputObjectType {
-  return builder.named(derivedTypeName(table, 'group_bool_exp'), (name) => {
-    return new GraphQLInputObjectType({
-      name,
-      description: `Boolean expression to filter groups of rows of the table "${table.table.name}". All fields are combined with a logical 'AND'.`,
-      extensions: conditionExtensions,
-      fields: () => ({ ...connectives(groupBoolExp(builder, table)), ...predicateFields(builder, table) }),
-    });
+  return builder.input(derivedTypeName(table, 'group_bool_exp'), {
+    description: `Boolean expression to filter groups of rows of the table "${table.table.name}". All fields are combined with a logical 'AND'.`,
+    extensions: conditionExtensions,
+    fields: () => ({
+      ...connectives(groupBoolExp(builder, table)),
+      ...predicateFields(builder, table, ofGroups),
+    }),
   });
 }
 
@@ -149,17 +143,14 @@ function groupOrderBy(
     });
     return new GraphQLInputObjectType({ name, fields: Object.fromEntries(fields) });
   });
-  return builder.named(derivedTypeName(table, 'group_order_by'), (name) => {
-    return new GraphQLInputObjectType({
-      name,
-      description: `Ordering options when selecting groups of "${table.table.name}".`,
-      fields: () => ({
-        keys: { type: keys, extensions: inputExtensions({ kind: 'group-keys' }) },
-        aggregate: {
-          type: aggregateOrderBy(builder, table),
-          extensions: inputExtensions({ kind: 'group-aggregate' }),
-        },
-      }),
-    });
+  return builder.input(derivedTypeName(table, 'group_order_by'), {
+    description: `Ordering options when selecting groups of "${table.table.name}".`,
+    fields: () => ({
+      keys: { type: keys, extensions: inputExtensions({ kind: 'group-keys' }) },
+      aggregate: {
+        type: aggregateOrderBy(builder, table),
+        extensions: inputExtensions({ kind: 'group-aggregate' }),
+      },
+    }),
   });
 }

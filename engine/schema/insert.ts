@@ -1,9 +1,8 @@
-/** Inputs of an insert: the row with its columns, rows related to it, within the role's insert permissions, and `on_conflict`
- *  for roles that may also update. Not here: the root fields (mutation.ts). Reference: docs/reference/behaviour/mutations.md. */
+/** Inputs of an insert: the row with its columns, rows related to it, within the role's insert permissions, and `on_conflict`. Not here: the root fields (mutation.ts). Reference: docs/reference/behaviour/mutations.md. */
 import {
   GraphQLEnumType,
   type GraphQLInputFieldConfigMap,
-  GraphQLInputObjectType,
+  type GraphQLInputObjectType,
   GraphQLList,
   GraphQLNonNull,
 } from 'graphql';
@@ -13,18 +12,15 @@ import type { ResolvedTable } from '../resolve/types.ts';
 import { boolExp } from './bool-exp.ts';
 import type { Related, SchemaBuilder } from './builder.ts';
 import { columnEnum, columnInputs, writableColumns } from './columns.ts';
-import { inputExtensions } from './origin.ts';
+import { inputExtensions, nullRefused } from './origin.ts';
 
 export function insertInput(builder: SchemaBuilder, table: ResolvedTable): GraphQLInputObjectType {
-  return builder.named(derivedTypeName(table, 'insert_input'), (name) => {
-    return new GraphQLInputObjectType({
-      name,
-      description: `input type for inserting data into table "${table.table.name}"`,
-      fields: () => ({
-        ...columnInputs(builder, writableColumns(table, builder.access(table).insert?.columns)),
-        ...relatedInputs(builder, table),
-      }),
-    });
+  return builder.input(derivedTypeName(table, 'insert_input'), {
+    description: `input type for inserting data into table "${table.table.name}"`,
+    fields: () => ({
+      ...columnInputs(builder, writableColumns(table, builder.access(table).insert?.columns)),
+      ...relatedInputs(builder, table),
+    }),
   });
 }
 
@@ -48,43 +44,39 @@ function relatedInput(
   { relationship: { kind }, target }: Related,
 ): GraphQLInputObjectType {
   const suffix = kind === 'object' ? 'obj_rel_insert_input' : 'arr_rel_insert_input';
-  return builder.named(derivedTypeName(target, suffix), (name) => {
-    return new GraphQLInputObjectType({
-      name,
-      description: `input type for inserting ${kind} relation for remote table "${target.table.name}"`,
-      fields: () => {
-        const row = new GraphQLNonNull(insertInput(builder, target));
-        const data = kind === 'object' ? row : new GraphQLNonNull(new GraphQLList(row));
-        return { data: { type: data }, ...onConflictInput(builder, target) };
-      },
-    });
+  return builder.input(derivedTypeName(target, suffix), {
+    description: `input type for inserting ${kind} relation for remote table "${target.table.name}"`,
+    fields: () => {
+      const row = new GraphQLNonNull(insertInput(builder, target));
+      const data = kind === 'object' ? row : new GraphQLNonNull(new GraphQLList(row));
+      return { data: { type: data }, ...onConflictInput(builder, target) };
+    },
   });
 }
 
 /** Returns the argument or field `on_conflict`, if the role has it. */
 export function onConflictInput(builder: SchemaBuilder, table: ResolvedTable): GraphQLInputFieldConfigMap {
   const type = onConflict(builder, table);
-  return type ? { [table.naming.names.on_conflict]: { type, description: 'upsert condition' } } : {};
+  return type
+    ? { [table.naming.names.on_conflict]: { type, description: 'upsert condition', extensions: nullRefused } }
+    : {};
 }
 
-/** Returns the type of `on_conflict`; null unless the role has an update permission and there is a key to conflict on. */
+/** Returns the type of `on_conflict`; null unless there is a key to conflict on. A role that may update nothing can only name no
+ *  column, so that conflicting rows are left alone. */
 function onConflict(builder: SchemaBuilder, table: ResolvedTable): GraphQLInputObjectType | null {
-  const { update } = builder.access(table);
   const targets = conflictTargets(table);
-  if (!update || targets.length === 0) return null;
-  return builder.named(derivedTypeName(table, 'on_conflict'), (name) => {
-    return new GraphQLInputObjectType({
-      name,
-      description: `on_conflict condition type for table "${table.table.name}"`,
-      fields: () => ({
-        constraint: { type: new GraphQLNonNull(constraintEnum(builder, table, targets)) },
-        [table.naming.names.update_columns]: {
-          type: new GraphQLNonNull(new GraphQLList(new GraphQLNonNull(updateColumnEnum(builder, table)))),
-          default: { value: [] },
-        },
-        where: { type: boolExp(builder, table) },
-      }),
-    });
+  if (targets.length === 0) return null;
+  return builder.input(derivedTypeName(table, 'on_conflict'), {
+    description: `on_conflict condition type for table "${table.table.name}"`,
+    fields: () => ({
+      constraint: { type: new GraphQLNonNull(constraintEnum(builder, table, targets)) },
+      [table.naming.names.update_columns]: {
+        type: new GraphQLNonNull(new GraphQLList(new GraphQLNonNull(updateColumnEnum(builder, table)))),
+        default: { value: [] },
+      },
+      where: { type: boolExp(builder, table), extensions: nullRefused },
+    }),
   });
 }
 
@@ -129,4 +121,6 @@ function updateColumnEnum(builder: SchemaBuilder, table: ResolvedTable): GraphQL
   );
 }
 
-const PLACEHOLDER = { _PLACEHOLDER: { description: 'placeholder (do not use)' } };
+/** The only value of `T_update_column` for a role that may update nothing, since an enum needs one. No column has its value. */
+export const NO_COLUMN = '';
+const PLACEHOLDER = { _PLACEHOLDER: { value: NO_COLUMN, description: 'placeholder (do not use)' } };

@@ -3,12 +3,12 @@
  *  row, do not exist. Reference: docs/reference/behaviour/mutations.md, docs/reference/behaviour/permissions.md. */
 import {
   type GraphQLFieldConfigArgumentMap,
-  GraphQLInputObjectType,
+  type GraphQLInputObjectType,
   GraphQLInt,
   GraphQLList,
   GraphQLNonNull,
   type GraphQLNullableType,
-  GraphQLObjectType,
+  type GraphQLObjectType,
   type GraphQLType,
 } from 'graphql';
 import { derivedTypeName } from '../resolve/names.ts';
@@ -135,27 +135,24 @@ function rowRoot(
 }
 
 function responseType(builder: SchemaBuilder, table: ResolvedTable): GraphQLObjectType {
-  return builder.named(derivedTypeName(table, 'mutation_response'), (name) => {
-    return new GraphQLObjectType({
-      name,
-      description: `response of any mutation on the table "${table.table.name}"`,
-      fields: () => ({
-        [table.naming.names.affected_rows]: {
-          type: nonNull(GraphQLInt),
-          description: 'number of rows affected by the mutation',
-          extensions: fieldExtensions({ kind: 'affected-rows' }),
-        },
-        ...(builder.select(table)
-          ? {
-              returning: {
-                type: nonNull(listOf(nonNull(builder.objectType(table)))),
-                description: 'data from the rows affected by the mutation',
-                extensions: fieldExtensions({ kind: 'returning', table }),
-              },
-            }
-          : {}),
-      }),
-    });
+  return builder.object(derivedTypeName(table, 'mutation_response'), {
+    description: `response of any mutation on the table "${table.table.name}"`,
+    fields: () => ({
+      [table.naming.names.affected_rows]: {
+        type: nonNull(GraphQLInt),
+        description: 'number of rows affected by the mutation',
+        extensions: fieldExtensions({ kind: 'affected-rows' }),
+      },
+      ...(builder.select(table)
+        ? {
+            returning: {
+              type: nonNull(listOf(nonNull(builder.objectType(table)))),
+              description: 'data from the rows affected by the mutation',
+              extensions: fieldExtensions({ kind: 'returning', table }),
+            },
+          }
+        : {}),
+    }),
   });
 }
 
@@ -164,21 +161,18 @@ function primaryKeyInput(
   table: ResolvedTable,
   primaryKey: readonly ResolvedColumn[],
 ): GraphQLInputObjectType {
-  return builder.named(derivedTypeName(table, 'pk_columns_input'), (name) => {
-    return new GraphQLInputObjectType({
-      name,
-      description: `primary key columns input for table: ${table.typeName}`,
-      fields: () =>
-        Object.fromEntries(
-          primaryKey.map((column) => [
-            column.graphqlName,
-            {
-              type: nonNull(builder.valueType(column)),
-              extensions: inputExtensions({ kind: 'column', column }),
-            },
-          ]),
-        ),
-    });
+  return builder.input(derivedTypeName(table, 'pk_columns_input'), {
+    description: `primary key columns input for table: ${table.typeName}`,
+    fields: () =>
+      Object.fromEntries(
+        primaryKey.map((column) => [
+          column.graphqlName,
+          {
+            type: nonNull(builder.valueType(column)),
+            extensions: inputExtensions({ kind: 'column', column }),
+          },
+        ]),
+      ),
   });
 }
 

@@ -1,6 +1,7 @@
 /** Objects with a global id, for clients that keep a store of objects: the interface `Node`, its `id`, and the root field
- *  `node`. A row is a Node for roles that may read its whole primary key in every row. Only the Relay schema has Nodes. Not
- *  here: the content of ids (plan/node.ts). Reference: docs/reference/behaviour/relay.md. */
+ *  `node`. The rows of a table with a primary key are Nodes for each role that may select from it, also where the columns of
+ *  the key are not granted: an id and a cursor hold the key in any case. Only the Relay schema has Nodes. Not here: the
+ *  content of ids (plan/node.ts). Reference: docs/reference/behaviour/relay.md. */
 import { GraphQLID, GraphQLInterfaceType, GraphQLNonNull, type GraphQLObjectType } from 'graphql';
 import { mayReadAtRoot } from '../resolve/access.ts';
 import type { ResolvedColumn, ResolvedTable } from '../resolve/types.ts';
@@ -9,7 +10,7 @@ import { type FieldMap, fieldExtensions, nodeExtensions } from './origin.ts';
 
 /** Returns the columns of the key in ids and cursors; null when rows are not Nodes. */
 export function nodeKey(builder: SchemaBuilder, table: ResolvedTable): readonly ResolvedColumn[] | null {
-  return builder.isRelay ? readableKey(builder, table) : null;
+  return builder.isRelay && builder.select(table) ? table.primaryKey : null;
 }
 
 /** Returns the primary key if the role may read all of it in every row. */

@@ -8,7 +8,7 @@ import { enumValueName, fieldName, type Naming, sharedTypeName } from '../resolv
 import type { ResolvedColumn, ResolvedComputedField, ResolvedTable } from '../resolve/types.ts';
 import type { SchemaBuilder } from './builder.ts';
 import { computedArguments } from './computed-field.ts';
-import { type InputOrigin, inputExtensions } from './origin.ts';
+import { type InputOrigin, inputExtensions, nullRefused } from './origin.ts';
 
 export type Direction = { readonly direction: 'asc' | 'desc'; readonly nulls: 'first' | 'last' };
 
@@ -23,28 +23,25 @@ export const DIRECTIONS: Readonly<Record<string, Direction & { readonly descript
 };
 
 export function orderBy(builder: SchemaBuilder, table: ResolvedTable): GraphQLInputObjectType {
-  return builder.named(derivedTypeName(table, 'order_by'), (name) => {
-    return new GraphQLInputObjectType({
-      name,
-      description: `Ordering options when selecting data from "${table.table.name}".`,
-      fields: () => ({
-        ...aggregateOrders(builder, table),
-        ...columnOrders(builder, table, builder.selectableColumns(table)),
-        ...computedOrders(builder, table),
-        ...Object.fromEntries(
-          builder
-            .comparableRelationships(table)
-            .filter(({ relationship }) => relationship.kind === 'object')
-            .map((related) => [
-              related.relationship.name,
-              {
-                type: orderBy(builder, related.target),
-                extensions: inputExtensions({ kind: 'relationship', ...related }),
-              },
-            ]),
-        ),
-      }),
-    });
+  return builder.input(derivedTypeName(table, 'order_by'), {
+    description: `Ordering options when selecting data from "${table.table.name}".`,
+    fields: () => ({
+      ...aggregateOrders(builder, table),
+      ...columnOrders(builder, table, builder.selectableColumns(table)),
+      ...computedOrders(builder, table),
+      ...Object.fromEntries(
+        builder
+          .comparableRelationships(table)
+          .filter(({ relationship }) => relationship.kind === 'object')
+          .map((related) => [
+            related.relationship.name,
+            {
+              type: orderBy(builder, related.target),
+              extensions: inputExtensions({ kind: 'relationship', ...related }),
+            },
+          ]),
+      ),
+    }),
   });
 }
 
@@ -112,22 +109,16 @@ function computedOrderBy(
 ): GraphQLInputObjectType {
   const args = computedArguments(builder, table, field);
   if (!args) return aggregateOrderBy(builder, target);
-  return builder.named(computedTypeName(table, field, 'aggregate_order_by'), (name) => {
-    return new GraphQLInputObjectType({
-      name,
-      description: `order by aggregate values of computed field "${field.name}"`,
-      fields: () => ({ args, ...aggregateOrderFields(builder, target) }),
-    });
+  return builder.input(computedTypeName(table, field, 'aggregate_order_by'), {
+    description: `order by aggregate values of computed field "${field.name}"`,
+    fields: () => ({ args, ...aggregateOrderFields(builder, target) }),
   });
 }
 
 export function aggregateOrderBy(builder: SchemaBuilder, table: ResolvedTable): GraphQLInputObjectType {
-  return builder.named(derivedTypeName(table, 'aggregate_order_by'), (name) => {
-    return new GraphQLInputObjectType({
-      name,
-      description: `order by aggregate values of table "${table.table.name}"`,
-      fields: () => aggregateOrderFields(builder, table),
-    });
+  return builder.input(derivedTypeName(table, 'aggregate_order_by'), {
+    description: `order by aggregate values of table "${table.table.name}"`,
+    fields: () => aggregateOrderFields(builder, table),
   });
 }
 
@@ -142,7 +133,7 @@ function aggregateOrderFields(builder: SchemaBuilder, table: ResolvedTable): Gra
           fieldName(table.naming, fn),
           {
             type: functionOrderBy(builder, table, fn, columns),
-            extensions: inputExtensions({ kind: 'aggregate-function', fn }),
+            extensions: { ...inputExtensions({ kind: 'aggregate-function', fn }), ...nullRefused },
           },
         ]),
     ),
@@ -168,11 +159,8 @@ function functionOrderBy(
   fn: AggregateFunction,
   columns: readonly ResolvedColumn[],
 ): GraphQLInputObjectType {
-  return builder.named(derivedTypeName(table, `${fn}_order_by`), (name) => {
-    return new GraphQLInputObjectType({
-      name,
-      description: `order by ${fn}() on columns of table "${table.table.name}"`,
-      fields: () => columnOrders(builder, table, columns),
-    });
+  return builder.input(derivedTypeName(table, `${fn}_order_by`), {
+    description: `order by ${fn}() on columns of table "${table.table.name}"`,
+    fields: () => columnOrders(builder, table, columns),
   });
 }

@@ -208,7 +208,9 @@ export type FieldConfig = GraphQLFieldConfig<unknown, unknown>;
 export type FieldMap = Record<string, FieldConfig>;
 
 const KEY = 'pergola';
+const FORWARDED = Symbol('forwarded');
 const COUNT = 'pergolaCount';
+const NULL = 'pergolaNull';
 const CONDITION = 'pergolaCondition';
 
 type Extensible = { readonly extensions: Readonly<Record<string, unknown>> };
@@ -219,6 +221,12 @@ export const inputExtensions = (origin: InputOrigin) => ({ [KEY]: origin });
 export const conditionExtensions = { [CONDITION]: true };
 /** Marks a `limit` or `offset` argument. */
 export const countExtensions = { [COUNT]: true };
+/** Marks a scalar in arguments of a remote schema: the service judges its values. */
+export const forwardedExtensions = { [FORWARDED]: true };
+/** Marks a field or argument of a nullable type that may be left out but not be null. */
+export const nullRefused = { [NULL]: 'refused' };
+/** Marks a field of a condition that may be null. */
+export const nullTaken = { [NULL]: 'taken' };
 export const scalarExtensions = (scalar: Scalar) => ({ [KEY]: scalar });
 
 export const nodeExtensions = (find: FindNodeType) => ({ [KEY]: find });
@@ -241,6 +249,16 @@ export function isCondition(type: GraphQLInputObjectType): boolean {
   return type.extensions[CONDITION] === true;
 }
 
+/** True when null is refused although the type of the field is nullable. Conditions refuse it unless the field is marked, since a
+ *  variable without a value must not make a condition true. */
+export function refusesNull(
+  { extensions }: GraphQLInputField | GraphQLArgument,
+  parent: GraphQLInputObjectType | null,
+): boolean {
+  if (extensions[NULL] !== undefined) return extensions[NULL] === 'refused';
+  return parent !== null && isCondition(parent);
+}
+
 /** Returns the function that finds objects of the interface `Node`. */
 export function findNodeType(type: GraphQLInterfaceType): FindNodeType {
   return required(type) as FindNodeType;
@@ -252,9 +270,14 @@ export function remoteTypeOrigin(type: GraphQLCompositeType): RemoteTypeOrigin |
   return typeof origin === 'object' ? (origin as RemoteTypeOrigin) : undefined;
 }
 
-/** Returns the Postgres scalar of a GraphQL scalar; undefined for GraphQL's built-in ones. */
+/** Returns the Postgres scalar of a GraphQL scalar; undefined for GraphQL's own. An `Int` that is the type of a column has one. */
 export function scalarOrigin(type: GraphQLScalarType): Scalar | undefined {
   return type.extensions[KEY] as Scalar | undefined;
+}
+
+/** True for scalars whose values another service judges. */
+export function isForwarded(type: GraphQLScalarType): boolean {
+  return type.extensions[FORWARDED] === true;
 }
 
 /** Returns the enum table of an enum; undefined for enums of names (columns, constraints, directions). */

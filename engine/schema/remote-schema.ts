@@ -90,11 +90,13 @@ export class RemoteTypes {
     return typeNameOf(this.#remote.names, name);
   }
 
-  /** Returns a scalar. A scalar that Postgres also has exists once. */
+  /** Returns a scalar. Introspection shows a scalar that Postgres also has once. */
   #scalar(name: string, ours: string, description: string | null): GraphQLNamedType {
     const known = ours === name ? (BUILT_IN[ours] ?? SCALARS[ours]) : undefined;
-    if (known instanceof GraphQLScalarType) return known;
-    if (known) return this.#builder.scalar(known);
+    if (known) {
+      const scalar = known instanceof GraphQLScalarType ? known : this.#builder.scalar(known);
+      return this.#builder.forwarded(scalar);
+    }
     return this.#builder.named(ours, () => new GraphQLScalarType({ name: ours, description }));
   }
 

@@ -1,13 +1,19 @@
 /** `T_stream` in a role's subscription root, and the inputs for the initial value of its cursor: one column the role may read,
  *  and a direction. Not here: when rows are sent (subscribe/stream.ts). Reference: docs/reference/behaviour/subscriptions.md. */
-import { GraphQLEnumType, GraphQLInputObjectType, GraphQLInt, GraphQLList, GraphQLNonNull } from 'graphql';
+import {
+  GraphQLEnumType,
+  type GraphQLInputObjectType,
+  GraphQLInt,
+  GraphQLList,
+  GraphQLNonNull,
+} from 'graphql';
 import { derivedTypeName } from '../resolve/names.ts';
 import { sharedTypeName } from '../resolve/naming.ts';
 import type { ResolvedTable } from '../resolve/types.ts';
 import { boolExp } from './bool-exp.ts';
 import type { SchemaBuilder } from './builder.ts';
 import { columnInputs } from './columns.ts';
-import { countExtensions, type FieldConfig, fieldExtensions } from './origin.ts';
+import { countExtensions, type FieldConfig, fieldExtensions, nullRefused } from './origin.ts';
 import { nonNullList } from './rows.ts';
 
 /** Returns the root field; none for a role that may read no column, or with the feature that hides streams. */
@@ -36,28 +42,26 @@ export function streamRoot(builder: SchemaBuilder, table: ResolvedTable): [strin
 }
 
 function streamCursor(builder: SchemaBuilder, table: ResolvedTable): GraphQLInputObjectType {
-  return builder.named(derivedTypeName(table, 'stream_cursor_input'), (name) => {
-    return new GraphQLInputObjectType({
-      name,
-      description: `Streaming cursor of the table "${table.table.name}"`,
-      fields: () => ({
-        [table.naming.names.initial_value]: {
-          type: new GraphQLNonNull(initialValue(builder, table)),
-          description: 'Stream column input with initial value',
-        },
-        ordering: { type: cursorOrdering(builder, table), description: 'cursor ordering' },
-      }),
-    });
+  return builder.input(derivedTypeName(table, 'stream_cursor_input'), {
+    description: `Streaming cursor of the table "${table.table.name}"`,
+    fields: () => ({
+      [table.naming.names.initial_value]: {
+        type: new GraphQLNonNull(initialValue(builder, table)),
+        description: 'Stream column input with initial value',
+      },
+      ordering: {
+        type: cursorOrdering(builder, table),
+        description: 'cursor ordering',
+        extensions: nullRefused,
+      },
+    }),
   });
 }
 
 function initialValue(builder: SchemaBuilder, table: ResolvedTable): GraphQLInputObjectType {
-  return builder.named(derivedTypeName(table, 'stream_cursor_value_input'), (name) => {
-    return new GraphQLInputObjectType({
-      name,
-      description: 'Initial value of the column from where the streaming should start',
-      fields: () => columnInputs(builder, builder.selectableColumns(table)),
-    });
+  return builder.input(derivedTypeName(table, 'stream_cursor_value_input'), {
+    description: 'Initial value of the column from where the streaming should start',
+    fields: () => columnInputs(builder, builder.selectableColumns(table)),
   });
 }
 

@@ -1,7 +1,7 @@
 /** A table's object type, and the query root fields of tables and native queries: `T`, `T_by_pk`, `T_aggregate`. Not here:
  *  arguments and relationship fields (rows.ts). Reference: docs/reference/behaviour/schema.md,
  *  docs/reference/behaviour/queries.md, docs/reference/behaviour/relationships.md. */
-import { GraphQLList, GraphQLNonNull, GraphQLObjectType, GraphQLString } from 'graphql';
+import { GraphQLList, GraphQLNonNull, type GraphQLObjectType } from 'graphql';
 import { mayReadAtRoot, type RootRead, targetOf } from '../resolve/access.ts';
 import type {
   ResolvedColumn,
@@ -11,7 +11,7 @@ import type {
 } from '../resolve/types.ts';
 import { aggregateRoot, relationshipAggregates } from './aggregate.ts';
 import type { SchemaBuilder } from './builder.ts';
-import { computedFieldArguments, computedValue } from './computed-field.ts';
+import { computedFieldArguments, computedValue, jsonPathArgument } from './computed-field.ts';
 import { relationshipConnections } from './connection.ts';
 import { groupByRoot } from './group-by.ts';
 import { nodeId, nodeInterface, nodeKey } from './node.ts';
@@ -21,33 +21,28 @@ import { nonNullList, primaryKeyArguments, relationshipField, rowArguments } fro
 import { streamRoot } from './stream.ts';
 
 export function objectType(builder: SchemaBuilder, table: ResolvedTable): GraphQLObjectType {
-  return builder.named(table.typeName, (name) => {
-    return new GraphQLObjectType({
-      name,
-      description: table.description,
-      interfaces: () => (nodeKey(builder, table) ? [nodeInterface(builder)] : []),
-      fields: () => ({
-        ...relationshipAggregates(builder, table),
-        ...(builder.isRelay ? relationshipConnections(builder, table) : {}),
-        ...Object.fromEntries(
-          builder
-            .selectableColumns(table)
-            .map((column) => [column.graphqlName, columnField(builder, column)]),
-        ),
-        ...Object.fromEntries(
-          builder
-            .relationships(table)
-            .map((related) => [related.relationship.name, relationshipField(builder, related)]),
-        ),
-        ...remoteRelationships(builder, table),
-        ...Object.fromEntries(
-          builder
-            .visibleComputedFields(table)
-            .map((field) => [field.name, computedField(builder, table, field)]),
-        ),
-        ...nodeId(builder, table),
-      }),
-    });
+  return builder.object(table.typeName, {
+    description: table.description,
+    interfaces: () => (nodeKey(builder, table) ? [nodeInterface(builder)] : []),
+    fields: () => ({
+      ...relationshipAggregates(builder, table),
+      ...(builder.isRelay ? relationshipConnections(builder, table) : {}),
+      ...Object.fromEntries(
+        builder.selectableColumns(table).map((column) => [column.graphqlName, columnField(builder, column)]),
+      ),
+      ...Object.fromEntries(
+        builder
+          .relationships(table)
+          .map((related) => [related.relationship.name, relationshipField(builder, related)]),
+      ),
+      ...remoteRelationships(builder, table),
+      ...Object.fromEntries(
+        builder
+          .visibleComputedFields(table)
+          .map((field) => [field.name, computedField(builder, table, field)]),
+      ),
+      ...nodeId(builder, table),
+    }),
   });
 }
 
@@ -126,7 +121,7 @@ function columnField(builder: SchemaBuilder, column: ResolvedColumn): FieldConfi
   return {
     type: column.isNullable ? type : new GraphQLNonNull(type),
     description: column.description,
-    ...(isJson ? { args: { path: { type: GraphQLString, description: 'JSON select path' } } } : {}),
+    ...(isJson ? { args: jsonPathArgument } : {}),
     extensions: fieldExtensions({ kind: 'column', column }),
   };
 }

@@ -4,19 +4,17 @@
 import {
   type GraphQLInputFieldConfigMap,
   GraphQLInputObjectType,
-  type GraphQLInputType,
-  GraphQLInt,
   GraphQLList,
   GraphQLNonNull,
-  GraphQLString,
 } from 'graphql';
+import { SCALARS, type Scalar } from '../catalog/scalars.ts';
 import { derivedTypeName } from '../resolve/names.ts';
 import { fieldName } from '../resolve/naming.ts';
 import type { ResolvedColumn, ResolvedTable } from '../resolve/types.ts';
 import { boolExp } from './bool-exp.ts';
 import type { SchemaBuilder } from './builder.ts';
 import { columnInputs, writableColumns } from './columns.ts';
-import { inputExtensions } from './origin.ts';
+import { inputExtensions, nullRefused } from './origin.ts';
 
 /** The argument for related rows, in the default naming convention. Like the operators, it cannot collide with a relationship. */
 export const RELATED = '_related';
@@ -26,7 +24,7 @@ type Operator = {
   readonly about: string;
   readonly applies: (column: ResolvedColumn) => boolean;
   /** The type of the operand; absent, it is the column's type. */
-  readonly type?: GraphQLInputType;
+  readonly operand?: { readonly scalar: Scalar; readonly isList?: true; readonly takesNull: boolean };
 };
 
 const isJsonb = (column: ResolvedColumn) => column.scalar.family === 'jsonb';
@@ -43,19 +41,19 @@ export const UPDATE_OPERATORS: readonly Operator[] = [
     about:
       'delete the field or element with specified path (for JSON arrays, negative integers count from the end)',
     applies: isJsonb,
-    type: new GraphQLList(new GraphQLNonNull(GraphQLString)),
+    operand: { scalar: SCALARS['text']!, isList: true, takesNull: false },
   },
   {
     name: '_delete_elem',
     about: 'delete the array element with specified index (negative integers count from the end)',
     applies: isJsonb,
-    type: GraphQLInt,
+    operand: { scalar: SCALARS['int4']!, takesNull: false },
   },
   {
     name: '_delete_key',
     about: 'delete key/value pair or string element',
     applies: isJsonb,
-    type: GraphQLString,
+    operand: { scalar: SCALARS['text']!, takesNull: true },
   },
   {
     name: '_inc',
@@ -130,19 +128,16 @@ function relatedArgument(builder: SchemaBuilder, table: ResolvedTable): GraphQLI
 /** Returns the deletes, then the updates, in the order they run. */
 function relatedWrites(builder: SchemaBuilder, target: ResolvedTable): GraphQLInputObjectType {
   const listOf = (type: GraphQLInputObjectType) => new GraphQLList(new GraphQLNonNull(type));
-  return builder.named(derivedTypeName(target, 'related_writes_input'), (name) => {
-    return new GraphQLInputObjectType({
-      name,
-      description: `writes to rows of table "${target.table.name}" through a relationship`,
-      fields: () => ({
-        ...(builder.access(target).delete
-          ? { delete: { type: listOf(deletesInput(builder, target)), description: 'deletes, in order' } }
-          : {}),
-        ...(mayUpdate(builder, target)
-          ? { update: { type: listOf(updatesInput(builder, target)), description: 'updates, in order' } }
-          : {}),
-      }),
-    });
+  return builder.input(derivedTypeName(target, 'related_writes_input'), {
+    description: `writes to rows of table "${target.table.name}" through a relationship`,
+    fields: () => ({
+      ...(builder.access(target).delete
+        ? { delete: { type: listOf(deletesInput(builder, target)), description: 'deletes, in order' } }
+        : {}),
+      ...(mayUpdate(builder, target)
+        ? { update: { type: listOf(updatesInput(builder, target)), description: 'updates, in order' } }
+        : {}),
+    }),
   });
 }
 
@@ -159,7 +154,7 @@ function deletesInput(builder: SchemaBuilder, table: ResolvedTable): GraphQLInpu
 function updateOperators(builder: SchemaBuilder, table: ResolvedTable): GraphQLInputFieldConfigMap {
   const columns = writableColumns(table, builder.access(table).update?.columns);
   return Object.fromEntries(
-    UPDATE_OPERATORS.flatMap(({ name, about, applies, type }) => {
+    UPDATE_OPERATORS.flatMap(({ name, about, applies, operand }) => {
       const applicable = columns.filter(applies);
       if (applicable.length === 0) return [];
       const input = builder.named(
@@ -168,10 +163,18 @@ function updateOperators(builder: SchemaBuilder, table: ResolvedTable): GraphQLI
           new GraphQLInputObjectType({
             name: typeName,
             description: about,
-            fields: () => columnInputs(builder, applicable, type),
+            fields: () => columnInputs(builder, applicable, operand && operandInput(builder, operand)),
           }),
       );
-      return [[fieldName(table.naming, name), { type: input, description: about }]];
+      return [[fieldName(table.naming, name), { type: input, description: about, extensions: nullRefused }]];
     }),
   );
+}
+
+function operandInput(
+  builder: SchemaBuilder,
+  { scalar, isList, takesNull }: NonNullable<Operator['operand']>,
+) {
+  const type = builder.scalar(scalar);
+  return { type: isList ? new GraphQLList(new GraphQLNonNull(type)) : type, takesNull };
 }

@@ -122,7 +122,7 @@ function answerQuery(output: MutationOutput, type: PgType, affected = COUNT): Fr
 type Output = { readonly json: Fragment; readonly joins: Joins; readonly having: Fragment };
 
 /** Returns the response over the written rows under the alias `row`: an aggregate, or one row. It omits rows outside
- *  `select.where`, which the role may write but not read. */
+ *  `select.where`, which --strict-returning adds. */
 function outputJson(output: MutationOutput, row: string, aliases: Aliases, affected = COUNT): Output {
   const joins = new Joins(aliases);
   if (output.kind === 'row') {

@@ -41,10 +41,10 @@ const LARGE: Metadata = Array.from({ length: 500 }, (_, i) => collection(`c${i}`
 
 /** As an admin operation saves: the document and what has changed. */
 async function save(store: Store, before: StoredDocument, metadata: Metadata): Promise<StoredDocument> {
-  const edits = editsBetween(before.metadata, metadata);
+  const edits = editsBetween(before.document, metadata);
   const draft = { metadata, ...(edits ? { edits } : {}) };
   const versions = await store.save(draft, before.versions.resource);
-  return { ...before, versions, metadata };
+  return { ...before, versions, document: metadata };
 }
 
 const rows = async (of: string) =>
@@ -64,7 +64,7 @@ test('a small change of a large document stores little, and the changed document
   );
   expect(change!['bytes']).toBeLessThan(300);
   const loaded = await (await open()).load();
-  expect(JSON.stringify(loaded.metadata)).toBe(JSON.stringify(after.metadata));
+  expect(JSON.stringify(loaded.document)).toBe(JSON.stringify(after.document));
   expect(loaded.versions).toEqual(after.versions);
 });
 
@@ -88,13 +88,13 @@ test('loading with a cached document reads only the changes, and unchanged parts
     known,
     removeObject(putObject(LARGE, collection('new')), 'query_collection/c1'),
   );
-  latest = await save(store, latest, putObject(latest.metadata, collection('c2', 3)));
+  latest = await save(store, latest, putObject(latest.document, collection('c2', 3)));
   const followed = await (await open()).load(known);
-  expect(JSON.stringify(followed.metadata)).toBe(JSON.stringify(latest.metadata));
-  const collections = followed.metadata.query_collections!;
+  expect(JSON.stringify(followed.document)).toBe(JSON.stringify(latest.document));
+  const collections = followed.document.query_collections!;
   expect(collections[0]).toBe(LARGE.query_collections![0]);
   expect(collections[100]).toBe(LARGE.query_collections![101]);
-  expect((await store.load(followed)).metadata).toBe(followed.metadata);
+  expect((await store.load(followed)).document).toBe(followed.document);
 });
 
 test('loading reads everything if a full copy was written since, or changes were deleted', async () => {
@@ -102,11 +102,11 @@ test('loading reads everything if a full copy was written since, or changes were
   const first = await save(store, await store.load(), LARGE);
   const reversed = { ...LARGE, query_collections: LARGE.query_collections!.toReversed() };
   const second = await save(store, first, reversed);
-  expect(JSON.stringify((await store.load(first)).metadata)).toBe(JSON.stringify(reversed));
+  expect(JSON.stringify((await store.load(first)).document)).toBe(JSON.stringify(reversed));
   const third = await save(store, second, putObject(reversed, collection('c3', 3)));
   await store.compact(third);
   expect(await rows('change')).toBe(0);
-  expect(JSON.stringify((await store.load(second)).metadata)).toBe(JSON.stringify(third.metadata));
+  expect(JSON.stringify((await store.load(second)).document)).toBe(JSON.stringify(third.document));
 });
 
 test('after many changes compaction is due, after which no change is kept', async () => {
@@ -114,16 +114,16 @@ test('after many changes compaction is due, after which no change is kept', asyn
   let latest = await save(store, await store.load(), LARGE);
   for (let i = 0; i < 200; i++) {
     expect(store.needsCompaction).toBe(false);
-    latest = await save(store, latest, putObject(latest.metadata, collection('c1', i % 3)));
+    latest = await save(store, latest, putObject(latest.document, collection('c1', i % 3)));
   }
-  latest = await save(store, latest, putObject(latest.metadata, collection('c1', 4)));
+  latest = await save(store, latest, putObject(latest.document, collection('c1', 4)));
   expect(store.needsCompaction).toBe(true);
   // Somebody else may have been faster.
-  const newer = await save(await open(0), latest, putObject(latest.metadata, collection('c2', 4)));
+  const newer = await save(await open(0), latest, putObject(latest.document, collection('c2', 4)));
   await store.compact(latest);
   expect(store.needsCompaction).toBe(false);
   expect([await rows('change'), await rows('whole')]).toEqual([1, 2]);
-  expect(JSON.stringify((await store.load()).metadata)).toBe(JSON.stringify(newer.metadata));
+  expect(JSON.stringify((await store.load()).document)).toBe(JSON.stringify(newer.document));
 });
 
 test('every kept revision is the document of its version, across changes, compaction and pruning', async () => {
@@ -131,17 +131,17 @@ test('every kept revision is the document of its version, across changes, compac
   const store = await open(kept);
   let latest = await save(store, await store.load(), LARGE);
   const said = new Map([[1, JSON.stringify(emptyMetadata)]]);
-  said.set(latest.versions.resource, JSON.stringify(latest.metadata));
+  said.set(latest.versions.resource, JSON.stringify(latest.document));
   for (let i = 0; i < 60; i++) {
-    const { query_collections: all = [] } = latest.metadata;
+    const { query_collections: all = [] } = latest.document;
     const next =
       i % 17 === 5
-        ? { ...latest.metadata, query_collections: all.toReversed() }
+        ? { ...latest.document, query_collections: all.toReversed() }
         : i % 3 === 0
-          ? removeObject(latest.metadata, `query_collection/c${i}`)
-          : putObject(latest.metadata, collection(`c${(i * 7) % 90}`, i % 4));
+          ? removeObject(latest.document, `query_collection/c${i}`)
+          : putObject(latest.document, collection(`c${(i * 7) % 90}`, i % 4));
     latest = await save(store, latest, next);
-    said.set(latest.versions.resource, JSON.stringify(latest.metadata));
+    said.set(latest.versions.resource, JSON.stringify(latest.document));
     if (i % 11 === 4) await store.compact(latest);
     if (i % 5 !== 0) continue;
     const listed = await store.revisions(100);
@@ -179,7 +179,7 @@ test('the write of an intent is applied by the engine that completes it', async 
   ).rejects.toThrow();
   await database.sql('delete from pergola.intent; insert into pergola.intent select * from kept');
   await store.completeIntents(async () => 'committed', []);
-  const { metadata: stored, catalogStates } = await store.load();
+  const { document: stored, catalogStates } = await store.load();
   expect(JSON.stringify([stored, catalogStates.operator])).toBe(JSON.stringify([metadata, { a: 1 }]));
 });
 
@@ -199,8 +199,8 @@ test('migration keeps the document, the ledger and the revisions, and an older e
     insert into pergola.revision (resource_version, author, operations, metadata)
     values (5, 'ada', '{}', '${older}'), (8, 'ada', '{}', '${newer}')`);
   const store = await open();
-  const { metadata, catalogStates, versions } = await store.load();
-  expect(JSON.stringify([metadata, catalogStates.operator, versions.resource])).toBe(
+  const { document, catalogStates, versions } = await store.load();
+  expect(JSON.stringify([document, catalogStates.operator, versions.resource])).toBe(
     `[${newer},{"n":1.0},9]`,
   );
   expect(JSON.stringify([await store.revision(5), await store.revision(8)])).toBe(`[${older},${newer}]`);

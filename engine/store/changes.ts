@@ -117,14 +117,14 @@ export function needsCompaction(before: StorageSizes, { edits, patches }: Encode
 }
 
 /** Writes full copies of both parts as of the document's version. This is correct at any later time, too. */
-export async function writeFullCopies(client: ClientBase, document: StoredDocument): Promise<void> {
-  const { metadata, catalogStates, versions } = document;
+export async function writeFullCopies(client: ClientBase, stored: StoredDocument): Promise<void> {
+  const { document, catalogStates, versions } = stored;
   await client.query(
     `insert into pergola.whole (part, resource_version, content, bytes)
      select part, $1, content, octet_length(content::text)
        from (values ('document', $2::json), ('operator_state', $3::json)) as parts (part, content)
      on conflict do nothing`,
-    [versions.resource, jsonText(metadata), jsonText(catalogStates.operator)],
+    [versions.resource, jsonText(document), jsonText(catalogStates.operator)],
   );
 }
 

@@ -2,7 +2,7 @@
  *  attempt, and gives up with one clear error. Not here: connections that break later (watch.ts, database/pool.ts). */
 
 import { setTimeout as sleep } from 'node:timers/promises';
-import { parseConnectionString } from '../database/connection-string.ts';
+import { optionAddress } from '../database/connect.ts';
 import { thrownMessage } from '../errors/engine-error.ts';
 
 type WaitOptions = {
@@ -15,8 +15,9 @@ type WaitOptions = {
 const FIRST_PAUSE_MS = 100;
 const LONGEST_PAUSE_MS = 3_000;
 
-/** SQLSTATEs that retrying cannot fix: wrong password, unknown role. A missing database may still be created. */
-const PERMANENT = new Set(['28P01', '28000']);
+/** Codes that retrying cannot fix: wrong password, unknown role, a certificate that is not trusted. A missing database may still be
+ *  created. */
+const PERMANENT = /^(28P01|28000|ERR_TLS_CERT.*|.*CERT(_.*)?|UNABLE_TO_.*)$/;
 
 /** Runs `attempt` until it succeeds, and returns its result. Throws other errors, permanent ones, and an error that names the database once `timeoutMs` is over. */
 export async function retryUntilReachable<T>(attempt: () => Promise<T>, options: WaitOptions): Promise<T> {
@@ -27,7 +28,7 @@ export async function retryUntilReachable<T>(attempt: () => Promise<T>, options:
     } catch (error) {
       if (!isUnreachable(error)) throw error;
       const reason = reasonOf(error);
-      if (PERMANENT.has(codeOf(error) ?? '') || performance.now() + pause > deadline) {
+      if (PERMANENT.test(codeOf(error) ?? '') || performance.now() + pause > deadline) {
         throw new Error(`cannot reach the metadata database ${options.name}: ${reason}`, { cause: error });
       }
       options.onAttemptFailed(count, reason);
@@ -38,8 +39,10 @@ export async function retryUntilReachable<T>(attempt: () => Promise<T>, options:
 
 /** Returns `host:port/database` of a connection string, several hosts separated by commas. Raises ConnectionStringError. */
 export function nameOfDatabase(url: string): string {
-  const { hosts, database } = parseConnectionString(url.trim());
-  const names = hosts.map(({ host, port }) => `${host ?? 'localhost'}${port === null ? '' : `:${port}`}`);
+  const { hosts, database } = optionAddress(url).target;
+  const names = hosts.map(
+    ({ host, address, port }) => `${host ?? address ?? 'localhost'}${port === null ? '' : `:${port}`}`,
+  );
   return `${names.join(',')}${database === null ? '' : `/${database}`}`;
 }
 
@@ -48,7 +51,7 @@ export function isUnreachable(error: unknown): boolean {
   const code = codeOf(error);
   if (code === undefined) return /connect|terminated|timeout/i.test(reasonOf(error));
   // Codes of Node (ECONNREFUSED), and SQLSTATE classes: connection, authorization, shutdown, no database.
-  return /^E[A-Z]/.test(code) || /^(08|28|57P|53|3D)/.test(code);
+  return PERMANENT.test(code) || /^E[A-Z]/.test(code) || /^(08|28|57P|53|3D)/.test(code);
 }
 
 function codeOf(error: unknown): string | undefined {

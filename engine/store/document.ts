@@ -12,7 +12,8 @@ export type Versions = { readonly resource: number; readonly catalog: number; re
 export type StoredDocument = {
   readonly id: string;
   readonly versions: Versions;
-  readonly metadata: Metadata;
+  /** The document as it was given (metadata/normal-form.ts). */
+  readonly document: Metadata;
   readonly catalogStates: CatalogStates;
 };
 

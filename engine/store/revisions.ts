@@ -6,7 +6,7 @@ import type { ClientBase } from 'pg';
 import type { Database } from '../database/pool.ts';
 import { fail } from '../errors/engine-error.ts';
 import { parseJson } from '../json/parse-json.ts';
-import { parseMetadata } from '../metadata/parse.ts';
+import { parseDocument } from '../metadata/parse.ts';
 import type { Metadata } from '../metadata/schema/metadata.ts';
 import { applyEdits, changesSql, latestFullCopySql } from './changes.ts';
 import type { Authorship } from './document.ts';
@@ -65,5 +65,5 @@ export async function loadRevision(database: Queryable, version: number): Promis
     [version],
   );
   const row = found.rows[0] ?? fail('revisionNotExists', { version });
-  return applyEdits(parseMetadata(parseJson(row.document)), row.edits);
+  return applyEdits(parseDocument(parseJson(row.document)), row.edits);
 }

@@ -75,7 +75,7 @@ describe('the stored document', () => {
 
   test('is empty at version 1 and keeps its identity', async () => {
     const stored = await store.load();
-    expect(stored.metadata).toEqual(emptyMetadata);
+    expect(stored.document).toEqual(emptyMetadata);
     expect(stored.versions).toEqual({ resource: 1, catalog: 1, state: 1 });
     await store.save({ touchResource: true }, 1);
     expect((await open().load()).id).toBe(stored.id);
@@ -83,7 +83,7 @@ describe('the stored document', () => {
 
   test('is changed by a save that names its version', async () => {
     expect(await store.save({ metadata: withCollection('a') }, 1)).toMatchObject({ resource: 2 });
-    expect((await store.load()).metadata).toEqual(withCollection('a'));
+    expect((await store.load()).document).toEqual(withCollection('a'));
   });
 
   test('is not changed by a save that names another version', async () => {
@@ -94,7 +94,7 @@ describe('the stored document', () => {
       status: 409,
       message: 'metadata resource version referenced (1) did not match current version',
     });
-    expect((await store.load()).metadata).toEqual(withCollection('a'));
+    expect((await store.load()).document).toEqual(withCollection('a'));
   });
 
   test('has the write of exactly one of two stores that save concurrently', async () => {
@@ -109,7 +109,7 @@ describe('the stored document', () => {
       expect(losers).toMatchObject([{ kind: 'conflict' }]);
       const winner = results[0] === undefined ? 'a' : 'b';
       const stored = await store.load();
-      expect(stored.metadata).toEqual(withCollection(`${winner}${round}`));
+      expect(stored.document).toEqual(withCollection(`${winner}${round}`));
       expect(stored.versions.resource).toBe(version + 1);
     }
   });

@@ -7,7 +7,7 @@ import type { ClientBase } from 'pg';
 import type { Database } from '../database/pool.ts';
 import { fail } from '../errors/engine-error.ts';
 import { parseJson } from '../json/parse-json.ts';
-import { parseMetadata } from '../metadata/parse.ts';
+import { parseDocument } from '../metadata/parse.ts';
 import { emptyMetadata, type Metadata } from '../metadata/schema/metadata.ts';
 import { type CatalogStates, patchStates, setStates } from './catalog-states.ts';
 import {
@@ -99,15 +99,15 @@ export class Store {
               lateral ${latestFullCopySql('operator_state', 'm.resource_version')} operator`,
     );
     const row: FullRow = found.rows[0] ?? lost();
-    const metadata = applyEdits(parseMetadata(parseJson(row.document)), row.edits);
-    return documentOf(row, metadata, { ...statesOf(row), operator: parseJson(row.operator) });
+    const document = applyEdits(parseDocument(parseJson(row.document)), row.edits);
+    return documentOf(row, document, { ...statesOf(row), operator: parseJson(row.operator) });
   }
 
   /** Applies the changes since the cached version. Returns undefined if they are not stored completely. */
   async #loadChanges({
     id,
     versions,
-    metadata,
+    document,
     catalogStates,
   }: StoredDocument): Promise<StoredDocument | undefined> {
     const found = await this.#database.query(
@@ -119,7 +119,7 @@ export class Store {
     const row: ChangeRow = found.rows[0] ?? lost();
     const ahead = versionsOf(row).resource - versions.resource;
     if (row.id !== id || !isComplete(row.edits, ahead) || !isComplete(row.patches, ahead)) return undefined;
-    return documentOf(row, applyEdits(metadata, row.edits), setStates(catalogStates, statesOf(row)));
+    return documentOf(row, applyEdits(document, row.edits), setStates(catalogStates, statesOf(row)));
   }
 
   async versions(): Promise<Versions> {
@@ -285,9 +285,9 @@ function versionsOf(row: VersionsRow): Versions {
   };
 }
 
-function documentOf(row: ChangeRow, metadata: Metadata, states: CatalogStates): StoredDocument {
+function documentOf(row: ChangeRow, document: Metadata, states: CatalogStates): StoredDocument {
   const catalogStates = patchStates(states, parsePatches(row.patches));
-  return { id: row.id, versions: versionsOf(row), metadata, catalogStates };
+  return { id: row.id, versions: versionsOf(row), document, catalogStates };
 }
 
 function statesOf(row: ChangeRow) {

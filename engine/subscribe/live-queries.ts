@@ -6,12 +6,14 @@
  *  In: request, session and a sink. Out: responses to the sink, and a function that ends the subscription.
  *  Not here: sockets (http/), polling (poller.ts). Reference: docs/reference/behaviour/subscriptions.md. */
 
+import { randomUUID } from 'node:crypto';
 import { type Databases, databasesOfRequest } from '../database/databases.ts';
 import { type EngineError, fail } from '../errors/engine-error.ts';
 import { answerPlanned, chosenDatabases, planOf } from '../execute/answer.ts';
 import type { PlannedRequest } from '../execute/plan-cache.ts';
 import { bodyText } from '../execute/splice.ts';
 import { runForMany, runStatement, valuesOf } from '../execute/statements.ts';
+import type { Observe, StatementPolled } from '../observe/observation.ts';
 import type { Model } from '../resolve/types.ts';
 import type { PreparedPlan, PreparedStatement } from '../sql/plan.ts';
 import { type Row, textOfColumn } from '../wire/statement.ts';
@@ -39,6 +41,8 @@ type LiveQueriesOptions = {
   readonly databases: Databases;
   /** Returns the error that a client receives for whatever was thrown. */
   readonly errorOf: (thrown: unknown) => EngineError;
+  /** Receives a report of each statement that ran. Absent when nothing logs them. */
+  readonly observe?: Observe | undefined;
 };
 
 /** A statement that is polled. */
@@ -191,14 +195,28 @@ export class LiveQueries {
     const { refetchIntervalMs, streamIntervalMs, batchSize, streamBatchSize } = this.#options;
     const isStream = isOfStream(statement);
     const intervalMs = isStream ? streamIntervalMs : refetchIntervalMs;
+    const most = isStream ? streamBatchSize : batchSize;
+    const observed = <T>(cohorts: number, run: () => Promise<T>): Promise<T> => {
+      const { observe } = this.#options;
+      if (!observe) return run();
+      const subscribers = poller.cohorts.reduce((sum, { watchers }) => sum + watchers, 0);
+      const { source, text } = statement;
+      const polled = { isStream, source, statement: text, cohorts, subscribers, batchSize: most, intervalMs };
+      return observePoll(observe, { pollerId, ...polled }, run);
+    };
+    const pollerId = randomUUID();
     const multiplexer = new Multiplexer({
       query: (values, signal) =>
         this.#turns.take(() =>
-          this.#outcome(() => runStatement(statement, values, databasesOfRequest(databases, { signal }))),
+          this.#outcome(() =>
+            observed(1, () => runStatement(statement, values, databasesOfRequest(databases, { signal }))),
+          ),
         ),
       runForMany: (each, signal) =>
-        this.#turns.take(() => runForMany(statement, each, databasesOfRequest(databases, { signal }))),
-      most: statement.forMany ? (isStream ? streamBatchSize : batchSize) : 1,
+        this.#turns.take(() =>
+          observed(each.length, () => runForMany(statement, each, databasesOfRequest(databases, { signal }))),
+        ),
+      most: statement.forMany ? most : 1,
     });
     const poller = new Poller({
       query: (values, signal) => multiplexer.query(values, signal),
@@ -236,6 +254,25 @@ export class LiveQueries {
   #fail(live: Subscription, thrown: unknown): void {
     this.#stop(live);
     live.request.sink.ended(this.#options.errorOf(thrown));
+  }
+}
+
+/** Runs a statement and reports it. */
+async function observePoll<T>(
+  observe: Observe,
+  polled: Omit<StatementPolled, 'kind' | 'durationMs' | 'isFailed'>,
+  run: () => Promise<T>,
+): Promise<T> {
+  const startedAt = performance.now();
+  const report = (isFailed: boolean) =>
+    observe({ kind: 'statement polled', ...polled, durationMs: performance.now() - startedAt, isFailed });
+  try {
+    const result = await run();
+    report(false);
+    return result;
+  } catch (error) {
+    report(true);
+    throw error;
   }
 }
 

@@ -36,17 +36,26 @@ export function checkOutput(
     if (problem !== null) refuse(`got ${problem} for the action webhook response, expecting ${type.name}`);
     if (!output.fields) return;
     for (const index of output.join?.indexes ?? []) parents[index]!.push(found as object);
+    for (const name of output.required ?? []) require(name, found as Json);
     for (const field of output.fields) if (field.kind === 'value') checkField(field, found as Json);
   }
 
-  function checkField({ name, value: output }: Extract<OutputField, { kind: 'value' }>, object: Json): void {
-    const found = Object.hasOwn(object, name) ? object[name] : undefined;
-    if (found === undefined && !output.type.isNullable) {
-      refuse(`field "${name}" expected in webhook response, but not found`);
-    }
-    if (found === null && !output.type.isNullable) refuse(`expecting not null value for field "${name}"`);
-    check(output, output.type, found);
+  function checkField({ name, value: output }: ValueField, object: Json): void {
+    if (!output.type.isNullable) require(name, object);
+    check(output, output.type, memberOf(object, name));
   }
+
+  function require(name: string, object: Json): void {
+    const found = memberOf(object, name);
+    if (found === undefined) refuse(`field "${name}" expected in webhook response, but not found`);
+    if (found === null) refuse(`expecting not null value for field "${name}"`);
+  }
+}
+
+type ValueField = Extract<OutputField, { kind: 'value' }>;
+
+function memberOf(object: Json, name: string): unknown {
+  return Object.hasOwn(object, name) ? object[name] : undefined;
 }
 
 /** Returns the kind of a value that is not of the named type; null when it is. */
@@ -86,15 +95,17 @@ export function outputText(plan: OutputPlan, value: unknown, rows: JoinedRows): 
       ...(join?.indexes ?? []).map((index) => rows[index]![next[index]!++]),
     );
     const object = found as Json;
-    const entries = fields.map((field): [string, unknown] => {
+    const entries = fields.flatMap((field): [string, unknown][] => {
       switch (field.kind) {
         case 'constant':
-          return [field.alias, JSON.parse(field.json)];
+          return [[field.alias, JSON.parse(field.json)]];
         case 'joined':
-          return [field.alias, joined[field.alias]];
+          return [[field.alias, joined[field.alias]]];
         case 'value': {
-          const member = Object.hasOwn(object, field.name) ? object[field.name] : null;
-          return [field.alias, kept(field.value, field.value.type, member)];
+          const member = memberOf(object, field.name);
+          // An absent object, or list of objects, is left out; an absent scalar is null.
+          if (member === undefined && field.value.fields) return [];
+          return [[field.alias, kept(field.value, field.value.type, member)]];
         }
         default:
           return field satisfies never;

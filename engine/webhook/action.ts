@@ -6,7 +6,7 @@ import { fail } from '../errors/engine-error.ts';
 import { parseJson } from '../json/parse-json.ts';
 import type { ActionCall } from '../plan/action-types.ts';
 import { literalValue, type Variables } from '../plan/literal.ts';
-import { namedIn } from '../resolve/custom-type.ts';
+import { namedIn, requiredFields } from '../resolve/custom-type.ts';
 import { ADMIN_ROLE, type Session } from '../resolve/session.ts';
 import type { ActionTypes, ResolvedAction } from '../resolve/types.ts';
 import { TransformError } from '../transform/render.ts';
@@ -110,6 +110,7 @@ function messageFor(
   const sessionVariables = sessionVariablesOf(session, outbound.headerPrefix);
   return {
     purpose: 'action',
+    action: action.name,
     body: {
       action: { name: action.name },
       input: literalValue(input, (name) => variables[name]),
@@ -180,11 +181,14 @@ function refused(value: unknown, exchange: Exchange): never {
   return fail('actionRefused', params, { internal: internalOf('the webhook refused', exchange) });
 }
 
-/** Checks the value of an asynchronous call against the output type, except its fields: no selection is known yet. */
+/** Checks the value of an asynchronous call against the output type. No selection is known yet. */
 export function checkAnswer(answered: ActionAnswer, types: ActionTypes): void {
   const type = answered.exchange.action.output;
   const fields = types.declared.get(namedIn(type))?.kind === 'object' ? [] : null;
-  checkOutput({ type, fields, join: null }, answered.value, [], (text) => refuseOutput(text, answered));
+  const required = requiredFields(types, type);
+  checkOutput({ type, fields, required, join: null }, answered.value, [], (text) =>
+    refuseOutput(text, answered),
+  );
 }
 
 /** Raises `actionFailed`: the value is not of the output type. */

@@ -96,7 +96,11 @@ export class AsyncActions implements ActionCallQueue {
       const action = model().actions.get(name);
       if (!action) throw new EngineError('actionNotExists', { name });
       const context = { outbound: { ...outbound, headers: clientHeaders } };
-      const answered = await callAction(action, { purpose: 'action', ...message }, context);
+      const answered = await callAction(
+        action,
+        { purpose: 'action', action: action.name, ...message },
+        context,
+      );
       checkAnswer(answered, model().customTypes);
       return { response: JSON.stringify(answered.value), errors: null };
     } catch (error) {

@@ -36,12 +36,15 @@ export type Message = {
   readonly purpose: WebhookCalled['purpose'];
   readonly body: unknown;
   readonly sessionVariables: Readonly<Record<string, string>>;
+  /** The name of the action, for logs. */
+  readonly action?: string;
 };
 
 export type WebhookAnswer = {
   readonly status: number;
   readonly headers: IncomingHttpHeaders;
   readonly text: string;
+  readonly responseSizeBytes: number;
   /** The request before its transform. */
   readonly plain: PlainRequest;
   readonly sent: TransformedRequest;
@@ -65,18 +68,26 @@ export async function callWebhook(
     body: message.body,
   };
   const sent = transformed(webhook, plain, message);
-  const call = { purpose: message.purpose, url: webhook.url, method: sent.method };
+  const { purpose, action } = message;
+  const body = bodyText(sent);
+  const call = {
+    ...{ purpose, action, url: webhook.url, method: sent.method, requestId: outbound.requestId },
+    requestSizeBytes: Buffer.byteLength(body ?? ''),
+  };
   // The headers of the call's own span replace trace headers of the client and the metadata.
   return observeCall(call, outbound, async (traceHeaders) => {
     const headers = new Map([...sent.headers, ...Object.entries(traceHeaders)]);
-    const answer = await answerTo(webhook, { ...sent, headers }, outbound);
-    return { status: answer.status, headers: answer.headers, text: answer.body.toString(), plain, sent };
+    const answer = await answerTo(webhook, { ...sent, headers }, body, outbound);
+    const { status, headers: answered, body: bytes } = answer;
+    const text = bytes.toString();
+    return { status, headers: answered, text, responseSizeBytes: bytes.byteLength, plain, sent };
   });
 }
 
 function answerTo(
   { timeoutSeconds }: Webhook,
   sent: TransformedRequest,
+  body: string | null,
   { trusts, signal }: OutboundContext,
 ) {
   const { method, url, headers } = sent;
@@ -87,7 +98,7 @@ function answerTo(
     trusts,
     signal,
   };
-  return sendRequest({ method, url, headers, body: bodyText(sent) }, terms).catch((error: unknown) => {
+  return sendRequest({ method, url, headers, body }, terms).catch((error: unknown) => {
     throw error instanceof NoResponse ? new WebhookFailure(error.message, { sent }) : error;
   });
 }

@@ -43,6 +43,8 @@ export type OutboundContext = {
   /** Decides whose certificates may be self-signed. Absent: no host's. */
   readonly trusts?: TrustsSelfSigned;
   readonly observe?: Observe;
+  /** The id of the request that causes the outbound request. */
+  readonly requestId?: string;
   /** The span of the request that causes the outbound request. */
   readonly span?: Span | null;
   /** Aborted when the client no longer waits for the response. */

@@ -60,6 +60,8 @@ type ConnectionEvents = {
   readonly advanced: (connection: WireConnection) => void;
   /** Called when a statement failed before anything ran, because it was no longer prepared or its table has changed. */
   readonly stale: (execution: Execution) => void;
+  /** Called when the server refused a statement because it only reads. Returns true when the statement is sent elsewhere. */
+  readonly readOnly: (connection: WireConnection, execution: Execution) => boolean;
   readonly closed: (connection: WireConnection) => void;
   /** Called with each answer; `ms` counts from sending the statement, or from the answer before it. */
   readonly answered: (ms: number) => void;
@@ -352,8 +354,10 @@ export class WireConnection {
     this.#measure(inFlight, failure === null);
     if (failure && (isParsed || isStale(failure))) this.#prepared.delete(execution.statement.name);
     if (!isDiscarded(inFlight)) {
-      if (failure && !execution.wasRetried && isStale(failure)) this.#events.stale(execution);
-      else execution.done(failure, row);
+      const mayRetry = failure !== null && !execution.wasRetried;
+      if (mayRetry && isStale(failure)) this.#events.stale(execution);
+      else if (!mayRetry || !isReadOnly(failure) || !this.#events.readOnly(this, execution))
+        execution.done(failure, row);
     }
     this.#events.advanced(this);
   }
@@ -397,6 +401,11 @@ function shouldStop({ state, execution }: InFlight): boolean {
  *  time. */
 function updatedAverage(known: number | undefined, tookMs: number): number {
   return known === undefined ? tookMs : known + (tookMs - known) * (tookMs > known ? 0.2 : 0.1);
+}
+
+/** True for read_only_sql_transaction. Nothing has run. */
+export function isReadOnly(failure: unknown): boolean {
+  return (failure as { readonly code?: unknown } | null)?.code === '25006';
 }
 
 /** True when nothing has run: the server does not know the statement (DEALLOCATE, or a pooler in between), or a table

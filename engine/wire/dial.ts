@@ -1,30 +1,28 @@
-/** Opens one connection, encrypted as configured, to the first host that accepts it. In: the driver's configuration
- *  for each host, a Tls. Out: a connected client.
- *  As in libpq, the certificate chain of the server is verified whenever an authority is given, and its host name
- *  only in `verify-full`. `prefer` and `allow` have a second attempt for servers that refuse the first. Unix sockets
- *  are never encrypted.
- *  Not here: where certificates come from (database/tls.ts). PostgreSQL manual, "SSL Support". */
-import type { ConnectionOptions } from 'node:tls';
+/** Opens one connection to the first server that accepts it and is in the required state. In: the servers to try, a Tls. Out: a
+ *  connected client.
+ *  `prefer` and `allow` have a second attempt for servers that refuse the first. Unix sockets are never encrypted.
+ *  Not here: sockets and their encryption (socket.ts), where addresses and certificates come from (database/connect.ts, tls.ts).
+ *  PostgreSQL manual, "Database Connection Control Functions". */
+import { lookup } from 'node:dns/promises';
+import { isIP, type Socket } from 'node:net';
 import pg from 'pg';
+import { type Authentication, requireAuthentication } from './authentication.ts';
 import { redacted } from './redacted.ts';
+import {
+  isAboutTls,
+  isEncrypted,
+  isUnixSocket,
+  openSocket,
+  type ServerAddress,
+  type SslMode,
+  type Tls,
+  type Way,
+} from './socket.ts';
 
-type SslMode = 'disable' | 'allow' | 'prefer' | 'require' | 'verify-ca' | 'verify-full';
-
-/** The encryption of a connection; certificates and keys are PEM texts. */
-export type Tls = {
-  readonly mode: SslMode;
-  /** The trusted authorities; without them, those of Node.js. */
-  readonly ca?: string;
-  readonly cert?: string;
-  readonly key?: string;
-};
-
-type Way = 'plain' | 'encrypted';
-
-const WAYS: Readonly<Record<SslMode, readonly Way[]>> = {
+const WAYS: Readonly<Record<SslMode, readonly [Way, Way?]>> = {
   disable: ['plain'],
   allow: ['plain', 'encrypted'],
-  prefer: ['encrypted', 'plain'],
+  prefer: ['offered', 'plain'],
   require: ['encrypted'],
   'verify-ca': ['encrypted'],
   'verify-full': ['encrypted'],
@@ -34,31 +32,64 @@ const WAYS: Readonly<Record<SslMode, readonly Way[]>> = {
 export const SESSIONS = ['any', 'read-write', 'read-only', 'primary', 'standby', 'prefer-standby'] as const;
 type TargetSession = (typeof SESSIONS)[number];
 
+/** One server, with what the driver needs for it. */
+export type Server = ServerAddress & { readonly login: pg.ClientConfig };
+
 export type Dialing = {
-  /** Returns one configuration for each host, in the order of attempts. Called for each connection, because
-   *  certificate files may change. */
-  readonly configs: () => readonly pg.ClientConfig[];
+  /** Returns the servers in the order of attempts. Called for each connection, because files of passwords may change. */
+  readonly servers: () => readonly Server[];
+  /** Returns the encryption. Called for each connection, because certificate files may change. */
+  readonly tls: () => Tls;
+  /** The time limit for one server. */
+  readonly timeoutMs: number;
   /** The required state of the server; any when absent. */
   readonly session?: TargetSession;
+  /** True when servers, and the addresses of one host, are tried in random order. */
+  readonly isShuffled?: boolean;
+  readonly authentication?: Authentication;
   /** Texts that errors must not contain. */
   readonly hidden?: readonly string[];
 };
 
-/** Connects. Without a Tls, the configuration decides about encryption. As in libpq, the next host is tried unless
- *  this one rejects the credentials. Raises the error of the last host. */
-export async function dial(
-  { configs, session = 'any', hidden = [] }: Dialing,
-  tls: Tls | undefined,
-): Promise<pg.Client> {
+/** How an open connection was opened, for a second one to the same server. */
+const OPENED = new WeakMap<
+  pg.Client,
+  { readonly endpoint: ServerAddress; readonly way: Way; readonly tls: Tls }
+>();
+
+/** True when a statement that only a primary accepts has to find the new one after a failover. */
+export function followsPrimary({ session }: Dialing): boolean {
+  return session === 'read-write' || session === 'primary';
+}
+
+/** True for an error of opening a connection, as opposed to one of a statement. */
+export function isNotConnected(error: unknown): boolean {
+  return (error as { readonly isNotConnected?: boolean } | null)?.isNotConnected === true;
+}
+
+/** Connects; `tls` replaces the encryption of the connection. As in libpq, the next server is tried unless this one rejects the
+ *  credentials. Raises the error of the last server. */
+export async function dial(dialing: Dialing, tls?: Tls): Promise<pg.Client> {
+  try {
+    return await dialFirst(dialing, tls ?? dialing.tls());
+  } catch (error) {
+    throw Object.assign(redacted(error, dialing.hidden ?? []) as Error, { isNotConnected: true });
+  }
+}
+
+async function dialFirst(dialing: Dialing, tls: Tls): Promise<pg.Client> {
+  const { session = 'any' } = dialing;
   let failure: unknown = new Error(`no server of the connection is ${session}`);
+  const servers = await serversOf(dialing, tls);
   for (const wanted of session === 'prefer-standby' ? (['standby', 'any'] as const) : [session]) {
-    for (const config of configs()) {
+    for (const server of servers) {
       try {
-        const client = await dialOne(config, tls);
+        if ('problem' in server) throw server.problem;
+        const client = await dialOne(server, tls, dialing);
         if (wanted === 'any' || (await isIn(client, wanted))) return client;
         await client.end();
       } catch (error) {
-        failure = redacted(error, hidden);
+        failure = error;
         if (isAboutCredentials(error)) throw failure;
       }
     }
@@ -66,13 +97,50 @@ export async function dial(
   throw failure;
 }
 
+/** Returns the servers with their addresses, where all addresses of a name may have to be tried. Otherwise Node.js chooses the
+ *  address that connects first. */
+async function serversOf(
+  dialing: Dialing,
+  tls: Tls,
+): Promise<readonly (Server | { readonly problem: unknown })[]> {
+  const { session = 'any', isShuffled = false } = dialing;
+  const servers = inOrder(dialing.servers(), isShuffled);
+  if (session === 'any' && !isShuffled && !tls.hidesName) return servers;
+  const found = servers.map(async (server) => {
+    if (server.address !== undefined || isUnixSocket(server) || isIP(server.host)) return [server];
+    try {
+      const addresses = await lookup(server.host, { all: true });
+      return inOrder(addresses, isShuffled).map(({ address }) => ({ ...server, address }));
+    } catch (problem) {
+      return [{ problem }];
+    }
+  });
+  return (await Promise.all(found)).flat();
+}
+
+/** Opens another socket to the server of a connection, with the same encryption. */
+export function openBeside(client: pg.Client, timeoutMs: number): Promise<Socket> {
+  const { endpoint, way, tls } = OPENED.get(client)!;
+  return openSocket(endpoint, way, tls, timeoutMs);
+}
+
+function inOrder<T>(list: readonly T[], isShuffled: boolean): readonly T[] {
+  if (!isShuffled) return list;
+  return list
+    .map((item) => ({ item, place: Math.random() }))
+    .sort((a, b) => a.place - b.place)
+    .map(({ item }) => item);
+}
+
 async function isIn(
   client: pg.Client,
   session: Exclude<TargetSession, 'any' | 'prefer-standby'>,
 ): Promise<boolean> {
-  const { rows } = await client.query(
-    `select pg_is_in_recovery() as standby, current_setting('transaction_read_only') = 'on' as "readOnly"`,
-  );
+  const text = `select pg_is_in_recovery() as standby, current_setting('transaction_read_only') = 'on' as "readOnly"`;
+  const { rows } = await client.query(text).catch((error: unknown) => {
+    client.end().catch(() => {});
+    throw error;
+  });
   const { standby, readOnly } = rows[0];
   if (session === 'primary' || session === 'standby') return standby === (session === 'standby');
   return (standby || readOnly) === (session === 'read-only');
@@ -82,48 +150,61 @@ function isAboutCredentials(error: unknown): boolean {
   return error instanceof pg.DatabaseError && (error.code?.startsWith('28') ?? false);
 }
 
-async function dialOne(config: pg.ClientConfig, tls: Tls | undefined): Promise<pg.Client> {
-  if (!tls) return opened(config);
-  const ways = isSocket(config) ? WAYS.disable : WAYS[tls.mode];
-  const configs = ways.map((way) => ({ ...config, ssl: way === 'encrypted' ? optionsOf(tls) : false }));
-  const [first, second] = configs;
+async function dialOne(server: Server, tls: Tls, dialing: Dialing): Promise<pg.Client> {
+  const [first, second] = isUnixSocket(server) ? WAYS.disable : WAYS[tls.mode];
+  let isPlain = first === 'plain';
+  const open = async (way: Way) => {
+    const until = performance.now() + dialing.timeoutMs;
+    const socket = await openSocket(server, way, tls, dialing.timeoutMs);
+    isPlain = !isEncrypted(socket);
+    return logIn(socket, { server, tls, until, authentication: dialing.authentication });
+  };
   try {
-    return await opened(first!);
+    return await open(first);
   } catch (error) {
-    if (!second || !isRefusal(error)) throw error;
-    return opened(second);
+    // A server without TLS has refused the second way of `prefer` already.
+    if (second === undefined || (second === 'plain' && isPlain)) throw error;
+    if (!isAboutTls(error) && !isAboutCredentials(error)) throw error;
+    return await open(second).catch((next: unknown) => {
+      // 28000: the server's rules have no entry for the first way, so the second one says more.
+      throw (error as { readonly code?: unknown }).code === '28000' ? next : error;
+    });
   }
 }
 
-async function opened(config: pg.ClientConfig): Promise<pg.Client> {
-  const client = new pg.Client(config);
+type Login = {
+  readonly server: Server;
+  readonly tls: Tls;
+  readonly until: number;
+  readonly authentication: Authentication | undefined;
+};
+
+async function logIn(socket: Socket, { server, tls, until, authentication }: Login): Promise<pg.Client> {
+  const { host, port, login } = server;
+  const isSafe = isEncrypted(socket);
+  const { remoteAddress } = socket;
+  // The driver connects the socket it is given; this one is connected.
+  socket.connect = () => {
+    process.nextTick(() => socket.emit('connect'));
+    return socket;
+  };
+  const client = new pg.Client({
+    ...login,
+    ...{ host, port, ssl: false, stream: () => socket },
+    sslnegotiation: 'postgres',
+    connectionTimeoutMillis: Math.max(1, until - performance.now()),
+    enableChannelBinding: isSafe && authentication?.channelBinding !== 'disable',
+  } as pg.ClientConfig);
   // A broken connection fails the statement that runs on it. Without a listener it would also end the process.
   client.on('error', () => {});
-  await client.connect();
+  if (authentication) requireAuthentication(client, authentication, isSafe);
+  try {
+    await client.connect();
+  } catch (error) {
+    socket.destroy();
+    throw error;
+  }
+  const endpoint = isUnixSocket(server) ? server : { host, port, address: remoteAddress };
+  OPENED.set(client, { endpoint, way: isSafe ? 'encrypted' : 'plain', tls });
   return client;
-}
-
-function optionsOf({ mode, ca, cert, key }: Tls): ConnectionOptions {
-  const isChecked = ca !== undefined || mode === 'verify-ca' || mode === 'verify-full';
-  return {
-    rejectUnauthorized: isChecked,
-    ...(ca !== undefined && { ca }),
-    ...(cert !== undefined && { cert }),
-    ...(key !== undefined && { key }),
-    ...(mode !== 'verify-full' && { checkServerIdentity: () => undefined }),
-  };
-}
-
-/** True for a Unix socket. Only the driver knows its default host. */
-function isSocket(config: pg.ClientConfig): boolean {
-  return new pg.Client({ ...config, ssl: false }).host.startsWith('/');
-}
-
-/** True for an error of a reachable server that refuses this kind of connection, or this client, or fails the TLS
- *  handshake. */
-function isRefusal(error: unknown): boolean {
-  const { code, message = '', syscall } = error as { code?: string; message?: string; syscall?: string };
-  if (error instanceof pg.DatabaseError) return code?.startsWith('28') ?? false;
-  if (/^The server does not support SSL|establishing an SSL connection$/.test(message)) return true;
-  return code !== undefined && syscall !== 'connect' && syscall !== 'getaddrinfo';
 }

@@ -11,7 +11,8 @@ import type pg from 'pg';
 import { Batch } from './batch.ts';
 import { cancel } from './cancel.ts';
 import { ConnectionLost, type Execution, WireConnection } from './connection.ts';
-import { type Dialing, dial, type Tls } from './dial.ts';
+import { type Dialing, dial, followsPrimary } from './dial.ts';
+import type { Tls } from './socket.ts';
 import type { NamedStatement, Row, Value } from './statement.ts';
 
 export type WirePoolOptions = {
@@ -55,6 +56,9 @@ const LONGEST_REFUSED_MS = 2000;
 /** How long statements wait for a server without a free connection, when no wait is configured and the pool has no
  *  connection. */
 const REFUSED_WAIT_MS = 15_000;
+
+/** The least age of a connection whose server may have become a standby. */
+const DEMOTED_AFTER_MS = 500;
 
 /** Raised when no connection became free in time. */
 export class WaitedTooLong extends Error {}
@@ -244,6 +248,24 @@ export class WirePool {
     });
   }
 
+  /** Called when a server refused to write. If only a primary is accepted, closes the connections that were opened to this one, and
+   *  returns true. The server of a new connection was a primary just now, so there the statement itself has to be read-only. */
+  leave(connection: WireConnection): boolean {
+    if (!followsPrimary(this.#options.connection)) return false;
+    if (performance.now() - connection.openedAt < DEMOTED_AFTER_MS) return false;
+    if (connection.isSpent) return true;
+    for (const each of [...this.#connections]) {
+      each.isSpent = true;
+      this.#dropSpent(each);
+    }
+    return true;
+  }
+
+  #again(execution: Execution): void {
+    execution.wasRetried = true;
+    this.#submit(execution);
+  }
+
   #doneWith(resolve: (row: Row) => void, reject: (failure: Error) => void): Execution['done'] {
     return (failure, row) => {
       if (!failure) return resolve(row);
@@ -418,9 +440,11 @@ export class WirePool {
     return new WireConnection(await this.#connect(), {
       wroteTo: (connection) => this.#wroteTo(connection),
       advanced: (connection) => this.#advanced(connection),
-      stale: (execution) => {
-        execution.wasRetried = true;
-        this.#submit(execution);
+      stale: (execution) => this.#again(execution),
+      readOnly: (connection, execution) => {
+        if (!this.leave(connection)) return false;
+        this.#again(execution);
+        return true;
       },
       closed: (connection) => this.#forget(connection),
       answered: (ms) => this.#options.timed?.('statement', ms),

@@ -3,8 +3,8 @@
  *  Exit codes: 0 done, 1 a read or write failed, 2 wrong options. Not here: the migration (../kubernetes/storage-migration.ts). */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
-import { KubeConfig } from '@kubernetes/client-node';
 import { API_GROUP, KINDS } from '../kinds.ts';
+import { defaultKubeConfig } from '../kubernetes/kube-config.ts';
 import {
   type Definition,
   definitionOf,
@@ -30,8 +30,7 @@ export async function run(argv: readonly string[]): Promise<number> {
     return 0;
   }
   try {
-    const config = new KubeConfig();
-    config.loadFromDefault();
+    const config = await defaultKubeConfig();
     const transport = await connect(config);
     await migrateAll(transport, flags.settleSeconds).finally(() => transport.close());
     return 0;

@@ -1,4 +1,4 @@
-/** The table of three: what the ledger says, what is wanted, what is there. */
+/** Tests the decision for each combination of ledger, desired object and live object. */
 import type { MetadataObject } from '@pergola/engine/metadata';
 import { expect, test } from 'vitest';
 import type { LedgerEntry } from '../objects/ledger.ts';
@@ -68,58 +68,90 @@ function actionFor(given: Case): DecisionAction | 'nothing' {
 }
 
 test.each<[string, Case, DecisionAction | 'nothing']>([
-  ['nobody knows it, nobody wants it', { live: old }, 'nothing'],
-  ['wanted and not there', { wanted }, 'create'],
-  ['wanted, there, equal, not ours', { wanted, live: wanted }, 'own'],
+  ['an object outside the ledger that no resource claims is left alone', { live: old }, 'nothing'],
+  ['a desired object that does not exist is created', { wanted }, 'create'],
+  ['an existing object that equals the desired one becomes owned', { wanted, live: wanted }, 'own'],
   [
-    'the same, never to be adopted',
+    'an existing equal object is not adopted with the policy Never',
     { wanted, live: wanted, policies: { adoption: 'Never' } },
     'refuseAdoption',
   ],
-  ['wanted, there, different, not ours', { wanted, live: old }, 'refuseAdoption'],
-  ['the same, always to be adopted', { wanted, live: old, policies: { adoption: 'Always' } }, 'adopt'],
-  ['as written, as wanted', { ledger: wanted, wanted, live: wanted }, 'unchanged'],
-  ['as written, wanted otherwise', { ledger: old, wanted, live: old }, 'update'],
-  ['not as written, but as wanted', { ledger: old, wanted, live: wanted }, 'unchanged'],
-  ['changed by hand', { ledger: wanted, wanted, live: tampered }, 'correct'],
-  ['changed by hand and wanted otherwise', { ledger: old, wanted, live: tampered }, 'correct'],
+  ['an existing object that differs is not adopted by default', { wanted, live: old }, 'refuseAdoption'],
   [
-    'changed by hand, to be reported',
+    'an existing object that differs is adopted with the policy Always',
+    { wanted, live: old, policies: { adoption: 'Always' } },
+    'adopt',
+  ],
+  [
+    'an owned object that equals the desired one is unchanged',
+    { ledger: wanted, wanted, live: wanted },
+    'unchanged',
+  ],
+  ['an owned object is updated when the desired one changes', { ledger: old, wanted, live: old }, 'update'],
+  [
+    'an object changed by hand to the desired form is unchanged',
+    { ledger: old, wanted, live: wanted },
+    'unchanged',
+  ],
+  ['an object changed by hand is corrected', { ledger: wanted, wanted, live: tampered }, 'correct'],
+  [
+    'an object changed by hand is corrected when the desired one changes as well',
+    { ledger: old, wanted, live: tampered },
+    'correct',
+  ],
+  [
+    'a change by hand is only reported with the policy Report',
     { ledger: old, wanted, live: tampered, policies: { drift: 'Report' } },
     'reportDrift',
   ],
   [
-    'changed by hand, to be ignored',
+    'a change by hand is ignored with the policy Ignore',
     { ledger: old, wanted, live: tampered, policies: { drift: 'Ignore' } },
     'ignoreDrift',
   ],
-  ['removed by hand', { ledger: wanted, wanted }, 'correct'],
+  ['an object removed by hand is restored', { ledger: wanted, wanted }, 'correct'],
   [
-    'removed by hand, to be reported',
+    'a removal by hand is only reported with the policy Report',
     { ledger: wanted, wanted, policies: { drift: 'Report' } },
     'reportDrift',
   ],
-  ['no longer wanted', { ledger: old, live: old }, 'delete'],
-  ['no longer wanted, changed by hand', { ledger: old, live: tampered }, 'delete'],
-  ['no longer wanted, gone already', { ledger: old }, 'forget'],
+  ['an owned object that is no longer desired is deleted', { ledger: old, live: old }, 'delete'],
   [
-    'its resource is gone, to be retained',
+    'an object changed by hand that is no longer desired is deleted',
+    { ledger: old, live: tampered },
+    'delete',
+  ],
+  [
+    'an object that is no longer desired and no longer exists is removed from the ledger',
+    { ledger: old },
+    'forget',
+  ],
+  [
+    'a retained object of a deleted resource is only removed from the ledger',
     { ledger: old, live: old, entry: { deletionPolicy: 'Retain' } },
     'forget',
   ],
   [
-    'its resource is there and no longer says so, though to be retained',
+    'an object that its existing resource no longer contains is deleted even if retained',
     { ledger: old, live: old, entry: { deletionPolicy: 'Retain' }, present: true },
     'delete',
   ],
-  ['no longer wanted, and nothing may be deleted now', { ledger: old, live: old, mayPrune: false }, 'keep'],
-  ['its resource cannot be read', { ledger: old, live: old, held: true }, 'keep'],
-  ['of another manager, not wanted', { ledger: old, live: old, entry: { manager: 'other' } }, 'nothing'],
+  [
+    'an object that is no longer desired is kept while deletions are not allowed',
+    { ledger: old, live: old, mayPrune: false },
+    'keep',
+  ],
+  ['an object whose resource cannot be read is kept', { ledger: old, live: old, held: true }, 'keep'],
+  [
+    'an object of another manager that is not desired is left alone',
+    { ledger: old, live: old, entry: { manager: 'other' } },
+    'nothing',
+  ],
 ])('%s', (_, given, action) => {
   expect(actionFor(given)).toBe(action);
 });
 
-test('equal meaning is equal, however it is written', () => {
+test('two spellings of the same definition are equal', () => {
   const short: MetadataObject = {
     key: KEY,
     kind: 'table',

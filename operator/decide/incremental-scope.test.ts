@@ -1,10 +1,10 @@
-/** A pass that looks only at what changed does what one over everything would: random resources, people and faults, one operator that
- *  remembers beside one that never does. And that it looks at little. */
+/** Tests that an incremental pass has the same result as a full pass, for random resources, manual changes and faults: one operator
+ *  keeps its state between passes, the other never does. Also tests that an incremental pass processes few resources. */
 import '../../testing/seed.ts';
 import { type MetadataObject, objectKey } from '@pergola/engine/metadata';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { cachedEngine } from '../engine/cached-engine.ts';
+import { cachedEngine } from '../engine/client.ts';
 import type { CustomResource } from '../kinds.ts';
 import { type PreviousPass, reconcile } from '../pass/reconcile.ts';
 import type { CrSnapshot } from '../ports.ts';
@@ -13,7 +13,7 @@ import { OPTIONS, permission, table } from '../testing/resources.ts';
 import { broken, ScriptedEngine } from '../testing/scripted-engine.ts';
 import { ScriptedPorts } from '../testing/scripted-ports.ts';
 
-/** An operator that remembers, as in a cluster; or one that begins anew with every pass, as on the command line. */
+/** An operator that keeps its state between passes, as in a cluster, or starts anew with every pass, as on the command line. */
 class Operator {
   readonly ports = new ScriptedPorts(new ScriptedEngine());
   readonly #remembers: boolean;
@@ -54,7 +54,7 @@ const annotations = fc.constantFrom(
   { 'pergola.dev/adopt': 'true' },
 );
 
-/** What is applied in one step: a resource in another form, or none of that name any more. */
+/** The change of one step: a resource in another form, or its deletion. */
 const step = fc.record({
   table: fc.option(fc.record({ name, spec, annotations, isGone: fc.boolean() }), { nil: undefined }),
   permission: fc.option(
@@ -67,7 +67,7 @@ const step = fc.record({
     }),
     { nil: undefined },
   ),
-  /** Somebody changes a permission, one of ours perhaps. */
+  /** Changes a permission by hand, possibly an owned one. */
   byHand: fc.option(fc.record({ on: name, role: fc.constantFrom('r', 'x') }), { nil: undefined }),
   broken: fc.constantFrom([], [], [], ['a'], ['b']),
   isComplete: fc.constantFrom(true, true, true, true, false),
@@ -83,7 +83,7 @@ function selectOf({ on, role: of }: { on: string; role: string }): MetadataObjec
   };
 }
 
-/** Applies a step; resources that stay are the same values. */
+/** Applies a step; unchanged resources remain the same values. */
 function applied(
   world: ReadonlyMap<string, CustomResource>,
   given: Step,
@@ -100,7 +100,7 @@ function applied(
   return next;
 }
 
-test('it ends as a pass over everything does, step by step', async () => {
+test('an incremental pass has the same result as a full pass after every step', async () => {
   let focused = 0;
   await fc.assert(
     fc.asyncProperty(fc.array(step, { minLength: 2, maxLength: 12 }), async (steps) => {
@@ -134,7 +134,7 @@ test('it ends as a pass over everything does, step by step', async () => {
 
 const many = () => NAMES.map((n) => table(n)).concat(permission('p', 'a', 'r'));
 
-test('only what changed is looked at', async () => {
+test('a pass processes only changed resources', async () => {
   const operator = new Operator(true);
   const resources = many();
   expect((await operator.pass(resources)).resources).toHaveLength(4);
@@ -147,7 +147,7 @@ test('only what changed is looked at', async () => {
   expect(operator.ports.engine.writes.at(-1)?.edits).toHaveLength(1);
 });
 
-test('who is not at rest is looked at each time, and who owns what another claims', async () => {
+test('a pass always processes resources in conflict and the resources that own what they claim', async () => {
   const operator = new Operator(true);
   const resources = many();
   await operator.pass(resources);
@@ -160,7 +160,7 @@ test('who is not at rest is looked at each time, and who owns what another claim
   expect(operator.ports.readiness(rival)).toBe('True Applied');
 });
 
-test('all are looked at when somebody else wrote, when a table goes, and when something is inconsistent', async () => {
+test('a pass processes all resources after a foreign write, the deletion of a Table, or an inconsistency', async () => {
   const operator = new Operator(true);
   const resources = many();
   const looked = async (given: readonly CustomResource[]) => (await operator.pass(given)).resources.length;

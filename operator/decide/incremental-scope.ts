@@ -2,7 +2,7 @@
  *  then does not depend on the number of resources.
  *  A resource is settled when its objects are applied and it refers to no Secret or ConfigMap. A pass decides nothing new for it as long as
  *  its spec is the same, the engine is at the version the last pass left, and no other resource claims its keys. In any other case, when
- *  something is inconsistent, and at regular intervals (engine/cached-engine.ts) the scope is full.
+ *  something is inconsistent, and at regular intervals (engine/client.ts) the scope is full.
  *  Pure. Not here: the pass (pass/reconcile.ts). */
 import { isSameJson, type Metadata } from '@pergola/engine/metadata';
 import { type CustomResource, crName } from '../kinds.ts';
@@ -17,7 +17,7 @@ export type PassState = {
   readonly options: ReconcileOptions;
   /** The fingerprint of the consent of the Engine. */
   readonly consent: string | undefined;
-  /** The document of the engine. The next pass reads the identical object, unless the engine was read again (engine/cached-engine.ts). */
+  /** The document of the engine. The next pass reads the identical object, unless the engine was read again (engine/client.ts). */
   readonly document: Metadata;
   readonly resourceVersion: number;
   /** The resources by uid. */

@@ -1,5 +1,5 @@
-/** Every kind over a real engine: the examples that documents show become Ready, do what they say, and nothing more; what an
- *  engine cannot serve is told with its reason. The tests are one story: each starts from what the one before left. */
+/** Tests every kind with a real engine: the documented examples become Ready and permit what they declare, nothing more; resources that
+ *  the engine cannot serve report the reason. Each test continues from the state that the previous one left. */
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { startTestEngine, type TestEngine } from '../../testing/engine.ts';
 import { EVERY_KIND } from '../../testing/examples.ts';
@@ -16,7 +16,7 @@ import { resource } from '../testing/resources.ts';
 
 let world: EveryKind;
 const folder = new FolderSource(EVERY_KIND);
-/** Changes what the folder says. */
+/** Changes the resources of the folder. */
 let edit: (snapshot: CrSnapshot) => CrSnapshot = (snapshot) => snapshot;
 
 beforeAll(async () => {
@@ -33,7 +33,7 @@ async function pass(engine = clientOf(world.engine)): Promise<Report> {
   return reconcile({ engine, source, sink: folder, clock: systemClock }, folderOptions(folder));
 }
 
-/** `Kind name: Reason message` of whatever is not applied. */
+/** Returns `Kind name: Reason message` of each resource that is not applied. */
 function troubles(report: Report): readonly string[] {
   return report.resources.flatMap((cr) => {
     const { outcome } = report.verdicts.get(cr.metadata.uid)!;
@@ -43,7 +43,7 @@ function troubles(report: Report): readonly string[] {
   });
 }
 
-/** The allow list is on: the query is put on it first. */
+/** Puts the query on the allow list, which is enforced, and runs it. */
 async function ask(query: string, role: string) {
   const [collection_name, query_name] = ['probes', `q${probes++}`];
   if (query_name === 'q0') {
@@ -59,7 +59,7 @@ async function ask(query: string, role: string) {
 let probes = 0;
 const asReader = (query: string) => ask(query, 'reader');
 
-test('examples of every kind are applied in one write, and a second pass writes nothing', async () => {
+test('one write applies the examples of every kind, and a second pass writes nothing', async () => {
   const report = await pass();
   expect(folder.problems).toEqual([]);
   expect(troubles(report)).toEqual([]);
@@ -68,7 +68,7 @@ test('examples of every kind are applied in one write, and a second pass writes 
   expect((await pass()).wasWritten).toBe(false);
 });
 
-test('the API is what the examples say, and no more', async () => {
+test('the API has what the examples declare and nothing more', async () => {
   expect(await asReader('{ article(order_by: {id: asc}) { id excerpt } }')).toEqual({
     data: {
       article: [
@@ -97,7 +97,7 @@ test('the API is what the examples say, and no more', async () => {
   await world.engine.admin('drop_query_collection', { collection: 'probes', cascade: true });
 });
 
-test('a change by hand is drift, of these kinds too, and is put right', async () => {
+test('drift of REST endpoints and remote schema permissions is corrected', async () => {
   await world.engine.admin('drop_rest_endpoint', { name: 'article' });
   await world.engine.admin('drop_remote_schema_permissions', { remote_schema: 'billing', role: 'reader' });
   const report = await pass();
@@ -107,7 +107,7 @@ test('a change by hand is drift, of these kinds too, and is put right', async ()
   expect(corrected).toEqual(['remote_schema_permission/billing/reader', 'rest_endpoint/article']);
 });
 
-test('an allow list that is not enforced is not Ready, and says which option is missing', async () => {
+test('an entry of an allow list that is not enforced is not Ready and names the missing option', async () => {
   const off = await startTestEngine({
     databaseUrl: world.database.url,
     adminSecret: world.engine.adminSecret,
@@ -127,7 +127,7 @@ test('an allow list that is not enforced is not Ready, and says which option is 
   expect(troubles(await pass())).toEqual([]);
 });
 
-test('permissions of a remote schema that are not enforced are not Ready, and not written', async () => {
+test('a remote schema with permissions that are not enforced is not Ready and not written', async () => {
   const off = await startTestEngine({
     databaseUrl: world.database.url,
     adminSecret: world.engine.adminSecret,
@@ -142,7 +142,7 @@ test('permissions of a remote schema that are not enforced are not Ready, and no
   await off.close();
 });
 
-test('an object there is one of belongs to the older resource, and an entry for nothing waits', async () => {
+test('a singleton object belongs to the older resource, and an entry for a missing collection waits', async () => {
   edit = (snapshot) => ({
     ...snapshot,
     resources: [
@@ -163,7 +163,7 @@ test('an object there is one of belongs to the older resource, and an entry for 
   edit = (snapshot) => snapshot;
 });
 
-test('a resource that says something the engine refuses is told so alone', async () => {
+test('only the resource that the engine rejects reports the error', async () => {
   edit = (snapshot) => ({
     ...snapshot,
     resources: snapshot.resources.map((cr) => {
@@ -180,7 +180,7 @@ test('a resource that says something the engine refuses is told so alone', async
   expect(troubles(await pass())).toEqual([]);
 });
 
-test('a remote schema that does not answer waits, keeps its metadata, and takes nothing along', async () => {
+test('a remote schema that does not respond waits, keeps its metadata, and affects only its relationships', async () => {
   world.billing.misbehave((request) => request.destroy());
   await world.engine.admin('reload_remote_schema', { name: 'billing' });
   await world.engine.admin('reload_metadata', { reload_remote_schemas: true });
@@ -195,7 +195,7 @@ test('a remote schema that does not answer waits, keeps its metadata, and takes 
   expect(troubles(await pass())).toEqual([]);
 });
 
-test('what the folder no longer says goes, kind by kind, and nothing else does', async () => {
+test('objects of every kind are deleted with their resources, and all other objects remain', async () => {
   await world.engine.admin('create_query_collection', { name: 'by_hand', definition: { queries: [] } });
   edit = (snapshot) => ({
     ...snapshot,

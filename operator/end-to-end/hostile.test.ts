@@ -1,5 +1,5 @@
-/** One resource that the engine would refuse the whole change for, beside good ones: it alone is left out, with a message of its own, and
- *  the pass costs little more. Against the real engine: reconcile.engine.test.ts, noninterference.test.ts. */
+/** Tests one resource because of which the engine rejects the whole change, beside good ones: the pass leaves out only that resource,
+ *  with its own message, at little extra cost. Against the real engine: reconcile.engine.test.ts, noninterference.test.ts. */
 import { type MetadataObject, objectsOf } from '@pergola/engine/metadata';
 import { expect, test } from 'vitest';
 import type { CustomResource } from '../kinds.ts';
@@ -21,7 +21,7 @@ const role = (
 
 const keysOf = (ports: ScriptedPorts) => [...objectsOf(ports.engine.metadata).keys()];
 
-/** A port that refuses, without naming anything, to be told what the test says. */
+/** Makes the engine reject the documents that the test selects, without naming an object. */
 function refusing(ports: ScriptedPorts, isBad: (objects: ReadonlyMap<string, MetadataObject>) => boolean) {
   ports.engine.refusal = (objects) =>
     isBad(objects)
@@ -29,7 +29,7 @@ function refusing(ports: ScriptedPorts, isBad: (objects: ReadonlyMap<string, Met
       : undefined;
 }
 
-test('a role that inherits from itself is left out alone', async () => {
+test('a role that inherits from itself is left out, and other resources are applied', async () => {
   const ports = new ScriptedPorts();
   const [bad, good] = [role('bad', ['x', 'bad']), role('good', ['x'])];
   ports.resources = [bad, table('author'), good];
@@ -39,7 +39,7 @@ test('a role that inherits from itself is left out alone', async () => {
   expect([report.problem, ports.engine.writes.length]).toEqual([undefined, 1]);
 });
 
-test('of two roles in different namespaces that close a cycle, the newcomer is left out and names the other', async () => {
+test('the newer of two roles that form a cycle across namespaces is left out, and its message names the older', async () => {
   const ports = new ScriptedPorts();
   const first = role('a', ['b'], { namespace: 'team-a', day: 3 });
   ports.resources = [first];
@@ -55,7 +55,7 @@ test('of two roles in different namespaces that close a cycle, the newcomer is l
   expect(keysOf(ports)).toContain('table/default/public/author');
 });
 
-test('a role that is changed into a cycle keeps its last good form', async () => {
+test('a role whose change would form a cycle keeps its last good form', async () => {
   const ports = new ScriptedPorts();
   const [a, b] = [role('a', ['b']), role('b', ['x'])];
   ports.resources = [a, b];
@@ -71,7 +71,7 @@ test('a role that is changed into a cycle keeps its last good form', async () =>
   ]);
 });
 
-test('once the other role of the cycle is gone, the one that was left out is applied', async () => {
+test('a role left out because of a cycle is applied once the other role is deleted', async () => {
   const ports = new ScriptedPorts();
   const [a, b] = [role('a', ['b'], { day: 1 }), role('b', ['a'], { day: 2 })];
   ports.resources = [a, b];
@@ -87,7 +87,7 @@ test.each([
   ['inherited_role/a', 'inherited_role/b'],
   ['table/default/public/author', 'table/default/public/book'],
 ])(
-  'a bundle whose key is %s and whose definition is that of another object is refused by itself',
+  'a bundle with the key %s and the definition of another object is rejected, and other resources are applied',
   async (key) => {
     const definitions: Record<string, object> = {
       'inherited_role/a': { role_name: 'b', role_set: ['c'] },
@@ -104,7 +104,7 @@ test.each([
   },
 );
 
-test('a refusal that names the edit by its path needs no search', async () => {
+test('the operator runs no search when the error of the engine names the edit', async () => {
   const ports = new ScriptedPorts();
   const key = 'table/default/public/bad';
   ports.engine.refusal = (objects) =>
@@ -125,7 +125,7 @@ test('a refusal that names the edit by its path needs no search', async () => {
   expect(ports.engine.dryRuns).toBeLessThanOrEqual(3);
 });
 
-test('what was found guilty is not searched for again, until it changes or some time has passed', async () => {
+test('the operator does not search for a rejected resource again until it changes or some time has passed', async () => {
   const ports = new ScriptedPorts();
   refusing(ports, (objects) => objects.has('table/default/public/bad'));
   ports.resources = [...Array.from({ length: 50 }, (_, i) => table(`t${i}`)), table('bad')];
@@ -149,7 +149,7 @@ test('what was found guilty is not searched for again, until it changes or some 
   expect(ports.readiness(table('bad'))).toBe('True Applied');
 });
 
-test('a change the engine accepts in a dry run and refuses to write is written in parts, all but the culprit', async () => {
+test('a change that passes the dry run but not the write is written in parts, without the rejected resource', async () => {
   const ports = new ScriptedPorts();
   ports.engine.before = () => {};
   const { write } = ports.engine;
@@ -169,7 +169,7 @@ test('a change the engine accepts in a dry run and refuses to write is written i
   expect([report.problem, report.isCut]).toEqual([undefined, false]);
 });
 
-test('a change that is too large for one request is written in parts', async () => {
+test('a change too large for one request is written in parts', async () => {
   const ports = new ScriptedPorts();
   const { write } = ports.engine;
   ports.engine.write = async (change) => {
@@ -183,7 +183,7 @@ test('a change that is too large for one request is written in parts', async () 
 });
 
 test.each(['unreachable', 'unauthorized'] as const)(
-  'an engine that is %s is not searched for culprits',
+  'the operator does not search for rejected resources while the engine is %s',
   async (kind) => {
     const ports = new ScriptedPorts();
     ports.engine.before = (request) => {
@@ -195,7 +195,7 @@ test.each(['unreachable', 'unauthorized'] as const)(
   },
 );
 
-test('an engine that says two different things of the same change does not keep a pass going forever', async () => {
+test('a pass ends even if the engine rejects every request as inconsistent', async () => {
   const ports = new ScriptedPorts();
   ports.engine.write = () => Promise.reject(new EngineProblem('inconsistent', 'internal error'));
   ports.engine.dryRun = () => Promise.reject(new EngineProblem('inconsistent', 'internal error'));
@@ -204,7 +204,7 @@ test('an engine that says two different things of the same change does not keep 
   expect(report.problem?.kind).toBe('inconsistent');
 });
 
-test('a spec nested as deeply as an API server allows is refused by itself', async () => {
+test('a spec nested as deeply as an API server allows is rejected, and other resources are applied', async () => {
   let filter: Record<string, unknown> = { id: { _eq: 1 } };
   for (let level = 0; level < 5000; level++) filter = { _not: filter };
   const ports = new ScriptedPorts();
@@ -220,7 +220,7 @@ test('a spec nested as deeply as an API server allows is refused by itself', asy
   expect(ports.readiness(table('author'))).toBe('True Applied');
 });
 
-test('an older object that would break for a newcomer keeps its place', async () => {
+test('an older object stays and the newer one that would break it is left out', async () => {
   const ports = new ScriptedPorts();
   ports.engine.judge = (objects) =>
     objects.has('table/default/public/new') && objects.has('table/default/public/old')
@@ -234,7 +234,7 @@ test('an older object that would break for a newcomer keeps its place', async ()
   expect(ports.message(fresh)).toContain('would break table default/public/old of Table default/old');
 });
 
-test('a source is kept while resources of other namespaces have objects in it, whoever took it over', async () => {
+test('a source is kept while resources of other namespaces have objects in it, even if another resource adopted it', async () => {
   const ports = new ScriptedPorts();
   const [source] = ports.engine.metadata.sources;
   const { tables: _, ...definition } = source!;
@@ -257,7 +257,7 @@ test('a source is kept while resources of other namespaces have objects in it, w
   }
 });
 
-test('a newcomer that claims the key of a resource with references does not turn it against itself', async () => {
+test('a newer resource that claims the same key does not affect a resource with references', async () => {
   const ports = new ScriptedPorts();
   const source = (name: string, env: string, day: number) =>
     resource(

@@ -1,5 +1,5 @@
-/** Properties of a pass over random resources, random interference and random faults: what must hold whatever happens.
- *  One behaviour at a time: pass/reconcile.test.ts. */
+/** Tests the invariants of a pass with random resources, manual changes and faults.
+ *  Not here: single behaviours (pass/reconcile.test.ts). */
 import '../../testing/seed.ts';
 import { isSameJson, type MetadataObject, objectKey, objectsOf } from '@pergola/engine/metadata';
 import fc from 'fast-check';
@@ -30,12 +30,12 @@ const resources = fc.uniqueArray(fc.oneof(tableCr, permissionCr), {
   maxLength: 10,
 });
 
-/** Made by hand, under roles no resource speaks of. */
+/** Objects created by hand, for roles that no resource names. */
 const foreign = fc.uniqueArray(fc.record({ on: name, role: fc.constantFrom('x', 'y'), columns }), {
   selector: (f) => `${f.on}/${f.role}`,
   maxLength: 4,
 });
-/** Changed by hand, where it exists. */
+/** Changes by hand to existing objects. */
 const tampering = fc.array(fc.record({ on: name, role, columns }), { maxLength: 3 });
 const brokenTables = fc.subarray([...NAMES]);
 const brokenRoles = fc.subarray(NAMES.flatMap((on) => ROLES.map((r) => ({ on, role: r }))));
@@ -47,7 +47,7 @@ const selectObject = (f: { on: string; role: string; columns: readonly string[] 
   definition: { role: f.role, permission: { columns: f.columns, filter: {} } },
 });
 
-/** What the resource claims. */
+/** Returns the keys that the resource claims. */
 function keysOf(cr: CustomResource): readonly string[] {
   const { table: on, role: of } = cr.spec as { table: { name: string }; role?: string };
   if (of === undefined) return [objectKey('table', 'default', 'public', on.name)];
@@ -72,7 +72,7 @@ const world: fc.Arbitrary<World> = fc.record({
   brokenRoles,
 });
 
-/** Resources are applied, people interfere, the database breaks, other resources are applied. */
+/** Applies resources, changes objects by hand, breaks database objects, and applies other resources. */
 async function live(given: World) {
   const ports = new ScriptedPorts();
   ports.resources = given.before;
@@ -96,7 +96,7 @@ async function live(given: World) {
 const property = (body: (given: World) => Promise<void>) =>
   fc.assert(fc.asyncProperty(world, body), { numRuns: 150 });
 
-test('what nobody owns stays as it is, to the byte', async () => {
+test('a pass does not change objects that no resource owns', async () => {
   await property(async (given) => {
     const { ports, made } = await live(given);
     const objects = objectsOf(ports.engine.metadata);
@@ -106,12 +106,12 @@ test('what nobody owns stays as it is, to the byte', async () => {
   });
 });
 
-test('a pass writes at most once, the next one not at all, and soon nothing is said any more', async () => {
+test('a pass writes at most once, further passes write nothing, and statuses stop changing', async () => {
   await property(async (given) => {
     const { ports, writes } = await live(given);
     expect(writes).toBeLessThanOrEqual(1);
     const { length } = ports.engine.writes;
-    // An owner whose object went with its parent is no longer one: of two that wait for it another may be the first now.
+    // An owner whose object was deleted with its parent is no longer the owner, and another waiting resource may become it.
     await reconcile(ports, OPTIONS);
     expect(ports.engine.writes).toHaveLength(length);
     await reconcile(ports, OPTIONS);
@@ -120,7 +120,7 @@ test('a pass writes at most once, the next one not at all, and soon nothing is s
   });
 });
 
-test('what a Ready resource says is in the engine', async () => {
+test('the engine has the objects of every Ready resource', async () => {
   await property(async (given) => {
     const { ports } = await live(given);
     const objects = objectsOf(ports.engine.metadata);
@@ -133,7 +133,7 @@ test('what a Ready resource says is in the engine', async () => {
   });
 });
 
-test('every good resource is applied, whatever is wrong with the others', async () => {
+test('every valid resource is applied, whatever errors the others have', async () => {
   await property(async (given) => {
     const { ports, brokenKeys } = await live(given);
     const tables = new Set(given.after.filter(({ kind }) => kind === 'Table').map((cr) => cr.metadata.name));
@@ -151,14 +151,14 @@ test('every good resource is applied, whatever is wrong with the others', async 
   });
 });
 
-test('the ledger lists exactly what resources own, and all of it exists', async () => {
+test('the ledger lists exactly the owned objects, and all of them exist', async () => {
   await property(async (given) => {
     const { ports } = await live(given);
     const objects = objectsOf(ports.engine.metadata);
     const claimed = new Set(given.after.flatMap(keysOf));
     for (const key of Object.keys(ports.engine.ledger?.objects ?? {})) {
       expect(objects.has(key)).toBe(true);
-      // Deletions wait only where something of others hangs on the object.
+      // A deletion waits only while an object that no resource owns depends on it.
       const hasGuests = [...objects.values()].some((o) => o.parent === key && /\/[xy]$/.test(o.key));
       expect(claimed.has(key) || hasGuests).toBe(true);
     }

@@ -1,6 +1,6 @@
-/** One hostile resource beside a hundred good ones changes nothing for the hundred: the engine has the same objects of theirs, they say
- *  the same of themselves, and it takes no more passes. Two hundred forms, written by hand and generated from the schemas of KINDS,
- *  alone, in pairs, and all at once. Against the real engine. HOSTILE_SEED chooses other generated forms. */
+/** Tests that hostile resources do not affect a hundred good ones: their objects in the engine and their conditions are unchanged, and
+ *  they need no more passes. Two hundred hostile forms, written by hand and generated from the schemas of KINDS, are applied one by one,
+ *  in pairs, and all at once, against the real engine. HOSTILE_SEED chooses other generated forms. */
 import { inspect } from 'node:util';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { type RemoteService, startRemote } from '../../testing/remote.ts';
@@ -69,24 +69,24 @@ test('a hundred good resources are Ready', () => {
   );
 });
 
-test('each hostile form leaves everything of the good resources as it was', async () => {
+test('no single hostile form affects the good resources', async () => {
   expect(await harmBy(forms.map((form) => [form]))).toEqual([]);
   expect((await world.pass()).problem).toBeUndefined();
 }, 300_000);
 
-test('so do two hostile forms together', async () => {
+test('no pair of hostile forms affects the good resources', async () => {
   const pairs = Array.from({ length: 40 }, (_, i) => [forms[i * 5]!, forms[(i * 53 + 17) % forms.length]!]);
   expect(await harmBy(pairs.filter(([a, b]) => a !== b))).toEqual([]);
 }, 300_000);
 
-test('so do all of them at once, and further passes write nothing', async () => {
+test('all hostile forms together do not affect the good resources, and further passes write nothing', async () => {
   expect(await harmBy([forms])).toEqual([]);
   for (let i = 0; i < 3; i++) await world.pass(forms);
   expect((await world.pass(forms)).wasWritten).toBe(false);
   expect(await harm()).toEqual([]);
 }, 120_000);
 
-test('where all come at the same time, the good ones get there in one pass', async () => {
+test('one pass applies the good resources when hostile ones are created at the same time', async () => {
   const groups = [forms, ...Array.from({ length: 5 }, (_, i) => [forms[i * 47]!])];
   for (const group of groups) {
     await world.restart();

@@ -1,4 +1,4 @@
-/** The pass against the real engine and a real Postgres: what the scripted engine only pretends. */
+/** Tests the pass against the real engine and a real Postgres. */
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
 import { createDatabase, type TestDatabase } from '../../testing/database.ts';
 import { startTestEngine, type TestEngine } from '../../testing/engine.ts';
@@ -78,7 +78,7 @@ const author = table('author', {
 });
 const reader = permission('reader', 'author', 'reader', ['name']);
 
-test('a folder of resources becomes a served API in one write, and a second pass changes nothing', async () => {
+test('one write turns a folder of resources into an API, and a second pass changes nothing', async () => {
   const before = await version();
   const report = await pass([reader, book, author]);
   expect([reader, book, author].map(ready)).toEqual([
@@ -99,7 +99,7 @@ test('a folder of resources becomes a served API in one write, and a second pass
   expect(await version()).toBe(before + 1);
 });
 
-test('what is made through the admin API is never touched, and does not stop what is ours', async () => {
+test('objects created through the admin API are never changed and do not block owned objects', async () => {
   await pass([author, book]);
   await engine.admin('pg_create_select_permission', {
     table: 'author',
@@ -130,14 +130,14 @@ test('drift on an owned object is corrected', async () => {
   expect((await authors('id')).errors?.[0]?.message).toContain("field 'id' not found");
 });
 
-test('an owned object that somebody dropped comes back', async () => {
+test('an owned object that was dropped by hand is restored', async () => {
   await pass([author, book, reader]);
   await engine.admin('pg_untrack_table', { table: 'author', cascade: true });
   await pass([author, book, reader]);
   expect((await authors('name')).data).toBeDefined();
 });
 
-test('of two resources that say the same permission the second is told', async () => {
+test('the second of two resources with the same permission reports a conflict', async () => {
   const rival = permission('rival', 'author', 'reader', ['id'], {
     creationTimestamp: '2025-03-01T00:00:00Z',
   });
@@ -157,7 +157,7 @@ test('deleting a resource removes its objects', async () => {
   );
 });
 
-test('broken resources hold back nobody, and say what the engine says', async () => {
+test('broken resources do not block others and report the error of the engine', async () => {
   const noTable = table('poem');
   const onNoTable = permission('poet', 'poem', 'reader');
   const noColumn = permission('editor', 'author', 'editor', ['salary']);
@@ -180,7 +180,7 @@ test('broken resources hold back nobody, and say what the engine says', async ()
   expect(body.is_consistent).toBe(true);
 });
 
-test('a table that comes later is picked up once the engine looked again', async () => {
+test('a table created later is tracked after the engine reloads the catalog', async () => {
   const poem = table('poem');
   expect((await pass([poem])).isWaiting).toBe(true);
   await database.sql('create table poem (id int primary key)');
@@ -191,7 +191,7 @@ test('a table that comes later is picked up once the engine looked again', async
   await database.sql('drop table poem');
 });
 
-test('a table that goes is told, without a write', async () => {
+test('a dropped table is reported without a write', async () => {
   await database.sql('create table poem (id int primary key)');
   const client = engineClient({ url: engine.url, adminSecret: engine.adminSecret });
   await client.reload();
@@ -205,7 +205,7 @@ test('a table that goes is told, without a write', async () => {
   expect(ready(author)).toContain('True Applied');
 });
 
-test('a source whose database does not answer is kept and waited for', async () => {
+test('a source whose database does not respond is kept and waits', async () => {
   const source = resource('Source', 'far', {
     name: 'far',
     connection: { urlFrom: { env: 'PERGOLA_TEST_NO_SUCH_VARIABLE' } },
@@ -218,7 +218,7 @@ test('a source whose database does not answer is kept and waited for', async () 
   expect(ready(author)).toContain('True Applied');
 });
 
-test('a source whose certificate is none is refused, at its field, and who needs it waits', async () => {
+test('a source with an invalid certificate is rejected with the field, and resources in it wait', async () => {
   const source = resource('Source', 'safe', {
     name: 'safe',
     connection: {
@@ -236,7 +236,7 @@ test('a source whose certificate is none is refused, at its field, and who needs
   expect(ready(author)).toContain('True Applied');
 });
 
-test('a query that does not fit is told at its field', async () => {
+test('an invalid query is reported with its field', async () => {
   const collection = resource('QueryCollection', 'mobile', {
     name: 'mobile',
     queries: [
@@ -250,7 +250,7 @@ test('a query that does not fit is told at its field', async () => {
   );
 });
 
-test('a query collection and its place on the allow list come and go together', async () => {
+test('a query collection and its entry on the allow list are created and deleted together', async () => {
   const collection = resource('QueryCollection', 'mobile', {
     name: 'mobile',
     queries: [{ name: 'names', query: 'query names { author { name } }' }],
@@ -266,7 +266,7 @@ test('a query collection and its place on the allow list come and go together', 
   expect(await exported()).not.toHaveProperty('query_collections');
 });
 
-test('while others keep writing, nothing of theirs is lost and ours arrives', async () => {
+test('a pass succeeds while other clients write metadata, and loses none of their changes', async () => {
   const others = Array.from({ length: 10 }, (_, i) =>
     engine.admin('create_query_collection', { name: `other${i}`, definition: { queries: [] } }),
   );
@@ -277,13 +277,13 @@ test('while others keep writing, nothing of theirs is lost and ours arrives', as
   expect(body.query_collections).toHaveLength(10);
 });
 
-test('the ledger is no part of the exported metadata', async () => {
+test('exported metadata does not contain the ledger', async () => {
   await pass([author, book]);
   const { body } = await engine.admin('export_metadata', {});
   expect(JSON.stringify(body)).not.toContain('deletionPolicy');
 });
 
-test('a wrong admin secret is refused, and told as that', async () => {
+test('a wrong admin secret is reported as unauthorized', async () => {
   const client = engineClient({ url: engine.url, adminSecret: 'wrong' });
   await expect(client.read()).rejects.toMatchObject({ kind: 'unauthorized' });
 });
@@ -296,13 +296,13 @@ const inheritedRole = (name: string, roleSet: readonly string[], day: number) =>
     { creationTimestamp: `2025-02-0${day}T00:00:00Z` },
   );
 
-test('a cycle of inherited roles leaves out its newest role, and the rest is applied', async () => {
+test('the newest role of a cycle of inherited roles is left out, and all others are applied', async () => {
   const [a, b, alone] = [
     inheritedRole('a', ['b'], 1),
     inheritedRole('b', ['reader', 'a'], 2),
     inheritedRole('c', ['c'], 3),
   ];
-  // The role exists without the inherited one.
+  // The role b exists because of its own permission, without the inherited role.
   const ofB = permission('b', 'book', 'b');
   const { problem } = await pass([b, a, alone, author, book, reader, ofB]);
   expect(problem).toBeUndefined();
@@ -315,7 +315,7 @@ test('a cycle of inherited roles leaves out its newest role, and the rest is app
   expect((await authors('name')).data).toBeDefined();
 });
 
-test('what only the write finds out leaves out its culprit: a trigger on a view', async () => {
+test('a resource that only the write rejects is left out: a trigger on a view', async () => {
   await database.sql('create view writer as select * from author');
   await engineClient({ url: engine.url, adminSecret: engine.adminSecret }).reload();
   const trigger = resource('EventTrigger', 'bad', {

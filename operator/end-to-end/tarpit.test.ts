@@ -1,5 +1,5 @@
-/** A remote schema that takes long to fail: the engine asks it once for all dry runs of a pass, so that it does not hold up the changes
- *  of others for as many times as the engine waits. */
+/** Tests a remote schema that fails slowly: the engine requests it once for all dry runs of a pass, so that other changes wait for one
+ *  timeout, not for one per dry run. */
 
 import type { AddressInfo } from 'node:net';
 import { createServer, type Server } from 'node:net';
@@ -10,7 +10,7 @@ import { permission, resource, table } from '../testing/resources.ts';
 let world: GoodWorld;
 let server: Server;
 let connections = 0;
-/** Longer than a failure that is not remembered takes (engine/admin/slow-failures.ts). */
+/** The engine caches failures that take this long (FailureCache in engine/admin/gateway.ts). */
 const SILENCE_MS = 2500;
 
 beforeAll(async () => {
@@ -28,11 +28,11 @@ afterAll(async () => {
   await world?.close();
 });
 
-test('a remote schema that is slow to fail is asked once, and the changes beside it are applied', async () => {
+test('a remote schema that fails slowly is requested once, and the other changes are applied', async () => {
   const given = { namespace: 'intruder', creationTimestamp: '2026-01-01T00:00:00Z' };
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/`;
   const pit = resource('RemoteSchema', 'pit', { name: 'pit', url, timeoutSeconds: 600 }, given);
-  // The engine refuses it, and the search for whose fault that is takes several dry runs.
+  // The engine rejects it, and the search for the cause takes several dry runs.
   const clash = table('spare', { ...given, spec: { configuration: { customName: 'login' } } });
   const spare = permission('spare-reader', 'good_0', 'newcomer', ['id'], { namespace: 'good' });
   const { problem } = await world.pass([pit, clash, spare]);

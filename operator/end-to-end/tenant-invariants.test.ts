@@ -1,6 +1,6 @@
-/** Properties of passes over namespaces that share an engine, while resources, grants and time change at random: nothing is owned
- *  that is not granted, no name changes hands early, and a pass that looks only at what changed does what one over everything would.
- *  One behaviour at a time: tenants.test.ts. */
+/** Tests the invariants of namespaces that share an engine, while resources, grants and time change at random: nothing is owned without
+ *  a grant, a reserved name does not change its owner early, and an incremental pass has the same result as a full one.
+ *  Not here: single behaviours (tenants.test.ts). */
 import '../../testing/seed.ts';
 import { objectKey } from '@pergola/engine/metadata';
 import fc from 'fast-check';
@@ -18,7 +18,7 @@ const grant = fc.record({
 });
 
 const step = fc.record({
-  /** Which of the permissions there are, as `namespace/role`. */
+  /** The permissions that exist, as `namespace/role`. */
   present: fc.subarray(NAMESPACES.flatMap((namespace) => ROLES.map((role) => ({ namespace, role })))),
   odd: fc.boolean(),
   grants: fc.option(fc.array(grant, { maxLength: 3 }), { nil: undefined, freq: 4 }),
@@ -56,7 +56,7 @@ function apply(world: World, { grants, allowed, minutes }: Step): void {
 
 const keyOf = (role: string) => objectKey('select_permission', 'default', 'public', 'author', role);
 
-/** Role → namespace of the resource that owns its permission. */
+/** Returns for each role the namespace of the resource that owns its permission. */
 function owners(world: World): ReadonlyMap<string, string> {
   const { objects } = world.ports.engine.ledger ?? { objects: {} };
   return new Map(
@@ -76,7 +76,7 @@ function isGranted(world: World, namespace: string, role: string): boolean {
   return isLetIn && grants.some(covers);
 }
 
-test('nothing is owned without a grant for longer than the grace period, and no name changes hands early', async () => {
+test('no object is owned without a grant after the grace period, and no reserved name changes its owner early', async () => {
   const worlds = fc.array(step, { minLength: 2, maxLength: 8 });
   await fc.assert(
     fc.asyncProperty(worlds, async (steps) => {
@@ -91,7 +91,7 @@ test('nothing is owned without a grant for longer than the grace period, and no 
         for (const role of ROLES) {
           const namespace = owned.get(role);
           const before = lastOwned.get(role);
-          // What is not granted is not reserved either, from then on.
+          // A name is no longer reserved once it is not granted.
           if (before && !isGranted(world, before.namespace, role)) lastOwned.delete(role);
           if (namespace === undefined) continue;
           const isReserved =
@@ -112,13 +112,13 @@ test('nothing is owned without a grant for longer than the grace period, and no 
   );
 });
 
-test('a pass that looks only at what changed does what one over everything would', async () => {
+test('an incremental pass has the same result as a full pass', async () => {
   await fc.assert(
     fc.asyncProperty(fc.array(step, { minLength: 2, maxLength: 8 }), async (steps) => {
       const [fresh, remembering] = [new World(), new World({ remembers: true })];
       const specs = new Map<string, CustomResource['spec']>();
       for (const one of steps) {
-        // A watch keeps a spec the same value while it says the same.
+        // A watch keeps the same spec value while the spec is unchanged.
         const resources = resourcesOf(one).map((cr) => {
           const id = `${cr.metadata.uid} ${JSON.stringify(cr.spec)}`;
           specs.set(id, specs.get(id) ?? cr.spec);

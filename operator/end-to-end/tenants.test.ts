@@ -1,5 +1,5 @@
-/** Namespaces that share an engine: what one may own, and what becomes of it. The scripted engine; what grants cover is tested in
- *  grants/grants.test.ts. */
+/** Tests what each of the namespaces that share an engine may own, and what revocation and deletion do to it. Uses the scripted engine.
+ *  Not here: what grants cover (grants/grants.test.ts). */
 import { objectKey } from '@pergola/engine/metadata';
 import { describe, expect, test } from 'vitest';
 import { nextDeadline } from '../status/deadlines.ts';
@@ -19,7 +19,7 @@ const selectOf = (namespace: string, columns: readonly string[] = ['id'], more: 
     spec: more as Readonly<Record<string, unknown>>,
   });
 
-test('another namespace owns nothing without a grant, and is told which to add', async () => {
+test('another namespace owns nothing without a grant, and the message has the grant to add', async () => {
   const world = new World();
   world.grants = [];
   const mine = selectOf('team-a');
@@ -36,7 +36,7 @@ test('another namespace owns nothing without a grant, and is told which to add',
   expect(world.ports.readiness(mine)).toBe('True Applied');
 });
 
-test('what is not permitted does not keep a permitted resource from its name', async () => {
+test('a resource without a grant does not block the name for a permitted resource', async () => {
   const world = new World();
   world.grants = [{ ...TEAM_B }];
   const [older, owner] = [selectOf('team-a'), selectOf('team-b')];
@@ -45,7 +45,7 @@ test('what is not permitted does not keep a permitted resource from its name', a
   expect(world.ports.readiness(owner)).toBe('True Applied');
 });
 
-test('a resource that asks for more than is granted keeps what it has', async () => {
+test('a resource whose change exceeds its grant keeps its objects', async () => {
   const world = new World();
   world.grants = [{ ...TEAM_A, references: [], tables: ['public.author'] }];
   await world.pass(AUTHOR, selectOf('team-a'));
@@ -59,7 +59,7 @@ test('a resource that asks for more than is granted keeps what it has', async ()
   expect(world.has(SELECT)).toBe(true);
 });
 
-test('variables need a grant in the namespace of the Engine, too', async () => {
+test('environment variables need a grant in the namespace of the Engine as well', async () => {
   const world = new World();
   const nightly = resource(
     'CronTrigger',
@@ -91,7 +91,7 @@ test('a kind that concerns the whole engine must be named in a grant', async () 
   expect(world.ports.readiness(settings)).toBe('True Applied');
 });
 
-test('a paused resource is judged like any other', async () => {
+test('a paused resource needs a grant like any other', async () => {
   const world = new World();
   world.grants = [];
   const paused = selectOf('team-a', ['id'], { suspend: true });
@@ -127,7 +127,7 @@ describe.each(REVOKED)('when a namespace is revoked because %s', (why, revoke, r
     return world;
   }
 
-  test('its objects stay for the grace period, with the time in the statuses, and then go', async () => {
+  test('its objects are kept for the grace period, with the end in the statuses, and are then deleted', async () => {
     const world = await revoked();
     const mine = selectOf('team-a');
     const report = await world.pass(AUTHOR, mine);
@@ -149,7 +149,7 @@ describe.each(REVOKED)('when a namespace is revoked because %s', (why, revoke, r
     expect(world.ports.readiness(AUTHOR)).toBe('True Applied');
   });
 
-  test('the grace period is in the ledger: another operator does not begin anew', async () => {
+  test('the ledger stores the grace period, so that another operator does not restart it', async () => {
     const world = await revoked();
     await world.pass(AUTHOR, selectOf('team-a'));
     const successor = new World();
@@ -164,10 +164,10 @@ describe.each(REVOKED)('when a namespace is revoked because %s', (why, revoke, r
   });
 
   test.each([
-    ['pausing', selectOf('team-a', ['id'], { suspend: true })],
-    ['a spec that is invalid', selectOf('team-a', ['id'], { colour: 'green' })],
-    ['asking to be retained', selectOf('team-a', ['id'], { deletionPolicy: 'Retain' })],
-  ])('%s does not keep them', async (_, cr) => {
+    ['pausing the resource', selectOf('team-a', ['id'], { suspend: true })],
+    ['an invalid spec', selectOf('team-a', ['id'], { colour: 'green' })],
+    ['the deletion policy Retain', selectOf('team-a', ['id'], { deletionPolicy: 'Retain' })],
+  ])('%s does not keep its objects', async (_, cr) => {
     const world = await revoked();
     await world.pass(AUTHOR, cr);
     expect(world.ports.message(cr)).toContain('will be removed from the engine at');
@@ -176,13 +176,13 @@ describe.each(REVOKED)('when a namespace is revoked because %s', (why, revoke, r
     expect(world.has(SELECT)).toBe(false);
   });
 
-  test('a resource that is deleted cannot leave them behind', async () => {
+  test('a deleted resource with the policy Retain does not leave its objects behind', async () => {
     const world = await revoked(selectOf('team-a', ['id'], { deletionPolicy: 'Retain' }));
     await world.pass(AUTHOR);
     expect(world.has(SELECT)).toBe(false);
   });
 
-  test('a namespace that is granted again in time keeps them, and the next grace period is whole', async () => {
+  test('a new grant within the grace period keeps its objects, and the next grace period has its full length', async () => {
     const world = await revoked();
     const before = { grants: [TEAM_A, TEAM_B], allowed: { from: 'All' }, labelsOf: () => ({}) };
     await world.pass(AUTHOR, selectOf('team-a'));
@@ -206,7 +206,7 @@ test.each([
   ['team-a', undefined, false],
   ['team-a', 'Retain', true],
 ] as const)(
-  'Retain of a resource in %s, and %s of the Engine, leaves its objects: %s',
+  'Retain of a resource in namespace %s, with the deletion policy %s of the Engine, keeps its objects: %s',
   async (namespace, deletion, isLeft) => {
     const world = new World();
     world.options = { ...OPTIONS, policies: { ...OPTIONS.policies, deletion } };
@@ -216,7 +216,7 @@ test.each([
   },
 );
 
-test('without labels of namespaces nothing is revoked', async () => {
+test('nothing is revoked while the labels of namespaces are unknown', async () => {
   const world = new World();
   world.allowed = { from: 'Selector', selector: { matchLabels: { tier: 'product' } } };
   world.labelsOf = () => ({ tier: 'product' });
@@ -228,7 +228,7 @@ test('without labels of namespaces nothing is revoked', async () => {
   expect(world.has(SELECT)).toBe(true);
 });
 
-test('the namespace of the Engine keeps what it has when a variable is no longer granted', async () => {
+test('the namespace of the Engine keeps its objects when a variable is no longer granted', async () => {
   const world = new World();
   const spec = { name: 'nightly', schedule: '0 3 * * *', webhook: '{{JOBS_URL}}' };
   const nightly = resource('CronTrigger', 'nightly', spec, { namespace: 'api' });
@@ -247,7 +247,7 @@ const tablesOf = (namespace: string, count: number) =>
     table(`${namespace.replace('-', '_')}_${i}`, { namespace, uid: `uid-${namespace}-${i}` }),
   );
 
-test("one namespace's mass deletion holds neither another's deletions nor its revocation", async () => {
+test('a held mass deletion of one namespace does not hold the deletions or the revocation of another', async () => {
   const world = new World();
   const [a, b] = [tablesOf('team-a', 30), tablesOf('team-b', 30)];
   await world.pass(...a, ...b);
@@ -267,7 +267,7 @@ test("one namespace's mass deletion holds neither another's deletions nor its re
   );
 });
 
-test('each namespace can be confirmed by itself, or all together', async () => {
+test('held deletions can be confirmed for each namespace or for all', async () => {
   const world = new World();
   await world.pass(...tablesOf('team-a', 30), ...tablesOf('team-b', 30));
   const held = (await world.pass()).plan!.pruneHold!;
@@ -281,7 +281,7 @@ test('each namespace can be confirmed by itself, or all together', async () => {
   expect(world.ports.engine.objects.size).toBe(1);
 });
 
-test('a resource whose deletions are held back says so itself', async () => {
+test('a resource whose deletions are held reports this in its status', async () => {
   const world = new World();
   const roles = (count: number) =>
     table('author', {
@@ -299,7 +299,7 @@ test('a resource whose deletions are held back says so itself', async () => {
   expect(world.ports.message(roles(1))).toContain('and 26 more');
 });
 
-describe('a name that is released', () => {
+describe('a released name', () => {
   const [mine, theirs] = [selectOf('team-a'), selectOf('team-b', ['id', 'name'])];
   const owner = (world: World) => world.ports.engine.ledger.objects[SELECT]?.cr;
   const reservations = (world: World) =>
@@ -313,7 +313,7 @@ describe('a name that is released', () => {
     return world;
   }
 
-  test('is not inherited by whoever waits for it, and its owner gets it back', async () => {
+  test('is not given to a waiting resource, and its owner can take it back', async () => {
     const world = await waiting();
     const report = await world.pass(AUTHOR, theirs);
     expect(world.has(SELECT)).toBe(false);
@@ -331,7 +331,7 @@ describe('a name that is released', () => {
     expect(reservations(world)).toEqual([]);
   });
 
-  test('is free when the time is over', async () => {
+  test('becomes free when the reservation ends', async () => {
     const world = await waiting();
     await world.pass(AUTHOR, theirs);
     world.wait(10);
@@ -340,7 +340,7 @@ describe('a name that is released', () => {
     expect(reservations(world)).toEqual([]);
   });
 
-  test('another resource of the same namespace may have it at once, even an older one of others beside it', async () => {
+  test('is available at once to another resource of the same namespace, even if an older resource elsewhere claims it', async () => {
     const world = await waiting();
     await world.pass(AUTHOR, theirs);
     const other = permission('again', 'author', 'user', ['id'], {
@@ -351,14 +351,14 @@ describe('a name that is released', () => {
     expect(owner(world)).toBe('TablePermission team-a/again');
   });
 
-  test("the Engine's own namespace may have it at once", async () => {
+  test('is available at once to the namespace of the Engine', async () => {
     const world = await waiting();
     await world.pass(AUTHOR, theirs);
     await world.pass(AUTHOR, theirs, selectOf('api'));
     expect(owner(world)).toBe('TablePermission api/user');
   });
 
-  test("one of the Engine's own namespace is reserved as well", async () => {
+  test('is also reserved for the namespace of the Engine', async () => {
     const world = new World();
     await world.pass(AUTHOR, selectOf('api'));
     await world.pass(AUTHOR, theirs);
@@ -366,8 +366,8 @@ describe('a name that is released', () => {
   });
 
   test.each<[string, (world: World) => void]>([
-    ['its namespace is gone', (w) => (w.labelsOf = (name) => (name === 'team-a' ? undefined : {}))],
-    ['its namespace is granted nothing more', (w) => (w.grants = [TEAM_B])],
+    ['its namespace is deleted', (w) => (w.labelsOf = (name) => (name === 'team-a' ? undefined : {}))],
+    ['its namespace has no grant any more', (w) => (w.grants = [TEAM_B])],
     [
       'an administrator releases it',
       (w) => (w.annotations = { 'pergola.dev/release-reserved': 'x, team-a' }),
@@ -377,7 +377,7 @@ describe('a name that is released', () => {
       'the Engine reserves nothing',
       (w) => (w.options = { ...OPTIONS, policies: { ...OPTIONS.policies, reservationMinutes: 0 } }),
     ],
-  ])('is free at once when %s', async (_, release) => {
+  ])('becomes free at once when %s', async (_, release) => {
     const world = await waiting();
     await world.pass(AUTHOR, theirs);
     expect(world.has(SELECT)).toBe(false);
@@ -386,7 +386,7 @@ describe('a name that is released', () => {
     expect(owner(world)).toBe('TablePermission team-b/user');
   });
 
-  test('stays reserved while the resource that had it waits for its table', async () => {
+  test('stays reserved while its previous owner waits for its table', async () => {
     const world = await waiting();
     await world.pass(mine);
     expect(world.has(SELECT)).toBe(false);
@@ -399,7 +399,7 @@ describe('a name that is released', () => {
     expect(owner(world)).toBe('TablePermission team-a/user');
   });
 
-  test('is reserved in the ledger: another operator knows', async () => {
+  test('stays reserved for another operator, because the ledger stores the reservation', async () => {
     const world = await waiting();
     await world.pass(AUTHOR, theirs);
     const successor = new World();
@@ -411,7 +411,7 @@ describe('a name that is released', () => {
     expect(successor.has(SELECT)).toBe(false);
   });
 
-  test('a namespace that creates and deletes in turn fills no more than its share', async () => {
+  test('a namespace that repeatedly creates and deletes has a limited number of reservations', async () => {
     const world = new World();
     world.options = {
       ...OPTIONS,
@@ -437,7 +437,7 @@ describe('a name that is released', () => {
   });
 });
 
-test('a pass after which nothing changes writes nothing, reservations or not', async () => {
+test('a pass without changes writes nothing, even while reservations exist', async () => {
   const world = new World();
   await world.pass(AUTHOR, selectOf('team-a'));
   await world.pass(AUTHOR);

@@ -1,4 +1,5 @@
-/** What the client makes of answers a healthy engine does not give. Requests a healthy one answers: end-to-end/reconcile.engine.test.ts. */
+/** Tests how the client handles responses that a healthy engine never sends. Not here: a healthy engine
+ *  (end-to-end/reconcile.engine.test.ts). */
 import { execFileSync } from 'node:child_process';
 import { createServer, type RequestListener, type Server } from 'node:http';
 import { createServer as createSecureServer } from 'node:https';
@@ -47,7 +48,7 @@ function selfSigned(): { readonly key: string; readonly certificate: string } {
   };
 }
 
-test('nobody there is unreachable, and says where and why', async () => {
+test('an endpoint without a listener is reported as unreachable, with its URL and the cause', async () => {
   const { kind, message } = await problemOf('http://127.0.0.1:9');
   expect(kind).toBe('unreachable');
   expect(message).toContain('http://127.0.0.1:9 does not answer');
@@ -56,15 +57,15 @@ test('nobody there is unreachable, and says where and why', async () => {
 test.each([
   [401, '{}'],
   [400, '{"code":"access-denied","error":"restricted access: admin only"}'],
-])('a refused secret is unauthorized: %s %s', async (status, body) => {
+])('a rejected admin secret is reported as unauthorized: %s %s', async (status, body) => {
   expect((await problemOf(await answering(status, body))).kind).toBe('unauthorized');
 });
 
-test('another version is a conflict', async () => {
+test('a newer version is reported as a conflict', async () => {
   expect((await problemOf(await answering(409, '{"code":"conflict","error":"x"}'))).kind).toBe('conflict');
 });
 
-test('what the engine does not understand is rejected, with its words', async () => {
+test('a request that the engine cannot parse is reported as rejected with its message', async () => {
   const { kind, message } = await problemOf(
     await answering(400, '{"code":"parse-failed","error":"key missing"}'),
   );
@@ -73,7 +74,7 @@ test('what the engine does not understand is rejected, with its words', async ()
 
 type Request = (client: EnginePort) => Promise<unknown>;
 
-/** The requests of the client, each with an answer of an engine that has nothing. */
+/** The requests of the client, each with the response of an empty engine. */
 const REQUESTS: readonly (readonly [name: string, send: Request, healthy: unknown])[] = [
   ['version', (client) => client.version(), { resource_version: 1 }],
   [
@@ -108,7 +109,7 @@ const json = (value: unknown): RequestListener => {
 const html: RequestListener = (_, response) =>
   response.setHeader('content-type', 'text/html').end('<html>\n<h1>Welcome</h1>');
 
-/** Services that may answer at an endpoint instead of an engine, each with the text the message must contain. */
+/** Services that may respond at an endpoint instead of an engine, each with the text the message must contain. */
 const STRANGERS: readonly (readonly [name: string, listener: RequestListener, said: string])[] = [
   ['a web page', html, 'It sent 200 text/html: <html> <h1>Welcome</h1>'],
   ['nothing', (_, response) => response.end(), 'its answer is empty'],
@@ -163,11 +164,11 @@ const STRANGERS: readonly (readonly [name: string, listener: RequestListener, sa
   ],
 ];
 
-describe.each(REQUESTS)('%s', (name, send, healthy) => {
+describe.each(REQUESTS)('the request %s', (name, send, healthy) => {
   const isSlow = (stranger: string) => stranger === 'silence' || stranger === 'an answer that drips';
 
   test.each(STRANGERS)(
-    'takes %s for no engine, and says what came back',
+    'reports an unreachable engine and what it received: %s',
     async (stranger, listener, said) => {
       const url = await serve(listener);
       const client = engineClient({
@@ -183,13 +184,13 @@ describe.each(REQUESTS)('%s', (name, send, healthy) => {
     },
   );
 
-  test('takes the answer of an engine', async () => {
+  test('accepts the response of an engine', async () => {
     await expect(send(engineClient({ url: await serve(json(healthy)) }))).resolves.not.toThrow();
   });
 
-  test('takes the answer of every other request for none', async () => {
+  test('rejects the response to any other request', async () => {
     for (const [other, , answer] of REQUESTS) {
-      // A report of inconsistencies is the same for both.
+      // Both requests return a report of inconsistencies.
       if (isSame(answer, healthy)) continue;
       const client = engineClient({ url: await serve(json(answer)) });
       const found = await send(client).then(
@@ -203,7 +204,7 @@ describe.each(REQUESTS)('%s', (name, send, healthy) => {
 
 const isSame = (a: unknown, b: unknown) => JSON.stringify(a) === JSON.stringify(b);
 
-test('a ledger of another shape is not taken for an empty one', async () => {
+test('a ledger of an invalid shape is an error, not an empty ledger', async () => {
   const bulk = (operator_state: unknown) => [
     { resource_version: 1, metadata: { version: 3, sources: [] } },
     { inconsistent_objects: [] },
@@ -215,14 +216,14 @@ test('a ledger of another shape is not taken for an empty one', async () => {
   }
 });
 
-test('metadata that this version cannot read say where', async () => {
+test('the error for metadata that this version cannot read names the path', async () => {
   const metadata = { version: 3, sources: [{ name: 7 }] };
   const answer = [{ resource_version: 1, metadata }, { inconsistent_objects: [] }, { id: 'x' }];
   const client = engineClient({ url: await serve(json(answer)) });
   expect((await problemIn(() => client.read())).message).toContain('at $[0].metadata.sources[0]');
 });
 
-test('an engine too old to name inconsistent objects by key is told so', async () => {
+test('the error for an engine too old to name inconsistent objects by key says so', async () => {
   const old = { inconsistent_objects: [{ type: 'table', name: 'table a', reason: 'gone', definition: 'a' }] };
   const { kind, message } = await problemIn(async () =>
     engineClient({ url: await serve(json(old)) }).dryRun([]),
@@ -232,7 +233,7 @@ test('an engine too old to name inconsistent objects by key is told so', async (
   expect(message).toContain('not older than the operator');
 });
 
-test('an answer larger than 64 MiB is not read to its end', async () => {
+test('the client stops reading a response larger than 64 MiB', async () => {
   let sent = 0;
   const url = await serve((_, response) => {
     const megabyte = Buffer.alloc(1024 * 1024, ' ');
@@ -251,7 +252,7 @@ test.each([
   ['in the body', (secret: string) => secret],
   ['in JSON', (secret: string) => JSON.stringify({ headers: { 'x-engine-admin-secret': secret } })],
   ['cut in two by the end of the excerpt', (secret: string) => `${'a'.repeat(150)}${secret}`],
-])('a service that repeats the admin secret %s does not get it into the message', async (_, body) => {
+])('the message does not contain the admin secret when a service repeats it %s', async (_, body) => {
   const adminSecret = 'very "secret" words';
   for (const status of [200, 302, 400, 403, 404, 500]) {
     const url = await serve((_, response) => response.writeHead(status).end(body(adminSecret)));
@@ -260,7 +261,7 @@ test.each([
   }
 });
 
-test('a redirect is not followed, so that the admin secret stays here', async () => {
+test('the client does not follow redirects, which would reveal the admin secret', async () => {
   const elsewhere: unknown[] = [];
   const other = createServer((request, response) => {
     elsewhere.push(request.headers);
@@ -274,13 +275,13 @@ test('a redirect is not followed, so that the admin secret stays here', async ()
   expect(elsewhere).toEqual([]);
 });
 
-test('a password in the URL is in no message', async () => {
+test('no message contains the password of the URL', async () => {
   for (const url of ['http://me:hunter2@127.0.0.1:9', 'http://me:hunter2@127.0.0.1:99999']) {
     expect((await problemIn(() => engineClient({ url }).version())).message).not.toContain('hunter2');
   }
 });
 
-test('plain HTTP where TLS is expected, and a certificate nobody knows, come with advice', async () => {
+test('the errors for plain HTTP instead of TLS and for an untrusted certificate give advice', async () => {
   const plain = (await serve(json({}))).replace('http:', 'https:');
   expect((await problemIn(() => engineClient({ url: plain }).version())).message).toContain(
     'https, or http?',
@@ -294,7 +295,7 @@ test('plain HTTP where TLS is expected, and a certificate nobody knows, come wit
   expect([kind, message]).toEqual(['unreachable', expect.stringContaining('spec.tls.caRef')]);
 });
 
-test('the secret goes in a header of the given prefix, and no request leaves without it', async () => {
+test('every request has the admin secret in a header with the configured prefix', async () => {
   const headers: unknown[] = [];
   const url = await serve((request, response) => {
     headers.push(request.headers['x-other-admin-secret']);

@@ -1,9 +1,10 @@
 /** The engine over HTTP, as the core needs it: one bulk read, a dry run, one atomic write. Requests are typed by OPERATIONS,
  *  answers are checked against answers.ts. Every failure is an EngineProblem: unreachable (network, timeout, 5xx, or
  *  something else than an engine answers), unauthorized, conflict (409), tooLarge (413), rejected, which names the edit it is about
- *  when the engine's error path does. Its message says what came back, shortened and without the admin secret. Not here: when to send a request again (pass/reconcile.ts and its callers). */
+ *  when the engine's error path does. Its message says what came back, shortened and without the admin secret. `cachedEngine` keeps what was read.
+ *  Not here: when to send a request again (pass/reconcile.ts and its callers), when a pass is due (kubernetes/engine-pass.ts). */
 import { type ArgsOf, type Edit, type OperationName, parseJson } from '@pergola/engine/metadata';
-import { readLedger, readReservations } from '../objects/ledger.ts';
+import { patchedEntries, patchedReservations, readLedger, readReservations } from '../objects/ledger.ts';
 import {
   type EnginePort,
   EngineProblem,
@@ -44,6 +45,48 @@ export function engineClient(address: EngineAddress): EnginePort {
       return { resourceVersion: resource_version, stateVersion: state_version };
     },
     reload: () => perform(address, operation('reload_metadata', {}), readSuccess),
+  };
+}
+
+/** Returns a port that caches the document and the ledger. They are read once and stay cached while the engine is at the same version; own
+ *  writes update the cache. Reading them would otherwise be the most expensive part of a small change beside thousands of objects.
+ *  A stale cache does no harm: writes compare and swap on the version, and after `maxAgeMs` everything is read again. */
+export function cachedEngine(
+  engine: EnginePort,
+  { nowMs, maxAgeMs }: { readonly nowMs: () => number; readonly maxAgeMs: () => number },
+): EnginePort {
+  let known: { readonly reading: EngineReading; readonly readAtMs: number } | undefined;
+  return {
+    ...engine,
+    read: async () => {
+      const remembered = known;
+      if (remembered && nowMs() - remembered.readAtMs < maxAgeMs()) {
+        const { reading, readAtMs } = remembered;
+        // The inconsistent objects change without a new version when a database becomes available or unavailable.
+        const inconsistent = await engine.inconsistent(reading.resourceVersion);
+        if (inconsistent) {
+          known = { reading: { ...reading, inconsistent }, readAtMs };
+          return known.reading;
+        }
+      }
+      // Release the previous reading first: two of them need twice the memory.
+      known = undefined;
+      known = { reading: await engine.read(), readAtMs: nowMs() };
+      return known.reading;
+    },
+    write: async (change) => {
+      const before = known;
+      // Until the answer arrives the state of the engine is unknown.
+      known = undefined;
+      const written = await engine.write(change);
+      if (before?.reading.resourceVersion === change.expectedVersion) {
+        const ledger = patchedEntries(before.reading.ledger, change.ledger);
+        const reservations = patchedReservations(before.reading.reservations, change.ledger);
+        const reading = { ...written, metadata: change.document, ledger, reservations };
+        known = { reading, readAtMs: before.readAtMs };
+      }
+      return written;
+    },
   };
 }
 

@@ -1,4 +1,5 @@
-/** What is Ready while replicas follow, lag and hang, over a scripted engine. Real replicas: kubernetes/replicas.kube.test.ts. */
+/** Tests which resources are Ready while replicas follow, lag and hang, with a scripted engine. Not here: real replicas
+ *  (kubernetes/replicas.kube.test.ts). */
 import { beforeEach, expect, test } from 'vitest';
 import type { CustomResource } from '../kinds.ts';
 import { reconcile } from '../pass/reconcile.ts';
@@ -14,7 +15,7 @@ const HUNG = { replica: '10.0.0.2', problem: 'does not answer' };
 const SLOW = { replica: '10.0.0.3', problem: 'serves an older version' };
 
 let ports: ScriptedPorts;
-/** Versions that were asked for. */
+/** The versions that were checked. */
 let asked: number[];
 let behind: (typeof HUNG)[];
 let last: Report | undefined;
@@ -37,7 +38,7 @@ function later(ms: number): void {
   ports.time = new Date(ports.time.getTime() + ms);
 }
 
-test('what every replica serves is Ready, and they are asked once for each version', async () => {
+test('a resource is Ready when every replica serves it, and the replicas are checked once per version', async () => {
   await pass(author);
   await pass(author);
   expect(ports.readiness(author)).toBe('True Applied');
@@ -47,7 +48,7 @@ test('what every replica serves is Ready, and they are asked once for each versi
   expect(asked).toEqual([2, 3]);
 });
 
-test('replicas that follow within the pass cost no status of their own', async () => {
+test('no extra status is written when the replicas follow within the pass', async () => {
   let left = 3;
   ports.engine.laggingReplicas = async () => (left-- > 0 ? [SLOW] : []);
   await pass(author);
@@ -56,7 +57,7 @@ test('replicas that follow within the pass cost no status of their own', async (
   expect(ports.slept).toEqual([50, 100, 200]);
 });
 
-test('a replica that is behind keeps what was written from being Ready, until it serves it; nothing is written again', async () => {
+test('a written resource is not Ready until a lagging replica serves it, and nothing is written twice', async () => {
   behind = [HUNG];
   await pass(author);
   expect(ports.readiness(author)).toBe('Unknown Applying');
@@ -76,7 +77,7 @@ test('a replica that is behind keeps what was written from being Ready, until it
   expect(ports.engine.writes).toHaveLength(1);
 });
 
-test('what was Ready before stays so: only what is written waits', async () => {
+test('a lagging replica affects written resources only, and all others stay Ready', async () => {
   await pass(author);
   later(1000);
   behind = [HUNG];
@@ -84,7 +85,7 @@ test('what was Ready before stays so: only what is written waits', async () => {
   expect([ports.readiness(author), ports.readiness(book)]).toEqual(['True Applied', 'Unknown Applying']);
 });
 
-test('after half a minute it is Ready and names the replica, until that follows', async () => {
+test('after half a minute the resource is Ready and its message names the replica until it follows', async () => {
   behind = [HUNG];
   await pass(author);
   later(30_000);
@@ -101,7 +102,7 @@ test('after half a minute it is Ready and names the replica, until that follows'
   expect(ports.message(author)).toBe('1 object applied');
 });
 
-test('one that never follows holds up nothing more, and another one is still waited for', async () => {
+test('a replica that never follows delays no later resource, but another lagging replica does', async () => {
   behind = [HUNG];
   await pass(author);
   later(40_000);
@@ -114,7 +115,7 @@ test('one that never follows holds up nothing more, and another one is still wai
   expect([book, label].map((cr) => ports.readiness(cr))).toEqual(['True Applied', 'Unknown Applying']);
 });
 
-test('an operator that has just started waits for what the one before left waiting', async () => {
+test('a restarted operator continues to wait for a lagging replica', async () => {
   behind = [HUNG];
   await pass(author);
   later(5000);
@@ -123,7 +124,7 @@ test('an operator that has just started waits for what the one before left waiti
   expect(ports.readiness(author)).toBe('Unknown Applying');
 });
 
-test('what fails says so, whatever replicas do', async () => {
+test('a failed resource reports its error whatever the replicas do', async () => {
   behind = [HUNG];
   const wrong = table('wrong', { spec: { table: 7 } });
   await pass(wrong, author);
@@ -133,7 +134,7 @@ test('what fails says so, whatever replicas do', async () => {
   ]);
 });
 
-test('it is asked again after a quarter of a second, later every two, and after the deadline as seldom as all else', async () => {
+test('a lagging replica is checked after a quarter of a second, later every two, and then at the usual interval', async () => {
   const next = () => nextReplicaCheckMs(last?.replicaSync, ports.time);
   await pass(author);
   expect(next()).toBeUndefined();
@@ -149,7 +150,7 @@ test('it is asked again after a quarter of a second, later every two, and after 
   expect(next()).toBeUndefined();
 });
 
-test('between passes an answer is worth one where all follow, or the time is over, once', async () => {
+test('a check starts a pass when all replicas follow, and once when the deadline has passed', async () => {
   const isNews = () => haveReplicasChanged(ports.engine, ports.clock, last!.replicaSync!);
   behind = [HUNG];
   await pass(author);

@@ -1,4 +1,4 @@
-/** Resources out of metadata: they stand for exactly what they were made from, whatever that is. */
+/** Tests that the resources described from metadata stand for exactly that metadata. */
 import { type Metadata, objectsOf, parseMetadata } from '@pergola/engine/metadata';
 import { expect, test } from 'vitest';
 import { desire } from '../decide/desired.ts';
@@ -8,12 +8,12 @@ import { describeMetadata } from './describe.ts';
 
 const describe = (metadata: Metadata) => describeMetadata(metadata, { name: 'main' });
 
-/** Hashes by key, of a document. */
+/** Returns the hashes of a document's objects by key. */
 function hashesOf(metadata: Metadata): Readonly<Record<string, string>> {
   return Object.fromEntries([...objectsOf(metadata).values()].map((o) => [o.key, hashOf(normalised(o))]));
 }
 
-/** Hashes by key, of what the described resources ask for. */
+/** Returns the hashes of the objects that the described resources stand for, by key. */
 function asked(metadata: Metadata): Readonly<Record<string, string>> {
   const { resources, secrets } = describe(metadata);
   const values = new Map(secrets.map((secret) => [secret.name, secret.values]));
@@ -47,7 +47,7 @@ const transform = {
   request_headers: { add_headers: { a: 'b' }, remove_headers: ['c'] },
 };
 
-/** Something of every kind of object. */
+/** Metadata with an object of every kind. */
 const EVERYTHING = parseMetadata({
   version: 3,
   sources: [
@@ -240,17 +240,17 @@ const EVERYTHING = parseMetadata({
   backend_configs: { other: { x: 1 } },
 });
 
-test('everything there is in metadata becomes resources that ask for exactly that', () => {
+test('metadata with every kind of object becomes resources that stand for the same objects', () => {
   expect(asked(EVERYTHING)).toEqual(hashesOf(EVERYTHING));
 });
 
-test('a bundle holds only what has no kind of its own', () => {
+test('a bundle contains only objects without a kind of their own', () => {
   const bundles = describe(EVERYTHING).resources.filter(({ kind }) => kind === 'MetadataBundle');
   const keys = bundles.flatMap(({ spec }) => (spec['objects'] as { key: string }[]).map(({ key }) => key));
   expect(keys).toEqual(['logical_model/default/m', 'native_query/default/n', 'backend_configs']);
 });
 
-test('a URL that stands in the metadata goes into a Secret, and into no resource', () => {
+test('a connection URL of the metadata is written to a Secret, never to a resource', () => {
   const { resources, secrets } = describe(EVERYTHING);
   expect(secrets).toEqual([
     { name: 'source-default', values: { url: 'postgres://secret', 'replica-2': 'p' } },
@@ -258,7 +258,7 @@ test('a URL that stands in the metadata goes into a Secret, and into no resource
   expect(JSON.stringify(resources)).not.toContain('postgres://');
 });
 
-test('what a kind cannot say is kept whole: a table whose comments differ by operation is in a bundle', () => {
+test('an object that its kind cannot express is in a bundle, such as a table with a comment per operation', () => {
   const metadata = parseMetadata({
     version: 3,
     sources: [
@@ -280,7 +280,7 @@ test('what a kind cannot say is kept whole: a table whose comments differ by ope
   expect(kindsOf(metadata)).toEqual(['Source', 'MetadataBundle']);
 });
 
-test('names are ones Kubernetes takes, and no two alike', () => {
+test('resource names are unique and valid in Kubernetes', () => {
   const roles = ['Ä role', 'a role', 'A-Role', '…'];
   const inherited_roles = roles.map((role_name) => ({ role_name, role_set: ['u'] }));
   const names = describe(parseMetadata({ version: 3, sources: [], inherited_roles })).resources.map(

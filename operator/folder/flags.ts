@@ -1,5 +1,5 @@
 /** The flags of plan, apply and watch: one table for parsing and help.
- *  Out: the command, or a FlagProblem. Environment: ENGINE_GRAPHQL_ADMIN_SECRET, NO_COLOR. */
+ *  Out: the command, or a FlagProblem. Environment: ENGINE_GRAPHQL_ADMIN_SECRET, ENGINE_GRAPHQL_HEADER_PREFIX, NO_COLOR. */
 import { parseArgs } from 'node:util';
 import { type EngineAddress, engineClient } from '../engine/client.ts';
 import type { EnginePort, ReconcileOptions } from '../ports.ts';
@@ -11,7 +11,10 @@ const FLAGS = {
   filename: { short: 'f', value: 'FOLDER', doc: 'the folder with custom resources (required)' },
   engine: { value: 'URL', doc: 'the URL of the engine (default http://127.0.0.1:8080)' },
   'admin-secret': { value: 'TEXT', doc: 'the admin secret (default ENGINE_GRAPHQL_ADMIN_SECRET)' },
-  'header-prefix': { value: 'TEXT', doc: 'the prefix of the header names of the engine (default x-engine-)' },
+  'header-prefix': {
+    value: 'TEXT',
+    doc: 'the prefix of the header names of the engine (default ENGINE_GRAPHQL_HEADER_PREFIX, else x-engine-)',
+  },
   manager: { value: 'NAME', doc: 'the owner of the objects in the ledger (default folder)' },
   output: { short: 'o', value: 'json', doc: 'print JSON' },
   'allow-literal-secrets': { doc: 'allow secretKeyRef to put values of Secrets into the metadata' },
@@ -56,7 +59,7 @@ function commandOf(folder: string, values: Values): FolderCommand {
   const address: EngineAddress = {
     url: text('engine') ?? 'http://127.0.0.1:8080',
     adminSecret: text('admin-secret') ?? process.env['ENGINE_GRAPHQL_ADMIN_SECRET'],
-    headerPrefix: text('header-prefix'),
+    headerPrefix: text('header-prefix') ?? process.env['ENGINE_GRAPHQL_HEADER_PREFIX'],
   };
   return {
     source,

@@ -1,4 +1,4 @@
-/** plan, apply and the loop of watch over a real engine: files in, an API out. */
+/** Tests the commands plan, apply and watch with a real engine. */
 import { mkdtemp, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -57,7 +57,7 @@ spec:
   select: {columns: [${columns}], filter: {}}
 `;
 
-/** The command's exit code and what it said; no colours, there is no terminal. */
+/** Runs a command and returns its exit code and output, without colours because there is no terminal. */
 async function say(command: typeof apply, ...flags: string[]) {
   let [out, err] = ['', ''];
   const writing = vi.spyOn(process.stdout, 'write').mockImplementation((text) => {
@@ -81,7 +81,7 @@ async function say(command: typeof apply, ...flags: string[]) {
 const plain = (text: string) => text.replaceAll(/\u001b\[\d+m/g, '');
 const asReader = (field: string) => engine.graphql(`{ author { ${field} } }`, { role: 'reader' });
 
-test('plan says what apply then does, and apply leaves nothing to plan', async () => {
+test('plan prints what apply then does, and a plan after apply is empty', async () => {
   const planned = await say(plan);
   expect(planned).toEqual({
     code: 2,
@@ -104,7 +104,7 @@ TablePermission default/reader  reader.yaml:1
   expect(await say(plan)).toEqual({ code: 0, out: 'No difference.\n', err: '' });
 });
 
-test('a plan tells a change field by field, drift as drift, and what goes', async () => {
+test('a plan lists changes by field, drift, and deletions', async () => {
   await say(apply);
   await write('reader.yaml', reader('name, born'));
   expect((await say(plan)).out).toContain('permission.columns[]: + "born"\n1 to change.');
@@ -120,7 +120,7 @@ test('a plan tells a change field by field, drift as drift, and what goes', asyn
   expect((await say(plan)).out).toContain('- select permission default/public/author/reader');
 });
 
-test('numbers are those of the file, however many digits they have, and leave nothing to plan', async () => {
+test('numbers keep all digits of the file, and a plan after apply is empty', async () => {
   const worth = (amount: string) =>
     reader('name').replace('filter: {}', `filter: {worth: {_lte: ${amount}}}`);
   await write('reader.yaml', worth('12345678901234567890.0'));
@@ -133,7 +133,7 @@ test('numbers are those of the file, however many digits they have, and leave no
   expect(await asReader('name')).toEqual({ data: { author: [{ name: 'Lem' }] } });
 });
 
-test('a resource that is not Ready makes apply fail, after all others were applied', async () => {
+test('apply fails if a resource is not Ready, after it has applied all others', async () => {
   await write('bad.yaml', reader('name').replace('name: reader', 'name: bad').replace('filter', 'fliter'));
   const { code, out } = await say(apply);
   expect(code).toBe(1);
@@ -144,7 +144,7 @@ test('a resource that is not Ready makes apply fail, after all others were appli
   expect((await say(plan)).code).toBe(1);
 });
 
-test('a variable the engine does not have is named, in the resources that send it alone', async () => {
+test('only the resources that use a variable the engine lacks report its name', async () => {
   await write(
     'trigger.yaml',
     `apiVersion: pergola.dev/v1alpha1
@@ -174,7 +174,7 @@ spec: {sdl: "type Query { act: String }", handler: "http://{{MISSING_HOST}}/"}
   expect(await asReader('name')).toEqual({ data: { author: [{ name: 'Lem' }] } });
 });
 
-test('a file that does not parse is told with its line, and what it owns stays', async () => {
+test('a file with a syntax error is reported with its line, and the objects of its resources are kept', async () => {
   await say(apply);
   await write('reader.yaml', `${reader('name')}  oops: [\n`);
   const { code, err } = await say(apply);
@@ -183,7 +183,7 @@ test('a file that does not parse is told with its line, and what it owns stays',
   expect((await asReader('name')).data).toBeDefined();
 });
 
-test('-o json is for machines', async () => {
+test('the option -o json prints plans and results as JSON', async () => {
   const planned = JSON.parse((await say(plan, '-o', 'json')).out);
   expect(planned.changes.map((c: { action: string; key: string }) => [c.action, c.key])).toEqual([
     ['create', 'table/default/public/author'],
@@ -199,7 +199,7 @@ test('-o json is for machines', async () => {
   });
 });
 
-test('an engine that is not there, and flags that are not, are told', async () => {
+test('an unreachable engine, a wrong secret and an unknown flag are reported', async () => {
   expect(await say(plan, '--engine', 'http://127.0.0.1:9')).toMatchObject({
     code: 1,
     err: expect.stringContaining('http://127.0.0.1:9 does not answer'),
@@ -215,7 +215,7 @@ test('an engine that is not there, and flags that are not, are told', async () =
   expect(await say(plan, '-o', 'yaml')).toMatchObject({ code: 2, err: expect.stringContaining('-o json') });
 });
 
-test('an Engine document in the folder has its say', async () => {
+test('an Engine document in the folder sets the policies', async () => {
   await write(
     'engine.yaml',
     'apiVersion: pergola.dev/v1alpha1\nkind: Engine\nmetadata: {name: main}\nspec: {policies: {drift: Report}}\n',
@@ -232,7 +232,7 @@ test('an Engine document in the folder has its say', async () => {
   );
 });
 
-test('a Secret in the folder reaches the metadata only when that is allowed', async () => {
+test('the value of a Secret in the folder is written to the metadata only when that is allowed', async () => {
   const secretUrl = new URL(database.url);
   await write(
     'source.yaml',
@@ -255,7 +255,7 @@ stringData: {uri: "${secretUrl.href}"}
   expect((await say(apply, '--allow-literal-secrets')).code).toBe(0);
 });
 
-/** The loop of `watch` and `up`, while `body` runs. */
+/** Runs the loop of `watch` and `up` during `body`. */
 async function following(body: (reports: Report[]) => Promise<void>): Promise<void> {
   const source = new FolderSource(folder);
   const stop = new AbortController();
@@ -280,7 +280,7 @@ async function following(body: (reports: Report[]) => Promise<void>): Promise<vo
   }
 }
 
-/** Milliseconds until it holds; fails after five seconds. */
+/** Returns the milliseconds until the condition holds; fails after five seconds. */
 async function until(holds: () => Promise<boolean>): Promise<number> {
   const started = performance.now();
   while (!(await holds())) {
@@ -292,7 +292,7 @@ async function until(holds: () => Promise<boolean>): Promise<number> {
 
 const canRead = async (field: string) => (await asReader(field)).data !== undefined;
 
-test('an edited file changes the answer within two seconds, however the editor saves', async () => {
+test('an edited file changes the API within two seconds, whatever way the editor saves it', async () => {
   await following(async (reports) => {
     expect(await canRead('born')).toBe(false);
     await write('reader.yaml', reader('name, born'));
@@ -306,7 +306,7 @@ test('an edited file changes the answer within two seconds, however the editor s
   });
 });
 
-test('a half-finished edit breaks nothing, and its end is picked up', async () => {
+test('an incomplete edit changes nothing, and the completed edit is applied', async () => {
   await following(async (reports) => {
     const text = await readFile(join(folder, 'reader.yaml'), 'utf8');
     const { length } = reports;
@@ -318,7 +318,7 @@ test('a half-finished edit breaks nothing, and its end is picked up', async () =
   });
 });
 
-test('what somebody changes by hand is found and put back, and an idle loop does nothing', async () => {
+test('changes by hand are corrected, and an idle loop writes nothing', async () => {
   await following(async (reports) => {
     await engine.admin('pg_drop_select_permission', { table: 'author', role: 'reader' });
     expect(await canRead('name')).toBe(false);

@@ -1,4 +1,4 @@
-/** Folders as people keep them: several documents, lists, other programs' files, mistakes. */
+/** Tests reading folders with several documents per file, lists, files of other programs, and mistakes. */
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
@@ -31,7 +31,7 @@ metadata: {name: ${name}${more}}
 spec: {source: default}
 `;
 
-test('documents of every file at any depth, each with its line', async () => {
+test('documents of all files at any depth are read, each with its line', async () => {
   const { names, problems } = await read({
     'b.yaml': `# about a\n---\n${table('one')}---\n${table('two', ', namespace: team')}`,
     'deep/er/a.yml': table('three'),
@@ -50,7 +50,7 @@ test('documents of every file at any depth, each with its line', async () => {
   expect(problems).toEqual([]);
 });
 
-test('a List is its items', async () => {
+test('a List is read as its items', async () => {
   const items = ['one', 'two'].map((name) => ({
     apiVersion: 'pergola.dev/v1alpha1',
     kind: 'Table',
@@ -60,7 +60,7 @@ test('a List is its items', async () => {
   expect(names).toEqual(['Table default/one l.json:1', 'Table default/two l.json:1']);
 });
 
-test('what is not ours is left to others: other groups, other files, hidden folders, empty documents', async () => {
+test('other API groups, other files, hidden folders and empty documents are ignored', async () => {
   const { names, problems } = await read({
     'deployment.yaml': 'apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: x}\n',
     'values.yaml': 'replicas: 3\n',
@@ -73,7 +73,7 @@ test('what is not ours is left to others: other groups, other files, hidden fold
   expect([names, problems]).toEqual([[], []]);
 });
 
-test('a syntax error has a file and a line, and takes its file with it but no other', async () => {
+test('a syntax error is reported with file and line, and only that file is left out', async () => {
   const { names, problems } = await read({
     'bad.yaml': `${table('one')}---\n${table('two')}  broken: [\n`,
     'good.yaml': table('three'),
@@ -95,19 +95,19 @@ test.each([
   ['apiVersion: pergola.dev/v1alpha1', 'there is no kind (none)'],
   ['apiVersion: pergola.dev/v1alpha1\nkind: Table', 'Table: metadata.name is required'],
   ['apiVersion: pergola.dev/v1alpha1\nkind: Table\nkind: Source', 'duplicated mapping key'],
-])('%j is told', async (text, message) => {
+])('an invalid document is reported: %j', async (text, message) => {
   const { names, problems } = await read({ 'x.yaml': text });
   expect([names, problems.length]).toEqual([[], 1]);
   expect(problems[0]).toContain(message);
 });
 
-test('the same resource twice is told, and the second file gives nothing', async () => {
+test('a duplicate resource is reported, and the second one is left out', async () => {
   const { names, problems } = await read({ 'a.yaml': table('one'), 'b.yaml': table('one') });
   expect(names).toEqual(['Table default/one a.yaml:1']);
   expect(problems).toEqual(['b.yaml:1: Table default/one is at a.yaml:1 too; rename one of them']);
 });
 
-test('Secrets give their values, encoded or plain', async () => {
+test('values of Secrets are read from data and stringData', async () => {
   const { secrets } = await read({
     's.yaml': `apiVersion: v1
 kind: Secret
@@ -119,7 +119,7 @@ stringData: {user: me}
   expect(secrets.get('team/db')).toEqual({ uri: 'postgres://x', user: 'me' });
 });
 
-test('YAML is read as kubectl reads it where it matters: anchors, merges, no dates', async () => {
+test('YAML anchors and merges work as in kubectl, and dates remain text', async () => {
   const { manifests } = await read({
     'x.yaml': `apiVersion: pergola.dev/v1alpha1
 kind: Table
@@ -132,6 +132,6 @@ spec:
   expect(manifests[0]?.spec).toEqual({ a: { p: 1 }, b: { p: 1, q: '2020-01-01' } });
 });
 
-test('a folder that is not there is an error', async () => {
+test('a missing folder is an error', async () => {
   await expect(readFolder(join(folder, 'nowhere'))).rejects.toThrow('nowhere');
 });

@@ -1,7 +1,7 @@
-/** Golden cases of a pass, one folder each under golden/: crs.yaml (documents; `metadata` may give what an API server would),
- *  live.json (the document), ledger.json (key → {cr, hash}: "live" is the hash of what is there), broken.json (key → {code,
- *  reason} the engine finds), options.json; all but crs.yaml may be absent. Out: plan.json (each decision, and what is written)
- *  and statuses.yaml. UPDATE_GOLDEN=1 (`make golden`) rewrites; the diff is reviewed. */
+/** Golden cases of a pass, one folder each under golden/: crs.yaml (resources; `metadata` may have the fields that an API server sets),
+ *  live.json (the document), ledger.json (key → {cr, hash}: "live" is the hash of the live object), broken.json (key → {code,
+ *  reason} that the engine reports), options.json; all but crs.yaml are optional. Out: plan.json (each decision, and what is written)
+ *  and statuses.yaml. UPDATE_GOLDEN=1 (`make golden`) rewrites them; review the diff. */
 import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type Metadata, objectsOf, parseMetadata } from '@pergola/engine/metadata';
@@ -20,7 +20,7 @@ import { ScriptedPorts } from '../testing/scripted-ports.ts';
 const FOLDER = import.meta.dirname;
 const cases = readdirSync(FOLDER).filter((name) => existsSync(join(FOLDER, name, 'crs.yaml')));
 
-test.each(cases)('%s', async (name) => {
+test.each(cases)('a pass has the expected plan and statuses: %s', async (name) => {
   const ports = portsOf(name);
   const options = { ...OPTIONS, ...input<Partial<ReconcileOptions>>(name, 'options.json', {}) };
   const made = await plan(ports.engine, await ports.source.snapshot(), options);
@@ -65,7 +65,7 @@ function resourcesOf(name: string): readonly CustomResource[] {
     .map(({ kind, metadata, spec }) => resource(kind, metadata.name, spec, metadata));
 }
 
-/** Entries complete what ledger.json says in short. */
+/** Completes the short entries of ledger.json. */
 function ledgerOf(name: string, live: Metadata): Record<string, LedgerEntry> {
   const objects = objectsOf(live);
   const given = input<Record<string, Partial<LedgerEntry> & { cr: string }>>(name, 'ledger.json', {});

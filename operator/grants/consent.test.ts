@@ -1,4 +1,4 @@
-/** Whom an Engine lets in, and when its answers count as changed. What grants cover: grants.test.ts. */
+/** Tests which namespaces an Engine admits, and when its consent counts as changed. Not here: what grants cover (grants.test.ts). */
 import { objectKey } from '@pergola/engine/metadata';
 import { expect, test } from 'vitest';
 import type { CustomResource } from '../kinds.ts';
@@ -14,18 +14,18 @@ const BY_LABEL = { from: 'Selector', selector: { matchLabels: { graphql: 'yes' }
 
 test.each([
   ['its own namespace', undefined, 'api', true],
-  ['another, unless said otherwise', undefined, 'team', false],
-  ['another, when told Same', { from: 'Same' }, 'team', false],
-  ['any, when told All', { from: 'All' }, 'else', true],
+  ['another, by default', undefined, 'team', false],
+  ['another, with Same', { from: 'Same' }, 'team', false],
+  ['any, with All', { from: 'All' }, 'else', true],
   ['one with the labels', BY_LABEL, 'team', true],
   ['one without them', BY_LABEL, 'else', false],
   ['its own, whatever its labels', BY_LABEL, 'api', true],
-])('lets in or refuses: %s', (_, allowedNamespaces, namespace, isLetIn) => {
+])('an Engine admits only the namespaces it allows: %s', (_, allowedNamespaces, namespace, isLetIn) => {
   const refusal = refusalOf(engine({ allowedNamespaces }), namespace, labels);
   expect(refusal === undefined).toBe(isLetIn);
 });
 
-test('where labels are not seen, nobody is let in by them, and it says why', () => {
+test('a label selector admits no namespace while labels are unknown, and the message has the reason', () => {
   const refusal = refusalOf(engine({ allowedNamespaces: BY_LABEL }), 'team', undefined);
   expect(refusal).toContain('the operator sees no labels');
 });
@@ -45,7 +45,7 @@ const TABLE = {
   definition: {},
 } as const;
 
-test('labels of a namespace give and take a grant', () => {
+test('a grant with a selector follows the labels of the namespace', () => {
   const consent = (labelsOf?: typeof labels) =>
     consentOf(engine({ allowedNamespaces: LET_IN, grants: [GRANT] }), NAMESPACES, labelsOf);
   expect(consent(labels).objectionTo('team', 'Table', [TABLE])).toBeUndefined();
@@ -58,12 +58,15 @@ test.each([
   ['by name', { allowedNamespaces: LET_IN, grants: [{ name: 'a', namespaces: ['team'] }] }, true],
   ['by label', { allowedNamespaces: BY_LABEL }, false],
   ['with a grant by label', { allowedNamespaces: LET_IN, grants: [GRANT] }, false],
-])('without labels, an Engine that lets in %s is certain of it: %s', (_, spec, expected) => {
-  expect(consentOf(engine(spec), NAMESPACES, undefined).isCertain).toBe(expected);
-  expect(consentOf(engine(spec), NAMESPACES, labels).isCertain).toBe(true);
-});
+])(
+  'without known labels, the consent of an Engine that admits namespaces %s is certain: %s',
+  (_, spec, expected) => {
+    expect(consentOf(engine(spec), NAMESPACES, undefined).isCertain).toBe(expected);
+    expect(consentOf(engine(spec), NAMESPACES, labels).isCertain).toBe(true);
+  },
+);
 
-test('the fingerprint changes with the grants and the labels that matter, and with nothing else', () => {
+test('the fingerprint changes only with grants, allowed namespaces and selected labels', () => {
   const fingerprint = (spec: object, labelsOf = labels as (namespace: string) => Record<string, string>) =>
     consentOf(engine({ allowedNamespaces: LET_IN, ...spec }), NAMESPACES, labelsOf).fingerprint;
   const first = fingerprint({ grants: [GRANT] });

@@ -23,29 +23,29 @@ test.each([
   ['a*b', 'axb', false],
   ['', '', true],
   ['reader', '*', false],
-])('pattern %s and %s: %s', (pattern, value, expected) => {
+])('the pattern %s matches %s: %s', (pattern, value, expected) => {
   expect(isMatch(pattern, value)).toBe(expected);
 });
 
 test.each<[string, Omit<Grant, 'name'>, boolean]>([
-  ['its name', { namespaces: ['team-a'] }, true],
-  ['a pattern', { namespaces: ['x', 'team-*'] }, true],
+  ['the name of the namespace', { namespaces: ['team-a'] }, true],
+  ['a pattern of its name', { namespaces: ['x', 'team-*'] }, true],
   ['another name', { namespaces: ['team-b'] }, false],
   ['no name', { namespaces: [] }, false],
   ['its labels', { namespaceSelector: { matchLabels: { tier: 'product' } } }, true],
   ['other labels', { namespaceSelector: { matchLabels: { tier: 'product', zone: 'x' } } }, false],
   ['no labels', { namespaceSelector: { matchLabels: {} } }, false],
-  ["the Engine's own", {}, false],
-])('a grant for %s', (_, grant, expected) => {
+  ["the Engine's own namespace", {}, false],
+])('a grant applies only to the namespaces it selects: %s', (_, grant, expected) => {
   const candidate = { namespace: 'team-a', isHome: false, labels: { tier: 'product' } };
   expect(isGrantFor({ name: 'g', ...grant }, candidate)).toBe(expected);
 });
 
-test("a grant without namespaces is for the Engine's own", () => {
+test("a grant without namespaces applies to the Engine's own namespace", () => {
   expect(isGrantFor({ name: 'g' }, { namespace: 'api', isHome: true, labels: undefined })).toBe(true);
 });
 
-test('where labels are unknown no selector matches', () => {
+test('a selector matches no namespace while labels are unknown', () => {
   const grant = { name: 'g', namespaceSelector: { matchLabels: { tier: 'product' } } };
   expect(isGrantFor(grant, { namespace: 'team-a', isHome: false, labels: undefined })).toBe(false);
 });
@@ -221,7 +221,7 @@ test.each<[string, string, MetadataObject, boolean]>([
   ['a native query in a bundle', 'MetadataBundle', object('native_query', {}), false],
   ['telemetry', 'EngineSettings', object('opentelemetry', {}), false],
   ['an inherited role', 'InheritedRole', object('inherited_role', { role_set: ['team-a-user'] }), false],
-])('a grant without kinds and %s', (_, kind, needed, expected) => {
+])('a grant without kinds covers only what its other fields name: %s', (_, kind, needed, expected) => {
   expect(objection(kind, [needed], COMPLETE) === undefined).toBe(expected);
 });
 
@@ -272,7 +272,7 @@ test.each<[string, Partial<Grant>, string, MetadataObject, boolean]>([
     permission('team-a-user', exists('salary')),
     true,
   ],
-])('a grant of %s', (_, grant, kind, needed, expected) => {
+])('a grant covers only the kinds and objects it names: %s', (_, grant, kind, needed, expected) => {
   expect(objection(kind, [needed], { ...COMPLETE, ...grant }) === undefined).toBe(expected);
 });
 
@@ -281,7 +281,7 @@ test.each(['sources', 'tables', 'roles'] as const)('a grant without %s covers no
   expect(objection('TablePermission', [permission('team-a-user')], rest)).toBeDefined();
 });
 
-test('every kind of object but those of a source needs a name, a role or a kind', () => {
+test('every kind of object needs a source, a name, a role or a kind in the grant', () => {
   const needs = OBJECT_KINDS.map((kind) => needsOf(object(kind, {})));
   const isFree = needs.map(({ sources, names, roles, kinds }) =>
     [sources, names, roles, kinds].every((x) => x.length === 0),
@@ -289,7 +289,7 @@ test('every kind of object but those of a source needs a name, a role or a kind'
   expect(OBJECT_KINDS.filter((_, i) => isFree[i])).toEqual([]);
 });
 
-test('one grant covers all of an object; two halves do not', () => {
+test('a single grant must cover the whole object, and two grants do not add up', () => {
   const granted = {
     engine: 'api/main',
     namespace: 'team-a',
@@ -303,7 +303,7 @@ test('one grant covers all of an object; two halves do not', () => {
   expect(objectionTo(granted, 'Table', [object('table', {})])).toBeUndefined();
 });
 
-test("the Engine's own namespace may own everything, but needs a grant for variables", () => {
+test("the Engine's own namespace may own everything but needs a grant for environment variables", () => {
   const own = (needed: MetadataObject, grant?: Partial<Grant>) =>
     objection('Source', [needed], grant && { namespaces: ['api'], ...grant }, 'api');
   const source = object('source', {
@@ -319,7 +319,7 @@ test("the Engine's own namespace may own everything, but needs a grant for varia
   expect(own(source, { variables: ['TEAM_*'] })).toContain('variables: [PG_URL]');
 });
 
-test('a refusal says which grant to add, or what the nearest grant lacks', () => {
+test('the message of a refusal has the grant to add, or what the nearest grant lacks', () => {
   const author = [object('table', {}), permission('reader')];
   expect(objection('Table', author, undefined)).toBe(
     'Engine api/main does not let namespace team-a have table default/public/author; allow it with a grant in its spec.grants: ' +

@@ -35,7 +35,18 @@ export const CronTriggerSpec = specOf(
   'CronTrigger',
   {
     name: MetadataName,
-    schedule: Type.String({ minLength: 1, maxLength: 255, description: 'A cron expression, in UTC.' }),
+    schedule: Type.String({
+      minLength: 1,
+      maxLength: 255,
+      description: 'A cron expression, in UTC or in timeZone.',
+    }),
+    timeZone: Type.Optional(
+      Type.String({
+        minLength: 1,
+        maxLength: 64,
+        description: 'A time zone such as Europe/Berlin; UTC when absent.',
+      }),
+    ),
     webhook: Type.Optional(withDescription('May contain environment variables: {{JOBS_URL}}/nightly.', Url)),
     webhookFromEnv: Type.Optional(FromEnv),
     webhookFrom: Type.Optional(ValueFrom),
@@ -65,12 +76,15 @@ export const cronTrigger = kindRow({
   deletionPolicy: 'Delete',
   target: (spec) => `cron trigger ${spec.name}`,
   translate: (spec, context) => [triggerObject(spec, context)],
-  fieldPaths: () => [{ at: 'spec.schedule', of: ['schedule'] }],
+  fieldPaths: () => [
+    { at: 'spec.schedule', of: ['schedule'] },
+    { at: 'spec.timeZone', of: ['timezone'] },
+  ],
   describe: (inventory) => inventory.all('cron_trigger').map(describeTrigger),
 });
 
 function triggerObject(spec: CronTriggerSpec, context: TranslateContext): MetadataObject {
-  const { name, schedule, payload, retry, comment } = spec;
+  const { name, schedule, timeZone, payload, retry, comment } = spec;
   const value = { text: spec.webhook, env: spec.webhookFromEnv, from: spec.webhookFrom };
   const { text, env } = readValue(value, 'spec.webhookFrom', context);
   return {
@@ -81,6 +95,7 @@ function triggerObject(spec: CronTriggerSpec, context: TranslateContext): Metada
       name,
       webhook: env === undefined ? text : { from_env: env },
       schedule,
+      timezone: timeZone,
       include_in_metadata: true,
       payload,
       headers: headersOf(spec.headers, context),
@@ -98,12 +113,13 @@ function triggerObject(spec: CronTriggerSpec, context: TranslateContext): Metada
 
 function describeTrigger({ definition }: MetadataObject): ResourceDraft {
   const trigger = definition as CronTrigger;
-  const { name, schedule, webhook, payload, retry_conf: retry, comment } = trigger;
+  const { name, schedule, timezone, webhook, payload, retry_conf: retry, comment } = trigger;
   return {
     name,
     spec: {
       name,
       schedule,
+      timeZone: timezone,
       ...(typeof webhook === 'string' ? { webhook } : { webhookFromEnv: webhook.from_env }),
       payload,
       headers: describeHeaders(trigger.headers),

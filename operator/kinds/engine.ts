@@ -116,6 +116,13 @@ const count = (description: string, maximum: number) =>
 export const EngineSpec = closed({
   endpoint: Endpoint,
   adminSecretRef: Type.Optional(withDescription('Secret with the admin secret, in this namespace.', KeyRef)),
+  headerPrefix: Type.Optional(
+    Type.String({
+      pattern: '^[a-z][a-z0-9]*(-[a-z0-9]+)*-$',
+      maxLength: 63,
+      description: 'The --header-prefix of the engine: x-hasura-. The default is x-engine-.',
+    }),
+  ),
   tls: Type.Optional(
     closed({
       caRef: withDescription('The ConfigMap or Secret with the certificate authority of the engine.', KeyRef),

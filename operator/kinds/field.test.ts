@@ -1,4 +1,4 @@
-/** Which field of a resource a message names, and that there is such a field. */
+/** Tests which field of a resource a message names, and that the field exists. */
 import { type PathStep, parseKey } from '@pergola/engine/metadata';
 import { expect, test } from 'vitest';
 import { examples } from '../../testing/examples.ts';
@@ -23,28 +23,28 @@ const source = resource('Source', 'far', { name: 'far', connection: { urlFrom: {
 
 test.each<[string, CustomResource, string, readonly PathStep[], string]>([
   [
-    'a rule of a permission, as the spec spells it',
+    'a part of a permission, by its name in the spec',
     permission('p', 'book', 'reader'),
     'select_permission/default/public/book/reader',
     ['permission', 'computed_fields', 0],
     ' at spec.select.computedFields[0]',
   ],
   [
-    'a condition, as it is',
+    'a part of a filter, by its own path',
     byTable,
     'select_permission/default/public/book/reader',
     ['permission', 'filter', '_and', 0, 'first_name', 'a b'],
     ' at spec.permissions[1].select.filter._and[0].first_name["a b"]',
   ],
   [
-    'headers of a check, which is projected deeply',
+    'headers of an input validation, which are nested deeply',
     permission('p', 'book', 'reader'),
     'insert_permission/default/public/book/reader',
     ['permission', 'validate_input', 'definition', 'headers', 1],
     ' at spec.insert.validateInput.definition.headers[1]',
   ],
   [
-    'an item of a list, where all of it is meant',
+    'a whole item of a list',
     byTable,
     'object_relationship/default/public/book/author',
     [],
@@ -57,33 +57,33 @@ test.each<[string, CustomResource, string, readonly PathStep[], string]>([
     [],
     ' at spec.computedFields[0]',
   ],
-  ['nothing, where the whole resource is meant', byTable, 'table/default/public/book', [], ''],
+  ['no field for an error of the whole resource', byTable, 'table/default/public/book', [], ''],
   [
-    'an encryption',
+    'a certificate of a connection',
     source,
     'source/far',
     ['configuration', 'connection_info', 'ssl_configuration', 'sslrootcert'],
     ' at spec.connection.ssl.sslrootcert',
   ],
   [
-    'what a bundle writes as the metadata does',
+    'a definition in a bundle, by its path in the metadata',
     bundle,
     'table/default/public/x',
     ['configuration', 'custom_name'],
     ' at spec.objects[0].definition.configuration.custom_name',
   ],
   [
-    'the metadata itself, where the resource has no field for it',
+    'the path in the metadata for an object without a field in the resource',
     bundle,
     'select_permission/default/public/x/r',
     ['permission', 'filter'],
     ' at permission.filter',
   ],
-])('%s', (_, cr, key, path, field) => {
+])('a message names the field of the resource: %s', (_, cr, key, path, field) => {
   expect(fieldIn(cr, { key, kind: parseKey(key)!.kind }, path)).toBe(field);
 });
 
-test('every place a kind speaks of is a field of its examples', () => {
+test('every field path of a kind exists in its examples', () => {
   const told = examples().flatMap((example) => {
     const row = kindOf(example.kind);
     const objects = row?.translate(example.spec, { valueFrom: () => '{}' }) ?? [];
@@ -91,13 +91,13 @@ test('every place a kind speaks of is a field of its examples', () => {
       (row?.fieldPaths?.(example.spec, object) ?? []).map(({ at }) => [at, valueAt(example, at)] as const),
     );
   });
-  const optional = ['spec.connection.ssl', 'spec.connectionTemplate', 'spec.connectionSet'];
+  const optional = ['spec.connection.ssl', 'spec.timeZone', 'spec.connectionTemplate', 'spec.connectionSet'];
   const missing = told.filter(([at, value]) => value === undefined && !optional.includes(at));
   expect(missing).toEqual([]);
   expect(told.length).toBeGreaterThan(10);
 });
 
-/** `spec.permissions[0].select` of the resource. */
+/** Returns the value at a path such as `spec.permissions[0].select` of the resource. */
 function valueAt(cr: Pick<CustomResource, 'spec'>, at: string): unknown {
   return at
     .split(/[.[\]]+/)

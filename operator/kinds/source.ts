@@ -15,6 +15,7 @@ import {
   Seconds,
   type Source,
   SourceCustomization,
+  SourceKind,
   SslConfiguration,
   type Static,
   Type,
@@ -110,7 +111,7 @@ export const SourceSpec = specOf(
   'Source',
   {
     name: MetadataName,
-    type: Type.Optional(Type.Literal('postgres')),
+    type: Type.Optional(withDescription('The kind of database. The default is postgres.', SourceKind)),
     connection: Connection,
     readReplicas: Type.Optional(
       withDescription('Read replicas that queries may be sent to.', keyedList('name', Replica, 32)),
@@ -169,7 +170,7 @@ function sourceObject(spec: SourceSpec, context: TranslateContext): MetadataObje
     parent: null,
     definition: {
       name: spec.name,
-      kind: 'postgres',
+      kind: spec.type ?? 'postgres',
       configuration: {
         connection_info: connectionInfo(spec.connection, 'spec.connection', context),
         read_replicas: spec.readReplicas?.map((replica, i) =>
@@ -235,6 +236,7 @@ function healthCheck({
 function describeSource({ definition }: MetadataObject): ResourceDraft {
   const {
     name,
+    kind,
     configuration,
     customization,
     query_tags: queryTags,
@@ -264,6 +266,7 @@ function describeSource({ definition }: MetadataObject): ResourceDraft {
   };
   const spec = {
     name,
+    type: kind === 'postgres' ? undefined : kind,
     connection: describeConnection(configuration.connection_info, 'url'),
     readReplicas: configuration.read_replicas?.map((replica, i) => ({
       name: `replica-${i + 1}`,

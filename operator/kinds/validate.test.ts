@@ -1,4 +1,4 @@
-/** Shapes of specs that would stop whoever walks them. */
+/** Tests specs whose depth or size would overload a recursive walk. */
 import { expect, test } from 'vitest';
 import { exceededLimit } from './validate.ts';
 
@@ -8,7 +8,7 @@ function nested(levels: number): unknown {
   return value;
 }
 
-/** Each list holds the one before ten times: as YAML aliases do. */
+/** Returns lists that each contain the previous one ten times, as YAML aliases can. */
 function unfolding(levels: number): unknown {
   let value: unknown = 'x';
   for (let level = 0; level < levels; level++) value = Array.from({ length: 10 }, () => value);
@@ -17,11 +17,11 @@ function unfolding(levels: number): unknown {
 
 test.each([
   ['an ordinary value', { a: [{ b: 'c' }, null] }, undefined],
-  ['a deep but readable one', nested(100), undefined],
-  ['a very deep one', nested(50_000), 'is nested more than 256 levels deep'],
-  ['one that unfolds', unfolding(12), 'holds more than 2000000 values'],
+  ['a deep but valid value', nested(100), undefined],
+  ['a very deep value', nested(50_000), 'is nested more than 256 levels deep'],
+  ['a value that unfolds to millions of values', unfolding(12), 'holds more than 2000000 values'],
   [
-    'one that contains itself',
+    'a value that contains itself',
     (() => {
       const a: unknown[] = [];
       a.push(a);
@@ -29,6 +29,6 @@ test.each([
     })(),
     'is nested more than 256 levels deep',
   ],
-])('%s', (_, value, excess) => {
+])('the depth and the size of a spec are limited: %s', (_, value, excess) => {
   expect(exceededLimit(value)).toBe(excess);
 });

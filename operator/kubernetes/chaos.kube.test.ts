@@ -1,5 +1,5 @@
-/** The operator killed around its write, against a real API server and the real engine, while resources change and a person
- *  changes metadata: whatever had been done, the next process goes on from there. The tests are one story.
+/** Kills the operator at steps around its write, against a real API server and the real engine, while resources change and an
+ *  administrator changes metadata: the next process continues from whatever state it finds. Each test continues from the previous one.
  *  Not here: faults of the cluster itself (deploy/e2e/). */
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import { PERSON_SCHEMA, Person } from '../../testing/chaos/person.ts';
@@ -36,14 +36,14 @@ const permissionCr = (name: string, columns: readonly string[]) =>
     select: { columns, filter: { owner: { _eq: 'X-Engine-User-Id' } } },
   });
 
-/** On a machine that has other things to do. */
+/** Generous, because the machine may be busy. */
 const PATIENCE_MS = 300_000;
 
 await describeKube('the operator under chaos', (kube) => {
   let rig: Rig;
   let operator: Supervised;
   let person: Person;
-  /** What the resources say, by table. */
+  /** The desired name and columns of each table. */
   const said = new Map<string, { readonly customName: string; readonly columns: readonly string[] }>();
 
   beforeAll(async () => {
@@ -73,7 +73,7 @@ await describeKube('the operator under chaos', (kube) => {
     await rig.remove('Table', name);
   }
 
-  /** Every resource Ready at its generation, and the engine as they say. */
+  /** Waits until every resource is Ready at its generation and the engine has the desired objects. */
   async function converged(): Promise<number> {
     const began = performance.now();
     await vi.waitFor(
@@ -115,7 +115,7 @@ await describeKube('the operator under chaos', (kube) => {
   }
 
   test(
-    'a missing definition is named, with what installs it; meanwhile the rest goes on and nothing is deleted',
+    'readiness names a missing definition and the command that installs it; other resources are applied and nothing is deleted',
     async () => {
       const definition = await removeDefinition('crontriggers');
       const alone = await rig.startOperator();
@@ -141,7 +141,7 @@ await describeKube('the operator under chaos', (kube) => {
   );
 
   test(
-    'killed around its write, it goes on from what had been done',
+    'the operator recovers after it was killed at any step around a write',
     async () => {
       operator = await startSupervised([...rig.flags, '--identity', 'chaos'], rig.kubeconfig);
       person.hammer();
@@ -157,7 +157,7 @@ await describeKube('the operator under chaos', (kube) => {
   );
 
   test(
-    'the API server is killed and comes back: what changed then is applied, and what was lost is read again',
+    'the operator applies changes made while the API server was down and reads lost events again',
     async () => {
       const restarted = rig.kube.restart();
       await operator.ask('/cut');
@@ -170,7 +170,7 @@ await describeKube('the operator under chaos', (kube) => {
   );
 
   test(
-    'and what is not theirs is as it was',
+    'objects that no resource owns are unchanged',
     async () => {
       await person.rest();
       expect(person.done).toBeGreaterThan(0);

@@ -1,4 +1,4 @@
-/** The name everything is owned under: the same whatever the API server is doing when it is asked for. */
+/** Tests the cluster name, under which objects are owned: it is the same whatever the state of the API server. */
 import { writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -10,7 +10,7 @@ import { ApiProblem, type Transport } from './transport.ts';
 
 const quick = { ...systemTimers, after: (ms: number, run: () => void) => systemTimers.after(ms / 1000, run) };
 
-/** Each answer once, the last for ever. */
+/** Returns the name when the API server gives each response once and repeats the last one. */
 function nameAfter(answers: readonly (Error | string)[], cluster: object = { caData: 'one' }) {
   const config = new KubeConfig();
   config.loadFromClusterAndUser({ name: 'c', server: 'https://api', ...cluster } as never, { name: 'u' });
@@ -32,7 +32,7 @@ function nameAfter(answers: readonly (Error | string)[], cluster: object = { caD
 
 const forbidden = new ApiProblem(403, 'namespaces "kube-system" is forbidden');
 
-test('is the uid of kube-system, however long the API server takes to say so', async () => {
+test('the cluster name is the uid of kube-system, however long the API server is unavailable', async () => {
   const away = [
     new Error('connect ECONNREFUSED'),
     new ApiProblem(503, 'starting'),
@@ -44,7 +44,7 @@ test('is the uid of kube-system, however long the API server takes to say so', a
   });
 });
 
-test('is the authority of the API server for who may not ask, not the name of its file', async () => {
+test('without access to kube-system, the cluster name depends on the certificate authority, not on its file name', async () => {
   const named = async (cluster: object) => (await nameAfter([forbidden], cluster)).name;
   const file = join(tmpdir(), `pergola-authority-${process.pid}.crt`);
   await writeFile(file, 'first');

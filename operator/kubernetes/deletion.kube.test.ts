@@ -1,6 +1,6 @@
-/** Deletion that waits: a resource that asks for it stays until its objects are gone from the engine, with the rights the chart
- *  grants for it; whatever is broken, it does not stay for ever; and nothing waits that did not ask.
- *  Not here: deletion without waiting (operator.kube.test.ts), a namespace's (deploy/e2e). */
+/** Tests waiting deletion with the rights of the chart: a resource with waitForDeletion stays until its objects are deleted from the
+ *  engine, never for ever, whatever fails, and no other resource waits.
+ *  Not here: deletion without waiting (operator.kube.test.ts), of a namespace (deploy/e2e). */
 import { afterAll, afterEach, beforeAll, expect, test, vi } from 'vitest';
 import { describeHelm } from '../../testing/helm.ts';
 import { describeKube, type KubeObject } from '../../testing/kube.ts';
@@ -11,7 +11,7 @@ import { createRig, HOME, type Rig, tokenOf } from './testing/rig.ts';
 import { rightsOf } from './testing/rights.ts';
 
 const TEAM = 'team';
-/** `shelf` belongs to one namespace only: a name that was released stays reserved for its namespace. */
+/** Only one namespace uses `shelf`, because a released name stays reserved for its namespace. */
 const SCHEMA = ['author', 'book', 'shelf']
   .map((name) => `create table ${name} (id int primary key)`)
   .join(';');
@@ -24,7 +24,7 @@ function table(name: string, more: object = {}, namespace = TEAM): KubeObject {
 
 const WAITS = { waitForDeletion: true };
 
-await describeKube('deletion that waits', (kube) => {
+await describeKube('waiting deletion', (kube) => {
   describeHelm('with the rights of the chart', (helm) => {
     let rig: Rig;
     let operator: Operator;
@@ -64,7 +64,7 @@ await describeKube('deletion that waits', (kube) => {
       operator = await rig.startOperator(flags);
     };
 
-    test('who does not ask has no finalizer, nor has who is beside the operator', async () => {
+    test('a resource without waitForDeletion has no finalizer, nor has one in the namespace of the operator', async () => {
       await rig.kube.apply(table('author'), table('shelf', WAITS, HOME));
       await ready('author');
       await ready('shelf', HOME);
@@ -72,7 +72,7 @@ await describeKube('deletion that waits', (kube) => {
       expect(await finalizers('shelf', HOME)).toEqual([]);
     });
 
-    test('who asks has one, for as long as it asks', async () => {
+    test('a resource has the finalizer as long as it has waitForDeletion', async () => {
       await rig.kube.apply(table('author', WAITS));
       await ready('author');
       expect(await finalizers('author')).toEqual([FINALIZER]);
@@ -80,7 +80,7 @@ await describeKube('deletion that waits', (kube) => {
       await eventually(async () => expect(await finalizers('author')).toEqual([]));
     });
 
-    test('it stays while the engine does not answer, says so, and goes with its objects', async () => {
+    test('a deleted resource stays and reports it while the engine does not respond, and is removed with its objects', async () => {
       await rig.kube.apply(table('author', WAITS));
       await ready('author');
       await rig.stopEngine();
@@ -92,7 +92,7 @@ await describeKube('deletion that waits', (kube) => {
       expect(await tracked()).toEqual([]);
     });
 
-    test('what holds an object holds its resource, by name', async () => {
+    test('a deleted resource waits for an object that depends on its own, and names it', async () => {
       await rig.kube.apply(table('author', WAITS));
       await ready('author');
       const permission = { table: 'author', role: 'guest', permission: { columns: ['id'], filter: {} } };
@@ -105,7 +105,7 @@ await describeKube('deletion that waits', (kube) => {
       expect(await tracked()).toEqual([]);
     });
 
-    test('past the deadline it goes, whatever is left', async () => {
+    test('a deleted resource is removed after the deadline, whatever objects remain', async () => {
       await restarted(['--progress-deadline-seconds', '2']);
       await rig.kube.apply(table('author', WAITS));
       await ready('author');
@@ -117,7 +117,7 @@ await describeKube('deletion that waits', (kube) => {
       await eventually(async () => expect(await tracked()).toEqual([]));
     }, 120_000);
 
-    test('it goes with the definition of its kind, and the definition with it', async () => {
+    test('resources are removed when the definition of their kind is deleted, and so is the definition', async () => {
       await rig.kube.apply(table('author', WAITS), table('book', WAITS));
       await ready('author');
       await ready('book');
@@ -128,7 +128,7 @@ await describeKube('deletion that waits', (kube) => {
       await kube().kubectl(['wait', '--for=condition=Established', 'crd/tables.pergola.dev']);
     }, 120_000);
 
-    test('without its Engine it goes at once', async () => {
+    test('a deleted resource without its Engine is removed at once', async () => {
       await rig.kube.apply(table('author', WAITS));
       await ready('author');
       expect(await finalizers('author')).toEqual([FINALIZER]);

@@ -1,4 +1,4 @@
-/** What keeps a resource that is being deleted, and that nothing keeps it for ever. */
+/** Tests what keeps a resource that is being deleted, and that nothing keeps it for ever. */
 import { expect, test } from 'vitest';
 import { reconcile } from '../pass/reconcile.ts';
 import { EngineProblem } from '../ports.ts';
@@ -17,7 +17,7 @@ import {
 const DELETED = '2025-06-01T12:00:00Z';
 const leaving = table('author', { deletionTimestamp: DELETED, finalizers: ['theirs', FINALIZER] });
 
-/** A pass after the resource was deleted; another one stays. */
+/** Runs a pass after one resource was deleted and another one remains. */
 async function afterwards(change: (ports: ScriptedPorts) => void) {
   const ports = new ScriptedPorts();
   ports.resources = [table('author'), table('book')];
@@ -27,14 +27,14 @@ async function afterwards(change: (ports: ScriptedPorts) => void) {
   return blockerAfter(await reconcile(ports, OPTIONS));
 }
 
-test('who waits, who is leaving, and who is held by us', () => {
+test('a resource that waits for deletion, is being deleted, or has the finalizer is recognized', () => {
   const asking = table('a', { spec: { waitForDeletion: true } });
   expect([waitsForDeletion(asking), waitsForDeletion(leaving)]).toEqual([true, false]);
   expect([isDeleting(asking), isDeleting(leaving)]).toEqual([false, true]);
   expect([hasFinalizer(asking), hasFinalizer(leaving)]).toEqual([false, true]);
 });
 
-test('it goes once its objects are gone; what others have left keeps only them', async () => {
+test('a resource is removed once its own objects are deleted', async () => {
   const stay = await afterwards((ports) => {
     ports.given = { ...ports.given, isComplete: true };
   });
@@ -42,7 +42,7 @@ test('it goes once its objects are gone; what others have left keeps only them',
   expect(NOT_BLOCKED(leaving)).toBeUndefined();
 });
 
-test('it stays while nothing is deleted, and says which object it waits for', async () => {
+test('a resource stays while deletions are not allowed, and names the object it waits for', async () => {
   const stay = await afterwards((ports) => {
     ports.given = { ...ports.given, isComplete: false };
   });
@@ -53,7 +53,7 @@ test('it stays while nothing is deleted, and says which object it waits for', as
   expect(stay(table('poem'))).toBeUndefined();
 });
 
-test('it stays while something that is not ours hangs on its object', async () => {
+test('a resource stays while an object without an owner depends on its object', async () => {
   const stay = await afterwards(({ engine }) => {
     const parent = 'table/default/public/author';
     const definition = { role: 'r', permission: { columns: ['id'], filter: {} } };
@@ -67,7 +67,7 @@ test('it stays while something that is not ours hangs on its object', async () =
   expect(stay(leaving)?.message).toContain('select permission default/public/author/r depends on it');
 });
 
-test('it stays while the engine does not answer, and while a replica may serve it still', async () => {
+test('a resource stays while the engine does not respond or a replica may still serve its objects', async () => {
   const silent = await afterwards(({ engine }) => {
     engine.before = () => {
       throw new EngineProblem('unreachable', 'no answer');
@@ -80,7 +80,7 @@ test('it stays while the engine does not answer, and while a replica may serve i
   expect(late(leaving)?.message).toBe('waits for replicas: 10.0.0.7');
 });
 
-test('the deadline runs from the deletion', () => {
+test('the deadline is counted from the deletion', () => {
   const at = (seconds: number) => remainingMs(leaving, new Date(Date.parse(DELETED) + seconds * 1000), 300);
   expect([at(0), at(299), at(300), at(1000)]).toEqual([300_000, 1000, 0, -700_000]);
 });

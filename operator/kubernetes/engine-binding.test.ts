@@ -1,4 +1,4 @@
-/** What an Engine resource says, read: its address, its policies, its references, whom it lets in. */
+/** Tests how an Engine resource is read: its address, its policies, its references. */
 import { expect, test } from 'vitest';
 import type { CustomResource } from '../kinds.ts';
 import { resource } from '../testing/resources.ts';
@@ -33,18 +33,18 @@ test.each([
     { ...SERVICE, tls: { caRef: { name: 'ca', key: 'k' } } },
     'https://engine.api.svc:8080',
   ],
-])('the engine is at %s', (_, spec, url) => {
+])('the URL of the engine is derived from %s', (_, spec, url) => {
   expect(urlOf(engine(spec))).toBe(url);
 });
 
-test('its replicas are behind a Service of their own, or not known of', () => {
+test('replicas are found through a Service of their own, or are unknown', () => {
   const to = (replicas: object) => replicasOf(engine({ endpoint: { url: 'https://a', replicas } }));
   expect(to({ name: 'pods', port: 8080 })).toEqual({ host: 'pods.api.svc', port: 8080 });
   expect(to({ name: 'pods', namespace: 'n', port: 1 })).toEqual({ host: 'pods.n.svc', port: 1 });
   expect(replicasOf(engine(SERVICE))).toBeUndefined();
 });
 
-test('policies that are not said are the usual ones, a part of the prune guard too', () => {
+test('policies that are not set have defaults, including parts of the prune guard', () => {
   const spec = { ...SERVICE, policies: { drift: 'Report', pruneGuard: { maxObjects: 5 } } };
   const general = { manager: 'cluster/api/main', progressDeadlineSeconds: 300 };
   const made = reconcileOptionsOf(engine(spec, { 'pergola.dev/confirm-prune': 'abc' }), general);
@@ -62,7 +62,7 @@ test('policies that are not said are the usual ones, a part of the prune guard t
   });
 });
 
-test('its secret and its authority are in its own namespace', () => {
+test('the admin secret and the certificate authority are read from the namespace of the Engine', () => {
   const spec = {
     ...SERVICE,
     adminSecretRef: { name: 's', key: 'k' },
@@ -75,7 +75,7 @@ test('its secret and its authority are in its own namespace', () => {
   ]);
 });
 
-test('Secrets of resources are read only where their values may be used', () => {
+test('Secrets of resources are read only if the Engine allows literal secrets', () => {
   const resources = [source({ secretKeyRef: { name: 'db', key: 'url' } }), source({ env: 'PG_URL' })];
   expect(referencesOf(engine(SERVICE), resources)).toEqual([]);
   expect(referencesOf(engine({ ...SERVICE, allowLiteralSecrets: true }), resources)).toEqual([

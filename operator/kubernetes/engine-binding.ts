@@ -20,6 +20,7 @@ export type EngineSpec = {
     readonly replicas?: ServicePort;
   };
   readonly adminSecretRef?: KeyRef;
+  readonly headerPrefix?: string;
   readonly tls?: { readonly caRef: KeyRef };
   readonly allowLiteralSecrets?: boolean;
   readonly policies?: Partial<Omit<Policies, 'pruneGuard'>> & {

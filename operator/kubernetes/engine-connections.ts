@@ -2,12 +2,11 @@
  *  authority and its cache.
  *  Not here: the requests (engine/client.ts), the source of the authority (references.ts). */
 import { Agent } from 'undici';
-import { cachedEngine } from '../engine/cached-engine.ts';
-import { engineClient } from '../engine/client.ts';
+import { cachedEngine, engineClient } from '../engine/client.ts';
 import type { CustomResource } from '../kinds.ts';
 import type { EnginePort } from '../ports.ts';
-import { authorityOf, intervalsOf, replicasOf, urlOf } from './engine-binding.ts';
-import { fetchOver } from './fetch-over.ts';
+import { authorityOf, engineSpecOf, intervalsOf, replicasOf, urlOf } from './engine-binding.ts';
+import { AGENT, fetchOver } from './fetch-over.ts';
 import type { References } from './references.ts';
 import { withReplicas } from './replica-health.ts';
 import { laggingReplicasOf, type Resolver, replicasAt } from './replicas.ts';
@@ -46,17 +45,19 @@ export class EngineConnections {
     const authority = this.#authorityOf(engine);
     const replicas = replicasOf(engine);
     const { fullMs } = intervalsOf(engine);
-    const fingerprint = JSON.stringify([url, adminSecret, authority, replicas, fullMs]);
+    const { headerPrefix } = engineSpecOf(engine);
+    const fingerprint = JSON.stringify([url, adminSecret, headerPrefix, authority, replicas, fullMs]);
     const existing = this.#connections.get(key);
     if (existing?.fingerprint === fingerprint) return existing.port;
     this.close(key);
     const agent = new Agent({
+      ...AGENT,
       connections: 4,
       ...(authority === undefined ? {} : { connect: { ca: authority } }),
     });
     const onRequest = () => this.#onRequest(key);
-    const client = engineClient({ url, adminSecret, fetch: fetchOver(agent, onRequest) });
-    const replicaOptions = { url, adminSecret, authority, onRequest, resolve: this.#resolve };
+    const client = engineClient({ url, adminSecret, headerPrefix, fetch: fetchOver(agent, onRequest) });
+    const replicaOptions = { url, adminSecret, headerPrefix, authority, onRequest, resolve: this.#resolve };
     const combined = replicas ? withReplicas(client, replicasAt(replicas, replicaOptions)) : client;
     const port: EnginePort = {
       ...cachedEngine(combined, { nowMs: this.#nowMs, maxAgeMs: () => fullMs }),

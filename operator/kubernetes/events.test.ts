@@ -1,4 +1,4 @@
-/** How often Events are told, against an API that only listens. That a real one takes them: operator.kube.test.ts. */
+/** Tests how often Events are sent, against an API that only records them. Not here: a real API server (operator.kube.test.ts). */
 import { expect, test } from 'vitest';
 import type { CrStatus, CustomResource, Reason } from '../kinds.ts';
 import { statusOf } from '../status/conditions.ts';
@@ -42,7 +42,7 @@ function withStatus(cr: CustomResource, reason: Reason, message = reason as stri
 const statusFor = (cr: CustomResource, reason: Reason, message?: string): CrStatus =>
   withStatus(cr, reason, message).status!;
 
-test('an Event is about the resource, related to its Engine, with the reason of the condition', async () => {
+test('an Event refers to the resource, is related to its Engine, and has the reason of the condition', async () => {
   const { events, sent } = setUp();
   events.record(table('author'), statusFor(table('author'), 'InvalidSpec', 'spec.table is missing'));
   await events.settled();
@@ -66,7 +66,7 @@ test('an Event is about the resource, related to its Engine, with the reason of 
   expect(sent[1]!.body).not.toHaveProperty('related');
 });
 
-test('the same one again is counted in its series, for a while', async () => {
+test('a repeated Event is counted in its series for some time', async () => {
   const { events, sent, timers } = setUp();
   const [well, ill] = [withStatus(table('author'), 'Applied'), withStatus(table('author'), 'Conflict')];
   for (let time = 0; time < 2; time++) {
@@ -88,7 +88,7 @@ test('the same one again is counted in its series, for a while', async () => {
   expect(sent[4]!.method).toBe('POST');
 });
 
-test('who has many is told of some, and of more once time has passed; others are not the worse for it', async () => {
+test('the Events of one resource are limited over time, and other resources are not affected', async () => {
   const { events, sent, results, timers } = setUp();
   const say = (name: string, count: number) =>
     events.record(table(name), statusFor(table(name), 'InvalidSpec', `problem ${count}`));
@@ -103,7 +103,7 @@ test('who has many is told of some, and of more once time has passed; others are
   expect(sent.length).toBe(13);
 });
 
-test('when thousands turn at once, what waits is bounded, and warnings have more room', async () => {
+test('the queue of Events is bounded when thousands of resources change, with more room for warnings', async () => {
   const { events, sent } = setUp();
   for (let n = 0; n < 2000; n++) events.record(table(`t${n}`), statusFor(table(`t${n}`), 'Applied'));
   for (let n = 0; n < 2000; n++) events.record(table(`t${n}`), statusFor(table(`t${n}`), 'Conflict'));
@@ -114,14 +114,14 @@ test('when thousands turn at once, what waits is bounded, and warnings have more
   expect(sent.length).toBeLessThan(1010);
 });
 
-test('what waits when the operator stops is not told any more', async () => {
+test('waiting Events are not sent after the operator stops', async () => {
   const { events, sent } = setUp();
   for (let n = 0; n < 20; n++) events.record(table(`t${n}`), statusFor(table(`t${n}`), 'Applied'));
   await events.stop();
   expect(sent.length).toBeLessThan(5);
 });
 
-test('an Event the API server has forgotten is written anew', async () => {
+test('an Event that the API server has deleted is created again', async () => {
   let isForgotten = false;
   const { events, results } = setUp(({ method }) =>
     isForgotten && method === 'PATCH' ? new ApiProblem(404, 'not found') : undefined,
@@ -137,7 +137,7 @@ test('an Event the API server has forgotten is written anew', async () => {
   expect(results).toEqual(['written', 'counted', 'written']);
 });
 
-test('one that is refused is lost, and said to be; where its namespace goes it is only lost', async () => {
+test('a rejected Event is dropped and reported, but not reported when its namespace is being deleted', async () => {
   const refusals = [new ApiProblem(403, 'no rights'), new ApiProblem(403, 'team is being terminated')];
   const { events, results, problems } = setUp(() => refusals.shift());
   for (const name of ['author', 'article', 'comment']) {
@@ -148,7 +148,7 @@ test('one that is refused is lost, and said to be; where its namespace goes it i
   expect(problems).toEqual(['no rights']);
 });
 
-test('notes and names are as long as the API server takes them', async () => {
+test('notes and names are cut to the lengths that the API server accepts', async () => {
   const { events, sent } = setUp();
   const cr = table(`${'a'.repeat(199)}.${'b'.repeat(50)}`);
   events.record(cr, statusFor(cr, 'InvalidSpec', '…'.repeat(2000)));

@@ -1,6 +1,6 @@
-/** What conditions say while databases, tables and the engine itself go and come back: within fifteen seconds with the intervals
- *  users have, and without a storm of writes. A real API server, the real engine, the rights of the chart.
- *  The tests are one story: each starts from what the one before left. */
+/** Tests conditions while databases, tables and the engine itself fail and recover: they change within fifteen seconds with the default
+ *  intervals, and without a storm of writes. Uses a real API server, the real engine, and the rights of the chart.
+ *  Each test continues from the state that the previous one left. */
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
@@ -36,10 +36,10 @@ const farSource = cr('Source', 'far', {
   connection: { urlFrom: { env: 'FAR_URL' } },
 });
 
-/** How long a change may take to reach a condition, with the default intervals of operator and engine. */
+/** The time a change may take to reach a condition, with the default intervals of operator and engine. */
 const SOON_MS = 15_000;
 
-await describeKube('conditions of what goes and comes back', (kube) => {
+await describeKube('conditions during outages', (kube) => {
   let rig: Rig;
   let operator: Operator;
   let far: TestDatabase;
@@ -107,12 +107,12 @@ await describeKube('conditions of what goes and comes back', (kube) => {
       .filter((event) => event.reason === reason)
       .map(({ regarding }) => regarding.kind);
   };
-  /** The version of the resource at the API server: another one after every write of its status. */
+  /** Returns the resource version at the API server, which changes with every write of the status. */
   const stored = async (kind: string, name: string) =>
     ((await rig.get(kind, name)).metadata as { resourceVersion?: string }).resourceVersion;
   const version = async () => (await rig.get('Engine', 'main')).status?.resourceVersion;
 
-  test('a database that goes away: its Source and Tables wait, all others stay as they are', async () => {
+  test('the Source and Tables of an unreachable database wait, and all other resources are unaffected', async () => {
     const before = await version();
     const others = await stored('Table', 't1');
     await proxy.close();
@@ -128,7 +128,7 @@ await describeKube('conditions of what goes and comes back', (kube) => {
     expect(await version()).toBe(before);
   }, 30_000);
 
-  test('changes of what is elsewhere go on meanwhile', async () => {
+  test('changes in other databases are applied during the outage', async () => {
     const changed = cr('TablePermission', 't1-reader', {
       ...(reader('default', 't1')['spec'] as object),
       select: { columns: ['id', 'note'], filter: {} },
@@ -138,7 +138,7 @@ await describeKube('conditions of what goes and comes back', (kube) => {
     expect(await reasonOf('Table', 'star')).toBe('SourceUnavailable');
   }, 30_000);
 
-  test('once the database is back, so is what waits for it', async () => {
+  test('resources that wait for a database are Ready again once it is reachable', async () => {
     proxy = await openProxy(far.url, Number(new URL(proxy.url).port));
     await soon(async () => {
       expect(await reasonOf('Source', 'far')).toBe('Applied');
@@ -148,7 +148,7 @@ await describeKube('conditions of what goes and comes back', (kube) => {
     await soon(async () => expect(await engineConditions()).toMatchObject({ MetadataConsistent: 'True' }));
   }, 40_000);
 
-  test('a table that somebody drops: its Table says so, and is Ready again with the table', async () => {
+  test('the Table of a dropped table reports it, and is Ready again with the table', async () => {
     await rig.database.sql('alter table t2 rename to gone');
     await soon(async () => {
       expect(await reasonOf('Table', 't2')).toBe('DependencyNotReady');
@@ -162,7 +162,7 @@ await describeKube('conditions of what goes and comes back', (kube) => {
     });
   }, 40_000);
 
-  test('a column that somebody drops: the permission that names it says so', async () => {
+  test('a permission that names a dropped column reports it', async () => {
     await rig.database.sql('alter table t1 rename note to remark');
     await soon(async () => expect(await reasonOf('TablePermission', 't1-reader')).not.toBe('Applied'));
     expect(await reasonOf('Table', 't1')).toBe('Applied');
@@ -170,7 +170,7 @@ await describeKube('conditions of what goes and comes back', (kube) => {
     await soon(async () => expect(await reasonOf('TablePermission', 't1-reader')).toBe('Applied'));
   }, 40_000);
 
-  test('an engine that goes and comes back: the Engine says both, its resources are not written at all', async () => {
+  test('a short outage of the engine changes the status of the Engine only, not of its resources', async () => {
     await allReady();
     const before = await statusWrites();
     await rig.stopEngine();
@@ -183,7 +183,7 @@ await describeKube('conditions of what goes and comes back', (kube) => {
     await soon(async () => expect(await eventsOf('EngineUnreachable')).toEqual(['Engine']));
   }, 60_000);
 
-  test('one that stays away: its resources say so after the grace period, so many a second, and without Events', async () => {
+  test('a long outage is written to the resources after the grace period, at a limited rate and without Events', async () => {
     await operator.stop();
     operator = await rig.startOperator([
       ...['--unreachable-grace-seconds', '2', '--unreachable-writes-per-second', '5'],
@@ -222,23 +222,20 @@ await describeKube('conditions of what goes and comes back', (kube) => {
     ['JSON of something else', 'application/json', '{"status":"ok","hits":[]}'],
     ['a web page', 'text/html', '<html>Sign in</html>'],
     ['an empty list', 'application/json', '[]'],
-  ])(
-    'an endpoint that answers %s is a condition of its Engine, with what came back',
-    async (_, type, body) => {
-      const server = createServer((_, response) => response.setHeader('content-type', type).end(body));
-      strangers.push(server);
-      await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-      const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
-      const name = `odd-${strangers.length}`;
-      await rig.kube.apply({
-        apiVersion: GROUP_VERSION,
-        kind: 'Engine',
-        metadata: { name, namespace: HOME },
-        spec: { endpoint: { url } },
-      });
-      const ready = await rig.ready('Engine', name, 'EngineUnreachable');
-      expect(ready.message).toContain(body);
-      expect(ready.message).toContain('Check the endpoint');
-    },
-  );
+  ])('the Engine reports the response of an endpoint that sends %s', async (_, type, body) => {
+    const server = createServer((_, response) => response.setHeader('content-type', type).end(body));
+    strangers.push(server);
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+    const name = `odd-${strangers.length}`;
+    await rig.kube.apply({
+      apiVersion: GROUP_VERSION,
+      kind: 'Engine',
+      metadata: { name, namespace: HOME },
+      spec: { endpoint: { url } },
+    });
+    const ready = await rig.ready('Engine', name, 'EngineUnreachable');
+    expect(ready.message).toContain(body);
+    expect(ready.message).toContain('Check the endpoint');
+  });
 });

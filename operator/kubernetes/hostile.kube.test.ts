@@ -1,6 +1,6 @@
-/** Hostile resources of one namespace, as a real API server takes them, beside good ones of another: the operator goes on, and each
- *  hostile one says what is wrong with it. The forms themselves: end-to-end/noninterference.test.ts.
- *  The tests are one story: each starts from what the one before left. */
+/** Tests hostile resources of one namespace that a real API server accepts, beside good ones of another: the operator keeps working, and
+ *  each hostile resource reports its error. Not here: all hostile forms (end-to-end/noninterference.test.ts).
+ *  Each test continues from the state that the previous one left. */
 import { mkdtemp, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -11,7 +11,7 @@ import { createRig, HOME, type Rig } from './testing/rig.ts';
 
 const GOOD = 'good';
 const INTRUDER = 'intruder';
-/** Nearly as deep as the API server reads. */
+/** Slightly below the depth that the API server accepts. */
 const LEVELS = 4500;
 
 function cr(kind: string, name: string, spec: object, namespace = INTRUDER): KubeObject {
@@ -82,7 +82,7 @@ await describeKube('hostile resources of another namespace', (kube) => {
     await allReady();
   }, 60_000);
 
-  test('a cycle with a role of another namespace is refused to the newcomer, which names the other', async () => {
+  test('a newer role that forms a cycle with one of another namespace is rejected, and its message names the other', async () => {
     await rig.kube.apply(role('reader', ['editor']));
     await rig.kube.apply(role('selfish', ['selfish']));
     const told = await rig.ready('InheritedRole', 'reader', 'RejectedByEngine', INTRUDER);
@@ -90,7 +90,7 @@ await describeKube('hostile resources of another namespace', (kube) => {
     await rig.ready('InheritedRole', 'selfish', 'RejectedByEngine', INTRUDER);
   }, 60_000);
 
-  test('names that good resources have are refused to newcomers', async () => {
+  test('newer resources cannot take the names of good resources', async () => {
     const forms = [
       [
         cr('Table', 'spare', { ...on('spare'), configuration: { customName: 'author' } }),
@@ -115,7 +115,7 @@ await describeKube('hostile resources of another namespace', (kube) => {
     }
   }, 60_000);
 
-  test('a resource nested as deeply as the API server takes is seen, and refused by itself', async () => {
+  test('a resource nested as deeply as the API server accepts is read and rejected', async () => {
     const deep = cr('TablePermission', 'deep', {
       ...on('author'),
       role: 'deep',
@@ -130,14 +130,14 @@ await describeKube('hostile resources of another namespace', (kube) => {
     expect(told.message).toContain('nested more than');
   }, 60_000);
 
-  test('a status with more text than its definition allows is cut, and written', async () => {
+  test('a status that is longer than its definition allows is cut and written', async () => {
     const roles = Array.from({ length: 500 }, (_, i) => `role-${i}-${'x'.repeat(100)}`);
     await rig.kube.apply(role('many', roles));
     await rig.ready('InheritedRole', 'many', 'DependencyNotReady', INTRUDER);
     expect((await rig.get('InheritedRole', 'many', INTRUDER)).status!.target).toHaveLength(1024);
   }, 60_000);
 
-  test('meanwhile changes of the good namespace are applied, and all of it is Ready', async () => {
+  test('changes of the good namespace are applied, and all its resources are Ready', async () => {
     await rig.kube.apply(
       cr('TablePermission', 'reader', { ...on('author'), role: 'reader', ...select(['id', 'name']) }, GOOD),
     );

@@ -1,4 +1,4 @@
-/** The lease: who holds it, when it is taken, lost and given back. The API server here is one object with versions. */
+/** Tests the lease: who holds it, and when it is acquired, lost and released. The API server here is one object with versions. */
 import { expect, test } from 'vitest';
 import { Elector } from './leader.ts';
 import { ManualTimers } from './testing/manual-timers.ts';
@@ -60,7 +60,7 @@ function candidate(server: OneLease, timers: ManualTimers, identity: string) {
   return { elector, said, leave };
 }
 
-test('the first to come leads; the second does not while the first renews', async () => {
+test('the first candidate leads, and the second does not lead while the first renews the lease', async () => {
   const [server, timers] = [new OneLease(), new ManualTimers()];
   const first = candidate(server, timers, 'first');
   await timers.pass(0);
@@ -70,7 +70,7 @@ test('the first to come leads; the second does not while the first renews', asyn
   await Promise.all([first.leave(), second.leave()]);
 });
 
-test('of two that come at once one leads', async () => {
+test('only one of two simultaneous candidates leads', async () => {
   const [server, timers] = [new OneLease(), new ManualTimers()];
   const both = [candidate(server, timers, 'first'), candidate(server, timers, 'second')];
   await timers.pass(60_000);
@@ -78,7 +78,7 @@ test('of two that come at once one leads', async () => {
   await Promise.all(both.map(({ leave }) => leave()));
 });
 
-test('a lease that was given back is taken at the next look', async () => {
+test('a released lease is acquired at the next check', async () => {
   const [server, timers] = [new OneLease(), new ManualTimers()];
   const first = candidate(server, timers, 'first');
   await timers.pass(0);
@@ -92,7 +92,7 @@ test('a lease that was given back is taken at the next look', async () => {
   await second.leave();
 });
 
-test('a lease nobody renews is taken after its time, by our own clock', async () => {
+test('an expired lease is acquired after its duration by the local clock', async () => {
   const [server, timers] = [new OneLease(), new ManualTimers()];
   server.lease = {
     metadata: { name: 'x', resourceVersion: 'old' },
@@ -107,7 +107,7 @@ test('a lease nobody renews is taken after its time, by our own clock', async ()
   await next.leave();
 });
 
-test('a leader that cannot renew gives up before another may begin', async () => {
+test('a leader that cannot renew its lease stops leading before another candidate may start', async () => {
   const [server, timers] = [new OneLease(), new ManualTimers()];
   const leader = candidate(server, timers, 'leader');
   await timers.pass(1000);
@@ -119,11 +119,11 @@ test('a leader that cannot renew gives up before another may begin', async () =>
   await leader.leave();
 });
 
-test('a leader that was stopped in its tracks does not lead when it goes on', async () => {
+test('a leader that was suspended does not lead when it continues', async () => {
   const [server, timers] = [new OneLease(), new ManualTimers()];
   const leader = candidate(server, timers, 'leader');
   await timers.pass(1000);
-  // Its answer is on the way while the process stands still.
+  // The response is pending while the process is suspended.
   const answer = Promise.withResolvers<void>();
   const send = server.send.bind(server);
   server.send = async <T>(asked: ApiRequest) => {
@@ -137,7 +137,7 @@ test('a leader that was stopped in its tracks does not lead when it goes on', as
   await leader.leave();
 });
 
-test('a leader that finds another in its place gives up at once', async () => {
+test('a leader stops leading at once when another holds the lease', async () => {
   const [server, timers] = [new OneLease(), new ManualTimers()];
   const leader = candidate(server, timers, 'leader');
   await timers.pass(1000);

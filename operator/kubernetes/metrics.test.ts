@@ -1,8 +1,8 @@
-/** The operator's numbers as Prometheus reads them. */
+/** Tests the operator's metrics as Prometheus reads them. */
 import { expect, test } from 'vitest';
 import { METRICS, Metrics } from './metrics.ts';
 
-test('counters add up by their labels', async () => {
+test('counters are summed by their labels', async () => {
   const metrics = new Metrics();
   metrics.add('pergola_pass_total', { engine: 'api/main', result: 'written' });
   metrics.add('pergola_pass_total', { engine: 'api/main', result: 'written' });
@@ -14,7 +14,7 @@ test('counters add up by their labels', async () => {
   expect(text).toContain('process_resident_memory_bytes ');
 });
 
-test('an engine that is gone is shown no more', async () => {
+test('metrics of a removed engine disappear', async () => {
   const metrics = new Metrics();
   let engines = ['api/main', 'api/other'];
   metrics.read('pergola_objects', () =>
@@ -27,7 +27,7 @@ test('an engine that is gone is shown no more', async () => {
   expect(text).not.toContain('api/other');
 });
 
-test('counters, and they alone, end in _total', () => {
+test('the names of counters, and no others, end in _total', () => {
   for (const [name, { type }] of Object.entries(METRICS)) {
     expect(name.endsWith('_total'), name).toBe(type === 'counter');
   }

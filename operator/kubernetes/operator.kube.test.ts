@@ -1,5 +1,5 @@
-/** The whole operator: a real API server, the real engine, a real Postgres, with the rights the chart grants. The tests are one
- *  story: each starts from what the one before left. */
+/** Tests the whole operator: a real API server, the real engine, a real Postgres, with the rights that the chart grants. Each test
+ *  continues from the state that the previous one left. */
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import { describeKube, type KubeObject } from '../../testing/kube.ts';
 import { type CustomResource, GROUP_VERSION } from '../kinds.ts';
@@ -9,7 +9,7 @@ import { createRig, engineSecret, HOME, type Rig, readyOf } from './testing/rig.
 const TABLES = 100;
 const numbers = Array.from({ length: TABLES }, (_, i) => i + 1);
 
-/** Tables t1 … t100, each but the first referring to the one before. */
+/** Tables t1 … t100; each except the first refers to the previous one. */
 const SCHEMA = `
 do $$ begin
   for i in 1..${TABLES} loop
@@ -82,7 +82,7 @@ await describeKube('the operator', (kube) => {
   const trackedAs = async (name: string) =>
     (await exported()).tables.find(({ table }) => table.name === name);
 
-  test('200 resources become Ready, and the API answers what they allow', async () => {
+  test('200 resources become Ready, and the API permits what they declare', async () => {
     await rig.kube.apply(
       ...numbers.map((n) => tableCr(n)),
       ...numbers.map((n) => permissionCr(`t${n}-user`, `t${n}`)),
@@ -97,7 +97,7 @@ await describeKube('the operator', (kube) => {
     expect((await rig.engine().graphql('{ t7(limit: 1) { before { id } } }')).errors).toBeUndefined();
   }, 90_000);
 
-  test('the Engine counts what is its own, and kubectl wait believes it all', async () => {
+  test('the Engine counts its owned objects, and kubectl wait finds it and its resources Ready', async () => {
     const { status } = await eventually(async () => {
       const engine = await rig.get('Engine', 'main');
       expect(engine.status?.objects?.owned).toBe(TABLES * 2 + TABLES - 1);
@@ -121,7 +121,7 @@ await describeKube('the operator', (kube) => {
     ]);
   });
 
-  test('the operator tells probes and Prometheus how it is', async () => {
+  test('the operator serves probes and metrics', async () => {
     const page = async (path: string) =>
       (await fetch(`http://127.0.0.1:${operator.healthPort}${path}`)).text();
     expect(await page('/livez')).toBe('ok\n');
@@ -152,7 +152,7 @@ await describeKube('the operator', (kube) => {
     await rig.ready('TablePermission', 't7-user', 'Applied');
   });
 
-  test('what somebody made by hand is never touched, what somebody changed by hand is set right', async () => {
+  test('objects created by hand are never changed, and owned objects changed by hand are corrected', async () => {
     const engine = rig.engine();
     await engine.admin('pg_track_table', {
       source: 'default',
@@ -167,7 +167,7 @@ await describeKube('the operator', (kube) => {
     await eventually(async () => expect((await rig.get('Engine', 'main')).status?.objects?.foreign).toBe(2));
   });
 
-  test('of two resources that claim one permission the older has it, and the younger says who does', async () => {
+  test('the older of two resources owns the permission that both claim, and the newer one names the owner', async () => {
     await rig.kube.apply(permissionCr('rival', 't9'));
     const { message } = await rig.ready('TablePermission', 'rival', 'Conflict');
     expect(message).toContain('TablePermission api/t9-user');
@@ -176,7 +176,7 @@ await describeKube('the operator', (kube) => {
     await rig.ready('TablePermission', 'rival', 'Applied');
   });
 
-  test('Events tell what became of it, where people look', async () => {
+  test('kubectl describe lists the Events of a resource', async () => {
     const told = await eventually(async () => {
       const described = await rig.kube.kubectl(['describe', 'tablepermission', 'rival', '-n', HOME]);
       expect(described).toMatch(/Warning +Conflict[^\n]*belongs to TablePermission api\/t9-user/);
@@ -199,7 +199,7 @@ await describeKube('the operator', (kube) => {
     expect((await asUser('{ t10 { owner } }')).errors).toBeDefined();
   });
 
-  test('what cannot be does not hold back what can', async () => {
+  test('invalid and waiting resources do not block valid ones', async () => {
     const missing = cr('Table', 'later', { source: 'default', table: { schema: 'public', name: 'later' } });
     const wrong = cr('TablePermission', 't11-user', {
       source: 'default',
@@ -223,14 +223,14 @@ await describeKube('the operator', (kube) => {
     expect((await rig.get('Engine', 'main')).status?.objects?.failing).toBe(3);
   });
 
-  test('what waited for a table is applied once the table is there', async () => {
+  test('resources that wait for a table are applied once it exists', async () => {
     await rig.database.sql('create table later (id serial primary key, owner text not null)');
     await rig.engine().admin('reload_metadata', {});
     await rig.ready('Table', 'later', 'Applied');
     await rig.ready('TablePermission', 'later-user', 'Applied');
   });
 
-  test('a namespace is let in by its labels', async () => {
+  test('a namespace is admitted by its labels', async () => {
     await rig.kube.apply({ apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'team' } });
     await rig.kube.apply(permissionCr('t10-user', 't10', ['id'], 'team'));
     expect((await rig.ready('TablePermission', 't10-user', 'RefNotPermitted', 'team')).message).toContain(
@@ -241,7 +241,7 @@ await describeKube('the operator', (kube) => {
       kind: 'Namespace',
       metadata: { name: 'team', labels: { graphql: 'yes' } },
     });
-    // A resource of the other namespace had it a moment ago.
+    // A resource of the other namespace owned it a moment ago.
     expect((await rig.ready('TablePermission', 't10-user', 'Conflict', 'team')).message).toContain(
       `reserved for namespace ${HOME}`,
     );
@@ -250,7 +250,7 @@ await describeKube('the operator', (kube) => {
     await annotateEngine({ 'pergola.dev/release-reserved': null });
   });
 
-  test('a resource that asks to wait for its deletion does not where we may not write to it', async () => {
+  test('waitForDeletion adds no finalizer where the operator may not write to the resource', async () => {
     const { spec, ...rest } = permissionCr('t16-guest', 't16', ['id'], 'team');
     const asking = { ...(spec as object), role: 'guest', waitForDeletion: true };
     await rig.kube.apply({ ...rest, spec: asking });
@@ -260,7 +260,7 @@ await describeKube('the operator', (kube) => {
     await eventually(async () => expect(JSON.stringify(await trackedAs('t16'))).not.toContain('guest'));
   });
 
-  test('a resource whose engine nobody describes says so', async () => {
+  test('a resource without an Engine reports this', async () => {
     const spec = { ...(permissionCr('orphan', 't1')['spec'] as object), engineRef: { name: 'nobody' } };
     await rig.kube.apply({ ...permissionCr('orphan', 't1'), spec });
     const { message } = await rig.ready('TablePermission', 'orphan', 'DependencyNotReady');
@@ -268,7 +268,7 @@ await describeKube('the operator', (kube) => {
     await rig.remove('TablePermission', 'orphan');
   });
 
-  test('an engine that goes and comes back is noticed, and needs nobody', async () => {
+  test('the operator detects an outage of the engine and recovers by itself', async () => {
     await rig.stopEngine();
     await rig.kube.apply(permissionCr('t13-user', 't13', ['id']));
     await rig.ready('TablePermission', 't13-user', 'EngineUnreachable');
@@ -280,7 +280,7 @@ await describeKube('the operator', (kube) => {
     await rig.ready('Engine', 'main', 'Applied');
   });
 
-  test('a new admin secret is found in its Secret', async () => {
+  test('a changed admin secret is read from its Secret', async () => {
     await rig.stopEngine();
     await rig.startEngine('second-secret');
     await rig.ready('Engine', 'main', 'EngineRejectedCredentials');
@@ -289,7 +289,7 @@ await describeKube('the operator', (kube) => {
     await rig.ready('TablePermission', 't13-user', 'Applied');
   });
 
-  test('a standby takes over when the leader leaves, and not before', async () => {
+  test('a standby takes over when the leader stops, and not before', async () => {
     const standby = await rig.startOperator(['--identity', 'standby']);
     const leads = async (one: Operator) =>
       (await (await fetch(`http://127.0.0.1:${one.healthPort}/metrics`)).text()).includes(
@@ -307,7 +307,7 @@ await describeKube('the operator', (kube) => {
     await rig.ready('TablePermission', 't14-user', 'Applied');
   });
 
-  test('an operator of some namespaces works there, and leaves what belongs to others', async () => {
+  test('an operator of some namespaces works there and keeps the objects of others', async () => {
     await operator.stop();
     operator = await rig.startOperator(['--watch-namespaces', HOME]);
     await rig.kube.apply(permissionCr('t15-user', 't15', ['id']));
@@ -317,12 +317,12 @@ await describeKube('the operator', (kube) => {
     operator = await rig.startOperator();
   });
 
-  test('many deletions at once wait for a person', async () => {
+  test('mass deletions wait for a confirmation', async () => {
     const byHand = await trackedAs('by_hand');
     await rig.kube.request('DELETE', `/apis/${GROUP_VERSION}/namespaces/${HOME}/tables`);
     await rig.ready('Engine', 'main', 'PruneHeld');
     expect(await trackedAs('t20')).toBeDefined();
-    // The hash is of what would go, and that grows while the deletions arrive.
+    // The hash covers the objects to delete, whose number grows while the deletions arrive.
     await eventually(async () => {
       const { message } = await rig.ready('Engine', 'main', 'PruneHeld');
       await confirmPrune(/pergola\.dev\/confirm-prune: (\w+)/.exec(message)?.[1] ?? '');

@@ -15,7 +15,7 @@ function statusOf(reason: Reason, message = 'm') {
   return { observedGeneration: 1, target: '', conditions };
 }
 
-/** Statuses of so many resources that were Ready, or never judged, to say the reason. */
+/** Returns status changes to the reason for resources that were Ready or had no status. */
 const changes = (count: number, reason: Reason, isJudged = true) =>
   Array.from({ length: count }, (_, i) => ({
     cr: { ...table(`t${i}`), ...(isJudged ? { status: statusOf('Applied') } : {}) },
@@ -23,13 +23,13 @@ const changes = (count: number, reason: Reason, isJudged = true) =>
   }));
 const outage = () => new Outage({ graceMs: 60_000, writesPerSecond: 20 }, 0);
 
-describe.each(['EngineUnreachable', 'EngineRejectedCredentials'] as const)('%s', (reason) => {
-  test('is not written of Ready resources during the grace period', () => {
+describe.each(['EngineUnreachable', 'EngineRejectedCredentials'] as const)('the reason %s', (reason) => {
+  test('is not written to Ready resources during the grace period', () => {
     const it = outage();
     for (const at of [0, 1000, 30_000, 59_999]) expect(it.due(changes(5000, reason), at)).toEqual([]);
   });
 
-  test('is written at a limited rate afterwards', () => {
+  test('is written at a limited rate after the grace period', () => {
     const it = outage();
     let left = changes(5000, reason);
     let most = 0;
@@ -44,22 +44,22 @@ describe.each(['EngineUnreachable', 'EngineRejectedCredentials'] as const)('%s',
     expect(at - 60_000).toBeGreaterThanOrEqual((5000 / 20) * 1000);
   });
 
-  test('saves up writes for half a minute at most', () => {
+  test('accumulates at most half a minute of writes', () => {
     expect(outage().due(changes(5000, reason), 3_600_000)).toHaveLength(30 * 20);
   });
 
-  test('is written at once of resources nobody has judged, unless they are very many', () => {
+  test('is written at once to resources without a status, up to 100', () => {
     expect(outage().due(changes(100, reason, false), 0)).toHaveLength(100);
     expect(outage().due(changes(101, reason, false), 0)).toEqual([]);
   });
 });
 
-test('other statuses are never held back', () => {
+test('statuses with other reasons are never delayed', () => {
   const others = changes(5000, 'RejectedByEngine');
   expect(outage().due([...others, ...changes(5000, 'EngineUnreachable')], 0)).toEqual(others);
 });
 
-test('other words for the same are not written again', () => {
+test('a new message with the same reason is not written', () => {
   const told = changes(3, 'EngineUnreachable').map(({ cr }) => ({
     cr: { ...cr, status: statusOf('EngineUnreachable', 'connection refused') },
     status: statusOf('EngineUnreachable', 'no answer'),
@@ -67,7 +67,7 @@ test('other words for the same are not written again', () => {
   expect(outage().due(told, 120_000)).toEqual([]);
 });
 
-test('without a rate nothing is ever written', () => {
+test('with a rate of zero, nothing is written', () => {
   const it = new Outage({ graceMs: 0, writesPerSecond: 0 }, 0);
   for (const at of [0, 1000, 3_600_000]) expect(it.due(changes(5, 'EngineUnreachable'), at)).toEqual([]);
 });

@@ -1,6 +1,6 @@
-/** What people at the cluster ask of the operator by annotations, and what it lets them see meanwhile: pauses, plans, a pass at once,
- *  `Applying`, versions of Secrets and ConfigMaps. A real API server, the real engine, the rights of the chart.
- *  The tests are one story: each starts from what the one before left. */
+/** Tests what users control by annotations and see in statuses: pauses, plans, an immediate pass, `Applying`, versions of Secrets and
+ *  ConfigMaps. Uses a real API server, the real engine, and the rights of the chart.
+ *  Each test continues from the state that the previous one left. */
 import pg from 'pg';
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import { describeKube, type KubeObject } from '../../testing/kube.ts';
@@ -34,7 +34,7 @@ const holder = (kind: 'Secret' | 'ConfigMap', name: string, value: string): Kube
   data: { nightly: kind === 'Secret' ? Buffer.from(value).toString('base64') : value },
 });
 
-await describeKube('people and the operator', (kube) => {
+await describeKube('annotations and statuses for users', (kube) => {
   let rig: Rig;
   let operator: Operator;
 
@@ -64,7 +64,7 @@ await describeKube('people and the operator', (kube) => {
     );
   };
 
-  test('a resource is paused until the time it says, and then goes on by itself', async () => {
+  test('a resource is paused until the time of its annotation and then continues by itself', async () => {
     await rig.kube.apply(tracked, permission(['id']));
     await rig.ready('TablePermission', 'reader', 'Applied');
     await annotate('TablePermission', 'reader', { 'pergola.dev/pause-until': '2999-01-01T00:00:00Z' });
@@ -79,7 +79,7 @@ await describeKube('people and the operator', (kube) => {
     expect(await namesSeen()).toBe(true);
   });
 
-  test('a plan says what would be, and lets it happen when it is no longer asked for', async () => {
+  test('a plan lists the changes without applying them, and removing the annotation applies them', async () => {
     await annotate('TablePermission', 'reader', { 'pergola.dev/plan': 'true' });
     await rig.kube.apply(permission(['id']));
     await eventually(async () => {
@@ -97,7 +97,7 @@ await describeKube('people and the operator', (kube) => {
     expect((await rig.get('TablePermission', 'reader')).status).not.toHaveProperty('plan');
   });
 
-  test('an engine is left alone while its Engine is paused', async () => {
+  test('nothing is written to an engine while its Engine is paused', async () => {
     await annotate('Engine', 'main', { 'pergola.dev/pause-until': '2999-01-01T00:00:00Z' });
     await rig.ready('Engine', 'main', 'Paused');
     await rig.kube.apply(permission(['id', 'name']));
@@ -112,7 +112,7 @@ await describeKube('people and the operator', (kube) => {
     expect(await namesSeen()).toBe(true);
   });
 
-  test('a pass at once is had by any new value', async () => {
+  test('any new value of the reconcile-now annotation starts a pass', async () => {
     const before = await passes();
     await annotate('Table', 'author', { 'pergola.dev/reconcile-now': '1' });
     await eventually(async () => expect(await passes()).toBeGreaterThan(before));
@@ -121,7 +121,7 @@ await describeKube('people and the operator', (kube) => {
     await eventually(async () => expect(await passes()).toBeGreaterThan(between));
   });
 
-  test('while the engine takes long to answer, a new generation says that it is being applied', async () => {
+  test('a new generation has the reason Applying while the engine responds slowly', async () => {
     const holding = new pg.Client({ connectionString: rig.database.url });
     await holding.connect();
     await holding.query('begin; lock table pergola.metadata in exclusive mode');
@@ -136,7 +136,7 @@ await describeKube('people and the operator', (kube) => {
     await rig.ready('TablePermission', 'reader', 'Applied');
   });
 
-  test('a value out of a Secret or ConfigMap is in the engine, its version in the status, and the value is not', async () => {
+  test('a value of a Secret or ConfigMap is written to the engine, and the status has its version but not the value', async () => {
     await patch('Engine', 'main', { spec: { allowLiteralSecrets: true } });
     const [url, key] = ['http://one.example.org/hook', 'first-key'];
     await rig.kube.apply(holder('ConfigMap', 'webhooks', url), holder('Secret', 'keys', key), nightly);
@@ -152,7 +152,7 @@ await describeKube('people and the operator', (kube) => {
     ]);
   });
 
-  test('when one of them changes, so does the engine, long before the next full comparison', async () => {
+  test('a changed Secret or ConfigMap updates the engine long before the next full comparison', async () => {
     const versions = async () => {
       const { observedSecrets, observedConfigMaps } = (await rig.get('CronTrigger', 'nightly')).status!;
       return [observedSecrets?.[0]?.resourceVersion, observedConfigMaps?.[0]?.resourceVersion];

@@ -1,4 +1,4 @@
-/** The queue: what comes together is one pass, nobody waits for ever, one pass a key at a time, and back-off. */
+/** Tests the queue: it combines simultaneous changes, delays no pass for ever, and runs one pass per key at a time. */
 import { beforeEach, expect, test } from 'vitest';
 import { Queue, type Requeue } from './queue.ts';
 import { ManualTimers } from './testing/manual-timers.ts';
@@ -22,7 +22,7 @@ function opened(work?: () => Promise<Requeue>): Queue {
   return queue;
 }
 
-test('changes that come together are one pass', async () => {
+test('simultaneous changes start one pass', async () => {
   const queue = opened();
   for (let i = 0; i < 10_000; i++) queue.mark('a');
   await timers.pass(100);
@@ -31,7 +31,7 @@ test('changes that come together are one pass', async () => {
   expect(turns).toEqual(['350 a marked']);
 });
 
-test('a stream of changes does not put a pass off for ever', async () => {
+test('a steady stream of changes does not delay a pass for ever', async () => {
   const queue = opened();
   for (let i = 0; i < 30; i++) {
     queue.mark('a');
@@ -40,7 +40,7 @@ test('a stream of changes does not put a pass off for ever', async () => {
   expect(turns[0]).toBe('2000 a marked');
 });
 
-test('engines are worked on side by side, one pass each', async () => {
+test('passes of different engines run at the same time, one for each engine', async () => {
   const running: (() => void)[] = [];
   const queue = opened(() => new Promise((resolve) => running.push(() => resolve({}))));
   queue.mark('a');
@@ -55,14 +55,14 @@ test('engines are worked on side by side, one pass each', async () => {
   expect(turns[2]).toBe('3300 a marked');
 });
 
-test('a key is due again when its pass said so, unmarked', async () => {
+test('a key without changes is due again after the time that its pass returned', async () => {
   next = { afterMs: 15_000 };
   opened().mark('a');
   await timers.pass(31_000);
   expect(turns).toEqual(['250 a marked', '15250 a', '30250 a']);
 });
 
-test('a mark does not wait for what is due later', async () => {
+test('a changed key does not wait for its next due time', async () => {
   next = { afterMs: 15_000 };
   const queue = opened();
   queue.mark('a');
@@ -72,7 +72,7 @@ test('a mark does not wait for what is due later', async () => {
   expect(turns).toEqual(['250 a marked', '1250 a marked']);
 });
 
-test('while it must not start, a mark waits; an urgent one does not', async () => {
+test('a change waits during back-off, and an urgent change does not', async () => {
   next = { afterMs: 60_000, notBeforeMs: 60_000 };
   const queue = opened();
   queue.mark('a');
@@ -85,7 +85,7 @@ test('while it must not start, a mark waits; an urgent one does not', async () =
   expect(turns[1]).toBe('11000 a marked');
 });
 
-test('what was marked before it opened is worked on when it opens', async () => {
+test('changes before the queue opens are processed when it opens', async () => {
   const queue = new Queue(async (key) => {
     turns.push(key);
     return {};
@@ -98,7 +98,7 @@ test('what was marked before it opened is worked on when it opens', async () => 
   expect(turns).toEqual(['a']);
 });
 
-test('once closed nothing starts, and what runs is waited for', async () => {
+test('a closed queue starts nothing and waits for running passes', async () => {
   let finish: () => void = () => {};
   const queue = opened(() => new Promise((resolve) => (finish = () => resolve({ afterMs: 1 }))));
   queue.mark('a');

@@ -1,4 +1,4 @@
-/** The reflector against faults: whatever the API server does, what is known stays, and it goes on. */
+/** Tests the reflector against faults: whatever the API server does, it keeps the cached objects and continues. */
 import { afterEach, expect, test, vi } from 'vitest';
 import { type KubeObject, Reflector } from './reflector.ts';
 import {
@@ -15,7 +15,7 @@ import {
 } from './testing/fake-api.ts';
 import { systemTimers, type Timers } from './timers.ts';
 
-/** Waiting is shortened a hundredfold, so that a back-off does not make a test slow. */
+/** Waits are a hundred times shorter, so that back-off does not slow down tests. */
 const quick: Timers = {
   nowMs: systemTimers.nowMs,
   after: (ms, run) => systemTimers.after(ms / 100, run),
@@ -52,14 +52,14 @@ async function started(list: readonly Answer[], watch: readonly Answer[], timers
 const names = () => [...reflector.objects.keys()];
 const until = (what: () => void) => vi.waitFor(what, { timeout: 5000, interval: 5 });
 
-test('a list in pages is one collection, and is in sync only as a whole', async () => {
+test('a list in pages is one collection, and it is synced only after the last page', async () => {
   await started([listed(7, [thing('a', 1)], 'page-2'), listed(7, [thing('b', 2)])], [streaming()]);
   await until(() => expect(api.asked).toEqual(['list', 'list page-2', 'watch 7']));
   expect(names()).toEqual(['a', 'b']);
   expect(changes).toEqual(['+a', '+b', 'settled']);
 });
 
-test('events are taken, and after a break it goes on from the last one', async () => {
+test('the reflector applies events and resumes from the last one after a disconnect', async () => {
   const first = [
     event('ADDED', thing('b', 8)),
     event('MODIFIED', thing('a', 9, { generation: 2 })),
@@ -71,7 +71,7 @@ test('events are taken, and after a break it goes on from the last one', async (
   expect(api.asked.filter((asked) => asked.startsWith('list'))).toHaveLength(1);
 });
 
-test('a bookmark moves on where it would go on from, and is no change', async () => {
+test('a bookmark advances the version to resume from without a change', async () => {
   await started(
     [listed(7, [])],
     [breaking(event('BOOKMARK', { metadata: { resourceVersion: '99' } })), streaming()],
@@ -80,7 +80,7 @@ test('a bookmark moves on where it would go on from, and is no change', async ()
   expect(changes).toEqual(['settled']);
 });
 
-test('a version the server forgot is listed anew at once; what is gone by then is a deletion', async () => {
+test('an expired version causes a new list at once, and missing objects count as deleted', async () => {
   const gone = event('ERROR', { kind: 'Status', code: 410, message: 'too old resource version' });
   await started(
     [listed(7, [thing('a', 1), thing('b', 2)]), listed(20, [thing('b', 2), thing('c', 15)])],
@@ -91,7 +91,7 @@ test('a version the server forgot is listed anew at once; what is gone by then i
   expect(problems).toEqual([]);
 });
 
-test('a list the server forgot between two pages is begun again', async () => {
+test('a list that expires between two pages is started again', async () => {
   await started(
     [
       listed(7, [thing('a', 1)], 'page-2'),
@@ -104,7 +104,7 @@ test('a list the server forgot between two pages is begun again', async () => {
   expect(names()).toEqual(['b']);
 });
 
-test('a server that says when to come back is not asked before', async () => {
+test('the reflector respects Retry-After', async () => {
   const asked: number[] = [];
   const busy: Answer = (response, request) => {
     asked.push(performance.now());
@@ -119,7 +119,7 @@ test('a server that says when to come back is not asked before', async () => {
   expect(asked[1]! - asked[0]!).toBeGreaterThan(190);
 });
 
-test('half an event is none: it is asked for again', async () => {
+test('an incomplete event is discarded and requested again', async () => {
   const whole = event('ADDED', thing('a', 8));
   await started(
     [listed(7, [])],
@@ -129,14 +129,14 @@ test('half an event is none: it is asked for again', async () => {
   expect(names()).toEqual(['a']);
 });
 
-test('watches that end at once are not begun again without a pause', async () => {
+test('watches that end at once are restarted only after a pause', async () => {
   await started([listed(7, [])], [ending()], { ...quick, after: (ms, run) => systemTimers.after(ms, run) });
   await until(() => expect(problems[0]).toBe('the watch ended at once'));
   await new Promise((resolve) => setTimeout(resolve, 300));
   expect(api.asked.filter((asked) => asked.startsWith('watch')).length).toBeLessThan(4);
 });
 
-test('a server that is away looks like nothing happened, not like everything was deleted', async () => {
+test('objects stay cached while the server fails', async () => {
   await started(
     [listed(7, [thing('a', 1)]), refused(404, 'the server could not find the requested resource')],
     [refused(500, 'no leader')],
@@ -146,7 +146,7 @@ test('a server that is away looks like nothing happened, not like everything was
   expect([reflector.isSynced, reflector.isAbsent]).toEqual([true, true]);
 });
 
-test('a collection that does not exist yet is in sync once it does', async () => {
+test('a collection that does not exist yet is synced once it exists', async () => {
   await started(
     [refused(404, 'the server could not find the requested resource'), listed(1, [])],
     [streaming()],
@@ -155,7 +155,7 @@ test('a collection that does not exist yet is in sync once it does', async () =>
   expect(reflector.problem).toBeUndefined();
 });
 
-test('our own status is known at once, and no change when the watch brings it or something older', async () => {
+test('a status written by the operator is cached at once, and its events and older ones are no change', async () => {
   let stream: Parameters<Answer>[0] | undefined;
   await started(
     [listed(7, [thing('a', 1, { generation: 1 })])],
@@ -177,7 +177,7 @@ test('our own status is known at once, and no change when the watch brings it or
   expect(changes).toEqual(['+a', 'settled', '~a']);
 });
 
-test('what somebody else changed just before our status is a change, though the watch has nothing newer', async () => {
+test('a foreign change just before the own status counts as a change, although the watch sends nothing newer', async () => {
   let stream: Parameters<Answer>[0] | undefined;
   const open: Answer = (response) => {
     response.flushHeaders();
@@ -193,7 +193,7 @@ test('what somebody else changed just before our status is a change, though the 
   expect(changes).toEqual(['+a', 'settled', '~a', '+b']);
 });
 
-test('read anew it is no older than the question, however deaf the watch was', async () => {
+test('a refresh returns a current list even if the watch missed events', async () => {
   await started([listed(7, [thing('a', 1)]), listed(20, [thing('b', 20)])], [streaming()]);
   await until(() => expect(api.asked).toEqual(['list', 'watch 7']));
   await reflector.refresh();
@@ -201,14 +201,14 @@ test('read anew it is no older than the question, however deaf the watch was', a
   await until(() => expect(api.asked).toEqual(['list', 'watch 7', 'list', 'watch 20']));
 });
 
-test('of a collection nobody defined reading anew ends too, and tells so', async () => {
+test('a refresh of a collection without a definition ends and reports that it is absent', async () => {
   await started([refused(404, 'the server could not find the requested resource')], [streaming()]);
   await until(() => expect(changes).toContain('settled'));
   await reflector.refresh();
   expect([reflector.isAbsent, reflector.isSynced]).toEqual([true, false]);
 });
 
-test('who wrote which field, and what kubectl sent, is not kept', async () => {
+test('managed fields and the last applied configuration are not cached', async () => {
   const annotations = { 'kubectl.kubernetes.io/last-applied-configuration': '{}', mine: 'yes' };
   await started([listed(7, [thing('a', 1, { managedFields: [{}], annotations })])], [streaming()]);
   await until(() => expect(reflector.isSynced).toBe(true));
@@ -220,7 +220,7 @@ test('who wrote which field, and what kubectl sent, is not kept', async () => {
   });
 });
 
-test('stopping ends an open watch', async () => {
+test('stopping the reflector ends an open watch', async () => {
   await started([listed(7, [])], [streaming()]);
   await until(() => expect(api.asked.at(-1)).toBe('watch 7'));
   await reflector.stop();

@@ -10,7 +10,7 @@ function rig() {
   const replicas = [first, second].map((engine, i) => {
     return { address: `10.0.0.${i + 1}`, engine: engine.port, close: async () => {} };
   });
-  /** The endpoint leads to the one or the other. */
+  /** The endpoint routes to one of the replicas. */
   const endpoint = { engine: first };
   let lists = 0;
   for (const { engine } of replicas) {
@@ -30,7 +30,7 @@ function rig() {
   return { first, second, endpoint, port: withReplicas(behind, async () => replicas), lists: () => lists };
 }
 
-test('replicas that agree are what the endpoint says, and their lists are not read', async () => {
+test('when all replicas agree, the response of the endpoint is used and their lists are not read', async () => {
   const { first, second, port, lists } = rig();
   expect(await port.state()).toEqual(await first.state());
   expect((await port.read()).inconsistent).toEqual([]);
@@ -40,7 +40,7 @@ test('replicas that agree are what the endpoint says, and their lists are not re
   expect(lists()).toBe(0);
 });
 
-test('what one replica has lost is said whichever of them the endpoint leads to', async () => {
+test('an object that one replica has lost is reported whichever replica the endpoint routes to', async () => {
   const { first, second, endpoint, port } = rig();
   second.judge = () => [LOST];
   const state = await port.state();
@@ -56,7 +56,7 @@ test('what one replica has lost is said whichever of them the endpoint leads to'
   expect((await port.read()).inconsistent).toEqual([]);
 });
 
-test('a replica that does not answer says nothing', async () => {
+test('a replica that does not respond is ignored', async () => {
   const { first, port, second } = rig();
   second.judge = () => {
     throw new EngineProblem('unreachable', 'it does not answer');

@@ -1,6 +1,6 @@
-/** Two replicas of an engine, one of them stopped in the middle of everything (SIGSTOP) while a resource is applied: a real API
- *  server, real engines, an operator that finds them by the name of their Service, for which the test answers.
- *  Not here: what follows from all the ways to be behind (engine/replica-sync.test.ts). */
+/** Tests two replicas of an engine, one of them suspended (SIGSTOP) while a resource is applied, with a real API server, real engines,
+ *  and an operator that finds them by the name of their Service, which the test resolves.
+ *  Not here: the effects of each kind of lag (engine/replica-sync.test.ts). */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
@@ -11,7 +11,7 @@ import { GROUP_VERSION } from '../kinds.ts';
 import { createRig, HOME, type Rig, readyOf } from './testing/rig.ts';
 
 const SCHEMA = 'create table author (id serial primary key); create table book (id serial primary key)';
-/** The rig's engine has the first. */
+/** The rig's engine has the first address. */
 const ADDRESSES = ['127.0.0.1', '127.0.0.2'];
 const PATIENCE_MS = 60_000;
 
@@ -19,7 +19,7 @@ await describeKube('an engine with two replicas', (kube) => {
   let rig: Rig;
   let port: string;
   let second: ChildProcess;
-  /** A database the first replica reaches itself, the second through a proxy. */
+  /** A database that the first replica reaches directly and the second through a proxy. */
   let far: TestDatabase;
   let proxy: Awaited<ReturnType<typeof openProxy>>;
 
@@ -79,7 +79,7 @@ await describeKube('an engine with two replicas', (kube) => {
 
   const writtenVersion = async () => (await rig.get('Engine', 'main')).status!.resourceVersion!;
 
-  test('what is Ready is served by both', async () => {
+  test('both replicas serve a resource that is Ready', async () => {
     await track('author');
     await rig.ready('Table', 'author', 'Applied');
     const served = await servedBySecond();
@@ -88,7 +88,7 @@ await describeKube('an engine with two replicas', (kube) => {
   });
 
   test(
-    'while one hangs what is written is not Ready and names it; once it goes on, it is',
+    'a written resource is not Ready and names the replica that hangs, and is Ready once that continues',
     async () => {
       second.kill('SIGSTOP');
       try {
@@ -115,7 +115,7 @@ await describeKube('an engine with two replicas', (kube) => {
   );
 
   test(
-    'a database that one replica has lost is missed by the resources in it, and the message names the replica',
+    'resources in a database that one replica cannot reach are not Ready, and the message names the replica',
     async () => {
       const configuration = { connection_info: { database_url: { from_env: 'FAR_URL' } } };
       await rig.engine().admin('pg_add_source', { name: 'far', configuration });

@@ -1,4 +1,4 @@
-/** Replicas asked one by one: stand-ins that answer, lag, hang and refuse, each at a loopback address of its own. */
+/** Tests requests to single replicas: fakes that respond, lag, hang and refuse, each at its own loopback address. */
 import { createServer, type RequestListener, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterEach, expect, test } from 'vitest';
@@ -34,11 +34,11 @@ function ask(port: number, addresses: readonly string[], { timeoutMs = 30_000, o
     timeoutMs,
     resolve: async () => addresses,
   };
-  // The name is nobody's: what answers was found by its address.
+  // The name does not resolve, so every response comes from a given address.
   return laggingReplicasOf({ host: 'pods', port }, { ...options, url: 'http://engine.api.svc:8080' })(7);
 }
 
-test('each is asked by its own address, by the name of the endpoint and with the secret', async () => {
+test('each replica is requested at its own address, with the host name of the endpoint and the admin secret', async () => {
   const seen: unknown[] = [];
   const noting =
     (version: number): RequestListener =>
@@ -54,7 +54,7 @@ test('each is asked by its own address, by the name of the endpoint and with the
   expect(requests).toBe(2);
 });
 
-test('who serves less, is not there or refuses is behind, and the others are not', async () => {
+test('replicas that serve an older version, do not respond or refuse the request count as lagging', async () => {
   const port = await serve('127.0.0.1', 0, at(7));
   await serve('127.0.0.2', port, at(6));
   await serve('127.0.0.4', port, (_, response) => response.writeHead(401).end('{}'));
@@ -66,14 +66,14 @@ test('who serves less, is not there or refuses is behind, and the others are not
   ]);
 });
 
-test('one that hangs is behind when its time is over', async () => {
+test('a replica that hangs counts as lagging after the time limit', async () => {
   const port = await serve('127.0.0.1', 0, () => {});
   expect(await ask(port, ['127.0.0.1'], { timeoutMs: 200 })).toEqual([
     { replica: '127.0.0.1', problem: 'does not answer' },
   ]);
 });
 
-test('a name without an address is itself what is behind', async () => {
+test('a host name without an address counts as a lagging replica', async () => {
   const options = { url: 'http://e', adminSecret: undefined, authority: undefined, onRequest: () => {} };
   const behind = laggingReplicasOf({ host: 'pods.invalid', port: 1 }, { ...options, resolve: resolveByDns });
   expect(await behind(1)).toEqual([

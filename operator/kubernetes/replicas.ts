@@ -5,7 +5,7 @@ import { lookup } from 'node:dns/promises';
 import { Agent, buildConnector } from 'undici';
 import { engineClient } from '../engine/client.ts';
 import { type EnginePort, EngineProblem, type LaggingReplica } from '../ports.ts';
-import { fetchOver } from './fetch-over.ts';
+import { AGENT, fetchOver } from './fetch-over.ts';
 import type { Replica } from './replica-health.ts';
 
 /** Returns the addresses of a host. Rejects when it has none. */
@@ -20,6 +20,7 @@ export type ReplicaOptions = {
   /** The URL of the endpoint: its scheme, and the host name for certificates. */
   readonly url: string;
   readonly adminSecret: string | undefined;
+  readonly headerPrefix?: string | undefined;
   readonly authority: string | undefined;
   readonly resolve: Resolver;
   readonly onRequest: () => void;
@@ -58,10 +59,16 @@ export function replicasAt({ host, port }: Replicas, options: ReplicaOptions) {
 function clientAt(
   address: string,
   port: number,
-  { url, adminSecret, authority, onRequest, timeoutMs = TIMEOUT_MS }: ReplicaOptions,
+  { url, adminSecret, headerPrefix, authority, onRequest, timeoutMs = TIMEOUT_MS }: ReplicaOptions,
 ): Omit<Replica, 'address'> & { readonly engine: EnginePort } {
   const agent = agentTo(address, port, authority, timeoutMs);
-  const engine = engineClient({ url, adminSecret, fetch: fetchOver(agent, onRequest), timeoutMs });
+  const engine = engineClient({
+    url,
+    adminSecret,
+    headerPrefix,
+    fetch: fetchOver(agent, onRequest),
+    timeoutMs,
+  });
   return { engine, close: () => agent.destroy() };
 }
 
@@ -87,10 +94,12 @@ async function problemOf(
 /** Returns an agent that connects to the address. Requests keep the host name of the URL, and certificates are verified against it. */
 function agentTo(address: string, port: number, authority: string | undefined, timeout: number): Agent {
   const connector = buildConnector({
+    ...AGENT,
     timeout,
     ...(authority === undefined ? {} : { ca: authority }),
   });
   return new Agent({
+    ...AGENT,
     connect: (options, done) => connector({ ...options, hostname: address, port: String(port) }, done),
   });
 }

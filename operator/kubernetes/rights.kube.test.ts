@@ -1,6 +1,5 @@
-/** Least privilege: what the operator asks the API server for, by its audit log, is what the chart grants, no less and no more;
- *  everything else is denied. Not here: what it does with it (operator.kube.test.ts), the chart's other objects
- *  (deploy/chart/templates.test.ts). */
+/** Tests least privilege: the requests of the operator, by the audit log of the API server, are exactly those that the chart grants.
+ *  Not here: the effects of these requests (operator.kube.test.ts), the chart's other objects (deploy/chart/templates.test.ts). */
 import { globSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test, vi } from 'vitest';
@@ -12,7 +11,7 @@ import { createRig, HOME, type Rig, readyOf, tokenOf } from './testing/rig.ts';
 import { rightsOf } from './testing/rights.ts';
 
 const ACCOUNT = `system:serviceaccount:${HOME}:pergola-operator`;
-/** Requests that name one object, of resources that are granted by name. */
+/** Verbs of requests that name one object, for resources that are granted by name. */
 const NAMING = ['get', 'update'];
 const NAMED = ['leases', 'namespaces'];
 
@@ -22,13 +21,13 @@ type Rule = {
   readonly resourceNames?: readonly string[];
 };
 
-/** On a machine that has other things to do. */
+/** Generous, because the machine may be busy. */
 const PATIENCE_MS = 120_000;
 
 await describeKube('the rights of the chart', (kube) => {
   describeHelm('as helm renders them', (helm) => {
     test(
-      'for every namespace: all are used, and no other is missed',
+      'an operator of all namespaces uses all its rights and needs no others',
       async () => {
         await compare(kube(), await rightsOf(helm, {}), [], []);
       },
@@ -36,7 +35,7 @@ await describeKube('the rights of the chart', (kube) => {
     );
 
     test(
-      'for some namespaces: but for a question who the cluster is, all and no other',
+      'an operator of some namespaces uses all its rights and needs no others except to read the cluster name',
       async () => {
         const rights = await rightsOf(helm, { operator: { watchNamespaces: [HOME] } });
         await compare(kube(), rights, ['--watch-namespaces', HOME], ['get namespaces kube-system']);
@@ -45,7 +44,7 @@ await describeKube('the rights of the chart', (kube) => {
     );
 
     test(
-      'one that is missing is told where it is missed, and nothing is lost',
+      'a missing right is reported where it is needed, and no object is deleted',
       async () => {
         const rights = (await rightsOf(helm, {})).map((right) => withoutResource(right, 'secrets'));
         await withOperator(kube(), rights, [], async (rig) => {
@@ -82,7 +81,7 @@ async function compare(
   });
 }
 
-/** So that an Event is told that was told before. */
+/** Repeats a transition, so that its Event is sent a second time. */
 async function turnTwice(rig: Rig): Promise<void> {
   const [role] = await rig.all('InheritedRole');
   for (const suspend of [true, false, true]) {
@@ -100,7 +99,7 @@ async function turnTwice(rig: Rig): Promise<void> {
   }
 }
 
-/** A cluster as new, and as new again afterwards. */
+/** Runs `body` with an operator in a clean cluster, and cleans up afterwards. */
 async function withOperator(
   kube: TestKube,
   rights: readonly KubeObject[],
@@ -123,14 +122,14 @@ async function withOperator(
   }
 }
 
-/** `patch tables/status`, `get leases pergola-operator`. */
+/** Returns a request as text, such as `patch tables/status` or `get leases pergola-operator`. */
 function requestOf({ verb, objectRef }: AuditEntry): string {
   const { resource = '', subresource, name } = objectRef ?? {};
   const what = subresource === undefined ? resource : `${resource}/${subresource}`;
   return NAMING.includes(verb) && NAMED.includes(what) ? `${verb} ${what} ${name}` : `${verb} ${what}`;
 }
 
-/** The same, of what a role grants; a star is every kind of ours. */
+/** Returns the requests that a role grants, in the same form; a star stands for every kind of Pergola. */
 function grantsOf({ rules = [] }: KubeObject & { readonly rules?: readonly Rule[] }): readonly string[] {
   return rules.flatMap(({ resources, verbs, resourceNames }) =>
     resources

@@ -1,4 +1,4 @@
-/** When resources hear that they are being applied, and when not. */
+/** Tests when resources get the reason Applying. */
 import { expect, test } from 'vitest';
 import type { StatusChange } from '../ports.ts';
 import { statusOf } from '../status/conditions.ts';
@@ -28,7 +28,7 @@ function setUp(resources: readonly ReturnType<typeof table>[]) {
 
 const served = { ...table('served'), status: statusOf(table('served'), applied, context()) };
 
-test('a pass that takes longer than a second says so of what nobody has judged yet', async () => {
+test('a pass that takes longer than a second sets Applying on resources without a status for their generation', async () => {
   const { timers, published, sink } = setUp([table('fresh'), served]);
   await timers.pass(900);
   expect(published).toEqual([]);
@@ -38,7 +38,7 @@ test('a pass that takes longer than a second says so of what nobody has judged y
   expect(published[1]).toEqual(['fresh Ready=True Applied']);
 });
 
-test('a quick pass says nothing, then or later', async () => {
+test('a quick pass never sets Applying', async () => {
   const { timers, published, sink } = setUp([table('fresh')]);
   await timers.pass(500);
   await sink.publish([]);
@@ -46,20 +46,20 @@ test('a quick pass says nothing, then or later', async () => {
   expect(published).toEqual([[]]);
 });
 
-test('a pass that ends without a word is over all the same', async () => {
+test('a pass that ends without publishing statuses never sets Applying', async () => {
   const { timers, published, end } = setUp([table('fresh')]);
   await end();
   await timers.pass(5000);
   expect(published).toEqual([]);
 });
 
-test('a first pass over very many says nothing', async () => {
+test('a first pass over more than 100 resources does not set Applying', async () => {
   const { timers, published } = setUp(Array.from({ length: 101 }, (_, n) => table(`t${n}`)));
   await timers.pass(2000);
   expect(published).toEqual([]);
 });
 
-test('what comes of the pass is never overtaken by the announcement', async () => {
+test('the result of a pass is always written after Applying', async () => {
   const timers = new ManualTimers();
   const order: string[] = [];
   const { promise: isWritten, resolve: write } = Promise.withResolvers<void>();

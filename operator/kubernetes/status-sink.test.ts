@@ -1,4 +1,4 @@
-/** What becomes of statuses that cannot be written: counted, so that another pass comes soon. */
+/** Tests that statuses that cannot be written are counted, so that another pass follows soon. */
 import { expect, test } from 'vitest';
 import type { StatusChange } from '../ports.ts';
 import { statusOf } from '../status/conditions.ts';
@@ -15,7 +15,7 @@ function changeOf(name: string): StatusChange {
   return { cr, status: statusOf(cr, { outcome, wasWritten: true, failing: [] }, context) };
 }
 
-/** Unwritten, as published, with the names the API server was asked for and complained of. */
+/** Publishes statuses. Returns the number of failed writes, and the names that were requested and that failed. */
 async function published(
   names: readonly string[],
   refuse: (name: string) => Error | undefined,
@@ -41,7 +41,7 @@ async function published(
   return { unwritten: await sink.publish(names.map(changeOf)), asked, problems };
 }
 
-test('what the API server does not take is counted, what is gone is not', async () => {
+test('rejected statuses are counted, and those of deleted resources are not', async () => {
   const answers: Record<string, Error> = {
     lost: new Error('connect ECONNREFUSED'),
     forbidden: new ApiProblem(403, 'forbidden'),
@@ -54,7 +54,7 @@ test('what the API server does not take is counted, what is gone is not', async 
   });
 });
 
-test('who no longer leads writes none of the rest', async () => {
+test('an operator that stops leading writes no further statuses', async () => {
   let left = 2;
   const names = Array.from({ length: 20 }, (_, i) => `t${i}`);
   const { unwritten, asked } = await published(
@@ -65,7 +65,7 @@ test('who no longer leads writes none of the rest', async () => {
   expect([unwritten, asked]).toEqual([18, ['t0', 't1']]);
 });
 
-test('a field that definitions of an older release do not know is left out', async () => {
+test('a status field that an older definition lacks is left out', async () => {
   const bodies: object[] = [];
   const send = async ({ body }: { body: { status: object } }) => {
     bodies.push(body.status);

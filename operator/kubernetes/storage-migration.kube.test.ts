@@ -1,4 +1,4 @@
-/** Resources of an older stored version, in a real API server, with the rights the guide names. */
+/** Tests the migration of resources stored as an older version, in a real API server, with the rights that the guide lists. */
 import { execFile } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -15,7 +15,7 @@ const row: KindRow = kindOf('Table')!;
 
 type Definition = KubeObject & { readonly spec: { readonly versions: readonly object[] } };
 
-/** As the release before had it: the same fields under an older name, and that is stored, or no longer. */
+/** Returns the definition with an older version of the same fields, which is the stored version, an additional one, or absent. */
 function definition(stored: 'old' | 'new' | 'new alone'): Definition {
   const made = load(readFileSync(join(ROOT, 'crds/generated/tables.yaml'), 'utf8')) as Definition;
   const [version] = made.spec.versions;
@@ -51,7 +51,7 @@ await describeKube('the storage of resources', (kube) => {
     );
   const storedVersions = async () => (await kube().request('GET', TABLES)).body.status.storedVersions;
   const versionsOfTables = async (): Promise<Record<string, string>> => {
-    // While a definition is being changed its resources are not served.
+    // The API server does not serve resources while their definition changes.
     const items = await vi.waitFor(
       async () => {
         const { body } = await kube().request('GET', `/apis/${GROUP_VERSION}/tables`);
@@ -64,11 +64,11 @@ await describeKube('the storage of resources', (kube) => {
     return Object.fromEntries(items.map(({ metadata }) => [metadata.name, metadata.resourceVersion]));
   };
 
-  /** A version is served some time after its definition says so. */
+  /** Waits, because the API server serves a version some time after its definition has it. */
   const applied = (...objects: readonly KubeObject[]) =>
     vi.waitFor(() => kube().apply(...objects), { timeout: 30_000, interval: 100 });
 
-  test('where nothing is of an older version nothing is written', async () => {
+  test('nothing is written when no resource is stored as an older version', async () => {
     await applied(table('now', GROUP_VERSION));
     const before = await versionsOfTables();
     const { stdout } = await migrate();
@@ -77,7 +77,7 @@ await describeKube('the storage of resources', (kube) => {
     await kube().request('DELETE', `/apis/${GROUP_VERSION}/namespaces/default/tables/now`);
   });
 
-  test('what is stored as an older version is written anew', async () => {
+  test('resources stored as an older version are rewritten', async () => {
     await kube().apply(definition('old'));
     await applied(table('one', `${API_GROUP}/${OLD}`), table('two', `${API_GROUP}/${OLD}`));
     await kube().apply(definition('new'));
@@ -91,7 +91,7 @@ await describeKube('the storage of resources', (kube) => {
     expect(await storedVersions()).toEqual([NEW]);
   });
 
-  test('what is stored as it should be stays as it is, and the older version can go', async () => {
+  test('resources stored as the current version are not rewritten, and the older version can be removed', async () => {
     const before = await versionsOfTables();
     const status = { storedVersions: [OLD, NEW] };
     await kube().request('PATCH', `${TABLES}/status`, { status }, 'application/merge-patch+json');
@@ -102,7 +102,7 @@ await describeKube('the storage of resources', (kube) => {
     expect(await versionsOfTables()).toEqual(before);
   });
 
-  test('what may not be done is said, and the definition is left as it was', async () => {
+  test('a missing right is reported, and the definition is unchanged', async () => {
     await kube().apply(definition('old'));
     await kube().apply(definition('new'));
     await kube().request('DELETE', '/apis/rbac.authorization.k8s.io/v1/clusterroles/pergola-migrate-storage');
@@ -111,7 +111,7 @@ await describeKube('the storage of resources', (kube) => {
   });
 });
 
-/** Of an account with what docs/guides/installing.md says is needed. */
+/** Returns the token of an account with the rights that docs/guides/installing.md lists. */
 async function documentedToken(kube: TestKube): Promise<string> {
   const guide = readFileSync(join(ROOT, 'docs/guides/installing.md'), 'utf8');
   const role = load(/```yaml\n(kind: ClusterRole\n[\s\S]*?)```/.exec(guide)?.[1] ?? '') as KubeObject;

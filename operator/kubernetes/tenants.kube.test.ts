@@ -1,5 +1,5 @@
-/** Two namespaces that share an engine, and a user who may only edit one of them: a real API server with the roles of the chart, the
- *  real engine. The tests are one story: each starts from what the one before left.
+/** Tests two namespaces that share an engine, and a user who may edit only one of them, with a real API server, the roles of the chart
+ *  and the real engine. Each test continues from the state that the previous one left.
  *  Not here: what grants cover (../grants/grants.test.ts), each case of reservation and revocation (end-to-end/tenants.test.ts). */
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import { describeHelm } from '../../testing/helm.ts';
@@ -56,7 +56,7 @@ await describeKube('namespaces that share an engine', (kube) => {
       const path = `/apis/${GROUP_VERSION}/namespaces/${HOME}/engines/main`;
       await rig.kube.request('PATCH', path, { spec }, 'application/merge-patch+json');
     };
-    /** Columns of `author` that the role may read. */
+    /** Returns the columns of `author` that the role may read. */
     const columnsSeen = async (role = 'reader') => {
       const columns = ['id', 'name', 'salary'];
       const answers = await Promise.all(
@@ -65,7 +65,7 @@ await describeKube('namespaces that share an engine', (kube) => {
       return columns.filter((_, i) => answers[i]!.errors === undefined);
     };
 
-    test('an editor may write the kinds that concern single objects, in that namespace only', async () => {
+    test('an editor may write only the kinds that concern single objects, and only in that namespace', async () => {
       const rows: readonly KindRow[] = KINDS;
       const given = await Promise.all(
         rows.map(async ({ plural, concerns }) => [concerns, await may('create', plural, TEAM)].join(' ')),
@@ -78,7 +78,7 @@ await describeKube('namespaces that share an engine', (kube) => {
       await expect(applyAsUser(settings)).rejects.toThrow('forbidden');
     });
 
-    test('without a grant the namespace owns nothing, though it is let in', async () => {
+    test('an admitted namespace without a grant owns nothing', async () => {
       await applyAsUser(reader(TEAM, ['*']));
       const { message } = await rig.ready('TablePermission', 'reader', 'NotPermitted', TEAM);
       expect(message).toContain(
@@ -87,7 +87,7 @@ await describeKube('namespaces that share an engine', (kube) => {
       expect(await columnsSeen()).toEqual(['id']);
     });
 
-    test('with one that overlaps, a waiting permission does not take over from one that is applied again', async () => {
+    test('a waiting permission of a granted namespace does not take over the name of a permission that is applied again', async () => {
       await changeEngine({ grants: [GRANT] });
       await rig.ready('TablePermission', 'reader', 'Conflict', TEAM);
       await rig.remove('TablePermission', 'reader');
@@ -107,7 +107,7 @@ await describeKube('namespaces that share an engine', (kube) => {
       expect(await columnsSeen()).toEqual(['id']);
     });
 
-    test('an administrator of the namespace may create a kind of the whole engine, and it is not permitted', async () => {
+    test('a kind that concerns the whole engine is not permitted even if an administrator creates it in the namespace', async () => {
       await rig.kube.apply(
         cr('EngineSettings', 'mine', { introspection: { disabledForRoles: ['reader'] } }),
         cr('CronTrigger', 'mine', { name: 'mine', schedule: '* * * * *', webhook: '{{SECRET_URL}}/x' }),
@@ -120,7 +120,7 @@ await describeKube('namespaces that share an engine', (kube) => {
       expect(JSON.stringify(body)).not.toMatch(/SECRET_URL|disabled_for_roles/);
     });
 
-    test('what it was granted stays for the grace period when the grant goes, and is removed then', async () => {
+    test('objects are kept for the grace period after their grant is removed, and are then deleted', async () => {
       const spec = { ...AUTHOR, role: 'guest', select: { columns: ['name'], filter: {} } };
       await applyAsUser(cr('TablePermission', 'guest', spec));
       await rig.ready('TablePermission', 'guest', 'Applied', TEAM);

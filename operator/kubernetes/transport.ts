@@ -7,6 +7,7 @@ import type { AgentOptions, RequestOptions } from 'node:https';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { KubeConfig } from '@kubernetes/client-node';
 import { Agent, type Dispatcher, ProxyAgent, request } from 'undici';
+import { AGENT } from './fetch-over.ts';
 import { readAnswer } from './read-answer.ts';
 
 export type ApiRequest = {
@@ -74,7 +75,7 @@ export async function connect(config: KubeConfig): Promise<Transport> {
 }
 
 function dispatcherFor(config: KubeConfig, options: RequestOptions): Dispatcher {
-  const pool = { keepAliveTimeout: KEEP_ALIVE_MS };
+  const pool = { ...AGENT, keepAliveTimeout: KEEP_ALIVE_MS };
   const wanted = config.createDispatcherOptions(config.getCurrentCluster(), options as AgentOptions);
   switch (wanted.type) {
     case 'agent':

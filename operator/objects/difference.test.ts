@@ -1,4 +1,4 @@
-/** Differences as people read them. */
+/** Tests the text of differences between two definitions. */
 import type { MetadataObject } from '@pergola/engine/metadata';
 import { expect, test } from 'vitest';
 import { differencesOf, summarise } from './difference.ts';
@@ -23,25 +23,25 @@ test.each([
   [{}, { filter: {} }, 'filter: + {}'],
   [{ filter: { a: 1 } }, { filter: {} }, 'filter.a: - 1'],
   [undefined, { a: { b: 1 } }, 'a.b: + 1'],
-])('%j to %j', (before, after, text) => {
+])('the difference from %j to %j is listed by field', (before, after, text) => {
   expect(between(before, after)).toBe(text);
 });
 
-test('a connection URL is never shown, a reference to one is', async () => {
+test('a difference masks connection URLs but not references to them', async () => {
   const at = (database_url: unknown) => ({ configuration: { connection_info: { database_url } } });
   const text = between(at({ from_env: 'PG_URL' }), at('postgres://user:password@host/db'));
   expect(text).toContain('{"from_env":"PG_URL"} → "(secret)"');
   expect(between(undefined, at('postgres://user:password@host/db'))).not.toContain('password');
 });
 
-test('nor are those of replicas', () => {
+test('a difference masks connection URLs of read replicas', () => {
   const at = (...urls: string[]) => ({ read_replicas: urls.map((database_url) => ({ database_url })) });
   expect(between(at('postgres://a:password@b'), at('postgres://a:password@b', 'postgres://c'))).toBe(
     'read_replicas: [{"database_url":"(secret)"}] → [{"database_url":"(secret)"},{"database_url":"(secret)"}]',
   );
 });
 
-test('values of headers are never shown, only that they differ, and variables by name', () => {
+test('a difference masks values of headers but not names of variables', () => {
   const at = (...headers: object[]) => ({ definition: { headers } });
   const text = between(
     at(
@@ -61,7 +61,7 @@ test('values of headers are never shown, only that they differ, and variables by
   expect(between(at(), at({ name: 'n', value: 'token' }))).toBe('definition.headers.n: + "(secret)"');
 });
 
-test('a long list of differences ends somewhere', () => {
+test('a long list of differences is cut', () => {
   const many = Object.fromEntries(Array.from({ length: 9 }, (_, i) => [`f${i}`, i]));
   expect(summarise(differencesOf(object({}), object(many)))).toBe('f0: + 0; f1: + 1; f2: + 2; and 6 more');
 });

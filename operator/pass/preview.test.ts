@@ -1,4 +1,4 @@
-/** status.plan: what a pass would do to a resource that asks, and that it does not. */
+/** Tests status.plan: it lists what a pass would do for a resource with the plan annotation, and the pass does not do it. */
 import { expect, test } from 'vitest';
 import { PLAN_ANNOTATION } from '../decide/pause.ts';
 import { type CustomResource, crName } from '../kinds.ts';
@@ -19,7 +19,7 @@ async function plansOf(...passes: readonly (readonly CustomResource[])[]) {
   return { ports, plans: Object.fromEntries(plans.filter(([, plan]) => plan !== undefined)) };
 }
 
-test('what would be created is told and not done; other resources go on', async () => {
+test('a plan lists an object to create without creating it, and other resources are applied', async () => {
   const asked = permission('reader', 'author', 'reader', ['id'], ASKED);
   const { ports, plans } = await plansOf([table('author'), asked]);
   expect(plans).toEqual({
@@ -30,7 +30,7 @@ test('what would be created is told and not done; other resources go on', async 
   expect(JSON.stringify(ports.engine.metadata)).not.toContain('reader');
 });
 
-test('what would change is told with both values, what would go too, and what would stay is no change', async () => {
+test('a plan lists changed fields and deleted objects, and omits unchanged ones', async () => {
   const before = [table('author'), permission('reader', 'author', 'reader', ['id'])];
   const changed = permission('reader', 'author', 'reader', ['id', 'name'], { ...ASKED, generation: 2 });
   const { plans } = await plansOf(before, [table('author'), changed]);
@@ -48,7 +48,7 @@ test('what would change is told with both values, what would go too, and what wo
   expect(none['TablePermission default/reader']).toEqual(['no change']);
 });
 
-test('what the engine would refuse is told with its reason', async () => {
+test('a plan lists what the engine would reject, with the reason', async () => {
   const ports = new ScriptedPorts();
   const asked = permission('reader', 'author', 'reader', ['nothing'], ASKED);
   ports.engine.judge = (objects) =>
@@ -61,7 +61,7 @@ test('what the engine would refuse is told with its reason', async () => {
   expect(ports.engine.writes.length).toBe(1);
 });
 
-test('a long plan is cut, and says so; without the annotation there is none', async () => {
+test('a long plan is cut, and there is no plan without the annotation', async () => {
   const objects = Array.from({ length: 80 }, (_, i) => ({
     key: `query_collection/c${i}`,
     definition: { name: `c${i}`, definition: { queries: [] } },

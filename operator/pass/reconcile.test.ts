@@ -1,4 +1,4 @@
-/** The pass as a whole, over a scripted engine: order, coexistence, faults. Each step has tests of its own. */
+/** Tests the whole pass with a scripted engine: order, coexistence, faults. Not here: single steps, which have their own tests. */
 import { objectsOf } from '@pergola/engine/metadata';
 import { expect, test } from 'vitest';
 import { EngineProblem } from '../ports.ts';
@@ -10,7 +10,7 @@ import { reconcile } from './reconcile.ts';
 const keys = (ports: ScriptedPorts) => [...objectsOf(ports.engine.metadata).keys()];
 const SELECT = 'select_permission/default/public/author/reader';
 
-test('everything is written at once, and a second pass writes nothing', async () => {
+test('one write applies everything, and a second pass writes nothing', async () => {
   const ports = new ScriptedPorts();
   ports.resources = [permission('p', 'author', 'reader'), table('author')];
   const report = await reconcile(ports, OPTIONS);
@@ -21,12 +21,12 @@ test('everything is written at once, and a second pass writes nothing', async ()
   const again = await reconcile(ports, OPTIONS);
   expect(again.wasWritten).toBe(false);
   expect(ports.engine.writes).toHaveLength(1);
-  // The engine judges what it writes; asking it before as well would be twice.
+  // The engine validates a write, so that a dry run before it would be redundant.
   expect(ports.engine.dryRuns).toBe(0);
   expect(ports.published).toEqual([]);
 });
 
-test('an object made by hand is never touched', async () => {
+test('an object created by hand is never changed', async () => {
   const ports = new ScriptedPorts();
   ports.resources = [table('author')];
   await reconcile(ports, OPTIONS);
@@ -60,7 +60,7 @@ test('drift on an owned object is corrected', async () => {
   ]);
 });
 
-test('drift that policy reports is left, and said', async () => {
+test('drift is reported and kept with the policy Report', async () => {
   const ports = new ScriptedPorts();
   const p = permission('p', 'author', 'reader', ['id'], { spec: { driftPolicy: 'Report' } });
   ports.resources = [table('author'), p];
@@ -78,7 +78,7 @@ test('drift that policy reports is left, and said', async () => {
   expect(drifted?.message).toContain('permission.columns[]: + "name"');
 });
 
-test('a broken resource holds back nobody else, and keeps its last good version', async () => {
+test('a broken resource keeps its last good version and does not block others', async () => {
   const ports = new ScriptedPorts();
   const good = permission('good', 'author', 'reader', ['id']);
   const bad = permission('bad', 'author', 'editor', ['id']);
@@ -101,7 +101,7 @@ test('a broken resource holds back nobody else, and keeps its last good version'
   ]);
 });
 
-test('an invalid spec keeps what it had, and says which field is wrong', async () => {
+test('a resource with an invalid spec keeps its objects and reports the invalid field', async () => {
   const ports = new ScriptedPorts();
   ports.resources = [table('author'), permission('p', 'author', 'reader')];
   await reconcile(ports, OPTIONS);
@@ -117,7 +117,7 @@ test('an invalid spec keeps what it had, and says which field is wrong', async (
   expect(ports.message(invalid)).toContain('serving generation 1');
 });
 
-test('objects of a deleted resource go, those of the others stay', async () => {
+test('only the objects of a deleted resource are deleted', async () => {
   const ports = new ScriptedPorts();
   ports.resources = [table('author'), table('book'), permission('p', 'author', 'reader')];
   await reconcile(ports, OPTIONS);
@@ -130,7 +130,7 @@ test('objects of a deleted resource go, those of the others stay', async () => {
   ]);
 });
 
-test('a retained object stays when its resource goes, and belongs to nobody then', async () => {
+test('a retained object of a deleted resource is kept without an owner', async () => {
   const ports = new ScriptedPorts();
   ports.resources = [table('author', { spec: { deletionPolicy: 'Retain' } })];
   await reconcile(ports, OPTIONS);
@@ -140,7 +140,7 @@ test('a retained object stays when its resource goes, and belongs to nobody then
   expect(ports.engine.ledger.objects).toEqual({});
 });
 
-test('a table with objects of others on it is not untracked', async () => {
+test('a table is not untracked while objects without an owner depend on it', async () => {
   const ports = new ScriptedPorts();
   ports.resources = [table('author')];
   await reconcile(ports, OPTIONS);
@@ -157,7 +157,7 @@ test('a table with objects of others on it is not untracked', async () => {
   expect(Object.keys(ports.engine.ledger.objects)).toEqual(['table/default/public/author']);
 });
 
-test('a permission waits for its table, and is written with it', async () => {
+test('a permission waits for its table and is written together with it', async () => {
   const ports = new ScriptedPorts();
   const p = permission('p', 'author', 'reader');
   ports.resources = [p];
@@ -171,7 +171,7 @@ test('a permission waits for its table, and is written with it', async () => {
   expect(ports.readiness(p)).toBe('True Applied');
 });
 
-test('a resource that waits for too long is stalled', async () => {
+test('a resource that waits past the deadline is stalled', async () => {
   const ports = new ScriptedPorts();
   const p = permission('p', 'author', 'reader');
   ports.resources = [p];
@@ -184,7 +184,7 @@ test('a resource that waits for too long is stalled', async () => {
   expect(ports.status(p)?.conditions.map(({ type }) => type)).toEqual(['Ready', 'Stalled']);
 });
 
-test('the first of two resources keeps an object, the other learns from whom', async () => {
+test('the older of two resources owns the object, and the newer one names the owner', async () => {
   const ports = new ScriptedPorts();
   const younger = permission('a', 'author', 'reader', ['id'], { creationTimestamp: '2025-02-01T00:00:00Z' });
   const older = permission('b', 'author', 'reader', ['name']);
@@ -199,7 +199,7 @@ test('the first of two resources keeps an object, the other learns from whom', a
   expect(ports.readiness(younger)).toBe('True Applied');
 });
 
-test('whoever has the object keeps it from an older resource that comes later', async () => {
+test('an owner keeps its object when an older resource claims it later', async () => {
   const ports = new ScriptedPorts();
   const first = permission('a', 'author', 'reader', ['id'], { creationTimestamp: '2025-02-01T00:00:00Z' });
   ports.resources = [table('author'), first];
@@ -211,7 +211,7 @@ test('whoever has the object keeps it from an older resource that comes later', 
   expect(ports.engine.writes).toHaveLength(1);
 });
 
-test('objects of another manager are not taken, nor deleted', async () => {
+test('objects of another manager are neither adopted nor deleted', async () => {
   const engine = new ScriptedEngine();
   const theirs = new ScriptedPorts(engine);
   theirs.resources = [table('author')];
@@ -230,7 +230,7 @@ test('objects of another manager are not taken, nor deleted', async () => {
   expect(theirs.engine.writes.filter(({ ledger }) => ledger.manager === 'theirs')).toHaveLength(1);
 });
 
-test('an object that exists and differs is adopted only when that is said', async () => {
+test('an existing object that differs is adopted only with the adopt annotation', async () => {
   const ports = new ScriptedPorts();
   ports.engine.put({
     key: 'table/default/public/author',
@@ -251,7 +251,7 @@ test('an object that exists and differs is adopted only when that is said', asyn
   expect(ports.engine.metadata.sources[0]?.tables[0]?.configuration).toBeUndefined();
 });
 
-test('an object that exists and is equal is adopted without a change of the document', async () => {
+test('an existing equal object is adopted without changing the document', async () => {
   const ports = new ScriptedPorts();
   ports.engine.put({
     key: 'table/default/public/author',
@@ -276,7 +276,7 @@ test('a suspended resource leaves its objects as they are', async () => {
   expect(ports.engine.writes).toHaveLength(1);
 });
 
-test('nothing is deleted while some resources cannot be seen, and nobody gets what they own', async () => {
+test('while some resources cannot be read, nothing is deleted and no object changes its owner', async () => {
   const ports = new ScriptedPorts();
   ports.resources = [table('author'), permission('p', 'author', 'reader')];
   await reconcile(ports, OPTIONS);
@@ -287,7 +287,7 @@ test('nothing is deleted while some resources cannot be seen, and nobody gets wh
   expect(ports.readiness(usurper)).toBe('False Conflict');
 });
 
-test('what belongs to a namespace that cannot be seen stays, while the rest goes', async () => {
+test('objects of a namespace that cannot be read are kept while others are deleted', async () => {
   const ports = new ScriptedPorts();
   const elsewhere = permission('p', 'author', 'reader', ['id'], { namespace: 'team' });
   ports.resources = [table('author'), table('book'), elsewhere];
@@ -298,7 +298,7 @@ test('what belongs to a namespace that cannot be seen stays, while the rest goes
   expect(keys(ports)).toEqual(['source/default', 'table/default/public/author', selectKey]);
 });
 
-test('many deletions at once wait for a person, who may let them pass', async () => {
+test('mass deletions wait until they are confirmed', async () => {
   const ports = new ScriptedPorts();
   ports.resources = Array.from({ length: 30 }, (_, i) => table(`t${i}`));
   await reconcile(ports, OPTIONS);
@@ -312,7 +312,7 @@ test('many deletions at once wait for a person, who may let them pass', async ()
   expect(keys(ports)).toEqual(['source/default', 'table/default/public/t0']);
 });
 
-test('somebody who writes in between is not overwritten: the change is made again on theirs', async () => {
+test('a concurrent write is not overwritten, and the change is repeated on the new version', async () => {
   const ports = new ScriptedPorts();
   let rivals = 3;
   ports.engine.before = (request) => {
@@ -331,7 +331,7 @@ test('somebody who writes in between is not overwritten: the change is made agai
   expect(ports.slept).toEqual([275, 275, 275]);
 });
 
-test('who lost a race looks at the resources again too: another may have written newer ones', async () => {
+test('the resources are read again after a write conflict', async () => {
   const ports = new ScriptedPorts();
   ports.resources = [table('old')];
   ports.engine.before = (request) => {
@@ -344,7 +344,7 @@ test('who lost a race looks at the resources again too: another may have written
   expect(keys(ports)).toEqual(['source/default', 'table/default/public/new']);
 });
 
-test('after eight lost races the pass ends, and tells; what resources said of themselves still holds', async () => {
+test('the pass ends with a conflict after eight write conflicts and leaves statuses unchanged', async () => {
   const ports = new ScriptedPorts();
   ports.engine.before = (request) => {
     if (request === 'write') ports.engine.resourceVersion++;
@@ -357,7 +357,7 @@ test('after eight lost races the pass ends, and tells; what resources said of th
   expect(ports.readiness(cr)).toBe('none');
 });
 
-test('an engine that does not answer makes everything wait, and nothing is forgotten', async () => {
+test('all resources wait while the engine does not respond, and owned objects stay owned', async () => {
   const ports = new ScriptedPorts();
   const cr = table('author');
   ports.resources = [cr];
@@ -374,7 +374,7 @@ test('an engine that does not answer makes everything wait, and nothing is forgo
   expect(ports.engine.writes).toHaveLength(1);
 });
 
-test('an answer lost after the write is found out by the next pass', async () => {
+test('the next pass recovers when the response to a write was lost', async () => {
   const ports = new ScriptedPorts();
   const cr = table('author');
   ports.resources = [cr];
@@ -390,7 +390,7 @@ test('an answer lost after the write is found out by the next pass', async () =>
   expect(ports.engine.writes).toHaveLength(1);
 });
 
-test('a refused admin secret has a reason of its own', async () => {
+test('a rejected admin secret has its own reason', async () => {
   const ports = new ScriptedPorts();
   const cr = table('author');
   ports.resources = [cr];
@@ -401,7 +401,7 @@ test('a refused admin secret has a reason of its own', async () => {
   expect(ports.readiness(cr)).toBe('False EngineRejectedCredentials');
 });
 
-test('what is wrong with the objects of others does not concern us', async () => {
+test('inconsistent objects without an owner do not affect resources', async () => {
   const ports = new ScriptedPorts();
   ports.engine.put({
     key: 'query_collection/theirs',
@@ -416,7 +416,7 @@ test('what is wrong with the objects of others does not concern us', async () =>
   expect(ports.readiness(cr)).toBe('True Applied');
 });
 
-test('an applied object that the database no longer bears is told, and not written again', async () => {
+test('an applied object that no longer fits the database is reported and not written again', async () => {
   const ports = new ScriptedPorts();
   const cr = table('author');
   ports.resources = [cr];
@@ -427,7 +427,7 @@ test('an applied object that the database no longer bears is told, and not writt
   expect(ports.engine.writes).toHaveLength(1);
 });
 
-test('a resource restored under a new uid is the owner it was', async () => {
+test('a resource restored under a new uid remains the owner', async () => {
   const ports = new ScriptedPorts();
   ports.resources = [table('author')];
   await reconcile(ports, OPTIONS);
@@ -438,7 +438,7 @@ test('a resource restored under a new uid is the owner it was', async () => {
   expect(ports.engine.ledger.objects['table/default/public/author']?.uid).toBe('another');
 });
 
-test('a Source with a connection template that cannot be read holds up nothing else', async () => {
+test('a Source with an invalid connection template does not block other resources', async () => {
   const ports = new ScriptedPorts();
   const source = resource('Source', 'app', {
     name: 'app',
@@ -453,7 +453,7 @@ test('a Source with a connection template that cannot be read holds up nothing e
   expect(ports.readiness(other)).toBe('True Applied');
 });
 
-test('a secret in the metadata needs leave, and a Secret', async () => {
+test('a secret is written to the metadata only if the Engine allows it and the Secret exists', async () => {
   const ports = new ScriptedPorts();
   const source = resource('Source', 'app', {
     name: 'app',
@@ -478,7 +478,7 @@ test('a secret in the metadata needs leave, and a Secret', async () => {
   expect(keys(ports)).toContain('source/app');
 });
 
-test('an engine that says of every write that it does not fit is asked twice, not for ever', async () => {
+test('a pass writes at most twice when the engine reports every write as inconsistent', async () => {
   const ports = new ScriptedPorts();
   ports.resources = [table('author')];
   let writes = 0;
@@ -492,7 +492,7 @@ test('an engine that says of every write that it does not fit is asked twice, no
   expect(ports.readiness(table('author'))).toBe('False RejectedByEngine');
 });
 
-test('what is in a table that the engine does not serve waits for the table', async () => {
+test('objects in a table that the engine does not serve wait for the table', async () => {
   const ports = new ScriptedPorts();
   const [author, reader] = [table('author'), permission('p', 'author', 'reader')];
   ports.resources = [author, reader];

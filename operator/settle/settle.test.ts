@@ -1,4 +1,4 @@
-/** What is left out when the engine finds something wrong, and what is not. */
+/** Tests which decisions are left out when the engine reports an error. */
 import { type MetadataObject, objectsOf, putObject } from '@pergola/engine/metadata';
 import { expect, test } from 'vitest';
 import type { Decision } from '../decide/decide.ts';
@@ -23,7 +23,7 @@ const selectObject = (name: string): MetadataObject => ({
   parent: `table/default/public/${name}`,
   definition: { role: 'r', permission: { columns: ['id'], filter: {} } },
 });
-/** `age`: of two resources the one with the larger number is newer. */
+/** `age`: the resource with the larger number is newer. */
 const put = (object: MetadataObject, action: Decision['action'] = 'create', age = 0): Decision => ({
   key: object.key,
   action,
@@ -65,12 +65,12 @@ async function run(
   };
 }
 
-test('nothing to change asks the engine nothing', async () => {
+test('without changes no dry run is sent', async () => {
   const { dryRuns, settled, live } = await run([{ key: 'source/default', action: 'unchanged' }], broken());
   expect([dryRuns, settled.document === live]).toEqual([0, true]);
 });
 
-test('a broken parent takes its children along, and they say for what they wait', async () => {
+test('a broken parent is left out with its children, and they name the object they wait for', async () => {
   const { applied, excluded, messages, dryRuns } = await run(
     [put(selectObject('a')), put(tableObject('a')), put(tableObject('b')), put(selectObject('b'))],
     broken('table/default/public/a'),
@@ -84,7 +84,7 @@ test('a broken parent takes its children along, and they say for what they wait'
   expect(dryRuns).toBe(2);
 });
 
-test('what would break an object of others is left out, found by what that depends on', async () => {
+test('a change that would break an object without an owner is left out, found by the dependencies of that object', async () => {
   const judgeBy: Judge = (objects) =>
     JSON.stringify(objects.get('table/default/public/a')?.definition).includes('bad')
       ? [inconsistent('select_permission/default/public/a/r')]
@@ -102,7 +102,7 @@ test('what would break an object of others is left out, found by what that depen
   expect(messages[0]).toContain('would break select permission default/public/a/r');
 });
 
-test('where nothing tells, the guilty decision is found by halving', async () => {
+test('without a dependency to follow, the decision to leave out is found by bisection', async () => {
   const judgeBy: Judge = (objects) =>
     objects.has('table/default/public/t5') ? [inconsistent('query_collection/theirs')] : [];
   const theirs: MetadataObject = {
@@ -118,7 +118,7 @@ test('where nothing tells, the guilty decision is found by halving', async () =>
   expect(dryRuns).toBe(6);
 });
 
-test('a deletion that breaks an object of others is not made', async () => {
+test('an object is not deleted if that breaks an object without an owner', async () => {
   const judgeBy: Judge = (objects) =>
     objects.has('table/default/public/a') ? [] : [inconsistent('table/default/public/theirs')];
   const { applied, excluded } = await run([remove('table/default/public/a')], judgeBy, {
@@ -127,7 +127,7 @@ test('a deletion that breaks an object of others is not made', async () => {
   expect([applied, excluded]).toEqual([[], { 'table/default/public/a': 'PruneHeld' }]);
 });
 
-test('a deletion that breaks an object of ours is made: that one waits', async () => {
+test('an object is deleted even if that breaks an owned object, which then waits', async () => {
   const judgeBy: Judge = (objects) =>
     objects.has('table/default/public/a') ? [] : [inconsistent('table/default/public/ours')];
   const { applied, excluded } = await run([remove('table/default/public/a')], judgeBy, {
@@ -137,26 +137,26 @@ test('a deletion that breaks an object of ours is made: that one waits', async (
   expect([applied, excluded]).toEqual([['table/default/public/a'], {}]);
 });
 
-test('what was inconsistent before blocks nothing', async () => {
+test('objects that were inconsistent before do not block changes', async () => {
   const { applied, excluded } = await run([put(tableObject('a'))], broken('table/default/public/theirs'), {
     live: [tableObject('theirs')],
   });
   expect([applied, excluded]).toEqual([['table/default/public/a'], {}]);
 });
 
-test('an object whose database does not answer is written all the same', async () => {
+test('an object is written even if its database does not respond', async () => {
   const { applied } = await run([put(tableObject('a'))], broken('source/default', 'table/default/public/a'));
   expect(applied).toEqual(['table/default/public/a']);
 });
 
-test('an engine that refuses even no change has another problem, and nobody is blamed', async () => {
+test('no decision is left out if the engine rejects the unchanged document as well', async () => {
   const refusal = new EngineProblem('rejected', 'unknown operation');
   const ground = { live: withDefaultSource, inconsistent: [], isOwned: () => true };
   const run = settle({ ...ground, dryRun: () => Promise.reject(refusal) }, [put(tableObject('a'))]);
   await expect(run).rejects.toBe(refusal);
 });
 
-/** Refuses a document that has all the tables of one of the sets, without naming any. */
+/** Returns an engine that rejects a document with all tables of one of the sets, without naming any. */
 function refusing(...sets: readonly (readonly string[])[]) {
   let dryRuns = 0;
   const dryRun = async (active: readonly Decision[]) => {
@@ -176,7 +176,7 @@ function refusing(...sets: readonly (readonly string[])[]) {
   return { ground, dryRuns: () => dryRuns };
 }
 
-test('decisions for which the engine refuses all are found among thousands, with few dry runs', async () => {
+test('decisions that make the engine reject the whole change are found among thousands with few dry runs', async () => {
   const engine = refusing(['t17'], ['t1000', 't2'], ['t4999']);
   const decisions = Array.from({ length: 5000 }, (_, i) => put(tableObject(`t${i}`), 'create', i));
   const { applied, excluded, isCut } = await settle(engine.ground, decisions);
@@ -192,7 +192,7 @@ test('decisions for which the engine refuses all are found among thousands, with
   expect(engine.dryRuns()).toBeLessThan(100);
 });
 
-test('the search ends after a bounded number of dry runs, and what is known to be good is written', async () => {
+test('the search ends after a limited number of dry runs, and decisions that passed are written', async () => {
   const bad = Array.from({ length: 200 }, (_, i) => `t${i * 2 + 401}`);
   const engine = refusing(...bad.map((name) => [name]));
   const decisions = Array.from({ length: 800 }, (_, i) => put(tableObject(`t${i}`), 'create', i));
@@ -206,7 +206,7 @@ test('the search ends after a bounded number of dry runs, and what is known to b
   );
 });
 
-test('of roles that inherit from each other the newest is left out, without a dry run for the search', async () => {
+test('the newest of the roles that inherit from each other is left out without a dry run for the search', async () => {
   const role = (name: string, ...set: string[]): MetadataObject => ({
     key: `inherited_role/${name}`,
     kind: 'inherited_role',
@@ -248,7 +248,7 @@ test('of roles that inherit from each other the newest is left out, without a dr
   expect(dryRuns).toBe(1);
 });
 
-test('a newcomer that takes the name of an older object is left out, not the older one the engine names', async () => {
+test('a newer object that takes the name of an older one is left out, although the engine names the older one', async () => {
   const judgeBy: Judge = (objects) =>
     objects.has('table/default/public/new') && objects.has('table/default/public/old')
       ? [inconsistent('table/default/public/old', 'unexpected', 'conflicting definitions')]
@@ -274,6 +274,6 @@ test.each<[InconsistentObject, string]>([
   [inconsistent('source/a', 'not-exists'), 'SourceUnavailable'],
   [inconsistent('source/a', 'postgres-error'), 'SourceUnavailable'],
   [inconsistent('source/a', 'invalid-configuration'), 'RejectedByEngine'],
-])('%o is %s', (found, reason) => {
+])('the inconsistency %o becomes the reason %s', (found, reason) => {
   expect(outcomeOfInconsistency(found, [found], undefined).reason).toBe(reason);
 });

@@ -1,4 +1,4 @@
-/** Outcomes as conditions, read the ways kstatus and Argo CD read them. */
+/** Tests the conditions of each outcome, and how kstatus reads them. */
 import { expect, test } from 'vitest';
 import type { CrStatus, CustomResource, Reason } from '../kinds.ts';
 import type { Verdict } from '../ports.ts';
@@ -20,7 +20,7 @@ const verdict = (reason: Reason, message = 'm', more: Partial<Verdict> = {}): Ve
 const shown = (status: CrStatus) => status.conditions.map((c) => `${c.type}=${c.status} ${c.reason}`);
 const withStatus = (cr: CustomResource, status: CrStatus): CustomResource => ({ ...cr, status });
 
-/** kstatus, as its documentation tells it. */
+/** Computes kstatus by the rules of its documentation. */
 function kstatus(cr: CustomResource, { observedGeneration, conditions }: CrStatus): string {
   const is = (type: string) => conditions.find((c) => c.type === type)?.status === 'True';
   if (observedGeneration !== cr.metadata.generation) return 'InProgress';
@@ -54,30 +54,30 @@ test.each([
   ['AdoptionRequired', ['Ready=False AdoptionRequired', 'Stalled=True AdoptionRequired'], 'Failed'],
   ['NotPermitted', ['Ready=False NotPermitted', 'Stalled=True NotPermitted'], 'Failed'],
   ['RefNotPermitted', ['Ready=False RefNotPermitted', 'Stalled=True RefNotPermitted'], 'Failed'],
-] as const)('%s', (reason, conditions, meaning) => {
+] as const)('the reason %s has its conditions and its kstatus', (reason, conditions, meaning) => {
   const status = statusOf(table('author'), verdict(reason), context());
   expect([shown(status), kstatus(table('author'), status)]).toEqual([conditions, meaning]);
 });
 
-test.each(SITUATIONS)('kstatus of a resource $name: $kstatus', ({ cr, kstatus: expected }) => {
+test.each(SITUATIONS)('the kstatus of a resource $name is $kstatus', ({ cr, kstatus: expected }) => {
   expect(kstatus(cr, cr.status!)).toBe(expected);
 });
 
-test('every condition, and the status, say which generation they are about', () => {
+test('every condition and the status have the observed generation', () => {
   const cr = table('author', { generation: 7 });
   const status = statusOf(cr, verdict('InvalidSpec', 'm', { drift: 'd' }), context());
   expect(status.observedGeneration).toBe(7);
   expect(status.conditions.map((c) => c.observedGeneration)).toEqual([7, 7, 7]);
 });
 
-test('the same outcome later is the same status', () => {
+test('the same outcome at a later time does not change the status', () => {
   const cr = table('author');
   const first = withStatus(cr, statusOf(cr, verdict('Applied', 'm', { wasWritten: true }), context()));
   expect(isChanged(cr, first.status!)).toBe(true);
   expect(isChanged(first, statusOf(first, verdict('Applied'), context(60)))).toBe(false);
 });
 
-test('a transition has its time; a new message alone has not', () => {
+test('the transition time changes with the status of a condition, not with its message', () => {
   const cr = table('author');
   const ready = withStatus(cr, statusOf(cr, verdict('Applied'), context()));
   const said = withStatus(cr, statusOf(ready, verdict('Applied', 'else'), context(10)));
@@ -86,7 +86,7 @@ test('a transition has its time; a new message alone has not', () => {
   expect(failed.conditions[0]?.lastTransitionTime).toBe(context(20).now.toISOString());
 });
 
-test('waiting past the deadline is stalled, and stays so; waiting for something else begins anew', () => {
+test('waiting past the deadline is Stalled and stays so, and waiting for another reason restarts the deadline', () => {
   const cr = table('author');
   const waiting = withStatus(cr, statusOf(cr, verdict('DependencyNotReady'), context()));
   const late = withStatus(cr, statusOf(waiting, verdict('DependencyNotReady'), context(301)));
@@ -98,26 +98,26 @@ test('waiting past the deadline is stalled, and stays so; waiting for something 
   expect(shown(other)).toContain('Reconciling=True EngineUnreachable');
 });
 
-test('conditions that are no longer true are gone', () => {
+test('conditions that are no longer true are removed', () => {
   const cr = table('author');
   const drifted = withStatus(cr, statusOf(cr, verdict('Applied', 'm', { drift: 'd' }), context()));
   expect(shown(drifted.status!)).toEqual(['Ready=True Applied', 'Drifted=True DriftReported']);
   expect(shown(statusOf(drifted, verdict('Applied'), context(5)))).toEqual(['Ready=True Applied']);
 });
 
-test('when something was last written is remembered', () => {
+test('the time of the last write is kept', () => {
   const cr = table('author');
   const written = withStatus(cr, statusOf(cr, verdict('Applied', 'm', { wasWritten: true }), context()));
   expect(statusOf(written, verdict('Conflict'), context(9)).lastAppliedTime).toBe(NOON.toISOString());
   expect(statusOf(cr, verdict('Conflict'), context()).lastAppliedTime).toBeUndefined();
 });
 
-test('a spec that is nonsense has a status too', () => {
+test('an invalid spec still has a status', () => {
   const cr = { ...table('author'), spec: { table: null } };
   expect(statusOf(cr, verdict('InvalidSpec'), context()).target).toBe('');
 });
 
-test('texts are cut to what the definitions allow, so that the API server takes every status', () => {
+test('texts are cut to the lengths of the definitions, so that the API server accepts every status', () => {
   const role = resource('InheritedRole', 'all', {
     role: 'all',
     roleSet: Array.from({ length: 500 }, (_, i) => `role-${i}`),

@@ -1,4 +1,4 @@
-/** What an Engine says of itself. */
+/** Tests the status of an Engine. */
 import { expect, test } from 'vitest';
 import { reconcile } from '../pass/reconcile.ts';
 import { EngineProblem } from '../ports.ts';
@@ -17,7 +17,7 @@ async function statusAfter(prepare: (ports: ScriptedPorts) => void | Promise<voi
   return { ...status, shown: status.conditions.map((c) => `${c.type}=${c.status} ${c.reason}`) };
 }
 
-test('all is well: it counts what is ours, what is not, and what fails', async () => {
+test('a healthy Engine is Ready and counts owned, other and failing objects', async () => {
   const status = await statusAfter((ports) => {
     ports.resources = [table('author'), permission('waits', 'nowhere', 'reader')];
   });
@@ -34,7 +34,7 @@ test('all is well: it counts what is ours, what is not, and what fails', async (
   });
 });
 
-test('an engine that does not answer is not reachable, and nothing is said of its metadata', async () => {
+test('an Engine that does not respond is not Reachable and has no condition for its metadata', async () => {
   const status = await statusAfter((ports) => {
     ports.engine.before = () => {
       throw new EngineProblem('unreachable', 'connection refused');
@@ -47,7 +47,7 @@ test('an engine that does not answer is not reachable, and nothing is said of it
   ]);
 });
 
-test('inconsistent objects of anybody are told', async () => {
+test('inconsistent objects are reported, whoever owns them', async () => {
   const status = await statusAfter((ports) => {
     ports.engine.judge = broken('source/default');
   });
@@ -55,7 +55,7 @@ test('inconsistent objects of anybody are told', async () => {
   expect(status.conditions.at(-1)?.message).toContain('source/default');
 });
 
-test('deletions held back say how to release them', async () => {
+test('the message for held deletions says how to confirm them', async () => {
   const status = await statusAfter(
     async (ports) => {
       ports.resources = [table('a'), table('b')];
@@ -69,7 +69,7 @@ test('deletions held back say how to release them', async () => {
   expect(status.conditions[0]?.message).toContain(`pergola.dev/confirm-prune: ${status.pruneHash}`);
 });
 
-test('a problem of the resource itself comes first', async () => {
+test('a problem of the Engine resource itself has priority', async () => {
   const ports = new ScriptedPorts();
   const report = await reconcile(ports, OPTIONS);
   const problem = { reason: 'SecretNotFound', message: 'no secret' } as const;

@@ -1,4 +1,4 @@
-/** Which changes of a status are told, and which are not. */
+/** Tests which changes of a status are sent as Events. */
 import { expect, test } from 'vitest';
 import type { CrStatus, Reason } from '../kinds.ts';
 import { table } from '../testing/resources.ts';
@@ -20,17 +20,17 @@ const said = (before: CrStatus | undefined, after: CrStatus) =>
 const applied = statusAfter(undefined, 'Applied', '1 object applied', { wasWritten: true });
 const refused = statusAfter(applied, 'RejectedByEngine', 'no such column');
 
-test('what becomes Ready is told, what stops being so is a warning', () => {
+test('becoming Ready is a normal Event, and no longer being Ready is a warning', () => {
   expect(said(undefined, applied)).toEqual(['Normal Applied: 1 object applied']);
   expect(said(applied, refused)).toEqual(['Warning RejectedByEngine: no such column']);
 });
 
-test('the same again is not told, nor another message for the same reason', () => {
+test('an unchanged reason is not sent again, even with another message', () => {
   expect(said(applied, statusAfter(applied, 'Applied', '1 object applied'))).toEqual([]);
   expect(said(refused, statusAfter(refused, 'RejectedByEngine', 'in other words'))).toEqual([]);
 });
 
-test('what was written once more is told, and so is a new generation that is refused like the old one', () => {
+test('another write is sent, and so is a new generation that is rejected like the previous one', () => {
   const again = statusAfter(applied, 'Applied', '1 object applied', { wasWritten: true, second: 9 });
   expect(said(applied, again)).toEqual(['Normal Applied: 1 object applied']);
   const [ready, ...rest] = refused.conditions;
@@ -38,7 +38,7 @@ test('what was written once more is told, and so is a new generation that is ref
   expect(said(refused, next)).toEqual(['Warning RejectedByEngine: no such column']);
 });
 
-test('that an engine is away, and is back, is told of the Engine and not of its resources', () => {
+test('an outage and its end are sent for the Engine, not for its resources', () => {
   const away = statusAfter(applied, 'EngineUnreachable', 'it does not answer');
   const back = statusAfter(away, 'Applied', '1 object applied');
   const stalled: CrStatus = {
@@ -61,11 +61,11 @@ test('that an engine is away, and is back, is told of the Engine and not of its 
   expect(transitionsOf(away, written, quiet)).toHaveLength(1);
 });
 
-test('that it is being applied is not told', () => {
+test('the reason Applying is not sent', () => {
   expect(said(undefined, statusAfter(undefined, 'Applying', 'the engine is asked'))).toEqual([]);
 });
 
-test('what waits for too long is told once more', () => {
+test('waiting past the deadline is sent once more', () => {
   const waiting = statusAfter(undefined, 'DependencyNotReady', 'no table');
   const [ready, reconciling] = waiting.conditions;
   const late: CrStatus = { ...waiting, conditions: [ready!, { ...reconciling!, type: 'Stalled' }] };
@@ -73,7 +73,7 @@ test('what waits for too long is told once more', () => {
   expect(said(late, late)).toEqual([]);
 });
 
-test('drift that is left is told when it is found', () => {
+test('drift that is kept is sent once when it is found', () => {
   const drifted = statusAfter(applied, 'Applied', '1 object applied', { drift: 'limit: 1 → 2' });
   expect(said(applied, drifted)).toEqual(['Warning DriftReported: limit: 1 → 2']);
   expect(said(drifted, drifted)).toEqual([]);

@@ -1,4 +1,4 @@
-/** What deploy/examples/every-kind speaks of: a database, a billing service, and an engine that knows where they are.
+/** Starts what deploy/examples/every-kind refers to: a database, a billing service, and an engine with their addresses.
  *  Not here: the examples (testing/examples.ts). */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -25,7 +25,7 @@ export function startBilling(): Promise<RemoteService> {
   return startRemote(BILLING, { 'Query.invoices': () => [{ id: 'i1', total: 3 }] });
 }
 
-/** Variables of the engine that the examples name. */
+/** The environment variables of the engine that the examples refer to. */
 export function environmentFor(database: TestDatabase, billing: RemoteService): Record<string, string> {
   return {
     ARCHIVE_URL: database.url,

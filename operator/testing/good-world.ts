@@ -1,10 +1,9 @@
-/** A hundred good resources of two namespaces over a real engine: the examples of every kind and thirty tables with two permissions each,
- *  and passes over them beside resources that a test adds.
+/** Creates a hundred good resources of two namespaces with a real engine: the examples of every kind, and thirty tables with two
+ *  permissions each. Runs passes over them and over resources that a test adds.
  *  Not here: the examples (deploy/examples/every-kind), hostile resources (hostile-forms.ts). */
 import { objectsOf } from '@pergola/engine/metadata';
 import { EVERY_KIND } from '../../testing/examples.ts';
-import { cachedEngine } from '../engine/cached-engine.ts';
-import { engineClient } from '../engine/client.ts';
+import { cachedEngine, engineClient } from '../engine/client.ts';
 import { folderOptions } from '../folder/flags.ts';
 import { FolderSource } from '../folder/folder-source.ts';
 import { type CrStatus, type CustomResource, crName } from '../kinds.ts';
@@ -64,7 +63,7 @@ export class GoodWorld {
     return this.#world.engine;
   }
 
-  /** One pass over the good resources and the others, an hour after the last. */
+  /** Runs a pass over the good resources and the others, an hour after the last pass. */
   async pass(others: readonly CustomResource[] = [], resources = this.resources): Promise<Report> {
     const now = new Date(Date.parse('2026-02-01T00:00:00Z') + this.#hours++ * 3_600_000);
     const report = await reconcile(
@@ -95,7 +94,7 @@ export class GoodWorld {
     return report;
   }
 
-  /** Nothing is remembered, and nothing is in the engine. */
+  /** Clears the engine and the state between passes. */
   async restart(): Promise<void> {
     await this.engine.admin('clear_metadata', {});
     await this.engine.admin('set_catalog_state', { type: 'operator', state: {} });
@@ -103,7 +102,7 @@ export class GoodWorld {
     this.#past = {};
   }
 
-  /** `True Applied: 2 objects applied`. */
+  /** Returns the Ready condition of a resource, such as `True Applied: 2 objects applied`. */
   readiness(cr: CustomResource): string {
     const found = this.#statuses.get(cr.metadata.uid)?.conditions.find(({ type }) => type === 'Ready');
     return `${found?.status} ${found?.reason}: ${found?.message}`;

@@ -1,6 +1,6 @@
-/** Hostile custom resources for tests: forms written by hand against the world of good resources (good-world.ts), and forms generated
- *  from the schemas of KINDS, with values that are wrong, odd, huge, or taken from that world.
- *  Not here: what must not change beside them (end-to-end/noninterference.test.ts). */
+/** Creates hostile custom resources for tests: some written by hand against the good resources (good-world.ts), some generated
+ *  from the schemas of KINDS, with values that are invalid, odd, huge, or taken from the good resources.
+ *  Not here: what they must not affect (end-to-end/noninterference.test.ts). */
 import fc from 'fast-check';
 import { type CustomResource, KINDS } from '../kinds.ts';
 import { resource } from './resources.ts';
@@ -26,7 +26,7 @@ function nested(levels: number): unknown {
   return value;
 }
 
-/** `url`: a GraphQL service whose root fields and types are those of the world. */
+/** `url`: a GraphQL service that has the same root fields and types as the good resources. */
 const WRITTEN = (url: string): readonly Form[] => [
   // Cycles of inherited roles.
   ['InheritedRole', { role: 'selfish', roleSet: ['selfish'] }],
@@ -40,7 +40,7 @@ const WRITTEN = (url: string): readonly Form[] => [
     { key: 'inherited_role/x', definition: { role_name: 'x', role_set: ['y'] } },
     { key: 'inherited_role/y', definition: { role_name: 'y', role_set: ['x', 'reader'] } },
   ),
-  // Keys that are not those of their definitions.
+  // Keys that differ from those of their definitions.
   bundle({ key: 'inherited_role/x', definition: { role_name: 'editor', role_set: ['reader'] } }),
   bundle({ key: 'table/default/public/x', definition: { table: { schema: 'public', name: 'author' } } }),
   bundle({ key: 'query_collection/x', definition: { name: 'mobile', definition: { queries: [] } } }),
@@ -68,7 +68,7 @@ const WRITTEN = (url: string): readonly Form[] => [
     key: 'opentelemetry',
     definition: { status: 'enabled', exporter_otlp: { otlp_traces_endpoint: 'x' } },
   }),
-  // Objects that hang on nothing, and on the objects of others.
+  // Objects that depend on missing objects, and on objects of other resources.
   bundle({ key: 'select_permission/nowhere/public/author/x', definition: { role: 'x', permission: select } }),
   bundle({
     key: 'object_relationship/default/public/author/id',
@@ -109,7 +109,7 @@ const WRITTEN = (url: string): readonly Form[] => [
   ],
   ['MetadataBundle', { metadata: { version: 1, tables: [{ table: 'author' }], functions: ['x'] } }],
   ['MetadataBundle', { from: [{ configMapKeyRef: { name: 'none', key: 'none' } }] }],
-  // Names of root fields, types and paths that good resources have.
+  // Names of root fields, types and paths of good resources.
   foreignTable('spare', 'author'),
   foreignTable('spare', 'login'),
   foreignTable('spare', 'quote'),
@@ -400,7 +400,7 @@ const WRITTEN = (url: string): readonly Form[] => [
   ['Nothing', { constructor: 1 }],
 ];
 
-/** Values that good resources have, and values that trip up careless code. */
+/** Values of good resources, and values that often cause errors. */
 const WORDS = [
   'author',
   'article',
@@ -461,7 +461,7 @@ const junk: fc.Arbitrary<unknown> = fc.oneof(
   fc.object({ maxDepth: 2, maxKeys: 4, key: fc.constantFrom(...WORDS) }),
 );
 
-/** Values of a schema, a tenth of them wrong. */
+/** Generates values of a schema, a tenth of them invalid. */
 function anyValueOf(schema: Schema): fc.Arbitrary<unknown> {
   return fc.oneof({ arbitrary: rightValueOf(schema), weight: 19 }, { arbitrary: junk, weight: 1 });
 }
@@ -505,7 +505,7 @@ const generated: fc.Arbitrary<Form> = fc
   .constantFrom(...KINDS.filter(({ kind }) => kind !== 'Engine'))
   .chain((row) => rightValueOf(row.spec as unknown as Schema).map((spec): Form => [row.kind, spec as Spec]));
 
-/** The newest of all resources, of a namespace of their own. */
+/** Returns hostile resources that are newer than all good ones, in a namespace of their own. */
 export function hostileResources(url: string, count: number, seed: number): readonly CustomResource[] {
   const written = WRITTEN(url);
   const more = fc.sample(generated, { seed, numRuns: Math.max(0, count - written.length) });

@@ -1,4 +1,4 @@
-/** Custom resources for tests, short to write. */
+/** Creates custom resources for tests from short arguments. */
 import { type CustomResource, GROUP_VERSION } from '../kinds.ts';
 import { type CrSnapshot, DEFAULT_POLICIES, type ReconcileOptions } from '../ports.ts';
 
@@ -34,12 +34,12 @@ export function resource(
   };
 }
 
-/** A Table of the same name in schema public of source default. */
+/** Creates a Table for the table of the same name in schema public of source default. */
 export function table(name: string, given?: Given): CustomResource {
   return resource('Table', name, { source: 'default', table: { schema: 'public', name } }, given);
 }
 
-/** `role` may select the columns of all rows. */
+/** Creates a TablePermission with which `role` may select the columns of all rows. */
 export function permission(
   name: string,
   on: string,

@@ -1,6 +1,6 @@
-/** An engine in memory for faults a real one will not produce on demand: it keeps a document, a ledger and a version as the real
- *  one does, finds inconsistent what the test says, and fails when told to. What the engine itself does is tested against the
- *  real one (end-to-end/reconcile.engine.test.ts). */
+/** An engine in memory, for faults that a real one does not produce on demand: it keeps a document, a ledger and a version like the
+ *  real one, reports the inconsistencies that the test sets, and fails when the test says so. Not here: the behaviour of the real
+ *  engine (end-to-end/reconcile.engine.test.ts). */
 import {
   type Edit,
   editObjects,
@@ -30,9 +30,9 @@ export class ScriptedEngine implements EnginePort {
   judge: Judge = () => [];
   /** The error with which the engine refuses a whole change. */
   refusal: (objects: ReadonlyMap<string, MetadataObject>) => EngineProblem | undefined = () => undefined;
-  /** Called before each request; may throw, or change things as somebody else would. */
+  /** Called before each request; may throw, or make concurrent changes. */
   before: (request: 'read' | 'dryRun' | 'write') => void = () => {};
-  /** Set where replicas are known of. */
+  /** Set if the engine has known replicas. */
   laggingReplicas?: (version: number) => Promise<readonly LaggingReplica[]>;
   readonly writes: EngineWrite[] = [];
   dryRuns = 0;
@@ -41,7 +41,7 @@ export class ScriptedEngine implements EnginePort {
     this.metadata = metadata;
   }
 
-  /** As it is stored. */
+  /** The ledger in its stored form. */
   get ledger(): { readonly manager: string; readonly objects: Readonly<Record<string, LedgerEntry>> } {
     return this.operatorState as ScriptedEngine['ledger'];
   }
@@ -79,7 +79,7 @@ export class ScriptedEngine implements EnginePort {
     if (change.mustFit && this.#judged(made).length > 0)
       throw new EngineProblem('inconsistent', 'it does not fit');
     this.writes.push(change);
-    // As over the wire: nothing is shared with the caller.
+    // A copy, as over the wire, so that nothing is shared with the caller.
     this.operatorState = mergePatch(this.operatorState, structuredClone(change.ledger));
     this.metadata = made;
     this.resourceVersion++;
@@ -95,7 +95,7 @@ export class ScriptedEngine implements EnginePort {
     return this.resourceVersion;
   }
 
-  /** For whoever takes it apart (engine/cached-engine.ts). */
+  /** The engine as a port, which `cachedEngine` can wrap (engine/client.ts). */
   get port(): EnginePort {
     return {
       read: () => this.read(),
@@ -110,7 +110,7 @@ export class ScriptedEngine implements EnginePort {
 
   async reload() {}
 
-  /** What somebody else does through the admin API. */
+  /** Writes an object as another client does through the admin API. */
   put(object: MetadataObject): void {
     this.metadata = putObject(this.metadata, object);
     this.resourceVersion++;
@@ -138,7 +138,7 @@ export const withDefaultSource: Metadata = {
   ],
 };
 
-/** These keys are inconsistent wherever they are in the document. */
+/** Returns a judge that reports these keys as inconsistent if they are in the document. */
 export function broken(...keys: readonly string[]): Judge {
   return (objects) => keys.filter((key) => objects.has(key)).map((key) => inconsistent(key));
 }

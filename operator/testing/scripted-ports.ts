@@ -1,4 +1,4 @@
-/** Ports around a scripted engine: resources the test sets, statuses it can look at, a clock that stands still. */
+/** Ports around a scripted engine: resources that the test sets, published statuses, and a clock that the test sets. */
 import type { CrStatus, CustomResource } from '../kinds.ts';
 import type { Ports } from '../pass/reconcile.ts';
 import type { CrSnapshot, StatusChange } from '../ports.ts';
@@ -10,7 +10,7 @@ export class ScriptedPorts implements Ports {
   given: CrSnapshot = snapshotOf([]);
   time = new Date('2025-06-01T12:00:00Z');
   readonly slept: number[] = [];
-  /** Published in the last pass. */
+  /** The statuses that the last pass published. */
   published: readonly StatusChange[] = [];
   readonly #statuses = new Map<string, CrStatus>();
 
@@ -49,7 +49,7 @@ export class ScriptedPorts implements Ports {
     random: () => 0.5,
   };
 
-  /** `True Applied`, as a terminal would show it. */
+  /** Returns status and reason of the Ready condition, such as `True Applied`. */
   readiness(cr: CustomResource): string {
     const ready = this.#statuses.get(cr.metadata.uid)?.conditions.find(({ type }) => type === 'Ready');
     return ready ? `${ready.status} ${ready.reason}` : 'none';

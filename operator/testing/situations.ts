@@ -1,6 +1,6 @@
-/** Every situation a resource can be in, as the API server would show it, and what those who wait for it must read out of it: Argo CD's
- *  health and kstatus (Flux, `kubectl wait`). The table of docs/guides/gitops.md, row by row; statuses are made by the operator's own code.
- *  Not here: asking Argo CD (deploy/argocd/health.test.ts), kstatus's rules (status/conditions.test.ts). */
+/** The states a resource can have, as the API server returns them, with the health that Argo CD and kstatus (Flux, `kubectl wait`) must
+ *  derive from them. These are the rows of the table in docs/guides/gitops.md; the operator's own code creates the statuses.
+ *  Not here: running Argo CD's check (deploy/argocd/health.test.ts), the rules of kstatus (status/conditions.test.ts). */
 import type { CrStatus, CustomResource, Reason } from '../kinds.ts';
 import type { Verdict } from '../ports.ts';
 import { statusOf } from '../status/conditions.ts';
@@ -10,7 +10,7 @@ export type Situation = {
   readonly name: string;
   readonly cr: CustomResource;
   readonly argo: 'Healthy' | 'Progressing' | 'Degraded' | 'Suspended';
-  /** What the message of its health has in it. */
+  /** Text that the message of its health contains. */
   readonly says: string;
   readonly kstatus: 'Current' | 'InProgress' | 'Failed';
 };
@@ -18,7 +18,7 @@ export type Situation = {
 const NOON = Date.parse('2025-06-01T12:00:00Z');
 const fresh = table('author', { generation: 2 });
 
-/** `fresh` as a pass leaves it; `seconds` after noon. */
+/** Returns the resource `before` with the status that a pass writes `seconds` after noon. */
 function after(reason: Reason, message: string, more: Partial<Verdict> = {}, before = fresh, seconds = 0) {
   const verdict = { outcome: { reason, message }, wasWritten: false, failing: [], ...more };
   const context = { now: new Date(NOON + seconds * 1000), progressDeadlineSeconds: 300 };

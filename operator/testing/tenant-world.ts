@@ -1,6 +1,6 @@
-/** A cluster with one engine and namespaces that share it: the scripted engine, an Engine resource the test changes, a clock it sets. */
+/** A cluster with namespaces that share one engine: the scripted engine, and an Engine resource and a clock that the test sets. */
 
-import { cachedEngine } from '../engine/cached-engine.ts';
+import { cachedEngine } from '../engine/client.ts';
 import { consentOf, type LabelsOf } from '../grants/consent.ts';
 import type { CustomResource } from '../kinds.ts';
 import { type PreviousPass, reconcile } from '../pass/reconcile.ts';
@@ -20,7 +20,7 @@ const EVERYTHING = {
 export const TEAM_A = { name: 'a', namespaces: ['team-a'], ...EVERYTHING };
 export const TEAM_B = { name: 'b', namespaces: ['team-b'], ...EVERYTHING };
 
-/** A cluster with one engine in namespace `api`, which lets in all that is granted something. */
+/** A cluster with one engine in namespace `api`, which admits all namespaces and has grants for two. */
 export class World {
   readonly ports = new ScriptedPorts();
   grants: readonly object[] = [TEAM_A, TEAM_B];
@@ -32,7 +32,7 @@ export class World {
   readonly #remembering = cachedEngine(this.ports.engine.port, { nowMs: () => 0, maxAgeMs: () => 1 });
   #past: PreviousPass = {};
 
-  /** `remembers`: each pass knows what the one before left, as in a cluster. */
+  /** `remembers`: each pass has the state of the previous one, as in a cluster. */
   constructor({ remembers = false } = {}) {
     this.#remembers = remembers;
   }
@@ -50,7 +50,7 @@ export class World {
     return this.#past as Report;
   }
 
-  /** Lets the clock go on. */
+  /** Advances the clock. */
   wait(minutes: number): void {
     this.ports.time = new Date(this.ports.time.getTime() + minutes * 60_000);
   }

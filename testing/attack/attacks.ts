@@ -1,4 +1,4 @@
-/** The attacks an engine must survive, as an ordered table: each takes what a stranger can take from outside and holds it.
+/** The attacks an engine must survive, as an ordered table: each occupies resources that any client can occupy, and holds them.
  *  In: the engine's URL. Out: a function that ends the attack. Runs in a process of its own (attacker.ts).
  *  Not here: the engine, the probes and the judgement (run.ts). */
 import { once } from 'node:events';

@@ -1,5 +1,5 @@
-/** Creates what the attacked engine serves: rows that everybody may read and subscribe to, a function that takes long, and two event
- *  triggers, one of which has a webhook that never answers. Not here: the attacks (attacks.ts), the engine (limited-engine.ts). */
+/** Creates the world of the attacked engine: rows that everybody may read and subscribe to, a slow function, and two event
+ *  triggers, one of which has a webhook that never responds. Not here: the attacks (attacks.ts), the engine (limited-engine.ts). */
 import { once } from 'node:events';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';

@@ -96,7 +96,7 @@ function trigger({ name, source }: Lane, state: Present): Step {
     ? { type: 'pg_delete_event_trigger', args }
     : {
         type: 'pg_create_event_trigger',
-        args: { ...args, table: state.table, webhook: 'http://127.0.0.1:9/', update: { columns: [] } },
+        args: { ...args, table: state.table, webhook: 'http://127.0.0.1:9/', update: { columns: '*' } },
       };
   const next = { ...state, hasTrigger: !state.hasTrigger };
   return { request: { path: '/v1/metadata', body }, next };

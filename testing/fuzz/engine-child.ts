@@ -29,7 +29,7 @@ const engine = await startEngine(options, process.env, {
 });
 process.on('message', () => {
   const collect = (globalThis as unknown as { gc: () => void }).gc;
-  // What the first frees may hold more by finalizers.
+  // The first collection may run finalizers that free more.
   collect();
   collect();
   const { heapUsed, external } = process.memoryUsage();

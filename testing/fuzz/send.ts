@@ -37,7 +37,7 @@ function sendHttp(url: string, { method, path, headers, body }: HttpRequest): Pr
       port,
       method,
       path: path.replaceAll(/[^\u0021-\u00ff]/g, '?'),
-      // Of DELETE and OPTIONS the client would not say it by itself, and the body would be read as the next request.
+      // For DELETE and OPTIONS the client sends no length by itself, and the engine would read the body as the next request.
       headers:
         text === null || 'transfer-encoding' in headers
           ? headers

@@ -66,7 +66,7 @@ async function taken(lock: string): Promise<boolean> {
     return true;
   } catch {
     const holder = Number(await readFile(lock, 'utf8').catch(() => ''));
-    // Empty: it is being written this moment.
+    // The file is empty while another process writes it.
     if (holder > 0 && !isAlive(holder)) await rm(lock, { force: true });
     return false;
   }
@@ -90,7 +90,7 @@ async function build(
   const unfinished = join(folder, `${name}.${process.pid}`);
   const [major, minor] = KUBE_VERSION.split('.');
   const version = { gitVersion: `v${KUBE_VERSION}`, gitMajor: major, gitMinor: minor };
-  // Unstamped, an API server does not know which of its own features are on, and does not start.
+  // Without a version stamp, an API server cannot determine its enabled features and does not start.
   const stamps = Object.entries(version).map(
     ([name, text]) => `-X k8s.io/component-base/version.${name}=${text}`,
   );

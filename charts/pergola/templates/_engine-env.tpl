@@ -1,4 +1,4 @@
-{{/* The engine's variables: its databases and secrets, its options, and what is given besides. */}}
+{{/* The environment variables of the engine: databases, secrets, options, and engine.extraEnv. */}}
 {{- define "pergola.engineEnv" -}}
 {{- $engine := .Values.engine -}}
 {{- if .Values.postgres.enabled }}

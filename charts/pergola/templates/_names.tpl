@@ -6,7 +6,7 @@
 {{- end -}}
 {{- end -}}
 
-{{/* Of a part of the release: dict "root" . "component" "engine". */}}
+{{/* The selector labels of a component. Takes dict "root" . "component" "engine". */}}
 {{- define "pergola.selector" -}}
 app.kubernetes.io/name: {{ default .root.Chart.Name .root.Values.nameOverride }}
 app.kubernetes.io/instance: {{ .root.Release.Name }}
@@ -24,18 +24,18 @@ helm.sh/chart: {{ printf "%s-%s" .root.Chart.Name .root.Chart.Version }}
 {{ .Values.image.repository }}{{ if .Values.image.digest }}@{{ .Values.image.digest }}{{ else }}:{{ .Values.image.tag | default .Chart.AppVersion }}{{ end }}
 {{- end -}}
 
-{{/* A key of a secret, as the value of a variable. */}}
+{{/* The value of a variable from a key of a secret. */}}
 {{- define "pergola.secretKey" -}}
 valueFrom:
   secretKeyRef: {name: {{ .existingSecret }}, key: {{ .key }}}
 {{- end -}}
 
-{{/* The text of an option's value. Numbers of values are floating. */}}
+{{/* The value of an option as text. Helm parses numbers as floats. */}}
 {{- define "pergola.optionText" -}}
 {{- if kindIs "slice" . }}{{ join "," . }}{{ else if kindIs "float64" . }}{{ int64 . }}{{ else }}{{ . }}{{ end -}}
 {{- end -}}
 
-{{/* More than one pod at some time: what a disruption may leave. */}}
+{{/* Is "yes" if the component can have more than one pod. */}}
 {{- define "pergola.hasReplicas" -}}
 {{- if or (gt (int .replicas) 1) (and .autoscaling .autoscaling.enabled) }}yes{{ end -}}
 {{- end -}}

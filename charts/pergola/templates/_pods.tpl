@@ -1,6 +1,6 @@
-{{/* What the pods of both programs share. Each takes dict "root" . "component" "engine" "values" .Values.engine. */}}
+{{/* Templates that the pods of engine and operator share. Each takes dict "root" . "component" "engine" "values" .Values.engine. */}}
 
-{{/* The pod security standard "restricted", whatever the namespace enforces. */}}
+{{/* Meets the pod security standard "restricted", even if the namespace does not enforce it. */}}
 {{- define "pergola.podSecurity" -}}
 runAsNonRoot: true
 runAsUser: {{ .user | default 1000 }}
@@ -26,7 +26,7 @@ annotations: {{- toYaml . | nindent 2 }}
 {{- end }}
 {{- end -}}
 
-{{/* Everything of the pod's spec but its containers and volumes of our own. */}}
+{{/* The shared part of a pod's spec: pull secrets, security context, scheduling, init containers and volumes. */}}
 {{- define "pergola.placement" -}}
 {{- with .root.Values.imagePullSecrets }}
 imagePullSecrets: {{- toYaml . | nindent 2 }}
@@ -69,7 +69,7 @@ volumes:
   {{- end }}
 {{- end -}}
 
-{{/* The end of the container: what it may do, what it gets, what it sees. */}}
+{{/* The shared part of a container: envFrom, security context, resources and volume mounts. */}}
 {{- define "pergola.container" -}}
 {{- with .values.extraEnvFrom }}
 envFrom: {{- toYaml . | nindent 2 }}
@@ -83,7 +83,7 @@ volumeMounts:
   {{- end }}
 {{- end -}}
 
-{{/* What may be evicted at once. */}}
+{{/* A PodDisruptionBudget, if the component can have more than one pod. */}}
 {{- define "pergola.disruption" -}}
 {{- if and .values.podDisruptionBudget.enabled (include "pergola.hasReplicas" .values) }}
 ---

@@ -1,5 +1,5 @@
--- What the resources in this folder describe: authors, what they write, and what is said of it.
--- `pergola up` runs this once, before the engine looks at the database.
+-- The tables and functions that the resources in this folder describe: authors, their articles, and comments.
+-- `pergola up` runs this once, before the engine introspects the database.
 
 create table author (
   id integer primary key,

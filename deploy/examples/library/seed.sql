@@ -1,4 +1,4 @@
--- The library's data. `pergola up` runs this once, before the engine looks at the database.
+-- The library's data. `pergola up` runs this once, before the engine introspects the database.
 
 create table author (
   id integer primary key generated always as identity,

@@ -3,9 +3,7 @@
 import { fail } from '../../errors/engine-error.ts';
 import { putObject, removeObject } from '../../metadata/edit.ts';
 import { findObject, objectKey } from '../../metadata/objects.ts';
-import type { Header } from '../../metadata/schema/common.ts';
 import type { Metadata } from '../../metadata/schema/metadata.ts';
-import { refusedHeader } from '../../resolve/environment-variables.ts';
 import type { Handler } from './handler.ts';
 import { editObject } from './handler.ts';
 
@@ -13,7 +11,6 @@ import { editObject } from './handler.ts';
 export const createAction: Handler<'create_action'> = (draft, { name, definition, comment }) => {
   const key = objectKey('action', name);
   if (findObject(draft, key)) fail('actionExists', { name });
-  refuseOwnVariables(definition.headers ?? []);
   const action = { name, definition, ...(typeof comment === 'string' ? { comment } : {}) };
   return putObject(draft, { key, kind: 'action', parent: null, definition: action });
 };
@@ -21,7 +18,6 @@ export const createAction: Handler<'create_action'> = (draft, { name, definition
 /** Raises `actionNotExists`. */
 export const updateAction: Handler<'update_action'> = (draft, { name, definition, comment }) => {
   const key = requireAction(draft, name);
-  refuseOwnVariables(definition.headers ?? []);
   return editObject(draft, key, { definition, comment: comment ?? undefined });
 };
 
@@ -52,14 +48,6 @@ export const setCustomTypes: Handler<'set_custom_types'> = ({ custom_types: _, .
   const isEmpty = Object.values(types).every((list) => list.length === 0);
   return isEmpty ? draft : { ...draft, custom_types: types };
 };
-
-/** Raises `parseFailed` for variables of the engine's own options. Reference: docs/reference/behaviour/event-triggers.md. */
-function refuseOwnVariables(headers: readonly Header[]): void {
-  headers.forEach(({ value_from_env: variable }, i) => {
-    const text = variable === undefined ? null : refusedHeader(variable, ['value_from_env']);
-    if (text !== null) fail('parseFailed', { text }, { path: ['definition', 'headers', i] });
-  });
-}
 
 /** Returns the key of an action. Raises `actionNotExists`. */
 function requireAction(draft: Metadata, name: string): string {

@@ -2,19 +2,18 @@
  *  Not here: are documents and URLs valid (plan/, resolve/rest-endpoint.ts), who is held to the list (http/), answers (http/rest.ts).
  *  Reference: docs/reference/behaviour/metadata-api.md. */
 
-import { fail } from '../../errors/engine-error.ts';
-import { isSameJson } from '../../json/value.ts';
+import { fail, withPath } from '../../errors/engine-error.ts';
 import { dependentsOf, endpointsOf, removeObjects } from '../../metadata/dependencies.ts';
 import { putObject, removeObject } from '../../metadata/edit.ts';
 import { findObject, objectKey } from '../../metadata/objects.ts';
-import type { AllowListEntry, AllowListScope, QueryCollection } from '../../metadata/schema/collection.ts';
+import { type AllowListEntry, type QueryCollection, scopeOf } from '../../metadata/schema/collection.ts';
 import type { Metadata } from '../../metadata/schema/metadata.ts';
 import type { Handler } from './handler.ts';
 import { editObject } from './handler.ts';
 
-/** Raises `collectionExists`. */
+/** Raises `collectionExists`, and `notSupported` for queries of the same name. */
 export const createQueryCollection: Handler<'create_query_collection'> = (draft, collection) => {
-  refuseTaken(draft, collection.name);
+  withPath('name', () => refuseTaken(draft, collection.name));
   refuseRepeated(collection);
   return put(draft, collection);
 };
@@ -23,12 +22,12 @@ export const createQueryCollection: Handler<'create_query_collection'> = (draft,
 export const renameQueryCollection: Handler<'rename_query_collection'> = (draft, { name, new_name }) => {
   requireCollection(draft, name);
   if (name === new_name) return draft;
-  refuseTaken(draft, new_name);
+  withPath('new_name', () => refuseTaken(draft, new_name));
   const renamed = (current: string) => (current === name ? new_name : current);
-  const { query_collections = [], allowlist, rest_endpoints } = draft;
+  const { query_collections, allowlist, rest_endpoints } = draft;
   return {
     ...draft,
-    query_collections: query_collections.map((entry) => ({ ...entry, name: renamed(entry.name) })),
+    query_collections: query_collections!.map((entry) => ({ ...entry, name: renamed(entry.name) })),
     ...(allowlist
       ? { allowlist: allowlist.map((entry) => ({ ...entry, collection: renamed(entry.collection) })) }
       : {}),
@@ -44,13 +43,15 @@ export const renameQueryCollection: Handler<'rename_query_collection'> = (draft,
   };
 };
 
-/** Raises `collectionNotExists`, `collectionInUse`. */
+/** Raises `collectionNotExists`, `collectionAllowed`, `collectionInUse`. */
 export const dropQueryCollection: Handler<'drop_query_collection'> = (draft, { collection, cascade }) => {
-  requireCollection(draft, collection);
+  const path = ['collection'];
+  withPath('collection', () => requireCollection(draft, collection));
   const key = objectKey('query_collection', collection);
   const users = dependentsOf(draft, key);
   if (users.length > 0 && !cascade) {
-    fail('collectionInUse', { name: collection, users: users.map(printUser).join(', ') });
+    if (entryOf(draft, collection)) fail('collectionAllowed', { name: collection }, { path });
+    fail('collectionInUse', { name: collection, users: users.map(printUser).join(', ') }, { path });
   }
   return removeObject(removeObjects(draft, users), key);
 };
@@ -80,28 +81,27 @@ export const dropQueryFromCollection: Handler<'drop_query_from_collection'> = (d
   return put(draft, { ...collection, definition: { queries } });
 };
 
-/** Allows a collection. Allowing it again is no change. Raises `collectionNotExists`, and `allowedElsewhere` if it is allowed with
- *  another scope. */
-export const addCollectionToAllowlist: Handler<'add_collection_to_allowlist'> = (draft, args) => {
-  requireCollection(draft, args.collection);
-  const entry = { collection: args.collection, ...printedScope(args.scope) };
-  const known = entryOf(draft, args.collection);
-  if (known && !isSameJson(printedScope(known.scope), printedScope(args.scope))) {
-    fail('allowedElsewhere', { name: args.collection });
-  }
-  return known ? draft : putEntry(draft, entry);
+/** Allows a collection. A collection that is allowed already keeps its scope. Raises `collectionNotExists`. */
+export const addCollectionToAllowlist: Handler<'add_collection_to_allowlist'> = (
+  draft,
+  { collection, scope },
+) => {
+  withPath('collection', () => requireCollection(draft, collection));
+  const entry = { collection, ...(scope ? { scope: scopeOf(scope) } : {}) };
+  return entryOf(draft, collection) ? draft : putEntry(draft, entry);
 };
 
-/** Raises `notAllowlisted`. */
+/** Raises `collectionNotExists`, `notAllowlisted`. */
 export const updateScope: Handler<'update_scope_of_collection_in_allowlist'> = (draft, args) => {
-  requireEntry(draft, args.collection);
-  const key = objectKey('allowlist', args.collection);
-  return editObject(draft, key, { scope: printedScope(args.scope).scope });
+  const { collection, scope } = args;
+  withPath('collection', () => requireCollection(draft, collection));
+  if (!entryOf(draft, collection)) fail('notAllowlisted', { name: collection });
+  return editObject(draft, objectKey('allowlist', collection), { scope: scopeOf(scope) });
 };
 
-/** Raises `notAllowlisted`. */
+/** Raises `collectionNotExists`. A collection that is not allowed stays so. */
 export const dropCollectionFromAllowlist: Handler<'drop_collection_from_allowlist'> = (draft, args) => {
-  requireEntry(draft, args.collection);
+  withPath('collection', () => requireCollection(draft, args.collection));
   return removeObject(draft, objectKey('allowlist', args.collection));
 };
 
@@ -116,10 +116,12 @@ function refuseTaken(draft: Metadata, name: string): void {
   }
 }
 
-function refuseRepeated({ name, definition }: QueryCollection): void {
+function refuseRepeated({ definition }: QueryCollection): void {
   const names = definition.queries.map((query) => query.name);
-  const repeated = names.find((query, i) => names.indexOf(query) !== i);
-  if (repeated !== undefined) fail('queryExists', { name: repeated, collection: name });
+  const repeated = new Set(names.filter((query, i) => names.indexOf(query) !== i));
+  if (repeated.size === 0) return;
+  const text = `found duplicate query names ${[...repeated].map((query) => `"${query}"`).join(', ')}`;
+  fail('notSupported', { text }, { path: ['definition', 'queries'] });
 }
 
 function put(draft: Metadata, definition: QueryCollection): Metadata {
@@ -134,15 +136,6 @@ function putEntry(draft: Metadata, definition: AllowListEntry): Metadata {
 
 function entryOf(draft: Metadata, collection: string): AllowListEntry | undefined {
   return draft.allowlist?.find((entry) => entry.collection === collection);
-}
-
-function requireEntry(draft: Metadata, collection: string): void {
-  if (!entryOf(draft, collection)) fail('notAllowlisted', { name: collection });
-}
-
-/** Returns the scope as the document has it. The global scope is the default and is omitted. */
-function printedScope(scope: AllowListScope | undefined): { readonly scope?: AllowListScope } {
-  return scope === undefined || scope.global ? {} : { scope };
 }
 
 function printUser(key: string): string {

@@ -74,7 +74,6 @@ export const HANDLERS: { readonly [N in EditOperation]: Handler<N> } = {
   create_action_permission: actions.createActionPermission,
   drop_action_permission: actions.dropActionPermission,
   set_custom_types: actions.setCustomTypes,
-  create_event_trigger: triggers.createEventTrigger,
   delete_event_trigger: triggers.deleteEventTrigger,
   pause_event_trigger_cleanups: triggers.pauseCleanups,
   resume_event_trigger_cleanups: triggers.resumeCleanups,

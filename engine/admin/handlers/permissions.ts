@@ -13,7 +13,7 @@ import { editObject, keyIn, putIn, requireTable, type TableArgs } from './handle
 
 type PermissionType = 'insert' | 'select' | 'update' | 'delete';
 
-/** Raises `permissionExists`, as do the three that follow; the admin role has every permission already. */
+/** Raises `permissionOfAdmin`, `permissionExists`, as do the three that follow. */
 export const createInsertPermission: Handler<'create_insert_permission'> = (draft, args) =>
   create(draft, 'insert', args);
 export const createSelectPermission: Handler<'create_select_permission'> = (draft, args) =>
@@ -43,7 +43,8 @@ type NewPermission = OfRole & { readonly permission: object; readonly comment?: 
 function create(draft: Metadata, type: PermissionType, args: NewPermission): Metadata {
   requireTable(draft, args);
   const { role, permission, comment } = args;
-  if (role === 'admin' || findObject(draft, keyOf(type, args))) {
+  if (role === 'admin') fail('permissionOfAdmin', { type, table: printQualified(args.table) });
+  if (findObject(draft, keyOf(type, args))) {
     fail('permissionExists', { type, table: printQualified(args.table), role });
   }
   const definition = { role, permission, ...(typeof comment === 'string' ? { comment } : {}) };

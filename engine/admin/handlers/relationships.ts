@@ -8,9 +8,9 @@ import { printQualified } from '../../metadata/schema/common.ts';
 import type { Metadata } from '../../metadata/schema/metadata.ts';
 import type { Table } from '../../metadata/schema/table.ts';
 import { printDependents } from '../dependents.ts';
+import { followRelationship } from '../follow-renames.ts';
 import type { Handler } from './handler.ts';
 import { editObject, keyIn, putIn, requireTable, type TableArgs } from './handler.ts';
-import { renameInPermissions } from './rename-relationship.ts';
 
 /** The kinds whose names are fields of the table. No two fields may share a name. */
 const FIELDS = [
@@ -43,8 +43,7 @@ export const renameRelationship: Handler<'rename_relationship'> = (draft, args, 
   const key = requireRelationship(draft, args, args.name);
   if (args.new_name === args.name) return draft;
   refuseTaken(draft, args, args.new_name);
-  const followed = renameInPermissions(draft, args, links);
-  return replaceNamed(followed, args, key);
+  return replaceNamed(followRelationship(draft, args, links), args, key);
 };
 
 /** Raises `relationshipNotExists`. */
@@ -82,7 +81,7 @@ function requireRelationship(draft: Metadata, args: TableArgs, name: string): st
     keyIn(kind, args, name),
   );
   const found = keys.find((key) => findObject(draft, key));
-  return found ?? fail('relationshipNotExists', { table: printQualified(args.table), name });
+  return found ?? fail('relationshipNotExists', { name });
 }
 
 /** Renames a relationship. Its name is part of its key, so it is replaced, at its position in the list. */

@@ -20,7 +20,7 @@ export const addSource: Handler<'pg_add_source'> = (draft, args) => {
   const known = findObject(draft, key);
   if (known && !replace_configuration) fail('sourceExists', { source: args.name });
   withPath('configuration', () => checkConnections(args.configuration));
-  const definition = { ...given, kind: 'postgres' };
+  const definition = { kind: 'postgres', ...given };
   return putObject(known ? dropSettings(draft, args.name) : draft, {
     key,
     kind: 'source',

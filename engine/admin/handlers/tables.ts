@@ -3,6 +3,7 @@
 import { fail, withPath } from '../../errors/engine-error.ts';
 import { foreignDependentsOf, type Links, removeObjects } from '../../metadata/dependencies.ts';
 import { putObject, removeObject } from '../../metadata/edit.ts';
+import { normalMetadata } from '../../metadata/normal-form.ts';
 import { own } from '../../metadata/own.ts';
 import { printQualified } from '../../metadata/schema/common.ts';
 import type { Metadata } from '../../metadata/schema/metadata.ts';
@@ -35,7 +36,7 @@ export const setTableCustomization: Handler<'set_table_customization'> = (draft,
 /** Replaces custom root fields and column names. Keeps the table's own custom name and other settings of columns, which this older
  *  operation does not know. */
 export const setTableCustomFields: Handler<'set_table_custom_fields'> = (draft, args) => {
-  const { configuration = {} } = requireTable(draft, args);
+  const { configuration = {} } = requireTable(normalMetadata(draft), args);
   const { custom_root_fields, custom_column_names = {} } = args;
   const { custom_root_fields: _, column_config: columns = {}, ...kept } = configuration;
   const column_config = renamed(columns, custom_column_names);

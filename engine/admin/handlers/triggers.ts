@@ -12,18 +12,19 @@ import { parseSchedule } from '../../resolve/schedule.ts';
 import type { Handler } from './handler.ts';
 import { editObject, keyIn, putIn, requireSource, requireTable } from './handler.ts';
 
-/** Raises `eventTriggerWithoutEvents`, and `eventTriggerExists` unless it is of the same table and to be replaced. */
-export const createEventTrigger: Handler<'create_event_trigger'> = (draft, args) => {
+/** Raises `eventTriggerExists` for a new trigger, and `eventTriggerNotExists` and `eventTriggerElsewhere` for one to be replaced, which has
+ *  to be of the same table. Names are unique across sources. */
+export function createEventTrigger(draft: Metadata, args: ArgsOf<'create_event_trigger'>): Metadata {
   const { source, table, replace, name, insert, update, delete: deleted, enable_manual, ...settings } = args;
-  if (!insert && !update && !deleted && !enable_manual) fail('eventTriggerWithoutEvents', {});
   requireTable(draft, args);
-  const known = keyOfTrigger(draft, name);
-  const isReplaced = replace === true && known === keyIn('event_trigger', { source, table }, name);
-  if (known !== undefined && !isReplaced) fail('eventTriggerExists', { name });
+  if (replace) {
+    const known = keyOfTrigger(draft, name, source) ?? fail('eventTriggerNotExists', { name });
+    if (known !== keyIn('event_trigger', { source, table }, name)) fail('eventTriggerElsewhere', {});
+  } else if (keyOfTrigger(draft, name) !== undefined) fail('eventTriggerExists', { name });
   const watched = { insert, update, delete: deleted, enable_manual };
   const definition = Object.fromEntries(Object.entries(watched).filter(([, value]) => value !== undefined));
   return putIn(draft, 'event_trigger', args, { name, definition: { name, definition, ...settings } });
-};
+}
 
 /** Raises `sourceNotFound`, `eventTriggerNotExists`. */
 export const deleteEventTrigger: Handler<'delete_event_trigger'> = (draft, { source, name }) => {
@@ -54,9 +55,9 @@ function withCleanups(draft: Metadata, { event_triggers: wanted }: CleanupArgs, 
 function keysWithCleanup(draft: Metadata, sources: '*' | readonly string[]): readonly string[] {
   const wanted = sources === '*' ? draft.sources : sources.map((name) => requireSource(draft, name));
   return wanted.flatMap((source) =>
-    source.tables.flatMap(({ table, event_triggers = [] }) =>
-      event_triggers
-        .filter(({ cleanup_config: config }) => config !== undefined)
+    source.tables.flatMap(({ table, event_triggers }) =>
+      (event_triggers ?? [])
+        .filter(({ cleanup_config: config }) => config)
         .map(({ name }) => keyIn('event_trigger', { source: source.name, table }, name)),
     ),
   );
@@ -75,8 +76,8 @@ type Qualifier = { readonly source_name?: string; readonly event_triggers: reado
 function keyOfTrigger({ sources }: Metadata, name: string, within?: string): string | undefined {
   for (const source of sources) {
     if (within !== undefined && source.name !== within) continue;
-    for (const { table, event_triggers = [] } of source.tables) {
-      if (event_triggers.some((trigger) => trigger.name === name)) {
+    for (const { table, event_triggers } of source.tables) {
+      if (event_triggers?.some((trigger) => trigger.name === name)) {
         return objectKey('event_trigger', source.name, table.schema, table.name, name);
       }
     }
@@ -86,8 +87,8 @@ function keyOfTrigger({ sources }: Metadata, name: string, within?: string): str
 
 /** Raises `scheduleInvalid`, and `cronTriggerExists` unless it is to be replaced. */
 export const createCronTrigger: Handler<'create_cron_trigger'> = (draft, { replace, ...definition }) => {
-  const { name, schedule } = definition;
-  parseSchedule(schedule);
+  const { name, schedule, timezone } = definition;
+  parseSchedule(schedule, timezone);
   const key = objectKey('cron_trigger', name);
   if (!replace && findObject(draft, key)) fail('cronTriggerExists', { name });
   return putObject(draft, { key, kind: 'cron_trigger', parent: null, definition });

@@ -59,6 +59,8 @@ function printLeaf(leaf: Leaf): string {
       return `kept ${leaf.kept} of step ${leaf.step} (${type})`;
     case 'session-variables':
       return 'all session variables';
+    case 'fetched':
+      return `values of ${leaf.column} in source ${leaf.source} (${type})`;
     default:
       return leaf satisfies never;
   }

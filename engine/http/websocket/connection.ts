@@ -243,6 +243,7 @@ export class WebsocketConnection {
     let own: RunningWebsocketOperation | undefined;
     return {
       requestId: this.#options.id,
+      errorOf: protocol.errorOf,
       attach: (operation) => {
         own = operation;
       },

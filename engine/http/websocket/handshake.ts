@@ -1,5 +1,5 @@
 /** WebSocket handshakes at the GraphQL paths, and the set of open connections. A browser sends cookies with a
- *  handshake from any page, so an origin that may not call is refused here. With CORS off, cookies are ignored.
+ *  handshake from any page, so an origin that may not call is refused here. With CORS off, cookies are ignored unless --ws-read-cookie.
  *  Not here: messages of a connection (connection.ts). Reference: docs/reference/behaviour/subscriptions.md. */
 import type { IncomingHttpHeaders, IncomingMessage, Server } from 'node:http';
 import { WebSocketServer } from 'ws';
@@ -8,7 +8,7 @@ import type { HttpContext } from '../context.ts';
 import { mayUseCredentials } from '../cors.ts';
 import { isSameOrigin, isToken } from '../cross-site.ts';
 import { writeError } from '../error-response.ts';
-import { isGraphqlPath, isRelayPath } from '../graphql-request.ts';
+import { isGraphqlPath, isOlderPath, isRelayPath } from '../graphql-request.ts';
 import { addressOf } from '../operation.ts';
 import { requestIdOf } from '../request-record.ts';
 import { WebsocketConnection } from './connection.ts';
@@ -62,7 +62,7 @@ export function acceptWebsockets(server: Server, context: HttpContext): Websocke
       const id = requestIdOf(request);
       const headers = credentialHeaders(context, request.headers);
       const address = addressOf(request, context.options.trustedProxies);
-      const protocol = protocolOf(socket.protocol);
+      const protocol = protocolOf(socket.protocol, isOlderPath(request.url!));
       const isRelay = isRelayPath(request.url!);
       const connection = new WebsocketConnection({
         id,
@@ -127,12 +127,12 @@ function tooManyUnauthenticated(
 
 /** Returns the headers that may authenticate the client. Browsers send cookies and stored passwords with a handshake
  *  from any page, so these count only from this origin, from origins that may use credentials, and without an origin;
- *  with CORS off they never count. */
+ *  with CORS off they count only with --ws-read-cookie. */
 function credentialHeaders({ options }: HttpContext, headers: IncomingHttpHeaders): IncomingHttpHeaders {
   const { origin, host } = headers;
-  const isTrusted =
-    !options.disableCors &&
-    (origin === undefined || isSameOrigin(origin, host) || mayUseCredentials(options)(origin));
+  const isTrusted = options.disableCors
+    ? options.wsReadCookie
+    : origin === undefined || isSameOrigin(origin, host) || mayUseCredentials(options)(origin);
   if (isTrusted) return headers;
   const { cookie: _, authorization, ...others } = headers;
   return isToken(authorization) ? { ...others, authorization } : others;

@@ -3,6 +3,7 @@
  *  `graphql-ws` is the older one, of the library subscriptions-transport-ws. `graphql-transport-ws` is the newer one,
  *  of the library graphql-ws; its PROTOCOL.md defines the messages and close codes.
  *  Not here: which message is allowed when (protocol.ts). Reference: docs/reference/behaviour/subscriptions.md. */
+import { type EngineError, toAdminBody, toGraphqlError } from '../../errors/engine-error.ts';
 import { isRecord } from '../../json/value.ts';
 
 export type ClientMessage =
@@ -34,6 +35,8 @@ export type Protocol = {
   readonly server: ServerMessages;
   /** True when `complete` follows an `error` for an operation that could not start. */
   readonly completesErrors: boolean;
+  /** Returns an error as the payloads of messages have it. */
+  readonly errorOf: (error: EngineError, showInternal: boolean) => object;
 };
 
 type Fields = Readonly<Record<string, unknown>>;
@@ -58,6 +61,7 @@ export const PROTOCOLS: readonly Protocol[] = [
   {
     name: 'graphql-transport-ws',
     completesErrors: false,
+    errorOf: toGraphqlError,
     client: {
       connection_init: init,
       subscribe: start,
@@ -76,6 +80,7 @@ export const PROTOCOLS: readonly Protocol[] = [
   {
     name: 'graphql-ws',
     completesErrors: true,
+    errorOf: toGraphqlError,
     client: {
       connection_init: init,
       start,
@@ -92,9 +97,18 @@ export const PROTOCOLS: readonly Protocol[] = [
   },
 ];
 
-/** Returns the sub-protocol of a handshake; the older one when the handshake names none. */
-export function protocolOf(name: string): Protocol {
-  return PROTOCOLS.find((protocol) => protocol.name === name) ?? PROTOCOLS[1]!;
+/** Returns the sub-protocol of a handshake; the older one when the handshake names none. At the older path, an error is
+ *  `{path, error, code}`, and is the whole payload of its message. */
+export function protocolOf(name: string, isOlderPath: boolean): Protocol {
+  const protocol = PROTOCOLS.find((each) => each.name === name) ?? PROTOCOLS[1]!;
+  if (!isOlderPath) return protocol;
+  const error = (id: string, errors: string) =>
+    JSON.stringify({ type: 'error', id, payload: (JSON.parse(errors) as unknown[])[0] });
+  return {
+    ...protocol,
+    errorOf: (thrown, showInternal) => toAdminBody(thrown, 'newer', showInternal),
+    server: { ...protocol.server, error },
+  };
 }
 
 export const PONG = '{"type":"pong"}';
@@ -112,7 +126,8 @@ export function readMessage(
   if (!isRecord(message)) return malformed('expected a message as a JSON object');
   const { type } = message;
   if (typeof type !== 'string') return malformed('expected a message with a "type"');
-  if (!Object.hasOwn(protocol.client, type)) return malformed(`unexpected type of message: ${type}`);
+  if (!Object.hasOwn(protocol.client, type))
+    return malformed(`Error in $: unexpected type for ClientMessage: ${type}`);
   return protocol.client[type]!(message);
 }
 
@@ -125,5 +140,5 @@ function parsed(text: string, parse: (text: string) => unknown): unknown {
 }
 
 function malformed(reason: string): ClientMessage {
-  return { kind: 'malformed', reason };
+  return { kind: 'malformed', reason: `parsing ClientMessage failed: ${reason}` };
 }

@@ -3,7 +3,7 @@
  *  Not here: message formats (messages.ts), polling (subscribe/). Reference:
  *  docs/reference/behaviour/subscriptions.md. */
 import type { IncomingHttpHeaders } from 'node:http';
-import { EngineError, toGraphqlError } from '../../errors/engine-error.ts';
+import { EngineError } from '../../errors/engine-error.ts';
 import { answerPlanned, planOf } from '../../execute/answer.ts';
 import type { PlannedRequest } from '../../execute/plan-cache.ts';
 import type { Body } from '../../execute/splice.ts';
@@ -31,6 +31,8 @@ export type RunningWebsocketOperation = {
 
 /** Sends the messages of an operation to its client. Texts are JSON. */
 export type OperationOutput = {
+  /** Returns an error as the messages have it. */
+  readonly errorOf: (error: EngineError, showInternal: boolean) => object;
   readonly requestId: string;
   /** Sends `{"data":…}` or `{"errors":…}`. */
   readonly next: (response: Result) => void;
@@ -101,14 +103,14 @@ export function startOperation(start: OperationStart): RunningWebsocketOperation
   } catch (thrown) {
     const error = errorFrom(thrown, context.observe, output.requestId);
     endOperation(context, arrival, error);
-    output.error(errorsText(start, error), toGraphqlError(error, false));
+    output.error(errorsText(start, error), output.errorOf(error, false));
     return null;
   }
 }
 
 /** Sends an error for an operation that the protocol refuses. */
 export function refuse(output: OperationOutput, reason: string): void {
-  const error = toGraphqlError(new EngineError('startFailed', { text: reason }), false);
+  const error = output.errorOf(new EngineError('startFailed', { text: reason }), false);
   output.error(JSON.stringify([error]), error);
 }
 
@@ -151,6 +153,6 @@ async function answerBody(
   }
 }
 
-function errorsText({ context, session }: OperationStart, error: EngineError): string {
-  return JSON.stringify([toGraphqlError(error, showsInternal(context.options, session))]);
+function errorsText({ context, session, output }: OperationStart, error: EngineError): string {
+  return JSON.stringify([output.errorOf(error, showsInternal(context.options, session))]);
 }

@@ -30,7 +30,7 @@ test.each(PROTOCOLS)('$name: init authenticates, and operations start only after
 const CLOSES: readonly [Phase, ConnectionEvent, number][] = [
   ['ready', { kind: 'malformed', reason: 'no' }, 4400],
   ['new', START, 4401],
-  ['authenticating', { kind: 'refused', reason: 'no' }, 4403],
+  ['authenticating', { kind: 'refused', reason: 'no' }, 4400],
   ['new', { kind: 'init timeout' }, 4408],
   ['ready', START, 4409],
   ['ready', INIT, 4429],
@@ -58,7 +58,8 @@ test.each([
 test('graphql-ws: an invalid message is answered with an error, and the connection stays open', () => {
   const message = readMessage(OLDER, '{"type":"test"}', JSON.parse);
   const { phase, effects } = after(OLDER, 'ready', message);
-  const text = '{"type":"connection_error","payload":"unexpected type of message: test"}';
+  const text =
+    '{"type":"connection_error","payload":"parsing ClientMessage failed: Error in $: unexpected type for ClientMessage: test"}';
   expect([phase, effects]).toEqual(['ready', [{ kind: 'send', text }]]);
 });
 

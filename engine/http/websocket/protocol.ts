@@ -74,6 +74,8 @@ type Violation = {
   readonly reason: (details: Details) => string;
   /** The reaction of the older protocol, in place of closing at once. */
   readonly older: 'close' | 'send' | 'send and close' | 'fail';
+  /** The reason in the older protocol, if it is another one. */
+  readonly olderReason?: (details: Details) => string;
 };
 
 const VIOLATIONS = {
@@ -83,20 +85,30 @@ const VIOLATIONS = {
     reason: () => 'start received before the connection is initialised',
     older: 'fail',
   },
-  refused: { code: 4403, reason: (d) => d.reason!, older: 'send and close' },
+  refused: {
+    code: 4400,
+    reason: (d) => `Connection initialization failed: ${d.reason}`,
+    older: 'send and close',
+    olderReason: (d) => d.reason!,
+  },
   'not initialised in time': {
     code: 4408,
     reason: () => 'Connection initialisation timeout',
     older: 'close',
   },
-  'id in use': { code: 4409, reason: (d) => `Subscriber for ${d.id} already exists`, older: 'fail' },
+  'id in use': {
+    code: 4409,
+    reason: (d) => `Subscriber for ${d.id} already exists`,
+    older: 'fail',
+    olderReason: (d) => `an operation already exists with this id: ${d.id}`,
+  },
   'initialised twice': { code: 4429, reason: () => 'Too many initialisation requests', older: 'send' },
 } as const satisfies Record<string, Violation>;
 
 function violation(state: ConnectionState, kind: keyof typeof VIOLATIONS, details: Details): Reaction {
-  const { code, reason, older }: Violation = VIOLATIONS[kind];
-  const text = reason(details);
-  if (state.protocol.name === 'graphql-transport-ws') return closing(code, text);
+  const { code, reason, older, olderReason = reason }: Violation = VIOLATIONS[kind];
+  if (state.protocol.name === 'graphql-transport-ws') return closing(code, reason(details));
+  const text = olderReason(details);
   switch (older) {
     case 'close':
       return closing(code, text);

@@ -273,7 +273,7 @@ test.each(PROTOCOLS)(
       const socket = await open(protocol);
       socket.send({ type: 'connection_init', payload: { headers } });
       subscribe(socket, '{ note { id } }');
-      expect((await socket.closed).code).toBe(4403);
+      expect((await socket.closed).code).toBe(4400);
       const told = await socket.during(0);
       expect(told.map(({ type }) => type)).toEqual(protocol === 'graphql-ws' ? ['connection_error'] : []);
     }

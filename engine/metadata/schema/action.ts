@@ -11,15 +11,13 @@ import {
   UrlTemplate,
 } from './common.ts';
 import { Seconds } from './number.ts';
-import { type Static, Type } from './type.ts';
+import { oneOf, type Static, Type } from './type.ts';
 
 const TypeReference = Type.String({ minLength: 1 });
 
 export const ActionDefinition = Type.Object({
-  type: Type.Optional(Type.Union([Type.Literal('mutation'), Type.Literal('query')])),
-  kind: Type.Optional(
-    Type.Union([Type.Literal('synchronous'), Type.Literal('asynchronous'), Type.Literal('')]),
-  ),
+  type: Type.Optional(oneOf('mutation', 'query')),
+  kind: Type.Optional(oneOf('synchronous', 'asynchronous', '')),
   handler: UrlTemplate,
   arguments: Type.Optional(
     Type.Array(
@@ -82,7 +80,7 @@ export const CustomTypes = Type.Object({
           Type.Array(
             Type.Object({
               name: GraphqlName,
-              type: Type.Union([Type.Literal('object'), Type.Literal('array')]),
+              type: oneOf('object', 'array'),
               remote_table: QualifiedName,
               source: Type.Optional(Type.String()),
               field_mapping: Type.Record(Type.String(), Type.String()),

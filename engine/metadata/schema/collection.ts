@@ -1,8 +1,9 @@
 /** Query collections, the allow list of collections, and REST endpoints that run their queries.
  *  Spec: query_collections.yaml, allow_list.yaml, rest_endpoints.yaml. */
 
+import { fail } from '../../errors/engine-error.ts';
 import { Comment, ObjectName, RoleName } from './common.ts';
-import { type Static, Type } from './type.ts';
+import { oneOf, type Static, Type } from './type.ts';
 
 /** A stored GraphQL document. */
 export const CollectionQuery = Type.Object(
@@ -31,19 +32,38 @@ export const AllowListScope = Type.Union([
 ]);
 export type AllowListScope = Static<typeof AllowListScope>;
 
+/** The scope in the arguments of an operation, which `checkScope` refuses with a sentence of its own. */
+export const GivenScope = Type.Object({
+  global: Type.Boolean(),
+  roles: Type.Optional(Type.Array(RoleName)),
+});
+
+/** Raises `parseFailed` at `scope`. */
+export function checkScope({ scope }: { readonly scope?: Static<typeof GivenScope> }): void {
+  if (!scope) return;
+  const refuse = (text: string) => fail('parseFailed', { text }, { path: ['scope'] });
+  const { global: isGlobal, roles } = scope;
+  if (isGlobal) {
+    if (roles) refuse('roles are not allowed when global is true');
+    return;
+  }
+  if (!roles) refuse('key "roles" not found');
+  if (roles?.length === 0) refuse('parsing NonEmpty failed, unexpected empty list');
+  if (new Set(roles).size !== roles?.length) refuse('duplicate roles are not allowed');
+}
+
+/** Returns the scope of arguments that were checked. */
+export function scopeOf({ global: isGlobal, roles = [] }: Static<typeof GivenScope>): AllowListScope {
+  return isGlobal ? { global: true } : { global: false, roles };
+}
+
 export const AllowListEntry = Type.Object(
   { collection: ObjectName, scope: Type.Optional(AllowListScope) },
   { additionalProperties: false },
 );
 export type AllowListEntry = Static<typeof AllowListEntry>;
 
-export const RestMethod = Type.Union([
-  Type.Literal('GET'),
-  Type.Literal('POST'),
-  Type.Literal('PUT'),
-  Type.Literal('PATCH'),
-  Type.Literal('DELETE'),
-]);
+export const RestMethod = oneOf('GET', 'POST', 'PUT', 'PATCH', 'DELETE');
 export type RestMethod = Static<typeof RestMethod>;
 
 export const RestEndpoint = Type.Object(

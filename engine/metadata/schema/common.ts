@@ -2,7 +2,7 @@
  *  Each is a TypeBox value with the TypeScript type derived from it. All are canonical: metadata/parse.ts normalises the other forms
  *  that the admin API accepts (a bare table name, `"pg"`).
  *  Reference: docs/reference/behaviour/metadata.md. */
-import { type Static, type TSchema, Type } from './type.ts';
+import { oneOf, type Static, type TSchema, Type } from './type.ts';
 
 /** A name that appears in the GraphQL schema. */
 export const GraphqlName = Type.String({ pattern: '^[_A-Za-z][_0-9A-Za-z]*$', maxLength: 255 });
@@ -95,11 +95,7 @@ export const nullable = <T extends TSchema>(schema: T) => Type.Union([schema, Ty
 const BodyTransform = Type.Union([
   Type.String(),
   Type.Object({
-    action: Type.Union([
-      Type.Literal('transform'),
-      Type.Literal('remove'),
-      Type.Literal('x_www_form_urlencoded'),
-    ]),
+    action: oneOf('transform', 'remove', 'x_www_form_urlencoded'),
     template: Type.Optional(Type.String()),
     form_template: Type.Optional(Type.Record(Type.String(), Type.String())),
   }),

@@ -1,5 +1,6 @@
 /** Event triggers on tables, cron triggers, and one-off scheduled events. Spec: "Events"; docs/reference/behaviour/event-triggers.md, docs/reference/behaviour/scheduled-triggers.md. */
 
+import { fail } from '../../errors/engine-error.ts';
 import {
   Columns,
   EnvValue,
@@ -51,6 +52,36 @@ export const EventTrigger = Type.Object({
 });
 export type EventTrigger = Static<typeof EventTrigger>;
 
+/** The limit of names, because Postgres has names made of them. */
+export const MOST_TRIGGER_NAME_BYTES = 42;
+
+/** Raises `parseFailed` for the arguments of `create_event_trigger` that fit their schema and make no trigger. A document is not held to
+ *  these rules: what is wrong in it is inconsistent. */
+export function checkNewTrigger(args: Omit<EventTrigger, 'definition'> & EventTrigger['definition']): void {
+  const { name, insert, update, delete: deleted, enable_manual: isManual, webhook, webhook_from_env } = args;
+  const refuse = (text: string) => fail('parseFailed', { text });
+  if (!/^[A-Za-z][A-Za-z0-9_-]*$/.test(name)) {
+    refuse('only alphanumeric and underscore and hyphens allowed for name');
+  }
+  if (name.length > MOST_TRIGGER_NAME_BYTES) {
+    refuse(`event trigger name can be at most ${MOST_TRIGGER_NAME_BYTES} characters`);
+  }
+  const operations = [insert, update, deleted].filter((operation) => operation !== undefined);
+  if (operations.length === 0 && !isManual) {
+    refuse('atleast one amongst insert/update/delete/enable_manual spec must be provided');
+  }
+  if (webhook !== undefined && webhook_from_env !== undefined) {
+    refuse('only one of webhook or webhook_from_env should be given');
+  }
+  if (webhook === undefined && webhook_from_env === undefined) {
+    refuse('must provide webhook or webhook_from_env');
+  }
+  for (const { columns, payload } of operations) {
+    if (columns.length === 0) refuse('found empty column specification');
+    if (columns === '*' && payload?.length === 0) refuse('found empty payload specification');
+  }
+}
+
 /** The properties that cron triggers and one-off events share: payload, webhook and retries. */
 const scheduled = {
   payload: Type.Optional(Type.Unknown()),
@@ -72,6 +103,7 @@ export const CronTrigger = Type.Object({
   name: ObjectName,
   webhook: EnvValue,
   schedule: Type.String({ minLength: 1 }),
+  timezone: Type.Optional(Type.String({ minLength: 1, maxLength: 64 })),
   include_in_metadata: Type.Boolean(),
   ...scheduled,
 });

@@ -2,7 +2,7 @@
  *  Spec: "Tracked function constraints"; docs/reference/behaviour/functions.md. */
 
 import { Comment, GraphqlName, nullable, QualifiedName, RoleName } from './common.ts';
-import { type Static, Type } from './type.ts';
+import { oneOf, type Static, Type } from './type.ts';
 
 export const FunctionConfiguration = Type.Object({
   custom_name: Type.Optional(GraphqlName),
@@ -14,10 +14,10 @@ export const FunctionConfiguration = Type.Object({
   ),
   /** The name of the json argument that receives the session variables. */
   session_argument: Type.Optional(Type.String()),
-  exposed_as: Type.Optional(Type.Union([Type.Literal('query'), Type.Literal('mutation')])),
+  exposed_as: Type.Optional(oneOf('query', 'mutation')),
   response: Type.Optional(
     Type.Object({
-      type: Type.Union([Type.Literal('table'), Type.Literal('inferred')]),
+      type: oneOf('table', 'inferred'),
       table: Type.Optional(QualifiedName),
     }),
   ),

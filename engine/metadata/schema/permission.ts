@@ -3,7 +3,7 @@
 
 import { BoolExp, Columns, Comment, Header, nullable, Presets, RoleName, UrlTemplate } from './common.ts';
 import { Count, Seconds } from './number.ts';
-import { type Static, type TSchema, Type } from './type.ts';
+import { oneOf, type Static, type TSchema, Type } from './type.ts';
 
 /** A webhook that validates input before rows are written. */
 export const ValidateInput = Type.Object({
@@ -18,11 +18,7 @@ export const ValidateInput = Type.Object({
 
 export type ValidateInput = Static<typeof ValidateInput>;
 
-const QueryRootField = Type.Union([
-  Type.Literal('select'),
-  Type.Literal('select_by_pk'),
-  Type.Literal('select_aggregate'),
-]);
+const QueryRootField = oneOf('select', 'select_by_pk', 'select_aggregate');
 const SubscriptionRootField = Type.Union([QueryRootField, Type.Literal('select_stream')]);
 
 export const SelectRule = Type.Object({

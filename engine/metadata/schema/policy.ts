@@ -3,7 +3,7 @@
 
 import { Header, ObjectName, RoleName } from './common.ts';
 import { AtLeastOne, Count, Seconds } from './number.ts';
-import { type Static, type TSchema, Type } from './type.ts';
+import { oneOf, type Static, type TSchema, Type } from './type.ts';
 
 export const InheritedRole = Type.Object(
   { role_name: RoleName, role_set: Type.Array(RoleName) },
@@ -51,13 +51,11 @@ export const MetricsConfig = Type.Object({
 });
 
 export const OpenTelemetry = Type.Object({
-  status: Type.Optional(Type.Union([Type.Literal('enabled'), Type.Literal('disabled'), Type.Literal('env')])),
-  data_types: Type.Optional(
-    Type.Array(Type.Union([Type.Literal('traces'), Type.Literal('metrics'), Type.Literal('logs')])),
-  ),
+  status: Type.Optional(oneOf('enabled', 'disabled', 'env')),
+  data_types: Type.Optional(Type.Array(oneOf('traces', 'metrics', 'logs'))),
   exporter_otlp: Type.Optional(
     Type.Object({
-      protocol: Type.Optional(Type.String()),
+      protocol: Type.Optional(Type.Literal('http/protobuf')),
       otlp_traces_endpoint: Type.Optional(Type.String()),
       otlp_metrics_endpoint: Type.Optional(Type.String()),
       otlp_logs_endpoint: Type.Optional(Type.String()),
@@ -65,9 +63,7 @@ export const OpenTelemetry = Type.Object({
       resource_attributes: Type.Optional(
         Type.Array(Type.Object({ name: Type.String(), value: Type.String() })),
       ),
-      traces_propagators: Type.Optional(
-        Type.Array(Type.Union([Type.Literal('b3'), Type.Literal('tracecontext')])),
-      ),
+      traces_propagators: Type.Optional(Type.Array(oneOf('b3', 'tracecontext'))),
     }),
   ),
   batch_span_processor: Type.Optional(Type.Object({ max_export_batch_size: Type.Optional(AtLeastOne) })),

@@ -2,11 +2,9 @@
  *  schemas. `using` has exactly one of its two keys. Spec: "Relationship types"; docs/reference/behaviour/relationships.md, docs/reference/behaviour/remote-schemas.md. */
 
 import { ColumnName, Comment, GraphqlName, nullable, ObjectName, QualifiedName } from './common.ts';
-import { type Static, Type } from './type.ts';
+import { oneOf, type Static, Type } from './type.ts';
 
-const InsertionOrder = Type.Optional(
-  nullable(Type.Union([Type.Literal('before_parent'), Type.Literal('after_parent')])),
-);
+const InsertionOrder = Type.Optional(nullable(oneOf('before_parent', 'after_parent')));
 
 /** The columns of the other table, by the columns of this one. */
 export const ColumnMapping = Type.Record(Type.String(), ColumnName);
@@ -72,7 +70,7 @@ export const RemoteRelationshipDefinition = Type.Object(
       Type.Object({
         source: ObjectName,
         table: QualifiedName,
-        relationship_type: Type.Union([Type.Literal('object'), Type.Literal('array')]),
+        relationship_type: oneOf('object', 'array'),
         field_mapping: ColumnMapping,
       }),
     ),

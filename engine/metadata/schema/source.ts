@@ -7,7 +7,7 @@ import { LogicalModel } from './logical-model.ts';
 import { NativeQuery } from './native-query.ts';
 import { AtLeastOne, Count, Port, Seconds } from './number.ts';
 import { Table } from './table.ts';
-import { type Static, Type } from './type.ts';
+import { oneOf, type Static, Type } from './type.ts';
 
 export const DatabaseUrl = Type.Union([
   Type.String({ minLength: 1 }),
@@ -28,11 +28,7 @@ export const DatabaseUrl = Type.Union([
 ]);
 export type DatabaseUrl = Static<typeof DatabaseUrl>;
 
-export const IsolationLevel = Type.Union([
-  Type.Literal('read-committed'),
-  Type.Literal('repeatable-read'),
-  Type.Literal('serializable'),
-]);
+export const IsolationLevel = oneOf('read-committed', 'repeatable-read', 'serializable');
 
 const PoolSettings = Type.Object({
   max_connections: Type.Optional(nullable(AtLeastOne)),
@@ -47,14 +43,7 @@ const PoolSettings = Type.Object({
 
 /** The TLS parameters of libpq with these names. The variables contain the texts in PEM. */
 export const SslConfiguration = Type.Object({
-  sslmode: Type.Union([
-    Type.Literal('disable'),
-    Type.Literal('allow'),
-    Type.Literal('prefer'),
-    Type.Literal('require'),
-    Type.Literal('verify-ca'),
-    Type.Literal('verify-full'),
-  ]),
+  sslmode: oneOf('disable', 'allow', 'prefer', 'require', 'verify-ca', 'verify-full'),
   sslrootcert: Type.Optional(nullable(ConnectionFromEnv)),
   sslcert: Type.Optional(nullable(ConnectionFromEnv)),
   sslkey: Type.Optional(nullable(ConnectionFromEnv)),
@@ -89,7 +78,7 @@ export const SourceConfiguration = Type.Object({
 export type SourceConfiguration = Static<typeof SourceConfiguration>;
 
 /** The naming convention. `hasura-default` is read as `default`. */
-export const NamingConvention = Type.Union([Type.Literal('default'), Type.Literal('graphql-default')]);
+export const NamingConvention = oneOf('default', 'graphql-default');
 export type NamingConvention = Static<typeof NamingConvention>;
 
 export const SourceCustomization = Type.Object({
@@ -112,9 +101,7 @@ export type SourceCustomization = Static<typeof SourceCustomization>;
 
 export const QueryTags = Type.Object({
   disabled: Type.Optional(Type.Boolean()),
-  format: Type.Optional(
-    Type.Union([Type.Literal('standard'), Type.Literal('standard_prepended'), Type.Literal('sqlcommenter')]),
-  ),
+  format: Type.Optional(oneOf('standard', 'standard_prepended', 'sqlcommenter')),
   omit_request_id: Type.Optional(Type.Boolean()),
 });
 export type QueryTags = Static<typeof QueryTags>;
@@ -129,9 +116,23 @@ export const HealthCheck = nullable(
   }),
 );
 
+/** The kinds of databases that speak PostgreSQL's protocol. The engine serves them alike; operations have their name in front. */
+export const SOURCE_KINDS = {
+  postgres: { prefix: 'pg', name: 'PostgreSQL' },
+  citus: { prefix: 'citus', name: 'Citus' },
+  cockroach: { prefix: 'cockroach', name: 'CockroachDB' },
+  alloy: { prefix: 'alloy', name: 'AlloyDB' },
+} as const;
+/** The kind, as written, of a source that does not speak PostgreSQL's protocol; undefined for one that does. */
+export function foreignKindOf({ kind }: Readonly<Record<string, unknown>>): string | undefined {
+  return typeof kind !== 'string' || kind === 'pg' || Object.hasOwn(SOURCE_KINDS, kind) ? undefined : kind;
+}
+export const SourceKind = oneOf('postgres', 'citus', 'cockroach', 'alloy');
+export type SourceKind = keyof typeof SOURCE_KINDS & Static<typeof SourceKind>;
+
 export const Source = Type.Object({
   name: ObjectName,
-  kind: Type.Literal('postgres'),
+  kind: SourceKind,
   configuration: SourceConfiguration,
   tables: Type.Array(Table),
   functions: Type.Optional(Type.Array(TrackedFunction)),

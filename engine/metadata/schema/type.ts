@@ -50,6 +50,10 @@ const builders = {
 
 export const Type = builders as unknown as Builders;
 
+/** A schema of one of several texts. */
+export const oneOf = <const T extends readonly string[]>(...texts: T) =>
+  Type.Unsafe<T[number]>({ anyOf: texts.map((text) => Type.Literal(text)) });
+
 function objectOf(properties: Readonly<Record<string, object>>, options?: object): object {
   const required = Object.keys(properties).filter((key) => !optional.has(properties[key]!));
   return { type: 'object', ...(required.length > 0 ? { required } : {}), properties, ...options };

@@ -1,8 +1,9 @@
 /** Two answers to one request, and what to say when they are not the same. */
+
 import type { Answer } from './arena.ts';
 import { digest, parseExactly, type Shape } from './json.ts';
 import type { Request } from './query-text.ts';
-import type { Role } from './world.ts';
+import type { Role } from './world-types.ts';
 
 export type Occasion = {
   readonly role: Role | null;

@@ -1,5 +1,6 @@
 /** Two who answer: the engine, and Postgres itself under policies and grants. One database, whose schema each world replaces;
  *  database roles belong to the run. In: worlds and requests. Out: answers as text, or why there is none. */
+
 import { randomBytes } from 'node:crypto';
 import pg from 'pg';
 import { createDatabase } from '../../../testing/database.ts';
@@ -9,6 +10,7 @@ import { answer } from '../../execute/answer.ts';
 import { bodyText } from '../../execute/splice.ts';
 import { ADMIN_ROLE, type Session } from '../../resolve/session.ts';
 import type { Model } from '../../resolve/types.ts';
+import { STRICT_RETURNING } from '../../resolve/types.ts';
 import type { Choices } from './choices.ts';
 import { sessionVariableOf, settingOf } from './condition.ts';
 import { engineOn } from './engine-on.ts';
@@ -16,7 +18,8 @@ import { metadataRoles, metadataSource } from './metadata.ts';
 import { databaseRoles, type Names, schemaSql } from './policies.ts';
 import type { Request } from './query-text.ts';
 import { arrayText, COLUMN_TYPES } from './types.ts';
-import { INHERITED, ROLES, type Role, type World } from './world.ts';
+import { INHERITED, ROLES, type World } from './world.ts';
+import type { Role } from './world-types.ts';
 
 /** An answer's text, or an error. */
 export type Answer = { readonly text: string } | { readonly code: string; readonly message: string };
@@ -105,7 +108,10 @@ export function refusal(error: unknown): Answer {
 }
 
 async function openEngine(url: string, world: World): Promise<Engine> {
-  const { model, sources } = await engineOn(url, metadataSource(world), metadataRoles(world));
+  const { model, sources } = await engineOn(url, metadataSource(world), metadataRoles(world), [
+    // Under policies, Postgres returns only rows that the role may read.
+    STRICT_RETURNING,
+  ]);
   return {
     model,
     databases: sources,

@@ -1,23 +1,15 @@
 /** Random changes of an update: of its rows' columns, and deletes and updates of the rows related to them.
  *  Source: docs/reference/behaviour/mutations.md; docs/guides/updating.md. Not here: what Postgres does (update-sql.ts). */
+
 import type { Choices } from './choices.ts';
 import { looksAround, makeCondition } from './condition.ts';
-import type { Change, RelatedWrites, Update } from './mutation.ts';
+import type { Change, RelatedWrites, Update } from './mutation-types.ts';
 import type { Sight } from './request.ts';
 import { valueFor } from './row.ts';
 import { JSONB, TEXT } from './types.ts';
-import type { Column, Relationship, Role, Table } from './world.ts';
+import type { Column, Relationship, Role, Table } from './world-types.ts';
 
 const DEEPEST = 2;
-
-/** What an update does to a column. PostgreSQL manual, "JSON Functions and Operators". */
-export const OPERATORS = [
-  { name: '_set', sql: (_own: string, value: string) => value },
-  { name: '_inc', sql: (own: string, value: string) => `${own} + ${value}` },
-  { name: '_append', sql: (own: string, value: string) => `${own} || ${value}` },
-  { name: '_prepend', sql: (own: string, value: string) => `${value} || ${own}` },
-  { name: '_delete_key', sql: (own: string, value: string) => `${own} - ${value}` },
-] as const;
 
 /** At least one. */
 export function makeChanges(choices: Choices, table: Table, columns: readonly Column[]): Change[] {

@@ -1,9 +1,10 @@
 /** Condition → plain SQL, the oracle's own: it is written from the reference's words and shares nothing with engine/sql.
  *  PostgreSQL manual, "Functions and Operators". */
+
 import pg from 'pg';
-import { type Condition, type Operand, settingOf } from './condition.ts';
+import { settingOf } from './condition.ts';
 import { arrayText, type ColumnType, isArray, type Value } from './types.ts';
-import type { Column, Relationship, Table } from './world.ts';
+import type { Column, Condition, Operand, Relationship, Table } from './world-types.ts';
 
 /** Where rows of a table are found, and what ties them to others. */
 export type Ground = {

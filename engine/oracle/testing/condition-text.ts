@@ -1,10 +1,12 @@
 /** Condition → JSON: as a permission says it, and as an argument of a request does. Spec: BoolExp; docs/reference/behaviour/operators.md.
  *  Not here: the oracle's own SQL (condition-sql.ts). */
-import { type Condition, type Operand, sessionVariableOf } from './condition.ts';
+
+import { sessionVariableOf } from './condition.ts';
 import { Typed, Word } from './graphql-text.ts';
 import type { Names } from './names.ts';
 import type { ColumnType, Value } from './types.ts';
 import { ARGUMENT } from './world.ts';
+import type { Condition, Operand } from './world-types.ts';
 
 /** As a permission says it. */
 export function toRule(condition: Condition): unknown {

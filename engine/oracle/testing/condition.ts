@@ -1,51 +1,10 @@
 /** A random condition over the rows of a table. It has three spellings: the JSON of a permission and an argument of a request
  *  (condition-text.ts), and plain SQL (condition-sql.ts). Spec: BoolExp. Not here: requests (request.ts). */
+
 import { AGGREGATED, type Aggregated, COUNT } from './aggregates.ts';
 import type { Choices } from './choices.ts';
 import { COMPARISONS, type ColumnType, type Comparison, isArray, JSONB, TEXT, type Value } from './types.ts';
-import type { Column, Relationship, Table } from './world.ts';
-
-export type Operand =
-  | { readonly kind: 'value'; readonly type: ColumnType; readonly value: Value }
-  | { readonly kind: 'list'; readonly type: ColumnType; readonly values: readonly Value[] }
-  | { readonly kind: 'session'; readonly type: ColumnType; readonly isList: boolean };
-
-export type Condition =
-  | { readonly kind: 'and'; readonly all: readonly Condition[] }
-  | { readonly kind: 'or'; readonly any: readonly Condition[] }
-  | { readonly kind: 'not'; readonly not: Condition }
-  | {
-      readonly kind: 'compare';
-      readonly column: Column;
-      /** Of a computed field; null: what it has by itself. */
-      readonly argument: Value | null;
-      readonly comparison: Comparison;
-      readonly operand: Operand;
-      /** Compared as text: `_cast`. */
-      readonly isCast: boolean;
-      readonly spelling: number;
-    }
-  | { readonly kind: 'null'; readonly column: Column; readonly isNull: boolean }
-  | {
-      readonly kind: 'columns';
-      readonly left: Column;
-      readonly comparison: Comparison;
-      readonly right: Column;
-      readonly isRoot: boolean;
-    }
-  | { readonly kind: 'related'; readonly relationship: Relationship; readonly where: Condition }
-  | { readonly kind: 'exists'; readonly table: Table; readonly where: Condition }
-  | {
-      readonly kind: 'aggregate';
-      /** Over what it leads to; null: over the rows of a group. */
-      readonly relationship: Relationship | null;
-      readonly fn: string;
-      readonly columns: readonly Column[];
-      readonly isDistinct: boolean;
-      readonly where: Condition | null;
-      readonly comparison: Comparison;
-      readonly operand: Operand;
-    };
+import type { Column, Condition, Operand, Relationship, Table } from './world-types.ts';
 
 export const EVERYTHING: Condition = { kind: 'and', all: [] };
 
@@ -149,7 +108,9 @@ function makeAggregateCondition(
 ): Condition {
   const { to } = relationship;
   const where = choices.chance(35) ? makeCondition(choices, to, words, depth + 1) : null;
-  return { ...makeAggregateOf(choices, words.aggregated(to)!), relationship, where };
+  // Of numbers, conditions on related rows take those of double precision only.
+  const isCompared = ({ type }: Column) => !type.isNumber || type.sql === 'float8';
+  return { ...makeAggregateOf(choices, words.aggregated(to)!, isCompared), relationship, where };
 }
 
 /** Over the rows of a group. */
@@ -165,9 +126,13 @@ export function makeHaving(choices: Choices, table: Table, words: Vocabulary, de
 
 type AggregateOf = Omit<Extract<Condition, { kind: 'aggregate' }>, 'relationship' | 'where'>;
 
-function makeAggregateOf(choices: Choices, columns: readonly Column[]): AggregateOf {
+function makeAggregateOf(
+  choices: Choices,
+  columns: readonly Column[],
+  isCompared: (column: Column) => boolean = () => true,
+): AggregateOf {
   const row: Aggregated = choices.of(AGGREGATED);
-  const suited = columns.filter(({ type }) => row.suits(type));
+  const suited = columns.filter((column) => row.suits(column.type) && isCompared(column));
   const isCount = row === COUNT || suited.length === 0;
   const counted = choices.chance(50) ? choices.some(columns, 30) : [];
   const type = isCount ? COUNT.value : row.value;

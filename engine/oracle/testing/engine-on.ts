@@ -33,6 +33,7 @@ export async function engineOn(
   url: string,
   source: Source,
   inheritedRoles: readonly unknown[] = [],
+  features: readonly string[] = [],
 ): Promise<EngineRooms> {
   const { metadata, sources } = documentOn(url, source, inheritedRoles);
   const database = sources.get('default');
@@ -40,7 +41,7 @@ export async function engineOn(
   const { model, inconsistencies } = resolve(metadata, new Map([['default', catalog]]), {
     stringifyNumericTypes: false,
     namingConvention: 'default',
-    features: ['group_by', 'nested_updates'],
+    features: ['group_by', 'nested_updates', ...features],
   });
   // Parents that write by different rules leave an heir nothing to write by, and say so.
   const wrong = inconsistencies.filter(({ type }) => !type.startsWith('inherited'));

@@ -1,17 +1,12 @@
 /** Functions of a world: computed fields, tracked functions, and, beside them, what the roles of the oracle call in their
  *  place: functions of the number of a row, with the owner's rights, that tell a cell as far as the role may see it.
  *  In: World. Out: SQL. PostgreSQL manual, "CREATE FUNCTION". */
+
 import pg from 'pg';
 import { literal } from './condition-sql.ts';
-import type { Table, TrackedFunction, World } from './world.ts';
-import {
-  ARGUMENT,
-  type Column,
-  type Permissions,
-  type Relationship,
-  type Role,
-  SESSION_ARGUMENT,
-} from './world.ts';
+import type { World } from './world.ts';
+import { ARGUMENT, SESSION_ARGUMENT } from './world.ts';
+import type { Column, Permissions, Relationship, Role, Table, TrackedFunction } from './world-types.ts';
 
 export const testName = (role: Role, table: Table): string => `oracle."${role.name} select ${table.name}"`;
 

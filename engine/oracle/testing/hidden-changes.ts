@@ -3,6 +3,7 @@
  *  keys of relationships, columns of computed fields and of tracked functions.
  *  A change is kept only when all of that stays the same, because a filter may look at hidden rows of other tables.
  *  In: a world, a role, choices. Out: the statements that make the change. */
+
 import type pg from 'pg';
 import type { Variables } from './arena.ts';
 import { beginSql } from './arena.ts';
@@ -10,8 +11,9 @@ import type { Choices } from './choices.ts';
 import { literal, toSql } from './condition-sql.ts';
 import { OWNER } from './policies.ts';
 import { poisonOf } from './raising.ts';
-import type { Column, Role, Table, World } from './world.ts';
+import type { World } from './world.ts';
 import { keyValue } from './world.ts';
+import type { Column, Role, Table } from './world-types.ts';
 
 export type Occasion = { readonly world: World; readonly role: Role; readonly variables: Variables };
 

@@ -1,10 +1,11 @@
 /** What a hostile world has besides tables: an enum whose names and comments are hostile, functions with hostile names of
  *  their own and of their arguments, a unique index of some rows, and an administrator's own SQL with arguments.
  *  In: choices, the names of the world. Out: SQL, and parts of the metadata. Not here: tables (hostile-world.ts). */
+
 import pg from 'pg';
 import type { Choices } from './choices.ts';
 import { hostileText, KEYWORD_NAMES } from './hostile.ts';
-import type { HostileTable } from './hostile-world.ts';
+import type { HostileTable } from './hostile-types.ts';
 
 const name = pg.escapeIdentifier;
 const text = pg.escapeLiteral;

@@ -1,10 +1,11 @@
 /** The page a hostile request is written on: values as literals or variables, and the words around them. Half of the pages fit
  *  the schema and are hostile in their values alone, so that they are run. In: choices. Out: text, and the variables it uses.
  *  Not here: what is asked (hostile-request.ts). */
+
 import type { Choices } from './choices.ts';
 import { hostileJson, hostileText } from './hostile.ts';
 import { SHADE_TYPE, SHADES } from './hostile-functions.ts';
-import type { HostileColumn } from './hostile-world.ts';
+import type { HostileColumn } from './hostile-types.ts';
 
 /** Values that get as far as they can. */
 const PLAIN: Readonly<Record<string, unknown>> = {

@@ -1,10 +1,12 @@
 /** A request that puts hostile things wherever a request can hold something. In: choices, a hostile world. Out: a body as
  *  it comes over the wire, and session variables. Most are refused; what is run must be run safely. */
+
 import type { Choices } from './choices.ts';
 import { hostileJson, hostileText } from './hostile.ts';
 import { argumentName, INDEX, SHADE_TYPE } from './hostile-functions.ts';
 import { literal, Page } from './hostile-page.ts';
-import type { HostileColumn, HostileTable, HostileWorld } from './hostile-world.ts';
+import type { HostileColumn, HostileTable } from './hostile-types.ts';
+import type { HostileWorld } from './hostile-world.ts';
 
 export type HostileRequest = {
   readonly query: string;

@@ -1,6 +1,7 @@
 /** Two tables whose every name in Postgres is hostile, tracked under names GraphQL can spell, with a role that may do
  *  everything within conditions that are hostile, too; and a canary that nobody may touch.
  *  In: choices. Out: SQL that makes them, and their metadata. Not here: requests (hostile-request.ts). */
+
 import pg from 'pg';
 import type { Choices } from './choices.ts';
 import { hostileName, hostileText, KEYWORD_NAMES } from './hostile.ts';
@@ -15,24 +16,7 @@ import {
   SHADES,
   sourceParts,
 } from './hostile-functions.ts';
-
-export type HostileColumn = {
-  readonly name: string;
-  /** In GraphQL. */
-  readonly field: string;
-  /** In Postgres; an enum or a domain has a hostile name as well. */
-  readonly type: string;
-  /** In GraphQL; null where it is spelled after a hostile name. */
-  readonly scalar: string | null;
-};
-
-export type HostileTable = {
-  readonly name: string;
-  readonly field: string;
-  readonly columns: readonly HostileColumn[];
-  /** Of the table's unique constraint, which `on_conflict` can name. */
-  readonly constraint: string;
-};
+import type { HostileColumn, HostileTable } from './hostile-types.ts';
 
 export type HostileWorld = {
   readonly schema: string;

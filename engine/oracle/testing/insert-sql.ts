@@ -2,13 +2,14 @@
  *  `on conflict` is not left to Postgres: there, a conflicting row that the update policy hides is an error, and the insert
  *  policy counts for rows that are not inserted; in the engine it is passed over, and does not. So each object is looked up
  *  first and then inserted or updated. PostgreSQL manual, "CREATE POLICY". Source: docs/guides/inserting.md. */
+
 import { literal, toSql } from './condition-sql.ts';
-import type { Conflict, Given, RelatedRows, Row } from './mutation.ts';
+import type { Conflict, Given, RelatedRows, Row } from './mutation-types.ts';
 import { writeGround } from './policies.ts';
 import { isBefore } from './row.ts';
 import { asOwner, matching, numbersOf, permissionsOf, presetSql, type Scene } from './scene.ts';
 import type { Value } from './types.ts';
-import type { Column, Preset, Table } from './world.ts';
+import type { Column, Preset, Table } from './world-types.ts';
 
 /** Rows of the first table by their numbers, and how many there are of all. */
 export type Written = { readonly numbers: readonly number[]; readonly affected: number };

@@ -1,17 +1,9 @@
 /** World → the tables of a metadata document. Not here: what Postgres is told (policies.ts). Spec: "Table file fields". */
+
 import { sessionVariableOf } from './condition.ts';
 import { toRule } from './condition-text.ts';
-import {
-  type Column,
-  ENUM_TABLE,
-  type Permissions,
-  type Preset,
-  type Relationship,
-  SESSION_ARGUMENT,
-  type Table,
-  type TrackedFunction,
-  type World,
-} from './world.ts';
+import { ENUM_TABLE, SESSION_ARGUMENT, type World } from './world.ts';
+import type { Column, Permissions, Preset, Relationship, Table, TrackedFunction } from './world-types.ts';
 
 /** A source of a document, without its name and configuration; and what features it needs. */
 export function metadataSource(world: World): Readonly<Record<string, unknown>> {

@@ -1,14 +1,16 @@
 /** Has Postgres do a mutation as a database role, in plain SQL, and tells what a client would be told. The writer writes under
  *  its policies, the reader reads what was written under its own. Not here: inserts and updates themselves. */
+
 import { literal } from './condition-sql.ts';
 import { insert, type Written } from './insert-sql.ts';
-import { answersWithRow, type Mutation, type MutationRoot } from './mutation.ts';
+import { answersWithRow } from './mutation.ts';
+import type { Mutation, MutationRoot } from './mutation-types.ts';
 import { readGround } from './policies.ts';
 import { type Asking, fieldsSql } from './query-sql.ts';
 import { asReader, matching, numbersOf, type Scene } from './scene.ts';
 import type { Value } from './types.ts';
 import { update } from './update-sql.ts';
-import type { Table } from './world.ts';
+import type { Table } from './world-types.ts';
 
 /** The `data` of the answer. Raises what Postgres raises. */
 export async function mutate({ roots }: Mutation, scene: Scene): Promise<string> {

@@ -1,23 +1,16 @@
 /** Mutation → the text of a GraphQL request, and the shape of its answer. */
 
-import { OPERATORS } from './change.ts';
+import { OPERATORS } from './change-operators.ts';
 import type { Choices } from './choices.ts';
 import { toArgument, valueArgument } from './condition-text.ts';
 import { type Argument, Typed, Word, Writer } from './graphql-text.ts';
 import { SCALAR, type Shape } from './json.ts';
-import {
-  type Action,
-  answersWithRow,
-  type Change,
-  type Mutation,
-  type MutationRoot,
-  type Row,
-  type Update,
-} from './mutation.ts';
+import { answersWithRow } from './mutation.ts';
+import type { Action, Change, Mutation, MutationRoot, Row, Update } from './mutation-types.ts';
 import type { Names } from './names.ts';
 import { fieldsShape, fieldsText, type Request } from './query-text.ts';
 import type { Value } from './types.ts';
-import type { Table } from './world.ts';
+import type { Table } from './world-types.ts';
 
 export function mutationRequest({ roots }: Mutation, choices: Choices, names: Names): Request {
   const writer = new Writer(choices, names);

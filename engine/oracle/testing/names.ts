@@ -1,6 +1,6 @@
 /** How GraphQL calls what is in a world, from the words of the guide on names; shares nothing with engine/resolve.
  *  In: names in Postgres, and those chosen by hand (`called`). Out: names in GraphQL. Source: docs/guides/naming.md. */
-import type { Column, Relationship, Table } from './world.ts';
+import type { Column, Relationship, Table } from './world-types.ts';
 
 export type Convention = 'default' | 'graphql-default';
 type Called = Pick<Table, 'name' | 'called'>;

@@ -6,18 +6,13 @@
  *  no right to its columns: so rows have a number, `#`, which GraphQL cannot spell, and relationships are views of pairs
  *  of numbers. Views have no policies: each role has its own, filtered; writers use those wherever they look around.
  *  PostgreSQL manual, "Row Security Policies". */
+
 import pg from 'pg';
-import { type Condition, EVERYTHING } from './condition.ts';
+import { EVERYTHING } from './condition.ts';
 import { type Ground, literal, toSql } from './condition-sql.ts';
 import { functionsSql, roleFunctionsSql, testName, visibleIf } from './functions-sql.ts';
-import {
-  ENUM_TABLE,
-  type Permissions,
-  type Relationship,
-  type Role,
-  type Table,
-  type World,
-} from './world.ts';
+import { ENUM_TABLE, type World } from './world.ts';
+import type { Condition, Permissions, Relationship, Role, Table } from './world-types.ts';
 
 /** Database roles, which belong to the whole server: their names begin with the run's own. */
 export type Names = {

@@ -1,5 +1,6 @@
 /** Query → plain SQL, as simple as it can be: a row is json_build_object, a relationship a subquery, and who may see what
  *  is Postgres' own business. Shares nothing with engine/sql. PostgreSQL manual, "JSON Functions and Operators". */
+
 import pg from 'pg';
 import { settingOf } from './condition.ts';
 import { cellSql, type Ground, literal, nextAlias, toSql } from './condition-sql.ts';
@@ -18,7 +19,7 @@ import type {
   ValuePart,
 } from './request.ts';
 import { TEXT } from './types.ts';
-import type { Column, Table } from './world.ts';
+import type { Column, Table } from './world-types.ts';
 
 export type Asking = {
   readonly ground: Ground;

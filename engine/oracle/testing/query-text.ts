@@ -1,4 +1,5 @@
 /** Query → the text of a GraphQL request, and the shape of its answer. */
+
 import type { Choices } from './choices.ts';
 import { toArgument, valueArgument } from './condition-text.ts';
 import { type Argument, Word, Writer } from './graphql-text.ts';
@@ -6,7 +7,8 @@ import { SCALAR, type Shape } from './json.ts';
 import type { Names } from './names.ts';
 import type { AggregatePart, Call, Field, Groups, Order, Query, Root, Rows } from './request.ts';
 import type { ColumnType, Value } from './types.ts';
-import { ARGUMENT, type Table } from './world.ts';
+import { ARGUMENT } from './world.ts';
+import type { Table } from './world-types.ts';
 
 export type Request = { readonly query: string; readonly variables: Readonly<Record<string, unknown>> };
 

@@ -1,12 +1,14 @@
 /** A random world with what may raise errors: computed fields that fail on one value, `POISON`, which only rows and cells that
  *  a role does not see are given, and patterns that Postgres cannot read.
  *  In: choices. Out: a world, and the SQL of its functions. */
+
 import pg from 'pg';
 import type { Choices } from './choices.ts';
 import { EVERYTHING } from './condition.ts';
 import { Sight } from './request.ts';
 import { type Comparison, INT, TEXT, type Value } from './types.ts';
-import { type Column, makeWorld, type Permissions, type Role, type Table, type World } from './world.ts';
+import { makeWorld, type World } from './world.ts';
+import type { Column, Permissions, Role, Table } from './world-types.ts';
 
 /** A value for each SQL type that no world contains by itself. */
 const POISON: Readonly<Record<string, Value>> = {

@@ -4,18 +4,18 @@
 
 import { isExact } from './aggregates.ts';
 import type { Choices } from './choices.ts';
-import { type Condition, makeCondition, makeHaving, type Vocabulary } from './condition.ts';
+import { makeCondition, makeHaving, type Vocabulary } from './condition.ts';
 import { type ColumnType, type Comparison, isArray, JSONB, type Value } from './types.ts';
-import {
-  type Column,
-  keyValue,
-  type Permissions,
-  type Relationship,
-  type Role,
-  type Table,
-  type TrackedFunction,
-  type World,
-} from './world.ts';
+import { keyValue, type World } from './world.ts';
+import type {
+  Column,
+  Condition,
+  Permissions,
+  Relationship,
+  Role,
+  Table,
+  TrackedFunction,
+} from './world-types.ts';
 
 export type Field =
   | {

@@ -1,9 +1,10 @@
 /** What the roles of a random world may do with its tables, and what their heir may. Reference: docs/reference/behaviour/permissions.md; spec:
  *  "Permission arguments". Not here: the tables (world.ts), policies that say the same (policies.ts). */
+
 import type { Choices } from './choices.ts';
 import { EVERYTHING, makeCondition } from './condition.ts';
 import { JSONB } from './types.ts';
-import type { Permissions, Preset, Role, Table } from './world.ts';
+import type { Permissions, Preset, Role, Table } from './world-types.ts';
 
 /** Some of what it may write is what `other` may: that, their heir may, too. */
 export function makeRole(choices: Choices, name: string, tables: readonly Table[], other: Role | null): Role {

@@ -1,18 +1,13 @@
 /** A random row to insert, with the rows inserted through its relationships: before it those it refers to, after it those that
  *  refer to it. Source: docs/guides/inserting.md. Not here: what Postgres does (insert-sql.ts). */
+
 import type { Choices } from './choices.ts';
 import { EVERYTHING, makeCondition } from './condition.ts';
-import type { Conflict, RelatedRows, Row } from './mutation.ts';
+import type { Conflict, RelatedRows, Row } from './mutation-types.ts';
 import type { Sight } from './request.ts';
 import type { Value } from './types.ts';
-import {
-  type Column,
-  keyValue,
-  type Permissions,
-  type Relationship,
-  type Role,
-  type Table,
-} from './world.ts';
+import { keyValue } from './world.ts';
+import type { Column, Permissions, Relationship, Role, Table } from './world-types.ts';
 
 const DEEPEST = 2;
 

@@ -1,11 +1,12 @@
 /** Where Postgres does a mutation: a transaction in which statements run as a role that writes, as one that reads, or as the
  *  owner. Not here: what is run (mutation-sql.ts, insert-sql.ts, update-sql.ts). */
+
 import type pg from 'pg';
-import { type Condition, settingOf } from './condition.ts';
+import { settingOf } from './condition.ts';
 import { literal, toSql } from './condition-sql.ts';
 import { cellsView, type Names as Users, writeGround } from './policies.ts';
 import type { Sight } from './request.ts';
-import type { Permissions, Preset, Role, Table } from './world.ts';
+import type { Condition, Permissions, Preset, Role, Table } from './world-types.ts';
 
 export type Scene = {
   readonly client: pg.ClientBase;

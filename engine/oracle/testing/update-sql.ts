@@ -1,14 +1,14 @@
 /** Has Postgres update rows and those related to them: the rows, and then, relationship by relationship, deletes before
  *  updates. Which rows are related is what the updated ones say. Source: docs/guides/updating.md. */
 
-import { OPERATORS } from './change.ts';
+import { OPERATORS } from './change-operators.ts';
 import { literal } from './condition-sql.ts';
 import type { Written } from './insert-sql.ts';
-import type { Change, RelatedWrites, Update } from './mutation.ts';
+import type { Change, RelatedWrites, Update } from './mutation-types.ts';
 import { writeGround } from './policies.ts';
 import { asOwner, matching, numbersOf, permissionsOf, presetSql, type Scene } from './scene.ts';
 import { TEXT } from './types.ts';
-import type { Relationship, Table } from './world.ts';
+import type { Relationship, Table } from './world-types.ts';
 
 /** `where` is about the row x. */
 export async function update(

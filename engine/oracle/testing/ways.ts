@@ -1,6 +1,7 @@
 /** WAYS: every way a role has to read rows and to write those it reads, with a generator of requests. In: choices, and what the
  *  role may name. Out: a request that can be run on any database of the world.
  *  Not here: writing (write-ways.ts), what the answers must be (interference.ts). */
+
 import { answer, planOf } from '../../execute/answer.ts';
 import { answerEndpoint } from '../../execute/endpoint.ts';
 import { preparedOnce } from '../../execute/plan-cache.ts';
@@ -20,7 +21,7 @@ import { Word, Writer } from './graphql-text.ts';
 import { digest, parseExactly, type Shape } from './json.ts';
 import { fieldsShape, fieldsText, queryRequest, queryShape } from './query-text.ts';
 import { makeFields, makeQuery, type Sight } from './request.ts';
-import type { Column, Table } from './world.ts';
+import type { Column, Table } from './world-types.ts';
 import { makeDelete, makeUpdate } from './write-ways.ts';
 
 type Way = (choices: Choices, sight: Sight) => Asked | null;

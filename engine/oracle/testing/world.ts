@@ -1,109 +1,18 @@
 /** A random world: tables with keys, foreign keys and rows, views, an enum, relationships, functions, and what roles may do
  *  with all of it. In: choices. Out: World, a plain description; policies.ts makes a database of it, metadata.ts a document.
  *  Names are simple here; hostile ones are the injection suite's. Not here: what roles may do (roles.ts). */
+
 import type { Choices } from './choices.ts';
-import { type Condition, EVERYTHING, makeCondition, type Vocabulary } from './condition.ts';
+import { EVERYTHING, makeCondition, type Vocabulary } from './condition.ts';
 import { Names } from './names.ts';
 import { makeHeir, makeRole } from './roles.ts';
 import { COLUMN_TYPES, type ColumnType, INT, isArray, JSONB, TEXT, type Value } from './types.ts';
+import type { Column, ForeignKey, Relationship, Role, Table, TrackedFunction } from './world-types.ts';
 
-export type Column = {
-  readonly name: string;
-  /** A name chosen by hand. */
-  readonly called: string | null;
-  readonly type: ColumnType;
-  readonly isNullable: boolean;
-  /** What a row has that does not say; of a computed field, what takes the place of null. */
-  readonly standard: Value | null;
-  readonly computed: Computed | null;
-  /** The expression of a view's column, as SQL over the row x; absent: the column of that name. */
-  readonly expression?: string;
-};
-
-/** A computed field: the value of a column, or, where that is null, the standard or the argument. */
-export type Computed = { readonly from: Table; readonly of: Column; readonly hasArgument: boolean };
-/** Its argument. */
+/** The name of the argument of a computed field. */
 export const ARGUMENT = 'wanted';
-/** What functions are called that has the session. */
+/** The name of the argument that receives the session. */
 export const SESSION_ARGUMENT = 'who';
-
-export type ForeignKey = {
-  readonly columns: readonly Column[];
-  readonly to: Table;
-  /** At most one row refers to another. */
-  readonly isUnique: boolean;
-};
-
-export type Table = {
-  readonly name: string;
-  readonly called: string | null;
-  readonly columns: Column[];
-  readonly computed: Column[];
-  /** The primary key; of a view, the columns that were one. */
-  readonly key: readonly Column[];
-  /** Unique besides the key: one column that is never given twice. */
-  readonly unique: Column | null;
-  /** Unique among some of the rows: no constraint, but an index. */
-  readonly partial: { readonly column: Column; readonly when: Condition } | null;
-  readonly foreignKeys: ForeignKey[];
-  readonly relationships: Relationship[];
-  /** A view: of which table, and which of its rows. */
-  readonly of: Table | null;
-  readonly viewed: Condition;
-  readonly rows: (readonly (Value | null)[])[];
-};
-
-export type Relationship = {
-  readonly name: string;
-  readonly kind: 'object' | 'array';
-  readonly from: Table;
-  readonly to: Table;
-  readonly mapping: readonly (readonly [Column, Column])[];
-  /** How the metadata says it: by our columns, by theirs, or by hand; or it is a computed field that returns rows. */
-  readonly using: 'our key' | 'their key' | 'manual' | 'function';
-};
-
-/** A tracked function: rows of a table where a column has the value of the argument, or of a session variable. */
-export type TrackedFunction = {
-  readonly name: string;
-  readonly called: string | null;
-  readonly returns: Table;
-  readonly by: Column;
-  /** Of the argument, where it is not given. */
-  readonly standard: Value;
-  readonly hasSession: boolean;
-};
-
-export type Preset = { readonly column: Column; readonly value: Value; readonly isSession: boolean };
-
-export type Permissions = {
-  readonly select: {
-    readonly columns: readonly Column[];
-    readonly computed: readonly Column[];
-    readonly filter: Condition;
-    readonly limit: number | null;
-    readonly allowsAggregation: boolean;
-  } | null;
-  readonly insert: {
-    readonly columns: readonly Column[];
-    readonly check: Condition;
-    readonly presets: readonly Preset[];
-  } | null;
-  readonly update: {
-    readonly columns: readonly Column[];
-    readonly filter: Condition;
-    readonly check: Condition | null;
-    readonly presets: readonly Preset[];
-  } | null;
-  readonly delete: { readonly filter: Condition } | null;
-};
-
-export type Role = {
-  readonly name: string;
-  /** Of an inherited role, whose permissions are what its parents may together; none otherwise. */
-  readonly parents: readonly Role[];
-  readonly permissions: ReadonlyMap<Table, Permissions>;
-};
 
 export type World = {
   readonly names: Names;

@@ -1,6 +1,7 @@
 /** Updates and deletes of a role that writes only rows it reads. Each is rolled back. Constraints look at hidden rows, too, and
  *  say so by design: columns of keys and references are not written, and rows that others may refer to are not deleted.
  *  In: choices, and what the role may name. Out: requests that can be run on any database of the world. */
+
 import { answerOn } from '../../execute/answer-on.ts';
 import { prepareDocument } from '../../plan/document.ts';
 import { planRequest } from '../../plan/plan.ts';
@@ -13,7 +14,7 @@ import { toArgument, valueArgument } from './condition-text.ts';
 import { Writer } from './graphql-text.ts';
 import { fieldsText } from './query-text.ts';
 import { makeFields, type Sight } from './request.ts';
-import type { Column, Table } from './world.ts';
+import type { Column, Table } from './world-types.ts';
 
 /** Returned rows have no relationships: they are read in a statement of their own. */
 const DEEPEST = 3;

@@ -1,4 +1,4 @@
--- One row for the whole installation. `json`, not `jsonb`: key order and number spelling stay as written.
+-- One row for the whole installation. `json` and not `jsonb`, to keep the order of keys and the spelling of numbers.
 create table pergola.metadata (
   is_only boolean primary key default true check (is_only),
   id uuid not null,

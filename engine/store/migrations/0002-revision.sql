@@ -1,4 +1,4 @@
--- The document as it was stored at each of its last versions; the engine bounds how many (--metadata-revisions).
+-- The stored document at each of its latest versions. The engine limits their number (--metadata-revisions).
 create table pergola.revision (
   resource_version bigint primary key,
   written_at timestamptz not null default now(),

@@ -1,5 +1,5 @@
--- Calls of asynchronous actions: told to their webhook once, and kept for whoever made them. A lease that has ended without an
--- answer is that of an engine that is gone.
+-- Calls of asynchronous actions. The engine sends each to its webhook once and keeps the response for the caller. A lease that has
+-- expired without a response belongs to an engine that no longer runs.
 create table pergola.action_call (
   id uuid primary key default gen_random_uuid(),
   action text not null,

@@ -1,5 +1,5 @@
--- What is going to be written to the document once other databases have committed. A row that outlives its writer says what to
--- ask those databases: whether they have.
+-- Writes to the document that happen once other databases have committed. If the writer has crashed, its row lists the transactions
+-- whose outcome the engine looks up in those databases.
 create table pergola.intent (
   id uuid primary key,
   resource_version bigint not null,

@@ -1,12 +1,12 @@
--- What is done at a time, each time a row: events of cron triggers, events that happen once, and cleaning up after event
--- triggers. Whoever takes one has it alone until its lease ends; a lease that has ended is that of an engine that is gone.
+-- Scheduled work, one row for each time: events of cron triggers, one-off events, and cleanups of event triggers. An engine that
+-- claims a row has it exclusively until the lease ends. An expired lease belongs to an engine that no longer runs.
 create table pergola.scheduled_event (
   id uuid primary key default gen_random_uuid(),
   type text not null check (type in ('cron', 'one_off', 'cleanup')),
-  -- Of the cron trigger, or of the event trigger; and the schedule that this is a time of.
+  -- The name of the cron trigger or event trigger, and the schedule that this time belongs to.
   trigger_name text,
   schedule text,
-  -- Whom and what to tell, where no trigger says so.
+  -- The webhook, payload and options of an event without a trigger.
   definition json,
   scheduled_time timestamptz not null,
   status text not null default 'scheduled' check (status in ('scheduled', 'locked', 'delivered', 'error', 'dead')),

@@ -1,6 +1,6 @@
--- The document and the operator's state as they were last written whole, at some versions, and what has changed since: a small
--- change of a large document writes little. An engine that knows nothing of it must not read or write what is stale, so what it
--- reads and writes is gone from pergola.metadata.
+-- Full copies of the document and of the operator's state at some versions, and the changes since then, so that a small change of a
+-- large document writes little. An older engine must not read or write stale data, so the columns that it uses are dropped from
+-- pergola.metadata.
 create table pergola.whole (
   part text not null check (part in ('document', 'operator_state')),
   resource_version bigint not null,
@@ -16,7 +16,7 @@ insert into pergola.whole
 select 'document', resource_version, metadata, octet_length(metadata::text) from pergola.revision
 on conflict do nothing;
 
--- One row for each version. Absent edits or patches: that part was written whole.
+-- One row for each version. Edits or patches are null if that part was written as a full copy.
 create table pergola.change (
   resource_version bigint primary key,
   edits json,

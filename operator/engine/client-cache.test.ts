@@ -1,8 +1,8 @@
-/** When an engine is read again, and when what is known of it does. */
+/** Tests when the cached engine reads the document again, and when it uses its cache. */
 import { editObjects, objectsOf } from '@pergola/engine/metadata';
 import { expect, test } from 'vitest';
 import { inconsistent, ScriptedEngine, withDefaultSource } from '../testing/scripted-engine.ts';
-import { cachedEngine } from './cached-engine.ts';
+import { cachedEngine } from './client.ts';
 
 const KEY = 'table/default/public/t';
 const edit = { key: KEY, definition: { table: { schema: 'public', name: 't' } } };
@@ -32,7 +32,7 @@ function rig() {
   return { engine, port, time, reads: () => reads };
 }
 
-test('an engine at the same version is not read again, but what is inconsistent is asked', async () => {
+test('the document of an unchanged version is not read again, but inconsistent objects are', async () => {
   const { engine, port, reads } = rig();
   const first = await port.read();
   engine.judge = () => [inconsistent('source/default')];
@@ -42,7 +42,7 @@ test('an engine at the same version is not read again, but what is inconsistent 
   expect(second.inconsistent).toHaveLength(1);
 });
 
-test('what was written is known without reading, document and ledger, as the engine has it', async () => {
+test('after a write the cache has the document and the ledger of the engine without another read', async () => {
   const { engine, port, reads } = rig();
   const { resourceVersion } = await port.read();
   await port.write({ ...change, expectedVersion: resourceVersion });
@@ -53,7 +53,7 @@ test('what was written is known without reading, document and ledger, as the eng
   expect([...objectsOf(known.metadata).keys()]).toEqual([...objectsOf(engine.metadata).keys()]);
 });
 
-test('it is read again when somebody else wrote, when a write failed, and when it was long ago', async () => {
+test('the document is read again after a foreign write, a failed write, or some time', async () => {
   const { engine, port, reads, time } = rig();
   await port.read();
   engine.put({ ...edit, kind: 'table', parent: 'source/default' });

@@ -1,0 +1,2 @@
+select '[' || coalesce(string_agg('{}'::text, ','), '') || ']'
+from "public"."author" "t0";

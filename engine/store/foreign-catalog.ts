@@ -1,0 +1,103 @@
+/** Reads metadata and migration state from the schema `hdb_catalog` that the reference engine keeps in its metadata database. The
+ *  database is only read, in one transaction.
+ *  In: the URL of the database. Out: the document as stored, its resource version, and the states of the command line and the console.
+ *  Not here: events and their logs, which stay where they are; names of session variables (config/header-prefix.ts); what becomes of
+ *  the document (bin/import.ts). Reference: docs/guides/metadata.md. */
+import type pg from 'pg';
+import { connectTo, optionAddress } from '../database/connect.ts';
+import { parseJson } from '../json/parse-json.ts';
+import { isRecord, type JsonRecord } from '../json/value.ts';
+
+export type ForeignCatalog = {
+  readonly metadata: JsonRecord;
+  readonly resourceVersion: number | null;
+  /** The states as `set_catalog_state` takes them. */
+  readonly cli: JsonRecord;
+  readonly console: JsonRecord;
+};
+
+/** Raised for a database without such a catalog, or with one that is too old. */
+export class ForeignCatalogError extends Error {}
+
+const TIMEOUT_MS = 10_000;
+const TABLES = ['hdb_metadata', 'hdb_version', 'schema_migrations', 'migration_settings'] as const;
+
+/** Returns the catalog in a database. Raises ForeignCatalogError. */
+export async function readForeignCatalog(url: string): Promise<ForeignCatalog> {
+  const client = await connectTo(optionAddress(url), {
+    applicationName: 'pergola import',
+    timeoutMs: TIMEOUT_MS,
+  });
+  try {
+    await client.query('begin transaction isolation level repeatable read read only');
+    return await readCatalog(client);
+  } finally {
+    await client.end();
+  }
+}
+
+async function readCatalog(client: pg.Client): Promise<ForeignCatalog> {
+  const existing = await Promise.all(TABLES.map((table) => hasTable(client, table)));
+  const has = new Set<string>(TABLES.filter((_, i) => existing[i]));
+  const read = async (table: (typeof TABLES)[number], columns: string, order: string) => {
+    if (!has.has(table)) return [];
+    // Versions of the catalog differ in their columns, so rows are read as JSON.
+    const { rows } = await client.query(
+      `select (select row_to_json(t))::text as row from (select ${columns} from hdb_catalog.${table} order by ${order}) t`,
+    );
+    return rows.map(({ row }: { readonly row: string }) => parseJson(row) as JsonRecord);
+  };
+  const [version] = await read('hdb_version', '*', '1');
+  const [stored] = await read('hdb_metadata', '*', '1');
+  if (!isRecord(stored?.['metadata'])) throw new ForeignCatalogError(missing(has, version));
+  const resourceVersion = stored['resource_version'];
+  return {
+    metadata: stored['metadata'],
+    resourceVersion: typeof resourceVersion === 'number' ? resourceVersion : null,
+    cli: cliState(
+      recordOf(version?.['cli_state']),
+      await read('schema_migrations', 'version::text, dirty', '1'),
+      await read('migration_settings', 'setting, value', '1'),
+    ),
+    console: recordOf(version?.['console_state']),
+  };
+}
+
+async function hasTable(client: pg.Client, table: string): Promise<boolean> {
+  const { rows } = await client.query('select to_regclass($1) is not null as found', [
+    `hdb_catalog.${table}`,
+  ]);
+  return rows[0].found;
+}
+
+function missing(has: ReadonlySet<string>, version: JsonRecord | undefined): string {
+  if (!has.has('hdb_version')) return 'the database has no schema hdb_catalog with metadata';
+  const known = version?.['version'] === undefined ? '' : ` (catalog version ${String(version['version'])})`;
+  return (
+    `hdb_catalog has no document in hdb_metadata${known}: ` +
+    'start a reference engine of version 2 once, which upgrades the catalog, or export the metadata into a directory'
+  );
+}
+
+/** Returns the state of the command line. Migrations that only the older tables have are those of the database `default`; the state
+ *  then says that they were copied, so that the command line does not look for the tables. */
+function cliState(
+  state: JsonRecord,
+  migrations: readonly JsonRecord[],
+  settings: readonly JsonRecord[],
+): JsonRecord {
+  const isCurrent = Object.keys(recordOf(state['migrations'])).length > 0;
+  if (isCurrent || migrations.length === 0) return state;
+  const applied = migrations.map(({ version, dirty }) => [String(version), dirty === true]);
+  const set = settings.map(({ setting, value }) => [String(setting), value]);
+  return {
+    ...state,
+    migrations: { default: Object.fromEntries(applied) },
+    settings: { ...Object.fromEntries(set), ...recordOf(state['settings']) },
+    isStateCopyCompleted: true,
+  };
+}
+
+function recordOf(value: unknown): JsonRecord {
+  return isRecord(value) ? value : {};
+}
