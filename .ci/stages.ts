@@ -166,10 +166,12 @@ function failed(log: string, reason?: string): Outcome {
   return { passed: 0, failed: 1, notes: [...(reason ? [reason] : []), ...failuresIn(log)] };
 }
 
-/** Returns the lines of a log that name a failure, or its last lines if none does. */
+/** Returns the lines of a log that name a failure, or if none does, those that name an error, or else its last lines. */
 function failuresIn(log: string): readonly string[] {
   const lines = readFileSync(log, 'utf8').split('\n').map(plain).filter(Boolean);
-  const named = [...new Set(lines.filter((line) => /^(FAIL|FAILED) /.test(line)))];
+  const matching = (pattern: RegExp) => [...new Set(lines.filter((line) => pattern.test(line)))];
+  const failures = matching(/^(FAIL|FAILED) /);
+  const named = failures.length > 0 ? failures : matching(/^\w*Error\b/);
   return (named.length > 0 ? named.slice(0, MOST_FAILURES_SHOWN) : lines.slice(-5)).map((line) =>
     line.slice(0, 300),
   );

@@ -2,8 +2,7 @@
  *  Out: its URL and its usage. Not here: an engine in the process of a test (engine.ts), one that is not measured (engine-process.ts). */
 import { fork } from 'node:child_process';
 import { once } from 'node:events';
-import { freePort } from '../bin/embedded-postgres.ts';
-import { untilHealthy } from './engine-process.ts';
+import { ANY_PORT, healthyUrl } from './engine-process.ts';
 
 export type Usage = {
   /** The processor time since the start of the process. */
@@ -33,14 +32,12 @@ const PROBE = `data:text/javascript,${encodeURIComponent(`
   process.channel.unref();`)}`;
 
 export async function startEngineApart(databaseUrl: string): Promise<EngineApart> {
-  const port = await freePort();
-  const flags = ['--database-url', databaseUrl, '--server-port', String(port), '--admin-secret', SECRET];
+  const flags = ['--database-url', databaseUrl, ...ANY_PORT, '--admin-secret', SECRET];
   const engine = fork('bin/pergola.mjs', ['serve', ...flags], {
     execArgv: ['--import', PROBE],
-    stdio: ['ignore', 'ignore', 'ignore', 'ipc'],
+    stdio: ['ignore', 'ignore', 'pipe', 'ipc'],
   });
-  const url = `http://127.0.0.1:${port}`;
-  await untilHealthy(engine, url);
+  const url = await healthyUrl(engine, 'ignore');
   return {
     url,
     adminSecret: SECRET,

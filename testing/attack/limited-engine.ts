@@ -1,9 +1,9 @@
 /** Starts `pergola serve` with the chart's memory limit of 512 MiB: by a control group where one can be created, otherwise by a heap limit.
  *  In: database URL, flags. Out: its URL, the memory of its process, and a way to stop it. */
 import { type ChildProcess, spawn } from 'node:child_process';
+import { randomUUID } from 'node:crypto';
 import { existsSync, mkdirSync, readFileSync, rmdirSync, writeFileSync } from 'node:fs';
-import { freePort } from '../../bin/embedded-postgres.ts';
-import { untilHealthy } from '../engine-process.ts';
+import { ANY_PORT, healthyUrl } from '../engine-process.ts';
 
 export const LIMIT_BYTES = 512 * 2 ** 20;
 export const ADMIN_SECRET = 'attacked';
@@ -31,15 +31,14 @@ export async function startLimitedEngine(
   databaseUrl: string,
   flags: readonly string[],
 ): Promise<LimitedEngine> {
-  const port = await freePort();
-  const group = makeControlGroup(`pergola-attack-${port}`);
+  const group = makeControlGroup(`pergola-attack-${randomUUID()}`);
   const serve = [
     process.execPath,
     ...(group ? [] : [`--max-old-space-size=${HEAP_MB}`]),
     'bin/pergola.mjs',
     'serve',
   ];
-  const command = [...serve, '--server-port', String(port), '--server-host', '127.0.0.1', ...flags];
+  const command = [...serve, ...ANY_PORT, ...flags];
   const join = group ? `echo $$ > ${group}/cgroup.procs && ` : '';
   const engine = spawn('sh', ['-c', `${join}exec "$@"`, 'sh', ...command], {
     env: {
@@ -47,11 +46,10 @@ export async function startLimitedEngine(
       ENGINE_GRAPHQL_DATABASE_URL: databaseUrl,
       ENGINE_GRAPHQL_ADMIN_SECRET: ADMIN_SECRET,
     },
-    stdio: ['ignore', 'ignore', 'inherit'],
+    stdio: ['ignore', 'ignore', 'pipe'],
   });
   const exited = new Promise((resolve) => engine.once('exit', resolve));
-  const url = `http://127.0.0.1:${port}`;
-  await untilHealthy(engine, url);
+  const url = await healthyUrl(engine, 'inherit');
   return {
     url,
     limitedBy: group ? 'a control group' : `a heap of ${HEAP_MB} MB`,
