@@ -14,7 +14,6 @@ const GOOD: Readonly<Record<string, Spec>> = Object.fromEntries(
   KINDS.map(({ kind }) => [kind, exampleSpec(kind)]),
 );
 
-const TABLE = { schema: 'public', name: 'other' };
 const KEY = { name: 'a', key: 'b' };
 
 /** What is wrong on creation: the spec's change, and what the API server must say. */
@@ -94,7 +93,7 @@ const REFUSED_AT_BIRTH: readonly (readonly [string, string, Spec, string])[] = [
     'a manual relationship to two things',
     {
       objectRelationships: [
-        { name: 'a', manual: { table: TABLE, nativeQuery: 'b', columnMapping: { a: 'b' } } },
+        { name: 'a', manual: { table: 'other', nativeQuery: 'b', columnMapping: { a: 'b' } } },
       ],
     },
     'manual has exactly one of table and nativeQuery',
@@ -116,7 +115,19 @@ const REFUSED_AT_BIRTH: readonly (readonly [string, string, Spec, string])[] = [
     'RemoteRelationship',
     'two beginnings',
     { remoteSchema: 'a', typeName: 'B' },
-    'a remote relationship begins at source and table, or at remoteSchema and typeName',
+    'a remote relationship begins at a table, or at remoteSchema and typeName',
+  ],
+  [
+    'Table',
+    'a schema without a table',
+    { objectRelationships: [{ name: 'a', foreignKey: { columns: ['a'], schema: 'b' } }] },
+    'schema is the schema of a table; add table',
+  ],
+  [
+    'Function',
+    'a schema without a table',
+    { configuration: { response: { type: 'table', schema: 'b' } } },
+    'schema is the schema of a table; add table',
   ],
   [
     'RemoteRelationship',
@@ -203,7 +214,7 @@ const REFUSED_LATER = KINDS.flatMap((row: KindRow) =>
     return field === undefined ? [] : [[row.kind, field, message] as const];
   }),
 );
-const CHANGED: Spec = { engineRef: { name: 'other' }, table: TABLE, function: TABLE };
+const CHANGED: Spec = { engineRef: { name: 'other' } };
 
 const cr = (kind: string, name: string, spec: Spec) => ({
   apiVersion: 'pergola.dev/v1alpha1',

@@ -32,7 +32,7 @@ test('a Table translates to a tracked table with its names, relationships and pe
     'Table',
     `
 source: default
-table: {schema: public, name: article}
+table: article
 configuration:
   customName: Article
   columns: [{name: author_id, customName: authorId, comment: who wrote it, nullable: false}]
@@ -41,8 +41,8 @@ configuration:
 objectRelationships:
 - {name: author, foreignKey: {columns: [author_id]}}
 arrayRelationships:
-- {name: comments, foreignKey: {columns: [article_id], table: {schema: public, name: comment}}}
-- {name: peers, manual: {table: {schema: public, name: article}, columnMapping: {author_id: author_id}}}
+- {name: comments, foreignKey: {columns: [article_id], table: comment}}
+- {name: peers, manual: {table: article, columnMapping: {author_id: author_id}}}
 permissions:
 - role: user
   select: {columns: [id, title], filter: {author_id: {_eq: X-Engine-User-Id}}, allowAggregations: true}
@@ -123,7 +123,8 @@ test('a TablePermission translates to one object for each of its operations', ()
     'TablePermission',
     `
 source: default
-table: {schema: sales, name: order}
+schema: sales
+table: order
 role: auditor
 comment: for the yearly report
 select: {columns: ["*"], filter: {}, queryRootFields: [], subscriptionRootFields: [select_stream]}
@@ -249,15 +250,11 @@ test('an Engine translates to no metadata object', () => {
 
 test.each([
   ['Table', 'source: default', 'spec.table is required'],
-  [
-    'Table',
-    'source: default\ntable: {schema: public, name: 3}',
-    'spec.table.name must be a string, and is 3',
-  ],
+  ['Table', 'source: default\ntable: 3', 'spec.table must be a string, and is 3'],
   [
     'Table',
     'source: default\ntable: {schema: public, name: a}\nfliter: {}',
-    'spec.fliter is not a field; there are engineRef, source, table,',
+    'spec.fliter is not a field; there are engineRef, source, schema, table,',
   ],
   [
     'Table',
@@ -314,7 +311,7 @@ test('every translated key is of a kind in OBJECTS, and names, plurals and short
   const names = KINDS.flatMap((row) => [...new Set([row.plural, row.singular]), ...row.shortNames]);
   expect(new Set(names).size).toBe(names.length);
   const [object] = kindOf('TablePermission')!.translate(
-    { source: 'a/b', table: { schema: 's', name: 't.u' }, role: 'r', delete: { filter: {} } },
+    { source: 'a/b', schema: 's', table: 't.u', role: 'r', delete: { filter: {} } },
     context,
   );
   expect(parseKey(object!.key)).toEqual({ kind: 'delete_permission', segments: ['a/b', 's', 't.u', 'r'] });

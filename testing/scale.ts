@@ -121,7 +121,7 @@ function tableResource(i: number): object {
     spec: {
       engineRef: { name: 'main' },
       source: 'default',
-      table: { schema: 'public', name: `t${i}` },
+      table: `t${i}`,
       ...(i > 0 ? { objectRelationships: previous } : {}),
       permissions: ROLES.map((role) => ({
         role,

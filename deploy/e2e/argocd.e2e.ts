@@ -230,7 +230,7 @@ metadata:
 spec:
   engineRef: {name: main}
   source: default
-  table: {schema: public, name: headline}
+  table: headline
   role: writer
   select: {columns: [id], filter: {title: {_equals: none}}}
 `;

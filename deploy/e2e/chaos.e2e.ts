@@ -39,7 +39,7 @@ const NOWHERE = `
 apiVersion: pergola.dev/v1alpha1
 kind: Table
 metadata: {name: nowhere}
-spec: {engineRef: {name: main}, source: default, table: {schema: public, name: nowhere}}
+spec: {engineRef: {name: main}, source: default, table: nowhere}
 `;
 
 const namespace = uniqueName('pergola-chaos');

@@ -27,12 +27,12 @@ spec: {engineRef: {name: main}, name: archive, type: postgres, connection: {urlF
 apiVersion: pergola.dev/v1alpha1
 kind: Table
 metadata: {name: letter}
-spec: {engineRef: {name: main}, source: archive, table: {schema: public, name: letter}}
+spec: {engineRef: {name: main}, source: archive, table: letter}
 ---
 apiVersion: pergola.dev/v1alpha1
 kind: Table
 metadata: {name: shelf}
-spec: {engineRef: {name: main}, source: default, table: {schema: public, name: shelf}}
+spec: {engineRef: {name: main}, source: default, table: shelf}
 `;
 /** The examples, with an Engine whose own namespace may name the variable. */
 const GRANTED = MANIFEST.replace(

@@ -210,7 +210,7 @@ test('a spec nested as deeply as an API server allows is rejected, and other res
   const ports = new ScriptedPorts();
   const bad = resource('TablePermission', 'deep', {
     source: 'default',
-    table: { schema: 'public', name: 'author' },
+    table: 'author',
     role: 'r',
     select: { columns: ['id'], filter },
   });

@@ -49,9 +49,9 @@ const selectObject = (f: { on: string; role: string; columns: readonly string[] 
 
 /** Returns the keys that the resource claims. */
 function keysOf(cr: CustomResource): readonly string[] {
-  const { table: on, role: of } = cr.spec as { table: { name: string }; role?: string };
-  if (of === undefined) return [objectKey('table', 'default', 'public', on.name)];
-  return [objectKey('select_permission', 'default', 'public', on.name, of)];
+  const { table: on, role: of } = cr.spec as { table: string; role?: string };
+  if (of === undefined) return [objectKey('table', 'default', 'public', on)];
+  return [objectKey('select_permission', 'default', 'public', on, of)];
 }
 
 type World = {
@@ -126,8 +126,8 @@ test('the engine has the objects of every Ready resource', async () => {
     const objects = objectsOf(ports.engine.metadata);
     const ready = given.after.filter((cr) => ports.readiness(cr) === 'True Applied');
     for (const cr of ready.filter(({ kind }) => kind === 'TablePermission')) {
-      const spec = cr.spec as { table: { name: string }; role: string; select: { columns: string[] } };
-      const expected = selectObject({ on: spec.table.name, role: spec.role, columns: spec.select.columns });
+      const spec = cr.spec as { table: string; role: string; select: { columns: string[] } };
+      const expected = selectObject({ on: spec.table, role: spec.role, columns: spec.select.columns });
       expect(isSameJson(objects.get(expected.key)?.definition, expected.definition)).toBe(true);
     }
   });
@@ -142,9 +142,9 @@ test('every valid resource is applied, whatever errors the others have', async (
       expect(ports.readiness(cr)).toBe(isBroken ? 'False RejectedByEngine' : 'True Applied');
     }
     for (const cr of given.after.filter(({ kind }) => kind === 'TablePermission')) {
-      const { table: on, role: of } = cr.spec as { table: { name: string }; role: string };
-      const own = selectObject({ on: on.name, role: of, columns: [] });
-      const isGood = tables.has(on.name) && !brokenKeys.has(own.key) && !brokenKeys.has(own.parent!);
+      const { table: on, role: of } = cr.spec as { table: string; role: string };
+      const own = selectObject({ on, role: of, columns: [] });
+      const isGood = tables.has(on) && !brokenKeys.has(own.key) && !brokenKeys.has(own.parent!);
       const isConflict = ports.readiness(cr) === 'False Conflict';
       if (isGood && !isConflict) expect(ports.readiness(cr)).toBe('True Applied');
     }

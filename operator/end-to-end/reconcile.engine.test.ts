@@ -71,9 +71,7 @@ const book = table('book', {
 const author = table('author', {
   spec: {
     configuration: { columns: [{ name: 'born', customName: 'bornIn' }] },
-    arrayRelationships: [
-      { name: 'books', foreignKey: { columns: ['author_id'], table: { schema: 'public', name: 'book' } } },
-    ],
+    arrayRelationships: [{ name: 'books', foreignKey: { columns: ['author_id'], table: 'book' } }],
   },
 });
 const reader = permission('reader', 'author', 'reader', ['name']);
@@ -163,7 +161,7 @@ test('broken resources do not block others and report the error of the engine', 
   const noColumn = permission('editor', 'author', 'editor', ['salary']);
   const badFilter = resource('TablePermission', 'bad', {
     source: 'default',
-    table: { schema: 'public', name: 'book' },
+    table: 'book',
     role: 'reader',
     select: { columns: ['title'], filter: { title: { _gt_lt: 3 } } },
   });
@@ -211,7 +209,7 @@ test('a source whose database does not respond is kept and waits', async () => {
     connection: { urlFrom: { env: 'PERGOLA_TEST_NO_SUCH_VARIABLE' } },
     deletionPolicy: 'Delete',
   });
-  const inIt = resource('Table', 'far', { source: 'far', table: { schema: 'public', name: 'thing' } });
+  const inIt = resource('Table', 'far', { source: 'far', table: 'thing' });
   await pass([source, inIt, author, book]);
   expect(ready(source)).toContain('False SourceUnavailable');
   expect(ready(inIt)).toContain('False SourceUnavailable');
@@ -226,7 +224,7 @@ test('a source with an invalid certificate is rejected with the field, and resou
       ssl: { sslmode: 'verify-ca', sslrootcert: { fromEnv: 'JUNK' } },
     },
   });
-  const inIt = resource('Table', 'safe', { source: 'safe', table: { schema: 'public', name: 'thing' } });
+  const inIt = resource('Table', 'safe', { source: 'safe', table: 'thing' });
   await pass([source, inIt, author, book]);
   const refusal = 'source safe at spec.connection.ssl.sslrootcert: sslrootcert is not a certificate in PEM';
   expect(ready(source)).toBe(`False RejectedByEngine: ${refusal}`);
@@ -321,7 +319,7 @@ test('a resource that only the write rejects is left out: a trigger on a view', 
   const trigger = resource('EventTrigger', 'bad', {
     name: 'on_writer',
     source: 'default',
-    table: { schema: 'public', name: 'writer' },
+    table: 'writer',
     webhook: { url: 'http://127.0.0.1:9/' },
     insert: { columns: '*' },
   });

@@ -45,14 +45,14 @@ const write = (file: string, text: string) => writeFile(join(folder, file), text
 const TABLE = `apiVersion: pergola.dev/v1alpha1
 kind: Table
 metadata: {name: author}
-spec: {source: default, table: {schema: public, name: author}}
+spec: {source: default, table: author}
 `;
 const reader = (columns: string) => `apiVersion: pergola.dev/v1alpha1
 kind: TablePermission
 metadata: {name: reader}
 spec:
   source: default
-  table: {schema: public, name: author}
+  table: author
   role: reader
   select: {columns: [${columns}], filter: {}}
 `;
@@ -152,7 +152,7 @@ kind: EventTrigger
 metadata: {name: told}
 spec:
   source: default
-  table: {schema: public, name: author}
+  table: author
   name: told
   insert: {columns: [id]}
   webhook: http://127.0.0.1:9

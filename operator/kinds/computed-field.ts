@@ -7,11 +7,13 @@ import {
   Type,
 } from '@pergola/engine/metadata';
 import { Comment, closed, GraphqlName, Identifier, withDescription } from './annotate.ts';
-import { TableName } from './permission.ts';
+import type { TableOfSource } from './relationship.ts';
+import { describeSchema, qualifiedName, schemaField } from './table-name.ts';
 
 export const ComputedFieldSpec = closed({
   name: GraphqlName,
-  function: withDescription('The schema and name of the function in the database.', TableName),
+  schema: schemaField('the function'),
+  function: withDescription('The name of the function in the database.', Identifier),
   tableArgument: Type.Optional(
     withDescription('The argument that receives the row. The default is the first.', Identifier),
   ),
@@ -23,7 +25,7 @@ export const ComputedFieldSpec = closed({
 type ComputedFieldSpec = Static<typeof ComputedFieldSpec>;
 
 export function computedFieldObject(
-  { source, table }: { readonly source: string; readonly table: Static<typeof TableName> },
+  { source, table }: TableOfSource,
   field: ComputedFieldSpec,
 ): MetadataObject {
   return {
@@ -33,7 +35,7 @@ export function computedFieldObject(
     definition: {
       name: field.name,
       definition: {
-        function: field.function,
+        function: qualifiedName(field.schema, field.function),
         table_argument: field.tableArgument,
         session_argument: field.sessionArgument,
       },
@@ -47,7 +49,8 @@ export function describeComputedField({ definition: given }: MetadataObject): ob
   const { name, definition, comment } = given as ComputedField;
   return {
     name,
-    function: definition.function,
+    ...describeSchema(definition.function.schema),
+    function: definition.function.name,
     tableArgument: definition.table_argument,
     sessionArgument: definition.session_argument,
     comment,

@@ -11,17 +11,9 @@ import {
   type Static,
   Type,
 } from '@pergola/engine/metadata';
-import {
-  closed,
-  GraphqlName,
-  keyedList,
-  MetadataName,
-  Sdl,
-  textRecord,
-  withDescription,
-} from './annotate.ts';
+import { closed, GraphqlName, keyedList, Sdl, textRecord, withDescription } from './annotate.ts';
 import { kindRow, OBJECT_COLUMNS, type ResourceDraft, SpecProblem, specOf } from './kind.ts';
-import { TableName } from './permission.ts';
+import { describeSource, describeTableName, sourceField, tableFields, tableNamed } from './table-name.ts';
 
 export const TypeRelationships = withDescription(
   'Relationships from types to tables.',
@@ -31,8 +23,8 @@ export const TypeRelationships = withDescription(
       typeName: GraphqlName,
       name: GraphqlName,
       type: Type.Union([Type.Literal('object'), Type.Literal('array')]),
-      source: Type.Optional(withDescription('The default is `default`.', MetadataName)),
-      table: TableName,
+      source: sourceField('the table'),
+      ...tableFields('The table that the relationship refers to.'),
       fieldMapping: withDescription('Fields of the type → columns of the table.', textRecord()),
     }),
     500,
@@ -106,9 +98,9 @@ export function typeObjects(
   }
   return types.map(({ category, type }) => {
     const own = relationships.filter(({ typeName }) => typeName === type.name);
-    const said = own.map(({ typeName: _, table, fieldMapping, ...rest }) => ({
+    const said = own.map(({ typeName: _, schema, table, fieldMapping, ...rest }) => ({
       ...rest,
-      remote_table: table,
+      remote_table: tableNamed({ schema, table }),
       field_mapping: fieldMapping,
     }));
     return {
@@ -130,7 +122,7 @@ type CustomType = {
     readonly relationships?: readonly {
       readonly name: string;
       readonly type: 'object' | 'array';
-      readonly remote_table: TypeRelationships[number]['table'];
+      readonly remote_table: { readonly schema: string; readonly name: string };
       readonly source?: string;
       readonly field_mapping: Readonly<Record<string, string>>;
     }[];
@@ -145,10 +137,11 @@ function describeTypes(objects: readonly MetadataObject[]): readonly ResourceDra
     types.filter((type) => type.category === category).map(({ definition }) => definition),
   ]);
   const relationships = types.flatMap(({ definition: { name: typeName, relationships: own = [] } }) =>
-    own.map(({ remote_table: table, field_mapping: fieldMapping, ...rest }) => ({
+    own.map(({ remote_table: table, field_mapping: fieldMapping, source, ...rest }) => ({
       typeName,
       ...rest,
-      table,
+      ...describeSource(source),
+      ...describeTableName(table),
       fieldMapping,
     })),
   );

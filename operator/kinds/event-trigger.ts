@@ -15,7 +15,6 @@ import {
   closed,
   exactlyOne,
   Identifier,
-  immutable,
   MetadataName,
   plainList,
   type Rule,
@@ -23,7 +22,15 @@ import {
   withDescription,
 } from './annotate.ts';
 import { kindRow, OBJECT_COLUMNS, type ResourceDraft, specOf, type TranslateContext } from './kind.ts';
-import { TableName } from './permission.ts';
+import {
+  describeSource,
+  describeTableName,
+  printTarget,
+  sourceField,
+  sourceNamed,
+  tableFields,
+  tableNamed,
+} from './table-name.ts';
 import { describeTransforms, TRANSFORMS, transformsOf } from './transform.ts';
 import { describeHeaders, FromEnv, Headers, headersOf, readValue, ValueFrom } from './value-source.ts';
 
@@ -61,8 +68,8 @@ const SOME_EVENT: Rule = {
 export const EventTriggerSpec = specOf(
   'EventTrigger',
   {
-    source: MetadataName,
-    table: TableName,
+    source: sourceField('the table'),
+    ...tableFields('The name of the table in the database.'),
     name: MetadataName,
     insert: Type.Optional(Operation),
     update: Type.Optional(Operation),
@@ -79,9 +86,6 @@ export const EventTriggerSpec = specOf(
     ...TRANSFORMS,
     cleanup: Type.Optional(withDescription('When old events are deleted from the log.', Cleanup)),
   },
-  immutable('source', 'create a new EventTrigger object for a table of another source'),
-  immutable('table', 'create a new EventTrigger object for another database table'),
-  immutable('name', 'create a new EventTrigger object for another name'),
   exactlyOne('spec', 'webhook', 'webhookFromEnv', 'webhookFrom'),
   SOME_EVENT,
 );
@@ -98,13 +102,14 @@ export const eventTrigger = kindRow({
   columns: OBJECT_COLUMNS,
   selectableFields: ['.spec.engineRef.name', '.spec.source', '.spec.name'],
   deletionPolicy: 'Delete',
-  target: (spec) => `event trigger ${spec.name} of ${spec.source}/${spec.table.schema}.${spec.table.name}`,
+  target: (spec) => `event trigger ${spec.name} of ${printTarget(spec.source, tableNamed(spec))}`,
   translate: (spec, context) => [triggerObject(spec, context)],
   describe: (inventory) => inventory.all('event_trigger').map(describeTrigger),
 });
 
 function triggerObject(spec: EventTriggerSpec, context: TranslateContext): MetadataObject {
-  const { source, table, name, retry, cleanup } = spec;
+  const { name, retry, cleanup } = spec;
+  const [source, table] = [sourceNamed(spec.source), tableNamed(spec)];
   const value = { text: spec.webhook, env: spec.webhookFromEnv, from: spec.webhookFrom };
   const webhook = readValue(value, 'spec.webhookFrom', context);
   return {
@@ -150,8 +155,8 @@ function describeTrigger({ key, definition: given }: MetadataObject): ResourceDr
   return {
     name,
     spec: {
-      source,
-      table: { schema, name: table },
+      ...describeSource(source),
+      ...describeTableName({ schema, name: table }),
       name,
       insert: operation('insert'),
       update: operation('update'),

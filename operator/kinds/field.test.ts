@@ -9,7 +9,7 @@ import { fieldIn } from './field.ts';
 const byTable = table('book', {
   spec: {
     objectRelationships: [{ name: 'author', foreignKey: { columns: ['author_id'] } }],
-    computedFields: [{ name: 'age', function: { schema: 'public', name: 'age' } }],
+    computedFields: [{ name: 'age', function: 'age' }],
     permissions: [
       { role: 'other', delete: { filter: {} } },
       { role: 'reader', select: { columns: ['title'], filter: { title: { _gt_lt: 1 } } } },

@@ -1,6 +1,5 @@
 /** Function: a database function as a root field, with the roles that may call it. Each role is a separate object. */
 import {
-  FunctionConfiguration,
   type MetadataObject,
   objectKey,
   parseKey,
@@ -13,15 +12,23 @@ import {
   closed,
   GraphqlName,
   Identifier,
-  immutable,
   keyedList,
   MetadataName,
   withDescription,
 } from './annotate.ts';
 import { itemAt, wholeAt } from './field-path.ts';
 import { type Inventory, kindRow, OBJECT_COLUMNS, type ResourceDraft, specOf } from './kind.ts';
-import { TableName } from './permission.ts';
-import { projectValue, unproject } from './project.ts';
+import {
+  describeSchema,
+  describeSource,
+  describeTableName,
+  printTarget,
+  qualifiedName,
+  SCHEMA_OF_TABLE,
+  schemaField,
+  sourceField,
+  sourceNamed,
+} from './table-name.ts';
 
 const Configuration = closed({
   customName: Type.Optional(GraphqlName),
@@ -38,25 +45,25 @@ const Configuration = closed({
     ),
   ),
   response: Type.Optional(
-    closed({
-      type: Type.Union([Type.Literal('table'), Type.Literal('inferred')]),
-      table: Type.Optional(TableName),
-    }),
+    closed(
+      {
+        type: Type.Union([Type.Literal('table'), Type.Literal('inferred')]),
+        schema: schemaField('the table'),
+        table: Type.Optional(withDescription('The table whose rows the function returns.', Identifier)),
+      },
+      SCHEMA_OF_TABLE,
+    ),
   ),
 });
 
-export const FunctionSpec = specOf(
-  'Function',
-  {
-    source: MetadataName,
-    function: withDescription('The schema and name of the function in the database.', TableName),
-    configuration: Type.Optional(Configuration),
-    permissions: Type.Optional(keyedList('role', closed({ role: MetadataName }), 500)),
-    comment: Type.Optional(Comment),
-  },
-  immutable('source', 'create a new Function object for a function of another source'),
-  immutable('function', 'create a new Function object for another database function'),
-);
+export const FunctionSpec = specOf('Function', {
+  source: sourceField('the function'),
+  schema: schemaField('the function'),
+  function: withDescription('The name of the function in the database.', Identifier),
+  configuration: Type.Optional(Configuration),
+  permissions: Type.Optional(keyedList('role', closed({ role: MetadataName }), 500)),
+  comment: Type.Optional(Comment),
+});
 type FunctionSpec = Static<typeof FunctionSpec>;
 
 // `function` is a reserved word.
@@ -71,7 +78,7 @@ export const trackedFunction = kindRow({
   columns: OBJECT_COLUMNS,
   selectableFields: ['.spec.engineRef.name', '.spec.source'],
   deletionPolicy: 'Delete',
-  target: (spec) => `${spec.source}/${spec.function.schema}.${spec.function.name}`,
+  target: (spec) => printTarget(spec.source, qualifiedName(spec.schema, spec.function)),
   translate: (spec) => functionObjects(spec),
   fieldPaths: (spec, { key, kind }) => {
     const own = parseKey(key)?.segments.at(-1);
@@ -83,7 +90,8 @@ export const trackedFunction = kindRow({
 });
 
 function functionObjects(spec: FunctionSpec): readonly MetadataObject[] {
-  const { source, function: name, configuration, permissions = [], comment } = spec;
+  const { configuration, permissions = [], comment } = spec;
+  const [source, name] = [sourceNamed(spec.source), qualifiedName(spec.schema, spec.function)];
   const key = objectKey('function', source, name.schema, name.name);
   return [
     {
@@ -92,7 +100,7 @@ function functionObjects(spec: FunctionSpec): readonly MetadataObject[] {
       parent: objectKey('source', source),
       definition: {
         function: name,
-        configuration: configuration && unproject(FunctionConfiguration, configuration),
+        configuration: configuration && configurationOf(configuration),
         comment,
       },
     },
@@ -107,14 +115,43 @@ function functionObjects(spec: FunctionSpec): readonly MetadataObject[] {
   ];
 }
 
+function configurationOf(given: NonNullable<FunctionSpec['configuration']>): unknown {
+  const { customRootFields: fields, response } = given;
+  return {
+    custom_name: given.customName,
+    custom_root_fields: fields && { function: fields.function, function_aggregate: fields.functionAggregate },
+    session_argument: given.sessionArgument,
+    exposed_as: given.exposedAs,
+    response: response && {
+      type: response.type,
+      table: response.table === undefined ? undefined : qualifiedName(response.schema, response.table),
+    },
+  };
+}
+
+function describeConfiguration(given: NonNullable<TrackedFunction['configuration']>): object {
+  const { custom_root_fields: fields, response } = given;
+  return {
+    customName: given.custom_name,
+    customRootFields: fields && { function: fields.function, functionAggregate: fields.function_aggregate },
+    sessionArgument: given.session_argument,
+    exposedAs: given.exposed_as,
+    response: response && {
+      type: response.type,
+      ...(response.table ? describeTableName(response.table) : {}),
+    },
+  };
+}
+
 function describeFunction({ key, definition }: MetadataObject, inventory: Inventory): ResourceDraft {
   const { function: name, configuration, comment } = definition as TrackedFunction;
   return {
     name: name.name,
     spec: {
-      source: parseKey(key)?.segments[0],
-      function: name,
-      configuration: configuration && projectValue(FunctionConfiguration, configuration),
+      ...describeSource(parseKey(key)?.segments[0]),
+      ...describeSchema(name.schema),
+      function: name.name,
+      configuration: configuration && describeConfiguration(configuration),
       permissions: inventory.under(key, 'function_permission').map((permission) => permission.definition),
       comment,
     },

@@ -12,10 +12,11 @@ import {
   Type,
   UpdateRule,
 } from '@pergola/engine/metadata';
-import { Comment, closed, Identifier, immutable, MetadataName, type Rule } from './annotate.ts';
+import { Comment, MetadataName, type Rule, withDescription } from './annotate.ts';
 import type { FieldPath } from './field-path.ts';
 import { kindRow, OBJECT_COLUMNS, specOf } from './kind.ts';
 import { project, projectValue, unproject } from './project.ts';
+import { printTarget, sourceField, sourceNamed, tableFields, tableNamed } from './table-name.ts';
 
 /** The operations in the order in which they are written. */
 const OPERATIONS = [
@@ -40,8 +41,6 @@ export const SOME_OPERATION: Rule = {
     'a permission without select, insert, update and delete allows nothing; add an operation or remove it',
   holds: (permission) => OPERATIONS.some(([name]) => name in permission),
 };
-
-export const TableName = closed({ schema: Identifier, name: Identifier });
 
 export type PermissionRules = {
   readonly [K in (typeof OPERATIONS)[number][0] | 'comment']?: unknown;
@@ -93,10 +92,12 @@ export function describePermissions(
 
 export const TablePermissionSpec = specOf(
   'TablePermission',
-  { source: MetadataName, table: TableName, role: MetadataName, ...PERMISSION_RULES },
-  immutable('source', 'create a new TablePermission object for a table of another source'),
-  immutable('table', 'create a new TablePermission object for another database table'),
-  immutable('role', 'create a new TablePermission object for another role'),
+  {
+    source: sourceField('the table'),
+    ...tableFields('The name of the table or view in the database.'),
+    role: withDescription('The role that has the permissions.', MetadataName),
+    ...PERMISSION_RULES,
+  },
   { ...SOME_OPERATION, message: `spec: ${SOME_OPERATION.message}` },
 );
 
@@ -111,7 +112,7 @@ export const tablePermission = kindRow({
   columns: OBJECT_COLUMNS,
   selectableFields: ['.spec.engineRef.name', '.spec.source', '.spec.role'],
   deletionPolicy: 'Delete',
-  target: (spec) => `${spec.role} on ${spec.source}/${spec.table.schema}.${spec.table.name}`,
-  translate: (spec) => permissionObjects(spec.source, spec.table, spec.role, spec),
+  target: (spec) => `${spec.role} on ${printTarget(spec.source, tableNamed(spec))}`,
+  translate: (spec) => permissionObjects(sourceNamed(spec.source), tableNamed(spec), spec.role, spec),
   fieldPaths: (_, { kind }) => ruleFieldPaths(kind, 'spec'),
 });

@@ -16,11 +16,12 @@ import {
   plainList,
   withDescription,
 } from './annotate.ts';
-import { TableName } from './permission.ts';
+import { describeTableName, qualifiedName, SCHEMA_OF_TABLE, schemaField, tableFields } from './table-name.ts';
 
 const Manual = closed(
   {
-    table: Type.Optional(TableName),
+    schema: schemaField('the other table'),
+    table: Type.Optional(withDescription('The other table.', Identifier)),
     nativeQuery: Type.Optional(GraphqlName),
     columnMapping: withDescription(
       'Columns of this table → columns of the other.',
@@ -29,6 +30,7 @@ const Manual = closed(
     insertionOrder: Type.Optional(Type.Union([Type.Literal('before_parent'), Type.Literal('after_parent')])),
   },
   exactlyOne('manual', 'table', 'nativeQuery'),
+  SCHEMA_OF_TABLE,
 );
 
 const columns = plainList(Identifier, 32);
@@ -44,7 +46,14 @@ export const ObjectRelationship = closed(
     foreignKey: Type.Optional(
       withDescription(
         'The foreign key columns of this table, or, with `table`, those of the other table.',
-        closed({ columns, table: Type.Optional(TableName) }),
+        closed(
+          {
+            columns,
+            schema: schemaField('the other table'),
+            table: Type.Optional(withDescription('The other table.', Identifier)),
+          },
+          SCHEMA_OF_TABLE,
+        ),
       ),
     ),
     manual: Type.Optional(Manual),
@@ -57,7 +66,10 @@ export const ArrayRelationship = closed(
   {
     name: GraphqlName,
     foreignKey: Type.Optional(
-      withDescription('The foreign key columns of the other table.', closed({ columns, table: TableName })),
+      withDescription(
+        'The foreign key columns of the other table.',
+        closed({ columns, ...tableFields('The other table.', 'the other table') }),
+      ),
     ),
     manual: Type.Optional(Manual),
     comment: Type.Optional(Comment),
@@ -66,7 +78,11 @@ export const ArrayRelationship = closed(
 );
 type Relationship = Static<typeof ObjectRelationship> | Static<typeof ArrayRelationship>;
 
-type TableOfSource = { readonly source: string; readonly table: Static<typeof TableName> };
+/** The source and the name of a table, as the metadata has them. */
+export type TableOfSource = {
+  readonly source: string;
+  readonly table: { readonly schema: string; readonly name: string };
+};
 
 export function relationshipObject(
   kind: 'object_relationship' | 'array_relationship',
@@ -76,13 +92,13 @@ export function relationshipObject(
   const using = manual
     ? {
         manual_configuration: {
-          remote_table: manual.table,
+          remote_table: manual.table === undefined ? undefined : qualifiedName(manual.schema, manual.table),
           remote_native_query: manual.nativeQuery,
           column_mapping: manual.columnMapping,
           insertion_order: manual.insertionOrder,
         },
       }
-    : { foreign_key_constraint_on: foreignKey?.table ? foreignKey : foreignKey?.columns };
+    : { foreign_key_constraint_on: foreignKey && foreignKeyOf(foreignKey) };
   return {
     key: objectKey(kind, source, table.schema, table.name, name),
     kind,
@@ -91,15 +107,22 @@ export function relationshipObject(
   };
 }
 
+/** Returns the columns of the own table, or the table that has the foreign key, with its columns. */
+function foreignKeyOf({ columns, schema, table }: NonNullable<Relationship['foreignKey']>): unknown {
+  return table === undefined ? columns : { table: qualifiedName(schema, table), columns };
+}
+
 /** Returns the relationship of a spec, the inverse of `relationshipObject`. */
 export function describeRelationship({ definition }: MetadataObject): object {
   const { name, using, comment } = definition as MetadataRelationship;
   const { foreign_key_constraint_on: on, manual_configuration: manual } = using;
   return {
     name,
-    foreignKey: Array.isArray(on) ? { columns: on } : on,
+    foreignKey: Array.isArray(on)
+      ? { columns: on }
+      : on && { columns: on.columns, ...describeTableName(on.table) },
     manual: manual && {
-      table: manual.remote_table,
+      ...(manual.remote_table ? describeTableName(manual.remote_table) : {}),
       nativeQuery: manual.remote_native_query,
       columnMapping: manual.column_mapping,
       insertionOrder: manual.insertion_order,

@@ -12,7 +12,7 @@ import {
   closed,
   exactlyOne,
   GraphqlName,
-  immutable,
+  Identifier,
   MetadataName,
   OPEN_OBJECT,
   plainList,
@@ -21,11 +21,21 @@ import {
   withDescription,
 } from './annotate.ts';
 import { kindRow, OBJECT_COLUMNS, type ResourceDraft, specOf } from './kind.ts';
-import { TableName } from './permission.ts';
+import {
+  describeSource,
+  describeTableName,
+  printTarget,
+  qualifiedName,
+  schemaField,
+  sourceField,
+  sourceNamed,
+  tableFields,
+  tableNamed,
+} from './table-name.ts';
 
 const ToSource = closed({
-  source: MetadataName,
-  table: TableName,
+  source: sourceField('the other table'),
+  ...tableFields('The other table.', 'the other table'),
   relationshipType: Type.Union([Type.Literal('object'), Type.Literal('array')]),
   fieldMapping: withDescription('Fields of this side → columns of the table.', textRecord()),
 });
@@ -42,19 +52,22 @@ const ToRemoteSchema = closed({
 });
 
 const ONE_OWNER: Rule = {
-  rule: '(has(self.source) && has(self.table)) != (has(self.remoteSchema) && has(self.typeName))',
-  message:
-    'a remote relationship begins at source and table, or at remoteSchema and typeName; name one of them, both fields',
-  holds: (spec) => ('source' in spec && 'table' in spec) !== ('remoteSchema' in spec && 'typeName' in spec),
+  rule:
+    'has(self.table) ? !has(self.remoteSchema) && !has(self.typeName) : ' +
+    'has(self.remoteSchema) && has(self.typeName) && !has(self.source) && !has(self.schema)',
+  message: 'a remote relationship begins at a table, or at remoteSchema and typeName; name one of them',
+  holds: (spec) =>
+    'table' in spec
+      ? !('remoteSchema' in spec || 'typeName' in spec)
+      : 'remoteSchema' in spec && 'typeName' in spec && !('source' in spec || 'schema' in spec),
 };
 
 export const RemoteRelationshipSpec = specOf(
   'RemoteRelationship',
   {
-    source: Type.Optional(
-      withDescription('The source of the table that the relationship starts from.', MetadataName),
-    ),
-    table: Type.Optional(TableName),
+    source: sourceField('the table that the relationship starts from'),
+    schema: schemaField('the table that the relationship starts from'),
+    table: Type.Optional(withDescription('The table that the relationship starts from.', Identifier)),
     remoteSchema: Type.Optional(
       withDescription('The remote schema of the type that the relationship starts from.', MetadataName),
     ),
@@ -63,7 +76,6 @@ export const RemoteRelationshipSpec = specOf(
     toSource: Type.Optional(ToSource),
     toRemoteSchema: Type.Optional(ToRemoteSchema),
   },
-  immutable('name', 'create a new RemoteRelationship object for another name'),
   ONE_OWNER,
   exactlyOne('spec', 'toSource', 'toRemoteSchema'),
 );
@@ -88,16 +100,18 @@ export const remoteRelationship = kindRow({
   ],
 });
 
-function ownerOf({ source, table, remoteSchema, typeName }: RemoteRelationshipSpec): string {
-  return table ? `${source}/${table.schema}.${table.name}` : `${remoteSchema}/${typeName}`;
+function ownerOf({ source, schema, table, remoteSchema, typeName }: RemoteRelationshipSpec): string {
+  return table === undefined
+    ? `${remoteSchema}/${typeName}`
+    : printTarget(source, qualifiedName(schema, table));
 }
 
 function relationshipObject(spec: RemoteRelationshipSpec): MetadataObject {
-  const { source = '', table, remoteSchema = '', typeName = '', name, toSource, toRemoteSchema } = spec;
+  const { remoteSchema = '', typeName = '', name, toSource, toRemoteSchema } = spec;
   const definition = {
     to_source: toSource && {
-      source: toSource.source,
-      table: toSource.table,
+      source: sourceNamed(toSource.source),
+      table: tableNamed(toSource),
       relationship_type: toSource.relationshipType,
       field_mapping: toSource.fieldMapping,
     },
@@ -107,7 +121,9 @@ function relationshipObject(spec: RemoteRelationshipSpec): MetadataObject {
       remote_field: toRemoteSchema.remoteField,
     },
   };
-  if (table) {
+  if (spec.table !== undefined) {
+    const source = sourceNamed(spec.source);
+    const table = qualifiedName(spec.schema, spec.table);
     return {
       key: objectKey('remote_relationship', source, table.schema, table.name, name),
       kind: 'remote_relationship',
@@ -130,7 +146,7 @@ function describeRelationship({ key, kind, definition: given }: MetadataObject):
   const [first = '', second = '', third = ''] = segments;
   const owner =
     kind === 'remote_relationship'
-      ? { source: first, table: { schema: second, name: third } }
+      ? { ...describeSource(first), ...describeTableName({ schema: second, name: third }) }
       : { remoteSchema: first, typeName: second };
   return {
     name: `${kind === 'remote_relationship' ? third : second}-${name}`,
@@ -138,8 +154,8 @@ function describeRelationship({ key, kind, definition: given }: MetadataObject):
       ...owner,
       name,
       toSource: source && {
-        source: source.source,
-        table: source.table,
+        ...describeSource(source.source),
+        ...describeTableName(source.table),
         relationshipType: source.relationship_type,
         fieldMapping: source.field_mapping,
       },

@@ -18,7 +18,6 @@ import {
   closed,
   GraphqlName,
   Identifier,
-  immutable,
   keyedList,
   MetadataName,
   plainList,
@@ -33,7 +32,6 @@ import {
   permissionObjects,
   ruleFieldPaths,
   SOME_OPERATION,
-  TableName,
 } from './permission.ts';
 import { camelCase, project, unproject } from './project.ts';
 import {
@@ -41,7 +39,17 @@ import {
   describeRelationship,
   ObjectRelationship,
   relationshipObject,
+  type TableOfSource,
 } from './relationship.ts';
+import {
+  describeSource,
+  describeTableName,
+  printTarget,
+  sourceField,
+  sourceNamed,
+  tableFields,
+  tableNamed,
+} from './table-name.ts';
 
 const ROOT_FIELDS = [
   'select',
@@ -90,24 +98,19 @@ const Configuration = closed({
   ),
 });
 
-export const TableSpec = specOf(
-  'Table',
-  {
-    source: MetadataName,
-    table: TableName,
-    isEnum: Type.Optional(Type.Boolean({ description: 'True when the rows are the values of an enum.' })),
-    configuration: Type.Optional(Configuration),
-    apolloFederationConfig: Type.Optional(project(FederationConfig)),
-    objectRelationships: Type.Optional(keyedList('name', ObjectRelationship)),
-    arrayRelationships: Type.Optional(keyedList('name', ArrayRelationship)),
-    computedFields: Type.Optional(keyedList('name', ComputedFieldSpec)),
-    permissions: Type.Optional(
-      keyedList('role', closed({ role: MetadataName, ...PERMISSION_RULES }, SOME_OPERATION), 500),
-    ),
-  },
-  immutable('source', 'create a new Table object for a table of another source'),
-  immutable('table', 'create a new Table object for another database table'),
-);
+export const TableSpec = specOf('Table', {
+  source: sourceField('the table'),
+  ...tableFields('The name of the table or view in the database.'),
+  isEnum: Type.Optional(Type.Boolean({ description: 'True when the rows are the values of an enum.' })),
+  configuration: Type.Optional(Configuration),
+  apolloFederationConfig: Type.Optional(project(FederationConfig)),
+  objectRelationships: Type.Optional(keyedList('name', ObjectRelationship)),
+  arrayRelationships: Type.Optional(keyedList('name', ArrayRelationship)),
+  computedFields: Type.Optional(keyedList('name', ComputedFieldSpec)),
+  permissions: Type.Optional(
+    keyedList('role', closed({ role: MetadataName, ...PERMISSION_RULES }, SOME_OPERATION), 500),
+  ),
+});
 type TableSpec = Static<typeof TableSpec>;
 
 export const table = kindRow({
@@ -121,16 +124,19 @@ export const table = kindRow({
   columns: [...OBJECT_COLUMNS, { name: 'Source', type: 'string', jsonPath: '.spec.source', priority: 1 }],
   selectableFields: ['.spec.engineRef.name', '.spec.source'],
   deletionPolicy: 'Delete',
-  target: (spec) => `${spec.source}/${spec.table.schema}.${spec.table.name}`,
-  translate: (spec) => [
-    tableObject(spec),
-    ...(spec.objectRelationships ?? []).map((r) => relationshipObject('object_relationship', spec, r)),
-    ...(spec.arrayRelationships ?? []).map((r) => relationshipObject('array_relationship', spec, r)),
-    ...(spec.computedFields ?? []).map((field) => computedFieldObject(spec, field)),
-    ...(spec.permissions ?? []).flatMap(({ role, ...rules }) =>
-      permissionObjects(spec.source, spec.table, role, rules),
-    ),
-  ],
+  target: (spec) => printTarget(spec.source, tableNamed(spec)),
+  translate: (spec) => {
+    const own = { source: sourceNamed(spec.source), table: tableNamed(spec) };
+    return [
+      tableObject(spec, own),
+      ...(spec.objectRelationships ?? []).map((r) => relationshipObject('object_relationship', own, r)),
+      ...(spec.arrayRelationships ?? []).map((r) => relationshipObject('array_relationship', own, r)),
+      ...(spec.computedFields ?? []).map((field) => computedFieldObject(own, field)),
+      ...(spec.permissions ?? []).flatMap(({ role, ...rules }) =>
+        permissionObjects(own.source, own.table, role, rules),
+      ),
+    ];
+  },
   fieldPaths: (spec, object) => fieldPathsIn(spec, object),
   describe: (inventory) => inventory.all('table').map((object) => describeTable(object, inventory)),
 });
@@ -154,17 +160,13 @@ function fieldPathsIn(
   return at === undefined ? [] : ruleFieldPaths(kind, at);
 }
 
-function tableKey({ source, table: name }: TableSpec): string {
-  return objectKey('table', source, name.schema, name.name);
-}
-
-function tableObject(spec: TableSpec): MetadataObject {
+function tableObject(spec: TableSpec, { source, table: name }: TableOfSource): MetadataObject {
   return {
-    key: tableKey(spec),
+    key: objectKey('table', source, name.schema, name.name),
     kind: 'table',
-    parent: objectKey('source', spec.source),
+    parent: objectKey('source', source),
     definition: {
-      table: spec.table,
+      table: name,
       is_enum: spec.isEnum,
       configuration: spec.configuration && configurationOf(spec.configuration),
       apollo_federation_config:
@@ -207,8 +209,8 @@ function describeTable({ key, definition: given }: MetadataObject, inventory: In
   return {
     name: name.name,
     spec: {
-      source: parseKey(key)?.segments[0],
-      table: name,
+      ...describeSource(parseKey(key)?.segments[0]),
+      ...describeTableName(name),
       isEnum: is_enum,
       configuration: configuration && describeConfiguration(configuration),
       apolloFederationConfig: apollo_federation_config,

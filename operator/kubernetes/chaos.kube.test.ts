@@ -27,11 +27,11 @@ function cr(kind: string, name: string, spec: object): KubeObject {
 }
 
 const tableCr = (name: string, customName: string) =>
-  cr('Table', name, { table: { schema: 'public', name }, configuration: { customName } });
+  cr('Table', name, { table: name, configuration: { customName } });
 
 const permissionCr = (name: string, columns: readonly string[]) =>
   cr('TablePermission', name, {
-    table: { schema: 'public', name },
+    table: name,
     role: 'user',
     select: { columns, filter: { owner: { _eq: 'X-Engine-User-Id' } } },
   });

@@ -18,7 +18,7 @@ const SCHEMA = ['author', 'book', 'shelf']
 
 function table(name: string, more: object = {}, namespace = TEAM): KubeObject {
   const engineRef = { name: 'main', namespace: HOME };
-  const spec = { engineRef, source: 'default', table: { schema: 'public', name }, ...more };
+  const spec = { engineRef, source: 'default', table: name, ...more };
   return { apiVersion: GROUP_VERSION, kind: 'Table', metadata: { name, namespace }, spec };
 }
 

@@ -21,12 +21,11 @@ function cr(kind: string, name: string, spec: object): KubeObject {
   return { apiVersion: GROUP_VERSION, kind, metadata, spec: { engineRef: { name: 'main' }, ...spec } };
 }
 
-const tableCr = (source: string, name: string) =>
-  cr('Table', name, { source, table: { schema: 'public', name } });
+const tableCr = (source: string, name: string) => cr('Table', name, { source, table: name });
 const reader = (source: string, name: string) =>
   cr('TablePermission', `${name}-reader`, {
     source,
-    table: { schema: 'public', name },
+    table: name,
     role: 'reader',
     select: { columns: ['id'], filter: {} },
   });

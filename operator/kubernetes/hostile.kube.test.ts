@@ -24,7 +24,7 @@ function cr(kind: string, name: string, spec: object, namespace = INTRUDER): Kub
   };
 }
 
-const on = (name: string) => ({ source: 'default', table: { schema: 'public', name } });
+const on = (name: string) => ({ source: 'default', table: name });
 const select = (columns: readonly string[]) => ({ select: { columns, filter: {} } });
 const role = (name: string, roleSet: readonly string[], namespace = INTRUDER) =>
   cr('InheritedRole', name, { role: name, roleSet }, namespace);

@@ -30,7 +30,7 @@ function tableCr(number: number, more: object = {}): KubeObject {
   const relationship = { name: 'before', foreignKey: { columns: ['before_id'] } };
   return cr('Table', `t${number}`, {
     source: 'default',
-    table: { schema: 'public', name: `t${number}` },
+    table: `t${number}`,
     ...(number > 1 ? { objectRelationships: [relationship] } : {}),
     ...more,
   });
@@ -43,12 +43,7 @@ function permissionCr(
   namespace = HOME,
 ): KubeObject {
   const select = { columns, filter: { owner: { _eq: 'X-Engine-User-Id' } } };
-  return cr(
-    'TablePermission',
-    name,
-    { source: 'default', table: { schema: 'public', name: table }, role: 'user', select },
-    namespace,
-  );
+  return cr('TablePermission', name, { source: 'default', table: table, role: 'user', select }, namespace);
 }
 
 const reasonsOf = (crs: readonly CustomResource[]) =>
@@ -160,7 +155,7 @@ await describeKube('the operator', (kube) => {
       configuration: { custom_name: 'mine' },
     });
     const byHand = await trackedAs('by_hand');
-    const owned = { source: 'default', table: { schema: 'public', name: 't8' }, role: 'user' };
+    const owned = { source: 'default', table: 't8', role: 'user' };
     expect((await engine.admin('pg_drop_select_permission', owned)).status).toBe(200);
     await eventually(async () => expect(JSON.stringify(await trackedAs('t8'))).toContain('X-Engine-User-Id'));
     expect(await trackedAs('by_hand')).toEqual(byHand);
@@ -200,10 +195,10 @@ await describeKube('the operator', (kube) => {
   });
 
   test('invalid and waiting resources do not block valid ones', async () => {
-    const missing = cr('Table', 'later', { source: 'default', table: { schema: 'public', name: 'later' } });
+    const missing = cr('Table', 'later', { source: 'default', table: 'later' });
     const wrong = cr('TablePermission', 't11-user', {
       source: 'default',
-      table: { schema: 'public', name: 't11' },
+      table: 't11',
       role: 'user',
       select: { columns: ['id'], filter: { owner: { _resembles: 'ann' } } },
     });

@@ -16,7 +16,7 @@ function cr(kind: string, name: string, spec: object): KubeObject {
   return { apiVersion: GROUP_VERSION, kind, metadata, spec: { engineRef: { name: 'main' }, ...spec } };
 }
 
-const AUTHOR = { source: 'default', table: { schema: 'public', name: 'author' } };
+const AUTHOR = { source: 'default', table: 'author' };
 const tracked = cr('Table', 'author', AUTHOR);
 const permission = (columns: readonly string[]) =>
   cr('TablePermission', 'reader', { ...AUTHOR, role: 'reader', select: { columns, filter: {} } });

@@ -74,7 +74,7 @@ await describeKube('an engine with two replicas', (kube) => {
       apiVersion: GROUP_VERSION,
       kind: 'Table',
       metadata: { name, namespace: HOME },
-      spec: { engineRef: { name: 'main' }, source, table: { schema: 'public', name } },
+      spec: { engineRef: { name: 'main' }, source, table: name },
     });
 
   const writtenVersion = async () => (await rig.get('Engine', 'main')).status!.resourceVersion!;

@@ -27,7 +27,7 @@ function definition(stored: 'old' | 'new' | 'new alone'): Definition {
 }
 
 function table(name: string, apiVersion: string): KubeObject {
-  const spec = { engineRef: { name: 'main' }, source: 'default', table: { schema: 'public', name } };
+  const spec = { engineRef: { name: 'main' }, source: 'default', table: name };
   return { apiVersion, kind: row.kind, metadata: { name, namespace: 'default' }, spec };
 }
 

@@ -12,7 +12,7 @@ const USER = 'edna';
 const SCHEMA = `
   create table author (id serial primary key, name text, salary int);
   insert into author (name, salary) values ('Ann', 1)`;
-const AUTHOR = { source: 'default', table: { schema: 'public', name: 'author' } };
+const AUTHOR = { source: 'default', table: 'author' };
 
 function cr(kind: string, name: string, spec: object, namespace = TEAM): KubeObject {
   const engineRef = { name: 'main', namespace: HOME };

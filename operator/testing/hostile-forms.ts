@@ -9,7 +9,7 @@ type Spec = Readonly<Record<string, unknown>>;
 type Form = readonly [kind: string, spec: Spec];
 type Schema = Readonly<Record<string, unknown>>;
 
-const onTable = (name: string, schema = 'public') => ({ source: 'default', table: { schema, name } });
+const onTable = (name: string, schema = 'public') => ({ source: 'default', schema, table: name });
 const bundle = (...objects: readonly { readonly key: string; readonly definition: unknown }[]): Form => [
   'MetadataBundle',
   { objects },
@@ -132,16 +132,14 @@ const WRITTEN = (url: string): readonly Form[] => [
     'Table',
     {
       ...onTable('spare'),
-      arrayRelationships: [
-        { name: 'self', foreignKey: { columns: ['id'], table: { schema: 'public', name: 'spare' } } },
-      ],
+      arrayRelationships: [{ name: 'self', foreignKey: { columns: ['id'], table: 'spare' } }],
     },
   ],
   [
     'Table',
     {
       ...onTable('spare'),
-      computedFields: [{ name: 'note', function: { schema: 'public', name: 'article_excerpt' } }],
+      computedFields: [{ name: 'note', function: 'article_excerpt' }],
     },
   ],
   ['Action', { sdl: 'type Query { author: String }', handler: 'http://127.0.0.1:9/' }],
@@ -183,7 +181,7 @@ const WRITTEN = (url: string): readonly Form[] => [
           typeName: 'A',
           name: 'a',
           type: 'object',
-          table: { schema: 'public', name: 'author' },
+          table: 'author',
           fieldMapping: { a: 'constructor' },
         },
       ],
@@ -257,7 +255,7 @@ const WRITTEN = (url: string): readonly Form[] => [
       name: 'id',
       toSource: {
         source: 'archive',
-        table: { schema: 'public', name: 'author' },
+        table: 'author',
         relationshipType: 'object',
         fieldMapping: { id: 'id' },
       },
@@ -270,7 +268,7 @@ const WRITTEN = (url: string): readonly Form[] => [
       name: 'invoices',
       toSource: {
         source: 'default',
-        table: { schema: 'public', name: 'author' },
+        table: 'author',
         relationshipType: 'array',
         fieldMapping: { constructor: 'id' },
       },
@@ -358,12 +356,12 @@ const WRITTEN = (url: string): readonly Form[] => [
       select: { columns: Array.from({ length: 1600 }, (_, i) => `${'c'.repeat(150)}${i}`), filter: {} },
     },
   ],
-  ['Function', { source: 'default', function: { schema: 'public', name: 'search_articles' } }],
+  ['Function', { source: 'default', function: 'search_articles' }],
   [
     'Function',
     {
       source: 'default',
-      function: { schema: 'public', name: 'article_excerpt' },
+      function: 'article_excerpt',
       configuration: { customName: 'author' },
     },
   ],
@@ -371,7 +369,8 @@ const WRITTEN = (url: string): readonly Form[] => [
     'Function',
     {
       source: 'default',
-      function: { schema: 'pg_catalog', name: 'pg_sleep' },
+      schema: 'pg_catalog',
+      function: 'pg_sleep',
       configuration: { exposedAs: 'mutation' },
     },
   ],

@@ -36,7 +36,7 @@ export function resource(
 
 /** Creates a Table for the table of the same name in schema public of source default. */
 export function table(name: string, given?: Given): CustomResource {
-  return resource('Table', name, { source: 'default', table: { schema: 'public', name } }, given);
+  return resource('Table', name, { source: 'default', table: name }, given);
 }
 
 /** Creates a TablePermission with which `role` may select the columns of all rows. */
@@ -49,7 +49,7 @@ export function permission(
 ): CustomResource {
   const spec = {
     source: 'default',
-    table: { schema: 'public', name: on },
+    table: on,
     role,
     select: { columns, filter: {} },
   };
