@@ -34,6 +34,7 @@ const EXPERIMENTAL_FEATURES = [
   'disable_postgres_arrays',
   'nested_updates',
   'apollo_federation',
+  'remote_relationships_in_subscriptions',
 ] as const;
 
 /** Experimental features of the API family that are always on here. They are accepted and ignored. */

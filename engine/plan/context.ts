@@ -96,6 +96,8 @@ export class PlanContext {
   readonly calls: (() => Call)[] = [];
   /** Joins planned so far. */
   readonly joins: RemoteJoin[] = [];
+  /** False where a join is refused: in streams and in events of remote schemas, and in live queries unless the feature is on. */
+  mayJoin: boolean;
   /** The variables whose values the plan depends on, as found so far. */
   readonly byValue = new Set<string>();
   readonly facets = new Map<string, Facet>();
@@ -106,6 +108,7 @@ export class PlanContext {
     this.document = document;
     this.variables = variables;
     this.planners = planners;
+    this.mayJoin = document.operation.operation !== 'subscription';
   }
 
   countFields(more: number): void {

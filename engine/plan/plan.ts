@@ -127,7 +127,9 @@ function planRoots(
         if (origin.kind === 'service') return planService(selected, context);
         if (origin.kind === 'entities') return planEntities(selected, context);
         remote.interrupt();
-        if (origin.kind !== 'namespace') return planRoot(selected, field, origin, context);
+        if (origin.kind !== 'namespace') {
+          return withJoins(origin, context, () => planRoot(selected, field, origin, context));
+        }
         return {
           kind: 'namespace',
           alias,
@@ -137,6 +139,19 @@ function planRoots(
     }),
   );
 }
+
+/** Calls `plan` with `context.mayJoin` as it is for the root. Parts of remote schemas are planned after it, outside. */
+function withJoins(origin: FieldOrigin, context: PlanContext, plan: () => Root): Root {
+  const { mayJoin } = context;
+  context.mayJoin ||= origin.kind !== 'stream' && context.document.role.model.features.has(JOINS_FEATURE);
+  try {
+    return plan();
+  } finally {
+    context.mayJoin = mayJoin;
+  }
+}
+
+const JOINS_FEATURE = 'remote_relationships_in_subscriptions';
 
 function planNamespace(at: SelectedNodes, context: PlanContext, path: readonly string[]): readonly Root[] {
   const type = objectTypeOf(at.field);

@@ -1,7 +1,7 @@
 /** Plans a field that is joined from another source: one statement of a source, or one document of a remote schema, for the keys of
  *  all rows or objects together. A plan holds no keys, so the text of the document is completed when the request runs
  *  (execute/join.ts).
- *  Raises `notSupported` in a subscription. Reference: docs/reference/behaviour/subscriptions.md, docs/reference/behaviour/remote-schemas.md. */
+ *  Raises `notSupported` in a subscription, except in live queries with the feature `remote_relationships_in_subscriptions`. Reference: docs/reference/behaviour/subscriptions.md, docs/reference/behaviour/remote-schemas.md. */
 
 import { type ArgumentNode, isNonNullType, print, stripIgnoredCharacters } from 'graphql';
 import { fail } from '../errors/engine-error.ts';
@@ -22,7 +22,7 @@ import type { JoinStep, RemoteSchemaJoin, RowsJoin } from './remote-types.ts';
 
 /** Plans a join and returns its index among the joins of the request. */
 export function planJoin(to: JoinedOrigin['to'], selected: SelectedNodes, context: PlanContext): number {
-  if (context.document.operation.operation === 'subscription') {
+  if (!context.mayJoin) {
     fail('notSupported', { text: 'Remote relationships are not allowed in subscriptions' });
   }
   const join =

@@ -63,6 +63,8 @@ type SharedPoller = {
 export class LiveQueries {
   readonly #options: LiveQueriesOptions;
   readonly #turns: Turns;
+  /** The turns of plans with calls, which may wait for external services. Statements do not wait behind them. */
+  readonly #callTurns: Turns;
   /** By source, connection, time limit and statement text. */
   readonly #pollers = new Map<string, SharedPoller>();
   readonly #subscriptions = new Set<Subscription>();
@@ -76,6 +78,7 @@ export class LiveQueries {
   constructor(options: LiveQueriesOptions) {
     this.#options = options;
     this.#turns = new Turns(options.mostAtOnce);
+    this.#callTurns = new Turns(options.mostAtOnce);
     this.#counts = new SubscriptionCounts(options.limits);
     this.#rounds = new Poller({
       query: async () => ({ kind: 'row', row: [] }),
@@ -175,7 +178,7 @@ export class LiveQueries {
     };
   }
 
-  /** A plan with calls has a poller of its own. */
+  /** A plan with calls or joins has a poller of its own. */
   #watchPlan(...[planned, request, watcher]: Parameters<SubscriptionHost['watchPlan']>): () => void {
     const { databases, refetchIntervalMs } = this.#options;
     const { session, outbound } = request;
@@ -184,7 +187,7 @@ export class LiveQueries {
       return [bodyText(await answerPlanned(planned, context))];
     };
     const poller = new Poller({
-      query: (_, signal) => this.#turns.take(() => this.#outcome(() => response(signal))),
+      query: (_, signal) => this.#callTurns.take(() => this.#outcome(() => response(signal))),
       intervalMs: refetchIntervalMs,
       beforeRound: () => this.#renewAll(),
     });
@@ -376,6 +379,7 @@ class LiveQuery implements Subscription {
   }
 }
 
-function hasCalls({ steps, statements }: PreparedPlan): boolean {
-  return steps.length > statements.length;
+/** True when statements alone do not give the response: there are calls, or joins by the keys in the rows. */
+function hasCalls({ steps, statements, keyedSteps }: PreparedPlan): boolean {
+  return steps.length > statements.length || keyedSteps.length > 0;
 }
