@@ -282,6 +282,25 @@ await describeKube('the definitions', (kube) => {
     expect(after.spec).toEqual(GOOD['Table']);
   });
 
+  test('a status may have a type and a reason that the definitions do not list', async () => {
+    const condition = {
+      type: 'SomethingNewer',
+      status: 'True',
+      reason: 'KnownLater',
+      message: '',
+      observedGeneration: 1,
+      lastTransitionTime: '2026-01-01T00:00:00Z',
+    };
+    const patch = (conditions: object[]) =>
+      kube().kubectl([
+        ...['patch', 'gqlf', 'good', '--type=merge', '--subresource=status'],
+        ...['-p', JSON.stringify({ status: { observedGeneration: 1, conditions } })],
+      ]);
+    await patch([condition]);
+    expect((await stored(kube(), 'functions', 'good')).status?.conditions).toEqual([condition]);
+    await expect(patch([{ ...condition, reason: 'two words' }])).rejects.toThrow(/reason/);
+  });
+
   test('columns say whether, why, where and what', async () => {
     const shown = await kube().kubectl(['get', 'gqlt', 'good']);
     expect(
@@ -290,10 +309,11 @@ await describeKube('the definitions', (kube) => {
         .split(/\s{2,}/)
         .map((s) => s.trim())
         .filter(Boolean),
-    ).toEqual(['NAME', 'READY', 'REASON', 'ENGINE', 'TARGET', 'DRIFT', 'AGE']);
-    expect(shown.split('\n')[1]).toMatch(/^good +True +Applied +main +default\/public\.article +\d+/);
+    ).toEqual(['NAME', 'READY', 'REASON', 'DRIFT', 'AGE']);
+    expect(shown.split('\n')[1]).toMatch(/^good +True +Applied +\d+/);
     const wide = await kube().kubectl(['get', 'gqlt', 'good', '-o', 'wide']);
-    expect(wide).toMatch(/MESSAGE +LAST-APPLIED +SOURCE/);
+    expect(wide).toMatch(/TARGET +ENGINE +LAST-APPLIED +MESSAGE +SOURCE/);
+    expect(wide).toMatch(/default\/public\.article +main/);
     expect(wide).toContain('3 objects applied');
   });
 

@@ -5,7 +5,7 @@ import { describe, expect, test } from 'vitest';
 import { OPTIONS as ENGINE_OPTIONS } from '../engine/config/options.ts';
 import { ERRORS } from '../engine/errors/errors.ts';
 import { OPERATION_NAMES } from '../engine/metadata/operations.ts';
-import { REASONS } from '../operator/kinds/resource.ts';
+import { CONDITION_TYPES, REASONS } from '../operator/kinds/reasons.ts';
 import { KINDS } from '../operator/kinds.ts';
 import { OPTIONS as OPERATOR_OPTIONS } from '../operator/kubernetes/options.ts';
 import { PAGES, pathOf } from './generate.ts';
@@ -20,10 +20,12 @@ test('every error and every operation has its place in the reference', () => {
   expect(missing).toEqual([]);
 });
 
-test('every reason a resource may not be Ready for has a row that says what to do', () => {
-  const guide = read('guides/troubleshooting.md');
-  const rows = [...guide.matchAll(/^\| `(\w+)` \| .+ \| .+ \|$/gm)].map(([, reason]) => reason);
-  expect(rows.toSorted()).toEqual([...REASONS].toSorted());
+test('every condition type and every reason has a section that says what to do', () => {
+  const reference = read('reference/conditions.md');
+  const headings = [...reference.matchAll(/^### (\w+)$/gm)].map(([, name]) => name);
+  expect(headings).toEqual([...Object.keys(CONDITION_TYPES), ...Object.keys(REASONS)]);
+  const remedies = [...reference.matchAll(/^\*\*What to do:\*\* (.+)$/gm)].map(([, remedy]) => remedy);
+  expect(remedies).toEqual(Object.values(REASONS).map(({ remedy }) => remedy));
 });
 
 describe('the security guide', () => {

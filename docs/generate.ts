@@ -4,6 +4,7 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { KINDS, type KindRow } from '../operator/kinds.ts';
 import { chartPage } from './pages/chart.ts';
+import { conditionsPage } from './pages/conditions.ts';
 import { errorsPage } from './pages/errors.ts';
 import { fileOf, kindPage, kindsPage } from './pages/kinds.ts';
 import { metricsPage } from './pages/metrics.ts';
@@ -22,6 +23,7 @@ export const PAGES: readonly Page[] = [
   { file: 'options.md', content: optionsPage },
   { file: 'metrics.md', content: metricsPage },
   { file: 'kinds.md', content: kindsPage },
+  { file: 'conditions.md', content: conditionsPage },
   { file: 'chart.md', content: chartPage },
   ...KINDS.map((row: KindRow) => ({ file: fileOf(row.kind), content: () => kindPage(row) })),
 ];

@@ -4,7 +4,7 @@ import { load } from 'js-yaml';
 import { expect, test } from 'vitest';
 import type { TranslateContext } from './kinds/kind.ts';
 import { problemsOf } from './kinds/validate.ts';
-import { type CustomResource, KINDS, kindOf } from './kinds.ts';
+import { type CustomResource, KINDS, kindOf, type PrinterColumn, REASONS } from './kinds.ts';
 
 const context: TranslateContext = {
   valueFrom: ({ env, file, secretKeyRef }) => {
@@ -353,5 +353,25 @@ test.each(KINDS)('the message of each validation rule of $kind says what to do',
     const rules = (shape['x-kubernetes-validations'] ?? []) as readonly { message: string; rule: string }[];
     for (const { message } of rules)
       expect(message).toMatch(/create a new|name one of them|add |change the other/);
+  }
+});
+
+test('the columns of `kubectl get` fit 80 characters with a name of 24 and the longest reason', () => {
+  const reasons = Object.keys(REASONS).map(({ length }) => length);
+  const widest: Readonly<Record<string, number>> = {
+    Ready: 'Unknown'.length,
+    Reason: Math.max(...reasons),
+    Drift: 'True'.length,
+    Age: '365d'.length,
+    Failing: '99999'.length,
+  };
+  const widthOf = ({ name }: PrinterColumn) => Math.max(name.length, widest[name] ?? Number.NaN);
+  for (const { kind, columns } of KINDS) {
+    const shown: readonly PrinterColumn[] = columns.filter(
+      ({ priority }: PrinterColumn) => (priority ?? 0) === 0,
+    );
+    const width = 24 + shown.reduce((sum, column) => sum + 3 + widthOf(column), 0);
+    expect([kind, width <= 80]).toEqual([kind, true]);
+    expect(columns.map(({ name }) => name)).toContain('Message');
   }
 });

@@ -23,20 +23,21 @@ import { table } from './kinds/table.ts';
 
 export type { Rule } from './kinds/annotate.ts';
 export type { DeletionPolicy, KindRow, PrinterColumn } from './kinds/kind.ts';
+export { CONDITION_TYPES, type ConditionType, REASONS, type Reason } from './kinds/reasons.ts';
 export {
   API_GROUP,
   API_VERSION,
   type Condition,
-  type ConditionType,
   type CrStatus,
   type CustomResource,
   crName,
   GROUP_VERSION,
   kindAndNamespaceOf,
+  MOST_REPLICAS,
   type NamespaceStatus,
   type ObservedVersion,
-  REASONS,
-  type Reason,
+  type OperatorEntry,
+  type ReplicaVersion,
   STATUS,
 } from './kinds/resource.ts';
 

@@ -4,7 +4,7 @@ import type { MetadataObject, ObjectKind } from '@pergola/engine/metadata';
 import { type Static, type TProperties, type TSchema, Type } from '@pergola/engine/metadata';
 import { closed, immutable, Name, type Rule, withDescription } from './annotate.ts';
 import type { FieldPath } from './field-path.ts';
-import type { Reason } from './resource.ts';
+import type { Reason } from './reasons.ts';
 
 export type PrinterColumn = {
   readonly name: string;
@@ -163,22 +163,26 @@ const MESSAGE: PrinterColumn = {
   priority: 1,
 };
 
-/** The columns of every kind but Engine. */
+const wide = (name: string, jsonPath: string, description: string, type: PrinterColumn['type'] = 'string') =>
+  ({ name, type, jsonPath, description, priority: 1 }) as const;
+
+/** The columns of every kind but Engine. Those without `-o wide` fit 80 columns beside a name of 24 characters. */
 export const OBJECT_COLUMNS: readonly PrinterColumn[] = [
   ...READY_COLUMNS,
-  { name: 'Engine', type: 'string', jsonPath: '.spec.engineRef.name' },
-  { name: 'Target', type: 'string', jsonPath: '.status.target', description: 'The object it describes.' },
   { name: 'Drift', type: 'string', jsonPath: CONDITION('Drifted', 'status') },
   AGE,
+  wide('Target', '.status.target', 'The object it describes.'),
+  wide('Engine', '.spec.engineRef.name', 'The Engine it names.'),
+  wide('Last-Applied', '.status.lastAppliedTime', 'The time of the last write of its objects.', 'date'),
   MESSAGE,
-  { name: 'Last-Applied', type: 'date', jsonPath: '.status.lastAppliedTime', priority: 1 },
 ];
 
 export const ENGINE_COLUMNS: readonly PrinterColumn[] = [
   ...READY_COLUMNS,
-  { name: 'Version', type: 'integer', jsonPath: '.status.resourceVersion', description: 'Of the metadata.' },
-  { name: 'Owned', type: 'integer', jsonPath: '.status.objects.owned' },
   { name: 'Failing', type: 'integer', jsonPath: '.status.objects.failing' },
   AGE,
+  wide('Owned', '.status.objects.owned', 'Objects that resources own.', 'integer'),
+  wide('Version', '.status.engineVersion', 'The version of the engine.'),
+  wide('Metadata', '.status.resourceVersion', 'The version of the metadata.', 'integer'),
   MESSAGE,
 ];

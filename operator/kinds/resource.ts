@@ -1,57 +1,37 @@
-/** Custom resources of any kind: metadata, spec, and status with conditions; and the closed lists of condition types and reasons. STATUS
- *  is the schema of the status subresource of every kind.
- *  Not here: the kinds (../kinds.ts), the computation of a status (status/conditions.ts). */
+/** Custom resources of any kind: metadata, spec, and status with conditions. STATUS is the schema of the status subresource of every kind.
+ *  Not here: the kinds (../kinds.ts), the condition types and reasons (reasons.ts), the computation of a status (status/conditions.ts). */
 import { Type } from '@pergola/engine/metadata';
+import type { ConditionType, Reason } from './reasons.ts';
 
 export const API_GROUP = 'pergola.dev';
 export const API_VERSION = 'v1alpha1';
 /** The value of `apiVersion` in manifests. */
 export const GROUP_VERSION = `${API_GROUP}/${API_VERSION}`;
 
-/** The condition types. `Ready` is the summary; the others exist only while true. An Engine has two more. */
-export const CONDITION_TYPES = [
-  'Ready',
-  'Reconciling',
-  'Stalled',
-  'Drifted',
-  'Reachable',
-  'MetadataConsistent',
-] as const;
-export type ConditionType = (typeof CONDITION_TYPES)[number];
-
-/** The reasons of conditions and Events. Health scripts read them, so a new one is a change of the API. */
-export const REASONS = [
-  'Applied',
-  'Applying',
-  'Paused',
-  'DependencyNotReady',
-  'EngineUnreachable',
-  'EngineRejectedCredentials',
-  'RemoteUnavailable',
-  'SourceUnavailable',
-  'InvalidSpec',
-  'RejectedByEngine',
-  'NotEnforced',
-  'Conflict',
-  'AdoptionRequired',
-  'RefNotPermitted',
-  'NotPermitted',
-  'SecretNotFound',
-  'DriftReported',
-  'PruneHeld',
-  'Deleting',
-] as const;
-export type Reason = (typeof REASONS)[number];
-
 const text = (description: string, maxLength: number) => Type.String({ description, maxLength });
 
+/** A type or reason of a condition. It is not an enum: an operator newer than the definitions must be able to write its status. */
+const name = (description: string) =>
+  Type.String({ description, maxLength: 64, pattern: '^[A-Z][A-Za-z0-9]*$' });
+
 const STATUS_CONDITION = Type.Object({
-  type: Type.Union(CONDITION_TYPES.map((type) => Type.Literal(type))),
-  status: Type.Union([Type.Literal('True'), Type.Literal('False'), Type.Literal('Unknown')]),
-  reason: Type.Union(REASONS.map((reason) => Type.Literal(reason))),
-  message: Type.String({ maxLength: 32768 }),
-  observedGeneration: Type.Integer(),
-  lastTransitionTime: Type.String({ format: 'date-time' }),
+  type: name(
+    'What the condition is about: Ready is the summary; the others, such as Stalled or Drifted, exist only while true.',
+  ),
+  status: Type.Union([Type.Literal('True'), Type.Literal('False'), Type.Literal('Unknown')], {
+    description: 'Whether the condition holds.',
+  }),
+  reason: name(
+    'Why, in one word, such as Applied. What each means and what to do: docs/reference/conditions.md.',
+  ),
+  message: text('Why, in a sentence that names the object and the field.', 32768),
+  observedGeneration: Type.Integer({
+    description: 'The generation of the resource that the condition is about.',
+  }),
+  lastTransitionTime: Type.String({
+    format: 'date-time',
+    description: 'The time of the last change of status.',
+  }),
 });
 export type Condition = {
   readonly type: ConditionType;
@@ -64,7 +44,10 @@ export type Condition = {
 
 const observed = (what: string) =>
   Type.Array(
-    Type.Object({ name: Type.String({ maxLength: 253 }), resourceVersion: Type.String({ maxLength: 253 }) }),
+    Type.Object({
+      name: text('The name of the object in the namespace of the resource.', 253),
+      resourceVersion: text('The version of the object at the API server.', 253),
+    }),
     {
       maxItems: 1600,
       'x-kubernetes-list-type': 'map',
@@ -72,6 +55,9 @@ const observed = (what: string) =>
       description: `Versions of the ${what} used by the last pass, without their values.`,
     },
   );
+
+/** The most replicas in the status of an Engine. */
+export const MOST_REPLICAS = 50;
 
 /** The default has `observedGeneration: -1`, so that a resource without a verdict does not count as current. */
 export const STATUS = Type.Object(
@@ -89,13 +75,55 @@ export const STATUS = Type.Object(
     resourceVersion: Type.Optional(
       Type.Integer({ description: 'The version of the metadata in the last pass. Engine only.' }),
     ),
+    engineVersion: Type.Optional(
+      text('The version of the engine that answered at the endpoint, such as 1.4.0. Engine only.', 64),
+    ),
+    replicas: Type.Optional(
+      Type.Array(
+        Type.Object({
+          address: text('The IP address of the replica.', 64),
+          engineVersion: text('The version of the engine in this replica.', 64),
+        }),
+        {
+          maxItems: MOST_REPLICAS,
+          'x-kubernetes-list-type': 'map',
+          'x-kubernetes-list-map-keys': ['address'],
+          description:
+            'The replicas of the engine that answer, with their versions. Engine only; absent without spec.endpoint.replicas.',
+        },
+      ),
+    ),
+    operators: Type.Optional(
+      Type.Array(
+        Type.Object({
+          lease: text('The namespace and the name of the lease of the operator.', 317),
+          identity: text('The replica of the operator that holds the lease.', 253),
+          seenTime: Type.String({
+            format: 'date-time',
+            description: 'The time when it last recorded itself; every ten minutes.',
+          }),
+        }),
+        {
+          maxItems: 10,
+          'x-kubernetes-list-type': 'map',
+          'x-kubernetes-list-map-keys': ['lease'],
+          description:
+            'The operators that reconcile this Engine. More than one with a recent time contest it. Engine only.',
+        },
+      ),
+    ),
     objects: Type.Optional(
-      Type.Object({
-        owned: Type.Integer(),
-        foreign: Type.Integer(),
-        failing: Type.Integer(),
-        drifted: Type.Integer(),
-      }),
+      Type.Object(
+        {
+          owned: Type.Integer({ description: 'Objects that resources own.' }),
+          foreign: Type.Integer({ description: 'Objects that no resource of this operator owns.' }),
+          failing: Type.Integer({
+            description: 'Objects of resources that the engine does not serve as defined.',
+          }),
+          drifted: Type.Integer({ description: 'Objects whose difference from the resource is kept.' }),
+        },
+        { description: 'The number of metadata objects after the last pass. Engine only.' },
+      ),
     ),
     pruneHash: Type.Optional(
       text('The value of the annotation pergola.dev/confirm-prune that confirms the held deletions.', 64),
@@ -103,8 +131,11 @@ export const STATUS = Type.Object(
     namespaces: Type.Optional(
       Type.Array(
         Type.Object({
-          name: Type.String({ maxLength: 63 }),
-          state: Type.Union([Type.Literal('PruneHeld'), Type.Literal('Revoked')]),
+          name: text('The name of the namespace.', 63),
+          state: Type.Union([Type.Literal('PruneHeld'), Type.Literal('Revoked')], {
+            description:
+              'PruneHeld: deletions wait for a confirmation. Revoked: objects are removed when the grace period ends.',
+          }),
           objects: Type.Integer({ description: 'The number of objects.' }),
           until: Type.Optional(
             Type.String({ format: 'date-time', description: 'The time when the first object is removed.' }),
@@ -125,7 +156,7 @@ export const STATUS = Type.Object(
     observedSecrets: Type.Optional(observed('Secrets')),
     observedConfigMaps: Type.Optional(observed('ConfigMaps')),
     plan: Type.Optional(
-      Type.Array(Type.String({ maxLength: 1024 }), {
+      Type.Array(text('One change, or a detail of the change above it.', 1024), {
         maxItems: 50,
         'x-kubernetes-list-type': 'atomic',
         description: 'The changes that would be applied, while the annotation pergola.dev/plan is "true".',
@@ -136,6 +167,7 @@ export const STATUS = Type.Object(
         maxItems: 8,
         'x-kubernetes-list-type': 'map',
         'x-kubernetes-list-map-keys': ['type'],
+        description: 'The state of the resource. Ready is the summary.',
       }),
     ),
   },
@@ -152,11 +184,20 @@ export type NamespaceStatus = {
   readonly pruneHash?: string;
 };
 
+/** A replica of an engine that answers. */
+export type ReplicaVersion = { readonly address: string; readonly engineVersion: string };
+
+/** An operator that reconciles an Engine. `lease` is `namespace/name`. */
+export type OperatorEntry = { readonly lease: string; readonly identity: string; readonly seenTime: string };
+
 export type CrStatus = {
   readonly observedGeneration: number;
   readonly target?: string;
   readonly lastAppliedTime?: string;
   readonly resourceVersion?: number;
+  readonly engineVersion?: string;
+  readonly replicas?: readonly ReplicaVersion[];
+  readonly operators?: readonly OperatorEntry[];
   readonly objects?: {
     readonly owned: number;
     readonly foreign: number;

@@ -9,23 +9,14 @@ import {
   type CrStatus,
   type CustomResource,
   kindOf,
+  REASONS,
   type Reason,
 } from '../kinds.ts';
 import type { Observed, ResourceOutcome, Verdict } from '../ports.ts';
 
-/** Reasons that may go away without a change of the resource. They become `Stalled` after the deadline, all other failures at once. */
-const PASSING: ReadonlySet<Reason> = new Set([
-  'DependencyNotReady',
-  'EngineUnreachable',
-  'EngineRejectedCredentials',
-  'RemoteUnavailable',
-  'SourceUnavailable',
-  'SecretNotFound',
-  'Deleting',
-]);
-
+/** True when the reason may go away without a change of the resource. */
 export function isPassing({ reason }: ResourceOutcome): boolean {
-  return PASSING.has(reason);
+  return REASONS[reason].stalls === 'late';
 }
 
 /** Reasons that concern the engine and so all its resources. */

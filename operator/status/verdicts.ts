@@ -18,6 +18,7 @@ const SEVERITY: readonly Reason[] = [
   'RefNotPermitted',
   'NotPermitted',
   'InvalidSpec',
+  'AnotherOperator',
   'Conflict',
   'AdoptionRequired',
   'RejectedByEngine',

@@ -1,0 +1,140 @@
+/** The types and reasons of conditions: their meaning and what to do. In the definitions both are open strings, so that an operator newer
+ *  than its definitions can write a status; here they are closed lists. The reference page, the health of a resource and the reasons of
+ *  Events derive from them.
+ *  Not here: the computation of a condition (status/conditions.ts). */
+
+export const CONDITION_TYPES = {
+  Ready: 'The summary: True when the engine serves what the resource says. The message is one sentence.',
+  Reconciling: 'Present while the operator waits or tries again by itself.',
+  Stalled: 'Present when nothing improves without a change by a person.',
+  Drifted: 'Present while an object differs from the resource and the drift policy keeps the difference.',
+  Reachable: 'Of an Engine: True when the engine answers.',
+  MetadataConsistent: 'Of an Engine: True when every metadata object fits its database or service.',
+  Contested: 'Of an Engine: present while another operator reconciles the same Engine.',
+} as const;
+export type ConditionType = keyof typeof CONDITION_TYPES;
+
+export type ReasonRow = {
+  readonly means: string;
+  /** The action that resolves it. */
+  readonly remedy: string;
+  /** `late`: a resource that is not Ready for this reason is `Stalled` after the progress deadline, since the reason may go away without
+   *  a change of the resource. `at once`: it is `Stalled` at once. `never`: it is Ready or paused, or the reason is not one of Ready. */
+  readonly stalls: 'never' | 'late' | 'at once';
+};
+
+const row = (stalls: ReasonRow['stalls'], means: string, remedy: string): ReasonRow => ({
+  stalls,
+  means,
+  remedy,
+});
+
+/** The reasons of conditions and Events. Health scripts read them, so a new one is a change of the API. */
+export const REASONS = {
+  Applied: row(
+    'never',
+    'The engine serves it. The message names replicas that still do not serve it after half a minute. With `Drifted`, someone changed an object and the policy leaves it.',
+    'Nothing.',
+  ),
+  Applying: row(
+    'never',
+    'The engine has needed more than a second to respond; or replicas do not serve it yet, and the message names them.',
+    'Wait: half a minute at most for a replica. If a replica never follows, check its pod, and network policies between it and the operator.',
+  ),
+  Paused: row(
+    'never',
+    '`spec.suspend`, or an annotation `pause-until` or `plan`: its objects stay as they are.',
+    'Remove it, or wait until it ends.',
+  ),
+  DependencyNotReady: row(
+    'late',
+    'Something it needs does not exist: a table in the database, another resource, an Engine, a key of a ConfigMap. The operator retries by itself, after a migration within half a minute.',
+    'Create what the message names.',
+  ),
+  EngineUnreachable: row(
+    'late',
+    'The engine does not respond, something else responds at its endpoint (the message has the start of that response), or other clients change its metadata continuously. The engine continues to serve what it has.',
+    'Check its pods, its Service, and network policies between it and the operator; check `spec.endpoint` and, for TLS, `spec.tls.caRef`. A redirect is not followed. Update an engine that is older than the operator.',
+  ),
+  EngineRejectedCredentials: row(
+    'late',
+    'The engine rejects the admin secret.',
+    "Put the engine's admin secret into the Secret that `adminSecretRef` names.",
+  ),
+  RemoteUnavailable: row(
+    'late',
+    "The remote schema's service does not respond.",
+    'Check the service and its URL.',
+  ),
+  SourceUnavailable: row(
+    'late',
+    'The database of its source does not respond, or refuses the engine. The object is in the metadata; requests to it fail until the database is back.',
+    'Check the database, `connection`, and the variables of the engine that it names.',
+  ),
+  InvalidSpec: row(
+    'at once',
+    'The resource contradicts itself, or exceeds a limit. The message names the field.',
+    'Change the resource.',
+  ),
+  RejectedByEngine: row(
+    'at once',
+    'The engine rejects it: a column does not exist, an operator is unknown. The last accepted version stays in effect; the message says which, and names the field: `at spec.select.filter.title._gt_lt`. An unreadable certificate is rejected as well.',
+    'Change the resource, or the database.',
+  ),
+  NotEnforced: row(
+    'at once',
+    'The engine has it, but it has no effect: an entry of the allow list while the allow list is off, a restriction of the role `admin`.',
+    'Start the engine with the option the message names, or remove the declaration.',
+  ),
+  Conflict: row(
+    'at once',
+    'The same object belongs to another resource, or to the operator of another cluster. The message names the owner, or the namespace it is [reserved](../guides/tenants.md#who-keeps-a-name) for.',
+    'Remove one of the two, or wait.',
+  ),
+  AnotherOperator: row(
+    'at once',
+    'Another operator reconciles the same resource or Engine. The message names its manager, or its lease and identity. Both operators write the same objects and statuses.',
+    'Let only one operator watch the namespace: check `--watch-namespaces`, and that releases of the chart in one cluster do not overlap. A changed `--cluster-name` looks the same: set the previous name again.',
+  ),
+  AdoptionRequired: row(
+    'at once',
+    'The object exists, differs, and no resource owns it.',
+    'Set `pergola.dev/adopt: "true"` or `adoptionPolicy: Always`, or change the resource until both are equal.',
+  ),
+  RefNotPermitted: row(
+    'at once',
+    'The Engine does not admit this namespace.',
+    'Change `allowedNamespaces` of the Engine, or a label of the namespace.',
+  ),
+  NotPermitted: row(
+    'at once',
+    'No grant of the Engine covers the objects of the resource. The message says which grant to add, or what the nearest one lacks.',
+    'Add it to `grants` of the Engine: [Several teams](../guides/tenants.md).',
+  ),
+  SecretNotFound: row(
+    'late',
+    'A Secret or a key in it does not exist or may not be read.',
+    'Create it; the operator sees it at once.',
+  ),
+  DriftReported: row(
+    'never',
+    'A reason of the condition `Drifted`: the message says what differs from the resource.',
+    'Revert it, or change the resource, or set `driftPolicy: Correct`.',
+  ),
+  DriftCorrected: row(
+    'never',
+    'A reason of Events only: another client changed an object, and the operator restored it. The message says what differed. The counter `pergola_drift_corrected_total` counts the objects.',
+    'Nothing; or find the client, which still has the admin secret.',
+  ),
+  PruneHeld: row(
+    'at once',
+    'Too many objects of one namespace would be deleted at once. None has been deleted.',
+    'If it is intended: `pergola.dev/confirm-prune`, see [GitOps](../guides/gitops.md). If not, restore the resources.',
+  ),
+  Deleting: row(
+    'late',
+    'It is being deleted with `waitForDeletion`, and the engine still has an object of it. The message says which, and why.',
+    'Wait: it is deleted after `--progress-deadline-seconds` at the latest. See [Deleting](../guides/gitops.md#deleting).',
+  ),
+} as const satisfies Record<string, ReasonRow>;
+export type Reason = keyof typeof REASONS;
