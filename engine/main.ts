@@ -72,6 +72,7 @@ export async function startEngine(
       database_url: { from_env: replicaVariable(i) },
       pool_settings: { max_connections: options.connectionsPerReadReplica ?? null },
     })),
+    metadataExtensionsSchema: options.metadataDatabaseExtensionsSchema,
     metadataRevisions: options.metadataRevisions,
     pollIntervalMs: options.schemaSyncPollInterval,
     sourceCheckIntervalMs: options.sourceCheckInterval * 1000,

@@ -31,6 +31,7 @@ import { type ForeignTransaction, statusOfTransaction, type TransactionStatus } 
 import type { Store } from '../store/store.ts';
 import type { ActionCalls } from '../webhook/async-action-types.ts';
 import { outboundVariables } from '../webhook/outbound.ts';
+import { Extensions } from './extensions.ts';
 import type { Catalogs, SourceCatalog } from './snapshot.ts';
 
 type GatewayOptions = {
@@ -46,6 +47,8 @@ type GatewayOptions = {
   readonly countWithoutAggregations?: boolean | undefined;
   readonly pool?: PoolOptions | undefined;
   readonly defaultReplicas?: readonly ConnectionInfo[] | undefined;
+  /** The schema of extensions in the metadata database, for a source there that names none. Default `public`. */
+  readonly metadataExtensionsSchema?: string | undefined;
   readonly timed?: SourceTimed | undefined;
   readonly failed?: SourceFailed | undefined;
   /** True if native queries are validated with PREPARE. */
@@ -62,6 +65,7 @@ export class Gateway {
   /** The pools of published sources by name, and those of drafts. */
   readonly sources: Sources;
   readonly failureCache = new FailureCache();
+  readonly extensions: Extensions;
   readonly #options: GatewayOptions;
   readonly #memo = new Memo();
 
@@ -71,6 +75,11 @@ export class Gateway {
     const { env, pool, defaultReplicas, timed, failed } = options;
     const secrets = { env, folders: options.dynamicSecretsPath ?? [] };
     this.sources = new Sources(secrets, pool, { timed, failed }, defaultReplicas);
+    const { metadataExtensionsSchema = 'public' } = options;
+    this.extensions = new Extensions({
+      databaseOf: (source) => this.database(source),
+      defaultSchemaOf: (source) => (this.isMetadataDatabase(source) ? metadataExtensionsSchema : 'public'),
+    });
   }
 
   /** The calls of asynchronous actions. */

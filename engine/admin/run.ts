@@ -9,6 +9,7 @@ import { EngineError, fail, toAdminBody } from '../errors/engine-error.ts';
 import { ADMIN_ROLE, SESSION_PREFIX, type Session } from '../resolve/session.ts';
 import { isUnreachable } from '../store/connect.ts';
 import type { Authorship } from '../store/document.ts';
+import { warningOfExtension } from './extensions.ts';
 import { perform } from './perform.ts';
 import {
   type AdminCaller,
@@ -21,7 +22,7 @@ import { mayChangeSchema, type RunSqlArgs } from './run-sql.ts';
 import type { Snapshot } from './snapshot.ts';
 import type { EngineState } from './state.ts';
 import { UnitOfWork } from './unit-of-work.ts';
-import { managedChanges } from './warnings.ts';
+import { managedChanges, withWarnings } from './warnings.ts';
 
 type AdminContext = {
   readonly endpoint: AdminEndpoint;
@@ -125,7 +126,8 @@ async function change(state: EngineState, request: AdminRequest, signal: Signal)
       const published = await work.commit(by);
       state.publish(published);
       warnOfManaged(state, work, by);
-      return complete(published);
+      const missing = await state.createExtensions();
+      return withWarnings(complete(published), missing.map(warningOfExtension));
     } catch (error) {
       await work.rollback();
       const isOvertaken = error instanceof EngineError && error.kind === 'conflict';

@@ -23,6 +23,7 @@ import type { TransactionStatus } from '../store/intents.ts';
 import { Store } from '../store/store.ts';
 import { type MetadataWatch, watchMetadata } from '../store/watch.ts';
 import { type OutboundVariables, outboundVariables } from '../webhook/outbound.ts';
+import type { MissingExtension } from './extensions.ts';
 import { Gateway, isSameConnection, isSameEndpoint, trustsOf } from './gateway.ts';
 import { refreshCatalog } from './refresh-catalog.ts';
 import type { Catalogs, Snapshot, SourceCatalog } from './snapshot.ts';
@@ -61,6 +62,8 @@ export type EngineStateOptions = ResolveOptions & {
   readonly pool?: PoolOptions;
   /** The read replicas of the database of --database-url, from options. Default none. */
   readonly defaultReplicas?: readonly ConnectionInfo[];
+  /** The option --metadata-database-extensions-schema. Default `public`. */
+  readonly metadataExtensionsSchema?: string;
   /** The option --enable-maintenance-mode: the document cannot be changed. Default false. */
   readonly isReadOnly?: boolean;
   readonly report?: (event: StateEvent) => void;
@@ -77,6 +80,8 @@ export type StateEvent =
   | { readonly kind: 'source reachable'; readonly source: string }
   /** Reported when another client changed a tracked table or function. */
   | { readonly kind: 'source changed'; readonly source: string }
+  /** Reported once for each connection. The source is served without the extension. */
+  | ({ readonly kind: 'extension missing'; readonly extension: string } & MissingExtension)
   | {
       readonly kind: 'published';
       readonly resourceVersion: number;
@@ -131,6 +136,7 @@ export class EngineState {
       countWithoutAggregations: options.countWithoutAggregations,
       pool: options.pool,
       defaultReplicas: options.defaultReplicas,
+      metadataExtensionsSchema: options.metadataExtensionsSchema,
       timed: options.timed,
       failed: (source, failure) => this.#sourceWatch.suspect(source, failure),
       validatesNativeQueries: options.validatesNativeQueries ?? true,
@@ -236,6 +242,16 @@ export class EngineState {
     if (added.length === 0) return;
     const objects = added.slice(0, MOST_REPORTED).map(({ name, reason }) => `${name}: ${reason}`);
     this.#report({ kind: 'restrictions not enforced', count: added.length, objects });
+  }
+
+  /** Creates the extension pgcrypto in the databases of sources that were connected since the last call, unless in maintenance mode.
+   *  Reports and returns the sources in which that failed. Never rejects. */
+  async createExtensions(): Promise<readonly MissingExtension[]> {
+    if (this.isReadOnly || this.#isClosed) return [];
+    const { metadata, catalogs } = this.snapshot();
+    const missing = await this.gateway.extensions.create(metadata.sources, catalogs);
+    for (const each of missing) this.#report({ kind: 'extension missing', extension: 'pgcrypto', ...each });
+    return missing;
   }
 
   /** Reports an event to logs and metrics. */
@@ -391,6 +407,7 @@ export class EngineState {
       model,
       inconsistencies,
     });
+    await this.createExtensions();
   }
 
   async #catalogsOf(metadata: Metadata, cached: Snapshot | undefined): Promise<Catalogs> {

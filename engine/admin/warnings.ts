@@ -8,12 +8,20 @@ import type { Metadata } from '../metadata/schema/metadata.ts';
 import type { Gateway } from './gateway.ts';
 
 export type Warning = {
-  readonly code: 'managed-object' | 'not-enforced';
+  readonly code: 'managed-object' | 'not-enforced' | 'extension-missing';
   readonly message: string;
   readonly type: string;
   /** The key of the object. */
   readonly name: string;
 };
+
+/** Returns the answer with these warnings after its own. Only an object can have warnings. */
+export function withWarnings(answer: unknown, warnings: readonly Warning[]): unknown {
+  const isObject = typeof answer === 'object' && answer !== null && !Array.isArray(answer);
+  if (warnings.length === 0 || !isObject) return answer;
+  const { warnings: own = [] } = answer as { readonly warnings?: readonly object[] };
+  return { ...answer, warnings: [...own, ...warnings] };
+}
 
 /** Returns a warning for each changed object that a custom resource owns. Reads the operator's ledger only if something changed. A
  *  missing or malformed ledger owns nothing. */

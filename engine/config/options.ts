@@ -97,6 +97,10 @@ export const OPTIONS = {
     isSecret: true,
     doc: 'the Postgres that stores the metadata; without it, the one of --database-url',
   }),
+  'metadata-database-extensions-schema': row('Databases', text('SCHEMA'), {
+    default: 'public',
+    doc: 'schema in which pgcrypto is created in the metadata database if a source is there that names no `extensions_schema`',
+  }),
   'dynamic-secrets-path': row('Databases', paths, {
     default: [],
     alsoVariables: ['DYNAMIC_SECRETS_ALLOWED_PATH_PREFIX'],
@@ -488,7 +492,6 @@ export const WITHOUT_EFFECT: Readonly<Record<string, { why: string; variables?: 
   'stripes-per-read-replica': { why: 'a database has one pool' },
   'query-plan-cache-size': { why: 'the plan cache is bounded by memory' },
   'metadata-defaults': { why: 'it holds defaults for other kinds of databases' },
-  'metadata-database-extensions-schema': { why: 'the engine installs no extension' },
   'pg-ssl-certificate-path': { why: 'certificates are read from variables and never written to files' },
   'enable-telemetry': { why: 'the engine sends no telemetry' },
   'console-assets-dir': { why: 'the console is part of the engine' },

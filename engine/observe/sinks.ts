@@ -267,7 +267,9 @@ function rest({ kind: _, ...info }: Observation): unknown {
 
 /** Returns `warn` for problems with a database and for conflicting writers of an object, otherwise `info`. */
 function levelOfState(kind: string): Line['level'] {
-  return /unreachable|interrupted|managed|not (enforced|supported|exported)/.test(kind) ? 'warn' : 'info';
+  return /unreachable|interrupted|managed|missing|not (enforced|supported|exported)/.test(kind)
+    ? 'warn'
+    : 'info';
 }
 
 function describe(error: unknown): { readonly message: string; readonly stack?: string } {
