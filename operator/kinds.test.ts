@@ -9,7 +9,7 @@ import { type CustomResource, KINDS, kindOf, type PrinterColumn, REASONS } from 
 const context: TranslateContext = {
   valueFrom: ({ env, file, secretKeyRef }) => {
     if (secretKeyRef) return `${secretKeyRef.key} of ${secretKeyRef.name}`;
-    return env ? { from_env: env } : { dynamic_from_file: file ?? '' };
+    return env ? { from_env: env } : { from_file: file ?? '' };
   },
 };
 
@@ -127,7 +127,7 @@ schema: sales
 table: order
 role: auditor
 comment: for the yearly report
-select: {columns: ["*"], filter: {}, queryRootFields: [], subscriptionRootFields: [select_stream]}
+select: {columns: ["*"], filter: {}, queryRootFields: [], subscriptionRootFields: [SelectStream]}
 update: {columns: [state], filter: {}, check: {}, backendOnly: true}
 delete: {filter: {state: {_eq: draft}}}
 `,
@@ -150,13 +150,13 @@ test('a Source refers to its URL by an environment variable', () => {
     'Source',
     `
 name: app
-type: postgres
+type: Postgres
 connection:
   urlFrom: {env: PG_URL}
   usePreparedStatements: true
-  isolationLevel: serializable
+  isolationLevel: Serializable
   pool: {maxConnections: 50, idleTimeoutSeconds: 180}
-customization: {rootFields: {namespace: app}, namingConvention: graphql-default}
+customization: {rootFields: {namespace: app}, namingConvention: GraphqlDefault}
 deletionPolicy: Delete
 `,
   );
@@ -188,7 +188,7 @@ connection:
 readReplicas: [{name: near, parameters: {host: near, port: 5433, database: app, username: me}}]
 connectionTemplate: {template: "{{$.default}}"}
 connectionSet: [{name: west, urlFrom: {env: WEST_URL}}]
-queryTags: {format: sqlcommenter, omitRequestId: true}
+queryTags: {format: SqlCommenter, omitRequestId: true}
 healthCheck: {sql: SELECT 2, intervalSeconds: 5, timeoutSeconds: 2, retries: 1, retryIntervalSeconds: 3}
 `,
   );
@@ -214,8 +214,8 @@ test('a Source refers to the certificates of its connections by environment vari
     'Source',
     `
 name: app
-connection: {urlFrom: {env: PG_URL}, ssl: {sslmode: verify-full, sslrootcert: {fromEnv: CA}}}
-readReplicas: [{name: near, urlFrom: {env: NEAR_URL}, ssl: {sslmode: require}}]
+connection: {urlFrom: {env: PG_URL}, ssl: {sslmode: VerifyFull, sslrootcert: {fromEnv: CA}}}
+readReplicas: [{name: near, urlFrom: {env: NEAR_URL}, ssl: {sslmode: Require}}]
 `,
   );
   expect(source?.definition).toMatchObject({

@@ -94,7 +94,7 @@ const TELEMETRY = manifest(
   'EngineSettings',
   'mine',
   intruders,
-  'openTelemetry: {status: enabled, exporterOtlp: {otlpTracesEndpoint: "http://mine:4318/v1/traces"}}',
+  'openTelemetry: {status: Enabled, exporterOtlp: {otlpTracesEndpoint: "http://mine:4318/v1/traces"}}',
 );
 
 /** A permission with the owners' name and more rights, which waits because the name is taken. */

@@ -269,7 +269,7 @@ function contextOf(cr: CustomResource, snapshot: CrSnapshot, options: ReconcileO
   return {
     valueFrom: (source: ValueSource, path: string) => {
       if (source.env !== undefined) return { from_env: source.env };
-      if (source.file !== undefined) return { dynamic_from_file: source.file };
+      if (source.file !== undefined) return { from_file: source.file };
       if (source.configMapKeyRef) return configMapValue(cr, source.configMapKeyRef, path, snapshot);
       const { name = '', key = '' } = source.secretKeyRef ?? {};
       if (!options.allowLiteralSecrets) {

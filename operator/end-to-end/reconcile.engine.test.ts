@@ -221,7 +221,7 @@ test('a source with an invalid certificate is rejected with the field, and resou
     name: 'safe',
     connection: {
       urlFrom: { env: 'FAR' },
-      ssl: { sslmode: 'verify-ca', sslrootcert: { fromEnv: 'JUNK' } },
+      ssl: { sslmode: 'VerifyCa', sslrootcert: { fromEnv: 'JUNK' } },
     },
   });
   const inIt = resource('Table', 'safe', { source: 'safe', table: 'thing' });

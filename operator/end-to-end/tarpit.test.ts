@@ -31,7 +31,12 @@ afterAll(async () => {
 test('a remote schema that fails slowly is requested once, and the other changes are applied', async () => {
   const given = { namespace: 'intruder', creationTimestamp: '2026-01-01T00:00:00Z' };
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/`;
-  const pit = resource('RemoteSchema', 'pit', { name: 'pit', url, timeoutSeconds: 600 }, given);
+  const pit = resource(
+    'RemoteSchema',
+    'pit',
+    { name: 'pit', url: { value: url }, timeoutSeconds: 600 },
+    given,
+  );
   // The engine rejects it, and the search for the cause takes several dry runs.
   const clash = table('spare', { ...given, spec: { configuration: { customName: 'login' } } });
   const spare = permission('spare-reader', 'good_0', 'newcomer', ['id'], { namespace: 'good' });

@@ -107,7 +107,7 @@ function translatedKeys(
 
 function valueIn({ env, file, secretKeyRef }: ValueSource, secrets: Readonly<Record<string, string>>) {
   if (env !== undefined) return { from_env: env };
-  if (file !== undefined) return { dynamic_from_file: file };
+  if (file !== undefined) return { from_file: file };
   return secrets[secretKeyRef?.key ?? ''] ?? '';
 }
 

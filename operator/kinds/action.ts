@@ -33,11 +33,10 @@ import {
   specOf,
   type TranslateContext,
 } from './kind.ts';
+import { describeHeaders, Headers, headersOf, readValue, ValueFrom } from './old-value-source.ts';
 import { describeTransforms, TRANSFORMS, transformsOf } from './transform.ts';
-import { describeHeaders, Headers, headersOf, readValue, ValueFrom } from './value-source.ts';
 
 export const ActionSpec = specOf(
-  'Action',
   {
     sdl: withDescription(
       '`type Mutation { login(email: String!): Login }`: one field, and the types that only it uses.',

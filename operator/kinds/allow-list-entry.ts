@@ -23,7 +23,6 @@ export const AllowListScope = closed(
 type AllowListScope = Static<typeof AllowListScope>;
 
 export const AllowListEntrySpec = specOf(
-  'AllowListEntry',
   { collection: MetadataName, scope: Type.Optional(AllowListScope) },
   immutable('collection', 'create a new AllowListEntry object for another collection'),
 );

@@ -39,7 +39,7 @@ const RateLimit = closed({
   perRole: perRole(closed({ role: MetadataName, ...RATE })),
 });
 
-export const ApiLimitsSpec = specOf('ApiLimits', {
+export const ApiLimitsSpec = specOf({
   disabled: Type.Optional(Type.Boolean({ description: 'Turns all limits off.' })),
   depth: Type.Optional(withDescription('The most levels of nested fields.', Limit)),
   nodes: Type.Optional(withDescription('The most fields of a request.', Limit)),

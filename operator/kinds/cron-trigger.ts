@@ -1,6 +1,5 @@
 /** CronTrigger: a webhook that is called on a schedule. */
 import {
-  Count,
   type CronTrigger,
   type MetadataObject,
   objectKey,
@@ -10,7 +9,6 @@ import {
 } from '@pergola/engine/metadata';
 import {
   Comment,
-  closed,
   exactlyOne,
   immutable,
   MetadataName,
@@ -19,20 +17,13 @@ import {
   withDescription,
 } from './annotate.ts';
 import { kindRow, OBJECT_COLUMNS, type ResourceDraft, specOf, type TranslateContext } from './kind.ts';
+import { describeHeaders, FromEnv, Headers, headersOf, readValue, ValueFrom } from './old-value-source.ts';
+import { Retry } from './retry.ts';
 import { describeTransforms, TRANSFORMS, transformsOf } from './transform.ts';
-import { describeHeaders, FromEnv, Headers, headersOf, readValue, ValueFrom } from './value-source.ts';
 
 const seconds = (description: string) => Type.Optional(withDescription(description, Seconds));
 
-const Retry = closed({
-  numRetries: Type.Optional(withDescription('The default is 0.', Count)),
-  retryIntervalSeconds: seconds('10 when absent.'),
-  timeoutSeconds: seconds('60 when absent.'),
-  toleranceSeconds: seconds('Runs that are later than this are left out; 21600 when absent.'),
-});
-
 export const CronTriggerSpec = specOf(
-  'CronTrigger',
   {
     name: MetadataName,
     schedule: Type.String({
@@ -55,6 +46,9 @@ export const CronTriggerSpec = specOf(
     ),
     headers: Type.Optional(Headers),
     retry: Type.Optional(Retry),
+    toleranceSeconds: seconds(
+      'The most seconds that a call may be late, for example because the engine was stopped. Later calls are left out. Absent: 21600, six hours.',
+    ),
     ...TRANSFORMS,
     comment: Type.Optional(Comment),
   },
@@ -84,7 +78,7 @@ export const cronTrigger = kindRow({
 });
 
 function triggerObject(spec: CronTriggerSpec, context: TranslateContext): MetadataObject {
-  const { name, schedule, timeZone, payload, retry, comment } = spec;
+  const { name, schedule, timeZone, payload, retry, toleranceSeconds, comment } = spec;
   const value = { text: spec.webhook, env: spec.webhookFromEnv, from: spec.webhookFrom };
   const { text, env } = readValue(value, 'spec.webhookFrom', context);
   return {
@@ -99,15 +93,20 @@ function triggerObject(spec: CronTriggerSpec, context: TranslateContext): Metada
       include_in_metadata: true,
       payload,
       headers: headersOf(spec.headers, context),
-      retry_conf: retry && {
-        num_retries: retry.numRetries,
-        retry_interval_seconds: retry.retryIntervalSeconds,
-        timeout_seconds: retry.timeoutSeconds,
-        tolerance_seconds: retry.toleranceSeconds,
-      },
+      retry_conf: retryConfOf(retry, toleranceSeconds),
       ...transformsOf(spec),
       comment,
     },
+  };
+}
+
+function retryConfOf(retry: Retry | undefined, toleranceSeconds: number | undefined): object | undefined {
+  if (!retry && toleranceSeconds === undefined) return undefined;
+  return {
+    num_retries: retry?.limit,
+    retry_interval_seconds: retry?.intervalSeconds,
+    timeout_seconds: retry?.timeoutSeconds,
+    tolerance_seconds: toleranceSeconds,
   };
 }
 
@@ -124,11 +123,11 @@ function describeTrigger({ definition }: MetadataObject): ResourceDraft {
       payload,
       headers: describeHeaders(trigger.headers),
       retry: retry && {
-        numRetries: retry.num_retries,
-        retryIntervalSeconds: retry.retry_interval_seconds,
+        limit: retry.num_retries,
+        intervalSeconds: retry.retry_interval_seconds,
         timeoutSeconds: retry.timeout_seconds,
-        toleranceSeconds: retry.tolerance_seconds,
       },
+      toleranceSeconds: retry?.tolerance_seconds,
       ...describeTransforms(trigger),
       comment,
     },

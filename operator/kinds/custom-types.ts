@@ -32,7 +32,7 @@ export const TypeRelationships = withDescription(
 );
 type TypeRelationships = Static<typeof TypeRelationships>;
 
-export const CustomTypesSpec = specOf('CustomTypes', {
+export const CustomTypesSpec = specOf({
   sdl: withDescription('Scalars, enums, inputs and object types.', Sdl),
   relationships: Type.Optional(TypeRelationships),
 });

@@ -18,7 +18,7 @@ const TlsHost = closed({
   permissions: Type.Optional(plainList(Type.Literal('self-signed'), 1)),
 });
 
-export const EngineSettingsSpec = specOf('EngineSettings', {
+export const EngineSettingsSpec = specOf({
   introspection: Type.Optional(
     closed({
       disabledForRoles: withDescription(

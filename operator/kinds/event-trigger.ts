@@ -1,7 +1,6 @@
 /** EventTrigger: calls a webhook when rows of a table change. It is separate from Table: the receiving application owns it. */
 import {
   AtLeastOne,
-  Count,
   type EventTrigger,
   Hours,
   type MetadataObject,
@@ -22,6 +21,8 @@ import {
   withDescription,
 } from './annotate.ts';
 import { kindRow, OBJECT_COLUMNS, type ResourceDraft, specOf, type TranslateContext } from './kind.ts';
+import { describeHeaders, FromEnv, Headers, headersOf, readValue, ValueFrom } from './old-value-source.ts';
+import { Retry } from './retry.ts';
 import {
   describeSource,
   describeTableName,
@@ -32,7 +33,6 @@ import {
   tableNamed,
 } from './table-name.ts';
 import { describeTransforms, TRANSFORMS, transformsOf } from './transform.ts';
-import { describeHeaders, FromEnv, Headers, headersOf, readValue, ValueFrom } from './value-source.ts';
 
 const Columns = plainList(Identifier);
 const Operation = closed({
@@ -42,12 +42,6 @@ const Operation = closed({
 type Operation = Static<typeof Operation>;
 
 const seconds = (description: string) => Type.Optional(withDescription(description, Seconds));
-
-const Retry = closed({
-  numRetries: Type.Optional(withDescription('The default is 0.', Count)),
-  intervalSeconds: seconds('10 when absent.'),
-  timeoutSeconds: seconds('60 when absent.'),
-});
 
 const Cleanup = closed({
   schedule: Type.String({ maxLength: 255, description: 'A cron expression.' }),
@@ -66,7 +60,6 @@ const SOME_EVENT: Rule = {
 };
 
 export const EventTriggerSpec = specOf(
-  'EventTrigger',
   {
     source: sourceField('the table'),
     ...tableFields('The name of the table in the database.'),
@@ -125,7 +118,7 @@ function triggerObject(spec: EventTriggerSpec, context: TranslateContext): Metad
         enable_manual: spec.enableManual,
       },
       retry_conf: retry && {
-        num_retries: retry.numRetries,
+        num_retries: retry.limit,
         interval_sec: retry.intervalSeconds,
         timeout_sec: retry.timeoutSeconds,
       },
@@ -167,7 +160,7 @@ function describeTrigger({ key, definition: given }: MetadataObject): ResourceDr
       webhookFromEnv: trigger.webhook_from_env,
       headers: describeHeaders(trigger.headers),
       retry: retry && {
-        numRetries: retry.num_retries,
+        limit: retry.num_retries,
         intervalSeconds: retry.interval_sec,
         timeoutSeconds: retry.timeout_sec,
       },

@@ -41,13 +41,13 @@ const Configuration = closed({
   exposedAs: Type.Optional(
     withDescription(
       'The root type of a volatile function. Other functions are fields of Query.',
-      Type.Union([Type.Literal('query'), Type.Literal('mutation')]),
+      Type.Union([Type.Literal('Query'), Type.Literal('Mutation')]),
     ),
   ),
   response: Type.Optional(
     closed(
       {
-        type: Type.Union([Type.Literal('table'), Type.Literal('inferred')]),
+        type: Type.Union([Type.Literal('Table'), Type.Literal('Inferred')]),
         schema: schemaField('the table'),
         table: Type.Optional(withDescription('The table whose rows the function returns.', Identifier)),
       },
@@ -56,7 +56,7 @@ const Configuration = closed({
   ),
 });
 
-export const FunctionSpec = specOf('Function', {
+export const FunctionSpec = specOf({
   source: sourceField('the function'),
   schema: schemaField('the function'),
   function: withDescription('The name of the function in the database.', Identifier),

@@ -4,7 +4,6 @@ import { immutable, MetadataName, plainList, withDescription } from './annotate.
 import { kindRow, OBJECT_COLUMNS, specOf } from './kind.ts';
 
 export const InheritedRoleSpec = specOf(
-  'InheritedRole',
   {
     role: MetadataName,
     roleSet: withDescription('The roles it inherits from.', { ...plainList(MetadataName, 500), minItems: 1 }),

@@ -2,7 +2,7 @@
  *  Not here: the rows (../kinds.ts). */
 import type { MetadataObject, ObjectKind } from '@pergola/engine/metadata';
 import { type Static, type TProperties, type TSchema, Type } from '@pergola/engine/metadata';
-import { closed, immutable, Name, type Rule, withDescription } from './annotate.ts';
+import { closed, Name, type Rule, withDescription } from './annotate.ts';
 import type { FieldPath } from './field-path.ts';
 import type { Reason } from './reasons.ts';
 
@@ -17,20 +17,26 @@ export type PrinterColumn = {
 
 type KeyRef = { readonly name: string; readonly key: string };
 
-/** A reference to a value that the resource does not contain. Exactly one field is set. */
+/** A value that the resource contains or refers to. Exactly one field is set. */
 export type ValueSource = {
+  readonly value?: string | undefined;
   readonly secretKeyRef?: KeyRef | undefined;
   readonly configMapKeyRef?: KeyRef | undefined;
   readonly env?: string | undefined;
   readonly file?: string | undefined;
 };
 
+/** A value as the metadata contains it: text, or where the engine reads it: an environment variable, its store of named values, or a file. */
+export type MetadataValue =
+  | string
+  | { readonly from_env: string }
+  | { readonly from_value: string }
+  | { readonly from_file: string };
+
 export type TranslateContext = {
-  /** Returns the value as the metadata contains it. Throws SpecProblem when it cannot be read. */
-  readonly valueFrom: (
-    source: ValueSource,
-    path: string,
-  ) => string | { readonly from_env: string } | { readonly dynamic_from_file: string };
+  /** Returns the value as the metadata contains it. `path` is that of the source in the spec. Throws SpecProblem when the value cannot be
+   *  read. */
+  readonly valueFrom: (source: ValueSource, path: string) => MetadataValue;
 };
 
 /** The reason why a resource cannot be translated, with the message for its status. */
@@ -107,8 +113,17 @@ export function kindRow<S extends TSchema>(
 }
 
 const EngineRef = withDescription(
-  'The Engine of this resource; without a namespace, one in the same namespace.',
-  closed({ name: Name, namespace: Type.Optional(Name) }),
+  'The Engine of this resource. Absent: the Engine that the annotation pergola.dev/default-engine of the namespace names, else the only ' +
+    'Engine of the namespace.',
+  closed({
+    name: withDescription('The name of the Engine, for example main.', Name),
+    namespace: Type.Optional(
+      withDescription(
+        'The namespace of the Engine. Absent: the namespace of this resource. The Engine must allow other namespaces.',
+        Name,
+      ),
+    ),
+  }),
 );
 export const DriftPolicy = withDescription(
   'What happens when an owned object was changed by another client: Correct (the default), Report, Ignore.',
@@ -125,10 +140,10 @@ export const DeletionPolicySchema = withDescription(
 );
 
 /** Returns the schema of a spec with the fields of every kind but Engine. `rules` apply to the fields of the kind. */
-export function specOf<P extends TProperties>(kind: string, properties: P, ...rules: readonly Rule[]) {
+export function specOf<P extends TProperties>(properties: P, ...rules: readonly Rule[]) {
   return closed(
     {
-      engineRef: EngineRef,
+      engineRef: Type.Optional(EngineRef),
       ...properties,
       suspend: Type.Optional(
         Type.Boolean({ description: 'Pauses this resource: its objects are not changed.' }),
@@ -144,7 +159,6 @@ export function specOf<P extends TProperties>(kind: string, properties: P, ...ru
         }),
       ),
     },
-    immutable('engineRef', `create a new ${kind} object for another engine`),
     ...rules,
   );
 }

@@ -91,7 +91,6 @@ export function describePermissions(
 }
 
 export const TablePermissionSpec = specOf(
-  'TablePermission',
   {
     source: sourceField('the table'),
     ...tableFields('The name of the table or view in the database.'),

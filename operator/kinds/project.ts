@@ -1,10 +1,11 @@
-/** Projects the schemas and values of the metadata to custom resources and back: snake_case keys become camelCase. Boolean expressions
- *  and presets stay as they are. Unions that a structural schema cannot express get one form: `columns: '*'` is `["*"]`, and null, which
+/** Projects the schemas and values of the metadata to custom resources and back: snake_case keys become camelCase, values of enumerations
+ *  PascalCase (enumeration.ts). Boolean expressions and presets stay as they are. Unions that a structural schema cannot express get one form: `columns: '*'` is `["*"]`, and null, which
  *  means absent, is omitted.
  *  In: a schema of engine/metadata/schema. Out: the projected schema; the metadata of a value, and back. Pure.
  *  Not here: shapes that differ more; their kinds declare them by hand. */
 import { isRecord, type PathStep, type TSchema, Type } from '@pergola/engine/metadata';
 import { MOST_ITEMS, OPEN_OBJECT } from './annotate.ts';
+import { enumeration, metadataValue, pascalCase } from './enumeration.ts';
 
 /** The most entries of a record. Metadata has fewer in practice. */
 const MOST_ENTRIES = 500;
@@ -82,6 +83,7 @@ function projectedUnion(shape: Shape): object {
   const branches = withoutNull(shape);
   const [first, second] = branches;
   if (branches.length === 1) return projected(first!);
+  if (isEnumeration(branches)) return enumeration({ anyOf: branches } as unknown as TSchema);
   if (branches.every((branch) => branch.const !== undefined)) {
     return { type: typeof first?.const, enum: branches.map((branch) => branch.const) };
   }
@@ -94,6 +96,7 @@ function restored(shape: Shape, value: unknown): unknown {
     const branches = withoutNull(shape);
     const isAll = Array.isArray(value) && value.length === 1 && value[0] === '*';
     if (branches[0]?.const === '*') return isAll ? '*' : value;
+    if (isEnumeration(branches)) return metadataValue({ anyOf: branches } as unknown as TSchema, value);
     return branches.length === 1 ? restored(branches[0]!, value) : value;
   }
   if (isOpen(shape)) return value;
@@ -111,6 +114,7 @@ function projectedValue(shape: Shape, value: unknown): unknown {
   if (shape.anyOf) {
     const branches = withoutNull(shape);
     if (branches[0]?.const === '*') return value === '*' ? ['*'] : value;
+    if (isEnumeration(branches) && typeof value === 'string') return pascalCase(value);
     return branches.length === 1 ? projectedValue(branches[0]!, value) : value;
   }
   if (isOpen(shape)) return value;
@@ -142,6 +146,11 @@ function isOpen(shape: Shape): boolean {
   const [value] = Object.values(shape.patternProperties ?? {});
   const isAnything = value !== undefined && value.type === undefined && value.anyOf === undefined;
   return isAnything || (shape.additionalProperties === true && shape.properties === undefined);
+}
+
+/** True for a union of texts. */
+function isEnumeration(branches: readonly Shape[]): boolean {
+  return branches.every((branch) => typeof branch.const === 'string');
 }
 
 /** Returns the branches of a union and of nested unions, without null. */

@@ -11,7 +11,6 @@ import { Comment, closed, immutable, keyedList, MetadataName, withDescription } 
 import { type Inventory, kindRow, OBJECT_COLUMNS, type ResourceDraft, specOf } from './kind.ts';
 
 export const QueryCollectionSpec = specOf(
-  'QueryCollection',
   {
     name: MetadataName,
     comment: Type.Optional(Comment),

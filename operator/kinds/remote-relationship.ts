@@ -63,7 +63,6 @@ const ONE_OWNER: Rule = {
 };
 
 export const RemoteRelationshipSpec = specOf(
-  'RemoteRelationship',
   {
     source: sourceField('the table that the relationship starts from'),
     schema: schemaField('the table that the relationship starts from'),

@@ -14,14 +14,11 @@ import {
 import {
   Comment,
   closed,
-  exactlyOne,
   GraphqlName,
-  immutable,
   keyedList,
   MetadataName,
   Sdl,
   textRecord,
-  Url,
   withDescription,
 } from './annotate.ts';
 import { itemAt, wholeAt } from './field-path.ts';
@@ -34,7 +31,15 @@ import {
   type TranslateContext,
 } from './kind.ts';
 import { projectValue, unproject } from './project.ts';
-import { describeHeaders, FromEnv, Headers, headersOf, readValue, ValueFrom } from './value-source.ts';
+import {
+  describeField,
+  describeHeaders,
+  fieldOf,
+  Headers,
+  headersOf,
+  readValue,
+  urlSource,
+} from './value-source.ts';
 
 const Affix = Type.Optional(Type.String({ maxLength: 255 }));
 
@@ -63,23 +68,16 @@ const Permission = closed({
   comment: Type.Optional(Comment),
 });
 
-export const RemoteSchemaSpec = specOf(
-  'RemoteSchema',
-  {
-    name: MetadataName,
-    url: Type.Optional(withDescription('May contain environment variables: {{BILLING_URL}}/graphql.', Url)),
-    urlFromEnv: Type.Optional(FromEnv),
-    urlFrom: Type.Optional(ValueFrom),
-    timeoutSeconds: Type.Optional(withDescription('The default is 60.', Seconds)),
-    forwardClientHeaders: Type.Optional(Type.Boolean()),
-    headers: Type.Optional(Headers),
-    customization: Type.Optional(Customization),
-    permissions: Type.Optional(keyedList('role', Permission, 500)),
-    comment: Type.Optional(Comment),
-  },
-  immutable('name', 'create a new RemoteSchema object for another name'),
-  exactlyOne('spec', 'url', 'urlFromEnv', 'urlFrom'),
-);
+export const RemoteSchemaSpec = specOf({
+  name: MetadataName,
+  url: urlSource('The URL of the service, for example {value: "https://billing.example.com/graphql"}.'),
+  timeoutSeconds: Type.Optional(withDescription('The default is 60.', Seconds)),
+  forwardClientHeaders: Type.Optional(Type.Boolean()),
+  headers: Type.Optional(Headers),
+  customization: Type.Optional(Customization),
+  permissions: Type.Optional(keyedList('role', Permission, 500)),
+  comment: Type.Optional(Comment),
+});
 type RemoteSchemaSpec = Static<typeof RemoteSchemaSpec>;
 
 export const remoteSchema = kindRow({
@@ -115,11 +113,6 @@ export const remoteSchema = kindRow({
 });
 
 function schemaObject(spec: RemoteSchemaSpec, context: TranslateContext): MetadataObject {
-  const url = readValue(
-    { text: spec.url, env: spec.urlFromEnv, from: spec.urlFrom },
-    'spec.urlFrom',
-    context,
-  );
   return {
     key: objectKey('remote_schema', spec.name),
     kind: 'remote_schema',
@@ -127,8 +120,7 @@ function schemaObject(spec: RemoteSchemaSpec, context: TranslateContext): Metada
     definition: {
       name: spec.name,
       definition: {
-        url: url.text,
-        url_from_env: url.env,
+        ...fieldOf('url', readValue(spec.url, 'spec.url', context)),
         headers: headersOf(spec.headers, context),
         forward_client_headers: spec.forwardClientHeaders,
         timeout_seconds: spec.timeoutSeconds,
@@ -149,8 +141,7 @@ function describeSchema({ key, definition: given }: MetadataObject, inventory: I
     name,
     spec: {
       name,
-      url: definition.url,
-      urlFromEnv: definition.url_from_env,
+      url: describeField('url', definition),
       timeoutSeconds: definition.timeout_seconds,
       forwardClientHeaders: definition.forward_client_headers,
       headers: describeHeaders(definition.headers),

@@ -11,7 +11,6 @@ import { Comment, closed, immutable, MetadataName, plainList, withDescription } 
 import { kindRow, OBJECT_COLUMNS, type ResourceDraft, specOf } from './kind.ts';
 
 export const RestEndpointSpec = specOf(
-  'RestEndpoint',
   {
     name: MetadataName,
     url: withDescription(

@@ -21,6 +21,7 @@ import {
   Type,
 } from '@pergola/engine/metadata';
 import { closed, exactlyOne, immutable, keyedList, MetadataName, Name, withDescription } from './annotate.ts';
+import { enumeration, metadataValue, pascalCase } from './enumeration.ts';
 import type { FieldPath } from './field-path.ts';
 import {
   kindRow,
@@ -77,7 +78,7 @@ const CONNECTION = {
   urlFrom: Type.Optional(UrlFrom),
   parameters: Type.Optional(Parameters),
   usePreparedStatements: Type.Optional(Type.Boolean()),
-  isolationLevel: Type.Optional(project(IsolationLevel)),
+  isolationLevel: Type.Optional(enumeration(IsolationLevel)),
   pool: Type.Optional(Pool),
   ssl: Type.Optional(
     withDescription(
@@ -108,10 +109,9 @@ type Health = Static<typeof Health>;
 type Checked = NonNullable<Static<typeof HealthCheck>>;
 
 export const SourceSpec = specOf(
-  'Source',
   {
     name: MetadataName,
-    type: Type.Optional(withDescription('The kind of database. The default is postgres.', SourceKind)),
+    type: Type.Optional(withDescription('The kind of database. Absent: Postgres.', enumeration(SourceKind))),
     connection: Connection,
     readReplicas: Type.Optional(
       withDescription('Read replicas that queries may be sent to.', keyedList('name', Replica, 32)),
@@ -170,7 +170,7 @@ function sourceObject(spec: SourceSpec, context: TranslateContext): MetadataObje
     parent: null,
     definition: {
       name: spec.name,
-      kind: spec.type ?? 'postgres',
+      kind: metadataValue(SourceKind, spec.type ?? 'Postgres'),
       configuration: {
         connection_info: connectionInfo(spec.connection, 'spec.connection', context),
         read_replicas: spec.readReplicas?.map((replica, i) =>
@@ -196,7 +196,7 @@ function connectionInfo(connection: Connection, path: string, context: Translate
   return {
     database_url: databaseUrl(connection, path, context),
     use_prepared_statements: connection.usePreparedStatements,
-    isolation_level: connection.isolationLevel,
+    isolation_level: metadataValue(IsolationLevel, connection.isolationLevel),
     pool_settings: pool && {
       max_connections: pool.maxConnections,
       total_max_connections: pool.totalMaxConnections,
@@ -210,7 +210,10 @@ function connectionInfo(connection: Connection, path: string, context: Translate
 }
 
 function databaseUrl({ urlFrom, parameters }: Connection, path: string, context: TranslateContext): unknown {
-  if (!parameters) return context.valueFrom(urlFrom ?? {}, `${path}.urlFrom`);
+  if (!parameters) {
+    const url = context.valueFrom(urlFrom ?? {}, `${path}.urlFrom`);
+    return typeof url === 'object' && 'from_file' in url ? { dynamic_from_file: url.from_file } : url;
+  }
   const { passwordFrom, ...rest } = parameters;
   const password = passwordFrom && context.valueFrom(passwordFrom, `${path}.parameters.passwordFrom`);
   return { connection_parameters: { ...rest, ...(password === undefined ? {} : { password }) } };
@@ -252,7 +255,7 @@ function describeSource({ definition }: MetadataObject): ResourceDraft {
       urlFrom: urlFromOf(url, key),
       parameters: parametersOf(url, key),
       usePreparedStatements: info.use_prepared_statements,
-      isolationLevel: info.isolation_level,
+      isolationLevel: info.isolation_level && pascalCase(info.isolation_level),
       pool: pool && {
         maxConnections: pool.max_connections,
         totalMaxConnections: pool.total_max_connections,
@@ -266,7 +269,7 @@ function describeSource({ definition }: MetadataObject): ResourceDraft {
   };
   const spec = {
     name,
-    type: kind === 'postgres' ? undefined : kind,
+    type: kind === 'postgres' ? undefined : pascalCase(kind),
     connection: describeConnection(configuration.connection_info, 'url'),
     readReplicas: configuration.read_replicas?.map((replica, i) => ({
       name: `replica-${i + 1}`,

@@ -98,7 +98,7 @@ const Configuration = closed({
   ),
 });
 
-export const TableSpec = specOf('Table', {
+export const TableSpec = specOf({
   source: sourceField('the table'),
   ...tableFields('The name of the table or view in the database.'),
   isEnum: Type.Optional(Type.Boolean({ description: 'True when the rows are the values of an enum.' })),

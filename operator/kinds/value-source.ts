@@ -1,76 +1,133 @@
-/** Values that a resource may contain or refer to: text, an environment variable of the engine, or a key of a Secret or ConfigMap in the
- *  namespace of the resource. Most are headers.
- *  A field `url` has the forms `url`, `urlFromEnv` and `urlFrom`; a resource has exactly one (`exactlyOne`).
- *  Not here: reading Secrets and ConfigMaps (decide/desired.ts), the URL of a database (source.ts). */
-import { type Header, type Static, Type } from '@pergola/engine/metadata';
+/** Values that a resource may contain or refer to: text, an environment variable or a file of the engine, or a key of a Secret or ConfigMap
+ *  in the namespace of the resource. URLs, headers, passwords and certificates have this form in every kind.
+ *  In: a ValueSource. Out: the fields of the metadata (`url`, `url_from_env`, `url_from_value`, `url_from_file`), and back.
+ *  Not here: reading Secrets and ConfigMaps (decide/desired.ts). */
+import { type Header, isRecord, type Static, Type } from '@pergola/engine/metadata';
 import { closed, exactlyOne, keyedList, Name, Variable, withDescription } from './annotate.ts';
-import type { TranslateContext } from './kind.ts';
+import type { MetadataValue, TranslateContext, ValueSource } from './kind.ts';
 
-const KeyRef = closed({ name: Name, key: Name });
-
-export const ConfigMapKeyRef = withDescription('A key of a ConfigMap in this namespace.', KeyRef);
-
-/** The field for a key of a Secret or ConfigMap in the namespace of the resource. A change of the value is applied again. */
-export const ValueFrom = closed(
-  {
-    secretKeyRef: Type.Optional(
-      withDescription('A key of a Secret in this namespace, if the Engine allows literal secrets.', KeyRef),
-    ),
-    configMapKeyRef: Type.Optional(ConfigMapKeyRef),
-  },
-  exactlyOne('a value', 'secretKeyRef', 'configMapKeyRef'),
-);
-type ValueFrom = Static<typeof ValueFrom>;
-
-export const FromEnv = withDescription('An environment variable of the engine.', Variable);
-
-type Value = {
-  readonly text: string | undefined;
-  readonly env?: string | undefined;
-  readonly from: ValueFrom | undefined;
+const KEY_REF = {
+  name: withDescription('The name of the object, in the namespace of this resource.', Name),
+  key: withDescription('The key in its data.', Name),
 };
 
-/** Returns the value, or the reference to the environment variable that the engine reads. `path` is that of `from`. */
-export function readValue(
-  { text, env, from }: Value,
-  path: string,
-  context: TranslateContext,
-): { readonly text?: string; readonly env?: string } {
-  if (text !== undefined) return { text };
-  if (env !== undefined) return { env };
-  const found = context.valueFrom(from ?? {}, path);
-  return typeof found === 'string' ? { text: found } : {};
+const MOST_CHARACTERS = 65_536;
+
+/** Returns the members of a value: exactly one of them is set. */
+function members(value: string, minLength: number) {
+  return {
+    value: Type.Optional(withDescription(value, Type.String({ minLength, maxLength: MOST_CHARACTERS }))),
+    env: Type.Optional(
+      withDescription(
+        'The environment variable of the engine that holds the value, for example BILLING_URL.',
+        Variable,
+      ),
+    ),
+    file: Type.Optional(
+      withDescription(
+        'The path of a file that the engine reads, for example /etc/billing/url.',
+        Type.String({ minLength: 1, maxLength: 4096 }),
+      ),
+    ),
+    secretKeyRef: Type.Optional(
+      withDescription(
+        'A key of a Secret in the namespace of this resource. The value is stored encrypted by the engine, under a name that the metadata ' +
+          'has instead of it; a change of the Secret is applied without a restart.',
+        closed(KEY_REF),
+      ),
+    ),
+    configMapKeyRef: Type.Optional(
+      withDescription(
+        'A key of a ConfigMap in the namespace of this resource. The metadata contains the value, which is not secret.',
+        closed(KEY_REF),
+      ),
+    ),
+  };
+}
+const MEMBERS = ['value', 'env', 'file', 'secretKeyRef', 'configMapKeyRef'] as const;
+
+/** Returns the schema of a value that a field has as its content. `value` describes the text. */
+export function valueSource(
+  description: string,
+  value = 'The value itself. Everyone who reads this resource sees it.',
+) {
+  return withDescription(description, closed(members(value, 1), exactlyOne('a value', ...MEMBERS)));
 }
 
-export const Headers = keyedList(
-  'name',
-  closed(
-    {
-      name: Type.String({ minLength: 1, maxLength: 255 }),
-      value: Type.Optional(Type.String({ maxLength: 8192 })),
-      valueFromEnv: Type.Optional(FromEnv),
-      valueFrom: Type.Optional(ValueFrom),
-    },
-    exactlyOne('a header', 'value', 'valueFromEnv', 'valueFrom'),
+/** Returns the schema of a URL of a webhook or service. */
+export function urlSource(description: string) {
+  return valueSource(
+    description,
+    'The URL itself. It may contain environment variables of the engine: {{BILLING_URL}}/graphql.',
+  );
+}
+
+/** Returns the value as the metadata contains it. `path` is that of the source: `spec.url`. */
+export function readValue(source: ValueSource, path: string, context: TranslateContext): MetadataValue {
+  if (source.value !== undefined) return source.value;
+  if (source.env !== undefined) return { from_env: source.env };
+  if (source.file !== undefined) return { from_file: source.file };
+  return context.valueFrom(source, path);
+}
+
+/** Returns the field of the metadata for a value: `url`, or `url_from_env`, `url_from_value`, `url_from_file`. */
+export function fieldOf(name: string, value: MetadataValue): Readonly<Record<string, string>> {
+  if (typeof value === 'string') return { [name]: value };
+  return Object.fromEntries(Object.entries(value).map(([from, text]) => [`${name}_${from}`, text]));
+}
+
+/** Returns the source of a value of the metadata, the inverse of `readValue`; undefined for a value in the store of the engine, which no
+ *  resource refers to by its name. */
+export function describeValue(value: unknown): ValueSource | undefined {
+  if (typeof value === 'string') return { value };
+  if (!isRecord(value)) return undefined;
+  if (typeof value['from_env'] === 'string') return { env: value['from_env'] };
+  return typeof value['from_file'] === 'string' ? { file: value['from_file'] } : undefined;
+}
+
+/** Returns the source of a field of the metadata, the inverse of `fieldOf`. */
+export function describeField(
+  name: string,
+  fields: Readonly<Record<string, unknown>>,
+): ValueSource | undefined {
+  const text = fields[name];
+  if (typeof text === 'string') return { value: text };
+  return describeValue({ from_env: fields[`${name}_from_env`], from_file: fields[`${name}_from_file`] });
+}
+
+export const Headers = withDescription(
+  'Headers that the engine adds to each request, by name.',
+  keyedList(
+    'name',
+    closed(
+      {
+        name: Type.String({
+          minLength: 1,
+          maxLength: 255,
+          description: 'The name, for example authorization.',
+        }),
+        ...members('The value itself. Everyone who reads this resource sees it.', 0),
+      },
+      exactlyOne('a header', ...MEMBERS),
+    ),
+    100,
   ),
-  100,
 );
 export type Headers = Static<typeof Headers>;
 
+/** Returns the headers of the metadata. `path` is that of the list. */
 export function headersOf(
   headers: Headers | undefined,
   context: TranslateContext,
-): readonly Header[] | undefined {
-  return headers?.map(({ name, value, valueFromEnv, valueFrom }, i) => {
-    const path = `spec.headers[${i}].valueFrom`;
-    const { text, env } = readValue({ text: value, env: valueFromEnv, from: valueFrom }, path, context);
-    return env === undefined ? { name, value: text ?? '' } : { name, value_from_env: env };
-  });
+  path = 'spec.headers',
+): readonly object[] | undefined {
+  return headers?.map(({ name, ...source }, i) => ({
+    name,
+    ...fieldOf('value', readValue(source, `${path}[${i}]`, context)),
+  }));
 }
 
 /** Returns the headers of a spec, the inverse of `headersOf`. */
-export function describeHeaders(headers: readonly Header[] | undefined): Headers | undefined {
-  return headers?.map(({ name, value, value_from_env }) =>
-    value_from_env === undefined ? { name, value: value ?? '' } : { name, valueFromEnv: value_from_env },
-  );
+export function describeHeaders(headers: readonly Header[] | undefined): readonly object[] | undefined {
+  return headers?.map((header) => ({ name: header.name, ...describeField('value', header) }));
 }

@@ -235,7 +235,8 @@ function isSameResource(before: Stored, after: Stored): boolean {
 }
 
 export function engineKeyOf({ metadata, spec }: CustomResource): string {
-  const { name, namespace } = spec['engineRef'] as { readonly name: string; readonly namespace?: string };
+  const reference = (spec['engineRef'] ?? {}) as { readonly name?: string; readonly namespace?: string };
+  const { name = '', namespace } = reference;
   return `${namespace ?? metadata.namespace}/${name}`;
 }
 

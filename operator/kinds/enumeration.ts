@@ -1,0 +1,34 @@
+/** Values of enumerations. The metadata has them in several spellings (`read-committed`, `select_by_pk`, `sqlcommenter`); custom resources
+ *  have all of them in PascalCase, as Kubernetes does.
+ *  In: a schema of the metadata, a union of texts. Out: its schema in a custom resource; a value, and back. Pure.
+ *  Not here: the projection of whole objects, which uses this (project.ts). */
+import { type TSchema, Type } from '@pergola/engine/metadata';
+
+/** The values whose words the metadata does not separate, or that have a shorter name in custom resources. */
+const IRREGULAR: Readonly<Record<string, string>> = {
+  sqlcommenter: 'SqlCommenter',
+  tracecontext: 'TraceContext',
+  x_www_form_urlencoded: 'Form',
+};
+
+/** Returns the value of a custom resource for a value of the metadata: `ReadCommitted` for `read-committed`. */
+export function pascalCase(value: string): string {
+  const words = value.split(/[-_]/).map((word) => word.charAt(0).toUpperCase() + word.slice(1));
+  return IRREGULAR[value] ?? words.join('');
+}
+
+/** Returns the schema of the same enumeration in a custom resource. The value '' of the metadata, which means absent, has no name. */
+export function enumeration(values: TSchema) {
+  return Type.Unsafe<string>({ type: 'string', enum: valuesOf(values).filter(Boolean).map(pascalCase) });
+}
+
+/** Returns the value of the metadata for a value of a custom resource. A value that is not in the schema stays as it is. */
+export function metadataValue<T>(values: TSchema, value: T): T {
+  return (valuesOf(values).find((candidate) => pascalCase(candidate) === value) ?? value) as T;
+}
+
+/** Returns the texts of a union of constants. */
+function valuesOf(schema: TSchema): readonly string[] {
+  const branches = (schema as { readonly anyOf?: readonly { readonly const?: unknown }[] }).anyOf ?? [];
+  return branches.map((branch) => branch.const).filter((value) => typeof value === 'string');
+}
