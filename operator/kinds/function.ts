@@ -1,5 +1,6 @@
 /** Function: a database function as a root field, with the roles that may call it. Each role is a separate object. */
 import {
+  FunctionConfiguration,
   type MetadataObject,
   objectKey,
   parseKey,
@@ -16,6 +17,7 @@ import {
   MetadataName,
   withDescription,
 } from './annotate.ts';
+import { enumeration, metadataValue, pascalCase } from './enumeration.ts';
 import { itemAt, wholeAt } from './field-path.ts';
 import { type Inventory, kindRow, OBJECT_COLUMNS, type ResourceDraft, specOf } from './kind.ts';
 import {
@@ -30,6 +32,9 @@ import {
   sourceNamed,
 } from './table-name.ts';
 
+const { exposed_as: EXPOSED_AS, response: RESPONSE } = FunctionConfiguration.properties;
+const RESPONSE_TYPE = RESPONSE.properties.type;
+
 const Configuration = closed({
   customName: Type.Optional(GraphqlName),
   customRootFields: Type.Optional(
@@ -41,13 +46,13 @@ const Configuration = closed({
   exposedAs: Type.Optional(
     withDescription(
       'The root type of a volatile function. Other functions are fields of Query.',
-      Type.Union([Type.Literal('Query'), Type.Literal('Mutation')]),
+      enumeration(EXPOSED_AS),
     ),
   ),
   response: Type.Optional(
     closed(
       {
-        type: Type.Union([Type.Literal('Table'), Type.Literal('Inferred')]),
+        type: enumeration(RESPONSE_TYPE),
         schema: schemaField('the table'),
         table: Type.Optional(withDescription('The table whose rows the function returns.', Identifier)),
       },
@@ -121,9 +126,9 @@ function configurationOf(given: NonNullable<FunctionSpec['configuration']>): unk
     custom_name: given.customName,
     custom_root_fields: fields && { function: fields.function, function_aggregate: fields.functionAggregate },
     session_argument: given.sessionArgument,
-    exposed_as: given.exposedAs,
+    exposed_as: given.exposedAs && metadataValue(EXPOSED_AS, given.exposedAs),
     response: response && {
-      type: response.type,
+      type: metadataValue(RESPONSE_TYPE, response.type),
       table: response.table === undefined ? undefined : qualifiedName(response.schema, response.table),
     },
   };
@@ -135,9 +140,9 @@ function describeConfiguration(given: NonNullable<TrackedFunction['configuration
     customName: given.custom_name,
     customRootFields: fields && { function: fields.function, functionAggregate: fields.function_aggregate },
     sessionArgument: given.session_argument,
-    exposedAs: given.exposed_as,
+    exposedAs: given.exposed_as && pascalCase(given.exposed_as),
     response: response && {
-      type: response.type,
+      type: pascalCase(response.type),
       ...(response.table ? describeTableName(response.table) : {}),
     },
   };
