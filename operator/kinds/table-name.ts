@@ -68,7 +68,9 @@ export function describeTableName({ schema, name }: Qualified): GivenTable {
   return { ...describeSchema(schema), table: name };
 }
 
-/** Returns a table or function as the column Target shows it: `default/public.author`. */
+/** Returns a table or function as the column Target shows it: `default/public.author`. Throws for an invalid name: the target of an invalid
+ *  spec is not shown. */
 export function printTarget(source: string | undefined, { schema, name }: Qualified): string {
+  if (typeof name !== 'string') throw new TypeError('the name is not text');
   return `${sourceNamed(source)}/${schema}.${name}`;
 }

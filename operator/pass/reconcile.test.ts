@@ -130,6 +130,80 @@ test('only the objects of a deleted resource are deleted', async () => {
   ]);
 });
 
+test('a resource that names another table replaces the object in one write, and says so', async () => {
+  const ports = new ScriptedPorts();
+  const other = permission('p', 'other', 'reader');
+  ports.resources = [table('author'), permission('q', 'author', 'reader'), table('other'), other];
+  await reconcile(ports, OPTIONS);
+  const renamed = table('author', { spec: { table: 'writer' }, generation: 2 });
+  const moved = permission('q', 'writer', 'reader', ['id'], { generation: 2 });
+  ports.resources = [renamed, moved, table('other'), other];
+  await reconcile(ports, OPTIONS);
+  expect(ports.engine.writes).toHaveLength(2);
+  expect(keys(ports)).toEqual([
+    'source/default',
+    'table/default/public/other',
+    'select_permission/default/public/other/reader',
+    'table/default/public/writer',
+    'select_permission/default/public/writer/reader',
+  ]);
+  expect(ports.message(renamed)).toBe('1 object applied; replaces table default/public/author');
+  expect(ports.message(moved)).toBe(
+    '1 object applied; replaces select permission default/public/author/reader',
+  );
+  expect(ports.message(other)).toBe('1 object applied');
+  expect(ports.status(renamed)?.target).toBe('default/public.writer');
+  // The message stays until the next generation, so that no status is written for its end.
+  await reconcile(ports, OPTIONS);
+  expect(ports.published).toEqual([]);
+  ports.resources = [table('author', { spec: { table: 'writer', isEnum: true }, generation: 3 }), moved];
+  await reconcile(ports, OPTIONS);
+  expect(ports.message(renamed)).toBe('1 object applied');
+});
+
+test('an object is kept with its nested objects while the engine refuses its replacement', async () => {
+  const ports = new ScriptedPorts();
+  const withRole = { permissions: [{ role: 'reader', select: { columns: ['id'], filter: {} } }] };
+  ports.resources = [table('author', { spec: withRole }), table('book')];
+  await reconcile(ports, OPTIONS);
+  ports.engine.judge = broken('table/default/public/nowhere');
+  const lost = table('author', { spec: { ...withRole, table: 'nowhere' }, generation: 2 });
+  ports.resources = [lost, table('book')];
+  await reconcile(ports, OPTIONS);
+  expect(keys(ports)).toEqual([
+    'source/default',
+    'table/default/public/author',
+    SELECT,
+    'table/default/public/book',
+  ]);
+  expect(ports.readiness(lost)).toBe('False RejectedByEngine');
+  expect(ports.message(lost)).toContain(
+    'table default/public/author is kept until its replacement is created',
+  );
+  expect(ports.message(lost)).toContain('serving generation 1');
+  ports.engine.judge = broken();
+  await reconcile(ports, OPTIONS);
+  expect(keys(ports)).not.toContain('table/default/public/author');
+  expect(ports.message(lost)).toContain('replaces table default/public/author');
+});
+
+test('an object is kept while its replacement belongs to no resource and may not be adopted', async () => {
+  const ports = new ScriptedPorts();
+  ports.resources = [table('author')];
+  await reconcile(ports, OPTIONS);
+  ports.engine.put({
+    key: 'table/default/public/writer',
+    kind: 'table',
+    parent: 'source/default',
+    definition: { table: { schema: 'public', name: 'writer' }, configuration: { custom_name: 'Writer' } },
+  });
+  const renamed = table('author', { spec: { table: 'writer' }, generation: 2 });
+  ports.resources = [renamed];
+  await reconcile(ports, OPTIONS);
+  expect(ports.readiness(renamed)).toBe('False AdoptionRequired');
+  expect(keys(ports)).toContain('table/default/public/author');
+});
+
 test('a retained object of a deleted resource is kept without an owner', async () => {
   const ports = new ScriptedPorts();
   ports.resources = [table('author', { spec: { deletionPolicy: 'Retain' } })];

@@ -5,6 +5,7 @@
  *  Not here: the search for culprits (culprits.ts), the write (pass/reconcile.ts). */
 import { type Metadata, type MetadataObject, referencesOf } from '@pergola/engine/metadata';
 import { type Decision, isWrite } from '../decide/decide.ts';
+import { heldDeletions, type Replacements, replacementsIn } from '../decide/replacement.ts';
 import { kindAndNamespaceOf } from '../kinds.ts';
 import { isLeaf, objectsIn, printKey } from '../objects/normal-form.ts';
 import { type InconsistentObject, type ResourceOutcome, unfit } from '../ports.ts';
@@ -31,6 +32,7 @@ export async function settle(context: SettleContext, decisions: readonly Decisio
   const excluded = new Map<string, ResourceOutcome>();
   const blamed = new Map<string, Blame>();
   const trials = new Trials(context);
+  const replaced = replacementsOf(decisions);
   const candidates = withoutBackedOff(context, byPriority(decisions.filter(isWrite)), excluded);
   let most = context.most ?? candidates.length;
   let active: readonly Decision[] = [];
@@ -41,7 +43,7 @@ export async function settle(context: SettleContext, decisions: readonly Decisio
   };
   for (;;) {
     const room = Math.max(0, most - active.length);
-    active = withoutOrphans(context, [...active, ...rest.slice(0, room)], excluded);
+    active = feasibleOf(context, [...active, ...rest.slice(0, room)], excluded, replaced);
     rest = rest.slice(room);
     if (active.length === 0 && (rest.length === 0 || most === 0)) {
       return settledAs(context.live, context.inconsistent);
@@ -51,7 +53,7 @@ export async function settle(context: SettleContext, decisions: readonly Decisio
     const { inconsistent, refusal } = await trials.run(active, document);
     const failing = unfit(inconsistent ?? []);
     if (!refusal && failing.length === 0) return settledAs(document, inconsistent);
-    const feasible = (some: readonly Decision[]) => withoutOrphans(context, some, new Map());
+    const feasible = (some: readonly Decision[]) => feasibleOf(context, some, new Map(), replaced);
     const change: Draft = { active, feasible, document };
     const { culprits, untried, isOpen } = refusal
       ? await culpritsOfRefusal(trials, change, refusal)
@@ -97,6 +99,43 @@ function postpone(decisions: readonly Decision[], excluded: Map<string, Resource
 }
 
 const NO_OBJECTS: ReadonlyMap<string, MetadataObject> = new Map();
+
+/** The replaced objects, and the keys of replacements that the policy does not let this manager take over. */
+type Replaced = { readonly by: Replacements; readonly refused: ReadonlySet<string> };
+
+function replacementsOf(decisions: readonly Decision[]): Replaced {
+  const by = replacementsIn(decisions);
+  const keys = new Set(by.values());
+  const refused = decisions.filter(({ key, action }) => action === 'refuseAdoption' && keys.has(key));
+  return { by, refused: new Set(refused.map(({ key }) => key)) };
+}
+
+/** Removes the decisions that cannot be applied without the excluded ones: puts without their parent, deletions whose cascade includes
+ *  foreign objects, and deletions of objects whose replacement is left out. */
+function feasibleOf(
+  context: SettleContext,
+  active: readonly Decision[],
+  excluded: Map<string, ResourceOutcome>,
+  { by, refused }: Replaced,
+): readonly Decision[] {
+  for (let rest = active; ; ) {
+    const found = new Map(excluded);
+    const feasible = withoutOrphans(context, rest, found);
+    const held = heldDeletions(rest, by, (key) => found.has(key) || refused.has(key));
+    if (held.length === 0) {
+      for (const [key, outcome] of found) excluded.set(key, outcome);
+      return feasible;
+    }
+    for (const { key } of held) excluded.set(key, servedInstead(key, found.get(by.get(key) ?? '')));
+    rest = rest.filter(({ key }) => !excluded.has(key));
+  }
+}
+
+/** Returns the outcome of a deletion that waits for the replacement of the object. */
+function servedInstead(key: string, why: ResourceOutcome | undefined): ResourceOutcome {
+  const reason = why?.reason ?? 'DependencyNotReady';
+  return { reason, message: `${printKey(key)} is kept until its replacement is created` };
+}
 
 /** Removes puts whose parent is missing, and deletions whose cascade includes foreign objects. */
 function withoutOrphans(

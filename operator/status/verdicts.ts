@@ -3,6 +3,7 @@
  *  Pure. Not here: conditions (conditions.ts). */
 
 import { type Decision, isWrite, ownerOf } from '../decide/decide.ts';
+import { type Replacements, replacementsIn } from '../decide/replacement.ts';
 import { type ReplicaSync, type TrackedReplica, withLagging } from '../engine/replica-sync.ts';
 import { type CustomResource, crName, type Reason } from '../kinds.ts';
 import { differencesOf, summarise } from '../objects/difference.ts';
@@ -42,6 +43,7 @@ export function verdictsOf(
     keys: objectsIn(plan.settled.document),
     inconsistent,
     byKey: new Map(inconsistent.map((found) => [found.key, found])),
+    replacements: replacementsIn(plan.decisions),
   };
   return new Map(
     plan.scope.snapshot.resources.map((cr) => {
@@ -58,6 +60,7 @@ type PlanOutcome = {
   readonly keys: { readonly has: (key: string) => boolean };
   readonly inconsistent: readonly InconsistentObject[];
   readonly byKey: ReadonlyMap<string, InconsistentObject>;
+  readonly replacements: Replacements;
 };
 
 function verdictOf(cr: CustomResource, decisions: readonly Decision[], result: PlanOutcome): Verdict {
@@ -70,8 +73,10 @@ function verdictOf(cr: CustomResource, decisions: readonly Decision[], result: P
   const outcomes = [...(whole ? [whole] : []), ...issues.map(({ outcome }) => outcome)];
   const drifted = decisions.filter(({ action }) => action === 'reportDrift');
   const wasWritten = decisions.some((d) => isWrite(d) && !settled.excluded.has(d.key));
+  const claimed = decisions.filter(({ claim }) => claim).length;
+  const outcome = withServedGeneration(cr, worstOf(outcomes, claimed), decisions);
   return {
-    outcome: withServedGeneration(cr, worstOf(outcomes, decisions.length), decisions),
+    outcome: withReplaced(cr, outcome, decisions, result),
     ...(drifted.length > 0 ? { drift: drifted.map(driftOf).join('; ') } : {}),
     wasWritten,
     failing: issues.map(({ key }) => key),
@@ -166,6 +171,30 @@ function withServedGeneration(
   const generation = Math.max(...served);
   if (served.length === 0 || generation >= cr.metadata.generation) return outcome;
   return { ...outcome, message: `${outcome.message}; serving generation ${generation}` };
+}
+
+/** Returns the outcome with the objects that the resource replaced. The message stays until the next generation: a status that says it
+ *  for one pass would be written twice. */
+function withReplaced(
+  cr: CustomResource,
+  outcome: ResourceOutcome,
+  decisions: readonly Decision[],
+  { plan, replacements }: PlanOutcome,
+): ResourceOutcome {
+  if (outcome.reason !== 'Applied') return outcome;
+  const replaced = decisions.filter(({ key }) => replacements.has(key) && !plan.settled.excluded.has(key));
+  const said = replaced.map(({ key }) => printKey(key)).join(', ') || replacedBefore(cr);
+  return said === undefined ? outcome : { ...outcome, message: `${outcome.message}${REPLACES}${said}` };
+}
+
+const REPLACES = '; replaces ';
+
+/** Returns the objects that the status of this generation says were replaced. */
+function replacedBefore(cr: CustomResource): string | undefined {
+  const ready = conditionOf(cr, 'Ready');
+  if (ready?.reason !== 'Applied' || ready.observedGeneration !== cr.metadata.generation) return undefined;
+  const [, said] = ready.message.split(REPLACES);
+  return said?.split(';')[0];
 }
 
 /** Returns the verdict with lagging replicas taken into account. A resource written since a replica began to lag is `Applying`; after
