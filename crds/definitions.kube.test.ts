@@ -297,7 +297,7 @@ await describeKube('the definitions', (kube) => {
         ...['-p', JSON.stringify({ status: { observedGeneration: 1, conditions } })],
       ]);
     await patch([condition]);
-    expect((await stored(kube(), 'functions', 'good')).status?.conditions).toEqual([condition]);
+    expect((await stored(kube(), 'functions', 'good')).status).toMatchObject({ conditions: [condition] });
     await expect(patch([{ ...condition, reason: 'two words' }])).rejects.toThrow(/reason/);
   });
 
