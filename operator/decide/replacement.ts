@@ -7,7 +7,7 @@ import { parseKey } from '@pergola/engine/metadata';
 import { crName } from '../kinds.ts';
 import type { Decision } from './decide.ts';
 
-/** From the key of a deleted object to that of the object that replaces it. */
+/** The replaced objects: maps the key of a deleted object to the key of the object that replaces it. */
 export type Replacements = ReadonlyMap<string, string>;
 
 const NO_REPLACEMENTS: Replacements = new Map();
