@@ -17,6 +17,7 @@ import { type Feed, Worker } from './events/worker.ts';
 import { type HttpServer, openServer } from './http/server.ts';
 import { VERSION } from './http/version.ts';
 import { type Grace, graceOf } from './limits/grace.ts';
+import type { ConnectionInfo } from './metadata/schema/source.ts';
 import { measure, measureSource } from './observe/measure.ts';
 import type { Observe } from './observe/observation.ts';
 import { Registry } from './observe/registry.ts';
@@ -33,6 +34,14 @@ export type RunningEngine = {
    *  answer. */
   readonly close: () => Promise<number>;
 };
+
+/** Returns the replicas of the default source, one for each URL of the options. */
+function defaultReplicasOf(options: Options): readonly ConnectionInfo[] {
+  return options.readReplicaUrls.map((_, i) => ({
+    database_url: { from_env: replicaVariable(i) },
+    pool_settings: { max_connections: options.connectionsPerReadReplica ?? null },
+  }));
+}
 
 /** Starts an engine in this process. Throws when the metadata database is unreachable or the port is in use. */
 export async function startEngine(
@@ -68,10 +77,7 @@ export async function startEngine(
     headerPrefix: options.headerPrefix,
     isReadOnly: options.enableMaintenanceMode,
     pool: poolOptionsOf(options),
-    defaultReplicas: options.readReplicaUrls.map((_, i) => ({
-      database_url: { from_env: replicaVariable(i) },
-      pool_settings: { max_connections: options.connectionsPerReadReplica ?? null },
-    })),
+    defaultReplicas: defaultReplicasOf(options),
     metadataExtensionsSchema: options.metadataDatabaseExtensionsSchema,
     metadataRevisions: options.metadataRevisions,
     pollIntervalMs: options.schemaSyncPollInterval,

@@ -6,7 +6,7 @@ import type { Database } from '../database/pool.ts';
 import { objectKey } from '../metadata/objects.ts';
 import type { Source } from '../metadata/schema/source.ts';
 import type { Catalogs } from './snapshot.ts';
-import type { Warning } from './warnings.ts';
+import type { Warning } from './warning.ts';
 
 /** A source whose database lacks the extension. */
 export type MissingExtension = {

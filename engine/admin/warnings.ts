@@ -6,14 +6,7 @@ import { changedKeys } from '../metadata/diff.ts';
 import { parseKey } from '../metadata/objects.ts';
 import type { Metadata } from '../metadata/schema/metadata.ts';
 import type { Gateway } from './gateway.ts';
-
-export type Warning = {
-  readonly code: 'managed-object' | 'not-enforced' | 'extension-missing';
-  readonly message: string;
-  readonly type: string;
-  /** The key of the object. */
-  readonly name: string;
-};
+import type { Warning } from './warning.ts';
 
 /** Returns the answer with these warnings after its own. Only an object can have warnings. */
 export function withWarnings(answer: unknown, warnings: readonly Warning[]): unknown {
