@@ -17,7 +17,7 @@ import {
   operatorOfRule,
 } from '../catalog/operators.ts';
 import { scalarOf } from '../catalog/scalars.ts';
-import { arrayOf, type PgType } from '../catalog/types.ts';
+import { arrayOf, builtinType, type PgType } from '../catalog/types.ts';
 import { fail, withPath } from '../errors/engine-error.ts';
 import { isRecord, type JsonRecord, nameOfJson } from '../json/value.ts';
 import { printQualified, type QualifiedName, qualifiedKey } from '../metadata/schema/common.ts';
@@ -31,10 +31,12 @@ import {
   type ColumnRef,
   comparison,
   type FunctionCall,
+  type Leaf,
   not,
   type Operand,
   or,
   type Predicate,
+  TRUE,
   visibleIfOf,
 } from './predicate.ts';
 import { ADMIN_ROLE, isLiteral, SESSION_PREFIX } from './session.ts';
@@ -103,8 +105,8 @@ export function tableKeyIn(source: string, table: QualifiedName): string {
   return JSON.stringify([source, qualifiedKey(table)]);
 }
 
-/** Returns the condition on rows of another source: the joined column is one of those that the rows have. The rows are read by
- *  columns of their own table only. */
+/** Returns the condition on rows of another source: the joined columns are those of one of the rows. The rows are read by columns of
+ *  their own table only. */
 function remoteCondition(
   { name, definition }: RemoteRelationship,
   value: unknown,
@@ -113,31 +115,43 @@ function remoteCondition(
 ): Predicate {
   const { to_source: to } = definition;
   if (!to) return fail('notSupported', { text: `a permission cannot ask the remote relationship "${name}"` });
-  const [pair, ...more] = Object.entries(to.field_mapping);
-  if (!pair || more.length > 0) {
-    return fail('notSupported', {
-      text: `a permission can ask the remote relationship "${name}" only if it joins by one field`,
-    });
-  }
-  const [own, theirs] = pair;
-  const left = scope.table.columnByName.get(own) ?? fail('columnNotExists', { name: own });
   const found = scope.everywhere?.get(tableKeyIn(to.source, to.table));
   if (!found) return fail('tableNotTracked', { table: printQualified(to.table) });
-  if (!found.columnByName.has(theirs)) return fail('columnNotExists', { name: theirs });
+  const pairs = Object.entries(to.field_mapping).map(([own, theirs]) => {
+    const left = scope.table.columnByName.get(own) ?? fail('columnNotExists', { name: own });
+    if (!found.columnByName.has(theirs)) fail('columnNotExists', { name: theirs });
+    return { left: { column: left.name, type: left.type }, theirs };
+  });
   const target = { ...found, relationships: new Map(), computedFields: new Map() };
   const { prefix } = scope;
   const where = resolveBoolExp(value, { table: target, root: target, tables: new Map(), prefix }, level);
-  const ref = { column: left.name, type: left.type };
-  const right = {
-    kind: 'fetched',
-    source: to.source,
-    table: to.table,
-    column: theirs,
-    where,
-    type: arrayOf(left.type),
-  } as const;
+  const columns = pairs.map(({ theirs }) => theirs);
+  const from = { kind: 'fetched', source: to.source, table: to.table, columns, where } as const;
+  const [first, ...more] = pairs;
   // Without a value there is no row, so that the opposite of the condition holds.
-  return and({ kind: 'is-null', left: ref, isNull: false }, comparison(ref, '_in', right));
+  const present = pairs.map(({ left }): Predicate => ({ kind: 'is-null', left, isNull: false }));
+  const isOne =
+    first && more.length === 0
+      ? comparison(first.left, '_in', { ...from, type: arrayOf(first.left.type) })
+      : isRowOf(
+          pairs.map(({ left }) => left),
+          { ...from, type: builtinType('json') },
+          to.table,
+        );
+  return and(...present, isOne);
+}
+
+/** Returns the condition that the columns together are one of the rows of `rows`, a list of lists as JSON. */
+function isRowOf(left: readonly ColumnRef[], rows: Leaf, table: QualifiedName): Predicate {
+  const members = left.map((_, i) => `item ->> ${i} as "${i}"`).join(', ');
+  const code = [`select ${members} from pg_catalog.json_array_elements(`, rows, ') item'];
+  const columns = left.map(({ type }, i) => ({ column: String(i), type }));
+  const mapping = left.map(({ column }, i) => [column, String(i)] as const);
+  return {
+    kind: 'related',
+    join: { table, mapping, isUnique: false, from: { code, columns } },
+    where: TRUE,
+  };
 }
 
 /** Returns the filter of the reader on a table; none for the condition of a permission. */

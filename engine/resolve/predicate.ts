@@ -38,9 +38,9 @@ export type Leaf =
     }
   /** A list whose items have different origins, sent as one array. `type` is the array type. */
   | { readonly kind: 'list'; readonly items: readonly Leaf[]; readonly type: PgType }
-  /** The values of a column in another source's rows that satisfy `where`, read before the statement runs. For a permission that
-   *  names a remote relationship. */
-  | ({ readonly kind: 'fetched'; readonly type: PgType } & FetchedColumn)
+  /** The values of columns in another source's rows that satisfy `where`, read before the statement runs. For a permission that names a
+   *  remote relationship. Of one column they are an array, of several a JSON list of lists; `type` says which. */
+  | ({ readonly kind: 'fetched'; readonly type: PgType } & FetchedColumns)
   /** All session variables as one json object, for functions with a session argument. */
   | { readonly kind: 'session-variables'; readonly type: PgType }
   /** The rows that a mutation has written, as an array of the row type, for the statement that reads its response. */
@@ -52,11 +52,11 @@ export type Leaf =
   /** A value that step `step` of nested writes has kept, by its position among the kept values. */
   | { readonly kind: 'inserted'; readonly step: number; readonly kept: number; readonly type: PgType };
 
-/** A column of a table in another source, in the rows that satisfy `where`. */
-export type FetchedColumn = {
+/** Columns of a table in another source, in the rows that satisfy `where` and have a value in each of them. */
+export type FetchedColumns = {
   readonly source: string;
   readonly table: QualifiedName;
-  readonly column: string;
+  readonly columns: readonly string[];
   readonly where: Predicate;
 };
 

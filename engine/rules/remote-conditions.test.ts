@@ -33,6 +33,9 @@ const SHAPES: Readonly<Record<string, (rule: object) => object>> = {
   is_not: (rule) => ({ _not: rule }),
 };
 
+/** The columns that join, by the ends of the names of relationships. */
+const MAPPINGS = { '': { member_id: 'id' }, _pair: { member_id: 'id', member_name: 'name' } };
+
 const HEADERS = { 'x-engine-plan': 'gold', 'x-engine-ids': '{2,4}' };
 
 let other: TestDatabase;
@@ -42,7 +45,7 @@ beforeAll(async () => {
   await other.sql(MEMBERS);
   const permissions = Object.entries(RULES).flatMap(([name, rule]) =>
     Object.entries(SHAPES).flatMap(([shape, around]) =>
-      ['far', 'near'].flatMap((relationship) => {
+      ['far', 'near', 'far_pair', 'near_pair'].flatMap((relationship) => {
         const role = `${relationship}_${shape}_${name}`;
         const filter = around({ [relationship]: rule });
         return [
@@ -53,8 +56,9 @@ beforeAll(async () => {
     ),
   );
   world = await startWorld({
-    sql: `${MEMBERS} create table note (id int primary key, member_id int, text text);
-      insert into note values (1, 1, 'a'), (2, 2, 'b'), (3, 3, 'c'), (4, 4, 'd'), (5, null, 'e'), (6, 77, 'f');`,
+    sql: `${MEMBERS} create table note (id int primary key, member_id int, text text, member_name varchar);
+      insert into note values (1, 1, 'a', 'Ada'), (2, 2, 'b', 'Bo'), (3, 3, 'c', 'Ada'), (4, 4, 'd', 'Di "x", {y}'),
+        (5, null, 'e', 'Ada'), (6, 77, 'f', 'Ada'), (7, 1, 'g', null), (8, null, 'h', null);`,
     tables: ['note', 'member'],
     options: { env: { OTHER: other.url } },
     operations: [
@@ -63,29 +67,31 @@ beforeAll(async () => {
         { name: 'other', configuration: { connection_info: { database_url: { from_env: 'OTHER' } } } },
       ],
       ['pg_track_table', { source: 'other', table: 'member', configuration: { custom_name: 'far_member' } }],
-      [
-        'pg_create_remote_relationship',
-        {
-          table: 'note',
-          name: 'far',
-          definition: {
-            to_source: {
-              source: 'other',
-              table: 'member',
-              relationship_type: 'object',
-              field_mapping: { member_id: 'id' },
+      ...Object.entries(MAPPINGS).flatMap(([suffix, mapping]) => [
+        [
+          'pg_create_remote_relationship',
+          {
+            table: 'note',
+            name: `far${suffix}`,
+            definition: {
+              to_source: {
+                source: 'other',
+                table: 'member',
+                relationship_type: 'object',
+                field_mapping: mapping,
+              },
             },
           },
-        },
-      ],
-      [
-        'pg_create_object_relationship',
-        {
-          table: 'note',
-          name: 'near',
-          using: { manual_configuration: { remote_table: 'member', column_mapping: { member_id: 'id' } } },
-        },
-      ],
+        ] as const,
+        [
+          'pg_create_object_relationship',
+          {
+            table: 'note',
+            name: `near${suffix}`,
+            using: { manual_configuration: { remote_table: 'member', column_mapping: mapping } },
+          },
+        ] as const,
+      ]),
       ...permissions,
     ],
   });
@@ -99,17 +105,17 @@ const READ = '{ note(order_by: { id: asc }) { id } }';
 const ask = (query: string, role: string) => graphqlOutcome(world.engine, query, { role, headers: HEADERS });
 
 describe.each(Object.keys(SHAPES))('a rule that %s true of a row of another source', (shape) => {
-  test.each(Object.keys(RULES))(
-    '%s: the same rows are read and written as with a table of this source',
-    async (name) => {
+  test.each(Object.keys(RULES).flatMap((name) => Object.keys(MAPPINGS).map((pair) => [name, pair] as const)))(
+    '%s%s: the same rows are read and written as with a table of this source',
+    async (name, pair) => {
       const [far, near] = await Promise.all(
-        ['far', 'near'].map((each) => ask(READ, `${each}_${shape}_${name}`)),
+        ['far', 'near'].map((each) => ask(READ, `${each}${pair}_${shape}_${name}`)),
       );
       expect(far).toHaveProperty('data.note');
       expect(far).toEqual(near);
       const update = `mutation { update_note(where: {}, _set: { text: "new" }) { affected_rows } }`;
       const written = await Promise.all(
-        ['far', 'near'].map((each) => ask(update, `${each}_${shape}_${name}`)),
+        ['far', 'near'].map((each) => ask(update, `${each}${pair}_${shape}_${name}`)),
       );
       expect(written[0]).toHaveProperty('data.update_note.affected_rows');
       expect(written[0]).toEqual(written[1]);

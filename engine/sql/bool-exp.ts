@@ -13,6 +13,7 @@ import {
 import { split } from '../resolve/row-barrier.ts';
 import { comma, type Fragment, id, join, param, qualified, sql, typeName } from './fragment.ts';
 import { functionCall } from './function.ts';
+import { nativeRows } from './native-query.ts';
 import { OPERATOR_TEMPLATES } from './operators.ts';
 import { type Aliases, columnOf, type PredicateScope, rowScope } from './scope.ts';
 
@@ -50,7 +51,8 @@ export function condition(predicate: Predicate, scope: PredicateScope): Fragment
         matches(predicate.join, scope.row, row),
         ...reached(predicate, { ...scope, row }),
       ]);
-      return sql`exists (select 1 from ${qualified(predicate.join.table)} ${id(row)} where ${where})`;
+      const { table, from } = predicate.join;
+      return sql`exists (select 1 from ${from ? nativeRows(from) : qualified(table)} ${id(row)} where ${where})`;
     }
     case 'called': {
       const row = scope.aliases.next();

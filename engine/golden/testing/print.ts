@@ -60,7 +60,7 @@ function printLeaf(leaf: Leaf): string {
     case 'session-variables':
       return 'all session variables';
     case 'fetched':
-      return `values of ${leaf.column} in source ${leaf.source} (${type})`;
+      return `values of ${leaf.columns.join(', ')} in source ${leaf.source} (${type})`;
     default:
       return leaf satisfies never;
   }
