@@ -5,6 +5,7 @@
 import type { Databases } from '../database/databases.ts';
 import { engineErrorOf } from '../database/pg-errors.ts';
 import { fail } from '../errors/engine-error.ts';
+import { conditionsAmong } from '../plan/conditions.ts';
 import { prepareDocument } from '../plan/document.ts';
 import { planRequest } from '../plan/plan.ts';
 import type { Root } from '../plan/types.ts';
@@ -42,7 +43,8 @@ export async function explain(
   { model, session, isRelay, databases }: AnswerContext,
 ): Promise<readonly ExplainedField[] | ExplainedSubscription> {
   const role = roleSchema(model, session.role, session.mayUseBackendOnly, isRelay);
-  const document = prepareDocument(role, request.query, request.operationName ?? null);
+  const { query, operationName = null } = request;
+  const document = prepareDocument(role, query, operationName, conditionsAmong(request.variables));
   if (document.operation.operation === 'mutation') fail('onlyQueriesExplained', {});
   const variables = coerceVariables(document, request.variables ?? null);
   const { roots } = planRequest(document, variables).plan;

@@ -4,6 +4,7 @@
  *  A new model has new role schemas, and plans of the old ones are not found again. */
 import { createHash } from 'node:crypto';
 import { Lru } from '../limits/lru.ts';
+import { conditionsAmong } from '../plan/conditions.ts';
 import type { PreparedDocument, VariableDependencies } from '../plan/context.ts';
 import { prepareDocument } from '../plan/document.ts';
 import { planRequest } from '../plan/plan.ts';
@@ -78,7 +79,7 @@ export function planCacheCounts(): {
 /** Returns the plan of a request. Raises what parsing, validation and planning raise. */
 export function cachedPlan(role: RoleSchema, request: GraphqlRequest): PlannedRequest {
   const { query: text } = request;
-  const cached = documentOf(role, text, request.operationName ?? null);
+  const cached = documentOf(role, request);
   const { document, id } = cached;
   const given = request.variables ?? null;
   const variables = coerceVariables(document, given, cached.dependencies);
@@ -115,14 +116,14 @@ function store(model: Model, key: string, plan: PreparedPlan): void {
 }
 
 /** Returns the variables that a request declares, by name. Raises what parsing and validation raise. */
-export function declaredVariables(
-  role: RoleSchema,
-  { query, operationName = null }: GraphqlRequest,
-): PreparedDocument['variables'] {
-  return documentOf(role, query, operationName).document.variables;
+export function declaredVariables(role: RoleSchema, request: GraphqlRequest): PreparedDocument['variables'] {
+  return documentOf(role, request).document.variables;
 }
 
-function documentOf(role: RoleSchema, text: string, operationName: string | null): CachedDocument {
+function documentOf(
+  role: RoleSchema,
+  { query: text, operationName = null, variables = null }: GraphqlRequest,
+): CachedDocument {
   let ofRole = documents.get(role);
   if (!ofRole) {
     ofRole = new Lru(MOST_TEXT);
@@ -132,9 +133,14 @@ function documentOf(role: RoleSchema, text: string, operationName: string | null
   const hit = ofRole.get(key);
   // A name may end like another text begins, so the key alone is not enough.
   if (hit && hit.operationName === operationName) return hit;
-  const document = prepareDocument(role, text, operationName);
+  const conditions = conditionsAmong(variables);
+  const conditionalKey = `${JSON.stringify([...conditions])}\n${key}`;
+  const conditional = ofRole.get(conditionalKey);
+  if (conditional && conditional.operationName === operationName) return conditional;
+  const document = prepareDocument(role, text, operationName, conditions);
   const cached = { document, operationName, id: count++, dependencies: NO_DEPENDENCIES };
-  ofRole.set(key, cached, key.length + DOCUMENT_WEIGHT);
+  const used = document.conditions.size > 0 ? conditionalKey : key;
+  ofRole.set(used, cached, used.length + DOCUMENT_WEIGHT);
   return cached;
 }
 

@@ -16,6 +16,7 @@ import { FALSE, type Predicate, type VisibleIf } from '../resolve/predicate.ts';
 import type { ResolvedTable, SelectAccess, TableAccess } from '../resolve/types.ts';
 import type { JoinedOrigin } from '../schema/origin.ts';
 import type { RoleSchema } from '../schema/role-schemas.ts';
+import type { Conditions } from './conditions.ts';
 import type { Field } from './query-types.ts';
 import type { RemoteJoin } from './remote-types.ts';
 import { SelectionSize } from './selection-size.ts';
@@ -30,6 +31,8 @@ export type PreparedDocument = {
   readonly fragments: Fragments;
   /** The declared variables by name, in document order. */
   readonly variables: ReadonlyMap<string, VariableDefinition>;
+  /** The values of boolean variables that skip what is not valid. Empty when the document is valid for all values. */
+  readonly conditions: Conditions;
   /** True when several root fields are allowed. A subscription needs a directive for that. */
   readonly mayHaveManyRoots: boolean;
 };

@@ -28,17 +28,21 @@ import {
 import { fail } from '../errors/engine-error.ts';
 import { ArrayType } from '../schema/origin.ts';
 import type { RoleSchema } from '../schema/role-schemas.ts';
-import type { PreparedDocument } from './context.ts';
+import { type Conditions, NO_CONDITIONS } from './conditions.ts';
+import type { Fragments, PreparedDocument } from './context.ts';
 import { fragmentsOf, usedVariables } from './reach.ts';
 import { checkAllowList, checkRequestPolicy } from './request-policy.ts';
 import { MANY_ROOTS, type Usage, validateOperation } from './validation.ts';
 import { printedType } from './variables.ts';
 
-/** Prepares a document. Raises `notGraphql`, `validationFailed` and the errors of validation.ts and request-policy.ts. */
+/** Prepares a document. A document that is valid only because variables of the request skip some selections is prepared for the values
+ *  in `given`, and has them as its `conditions`. Raises `notGraphql`, `validationFailed` and the errors of validation.ts and
+ *  request-policy.ts. */
 export function prepareDocument(
   role: RoleSchema,
   text: string,
   operationName: string | null,
+  given: Conditions = NO_CONDITIONS,
 ): PreparedDocument {
   const document = parseText(text);
   checkAllowList(document, role);
@@ -47,7 +51,7 @@ export function prepareDocument(
   const fragments = fragmentsOf(document);
   const used = usedVariables(operation, fragments);
   const rootType = rootTypeOf(role, operation);
-  const usages = validateOperation(operation, fragments, rootType);
+  const { usages, conditions } = validated(operation, fragments, rootType, given);
   checkRequestPolicy(operation, fragments, role);
   return {
     role,
@@ -55,8 +59,36 @@ export function prepareDocument(
     rootType,
     fragments,
     variables: variablesOf(operation, usages, used),
+    conditions,
     mayHaveManyRoots: operation.operation !== 'subscription' || hasDirective(operation, MANY_ROOTS),
   };
+}
+
+/** Validates the operation whole, and only if that fails without what the conditions skip. */
+function validated(
+  operation: OperationDefinitionNode,
+  fragments: Fragments,
+  rootType: GraphQLObjectType,
+  given: Conditions,
+): { readonly usages: ReadonlyMap<string, Usage>; readonly conditions: Conditions } {
+  try {
+    return { usages: validateOperation(operation, fragments, rootType), conditions: NO_CONDITIONS };
+  } catch (error) {
+    const conditions = conditionsOf(operation, given);
+    if (conditions.size === 0) throw error;
+    return { usages: validateOperation(operation, fragments, rootType, conditions), conditions };
+  }
+}
+
+/** Returns the values of the operation's boolean variables: those of the request, or the defaults. */
+function conditionsOf({ variableDefinitions = [] }: OperationDefinitionNode, given: Conditions): Conditions {
+  const values = variableDefinitions.flatMap(({ variable, defaultValue }) => {
+    const name = variable.name.value;
+    const byDefault = defaultValue?.kind === Kind.BOOLEAN ? defaultValue.value : undefined;
+    const value = given.get(name) ?? byDefault;
+    return value === undefined ? [] : [[name, value] as const];
+  });
+  return new Map(values);
 }
 
 /** Validation rules about the document itself, which the reference counts as its syntax. Unused variables and fragments are

@@ -146,7 +146,7 @@ export class RemoteSelection {
     type: GraphQLCompositeType,
     answer: Answer,
   ): SelectionNode | readonly SelectionNode[] {
-    if (isLeftOut(node)) return [];
+    if (isLeftOut(node, this.#context.document.conditions)) return [];
     const directives = this.#directives(node.directives ?? []);
     const conditions = directives.length > 0 ? [...answer.conditions, node] : answer.conditions;
     const within = { ...answer, conditions };

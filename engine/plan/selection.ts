@@ -25,6 +25,7 @@ import {
 import { fail, type PathStep, withPath } from '../errors/engine-error.ts';
 import { own } from '../metadata/own.ts';
 import { findNodeType, type RemoteTypeOrigin, remoteTypeOrigin } from '../schema/origin.ts';
+import type { Conditions } from './conditions.ts';
 import type { PlanContext, SelectedField } from './context.ts';
 import { readInput, valueByValue } from './input.ts';
 
@@ -177,11 +178,15 @@ export function isIncluded(selection: SelectionNode, context: PlanContext): bool
   });
 }
 
-/** True for a selection that a literal leaves out, whatever the variables are: `@skip(if: true)`. It is not validated. */
-export function isLeftOut({ directives = [] }: SelectionNode): boolean {
+/** True for a selection that a literal leaves out, `@skip(if: true)`, or one of the given variables. It is not validated. */
+export function isLeftOut({ directives = [] }: SelectionNode, conditions: Conditions): boolean {
   return directives.some(({ name, arguments: given = [] }) => {
     const condition = given.find((each) => each.name.value === 'if')?.value;
-    return condition?.kind === Kind.BOOLEAN && condition.value === (name.value === 'skip');
+    const value =
+      condition?.kind === Kind.BOOLEAN
+        ? condition.value
+        : condition?.kind === Kind.VARIABLE && conditions.get(condition.name.value);
+    return value === undefined ? false : value === (name.value === 'skip');
   });
 }
 

@@ -1,6 +1,7 @@
 /** Validates an operation without values, in one traversal: fields, arguments and directives exist, objects have a selection
  *  and scalars have none, every variable fits every position where it is used, and the operation is not too deep. What
- *  cannot be part of the response is not validated: fragments on a type that cannot apply, fields that a literal skips. A variable
+ *  cannot be part of the response is not validated: fragments on a type that cannot apply, fields that a literal or a known variable
+ *  skips. A variable
  *  of the wrong type must be refused before its value is looked at, and an error in a value is reported where the variable is
  *  first used: this is why the traversal is separate from planning and returns usages. It visits each fragment once, so the
  *  cost is linear in the text. Not here: spreads and unbound variables (reach.ts); literals and
@@ -32,6 +33,7 @@ import {
 import { fail, type PathStep } from '../errors/engine-error.ts';
 import { own } from '../metadata/own.ts';
 import { isForwarded } from '../schema/origin.ts';
+import { type Conditions, NO_CONDITIONS } from './conditions.ts';
 import type { Fragments } from './context.ts';
 import { argumentType } from './count.ts';
 import { MOST_LEVELS } from './reach.ts';
@@ -52,13 +54,15 @@ type OutputField = GraphQLField<unknown, unknown>;
 /** An internal directive: it allows one live query to stand for several. */
 export const MANY_ROOTS = '_multiple_top_level_fields';
 
-/** Validates an operation and returns usages by variable; a variable that is unused, or used only inside JSON, has none. */
+/** Validates an operation and returns usages by variable; a variable that is unused, or used only inside JSON, has none. Selections that
+ *  `conditions` leave out are not validated. */
 export function validateOperation(
   operation: OperationDefinitionNode,
   fragments: Fragments,
   rootType: GraphQLCompositeType,
+  conditions: Conditions = NO_CONDITIONS,
 ): ReadonlyMap<string, Usage> {
-  const walk = new Walk(operation.variableDefinitions ?? [], fragments);
+  const walk = new Walk(operation.variableDefinitions ?? [], fragments, conditions);
   walk.directives(operation.directives, operation.operation, []);
   walk.selectionSet(operation.selectionSet, rootType, ['selectionSet']);
   return walk.usages;
@@ -72,9 +76,11 @@ class Walk {
   readonly #heights = new Map<string, number>();
   /** Fragments being visited, outermost first. */
   readonly #open: string[] = [];
+  readonly #conditions: Conditions;
   #deepest = 0;
 
-  constructor(definitions: readonly VariableDefinitionNode[], fragments: Fragments) {
+  constructor(definitions: readonly VariableDefinitionNode[], fragments: Fragments, conditions: Conditions) {
+    this.#conditions = conditions;
     this.#declared = new Map(definitions.map((node) => [node.variable.name.value, node]));
     this.#fragments = fragments;
   }
@@ -83,7 +89,7 @@ class Walk {
     this.#checkDepth(path);
     for (const selection of selections) {
       this.directives(selection.directives, selection.kind === Kind.FIELD ? 'field' : 'fragment', path);
-      if (isLeftOut(selection)) continue;
+      if (isLeftOut(selection, this.#conditions)) continue;
       if (selection.kind === Kind.FIELD) this.#field(selection, type, path);
       else this.#fragment(selection, type, path);
     }

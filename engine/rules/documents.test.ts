@@ -117,6 +117,16 @@ const MISTAKES: readonly Mistake[] = [
   ]),
 ];
 
+type Condition = { readonly declared: string; readonly text: string; readonly variables: object };
+
+/** Ways to write a condition with a value: a literal, a variable, and the default of a variable. */
+const CONDITIONS: readonly ((value: boolean) => Condition)[] = [
+  (value) => ({ declared: '', text: String(value), variables: {} }),
+  (value) => ({ declared: '($it: Boolean!)', text: '$it', variables: { it: value } }),
+  (value) => ({ declared: `($it: Boolean! = ${value})`, text: '$it', variables: {} }),
+  (value) => ({ declared: `($it: Boolean! = ${!value})`, text: '$it', variables: { it: value } }),
+];
+
 describe.each(WAYS.map((way) => [way.join(' > ') || 'the field itself', way] as const))(
   'below %s',
   (_, way) => {
@@ -124,6 +134,39 @@ describe.each(WAYS.map((way) => [way.join(' > ') || 'the field itself', way] as 
       for (const [selection, at, message] of MISTAKES) {
         const { text, typePath } = placed(way, selection);
         expect(await ask(text), text).toEqual({ code: 'validation-failed', path: typePath + at, message });
+      }
+    });
+
+    test('a mistake in what a condition skips is not reported, and the rest is', async () => {
+      for (const directive of ['skip', 'include']) {
+        for (const conditionOf of CONDITIONS) {
+          for (const [mistake, type, inner] of [
+            ['nope @', 'author', '.nope'],
+            ['articles @ { nope }', 'article', '.articles.selectionSet.nope'],
+            ['... on author @ { nope }', 'author', '.nope'],
+          ] as const) {
+            const request = (value: boolean) => {
+              const { declared, text: condition, variables } = conditionOf(value);
+              const { text, typePath } = placed(
+                way,
+                `id ${mistake.replace('@', `@${directive}(if: ${condition})`)}`,
+              );
+              return {
+                query: text.replace('query Q', `query Q${declared}`),
+                typePath,
+                variables: { ...variables },
+              };
+            };
+            const leftOut = request(directive === 'skip');
+            expect(await ask(leftOut.query, leftOut), leftOut.query).toHaveProperty('data');
+            const kept = request(directive !== 'skip');
+            expect(await ask(kept.query, kept), kept.query).toEqual({
+              code: 'validation-failed',
+              path: kept.typePath + inner,
+              message: `field 'nope' not found in type: '${type}'`,
+            });
+          }
+        }
       }
     });
 
