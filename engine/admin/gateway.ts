@@ -59,6 +59,8 @@ type GatewayOptions = {
 /** A source that does not answer in this time counts as unreachable, so that the other sources need not wait longer for it. */
 const INTROSPECTION_TIMEOUT_MS = 20_000;
 const STATUS_PAUSE_MS = 20;
+/** A replica or member that does not answer in this time is unreachable. */
+const CONNECTION_TIMEOUT_SECONDS = 10;
 
 export class Gateway {
   readonly store: Store;
@@ -113,13 +115,14 @@ export class Gateway {
     };
   }
 
-  /** Returns an inconsistency for each source with a read replica or a member of its connection set that cannot be configured. The
-   *  source is still served by its other connections. */
+  /** Returns an inconsistency for each source with a read replica or a member of its connection set that cannot be configured or, in a
+   *  draft that adds it, does not answer. The source is still served by its other connections. */
   #brokenConnections(sources: readonly Source[], catalogs: Catalogs): readonly Inconsistency[] {
     const found = new Inconsistencies();
     for (const source of sources) {
       const catalog = catalogs.get(source.name);
-      const [fault] = catalog && !('error' in catalog) ? this.sources.faultsOf(source) : [];
+      if (!catalog || 'error' in catalog) continue;
+      const [fault] = [...this.sources.faultsOf(source), ...(catalog.unanswered ?? [])];
       if (fault) found.add(sourceSubject(source.name), fault);
     }
     return found.all;
@@ -194,6 +197,16 @@ export class Gateway {
     } finally {
       late.abort();
     }
+  }
+
+  /** Introspects a source that a draft connects, and connects to its new read replicas and members of its connection set. Never throws:
+   *  their failures are `unanswered` of the catalog. */
+  async connect(source: Source, inside?: Introspectable): Promise<SourceCatalog> {
+    const [catalog, unanswered] = await Promise.all([
+      this.introspect(source, inside),
+      this.sources.unanswered(source, CONNECTION_TIMEOUT_SECONDS),
+    ]);
+    return 'error' in catalog || unanswered.length === 0 ? catalog : { ...catalog, unanswered };
   }
 
   /** Introspects the source inside an open transaction. */
@@ -284,7 +297,7 @@ class FailureCache {
   readonly #failures = new Map<string, { readonly answer: unknown; readonly untilMs: number }>();
 
   /** Returns the cached failure, or else the answer of `request`. The key identifies the service as it is configured. `request` never
-   *  throws: an answer with `error` is a failure. */
+   *  throws: an answer with `error` or `unanswered` is a failure. */
   async request<T extends object>(
     key: string,
     request: () => Promise<T | (T & { readonly error: unknown })>,
@@ -295,7 +308,8 @@ class FailureCache {
     this.#failures.delete(key);
     const answer = await request();
     const endedMs = performance.now();
-    if ('error' in answer && endedMs - beganMs >= SLOW_MS) {
+    const isFailure = 'error' in answer || 'unanswered' in answer;
+    if (isFailure && endedMs - beganMs >= SLOW_MS) {
       const [oldest] = this.#failures.keys();
       if (oldest !== undefined && this.#failures.size >= MOST_CACHED) this.#failures.delete(oldest);
       this.#failures.set(key, { answer, untilMs: endedMs + CACHED_MS });

@@ -159,6 +159,17 @@ function performOne(
   }
   if (name === 'track_table') refuseRemoteNode(work, (args as ArgsOf<'track_table'>).table);
   work.edit(request.path, edited);
+  if (name !== 'pg_add_source' && name !== 'pg_update_source') return SUCCESS;
+  return connectSource(work, (args as ArgsOf<'pg_add_source'>).name);
+}
+
+/** Connects to the source. Raises `invalidConfiguration` when a new read replica or member of its connection set does not answer. What
+ *  is wrong with the primary is found by validation. */
+async function connectSource(work: UnitOfWork, name: string): Promise<AdminAnswer> {
+  await work.ensureCatalogs();
+  const catalog = work.catalogs.get(name);
+  const [fault] = (catalog && 'unanswered' in catalog && catalog.unanswered) || [];
+  if (fault) throw fault;
   return SUCCESS;
 }
 

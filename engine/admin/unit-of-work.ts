@@ -236,7 +236,7 @@ export class UnitOfWork {
     );
     await Promise.all(
       unknown.map(async (source) => {
-        const request = () => this.#catalogOf(source);
+        const request = () => this.gateway.connect(source, this.#transactions.get(source.name)?.client);
         this.setCatalog(source, await this.gateway.failureCache.request(identityOf(source), request));
       }),
     );
@@ -345,6 +345,7 @@ export class UnitOfWork {
     // From here on the request is completed even if its client disconnects.
     this.signal.throwIfAborted();
     this.#ignoreDisconnect();
+    this.#acceptUnanswered();
     const { model, inconsistencies } = this.resolution();
     const { metadata } = this;
     const { document, catalogStates, catalogs, upstreams } = this.#draft;
@@ -367,6 +368,18 @@ export class UnitOfWork {
       model,
       inconsistencies,
     };
+  }
+
+  /** Drops the failures of connections that the client accepted: from now on a replica that fails is skipped, wherever it is. */
+  #acceptUnanswered(): void {
+    const { catalogs } = this.#draft;
+    if (![...catalogs.values()].some((catalog) => 'unanswered' in catalog)) return;
+    const accepted = [...catalogs].map(([name, catalog]): [string, SourceCatalog] => {
+      if (!('unanswered' in catalog)) return [name, catalog];
+      const { unanswered: _, ...kept } = catalog;
+      return [name, kept];
+    });
+    this.#change({ catalogs: new Map(accepted) });
   }
 
   async rollback(): Promise<void> {

@@ -1,5 +1,6 @@
 /** The catalog of a database: its tables, columns, keys, functions and types as immutable data. introspect.ts returns it, resolve/
  *  reads it. Not here: tracked tables (resolve/), the GraphQL form of types (scalars.ts). Reference: PostgreSQL manual, "System Catalogs". */
+import type { EngineError } from '../errors/engine-error.ts';
 import type { QualifiedName } from '../metadata/schema/common.ts';
 
 export type Catalog = {
@@ -22,6 +23,8 @@ export type Catalog = {
   readonly fingerprints?: ReadonlyMap<string, bigint>;
   /** Why the database is unreachable now. The source is inconsistent then, and its objects are kept. */
   readonly lost?: string | undefined;
+  /** The failures of the source's new read replicas and members of its connection set, in a draft only. */
+  readonly unanswered?: readonly EngineError[];
 };
 
 export type EnumRow = { readonly value: string; readonly comment: string | null };

@@ -2,7 +2,7 @@
  *  validated, the published document keeps its pool. `publish` sets the current configurations; other pools are closed when their
  *  work is done. Not here: pools (pool.ts). */
 import { variablesOf } from '../config/options.ts';
-import { EngineError, fail, withPath } from '../errors/engine-error.ts';
+import { EngineError, fail, type PathStep, thrownMessage, withPath } from '../errors/engine-error.ts';
 import type { ConnectionInfo, Source } from '../metadata/schema/source.ts';
 import { type Route, type RoutedRequest, type Router, routerOf } from '../transform/connection.ts';
 import { TransformError } from '../transform/render.ts';
@@ -175,20 +175,60 @@ export class Sources {
   /** The errors in addresses and certificates of the source's replicas and connection set, whose databases are not queried
    *  when it is tracked. */
   faultsOf(source: Source): readonly EngineError[] {
-    const within = (list: string, each: Source, i: number, steps: readonly string[]) => {
+    return this.#othersOf(source).flatMap(({ each, path }) => {
       try {
         this.#configured(each);
         return [];
       } catch (error) {
         if (!(error instanceof EngineError)) throw error;
-        const at = steps.reduceRight((inner, step) => inner.at(step), error);
-        return [at.at(i).at(list).at('configuration')];
+        return [placedAt(path, error)];
       }
-    };
-    return [
-      ...this.#replicasOf(source).flatMap((each, i) => within('read_replicas', each, i, [])),
-      ...membersOf(source).flatMap((each, i) => within('connection_set', each, i, ['connection_info'])),
-    ];
+    });
+  }
+
+  /** Connects to the replicas and members of the source's configuration, except to those of published sources, which may be down for a
+   *  moment, and those of `faultsOf`. Returns an error for each that does not answer in time. */
+  async unanswered(source: Source, timeoutSeconds: number): Promise<readonly EngineError[]> {
+    const inUse = new Set(
+      [...this.#published.values()]
+        .flatMap((published) => this.#connectionsOf(published))
+        .flatMap((published) => this.#serverOf(published)),
+    );
+    const tried = this.#othersOf(source).map(async ({ each, path, isOption }) => {
+      const [server] = this.#serverOf(each);
+      if (isOption || server === undefined || inUse.has(server)) return [];
+      try {
+        await this.probe(each, timeoutSeconds);
+        return [];
+      } catch (error) {
+        const text = `cannot connect to ${each.name}: ${thrownMessage(error)}`;
+        return [placedAt(path, new EngineError('invalidConfiguration', { text }))];
+      }
+    });
+    return (await Promise.all(tried)).flat();
+  }
+
+  /** Returns a text that is equal for connections to the same servers as the same user; an empty list without an address. */
+  #serverOf(source: Source): readonly string[] {
+    try {
+      const { address, options } = this.#configured(source);
+      return [JSON.stringify([address, options.tls])];
+    } catch {
+      return [];
+    }
+  }
+
+  /** The read replicas of a source and the members of its connection set, with their paths in its definition. `isOption` is true for
+   *  replicas that come from an option. */
+  #othersOf(source: Source): readonly { each: Source; path: readonly PathStep[]; isOption: boolean }[] {
+    const isOption = !source.configuration.read_replicas;
+    const replicas = this.#replicasOf(source).map((each, i) => {
+      return { each, path: ['configuration', 'read_replicas', i], isOption };
+    });
+    const members = membersOf(source).map((each, i) => {
+      return { each, path: ['configuration', 'connection_set', i, 'connection_info'], isOption: false };
+    });
+    return [...replicas, ...members];
   }
 
   /** Undefined: as the URL says. Raises as `tlsOf`. */
@@ -267,6 +307,10 @@ export class Sources {
       return [];
     }
   }
+}
+
+function placedAt(path: readonly PathStep[], error: EngineError): EngineError {
+  return path.reduceRight<EngineError>((placed, step) => placed.at(step), error);
 }
 
 /** True when the source connects with the option --database-url. */
