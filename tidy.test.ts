@@ -174,6 +174,8 @@ const LAYERS: Readonly<Record<string, readonly string[]>> = {
   engine: ['*'],
   'operator/identity-cache': [],
   'operator/kinds': ['operator/identity-cache'],
+  'operator/yaml': [],
+  'operator/conversion': [],
   'operator/objects': ['operator/identity-cache', 'operator/kinds'],
   'operator/ports': ['operator/objects', 'operator/kinds'],
   'operator/grants': ['operator/ports', 'operator/objects', 'operator/kinds', 'operator/identity-cache'],
@@ -225,6 +227,8 @@ const LAYERS: Readonly<Record<string, readonly string[]>> = {
     'operator/identity-cache',
   ],
   'operator/commands': [
+    'operator/conversion',
+    'operator/yaml',
     'operator/folder',
     'operator/kubernetes',
     'operator/pass',
@@ -249,6 +253,8 @@ const PURE = [
   'engine/schema',
   'engine/plan',
   'engine/sql',
+  'operator/conversion',
+  'operator/yaml',
 ];
 const IMPURE_FILES = ['engine/catalog/introspect.ts', 'engine/catalog/enum-rows.ts'];
 const FORBIDDEN_WHEN_PURE =

@@ -23,6 +23,10 @@ const COMMANDS = {
   plan: ['operator/commands/plan.ts', 'show what a folder of custom resources would change in an engine'],
   apply: ['operator/commands/apply.ts', 'apply a folder of custom resources to an engine'],
   watch: ['operator/commands/watch.ts', 'apply a folder, and again whenever a file changes'],
+  convert: [
+    'operator/commands/convert.ts',
+    'rewrite custom resources of the old form of v1alpha1 to the new form',
+  ],
   export: ['bin/export.ts', 'write the metadata of an engine into a directory, or as custom resources'],
   import: ['bin/import.ts', 'load a metadata directory into an engine, or convert it to custom resources'],
 };

@@ -363,7 +363,11 @@ async function stored(
   kube: TestKube,
   plural: string,
   name: string,
-): Promise<{ metadata: { generation: number }; spec: unknown; status: unknown }> {
+): Promise<{
+  metadata: { generation: number };
+  spec: unknown;
+  status?: { conditions?: unknown };
+}> {
   return JSON.parse(await kube.kubectl(['get', `${plural}.pergola.dev`, name, '-o', 'json']));
 }
 

@@ -51,9 +51,7 @@ export async function startEngine(
 ): Promise<RunningEngine> {
   const registry = options.enabledApis.includes('metrics') ? await Registry.open() : null;
   const observe = registry === null ? log.observe : counting(registry, log.observe);
-  const warn = (reason: string) =>
-    observe({ kind: 'state', event: { kind: 'source not supported', reason } });
-  const declared = options.metadataDir === undefined ? undefined : readDirectory(options.metadataDir, warn);
+  const declared = declaredMetadata(options, observe);
   const state = new EngineState({
     metadataDatabaseUrl: options.metadataDatabaseUrl ?? options.databaseUrl!,
     env: withDatabaseUrls(options, env),
@@ -111,6 +109,13 @@ export async function startEngine(
     url: server.url,
     close: () => stop(graceOf(options.gracefulShutdownTimeout * 1000), server),
   };
+}
+
+/** Returns the metadata of `--metadata-dir`; undefined without the option. */
+function declaredMetadata(options: Options, observe: Observe): ReturnType<typeof readDirectory> | undefined {
+  const warn = (reason: string) =>
+    observe({ kind: 'state', event: { kind: 'source not supported', reason } });
+  return options.metadataDir === undefined ? undefined : readDirectory(options.metadataDir, warn);
 }
 
 function poolOptionsOf(options: Options): PoolOptions {

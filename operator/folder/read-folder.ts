@@ -36,11 +36,12 @@ export type FolderContent = {
 type Fields = Readonly<Record<string, unknown>>;
 type Found = { readonly fields: Fields; readonly position: string };
 
-const EXTENSIONS = new Set(['.yaml', '.yml', '.json']);
+/** The extensions of files that may contain resources. */
+export const MANIFEST_EXTENSIONS: ReadonlySet<string> = new Set(['.yaml', '.yml', '.json']);
 export const DEFAULT_NAMESPACE = 'default';
 
 export async function readFolder(folder: string): Promise<FolderContent> {
-  const files = await filesIn(folder, (file) => EXTENSIONS.has(extname(file)));
+  const files = await filesIn(folder, (file) => MANIFEST_EXTENSIONS.has(extname(file)));
   const contents = await Promise.all(files.map((file) => readOne(folder, file)));
   const problems = contents.flatMap((content) => content.problems);
   const repeated = repetitions(contents.flatMap(({ manifests }) => manifests));

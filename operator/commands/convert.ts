@@ -1,0 +1,110 @@
+/** `pergola convert`: rewrites resources of the old form to the new form, in the files of a folder or from standard input to standard
+ *  output. Comments and formatting of what does not change are kept.
+ *  Exit codes: 0 done, 1 a file could not be read or, with --check, has the old form; 2 wrong flags.
+ *  Not here: the conversion (../conversion), the edits (../yaml/edit.ts). */
+import { readFile, stat, writeFile } from 'node:fs/promises';
+import { extname, join, relative } from 'node:path';
+import { text as readAll } from 'node:stream/consumers';
+import { parseArgs } from 'node:util';
+import { YAML_SCHEMA } from '@pergola/engine/metadata';
+import { loadAll, YAMLException } from 'js-yaml';
+import { convertDocument } from '../conversion/convert.ts';
+import { FlagProblem, reportFailure } from '../folder/flags.ts';
+import { filesIn, MANIFEST_EXTENSIONS } from '../folder/read-folder.ts';
+import { editYaml } from '../yaml/edit.ts';
+
+const HELP = `pergola convert -f PATH: rewrite custom resources of the old form to the new form. Comments are kept.
+
+  -f, --filename PATH   a folder or a file, which is rewritten in place, or - to read standard input and write standard output
+      --check           write nothing, print the files that have the old form, and exit with 1 if there are any
+  -h, --help            print this help
+
+  pergola convert -f ./resources
+  kubectl get pergola -A -o yaml | pergola convert -f - > resources.yaml
+`;
+
+const OPTIONS = {
+  filename: { type: 'string', short: 'f' },
+  check: { type: 'boolean', default: false },
+  help: { type: 'boolean', short: 'h', default: false },
+} as const;
+
+export async function run(argv: readonly string[]): Promise<number> {
+  try {
+    const { filename, check, help } = flagsIn(argv);
+    if (help) {
+      process.stdout.write(HELP);
+      return 0;
+    }
+    if (filename === undefined) throw new FlagProblem('the folder is required: -f FOLDER, or -f -');
+    if (filename !== '-') return await convertFiles(filename, check);
+    if (check) throw new FlagProblem('--check needs a folder or a file');
+    return convertStream(await readAll(process.stdin));
+  } catch (error) {
+    return reportFailure('convert', error);
+  }
+}
+
+function flagsIn(argv: readonly string[]) {
+  try {
+    return parseArgs({ args: [...argv], options: OPTIONS, strict: true, allowPositionals: false }).values;
+  } catch (error) {
+    throw new FlagProblem((error as Error).message);
+  }
+}
+
+function convertStream(text: string): number {
+  const { output, notes } = converted(text, /^\s*[{[]/.test(text));
+  printNotes(notes);
+  process.stdout.write(output);
+  return 0;
+}
+
+async function convertFiles(path: string, isCheck: boolean): Promise<number> {
+  const isFolder = (await stat(path)).isDirectory();
+  const files = isFolder ? await filesIn(path, (file) => MANIFEST_EXTENSIONS.has(extname(file))) : [path];
+  const nameOf = (file: string) => (isFolder ? join(path, relative(path, file)) : file);
+  let [changed, unreadable] = [0, 0];
+  for (const file of files) {
+    const text = await readFile(file, 'utf8');
+    try {
+      const { output, notes } = converted(text, extname(file) === '.json');
+      printNotes(notes);
+      if (output === text) continue;
+      changed++;
+      process.stdout.write(`${nameOf(file)}\n`);
+      if (!isCheck) await writeFile(file, output);
+    } catch (error) {
+      if (!(error instanceof YAMLException)) throw error;
+      unreadable++;
+      process.stderr.write(`${nameOf(file)}:${(error.mark?.line ?? 0) + 1}: ${error.reason}\n`);
+    }
+  }
+  process.stdout.write(summary(files.length, changed, isCheck));
+  return unreadable > 0 || (isCheck && changed > 0) ? 1 : 0;
+}
+
+function summary(files: number, changed: number, isCheck: boolean): string {
+  if (changed === 0) return `${files} files, none has the old form.\n`;
+  return isCheck
+    ? `${changed} of ${files} files have the old form.\n`
+    : `${changed} of ${files} files rewritten.\n`;
+}
+
+/** Returns the text with its resources in the new form: the same text when none has the old form. */
+function converted(
+  text: string,
+  isJson: boolean,
+): { readonly output: string; readonly notes: readonly string[] } {
+  const documents = loadAll(text, { schema: YAML_SCHEMA });
+  const results = documents.map(convertDocument);
+  const notes = results.flatMap((result) => result.notes);
+  if (results.every(({ document }, i) => document === documents[i])) return { output: text, notes };
+  const values = results.map(({ document }) => document);
+  if (isJson) return { output: values.map((value) => `${JSON.stringify(value, null, 2)}\n`).join(''), notes };
+  return { output: editYaml(text, values), notes };
+}
+
+function printNotes(notes: readonly string[]): void {
+  for (const note of notes) process.stderr.write(`${note}\n`);
+}
