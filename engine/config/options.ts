@@ -464,6 +464,12 @@ export const OPTIONS = {
   'otlp-traces-endpoint': row('Observation', text('URL'), {
     doc: 'the collector that spans are sent to (OTLP over HTTP, protobuf), such as http://collector:4318/v1/traces; metadata can override it',
   }),
+  'otlp-metrics-endpoint': row('Observation', text('URL'), {
+    doc: 'the collector that metrics are sent to once a minute, such as http://collector:4318/v1/metrics; needs the API metrics; metadata can override it',
+  }),
+  'otlp-logs-endpoint': row('Observation', text('URL'), {
+    doc: 'the collector that lines of the log are sent to, such as http://collector:4318/v1/logs; metadata can override it',
+  }),
   'otlp-headers': row('Observation', pairs, {
     isSecret: true,
     doc: 'headers of requests to the collector',

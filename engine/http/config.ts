@@ -76,6 +76,10 @@ function configView({ options, state }: HttpContext): unknown {
     },
     console_assets_dir: null,
     experimental_features: options.experimentalFeatures,
+    is_prometheus_metrics_enabled: options.enabledApis.includes('metrics'),
+    default_naming_convention:
+      options.defaultNamingConvention === 'default' ? 'hasura-default' : options.defaultNamingConvention,
+    feature_flags: [],
   };
 }
 

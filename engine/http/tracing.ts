@@ -1,6 +1,6 @@
 /** Decides whether operations are traced, and where spans, lines of the log and metrics are sent: as the metadata says
  *  (`set_opentelemetry_config`), or as the options say when the metadata has no configuration or the status `env`.
- *  The options name a collector for spans only. When tracing is off, an operation costs one look at the metadata.
+ *  When tracing is off, an operation costs one look at the metadata.
  *  Not here: spans and their export (observe/), spans within an operation (execute/). Reference:
  *  docs/reference/behaviour/observability.md; docs/reference/behaviour/metadata.md. */
 import type { EngineState } from '../admin/state.ts';
@@ -117,15 +117,20 @@ function exportsOf(
   const status = opentelemetry ? (opentelemetry.status ?? 'disabled') : 'env';
   if (status === 'disabled') return NOTHING;
   if (status === 'enabled') return metadataExports(opentelemetry!, variables);
-  if (options.otlpTracesEndpoint === undefined) return NOTHING;
-  const traces = {
-    endpoint: options.otlpTracesEndpoint,
-    headers: options.otlpHeaders ?? {},
-    resource: resourceOf({}),
-    propagators: options.tracesPropagators,
-    batchSize: BATCH_SIZE,
+  return optionExports(options);
+}
+
+/** Each data type with an endpoint is exported. */
+function optionExports(options: Options): Exports {
+  const shared = { headers: options.otlpHeaders ?? {}, resource: resourceOf({}) };
+  const target = (endpoint: string | undefined): OtlpTarget | null =>
+    endpoint === undefined ? null : { endpoint, ...shared };
+  const traces = target(options.otlpTracesEndpoint);
+  return {
+    traces: traces && { ...traces, propagators: options.tracesPropagators, batchSize: BATCH_SIZE },
+    logs: target(options.otlpLogsEndpoint),
+    metrics: target(options.otlpMetricsEndpoint),
   };
-  return { ...NOTHING, traces };
 }
 
 function metadataExports(

@@ -20,13 +20,18 @@ type DataType = (typeof TYPES)[number];
 const SUBSETS: readonly (readonly DataType[])[] = [[], ['traces'], ['metrics'], ['logs'], TYPES];
 
 /** Configures an engine of its own, runs an operation, stops the engine, and returns what the collector received. */
-async function exportedBy(configuration: (base: string) => object, apis: string[] = ['metrics']) {
+async function exportedBy(
+  configuration: ((base: string) => object) | null,
+  apis: string[] = ['metrics'],
+  optionsOf: (base: string) => object = () => ({}),
+) {
   const collector = await startCollector();
   const log = openLog(
     { logLevel: 'info', enabledLogTypes: ['http-log'] },
     openSync(join(mkdtempSync(join(tmpdir(), 'pergola-log-')), 'log'), 'w'),
   );
   const lines: string[] = [];
+  const base = collector.url.replace('/v1/traces', '');
   const observe: typeof log.observe = (observation) => {
     lines.push(JSON.stringify(observation));
     log.observe(observation);
@@ -35,9 +40,12 @@ async function exportedBy(configuration: (base: string) => object, apis: string[
     databaseUrl: world.database.url,
     enabledApis: ['graphql', 'metadata', ...apis] as never,
     log: { ...log, observe },
+    ...optionsOf(base),
   });
-  const args = configuration(collector.url.replace('/v1/traces', ''));
-  expect(await engine.admin('set_opentelemetry_config', args)).toMatchObject({ status: 200 });
+  if (configuration) {
+    const args = configuration(base);
+    expect(await engine.admin('set_opentelemetry_config', args)).toMatchObject({ status: 200 });
+  }
   await engine.graphql('{ __typename }');
   await engine.close();
   log.flush();
@@ -66,6 +74,36 @@ test.each([
   const isExported = (type: DataType) =>
     status === 'enabled' && listed.includes(type) && (endpoints as readonly DataType[]).includes(type);
   expect(known).toEqual(Object.fromEntries(TYPES.map((type) => [type, isExported(type)])));
+});
+
+/** The options with the endpoints of these data types. */
+const optionsFor = (base: string, types: readonly DataType[]) => ({
+  ...(types.includes('traces') && { otlpTracesEndpoint: `${base}/v1/traces` }),
+  ...(types.includes('metrics') && { otlpMetricsEndpoint: `${base}/v1/metrics` }),
+  ...(types.includes('logs') && { otlpLogsEndpoint: `${base}/v1/logs` }),
+  otlpHeaders: { 'x-key': 'k' },
+});
+
+test.each(
+  SUBSETS.flatMap((types) => (['env', 'disabled', null] as const).map((status) => [types, status] as const)),
+)('options with endpoints of %j, and the status %s in the metadata', async (types, status) => {
+  const before = await world.engine.admin('set_opentelemetry_config', { status: 'env' });
+  expect(before.status).toBe(200);
+  const { known, collector } = await exportedBy(status && (() => ({ status })), ['metrics'], (base) =>
+    optionsFor(base, types),
+  );
+  const isExported = (type: DataType) => status !== 'disabled' && types.includes(type);
+  expect(known).toEqual(Object.fromEntries(TYPES.map((type) => [type, isExported(type)])));
+  for (const headers of collector.headers) expect(headers['x-key']).toBe('k');
+});
+
+test('the status enabled in the metadata replaces the endpoints of options', async () => {
+  const { known } = await exportedBy(
+    (base) => ({ status: 'enabled', data_types: ['logs'], exporter_otlp: endpointsOf(base, ['logs']) }),
+    ['metrics'],
+    (base) => optionsFor(base, ['traces', 'metrics']),
+  );
+  expect(known).toEqual({ traces: false, metrics: false, logs: true });
 });
 
 test('resource attributes and headers go with every data type', async () => {
