@@ -2,7 +2,7 @@
  *  Folder mode and Kubernetes implement them; tests script them.
  *  Not here: the core itself (pass/reconcile.ts), the engine over HTTP (engine/client.ts). */
 import type { Edit, Metadata, MetadataObject, PathStep } from '@pergola/engine/metadata';
-import type { CrStatus, CustomResource, DeletionPolicy, Reason } from './kinds.ts';
+import type { CrStatus, CustomResource, DeletionPolicy, Reason, ReplicaVersion } from './kinds.ts';
 import type { LedgerEntries, LedgerPatch, Reservations } from './objects/ledger.ts';
 
 /** An object that the engine keeps but cannot serve; with the code `not-enforced`, one whose restriction has no effect. */
@@ -38,6 +38,10 @@ export type EngineVersions = {
   readonly resourceVersion: number;
   /** The state version, as computed by `stateVersionOf`. Absent: an older engine. */
   readonly stateVersion?: string | undefined;
+  /** The version of the engine that answered, such as `v2.48.0+pergola.1.0.0`. */
+  readonly engineVersion?: string | undefined;
+  /** The replicas that answered. Absent when the Engine names none. */
+  readonly replicas?: readonly ReplicaVersion[] | undefined;
 };
 
 export type EngineWrite = {
@@ -67,7 +71,7 @@ export interface EnginePort {
   inconsistent(version: number): Promise<readonly InconsistentObject[] | undefined>;
   /** Returns the current version. */
   version(): Promise<number>;
-  /** Returns the version, and a text that changes with the inconsistent objects. The engine checks its databases first, unless
+  /** Returns the versions, and a text that changes with the inconsistent objects. The engine checks its databases first, unless
    *  `isUnchecked`. It is cheap enough to call every few seconds. */
   state(options?: { readonly isUnchecked: boolean }): Promise<EngineVersions>;
   /** Returns the replicas that serve an older version. Absent when no other replica is known. Never throws because of a replica. */
@@ -164,7 +168,12 @@ export interface CrSource {
   snapshot(): Promise<CrSnapshot>;
 }
 
-export type StatusChange = { readonly cr: CustomResource; readonly status: CrStatus };
+export type StatusChange = {
+  readonly cr: CustomResource;
+  readonly status: CrStatus;
+  /** The differences that another client had made to objects of the resource, and that the pass undid. */
+  readonly corrected?: string;
+};
 
 export interface StatusSink {
   /** Writes the statuses that changed. Never throws because of a single one. Resolves to the number of statuses that could not be
@@ -223,6 +232,8 @@ export type Verdict = {
   readonly outcome: ResourceOutcome;
   /** The difference from the resource that the policy leaves in place. */
   readonly drift?: string;
+  /** The difference from the resource that the pass undid. */
+  readonly corrected?: string;
   /** True when the pass wrote objects of the resource. */
   readonly wasWritten: boolean;
   /** True while some replica does not serve the applied objects. */

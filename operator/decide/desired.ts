@@ -79,7 +79,9 @@ export function desire(
     const isReserved = reservedKey && !winner && !kept.has(key);
     if (isReserved) reserved.set(key, reservedKey.until);
     for (const loser of rivals.filter((rival) => rival !== winner)) {
-      const why = isReserved ? reservation(key, reservedKey) : conflict(key, winner, entry, options.manager);
+      const why = isReserved
+        ? reservation(key, reservedKey)
+        : conflict(key, loser.cr, winner, entry, options.manager);
       outcomes.set(loser.cr.metadata.uid, why);
     }
   }
@@ -387,10 +389,19 @@ function byAge(a: Claim, b: Claim): number {
 
 function conflict(
   key: string,
+  loser: CustomResource,
   winner: Claim | undefined,
   entry: LedgerEntry | undefined,
   manager: string,
 ): ResourceOutcome {
+  if (!winner && entry && entry.manager !== manager && entry.uid === loser.metadata.uid) {
+    return {
+      reason: 'AnotherOperator',
+      message:
+        `${printKey(key)} is written for this resource by another operator, which calls itself ${entry.manager}, ` +
+        `and this operator calls itself ${manager}; let only one of them watch this namespace`,
+    };
+  }
   const owner = winner ? crName(winner.cr) : (entry?.cr ?? 'another resource');
   const elsewhere = !winner && entry && entry.manager !== manager ? `, of manager ${entry.manager}` : '';
   return {

@@ -35,7 +35,11 @@ const Report = Type.Object({
   not_enforced: Type.Optional(Type.Array(Inconsistent)),
 });
 
-const Config = Type.Object({ resource_version: Version, state_version: Type.Optional(Type.String()) });
+const Config = Type.Object({
+  resource_version: Version,
+  state_version: Type.Optional(Type.String()),
+  version: Type.Optional(Type.String()),
+});
 
 const Exported = Type.Object({ resource_version: Version, metadata: Type.Object({}) });
 

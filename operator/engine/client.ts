@@ -41,8 +41,9 @@ export function engineClient(address: EngineAddress): EnginePort {
     version: async () => (await request(address, '/v1alpha1/config', undefined, readConfig)).resource_version,
     state: async (options) => {
       const path = `/v1alpha1/config${options?.isUnchecked ? '' : '?check_sources=true'}`;
-      const { resource_version, state_version } = await request(address, path, undefined, readConfig);
-      return { resourceVersion: resource_version, stateVersion: state_version };
+      const config = await request(address, path, undefined, readConfig);
+      const { resource_version, state_version, version } = config;
+      return { resourceVersion: resource_version, stateVersion: state_version, engineVersion: version };
     },
     reload: () => perform(address, operation('reload_metadata', {}), readSuccess),
   };

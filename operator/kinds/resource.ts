@@ -76,7 +76,10 @@ export const STATUS = Type.Object(
       Type.Integer({ description: 'The version of the metadata in the last pass. Engine only.' }),
     ),
     engineVersion: Type.Optional(
-      text('The version of the engine that answered at the endpoint, such as 1.4.0. Engine only.', 64),
+      text(
+        'The version of the engine that answered at the endpoint, such as v2.48.0+pergola.1.0.0. Engine only.',
+        64,
+      ),
     ),
     replicas: Type.Optional(
       Type.Array(

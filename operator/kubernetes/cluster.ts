@@ -226,12 +226,17 @@ function missingText(definitions: readonly string[]): string {
   );
 }
 
-/** True when neither the spec nor an annotation changed. Status writes must not mark an engine. */
+/** True when neither the spec nor an annotation changed, nor the operators of an Engine. Other status writes must not mark an engine. */
 function isSameResource(before: Stored, after: Stored): boolean {
   return (
+    leasesOf(before) === leasesOf(after) &&
     before.metadata.generation === after.metadata.generation &&
     isSameJson(before.metadata.annotations ?? {}, after.metadata.annotations ?? {})
   );
+}
+
+function leasesOf({ status }: Stored): string {
+  return (status?.operators ?? []).map(({ lease }) => lease).join();
 }
 
 export function engineKeyOf({ metadata, spec }: CustomResource): string {

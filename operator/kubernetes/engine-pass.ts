@@ -3,11 +3,12 @@
  *  Resources of an engine without an Engine resource get no pass; their status says so.
  *  Not here: the pass (pass/reconcile.ts), the order of engines (queue.ts). */
 
-import { stateVersionOf } from '@pergola/engine/metadata';
+import { isSameJson, stateVersionOf } from '@pergola/engine/metadata';
+import type { Decision } from '../decide/decide.ts';
 import { nextResumption, pauseOf } from '../decide/pause.ts';
 import { haveReplicasChanged, nextReplicaCheckMs } from '../engine/replica-sync.ts';
 import { consentOf } from '../grants/consent.ts';
-import type { CustomResource } from '../kinds.ts';
+import type { CrStatus, CustomResource } from '../kinds.ts';
 import { type PreviousPass, reconcile } from '../pass/reconcile.ts';
 import {
   type Clock,
@@ -45,6 +46,7 @@ import type { EngineConnections } from './engine-connections.ts';
 import type { Finalizers } from './finalizers.ts';
 import type { Metrics } from './metrics.ts';
 import { Outage, type OutageOptions } from './outage.ts';
+import type { Presence } from './presence.ts';
 import type { Requeue } from './queue.ts';
 import type { References } from './references.ts';
 import { reportSlowPass } from './slow-pass.ts';
@@ -56,6 +58,7 @@ export type EnginePassOptions = {
   readonly finalizers: Finalizers;
   readonly connections: EngineConnections;
   readonly sink: StatusSink;
+  readonly presence: Presence;
   readonly clock: Clock;
   readonly timers: Timers;
   readonly metrics: Metrics;
@@ -107,6 +110,8 @@ export class EnginePass {
   readonly #memories = new Map<string, EngineMemory>();
   readonly #summaries = new Map<string, EngineSummary>();
   readonly #outages = new Map<string, Outage>();
+  /** The versions at the last poll of each engine. */
+  readonly #versions = new Map<string, EngineVersions>();
 
   constructor(options: EnginePassOptions) {
     this.#options = options;
@@ -167,8 +172,10 @@ export class EnginePass {
       };
     }
     await finalizers.ensure(resources);
+    await this.#options.presence.record(engine);
     const before = this.#memories.get(key);
     const report = await this.#pass(engine, this.#fenced(port), before);
+    if (!report.problem) await this.#readVersions(key, port);
     const unpublished = report.unpublished + (await this.#report(key, engine, report, problem));
     const requeue = this.#remember(key, engine, { ...report, unpublished });
     return { requeue, blocker: isDeleting(engine) ? NOT_BLOCKED : blockerAfter(report) };
@@ -177,7 +184,7 @@ export class EnginePass {
   /** Writes the status of a paused Engine. The engine is not contacted, and resources keep their statuses. */
   async #whilePaused(key: string, engine: CustomResource, pause: ResourceOutcome): Promise<Requeue> {
     const status = pausedStatusOf(engine, pause, this.#statusContext());
-    const unpublished = isChanged(engine, status)
+    const unpublished = isEngineChanged(engine, status)
       ? await this.#options.sink.publish([{ cr: engine, status }])
       : 0;
     this.#memories.delete(key);
@@ -232,7 +239,10 @@ export class EnginePass {
     if (memory.replicaSync && (await haveReplicasChanged(port, clock, memory.replicaSync))) return true;
     this.#options.metrics.add('pergola_engine_polls_total', { engine: key });
     const state = await port.state().catch(ignoreEngine);
-    return !state || isMoved(state, memory);
+    if (!state) return true;
+    const before = this.#versions.get(key);
+    this.#versions.set(key, state);
+    return isMoved(state, memory) || !before || isUpgraded(before, state);
   }
 
   /** Returns the port with writes that fail without the lease: a suspended process must not finish a pass that another continued. */
@@ -299,6 +309,13 @@ export class EnginePass {
     return reconcileOptionsOf({ metadata, ...rest }, { manager, progressDeadlineSeconds });
   }
 
+  /** Reads the versions of the engine and its replicas before the first status; later each poll reads them. */
+  async #readVersions(key: string, port: EnginePort): Promise<void> {
+    if (this.#versions.has(key)) return;
+    const versions = await port.state({ isUnchecked: true }).catch(ignoreEngine);
+    if (versions) this.#versions.set(key, versions);
+  }
+
   /** Writes the status of the Engine and returns the number of failed writes. */
   async #report(
     key: string,
@@ -306,12 +323,15 @@ export class EnginePass {
     report: Report,
     problem: ResourceOutcome | undefined,
   ): Promise<number> {
-    const { sink, metrics, references } = this.#options;
+    const { sink, metrics, references, presence } = this.#options;
     const observed = references.observed(ownReferencesOf(engine));
-    const status = { ...engineStatusOf(engine, report, this.#statusContext(), problem), ...observed };
-    const unpublished = isChanged(engine, status) ? await sink.publish([{ cr: engine, status }]) : 0;
+    const observations = { problem, versions: this.#versions.get(key), rivals: presence.rivalsOf(engine) };
+    const status = { ...engineStatusOf(engine, report, this.#statusContext(), observations), ...observed };
+    const unpublished = isEngineChanged(engine, status) ? await sink.publish([{ cr: engine, status }]) : 0;
     const result = report.problem ? 'failed' : report.wasWritten ? 'written' : 'unchanged';
     metrics.add('pergola_pass_total', { engine: key, result });
+    const corrected = report.wasWritten ? report.plan?.settled.applied.filter(isCorrection).length : 0;
+    if (corrected) metrics.add('pergola_drift_corrected_total', { engine: key }, corrected);
     this.#summaries.set(key, {
       objects: status.objects ?? {},
       resources: Map.groupBy(report.verdicts.values(), ({ outcome }) => outcome.reason),
@@ -363,6 +383,7 @@ export class EnginePass {
     this.#memories.delete(key);
     this.#outages.delete(key);
     this.#summaries.delete(key);
+    this.#versions.delete(key);
     connections.close(key);
     await references.want(key, []);
     const outcome = { reason: 'DependencyNotReady', message: `there is no Engine ${key}` } as const;
@@ -395,6 +416,25 @@ function keyOf({ metadata }: CustomResource): string {
 /** True when the engine is at another version, or other objects are inconsistent, than after the last pass. */
 function isMoved({ resourceVersion, stateVersion }: EngineVersions, memory: EngineMemory): boolean {
   return resourceVersion !== memory.version || (stateVersion ?? memory.stateVersion) !== memory.stateVersion;
+}
+
+/** True when a status differs from the one the Engine has. The entries of operators are not part of it. */
+function isEngineChanged(engine: CustomResource, status: CrStatus): boolean {
+  if (!engine.status) return true;
+  const { operators: _, ...own } = engine.status;
+  return isChanged({ ...engine, status: own }, status);
+}
+
+/** True when the engine or a replica is of another version, or there are other replicas. */
+function isUpgraded(before: EngineVersions, after: EngineVersions): boolean {
+  return !isSameJson(
+    [before.engineVersion, before.replicas ?? []],
+    [after.engineVersion, after.replicas ?? []],
+  );
+}
+
+function isCorrection({ action }: Decision): boolean {
+  return action === 'correct';
 }
 
 function ignoreEngine(error: unknown): undefined {

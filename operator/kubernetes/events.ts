@@ -59,10 +59,11 @@ export class Events {
     this.#options = options;
   }
 
-  /** Records the transitions from the status of the resource to `status`, which was written. */
-  record(cr: CustomResource, status: CrStatus): void {
+  /** Records the transitions from the status of the resource to `status`, which was written. `corrected` is the drift that was undone. */
+  record(cr: CustomResource, status: CrStatus, corrected?: string): void {
     if (this.#isStopped) return;
-    for (const transition of transitionsOf(cr.status, status, { includesOutages: cr.kind === 'Engine' })) {
+    const options = { includesOutages: cr.kind === 'Engine', corrected };
+    for (const transition of transitionsOf(cr.status, status, options)) {
       const budget = this.#budgetOf(cr.metadata.uid);
       if (budget.tokens < 1 || this.#waiting.length >= MOST_WAITING[transition.type]) {
         this.#options.onResult('dropped');

@@ -24,6 +24,10 @@ export const METRICS = {
     'Events of resources by result: written, counted (in a series), dropped, failed.',
     'result',
   ),
+  pergola_drift_corrected_total: counter(
+    'Objects that another client had changed and the operator restored.',
+    'engine',
+  ),
   pergola_objects: gauge(
     'Metadata objects of an engine, by state: owned, foreign, failing, drifted.',
     'engine',

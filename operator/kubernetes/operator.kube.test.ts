@@ -99,6 +99,8 @@ await describeKube('the operator', (kube) => {
       return engine;
     });
     expect(status!.resourceVersion).toBe((await exported()).version);
+    const version = (await (await fetch(`${rig.engine().url}/v1/version`)).json()) as { version: string };
+    expect(status!.engineVersion).toBe(version.version);
     expect(status!.conditions.map(({ type, status }) => `${type}=${status}`)).toEqual([
       'Ready=True',
       'Reachable=True',
@@ -158,6 +160,14 @@ await describeKube('the operator', (kube) => {
     const owned = { source: 'default', table: 't8', role: 'user' };
     expect((await engine.admin('pg_drop_select_permission', owned)).status).toBe(200);
     await eventually(async () => expect(JSON.stringify(await trackedAs('t8'))).toContain('X-Engine-User-Id'));
+    await eventually(async () => {
+      const described = await rig.kube.kubectl(['describe', 'tablepermission', 't8-user', '-n', HOME]);
+      expect(described).toMatch(
+        /Warning +DriftCorrected[^\n]*restored: select permission default\/public\/t8\/user was removed/,
+      );
+    });
+    const metrics = await (await fetch(`http://127.0.0.1:${operator.healthPort}/metrics`)).text();
+    expect(metrics).toContain('pergola_drift_corrected_total{engine="api/main"} 1\n');
     expect(await trackedAs('by_hand')).toEqual(byHand);
     await eventually(async () => expect((await rig.get('Engine', 'main')).status?.objects?.foreign).toBe(2));
   });
@@ -302,6 +312,34 @@ await describeKube('the operator', (kube) => {
     await rig.ready('TablePermission', 't14-user', 'Applied');
   });
 
+  test('two operators of one namespace say so on the Engine until one of them stops', async () => {
+    const contested = async () =>
+      (await rig.get('Engine', 'main')).status?.conditions.find(({ type }) => type === 'Contested');
+    expect(await contested()).toBeUndefined();
+    const other = await rig.startOperator(['--lease-name', 'other', '--identity', 'intruder']);
+    await eventually(async () => {
+      const found = await contested();
+      expect(found?.reason).toBe('AnotherOperator');
+      const leases = (await rig.get('Engine', 'main')).status?.operators?.map(({ lease }) => lease);
+      expect(leases?.toSorted()).toEqual([`${HOME}/other`, `${HOME}/pergola-operator`]);
+    });
+    expect(readyOf((await rig.get('Engine', 'main')).status)?.status).toBe('True');
+    await other.stop();
+    await eventually(async () => expect(await contested()).toBeUndefined());
+  });
+
+  test('an operator with another cluster name does not say that a resource conflicts with itself', async () => {
+    await operator.stop();
+    operator = await rig.startOperator(['--cluster-name', 'elsewhere']);
+    const { message } = await rig.ready('Table', 't16', 'AnotherOperator');
+    expect(message).toMatch(
+      /by another operator, which calls itself .+\/api\/main, .* calls itself elsewhere\//,
+    );
+    await operator.stop();
+    operator = await rig.startOperator();
+    await rig.ready('Table', 't16', 'Applied');
+  });
+
   test('an operator of some namespaces works there and keeps the objects of others', async () => {
     await operator.stop();
     operator = await rig.startOperator(['--watch-namespaces', HOME]);
@@ -344,7 +382,8 @@ await describeKube('the operator', (kube) => {
       );
     return [
       (await exported()).version,
-      await versions('Engine'),
+      // Each operator records itself in `operators`.
+      (await rig.all('Engine')).map(({ status }) => ({ ...status, operators: [] })),
       await versions('Table'),
       await versions('TablePermission'),
     ];

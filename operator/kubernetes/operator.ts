@@ -18,6 +18,7 @@ import { serveHealth } from './health.ts';
 import { Elector } from './leader.ts';
 import { Metrics } from './metrics.ts';
 import type { OperatorOptions } from './options.ts';
+import { Presence } from './presence.ts';
 import { Queue, type Requeue } from './queue.ts';
 import { References } from './references.ts';
 import { type Resolver, resolveByDns } from './replicas.ts';
@@ -74,6 +75,7 @@ class OperatorProcess {
   readonly #connections: EngineConnections;
   readonly #events: Events;
   readonly #pass: EnginePass;
+  readonly #presence: Presence;
   /** The start time of each running pass, by engine key. */
   readonly #running = new Map<string, number>();
   /** The last problem by subject. */
@@ -130,12 +132,14 @@ class OperatorProcess {
       onProblem: (problem) => this.#onProblem('events', problem),
     });
     const sink = this.#sink();
+    this.#presence = this.#createPresence();
     this.#pass = new EnginePass({
       cluster: this.#cluster,
       references: this.#references,
       finalizers: this.#finalizers(sink),
       connections: this.#connections,
       sink,
+      presence: this.#presence,
       clock: systemClock,
       timers,
       metrics: this.#metrics,
@@ -175,6 +179,7 @@ class OperatorProcess {
     await this.#events.stop();
     await this.#connections.stop();
     await closed;
+    await this.#presence.withdraw();
     this.#stopping.abort();
     await this.#electing;
     await Promise.all([this.#cluster.stop(), this.#references.stop(), this.#health?.close()]);
@@ -263,15 +268,28 @@ class OperatorProcess {
       timers: systemTimers,
       signal: this.#writing.signal,
       isLeading: () => this.#isLeading(),
-      onWritten: (cr, object) => {
+      onWritten: ({ cr, corrected }, object) => {
         this.#metrics.add('pergola_status_writes_total', { kind: cr.kind });
         this.#cluster.accept(cr, object);
-        this.#events.record(cr, (object as unknown as { readonly status: CrStatus }).status);
+        this.#events.record(cr, (object as unknown as { readonly status: CrStatus }).status, corrected);
       },
       onProblem: (cr, error) => {
         this.#metrics.add('pergola_status_failures_total', { kind: cr.kind });
         this.#log.warn({ resource: crName(cr), error: error.message }, 'the status could not be written');
       },
+    });
+  }
+
+  #createPresence(): Presence {
+    const { leaseNamespace, leaseName, identity } = this.#options;
+    return new Presence({
+      transport: this.#transport,
+      now: systemClock.now,
+      lease: `${leaseNamespace}/${leaseName}`,
+      identity,
+      isLeading: () => this.#isLeading(),
+      onWritten: (cr, object) => this.#cluster.accept(cr, object),
+      onProblem: (cr, error) => this.#onProblem(`the entry in the status of ${crName(cr)}`, error),
     });
   }
 

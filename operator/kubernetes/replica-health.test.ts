@@ -32,10 +32,10 @@ function rig() {
 
 test('when all replicas agree, the response of the endpoint is used and their lists are not read', async () => {
   const { first, second, port, lists } = rig();
-  expect(await port.state()).toEqual(await first.state());
+  expect(await port.state()).toMatchObject(await first.state());
   expect((await port.read()).inconsistent).toEqual([]);
   first.judge = second.judge = () => [LOST];
-  expect(await port.state()).toEqual(await first.state());
+  expect(await port.state()).toMatchObject(await first.state());
   expect((await port.read()).inconsistent).toEqual([LOST]);
   expect(lists()).toBe(0);
 });
@@ -52,7 +52,7 @@ test('an object that one replica has lost is reported whichever replica the endp
   await port.state();
   expect((await port.read()).inconsistent.map(({ key }) => key)).toEqual([LOST.key]);
   second.judge = () => [];
-  expect(await port.state()).toEqual(await first.state());
+  expect(await port.state()).toMatchObject(await first.state());
   expect((await port.read()).inconsistent).toEqual([]);
 });
 
@@ -61,5 +61,25 @@ test('a replica that does not respond is ignored', async () => {
   second.judge = () => {
     throw new EngineProblem('unreachable', 'it does not answer');
   };
-  expect(await port.state()).toEqual(await first.state());
+  expect(await port.state()).toMatchObject(await first.state());
+});
+
+test('the state has the version of each replica that responds', async () => {
+  const replica = (address: string, engineVersion: string | undefined) => ({
+    address,
+    engine: {
+      state: async () => {
+        if (engineVersion === undefined) throw new EngineProblem('unreachable', 'it does not answer');
+        return { resourceVersion: 1, stateVersion: '', engineVersion };
+      },
+      inconsistent: async () => [],
+    },
+    close: async () => {},
+  });
+  const replicas = [replica('10.0.0.1', 'v1'), replica('10.0.0.2', undefined), replica('10.0.0.3', 'v2')];
+  const { replicas: found } = await withReplicas(new ScriptedEngine().port, async () => replicas).state();
+  expect(found).toEqual([
+    { address: '10.0.0.1', engineVersion: 'v1' },
+    { address: '10.0.0.3', engineVersion: 'v2' },
+  ]);
 });

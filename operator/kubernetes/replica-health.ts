@@ -2,7 +2,8 @@
  *  is inconsistent when any replica reports it, with the address of that replica. Otherwise conditions would alternate.
  *  In and out: an EnginePort. Not here: the replicas (replicas.ts), the versions they serve (engine/replica-sync.ts). */
 import { stateVersionOf } from '@pergola/engine/metadata';
-import { type EnginePort, EngineProblem, type InconsistentObject } from '../ports.ts';
+import type { ReplicaVersion } from '../kinds.ts';
+import { type EnginePort, EngineProblem, type EngineVersions, type InconsistentObject } from '../ports.ts';
 
 export type Replica = {
   readonly address: string;
@@ -30,15 +31,16 @@ export function withReplicas(engine: EnginePort, replicas: () => Promise<readonl
       const own = await engine.inconsistent(version);
       return own && (await union(version, own));
     },
-    state: async () => {
-      const own = await engine.state();
+    state: async (options) => {
+      const own = await engine.state(options);
       const states = await onReplicas(replicas, (each) => each.state({ isUnchecked: true }));
       isDivided = states.some(({ found }) => found.stateVersion !== own.stateVersion);
-      if (!isDivided) return own;
+      const versions = { ...own, replicas: states.flatMap(versionOf) };
+      if (!isDivided) return versions;
       const inconsistent = await engine.inconsistent(own.resourceVersion);
-      if (!inconsistent) return own;
+      if (!inconsistent) return versions;
       const all = await union(own.resourceVersion, inconsistent);
-      return { ...own, stateVersion: stateVersionOf(all) };
+      return { ...versions, stateVersion: stateVersionOf(all) };
     },
   };
 }
@@ -62,6 +64,10 @@ async function onReplicas<T>(
     }
   });
   return (await Promise.all(answers)).flat();
+}
+
+function versionOf({ address, found: { engineVersion } }: Found<EngineVersions>): readonly ReplicaVersion[] {
+  return engineVersion === undefined ? [] : [{ address, engineVersion }];
 }
 
 function unionOf(

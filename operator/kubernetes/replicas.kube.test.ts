@@ -85,6 +85,11 @@ await describeKube('an engine with two replicas', (kube) => {
     const served = await servedBySecond();
     await vi.waitFor(async () => expect(await writtenVersion()).toBeGreaterThan(1), { timeout: PATIENCE_MS });
     expect(served).toBeGreaterThanOrEqual(await writtenVersion());
+    const { status } = await rig.get('Engine', 'main');
+    expect(status!.engineVersion).toMatch(/^v\d+\.\d+/);
+    expect(status!.replicas).toEqual(
+      ADDRESSES.map((address) => ({ address, engineVersion: status!.engineVersion })),
+    );
   });
 
   test(

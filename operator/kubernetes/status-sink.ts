@@ -17,7 +17,7 @@ export type StatusSinkOptions = {
   /** True while this replica may write. Another replica may have become the leader. */
   readonly isLeading: () => boolean;
   /** Called with the resource as the API server returned it. */
-  readonly onWritten: (cr: CustomResource, object: KubeObject) => void;
+  readonly onWritten: (change: StatusChange, object: KubeObject) => void;
   readonly onProblem: (cr: CustomResource, error: Error) => void;
 };
 
@@ -64,7 +64,7 @@ async function write(options: StatusSinkOptions, change: StatusChange): Promise<
         // The uid prevents a write to a later resource of the same name.
         body: { apiVersion: cr.apiVersion, kind: cr.kind, metadata: { name, namespace, uid }, status },
       });
-      options.onWritten(cr, written);
+      options.onWritten(change, written);
       return true;
     } catch (error) {
       if (isGone(error)) return true;

@@ -58,6 +58,11 @@ test('drift on an owned object is corrected', async () => {
   expect(ports.engine.metadata.sources[0]?.tables[0]?.select_permissions).toEqual([
     { role: 'reader', permission: { columns: ['id'], filter: {} } },
   ]);
+  expect(ports.published.map(({ cr, corrected }) => [cr.metadata.name, corrected])).toEqual([
+    ['p', expect.stringMatching(/^select permission default\/public\/author\/reader was changed: .*columns/)],
+  ]);
+  await reconcile(ports, OPTIONS);
+  expect(ports.published).toEqual([]);
 });
 
 test('drift is reported and kept with the policy Report', async () => {
@@ -291,12 +296,17 @@ test('objects of another manager are neither adopted nor deleted', async () => {
   theirs.resources = [table('author')];
   await reconcile(theirs, { ...OPTIONS, manager: 'theirs' });
   const ours = new ScriptedPorts(engine);
-  const rival = table('author', { spec: { configuration: { customName: 'Writer' } } });
+  const named = table('author', { spec: { configuration: { customName: 'Writer' } } });
+  const rival = { ...named, metadata: { ...named.metadata, uid: 'of-another-cluster' } };
   const own = table('book');
   ours.resources = [rival, own];
   await reconcile(ours, OPTIONS);
   expect([ours.readiness(rival), ours.readiness(own)]).toEqual(['False Conflict', 'True Applied']);
   expect(ours.message(rival)).toContain('of manager theirs');
+  ours.resources = [named, own];
+  await reconcile(ours, OPTIONS);
+  expect(ours.readiness(named)).toBe('False AnotherOperator');
+  expect(ours.message(named)).toContain('which calls itself theirs');
   ours.resources = [];
   await reconcile(ours, OPTIONS);
   expect(keys(ours)).toEqual(['source/default', 'table/default/public/author']);

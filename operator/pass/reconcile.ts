@@ -15,7 +15,7 @@ import {
 import { wantsPlan, withoutPlanPauses } from '../decide/pause.ts';
 import { type ReplicaSync, syncReplicas } from '../engine/replica-sync.ts';
 import { reservationChanges } from '../grants/reservation.ts';
-import type { CustomResource } from '../kinds.ts';
+import type { CrStatus, CustomResource } from '../kinds.ts';
 import { type EntryChange, ledgerPatch } from '../objects/ledger.ts';
 import { objectsIn } from '../objects/normal-form.ts';
 import {
@@ -28,6 +28,7 @@ import {
   type InconsistentObject,
   type ReconcileOptions,
   type ResourceOutcome,
+  type StatusChange,
   type StatusSink,
   unfit,
   type Verdict,
@@ -88,9 +89,7 @@ export async function reconcile(
       return [uid, statusOf(cr, report.verdicts.get(uid)!, context, extras)];
     }),
   );
-  const changes = resources
-    .map((cr) => ({ cr, status: statuses.get(cr.metadata.uid)! }))
-    .filter(({ cr, status }) => isChanged(cr, status));
+  const changes = resources.map((cr) => changeOf(cr, report.verdicts, statuses)).filter(isNews);
   // After a conflict alone nothing new is known of the resources: their statuses remain valid.
   const isOvertaken = report.problem?.kind === 'conflict';
   const unpublished = isOvertaken ? 0 : await ports.sink.publish(changes);
@@ -99,6 +98,20 @@ export async function reconcile(
   const isCut = report.plan?.settled.isCut === true;
   const verdicts = allVerdicts(report);
   return { ...report, verdicts, resources, statuses, unpublished, isWaiting, isCut, passState };
+}
+
+function changeOf(
+  cr: CustomResource,
+  verdicts: ReadonlyMap<string, Verdict>,
+  statuses: ReadonlyMap<string, CrStatus>,
+): StatusChange {
+  const { uid } = cr.metadata;
+  const { corrected } = verdicts.get(uid)!;
+  return { cr, status: statuses.get(uid)!, ...(corrected === undefined ? {} : { corrected }) };
+}
+
+function isNews({ cr, status, corrected }: StatusChange): boolean {
+  return corrected !== undefined || isChanged(cr, status);
 }
 
 /** True when a resource waits for a change that the engine finds when it reads its catalogs again. Not for a database that does not

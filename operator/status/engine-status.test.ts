@@ -73,6 +73,32 @@ test('a problem of the Engine resource itself has priority', async () => {
   const ports = new ScriptedPorts();
   const report = await reconcile(ports, OPTIONS);
   const problem = { reason: 'SecretNotFound', message: 'no secret' } as const;
-  const [ready] = engineStatusOf(engine, report, context, problem).conditions;
+  const [ready] = engineStatusOf(engine, report, context, { problem }).conditions;
   expect([ready?.status, ready?.reason]).toEqual(['False', 'SecretNotFound']);
+});
+
+test('versions stay as they were while the engine does not answer', async () => {
+  const ports = new ScriptedPorts();
+  const versions = {
+    resourceVersion: 2,
+    engineVersion: '1.4.0',
+    replicas: [{ address: '10.0.0.1', engineVersion: '1.3.0' }],
+  };
+  const expected = { engineVersion: '1.4.0', replicas: versions.replicas };
+  const status = engineStatusOf(engine, await reconcile(ports, OPTIONS), context, { versions });
+  expect(status).toMatchObject(expected);
+  expect(engineStatusOf({ ...engine, status }, await reconcile(ports, OPTIONS), context)).toMatchObject(
+    expected,
+  );
+});
+
+test('an Engine that another operator reconciles says which, and stays Ready', async () => {
+  const rivals = [{ lease: 'other/pergola', identity: 'pod-7', seenTime: '2025-06-01T12:00:00Z' }];
+  const { conditions } = engineStatusOf(engine, await reconcile(new ScriptedPorts(), OPTIONS), context, {
+    rivals,
+  });
+  expect(conditions.map(({ type, status }) => `${type}=${status}`)).toContain('Ready=True');
+  const contested = conditions.find(({ type }) => type === 'Contested');
+  expect(contested?.reason).toBe('AnotherOperator');
+  expect(contested?.message).toContain('pod-7 with the lease other/pergola');
 });

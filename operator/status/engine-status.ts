@@ -8,36 +8,82 @@ import {
   type CustomResource,
   kindAndNamespaceOf,
   kindOf,
+  MOST_REPLICAS,
   type NamespaceStatus,
+  type OperatorEntry,
 } from '../kinds.ts';
 import { objectsIn } from '../objects/normal-form.ts';
-import { type ResourceOutcome, unfit } from '../ports.ts';
+import { type EngineVersions, type ResourceOutcome, unfit } from '../ports.ts';
 import { type ConditionDraft, conditionsOf, progressConditions, type StatusContext } from './conditions.ts';
 import { outcomeOf, type Report } from './report.ts';
 
 /** The annotation whose value releases deletions that wait for a confirmation. */
 export const CONFIRM_PRUNE_ANNOTATION = 'pergola.dev/confirm-prune';
 
-/** Returns the status of an Engine. `problem` is why no request could be sent to the engine. */
+/** The observations of an engine besides a pass. */
+export type EngineObservations = {
+  /** The reason why no request could be sent to the engine. */
+  readonly problem?: ResourceOutcome | undefined;
+  readonly versions?: EngineVersions | undefined;
+  /** The other operators that reconcile the Engine. */
+  readonly rivals?: readonly OperatorEntry[];
+};
+
+/** Returns the status of an Engine, without `operators`, which each operator writes for itself. */
 export function engineStatusOf(
   cr: CustomResource,
   report: Report,
   context: StatusContext,
-  problem?: ResourceOutcome,
+  { problem, versions, rivals = [] }: EngineObservations = {},
 ): CrStatus {
   const outcome = problem ?? outcomeOfPass(report);
-  const drafts = [...progressConditions(cr, outcome, context), ...reachable(report), ...consistent(report)];
+  const drafts = [
+    ...progressConditions(cr, outcome, context),
+    ...reachable(report),
+    ...consistent(report),
+    ...contested(rivals),
+  ];
   const pruneHold = report.plan?.pruneHold;
   const namespaces = namespacesOf(report);
   return {
     observedGeneration: cr.metadata.generation,
     target: kindOf('Engine')!.target(cr.spec),
     ...(report.resourceVersion === undefined ? {} : { resourceVersion: report.resourceVersion }),
+    ...versionsOf(cr, versions),
     ...(report.plan ? { objects: countsOf(report) } : {}),
     ...(pruneHold ? { pruneHash: pruneHold.hash } : {}),
     ...(namespaces.length > 0 ? { namespaces } : {}),
     conditions: conditionsOf(cr, drafts, context),
   };
+}
+
+/** Returns the versions of the engine and its replicas. While the engine does not answer they stay as they were. */
+function versionsOf(
+  { status }: CustomResource,
+  versions: EngineVersions | undefined,
+): Pick<CrStatus, 'engineVersion' | 'replicas'> {
+  const { engineVersion, replicas } = versions ?? status ?? {};
+  return {
+    ...(engineVersion === undefined
+      ? {}
+      : { engineVersion: engineVersion.slice(0, MOST_VERSION_CHARACTERS) }),
+    ...(replicas === undefined || replicas.length === 0
+      ? {}
+      : { replicas: replicas.slice(0, MOST_REPLICAS) }),
+  };
+}
+
+/** The most characters of a version in the status. */
+const MOST_VERSION_CHARACTERS = 64;
+
+/** Returns the condition Contested while other operators reconcile the Engine. */
+function contested(rivals: readonly OperatorEntry[]): readonly ConditionDraft[] {
+  if (rivals.length === 0) return [];
+  const named = rivals.map(({ lease, identity }) => `${identity} with the lease ${lease}`);
+  const message =
+    `another operator reconciles this Engine as well: ${named.join(', ')}; ` +
+    'let only one of them watch this namespace';
+  return [{ type: 'Contested', status: 'True', reason: 'AnotherOperator', message }];
 }
 
 /** Returns the status of a paused Engine: the previous status with the reason for the pause. */
@@ -46,8 +92,9 @@ export function pausedStatusOf(
   outcome: ResourceOutcome,
   context: StatusContext,
 ): CrStatus {
+  const { operators: _, ...before } = cr.status ?? {};
   return {
-    ...cr.status,
+    ...before,
     observedGeneration: cr.metadata.generation,
     target: kindOf('Engine')!.target(cr.spec),
     conditions: conditionsOf(cr, progressConditions(cr, outcome, context), context),

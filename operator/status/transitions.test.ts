@@ -73,6 +73,17 @@ test('waiting past the deadline is sent once more', () => {
   expect(said(late, late)).toEqual([]);
 });
 
+test('drift that was undone is a warning in place of the Event of the write', () => {
+  const restored = statusAfter(applied, 'Applied', '1 object applied', { wasWritten: true, second: 9 });
+  const options = { includesOutages: false, corrected: 'limit: 1 → 2' };
+  const notes = transitionsOf(applied, restored, options).map(
+    ({ type, reason, note }) => `${type} ${reason}: ${note}`,
+  );
+  expect(notes).toEqual(['Warning DriftCorrected: restored: limit: 1 → 2']);
+  const refusedNow = transitionsOf(applied, refused, options).map(({ reason }) => reason);
+  expect(refusedNow).toEqual(['DriftCorrected', 'RejectedByEngine']);
+});
+
 test('drift that is kept is sent once when it is found', () => {
   const drifted = statusAfter(applied, 'Applied', '1 object applied', { drift: 'limit: 1 → 2' });
   expect(said(applied, drifted)).toEqual(['Warning DriftReported: limit: 1 → 2']);

@@ -1,5 +1,5 @@
 /** Finds the transitions between two statuses that deserve an Event: Ready changed, a new generation was processed, objects were written,
- *  progress stalled, drift was found. Reasons are those of the conditions, so one filter fits both.
+ *  progress stalled, drift was found or undone. Reasons are those of the conditions, so one filter fits both.
  *  Pure. Not here: writing Events (kubernetes/events.ts). */
 import type { Condition, ConditionType, CrStatus, Reason } from '../kinds.ts';
 import { isOutage } from './conditions.ts';
@@ -14,6 +14,8 @@ export type Transition = {
 export type TransitionOptions = {
   /** False for resources of an engine: only the Engine reports that the engine is unreachable or back. */
   readonly includesOutages: boolean;
+  /** The drift that the pass undid. */
+  readonly corrected?: string | undefined;
 };
 
 export function transitionsOf(
@@ -26,12 +28,30 @@ export function transitionsOf(
   const drifted = find(after, 'Drifted');
   const isQuiet = !options.includesOutages && (isOutageIn(isReady) || isEndOfOutage(wasReady, before, after));
   if (isQuiet) return drifted && !find(before, 'Drifted') ? [transitionFor(drifted)] : [];
+  if (options.corrected !== undefined) {
+    const restored = {
+      type: 'Warning',
+      reason: 'DriftCorrected',
+      note: `restored: ${options.corrected}`,
+    } as const;
+    // The restoration is also a write, which needs no Event of its own.
+    const rest = transitionsOf(
+      before,
+      { ...after, ...lastApplied(before) },
+      { ...options, corrected: undefined },
+    );
+    return [restored, ...rest];
+  }
   const hasStalledSince = stalled && find(before, 'Reconciling')?.reason === stalled.reason;
   return [
     ...(isReady && isNews(wasReady, isReady, before, after) ? [transitionFor(isReady)] : []),
     ...(hasStalledSince ? [{ ...transitionFor(stalled), note: `no progress: ${stalled.message}` }] : []),
     ...(drifted && !find(before, 'Drifted') ? [transitionFor(drifted)] : []),
   ];
+}
+
+function lastApplied(status: CrStatus | undefined): Pick<CrStatus, 'lastAppliedTime'> {
+  return status?.lastAppliedTime === undefined ? {} : { lastAppliedTime: status.lastAppliedTime };
 }
 
 function isOutageIn(ready: Condition | undefined): boolean {

@@ -72,13 +72,15 @@ function verdictOf(cr: CustomResource, decisions: readonly Decision[], result: P
   const whole = desired.outcomes.get(cr.metadata.uid);
   const outcomes = [...(whole ? [whole] : []), ...issues.map(({ outcome }) => outcome)];
   const drifted = decisions.filter(({ action }) => action === 'reportDrift');
-  const wasWritten = decisions.some((d) => isWrite(d) && !settled.excluded.has(d.key));
   const claimed = decisions.filter(({ claim }) => claim).length;
   const outcome = withServedGeneration(cr, worstOf(outcomes, claimed), decisions);
+  const written = decisions.filter((d) => isWrite(d) && !settled.excluded.has(d.key));
+  const corrected = written.filter(({ action }) => action === 'correct');
   return {
     outcome: withReplaced(cr, outcome, decisions, result),
     ...(drifted.length > 0 ? { drift: drifted.map(driftOf).join('; ') } : {}),
-    wasWritten,
+    ...(corrected.length > 0 ? { corrected: shortened(corrected.map(driftOf)) } : {}),
+    wasWritten: written.length > 0,
     failing: issues.map(({ key }) => key),
   };
 }
@@ -153,9 +155,13 @@ function worstOf(outcomes: readonly ResourceOutcome[], objects: number): Resourc
   if (!worst)
     return { reason: 'Applied', message: objects === 1 ? '1 object applied' : `${objects} objects applied` };
   const same = outcomes.filter(({ reason }) => reason === worst.reason);
-  const shown = same.slice(0, MOST_MESSAGES).map(({ message }) => message);
-  const rest = same.length - shown.length;
-  return { reason: worst.reason, message: [...shown, ...(rest > 0 ? [`and ${rest} more`] : [])].join('; ') };
+  return { reason: worst.reason, message: shortened(same.map(({ message }) => message)) };
+}
+
+/** Returns the first messages as one text, with the number of the others. */
+function shortened(messages: readonly string[]): string {
+  const rest = messages.length - MOST_MESSAGES;
+  return [...messages.slice(0, MOST_MESSAGES), ...(rest > 0 ? [`and ${rest} more`] : [])].join('; ');
 }
 
 /** Returns the outcome with the generation that the engine still serves, when the current one cannot be applied. */
