@@ -6,7 +6,7 @@
  *  Not here: lenient forms (normal-form.ts). Wording: docs/reference/behaviour/errors.md. JSON Schema, "Validation". */
 import { fail, type PathStep } from '../errors/engine-error.ts';
 import { isRecord, type JsonRecord, nameOfJson } from '../json/value.ts';
-import { GraphqlName } from './schema/common.ts';
+import { CHOICE_MARK, GraphqlName } from './schema/common.ts';
 import { asJsonSchema, chooseBranch, hasType, type JsonSchema } from './walk-schema.ts';
 
 /** Raises `parseFailed` unless the value fits the schema. Paths are relative to the value. */
@@ -20,6 +20,7 @@ type Word =
   | 'type'
   | 'const'
   | 'required'
+  | 'choice'
   | 'maxLength'
   | 'minLength'
   | 'pattern'
@@ -76,6 +77,10 @@ function problemOfItems(items: JsonSchema, list: readonly unknown[]): Problem | 
 function problemOfFields(schema: JsonSchema, value: JsonRecord): Problem | undefined {
   const missing = schema.required?.find((key) => value[key] === undefined);
   if (missing !== undefined) return { keyword: 'required', schema, value, path: [], missing };
+  const choice = schema[CHOICE_MARK];
+  if (choice && choice.filter((key) => value[key] !== undefined).length !== 1) {
+    return { keyword: 'choice', schema, value, path: [] };
+  }
   const nested: string[] = [];
   for (const key of Object.keys(value)) {
     const field = fieldOf(schema, key);
@@ -178,6 +183,11 @@ function textOf({ keyword, schema, value, path, missing }: Problem): string {
   switch (keyword) {
     case 'required':
       return `key "${missing}" not found`;
+    case 'choice': {
+      const names = schema[CHOICE_MARK]!;
+      const isNone = names.every((key) => (value as JsonRecord)[key] === undefined);
+      return `expecting ${isNone ? '' : 'only one of '}${names.join(' or ')} keys`;
+    }
     case 'type':
       return path.at(-1) === 'foreign_key_constraint_on'
         ? 'Expecting object { table, columns }.'

@@ -4,6 +4,7 @@
  *  Not here: the rewrites (normal-form.ts, export.ts), validation (validate.ts). */
 import { isNumber, nearestNumber } from '../json/number.ts';
 import { isRecord, isSameJson, type JsonRecord } from '../json/value.ts';
+import type { CHOICE_MARK } from './schema/common.ts';
 import type { TSchema } from './schema/type.ts';
 
 /** The part of JSON Schema that our models use. */
@@ -25,6 +26,7 @@ export type JsonSchema = {
   readonly patternProperties?: Readonly<Record<string, JsonSchema>>;
   readonly items?: JsonSchema;
   readonly anyOf?: readonly JsonSchema[];
+  readonly [CHOICE_MARK]?: readonly string[];
 };
 
 /** Returns the JSON Schema that a TypeBox value is; its own types do not say so. */

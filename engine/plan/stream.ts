@@ -11,7 +11,7 @@ import { readArguments } from './arguments.ts';
 import { columnRef } from './bool-exp.ts';
 import type { PlanContext, SelectedNodes } from './context.ts';
 import { countOf } from './count.ts';
-import { type Input, itemsOf, leafOf, refuseNull } from './input.ts';
+import { type Input, itemsOf, leafOf } from './input.ts';
 import type { Select } from './query-types.ts';
 import { objectTypeOf, planRowArguments, planSelection } from './table.ts';
 
@@ -57,6 +57,5 @@ function cursorOf(items: readonly Input[], initialValue: string): Cursor {
   const [only, another] = cursors;
   if (another) fail('validationFailed', { text: 'multiple column cursors are not supported yet' });
   if (!only) return fail('validationFailed', { text: 'one streaming column field is expected' });
-  if (only.initial.kind === 'null') return refuseNull(only.initial);
   return only;
 }

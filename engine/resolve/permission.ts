@@ -159,17 +159,12 @@ function computedFieldsOf(names: readonly string[], { table }: PermissionScope):
   return new Set(names);
 }
 
-/** Returns the input validation of a permission. Raises `parseFailed` unless each header has exactly one of its two values. */
+/** Returns the input validation of a permission. */
 function validationOf({ validate_input: configured }: { readonly validate_input?: ValidateInput }): {
   readonly validation?: InputValidation;
 } {
   if (!configured) return {};
   const { url, headers = [], forward_client_headers, timeout } = configured.definition;
-  headers.forEach(({ name, value, value_from_env }, i) => {
-    if ((value === undefined) !== (value_from_env === undefined)) return;
-    const text = `header "${name}" needs either value or value_from_env`;
-    fail('parseFailed', { text }, { path: ['permission', 'validate_input', 'definition', 'headers', i] });
-  });
   return {
     validation: {
       url,

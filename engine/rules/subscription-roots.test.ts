@@ -9,8 +9,9 @@ let world: RuleWorld;
 beforeAll(async () => {
   const permission = { columns: ['id'], filter: { id: { _lt: 2 } }, allow_aggregations: true };
   world = await startWorld({
-    sql: 'create table note (id int primary key, body text, secret text); insert into note values (1, null, null), (2, null, null)',
-    tables: ['note'],
+    sql: `create table note (id int primary key, body text, secret text); insert into note values (1, null, null), (2, null, null);
+      create table cursors (id int primary key, given text not null, maybe text); insert into cursors values (1, 'a', 'a');`,
+    tables: ['note', 'cursors'],
     operations: [['pg_create_select_permission', { table: 'note', role: 'reader', permission }]],
     options: { adminInternalErrors: false, liveQueriesMultiplexedRefetchInterval: 100 },
   });
@@ -25,8 +26,7 @@ async function first(query: string, variables: object = {}, role = 'admin'): Pro
   socket.send({ type: 'connection_init', payload: { headers } });
   await socket.next();
   socket.send({ type: 'subscribe', id: '1', payload: { query, variables } });
-  const { type, payload } = await socket.next();
-  socket.close();
+  const { type, payload } = await socket.next(1000).finally(() => socket.close());
   if (type === 'next') return (payload as { data: unknown }).data;
   const [error] = payload as [{ message: string; extensions: { path: string; code: string } }];
   return { message: error.message, ...error.extensions };
@@ -130,6 +130,21 @@ test.each(SIZES)(
     expect(await first(literal)).toMatchObject({ ...refusal, path: `${ARGS}.batch_size` });
     const variable = `subscription ($n: Int!) { note_stream(${cursor}, batch_size: $n) { id } }`;
     expect(await first(variable, { n: size })).toMatchObject(refusal);
+  },
+);
+
+test.each(['literal', 'variable'])(
+  'a %s null is a cursor of columns that may be null, after which no row comes',
+  async (form) => {
+    const send = async (column: string) => {
+      const isLiteral = form === 'literal';
+      const value = isLiteral ? 'null' : '$from';
+      const query = `subscription${isLiteral ? '' : ' ($from: String)'} {
+      cursors_stream(cursor: {initial_value: {${column}: ${value}}}, batch_size: 1) { id } }`;
+      return first(query, isLiteral ? {} : { from: null });
+    };
+    await expect(send('maybe')).rejects.toThrow('no message');
+    expect(await send('given')).toMatchObject({ code: 'validation-failed' });
   },
 );
 

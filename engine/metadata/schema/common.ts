@@ -76,15 +76,22 @@ export const ConnectionFromEnv = fromEnv('connection');
 export const EnvValue = Type.Union([marked(Type.String(), 'template', 'outbound'), FromEnv]);
 export type EnvValue = Static<typeof EnvValue>;
 
+/** The key of a list of properties in the schema of an object. Exactly one of them is given; validate.ts checks that. JSON Schema printed
+ *  from the schema does not have it. */
+export const CHOICE_MARK = Symbol('choice');
+
 /** A header sent to a webhook or remote schema; exactly one of `value` and `value_from_env`. */
-export const Header = Type.Object(
-  {
-    name: Type.String({ minLength: 1 }),
-    value: Type.Optional(Type.String()),
-    value_from_env: Type.Optional(OutboundVariable),
-  },
-  { additionalProperties: false },
-);
+export const Header = {
+  ...Type.Object(
+    {
+      name: Type.String({ minLength: 1 }),
+      value: Type.Optional(Type.String()),
+      value_from_env: Type.Optional(OutboundVariable),
+    },
+    { additionalProperties: false },
+  ),
+  [CHOICE_MARK]: ['value', 'value_from_env'],
+};
 export type Header = Static<typeof Header>;
 
 export const Comment = Type.Union([Type.String(), Type.Null()]);
