@@ -8,18 +8,10 @@ import { availableParallelism, tmpdir } from 'node:os';
 import { basename, join, resolve } from 'node:path';
 import { stripVTControlCharacters } from 'node:util';
 import { type Outcome, runStages, type Stage } from './schedule.ts';
+import { passedBefore, storiesToRepeat, type VitestReport } from './stories.ts';
 
 type Command = { readonly name: string; readonly command: readonly string[]; readonly nice?: number };
 type Finished = { readonly status: number | null; readonly log: string };
-type VitestReport = {
-  readonly numPassedTests: number;
-  readonly numFailedTests: number;
-  readonly testResults: readonly {
-    readonly name: string;
-    readonly status: string;
-    readonly assertionResults: readonly { readonly status: string }[];
-  }[];
-};
 
 const SHARED = resolve('../shared');
 const REPORTS = join(process.env['TMPDIR'] ?? tmpdir(), 'pergola-ci');
@@ -92,7 +84,8 @@ async function helmLint(): Promise<Outcome> {
 }
 
 /** Runs the stories on a cluster. Those that failed or were not reached are repeated on another cluster, because a story that failed may
- *  leave things behind. */
+ *  leave things behind. If all of them passed, the failure is outside of the stories (the removal of the cluster, an error without a test)
+ *  and none is repeated. */
 async function endToEnd(): Promise<Outcome> {
   if (!existsSync(join(SHARED, 'cluster/cluster'))) return missing('cluster');
   const report = join(REPORTS, 'e2e.json');
@@ -101,13 +94,17 @@ async function endToEnd(): Promise<Outcome> {
   const stories = globSync(['deploy/e2e/*.e2e.ts', 'deploy/argocd/health.test.ts']).map((file) =>
     basename(file),
   );
-  const done = existsSync(report) ? passedFiles(report) : [];
-  const rest = stories.filter((story) => !done.includes(story));
+  const read = existsSync(report) ? (JSON.parse(readFileSync(report, 'utf8')) as VitestReport) : undefined;
+  const rest = storiesToRepeat(stories, read);
+  if (rest.length === 0) {
+    const { notes, ...outcome } = vitestOutcome(report, first);
+    return { ...outcome, notes: ['every story passed, and e2e failed outside of them', ...notes] };
+  }
   const second = join(REPORTS, 'e2e-again.json');
   console.log(`${clock()}  e2e failed; once more on another cluster: ${rest.join(', ')}`);
   const again = await run({ name: 'e2e-again', command: ['.ci/e2e', second, ...rest] });
   const outcome = vitestOutcome(second, again);
-  const before = passedTests(report, done);
+  const before = passedBefore(read, rest);
   const notes = failuresIn(first.log).map((line) => `on the first cluster: ${line}`);
   return { ...outcome, passed: outcome.passed + before, notes: [...notes, ...outcome.notes] };
 }
@@ -137,25 +134,6 @@ function vitestOutcome(report: string, { status, log }: Finished): Outcome {
   const { numPassedTests, numFailedTests } = JSON.parse(readFileSync(report, 'utf8')) as VitestReport;
   const count = numFailedTests || (status === 0 ? 0 : 1);
   return { passed: numPassedTests, failed: count, notes: count > 0 ? failuresIn(log) : [] };
-}
-
-/** Returns the names of the files in which a test passed and none failed. After the first failure vitest starts no further file. */
-function passedFiles(report: string): readonly string[] {
-  const { testResults } = JSON.parse(readFileSync(report, 'utf8')) as VitestReport;
-  return testResults
-    .filter(({ assertionResults }) => {
-      const statuses = assertionResults.map(({ status }) => status);
-      return statuses.includes('passed') && !statuses.includes('failed');
-    })
-    .map(({ name }) => basename(name));
-}
-
-function passedTests(report: string, files: readonly string[]): number {
-  if (files.length === 0) return 0;
-  const { testResults } = JSON.parse(readFileSync(report, 'utf8')) as VitestReport;
-  return testResults
-    .filter(({ name }) => files.includes(basename(name)))
-    .reduce((sum, file) => sum + file.assertionResults.filter(({ status }) => status === 'passed').length, 0);
 }
 
 function missing(folder: string): Outcome {

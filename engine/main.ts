@@ -5,7 +5,7 @@
 
 import { declareMetadata } from './admin/declare.ts';
 import { EngineState } from './admin/state.ts';
-import { isSecretSet } from './auth/authenticate.ts';
+import { isSecretSet } from './auth/admin-secrets.ts';
 import { type ForeignSettings, foreignSettings, loadOptions, OptionsError } from './config/load-options.ts';
 import { type Options, settingsOf, variableOf } from './config/options.ts';
 import { optionsHelp } from './config/options-help.ts';

@@ -2,4 +2,4 @@
 if obj.status ~= nil and obj.status.health ~= nil then
   return { status = obj.status.health.status, message = obj.status.health.message or "" }
 end
-return { status = "Progressing", message = "not compared yet" }
+return { status = "Progressing", message = "Argo CD has not compared it yet" }

@@ -14,7 +14,7 @@ const PROGRAM = findArgocd();
 const missing =
   PROGRAM === undefined ? ' (skipped: argocd is neither on PATH nor in KUBEBUILDER_ASSETS)' : '';
 
-describe.skipIf(PROGRAM === undefined)(`what Argo CD makes of${missing}`, () => {
+describe.skipIf(PROGRAM === undefined)(`the health in Argo CD of a resource that${missing}`, () => {
   const folder = mkdtempSync(join(tmpdir(), 'pergola-health-'));
   const config = join(folder, 'argocd-cm.yaml');
 

@@ -29,7 +29,7 @@ export const PANELS: readonly Panel[] = [
     },
   },
   {
-    title: 'Time to answer',
+    title: 'Response time of GraphQL operations',
     unit: 's',
     queries: {
       'p50 {{operation_type}}': quantile(0.5, 'pergola_graphql_execution_time_seconds', 'operation_type'),
@@ -42,7 +42,7 @@ export const PANELS: readonly Panel[] = [
     queries: { '{{code}}': rate('pergola_graphql_errors_total', 'code') },
   },
   {
-    title: 'Refused by a guard',
+    title: 'Requests refused by limits and allow lists',
     unit: 'reqps',
     queries: {
       'limit: {{limit}}': rate('pergola_limits_exceeded_total', 'limit'),
@@ -59,7 +59,7 @@ export const PANELS: readonly Panel[] = [
     },
   },
   {
-    title: 'Statements',
+    title: 'Duration of SQL statements',
     unit: 's',
     queries: { 'p99 {{source}}': quantile(0.99, 'pergola_postgres_statement_seconds', 'source') },
   },
@@ -72,7 +72,7 @@ export const PANELS: readonly Panel[] = [
     },
   },
   {
-    title: 'Sources up, inconsistent objects',
+    title: 'Sources that respond, inconsistent objects',
     unit: 'short',
     queries: {
       'up {{source}}': `min by (source) (pergola_source_up${IN_NAMESPACE})`,

@@ -5,6 +5,7 @@ import { POD_VALUES } from './pod-values.ts';
 import {
   byName,
   count,
+  filledList,
   flag,
   group,
   KEY_OF_SECRET,
@@ -22,6 +23,7 @@ const SET_BY_THE_CHART = [
   'database-url',
   'metadata-database-url',
   'admin-secret',
+  'admin-secret-path',
   'enable-console',
   'metrics-secret',
   'server-port',
@@ -55,10 +57,15 @@ export const ENGINE_VALUES = group(undefined, {
     '',
     'url',
   ),
-  adminSecret: keyOf(
+  adminSecret: group(
     'The secret with the admin secret. It is required, so that an installation is never open by accident.',
-    'pergola-admin',
-    'admin-secret',
+    {
+      ...keyOf(undefined, 'pergola-admin', 'admin-secret').values,
+      secondaryKey: text(
+        'A key that may be missing: another admin secret, accepted as well while the admin secret is replaced.',
+        'secondary-admin-secret',
+      ),
+    },
   ),
   console: group(undefined, { enabled: flag('', false) }),
   options: byName(
@@ -84,14 +91,14 @@ export const ENGINE_VALUES = group(undefined, {
     className: text('', ''),
     annotations: map(''),
     hosts: list('', WORD),
-    paths: list('', WORD, PUBLIC_PATHS),
+    paths: filledList('', WORD, PUBLIC_PATHS),
     tls: list('', OBJECT),
   }),
   httpRoute: group('An HTTPRoute for clients, for a Gateway.', {
     enabled: flag('', false),
     parentRefs: list('', OBJECT),
     hostnames: list('', WORD),
-    paths: list('', WORD, PUBLIC_PATHS),
+    paths: filledList('', WORD, PUBLIC_PATHS),
     annotations: map(''),
   }),
   networkPolicy: group(undefined, {

@@ -16,8 +16,12 @@ test.each([...generatedFiles()])('%s is what its table says; `make generate` wri
 test('options are values with the bounds of their rows, and secrets only as keys of secrets', () => {
   const { engine } = JSON.parse(valuesSchema(VALUES)).properties;
   const { options, secretOptions } = engine.properties;
-  expect(options.properties['pg-connections']).toEqual({ type: 'integer', minimum: 1, maximum: 10_000 });
-  expect(options.properties['log-level']).toEqual({ enum: ['debug', 'info', 'warn', 'error'] });
+  expect(options.properties['pg-connections']).toEqual({
+    type: ['integer', 'null'],
+    minimum: 1,
+    maximum: 10_000,
+  });
+  expect(options.properties['log-level']).toEqual({ enum: ['debug', 'info', 'warn', 'error', null] });
   expect(options.properties['jwt-secret']).toBeUndefined();
   expect(secretOptions.properties['jwt-secret'].required).toEqual(['existingSecret', 'key']);
 });
@@ -32,6 +36,7 @@ test('every option can be set, or is set by the chart itself', () => {
     'server-port',
     'server-host',
     'admin-secret',
+    'admin-secret-path',
     'enable-console',
     'metrics-secret',
   ]);

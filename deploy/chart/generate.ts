@@ -4,7 +4,7 @@ import { writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { argocdConfig } from '../argocd/customization.ts';
 import { dashboard } from './dashboard.ts';
-import { valuesSchema, valuesYaml } from './print.ts';
+import { valuesSchema, valuesWhenNull, valuesYaml } from './print.ts';
 import { VALUES } from './values.ts';
 
 const ROOT = dirname(dirname(import.meta.dirname));
@@ -14,6 +14,7 @@ export function generatedFiles(): ReadonlyMap<string, string> {
   return new Map([
     ['charts/pergola/values.yaml', valuesYaml(VALUES)],
     ['charts/pergola/values.schema.json', valuesSchema(VALUES)],
+    ['charts/pergola/files/when-null.yaml', valuesWhenNull(VALUES)],
     ['charts/pergola/files/dashboard.json', dashboard()],
     ['deploy/argocd/argocd-cm.yaml', argocdConfig()],
   ]);

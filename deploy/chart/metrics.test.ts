@@ -30,20 +30,20 @@ test.each(QUERIES)('%s: %s', (_, expr) => {
   for (const label of labelsIn(expr)) expect([...OF_TARGETS, ...labels], label).toContain(label);
 });
 
-test('a metric or label that is not there is found out', () => {
+test('an unknown metric or label is found', () => {
   expect(labelsOf.has('pergola_graphql_execution_time_seconds_bucket')).toBe(true);
   expect(labelsOf.has('pergola_graphql_execution_time_seconds')).toBe(false);
   expect(labelsIn('sum by (le, a) (x{b="c",d=~"e"})')).toEqual(['le', 'a', 'b', 'd']);
 });
 
-test('what an alert tells in its summary is a label of its result', () => {
+test('the summary of an alert uses only labels of its result', () => {
   for (const { expr, annotations } of groups.flatMap(({ rules }) => rules)) {
     const told = [...JSON.stringify(annotations).matchAll(/\$labels\.(\w+)/g)].map(([, label]) => label!);
     for (const label of told) expect(labelsIn(expr), `${label} in ${expr}`).toContain(label);
   }
 });
 
-test('names of alerts are each one of a kind', () => {
+test('the names of alerts are unique', () => {
   const names = groups.flatMap(({ rules }) => rules.map(({ alert }) => alert));
   expect(new Set(names).size).toBe(names.length);
 });

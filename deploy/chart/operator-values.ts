@@ -2,7 +2,7 @@
  *  Not here: what an option means (operator/kubernetes/options.ts). */
 import { OPTIONS } from '../../operator/kubernetes/options.ts';
 import { POD_VALUES } from './pod-values.ts';
-import { byName, count, flag, group, list, map, OBJECT, text, WORD } from './value.ts';
+import { byName, count, filledList, flag, group, list, map, OBJECT, text, WORD } from './value.ts';
 
 /** The options that the chart sets from other values, or from the pod's own metadata. */
 const SET_BY_THE_CHART = [
@@ -45,7 +45,7 @@ export const OPERATOR_VALUES = group(undefined, {
   ),
   networkPolicy: group(undefined, {
     enabled: flag('Allow connections only to DNS, the API server and engines.', false),
-    apiServerPorts: list('', { type: 'integer' }, [443, 6443]),
+    apiServerPorts: filledList('', { type: 'integer' }, [443, 6443]),
     egress: list('Additional rules, for engines outside the namespaces.', OBJECT),
   }),
   resources: map('', { requests: { cpu: '50m', memory: '128Mi' }, limits: { memory: '384Mi' } }),

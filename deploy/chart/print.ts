@@ -61,6 +61,29 @@ function schemaOf(node: Node): object {
   };
 }
 
+/** Returns the values that stand in for null as YAML: the templates fill them in before they read a value. */
+export function valuesWhenNull(values: Group): string {
+  const head =
+    'Generated from deploy/chart/values.ts by `make generate`: what a value is that is null or missing.';
+  return `# ${head}\n${dump(whenNull(values), { lineWidth: WIDTH, noRefs: true })}`;
+}
+
+function whenNull(node: Node): unknown {
+  if (isGroup(node)) {
+    return Object.fromEntries(Object.entries(node.values).map(([name, child]) => [name, whenNull(child)]));
+  }
+  const { type, minLength, minItems } = node.schema as {
+    type?: string;
+    minLength?: number;
+    minItems?: number;
+  };
+  if (type === 'boolean') return false;
+  if (type === 'object') return {};
+  if (type === 'array' && minItems === undefined) return [];
+  if (type === 'string' && minLength === undefined) return '';
+  return node.default;
+}
+
 export type ValueRow = { readonly path: string; readonly default: string; readonly doc: string };
 
 /** Returns every value with its path for `--set`. If the first value of a group has no help, it gets the help of the group. */

@@ -1,11 +1,14 @@
 /** Tests the objects that helm renders from values. Not here: whether they work (deploy/e2e). */
 import { readdirSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
+import { loadAll } from 'js-yaml';
 import { expect, test } from 'vitest';
 import { loadOptions } from '../../engine/config/load-options.ts';
 import { isReserved } from '../../engine/metadata/variables.ts';
 import { KINDS, type KindRow } from '../../operator/kinds.ts';
 import { describeHelm, find, type Rendered } from '../../testing/helm.ts';
+import { type Group, isGroup, type Node } from './value.ts';
+import { VALUES } from './values.ts';
 
 const CHARTS = join(dirname(dirname(import.meta.dirname)), 'charts');
 
@@ -34,13 +37,19 @@ const EVERYTHING = {
   ],
 };
 
+/** The paths that are null at once, by the title of the case: each group, and all single values together. */
+const NULLS: readonly (readonly [string, readonly string[]])[] = [
+  ...pathsOf(VALUES, isGroup).map((path) => [path, [path]] as const),
+  ['every single value', pathsOf(VALUES, (node) => !isGroup(node)).filter((path) => !isKept(path))],
+];
+
 describeHelm('charts', (helm) => {
-  test('helm lint finds nothing to complain of', async () => {
+  test('helm lint passes', async () => {
     const said = await helm.run(['lint', '--strict', join(CHARTS, 'pergola'), join(CHARTS, 'pergola-crds')]);
     expect(said).toContain('2 chart(s) linted, 0 chart(s) failed');
   });
 
-  test('every part can be had at once, and each object once', async () => {
+  test('with every part enabled, each object is rendered once', async () => {
     const objects = await helm.template(EVERYTHING);
     const names = objects.map((x) => `${x.kind} ${x.metadata.name}`);
     expect(new Set(names).size).toBe(names.length);
@@ -65,7 +74,7 @@ describeHelm('charts', (helm) => {
     expect(find(objects, 'ConfigMap', 'pergola-extra')).toBeDefined();
   });
 
-  test('editors of a namespace get the kinds that concern single objects, administrators all', async () => {
+  test('editors of a namespace may write the kinds that concern single objects, administrators all kinds', async () => {
     const objects = await helm.template();
     const written = (role: string) => {
       const found = objects.find((x) => x.metadata.name.endsWith(`-${role}`) && x.kind === 'ClusterRole');
@@ -78,7 +87,7 @@ describeHelm('charts', (helm) => {
     expect(written('admin')).toEqual(plurals(rows));
   });
 
-  test('by default there is the least: no route in, no rule that needs another operator', async () => {
+  test('by default no route, no secret and no object of another operator is rendered', async () => {
     const kinds = new Set((await helm.template()).map((x) => x.kind));
     for (const kind of [
       'Ingress',
@@ -92,7 +101,7 @@ describeHelm('charts', (helm) => {
     }
   });
 
-  test('every pod is as restricted as the pod security standard asks', async () => {
+  test('every pod meets the pod security standard "restricted"', async () => {
     for (const { kind, spec, template } of podsOf(await helm.template(EVERYTHING))) {
       expect(spec.securityContext, kind).toMatchObject({
         runAsNonRoot: true,
@@ -110,7 +119,7 @@ describeHelm('charts', (helm) => {
     }
   });
 
-  test('nothing is made of chance, the time or the cluster: the same values make the same objects', () => {
+  test('templates use neither random values nor the time nor the cluster', () => {
     const templates = readdirSync(join(CHARTS, 'pergola/templates')).filter((name) => name !== 'tests');
     for (const name of templates) {
       const text = readFileSync(join(CHARTS, 'pergola/templates', name), 'utf8');
@@ -118,7 +127,7 @@ describeHelm('charts', (helm) => {
     }
   });
 
-  test('an engine that scales itself has no number of replicas for GitOps to fight over', async () => {
+  test('with autoscaling the Deployment has no number of replicas that GitOps would revert', async () => {
     const scaled = await helm.template({ engine: { replicas: 3, autoscaling: { enabled: true } } });
     expect(find(scaled, 'Deployment', 'pergola-engine').spec).not.toHaveProperty('replicas');
     expect(find(scaled, 'HorizontalPodAutoscaler').spec.scaleTargetRef.name).toBe('pergola-engine');
@@ -126,7 +135,7 @@ describeHelm('charts', (helm) => {
     expect(find(fixed, 'Deployment', 'pergola-engine').spec.replicas).toBe(3);
   });
 
-  test('the operator finds every pod that is ready behind a Service of its own, and a scraper no pod twice', async () => {
+  test('a headless Service selects every ready pod, and a ServiceMonitor does not select it', async () => {
     const objects = await helm.template(EVERYTHING);
     const { metadata, spec } = find(objects, 'Service', 'pergola-engine-replicas');
     expect(spec).toMatchObject({ clusterIP: 'None', publishNotReadyAddresses: false });
@@ -138,7 +147,7 @@ describeHelm('charts', (helm) => {
     expect(metadata.labels).not.toMatchObject(scraped);
   });
 
-  test('there is a disruption budget for each part with several replicas', async () => {
+  test('each part with several replicas has a disruption budget', async () => {
     const budgets = (values: object) =>
       helm
         .template(values)
@@ -150,14 +159,14 @@ describeHelm('charts', (helm) => {
     ]);
   });
 
-  test('an ending pod serves until every node knows, and has the time to finish', async () => {
+  test('a pod that is stopped continues to serve during preStop, and has time to finish requests', async () => {
     const { spec } = find(await helm.template(), 'Deployment', 'pergola-engine').spec.template;
     expect(spec.containers[0].lifecycle.preStop.exec.command).toEqual(['sleep', '5']);
     const { gracefulShutdownTimeout } = loadOptions([], DATABASE);
     expect(spec.terminationGracePeriodSeconds).toBeGreaterThan(5 + gracefulShutdownTimeout);
   });
 
-  test('options become variables the engine reads', async () => {
+  test('options become variables that the engine reads', async () => {
     const options = {
       'pg-connections': 20,
       'enable-allowlist': true,
@@ -175,20 +184,118 @@ describeHelm('charts', (helm) => {
     });
   });
 
-  test('secrets come from secrets', async () => {
+  test('secret options refer to keys of secrets', async () => {
     const secretOptions = { 'jwt-secret': { existingSecret: 'identity', key: 'jwt' } };
     const objects = await helm.template({ engine: { secretOptions } });
     const { env } = find(objects, 'Deployment', 'pergola-engine').spec.template.spec.containers[0];
     const from = (name: string) => env.find((x: Rendered) => x.name === name)?.valueFrom?.secretKeyRef;
     expect(from('ENGINE_GRAPHQL_JWT_SECRET')).toEqual({ name: 'identity', key: 'jwt' });
-    expect(from('ENGINE_GRAPHQL_ADMIN_SECRET')).toEqual({ name: 'pergola-admin', key: 'admin-secret' });
     expect(from('ENGINE_GRAPHQL_DATABASE_URL')).toEqual({ name: 'pergola-database', key: 'url' });
   });
 
+  test('both admin secrets are files that the engine follows, of which the second may be missing', async () => {
+    const mounted = async (adminSecret: object) => {
+      const objects = await helm.template({ engine: { adminSecret } });
+      const { spec } = find(objects, 'Deployment', 'pergola-engine').spec.template;
+      const { projected } = spec.volumes.find((x: Rendered) => x.name === 'admin-secrets');
+      const { mountPath } = spec.containers[0].volumeMounts.find((x: Rendered) => x.name === 'admin-secrets');
+      const options = loadOptions([], { ...envOf(objects, 'pergola-engine'), ...DATABASE });
+      expect(options.adminSecretPath).toBe(mountPath);
+      return projected.sources.map(({ secret }: Rendered) => [
+        secret.name,
+        secret.items[0].key,
+        secret.optional ?? false,
+      ]);
+    };
+    expect(await mounted({})).toEqual([
+      ['pergola-admin', 'admin-secret', false],
+      ['pergola-admin', 'secondary-admin-secret', true],
+    ]);
+    expect(await mounted({ existingSecret: 'other', key: 'current', secondaryKey: 'previous' })).toEqual([
+      ['other', 'current', false],
+      ['other', 'previous', true],
+    ]);
+    expect(await mounted({ secondaryKey: '' })).toEqual([['pergola-admin', 'admin-secret', false]]);
+  });
+
+  test.each(NULLS)('%s may be null', async (_, paths) => {
+    const enabled = { ...EVERYTHING, crds: { enabled: false } };
+    const values = paths.reduce((all, path) => withNull(all, path.split('.')), enabled as Tree);
+    if (paths.includes('metrics.secret')) {
+      return expect(helm.template(values)).rejects.toThrow(/needs metrics.secret/);
+    }
+    const objects = await helm.template(values);
+    for (const { kind, metadata } of objects) expect(metadata.name, kind).toMatch(/^[a-z0-9-]{1,63}$/);
+    expect(JSON.stringify(objects)).not.toMatch(/<nil>|<no value>|%!/);
+  });
+
+  test('every value may be null at once: no part is installed', async () => {
+    const nothing = Object.fromEntries(Object.keys(VALUES.values).map((name) => [name, null]));
+    expect(await helm.template(nothing)).toEqual([]);
+  });
+
+  test('a part that is null is off, a map is empty, and a value that cannot be empty keeps its default', async () => {
+    const without = await helm.template({ operator: null, metrics: null });
+    const components = new Set(without.map((x) => x.metadata.labels?.['app.kubernetes.io/component']));
+    expect(components).not.toContain('operator');
+    expect(components).toContain('engine');
+    const { spec } = find(
+      await helm.template({
+        engine: { resources: null, replicas: null, database: null, topologySpread: null },
+      }),
+      'Deployment',
+      'pergola-engine',
+    );
+    expect(spec.replicas).toBe(1);
+    expect(spec.template.spec).not.toHaveProperty('topologySpreadConstraints');
+    const [{ resources, env }] = spec.template.spec.containers;
+    expect(resources).toEqual({});
+    expect(JSON.stringify(env)).toContain('"name":"pergola-database"');
+  });
+
+  test('an option that is null is not set', async () => {
+    const values = { engine: { options: { 'pg-connections': null, 'log-level': 'warn' } } };
+    const env = envOf(await helm.template(values), 'pergola-engine');
+    expect(env).not.toHaveProperty('ENGINE_GRAPHQL_PG_CONNECTIONS');
+    expect(env['ENGINE_GRAPHQL_LOG_LEVEL']).toBe('warn');
+  });
+
   test.each([
-    ['a value there is not', { engine: { replica: 2 } }, /replica/],
-    ['an option there is not', { engine: { options: { 'pg-connection': 20 } } }, /pg-connection/],
-    ['a number beyond its bounds', { engine: { options: { 'pg-connections': 0 } } }, /pg-connections/],
+    ['a release name', (name: string) => [name, '{}'] as const],
+    ['a full name', (name: string) => ['r', JSON.stringify({ fullnameOverride: name })] as const],
+  ])(
+    '%s of 53 characters gives names that Kubernetes accepts, and other names than its like',
+    async (_, of) => {
+      const namesOf = async (name: string) => {
+        const [release, values] = of(name);
+        const all = JSON.stringify({ ...EVERYTHING, crds: { enabled: false }, ...JSON.parse(values) });
+        const text = await helm.run(
+          ['template', release, join(CHARTS, 'pergola'), '-n', 'api', '-f', '-'],
+          all,
+        );
+        const objects = loadAll(text).filter(Boolean) as Rendered[];
+        for (const { kind, metadata } of objects) {
+          // The API server adds a digest of 11 characters to the name of a StatefulSet for a label of its pods.
+          const most = kind === 'StatefulSet' ? 52 : 63;
+          const isRole = kind.startsWith('ClusterRole');
+          if (!isRole) expect(metadata.name.length, `${kind} ${metadata.name}`).toBeLessThanOrEqual(most);
+          expect(metadata.name, kind).toMatch(/^[a-z0-9]([a-z0-9-]*[a-z0-9])?$/);
+          for (const label of Object.values<string>(metadata.labels ?? {}))
+            expect(label.length).toBeLessThanOrEqual(63);
+        }
+        return objects.map(({ kind, metadata }) => `${kind} ${metadata.name}`);
+      };
+      const long = 'a'.repeat(35).concat('-bcdefghijklmnopq');
+      const [first, second] = await Promise.all([namesOf(`${long}1`), namesOf(`${long}2`)]);
+      const shared = first!.filter((name) => second!.includes(name) && !name.endsWith('-extra'));
+      expect(shared).toEqual([]);
+    },
+  );
+
+  test.each([
+    ['an unknown value', { engine: { replica: 2 } }, /replica/],
+    ['an unknown option', { engine: { options: { 'pg-connection': 20 } } }, /pg-connection/],
+    ['a number outside its bounds', { engine: { options: { 'pg-connections': 0 } } }, /pg-connections/],
     ['a secret given as an option', { engine: { options: { 'jwt-secret': '{}' } } }, /jwt-secret/],
     ['no admin secret', { engine: { adminSecret: { existingSecret: '' } } }, /adminSecret/],
     ['an ingress without hosts', { engine: { ingress: { enabled: true } } }, /ingress.hosts/],
@@ -203,11 +310,11 @@ describeHelm('charts', (helm) => {
       { metrics: { enabled: true, serviceMonitor: { enabled: true } } },
       /metrics.secret/,
     ],
-  ])('%s is refused, and named', async (_, values, complaint) => {
+  ])('%s is refused, and the message names it', async (_, values, complaint) => {
     await expect(helm.template(values)).rejects.toThrow(complaint);
   });
 
-  test('clients get at GraphQL from outside, and not at the admin API', async () => {
+  test('routes from outside lead to GraphQL and not to the admin API', async () => {
     const objects = await helm.template(EVERYTHING);
     const [rule] = find(objects, 'Ingress').spec.rules;
     const paths = rule.http.paths.map(({ path }: Rendered) => path);
@@ -217,7 +324,7 @@ describeHelm('charts', (helm) => {
     );
   });
 
-  test('the network lets in the operator and whom the values name', async () => {
+  test('the network policy admits the operator and the peers in the values', async () => {
     const [{ from }] = find(await helm.template(EVERYTHING), 'NetworkPolicy', 'pergola-engine').spec.ingress;
     expect(from).toEqual([
       {
@@ -227,7 +334,7 @@ describeHelm('charts', (helm) => {
     ]);
   });
 
-  test('the operator may read what it needs and write nothing but status, Events and its lease', async () => {
+  test('the operator may write only status, Events and its lease', async () => {
     const objects = await helm.template();
     const bound = [find(objects, 'ClusterRole', 'api-pergola-operator'), find(objects, 'Role')];
     const writing = bound
@@ -246,7 +353,7 @@ describeHelm('charts', (helm) => {
     ]);
   });
 
-  test('an operator of some namespaces has roles there and none of the cluster', async () => {
+  test('an operator that watches some namespaces has roles there and no cluster role', async () => {
     const objects = await helm.template({ operator: { watchNamespaces: ['a', 'b'] } });
     expect(find(objects, 'ClusterRole')).toBeUndefined();
     expect(find(objects, 'ClusterRoleBinding')).toBeUndefined();
@@ -255,7 +362,7 @@ describeHelm('charts', (helm) => {
     expect(envOf(objects, 'pergola-operator')['PERGOLA_WATCH_NAMESPACES']).toBe('a,b');
   });
 
-  test('resources themselves may be written where deletion may wait, and nowhere else', async () => {
+  test('the operator may patch resources only with waitingDeletion', async () => {
     type Rule = { readonly resources: readonly string[]; readonly verbs: readonly string[] };
     const patch = ({ rules }: { readonly rules: readonly Rule[] }) =>
       rules.filter(({ verbs }) => verbs.includes('patch')).flatMap(({ resources }) => resources);
@@ -272,7 +379,7 @@ describeHelm('charts', (helm) => {
     expect(await rightsWith(some, 'Role')).toEqual([...always, ...plurals].toSorted());
   });
 
-  test('definitions come with the release, or with the chart of their own, and stay', async () => {
+  test('definitions are part of the release or of their own chart, and are kept when it is uninstalled', async () => {
     const definitions = async (values: object, chart: string) =>
       (await helm.template(values, chart)).filter((x) => x.kind === 'CustomResourceDefinition');
     const together = await definitions({}, 'pergola');
@@ -282,7 +389,7 @@ describeHelm('charts', (helm) => {
     expect(await definitions({}, 'pergola-crds')).toEqual(together);
   });
 
-  test('alerts and dashboard reach the cluster as they are written', async () => {
+  test('templates in alerts and the dashboard are not rendered by helm', async () => {
     const objects = await helm.template(EVERYTHING);
     const [{ rules }] = find(objects, 'PrometheusRule').spec.groups;
     expect(rules[0].annotations.summary).toContain('{{ $labels.source }}');
@@ -291,7 +398,7 @@ describeHelm('charts', (helm) => {
     expect(data['pergola.json']).toBe(readFileSync(join(CHARTS, 'pergola/files/dashboard.json'), 'utf8'));
   });
 
-  test('metadata can send no variable that the chart gives to the engine', async () => {
+  test('every variable that the chart gives to the engine is reserved, so metadata cannot send it', async () => {
     const secretOptions = { 'jwt-secret': { existingSecret: 'jwt', key: 'jwt' } };
     const { engine, ...rest } = EVERYTHING;
     const database = { existingSecret: 'database' };
@@ -304,7 +411,7 @@ describeHelm('charts', (helm) => {
     }
   });
 
-  test('the trial Postgres is where the engine looks', async () => {
+  test('the engine connects to the trial Postgres', async () => {
     const objects = await helm.template({ postgres: { enabled: true } });
     expect(find(objects, 'Service', 'pergola-postgres').spec.ports[0].port).toBe(5432);
     expect(envOf(objects, 'pergola-engine')['ENGINE_GRAPHQL_DATABASE_URL']).toBe(
@@ -314,6 +421,37 @@ describeHelm('charts', (helm) => {
     expect(volumes).toContainEqual({ name: 'data', emptyDir: {} });
   });
 });
+
+type Tree = Readonly<Record<string, unknown>>;
+
+/** True for a switch, which stays on to keep its part, and for a value without which an enabled part is refused. */
+function isKept(path: string): boolean {
+  return (
+    path.endsWith('.enabled') ||
+    /^engine\.(ingress\.hosts|httpRoute\.parentRefs)$|^metrics\.secret\./.test(path)
+  );
+}
+
+/** Returns the paths of the groups and values of the chart that `isWanted` selects. */
+function pathsOf(
+  { values }: Group,
+  isWanted: (node: Node) => boolean,
+  above: readonly string[] = [],
+): readonly string[] {
+  return Object.entries(values).flatMap(([name, node]) => {
+    const path = [...above, name];
+    return [
+      ...(isWanted(node) ? [path.join('.')] : []),
+      ...(isGroup(node) ? pathsOf(node, isWanted, path) : []),
+    ];
+  });
+}
+
+/** Returns the values with null at the path. */
+function withNull(values: Tree, [name, ...rest]: readonly string[]): Tree {
+  const inner = (values[name!] ?? {}) as Tree;
+  return { ...values, [name!]: rest.length === 0 ? null : withNull(inner, rest) };
+}
 
 /** Returns the variables that have a literal value. */
 function envOf(objects: readonly Rendered[], deployment: string): Record<string, string> {

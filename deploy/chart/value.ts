@@ -46,21 +46,35 @@ export function list(doc: string, items: object, preset: readonly unknown[] = []
   return { doc, default: preset, schema: { type: 'array', items } };
 }
 
+/** Returns a list that must have an entry. */
+export function filledList(doc: string, items: object, preset: readonly unknown[]): Value {
+  return { doc, default: preset, schema: { type: 'array', items, minItems: 1 } };
+}
+
 export const OBJECT = { type: 'object' };
 export const NAMED = { type: 'object', required: ['name'], properties: { name: { type: 'string' } } };
 export const WORD = { type: 'string', minLength: 1 };
 
-/** Returns a value with one member per option; the installation fails for any other member. */
+/** Returns a value with one member per option; the installation fails for any other member. A member that is null counts as absent. */
 export function byName(doc: string, schemas: Readonly<Record<string, object>>): Value {
+  const properties = Object.entries(schemas).map(([name, schema]) => [name, orNull(schema)]);
   return {
     doc,
     default: {},
-    schema: { type: 'object', additionalProperties: false, properties: schemas },
+    schema: { type: 'object', additionalProperties: false, properties: Object.fromEntries(properties) },
+  };
+}
+
+function orNull(schema: { readonly type?: string; readonly enum?: readonly unknown[] }): object {
+  return {
+    ...schema,
+    ...(schema.type && { type: [schema.type, 'null'] }),
+    ...(schema.enum && { enum: [...schema.enum, null] }),
   };
 }
 
 /** Returns the values that name a key of a secret. */
-export function keyOf(doc: string, existingSecret: string, key: string): Group {
+export function keyOf(doc: string | undefined, existingSecret: string, key: string): Group {
   const name = existingSecret === '' ? text('', '') : text('', existingSecret, { minLength: 1 });
   return group(doc, { existingSecret: name, key: text('', key, { minLength: 1 }) });
 }

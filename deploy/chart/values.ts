@@ -6,6 +6,7 @@ import { ENGINE_VALUES } from './engine-values.ts';
 import { OPERATOR_VALUES } from './operator-values.ts';
 import {
   count,
+  filledList,
   flag,
   type Group,
   group,
@@ -19,72 +20,76 @@ import {
   WORD,
 } from './value.ts';
 
-export const VALUES: Group = group('Values name secrets; they never contain them.', {
-  image: group(undefined, {
-    repository: text('', 'pergola', { minLength: 1 }),
-    tag: text("If empty, the chart's appVersion.", ''),
-    digest: text('sha256:…; if set, the tag is ignored.', '', { pattern: '^(sha256:[0-9a-f]{64})?$' }),
-    pullPolicy: oneOf('', 'IfNotPresent', 'Always', 'Never'),
-  }),
-  imagePullSecrets: list('', NAMED),
-  nameOverride: text('', ''),
-  fullnameOverride: text('', ''),
-  crds: group(undefined, {
-    enabled: flag(
-      'Install the custom resource definitions with this release; they are kept when it is uninstalled. Set false if the ' +
-        'chart pergola-crds installs them.',
-      true,
-    ),
-  }),
-  engine: ENGINE_VALUES,
-  operator: OPERATOR_VALUES,
-  metrics: group('Metrics for Prometheus; see docs/reference/metrics.md.', {
-    enabled: flag('Serve metrics of the engine; the operator always serves its own.', false),
-    apis: list('The default of the option enabled-apis.', WORD, [
-      ...OPTIONS['enabled-apis'].default,
-      'metrics',
-    ]),
-    secret: keyOf(
-      'The secret with the bearer token of scrapers; without one they need the admin secret.',
-      '',
-      'token',
-    ),
-    serviceMonitor: group('A ServiceMonitor; requires the definitions of the Prometheus operator.', {
-      enabled: flag('', false),
-      interval: text('', '30s'),
-      labels: map(''),
+export const VALUES: Group = group(
+  'Values name secrets; they never contain them. A value that is null is empty: a part or a flag is off, a list or a map has no ' +
+    'entries. Values that cannot be empty keep their default.',
+  {
+    image: group(undefined, {
+      repository: text('', 'pergola', { minLength: 1 }),
+      tag: text("If empty, the chart's appVersion.", ''),
+      digest: text('sha256:…; if set, the tag is ignored.', '', { pattern: '^(sha256:[0-9a-f]{64})?$' }),
+      pullPolicy: oneOf('', 'IfNotPresent', 'Always', 'Never'),
     }),
-    rules: group('A PrometheusRule with alerts.', { enabled: flag('', false), labels: map('') }),
-    dashboard: group("A config map that Grafana's sidecar finds by its label.", {
-      enabled: flag('', false),
-      labels: map('', { grafana_dashboard: '1' }),
-      annotations: map(''),
-    }),
-  }),
-  postgres: group(
-    'A small Postgres for trials: one pod, no backup; without a volume claim its data is lost with the pod.',
-    {
-      enabled: flag('Install it and serve it instead of engine.database.', false),
-      image: text('', 'postgres:18', { minLength: 1 }),
-      password: keyOf(
-        'The secret with its password, of letters and digits only, since it becomes part of a URL.',
-        'pergola-postgres',
-        'password',
+    imagePullSecrets: list('', NAMED),
+    nameOverride: text('', '', { maxLength: 53 }),
+    fullnameOverride: text('', ''),
+    crds: group(undefined, {
+      enabled: flag(
+        'Install the custom resource definitions with this release; they are kept when it is uninstalled. Set false if the ' +
+          'chart pergola-crds installs them.',
+        true,
       ),
-      runAsUser: count('', 999, 1),
-      storage: group('A volume claim of this size and class; if empty, an emptyDir.', {
-        size: text('', ''),
-        className: text('', ''),
+    }),
+    engine: ENGINE_VALUES,
+    operator: OPERATOR_VALUES,
+    metrics: group('Metrics for Prometheus; see docs/reference/metrics.md.', {
+      enabled: flag('Serve metrics of the engine; the operator always serves its own.', false),
+      apis: filledList('The default of the option enabled-apis.', WORD, [
+        ...OPTIONS['enabled-apis'].default,
+        'metrics',
+      ]),
+      secret: keyOf(
+        'The secret with the bearer token of scrapers; without one they need the admin secret.',
+        '',
+        'token',
+      ),
+      serviceMonitor: group('A ServiceMonitor; requires the definitions of the Prometheus operator.', {
+        enabled: flag('', false),
+        interval: text('', '30s'),
+        labels: map(''),
       }),
-      resources: map('', { requests: { cpu: '100m', memory: '128Mi' }, limits: { memory: '512Mi' } }),
-    },
-  ),
-  rbac: group(undefined, {
-    aggregate: flag(
-      'Add the kinds to the roles view, edit and admin of Kubernetes; edit covers only kinds that concern single objects.',
-      true,
+      rules: group('A PrometheusRule with alerts.', { enabled: flag('', false), labels: map('') }),
+      dashboard: group("A config map that Grafana's sidecar finds by its label.", {
+        enabled: flag('', false),
+        labels: map('', { grafana_dashboard: '1' }),
+        annotations: map(''),
+      }),
+    }),
+    postgres: group(
+      'A small Postgres for trials: one pod, no backup; without a volume claim its data is lost with the pod.',
+      {
+        enabled: flag('Install it and serve it instead of engine.database.', false),
+        image: text('', 'postgres:18', { minLength: 1 }),
+        password: keyOf(
+          'The secret with its password, of letters and digits only, since it becomes part of a URL.',
+          'pergola-postgres',
+          'password',
+        ),
+        runAsUser: count('', 999, 1),
+        storage: group('A volume claim of this size and class; if empty, an emptyDir.', {
+          size: text('', ''),
+          className: text('', ''),
+        }),
+        resources: map('', { requests: { cpu: '100m', memory: '128Mi' }, limits: { memory: '512Mi' } }),
+      },
     ),
-  }),
-  serviceAccount: group(undefined, { annotations: map('') }),
-  extraObjects: list('Additional objects of this release; templates in them are rendered.', OBJECT),
-});
+    rbac: group(undefined, {
+      aggregate: flag(
+        'Add the kinds to the roles view, edit and admin of Kubernetes; edit covers only kinds that concern single objects.',
+        true,
+      ),
+    }),
+    serviceAccount: group(undefined, { annotations: map('') }),
+    extraObjects: list('Additional objects of this release; templates in them are rendered.', OBJECT),
+  },
+);

@@ -6,7 +6,7 @@
 import { globSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { KINDS } from '../../operator/kinds.ts';
-import { apply, get, kubectl, type Printed, until } from './cluster.ts';
+import { apply, get, kubectl, type Printed, until, waitFor } from './cluster.ts';
 import { Door } from './door.ts';
 import {
   allowing,
@@ -82,14 +82,8 @@ describe.skipIf(SERVER === '')(`Argo CD${reason}`, () => {
     door.close();
     repository.dispose();
     if (process.env['E2E_KEEP']) return;
-    await kubectl(
-      '-n',
-      'argocd',
-      'delete',
-      'applications.argoproj.io',
-      ...APPLICATIONS,
-      '--ignore-not-found',
-    );
+    const remove = ['delete', 'applications.argoproj.io', ...APPLICATIONS, '--ignore-not-found'];
+    await kubectl('-n', 'argocd', ...remove, '--wait=false');
     await removeAll(namespace);
   });
 
@@ -197,6 +191,42 @@ describe.skipIf(SERVER === '')(`Argo CD${reason}`, () => {
     expect((await door.graphql('{ headline { id } }', 'reader')).errors).toBeUndefined();
   });
 
+  test('a commit that mends a refused resource is synced at once, before the retries of the refused one end', async () => {
+    const { phase, retryCount = 0 } = await syncOf('api');
+    expect(['Running', 'Failed']).toContain(phase);
+    const began = Date.now();
+    repository.write('deploy/argocd/api/broken.yaml', (text) => text.replace('_equals', '_eq'));
+    await push('api', 'the operator is mended');
+    await syncedAndHealthy('api');
+    const seconds = Math.round((Date.now() - began) / 1000);
+    console.log(`the fix was synced after ${seconds} s, while the sync was ${phase}, retry ${retryCount}`);
+    // The retries of the refused commit would take longer: 5 + 10 + 20 + 40 + 60 s besides the syncs themselves.
+    expect(seconds).toBeLessThan(120);
+    expect((await door.graphql('{ headline { id } }', 'writer')).errors).toBeUndefined();
+  });
+
+  test('with server-side apply a misspelt field makes the Application Unknown, and the others continue', async () => {
+    const file = 'deploy/argocd/api/broken.yaml';
+    await syncOption('api', 'ServerSideApply=true');
+    repository.write(file, (text) => text.replace('role: writer', 'role: writer\n  coment: misspelt'));
+    await push('api', 'a misspelt field');
+    await until('the Application is Unknown', async () => {
+      const { status } = await get('application', 'api', '-n', 'argocd');
+      return status.sync.status === 'Unknown';
+    });
+    const { conditions = [] } = (await get('application', 'api', '-n', 'argocd')).status;
+    const messages = conditions.map(({ type, message }: Printed) => `${type}: ${message}`).join('\n');
+    console.log(messages);
+    expect(messages).toContain('ComparisonError');
+    expect(messages).toContain('.spec.coment');
+    expect((await door.graphql('{ headline { id } }', 'writer')).errors).toBeUndefined();
+    await syncedAndHealthy('pergola');
+    repository.write(file, (text) => text.replace('\n  coment: misspelt', ''));
+    await push('api', 'it is spelt right');
+    await syncedAndHealthy('api');
+    await syncOption('api', 'ServerSideApply=false');
+  });
+
   test('the objects of a pruned resource are deleted from the engine', async () => {
     repository.remove('deploy/argocd/api/broken.yaml');
     const file = 'deploy/argocd/api/2-resources.yaml';
@@ -210,9 +240,24 @@ describe.skipIf(SERVER === '')(`Argo CD${reason}`, () => {
     await syncedAndHealthy('api');
   });
 
+  test('an Application that is removed from Git removes its API from the engine, and the Engine is kept', async () => {
+    expect(await trackedTables()).toContain('headline');
+    repository.remove('deploy/argocd/apps/api.yaml');
+    await push('root', 'the API is gone');
+    await until('the Application is deleted', async () => {
+      const { items } = await get('applications.argoproj.io', '-n', 'argocd');
+      return !items.some(({ metadata }: Printed) => metadata.name === 'api');
+    });
+    await until('the engine does not serve it', async () => !(await trackedTables()).includes('headline'));
+    await waitFor(namespace, 'condition=Ready', 'engine.pergola.dev/main');
+    await syncedAndHealthy('root');
+  });
+
   test('the namespace is deleted without manual steps', async () => {
     door.close();
-    await kubectl('-n', 'argocd', 'delete', 'applications.argoproj.io', ...APPLICATIONS);
+    // The Applications are deleted with everything in them, in the order of their finalizers.
+    const applications = APPLICATIONS.filter((name) => name !== 'api');
+    await kubectl('-n', 'argocd', 'delete', 'applications.argoproj.io', ...applications);
     await apply(ENGINE.replace('name: main', 'name: left-behind'), '-n', namespace);
     await kubectl('delete', 'namespace', namespace, '--wait=true', '--timeout=300s');
   });
@@ -249,6 +294,24 @@ async function push(application: string, message: string): Promise<void> {
 async function refresh(application: string): Promise<void> {
   const annotation = 'argocd.argoproj.io/refresh=hard';
   await kubectl('-n', 'argocd', 'annotate', 'application', application, annotation, '--overwrite');
+}
+
+/** Sets the only sync option of an Application that the root Application does not revert: by a commit. */
+async function syncOption(application: string, option: string): Promise<void> {
+  repository.write(`deploy/argocd/apps/${application}.yaml`, (text) =>
+    text.replace(/syncOptions: \[.*\]/, `syncOptions: [PruneLast=true, ${option}]`),
+  );
+  await push('root', option);
+  await until(`the Application has ${option}`, async () => {
+    const { spec } = await get('application', application, '-n', 'argocd');
+    return spec.syncPolicy.syncOptions.includes(option);
+  });
+}
+
+/** Returns the names of the tables in the engine's metadata. */
+async function trackedTables(): Promise<readonly string[]> {
+  const { sources } = (await door.metadata('export_metadata', {})) as Printed;
+  return sources.flatMap(({ tables }: Printed) => tables.map(({ table }: Printed) => table.name));
 }
 
 function isOfEveryKind({ metadata, spec }: Printed): boolean {

@@ -4,7 +4,6 @@
  *  kind. Tokens and the hook return a promise.
  *  Not here: what a role may do (resolve/), how a refusal is sent (http/). Reference:
  *  docs/reference/behaviour/authentication.md. */
-import { hash, timingSafeEqual } from 'node:crypto';
 import type { IncomingHttpHeaders } from 'node:http';
 import type { JwtSecret } from '../config/jwt-secret.ts';
 import type { Options } from '../config/options.ts';
@@ -12,6 +11,7 @@ import { fail } from '../errors/engine-error.ts';
 import type { Observe } from '../observe/observation.ts';
 import type { TrustsSelfSigned } from '../outgoing/tls-allowlist.ts';
 import { ADMIN_ROLE, SESSION_PREFIX, type Session } from '../resolve/session.ts';
+import { type AdminSecretCheck, isSecretSet, openAdminSecrets } from './admin-secrets.ts';
 import { secretOf, sessionVariablesOf } from './session-variables.ts';
 import { type AuthHook, sessionOfHook } from './webhook.ts';
 
@@ -19,6 +19,7 @@ export type AuthOptions = Pick<
   Options,
   | 'adminSecret'
   | 'adminSecrets'
+  | 'adminSecretPath'
   | 'unauthorizedRole'
   | 'unauthorizedSessionVariables'
   | 'headerPrefix'
@@ -43,7 +44,8 @@ type Authenticator = (
   body?: () => Promise<unknown>,
 ) => Session | Promise<Session> | undefined;
 
-/** Fetches the keys that verify tokens and returns the authenticator. Throws when a key cannot be fetched. */
+/** Fetches the keys that verify tokens and returns the authenticator. Throws when a key cannot be fetched, or the folder of admin
+ *  secrets cannot be read. */
 export async function openAuthenticator(
   options: AuthOptions,
   observe: Observe,
@@ -60,10 +62,6 @@ export async function openAuthenticator(
 /** Returns the JWT secrets; `jwt-secrets` replaces `jwt-secret`. */
 export function jwtSecretsOf(options: AuthOptions): readonly JwtSecret[] {
   return options.jwtSecrets ?? (options.jwtSecret === undefined ? [] : [options.jwtSecret]);
-}
-
-export function isSecretSet(options: AuthOptions): boolean {
-  return secretsOf(options).length > 0;
 }
 
 export function authenticator(
@@ -91,7 +89,7 @@ function authenticatorsOf(
 ): readonly Authenticator[] {
   const { headerPrefix: prefix, unauthorizedRole, unauthorizedSessionVariables } = options;
   if (!isSecretSet(options)) return [(headers) => trustedSession(headers, prefix)];
-  const chain: Authenticator[] = [secretAuthenticator(secretsOf(options), prefix)];
+  const chain: Authenticator[] = [secretAuthenticator(openAdminSecrets(options, observe), prefix)];
   if (byToken) chain.push(byToken);
   const hook = hookOf(options, trusts);
   if (hook) chain.push((headers, body) => sessionOfHook(hook, headers, prefix, body, observe));
@@ -114,31 +112,13 @@ function hookOf(options: AuthOptions, trusts: TrustsSelfSigned | undefined): Aut
   return { url, mode, sendsRequestBody, timeoutSeconds, trusts };
 }
 
-/** Returns the admin secrets; `admin-secrets` replaces `admin-secret`. */
-function secretsOf(options: AuthOptions): readonly string[] {
-  return options.adminSecrets ?? (options.adminSecret === undefined ? [] : [options.adminSecret]);
-}
-
-function secretAuthenticator(secrets: readonly string[], prefix: string): Authenticator {
-  const digests = secrets.map(digestOf);
-  // Secrets that were verified once: hashing them on every request took 3 % of a small one. A look-up in the set
-  // compares hashes of whole texts, seeded per process; its time reveals nothing about a partly correct secret.
-  const proven = new Set<string>();
+function secretAuthenticator(isAdminSecret: AdminSecretCheck, prefix: string): Authenticator {
   return (headers) => {
     const secret = secretOf(headers, prefix);
     if (secret === undefined) return undefined;
-    if (proven.has(secret)) return trustedSession(headers, prefix);
-    const digest = digestOf(secret);
-    // All digests are compared, and they have equal length, so the time reveals nothing about the secrets.
-    const isKnown = digests.map((known) => timingSafeEqual(known, digest)).includes(true);
-    if (!isKnown) fail('adminSecretInvalid', { prefix });
-    proven.add(secret);
+    if (!isAdminSecret(secret)) fail('adminSecretInvalid', { prefix });
     return trustedSession(headers, prefix);
   };
-}
-
-function digestOf(secret: string): Buffer {
-  return hash('sha256', secret, 'buffer');
 }
 
 /** Returns the session of a trusted request: the role of its headers, or the administrator. Header names are

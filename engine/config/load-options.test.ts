@@ -117,6 +117,19 @@ test('several secrets are a JSON array of texts', () => {
     expect(problemsOf(['--admin-secrets', wrong])).toHaveLength(1);
 });
 
+test('a folder of admin secrets counts as a secret, and sources may not read it', () => {
+  const tokens = ['--jwt-secret', '{"type": "HS256", "key": "0123456789abcdef0123456789abcdef"}'];
+  expect(load(['--admin-secret-path', '/secrets/admin', ...tokens]).adminSecretPath).toBe('/secrets/admin');
+  const problemsWith = (folder: string) =>
+    problemsOf(['--admin-secret-path', '/secrets/admin', '--dynamic-secrets-path', folder]);
+  for (const folder of ['/secrets', '/secrets/', '/secrets/admin', '/', '/other/../secrets']) {
+    expect(problemsWith(folder), folder).toEqual([expect.stringContaining('--admin-secret-path is below')]);
+  }
+  expect(
+    load(['--admin-secret-path', '/secrets/admin', '--dynamic-secrets-path', '/secrets/adm']),
+  ).toBeDefined();
+});
+
 test('the header prefix is lower-cased and must end in a dash', () => {
   expect(load(['--header-prefix', 'X-Other-']).headerPrefix).toBe('x-other-');
   expect(problemsOf(['--header-prefix', 'x-other'])).toHaveLength(1);

@@ -3,6 +3,7 @@
  *  another version; an unknown flag is an error, because it may be a typing mistake. Options that only the reference engine has
  *  are accepted: `foreignSettings` names them for the log.
  *  Not here: the rows (options.ts), their parsers (option-types.ts). */
+import { resolve, sep } from 'node:path';
 import { nearest } from '../errors/nearest.ts';
 import { booleanOf, OptionValueError } from './option-types.ts';
 import {
@@ -144,10 +145,18 @@ function sourceOf(
   return { name: name ?? variableOf(flag), text: name && env[name] };
 }
 
+/** True when the path is the folder or is below it. */
+function isWithin(path: string | undefined, folder: string): boolean {
+  return (
+    path !== undefined && `${resolve(path)}${sep}`.startsWith(`${resolve(folder)}${sep}`.replace(/\/+$/, sep))
+  );
+}
+
 function contradictionsOf(options: Options): readonly string[] {
-  const { databaseUrl, metadataDatabaseUrl, adminSecret, adminSecrets, authHook } = options;
+  const { databaseUrl, metadataDatabaseUrl, adminSecret, adminSecrets, adminSecretPath, authHook } = options;
   const hasTokens = options.jwtSecret !== undefined || options.jwtSecrets !== undefined;
-  const hasSecret = adminSecret !== undefined || adminSecrets !== undefined;
+  const hasSecret = [adminSecret, adminSecrets, adminSecretPath].some((given) => given !== undefined);
+  const isReadable = options.dynamicSecretsPath.some((folder) => isWithin(adminSecretPath, folder));
   const problems: readonly (readonly [boolean, string])[] = [
     [
       databaseUrl === undefined && metadataDatabaseUrl === undefined,
@@ -158,6 +167,10 @@ function contradictionsOf(options: Options): readonly string[] {
       'tokens and an authentication hook need an admin secret beside them: --admin-secret',
     ],
     [hasTokens && authHook !== undefined, '--jwt-secret and --auth-hook exclude each other'],
+    [
+      isReadable,
+      '--admin-secret-path is below --dynamic-secrets-path, so metadata could read the admin secrets',
+    ],
   ];
   return problems.flatMap(([isSo, problem]) => (isSo ? [problem] : []));
 }

@@ -330,6 +330,9 @@ export const OPTIONS = {
     isSecret: true,
     doc: 'several admin secrets, for rotation, in place of --admin-secret: ["new", "old"]',
   }),
+  'admin-secret-path': row('Access', text('PATH'), {
+    doc: 'a folder in which every file contains an admin secret, read again when it changes: for rotation without a restart',
+  }),
   'jwt-secret': row('Access', jwtSecret, {
     isSecret: true,
     doc: 'the key that verifies the tokens of users: {"type": "RS256", "key": "…"} or {"jwk_url": "https://…"}',

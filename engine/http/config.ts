@@ -3,7 +3,8 @@
  *  /healthz, which says that it serves, and with `?strict=true` fails on inconsistent metadata; /healthz/sources,
  *  which says whether the databases answer. Reference: docs/reference/behaviour/endpoints.md. */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import { isSecretSet, jwtSecretsOf } from '../auth/authenticate.ts';
+import { isSecretSet } from '../auth/admin-secrets.ts';
+import { jwtSecretsOf } from '../auth/authenticate.ts';
 import type { ClaimSource, JwtSecret } from '../config/jwt-secret.ts';
 import { booleanOf } from '../config/option-types.ts';
 import { SourceHealth } from '../database/source-health.ts';

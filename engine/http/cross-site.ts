@@ -8,7 +8,8 @@
  *  request-header". */
 import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
 import { isIP } from 'node:net';
-import { isSecretSet, jwtSecretsOf } from '../auth/authenticate.ts';
+import { isSecretSet } from '../auth/admin-secrets.ts';
+import { jwtSecretsOf } from '../auth/authenticate.ts';
 import type { Options } from '../config/options.ts';
 import { fail } from '../errors/engine-error.ts';
 import { mayUseCredentials, namePattern } from './cors.ts';

@@ -22,6 +22,7 @@ export type Observation =
   | RequestFinished
   | OperationFinished
   | KeysRefreshed
+  | AdminSecretsRead
   | WebhookCalled
   | StatementPolled
   /** Spans were sent to the collector, or lost; `failure` says why. */
@@ -104,6 +105,16 @@ export type KeysRefreshed = {
   readonly kind: 'keys refreshed';
   /** The URL without user, password and query string. */
   readonly url: string;
+  readonly failure: string | null;
+};
+
+/** The admin secrets in a folder were read for the first time or have changed, or the folder could not be read. */
+export type AdminSecretsRead = {
+  readonly kind: 'admin secrets read';
+  readonly folder: string;
+  /** The number of secrets in the folder that are accepted now. */
+  readonly count: number;
+  /** The reason why the previous secrets are kept. */
   readonly failure: string | null;
 };
 

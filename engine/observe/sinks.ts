@@ -110,6 +110,10 @@ function linesOf(observation: Observation): readonly Line[] {
       return [errorIf(observation.error !== null, 'http-log', () => httpLog(observation))];
     case 'keys refreshed':
       return [keysLog(observation)];
+    case 'admin secrets read': {
+      const detail = () => ({ kind: 'admin_secrets_read', info: rest(observation) });
+      return [{ level: observation.failure === null ? 'info' : 'warn', type: 'startup', detail }];
+    }
     case 'webhook called':
       return [webhookLog(observation), ...handlerLog(observation)];
     case 'websocket':

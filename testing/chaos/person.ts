@@ -82,7 +82,7 @@ export class Person {
 
   async #goOn(): Promise<void> {
     for (let turn = 0; !this.#isTired; turn++) {
-      // Whatever happens to the engine meanwhile, they try the next thing.
+      // The engine may be unreachable; the next change is tried regardless.
       await this.#fidget(turn).catch(() => {});
       await sleep(PAUSE_MS);
     }

@@ -1,20 +1,25 @@
-/** Chaos for the operator, loaded before it (NODE_OPTIONS=--import): what was to be the operator only supervises another process
- *  that is it, starts that anew whenever it is gone, and does on request what fate does. In: CHAOS_PORT, and GET
- *  /arm/STEP (killed there), /arm/stop-STEP (stopped in its tracks there), /signal/NAME, /rest/MS (told to end, and started anew
- *  so much later), /cut (connections to the API server), /away/MS (cut, and none comes about so long), /.
- *  Out: { port, starts, kills, conflicts, steps }. Any other path says the same, probes' too.
- *  One file of plain JavaScript without imports of ours: pods mount it. Not here: what is changed meanwhile (person.ts). */
+/** Causes faults in the operator; loaded before it with NODE_OPTIONS=--import. The first process becomes a supervisor. It runs the operator in
+ *  a second process, starts it again whenever it ends, and causes faults on request:
+ *    GET /arm/STEP        kills the operator when it reaches the step
+ *    GET /arm/stop-STEP   stops it with SIGSTOP there
+ *    GET /signal/NAME     sends it a signal
+ *    GET /rest/MS         ends it, and starts it again after this time
+ *    GET /cut             closes its connections to the API server
+ *    GET /away/MS         closes them, and refuses new ones for this time
+ *  Each of these, and every other path, such as those of probes, returns { port, starts, kills, conflicts, steps }.
+ *  In: CHAOS_PORT, the port to listen on. A single file of plain JavaScript that imports no other, because pods mount it.
+ *  Not here: the changes made to metadata meanwhile (person.ts). */
 import { spawn } from 'node:child_process';
 import { subscribe } from 'node:diagnostics_channel';
 import { createServer } from 'node:http';
 import { registerHooks } from 'node:module';
 
-/** A module of the operator → what it exports instead; `real` is what it exports, `reached(step)` may never return. */
+/** A module of the operator → the exports that replace its own. `real` is the module itself; `reached(step)` may never return. */
 const SEAMS = {
   '/operator/engine/client.ts': `export const engineClient = (address) => {
     const port = real.engineClient(address);
     const write = async (change) => {
-      // What its connections have become meanwhile it learns before it goes on.
+      // After a stop, it notices broken connections before it continues.
       if (reached('send')) await new Promise((resolve) => setTimeout(resolve, 5));
       return port.write(change).catch((error) => { if (error.kind === 'conflict') told('conflicts'); throw error; });
     };
@@ -37,7 +42,7 @@ const SEAMS = {
       reached('write');
       const written = engine.write(change);
       written.catch(() => {});
-      // On its way: the request is sent, nobody will hear the answer.
+      // The request is sent, and the response is lost.
       if (isArmed('sent')) { await new Promise((resolve) => setTimeout(resolve, 5)); reached('sent'); }
       const answer = await written;
       reached('verify');
@@ -82,7 +87,7 @@ function suffer() {
     if (arm !== undefined) armed = arm;
     if (awayMs !== undefined) cut(awayMs);
   });
-  // Nobody waits for messages alone.
+  // An open channel does not keep the process running.
   process.channel?.unref();
   globalThis.chaos = {
     isArmed: (step) => armed === step,
@@ -113,7 +118,7 @@ function suffer() {
   });
 }
 
-/** Of all connections with TLS, which are those to the API server. */
+/** Returns a function that closes all connections with TLS, which are those to the API server, and refuses new ones for a time in ms. */
 function severed() {
   const sockets = new Set();
   let awayUntil = 0;
@@ -128,7 +133,7 @@ function severed() {
   };
 }
 
-/** Never returns: the operator runs in the other process only. */
+/** Supervises the operator. Never returns, so that this process does not become an operator itself. */
 async function supervise() {
   const told = { port: 0, starts: 0, kills: 0, conflicts: 0, steps: STEPS };
   let armed = '';
@@ -169,7 +174,7 @@ async function supervise() {
     process.on(signal, () => {
       if (child.exitCode !== null || child.signalCode !== null) process.exit(0);
       child.removeAllListeners('exit').once('exit', (code) => process.exit(code ?? 1));
-      // One that was stopped hears nothing else.
+      // A stopped process receives no other signal.
       child.kill('SIGCONT');
       child.kill(signal);
     });

@@ -1,4 +1,5 @@
-{{/* The environment variables of the engine: databases, secrets, options, and engine.extraEnv. */}}
+{{/* The environment variables of the engine: databases, secrets, options, and engine.extraEnv. The admin secrets are files, because a
+     pod follows changes of files and not of variables. */}}
 {{- define "pergola.engineEnv" -}}
 {{- $engine := .Values.engine -}}
 {{- if .Values.postgres.enabled }}
@@ -14,8 +15,7 @@
 - name: ENGINE_GRAPHQL_METADATA_DATABASE_URL
   {{- include "pergola.secretKey" $engine.metadataDatabase | nindent 2 }}
 {{- end }}
-- name: ENGINE_GRAPHQL_ADMIN_SECRET
-  {{- include "pergola.secretKey" $engine.adminSecret | nindent 2 }}
+- {name: ENGINE_GRAPHQL_ADMIN_SECRET_PATH, value: /run/pergola/admin-secrets}
 - {name: ENGINE_GRAPHQL_SERVER_PORT, value: "8080"}
 - {name: ENGINE_GRAPHQL_ENABLE_CONSOLE, value: {{ $engine.console.enabled | quote }}}
 {{- $options := $engine.options }}
@@ -32,14 +32,34 @@
 {{- end }}
 {{- end }}
 {{- range $option, $value := $options }}
+{{- if not (kindIs "invalid" $value) }}
 - name: ENGINE_GRAPHQL_{{ $option | upper | replace "-" "_" }}
   value: {{ include "pergola.optionText" $value | quote }}
 {{- end }}
+{{- end }}
 {{- range $option, $value := $engine.secretOptions }}
+{{- if $value }}
 - name: ENGINE_GRAPHQL_{{ $option | upper | replace "-" "_" }}
   {{- include "pergola.secretKey" $value | nindent 2 }}
+{{- end }}
 {{- end }}
 {{- with $engine.extraEnv }}
 {{ toYaml . }}
 {{- end }}
+{{- end -}}
+
+{{- define "pergola.adminSecretMounts" -}}
+- {name: admin-secrets, mountPath: /run/pergola/admin-secrets, readOnly: true}
+{{- end -}}
+
+{{- define "pergola.adminSecretVolumes" -}}
+{{- $secret := .Values.engine.adminSecret -}}
+- name: admin-secrets
+  projected:
+    defaultMode: 0440
+    sources:
+      - secret: {name: {{ $secret.existingSecret }}, items: [{key: {{ $secret.key }}, path: primary}]}
+      {{- with $secret.secondaryKey }}
+      - secret: {name: {{ $secret.existingSecret }}, items: [{key: {{ . }}, path: secondary}], optional: true}
+      {{- end }}
 {{- end -}}

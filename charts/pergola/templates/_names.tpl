@@ -1,8 +1,31 @@
 {{/* Names and labels. */}}
 {{- define "pergola.fullname" -}}
-{{- if .Values.fullnameOverride -}}{{ .Values.fullnameOverride | trunc 50 | trimSuffix "-" }}
-{{- else if contains (default .Chart.Name .Values.nameOverride) .Release.Name -}}{{ .Release.Name | trunc 50 | trimSuffix "-" }}
-{{- else -}}{{ printf "%s-%s" .Release.Name (default .Chart.Name .Values.nameOverride) | trunc 50 | trimSuffix "-" }}
+{{- if .Values.fullnameOverride -}}{{ include "pergola.shortened" .Values.fullnameOverride }}
+{{- else if contains (default .Chart.Name .Values.nameOverride) .Release.Name -}}{{ include "pergola.shortened" .Release.Name }}
+{{- else -}}{{ include "pergola.shortened" (printf "%s-%s" .Release.Name (default .Chart.Name .Values.nameOverride)) }}
+{{- end -}}
+{{- end -}}
+
+{{/* A name of at most 43 characters: with "-postgres" a StatefulSet may have 52, and with "-engine-replicas" a Service 63. The digest keeps
+     apart the names that begin alike. */}}
+{{- define "pergola.shortened" -}}
+{{- if le (len .) 43 -}}{{ . }}{{- else -}}{{ printf "%s-%s" (. | trunc 36 | trimSuffix "-") (. | sha256sum | trunc 6) }}{{- end -}}
+{{- end -}}
+
+{{/* Replaces values that are null or missing (files/when-null.yaml), so that templates read no member of null. Every file that reads values
+     includes it first. */}}
+{{- define "pergola.fill" -}}
+{{- include "pergola.fillIn" (dict "values" .Values "empty" (.Files.Get "files/when-null.yaml" | fromYaml)) -}}
+{{- end -}}
+
+{{- define "pergola.fillIn" -}}
+{{- $values := .values -}}
+{{- range $key, $empty := .empty -}}
+{{- if kindIs "invalid" (index $values $key) -}}
+{{- $_ := set $values $key (deepCopy $empty) -}}
+{{- else if kindIs "map" $empty -}}
+{{- include "pergola.fillIn" (dict "values" (index $values $key) "empty" $empty) -}}
+{{- end -}}
 {{- end -}}
 {{- end -}}
 

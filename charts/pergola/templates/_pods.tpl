@@ -1,4 +1,5 @@
-{{/* Templates that the pods of engine and operator share. Each takes dict "root" . "component" "engine" "values" .Values.engine. */}}
+{{/* Templates that the pods of engine and operator share. Each takes dict "root" . "component" "engine" "values" .Values.engine;
+     "volumes" and "mounts" are text. */}}
 
 {{/* Meets the pod security standard "restricted", even if the namespace does not enforce it. */}}
 {{- define "pergola.podSecurity" -}}
@@ -64,6 +65,9 @@ initContainers: {{- toYaml . | nindent 2 }}
 volumes:
   - name: tmp
     emptyDir: {}
+  {{- with .volumes }}
+  {{- . | nindent 2 }}
+  {{- end }}
   {{- with .values.extraVolumes }}
   {{- toYaml . | nindent 2 }}
   {{- end }}
@@ -78,6 +82,9 @@ securityContext: {{- include "pergola.containerSecurity" . | nindent 2 }}
 resources: {{- toYaml .values.resources | nindent 2 }}
 volumeMounts:
   - {name: tmp, mountPath: /tmp}
+  {{- with .mounts }}
+  {{- . | nindent 2 }}
+  {{- end }}
   {{- with .values.extraVolumeMounts }}
   {{- toYaml . | nindent 2 }}
   {{- end }}

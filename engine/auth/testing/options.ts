@@ -4,6 +4,7 @@ import type { AuthOptions } from '../authenticate.ts';
 export const OPEN: AuthOptions = {
   adminSecret: undefined,
   adminSecrets: undefined,
+  adminSecretPath: undefined,
   unauthorizedRole: undefined,
   unauthorizedSessionVariables: false,
   headerPrefix: 'x-engine-',
