@@ -39,12 +39,12 @@ const REFUSED_AT_BIRTH: readonly (readonly [string, string, Spec, string])[] = [
     'a grant has at most one of',
   ],
   ['Source', 'no URL at all', { connection: {} }, 'a connection has exactly one of'],
-  ['Source', 'no place for the URL', { connection: { urlFrom: {} } }, 'urlFrom has exactly one of'],
+  ['Source', 'no place for the URL', { connection: { url: {} } }, 'a value has exactly one of'],
   [
     'Source',
     'two places for the URL',
-    { connection: { urlFrom: { env: 'A', file: '/b' } } },
-    'urlFrom has exactly one of',
+    { connection: { url: { env: 'A', file: '/b' } } },
+    'a value has exactly one of',
   ],
   [
     'Table',
@@ -98,18 +98,18 @@ const REFUSED_AT_BIRTH: readonly (readonly [string, string, Spec, string])[] = [
     },
     'manual has exactly one of table and nativeQuery',
   ],
-  ['RemoteSchema', 'two URLs', { url: 'http://a' }, 'spec has exactly one of url, urlFromEnv and urlFrom'],
+  ['RemoteSchema', 'two URLs', { url: { value: 'http://a', env: 'A' } }, 'a value has exactly one of'],
   [
     'RemoteSchema',
     'two values of a header',
-    { headers: [{ name: 'a', value: 'b', valueFromEnv: 'C' }] },
-    'a header has exactly one of value, valueFromEnv and valueFrom',
+    { headers: [{ name: 'a', value: 'b', env: 'C' }] },
+    'a header has exactly one of value, env, file, secretKeyRef and configMapKeyRef',
   ],
   [
     'RemoteSchema',
     'a URL from two places',
-    { urlFromEnv: undefined, urlFrom: { secretKeyRef: KEY, configMapKeyRef: KEY } },
-    'a value has exactly one of secretKeyRef and configMapKeyRef',
+    { url: { secretKeyRef: KEY, configMapKeyRef: KEY } },
+    'a value has exactly one of value, env, file, secretKeyRef and configMapKeyRef',
   ],
   [
     'RemoteRelationship',
@@ -126,7 +126,7 @@ const REFUSED_AT_BIRTH: readonly (readonly [string, string, Spec, string])[] = [
   [
     'Function',
     'a schema without a table',
-    { configuration: { response: { type: 'table', schema: 'b' } } },
+    { configuration: { response: { type: 'Table', schema: 'b' } } },
     'schema is the schema of a table; add table',
   ],
   [
@@ -135,13 +135,8 @@ const REFUSED_AT_BIRTH: readonly (readonly [string, string, Spec, string])[] = [
     { toRemoteSchema: undefined },
     'spec has exactly one of toSource and toRemoteSchema',
   ],
-  ['Action', 'no handler', { handler: undefined }, 'spec has exactly one of handler and handlerFrom'],
-  [
-    'Action',
-    'a handler from nowhere',
-    { handler: undefined, handlerFrom: {} },
-    'a value has exactly one of secretKeyRef and configMapKeyRef',
-  ],
+  ['Action', 'no handler', { handler: undefined }, 'spec.handler: Required value'],
+  ['Action', 'a handler from nowhere', { handler: {} }, 'a value has exactly one of'],
   ['Action', 'a header without value', { headers: [{ name: 'a' }] }, 'a header has exactly one of value'],
   [
     'EventTrigger',
@@ -152,33 +147,18 @@ const REFUSED_AT_BIRTH: readonly (readonly [string, string, Spec, string])[] = [
   [
     'EventTrigger',
     'two webhooks',
-    { webhook: 'http://a' },
-    'spec has exactly one of webhook, webhookFromEnv and webhookFrom',
+    { webhook: { value: 'http://a', env: 'A' } },
+    'a value has exactly one of',
   ],
-  [
-    'EventTrigger',
-    'a webhook from nowhere',
-    { webhookFrom: {} },
-    'a value has exactly one of secretKeyRef and configMapKeyRef',
-  ],
+  ['EventTrigger', 'a webhook from nowhere', { webhook: {} }, 'a value has exactly one of'],
   [
     'EventTrigger',
     'a header without value',
     { headers: [{ name: 'a' }] },
     'a header has exactly one of value',
   ],
-  [
-    'CronTrigger',
-    'two webhooks',
-    { webhookFromEnv: 'A' },
-    'spec has exactly one of webhook, webhookFromEnv and webhookFrom',
-  ],
-  [
-    'CronTrigger',
-    'a webhook from nowhere',
-    { webhook: undefined, webhookFrom: {} },
-    'a value has exactly one of secretKeyRef and configMapKeyRef',
-  ],
+  ['CronTrigger', 'two webhooks', { webhook: { value: 'http://a', env: 'A' } }, 'a value has exactly one of'],
+  ['CronTrigger', 'a webhook from nowhere', { webhook: {} }, 'a value has exactly one of'],
   [
     'CronTrigger',
     'a header without value',
@@ -202,6 +182,18 @@ const REFUSED_AT_BIRTH: readonly (readonly [string, string, Spec, string])[] = [
     'a method there is none of',
     { methods: ['FETCH'] },
     'supported values: "GET", "POST", "PUT", "PATCH", "DELETE"',
+  ],
+  [
+    'EngineSettings',
+    'two URLs of a collector',
+    { openTelemetry: { traces: { value: 'http://a', env: 'A' }, metrics: {}, logs: {} } },
+    'a value has exactly one of',
+  ],
+  [
+    'EngineSettings',
+    'a header of a collector without value',
+    { openTelemetry: { headers: [{ name: 'a' }] } },
+    'a header has exactly one of',
   ],
   ['MetadataBundle', 'nothing', { objects: undefined }, 'a bundle without from, metadata and objects'],
   ['MetadataBundle', 'a bundle from nowhere', { from: [{}] }, 'spec.from[0].configMapKeyRef: Required value'],
@@ -335,7 +327,7 @@ await describeKube('the definitions', (kube) => {
   });
 
   test('kubectl explains a field', async () => {
-    expect(await kube().kubectl(['explain', 'table.spec.engineRef'])).toContain('without a namespace');
+    expect(await kube().kubectl(['explain', 'table.spec.engineRef'])).toContain('the only Engine of');
   });
 });
 

@@ -152,7 +152,7 @@ test('a Source refers to its URL by an environment variable', () => {
 name: app
 type: Postgres
 connection:
-  urlFrom: {env: PG_URL}
+  url: {env: PG_URL}
   usePreparedStatements: true
   isolationLevel: Serializable
   pool: {maxConnections: 50, idleTimeoutSeconds: 180}
@@ -184,12 +184,12 @@ test('a Source can have connection parameters, a password from a Secret, a templ
     `
 name: app
 connection:
-  parameters: {host: db, port: 5432, database: app, username: me, passwordFrom: {secretKeyRef: {name: db, key: password}}}
+  parameters: {host: db, port: 5432, database: app, username: me, password: {secretKeyRef: {name: db, key: password}}}
 readReplicas: [{name: near, parameters: {host: near, port: 5433, database: app, username: me}}]
 connectionTemplate: {template: "{{$.default}}"}
-connectionSet: [{name: west, urlFrom: {env: WEST_URL}}]
+connectionSet: [{name: west, url: {env: WEST_URL}}]
 queryTags: {format: SqlCommenter, omitRequestId: true}
-healthCheck: {sql: SELECT 2, intervalSeconds: 5, timeoutSeconds: 2, retries: 1, retryIntervalSeconds: 3}
+healthCheck: {sql: SELECT 2, intervalSeconds: 5, timeoutSeconds: 2, retry: {limit: 1, intervalSeconds: 3}}
 `,
   );
   const parts = { database: 'app', username: 'me' };
@@ -214,8 +214,8 @@ test('a Source refers to the certificates of its connections by environment vari
     'Source',
     `
 name: app
-connection: {urlFrom: {env: PG_URL}, ssl: {sslmode: VerifyFull, sslrootcert: {fromEnv: CA}}}
-readReplicas: [{name: near, urlFrom: {env: NEAR_URL}, ssl: {sslmode: Require}}]
+connection: {url: {env: PG_URL}, tls: {mode: VerifyFull, rootCertificate: {env: CA}}}
+readReplicas: [{name: near, url: {env: NEAR_URL}, tls: {mode: Require}}]
 `,
   );
   expect(source?.definition).toMatchObject({
@@ -288,10 +288,10 @@ test.each([
   ],
   [
     'Source',
-    'name: a\nconnection: {urlFrom: {env: A, file: /b}}',
-    'spec.connection.urlFrom: urlFrom has exactly one of env, file and secretKeyRef; name one of them',
+    'name: a\nconnection: {url: {env: A, file: /b}}',
+    'spec.connection.url: a value has exactly one of value, env, file, secretKeyRef and configMapKeyRef; name one of them',
   ],
-  ['Source', 'name: a\nconnection: {urlFrom: {}}', 'urlFrom has exactly one of env, file and secretKeyRef'],
+  ['Source', 'name: a\nconnection: {url: {}}', 'spec.connection.url: a value has exactly one of value, env'],
   [
     'QueryCollection',
     'name: a\nqueries: []\nallowlist: {scope: {global: true, roles: [a]}}',

@@ -22,7 +22,7 @@ const MORE = `
 apiVersion: pergola.dev/v1alpha1
 kind: Source
 metadata: {name: archive}
-spec: {engineRef: {name: main}, name: archive, type: Postgres, connection: {urlFrom: {env: ARCHIVE_URL}}}
+spec: {engineRef: {name: main}, name: archive, type: Postgres, connection: {url: {env: ARCHIVE_URL}}}
 ---
 apiVersion: pergola.dev/v1alpha1
 kind: Table

@@ -94,7 +94,7 @@ const TELEMETRY = manifest(
   'EngineSettings',
   'mine',
   intruders,
-  'openTelemetry: {status: Enabled, exporterOtlp: {otlpTracesEndpoint: "http://mine:4318/v1/traces"}}',
+  'openTelemetry: {status: Enabled, traces: {value: "http://mine:4318/v1/traces"}}',
 );
 
 /** A permission with the owners' name and more rights, which waits because the name is taken. */
@@ -131,7 +131,7 @@ const HOSTILE: readonly (readonly [name: string, says: RegExp, manifest: string]
       'Action',
       'clash',
       intruders,
-      'sdl: "type Query { author: String }"\nhandler: http://nowhere.invalid/',
+      'sdl: "type Query { author: String }"\nhandler: {value: "http://nowhere.invalid/"}',
     ),
   ],
 ];

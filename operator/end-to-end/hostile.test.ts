@@ -263,7 +263,7 @@ test('a newer resource that claims the same key does not affect a resource with 
     resource(
       'Source',
       name,
-      { name: 'app', connection: { urlFrom: { env } } },
+      { name: 'app', connection: { url: { env } } },
       { creationTimestamp: `2025-01-0${day}T00:00:00Z` },
     );
   const [good, rival] = [source('good', 'APP', 1), source('rival', 'OTHER', 2)];

@@ -206,7 +206,7 @@ test('a dropped table is reported without a write', async () => {
 test('a source whose database does not respond is kept and waits', async () => {
   const source = resource('Source', 'far', {
     name: 'far',
-    connection: { urlFrom: { env: 'PERGOLA_TEST_NO_SUCH_VARIABLE' } },
+    connection: { url: { env: 'PERGOLA_TEST_NO_SUCH_VARIABLE' } },
     deletionPolicy: 'Delete',
   });
   const inIt = resource('Table', 'far', { source: 'far', table: 'thing' });
@@ -220,13 +220,14 @@ test('a source with an invalid certificate is rejected with the field, and resou
   const source = resource('Source', 'safe', {
     name: 'safe',
     connection: {
-      urlFrom: { env: 'FAR' },
-      ssl: { sslmode: 'VerifyCa', sslrootcert: { fromEnv: 'JUNK' } },
+      url: { env: 'FAR' },
+      tls: { mode: 'VerifyCa', rootCertificate: { env: 'JUNK' } },
     },
   });
   const inIt = resource('Table', 'safe', { source: 'safe', table: 'thing' });
   await pass([source, inIt, author, book]);
-  const refusal = 'source safe at spec.connection.ssl.sslrootcert: sslrootcert is not a certificate in PEM';
+  const refusal =
+    'source safe at spec.connection.tls.rootCertificate: sslrootcert is not a certificate in PEM';
   expect(ready(source)).toBe(`False RejectedByEngine: ${refusal}`);
   expect(ready(inIt)).toMatch(
     /^False DependencyNotReady: table safe\/public\/thing waits for source safe \(/,

@@ -64,7 +64,7 @@ test('environment variables need a grant in the namespace of the Engine as well'
   const nightly = resource(
     'CronTrigger',
     'nightly',
-    { name: 'nightly', schedule: '0 3 * * *', webhook: '{{JOBS_URL}}/nightly' },
+    { name: 'nightly', schedule: '0 3 * * *', webhook: { value: '{{JOBS_URL}}/nightly' } },
     { namespace: 'api' },
   );
   await world.pass(nightly);
@@ -230,7 +230,7 @@ test('nothing is revoked while the labels of namespaces are unknown', async () =
 
 test('the namespace of the Engine keeps its objects when a variable is no longer granted', async () => {
   const world = new World();
-  const spec = { name: 'nightly', schedule: '0 3 * * *', webhook: '{{JOBS_URL}}' };
+  const spec = { name: 'nightly', schedule: '0 3 * * *', webhook: { value: '{{JOBS_URL}}' } };
   const nightly = resource('CronTrigger', 'nightly', spec, { namespace: 'api' });
   world.grants = [{ name: 'own', variables: ['*'] }];
   await world.pass(nightly);

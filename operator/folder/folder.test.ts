@@ -155,8 +155,8 @@ spec:
   table: author
   name: told
   insert: {columns: [id]}
-  webhook: http://127.0.0.1:9
-  headers: [{name: authorization, valueFromEnv: MISSING_TOKEN}]
+  webhook: {value: "http://127.0.0.1:9"}
+  headers: [{name: authorization, env: MISSING_TOKEN}]
 `,
   );
   await write(
@@ -164,7 +164,7 @@ spec:
     `apiVersion: pergola.dev/v1alpha1
 kind: Action
 metadata: {name: act}
-spec: {sdl: "type Query { act: String }", handler: "http://{{MISSING_HOST}}/"}
+spec: {sdl: "type Query { act: String }", handler: {value: "http://{{MISSING_HOST}}/"}}
 `,
   );
   const { code, out } = await say(apply);
@@ -239,7 +239,7 @@ test('the value of a Secret in the folder is written to the metadata only when t
     `apiVersion: pergola.dev/v1alpha1
 kind: Source
 metadata: {name: other}
-spec: {name: other, connection: {urlFrom: {secretKeyRef: {name: db, key: uri}}}, deletionPolicy: Delete}
+spec: {name: other, connection: {url: {secretKeyRef: {name: db, key: uri}}}, deletionPolicy: Delete}
 ---
 apiVersion: v1
 kind: Secret

@@ -3,6 +3,7 @@
  *  Not here: types that several actions share (custom-types.ts). */
 import {
   type Action,
+  ActionDefinition,
   type MetadataObject,
   objectKey,
   parseKey,
@@ -11,18 +12,9 @@ import {
   type Static,
   Type,
 } from '@pergola/engine/metadata';
-import {
-  Comment,
-  closed,
-  exactlyOne,
-  keyedList,
-  MetadataName,
-  plainList,
-  Sdl,
-  Url,
-  withDescription,
-} from './annotate.ts';
+import { Comment, closed, keyedList, MetadataName, plainList, Sdl, withDescription } from './annotate.ts';
 import { readSdl, TypeRelationships, typeObjects } from './custom-types.ts';
+import { enumeration, metadataValue, pascalCase } from './enumeration.ts';
 import { itemAt, wholeAt } from './field-path.ts';
 import {
   type Inventory,
@@ -33,31 +25,65 @@ import {
   specOf,
   type TranslateContext,
 } from './kind.ts';
-import { describeHeaders, Headers, headersOf, readValue, ValueFrom } from './old-value-source.ts';
 import { describeTransforms, TRANSFORMS, transformsOf } from './transform.ts';
+import {
+  describeHeaders,
+  describeTemplate,
+  Headers,
+  headersOf,
+  readValue,
+  templateFor,
+  urlSource,
+} from './value-source.ts';
 
-export const ActionSpec = specOf(
-  {
-    sdl: withDescription(
-      '`type Mutation { login(email: String!): Login }`: one field, and the types that only it uses.',
-      Sdl,
+const KIND = ActionDefinition.properties.kind;
+
+export const ActionSpec = specOf({
+  sdl: withDescription(
+    'The action in the GraphQL schema language: one field of Query or Mutation, and the types that only it uses, for example ' +
+      '`type Mutation { login(email: String!): Login }` and `type Login { token: String! }`.',
+    Sdl,
+  ),
+  handler: urlSource('The URL of the webhook, for example {value: "{{AUTH_URL}}/login"}.'),
+  kind: Type.Optional(
+    withDescription(
+      'Synchronous: the response waits for the webhook. Asynchronous: the response has an id, with which the client reads the result. ' +
+        'Absent: Synchronous.',
+      enumeration(KIND),
     ),
-    handler: Type.Optional(withDescription('May contain environment variables: {{AUTH_URL}}/login.', Url)),
-    handlerFrom: Type.Optional(ValueFrom),
-    kind: Type.Optional(Type.Union([Type.Literal('synchronous'), Type.Literal('asynchronous')])),
-    timeoutSeconds: Type.Optional(withDescription('The default is 30.', Seconds)),
-    forwardClientHeaders: Type.Optional(Type.Boolean()),
-    ignoredClientHeaders: Type.Optional(plainList(Type.String({ maxLength: 255 }), 100)),
-    headers: Type.Optional(Headers),
-    permissions: Type.Optional(
-      keyedList('role', closed({ role: MetadataName, comment: Type.Optional(Comment) }), 500),
+  ),
+  timeoutSeconds: Type.Optional(
+    withDescription('The seconds after which a call without an answer has failed. Absent: 30.', Seconds),
+  ),
+  forwardClientHeaders: Type.Optional(
+    Type.Boolean({ description: 'Sends the headers of the client to the webhook, too. Absent: false.' }),
+  ),
+  ignoredClientHeaders: Type.Optional(
+    withDescription(
+      'Names of headers of the client that are not forwarded. Absent: the headers that belong to the connection, such as content-length.',
+      plainList(Type.String({ maxLength: 255 }), 100),
     ),
-    relationships: Type.Optional(TypeRelationships),
-    ...TRANSFORMS,
-    comment: Type.Optional(Comment),
-  },
-  exactlyOne('spec', 'handler', 'handlerFrom'),
-);
+  ),
+  headers: Type.Optional(Headers),
+  permissions: Type.Optional(
+    withDescription(
+      'The roles that may call the action. Absent: administrators only.',
+      keyedList(
+        'role',
+        closed({
+          role: withDescription('The role that may call the action.', MetadataName),
+          comment: Type.Optional(withDescription('A note about the permission.', Comment)),
+        }),
+        500,
+      ),
+    ),
+  ),
+  relationships: Type.Optional(TypeRelationships),
+  ...TRANSFORMS,
+  comment: Type.Optional(
+    withDescription('A note about the action, which clients see as the description of its field.', Comment),
+  ),
+});
 type ActionSpec = Static<typeof ActionSpec>;
 
 export const action = kindRow({
@@ -112,7 +138,6 @@ function actionObject(
   spec: ActionSpec,
   context: TranslateContext,
 ): MetadataObject {
-  const handler = readValue({ text: spec.handler, from: spec.handlerFrom }, 'spec.handlerFrom', context);
   return {
     key: objectKey('action', name),
     kind: 'action',
@@ -121,8 +146,8 @@ function actionObject(
       name,
       definition: {
         ...definition,
-        kind: spec.kind,
-        handler: handler.text,
+        kind: spec.kind && metadataValue(KIND, spec.kind),
+        handler: templateFor(readValue(spec.handler, 'spec.handler', context)),
         timeout: spec.timeoutSeconds,
         forward_client_headers: spec.forwardClientHeaders,
         ignored_client_headers: spec.ignoredClientHeaders,
@@ -140,8 +165,8 @@ function describeAction({ key, definition: given }: MetadataObject, inventory: I
     name,
     spec: {
       sdl: printActionsSdl({ actions: [{ name, definition }] }),
-      handler: definition.handler,
-      kind: definition.kind,
+      handler: describeTemplate(definition.handler),
+      kind: definition.kind && pascalCase(definition.kind),
       timeoutSeconds: definition.timeout,
       forwardClientHeaders: definition.forward_client_headers,
       ignoredClientHeaders: definition.ignored_client_headers,

@@ -12,20 +12,30 @@ import {
   Type,
 } from '@pergola/engine/metadata';
 import { closed, GraphqlName, keyedList, Sdl, textRecord, withDescription } from './annotate.ts';
+import { pascalCase } from './enumeration.ts';
 import { kindRow, OBJECT_COLUMNS, type ResourceDraft, SpecProblem, specOf } from './kind.ts';
 import { describeSource, describeTableName, sourceField, tableFields, tableNamed } from './table-name.ts';
 
 export const TypeRelationships = withDescription(
-  'Relationships from types to tables.',
+  'Relationships from object types to tables.',
   keyedList(
     ['typeName', 'name'],
     closed({
-      typeName: GraphqlName,
-      name: GraphqlName,
-      type: Type.Union([Type.Literal('object'), Type.Literal('array')]),
+      typeName: withDescription(
+        'The object type that the relationship begins at. spec.sdl declares it.',
+        GraphqlName,
+      ),
+      name: withDescription('The name of the field that the type gets.', GraphqlName),
+      type: withDescription(
+        'Object: the field has one row or null. Array: it has a list of rows.',
+        Type.Union([Type.Literal('Object'), Type.Literal('Array')]),
+      ),
       source: sourceField('the table'),
       ...tableFields('The table that the relationship refers to.'),
-      fieldMapping: withDescription('Fields of the type → columns of the table.', textRecord()),
+      fieldMapping: withDescription(
+        'Which rows belong to an object: from a field of the type to the column of the table with the same value, for example {authorId: id}.',
+        textRecord(),
+      ),
     }),
     500,
   ),
@@ -33,7 +43,10 @@ export const TypeRelationships = withDescription(
 type TypeRelationships = Static<typeof TypeRelationships>;
 
 export const CustomTypesSpec = specOf({
-  sdl: withDescription('Scalars, enums, inputs and object types.', Sdl),
+  sdl: withDescription(
+    'Scalars, enums, inputs and object types in the GraphQL schema language, for example `scalar Money`.',
+    Sdl,
+  ),
   relationships: Type.Optional(TypeRelationships),
 });
 
@@ -98,8 +111,9 @@ export function typeObjects(
   }
   return types.map(({ category, type }) => {
     const own = relationships.filter(({ typeName }) => typeName === type.name);
-    const said = own.map(({ typeName: _, schema, table, fieldMapping, ...rest }) => ({
+    const said = own.map(({ typeName: _, type: kind, schema, table, fieldMapping, ...rest }) => ({
       ...rest,
+      type: kind === 'Object' ? 'object' : 'array',
       remote_table: tableNamed({ schema, table }),
       field_mapping: fieldMapping,
     }));
@@ -137,9 +151,10 @@ function describeTypes(objects: readonly MetadataObject[]): readonly ResourceDra
     types.filter((type) => type.category === category).map(({ definition }) => definition),
   ]);
   const relationships = types.flatMap(({ definition: { name: typeName, relationships: own = [] } }) =>
-    own.map(({ remote_table: table, field_mapping: fieldMapping, source, ...rest }) => ({
+    own.map(({ remote_table: table, field_mapping: fieldMapping, source, type, ...rest }) => ({
       typeName,
       ...rest,
+      type: pascalCase(type),
       ...describeSource(source),
       ...describeTableName(table),
       fieldMapping,

@@ -10,18 +10,8 @@ import {
   type Static,
   Type,
 } from '@pergola/engine/metadata';
-import {
-  closed,
-  exactlyOne,
-  Identifier,
-  MetadataName,
-  plainList,
-  type Rule,
-  Url,
-  withDescription,
-} from './annotate.ts';
+import { closed, Identifier, MetadataName, plainList, type Rule, withDescription } from './annotate.ts';
 import { kindRow, OBJECT_COLUMNS, type ResourceDraft, specOf, type TranslateContext } from './kind.ts';
-import { describeHeaders, FromEnv, Headers, headersOf, readValue, ValueFrom } from './old-value-source.ts';
 import { Retry } from './retry.ts';
 import {
   describeSource,
@@ -33,23 +23,62 @@ import {
   tableNamed,
 } from './table-name.ts';
 import { describeTransforms, TRANSFORMS, transformsOf } from './transform.ts';
+import {
+  describeField,
+  describeHeaders,
+  fieldOf,
+  Headers,
+  headersOf,
+  readValue,
+  urlSource,
+} from './value-source.ts';
 
 const Columns = plainList(Identifier);
+
+const Payload = Type.Optional(
+  withDescription('Columns whose values are sent to the webhook. Absent or ["*"]: all.', Columns),
+);
+/** Inserts and deletes. Their columns have no effect; the metadata has them. */
 const Operation = closed({
-  columns: withDescription('Columns whose changes fire the trigger; ["*"] means all.', Columns),
-  payload: Type.Optional(withDescription('Columns that are sent. The default is all.', Columns)),
+  columns: Type.Optional(
+    withDescription(
+      'Has no effect on inserts and deletes, which concern whole rows. Absent: ["*"].',
+      Columns,
+    ),
+  ),
+  payload: Payload,
 });
 type Operation = Static<typeof Operation>;
-
-const seconds = (description: string) => Type.Optional(withDescription(description, Seconds));
+const Update = closed({
+  columns: withDescription(
+    'Columns of which at least one has to change, for example [status]. ["*"] means all.',
+    Columns,
+  ),
+  payload: Payload,
+});
 
 const Cleanup = closed({
-  schedule: Type.String({ maxLength: 255, description: 'A cron expression.' }),
-  clearOlderThanHours: Hours,
-  batchSize: Type.Optional(AtLeastOne),
-  timeoutSeconds: seconds('Of one batch.'),
-  cleanInvocationLogs: Type.Optional(Type.Boolean()),
-  paused: Type.Optional(Type.Boolean()),
+  schedule: Type.String({
+    minLength: 1,
+    maxLength: 255,
+    description: 'When events are deleted: a cron expression in UTC, for example "0 3 * * *".',
+  }),
+  clearOlderThanHours: withDescription(
+    'The age in hours from which events are deleted, for example 168.',
+    Hours,
+  ),
+  batchSize: Type.Optional(
+    withDescription('The most events that one statement deletes. Absent: 10000.', AtLeastOne),
+  ),
+  timeoutSeconds: Type.Optional(
+    withDescription('The seconds that one statement may take. Absent: 60.', Seconds),
+  ),
+  cleanInvocationLogs: Type.Optional(
+    Type.Boolean({ description: 'Deletes the logs of the calls of deleted events, too. Absent: false.' }),
+  ),
+  paused: Type.Optional(
+    Type.Boolean({ description: 'Pauses the deletion without removing its schedule. Absent: false.' }),
+  ),
 });
 
 const SOME_EVENT: Rule = {
@@ -63,23 +92,31 @@ export const EventTriggerSpec = specOf(
   {
     source: sourceField('the table'),
     ...tableFields('The name of the table in the database.'),
-    name: MetadataName,
-    insert: Type.Optional(Operation),
-    update: Type.Optional(Operation),
-    delete: Type.Optional(Operation),
-    enableManual: Type.Optional(Type.Boolean({ description: 'Allows manual invocations.' })),
-    triggerOnReplication: Type.Optional(
-      Type.Boolean({ description: 'Fires for replicated changes as well.' }),
+    name: withDescription(
+      'The name of the trigger: letters, digits, _ and -, at most 42. It is unique in the source. A new name replaces the trigger.',
+      MetadataName,
     ),
-    webhook: Type.Optional(withDescription('May contain environment variables: {{JOBS_URL}}/indexed.', Url)),
-    webhookFromEnv: Type.Optional(FromEnv),
-    webhookFrom: Type.Optional(ValueFrom),
+    insert: Type.Optional(withDescription('Fires when rows are inserted. {} sends all columns.', Operation)),
+    update: Type.Optional(withDescription('Fires when rows are updated.', Update)),
+    delete: Type.Optional(withDescription('Fires when rows are deleted. {} sends all columns.', Operation)),
+    enableManual: Type.Optional(
+      Type.Boolean({
+        description: 'Allows pg_invoke_event_trigger, which calls the webhook for a row. Absent: false.',
+      }),
+    ),
+    triggerOnReplication: Type.Optional(
+      Type.Boolean({ description: 'Fires for changes by logical replication, too. Absent: false.' }),
+    ),
+    webhook: urlSource(
+      'The URL that events are sent to, for example {value: "https://jobs.example.com/changed"}.',
+    ),
     headers: Type.Optional(Headers),
     retry: Type.Optional(Retry),
     ...TRANSFORMS,
-    cleanup: Type.Optional(withDescription('When old events are deleted from the log.', Cleanup)),
+    cleanup: Type.Optional(
+      withDescription('When old events are deleted from the log. Absent: never.', Cleanup),
+    ),
   },
-  exactlyOne('spec', 'webhook', 'webhookFromEnv', 'webhookFrom'),
   SOME_EVENT,
 );
 type EventTriggerSpec = Static<typeof EventTriggerSpec>;
@@ -103,8 +140,6 @@ export const eventTrigger = kindRow({
 function triggerObject(spec: EventTriggerSpec, context: TranslateContext): MetadataObject {
   const { name, retry, cleanup } = spec;
   const [source, table] = [sourceNamed(spec.source), tableNamed(spec)];
-  const value = { text: spec.webhook, env: spec.webhookFromEnv, from: spec.webhookFrom };
-  const webhook = readValue(value, 'spec.webhookFrom', context);
   return {
     key: objectKey('event_trigger', source, table.schema, table.name, name),
     kind: 'event_trigger',
@@ -122,8 +157,7 @@ function triggerObject(spec: EventTriggerSpec, context: TranslateContext): Metad
         interval_sec: retry.intervalSeconds,
         timeout_sec: retry.timeoutSeconds,
       },
-      webhook: webhook.text,
-      webhook_from_env: webhook.env,
+      ...fieldOf('webhook', readValue(spec.webhook, 'spec.webhook', context)),
       headers: headersOf(spec.headers, context),
       ...transformsOf(spec),
       cleanup_config: cleanup && {
@@ -143,7 +177,7 @@ function describeTrigger({ key, definition: given }: MetadataObject): ResourceDr
   const trigger = given as EventTrigger;
   const { name, definition, retry_conf: retry, cleanup_config: cleanup } = trigger;
   const [source = '', schema = '', table = ''] = parseKey(key)?.segments ?? [];
-  const operation = (of: 'insert' | 'update' | 'delete') =>
+  const operationIn = (of: 'insert' | 'update' | 'delete') =>
     definition[of] && describeOperation(definition[of]);
   return {
     name,
@@ -151,13 +185,12 @@ function describeTrigger({ key, definition: given }: MetadataObject): ResourceDr
       ...describeSource(source),
       ...describeTableName({ schema, name: table }),
       name,
-      insert: operation('insert'),
-      update: operation('update'),
-      delete: operation('delete'),
+      insert: operationIn('insert'),
+      update: operationIn('update'),
+      delete: operationIn('delete'),
       enableManual: definition.enable_manual,
       triggerOnReplication: trigger.trigger_on_replication,
-      webhook: trigger.webhook,
-      webhookFromEnv: trigger.webhook_from_env,
+      webhook: describeField('webhook', trigger),
       headers: describeHeaders(trigger.headers),
       retry: retry && {
         limit: retry.num_retries,
@@ -177,7 +210,7 @@ function describeTrigger({ key, definition: given }: MetadataObject): ResourceDr
   };
 }
 
-function operationOf({ columns, payload }: Operation): unknown {
+function operationOf({ columns = ['*'], payload }: Operation): unknown {
   const all = (list: readonly string[] | undefined) => (list?.length === 1 && list[0] === '*' ? '*' : list);
   return { columns: all(columns), payload: all(payload) };
 }

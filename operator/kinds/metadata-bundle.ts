@@ -17,8 +17,8 @@ import { load, YAMLException } from 'js-yaml';
 import { closed, keyedList, OPEN_OBJECT, type Rule, withDescription } from './annotate.ts';
 import { type FieldPath, itemAt, wholeAt } from './field-path.ts';
 import { kindRow, OBJECT_COLUMNS, SpecProblem, specOf, type TranslateContext } from './kind.ts';
-import { ConfigMapKeyRef } from './old-value-source.ts';
 import { exceededLimit } from './validate.ts';
+import { ConfigMapKeyRef } from './value-source.ts';
 
 const Document = Type.Unsafe<Readonly<Record<string, unknown>>>(OPEN_OBJECT);
 const Key = Type.String({ minLength: 1, maxLength: 2048 });

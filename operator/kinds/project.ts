@@ -14,6 +14,7 @@ type Shape = {
   readonly type?: string;
   readonly const?: unknown;
   readonly title?: string;
+  readonly description?: string;
   readonly properties?: Readonly<Record<string, Shape>>;
   readonly required?: readonly string[];
   readonly patternProperties?: Readonly<Record<string, Shape>>;
@@ -47,6 +48,11 @@ export function camelCase(key: string): string {
 }
 
 function projected(shape: Shape): object {
+  const { description } = shape;
+  return description === undefined ? structureOf(shape) : { ...structureOf(shape), description };
+}
+
+function structureOf(shape: Shape): object {
   if (shape.anyOf) return projectedUnion(shape);
   if (isOpen(shape)) return OPEN_OBJECT;
   if (shape.type === 'array') return projectedList(shape);

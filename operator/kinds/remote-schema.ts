@@ -41,42 +41,81 @@ import {
   urlSource,
 } from './value-source.ts';
 
-const Affix = Type.Optional(Type.String({ maxLength: 255 }));
+const affix = (description: string) => Type.Optional(Type.String({ maxLength: 255, description }));
+/** Returns the fields that change names. `what` are the named things: `types`. */
+function renaming(what: string) {
+  return {
+    prefix: affix(`Text in front of the names of ${what}, for example Billing.`),
+    suffix: affix(`Text behind the names of ${what}.`),
+    mapping: Type.Optional(
+      withDescription(
+        `New names of single ${what}: from the name in the service to the name in this schema. Prefix and suffix do not apply to them.`,
+        textRecord(500),
+      ),
+    ),
+  };
+}
 
 const Customization = closed({
   rootFieldsNamespace: Type.Optional(
-    withDescription('The name of a field that contains all its root fields.', GraphqlName),
+    withDescription(
+      'The name of a root field that contains all root fields of the service. Absent: they are root fields themselves.',
+      GraphqlName,
+    ),
   ),
-  typeNames: Type.Optional(closed({ prefix: Affix, suffix: Affix, mapping: Type.Optional(textRecord(500)) })),
+  typeNames: Type.Optional(withDescription('Changes of the names of types.', closed(renaming('types')))),
   fieldNames: Type.Optional(
-    keyedList(
-      'parentType',
-      closed({
-        parentType: GraphqlName,
-        prefix: Affix,
-        suffix: Affix,
-        mapping: Type.Optional(textRecord(500)),
-      }),
+    withDescription(
+      'Changes of the names of fields, by type.',
+      keyedList(
+        'parentType',
+        closed({
+          parentType: withDescription(
+            'The type whose fields are renamed, by its name in the service, for example Query.',
+            GraphqlName,
+          ),
+          ...renaming('fields'),
+        }),
+      ),
     ),
   ),
 });
 const CUSTOMIZATION = RemoteSchemaDefinition.properties.customization;
 
 const Permission = closed({
-  role: MetadataName,
-  schema: withDescription('The part of the schema that the role sees. Arguments may have @preset.', Sdl),
-  comment: Type.Optional(Comment),
+  role: withDescription('The role that sees this part.', MetadataName),
+  sdl: withDescription(
+    'The part of the schema that the role sees, in the GraphQL schema language. Arguments may have @preset, for example ' +
+      '`type Query { invoices(authorId: Int! @preset(value: "X-Engine-User-Id")): [Invoice] }`.',
+    Sdl,
+  ),
+  comment: Type.Optional(withDescription('A note about the permission.', Comment)),
 });
 
 export const RemoteSchemaSpec = specOf({
-  name: MetadataName,
+  name: withDescription(
+    'The name of the remote schema in the engine; relationships refer to it. A new name replaces the remote schema.',
+    MetadataName,
+  ),
   url: urlSource('The URL of the service, for example {value: "https://billing.example.com/graphql"}.'),
-  timeoutSeconds: Type.Optional(withDescription('The default is 60.', Seconds)),
-  forwardClientHeaders: Type.Optional(Type.Boolean()),
+  timeoutSeconds: Type.Optional(
+    withDescription('The seconds after which a request without an answer has failed. Absent: 60.', Seconds),
+  ),
+  forwardClientHeaders: Type.Optional(
+    Type.Boolean({ description: 'Sends the headers of the client to the service, too. Absent: false.' }),
+  ),
   headers: Type.Optional(Headers),
-  customization: Type.Optional(Customization),
-  permissions: Type.Optional(keyedList('role', Permission, 500)),
-  comment: Type.Optional(Comment),
+  customization: Type.Optional(
+    withDescription('Names of the fields and types of the service in this schema.', Customization),
+  ),
+  permissions: Type.Optional(
+    withDescription(
+      'What each role sees of the service, if the engine runs with --enable-remote-schema-permissions. Absent: administrators see all, and ' +
+        'other roles nothing.',
+      keyedList('role', Permission, 500),
+    ),
+  ),
+  comment: Type.Optional(withDescription('A note about the remote schema.', Comment)),
 });
 type RemoteSchemaSpec = Static<typeof RemoteSchemaSpec>;
 
@@ -95,11 +134,11 @@ export const remoteSchema = kindRow({
   translate: (spec, context) => [
     schemaObject(spec, context),
     ...(spec.permissions ?? []).map(
-      ({ role, schema, comment }): MetadataObject => ({
+      ({ role, sdl, comment }): MetadataObject => ({
         key: objectKey('remote_schema_permission', spec.name, role),
         kind: 'remote_schema_permission',
         parent: objectKey('remote_schema', spec.name),
-        definition: { role, definition: { schema }, comment },
+        definition: { role, definition: { schema: sdl }, comment },
       }),
     ),
   ],
@@ -135,7 +174,7 @@ function describeSchema({ key, definition: given }: MetadataObject, inventory: I
   const { name, definition, comment } = given as RemoteSchema;
   const permissions = inventory.under(key, 'remote_schema_permission').map((permission) => {
     const { role, definition: part, comment: said } = permission.definition as RemoteSchemaPermission;
-    return { role, schema: part.schema, comment: said };
+    return { role, sdl: part.schema, comment: said };
   });
   return {
     name,

@@ -1,6 +1,5 @@
-/** Source: a database that the engine serves. The spec never contains its URL: the engine reads it from its environment or a file, or the
- *  operator reads it from a Secret where that is allowed. Deleting the resource keeps the source by default. Certificates are named by
- *  environment variables of the engine, as in its metadata. */
+/** Source: a database that the engine serves. Its URL is a ValueSource, usually a Secret, a variable or a file of the engine. Deleting the
+ *  resource keeps the source by default. */
 import {
   type ConnectionInfo,
   ConnectionTemplate,
@@ -20,7 +19,7 @@ import {
   type Static,
   Type,
 } from '@pergola/engine/metadata';
-import { closed, exactlyOne, immutable, keyedList, MetadataName, Name, withDescription } from './annotate.ts';
+import { closed, exactlyOne, keyedList, MetadataName, withDescription } from './annotate.ts';
 import { enumeration, metadataValue, pascalCase } from './enumeration.ts';
 import type { FieldPath } from './field-path.ts';
 import {
@@ -32,32 +31,19 @@ import {
   type TranslateContext,
 } from './kind.ts';
 import { project, projectValue, unproject } from './project.ts';
-
-const UrlFrom = withDescription(
-  'The location of the connection URL: an environment variable of the engine, a file that the engine reads, or a Secret.',
-  closed(
-    {
-      env: Type.Optional(Type.String({ minLength: 1, maxLength: 255 })),
-      file: Type.Optional(Type.String({ minLength: 1, maxLength: 4096 })),
-      secretKeyRef: Type.Optional(closed({ name: Name, key: Name })),
-    },
-    exactlyOne('urlFrom', 'env', 'file', 'secretKeyRef'),
-  ),
-);
+import { describeValue, readValue, valueSource } from './value-source.ts';
 
 const Parameters = withDescription(
   'The parts of the connection URL, when nothing holds all of it.',
   closed({
-    host: MetadataName,
-    port: Port,
-    database: MetadataName,
-    username: MetadataName,
-    passwordFrom: Type.Optional(
-      withDescription(
-        'A Secret in this namespace, if the Engine allows literal secrets. Without it no password is sent.',
-        closed({ secretKeyRef: closed({ name: Name, key: Name }) }),
-      ),
+    host: withDescription(
+      'The host name or address of the server, for example db.example.com.',
+      MetadataName,
     ),
+    port: withDescription('The port of the server, usually 5432.', Port),
+    database: withDescription('The name of the database.', MetadataName),
+    username: withDescription('The role that the engine connects as.', MetadataName),
+    password: Type.Optional(valueSource('The password of the role. Absent: no password is sent.')),
   }),
 );
 
@@ -66,74 +52,171 @@ const connections = (description: string) =>
   Type.Optional(Type.Integer({ minimum: 1, maximum: 100_000, description }));
 
 const Pool = closed({
-  maxConnections: connections('The most connections of one replica of the engine.'),
-  totalMaxConnections: connections('The most connections of all replicas together.'),
-  idleTimeoutSeconds: seconds('The seconds after which an idle connection is closed.'),
-  poolTimeoutSeconds: seconds('The seconds that a request waits for a connection.'),
-  connectionLifetimeSeconds: seconds('The seconds after which a connection is replaced; 0 means never.'),
-  retries: Type.Optional(Type.Integer({ minimum: 0, maximum: 100 })),
+  maxConnections: connections(
+    'The most connections of one replica of the engine. Absent: the option --pg-connections of the engine.',
+  ),
+  totalMaxConnections: connections(
+    'A second limit of the connections of one replica; the smaller one counts. An engine does not know the number of its replicas.',
+  ),
+  idleTimeoutSeconds: seconds('The seconds after which an unused connection is closed. Absent: 180.'),
+  poolTimeoutSeconds: seconds('The seconds that a request waits for a connection. Absent: without limit.'),
+  connectionLifetimeSeconds: seconds(
+    'The seconds after which a connection is replaced; 0 means never. Absent: 600.',
+  ),
+  retries: Type.Optional(
+    Type.Integer({
+      minimum: 0,
+      maximum: 100,
+      description: 'How often opening a connection is tried again. Absent: 1.',
+    }),
+  ),
 });
 
-const CONNECTION = {
-  urlFrom: Type.Optional(UrlFrom),
-  parameters: Type.Optional(Parameters),
-  usePreparedStatements: Type.Optional(Type.Boolean()),
-  isolationLevel: Type.Optional(enumeration(IsolationLevel)),
-  pool: Type.Optional(Pool),
-  ssl: Type.Optional(
-    withDescription(
-      'How connections are encrypted, as in libpq; certificates and keys are PEM texts in environment variables of the engine.',
-      project(SslConfiguration),
+const SSL_MODE = SslConfiguration.properties.sslmode;
+
+const ConnectionTls = closed({
+  mode: withDescription(
+    'How connections are encrypted, as sslmode of libpq: Disable never; Allow and Prefer if the server supports it; Require always; ' +
+      'VerifyCa verifies the certificate of the server by rootCertificate; VerifyFull verifies its host name, too.',
+    enumeration(SSL_MODE),
+  ),
+  rootCertificate: Type.Optional(
+    valueSource(
+      'The certificates of the authorities that the server is verified by, in PEM. Absent: those of the system.',
     ),
   ),
+  certificate: Type.Optional(
+    valueSource('The certificate of the engine, in PEM, for servers that require one. It goes with key.'),
+  ),
+  key: Type.Optional(valueSource('The private key of certificate, in PEM.')),
+  keyPassword: Type.Optional(valueSource('The password of key, if it is encrypted.')),
+});
+type ConnectionTls = Static<typeof ConnectionTls>;
+
+/** The parts of `tls`, and their names in the metadata. */
+const TLS_PARTS = [
+  ['rootCertificate', 'sslrootcert'],
+  ['certificate', 'sslcert'],
+  ['key', 'sslkey'],
+  ['keyPassword', 'sslpassword'],
+] as const;
+
+const CONNECTION = {
+  url: Type.Optional(
+    valueSource(
+      'The connection URL, for example {secretKeyRef: {name: db, key: uri}}.',
+      'The URL itself: postgres://app@db.example.com:5432/shop. Everyone who reads this resource sees it, so it has no password.',
+    ),
+  ),
+  parameters: Type.Optional(Parameters),
+  usePreparedStatements: Type.Optional(
+    Type.Boolean({
+      description:
+        'False behind a pooler in transaction mode: nothing is kept in a session of the database. Absent: true.',
+    }),
+  ),
+  isolationLevel: Type.Optional(
+    withDescription(
+      'The isolation level of transactions. Absent: ReadCommitted.',
+      enumeration(IsolationLevel),
+    ),
+  ),
+  pool: Type.Optional(withDescription('The limits of the connections to this database.', Pool)),
+  tls: Type.Optional(
+    withDescription('How connections are encrypted. Absent: as the connection URL says.', ConnectionTls),
+  ),
 };
-const ONE_URL = exactlyOne('a connection', 'urlFrom', 'parameters');
+const ONE_URL = exactlyOne('a connection', 'url', 'parameters');
 const Connection = closed(CONNECTION, ONE_URL);
 type Connection = Static<typeof Connection>;
 
 /** A member of the set of connections that a template chooses from. */
-const Member = closed({ name: MetadataName, ...CONNECTION }, ONE_URL);
-const Replica = closed({ name: withDescription('For messages only.', MetadataName), ...CONNECTION }, ONE_URL);
+const Member = closed(
+  {
+    name: withDescription('The name by which connectionTemplate chooses the connection.', MetadataName),
+    ...CONNECTION,
+  },
+  ONE_URL,
+);
+const Replica = closed(
+  {
+    name: withDescription(
+      'A name for messages and for the merge of lists. The engine does not use it.',
+      MetadataName,
+    ),
+    ...CONNECTION,
+  },
+  ONE_URL,
+);
 
 const Health = withDescription(
-  'The statement and interval of GET /healthz/sources. The default is SELECT 1 once a second.',
+  'How GET /healthz/sources checks the database. Absent: SELECT 1, once a second at most.',
   closed({
-    sql: Type.Optional(Type.String({ minLength: 1, maxLength: 4096 })),
-    intervalSeconds: Seconds,
-    timeoutSeconds: seconds('The default is 10.'),
-    retries: Type.Optional(withDescription('The default is 3.', Count)),
-    retryIntervalSeconds: seconds('The default is 10.'),
+    sql: Type.Optional(
+      Type.String({
+        minLength: 1,
+        maxLength: 4096,
+        description: 'The statement that has to succeed. Absent: SELECT 1.',
+      }),
+    ),
+    intervalSeconds: withDescription('The shortest time in seconds between two checks.', Seconds),
+    timeoutSeconds: seconds('The seconds after which a check has failed. Absent: 10.'),
+    retry: Type.Optional(
+      withDescription(
+        'How often a failed check is repeated before the database counts as failed.',
+        closed({
+          limit: Type.Optional(withDescription('The most repetitions. Absent: 3.', Count)),
+          intervalSeconds: seconds('The seconds between two repetitions. Absent: 10.'),
+        }),
+      ),
+    ),
   }),
 );
 type Health = Static<typeof Health>;
 type Checked = NonNullable<Static<typeof HealthCheck>>;
 
-export const SourceSpec = specOf(
-  {
-    name: MetadataName,
-    type: Type.Optional(withDescription('The kind of database. Absent: Postgres.', enumeration(SourceKind))),
-    connection: Connection,
-    readReplicas: Type.Optional(
-      withDescription('Read replicas that queries may be sent to.', keyedList('name', Replica, 32)),
+export const SourceSpec = specOf({
+  name: withDescription(
+    'The name of the source in the engine; resources refer to it as `source`. A new name is another source: the old one is kept or ' +
+      'deleted as deletionPolicy says.',
+    MetadataName,
+  ),
+  type: Type.Optional(
+    withDescription('The kind of the database. Absent: Postgres.', enumeration(SourceKind)),
+  ),
+  connection: withDescription(
+    'The connection to the database; mutations use it, and queries without read replicas.',
+    Connection,
+  ),
+  readReplicas: Type.Optional(
+    withDescription(
+      'Databases with the same content, which serve queries and subscriptions in turn.',
+      keyedList('name', Replica, 32),
     ),
-    connectionTemplate: Type.Optional(
-      withDescription('A template that chooses the connection of each request.', project(ConnectionTemplate)),
+  ),
+  connectionTemplate: Type.Optional(
+    withDescription('A template that chooses the connection of each request.', project(ConnectionTemplate)),
+  ),
+  connectionSet: Type.Optional(
+    withDescription('Further connections that connectionTemplate may choose.', keyedList('name', Member, 32)),
+  ),
+  customization: Type.Optional(
+    withDescription('Names of the fields and types of this source in GraphQL.', project(SourceCustomization)),
+  ),
+  queryTags: Type.Optional(
+    withDescription(
+      'Comments in statements that name the request, for the logs of the database.',
+      project(QueryTags),
     ),
-    connectionSet: Type.Optional(
-      withDescription(
-        'Further connections that the template may choose, by name.',
-        keyedList('name', Member, 32),
-      ),
+  ),
+  healthCheck: Type.Optional(Health),
+  extensionsSchema: Type.Optional(
+    withDescription(
+      'The schema in which the engine creates the extension pgcrypto. Absent: public.',
+      MetadataName,
     ),
-    customization: Type.Optional(project(SourceCustomization)),
-    queryTags: Type.Optional(
-      withDescription('Comments in statements that identify the request.', project(QueryTags)),
-    ),
-    healthCheck: Type.Optional(Health),
-    extensionsSchema: Type.Optional(MetadataName),
-  },
-  immutable('name', 'create a new Source object for another name'),
-);
+  ),
+});
 type SourceSpec = Static<typeof SourceSpec>;
 
 export const source = kindRow({
@@ -153,12 +236,14 @@ export const source = kindRow({
   describe: (inventory) => inventory.all('source').map(describeSource),
 });
 
+const CONNECTION_INFO = ['configuration', 'connection_info'] as const;
 const FIELD_PATHS: readonly FieldPath[] = [
-  {
-    at: 'spec.connection.ssl',
-    of: ['configuration', 'connection_info', 'ssl_configuration'],
-    as: SslConfiguration,
-  },
+  ...[['mode', 'sslmode'] as const, ...TLS_PARTS].map(([part, name]) => ({
+    at: `spec.connection.tls.${part}`,
+    of: [...CONNECTION_INFO, 'ssl_configuration', name],
+  })),
+  { at: 'spec.connection.tls', of: [...CONNECTION_INFO, 'ssl_configuration'] },
+  { at: 'spec.connection.url', of: [...CONNECTION_INFO, 'database_url'] },
   { at: 'spec.connectionTemplate', of: ['configuration', 'connection_template'], as: ConnectionTemplate },
   { at: 'spec.connectionSet', of: ['configuration', 'connection_set'] },
 ];
@@ -192,7 +277,7 @@ function sourceObject(spec: SourceSpec, context: TranslateContext): MetadataObje
 }
 
 function connectionInfo(connection: Connection, path: string, context: TranslateContext): unknown {
-  const { pool, ssl } = connection;
+  const { pool, tls } = connection;
   return {
     database_url: databaseUrl(connection, path, context),
     use_prepared_statements: connection.usePreparedStatements,
@@ -205,33 +290,39 @@ function connectionInfo(connection: Connection, path: string, context: Translate
       pool_timeout: pool.poolTimeoutSeconds,
       connection_lifetime: pool.connectionLifetimeSeconds,
     },
-    ssl_configuration: ssl && unproject(SslConfiguration, ssl),
+    ssl_configuration: tls && tlsOf(tls, `${path}.tls`, context),
   };
 }
 
-function databaseUrl({ urlFrom, parameters }: Connection, path: string, context: TranslateContext): unknown {
-  if (!parameters) {
-    const url = context.valueFrom(urlFrom ?? {}, `${path}.urlFrom`);
-    return typeof url === 'object' && 'from_file' in url ? { dynamic_from_file: url.from_file } : url;
+function databaseUrl({ url, parameters }: Connection, path: string, context: TranslateContext): unknown {
+  if (url) {
+    const value = readValue(url, `${path}.url`, context);
+    return typeof value === 'object' && 'from_file' in value ? { dynamic_from_file: value.from_file } : value;
   }
-  const { passwordFrom, ...rest } = parameters;
-  const password = passwordFrom && context.valueFrom(passwordFrom, `${path}.parameters.passwordFrom`);
-  return { connection_parameters: { ...rest, ...(password === undefined ? {} : { password }) } };
+  const { password, ...rest } = parameters!;
+  return {
+    connection_parameters: {
+      ...rest,
+      password: password && readValue(password, `${path}.parameters.password`, context),
+    },
+  };
 }
 
-function healthCheck({
-  sql,
-  intervalSeconds,
-  timeoutSeconds,
-  retries,
-  retryIntervalSeconds,
-}: Health): object {
+function tlsOf(tls: ConnectionTls, path: string, context: TranslateContext): object {
+  const parts = TLS_PARTS.flatMap(([part, name]) => {
+    const source = tls[part];
+    return source ? [[name, readValue(source, `${path}.${part}`, context)]] : [];
+  });
+  return { sslmode: metadataValue(SSL_MODE, tls.mode), ...Object.fromEntries(parts) };
+}
+
+function healthCheck({ sql, intervalSeconds, timeoutSeconds, retry }: Health): object {
   return {
     test: sql === undefined ? undefined : { sql },
     interval: intervalSeconds,
     timeout: timeoutSeconds,
-    retries,
-    retry_interval: retryIntervalSeconds,
+    retries: retry?.limit,
+    retry_interval: retry?.intervalSeconds,
   };
 }
 
@@ -252,7 +343,7 @@ function describeSource({ definition }: MetadataObject): ResourceDraft {
     const secret = typeof url === 'string' ? url : passwordIn(url);
     if (secret !== undefined) secrets[key] = secret;
     return {
-      urlFrom: urlFromOf(url, key),
+      url: describeUrl(url, key),
       parameters: parametersOf(url, key),
       usePreparedStatements: info.use_prepared_statements,
       isolationLevel: info.isolation_level && pascalCase(info.isolation_level),
@@ -264,7 +355,7 @@ function describeSource({ definition }: MetadataObject): ResourceDraft {
         connectionLifetimeSeconds: pool.connection_lifetime,
         retries: pool.retries,
       },
-      ssl: ssl && projectValue(SslConfiguration, ssl),
+      tls: ssl && describeTls(ssl),
     };
   };
   const spec = {
@@ -288,30 +379,41 @@ function describeSource({ definition }: MetadataObject): ResourceDraft {
   return { name, spec, secrets };
 }
 
-function urlFromOf(url: DatabaseUrl, key: string): object | undefined {
+function describeUrl(url: DatabaseUrl, key: string): object | undefined {
   if (typeof url === 'string') return { secretKeyRef: { name: OWN_SECRET, key } };
-  if ('from_env' in url) return { env: url.from_env };
-  return 'dynamic_from_file' in url ? { file: url.dynamic_from_file } : undefined;
+  return 'dynamic_from_file' in url ? { file: url.dynamic_from_file } : describeValue(url);
 }
 
 function parametersOf(url: DatabaseUrl, key: string): object | undefined {
   if (typeof url === 'string' || !('connection_parameters' in url)) return undefined;
-  const { password: _password, ...rest } = url.connection_parameters;
-  const isSecret = passwordIn(url) !== undefined;
-  return { ...rest, ...(isSecret ? { passwordFrom: { secretKeyRef: { name: OWN_SECRET, key } } } : {}) };
+  const { password, ...rest } = url.connection_parameters;
+  if (typeof password !== 'string') return { ...rest, password: describeValue(password) };
+  return { ...rest, password: { secretKeyRef: { name: OWN_SECRET, key } } };
+}
+
+function describeTls(ssl: SslConfiguration): object {
+  const parts = TLS_PARTS.map(([part, name]) => [part, describeValue(ssl[name])]);
+  return { mode: pascalCase(ssl.sslmode), ...Object.fromEntries(parts) };
 }
 
 function passwordIn(url: DatabaseUrl): string | undefined {
   if (typeof url === 'string' || !('connection_parameters' in url)) return undefined;
-  return url.connection_parameters.password ?? undefined;
+  const { password } = url.connection_parameters;
+  return typeof password === 'string' ? password : undefined;
 }
 
-function describeHealth({ test, interval, timeout, retries, retry_interval }: Checked): object {
+function describeHealth({
+  test,
+  interval,
+  timeout,
+  retries: limit,
+  retry_interval: intervalSeconds,
+}: Checked) {
+  const retry = { limit, intervalSeconds };
   return {
     sql: test?.sql,
     intervalSeconds: interval,
     timeoutSeconds: timeout,
-    retries,
-    retryIntervalSeconds: retry_interval,
+    ...(limit === undefined && intervalSeconds === undefined ? {} : { retry }),
   };
 }

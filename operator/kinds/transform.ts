@@ -1,53 +1,87 @@
-/** Request and response transforms of webhooks for Action, EventTrigger and CronTrigger. Unions of the metadata have one form: a body
- *  without `action` is the template of version 1, and query parameters from a single template are `queryParamsTemplate`.
+/** Request and response transforms of webhooks for Action, EventTrigger, CronTrigger and ScheduledEvent. Unions of the metadata have one
+ *  form: a template of version 1 is `body.template`, and query parameters from a single template are `queryParamsTemplate`.
  *  Not here: the meaning of templates (engine/transform). */
 import { type RequestTransform, type ResponseTransform, type Static, Type } from '@pergola/engine/metadata';
 import { closed, plainList, textRecord, withDescription } from './annotate.ts';
+import { pascalCase } from './enumeration.ts';
 
-const Template = Type.String({ maxLength: 65_536 });
-const Version = Type.Optional(Type.Union([Type.Literal(1), Type.Literal(2)]));
-const TemplateEngine = Type.Optional(Type.Literal('Kriti'));
+const template = (description: string) =>
+  Type.Optional(Type.String({ maxLength: 65_536, description: `${description} It is a template.` }));
 
-const Body = withDescription(
-  'The body: from a template, removed, or a form. Without an action the template is that of version 1.',
-  closed({
-    action: Type.Optional(
-      Type.Union([Type.Literal('transform'), Type.Literal('remove'), Type.Literal('x_www_form_urlencoded')]),
-    ),
-    template: Type.Optional(Template),
-    formTemplate: Type.Optional(textRecord()),
-  }),
+const VERSION = Type.Optional(
+  withDescription(
+    'The version of the template of the body: 1 or 2. Absent: 2.',
+    Type.Union([Type.Literal(1), Type.Literal(2)]),
+  ),
 );
+
+const ACTIONS = {
+  Transform: 'transform',
+  Remove: 'remove',
+  Form: 'x_www_form_urlencoded',
+} as const;
+
+const Body = closed({
+  action: Type.Optional(
+    withDescription(
+      'What happens to the body: Transform creates JSON from `template`, Form creates an URL-encoded form from `formTemplate`, Remove ' +
+        'sends none. Absent: Transform.',
+      Type.Union([Type.Literal('Transform'), Type.Literal('Remove'), Type.Literal('Form')]),
+    ),
+  ),
+  template: template('The new JSON body, for example { "name": {{$body.input.name}} }.'),
+  formTemplate: Type.Optional(
+    withDescription('The fields of the form: from name to the template of the value.', textRecord()),
+  ),
+});
 type Body = Static<typeof Body>;
 
-export const RequestTransformSpec = closed({
-  version: Version,
-  method: Type.Optional(Type.String({ maxLength: 16 })),
-  url: Type.Optional(Template),
-  body: Type.Optional(Body),
-  queryParams: Type.Optional(textRecord()),
-  queryParamsTemplate: Type.Optional(Template),
-  requestHeaders: Type.Optional(
-    closed({
-      addHeaders: Type.Optional(textRecord()),
-      removeHeaders: Type.Optional(plainList(Type.String({ maxLength: 255 }), 100)),
-    }),
+const RequestTransformSpec = closed({
+  version: VERSION,
+  method: Type.Optional(
+    Type.String({ maxLength: 16, description: 'The HTTP method, for example GET. Absent: POST.' }),
   ),
-  templateEngine: TemplateEngine,
+  url: template('The URL, for example {{$base_url}}/users. Absent: the URL of the webhook.'),
+  body: Type.Optional(
+    withDescription('The body. Absent: the body that the engine sends without a transform.', Body),
+  ),
+  queryParams: Type.Optional(
+    withDescription('Query parameters: from name to the template of the value.', textRecord()),
+  ),
+  queryParamsTemplate: template('The whole query string, instead of queryParams.'),
+  requestHeaders: Type.Optional(
+    withDescription(
+      'Changes of the headers.',
+      closed({
+        add: Type.Optional(
+          withDescription('Headers to add: from name to the template of the value.', textRecord()),
+        ),
+        remove: Type.Optional(
+          withDescription(
+            'Names of headers that are not sent.',
+            plainList(Type.String({ maxLength: 255 }), 100),
+          ),
+        ),
+      }),
+    ),
+  ),
 });
 
-export const ResponseTransformSpec = closed({
-  version: Version,
-  body: Type.Optional(Body),
-  templateEngine: TemplateEngine,
+const ResponseTransformSpec = closed({
+  version: VERSION,
+  body: Type.Optional(withDescription('The body. Absent: the body of the webhook.', Body)),
 });
 
+/** The fields `requestTransform` and `responseTransform` of a spec. */
 export const TRANSFORMS = {
   requestTransform: Type.Optional(
-    withDescription('Changes of the request to the webhook.', RequestTransformSpec),
+    withDescription('Changes of the request before it is sent to the webhook.', RequestTransformSpec),
   ),
   responseTransform: Type.Optional(
-    withDescription('Changes of the response of the webhook.', ResponseTransformSpec),
+    withDescription(
+      'Changes of the response of the webhook before the engine reads it.',
+      ResponseTransformSpec,
+    ),
   ),
 };
 
@@ -63,28 +97,25 @@ type MetadataTransforms = {
 export function transformsOf({ requestTransform: request, responseTransform: response }: Transforms): object {
   return {
     request_transform: request && {
-      version: request.version,
+      ...bodyOf(request),
       method: request.method,
       url: request.url,
-      body: bodyOf(request.body),
       query_params: request.queryParamsTemplate ?? request.queryParams,
       request_headers: request.requestHeaders && {
-        add_headers: request.requestHeaders.addHeaders,
-        remove_headers: request.requestHeaders.removeHeaders,
+        add_headers: request.requestHeaders.add,
+        remove_headers: request.requestHeaders.remove,
       },
-      template_engine: request.templateEngine,
     },
-    response_transform: response && {
-      version: response.version,
-      body: bodyOf(response.body),
-      template_engine: response.templateEngine,
-    },
+    response_transform: response && bodyOf(response),
   };
 }
 
-function bodyOf(body: Body | undefined): unknown {
-  if (body === undefined || body.action === undefined) return body?.template;
-  return { action: body.action, template: body.template, form_template: body.formTemplate };
+/** Returns the version and the body. In version 1 of the metadata a body without an action is its template. */
+function bodyOf({ version = 2, body }: { readonly version?: 1 | 2; readonly body?: Body }): object {
+  if (!body) return { version };
+  if (version === 1 && body.action === undefined) return { version, body: body.template };
+  const { action = 'Transform', template, formTemplate } = body;
+  return { version, body: { action: ACTIONS[action], template, form_template: formTemplate } };
 }
 
 /** Returns the transforms of a spec, the inverse of `transformsOf`. */
@@ -93,26 +124,23 @@ export function describeTransforms(given: MetadataTransforms): object {
   const params = request?.query_params;
   return {
     requestTransform: request && {
-      version: request.version,
+      ...describeBody(request),
       method: request.method,
       url: request.url,
-      body: describeBody(request.body),
       ...(typeof params === 'string' ? { queryParamsTemplate: params } : { queryParams: params }),
       requestHeaders: request.request_headers && {
-        addHeaders: request.request_headers.add_headers,
-        removeHeaders: request.request_headers.remove_headers,
+        add: request.request_headers.add_headers,
+        remove: request.request_headers.remove_headers,
       },
-      templateEngine: request.template_engine,
     },
-    responseTransform: response && {
-      version: response.version,
-      body: describeBody(response.body),
-      templateEngine: response.template_engine,
-    },
+    responseTransform: response && describeBody(response),
   };
 }
 
-function describeBody(body: RequestTransform['body']): Body | undefined {
-  if (typeof body === 'string') return { template: body };
-  return body && ({ action: body.action, template: body.template, formTemplate: body.form_template } as Body);
+function describeBody({ version, body }: Pick<RequestTransform, 'version' | 'body'>): object {
+  const said = version === 2 ? {} : { version: 1 };
+  if (body === undefined) return said;
+  if (typeof body === 'string') return { ...said, body: { template: body } };
+  const { action, template, form_template: formTemplate } = body;
+  return { ...said, body: { action: pascalCase(action), template, formTemplate } };
 }

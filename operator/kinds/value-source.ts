@@ -6,10 +6,14 @@ import { type Header, isRecord, type Static, Type } from '@pergola/engine/metada
 import { closed, exactlyOne, keyedList, Name, Variable, withDescription } from './annotate.ts';
 import type { MetadataValue, TranslateContext, ValueSource } from './kind.ts';
 
-const KEY_REF = {
+const KEY_REF = closed({
   name: withDescription('The name of the object, in the namespace of this resource.', Name),
   key: withDescription('The key in its data.', Name),
-};
+});
+export const ConfigMapKeyRef = withDescription(
+  'A key of a ConfigMap in the namespace of this resource.',
+  KEY_REF,
+);
 
 const MOST_CHARACTERS = 65_536;
 
@@ -33,13 +37,13 @@ function members(value: string, minLength: number) {
       withDescription(
         'A key of a Secret in the namespace of this resource. The value is stored encrypted by the engine, under a name that the metadata ' +
           'has instead of it; a change of the Secret is applied without a restart.',
-        closed(KEY_REF),
+        KEY_REF,
       ),
     ),
     configMapKeyRef: Type.Optional(
       withDescription(
         'A key of a ConfigMap in the namespace of this resource. The metadata contains the value, which is not secret.',
-        closed(KEY_REF),
+        KEY_REF,
       ),
     ),
   };
@@ -74,6 +78,20 @@ export function readValue(source: ValueSource, path: string, context: TranslateC
 export function fieldOf(name: string, value: MetadataValue): Readonly<Record<string, string>> {
   if (typeof value === 'string') return { [name]: value };
   return Object.fromEntries(Object.entries(value).map(([from, text]) => [`${name}_${from}`, text]));
+}
+
+/** Returns the template of the metadata for a value of a field without other forms: text, `{{NAME}}`, `{{value:NAME}}`, `{{file:PATH}}`. */
+export function templateFor(value: MetadataValue): string {
+  if (typeof value === 'string') return value;
+  if ('from_env' in value) return `{{${value.from_env}}}`;
+  return 'from_value' in value ? `{{value:${value.from_value}}}` : `{{file:${value.from_file}}}`;
+}
+
+/** Returns the source of a template, the inverse of `templateFor`. */
+export function describeTemplate(template: string): ValueSource {
+  const [, prefix, name] = /^\{\{(file:)?([^{}:]+)\}\}$/.exec(template) ?? [];
+  if (name === undefined) return { value: template };
+  return prefix === undefined ? { env: name } : { file: name };
 }
 
 /** Returns the source of a value of the metadata, the inverse of `readValue`; undefined for a value in the store of the engine, which no

@@ -18,7 +18,7 @@ function engine(spec: object, annotations: Readonly<Record<string, string>> = {}
 }
 
 const source = (from: object) =>
-  resource('Source', 'default', { connection: { urlFrom: from } }, { namespace: 'team' });
+  resource('Source', 'default', { connection: { url: from } }, { namespace: 'team' });
 
 test.each([
   ['a URL', { endpoint: { url: 'https://a:1' } }, 'https://a:1'],

@@ -32,7 +32,7 @@ const reader = (source: string, name: string) =>
 const farSource = cr('Source', 'far', {
   name: 'far',
   type: 'postgres',
-  connection: { urlFrom: { env: 'FAR_URL' } },
+  connection: { url: { env: 'FAR_URL' } },
 });
 
 /** The time a change may take to reach a condition, with the default intervals of operator and engine. */

@@ -104,7 +104,10 @@ await describeKube('hostile resources of another namespace', (kube) => {
       ],
       [cr('CustomTypes', 'clash', { sdl: 'type author { id: Int }' }), 'RejectedByEngine', /author/],
       [
-        cr('Action', 'clash', { sdl: 'type Query { author: String }', handler: 'http://nowhere.invalid/' }),
+        cr('Action', 'clash', {
+          sdl: 'type Query { author: String }',
+          handler: { value: 'http://nowhere.invalid/' },
+        }),
         'RejectedByEngine',
         /author/,
       ],

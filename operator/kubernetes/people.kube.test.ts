@@ -24,8 +24,8 @@ const permission = (columns: readonly string[]) =>
 const nightly = cr('CronTrigger', 'nightly', {
   name: 'nightly',
   schedule: '0 3 * * *',
-  webhookFrom: { configMapKeyRef: { name: 'webhooks', key: 'nightly' } },
-  headers: [{ name: 'x-key', valueFrom: { secretKeyRef: { name: 'keys', key: 'nightly' } } }],
+  webhook: { configMapKeyRef: { name: 'webhooks', key: 'nightly' } },
+  headers: [{ name: 'x-key', secretKeyRef: { name: 'keys', key: 'nightly' } }],
 });
 const holder = (kind: 'Secret' | 'ConfigMap', name: string, value: string): KubeObject => ({
   apiVersion: 'v1',

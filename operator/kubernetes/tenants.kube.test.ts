@@ -110,7 +110,11 @@ await describeKube('namespaces that share an engine', (kube) => {
     test('a kind that concerns the whole engine is not permitted even if an administrator creates it in the namespace', async () => {
       await rig.kube.apply(
         cr('EngineSettings', 'mine', { introspection: { disabledForRoles: ['reader'] } }),
-        cr('CronTrigger', 'mine', { name: 'mine', schedule: '* * * * *', webhook: '{{SECRET_URL}}/x' }),
+        cr('CronTrigger', 'mine', {
+          name: 'mine',
+          schedule: '* * * * *',
+          webhook: { value: '{{SECRET_URL}}/x' },
+        }),
       );
       const settings = await rig.ready('EngineSettings', 'mine', 'NotPermitted', TEAM);
       expect(settings.message).toContain('kinds: [EngineSettings]');

@@ -526,7 +526,7 @@ test('a Source with an invalid connection template does not block other resource
   const ports = new ScriptedPorts();
   const source = resource('Source', 'app', {
     name: 'app',
-    connection: { urlFrom: { env: 'APP' } },
+    connection: { url: { env: 'APP' } },
     connectionTemplate: { template: '{{ if' },
   });
   const other = table('author');
@@ -541,7 +541,7 @@ test('a secret is written to the metadata only if the Engine allows it and the S
   const ports = new ScriptedPorts();
   const source = resource('Source', 'app', {
     name: 'app',
-    connection: { urlFrom: { secretKeyRef: { name: 'db', key: 'url' } } },
+    connection: { url: { secretKeyRef: { name: 'db', key: 'url' } } },
   });
   ports.given = snapshotOf([source], {
     references: {

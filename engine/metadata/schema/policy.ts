@@ -46,8 +46,16 @@ export type TlsAllowEntry = Static<typeof TlsAllowEntry>;
 export const Network = Type.Object({ tls_allowlist: Type.Optional(Type.Array(TlsAllowEntry)) });
 
 export const MetricsConfig = Type.Object({
-  analyze_query_variables: Type.Optional(Type.Boolean()),
-  analyze_response_body: Type.Optional(Type.Boolean()),
+  analyze_query_variables: Type.Optional(
+    Type.Boolean({
+      description: 'Kept in the metadata for other tools. It has no effect on the metrics of the engine.',
+    }),
+  ),
+  analyze_response_body: Type.Optional(
+    Type.Boolean({
+      description: 'Kept in the metadata for other tools. It has no effect on the metrics of the engine.',
+    }),
+  ),
 });
 
 export const OpenTelemetry = Type.Object({

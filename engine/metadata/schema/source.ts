@@ -7,7 +7,7 @@ import { LogicalModel } from './logical-model.ts';
 import { NativeQuery } from './native-query.ts';
 import { AtLeastOne, Count, Port, Seconds } from './number.ts';
 import { Table } from './table.ts';
-import { oneOf, type Static, Type } from './type.ts';
+import { described, oneOf, type Static, Type } from './type.ts';
 
 export const DatabaseUrl = Type.Union([
   Type.String({ minLength: 1 }),
@@ -62,8 +62,18 @@ export type ConnectionInfo = Static<typeof ConnectionInfo>;
 
 /** A template that chooses one connection of a source for a request, in the language of transforms. */
 export const ConnectionTemplate = Type.Object({
-  version: Type.Optional(Type.Integer({ minimum: 1, maximum: 1 })),
-  template: Type.String(),
+  version: Type.Optional(
+    Type.Integer({
+      minimum: 1,
+      maximum: 1,
+      description: 'The version of the language. Absent: 1, the only one.',
+    }),
+  ),
+  template: Type.String({
+    description:
+      'The template. Its result is a connection, for example {{ if ($.request.query.operation_type == "query") }} {{$.read_replicas}} ' +
+      '{{ else }} {{$.default}} {{ end }}.',
+  }),
 });
 
 export const SourceConfiguration = Type.Object({
@@ -81,28 +91,57 @@ export type SourceConfiguration = Static<typeof SourceConfiguration>;
 export const NamingConvention = oneOf('default', 'graphql-default');
 export type NamingConvention = Static<typeof NamingConvention>;
 
+const affix = (description: string) => Type.Optional(described(description, nullable(Type.String())));
+
 export const SourceCustomization = Type.Object({
   root_fields: Type.Optional(
-    Type.Object({
-      namespace: Type.Optional(nullable(GraphqlName)),
-      prefix: Type.Optional(nullable(Type.String())),
-      suffix: Type.Optional(nullable(Type.String())),
-    }),
+    described(
+      'Names of the root fields of this source.',
+      Type.Object({
+        namespace: Type.Optional(
+          described(
+            'The name of a root field that contains all root fields of the source. Absent: they are root fields themselves.',
+            nullable(GraphqlName),
+          ),
+        ),
+        prefix: affix('Text in front of the names of root fields, for example archive_.'),
+        suffix: affix('Text behind the names of root fields.'),
+      }),
+    ),
   ),
   type_names: Type.Optional(
-    Type.Object({
-      prefix: Type.Optional(nullable(Type.String())),
-      suffix: Type.Optional(nullable(Type.String())),
-    }),
+    described(
+      'Names of the types of this source.',
+      Type.Object({
+        prefix: affix('Text in front of the names of types, for example archive_.'),
+        suffix: affix('Text behind the names of types.'),
+      }),
+    ),
   ),
-  naming_convention: Type.Optional(nullable(NamingConvention)),
+  naming_convention: Type.Optional(
+    described(
+      'How names in GraphQL are derived from names of the database: unchanged, or in the camelCase and PascalCase of GraphQL. Absent: the ' +
+        'option --default-naming-convention of the engine.',
+      nullable(NamingConvention),
+    ),
+  ),
 });
 export type SourceCustomization = Static<typeof SourceCustomization>;
 
 export const QueryTags = Type.Object({
-  disabled: Type.Optional(Type.Boolean()),
-  format: Type.Optional(oneOf('standard', 'standard_prepended', 'sqlcommenter')),
-  omit_request_id: Type.Optional(Type.Boolean()),
+  disabled: Type.Optional(Type.Boolean({ description: 'Turns the comments off. Absent: false.' })),
+  format: Type.Optional(
+    described(
+      'The form of the comment: behind the statement, in front of it, or as the specification sqlcommenter says. Absent: behind it.',
+      oneOf('standard', 'standard_prepended', 'sqlcommenter'),
+    ),
+  ),
+  omit_request_id: Type.Optional(
+    Type.Boolean({
+      description:
+        'Has no effect: the comment never has the id of the request, so that equal statements stay equal.',
+    }),
+  ),
 });
 export type QueryTags = Static<typeof QueryTags>;
 

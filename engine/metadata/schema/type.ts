@@ -54,6 +54,11 @@ export const Type = builders as unknown as Builders;
 export const oneOf = <const T extends readonly string[]>(...texts: T) =>
   Type.Unsafe<T[number]>({ anyOf: texts.map((text) => Type.Literal(text)) });
 
+/** Returns the schema with a description, which the definitions of custom resources and the reference pages show. */
+export function described<T extends object>(description: string, schema: T): T {
+  return { ...schema, description };
+}
+
 function objectOf(properties: Readonly<Record<string, object>>, options?: object): object {
   const required = Object.keys(properties).filter((key) => !optional.has(properties[key]!));
   return { type: 'object', ...(required.length > 0 ? { required } : {}), properties, ...options };
