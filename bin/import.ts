@@ -3,7 +3,7 @@
  *  also takes over its migration state.
  *  Exit codes: 0 done, 1 not (it says why, object by object), 2 flags. Not here: reading the files
  *  (engine/metadata/read-directory.ts) and the catalog (engine/store/foreign-catalog.ts), judging the metadata (the engine). */
-import { renamePrefix } from '../engine/config/header-prefix.ts';
+import { renamePrefix } from '../engine/metadata/header-prefix.ts';
 import {
   exportMetadata,
   isRecord,

@@ -172,7 +172,7 @@ async function loop(
     { engine: client, source, sink: source, clock: systemClock },
     {
       folder: options.folder,
-      options: () => folderOptions(source),
+      options: () => folderOptions(source, { headerPrefix: options.headerPrefix }),
       signal: stop.signal,
       onReport: watchOutput(source, (text) => process.stdout.write(text)),
       onError: (error) => process.stderr.write(`${error.message}\n`),

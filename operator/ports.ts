@@ -207,6 +207,8 @@ export type ReconcileOptions = {
   readonly manager: string;
   readonly policies: Policies;
   readonly allowLiteralSecrets: boolean;
+  /** The prefix of session variables in the engine. Resources may use it or `x-engine-`. The default is `x-engine-`. */
+  readonly headerPrefix?: string | undefined;
   /** The hash that releases held deletions. */
   readonly confirmPrune?: string | undefined;
   /** The seconds after which a resource that waits, or whose engine is unreachable, is `Stalled`. */

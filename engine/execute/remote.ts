@@ -2,8 +2,9 @@
  *  Errors that the service answers with are passed on, and `data` is null then. With --remote-schema-prioritize-data, `data` that is
  *  there is kept and its errors are dropped. Not here: the request (remote/request.ts), other steps (steps.ts).
  *  Reference: docs/reference/behaviour/remote-schemas.md. */
-import { textToWire } from '../config/header-prefix.ts';
+
 import { EngineError, toGraphqlError } from '../errors/engine-error.ts';
+import { textToWire } from '../metadata/header-prefix.ts';
 import type { RemoteCall, RemoteField } from '../plan/remote-types.ts';
 import { type RemoteAnswer, type RemoteError, readAnswer } from '../remote/answer.ts';
 import { callRemote } from '../remote/request.ts';

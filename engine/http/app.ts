@@ -10,10 +10,10 @@ import fastify, {
   type FastifyReply,
   type FastifyRequest,
 } from 'fastify';
-import { textToWire } from '../config/header-prefix.ts';
 import type { ApiName } from '../config/options.ts';
 import { EngineError, toAdminBody } from '../errors/engine-error.ts';
 import { parseJson } from '../json/parse-json.ts';
+import { textToWire } from '../metadata/header-prefix.ts';
 import { ADMIN_ENDPOINTS, adminRoutes } from './admin.ts';
 import { acceptsGzip, GZIP_HEADERS, gzipped } from './body/gzip.ts';
 import { readBody } from './body/read-body.ts';

@@ -3,8 +3,9 @@
  *  requests that had some. In: `--cors-domain`, which is `*` or a list of origins; `https://*.example.com` matches
  *  any one label. Out: headers. Pure.
  *  Not here: requests without a preflight (cross-site.ts). */
-import { textToWire } from '../config/header-prefix.ts';
+
 import type { Options } from '../config/options.ts';
+import { textToWire } from '../metadata/header-prefix.ts';
 import { SESSION_PREFIX } from '../resolve/session.ts';
 
 type CorsHeaders = Readonly<Record<string, string>>;

@@ -4,11 +4,11 @@
  *  Not here: what a request means (execute/answer.ts), writing the response (respond.ts). Reference:
  *  docs/reference/behaviour/endpoints.md, docs/reference/behaviour/authentication.md. */
 import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
-import { textToWire } from '../config/header-prefix.ts';
 import { type EngineError, fail, toAdminBody, toGraphqlError } from '../errors/engine-error.ts';
 import { answer } from '../execute/answer.ts';
 import { bodyText } from '../execute/splice.ts';
 import { parseJson } from '../json/parse-json.ts';
+import { textToWire } from '../metadata/header-prefix.ts';
 import type { Session } from '../resolve/session.ts';
 import { readBody } from './body/read-body.ts';
 import type { HttpContext } from './context.ts';

@@ -4,11 +4,11 @@
  *  Not here: routes (resolve/routes.ts), the document (execute/endpoint.ts). Reference:
  *  docs/reference/behaviour/endpoints.md. */
 import type { IncomingMessage } from 'node:http';
-import { textToWire } from '../config/header-prefix.ts';
 import { fail, toAdminBody } from '../errors/engine-error.ts';
 import { answerEndpoint, type EndpointArguments } from '../execute/endpoint.ts';
 import { parseJson } from '../json/parse-json.ts';
 import { isRecord } from '../json/value.ts';
+import { textToWire } from '../metadata/header-prefix.ts';
 import type { Match, Routes } from '../resolve/routes.ts';
 import { readBody } from './body/read-body.ts';
 import type { HttpContext } from './context.ts';

@@ -7,6 +7,7 @@ export { type ActionsSdl, printActionsSdl, readActionsSdl } from './actions-sdl.
 export * from './dependencies.ts';
 export * from './edit.ts';
 export * from './export.ts';
+export { canonicalPrefix, fromWire } from './header-prefix.ts';
 export { cycleAmong, orderRoles } from './inherited-roles.ts';
 export { withChanges } from './layered-map.ts';
 export { CUSTOM_TYPE_CATEGORIES } from './locations.ts';

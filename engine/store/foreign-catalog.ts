@@ -1,7 +1,7 @@
 /** Reads metadata and migration state from the schema `hdb_catalog` that the reference engine keeps in its metadata database. The
  *  database is only read, in one transaction.
  *  In: the URL of the database. Out: the document as stored, its resource version, and the states of the command line and the console.
- *  Not here: events and their logs, which stay where they are; names of session variables (config/header-prefix.ts); what becomes of
+ *  Not here: events and their logs, which stay where they are; names of session variables (metadata/header-prefix.ts); what becomes of
  *  the document (bin/import.ts). Reference: docs/guides/metadata.md. */
 import type pg from 'pg';
 import { connectTo, optionAddress } from '../database/connect.ts';

@@ -5,6 +5,7 @@
  *  Pure. Not here: what exists in the engine (decide.ts). */
 import { checkConnections } from '@pergola/engine/connections';
 import {
+  canonicalPrefix,
   EngineError,
   keyOfDefinition,
   type MetadataObject,
@@ -128,8 +129,11 @@ type Translation =
   | readonly Pick<Claim, 'object' | 'hash'>[]
   | (ResourceOutcome & { readonly isMalformed?: boolean });
 
-/** The translations of specs that refer to no Secret and no ConfigMap. */
-const translations = new IdentityCache<CustomResource['spec'], Translation>();
+/** The translations of specs that refer to no Secret and no ConfigMap, for engines with a prefix of session variables. */
+const translations = new IdentityCache<
+  CustomResource['spec'],
+  { readonly prefix: string | undefined; readonly translation: Translation }
+>();
 
 /** True when the spec was translated before and refers to no Secret and no ConfigMap: it translates to the same again. */
 export function isSelfContained({ spec }: CustomResource): boolean {
@@ -153,28 +157,36 @@ function translationOf(
   snapshot: CrSnapshot,
   options: ReconcileOptions,
 ): Translation {
+  const { headerPrefix: prefix } = options;
   const known = translations.peek(cr.spec);
-  if (known) return known;
+  if (known && known.prefix === prefix) return known.translation;
   const { valueFrom } = contextOf(cr, snapshot, options);
   let isIndependent = true;
-  const translation = translateSpec(cr, row, {
+  const context: TranslateContext = {
     valueFrom: (source, path) => {
       isIndependent = false;
       return valueFrom(source, path);
     },
-  });
-  if (isIndependent) translations.set(cr.spec, translation);
+  };
+  const translation = translateSpec(cr, row, context, prefix);
+  if (isIndependent) translations.set(cr.spec, { prefix, translation });
   return translation;
 }
 
-function translateSpec(cr: CustomResource, row: KindRow, context: TranslateContext): Translation {
+function translateSpec(
+  cr: CustomResource,
+  row: KindRow,
+  context: TranslateContext,
+  prefix: string | undefined,
+): Translation {
   const excess = exceededLimit(cr.spec);
   if (excess) return { reason: 'InvalidSpec', message: `spec ${excess}`, isMalformed: true };
   try {
     const problems = problemsOf(row, cr.spec);
     if (problems.length > 0)
       return { reason: 'InvalidSpec', message: problems.join('; '), isMalformed: true };
-    const objects = distinct(row.translate(cr.spec, context).map((object) => checkedObject(object, cr)));
+    const translated = row.translate(cr.spec, context);
+    const objects = distinct(translated.map((object) => checkedObject(withPrefix(object, prefix), cr)));
     const tooLarge = oversizeOf(objects);
     if (tooLarge) return { reason: 'InvalidSpec', message: tooLarge };
     return objects.map((object) => ({ object, hash: hashOf(object) }));
@@ -196,6 +208,14 @@ function oversizeOf(objects: readonly MetadataObject[]): string | undefined {
   return total > MOST_RESOURCE_CHARACTERS
     ? 'the objects of the resource are larger than 8 MiB together; divide it into several resources'
     : undefined;
+}
+
+/** Returns the object with its session variables spelled as the engine's document has them. */
+function withPrefix(object: MetadataObject, prefix = 'x-engine-'): MetadataObject {
+  return {
+    ...object,
+    definition: canonicalPrefix(object.definition, prefix) as MetadataObject['definition'],
+  };
 }
 
 /** Returns the object in normal form. Throws SpecProblem for an object that the engine would not store: it would reject the whole write,

@@ -3,7 +3,14 @@
  *  something else than an engine answers), unauthorized, conflict (409), tooLarge (413), rejected, which names the edit it is about
  *  when the engine's error path does. Its message says what came back, shortened and without the admin secret. `cachedEngine` keeps what was read.
  *  Not here: when to send a request again (pass/reconcile.ts and its callers), when a pass is due (kubernetes/engine-pass.ts). */
-import { type ArgsOf, type Edit, type OperationName, parseJson } from '@pergola/engine/metadata';
+import {
+  type ArgsOf,
+  type Edit,
+  fromWire,
+  type Metadata,
+  type OperationName,
+  parseJson,
+} from '@pergola/engine/metadata';
 import { patchedEntries, patchedReservations, readLedger, readReservations } from '../objects/ledger.ts';
 import {
   type EnginePort,
@@ -139,8 +146,15 @@ async function read(address: EngineAddress): Promise<EngineReading> {
       operation('get_catalog_state', {}),
     ],
   };
-  const { operatorState, ...reading } = await perform(address, bulk, readBulk);
-  return { ...reading, ledger: readLedger(operatorState), reservations: readReservations(operatorState) };
+  const { operatorState, metadata: given, ...reading } = await perform(address, bulk, readBulk);
+  // Inside the operator session variables have one prefix, as inside the engine.
+  const metadata = fromWire(given, prefixOf(address)) as Metadata;
+  return {
+    ...reading,
+    metadata,
+    ledger: readLedger(operatorState),
+    reservations: readReservations(operatorState),
+  };
 }
 
 /** Returns the inconsistent objects; undefined when the engine is at another version. */
@@ -181,7 +195,7 @@ async function request<T>(
   body: unknown,
   read: (answer: unknown) => T,
 ): Promise<T> {
-  const prefix = address.headerPrefix ?? 'x-engine-';
+  const prefix = prefixOf(address);
   const response = await send(address, path, {
     method: body === undefined ? 'GET' : 'POST',
     headers: {
@@ -195,6 +209,10 @@ async function request<T>(
   });
   if (response.status !== 200) throw problemOf(response, address);
   return answerOf(response, address, read);
+}
+
+function prefixOf({ headerPrefix = 'x-engine-' }: EngineAddress): string {
+  return headerPrefix;
 }
 
 /** Returns the JSON of a request. Throws EngineProblem `tooLarge` when it exceeds the longest possible string. */

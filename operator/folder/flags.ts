@@ -69,6 +69,7 @@ function commandOf(folder: string, values: Values): FolderCommand {
     options: () =>
       folderOptions(source, {
         manager: text('manager'),
+        headerPrefix: address.headerPrefix,
         allowLiteralSecrets: values['allow-literal-secrets'] === true,
         confirmPrune: text('confirm-prune'),
       }),
@@ -82,12 +83,14 @@ export function folderOptions(
   source: FolderSource,
   given: {
     manager?: string | undefined;
+    headerPrefix?: string | undefined;
     allowLiteralSecrets?: boolean;
     confirmPrune?: string | undefined;
   } = {},
 ): ReconcileOptions {
   return {
     manager: given.manager ?? 'folder',
+    headerPrefix: given.headerPrefix,
     policies: source.engine.policies,
     allowLiteralSecrets: given.allowLiteralSecrets === true || source.engine.allowLiteralSecrets,
     confirmPrune: given.confirmPrune,

@@ -66,9 +66,10 @@ export function reconcileOptionsOf(
   engine: CustomResource,
   general: Pick<ReconcileOptions, 'manager' | 'progressDeadlineSeconds'>,
 ): ReconcileOptions {
-  const { policies = {}, allowLiteralSecrets = false } = engineSpecOf(engine);
+  const { policies = {}, allowLiteralSecrets = false, headerPrefix } = engineSpecOf(engine);
   return {
     ...general,
+    headerPrefix,
     allowLiteralSecrets,
     policies: {
       ...DEFAULT_POLICIES,

@@ -8,9 +8,9 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import type { Duplex } from 'node:stream';
 import type { RawData, WebSocket } from 'ws';
-import { textToWire } from '../../config/header-prefix.ts';
 import { parseJson } from '../../json/parse-json.ts';
 import { isRecord } from '../../json/value.ts';
+import { textToWire } from '../../metadata/header-prefix.ts';
 import { LONGEST_MS } from '../../metadata/schema/number.ts';
 import type { WebsocketEvent } from '../../observe/observation.ts';
 import type { Session } from '../../resolve/session.ts';

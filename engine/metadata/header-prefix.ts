@@ -1,8 +1,8 @@
 /** Support for a prefix other than `x-engine-` on the wire and in metadata: documents are rewritten where they enter
  *  and leave the engine, so that the code in between has one prefix. Pure: JSON value in, JSON value out; unchanged
  *  parts are shared.
- *  Session variables occur in the values of permission filters, checks and presets and of rate-limit parameters.
- *  Other strings (comments, SQL, GraphQL documents) are not rewritten.
+ *  Session variables occur in the values of permission filters, checks and presets, of rate-limit parameters, and of `@preset` in the
+ *  schema of a remote schema permission. Other strings (comments, SQL, GraphQL documents) are not rewritten.
  *  Not here: request headers (auth/session-variables.ts). */
 import { isRecord } from '../json/value.ts';
 
@@ -14,6 +14,12 @@ const KEYS_WITH_SESSION_VARIABLES: ReadonlySet<string> = new Set(['filter', 'che
 /** Rewrites a document from the prefix of clients to the internal one. */
 export function fromWire(document: unknown, prefix: string): unknown {
   return prefix === OWN_PREFIX ? document : rewrite(document, prefix, OWN_PREFIX, false);
+}
+
+/** Returns the document with one spelling of each session variable, in the internal prefix: the one in which it comes back from an engine
+ *  with this prefix, which reads both. */
+export function canonicalPrefix(document: unknown, prefix: string): unknown {
+  return fromWire(toWire(document, prefix), prefix);
 }
 
 /** Rewrites a document from the internal prefix to that of clients. */
@@ -64,9 +70,30 @@ function rewrite(value: unknown, from: string, to: string, isInside: boolean): u
   return Object.fromEntries(
     Object.entries(value).map(([key, item]) => [
       isInside ? rename(key, from, to) : key,
-      rewrite(item, from, to, isInside || KEYS_WITH_SESSION_VARIABLES.has(key)),
+      !isInside && key === 'schema' && typeof item === 'string'
+        ? renameInPresets(item, from, to)
+        : rewrite(item, from, to, isInside || KEYS_WITH_SESSION_VARIABLES.has(key)),
     ]),
   );
+}
+
+/** The tokens of a schema definition that matter here: comments, block strings, strings, the directive and parentheses. */
+const SDL_TOKENS = /#[^\n\r]*|"""(?:\\"""|[\s\S])*?"""|"(?:\\.|[^"\\\n\r])*"|@[\s,]*preset\b|[()]/g;
+
+/** Renames the session variables among the arguments of `@preset`. Text that is no schema definition is kept as it is. */
+function renameInPresets(sdl: string, from: string, to: string): string {
+  if (!sdl.includes('preset')) return sdl;
+  let isPreset = false;
+  let depth = 0;
+  return sdl.replace(SDL_TOKENS, (token) => {
+    if (token.startsWith('@')) isPreset = true;
+    else if (token === '(' && isPreset) depth++;
+    else if (token === ')' && isPreset) isPreset = --depth > 0;
+    else if (depth > 0 && token.startsWith('"') && !token.startsWith('"""')) {
+      return `"${rename(token.slice(1, -1), from, to)}"`;
+    }
+    return token;
+  });
 }
 
 function rename(text: string, from: string, to: string): string {
