@@ -343,7 +343,9 @@ function keptKeys(
   const silent = snapshot.resources.filter((cr) => outcomes.has(cr.metadata.uid));
   const [ownedBySilent, ownedBySeen] = [ownership(silent, manager), ownership(snapshot.resources, manager)];
   const mayBeUnseen = (entry: LedgerEntry) =>
-    !snapshot.isComplete || snapshot.seesNamespace?.(kindAndNamespaceOf(entry.cr).namespace) === false;
+    !snapshot.isComplete ||
+    snapshot.unbound?.has(entry.cr) === true ||
+    snapshot.seesNamespace?.(kindAndNamespaceOf(entry.cr).namespace) === false;
   const isHeld = (entry: LedgerEntry) =>
     ownedBySilent(entry) || (mayBeUnseen(entry) && entry.manager === manager && !ownedBySeen(entry));
   return new Set([...ledger.objects].filter(([, entry]) => isHeld(entry)).map(([key]) => key));

@@ -2,7 +2,14 @@
  *  passes are per engine.
  *  Not here: Secrets (references.ts), one collection (reflector.ts). */
 import { isSameJson } from '@pergola/engine/metadata';
-import { API_GROUP, API_VERSION, type CustomResource, KINDS, type KindRow } from '../kinds.ts';
+import { API_GROUP, API_VERSION, type CustomResource, crName, KINDS, type KindRow } from '../kinds.ts';
+import {
+  DEFAULT_ENGINE_ANNOTATION,
+  engineKeyOf,
+  isUnboundKey,
+  missingEngineText,
+  type NamespaceFacts,
+} from './default-engine.ts';
 import { isDeleting } from './deletion.ts';
 import { type KubeObject, Reflector, type ReflectorCounts } from './reflector.ts';
 import type { Timers } from './timers.ts';
@@ -31,9 +38,9 @@ export class Cluster {
   readonly #kinds: ReadonlyMap<string, readonly Reflector<Stored>[]>;
   readonly #namespaces: Reflector<KubeObject> | undefined;
   /** The resources by engine, cached until something changes: an engine is checked every few seconds. */
-  #grouped:
-    | { readonly revision: number; readonly byEngine: ReadonlyMap<string, EngineResources> }
-    | undefined;
+  #grouped: Grouped | undefined;
+  /** The Engines of each namespace and its annotation, cached until one of them changes. */
+  #facts: Facts | undefined;
 
   constructor(options: ClusterOptions) {
     this.#options = options;
@@ -112,6 +119,21 @@ export class Cluster {
     return new Set([...engines, ...this.#byEngine().keys()]);
   }
 
+  /** Returns the key of the Engine of a resource. The name in it is empty when the resource has none. */
+  engineOf(cr: CustomResource): string {
+    return engineKeyOf(cr, this.#namespaceFacts());
+  }
+
+  /** Returns why the resources with this engine key have no Engine. */
+  missingEngineText(key: string): string {
+    return missingEngineText(key, this.#namespaceFacts());
+  }
+
+  /** Returns the names of the resources without an Engine. Engines keep the objects that they own. */
+  get unbound(): ReadonlySet<string> {
+    return this.#groups().unbound;
+  }
+
   /** Returns the labels of a namespace; undefined when the namespace is unknown. */
   labelsOf(namespace: string): Readonly<Record<string, string>> | undefined {
     const found = this.#namespaces?.objects.get(namespace);
@@ -146,15 +168,38 @@ export class Cluster {
   }
 
   #byEngine(): ReadonlyMap<string, EngineResources> {
+    return this.#groups().byEngine;
+  }
+
+  #groups(): Grouped {
     const reflectors = [...this.#kinds].flatMap(([kind, scopes]) => (kind === 'Engine' ? [] : scopes));
     const revision = reflectors.reduce((sum, reflector) => sum + reflector.revision, 0);
-    if (this.#grouped?.revision !== revision) {
+    const facts = this.#namespaceFacts();
+    if (this.#grouped?.revision !== revision || this.#grouped.facts !== facts) {
       const resources = reflectors.flatMap(({ objects }) => [...objects.values()]);
-      const grouped = [...Map.groupBy(resources, engineKeyOf)];
+      const grouped = [...Map.groupBy(resources, (cr) => engineKeyOf(cr, facts))];
       const byEngine = new Map(grouped.map(([key, bound]) => [key, engineResourcesOf(bound)]));
-      this.#grouped = { revision, byEngine };
+      const unbound = grouped.filter(([key]) => isUnboundKey(key)).flatMap(([, crs]) => crs.map(crName));
+      this.#grouped = { revision, facts, byEngine, unbound: new Set(unbound) };
     }
-    return this.#grouped.byEngine;
+    return this.#grouped;
+  }
+
+  /** Returns the facts about namespaces. They are identical until an Engine is created or deleted or an annotation changes. */
+  #namespaceFacts(): Facts {
+    const engines: readonly Reflector<Stored>[] = this.#kinds.get('Engine')!;
+    const namespaces = this.#namespaces;
+    const revision = engines.reduce((sum, reflector) => sum + reflector.revision, namespaces?.revision ?? 0);
+    if (this.#facts?.revision === revision) return this.#facts;
+    const keys = engines.flatMap(({ objects }) => [...objects.keys()]).toSorted();
+    const annotations = [...(namespaces?.objects.values() ?? [])].flatMap((namespace) => {
+      const value = defaultEngineIn(namespace);
+      return value === undefined ? [] : [[namespace.metadata.name, value] as const];
+    });
+    const content = JSON.stringify([keys, annotations]);
+    if (this.#facts?.content === content) this.#facts.revision = revision;
+    else this.#facts = factsOf(keys, new Map(annotations), { revision, content });
+    return this.#facts;
   }
 
   #reflectorOf({ kind, plural }: KindRow, namespace: string | undefined): Reflector<Stored> {
@@ -162,23 +207,33 @@ export class Cluster {
     const scope = namespace === undefined ? '' : `/namespaces/${namespace}`;
     const isEngine = kind === 'Engine';
     const notify = (cr: Stored | undefined) =>
-      cr && onChange(isEngine ? nameOf(cr) : engineKeyOf(cr), isEngine);
+      cr && onChange(isEngine ? nameOf(cr) : this.engineOf(cr), isEngine);
     return this.#reflector<Stored>(
       `/apis/${API_GROUP}/${API_VERSION}${scope}/${plural}`,
       isSameResource,
       (before, after) => {
         notify(before);
         notify(after);
+        // Resources without engineRef may have another Engine now.
+        if (isEngine && !(before && after)) this.#markNamespace((before ?? after)!.metadata.namespace);
       },
     );
   }
 
+  #markNamespace(namespace: string): void {
+    for (const key of this.engineKeys())
+      if (key.startsWith(`${namespace}/`)) this.#options.onChange(key, false);
+  }
+
   #namespaceReflector(): Reflector<KubeObject> {
     const isSame = (a: KubeObject, b: KubeObject) =>
-      isSameJson(a.metadata.labels ?? {}, b.metadata.labels ?? {});
-    return this.#reflector('/api/v1/namespaces', isSame, (before) => {
-      // A created namespace needs no mark: its resources mark their engines. New labels and deletions may change consent.
-      if (before) for (const key of this.engineKeys()) this.#options.onChange(key, false);
+      isSameJson(a.metadata.labels ?? {}, b.metadata.labels ?? {}) &&
+      defaultEngineIn(a) === defaultEngineIn(b);
+    return this.#reflector('/api/v1/namespaces', isSame, (before, after) => {
+      // A created namespace needs no mark: its resources mark their engines. New labels and deletions may change consent; an annotation
+      // may give resources another Engine.
+      if (!before && !(after && defaultEngineIn(after) !== undefined)) return;
+      for (const key of this.engineKeys()) this.#options.onChange(key, false);
     });
   }
 
@@ -239,10 +294,30 @@ function leasesOf({ status }: Stored): string {
   return (status?.operators ?? []).map(({ lease }) => lease).join();
 }
 
-export function engineKeyOf({ metadata, spec }: CustomResource): string {
-  const reference = (spec['engineRef'] ?? {}) as { readonly name?: string; readonly namespace?: string };
-  const { name = '', namespace } = reference;
-  return `${namespace ?? metadata.namespace}/${name}`;
+type Grouped = {
+  readonly revision: number;
+  readonly facts: Facts;
+  readonly byEngine: ReadonlyMap<string, EngineResources>;
+  readonly unbound: ReadonlySet<string>;
+};
+
+type Facts = NamespaceFacts & { revision: number; readonly content: string };
+
+function factsOf(
+  keys: readonly string[],
+  annotations: ReadonlyMap<string, string>,
+  version: Pick<Facts, 'revision' | 'content'>,
+): Facts {
+  const engines = Map.groupBy(keys, (key) => key.slice(0, key.indexOf('/')));
+  return {
+    ...version,
+    defaultEngineOf: (namespace) => annotations.get(namespace),
+    enginesIn: (namespace) => (engines.get(namespace) ?? []).map((key) => key.slice(key.indexOf('/') + 1)),
+  };
+}
+
+function defaultEngineIn({ metadata }: KubeObject): string | undefined {
+  return metadata.annotations?.[DEFAULT_ENGINE_ANNOTATION];
 }
 
 function nameOf({ metadata }: CustomResource): string {

@@ -293,6 +293,7 @@ export class EnginePass {
       at: clock.now(),
       resources,
       isComplete,
+      unbound: cluster.unbound,
       seesNamespace: (namespace) => cluster.sees(namespace),
       references: {
         secret: (namespace, name, key) => references.valueOf({ kind: 'secrets', namespace, name }, key),
@@ -379,14 +380,15 @@ export class EnginePass {
 
   /** Reports that the Engine does not exist. Resources may be created before it. Objects that they owned are kept. */
   async #withoutEngine(key: string, resources: readonly CustomResource[]): Promise<Requeue> {
-    const { sink, references, connections, progressDeadlineSeconds } = this.#options;
+    const { cluster, sink, references, connections, progressDeadlineSeconds } = this.#options;
     this.#memories.delete(key);
     this.#outages.delete(key);
     this.#summaries.delete(key);
     this.#versions.delete(key);
     connections.close(key);
     await references.want(key, []);
-    const outcome = { reason: 'DependencyNotReady', message: `there is no Engine ${key}` } as const;
+    const message = cluster.missingEngineText(key);
+    const outcome = { reason: 'DependencyNotReady', message } as const;
     const verdict = { outcome, wasWritten: false, failing: [] };
     const changes = resources
       .map((cr) => ({ cr, status: statusOf(cr, verdict, this.#statusContext()) }))

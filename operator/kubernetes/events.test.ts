@@ -27,6 +27,7 @@ function setUp(refuse: (request: ApiRequest) => Error | undefined = () => undefi
     timers,
     now: () => new Date(Date.UTC(2025, 5, 1) + timers.nowMs()),
     identity: 'replica-1',
+    engineOf: () => 'default/main',
     onResult: (result) => results.push(result),
     onProblem: (error) => problems.push(error.message),
   });

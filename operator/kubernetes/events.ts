@@ -4,7 +4,6 @@
  *  Source: Kubernetes API reference, Event events.k8s.io/v1. Not here: the transitions (status/transitions.ts). */
 import { API_GROUP, type CrStatus, type CustomResource, GROUP_VERSION } from '../kinds.ts';
 import { type Transition, transitionsOf } from '../status/transitions.ts';
-import { engineKeyOf } from './cluster.ts';
 import type { Timers } from './timers.ts';
 import { ApiProblem, type Transport } from './transport.ts';
 
@@ -14,6 +13,8 @@ export type EventsOptions = {
   readonly now: () => Date;
   /** The replica that reports the Event. */
   readonly identity: string;
+  /** Returns the key of the Engine of a resource. The name in it is empty when the resource has none. */
+  readonly engineOf: (cr: CustomResource) => string;
   readonly onResult: (result: EventResult) => void;
   readonly onProblem: (error: Error) => void;
 };
@@ -149,7 +150,7 @@ export class Events {
       reason: transition.reason,
       note: shortened(transition.note),
       regarding: regardingOf(cr),
-      ...(cr.kind === 'Engine' ? {} : { related: engineOf(cr) }),
+      ...(cr.kind === 'Engine' ? {} : relatedTo(this.#options.engineOf(cr))),
     };
     await transport.send({ method: 'POST', path, body, timeoutMs: TIMEOUT_MS });
     return `${path}/${name}`;
@@ -185,9 +186,9 @@ function regardingOf({ apiVersion, kind, metadata: { name, namespace, uid } }: C
   return { apiVersion, kind, namespace, name, uid };
 }
 
-function engineOf(cr: CustomResource): object {
-  const [namespace, name] = engineKeyOf(cr).split('/');
-  return { apiVersion: GROUP_VERSION, kind: 'Engine', namespace, name };
+function relatedTo(engine: string): { readonly related?: object } {
+  const [namespace, name] = engine.split('/');
+  return name === '' ? {} : { related: { apiVersion: GROUP_VERSION, kind: 'Engine', namespace, name } };
 }
 
 /** The part of a resource's name that its Events' names begin with. */

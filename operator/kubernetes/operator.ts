@@ -128,6 +128,7 @@ class OperatorProcess {
       timers,
       now: systemClock.now,
       identity: options.identity,
+      engineOf: (cr) => this.#cluster.engineOf(cr),
       onResult: (result) => this.#metrics.add('pergola_events_total', { result }),
       onProblem: (problem) => this.#onProblem('events', problem),
     });
