@@ -22,6 +22,7 @@ const LAYERS: Readonly<Record<string, readonly string[]>> = {
   'engine/transform': ['engine/json', 'engine/metadata', 'engine/errors'],
   'engine/catalog': ['engine/json', 'engine/metadata', 'engine/errors'],
   'engine/resolve': ['engine/json', 'engine/metadata', 'engine/catalog', 'engine/errors'],
+  'engine/values': ['engine/metadata', 'engine/resolve'],
   'engine/schema': ['engine/resolve', 'engine/catalog', 'engine/metadata', 'engine/errors'],
   'engine/plan': [
     'engine/json',
@@ -36,6 +37,7 @@ const LAYERS: Readonly<Record<string, readonly string[]>> = {
   'engine/outgoing': ['engine/metadata'],
   'engine/limits': ['engine/resolve', 'engine/metadata', 'engine/errors'],
   'engine/database': [
+    'engine/values',
     'engine/wire',
     'engine/sql',
     'engine/resolve',
@@ -99,6 +101,7 @@ const LAYERS: Readonly<Record<string, readonly string[]>> = {
     'engine/errors',
   ],
   'engine/store': [
+    'engine/values',
     'engine/webhook',
     'engine/database',
     'engine/limits',
@@ -109,6 +112,7 @@ const LAYERS: Readonly<Record<string, readonly string[]>> = {
     'engine/errors',
   ],
   'engine/admin': [
+    'engine/values',
     'engine/remote',
     'engine/webhook',
     'engine/database',

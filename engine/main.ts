@@ -25,6 +25,7 @@ import { type Log, openLog, silent } from './observe/sinks.ts';
 import { STRICT_RETURNING } from './resolve/types.ts';
 import { typeDefinitions } from './schema/definitions.ts';
 import { readDirectory } from './store/directory.ts';
+import { keyReader } from './values/keys.ts';
 import { AsyncActions } from './webhook/async-actions.ts';
 
 export type RunningEngine = {
@@ -54,8 +55,7 @@ export async function startEngine(
   const declared = declaredMetadata(options, observe);
   const state = new EngineState({
     metadataDatabaseUrl: options.metadataDatabaseUrl ?? options.databaseUrl!,
-    env: withDatabaseUrls(options, env),
-    dynamicSecretsPath: options.dynamicSecretsPath,
+    ...secretsOf(options, env),
     hasDatabaseUrl: options.databaseUrl !== undefined,
     stringifyNumericTypes: options.stringifyNumericTypes,
     inferFunctionPermissions: options.inferFunctionPermissions,
@@ -140,6 +140,15 @@ function featuresOf(options: Options): readonly string[] {
   };
   const enabled = Object.entries(byFlag).filter(([, isOn]) => isOn);
   return [...options.experimentalFeatures, ...enabled.map(([name]) => name)];
+}
+
+/** Returns the places that metadata reads secrets from. */
+function secretsOf(options: Options, env: NodeJS.ProcessEnv) {
+  return {
+    env: withDatabaseUrls(options, env),
+    dynamicSecretsPath: options.dynamicSecretsPath,
+    valueKeys: keyReader(options),
+  };
 }
 
 /** Returns the environment with the URLs of options, wherever they were given, as the variables that sources read. */

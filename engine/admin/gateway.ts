@@ -13,13 +13,14 @@ import { type SourceFailed, Sources, type SourceTimed } from '../database/source
 import { EngineError, thrownMessage } from '../errors/engine-error.ts';
 import { isSameJsonText } from '../json/value.ts';
 import { normalMetadata } from '../metadata/normal-form.ts';
+import { siblingReferences } from '../metadata/references.ts';
 import type { Metadata } from '../metadata/schema/metadata.ts';
 import type { RemoteSchema } from '../metadata/schema/remote-schema.ts';
 import type { ConnectionInfo, Source } from '../metadata/schema/source.ts';
 import { isTrusted, type TrustsSelfSigned } from '../outgoing/tls-allowlist.ts';
 import { brokenQueries } from '../plan/stored-query.ts';
 import { introspectRemote } from '../remote/introspect.ts';
-import { VariableRules } from '../resolve/environment-variables.ts';
+import { type ReferenceReader, VariableRules } from '../resolve/environment-variables.ts';
 import { Inconsistencies, sourceSubject } from '../resolve/inconsistency.ts';
 import { Memo } from '../resolve/memo.ts';
 import { nativeQueriesOf, signatureOf } from '../resolve/native-query.ts';
@@ -29,6 +30,8 @@ import type { Inconsistency } from '../resolve/types.ts';
 import { type Unenforced, unenforcedIn } from '../resolve/unenforced.ts';
 import { type ForeignTransaction, statusOfTransaction, type TransactionStatus } from '../store/intents.ts';
 import type { Store } from '../store/store.ts';
+import type { ValueChanges } from '../store/values.ts';
+import type { NamedValues } from '../values/named-values.ts';
 import type { ActionCalls } from '../webhook/async-action-types.ts';
 import { outboundVariables } from '../webhook/outbound.ts';
 import { Extensions } from './extensions.ts';
@@ -40,6 +43,10 @@ type GatewayOptions = {
   readonly metadataDatabase: Database;
   readonly metadataDatabaseUrl: string;
   readonly env: Readonly<Record<string, string | undefined>>;
+  /** The named values of this replica. */
+  readonly values: NamedValues;
+  /** Loads named values that have changed, and publishes what follows from them. */
+  readonly onValuesChanged: () => Promise<void>;
   /** Folders that database URLs may be read from. None by default. */
   readonly dynamicSecretsPath?: readonly string[] | undefined;
   readonly headerPrefix: string;
@@ -75,7 +82,7 @@ export class Gateway {
     this.#options = options;
     this.store = options.store;
     const { env, pool, defaultReplicas, timed, failed } = options;
-    const secrets = { env, folders: options.dynamicSecretsPath ?? [] };
+    const secrets = { env, folders: options.dynamicSecretsPath ?? [], references: options.values };
     this.sources = new Sources(secrets, pool, { timed, failed }, defaultReplicas);
     const { metadataExtensionsSchema = 'public' } = options;
     this.extensions = new Extensions({
@@ -92,6 +99,22 @@ export class Gateway {
   /** The database that holds the document and the scheduled events. */
   get metadataDatabase(): Database {
     return this.#options.metadataDatabase;
+  }
+
+  /** The named values, and the reader of what metadata refers to. */
+  get values(): NamedValues {
+    return this.#options.values;
+  }
+
+  get references(): ReferenceReader {
+    return this.#options.values;
+  }
+
+  /** Changes stored named values and serves the new ones. Resolves when this replica uses them; others follow. */
+  async changeValues(...change: Parameters<Store['changeValues']>): Promise<ValueChanges> {
+    const changes = await this.store.changeValues(...change);
+    await this.#options.onValuesChanged();
+    return changes;
   }
 
   get env(): GatewayOptions['env'] {
@@ -148,9 +171,9 @@ export class Gateway {
   /** Introspects a remote schema of the document. Never throws: if the service fails, the result holds the error, and only this
    *  remote schema is affected. */
   async introspectRemote({ name, definition }: RemoteSchema, metadata: Metadata): Promise<Upstream> {
-    const { env, headerPrefix, onUnreachable } = this.#options;
-    const fault = new VariableRules(metadata, env).faultOf('remote_schema', { name, definition });
-    const variables = outboundVariables(env, () => metadata);
+    const { env, values, headerPrefix, onUnreachable } = this.#options;
+    const fault = new VariableRules(metadata, env, values).faultOf('remote_schema', { name, definition });
+    const variables = outboundVariables(env, () => metadata, values);
     const outbound = { variables, headerPrefix, trusts: trustsOf(metadata) };
     const upstream = fault
       ? { error: fault }
@@ -271,14 +294,13 @@ function databaseKey({ target: { hosts, user, database } }: DatabaseAddress): st
 }
 
 /** True when the remote schema is requested as before, so that its earlier answer is still valid. */
-export function isSameEndpoint(
-  before: RemoteSchema | undefined,
-  { url, url_from_env, headers }: RemoteSchema['definition'],
-): boolean {
-  if (!before) return false;
-  const { definition } = before;
-  const previous = [definition.url, definition.url_from_env, definition.headers ?? []];
-  return isSameJsonText(previous, [url, url_from_env, headers ?? []]);
+export function isSameEndpoint(before: RemoteSchema | undefined, after: RemoteSchema['definition']): boolean {
+  const endpoint = (definition: RemoteSchema['definition']) => [
+    definition.url ?? null,
+    siblingReferences(definition, 'url'),
+    definition.headers ?? [],
+  ];
+  return before !== undefined && isSameJsonText(endpoint(before.definition), endpoint(after));
 }
 
 /** True when the source is connected to as before, so that its catalog is still valid. */

@@ -65,6 +65,7 @@ import {
 } from './source-reads.ts';
 import { testConnectionTemplate, testWebhookTransform } from './template-tests.ts';
 import type { UnitOfWork } from './unit-of-work.ts';
+import { deleteValues, listValues, reencryptValues, setValues } from './values.ts';
 import { managedChanges, refuseWarnings, unenforcedChanges } from './warnings.ts';
 
 type BatchOperation = 'bulk' | 'bulk_atomic' | 'bulk_keep_going' | 'concurrent_bulk';
@@ -118,6 +119,10 @@ const PERFORMERS: { readonly [N in Exclude<OperationName, EditOperation | BatchO
   get_scheduled_events: getScheduledEvents,
   get_scheduled_event_invocations: getScheduledEventInvocations,
   test_webhook_transform: testWebhookTransform,
+  set_values: setValues,
+  delete_values: deleteValues,
+  list_values: listValues,
+  reencrypt_values: reencryptValues,
 };
 
 /** Performs an operation or a batch, and adds warnings to the answer. */

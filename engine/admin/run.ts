@@ -182,7 +182,7 @@ function changesDocument(request: AdminRequest | EngineError): boolean {
   const { effect, name } = request.operation;
   if (effect === 'batch') return request.items.some(changesDocument);
   if (name === 'run_sql') return !isSqlText(request.args) || mayChangeSchema(request.args);
-  return effect !== 'read' && effect !== 'rows';
+  return effect !== 'read' && effect !== 'rows' && effect !== 'values';
 }
 
 /** True when the operation is refused in maintenance mode. */

@@ -35,7 +35,7 @@ export const createScheduledEvent: Performer<'create_scheduled_event'> = async (
   work,
   { schedule_at: at, ...event },
 ) => {
-  const fault = new VariableRules(work.metadata, work.gateway.env).firstFault(
+  const fault = new VariableRules(work.metadata, work.gateway.env, work.gateway.references).firstFault(
     variablesIn(OneOffEvent, event),
   );
   if (fault) throw fault;

@@ -11,7 +11,8 @@ import { ended } from '../limits/grace.ts';
 import { normalMetadata } from '../metadata/normal-form.ts';
 import { qualifiedKey } from '../metadata/schema/common.ts';
 import type { Metadata } from '../metadata/schema/metadata.ts';
-import type { ConnectionInfo, Source } from '../metadata/schema/source.ts';
+import { type ConnectionInfo, type Source, SourceConfiguration } from '../metadata/schema/source.ts';
+import { type NamedVariable, variablesIn, variablesOf } from '../metadata/variables.ts';
 import type { TrustsSelfSigned } from '../outgoing/tls-allowlist.ts';
 import type { Upstream, Upstreams } from '../resolve/remote-schema.ts';
 import { SESSION_PREFIX } from '../resolve/session.ts';
@@ -22,6 +23,8 @@ import type { Authorship, StoredDocument, Versions } from '../store/document.ts'
 import type { TransactionStatus } from '../store/intents.ts';
 import { Store } from '../store/store.ts';
 import { type MetadataWatch, watchMetadata } from '../store/watch.ts';
+import { NamedValues } from '../values/named-values.ts';
+import type { ValueKey } from '../values/seal.ts';
 import { type OutboundVariables, outboundVariables } from '../webhook/outbound.ts';
 import type { MissingExtension } from './extensions.ts';
 import { Gateway, isSameConnection, isSameEndpoint, trustsOf } from './gateway.ts';
@@ -44,6 +47,8 @@ export type EngineStateOptions = ResolveOptions & {
   readonly hasDatabaseUrl: boolean;
   /** The folders that database URLs may be read from. Default none. */
   readonly dynamicSecretsPath?: readonly string[];
+  /** Returns the keys of the named values: the first encrypts, all decrypt. Default none. */
+  readonly valueKeys?: () => readonly ValueKey[];
   /** The prefix of the engine's headers on the wire. */
   readonly headerPrefix?: string;
   /** The option --count-without-aggregations. Default false. */
@@ -93,6 +98,8 @@ export type StateEvent =
       readonly count: number;
       readonly objects: readonly string[];
     }
+  /** Named values that cannot be decrypted; the reason is that of the first one. */
+  | { readonly kind: 'named values unusable'; readonly count: number; readonly reason: string }
   | { readonly kind: 'watch interrupted'; readonly reason: string }
   /** Reported when compaction failed. Changes accumulate until one succeeds. */
   | { readonly kind: 'document not gathered'; readonly reason: string }
@@ -103,11 +110,15 @@ export class EngineState {
   readonly #options: EngineStateOptions;
   readonly #database: Database;
   readonly gateway: Gateway;
+  /** The named values that this replica has loaded. */
+  readonly values: NamedValues;
   readonly #report: (event: StateEvent) => void;
   #snapshot: Snapshot | undefined;
   #watch: MetadataWatch | undefined;
   /** The end of the queue of requests that may change the document. */
   #lastTurn: Promise<unknown> = Promise.resolve();
+  /** The number of requests in that queue. */
+  #turns = 0;
   #refreshing: Promise<void> | undefined;
   #compacting: Promise<void> | undefined;
   #isClosed = false;
@@ -123,16 +134,20 @@ export class EngineState {
     this.#options = options;
     this.#report = options.report ?? (() => {});
     this.#database = openDatabase(options.metadataDatabaseUrl, { maxConnections: 4, poolTimeoutSeconds: 10 });
-    this.outboundVariables = outboundVariables(options.env, () => this.snapshot().metadata);
+    const { env, dynamicSecretsPath = [] } = options;
+    this.values = new NamedValues(options.valueKeys ?? (() => []), dynamicSecretsPath);
+    this.outboundVariables = outboundVariables(env, () => this.snapshot().metadata, this.values);
     this.gateway = new Gateway({
       store: new Store(this.#database, options.metadataRevisions),
       actionCalls: actionCalls(this.#database),
       metadataDatabase: this.#database,
       metadataDatabaseUrl: options.metadataDatabaseUrl,
-      env: options.env,
-      dynamicSecretsPath: options.dynamicSecretsPath,
+      env,
+      dynamicSecretsPath,
       headerPrefix: options.headerPrefix ?? SESSION_PREFIX,
-      resolve: options,
+      resolve: { ...options, references: this.values },
+      values: this.values,
+      onValuesChanged: () => this.refresh(),
       countWithoutAggregations: options.countWithoutAggregations,
       pool: options.pool,
       defaultReplicas: options.defaultReplicas,
@@ -185,6 +200,7 @@ export class EngineState {
     if (versions.length > 0) this.#report({ kind: 'migrated', versions });
     await this.#completeIntents(['in progress', 'unreachable']);
     await this.#writeDefaultSource();
+    await this.#loadValues();
     await this.#adopt(await this.gateway.store.load());
     this.#watch = await watchMetadata({
       url,
@@ -214,7 +230,8 @@ export class EngineState {
 
   /** Runs callers that read the current document in order to write the next one, one after the other in the order of the calls. */
   exclusively<T>(body: () => Promise<T>): Promise<T> {
-    const turn = this.#lastTurn.then(body, body);
+    this.#turns++;
+    const turn = this.#lastTurn.then(body, body).finally(() => this.#turns--);
     this.#lastTurn = turn.catch(() => {});
     return turn;
   }
@@ -371,14 +388,20 @@ export class EngineState {
     // An unreachable database must not block writes.
     await this.#completeIntents(['in progress']);
     const current = this.snapshot().versions;
-    if (!isBehind(current, await this.gateway.store.versions())) return;
+    const latest = await this.gateway.store.versions();
+    const changed = latest.values > this.values.version ? await this.#loadValues() : NO_REFERENCES;
+    if (changed.size === 0 && !isBehind(current, latest)) return;
     const stored = await this.gateway.store.load(this.snapshot());
-    await this.#adopt(stored, { isFresh: stored.versions.catalog !== current.catalog });
+    await this.#adopt(stored, { isFresh: stored.versions.catalog !== current.catalog, changed });
+    // A request that is changing the document has resolved it with the previous values, and publishes that.
+    if (changed.size > 0 && this.#turns > 0) void this.#adoptAgain(changed);
   }
 
   async #followReplica(versions: Versions): Promise<void> {
     const current = this.#snapshot;
-    if (this.#isClosed || !current || !isBehind(current.versions, versions)) return;
+    const isCurrent =
+      current && !isBehind(current.versions, versions) && versions.values <= this.values.version;
+    if (this.#isClosed || !current || isCurrent) return;
     try {
       await this.refresh();
     } catch (error) {
@@ -386,13 +409,38 @@ export class EngineState {
     }
   }
 
-  /** Publishes a stored document. With `isFresh` every source is introspected again, otherwise only those that changed. */
-  async #adopt(stored: StoredDocument, options: { readonly isFresh?: boolean } = {}): Promise<void> {
+  async #adoptAgain(changed: ReadonlySet<string>): Promise<void> {
+    try {
+      await this.exclusively(async () => {
+        if (!this.#isClosed) await this.#adopt(await this.gateway.store.load(this.snapshot()), { changed });
+      });
+    } catch (error) {
+      this.#report({ kind: 'watch interrupted', reason: thrownMessage(error) });
+    }
+  }
+
+  /** Loads the stored named values. Returns the references whose text may have changed. */
+  async #loadValues(): Promise<ReadonlySet<string>> {
+    const { version, rows } = await this.gateway.store.values();
+    const changed = this.values.load(version, rows);
+    const unusable = this.values.list().filter(({ status }) => status !== 'usable');
+    const [first] = unusable;
+    if (first && changed.size > 0) {
+      const reason = this.values.problemOf(`value:${first.name}`) ?? '';
+      this.#report({ kind: 'named values unusable', count: unusable.length, reason });
+    }
+    return changed;
+  }
+
+  /** Publishes a stored document. With `isFresh` every source is introspected again, otherwise only those that changed, or whose address
+   *  or credentials did. */
+  async #adopt(stored: StoredDocument, options: AdoptOptions = {}): Promise<void> {
     const cached = options.isFresh ? undefined : this.#snapshot;
+    const changed = options.changed ?? NO_REFERENCES;
     const metadata = normalMetadata(stored.document);
     const [catalogs, upstreams] = await Promise.all([
-      this.#catalogsOf(metadata, cached),
-      this.#upstreamsOf(metadata, cached),
+      this.#catalogsOf(metadata, cached, changed),
+      this.#upstreamsOf(metadata, cached, changed),
     ]);
     const { model, inconsistencies } = this.gateway.resolve(metadata, catalogs, upstreams);
     this.publish({
@@ -410,11 +458,16 @@ export class EngineState {
     await this.createExtensions();
   }
 
-  async #catalogsOf(metadata: Metadata, cached: Snapshot | undefined): Promise<Catalogs> {
+  async #catalogsOf(
+    metadata: Metadata,
+    cached: Snapshot | undefined,
+    changed: ReadonlySet<string>,
+  ): Promise<Catalogs> {
     const before = new Map(cached?.metadata.sources.map((source) => [source.name, source]));
     const entries = metadata.sources.map(async (source): Promise<[string, SourceCatalog]> => {
       const catalog = cached?.catalogs.get(source.name);
-      const isValid = catalog && isCovered(before.get(source.name), source, catalog);
+      const isMoved = refersTo(variablesIn(SourceConfiguration, source.configuration), changed);
+      const isValid = catalog && !isMoved && isCovered(before.get(source.name), source, catalog);
       if (!isValid || 'error' in catalog) return [source.name, await this.gateway.introspect(source)];
       const whole = this.gateway.complete(source, catalog).catch(() => this.gateway.introspect(source));
       return [source.name, await whole];
@@ -423,13 +476,25 @@ export class EngineState {
   }
 
   /** Returns the upstreams of the document. Failed ones are introspected again. */
-  async #upstreamsOf(metadata: Metadata, cached: Snapshot | undefined): Promise<Upstreams> {
+  async #upstreamsOf(
+    metadata: Metadata,
+    cached: Snapshot | undefined,
+    changed: ReadonlySet<string>,
+  ): Promise<Upstreams> {
     const before = new Map(cached?.metadata.remote_schemas?.map((remote) => [remote.name, remote]));
     const remotes = metadata.remote_schemas ?? [];
     const entries = remotes.map(async (remote): Promise<[string, Upstream]> => {
       const upstream = cached?.upstreams.get(remote.name);
+      // A new token in a header needs no new introspection, which could fail.
+      const isMoved = refersTo(
+        variablesOf('remote_schema', remote).filter(({ path }) => !path.includes('headers')),
+        changed,
+      );
       const isValid =
-        upstream && !('error' in upstream) && isSameEndpoint(before.get(remote.name), remote.definition);
+        upstream &&
+        !('error' in upstream) &&
+        !isMoved &&
+        isSameEndpoint(before.get(remote.name), remote.definition);
       if (isValid) return [remote.name, upstream];
       return [remote.name, await this.gateway.introspectRemote(remote, metadata)];
     });
@@ -456,7 +521,19 @@ export class EngineState {
   }
 }
 
-/** True when `a` is older than `b` in any counter. Counters only grow. */
+type AdoptOptions = {
+  readonly isFresh?: boolean;
+  /** References whose text may have changed. */
+  readonly changed?: ReadonlySet<string>;
+};
+
+const NO_REFERENCES: ReadonlySet<string> = new Set();
+
+function refersTo(variables: readonly NamedVariable[], changed: ReadonlySet<string>): boolean {
+  return changed.size > 0 && variables.some(({ name }) => changed.has(name));
+}
+
+/** True when `a` is older than `b` in any counter of the document. Counters only grow. */
 function isBehind(a: Versions, b: Versions): boolean {
   return a.resource < b.resource || a.catalog < b.catalog || a.state < b.state;
 }

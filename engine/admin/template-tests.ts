@@ -3,6 +3,7 @@
 
 import { fail } from '../errors/engine-error.ts';
 import type { ArgsOf } from '../metadata/operations.ts';
+import { parseReference, templateOf } from '../metadata/references.ts';
 import { fillTemplate } from '../metadata/variables.ts';
 import { ADMIN_ROLE } from '../resolve/session.ts';
 import { checkBodyTransform, type TransformedBody } from '../transform/body.ts';
@@ -70,13 +71,19 @@ export function testWebhookTransform(work: UnitOfWork, args: ArgsOf<'test_webhoo
 
 /** Returns the variables for the test. The client's own values override those of the engine's environment. */
 function variablesFor(work: UnitOfWork, given: Readonly<Record<string, string>>): OutboundVariables {
-  const ours = outboundVariables(work.gateway.env, () => work.metadata);
-  return (name) => (Object.hasOwn(given, name) ? given[name]! : ours(name));
+  const { env, references } = work.gateway;
+  const ours = outboundVariables(env, () => work.metadata, references);
+  return (name) => {
+    if (Object.hasOwn(given, name)) return given[name]!;
+    const text = ours(name);
+    // The answer contains the URL. Named values and files are readable by no API.
+    return parseReference(name).from === 'env' ? text : `<${name}>`;
+  };
 }
 
 function urlOf({ webhook_url: url }: ArgsOf<'test_webhook_transform'>, variables: OutboundVariables): string {
   try {
-    return fillTemplate(typeof url === 'string' ? url : `{{${url.from_env}}}`, variables);
+    return fillTemplate(templateOf(url), variables);
   } catch (error) {
     if (!(error instanceof WebhookFailure)) throw error;
     return fail('validationFailed', { text: error.message }, { path: ['webhook_url'] });

@@ -104,7 +104,14 @@ export const OPTIONS = {
   'dynamic-secrets-path': row('Databases', paths, {
     default: [],
     alsoVariables: ['DYNAMIC_SECRETS_ALLOWED_PATH_PREFIX'],
-    doc: 'folders of files from which sources may read their database URLs (`dynamic_from_file`); without it, no file may be read',
+    doc: 'folders of files that metadata may read: database URLs (`dynamic_from_file`), other secrets (`from_file`); without it, no file may be read',
+  }),
+  'values-key': row('Databases', text('KEY'), {
+    isSecret: true,
+    doc: 'the key that encrypts named values in the metadata database, at least 32 characters (openssl rand -base64 32); several, comma-separated, while rotating: the first encrypts, all decrypt',
+  }),
+  'values-key-file': row('Databases', text('PATH'), {
+    doc: 'a file with such keys, one a line; they come before those of --values-key, and the file is read again when values change',
   }),
   'read-replica-urls': row('Databases', urls, {
     default: [],

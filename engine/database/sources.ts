@@ -4,6 +4,8 @@
 import { variablesOf } from '../config/options.ts';
 import { EngineError, fail, type PathStep, thrownMessage, withPath } from '../errors/engine-error.ts';
 import type { ConnectionInfo, Source } from '../metadata/schema/source.ts';
+import { SourceConfiguration } from '../metadata/schema/source.ts';
+import { variablesIn } from '../metadata/variables.ts';
 import { type Route, type RoutedRequest, type Router, routerOf } from '../transform/connection.ts';
 import { TransformError } from '../transform/render.ts';
 import type { Timed } from '../wire/pool.ts';
@@ -111,7 +113,9 @@ export class Sources {
     const source = this.#published.get(name);
     if (!source) return fail('notSupported', { text: `source "${name}" is not open` });
     const database = this.database(source);
-    const isInFile = isRecord(source.configuration.connection_info.database_url, 'dynamic_from_file');
+    const isInFile =
+      isRecord(source.configuration.connection_info.database_url, 'dynamic_from_file') ||
+      variablesIn(SourceConfiguration, source.configuration).some(({ name }) => name.startsWith('file:'));
     const until = isInFile ? performance.now() + FILE_AGE_MS : Number.POSITIVE_INFINITY;
     const replicas = this.#replicasOf(source).flatMap((replica) => this.#databaseOf(replica));
     const { connection_template: template, connection_set: set } = source.configuration;
@@ -234,7 +238,7 @@ export class Sources {
   /** Undefined: as the URL says. Raises as `tlsOf`. */
   tls(source: Source): Tls | undefined {
     const { ssl_configuration } = source.configuration.connection_info;
-    return ssl_configuration ? tlsOf(ssl_configuration, this.#secrets.env) : undefined;
+    return ssl_configuration ? tlsOf(ssl_configuration, this.#secrets) : undefined;
   }
 
   /** Makes these the current sources and closes the pools that none of them uses. */

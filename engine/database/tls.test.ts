@@ -13,6 +13,7 @@ import { tlsOf, withTlsFiles } from './tls.ts';
 let server: TlsPostgres;
 let sources: Sources;
 const env: Record<string, string> = {};
+const secrets = { env, folders: [] };
 
 beforeAll(async () => {
   server = await startTlsPostgres();
@@ -155,7 +156,7 @@ describe('what cannot be used is told, without what it is', () => {
   ])('%j', (configuration, text) => {
     let said = '';
     try {
-      tlsOf(configuration, env);
+      tlsOf(configuration, secrets);
     } catch (error) {
       said = (error as Error).message;
     }
@@ -201,7 +202,7 @@ test('an engine asks a source as it says, tells why it cannot, and shows nobody 
 test('files for programs of Postgres are there for as long as they are needed', async () => {
   const tls = tlsOf(
     { sslmode: 'verify-ca', sslrootcert: of('CA'), sslcert: of('CERT'), sslkey: of('KEY') },
-    env,
+    secrets,
   );
   const files = await withTlsFiles(tls, async ({ PGSSLMODE, ...files }) => {
     expect(PGSSLMODE).toBe('verify-ca');

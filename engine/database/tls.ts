@@ -10,11 +10,11 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { getCACertificates, type SecureVersion } from 'node:tls';
 import { fail, withPath } from '../errors/engine-error.ts';
+import { partReferences } from '../metadata/references.ts';
 import type { SslConfiguration } from '../metadata/schema/source.ts';
-import type { Environment } from '../resolve/environment-variables.ts';
 import type { SslMode, Tls } from '../wire/socket.ts';
 import { ConnectionStringError, type Keywords } from './connection-string.ts';
-import { connectionVariable } from './database-url.ts';
+import { type ConnectionSecrets, connectionText } from './database-url.ts';
 
 /** A larger file contains no certificates. */
 const MOST_BYTES = 4 * 1024 * 1024;
@@ -27,11 +27,11 @@ type Texts = { readonly [name in Part | 'sslcrl']?: string | undefined };
 type Refuse = (part: Part | 'sslcrl' | 'sslmode', text: string) => never;
 
 /** The encryption that a source's `ssl_configuration` describes. */
-export function tlsOf(configuration: SslConfiguration, env: Environment): Tls {
+export function tlsOf(configuration: SslConfiguration, secrets: ConnectionSecrets): Tls {
   const { sslmode: mode } = configuration;
   if (mode === 'disable') return { mode };
   const texts = (['sslrootcert', 'sslcert', 'sslkey', 'sslpassword'] as const).map((part) => {
-    return [part, textOf(part, configuration, env)] as const;
+    return [part, textOf(part, configuration, secrets)] as const;
   });
   return composed(mode, Object.fromEntries(texts), (part, text) =>
     fail('tlsUnusable', { text }, { path: ['ssl_configuration', part as keyof SslConfiguration] }),
@@ -133,10 +133,18 @@ const FILES = [
   ['PGSSLKEY', 'key'],
 ] as const;
 
-function textOf(part: Part, configuration: SslConfiguration, env: Environment): string | undefined {
-  const variable = configuration[part]?.from_env;
-  if (variable === undefined) return undefined;
-  return withPath('ssl_configuration', () => withPath(part, () => connectionVariable(variable, env)));
+function textOf(part: Part, configuration: SslConfiguration, secrets: ConnectionSecrets): string | undefined {
+  const source = configuration[part];
+  if (!source) return undefined;
+  return withPath('ssl_configuration', () =>
+    withPath(part, () => {
+      const [reference, another] = partReferences(source);
+      if (reference === undefined || another !== undefined) {
+        fail('tlsUnusable', { text: `${part} needs exactly one of from_env, from_value and from_file` });
+      }
+      return connectionText(reference, secrets);
+    }),
+  );
 }
 
 function fileText(part: Part | 'sslcrl', path: string | undefined): string | undefined {

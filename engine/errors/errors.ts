@@ -275,6 +275,11 @@ export const ERRORS = {
 
   // ── admin operations: the document, its store, run_sql ──
   maintenanceMode: row(500, 'unexpected', 'metadata cannot be modified in maintenance mode'),
+  valuesKeyMissing: row(
+    400,
+    'not-supported',
+    'the engine has no key for named values; start it with --values-key or --values-key-file',
+  ),
   adminOnly: row(400, 'access-denied', 'restricted access : admin only'),
   conflict: row(
     409,

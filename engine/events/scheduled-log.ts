@@ -45,6 +45,8 @@ const LEASE_MARGIN_SECONDS = 60;
 const LANE = `case type
   when 'one_off' then 'one_off ' || coalesce(
     definition #>> '{webhook,from_env}',
+    definition #>> '{webhook,from_value}',
+    definition #>> '{webhook,from_file}',
     substring(definition #>> '{webhook}' from '^[^/]*//[^/?#]*'),
     definition #>> '{webhook}')
   else type || ' ' || trigger_name end`;
@@ -54,6 +56,15 @@ const IS_DUE = `scheduled_time <= now()
     or (status = 'locked' and lease_ends_at < now()))
   and (type = 'one_off' or (type = 'cron' and trigger_name = any($1))
                         or (type = 'cleanup' and trigger_name = any($2)))`;
+
+/** Returns the definitions of one-off events that are not delivered yet and refer to a named value. */
+export async function valuesOfPendingEvents(database: Database): Promise<readonly unknown[]> {
+  const { rows } = await database.query(
+    `select definition::text from pergola.scheduled_event
+      where type = 'one_off' and status in ('scheduled', 'locked') and definition::text ~ 'value'`,
+  );
+  return rows.map(({ definition }) => parseJson(definition));
+}
 
 /** Takes the oldest due events of each lane in turn. */
 export async function takeScheduled(database: Database, due: Due): Promise<readonly ScheduledEvent[]> {

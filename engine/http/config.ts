@@ -81,6 +81,7 @@ function configView({ options, state }: HttpContext): unknown {
     default_naming_convention:
       options.defaultNamingConvention === 'default' ? 'hasura-default' : options.defaultNamingConvention,
     feature_flags: [],
+    named_values: { key: state.values.keys[0]?.id ?? null, ...state.values.counts() },
   };
 }
 

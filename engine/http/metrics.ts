@@ -41,6 +41,9 @@ function isBearer(authorization: string | undefined, secret: string): boolean {
 function readMetadata(registry: Registry, state: EngineState): void {
   registry.read('pergola_metadata_resource_version', () => one(state.snapshot().resourceVersion));
   registry.read('pergola_metadata_inconsistent_objects', () => one(state.snapshot().inconsistencies.length));
+  registry.read('pergola_named_values', () =>
+    Object.entries(state.values.counts()).map(([status, value]) => ({ labels: { status }, value })),
+  );
   registry.read('pergola_source_up', () => {
     const { metadata, catalogs } = state.snapshot();
     return metadata.sources.map(({ name: source }) => {

@@ -6,6 +6,7 @@
 import type { EngineState } from '../admin/state.ts';
 import type { Options } from '../config/options.ts';
 import type { Metadata } from '../metadata/schema/metadata.ts';
+import { fillTemplate } from '../metadata/variables.ts';
 import type { Observe } from '../observe/observation.ts';
 import { LogExporter, MetricsExporter, type OtlpTarget } from '../observe/otlp-exporter.ts';
 import type { Registry } from '../observe/registry.ts';
@@ -13,6 +14,7 @@ import type { Log } from '../observe/sinks.ts';
 import type { Span } from '../observe/span.ts';
 import { type ExporterOptions, SpanExporter, type TraceHeaders } from '../observe/span-exporter.ts';
 import { agentFor } from '../outgoing/http-client.ts';
+import { headerReference } from '../resolve/environment-variables.ts';
 import { type OutboundVariables, WebhookFailure } from '../webhook/outbound.ts';
 import { VERSION } from './version.ts';
 
@@ -39,7 +41,8 @@ export class Tracing {
   readonly #options: Options;
   readonly #state: EngineState;
   readonly #observe: Observe;
-  #configured: { readonly metadata: Metadata; readonly isSendable: boolean } | null = null;
+  #configured: { readonly metadata: Metadata; readonly values: number; readonly exports: string } | null =
+    null;
   #exporter: SpanExporter | null = null;
   #logs: LogExporter | null = null;
   #metrics: MetricsExporter | null = null;
@@ -72,23 +75,25 @@ export class Tracing {
 
   #followNow(): void {
     const { metadata } = this.#state.snapshot();
-    if (this.#configured?.metadata !== metadata) this.#follow(metadata);
+    const isSame =
+      this.#configured?.metadata === metadata && this.#configured.values === this.#state.values.version;
+    if (!isSame) this.#follow(metadata);
   }
 
-  /** Follows a change of the metadata. A source may have started or stopped using an environment variable of a
-   *  header. */
+  /** Follows a change of the metadata or of named values. A source may have started or stopped using an environment variable of a
+   *  header, and the text of a header may have changed. */
   #follow(metadata: Metadata): void {
     const { opentelemetry, network } = metadata;
     const known = this.#configured;
-    const isSendable = headersOf(opentelemetry?.exporter_otlp ?? {}, this.#state.outboundVariables) !== null;
-    this.#configured = { metadata, isSendable };
-    const isSame = known?.metadata.opentelemetry === opentelemetry && known?.metadata.network === network;
-    if (!known || !isSame || known.isSendable !== isSendable) this.#configure(metadata);
+    const wanted = exportsOf(opentelemetry, this.#options, this.#state.outboundVariables);
+    const exports = JSON.stringify(wanted);
+    this.#configured = { metadata, values: this.#state.values.version, exports };
+    const isSame = known?.exports === exports && known.metadata.network === network;
+    if (!isSame) this.#configure(wanted);
   }
 
-  #configure({ opentelemetry }: Metadata): void {
+  #configure({ traces, logs, metrics }: Exports): void {
     void Promise.all([this.#exporter?.close(), this.#logs?.close(), this.#metrics?.close()]);
-    const { traces, logs, metrics } = exportsOf(opentelemetry, this.#options, this.#state.outboundVariables);
     const [observe, registry] = [this.#observe, this.#registry];
     this.#exporter = traces && new SpanExporter(this.#connected(traces), observe);
     this.#logs = logs && new LogExporter(this.#connected(logs), observe);
@@ -144,8 +149,10 @@ function metadataExports(
     Object.fromEntries(resource_attributes.map(({ name, value }) => [name, value])),
   );
   const target = (type: 'traces' | 'logs' | 'metrics'): OtlpTarget | null => {
-    const endpoint = exporter_otlp[`otlp_${type}_endpoint`];
-    return endpoint !== undefined && data_types.includes(type) ? { endpoint, headers, resource } : null;
+    const template = exporter_otlp[`otlp_${type}_endpoint`];
+    if (template === undefined || !data_types.includes(type)) return null;
+    const endpoint = sendable(() => fillTemplate(template, variables));
+    return endpoint === null ? null : { endpoint, headers, resource };
   };
   const traces = target('traces');
   const batchSize = batch_span_processor?.max_export_batch_size ?? BATCH_SIZE;
@@ -162,13 +169,20 @@ function headersOf(
   { headers = [] }: Exporting,
   variables: OutboundVariables,
 ): Readonly<Record<string, string>> | null {
+  return sendable(() =>
+    Object.fromEntries(
+      headers.map((header) => {
+        const reference = headerReference(header);
+        return [header.name, reference === undefined ? (header.value ?? '') : variables(reference)];
+      }),
+    ),
+  );
+}
+
+/** Returns the result of `read`; null when it names a variable that is not set or is never sent. */
+function sendable<T>(read: () => T): T | null {
   try {
-    return Object.fromEntries(
-      headers.map(({ name, value, value_from_env: variable }) => [
-        name,
-        variable === undefined ? (value ?? '') : variables(variable),
-      ]),
-    );
+    return read();
   } catch (error) {
     if (!(error instanceof WebhookFailure)) throw error;
     return null;

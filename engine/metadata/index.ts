@@ -17,6 +17,7 @@ export * from './operations.ts';
 export { own } from './own.ts';
 export * from './parse.ts';
 export { withoutForeignSources } from './read-directory.ts';
+export * from './references.ts';
 export * from './schema/action.ts';
 export * from './schema/collection.ts';
 export * from './schema/common.ts';

@@ -7,6 +7,7 @@
 
 import { isRecord, type JsonRecord } from '../json/value.ts';
 import { own } from './own.ts';
+import { siblingReferences } from './references.ts';
 import { Action, ActionDefinition } from './schema/action.ts';
 import { AllowListEntry } from './schema/collection.ts';
 import { QualifiedName } from './schema/common.ts';
@@ -50,18 +51,35 @@ const READ: readonly RewriteRow[] = [
   [ObjectRelationshipUsing, listColumns],
   [ForeignKeyOn, foreignKeyOn],
   [ApiLimits, liftDisabled],
+  [ActionDefinition, (definition) => asTemplate(definition, 'handler')],
+  [ValidateInput.properties.definition, (definition) => asTemplate(definition, 'url')],
 ];
 
 /** Forms that the document is kept in, and that have the same meaning as another one. */
 const EQUIVALENT: readonly RewriteRow[] = [
-  ...READ.filter(([schema]) => schema !== TableConfiguration),
+  ...READ.filter(([schema]) => schema !== TableConfiguration && schema !== ActionDefinition),
   [TableConfiguration, (configuration) => gatherNames(renameIdentifier(configuration))],
   [SourceCustomization, renameConvention],
   [CustomRootFields, shortenRootFields],
   [LogicalModelField, flattenScalar],
   [RemoteRelationshipDefinition, nestRemoteSchema],
-  [ActionDefinition, ({ kind, ...rest }) => (kind === '' ? rest : { ...rest, kind })],
+  [
+    ActionDefinition,
+    (definition) => {
+      const { kind, ...rest } = asTemplate(definition, 'handler');
+      return kind === '' ? rest : { ...rest, kind };
+    },
+  ],
 ];
+
+/** Rewrites `FIELD_from_env`, `FIELD_from_value` and `FIELD_from_file` to a template in `FIELD`. More than one of them, or one beside
+ *  `FIELD`, is left as it is and refused as an unknown or missing key. */
+function asTemplate(fields: JsonRecord, field: string): JsonRecord {
+  const [reference, another] = siblingReferences(fields, field);
+  if (reference === undefined || another !== undefined || fields[field] !== undefined) return fields;
+  const kept = Object.entries(fields).filter(([key]) => !key.startsWith(`${field}_from_`));
+  return Object.fromEntries([...kept, [field, `{{${reference}}}`]]);
+}
 
 const qualified = [QualifiedName.properties, qualify] as const;
 

@@ -19,6 +19,7 @@ import {
   RequestTransform,
   ResponseTransform,
   RoleName,
+  ValueName,
 } from './schema/common.ts';
 import { CronTrigger, checkNewTrigger, EventTrigger, OneOffEvent } from './schema/event.ts';
 import { ComputedField, FunctionConfiguration } from './schema/function.ts';
@@ -55,9 +56,9 @@ import { oneOf, type Static, type TProperties, type TSchema, Type } from './sche
 export type Endpoint = '/v1/query' | '/v1/metadata' | '/v2/query';
 
 /** The effect of an operation. `edit`: a function from document to document (admin/handlers). `state`: replaces the document or the
- *  state stored beside it. `read`: changes nothing. `database`: runs SQL. `rows`: reads or writes rows as the caller's role. `batch`:
- *  performs other operations. */
-export type Effect = 'edit' | 'state' | 'read' | 'database' | 'rows' | 'batch';
+ *  state stored beside it. `read`: changes nothing. `database`: runs SQL. `rows`: reads or writes rows as the caller's role. `values`:
+ *  changes named values, which are no part of the document. `batch`: performs other operations. */
+export type Effect = 'edit' | 'state' | 'read' | 'database' | 'rows' | 'values' | 'batch';
 
 export type OperationDeclaration = {
   readonly effect: Effect;
@@ -135,6 +136,10 @@ function rows<P extends TProperties>(summary: string, args: P, check?: Operation
   const more = { endpoints: SCHEMA, isPrefixed: false, ...(check ? { check } : {}) };
   return sourced('rows', summary, { table: QualifiedName, ...args }, more);
 }
+
+/** The most characters of a named value, and the most values of one request. */
+const MOST_VALUE_CHARACTERS = 65_536;
+const MOST_VALUES = 1000;
 
 const flag = Type.Optional(Type.Boolean());
 const values = Type.Optional(Type.Record(Type.String(), Type.Unknown()));
@@ -841,6 +846,36 @@ export const OPERATIONS = {
       type: catalogStateType,
       patch: Type.Unsafe<Readonly<Record<string, unknown>>>({ type: 'object', additionalProperties: true }),
     },
+  ),
+
+  // ── named values ──
+  set_values: row(
+    'values',
+    'Stores named values, which metadata refers to with from_value. Values are encrypted, and no operation returns them.',
+    {
+      values: Type.Array(
+        Type.Object(
+          { name: ValueName, value: Type.String({ minLength: 1, maxLength: MOST_VALUE_CHARACTERS }) },
+          { additionalProperties: false },
+        ),
+        { maxItems: MOST_VALUES },
+      ),
+    },
+  ),
+  delete_values: row(
+    'values',
+    'Deletes named values. Keeps those that the metadata or a scheduled event refers to, unless force is true.',
+    { names: Type.Array(ValueName, { maxItems: MOST_VALUES }), force: flag },
+  ),
+  list_values: row(
+    'read',
+    'Lists the names of named values with their version, status and the ID of their key. Never returns a value.',
+    { prefix: Type.Optional(Type.String()) },
+  ),
+  reencrypt_values: row(
+    'values',
+    'Encrypts every named value again that is not encrypted under the first key, so that earlier keys can be removed.',
+    {},
   ),
 } as const satisfies Record<string, OperationDeclaration>;
 

@@ -184,9 +184,10 @@ function textOf({ keyword, schema, value, path, missing }: Problem): string {
     case 'required':
       return `key "${missing}" not found`;
     case 'choice': {
+      // The specification's text names the text and the variable only.
       const names = schema[CHOICE_MARK]!;
       const isNone = names.every((key) => (value as JsonRecord)[key] === undefined);
-      return `expecting ${isNone ? '' : 'only one of '}${names.join(' or ')} keys`;
+      return `expecting ${isNone ? '' : 'only one of '}${names.slice(0, 2).join(' or ')} keys`;
     }
     case 'type':
       return path.at(-1) === 'foreign_key_constraint_on'

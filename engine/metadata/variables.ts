@@ -1,7 +1,8 @@
-/** Environment variables that metadata objects name, with their path in the object and their use.
- *  In: the kind and definition of an object. Out: every `from_env`, `value_from_env`, `…_from_env` and `{{NAME}}` in it, found by
- *  the marks of its schema (schema/common.ts). Also `isReserved`: the variables that no object may send to anyone. Pure.
- *  Not here: the values of variables (webhook/call.ts, database/sources.ts). Reference: docs/reference/behaviour/metadata.md. */
+/** Environment variables, named values and files that metadata objects refer to, with their path in the object and their use.
+ *  In: the kind and definition of an object. Out: every `from_env`, `from_value`, `from_file`, `…_from_env` and `{{NAME}}` in it, found
+ *  by the marks of its schema (schema/common.ts), as reference texts: `NAME`, `value:NAME` or `file:PATH`. Also `isReserved`: the
+ *  variables that no object may send to anyone. Pure.
+ *  Not here: what a reference stands for (webhook/call.ts, database/sources.ts, values/named-values.ts). Reference: docs/reference/behaviour/metadata.md. */
 import type { PathStep } from '../errors/engine-error.ts';
 import { isRecord } from '../json/value.ts';
 import { OBJECTS, type ObjectKind } from './objects.ts';
@@ -10,6 +11,7 @@ import type { TSchema } from './schema/type.ts';
 import { asJsonSchema, chooseBranch, type JsonSchema } from './walk-schema.ts';
 
 export type NamedVariable = Pick<VariableMark, 'use'> & {
+  /** The reference text: the name of an environment variable, `value:NAME` or `file:PATH`. */
   readonly name: string;
   /** Steps from the definition to the text that names the variable. */
   readonly path: readonly PathStep[];
@@ -49,7 +51,7 @@ export function fillTemplate(template: string, lookup: (name: string) => string)
 const RESERVED = [
   /^ENGINE_/,
   /^HASURA_GRAPHQL_(ACCESS_KEY|ADMIN_SECRETS?|JWT_SECRETS?|METRICS_SECRET|OTLP_HEADERS|AUTH_HOOK|EE_LICENSE_KEY)$/,
-  /^HASURA_GRAPHQL_((METADATA_)?DATABASE_URL|READ_REPLICA_URLS?|(RATE_LIMIT_)?REDIS_URL)$/,
+  /^HASURA_GRAPHQL_((METADATA_)?DATABASE_URL|READ_REPLICA_URLS?|(RATE_LIMIT_)?REDIS_URL|VALUES_KEY(_FILE)?)$/,
   /^POSTGRES_PASSWORD$/,
   /^PG[A-Z]+$/,
 ];
@@ -97,7 +99,8 @@ function collect(schema: JsonSchema, value: unknown, path: readonly PathStep[], 
 }
 
 function namesIn({ form }: VariableMark, text: string): readonly string[] {
-  return form === 'name' ? [text] : [...text.matchAll(TEMPLATE_VARIABLE)].map(([, name]) => name ?? '');
+  if (form === 'template') return [...text.matchAll(TEMPLATE_VARIABLE)].map(([, name]) => name ?? '');
+  return form === 'name' ? [text] : [`${form}:${text}`];
 }
 
 function markOf(schema: JsonSchema): VariableMark | undefined {

@@ -123,6 +123,10 @@ export const METRICS = {
   ),
   pergola_spans_total: counter('Spans of traces, by result: sent to the collector, or dropped.', 'result'),
   pergola_metadata_resource_version: gauge('Resource version of the metadata that is served.'),
+  pergola_named_values: gauge(
+    'Named values in the metadata database, by status (usable, key_missing, damaged).',
+    'status',
+  ),
   pergola_metadata_inconsistent_objects: gauge('Inconsistent metadata objects.'),
   pergola_source_up: gauge(
     '1 if the database of the source answered the last introspection, otherwise 0.',

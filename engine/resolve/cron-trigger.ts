@@ -1,6 +1,7 @@
 /** Cron triggers and one-off events: their webhook, payload and retries. In: metadata. Out: the delivery of an event.
  *  Not here: times (schedule.ts), the delivery itself (events/scheduled-feed.ts). Reference: docs/reference/behaviour/scheduled-triggers.md. */
 
+import { templateOf } from '../metadata/references.ts';
 import type { CronTrigger, OneOffEvent } from '../metadata/schema/event.ts';
 import type { ResolveContext } from './context.ts';
 import { eventWebhook } from './event-trigger.ts';
@@ -38,11 +39,7 @@ export function scheduledDelivery(event: OneOffEvent): ScheduledDelivery {
   const { webhook: url, retry_conf: retries, response_transform: responseTransform } = event;
   const configured = { ...RETRY_DEFAULTS, ...retries };
   return {
-    webhook: eventWebhook(
-      typeof url === 'string' ? url : `{{${url.from_env}}}`,
-      event,
-      configured.timeout_seconds,
-    ),
+    webhook: eventWebhook(templateOf(url), event, configured.timeout_seconds),
     ...(responseTransform ? { responseTransform } : {}),
     retries: { most: configured.num_retries, intervalSeconds: configured.retry_interval_seconds },
     toleranceSeconds: configured.tolerance_seconds,

@@ -2,6 +2,7 @@
  *  ResolvedEventTrigger by name. Not here: what captures rows in the database (sql/event-trigger.ts), sending (events/). Reference: docs/reference/behaviour/event-triggers.md. */
 
 import { fail } from '../errors/engine-error.ts';
+import { siblingReferences } from '../metadata/references.ts';
 import type { Columns, Header, RequestTransform } from '../metadata/schema/common.ts';
 import { qualifiedKey } from '../metadata/schema/common.ts';
 import { type CleanupConfig, type EventTrigger, MOST_TRIGGER_NAME_BYTES } from '../metadata/schema/event.ts';
@@ -98,11 +99,12 @@ function cleanupOf({ cleanup_config: config }: EventTrigger): { readonly cleanup
 }
 
 function webhookOf(trigger: EventTrigger): EventWebhook {
-  const { webhook, webhook_from_env: variable, retry_conf: retries } = trigger;
-  if ((webhook === undefined) === (variable === undefined)) {
+  const { webhook, retry_conf: retries } = trigger;
+  const references = siblingReferences(trigger, 'webhook');
+  if (references.length + (webhook === undefined ? 0 : 1) !== 1) {
     refuse('expecting one of webhook and webhook_from_env');
   }
-  return eventWebhook(webhook ?? `{{${variable}}}`, trigger, retries?.timeout_sec ?? 60);
+  return eventWebhook(webhook ?? `{{${references[0]}}}`, trigger, retries?.timeout_sec ?? 60);
 }
 
 export function eventWebhook(

@@ -5,6 +5,7 @@
 
 import { type EngineError, fail } from '../errors/engine-error.ts';
 import { isRecord } from '../json/value.ts';
+import { siblingReferences } from '../metadata/references.ts';
 import { timerSeconds } from '../metadata/schema/number.ts';
 import type { InheritedRole } from '../metadata/schema/policy.ts';
 import type {
@@ -93,12 +94,13 @@ export function resolveRemoteSchema(
 
 /** Returns where requests are sent. Raises `remoteSchemaInvalid` unless there is exactly one URL. */
 export function endpointOf(definition: RemoteSchemaDefinition): RemoteEndpoint {
-  const { url, url_from_env: variable, headers = [] } = definition;
-  if ((url === undefined) === (variable === undefined)) {
+  const { url, headers = [] } = definition;
+  const references = siblingReferences(definition, 'url');
+  if (references.length + (url === undefined ? 0 : 1) !== 1) {
     fail('remoteSchemaInvalid', { text: 'exactly one of "url" and "url_from_env" has to be there' });
   }
   return {
-    url: url ?? `{{${variable}}}`,
+    url: url ?? `{{${references[0]}}}`,
     headers,
     forwardsClientHeaders: definition.forward_client_headers ?? false,
     timeoutSeconds: timerSeconds(definition.timeout_seconds || DEFAULT_TIMEOUT_SECONDS),

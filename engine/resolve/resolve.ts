@@ -52,7 +52,11 @@ export function resolve(
 ): Resolution {
   const found = new Inconsistencies();
   const features = memo.of(featuresOf, options);
-  const variables = memo.next(sameRules, options, new VariableRules(metadata, options.env))!;
+  const variables = memo.next(
+    sameRules,
+    options,
+    new VariableRules(metadata, options.env, options.references),
+  )!;
   const context: ResolveContext = { options, features, variables, memo, found };
   const roles = rolesOf(metadata, memo);
   const reached = reachedSources(metadata.sources, catalogs, context);
@@ -104,11 +108,14 @@ export function resolve(
   const typeRelationships = joinTypes(metadata.remote_schemas ?? [], { sources, remoteSchemas }, found);
   const routes = resolveEndpoints(metadata, (inconsistency) => found.all.push(inconsistency));
   const cronTriggers = resolveCronTriggers(metadata.cron_triggers ?? [], context);
-  const { opentelemetry } = metadata;
-  const fault = variables.faultOf('opentelemetry', opentelemetry);
-  if (opentelemetry && fault) found.add(openTelemetrySubject(opentelemetry), fault);
+  checkOpenTelemetry(metadata, context);
   const model: Model = { ...own, sources: joined, remoteSchemas, cronTriggers, typeRelationships, routes };
   return { model, inconsistencies: found.all };
+}
+
+function checkOpenTelemetry({ opentelemetry }: Metadata, { variables, found }: ResolveContext): void {
+  const fault = variables.faultOf('opentelemetry', opentelemetry);
+  if (opentelemetry && fault) found.add(openTelemetrySubject(opentelemetry), fault);
 }
 
 /** Returns a function that finds the definition of a type. The types are built when the first one is requested. */

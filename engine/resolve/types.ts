@@ -13,7 +13,7 @@ import type {
 } from '../metadata/schema/common.ts';
 import type { NamingConvention, QueryTags } from '../metadata/schema/source.ts';
 import type { RootFieldKind } from '../metadata/schema/table.ts';
-import type { Environment } from './environment-variables.ts';
+import type { Environment, ReferenceReader } from './environment-variables.ts';
 import type { Naming, Part } from './naming.ts';
 import type { Join, Leaf, Predicate } from './predicate.ts';
 import type { RequestPolicies } from './request-policy.ts';
@@ -364,6 +364,8 @@ export type Unreached = {
 export type ResolveOptions = {
   /** The environment of the engine. Without it, every variable that an object names counts as set. */
   readonly env?: Environment;
+  /** The reader of named values and files. Without it, every one that an object names counts as set. */
+  readonly references?: ReferenceReader | undefined;
   /** The option --infer-function-permissions: roles that may read a table may call functions that only read it. Default true. */
   readonly inferFunctionPermissions?: boolean;
   /** The option --stringify-numeric-types: bigint, numeric and float8 are sent as JSON strings. */

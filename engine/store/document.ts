@@ -4,10 +4,16 @@ import type { Edit } from '../metadata/edit.ts';
 import type { Metadata } from '../metadata/schema/metadata.ts';
 import type { CatalogStates } from './catalog-states.ts';
 
-/** The three counters of the stored document, each for one reaction of a replica. `resource` counts changes of the document or the
+/** The counters of the stored document, each for one reaction of a replica. `resource` counts changes of the document or the
  *  operator's ledger, and is what clients compare and swap on; `catalog` counts changes of a database, after which replicas
  *  introspect again; `state` counts changes of the states of the command line and the console. */
-export type Versions = { readonly resource: number; readonly catalog: number; readonly state: number };
+export type Versions = {
+  readonly resource: number;
+  readonly catalog: number;
+  readonly state: number;
+  /** Counts changes of named values, which are stored beside the document. A replica compares it with the values that it has loaded. */
+  readonly values: number;
+};
 
 export type StoredDocument = {
   readonly id: string;

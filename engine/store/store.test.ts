@@ -38,7 +38,7 @@ describe('migrations', () => {
 
   test('create the schema once and have nothing to do the second time', async () => {
     const store = open();
-    expect(await store.migrate()).toEqual([1, 2, 3, 4, 5, 6]);
+    expect(await store.migrate()).toEqual([1, 2, 3, 4, 5, 6, 7]);
     expect(await store.migrate()).toEqual([]);
     expect(await database.sql('select version, name from pergola.migration')).toEqual([
       { version: 1, name: 'metadata' },
@@ -47,12 +47,13 @@ describe('migrations', () => {
       { version: 4, name: 'intent' },
       { version: 5, name: 'scheduled-event' },
       { version: 6, name: 'change' },
+      { version: 7, name: 'value' },
     ]);
   });
 
   test('of replicas that start together are applied by one of them', async () => {
     const applied = await Promise.all([open(), open(), open()].map((store) => store.migrate()));
-    expect(applied.flat()).toEqual([1, 2, 3, 4, 5, 6]);
+    expect(applied.flat()).toEqual([1, 2, 3, 4, 5, 6, 7]);
     expect(await database.sql('select count(*)::int as rows from pergola.metadata')).toEqual([{ rows: 1 }]);
   });
 
@@ -76,7 +77,7 @@ describe('the stored document', () => {
   test('is empty at version 1 and keeps its identity', async () => {
     const stored = await store.load();
     expect(stored.document).toEqual(emptyMetadata);
-    expect(stored.versions).toEqual({ resource: 1, catalog: 1, state: 1 });
+    expect(stored.versions).toEqual({ resource: 1, catalog: 1, state: 1, values: 1 });
     await store.save({ touchResource: true }, 1);
     expect((await open().load()).id).toBe(stored.id);
   });
@@ -126,6 +127,7 @@ describe('the stored document', () => {
       resource: 1,
       catalog: 1,
       state: 2,
+      values: 1,
     });
     expect(await store.save({ catalogStates: { operator: { c: 1 } } }, 1)).toMatchObject({ resource: 2 });
     expect((await store.load()).catalogStates).toEqual({

@@ -41,8 +41,17 @@ import {
 } from './intents.ts';
 import { migrate } from './migrate.ts';
 import { ENGINE_ITSELF, listRevisions, loadRevision, type Revision, recordRevision } from './revisions.ts';
+import {
+  loadValues,
+  readValues,
+  type SealedRow,
+  type StoredValues,
+  type ValueChanges,
+  writeValues,
+} from './values.ts';
 
-/** The NOTIFY channel. A payload is the three versions of the row and the origin of the write: `7/2/1/0b1c…`. */
+/** The NOTIFY channel. A payload is the four versions of the row and the origin of the write: `7/2/1/3/0b1c…`. Earlier engines send no
+ *  version of the values. */
 export const CHANNEL = 'pergola_metadata';
 
 /** Transactions in other databases that must commit together with a write. */
@@ -195,7 +204,7 @@ export class Store {
               cli_state = coalesce($5::json, cli_state),
               console_state = coalesce($6::json, console_state)
         where resource_version = $1 and ${NO_OPEN_INTENT}
-    returning resource_version, catalog_version, state_version),
+    returning resource_version, catalog_version, state_version, values_version),
        changed as (
        insert into pergola.change (resource_version, edits, operator_patches, bytes)
        select resource_version, edits::json, patches::json, coalesce(octet_length(edits), 0) + coalesce(octet_length(patches), 0)
@@ -205,7 +214,7 @@ export class Store {
        select part, resource_version, content::json, octet_length(content)
          from saved, (values ('document', $9::text), ('operator_state', $10::text)) as parts (part, content)
         where content is not null)
-       select ${VERSION_COLUMNS}, pg_notify($11, concat_ws('/', resource_version, catalog_version, state_version, $12::text))
+       select ${VERSION_COLUMNS}, pg_notify($11, concat_ws('/', resource_version, catalog_version, state_version, values_version, $12::text))
          from saved`,
       [
         expected,
@@ -236,6 +245,33 @@ export class Store {
     return versionsOf(row);
   }
 
+  /** Returns the named values as they are stored, with their version. */
+  async values(): Promise<StoredValues> {
+    return loadValues(this.#database);
+  }
+
+  /** Changes named values in one transaction: `decide` receives the stored ones and the versions, and returns the changes. Returns the
+   *  changes. Needs no version of the document, and changes none. */
+  async changeValues(
+    names: readonly string[] | undefined,
+    decide: (stored: readonly SealedRow[], versions: Versions) => ValueChanges,
+  ): Promise<ValueChanges> {
+    return this.#database.transaction({}, async (client) => {
+      await lockDocument(client);
+      const current = await client.query(`select ${VERSION_COLUMNS} from pergola.metadata`);
+      const changes = decide(await readValues(client, names), versionsOf(current.rows[0]));
+      const { set, resealed = [], removed } = changes;
+      if (set.length + resealed.length + removed.length === 0) return changes;
+      const row = await writeValues(client, changes);
+      const { resource, catalog, state, values } = versionsOf(row);
+      await client.query('select pg_notify($1, $2)', [
+        CHANNEL,
+        [resource, catalog, state, values, this.origin].join('/'),
+      ]);
+      return changes;
+    });
+  }
+
   /** True when enough changes have accumulated that the document should be compacted. */
   get needsCompaction(): boolean {
     return this.#needsCompaction;
@@ -255,18 +291,20 @@ export class Store {
 
 /** Returns the versions in a payload; undefined for any other text. */
 export function parseVersions(text: string): Versions | undefined {
-  const [resource, catalog, state] = text.split('/').slice(0, 3).map(Number);
-  return resource && catalog && state ? { resource, catalog, state } : undefined;
+  const [resource, catalog, state, values] = text.split('/').slice(0, 4).map(Number);
+  return resource && catalog && state ? { resource, catalog, state, values: values || 0 } : undefined;
 }
 
-const VERSION_COLUMNS = 'resource_version::text, catalog_version::text, state_version::text';
-const ROW_COLUMNS = `id, m.resource_version::text, catalog_version::text, state_version::text,
+const VERSION_COLUMNS =
+  'resource_version::text, catalog_version::text, state_version::text, values_version::text';
+const ROW_COLUMNS = `id, m.resource_version::text, catalog_version::text, state_version::text, values_version::text,
   cli_state::text, console_state::text`;
 
 type VersionsRow = {
   readonly resource_version: string;
   readonly catalog_version: string;
   readonly state_version: string;
+  readonly values_version: string;
 };
 type ChangeRow = VersionsRow & {
   readonly id: string;
@@ -282,6 +320,7 @@ function versionsOf(row: VersionsRow): Versions {
     resource: Number(row.resource_version),
     catalog: Number(row.catalog_version),
     state: Number(row.state_version),
+    values: Number(row.values_version),
   };
 }
 

@@ -52,7 +52,7 @@ const killListeners = () =>
 test('reports another replica’s write immediately, without polling', async () => {
   const { seen } = await watchFrom(open(), 0);
   await open().save({ touchResource: true }, 1);
-  await vi.waitFor(() => expect(seen).toContainEqual({ resource: 2, catalog: 1, state: 1 }), {
+  await vi.waitFor(() => expect(seen).toContainEqual({ resource: 2, catalog: 1, state: 1, values: 1 }), {
     timeout: 900,
     interval: 5,
   });
@@ -64,7 +64,7 @@ test('does not report its own writes', async () => {
   await store.save({ touchResource: true }, 1);
   await open().save({ touchResource: true }, 2);
   await vi.waitFor(() => expect(seen.length).toBeGreaterThan(0), { timeout: 900, interval: 5 });
-  expect(seen).toEqual([{ resource: 3, catalog: 1, state: 1 }]);
+  expect(seen).toEqual([{ resource: 3, catalog: 1, state: 1, values: 1 }]);
 });
 
 test('listens again after its connection was cut, and reports missed writes', async () => {

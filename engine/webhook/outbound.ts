@@ -3,18 +3,27 @@
  *  In: an OutboundContext. Out: headers as name-value pairs. Raises WebhookFailure for a variable that may not be sent.
  *  Not here: sending (call.ts, remote/http.ts). Reference: docs/reference/behaviour/metadata.md. */
 import type { IncomingHttpHeaders } from 'node:http';
+import { printReference } from '../metadata/references.ts';
+import type { Header } from '../metadata/schema/common.ts';
 import type { Metadata } from '../metadata/schema/metadata.ts';
 import type { Observe } from '../observe/observation.ts';
 import type { Span } from '../observe/span.ts';
 import type { OutgoingResponse } from '../outgoing/http-client.ts';
 import type { TrustsSelfSigned } from '../outgoing/tls-allowlist.ts';
-import { type Environment, VariableRules } from '../resolve/environment-variables.ts';
+import {
+  type Environment,
+  headerReference,
+  type ReferenceReader,
+  textOf,
+  VariableRules,
+} from '../resolve/environment-variables.ts';
 import { SESSION_PREFIX, type Session } from '../resolve/session.ts';
 import type { TransformedRequest } from '../transform/request.ts';
 import type { TemplateProblem } from '../transform/template.ts';
 import type { ActionCallQueue } from './async-action-types.ts';
 
-/** Returns the value of an environment variable that may be sent. Raises WebhookFailure for one that is not set or is never sent. */
+/** Returns the text of an environment variable, named value or file that may be sent. Raises WebhookFailure for one that is not set or
+ *  is never sent. */
 export type OutboundVariables = (name: string) => string;
 
 /** Applies the rules of the current document whenever a request leaves: not all that is sent was in a document when it was
@@ -22,14 +31,16 @@ export type OutboundVariables = (name: string) => string;
 export function outboundVariables(
   env: Environment,
   metadata: () => Pick<Metadata, 'sources'>,
+  reader?: ReferenceReader,
 ): OutboundVariables {
   let cached: { readonly sources: Metadata['sources']; readonly rules: VariableRules } | undefined;
   return (name) => {
     const { sources } = metadata();
-    if (cached?.sources !== sources) cached = { sources, rules: new VariableRules({ sources }, env) };
+    if (cached?.sources !== sources) cached = { sources, rules: new VariableRules({ sources }, env, reader) };
     const problem = cached.rules.problemOf(name);
-    if (problem !== null) throw new WebhookFailure(problem);
-    return env[name]!;
+    const text = problem === null ? textOf(name, env, reader) : undefined;
+    if (text === undefined) throw new WebhookFailure(problem ?? `${printReference(name)} is not set`);
+    return text;
   };
 }
 
@@ -91,11 +102,7 @@ export class WebhookFailure extends Error {
 }
 
 /** A header of a webhook or remote schema, as the metadata has it. */
-export type ConfiguredHeader = {
-  readonly name: string;
-  readonly value?: string;
-  readonly value_from_env?: string;
-};
+export type ConfiguredHeader = Header;
 
 /** Client headers that are not forwarded unless the webhook lists its own. */
 const IGNORED: readonly string[] = [
@@ -143,10 +150,10 @@ export function configuredHeaders(
   { headers }: { readonly headers: readonly ConfiguredHeader[] },
   variables: OutboundVariables,
 ): readonly [string, string][] {
-  return headers.map(({ name, value, value_from_env: variable }) => [
-    name.toLowerCase(),
-    variable === undefined ? (value ?? '') : variables(variable),
-  ]);
+  return headers.map((header) => {
+    const reference = headerReference(header);
+    return [header.name.toLowerCase(), reference === undefined ? (header.value ?? '') : variables(reference)];
+  });
 }
 
 /** The client's headers a webhook receives. Headers with the engine's prefix are forwarded only where the session has that

@@ -2,7 +2,7 @@
  *  Each is a TypeBox value with the TypeScript type derived from it. All are canonical: metadata/parse.ts normalises the other forms
  *  that the admin API accepts (a bare table name, `"pg"`).
  *  Reference: docs/reference/behaviour/metadata.md. */
-import { oneOf, type Static, type TSchema, Type } from './type.ts';
+import { oneOf, type Static, type TProperties, type TSchema, Type } from './type.ts';
 
 /** A name that appears in the GraphQL schema. */
 export const GraphqlName = Type.String({ pattern: '^[_A-Za-z][_0-9A-Za-z]*$', maxLength: 255 });
@@ -45,8 +45,9 @@ export const Presets = Type.Record(Type.String(), Type.Unknown());
 
 /** How the text of a schema names environment variables. */
 export type VariableMark = {
-  /** `name`: the text is the name. `template`: the text contains `{{NAME}}`. */
-  readonly form: 'name' | 'template';
+  /** `name`: the text is the name of an environment variable. `value`: of a named value. `file`: the path of a file. `template`: the
+   *  text contains `{{NAME}}`. */
+  readonly form: 'name' | 'value' | 'file' | 'template';
   /** `connection`: the value opens connections to a database. `outbound`: the value is sent to external services. */
   readonly use: 'connection' | 'outbound';
 };
@@ -64,33 +65,67 @@ export const OutboundVariable = marked(Type.String(), 'name', 'outbound');
 /** A URL that may contain `{{ENV_VAR}}`. */
 export const UrlTemplate = marked(Type.String({ minLength: 1 }), 'template', 'outbound');
 
+/** The pattern of the names of named values: `team-a/stripe/token`. */
+export const VALUE_NAME = '^[A-Za-z0-9][A-Za-z0-9._/-]*$';
+export const ValueName = Type.String({ pattern: VALUE_NAME, maxLength: 512 });
+/** The absolute path of a file. Braces are not allowed, because a path may stand in a template. */
+const FilePath = Type.String({ pattern: '^/[^{}]*$', maxLength: 4096 });
+
+/** The name of a named value whose text is sent to external services. */
+export const OutboundValue = marked(ValueName, 'value', 'outbound');
+/** The path of a file whose text is sent to external services. */
+export const OutboundFile = marked(FilePath, 'file', 'outbound');
+
+const only = <P extends TProperties>(properties: P) =>
+  Type.Object(properties, { additionalProperties: false });
 const fromEnv = (use: VariableMark['use']) =>
-  Type.Object(
-    { from_env: marked(Type.String({ minLength: 1 }), 'name', use) },
-    { additionalProperties: false },
-  );
+  only({ from_env: marked(Type.String({ minLength: 1 }), 'name', use) });
+const fromValue = (use: VariableMark['use']) => only({ from_value: marked(ValueName, 'value', use) });
+const fromFile = (use: VariableMark['use']) => only({ from_file: marked(FilePath, 'file', use) });
+
 export const FromEnv = fromEnv('outbound');
 /** A variable that holds a connection string, a certificate or a key of a database connection. */
 export const ConnectionFromEnv = fromEnv('connection');
-/** A URL that may contain `{{ENV_VAR}}`, or the variable that holds it. */
-export const EnvValue = Type.Union([marked(Type.String(), 'template', 'outbound'), FromEnv]);
+/** A named value that holds the same. */
+export const ConnectionFromValue = fromValue('connection');
+/** A variable, named value or file that holds a part of a database connection. */
+export const ConnectionFromElsewhere = Type.Union([
+  ConnectionFromEnv,
+  ConnectionFromValue,
+  fromFile('connection'),
+]);
+/** The same for a certificate or key, as one object of which exactly one member is set. */
+export const ConnectionPart = only({
+  from_env: Type.Optional(marked(Type.String({ minLength: 1 }), 'name', 'connection')),
+  from_value: Type.Optional(marked(ValueName, 'value', 'connection')),
+  from_file: Type.Optional(marked(FilePath, 'file', 'connection')),
+});
+/** A URL that may contain `{{ENV_VAR}}`, or the variable, named value or file that holds it. */
+export const EnvValue = Type.Union([
+  marked(Type.String(), 'template', 'outbound'),
+  FromEnv,
+  fromValue('outbound'),
+  fromFile('outbound'),
+]);
 export type EnvValue = Static<typeof EnvValue>;
 
 /** The key of a list of properties in the schema of an object. Exactly one of them is given; validate.ts checks that. JSON Schema printed
  *  from the schema does not have it. */
 export const CHOICE_MARK = Symbol('choice');
 
-/** A header sent to a webhook or remote schema; exactly one of `value` and `value_from_env`. */
+/** A header sent to a webhook or remote schema; exactly one of `value`, `value_from_env`, `value_from_value` and `value_from_file`. */
 export const Header = {
   ...Type.Object(
     {
       name: Type.String({ minLength: 1 }),
       value: Type.Optional(Type.String()),
       value_from_env: Type.Optional(OutboundVariable),
+      value_from_value: Type.Optional(OutboundValue),
+      value_from_file: Type.Optional(OutboundFile),
     },
     { additionalProperties: false },
   ),
-  [CHOICE_MARK]: ['value', 'value_from_env'],
+  [CHOICE_MARK]: ['value', 'value_from_env', 'value_from_value', 'value_from_file'],
 };
 export type Header = Static<typeof Header>;
 

@@ -1,11 +1,14 @@
 /** Event triggers on tables, cron triggers, and one-off scheduled events. Spec: "Events"; docs/reference/behaviour/event-triggers.md, docs/reference/behaviour/scheduled-triggers.md. */
 
 import { fail } from '../../errors/engine-error.ts';
+import { siblingReferences } from '../references.ts';
 import {
   Columns,
   EnvValue,
   Header,
   ObjectName,
+  OutboundFile,
+  OutboundValue,
   OutboundVariable,
   RequestTransform,
   ResponseTransform,
@@ -44,6 +47,8 @@ export const EventTrigger = Type.Object({
   ),
   webhook: Type.Optional(UrlTemplate),
   webhook_from_env: Type.Optional(OutboundVariable),
+  webhook_from_value: Type.Optional(OutboundValue),
+  webhook_from_file: Type.Optional(OutboundFile),
   headers: Type.Optional(Type.Array(Header)),
   request_transform: Type.Optional(RequestTransform),
   response_transform: Type.Optional(ResponseTransform),
@@ -58,7 +63,8 @@ export const MOST_TRIGGER_NAME_BYTES = 42;
 /** Raises `parseFailed` for the arguments of `create_event_trigger` that fit their schema and make no trigger. A document is not held to
  *  these rules: what is wrong in it is inconsistent. */
 export function checkNewTrigger(args: Omit<EventTrigger, 'definition'> & EventTrigger['definition']): void {
-  const { name, insert, update, delete: deleted, enable_manual: isManual, webhook, webhook_from_env } = args;
+  const { name, insert, update, delete: deleted, enable_manual: isManual, webhook } = args;
+  const urls = (webhook === undefined ? 0 : 1) + siblingReferences(args, 'webhook').length;
   const refuse = (text: string) => fail('parseFailed', { text });
   if (!/^[A-Za-z][A-Za-z0-9_-]*$/.test(name)) {
     refuse('only alphanumeric and underscore and hyphens allowed for name');
@@ -70,10 +76,10 @@ export function checkNewTrigger(args: Omit<EventTrigger, 'definition'> & EventTr
   if (operations.length === 0 && !isManual) {
     refuse('atleast one amongst insert/update/delete/enable_manual spec must be provided');
   }
-  if (webhook !== undefined && webhook_from_env !== undefined) {
+  if (urls > 1) {
     refuse('only one of webhook or webhook_from_env should be given');
   }
-  if (webhook === undefined && webhook_from_env === undefined) {
+  if (urls === 0) {
     refuse('must provide webhook or webhook_from_env');
   }
   for (const { columns, payload } of operations) {

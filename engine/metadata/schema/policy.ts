@@ -1,7 +1,7 @@
 /** Engine-wide rules: inherited roles, API limits, introspection, TLS allow list, telemetry.
  *  Spec: "Limits", inherited_roles.yaml, network.yaml; docs/reference/behaviour/permissions.md. */
 
-import { Header, ObjectName, RoleName } from './common.ts';
+import { Header, ObjectName, RoleName, UrlTemplate } from './common.ts';
 import { AtLeastOne, Count, Seconds } from './number.ts';
 import { oneOf, type Static, type TSchema, Type } from './type.ts';
 
@@ -64,9 +64,9 @@ export const OpenTelemetry = Type.Object({
   exporter_otlp: Type.Optional(
     Type.Object({
       protocol: Type.Optional(Type.Literal('http/protobuf')),
-      otlp_traces_endpoint: Type.Optional(Type.String()),
-      otlp_metrics_endpoint: Type.Optional(Type.String()),
-      otlp_logs_endpoint: Type.Optional(Type.String()),
+      otlp_traces_endpoint: Type.Optional(UrlTemplate),
+      otlp_metrics_endpoint: Type.Optional(UrlTemplate),
+      otlp_logs_endpoint: Type.Optional(UrlTemplate),
       headers: Type.Optional(Type.Array(Header)),
       resource_attributes: Type.Optional(
         Type.Array(Type.Object({ name: Type.String(), value: Type.String() })),

@@ -6,6 +6,8 @@ import {
   Header,
   nullable,
   ObjectName,
+  OutboundFile,
+  OutboundValue,
   OutboundVariable,
   RoleName,
   UrlTemplate,
@@ -31,6 +33,8 @@ export const RemoteFieldNames = Type.Object({
 export const RemoteSchemaDefinition = Type.Object({
   url: Type.Optional(UrlTemplate),
   url_from_env: Type.Optional(OutboundVariable),
+  url_from_value: Type.Optional(OutboundValue),
+  url_from_file: Type.Optional(OutboundFile),
   headers: Type.Optional(Type.Array(Header)),
   forward_client_headers: Type.Optional(Type.Boolean()),
   timeout_seconds: Type.Optional(Seconds),

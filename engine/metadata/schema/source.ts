@@ -1,7 +1,15 @@
 /** A source: the connection to a database, its tracked objects, and its naming in GraphQL.
  *  Spec: "Metadata directory", databases.yaml; docs/reference/behaviour/metadata.md. */
 
-import { ConnectionFromEnv, GraphqlName, nullable, ObjectName } from './common.ts';
+import {
+  ConnectionFromElsewhere,
+  ConnectionFromEnv,
+  ConnectionFromValue,
+  ConnectionPart,
+  GraphqlName,
+  nullable,
+  ObjectName,
+} from './common.ts';
 import { TrackedFunction } from './function.ts';
 import { LogicalModel } from './logical-model.ts';
 import { NativeQuery } from './native-query.ts';
@@ -12,12 +20,13 @@ import { described, oneOf, type Static, Type } from './type.ts';
 export const DatabaseUrl = Type.Union([
   Type.String({ minLength: 1 }),
   ConnectionFromEnv,
+  ConnectionFromValue,
   Type.Object({ dynamic_from_file: Type.String({ minLength: 1 }) }, { additionalProperties: false }),
   Type.Object(
     {
       connection_parameters: Type.Object({
         username: Type.String(),
-        password: Type.Optional(nullable(Type.String())),
+        password: Type.Optional(Type.Union([Type.String(), ConnectionFromElsewhere, Type.Null()])),
         database: Type.String(),
         host: Type.String(),
         port: Port,
@@ -41,13 +50,13 @@ const PoolSettings = Type.Object({
   connection_lifetime: Type.Optional(nullable(Seconds)),
 });
 
-/** The TLS parameters of libpq with these names. The variables contain the texts in PEM. */
+/** The TLS parameters of libpq with these names. The variables, named values and files contain the texts in PEM. */
 export const SslConfiguration = Type.Object({
   sslmode: oneOf('disable', 'allow', 'prefer', 'require', 'verify-ca', 'verify-full'),
-  sslrootcert: Type.Optional(nullable(ConnectionFromEnv)),
-  sslcert: Type.Optional(nullable(ConnectionFromEnv)),
-  sslkey: Type.Optional(nullable(ConnectionFromEnv)),
-  sslpassword: Type.Optional(nullable(ConnectionFromEnv)),
+  sslrootcert: Type.Optional(nullable(ConnectionPart)),
+  sslcert: Type.Optional(nullable(ConnectionPart)),
+  sslkey: Type.Optional(nullable(ConnectionPart)),
+  sslpassword: Type.Optional(nullable(ConnectionPart)),
 });
 export type SslConfiguration = Static<typeof SslConfiguration>;
 
