@@ -95,7 +95,7 @@ export const OPTIONS = {
   }),
   'metadata-database-url': row('Databases', text('URL'), {
     isSecret: true,
-    doc: 'the Postgres that stores the metadata; without it, the one of --database-url',
+    doc: 'the Postgres that stores the metadata; without it, the one of --database-url; dynamic-from-file:///PATH reads the URL from a file, again for each new connection',
   }),
   'metadata-database-extensions-schema': row('Databases', text('SCHEMA'), {
     default: 'public',

@@ -1,6 +1,8 @@
 /** A DatabaseAddress → what is needed to connect to it (wire/dial.ts), and one connected client for those who need no pool.
  *  Not here: reading connection strings (connection-string.ts), certificates (tls.ts), opening (wire/dial.ts). */
+import { readFileSync } from 'node:fs';
 import { userInfo } from 'node:os';
+import { isAbsolute } from 'node:path';
 import type pg from 'pg';
 import type { Environment } from '../resolve/environment-variables.ts';
 import { type Dialing, dial, SESSIONS, type Server } from '../wire/dial.ts';
@@ -36,10 +38,22 @@ const SESSION_PARAMETERS = [
   ...['query_timeout', 'idle_in_transaction_session_timeout'],
 ] as const;
 
-/** An option of the engine, or a test's own URL. Raises ConnectionStringError. */
+/** How an option names a file that contains the connection string. */
+const FILE_SCHEME = 'dynamic-from-file://';
+
+/** An option of the engine, or a test's own URL. The file of `dynamic-from-file:///PATH` is read now and for each new connection. Raises
+ *  ConnectionStringError. */
 export function optionAddress(text: string, env: Environment = process.env): DatabaseAddress {
+  const given = text.trim();
+  if (!given.startsWith(FILE_SCHEME)) return { target: optionTarget(given, env), origin: 'option' };
+  const path = given.slice(FILE_SCHEME.length);
+  const read = () => optionTarget(textIn(path), env);
+  return { target: read(), origin: 'option', current: read };
+}
+
+function optionTarget(text: string, env: Environment): ConnectionTarget {
   try {
-    return { target: parseConnectionString(text.trim(), completedBy(env, 'option')), origin: 'option' };
+    return parseConnectionString(text, completedBy(env, 'option'));
   } catch (error) {
     if (!(error instanceof ConnectionStringError)) throw error;
     throw new ConnectionStringError(
@@ -48,12 +62,26 @@ export function optionAddress(text: string, env: Environment = process.env): Dat
   }
 }
 
+function textIn(path: string): string {
+  if (!isAbsolute(path)) throw new ConnectionStringError(`${FILE_SCHEME}${path} needs an absolute path`);
+  try {
+    return readFileSync(path, 'utf8').trim();
+  } catch {
+    throw new ConnectionStringError(`cannot read the database URL from file ${JSON.stringify(path)}`);
+  }
+}
+
 export function withoutTls(target: ConnectionTarget): ConnectionTarget {
   const kept = Object.entries(target.parameters).filter(([name]) => !TLS_PARAMETERS.has(name));
   return { ...target, parameters: Object.fromEntries(kept) };
 }
 
-export function dialingOf({ target, origin }: DatabaseAddress, purpose: Purpose): Dialing {
+/** Returns what is needed to connect. Servers, credentials and certificates are those of the address when a connection is opened; the
+ *  other parameters are those of the address now. */
+export function dialingOf(
+  { target, origin, current = () => target }: DatabaseAddress,
+  purpose: Purpose,
+): Dialing {
   const { parameters } = target;
   const methods = allowedMethods(parameters['require_auth']);
   const channelBinding = (['disable', 'require'] as const).find(
@@ -62,8 +90,11 @@ export function dialingOf({ target, origin }: DatabaseAddress, purpose: Purpose)
   const seconds = Number(parameters['connect_timeout'] ?? 0);
   const timeoutMs = seconds > 0 ? seconds * 1000 : purpose.timeoutMs;
   return {
-    servers: () => target.hosts.map((host) => serverOf(target, host, purpose, origin)),
-    tls: () => tlsOfParameters(parameters),
+    servers: () => {
+      const now = current();
+      return now.hosts.map((host) => serverOf(now, host, purpose, origin));
+    },
+    tls: () => tlsOfParameters(current().parameters),
     timeoutMs: Math.min(timeoutMs, purpose.mostMs ?? timeoutMs),
     session: SESSIONS.find((name) => name === parameters['target_session_attrs']) ?? 'any',
     isShuffled: parameters['load_balance_hosts'] === 'random',

@@ -19,7 +19,12 @@ import {
  *  option of the engine holds it. */
 export type Origin = 'literal' | 'secret' | 'option';
 
-export type DatabaseAddress = { readonly target: ConnectionTarget; readonly origin: Origin };
+export type DatabaseAddress = {
+  readonly target: ConnectionTarget;
+  readonly origin: Origin;
+  /** Returns the target at the moment, where it may change. Raises ConnectionStringError. */
+  readonly current?: () => ConnectionTarget;
+};
 
 const VARIABLES: Readonly<Record<string, string>> = {
   PGHOST: 'host',

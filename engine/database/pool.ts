@@ -24,6 +24,7 @@ import type { DatabaseAddress } from './connection-defaults.ts';
 import { type Deadline, timeIsUp, timeLeft } from './deadline.ts';
 import { isOurs, sqlStateOf } from './pg-errors.ts';
 
+export { isNotConnected } from '../wire/dial.ts';
 export type { Patience } from '../wire/pool.ts';
 export { WaitedTooLong } from '../wire/pool.ts';
 export type { NamedStatement, Row } from '../wire/statement.ts';

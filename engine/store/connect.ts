@@ -3,6 +3,7 @@
 
 import { setTimeout as sleep } from 'node:timers/promises';
 import { optionAddress } from '../database/connect.ts';
+import { isNotConnected } from '../database/pool.ts';
 import { thrownMessage } from '../errors/engine-error.ts';
 
 type WaitOptions = {
@@ -48,6 +49,7 @@ export function nameOfDatabase(url: string): string {
 
 /** True when the error is a failure of the connection, as opposed to a rejected statement or an ERRORS row. */
 export function isUnreachable(error: unknown): boolean {
+  if (isNotConnected(error)) return true;
   const code = codeOf(error);
   if (code === undefined) return /connect|terminated|timeout/i.test(reasonOf(error));
   // Codes of Node (ECONNREFUSED), and SQLSTATE classes: connection, authorization, shutdown, no database.
