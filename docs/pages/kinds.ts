@@ -3,6 +3,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { asJsonSchema, type JsonSchema } from '../../engine/metadata/walk-schema.ts';
+import { VALUE_SOURCE, valueSource } from '../../operator/kinds/value-source.ts';
 import { GROUP_VERSION, KINDS, type KindRow } from '../../operator/kinds.ts';
 import { code, page, table } from './markdown.ts';
 
@@ -42,6 +43,7 @@ export function fileOf(kind: string): string {
 export function kindPage(row: KindRow): string {
   const rules: string[] = [];
   const fields = fieldsOf(asJsonSchema(row.spec), 'spec', rules);
+  const hasValues = fields.some(([, type]) => type === VALUE_LINK);
   const example = readFileSync(join(EXAMPLES, `${fileNameOf(row.kind)}.yaml`), 'utf8').trimEnd();
   return page(
     row.kind,
@@ -51,6 +53,7 @@ export function kindPage(row: KindRow): string {
     `\`\`\`yaml\n${example}\n\`\`\``,
     table(['Field', 'Type', 'Required', 'Meaning'], fields),
     ...(rules.length > 0 ? [`Rules:\n\n${[...new Set(rules)].map((rule) => `- ${rule}`).join('\n')}`] : []),
+    ...(hasValues ? [valuesSection()] : []),
   );
 }
 
@@ -64,11 +67,31 @@ function fileNameOf(kind: string): string {
 
 type Documented = JsonSchema & {
   readonly description?: string;
+  readonly title?: string;
+  readonly enum?: readonly unknown[];
   readonly 'x-kubernetes-validations'?: readonly { readonly message: string }[];
 };
 
-/** Fields to a depth that is still a table; deeper ones are in the definition itself (`kubectl explain`). */
-const MOST_DOTS = 3;
+const VALUE_LINK = '[ValueSource](#valuesource)';
+
+/** Returns the section about the members of a ValueSource, which is the same in every kind. */
+function valuesSection(): string {
+  const { properties = {} } = asJsonSchema(valueSource(''));
+  const members = Object.entries(properties).map(([name, member]) => [
+    code(name),
+    member.properties ? `{${Object.keys(member.properties).join(', ')}}` : typeOf(member),
+    (member as Documented).description ?? '',
+  ]);
+  return [
+    '## ValueSource',
+    'A value from elsewhere. It has exactly one of these members:',
+    table(['Member', 'Type', 'Meaning'], members),
+  ].join('\n\n');
+}
+
+function isValueSource(schema: JsonSchema): boolean {
+  return (schema as Documented).title === VALUE_SOURCE;
+}
 
 function fieldsOf(schema: JsonSchema, path: string, rules: string[]): string[][] {
   const { properties = {}, required = [] } = schema;
@@ -85,14 +108,17 @@ function fieldsOf(schema: JsonSchema, path: string, rules: string[]): string[][]
       required.includes(name) ? 'yes' : 'no',
       description,
     ];
-    const isShallow = at.split('.').length <= MOST_DOTS;
-    return [own, ...(inner.properties && isShallow ? fieldsOf(inner, at, rules) : [])];
+    const hasFields = inner.properties && !isValueSource(inner);
+    return [own, ...(hasFields ? fieldsOf(inner, at, rules) : [])];
   });
 }
 
 function typeOf(schema: JsonSchema): string {
   const branches = schema.anyOf ?? [];
   if (branches.length > 0) return [...new Set(branches.map(typeOf))].join(' or ');
+  if (isValueSource(schema)) return VALUE_LINK;
+  const { enum: values } = schema as Documented;
+  if (values) return values.map((value) => code(String(value))).join(' or ');
   if (schema.const !== undefined) return code(JSON.stringify(schema.const));
   return typeof schema.type === 'string' ? schema.type : 'any';
 }

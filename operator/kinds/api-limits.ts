@@ -14,38 +14,50 @@ import { kindRow, OBJECT_COLUMNS, type ResourceDraft, specOf } from './kind.ts';
 
 const MOST_ROLES = 500;
 
-const perRole = <T extends TSchema>(value: T) => Type.Optional(keyedList('role', value, MOST_ROLES));
+const perRole = <T extends TSchema>(value: T) =>
+  Type.Optional(
+    withDescription(
+      'Limits of single roles, instead of the global one.',
+      keyedList('role', value, MOST_ROLES),
+    ),
+  );
+
+const Role = withDescription('The role that the limit is for.', MetadataName);
 
 const Limit = closed({
-  global: Type.Optional(Count),
-  perRole: perRole(closed({ role: MetadataName, limit: Count })),
+  global: Type.Optional(withDescription('The limit of roles without a limit of their own.', Count)),
+  perRole: perRole(closed({ role: Role, limit: withDescription('The limit of the role.', Count) })),
 });
 const TimeLimit = closed({
-  globalSeconds: Type.Optional(Count),
-  perRole: perRole(closed({ role: MetadataName, seconds: Count })),
+  globalSeconds: Type.Optional(
+    withDescription('The limit in seconds of roles without a limit of their own.', Count),
+  ),
+  perRole: perRole(
+    closed({ role: Role, seconds: withDescription('The limit of the role in seconds.', Count) }),
+  ),
 });
 
 const RATE = {
-  maxRequestsPerMinute: Count,
+  maxRequestsPerMinute: withDescription('The most requests of one client in a minute.', Count),
   uniqueParams: Type.Optional(
     withDescription(
-      'What identifies a client within a role: IP, or session variables.',
+      'What tells clients of a role apart: [IP], or names of session variables. Absent: all clients of a role share the limit.',
       plainList(Type.String({ maxLength: 255 }), 32),
     ),
   ),
 };
 const RateLimit = closed({
-  global: Type.Optional(closed(RATE)),
-  perRole: perRole(closed({ role: MetadataName, ...RATE })),
+  global: Type.Optional(withDescription('The rate of roles without a rate of their own.', closed(RATE))),
+  perRole: perRole(closed({ role: Role, ...RATE })),
 });
 
 export const ApiLimitsSpec = specOf({
-  disabled: Type.Optional(Type.Boolean({ description: 'Turns all limits off.' })),
-  depth: Type.Optional(withDescription('The most levels of nested fields.', Limit)),
-  nodes: Type.Optional(withDescription('The most fields of a request.', Limit)),
-  batch: Type.Optional(withDescription('The most requests in one body.', Limit)),
-  time: Type.Optional(withDescription('The longest duration of a request.', TimeLimit)),
-  rate: Type.Optional(withDescription('The most requests of one client.', RateLimit)),
+  disabled: Type.Optional(Type.Boolean({ description: 'Turns all limits off. Absent: false.' })),
+  depth: Type.Optional(withDescription('The most levels of nested fields. Absent: no limit.', Limit)),
+  nodes: Type.Optional(withDescription('The most fields of a request. Absent: no limit.', Limit)),
+  batch: Type.Optional(withDescription('The most requests in one body. Absent: no limit.', Limit)),
+  time: Type.Optional(withDescription('The longest duration of a request. Absent: no limit.', TimeLimit)),
+  rate: Type.Optional(withDescription('The most requests of one client. Absent: no limit.', RateLimit)),
 });
 type ApiLimitsSpec = Static<typeof ApiLimitsSpec>;
 

@@ -4,20 +4,46 @@ import { Port, Type } from '@pergola/engine/metadata';
 import { closed, keyedList, Name, plainList, withDescription } from './annotate.ts';
 import { AdoptionPolicy, DeletionPolicySchema, DriftPolicy, ENGINE_COLUMNS, kindRow } from './kind.ts';
 
-const KeyRef = closed({ name: Name, key: Name });
+/** Returns the schema of a reference to a key. `kind` is what holds it. */
+function keyRef(kind: string) {
+  return closed({
+    name: withDescription(`The name of the ${kind}, in the namespace of this Engine.`, Name),
+    key: withDescription('The key in its data.', Name),
+  });
+}
 
 const ServicePort = closed({
-  name: Name,
-  namespace: Type.Optional(Name),
-  port: Port,
+  name: withDescription('The name of the Service.', Name),
+  namespace: Type.Optional(
+    withDescription('The namespace of the Service. Absent: the namespace of this Engine.', Name),
+  ),
+  port: withDescription('The port, for example 8080.', Port),
 });
 
+const labels = (minProperties: number) =>
+  Type.Record(Type.String(), Type.String({ maxLength: 63 }), {
+    minProperties,
+    maxProperties: 32,
+    description: 'The labels that the namespaces must have, from key to value.',
+  });
+
 const Endpoint = withDescription(
-  'The address of the engine: a Service, by default in the namespace of this object, or a URL.',
+  'The address of the engine: a Service or a URL.',
   closed(
     {
-      service: Type.Optional(ServicePort),
-      url: Type.Optional(Type.String({ pattern: '^https?://', maxLength: 2048 })),
+      service: Type.Optional(
+        withDescription(
+          'The Service in front of the engine. With tls it is requested over HTTPS.',
+          ServicePort,
+        ),
+      ),
+      url: Type.Optional(
+        Type.String({
+          pattern: '^https?://',
+          maxLength: 2048,
+          description: 'The URL of the engine without a path, for example https://api.example.com.',
+        }),
+      ),
       replicas: Type.Optional(
         withDescription(
           'A headless Service of the pods behind the endpoint, and the port of the pods. ' +
@@ -35,14 +61,18 @@ const Endpoint = withDescription(
 );
 
 const AllowedNamespaces = withDescription(
-  'Namespaces that may bind resources to this engine: Same (the default), All, or Selector for those with the labels.',
+  'Namespaces that may bind resources to this Engine. Absent: only its own.',
   closed(
     {
-      from: Type.Union([Type.Literal('Same'), Type.Literal('All'), Type.Literal('Selector')]),
+      from: withDescription(
+        'Same: only the namespace of this Engine. All: every namespace. Selector: namespaces with the labels of selector.',
+        Type.Union([Type.Literal('Same'), Type.Literal('All'), Type.Literal('Selector')]),
+      ),
       selector: Type.Optional(
-        closed({
-          matchLabels: Type.Record(Type.String(), Type.String({ maxLength: 63 }), { maxProperties: 32 }),
-        }),
+        withDescription(
+          'The labels of the namespaces that may bind resources, with from: Selector.',
+          closed({ matchLabels: labels(0) }),
+        ),
       ),
     },
     {
@@ -72,15 +102,7 @@ const Grants = withDescription(
           'Names of namespaces: team-a, team-*. Without these and the selector the grant is for the namespace of this object.',
         ),
         namespaceSelector: Type.Optional(
-          withDescription(
-            'The namespaces with these labels.',
-            closed({
-              matchLabels: Type.Record(Type.String(), Type.String({ maxLength: 63 }), {
-                minProperties: 1,
-                maxProperties: 32,
-              }),
-            }),
-          ),
+          withDescription('The namespaces with these labels.', closed({ matchLabels: labels(1) })),
         ),
         kinds: Type.Optional(
           withDescription(
@@ -115,18 +137,29 @@ const count = (description: string, maximum: number) =>
 
 export const EngineSpec = closed({
   endpoint: Endpoint,
-  adminSecretRef: Type.Optional(withDescription('Secret with the admin secret, in this namespace.', KeyRef)),
+  adminSecretRef: Type.Optional(
+    withDescription(
+      'The Secret with the admin secret of the engine. Absent: requests have no admin secret.',
+      keyRef('Secret'),
+    ),
+  ),
   headerPrefix: Type.Optional(
     Type.String({
       pattern: '^[a-z][a-z0-9]*(-[a-z0-9]+)*-$',
       maxLength: 63,
-      description: 'The --header-prefix of the engine: x-hasura-. The default is x-engine-.',
+      description: 'The option --header-prefix of the engine, for example x-hasura-. Absent: x-engine-.',
     }),
   ),
   tls: Type.Optional(
-    closed({
-      caRef: withDescription('The ConfigMap or Secret with the certificate authority of the engine.', KeyRef),
-    }),
+    withDescription(
+      'How the certificate of the engine is verified. Absent: by the authorities of the operator.',
+      closed({
+        caRef: withDescription(
+          'The certificates of the authority of the engine, in PEM. A ConfigMap is preferred to a Secret of the same name.',
+          keyRef('ConfigMap or Secret'),
+        ),
+      }),
+    ),
   ),
   allowedNamespaces: Type.Optional(AllowedNamespaces),
   grants: Type.Optional(Grants),
@@ -137,41 +170,58 @@ export const EngineSpec = closed({
     }),
   ),
   policies: Type.Optional(
-    closed({
-      drift: Type.Optional(DriftPolicy),
-      adoption: Type.Optional(AdoptionPolicy),
-      deletion: Type.Optional(DeletionPolicySchema),
-      reservationMinutes: count(
-        'The minutes for which the name of an object is reserved for the namespace of its deleted resource. The default is 10.',
-        10_080,
-      ),
-      revocationGraceMinutes: count(
-        'The minutes after which objects that their namespace may no longer own are removed. The default is 10.',
-        10_080,
-      ),
-      pruneGuard: Type.Optional(
-        closed({
-          maxObjects: count(
-            'The most deletions at once in one namespace that need no confirmation. The default is 20.',
-            1_000_000,
+    withDescription(
+      'What applies to all resources of this Engine unless they say otherwise.',
+      closed({
+        drift: Type.Optional(DriftPolicy),
+        adoption: Type.Optional(AdoptionPolicy),
+        deletion: Type.Optional(DeletionPolicySchema),
+        reservationMinutes: count(
+          'The minutes for which the name of an object is reserved for the namespace of its deleted resource. Absent: 10.',
+          10_080,
+        ),
+        revocationGraceMinutes: count(
+          'The minutes after which objects that their namespace may no longer own are removed. Absent: 10.',
+          10_080,
+        ),
+        pruneGuard: Type.Optional(
+          withDescription(
+            'How many deletions at once need a confirmation by the annotation pergola.dev/confirm-prune.',
+            closed({
+              maxObjects: count(
+                'The most deletions at once in one namespace that need no confirmation. Absent: 20.',
+                1_000_000,
+              ),
+              maxPercent: count(
+                'The percentage of the objects of a namespace that may be deleted at once without a confirmation. Absent: 30.',
+                100,
+              ),
+            }),
           ),
-          maxPercent: count(
-            'The percentage of the objects of a namespace that may be deleted at once without a confirmation. The default is 30.',
-            100,
-          ),
-        }),
-      ),
-    }),
+        ),
+      }),
+    ),
   ),
   polling: Type.Optional(
-    closed({
-      versionSeconds: Type.Optional(
-        Type.Integer({ minimum: 1, maximum: 3600, description: 'The default is 10.' }),
-      ),
-      fullResyncMinutes: Type.Optional(
-        Type.Integer({ minimum: 1, maximum: 1440, description: 'The default is 10.' }),
-      ),
-    }),
+    withDescription(
+      'How often the operator looks for changes by other clients.',
+      closed({
+        versionSeconds: Type.Optional(
+          Type.Integer({
+            minimum: 1,
+            maximum: 3600,
+            description: 'The seconds between two looks at the version of the metadata. Absent: 10.',
+          }),
+        ),
+        fullResyncMinutes: Type.Optional(
+          Type.Integer({
+            minimum: 1,
+            maximum: 1440,
+            description: 'The minutes after which everything is compared again. Absent: 10.',
+          }),
+        ),
+      }),
+    ),
   ),
 });
 

@@ -126,16 +126,18 @@ const EngineRef = withDescription(
   }),
 );
 export const DriftPolicy = withDescription(
-  'What happens when an owned object was changed by another client: Correct (the default), Report, Ignore.',
+  'What happens when another client changed an object of a resource: Correct writes the object of the resource again, Report names the ' +
+    'difference in the status, Ignore does nothing. Absent: spec.policies.drift of the Engine, else Correct.',
   Type.Union([Type.Literal('Correct'), Type.Literal('Report'), Type.Literal('Ignore')]),
 );
 export const AdoptionPolicy = withDescription(
-  'Whether existing objects are adopted: IfEqual (the default), Always, Never.',
+  'Whether an object that exists already becomes one of the resource: IfEqual if it is as the resource says, Always, Never. Absent: ' +
+    'spec.policies.adoption of the Engine, else IfEqual.',
   Type.Union([Type.Literal('IfEqual'), Type.Literal('Always'), Type.Literal('Never')]),
 );
 export const DeletionPolicySchema = withDescription(
-  'What happens to the objects when this resource is deleted: Delete, or Retain. Retain has an effect only in the namespace of the ' +
-    'Engine.',
+  'What happens to the objects of a deleted resource: Delete, or Retain, which keeps them in the engine and has an effect only in the ' +
+    'namespace of the Engine. Absent: spec.policies.deletion of the Engine, else Retain for sources and Delete for everything else.',
   Type.Union([Type.Literal('Delete'), Type.Literal('Retain')]),
 );
 
@@ -146,7 +148,7 @@ export function specOf<P extends TProperties>(properties: P, ...rules: readonly 
       engineRef: Type.Optional(EngineRef),
       ...properties,
       suspend: Type.Optional(
-        Type.Boolean({ description: 'Pauses this resource: its objects are not changed.' }),
+        Type.Boolean({ description: 'Pauses this resource: its objects are not changed. Absent: false.' }),
       ),
       driftPolicy: Type.Optional(DriftPolicy),
       adoptionPolicy: Type.Optional(AdoptionPolicy),
@@ -155,7 +157,7 @@ export function specOf<P extends TProperties>(properties: P, ...rules: readonly 
         Type.Boolean({
           description:
             'Keeps a deleted resource until its objects are deleted from the engine, for a few minutes at most. Needs ' +
-            'operator.waitingDeletion in the chart.',
+            'operator.waitingDeletion in the chart. Absent: false.',
         }),
       ),
     },

@@ -50,12 +50,16 @@ function members(value: string, minLength: number) {
 }
 const MEMBERS = ['value', 'env', 'file', 'secretKeyRef', 'configMapKeyRef'] as const;
 
+/** The title of the schema of a value, by which the reference pages recognise it. */
+export const VALUE_SOURCE = 'ValueSource';
+
 /** Returns the schema of a value that a field has as its content. `value` describes the text. */
 export function valueSource(
   description: string,
   value = 'The value itself. Everyone who reads this resource sees it.',
 ) {
-  return withDescription(description, closed(members(value, 1), exactlyOne('a value', ...MEMBERS)));
+  const schema = closed(members(value, 1), exactlyOne('a value', ...MEMBERS));
+  return { ...schema, description, title: VALUE_SOURCE };
 }
 
 /** Returns the schema of a URL of a webhook or service. */
