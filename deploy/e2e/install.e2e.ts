@@ -1,12 +1,22 @@
-/** Tests the chart on an empty cluster, under the restricted pod security standard: its pods become Ready, every example becomes Ready
- *  and is served by each replica, and the operator needs only the rights in the chart.
+/** Tests the chart on an empty cluster, under the restricted pod security standard: its pods become Ready, the commands of the guide and of the
+ *  notes work as they are, every example becomes Ready and is served by each replica, the admin secret is replaced without a refused request,
+ *  and the operator needs only the rights in the chart.
  *  The steps are one story and run in order. Not here: upgrades (upgrade.e2e.ts), faults of the operator (operator/kubernetes). */
 import { readFileSync } from 'node:fs';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { apply, get, kubectl, type Printed, run, until, waitFor } from './cluster.ts';
 import { Door } from './door.ts';
 import { AMINA, LIBRARY, WITH_REPLICAS as MANIFEST, QUERY, RESOURCE_NAMES, SEED } from './examples.ts';
-import { CHART, createNamespace, createPostgres, install, removeAll, uniqueName } from './release.ts';
+import {
+  ADMIN_SECRET,
+  CHART,
+  createNamespace,
+  createPostgres,
+  IMAGE,
+  IMAGE_VALUES,
+  removeAll,
+  uniqueName,
+} from './release.ts';
 
 const namespace = uniqueName('pergola-install');
 const ACCOUNT = `system:serviceaccount:${namespace}:pergola-operator`;
@@ -22,8 +32,22 @@ afterAll(async () => {
   await removeAll(namespace);
 });
 
-test('helm install ends with every pod Ready under pod security "restricted"', async () => {
-  await install(namespace, CHART, '--set', 'engine.replicas=2');
+test('the commands of the guide end with every pod Ready under pod security "restricted"', async () => {
+  const [block = ''] =
+    /(?<=```sh\n)[^`]*helm install[^`]*/.exec(readFileSync('docs/guides/installing.md', 'utf8')) ?? [];
+  const lines = block.replaceAll(/ -n api\b/g, ` -n ${namespace}`).split('\n');
+  // The image exists already, and so do the namespace and the secrets.
+  const commands = lines
+    .filter((line) => !line.startsWith('docker '))
+    .map((line) => (/^kubectl .*\bcreate /.test(line) ? `${line} --dry-run=client` : line))
+    .map((line) => (line.startsWith('IMAGE=') ? `IMAGE=${IMAGE.slice(0, IMAGE.lastIndexOf(':'))}` : line))
+    .map((line) =>
+      /^helm install /.test(line)
+        ? `${line} ${[...IMAGE_VALUES, '--set', 'engine.replicas=2'].join(' ')}`
+        : line,
+    );
+  expect(commands.some((line) => line.startsWith('helm install'))).toBe(true);
+  await run('bash', ['-ec', commands.filter((line) => !line.startsWith('helm test')).join('\n')]);
   const { items } = await get('pods', '-n', namespace, '-l', 'app.kubernetes.io/name=pergola');
   const ready = items.map((pod: Printed) => conditionOf(pod, 'Ready')?.status);
   expect(ready).toEqual(['True', 'True', 'True']);
@@ -31,6 +55,19 @@ test('helm install ends with every pod Ready under pod security "restricted"', a
     .filter((pod: Printed) => pod.metadata.labels['app.kubernetes.io/component'] === 'engine')
     .map((pod: Printed) => new Door(namespace, `pod/${pod.metadata.name}`));
   expect(doors.length).toBe(2);
+});
+
+test('the commands of the notes serve a first table', async () => {
+  const notes = await run('helm', ['get', 'notes', 'pergola', '-n', namespace]);
+  const [, block] = /pasted into a shell:\n([\s\S]*)\nTo test the installation/.exec(notes) ?? [];
+  const port = String(20_000 + Math.floor(Math.random() * 9_000));
+  const script = block!
+    .replaceAll('localhost:8080', `localhost:${port}`)
+    .replace(' 8080:8080', ` ${port}:8080`);
+  const said = await run('bash', ['-ec', script]);
+  expect(said).toContain('table.pergola.dev/first-table condition met');
+  expect(said).toContain('{"data":{"first_table":[]}}');
+  await kubectl('-n', namespace, 'delete', 'table.pergola.dev/first-table');
 });
 
 test('every example becomes Ready', async () => {
@@ -89,6 +126,61 @@ test('a broken resource names the problem and the object, and affects no other r
   await waitFor(namespace, 'condition=Ready', ...RESOURCE_NAMES);
   expect((await doors[0]!.graphql(QUERY, 'reader', AMINA)).errors).toBeUndefined();
   await kubectl('-n', namespace, 'delete', 'table', 'missing');
+});
+
+test('the admin secret is replaced without a refused request, and the operator is never refused', async () => {
+  const [next, previous] = ['e2e-next-secret', ADMIN_SECRET];
+  const store = (primary: string, secondary: string) => {
+    const stringData = { 'admin-secret': primary, 'secondary-admin-secret': secondary };
+    return kubectl('-n', namespace, 'patch', 'secret', 'pergola-admin', '-p', JSON.stringify({ stringData }));
+  };
+  const accepts = async (door: Door, secret: string) => {
+    const answer = await door.graphql('{ __typename }', 'admin', { 'x-engine-admin-secret': secret });
+    return answer.errors === undefined;
+  };
+  const everyReplica = (secret: string, isAccepted: boolean) =>
+    until(`every replica ${isAccepted ? 'accepts' : 'refuses'} ${secret}`, async () => {
+      const answers = await Promise.all(doors.map((door) => accepts(door, secret)));
+      return answers.every((answer) => answer === isAccepted);
+    });
+  const restarts = async () =>
+    (await get('pods', '-n', namespace)).items.map((pod: Printed) => pod.metadata.uid).toSorted();
+  const pods = await restarts();
+  const reasons = new Set<string>();
+  let refused = 0;
+  let isOver = false;
+  const client = (async () => {
+    while (!isOver) {
+      const answers = await Promise.all(doors.map((door) => accepts(door, previous)));
+      refused += answers.filter((answer) => !answer).length;
+      reasons.add(conditionOf(await get('engine.pergola.dev', 'main', '-n', namespace), 'Ready').reason);
+    }
+  })();
+  await store(previous, next);
+  await everyReplica(next, true);
+  await store(next, previous);
+  // The operator has the new secret at once, and the engine may still have the files of the step before.
+  await kubectl(
+    '-n',
+    namespace,
+    'annotate',
+    'engine.pergola.dev',
+    'main',
+    `pergola.dev/reconcile-now=${Date.now()}`,
+    '--overwrite',
+  );
+  await apply(MANIFEST, '-n', namespace);
+  await waitFor(namespace, 'condition=Ready', ...RESOURCE_NAMES);
+  // Replaced again, by the previous one, without a secondary secret.
+  await store(previous, '');
+  await everyReplica(next, false);
+  isOver = true;
+  await client;
+  expect(refused).toBe(0);
+  expect([...reasons]).toEqual(['Applied']);
+  expect(await restarts()).toEqual(pods);
+  const events = await get('events.events.k8s.io', '-n', namespace);
+  expect(events.items.filter((event: Printed) => event.reason === 'EngineRejectedCredentials')).toEqual([]);
 });
 
 test('helm test passes', async () => {
