@@ -31,8 +31,8 @@ test('every condition type and every reason has a section that says what to do',
 describe('the security guide', () => {
   const guide = read('guides/security.md');
 
-  test('says of every kind what writing it can do, and to whom the chart gives that', () => {
-    const rows = [...guide.matchAll(/^\| (\w+) \| .+ \| (admin|edit) \|$/gm)].map(([, kind, to]) => [
+  test('says what writing each kind can do, what it needs of a grant, and who may write it with the chart', () => {
+    const rows = [...guide.matchAll(/^\| (\w+) \| .+ \| .+ \| (admin|edit) \|$/gm)].map(([, kind, to]) => [
       kind,
       to,
     ]);
