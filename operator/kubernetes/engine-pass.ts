@@ -21,10 +21,10 @@ import {
   type StatusChange,
   type StatusSink,
 } from '../ports.ts';
-import { isChanged, isOutage, readyReasonOf, statusOf } from '../status/conditions.ts';
+import { isChanged, statusOf } from '../status/conditions.ts';
 import { nextDeadline } from '../status/deadlines.ts';
 import { engineStatusOf, pausedStatusOf } from '../status/engine-status.ts';
-import { outcomeOf, type Report } from '../status/report.ts';
+import type { Report } from '../status/report.ts';
 import type { Cluster } from './cluster.ts';
 import {
   blockedBecause,
@@ -45,7 +45,7 @@ import {
 import type { EngineConnections } from './engine-connections.ts';
 import type { Finalizers } from './finalizers.ts';
 import type { Metrics } from './metrics.ts';
-import { Outage, type OutageOptions } from './outage.ts';
+import { type DueChanges, Outage, type OutageOptions } from './outage.ts';
 import type { Presence } from './presence.ts';
 import type { Requeue } from './queue.ts';
 import type { References } from './references.ts';
@@ -269,19 +269,18 @@ export class EnginePass {
     });
     const source = { snapshot: async () => this.#snapshot(engine) };
     const key = keyOf(engine);
-    const publish: StatusSink['publish'] = (changes) => announcement.sink.publish(this.#due(key, changes));
+    const publish: StatusSink['publish'] = async (changes) => {
+      const { due, held } = this.#due(key, changes);
+      return held + (await announcement.sink.publish(due));
+    };
     const ports = { engine: port, source, sink: { publish }, clock };
-    const report = await reconcile(ports, this.#optionsOf(engine), before).finally(announcement.end);
-    if (!report.problem || !isOutage(outcomeOf(report.problem).reason)) this.#outages.delete(key);
-    return report;
+    return reconcile(ports, this.#optionsOf(engine), before).finally(announcement.end);
   }
 
-  #due(key: string, changes: readonly StatusChange[]): readonly StatusChange[] {
-    if (!changes.some(({ status }) => isOutage(readyReasonOf(status)))) return changes;
-    const now = this.#options.timers.nowMs();
-    const outage = this.#outages.get(key) ?? new Outage(this.#options.outage, now);
+  #due(key: string, changes: readonly StatusChange[]): DueChanges {
+    const outage = this.#outages.get(key) ?? new Outage(this.#options.outage);
     this.#outages.set(key, outage);
-    return outage.due(changes, now);
+    return outage.due(changes, this.#options.timers.nowMs());
   }
 
   #snapshot(engine: CustomResource): CrSnapshot {

@@ -63,7 +63,7 @@ export class Events {
   /** Records the transitions from the status of the resource to `status`, which was written. `corrected` is the drift that was undone. */
   record(cr: CustomResource, status: CrStatus, corrected?: string): void {
     if (this.#isStopped) return;
-    const options = { includesOutages: cr.kind === 'Engine', corrected };
+    const options = { kind: cr.kind, corrected };
     for (const transition of transitionsOf(cr.status, status, options)) {
       const budget = this.#budgetOf(cr.metadata.uid);
       if (budget.tokens < 1 || this.#waiting.length >= MOST_WAITING[transition.type]) {

@@ -147,6 +147,27 @@ await describeKube('conditions during outages', (kube) => {
     await soon(async () => expect(await engineConditions()).toMatchObject({ MetadataConsistent: 'True' }));
   }, 40_000);
 
+  test('a database that bounces changes the status of its Source only, when much is in it', async () => {
+    const roles = Array.from({ length: 110 }, (_, i) => `role${i}`);
+    await rig.kube.apply(
+      ...roles.map((role) => {
+        const permission = reader('far', 'star') as KubeObject & { spec: object };
+        const metadata = { name: `star-${role}`, namespace: HOME };
+        return { ...permission, metadata, spec: { ...permission.spec, role } };
+      }),
+    );
+    await allReady();
+    const before = await statusWrites();
+    await proxy.close();
+    await soon(async () => expect(await reasonOf('Source', 'far')).toBe('SourceUnavailable'));
+    await new Promise((resolve) => setTimeout(resolve, 6000));
+    expect(await reasonOf('TablePermission', 'star-role7')).toBe('Applied');
+    proxy = await openProxy(far.url, Number(new URL(proxy.url).port));
+    await soon(async () => expect(await reasonOf('Source', 'far')).toBe('Applied'));
+    expect(await statusWrites()).toBe(before);
+    expect(new Set(await eventsOf('SourceUnavailable'))).toEqual(new Set(['Source']));
+  }, 90_000);
+
   test('the Table of a dropped table reports it, and is Ready again with the table', async () => {
     await rig.database.sql('alter table t2 rename to gone');
     await soon(async () => {

@@ -21,12 +21,20 @@ const changes = (count: number, reason: Reason, isJudged = true) =>
     cr: { ...table(`t${i}`), ...(isJudged ? { status: statusOf('Applied') } : {}) },
     status: statusOf(reason),
   }));
-const outage = () => new Outage({ graceMs: 60_000, writesPerSecond: 20 }, 0);
+const outage = () => new Outage({ graceMs: 60_000, writesPerSecond: 20 });
 
-describe.each(['EngineUnreachable', 'EngineRejectedCredentials'] as const)('the reason %s', (reason) => {
+const REASONS = [
+  'EngineUnreachable',
+  'EngineRejectedCredentials',
+  'SourceUnavailable',
+  'RemoteUnavailable',
+] as const;
+
+describe.each(REASONS)('the reason %s', (reason) => {
   test('is not written to Ready resources during the grace period', () => {
     const it = outage();
-    for (const at of [0, 1000, 30_000, 59_999]) expect(it.due(changes(5000, reason), at)).toEqual([]);
+    for (const at of [0, 1000, 30_000, 59_999])
+      expect(it.due(changes(5000, reason), at)).toEqual({ due: [], held: 5000 });
   });
 
   test('is written at a limited rate after the grace period', () => {
@@ -34,8 +42,9 @@ describe.each(['EngineUnreachable', 'EngineRejectedCredentials'] as const)('the 
     let left = changes(5000, reason);
     let most = 0;
     let at = 60_000;
+    it.due(left, 0);
     for (; left.length > 0 && at < 3_600_000; at += 5000) {
-      const due = new Set(it.due(left, at));
+      const due = new Set(it.due(left, at).due);
       most = Math.max(most, due.size);
       left = left.filter((change) => !due.has(change));
     }
@@ -45,18 +54,20 @@ describe.each(['EngineUnreachable', 'EngineRejectedCredentials'] as const)('the 
   });
 
   test('accumulates at most half a minute of writes', () => {
-    expect(outage().due(changes(5000, reason), 3_600_000)).toHaveLength(30 * 20);
+    const it = outage();
+    it.due(changes(5000, reason), 0);
+    expect(it.due(changes(5000, reason), 3_600_000).due).toHaveLength(30 * 20);
   });
 
   test('is written at once to resources without a status, up to 100', () => {
-    expect(outage().due(changes(100, reason, false), 0)).toHaveLength(100);
-    expect(outage().due(changes(101, reason, false), 0)).toEqual([]);
+    expect(outage().due(changes(100, reason, false), 0).due).toHaveLength(100);
+    expect(outage().due(changes(101, reason, false), 0).due).toEqual([]);
   });
 });
 
 test('statuses with other reasons are never delayed', () => {
   const others = changes(5000, 'RejectedByEngine');
-  expect(outage().due([...others, ...changes(5000, 'EngineUnreachable')], 0)).toEqual(others);
+  expect(outage().due([...others, ...changes(5000, 'EngineUnreachable')], 0).due).toEqual(others);
 });
 
 test('a new message with the same reason is not written', () => {
@@ -64,10 +75,38 @@ test('a new message with the same reason is not written', () => {
     cr: { ...cr, status: statusOf('EngineUnreachable', 'connection refused') },
     status: statusOf('EngineUnreachable', 'no answer'),
   }));
-  expect(outage().due(told, 120_000)).toEqual([]);
+  expect(outage().due(told, 120_000)).toEqual({ due: [], held: 0 });
 });
 
 test('with a rate of zero, nothing is written', () => {
-  const it = new Outage({ graceMs: 0, writesPerSecond: 0 }, 0);
-  for (const at of [0, 1000, 3_600_000]) expect(it.due(changes(5, 'EngineUnreachable'), at)).toEqual([]);
+  const it = new Outage({ graceMs: 0, writesPerSecond: 0 });
+  for (const at of [0, 1000, 3_600_000])
+    expect(it.due(changes(5, 'EngineUnreachable'), at)).toEqual({ due: [], held: 5 });
+});
+
+test('a few resources that wait for a database report it at once, and the Source always does', () => {
+  const it = outage();
+  expect(it.due(changes(100, 'SourceUnavailable'), 0)).toMatchObject({ due: { length: 100 }, held: 0 });
+  const [source] = changes(1, 'SourceUnavailable');
+  const all = [{ ...source!, cr: { ...source!.cr, kind: 'Source' } }, ...changes(600, 'SourceUnavailable')];
+  expect(outage().due(all, 0)).toEqual({ due: [all[0]], held: 600 });
+});
+
+test('a database that bounces twice has a grace period each time', () => {
+  const it = outage();
+  it.due(changes(600, 'SourceUnavailable'), 0);
+  expect(it.due([], 10_000)).toEqual({ due: [], held: 0 });
+  expect(it.due(changes(600, 'SourceUnavailable'), 70_000)).toEqual({ due: [], held: 600 });
+  expect(it.due(changes(600, 'SourceUnavailable'), 140_000).due).toHaveLength(10 * 20);
+});
+
+test('a resource that waits for longer has no second grace period before it is Stalled', () => {
+  const it = outage();
+  const waiting = changes(600, 'SourceUnavailable').map(({ cr, status }) => ({
+    cr: { ...cr, status },
+    status: { ...status, conditions: [...status.conditions.slice(0, 1)] },
+  }));
+  it.due(changes(1, 'SourceUnavailable'), 0);
+  it.due(waiting, 60_000);
+  expect(it.due(waiting, 61_000).due.length).toBeGreaterThan(0);
 });

@@ -19,11 +19,24 @@ export function isPassing({ reason }: ResourceOutcome): boolean {
   return REASONS[reason].stalls === 'late';
 }
 
-/** Reasons that concern the engine and so all its resources. */
-const OUTAGE: ReadonlySet<Reason> = new Set(['EngineUnreachable', 'EngineRejectedCredentials']);
+/** Reasons that say something else does not answer, with the kinds whose resources report it themselves. Of all other resources it is no
+ *  event. */
+const REPORTED_BY: Readonly<Partial<Record<Reason, readonly string[]>>> = {
+  EngineUnreachable: ['Engine'],
+  EngineRejectedCredentials: ['Engine'],
+  SourceUnavailable: ['Engine', 'Source'],
+  RemoteUnavailable: ['Engine', 'RemoteSchema'],
+};
 
+/** True when the reason says that an engine, a database or a remote schema does not answer. */
 export function isOutage(reason: Reason | undefined): boolean {
-  return reason !== undefined && OUTAGE.has(reason);
+  return reason !== undefined && REPORTED_BY[reason] !== undefined;
+}
+
+/** True when the reason says so, and resources of another kind than this one report it. */
+export function isOutageOfOther(kind: string, reason: Reason | undefined): boolean {
+  const reporters = reason && REPORTED_BY[reason];
+  return reporters !== undefined && !reporters.includes(kind);
 }
 
 export function readyReasonOf({ conditions }: Pick<CrStatus, 'conditions'>): Reason | undefined {

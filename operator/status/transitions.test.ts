@@ -15,7 +15,9 @@ function statusAfter(before: CrStatus | undefined, reason: Reason, message: stri
   return statusOf(cr, verdict, { now, progressDeadlineSeconds: 300 });
 }
 const said = (before: CrStatus | undefined, after: CrStatus) =>
-  transitionsOf(before, after).map(({ type, reason, note }) => `${type} ${reason}: ${note}`);
+  transitionsOf(before, after, { kind: 'Engine' }).map(
+    ({ type, reason, note }) => `${type} ${reason}: ${note}`,
+  );
 
 const applied = statusAfter(undefined, 'Applied', '1 object applied', { wasWritten: true });
 const refused = statusAfter(applied, 'RejectedByEngine', 'no such column');
@@ -45,7 +47,7 @@ test('an outage and its end are sent for the Engine, not for its resources', () 
     ...away,
     conditions: [away.conditions[0]!, { ...away.conditions[1]!, type: 'Stalled' }],
   };
-  const quiet = { includesOutages: false };
+  const quiet = { kind: 'Table' };
   for (const [before, after] of [
     [applied, away],
     [away, stalled],
@@ -75,7 +77,7 @@ test('waiting past the deadline is sent once more', () => {
 
 test('drift that was undone is a warning in place of the Event of the write', () => {
   const restored = statusAfter(applied, 'Applied', '1 object applied', { wasWritten: true, second: 9 });
-  const options = { includesOutages: false, corrected: 'limit: 1 → 2' };
+  const options = { kind: 'Table', corrected: 'limit: 1 → 2' };
   const notes = transitionsOf(applied, restored, options).map(
     ({ type, reason, note }) => `${type} ${reason}: ${note}`,
   );
@@ -88,4 +90,30 @@ test('drift that is kept is sent once when it is found', () => {
   const drifted = statusAfter(applied, 'Applied', '1 object applied', { drift: 'limit: 1 → 2' });
   expect(said(applied, drifted)).toEqual(['Warning DriftReported: limit: 1 → 2']);
   expect(said(drifted, drifted)).toEqual([]);
+});
+
+test('a database that does not answer is sent for its Source, not for what is in it', () => {
+  const away = statusAfter(applied, 'SourceUnavailable', 'it does not answer');
+  const back = statusAfter(away, 'Applied', '1 object applied');
+  const reasons = (kind: string) =>
+    [transitionsOf(applied, away, { kind }), transitionsOf(away, back, { kind })]
+      .flat()
+      .map(({ reason }) => reason);
+  expect(reasons('Source')).toEqual(['SourceUnavailable', 'Applied']);
+  expect(reasons('Table')).toEqual([]);
+  expect(reasons('RemoteSchema')).toEqual([]);
+});
+
+test('an Engine whose metadata no longer fit its databases is sent once, and again when they do', () => {
+  const engineStatus = (status: 'True' | 'False'): CrStatus => ({
+    ...applied,
+    conditions: [
+      ...applied.conditions,
+      { ...applied.conditions[0]!, type: 'MetadataConsistent', status, message: 'author: no such table' },
+    ],
+  });
+  const [fits, broken] = [engineStatus('True'), engineStatus('False')];
+  expect(said(fits, broken)).toEqual(['Warning Applied: author: no such table']);
+  expect(said(broken, broken)).toEqual([]);
+  expect(said(broken, fits)).toEqual(['Normal Applied: author: no such table']);
 });

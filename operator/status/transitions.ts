@@ -2,7 +2,7 @@
  *  progress stalled, drift was found or undone. Reasons are those of the conditions, so one filter fits both.
  *  Pure. Not here: writing Events (kubernetes/events.ts). */
 import type { Condition, ConditionType, CrStatus, Reason } from '../kinds.ts';
-import { isOutage } from './conditions.ts';
+import { isOutageOfOther } from './conditions.ts';
 
 export type Transition = {
   /** The type of the Event. A warning needs attention. */
@@ -12,8 +12,9 @@ export type Transition = {
 };
 
 export type TransitionOptions = {
-  /** False for resources of an engine: only the Engine reports that the engine is unreachable or back. */
-  readonly includesOutages: boolean;
+  /** The kind of the resource. Only the Engine reports that the engine is unreachable or back, and only the Source or the RemoteSchema
+   *  that a database or a service is. */
+  readonly kind: string;
   /** The drift that the pass undid. */
   readonly corrected?: string | undefined;
 };
@@ -21,13 +22,14 @@ export type TransitionOptions = {
 export function transitionsOf(
   before: CrStatus | undefined,
   after: CrStatus,
-  options: TransitionOptions = { includesOutages: true },
+  options: TransitionOptions,
 ): readonly Transition[] {
   const [wasReady, isReady] = [find(before, 'Ready'), find(after, 'Ready')];
   const stalled = find(after, 'Stalled');
   const drifted = find(after, 'Drifted');
-  const isQuiet = !options.includesOutages && (isOutageIn(isReady) || isEndOfOutage(wasReady, before, after));
-  if (isQuiet) return drifted && !find(before, 'Drifted') ? [transitionFor(drifted)] : [];
+  const isOutage = (ready: Condition | undefined) => isOutageOfOther(options.kind, ready?.reason);
+  if (isOutage(isReady) || (isOutage(wasReady) && isBack(before, after)))
+    return drifted && !find(before, 'Drifted') ? [transitionFor(drifted)] : [];
   if (options.corrected !== undefined) {
     const restored = {
       type: 'Warning',
@@ -47,19 +49,24 @@ export function transitionsOf(
     ...(isReady && isNews(wasReady, isReady, before, after) ? [transitionFor(isReady)] : []),
     ...(hasStalledSince ? [{ ...transitionFor(stalled), note: `no progress: ${stalled.message}` }] : []),
     ...(drifted && !find(before, 'Drifted') ? [transitionFor(drifted)] : []),
+    ...consistencyOf(before, after),
   ];
+}
+
+/** Returns the transition of an Engine whose metadata fit their databases and services, or no longer do. */
+function consistencyOf(before: CrStatus | undefined, after: CrStatus): readonly Transition[] {
+  const [was, is] = [find(before, 'MetadataConsistent'), find(after, 'MetadataConsistent')];
+  if (!was || !is || was.status === is.status) return [];
+  return [{ ...transitionFor(is), type: is.status === 'True' ? 'Normal' : 'Warning' }];
 }
 
 function lastApplied(status: CrStatus | undefined): Pick<CrStatus, 'lastAppliedTime'> {
   return status?.lastAppliedTime === undefined ? {} : { lastAppliedTime: status.lastAppliedTime };
 }
 
-function isOutageIn(ready: Condition | undefined): boolean {
-  return isOutage(ready?.reason);
-}
-
-function isEndOfOutage(was: Condition | undefined, before: CrStatus | undefined, after: CrStatus): boolean {
-  return isOutageIn(was) && before?.lastAppliedTime === after.lastAppliedTime && isApplied(after);
+/** True when the resource is applied and nothing was written for it. */
+function isBack(before: CrStatus | undefined, after: CrStatus): boolean {
+  return before?.lastAppliedTime === after.lastAppliedTime && isApplied(after);
 }
 
 function isApplied(status: CrStatus): boolean {
