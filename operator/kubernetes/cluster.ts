@@ -21,11 +21,14 @@ export type ClusterOptions = {
   /** The namespaces to watch. Empty means all. */
   readonly namespaces: readonly string[];
   /** Called with the `namespace/name` of an Engine, which need not exist, when the Engine or a resource bound to it changed. */
-  readonly onChange: (engine: string, isItself: boolean) => void;
+  readonly onChange: (engine: string, change: EngineChange) => void;
   /** Called when another kind is in sync or its definition was found missing. */
   readonly onSettled: () => void;
   readonly onProblem: (path: string, problem: Error) => void;
 };
+
+/** A change that concerns an Engine: of itself, or an edit of an existing resource; neither for created and deleted resources. */
+export type EngineChange = { readonly isItself?: boolean; readonly isEdit?: boolean };
 
 /** The command that installs the definitions. */
 const INSTALL =
@@ -206,23 +209,23 @@ export class Cluster {
     const { onChange } = this.#options;
     const scope = namespace === undefined ? '' : `/namespaces/${namespace}`;
     const isEngine = kind === 'Engine';
-    const notify = (cr: Stored | undefined) =>
-      cr && onChange(isEngine ? nameOf(cr) : this.engineOf(cr), isEngine);
+    const notify = (cr: Stored | undefined, isEdit: boolean) =>
+      cr && onChange(isEngine ? nameOf(cr) : this.engineOf(cr), { isItself: isEngine, isEdit });
     return this.#reflector<Stored>(
       `/apis/${API_GROUP}/${API_VERSION}${scope}/${plural}`,
       isSameResource,
       (before, after) => {
-        notify(before);
-        notify(after);
+        const isEdit = before !== undefined && after !== undefined;
+        notify(before, isEdit);
+        notify(after, isEdit);
         // Resources without engineRef may have another Engine now.
-        if (isEngine && !(before && after)) this.#markNamespace((before ?? after)!.metadata.namespace);
+        if (isEngine && !isEdit) this.#markNamespace((before ?? after)!.metadata.namespace);
       },
     );
   }
 
   #markNamespace(namespace: string): void {
-    for (const key of this.engineKeys())
-      if (key.startsWith(`${namespace}/`)) this.#options.onChange(key, false);
+    for (const key of this.engineKeys()) if (key.startsWith(`${namespace}/`)) this.#options.onChange(key, {});
   }
 
   #namespaceReflector(): Reflector<KubeObject> {
@@ -233,7 +236,7 @@ export class Cluster {
       // A created namespace needs no mark: its resources mark their engines. New labels and deletions may change consent; an annotation
       // may give resources another Engine.
       if (!before && !(after && defaultEngineIn(after) !== undefined)) return;
-      for (const key of this.engineKeys()) this.#options.onChange(key, false);
+      for (const key of this.engineKeys()) this.#options.onChange(key, {});
     });
   }
 

@@ -31,7 +31,7 @@ const reader = (source: string, name: string) =>
   });
 const farSource = cr('Source', 'far', {
   name: 'far',
-  type: 'postgres',
+  type: 'Postgres',
   connection: { url: { env: 'FAR_URL' } },
 });
 
@@ -61,6 +61,7 @@ await describeKube('conditions during outages', (kube) => {
       ...numbers.flatMap((n) => [tableCr('default', `t${n}`), reader('default', `t${n}`)]),
     );
     await allReady();
+    await rig.ready('Engine', 'main', 'Applied');
   }, 120_000);
   afterAll(async () => {
     await rig?.close();

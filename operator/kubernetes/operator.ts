@@ -110,7 +110,8 @@ class OperatorProcess {
       ...shared,
       namespaces: options.watchNamespaces,
       // A change of the Engine, such as a new address, may fix a failing engine.
-      onChange: (engine, isItself) => this.#queue.mark(engine, { isUrgent: isItself }),
+      onChange: (engine, { isItself = false, isEdit = false }) =>
+        this.#queue.mark(engine, { isUrgent: isItself, isEdit }),
       onSettled: () => this.#settle(),
     });
     this.#references = new References({

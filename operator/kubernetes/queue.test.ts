@@ -31,6 +31,28 @@ test('simultaneous changes start one pass', async () => {
   expect(turns).toEqual(['350 a marked']);
 });
 
+test('an edit lingers for less time than a new resource, and does not shorten the time of that one', async () => {
+  const queue = opened();
+  queue.mark('a', { isEdit: true });
+  await timers.pass(1000);
+  expect(turns).toEqual(['50 a marked']);
+  queue.mark('a');
+  await timers.pass(20);
+  queue.mark('a', { isEdit: true });
+  await timers.pass(1000);
+  expect(turns[1]).toBe('1250 a marked');
+});
+
+test('edits that arrive together are one pass', async () => {
+  const queue = opened();
+  for (let i = 0; i < 20; i++) {
+    queue.mark('a', { isEdit: true });
+    await timers.pass(40);
+  }
+  await timers.pass(1000);
+  expect(turns).toEqual(['810 a marked']);
+});
+
 test('a steady stream of changes does not delay a pass for ever', async () => {
   const queue = opened();
   for (let i = 0; i < 30; i++) {

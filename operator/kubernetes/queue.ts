@@ -1,5 +1,6 @@
 /** The work queue: which engines need a pass, and when. It holds keys, not events: ten thousand changes mark an engine once.
- *  A mark lingers shortly, so that changes that arrive together are one pass, but not longer than a limit. A key is processed by one pass at
+ *  A mark lingers shortly, so that changes that arrive together are one pass, but not longer than a limit. An edit lingers less than a
+ *  new resource, which others may follow that it needs. A key is processed by one pass at
  *  a time; a pass returns when the next one is due, and after a failure the earliest time for it.
  *  Not here: the pass (engine-pass.ts). */
 import type { Timers } from './timers.ts';
@@ -14,9 +15,21 @@ export type Requeue = {
 /** Runs a pass. `isMarked` is true when something changed, and false when the pass was only due. Must not throw. */
 export type Work = (key: string, isMarked: boolean) => Promise<Requeue>;
 
-export type QueueOptions = { readonly lingerMs: number; readonly mostLingerMs: number };
+export type QueueOptions = {
+  readonly lingerMs: number;
+  /** The linger of an edit of an existing resource. */
+  readonly editLingerMs: number;
+  readonly mostLingerMs: number;
+};
 
-const LINGER: QueueOptions = { lingerMs: 250, mostLingerMs: 2000 };
+const LINGER: QueueOptions = { lingerMs: 250, editLingerMs: 50, mostLingerMs: 2000 };
+
+export type Mark = {
+  /** True when the pass must not wait for the end of a delay after a failure. */
+  readonly isUrgent?: boolean;
+  /** True when a single existing resource was edited. */
+  readonly isEdit?: boolean;
+};
 
 type Entry = {
   /** The time of the first mark since the last pass. */
@@ -65,11 +78,14 @@ export class Queue {
     await Promise.all(this.#running);
   }
 
-  mark(key: string, { isUrgent = false }: { readonly isUrgent?: boolean } = {}): void {
+  mark(key: string, { isUrgent = false, isEdit = false }: Mark = {}): void {
+    const { lingerMs, editLingerMs, mostLingerMs } = this.#options;
     const now = this.#timers.nowMs();
     const entry = this.#entryOf(key);
+    const before = entry.markedAt === undefined ? 0 : entry.readyAt;
     entry.markedAt ??= now;
-    entry.readyAt = Math.min(now + this.#options.lingerMs, entry.markedAt + this.#options.mostLingerMs);
+    const readyAt = Math.max(before, now + (isEdit ? editLingerMs : lingerMs));
+    entry.readyAt = Math.min(readyAt, entry.markedAt + mostLingerMs);
     entry.isUrgent ||= isUrgent;
     this.#arm(key);
   }
