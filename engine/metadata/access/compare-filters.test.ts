@@ -1,0 +1,86 @@
+/** Tests verdicts on pairs of filters, and their words. Verdicts on random filters are compared with Postgres in
+ *  engine/end-to-end/access-verdicts.test.ts. */
+import { describe, expect, test } from 'vitest';
+import { compareFilters, type Verdict } from './compare-filters.ts';
+import { wordsOfFilter } from './filter-words.ts';
+
+const OWN = { owner_id: { _eq: 'X-Engine-User-Id' } };
+const PUBLIC = { is_public: { _eq: true } };
+
+const PAIRS: readonly (readonly [before: unknown, after: unknown, verdict: Verdict])[] = [
+  [{}, {}, 'same'],
+  [OWN, { owner_id: { $eq: 'X-Engine-User-Id' } }, 'same'],
+  [OWN, { owner_id: 'X-Engine-User-Id' }, 'same'],
+  [OWN, { _and: [OWN] }, 'same'],
+  [{ ...OWN, ...PUBLIC }, { _and: [PUBLIC, OWN] }, 'same'],
+  [{ id: { _eq: 1 } }, { id: { _in: [1] } }, 'same'],
+  [OWN, {}, 'wider'],
+  [{}, OWN, 'narrower'],
+  [OWN, { _or: [OWN, PUBLIC] }, 'wider'],
+  [OWN, { ...OWN, ...PUBLIC }, 'narrower'],
+  [OWN, { _or: [] }, 'narrower'],
+  [{ _or: [OWN, PUBLIC] }, { _or: [{ ...OWN, id: { _gt: 3 } }, PUBLIC] }, 'narrower'],
+  [
+    { _and: [{ _or: [OWN, PUBLIC] }, { id: { _eq: 1 } }] },
+    { _or: [{ ...OWN, id: { _eq: 1 } }, PUBLIC] },
+    'wider',
+  ],
+  [{ id: { _in: [1, 2] } }, { id: { _in: [1, 2, 3] } }, 'wider'],
+  [{ id: { _nin: [1, 2] } }, { id: { _nin: [1, 2, 3] } }, 'narrower'],
+  [{ id: { _gt: 1 } }, { id: { _gte: 1 } }, 'wider'],
+  [{ id: { _eq: 1 } }, { id: { _is_null: false } }, 'wider'],
+  [{ author: { id: { _eq: 1 } } }, { author: {} }, 'wider'],
+  [{ author: { ...OWN, ...PUBLIC } }, { author: OWN }, 'wider'],
+  [
+    { _exists: { _table: 'member', _where: { ...OWN, ...PUBLIC } } },
+    { _exists: { _table: { schema: 'public', name: 'member' }, _where: OWN } },
+    'wider',
+  ],
+  [OWN, PUBLIC, 'other'],
+  [{ id: { _eq: 1 } }, { id: { _eq: '1' } }, 'other'],
+  // Two rows may satisfy what one row does not.
+  [{ _and: [{ notes: OWN }, { notes: PUBLIC }] }, { notes: { ...OWN, ...PUBLIC } }, 'narrower'],
+  // Null is neither equal nor unequal, so a negation is not the complement.
+  [{ _not: OWN }, { _not: { ...OWN, ...PUBLIC } }, 'other'],
+  [{}, { _or: [OWN, { _not: OWN }] }, 'narrower'],
+  // What null in a comparison means is an option of the engine.
+  [{ id: { _eq: null } }, {}, 'wider'],
+  [{ id: { _eq: null } }, { id: { _is_null: false } }, 'other'],
+];
+
+test.each(PAIRS)('%j → %j is %s', (before, after, verdict) => {
+  expect(compareFilters(before, after)).toBe(verdict);
+  const opposite = { narrower: 'wider', wider: 'narrower', same: 'same', other: 'other' } as const;
+  expect(compareFilters(after, before)).toBe(opposite[verdict]);
+});
+
+test('a comparison of large filters ends', () => {
+  const choices = Array.from({ length: 40 }, (_, i) => ({
+    _or: [{ [`a${i}`]: { _eq: 1 } }, { [`b${i}`]: { _eq: 1 } }],
+  }));
+  expect(compareFilters({ _and: choices }, { _and: choices })).toBe('same');
+  expect(compareFilters({ _and: choices }, { c: { _eq: 1 } })).toBe('other');
+});
+
+describe('words', () => {
+  test.each([
+    [{}, 'all rows'],
+    [{ _or: [] }, 'no rows'],
+    [OWN, 'owner_id is X-Engine-User-Id'],
+    [
+      { ...OWN, _or: [PUBLIC, { id: { _gte: 3 } }] },
+      'owner_id is X-Engine-User-Id and (is_public is true or id is at least 3)',
+    ],
+    [{ _not: PUBLIC }, 'not (is_public is true)'],
+    [{ author: { name: { _like: 'A b%' } } }, 'some author has name matches "A b%"'],
+    [{ author: {} }, 'some author exists'],
+    [{ status: { _in: ['open', 'new'] } }, 'status is one of open, new'],
+    [{ deleted_at: { _is_null: true } }, 'deleted_at is null'],
+    [
+      { _exists: { _table: 'member', _where: OWN } },
+      'a row of public.member has owner_id is X-Engine-User-Id',
+    ],
+  ])('%j: %s', (filter, words) => {
+    expect(wordsOfFilter(filter)).toBe(words);
+  });
+});

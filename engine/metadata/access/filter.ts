@@ -1,0 +1,115 @@
+/** Row filters of permissions as terms that can be compared and printed without a database: JSON → FilterTerm.
+ *  Parts whose meaning depends on more than their text (`_not`, `_cast`, null, unknown forms) are opaque: two of them are equal if their
+ *  texts are. Not here: comparing (compare-filters.ts), words (filter-words.ts), the condition that is executed (resolve/bool-exp.ts).
+ *  Spec: BoolExp; grammar: docs/reference/behaviour/operators.md. */
+import { isRecord, type JsonRecord } from '../../json/value.ts';
+
+export type FilterTerm =
+  | { readonly kind: 'and' | 'or'; readonly parts: readonly FilterTerm[] }
+  /** A comparison of a column or scalar computed field, with the operator's name as in `_eq`. */
+  | { readonly kind: 'compare'; readonly column: string; readonly operator: string; readonly value: unknown }
+  /** Some row that `name` leads to satisfies `where`: a relationship, or a computed field that returns rows. */
+  | { readonly kind: 'related'; readonly name: string; readonly where: FilterTerm }
+  /** Some row of another table satisfies `where`. */
+  | { readonly kind: 'exists'; readonly table: string; readonly where: FilterTerm }
+  | { readonly kind: 'not'; readonly of: FilterTerm }
+  | { readonly kind: 'opaque'; readonly name: string; readonly value: unknown };
+
+/** No condition, `{}`: every row. */
+export const EVERY_ROW: FilterTerm = { kind: 'and', parts: [] };
+
+const COMBINATIONS: ReadonlySet<string> = new Set(['_and', '_or', '_not', '_exists']);
+
+/** Returns the term of a filter or check. Absent and null are no condition. Terms are for any JSON: what is no filter is opaque. */
+export function filterTerm(filter: unknown): FilterTerm {
+  if (filter === undefined || filter === null) return EVERY_ROW;
+  if (!isRecord(filter)) return { kind: 'opaque', name: '', value: filter };
+  return and(Object.entries(filter).map(([key, value]) => clause(key, value)));
+}
+
+/** Returns a text that is equal for terms that are equal apart from the order of parts. */
+export function textOfTerm(term: FilterTerm): string {
+  switch (term.kind) {
+    case 'and':
+    case 'or':
+      return `${term.kind}(${[...new Set(term.parts.map(textOfTerm))].sort().join(',')})`;
+    case 'not':
+      return `not(${textOfTerm(term.of)})`;
+    case 'related':
+      return `related(${JSON.stringify(term.name)},${textOfTerm(term.where)})`;
+    case 'exists':
+      return `exists(${term.table},${textOfTerm(term.where)})`;
+    case 'compare':
+      return `${JSON.stringify(term.column)}${term.operator}${stable(term.value)}`;
+    case 'opaque':
+      return `opaque(${JSON.stringify(term.name)},${stable(term.value)})`;
+  }
+}
+
+/** Returns the conjunction. Nested conjunctions are flattened; one part is itself. */
+export function and(parts: readonly FilterTerm[]): FilterTerm {
+  return combined('and', parts);
+}
+
+function combined(kind: 'and' | 'or', parts: readonly FilterTerm[]): FilterTerm {
+  const flat = parts.flatMap((part) => (part.kind === kind ? part.parts : [part]));
+  return flat.length === 1 ? flat[0]! : { kind, parts: flat };
+}
+
+function clause(written: string, value: unknown): FilterTerm {
+  const key = operatorName(written);
+  switch (key) {
+    case '_and':
+      return and(listOf(value).map(filterTerm));
+    case '_or':
+      return combined('or', listOf(value).map(filterTerm));
+    case '_not':
+      return { kind: 'not', of: filterTerm(value) };
+    case '_exists':
+      return existsTerm(value);
+  }
+  if (Array.isArray(value) && value.length > 0 && value.every(isRecord)) {
+    return and(value.map((item) => conditionOn(written, item)));
+  }
+  if (isRecord(value) && !('$literal' in value)) return conditionOn(written, value);
+  return comparison(written, '_eq', value);
+}
+
+/** Operators compare a column; anything else is a condition on related rows. */
+function conditionOn(name: string, value: JsonRecord): FilterTerm {
+  const operators = Object.keys(value).map(operatorName);
+  const isColumn = operators.some((key) => /^_/.test(key) && !COMBINATIONS.has(key));
+  if (!isColumn) return { kind: 'related', name, where: filterTerm(value) };
+  return and(Object.entries(value).map(([key, item]) => comparison(name, operatorName(key), item)));
+}
+
+function comparison(column: string, operator: string, value: unknown): FilterTerm {
+  const isPlain = operator !== '_cast' && value !== null && !(Array.isArray(value) && value.includes(null));
+  return isPlain
+    ? { kind: 'compare', column, operator, value }
+    : { kind: 'opaque', name: column, value: { [operator]: value } };
+}
+
+function existsTerm(value: unknown): FilterTerm {
+  if (!isRecord(value)) return { kind: 'opaque', name: '_exists', value };
+  const { _table: table, _where: where } = value;
+  const name = typeof table === 'string' ? { schema: 'public', name: table } : table;
+  const text = isRecord(name) ? `${name['schema'] ?? 'public'}.${name['name']}` : stable(name);
+  return { kind: 'exists', table: text, where: filterTerm(where) };
+}
+
+/** Returns the name of an operator in its `_` form, of `$eq` or `_eq`. */
+function operatorName(key: string): string {
+  return key.startsWith('$') ? `_${key.slice(1)}` : key;
+}
+
+function listOf(value: unknown): readonly unknown[] {
+  return Array.isArray(value) ? value : [value];
+}
+
+/** Returns JSON whose keys are sorted. */
+function stable(value: unknown): string {
+  return JSON.stringify(value, (_, item: unknown) =>
+    isRecord(item) ? Object.fromEntries(Object.entries(item).sort(([a], [b]) => (a < b ? -1 : 1))) : item,
+  );
+}
