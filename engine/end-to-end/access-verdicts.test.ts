@@ -4,7 +4,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { createDatabase, type TestDatabase } from '../../testing/database.ts';
 import { replaceMetadata, startTestEngine, type TestEngine } from '../../testing/engine.ts';
-import { compareFilters, type Verdict } from '../metadata/access/compare-filters.ts';
+import { compareFilters, type AccessVerdict } from '../metadata/access/compare-filters.ts';
 
 const SCHEMA = `
   create table owner (id int primary key, name text, level int);
@@ -46,7 +46,7 @@ afterAll(async () => {
 test('no verdict promises more than Postgres keeps', async () => {
   const seed = Number(process.env['ACCESS_SEED'] ?? Date.now() % 2 ** 31);
   const random = randomFrom(seed);
-  const counts: Record<Verdict, number> = { same: 0, narrower: 0, wider: 0, other: 0 };
+  const counts: Record<AccessVerdict, number> = { same: 0, narrower: 0, wider: 0, other: 0 };
   for (let i = 0; i < PAIRS; i++) {
     const before = filter(random, 3);
     const after = random(4) === 0 ? filter(random, 3) : changed(before, random);

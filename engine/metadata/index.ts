@@ -3,6 +3,8 @@
 export { EngineError, type PathStep, printPath, withPath } from '../errors/engine-error.ts';
 export { parseJson } from '../json/parse-json.ts';
 export { isRecord, isSameJson, withNearestNumbers } from '../json/value.ts';
+export { type AccessChange, type AccessPart, accessChange } from './access/access-change.ts';
+export { type AccessVerdict, compareFilters } from './access/compare-filters.ts';
 export { type ActionsSdl, printActionsSdl, readActionsSdl } from './actions-sdl.ts';
 export * from './dependencies.ts';
 export * from './edit.ts';

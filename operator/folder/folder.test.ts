@@ -90,6 +90,7 @@ test('plan prints what apply then does, and a plan after apply is empty', async 
   + table default/public/author
 TablePermission default/reader  reader.yaml:1
   + select permission default/public/author/reader
+      reader may select public.author: columns: name; filter: all rows
 2 to create.
 `,
   });
@@ -107,7 +108,9 @@ TablePermission default/reader  reader.yaml:1
 test('a plan lists changes by field, drift, and deletions', async () => {
   await say(apply);
   await write('reader.yaml', reader('name, born'));
-  expect((await say(plan)).out).toContain('permission.columns[]: + "born"\n1 to change.');
+  expect((await say(plan)).out).toContain(
+    'permission.columns[]: + "born"\n      reader reaches more: columns: name → name, born\n1 to change.',
+  );
   await write('reader.yaml', reader('name'));
   await engine.admin('pg_set_table_customization', {
     table: 'author',
@@ -117,7 +120,9 @@ test('a plan lists changes by field, drift, and deletions', async () => {
     '~ table default/public/author  (changed by hand)\n      configuration.custom_name: - "Writer"',
   );
   await rm(join(folder, 'reader.yaml'));
-  expect((await say(plan)).out).toContain('- select permission default/public/author/reader');
+  expect((await say(plan)).out).toContain(
+    '- select permission default/public/author/reader\n      reader may no longer select public.author',
+  );
 });
 
 test('numbers keep all digits of the file, and a plan after apply is empty', async () => {

@@ -1,6 +1,7 @@
 /** Planned changes as text and as data, for the terminal (folder/print.ts), the status of a resource (`status.plan`) and `-o json`.
  *  Pure. Not here: how a plan is computed (pass/reconcile.ts), which resources have one in their status (decide/pause.ts). */
 
+import type { AccessChange } from '@pergola/engine/metadata';
 import { type Decision, ownerOf } from '../decide/decide.ts';
 import { type CustomResource, crName } from '../kinds.ts';
 import {
@@ -11,6 +12,7 @@ import {
 } from '../objects/difference.ts';
 import { printKey } from '../objects/normal-form.ts';
 import type { ResourceOutcome } from '../ports.ts';
+import { accessLine, accessOf } from './access-text.ts';
 
 /** The most lines of a plan in a status. */
 export const MOST_LINES = 50;
@@ -47,24 +49,34 @@ export type PlannedChange = {
   /** The resource that claims the object, or owned it, as `Kind namespace/name`. */
   readonly resource: string | undefined;
   readonly differences: readonly Difference[];
+  /** The access that a permission gives or takes; null for other objects and when access stays the same. */
+  readonly access: AccessChange | null;
 };
 
 export function plannedChange(decision: Decision): PlannedChange {
   const { action, key, live, claim } = decision;
   const after = action === 'delete' ? undefined : claim?.object;
-  return { action, key, resource: ownerOf(decision), differences: differencesOf(live, after) };
+  return {
+    action,
+    key,
+    resource: ownerOf(decision),
+    differences: differencesOf(live, after),
+    access: accessOf(decision),
+  };
 }
 
-/** Returns the object with its sign, and for a changed object a line for each difference; nothing for an object left as it is. */
+/** Returns the object with its sign, a line for each difference of a changed object, and a line for the access that a permission gives or
+ *  takes; nothing for an object left as it is. */
 export function changeLines(decision: Decision, style?: PlanStyle): readonly string[] {
   const { action, key } = decision;
   const sign = SIGNS[action];
   if (sign === undefined) return [];
   const text = `${sign} ${printKey(key)}`;
   const head = style ? style.head(sign, text) + style.note(NOTES[action] ?? '') : text;
-  if (sign !== '~') return [head];
-  const { differences } = plannedChange(decision);
-  return [head, ...differences.map((one) => `    ${printDifference(one, style?.difference)}`)];
+  const { differences, access } = plannedChange(decision);
+  const details = sign === '~' ? differences.map((one) => printDifference(one, style?.difference)) : [];
+  const effect = access && sign !== '=' ? [accessLine(access)] : [];
+  return [head, ...[...details, ...effect].map((line) => `    ${line}`)];
 }
 
 /** Returns the lines of `status.plan` of a resource. `decisions` are all that would be applied. */

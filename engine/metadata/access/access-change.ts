@@ -4,19 +4,19 @@
  *  Not here: comparing filters (compare-filters.ts), printing (operator/status). Spec: "Permission arguments". */
 import { isRecord, isSameJson, type JsonRecord } from '../../json/value.ts';
 import { type ObjectKind, parseKey } from '../objects.ts';
-import { compareFilters, type Verdict } from './compare-filters.ts';
+import { type AccessVerdict, compareFilters } from './compare-filters.ts';
 import { wordsOfFilter } from './filter-words.ts';
 
 export type AccessChange = {
   /** The key of the permission. */
   readonly key: string;
   readonly role: string;
-  /** What the permission is about, without its source: `public.article`, `billing`. */
+  /** The object of the permission, without its source: `public.article`, `billing`. */
   readonly on: string;
   readonly operation: Operation;
   readonly change: 'granted' | 'revoked' | 'changed';
-  /** For the role as a whole: `other` when one part is wider and another narrower, or when a part cannot be decided. */
-  readonly verdict: Verdict;
+  /** The verdict of all parts together: `other` when one is wider and another narrower, or when one cannot be decided. */
+  readonly verdict: AccessVerdict;
   /** The parts that differ. For a permission that is granted or revoked, those that it has. */
   readonly parts: readonly AccessPart[];
 };
@@ -24,8 +24,8 @@ export type AccessChange = {
 export type AccessPart = {
   /** The field of the permission: `columns`, `filter`. */
   readonly name: string;
-  readonly verdict: Verdict;
-  /** In words; null when the permission did not exist. */
+  readonly verdict: AccessVerdict;
+  /** The value in words; null when the permission did not exist. */
   readonly before: string | null;
   readonly after: string | null;
 };
@@ -35,16 +35,16 @@ type Operation = 'select' | 'insert' | 'update' | 'delete' | 'call' | 'inherit';
 /** How a field of a permission is compared and printed. `undefined` stands for an absent field. */
 type Field = {
   readonly name: string;
-  readonly compare: (before: unknown, after: unknown) => Verdict;
+  readonly compare: (before: unknown, after: unknown) => AccessVerdict;
   readonly words: (value: unknown) => string;
 };
 
 type Definition = JsonRecord | undefined;
 
 const FILTER = { compare: compareFilters, words: wordsOfFilter };
-/** Absent and `*` are all. */
+/** A list; absent and `*` stand for all. */
 const LIST = { compare: compareLists, words: wordsOfList };
-/** Absent is none. */
+/** Names, of which an absent list has none. */
 const NAMES = { compare: (a: unknown, b: unknown) => compareLists(a ?? [], b ?? []), words: wordsOfNames };
 const LIMIT = { compare: compareLimits, words: (value: unknown) => `${value ?? 'no limit'}` };
 const ALLOWS = {
@@ -152,12 +152,12 @@ function partOf(
   return [{ name, verdict, before: before ? words(old) : null, after: after ? words(next) : null }];
 }
 
-function together(parts: readonly AccessPart[]): Verdict {
+function together(parts: readonly AccessPart[]): AccessVerdict {
   const verdicts = new Set(parts.map(({ verdict }) => verdict));
   return verdicts.size === 1 ? parts[0]!.verdict : 'other';
 }
 
-function compareLists(before: unknown, after: unknown): Verdict {
+function compareLists(before: unknown, after: unknown): AccessVerdict {
   const [old, next] = [listOf(before), listOf(after)];
   const isNarrower = isWithin(next, old);
   const isWider = isWithin(old, next);
@@ -178,7 +178,7 @@ function isWithin(list: readonly unknown[] | null, other: readonly unknown[] | n
   return list?.every((item) => other.includes(item)) ?? false;
 }
 
-function compareLimits(before: unknown, after: unknown): Verdict {
+function compareLimits(before: unknown, after: unknown): AccessVerdict {
   const [old, next] = [before, after].map((value) =>
     typeof value === 'number' ? value : Number.POSITIVE_INFINITY,
   );
@@ -186,18 +186,18 @@ function compareLimits(before: unknown, after: unknown): Verdict {
   return next! < old! ? 'narrower' : 'wider';
 }
 
-function compareFlags(before: boolean, after: boolean): Verdict {
+function compareFlags(before: boolean, after: boolean): AccessVerdict {
   if (before === after) return 'same';
   return after ? 'wider' : 'narrower';
 }
 
-function compareRules(before: unknown, after: unknown): Verdict {
+function compareRules(before: unknown, after: unknown): AccessVerdict {
   if (isSameJson(before, after)) return 'same';
   if (before === undefined) return 'narrower';
   return after === undefined ? 'wider' : 'other';
 }
 
-function compareJson(before: unknown, after: unknown): Verdict {
+function compareJson(before: unknown, after: unknown): AccessVerdict {
   return isSameJson(before, after) ? 'same' : 'other';
 }
 

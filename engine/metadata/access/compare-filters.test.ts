@@ -1,13 +1,13 @@
 /** Tests verdicts on pairs of filters, and their words. Verdicts on random filters are compared with Postgres in
  *  engine/end-to-end/access-verdicts.test.ts. */
 import { describe, expect, test } from 'vitest';
-import { compareFilters, type Verdict } from './compare-filters.ts';
+import { type AccessVerdict, compareFilters } from './compare-filters.ts';
 import { wordsOfFilter } from './filter-words.ts';
 
 const OWN = { owner_id: { _eq: 'X-Engine-User-Id' } };
 const PUBLIC = { is_public: { _eq: true } };
 
-const PAIRS: readonly (readonly [before: unknown, after: unknown, verdict: Verdict])[] = [
+const PAIRS: readonly (readonly [before: unknown, after: unknown, verdict: AccessVerdict])[] = [
   [{}, {}, 'same'],
   [OWN, { owner_id: { $eq: 'X-Engine-User-Id' } }, 'same'],
   [OWN, { owner_id: 'X-Engine-User-Id' }, 'same'],

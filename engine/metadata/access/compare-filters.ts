@@ -4,11 +4,11 @@
  *  A filter admits a row only when it is true, so null counts as false; that is why `_not` is compared by its text. Pure. */
 import { and, type FilterTerm, filterTerm, textOfTerm } from './filter.ts';
 
-/** What changes for the rows that a role reaches. */
-export type Verdict = 'same' | 'narrower' | 'wider' | 'other';
+/** The relation of what a role reaches after a change to what it reached before. */
+export type AccessVerdict = 'same' | 'narrower' | 'wider' | 'other';
 
 /** Returns how the rows that `after` admits relate to those of `before`. */
-export function compareFilters(before: unknown, after: unknown): Verdict {
+export function compareFilters(before: unknown, after: unknown): AccessVerdict {
   const [old, next] = [filterTerm(before), filterTerm(after)];
   const isNarrower = implies(next, old);
   const isWider = implies(old, next);
