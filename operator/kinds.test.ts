@@ -36,8 +36,7 @@ table: article
 configuration:
   customName: Article
   columns: [{name: author_id, customName: authorId, comment: who wrote it, nullable: false}]
-  rootFields: {select: articles, selectByPk: article}
-  rootFieldComments: {select: All articles}
+  rootFields: {select: {name: articles, comment: All articles}, selectByPk: {name: article}, insert: {comment: New}}
 objectRelationships:
 - {name: author, foreignKey: {columns: [author_id]}}
 arrayRelationships:
@@ -59,6 +58,7 @@ permissions:
           custom_root_fields: {
             select: { name: 'articles', comment: 'All articles' },
             select_by_pk: 'article',
+            insert: { comment: 'New' },
           },
           column_config: { author_id: { custom_name: 'authorId', comment: 'who wrote it', nullable: false } },
         },
@@ -127,7 +127,7 @@ schema: sales
 table: order
 role: auditor
 comment: for the yearly report
-select: {columns: ["*"], filter: {}, queryRootFields: [], subscriptionRootFields: [SelectStream]}
+select: {columns: ["*"], filter: {}, maxRows: 10, queryRootFields: [], subscriptionRootFields: [SelectStream]}
 update: {columns: [state], filter: {}, check: {}, backendOnly: true}
 delete: {filter: {state: {_eq: draft}}}
 `,
@@ -135,13 +135,146 @@ delete: {filter: {state: {_eq: draft}}}
   expect(objects.map(({ key, definition }) => [key, definition['permission']])).toEqual([
     [
       'select_permission/default/sales/order/auditor',
-      { columns: '*', filter: {}, query_root_fields: [], subscription_root_fields: ['select_stream'] },
+      {
+        columns: '*',
+        filter: {},
+        limit: 10,
+        query_root_fields: [],
+        subscription_root_fields: ['select_stream'],
+      },
     ],
     [
       'update_permission/default/sales/order/auditor',
       { columns: ['state'], filter: {}, check: {}, backend_only: true },
     ],
     ['delete_permission/default/sales/order/auditor', { filter: { state: { _eq: 'draft' } } }],
+  ]);
+});
+
+test('an input validation of a permission takes its URL and headers as values', () => {
+  const [validated] = translate(
+    'TablePermission',
+    `
+table: order
+role: clerk
+insert:
+  check: {}
+  validateInput:
+    url: {value: "{{CHECKS_URL}}/order"}
+    headers: [{name: a, value: b}, {name: c, env: C}, {name: d, secretKeyRef: {name: e, key: f}}]
+    forwardClientHeaders: true
+    timeoutSeconds: 3
+`,
+  );
+  expect(validated?.definition['permission']).toEqual({
+    check: {},
+    validate_input: {
+      type: 'http',
+      definition: {
+        url: '{{CHECKS_URL}}/order',
+        headers: [
+          { name: 'a', value: 'b' },
+          { name: 'c', value_from_env: 'C' },
+          { name: 'd', value: 'f of e' },
+        ],
+        forward_client_headers: true,
+        timeout: 3,
+      },
+    },
+  });
+});
+
+test('a table that names no source and no schema is of source default and schema public', () => {
+  expect(translate('Table', 'table: a').map(({ key }) => key)).toEqual(['table/default/public/a']);
+  expect(translate('Table', 'source: b\nschema: c\ntable: a').map(({ key }) => key)).toEqual(['table/b/c/a']);
+});
+
+test('relationships along columns, and of several schemas, have the fields of the metadata', () => {
+  const objects = translate(
+    'Table',
+    `
+table: a
+federation: {enabled: true}
+objectRelationships:
+- {name: b, foreignKey: {columns: [a_id], schema: s, table: b}}
+- {name: c, manual: {schema: s, table: c, columnMapping: {x: y}, insertionOrder: AfterParent}}
+- {name: d, manual: {nativeQuery: d, columnMapping: {x: y}}}
+`,
+  );
+  expect(objects.map(({ definition }) => definition)).toEqual([
+    { table: { schema: 'public', name: 'a' }, apollo_federation_config: { enable: 'v1' } },
+    {
+      name: 'b',
+      using: { foreign_key_constraint_on: { columns: ['a_id'], table: { schema: 's', name: 'b' } } },
+    },
+    {
+      name: 'c',
+      using: {
+        manual_configuration: {
+          remote_table: { schema: 's', name: 'c' },
+          column_mapping: { x: 'y' },
+          insertion_order: 'after_parent',
+        },
+      },
+    },
+    { name: 'd', using: { manual_configuration: { remote_native_query: 'd', column_mapping: { x: 'y' } } } },
+  ]);
+});
+
+test('a NativeQuery and its LogicalModel translate to a query, a model and a permission for each role', () => {
+  const query = `
+name: overdue
+sql: SELECT id FROM invoice WHERE due < {{day}}
+returns: invoice
+arguments: [{name: day, type: date, nullable: true, comment: the day}]
+arrayRelationships: [{name: lines, manual: {schema: s, table: line, columnMapping: {id: invoice_id}}}]
+comment: late
+`;
+  expect(translate('NativeQuery', query)).toEqual([
+    {
+      key: 'native_query/default/overdue',
+      definition: {
+        root_field_name: 'overdue',
+        code: 'SELECT id FROM invoice WHERE due < {{day}}',
+        returns: 'invoice',
+        arguments: { day: { type: 'date', nullable: true, description: 'the day' } },
+        array_relationships: [
+          {
+            name: 'lines',
+            using: { remote_table: { schema: 's', name: 'line' }, column_mapping: { id: 'invoice_id' } },
+          },
+        ],
+        description: 'late',
+      },
+    },
+  ]);
+  const model = `
+source: far
+name: invoice
+fields:
+- {name: id, type: integer}
+- {name: tags, type: text, list: true, nullable: true}
+- {name: customer, logicalModel: customer, nullable: true, comment: who pays}
+- {name: lines, logicalModel: line, list: true}
+permissions: [{role: clerk, select: {columns: ["*"], filter: {}, maxRows: 5}}]
+`;
+  expect(translate('LogicalModel', model)).toEqual([
+    {
+      key: 'logical_model/far/invoice',
+      definition: {
+        name: 'invoice',
+        fields: [
+          { name: 'id', type: 'integer' },
+          { name: 'tags', type: { array: 'text', nullable: true } },
+          { name: 'customer', type: { logical_model: 'customer', nullable: true }, description: 'who pays' },
+          { name: 'lines', type: { array: { logical_model: 'line' } } },
+        ],
+      },
+    },
+    {
+      key: 'logical_model_permission/far/invoice/clerk',
+      definition: { role: 'clerk', permission: { columns: '*', filter: {}, limit: 5 } },
+    },
   ]);
 });
 

@@ -12,7 +12,9 @@ import { eventTrigger } from './kinds/event-trigger.ts';
 import { trackedFunction } from './kinds/function.ts';
 import { inheritedRole } from './kinds/inherited-role.ts';
 import type { KindRow } from './kinds/kind.ts';
+import { logicalModel } from './kinds/logical-model.ts';
 import { metadataBundle } from './kinds/metadata-bundle.ts';
+import { nativeQuery } from './kinds/native-query.ts';
 import { tablePermission } from './kinds/permission.ts';
 import { queryCollection } from './kinds/query-collection.ts';
 import { remoteRelationship } from './kinds/remote-relationship.ts';
@@ -47,6 +49,8 @@ export const KINDS = [
   table,
   tablePermission,
   trackedFunction,
+  logicalModel,
+  nativeQuery,
   remoteSchema,
   remoteRelationship,
   customTypes,

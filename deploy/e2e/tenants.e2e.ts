@@ -67,8 +67,8 @@ const permission = (namespace: string, role: string, table: string, columns: str
     `${on(table)}\nrole: ${role}\nselect: {columns: [${columns}], filter: {}}`,
   );
 const reader = (columns: string) => permission(owners, 'reader', 'author', columns);
-const role = (namespace: string, name: string, roleSet: string) =>
-  manifest('InheritedRole', name, namespace, `role: ${name}\nroleSet: [${roleSet}]`);
+const role = (namespace: string, name: string, roles: string) =>
+  manifest('InheritedRole', name, namespace, `role: ${name}\nroleSet: [${roles}]`);
 
 const book = (roles: readonly string[]) => {
   const permissions = roles.map((name) => ({ role: name, select: { columns: ['id'], filter: {} } }));

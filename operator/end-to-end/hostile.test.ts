@@ -11,12 +11,12 @@ import { ScriptedPorts } from '../testing/scripted-ports.ts';
 
 const role = (
   name: string,
-  roleSet: readonly string[],
+  roles: readonly string[],
   given: { readonly namespace?: string; readonly day?: number } = {},
 ): CustomResource => {
   const { namespace = 'default', day = 1 } = given;
   const creationTimestamp = `2025-01-${String(day).padStart(2, '0')}T00:00:00Z`;
-  return resource('InheritedRole', name, { role: name, roleSet }, { namespace, creationTimestamp });
+  return resource('InheritedRole', name, { role: name, roles }, { namespace, creationTimestamp });
 };
 
 const keysOf = (ports: ScriptedPorts) => [...objectsOf(ports.engine.metadata).keys()];

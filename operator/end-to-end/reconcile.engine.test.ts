@@ -287,13 +287,8 @@ test('a wrong admin secret is reported as unauthorized', async () => {
   await expect(client.read()).rejects.toMatchObject({ kind: 'unauthorized' });
 });
 
-const inheritedRole = (name: string, roleSet: readonly string[], day: number) =>
-  resource(
-    'InheritedRole',
-    name,
-    { role: name, roleSet },
-    { creationTimestamp: `2025-02-0${day}T00:00:00Z` },
-  );
+const inheritedRole = (name: string, roles: readonly string[], day: number) =>
+  resource('InheritedRole', name, { role: name, roles }, { creationTimestamp: `2025-02-0${day}T00:00:00Z` });
 
 test('the newest role of a cycle of inherited roles is left out, and all others are applied', async () => {
   const [a, b, alone] = [

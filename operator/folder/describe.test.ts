@@ -143,8 +143,38 @@ const EVERYTHING = parseMetadata({
           permissions: [{ role: 'u' }],
         },
       ],
-      native_queries: [{ root_field_name: 'n', code: 'select 1 as x', returns: 'm', arguments: {} }],
-      logical_models: [{ name: 'm', fields: [{ name: 'x', type: 'integer' }] }],
+      native_queries: [
+        { root_field_name: 'n', code: 'select 1 as x', returns: 'm', arguments: {} },
+        {
+          root_field_name: 'o',
+          code: 'select {{a}} as x',
+          returns: 'm',
+          arguments: { a: { type: 'integer', nullable: true, description: 'an a' }, b: { type: 'text' } },
+          object_relationships: [
+            { name: 'model', using: { remote_native_query: 'n', column_mapping: { x: 'x' } } },
+          ],
+          array_relationships: [
+            { name: 'models', using: { remote_table: 'd', column_mapping: { x: 'x' } }, comment: 'd' },
+          ],
+          description: 'o',
+        },
+      ],
+      logical_models: [
+        { name: 'm', fields: [{ name: 'x', type: 'integer' }] },
+        {
+          name: 'k',
+          description: 'k',
+          fields: [
+            { name: 'a', type: { scalar: 'text', nullable: true }, description: 'a' },
+            { name: 'b', type: { array: 'text', nullable: true } },
+            { name: 'model', type: { logical_model: 'm', nullable: true } },
+            { name: 'models', type: { array: { logical_model: 'm' } } },
+          ],
+          select_permissions: [{ role: 'u', permission: { columns: '*', filter: {}, limit: 3 } }],
+        },
+        // Only a bundle can say this.
+        { name: 'nested', fields: [{ name: 'x', type: { array: { array: 'text' } } }] },
+      ],
     },
   ],
   remote_schemas: [
@@ -247,7 +277,7 @@ test('metadata with every kind of object becomes resources that stand for the sa
 test('a bundle contains only objects without a kind of their own', () => {
   const bundles = describe(EVERYTHING).resources.filter(({ kind }) => kind === 'MetadataBundle');
   const keys = bundles.flatMap(({ spec }) => (spec['objects'] as { key: string }[]).map(({ key }) => key));
-  expect(keys).toEqual(['logical_model/default/m', 'native_query/default/n', 'backend_configs']);
+  expect(keys).toEqual(['logical_model/default/nested', 'backend_configs']);
 });
 
 test('a connection URL of the metadata is written to a Secret, never to a resource', () => {

@@ -6,26 +6,29 @@ import {
   type Static,
   Type,
 } from '@pergola/engine/metadata';
-import { closed, immutable, MetadataName, plainList } from './annotate.ts';
+import { closed, MetadataName, plainList, withDescription } from './annotate.ts';
 import { kindRow, OBJECT_COLUMNS, type ResourceDraft, specOf } from './kind.ts';
 
-export const AllowListScope = closed(
-  {
-    global: Type.Optional(Type.Boolean({ description: 'True for every role.' })),
-    roles: Type.Optional(plainList(MetadataName, 500)),
-  },
-  {
-    rule: '(has(self.global) && self.global) != has(self.roles)',
-    message: 'scope has either global: true or roles; name one of them',
-    holds: (scope) => (scope.global === true) !== 'roles' in scope,
-  },
+export const AllowListScope = withDescription(
+  'The roles that may run the queries. Absent: every role.',
+  closed(
+    {
+      global: Type.Optional(Type.Boolean({ description: 'True: every role.' })),
+      roles: Type.Optional(withDescription('The names of the roles.', plainList(MetadataName, 500))),
+    },
+    {
+      rule: '(has(self.global) && self.global) != has(self.roles)',
+      message: 'scope has either global: true or roles; name one of them',
+      holds: (scope) => (scope.global === true) !== 'roles' in scope,
+    },
+  ),
 );
 type AllowListScope = Static<typeof AllowListScope>;
 
-export const AllowListEntrySpec = specOf(
-  { collection: MetadataName, scope: Type.Optional(AllowListScope) },
-  immutable('collection', 'create a new AllowListEntry object for another collection'),
-);
+export const AllowListEntrySpec = specOf({
+  collection: withDescription('The name of the query collection.', MetadataName),
+  scope: Type.Optional(AllowListScope),
+});
 
 export const allowListEntry = kindRow({
   kind: 'AllowListEntry',

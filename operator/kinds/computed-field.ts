@@ -11,16 +11,19 @@ import type { TableOfSource } from './relationship.ts';
 import { describeSchema, qualifiedName, schemaField } from './table-name.ts';
 
 export const ComputedFieldSpec = closed({
-  name: GraphqlName,
+  name: withDescription('The name of the field in the GraphQL schema.', GraphqlName),
   schema: schemaField('the function'),
-  function: withDescription('The name of the function in the database.', Identifier),
+  function: withDescription(
+    'The name of the function in the database, which takes a row of the table.',
+    Identifier,
+  ),
   tableArgument: Type.Optional(
-    withDescription('The argument that receives the row. The default is the first.', Identifier),
+    withDescription('The argument that receives the row. Absent: the first.', Identifier),
   ),
   sessionArgument: Type.Optional(
-    withDescription('The json argument that receives the session variables.', Identifier),
+    withDescription('The json argument that receives the session variables. Absent: none.', Identifier),
   ),
-  comment: Type.Optional(Comment),
+  comment: Type.Optional(withDescription('The description of the field in the GraphQL schema.', Comment)),
 });
 type ComputedFieldSpec = Static<typeof ComputedFieldSpec>;
 

@@ -36,27 +36,53 @@ const { exposed_as: EXPOSED_AS, response: RESPONSE } = FunctionConfiguration.pro
 const RESPONSE_TYPE = RESPONSE.properties.type;
 
 const Configuration = closed({
-  customName: Type.Optional(GraphqlName),
-  customRootFields: Type.Optional(
-    closed({ function: Type.Optional(GraphqlName), functionAggregate: Type.Optional(GraphqlName) }),
+  customName: Type.Optional(
+    withDescription(
+      'The name that the root fields begin with, for example searchArticles. Absent: the name of the function.',
+      GraphqlName,
+    ),
+  ),
+  rootFields: Type.Optional(
+    withDescription(
+      'Names of single root fields. Absent: those that the engine derives.',
+      closed({
+        select: Type.Optional(
+          withDescription('The name of the root field that calls the function.', GraphqlName),
+        ),
+        selectAggregate: Type.Optional(
+          withDescription('The name of the root field that counts and aggregates its rows.', GraphqlName),
+        ),
+      }),
+    ),
   ),
   sessionArgument: Type.Optional(
-    withDescription('The json argument that receives the session variables.', Identifier),
+    withDescription(
+      'The json argument that receives the session variables; clients cannot set it. Absent: none.',
+      Identifier,
+    ),
   ),
   exposedAs: Type.Optional(
     withDescription(
-      'The root type of a volatile function. Other functions are fields of Query.',
+      'The root type of a volatile function. Absent: Mutation. Other functions are fields of Query.',
       enumeration(EXPOSED_AS),
     ),
   ),
   response: Type.Optional(
-    closed(
-      {
-        type: enumeration(RESPONSE_TYPE),
-        schema: schemaField('the table'),
-        table: Type.Optional(withDescription('The table whose rows the function returns.', Identifier)),
-      },
-      SCHEMA_OF_TABLE,
+    withDescription(
+      'The type of the rows that the function returns. Absent: the table that the function is declared to return.',
+      closed(
+        {
+          type: withDescription(
+            'Table: the rows of `table`. Inferred: as the function is declared.',
+            enumeration(RESPONSE_TYPE),
+          ),
+          schema: schemaField('the table'),
+          table: Type.Optional(
+            withDescription('The tracked table whose rows the function returns.', Identifier),
+          ),
+        },
+        SCHEMA_OF_TABLE,
+      ),
     ),
   ),
 });
@@ -65,9 +91,22 @@ export const FunctionSpec = specOf({
   source: sourceField('the function'),
   schema: schemaField('the function'),
   function: withDescription('The name of the function in the database.', Identifier),
-  configuration: Type.Optional(Configuration),
-  permissions: Type.Optional(keyedList('role', closed({ role: MetadataName }), 500)),
-  comment: Type.Optional(Comment),
+  configuration: Type.Optional(
+    withDescription(
+      'How the function appears in the GraphQL schema. Absent: as in the database.',
+      Configuration,
+    ),
+  ),
+  permissions: Type.Optional(
+    withDescription(
+      'The roles that may call the function. Absent: those that read the rows it returns, unless the engine is started with ' +
+        '--infer-function-permissions=false.',
+      keyedList('role', closed({ role: withDescription('The name of the role.', MetadataName) }), 500),
+    ),
+  ),
+  comment: Type.Optional(
+    withDescription('The description of the root fields in the GraphQL schema.', Comment),
+  ),
 });
 type FunctionSpec = Static<typeof FunctionSpec>;
 
@@ -121,10 +160,10 @@ function functionObjects(spec: FunctionSpec): readonly MetadataObject[] {
 }
 
 function configurationOf(given: NonNullable<FunctionSpec['configuration']>): unknown {
-  const { customRootFields: fields, response } = given;
+  const { rootFields: fields, response } = given;
   return {
     custom_name: given.customName,
-    custom_root_fields: fields && { function: fields.function, function_aggregate: fields.functionAggregate },
+    custom_root_fields: fields && { function: fields.select, function_aggregate: fields.selectAggregate },
     session_argument: given.sessionArgument,
     exposed_as: given.exposedAs && metadataValue(EXPOSED_AS, given.exposedAs),
     response: response && {
@@ -138,7 +177,7 @@ function describeConfiguration(given: NonNullable<TrackedFunction['configuration
   const { custom_root_fields: fields, response } = given;
   return {
     customName: given.custom_name,
-    customRootFields: fields && { function: fields.function, functionAggregate: fields.function_aggregate },
+    rootFields: fields && { select: fields.function, selectAggregate: fields.function_aggregate },
     sessionArgument: given.session_argument,
     exposedAs: given.exposed_as && pascalCase(given.exposed_as),
     response: response && {

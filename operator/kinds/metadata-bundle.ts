@@ -46,7 +46,13 @@ export const MetadataBundleSpec = specOf(
     objects: Type.Optional(
       withDescription(
         'Single objects by key, as messages and plans name them: api_limits, native_query/default/overdue.',
-        keyedList('key', closed({ key: Key, definition: Document })),
+        keyedList(
+          'key',
+          closed({
+            key: withDescription('The key of the object, for example inherited_role/staff.', Key),
+            definition: withDescription('The object as the metadata has it.', Document),
+          }),
+        ),
       ),
     ),
     exclude: Type.Optional(
@@ -55,8 +61,16 @@ export const MetadataBundleSpec = specOf(
         keyedList(
           ['kind', 'name'],
           closed({
-            kind: Type.String({ minLength: 1, maxLength: 63 }),
-            name: Type.String({ maxLength: 2048 }),
+            kind: Type.String({
+              minLength: 1,
+              maxLength: 63,
+              description: 'The kind of the object, for example table.',
+            }),
+            name: Type.String({
+              maxLength: 2048,
+              description:
+                'Its names, the parent’s first, for example default/public/author. Empty for api_limits and the like.',
+            }),
           }),
         ),
       ),

@@ -7,26 +7,35 @@ import {
   Type,
 } from '@pergola/engine/metadata';
 import { AllowListScope, allowListObject, describeScope } from './allow-list-entry.ts';
-import { Comment, closed, immutable, keyedList, MetadataName, withDescription } from './annotate.ts';
+import { Comment, closed, keyedList, MetadataName, withDescription } from './annotate.ts';
 import { type Inventory, kindRow, OBJECT_COLUMNS, type ResourceDraft, specOf } from './kind.ts';
 
-export const QueryCollectionSpec = specOf(
-  {
-    name: MetadataName,
-    comment: Type.Optional(Comment),
-    queries: keyedList(
+export const QueryCollectionSpec = specOf({
+  name: withDescription('The name of the collection, for example mobile.', MetadataName),
+  comment: Type.Optional(
+    withDescription('A note for administrators, which exports of the metadata contain.', Comment),
+  ),
+  queries: withDescription(
+    'The stored queries, by name.',
+    keyedList(
       'name',
-      closed({ name: MetadataName, query: Type.String({ minLength: 1, maxLength: 131_072 }) }),
+      closed({
+        name: withDescription('The name of the query, which RestEndpoints refer to.', MetadataName),
+        query: Type.String({
+          minLength: 1,
+          maxLength: 131_072,
+          description: 'The text of one GraphQL operation: query articles { article { id } }',
+        }),
+      }),
     ),
-    allowlist: Type.Optional(
-      withDescription(
-        'Adds the collection to the allow list.',
-        closed({ scope: Type.Optional(AllowListScope) }),
-      ),
+  ),
+  allowlist: Type.Optional(
+    withDescription(
+      'Adds the collection to the allow list. Absent: the queries are stored only.',
+      closed({ scope: Type.Optional(AllowListScope) }),
     ),
-  },
-  immutable('name', 'create a new QueryCollection object for another name'),
-);
+  ),
+});
 
 export const queryCollection = kindRow({
   kind: 'QueryCollection',

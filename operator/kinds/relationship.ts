@@ -1,8 +1,10 @@
-/** Relationships of a Table within its source: along a foreign key, or along given columns. The fields of `using` in the metadata are
- *  flattened here. Not here: relationships to other sources (remote-relationship.ts). */
+/** Relationships of a Table or NativeQuery within its source: along a foreign key, or along given columns. The fields of `using` in the
+ *  metadata are flattened here. Not here: relationships to other sources (remote-relationship.ts). */
 import {
+  InsertionOrder,
   type MetadataObject,
   type ObjectRelationship as MetadataRelationship,
+  type NativeRelationship,
   objectKey,
   type Static,
   Type,
@@ -16,67 +18,103 @@ import {
   plainList,
   withDescription,
 } from './annotate.ts';
+import { enumeration, metadataValue, pascalCase } from './enumeration.ts';
 import { describeTableName, qualifiedName, SCHEMA_OF_TABLE, schemaField, tableFields } from './table-name.ts';
 
-const Manual = closed(
-  {
-    schema: schemaField('the other table'),
-    table: Type.Optional(withDescription('The other table.', Identifier)),
-    nativeQuery: Type.Optional(GraphqlName),
-    columnMapping: withDescription(
-      'Columns of this table → columns of the other.',
-      Type.Record(Type.String(), Identifier, { minProperties: 1, maxProperties: 100 }),
-    ),
-    insertionOrder: Type.Optional(Type.Union([Type.Literal('before_parent'), Type.Literal('after_parent')])),
-  },
-  exactlyOne('manual', 'table', 'nativeQuery'),
-  SCHEMA_OF_TABLE,
+const TARGET = {
+  schema: schemaField('the other table'),
+  table: Type.Optional(withDescription('The other table or view.', Identifier)),
+  nativeQuery: Type.Optional(
+    withDescription('The name of a NativeQuery of the same source, instead of a table.', GraphqlName),
+  ),
+  columnMapping: withDescription(
+    'The columns that must be equal: those of this side → those of the other, for example {author_id: id}.',
+    Type.Record(Type.String(), Identifier, { minProperties: 1, maxProperties: 100 }),
+  ),
+};
+const TARGET_RULES = [exactlyOne('manual', 'table', 'nativeQuery'), SCHEMA_OF_TABLE];
+
+const Manual = withDescription(
+  'A relationship along columns, for tables without a foreign key, views and native queries.',
+  closed(
+    {
+      ...TARGET,
+      insertionOrder: Type.Optional(
+        withDescription(
+          'When a nested insert writes the other row: before or after the row of this table. Absent: before for an object relationship.',
+          enumeration(InsertionOrder),
+        ),
+      ),
+    },
+    ...TARGET_RULES,
+  ),
 );
 
-const columns = plainList(Identifier, 32);
+const Columns = plainList(Identifier, 32);
 const ONE_OF_TWO = {
   rule: 'has(self.foreignKey) != has(self.manual)',
   message: 'a relationship has either foreignKey or manual; name one of them',
   holds: (relationship: object) => 'foreignKey' in relationship !== 'manual' in relationship,
 };
 
+const Name = withDescription('The name of the field in the GraphQL schema.', GraphqlName);
+const Description = Type.Optional(
+  withDescription('The description of the field in the GraphQL schema.', Comment),
+);
+
 export const ObjectRelationship = closed(
   {
-    name: GraphqlName,
+    name: Name,
     foreignKey: Type.Optional(
       withDescription(
-        'The foreign key columns of this table, or, with `table`, those of the other table.',
+        'A foreign key of this table, or, with `table`, one of another table that refers to this one and is unique.',
         closed(
           {
-            columns,
+            columns: withDescription('The columns of the foreign key, in the table that has it.', Columns),
             schema: schemaField('the other table'),
-            table: Type.Optional(withDescription('The other table.', Identifier)),
+            table: Type.Optional(
+              withDescription('The table that has the foreign key. Absent: this table has it.', Identifier),
+            ),
           },
           SCHEMA_OF_TABLE,
         ),
       ),
     ),
     manual: Type.Optional(Manual),
-    comment: Type.Optional(Comment),
+    comment: Description,
   },
   ONE_OF_TWO,
 );
 
 export const ArrayRelationship = closed(
   {
-    name: GraphqlName,
+    name: Name,
     foreignKey: Type.Optional(
       withDescription(
-        'The foreign key columns of the other table.',
-        closed({ columns, ...tableFields('The other table.', 'the other table') }),
+        'A foreign key of another table that refers to this one.',
+        closed({
+          columns: withDescription('The columns of the foreign key, in the other table.', Columns),
+          ...tableFields('The table that has the foreign key.', 'the other table'),
+        }),
       ),
     ),
     manual: Type.Optional(Manual),
-    comment: Type.Optional(Comment),
+    comment: Description,
   },
   ONE_OF_TWO,
 );
 type Relationship = Static<typeof ObjectRelationship> | Static<typeof ArrayRelationship>;
+
+/** A relationship of the rows that a native query returns. */
+export const QueryRelationship = closed({
+  name: withDescription('The name of the field. The logical model has a field of this name.', GraphqlName),
+  manual: withDescription(
+    'The other rows, and the columns that must be equal.',
+    closed(TARGET, ...TARGET_RULES),
+  ),
+  comment: Description,
+});
+type QueryRelationship = Static<typeof QueryRelationship>;
 
 /** The source and the name of a table, as the metadata has them. */
 export type TableOfSource = {
@@ -92,10 +130,8 @@ export function relationshipObject(
   const using = manual
     ? {
         manual_configuration: {
-          remote_table: manual.table === undefined ? undefined : qualifiedName(manual.schema, manual.table),
-          remote_native_query: manual.nativeQuery,
-          column_mapping: manual.columnMapping,
-          insertion_order: manual.insertionOrder,
+          ...targetOf(manual),
+          insertion_order: metadataValue(InsertionOrder, manual.insertionOrder),
         },
       }
     : { foreign_key_constraint_on: foreignKey && foreignKeyOf(foreignKey) };
@@ -104,6 +140,21 @@ export function relationshipObject(
     kind,
     parent: objectKey('table', source, table.schema, table.name),
     definition: { name, using, comment },
+  };
+}
+
+/** Returns a relationship of a native query as the metadata has it. */
+export function queryRelationshipOf({ name, manual, comment }: QueryRelationship): object {
+  return { name, using: targetOf(manual), comment };
+}
+
+type Target = QueryRelationship['manual'];
+
+function targetOf({ schema, table, nativeQuery, columnMapping }: Target): object {
+  return {
+    remote_table: table === undefined ? undefined : qualifiedName(schema, table),
+    remote_native_query: nativeQuery,
+    column_mapping: columnMapping,
   };
 }
 
@@ -116,17 +167,29 @@ function foreignKeyOf({ columns, schema, table }: NonNullable<Relationship['fore
 export function describeRelationship({ definition }: MetadataObject): object {
   const { name, using, comment } = definition as MetadataRelationship;
   const { foreign_key_constraint_on: on, manual_configuration: manual } = using;
+  const order = manual?.insertion_order;
   return {
     name,
     foreignKey: Array.isArray(on)
       ? { columns: on }
       : on && { columns: on.columns, ...describeTableName(on.table) },
     manual: manual && {
-      ...(manual.remote_table ? describeTableName(manual.remote_table) : {}),
-      nativeQuery: manual.remote_native_query,
-      columnMapping: manual.column_mapping,
-      insertionOrder: manual.insertion_order,
+      ...describeTarget(manual),
+      insertionOrder: order ? pascalCase(order) : undefined,
     },
     comment,
+  };
+}
+
+/** Returns the relationship of a spec, the inverse of `queryRelationshipOf`. */
+export function describeQueryRelationship({ name, using, comment }: NativeRelationship): object {
+  return { name, manual: describeTarget(using), comment };
+}
+
+function describeTarget(using: NativeRelationship['using']): object {
+  return {
+    ...(using.remote_table ? describeTableName(using.remote_table) : {}),
+    nativeQuery: using.remote_native_query,
+    columnMapping: using.column_mapping,
   };
 }

@@ -4,6 +4,7 @@ import {
   type MetadataObject,
   objectKey,
   parseKey,
+  RelationshipType,
   type RemoteRelationship,
   type Static,
   Type,
@@ -20,6 +21,7 @@ import {
   textRecord,
   withDescription,
 } from './annotate.ts';
+import { enumeration, metadataValue, pascalCase } from './enumeration.ts';
 import { kindRow, OBJECT_COLUMNS, type ResourceDraft, specOf } from './kind.ts';
 import {
   describeSource,
@@ -36,13 +38,16 @@ import {
 const ToSource = closed({
   source: sourceField('the other table'),
   ...tableFields('The other table.', 'the other table'),
-  relationshipType: Type.Union([Type.Literal('object'), Type.Literal('array')]),
-  fieldMapping: withDescription('Fields of this side → columns of the table.', textRecord()),
+  relationshipType: withDescription('Object: one row. Array: many rows.', enumeration(RelationshipType)),
+  fieldMapping: withDescription(
+    'The values that must be equal: fields of this side → columns of the table, for example {authorId: id}.',
+    textRecord(),
+  ),
 });
 const ToRemoteSchema = closed({
-  remoteSchema: MetadataName,
+  remoteSchema: withDescription('The name of the RemoteSchema.', MetadataName),
   lhsFields: withDescription(
-    'Fields of this side that arguments may contain.',
+    'Fields or columns of this side that arguments may contain: [id] makes $id available.',
     plainList(Type.String({ maxLength: 255 }), 100),
   ),
   remoteField: withDescription(
@@ -70,10 +75,15 @@ export const RemoteRelationshipSpec = specOf(
     remoteSchema: Type.Optional(
       withDescription('The remote schema of the type that the relationship starts from.', MetadataName),
     ),
-    typeName: Type.Optional(GraphqlName),
-    name: GraphqlName,
-    toSource: Type.Optional(ToSource),
-    toRemoteSchema: Type.Optional(ToRemoteSchema),
+    typeName: Type.Optional(
+      withDescription(
+        'The type of the remote schema that the relationship starts from, for example Invoice.',
+        GraphqlName,
+      ),
+    ),
+    name: withDescription('The name of the field in the GraphQL schema.', GraphqlName),
+    toSource: Type.Optional(withDescription('A table of another source, or of the same.', ToSource)),
+    toRemoteSchema: Type.Optional(withDescription('A field of a remote schema.', ToRemoteSchema)),
   },
   ONE_OWNER,
   exactlyOne('spec', 'toSource', 'toRemoteSchema'),
@@ -111,7 +121,7 @@ function relationshipObject(spec: RemoteRelationshipSpec): MetadataObject {
     to_source: toSource && {
       source: sourceNamed(toSource.source),
       table: tableNamed(toSource),
-      relationship_type: toSource.relationshipType,
+      relationship_type: metadataValue(RelationshipType, toSource.relationshipType),
       field_mapping: toSource.fieldMapping,
     },
     to_remote_schema: toRemoteSchema && {
@@ -155,7 +165,7 @@ function describeRelationship({ key, kind, definition: given }: MetadataObject):
       toSource: source && {
         ...describeSource(source.source),
         ...describeTableName(source.table),
-        relationshipType: source.relationship_type,
+        relationshipType: pascalCase(source.relationship_type),
         fieldMapping: source.field_mapping,
       },
       toRemoteSchema: schema && {

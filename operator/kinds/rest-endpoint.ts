@@ -7,28 +7,30 @@ import {
   type Static,
   Type,
 } from '@pergola/engine/metadata';
-import { Comment, closed, immutable, MetadataName, plainList, withDescription } from './annotate.ts';
+import { Comment, closed, MetadataName, plainList, withDescription } from './annotate.ts';
 import { kindRow, OBJECT_COLUMNS, type ResourceDraft, specOf } from './kind.ts';
 
-export const RestEndpointSpec = specOf(
-  {
-    name: MetadataName,
-    url: withDescription(
-      'The path below /api/rest. A segment with a colon is a variable: articles/:id.',
-      Type.String({ minLength: 1, maxLength: 2048 }),
-    ),
-    methods: withDescription('Some of GET, POST, PUT, PATCH and DELETE.', {
-      ...plainList(RestMethod, 5),
-      minItems: 1,
+export const RestEndpointSpec = specOf({
+  name: withDescription('The name of the endpoint.', MetadataName),
+  url: withDescription(
+    'The path below /api/rest. A segment with a colon is a variable: articles/:id.',
+    Type.String({ minLength: 1, maxLength: 2048 }),
+  ),
+  methods: withDescription('Some of GET, POST, PUT, PATCH and DELETE.', {
+    ...plainList(RestMethod, 5),
+    minItems: 1,
+  }),
+  query: withDescription(
+    'The query and its collection.',
+    closed({
+      collection: withDescription('The name of the query collection.', MetadataName),
+      name: withDescription('The name of the query in the collection.', MetadataName),
     }),
-    query: withDescription(
-      'The query and its collection.',
-      closed({ collection: MetadataName, name: MetadataName }),
-    ),
-    comment: Type.Optional(Comment),
-  },
-  immutable('name', 'create a new RestEndpoint object for another name'),
-);
+  ),
+  comment: Type.Optional(
+    withDescription('The description of the endpoint in the OpenAPI document.', Comment),
+  ),
+});
 type RestEndpointSpec = Static<typeof RestEndpointSpec>;
 
 export const restEndpoint = kindRow({

@@ -12,14 +12,14 @@ const DEFAULT_SCHEMA = 'public';
 /** Returns the optional field `source`. `what` is what the source contains: `the table`. */
 export function sourceField(what: string) {
   return Type.Optional(
-    withDescription(`The name of the source of ${what}. When absent: ${DEFAULT_SOURCE}.`, MetadataName),
+    withDescription(`The name of the source of ${what}. Absent: ${DEFAULT_SOURCE}.`, MetadataName),
   );
 }
 
 /** Returns the optional field `schema`. `what` is what the schema contains: `the table`. */
 export function schemaField(what: string) {
   return Type.Optional(
-    withDescription(`The database schema of ${what}. When absent: ${DEFAULT_SCHEMA}.`, Identifier),
+    withDescription(`The database schema of ${what}. Absent: ${DEFAULT_SCHEMA}.`, Identifier),
   );
 }
 

@@ -2,7 +2,6 @@
  *  in the metadata (lists instead of maps with user-defined keys), so it is declared and translated by hand.
  *  Not here: permission rules (permission.ts), relationships (relationship.ts), computed fields (computed-field.ts). */
 import {
-  FederationConfig,
   type MetadataObject,
   type ObjectKind,
   objectKey,
@@ -10,7 +9,6 @@ import {
   type Static,
   type Table,
   type TableConfiguration,
-  type TSchema,
   Type,
 } from '@pergola/engine/metadata';
 import {
@@ -29,11 +27,11 @@ import { type Inventory, kindRow, OBJECT_COLUMNS, type ResourceDraft, specOf } f
 import {
   describePermissions,
   PERMISSION_RULES,
+  permissionFieldPaths,
   permissionObjects,
-  ruleFieldPaths,
   SOME_OPERATION,
 } from './permission.ts';
-import { camelCase, project, unproject } from './project.ts';
+import { camelCase } from './project.ts';
 import {
   ArrayRelationship,
   describeRelationship,
@@ -51,48 +49,90 @@ import {
   tableNamed,
 } from './table-name.ts';
 
+/** The root fields of a table in the metadata, with what each does. */
 const ROOT_FIELDS = [
-  'select',
-  'select_by_pk',
-  'select_aggregate',
-  'select_stream',
-  'insert',
-  'insert_one',
-  'update',
-  'update_by_pk',
-  'update_many',
-  'delete',
-  'delete_by_pk',
+  ['select', 'reads rows'],
+  ['select_by_pk', 'reads one row by its primary key'],
+  ['select_aggregate', 'counts and aggregates rows'],
+  ['select_stream', 'streams new rows in a subscription'],
+  ['insert', 'inserts rows'],
+  ['insert_one', 'inserts one row'],
+  ['update', 'updates rows'],
+  ['update_by_pk', 'updates one row by its primary key'],
+  ['update_many', 'updates several sets of rows'],
+  ['delete', 'deletes rows'],
+  ['delete_by_pk', 'deletes one row by its primary key'],
 ] as const;
 
-const perRootField = <T extends TSchema>(value: T) =>
-  closed(Object.fromEntries(ROOT_FIELDS.map((field) => [camelCase(field), Type.Optional(value)])));
+const RootField = closed({
+  name: Type.Optional(
+    withDescription('The name of the root field. Absent: the name that the engine derives.', GraphqlName),
+  ),
+  comment: Type.Optional(
+    withDescription(
+      'The description of the root field in the GraphQL schema. Absent: a generated one.',
+      Comment,
+    ),
+  ),
+});
 
 const Configuration = closed({
-  customName: Type.Optional(GraphqlName),
-  comment: Type.Optional(Comment),
+  customName: Type.Optional(
+    withDescription(
+      'The name that the GraphQL names of the table begin with, for example Article. Absent: the name of the table, after its schema ' +
+        'unless that is public.',
+      GraphqlName,
+    ),
+  ),
+  comment: Type.Optional(
+    withDescription(
+      'The description of the type in the GraphQL schema. Absent: the comment in the database. Empty: none.',
+      Comment,
+    ),
+  ),
   columns: Type.Optional(
     withDescription(
-      'Differences from the database: names, comments and nullability of columns.',
+      'Differences from the database, by column: names, comments and nullability. Absent: none.',
       keyedList(
         'name',
         closed({
-          name: Identifier,
-          customName: Type.Optional(GraphqlName),
-          comment: Type.Optional(Comment),
+          name: withDescription('The name of the column in the database.', Identifier),
+          customName: Type.Optional(
+            withDescription('The name of the field. Absent: the name of the column.', GraphqlName),
+          ),
+          comment: Type.Optional(
+            withDescription(
+              'The description of the field. Absent: the comment in the database. Empty: none.',
+              Comment,
+            ),
+          ),
           nullable: Type.Optional(
-            withDescription('False for a column of a view that is never null.', Type.Literal(false)),
+            withDescription(
+              'False: a column of a view that is never null. Absent: as the database says.',
+              Type.Literal(false),
+            ),
           ),
         }),
         1600,
       ),
     ),
   ),
-  rootFields: Type.Optional(perRootField(GraphqlName)),
-  rootFieldComments: Type.Optional(perRootField(Comment)),
+  rootFields: Type.Optional(
+    withDescription(
+      'Names and descriptions of root fields. Absent: those that the engine derives.',
+      closed(
+        Object.fromEntries(
+          ROOT_FIELDS.map(([field, what]) => [
+            camelCase(field),
+            Type.Optional(withDescription(`The root field that ${what}.`, RootField)),
+          ]),
+        ),
+      ),
+    ),
+  ),
   conflictIndexes: Type.Optional(
     withDescription(
-      'Unique indexes, including partial ones, that `on_conflict` may name besides the constraints.',
+      'Unique indexes, including partial ones, that `on_conflict` may name besides the constraints. Absent: none.',
       plainList(Identifier, 100),
     ),
   ),
@@ -101,14 +141,53 @@ const Configuration = closed({
 export const TableSpec = specOf({
   source: sourceField('the table'),
   ...tableFields('The name of the table or view in the database.'),
-  isEnum: Type.Optional(Type.Boolean({ description: 'True when the rows are the values of an enum.' })),
-  configuration: Type.Optional(Configuration),
-  apolloFederationConfig: Type.Optional(project(FederationConfig)),
-  objectRelationships: Type.Optional(keyedList('name', ObjectRelationship)),
-  arrayRelationships: Type.Optional(keyedList('name', ArrayRelationship)),
-  computedFields: Type.Optional(keyedList('name', ComputedFieldSpec)),
+  isEnum: Type.Optional(
+    Type.Boolean({
+      description:
+        'True: the rows are the values of a GraphQL enum: the primary key is the value, a second text column its description. Absent: ' +
+        'false.',
+    }),
+  ),
+  configuration: Type.Optional(
+    withDescription(
+      'How the table appears in the GraphQL schema. Absent: as in the database.',
+      Configuration,
+    ),
+  ),
+  federation: Type.Optional(
+    withDescription(
+      'Apollo Federation. Absent: the type is no entity.',
+      closed({
+        enabled: Type.Boolean({
+          description: 'True: other subgraphs may refer to the rows by their primary key.',
+        }),
+      }),
+    ),
+  ),
+  objectRelationships: Type.Optional(
+    withDescription('Fields that lead to one row of another table.', keyedList('name', ObjectRelationship)),
+  ),
+  arrayRelationships: Type.Optional(
+    withDescription('Fields that lead to many rows of another table.', keyedList('name', ArrayRelationship)),
+  ),
+  computedFields: Type.Optional(
+    withDescription('Fields that a function of the database computes.', keyedList('name', ComputedFieldSpec)),
+  ),
   permissions: Type.Optional(
-    keyedList('role', closed({ role: MetadataName, ...PERMISSION_RULES }, SOME_OPERATION), 500),
+    withDescription(
+      'What each role may do. A TablePermission can add roles, for another team. Absent: only administrators see the table.',
+      keyedList(
+        'role',
+        closed(
+          {
+            role: withDescription('The name of the role, for example editor.', MetadataName),
+            ...PERMISSION_RULES,
+          },
+          SOME_OPERATION,
+        ),
+        500,
+      ),
+    ),
   ),
 });
 type TableSpec = Static<typeof TableSpec>;
@@ -125,15 +204,15 @@ export const table = kindRow({
   selectableFields: ['.spec.engineRef.name', '.spec.source'],
   deletionPolicy: 'Delete',
   target: (spec) => printTarget(spec.source, tableNamed(spec)),
-  translate: (spec) => {
+  translate: (spec, context) => {
     const own = { source: sourceNamed(spec.source), table: tableNamed(spec) };
     return [
       tableObject(spec, own),
       ...(spec.objectRelationships ?? []).map((r) => relationshipObject('object_relationship', own, r)),
       ...(spec.arrayRelationships ?? []).map((r) => relationshipObject('array_relationship', own, r)),
       ...(spec.computedFields ?? []).map((field) => computedFieldObject(own, field)),
-      ...(spec.permissions ?? []).flatMap(({ role, ...rules }) =>
-        permissionObjects(own.source, own.table, role, rules),
+      ...(spec.permissions ?? []).flatMap(({ role, ...rules }, i) =>
+        permissionObjects(own, role, rules, `spec.permissions[${i}]`, context),
       ),
     ];
   },
@@ -157,7 +236,7 @@ function fieldPathsIn(
   if (list)
     return wholeAt(itemAt(list, spec[list] as readonly { name: string }[], ({ name }) => name === own));
   const at = itemAt('permissions', spec.permissions, ({ role }) => role === own);
-  return at === undefined ? [] : ruleFieldPaths(kind, at);
+  return at === undefined ? [] : permissionFieldPaths(kind, at);
 }
 
 function tableObject(spec: TableSpec, { source, table: name }: TableOfSource): MetadataObject {
@@ -169,8 +248,7 @@ function tableObject(spec: TableSpec, { source, table: name }: TableOfSource): M
       table: name,
       is_enum: spec.isEnum,
       configuration: spec.configuration && configurationOf(spec.configuration),
-      apollo_federation_config:
-        spec.apolloFederationConfig && unproject(FederationConfig, spec.apolloFederationConfig),
+      apollo_federation_config: spec.federation?.enabled ? { enable: 'v1' } : undefined,
     },
   };
 }
@@ -183,18 +261,15 @@ function configurationOf(given: NonNullable<TableSpec['configuration']>): unknow
   return {
     custom_name: given.customName,
     comment: given.comment,
-    custom_root_fields: rootFieldsOf(given.rootFields ?? {}, given.rootFieldComments ?? {}),
+    custom_root_fields: rootFieldsOf(given.rootFields ?? {}),
     column_config: Object.fromEntries(columnConfig),
     conflict_indexes: given.conflictIndexes,
   };
 }
 
-function rootFieldsOf(
-  names: Readonly<Record<string, string | undefined>>,
-  comments: Readonly<Record<string, string | undefined>>,
-): unknown {
-  const fields = ROOT_FIELDS.map((field) => {
-    const [name, comment] = [names[camelCase(field)], comments[camelCase(field)]];
+function rootFieldsOf(given: Readonly<Record<string, Static<typeof RootField> | undefined>>): unknown {
+  const fields = ROOT_FIELDS.map(([field]) => {
+    const { name, comment } = given[camelCase(field)] ?? {};
     return [field, comment === undefined ? name : { name, comment }] as const;
   });
   return Object.fromEntries(fields.filter(([, value]) => value !== undefined));
@@ -213,7 +288,7 @@ function describeTable({ key, definition: given }: MetadataObject, inventory: In
       ...describeTableName(name),
       isEnum: is_enum,
       configuration: configuration && describeConfiguration(configuration),
-      apolloFederationConfig: apollo_federation_config,
+      federation: apollo_federation_config ? { enabled: true } : undefined,
       objectRelationships: parts('object_relationship', describeRelationship),
       arrayRelationships: parts('array_relationship', describeRelationship),
       computedFields: parts('computed_field', describeComputedField),
@@ -226,20 +301,15 @@ function describeConfiguration(given: TableConfiguration): object {
   const columns = Object.entries(given.column_config ?? {}).map(
     ([name, { custom_name: customName, comment, nullable }]) => ({ name, customName, comment, nullable }),
   );
-  const fields = Object.entries(given.custom_root_fields ?? {});
-  const part = (of: 'name' | 'comment') =>
-    fields.flatMap(([field, value]) => {
-      const text = typeof value === 'string' ? { name: value } : value;
-      return text?.[of] == null ? [] : [[camelCase(field), text[of]] as const];
-    });
-  const object = (entries: readonly (readonly [string, string])[]) =>
-    entries.length > 0 ? Object.fromEntries(entries) : undefined;
+  const fields = Object.entries(given.custom_root_fields ?? {}).flatMap(([field, value]) => {
+    const own = typeof value === 'string' ? { name: value } : value;
+    return own ? [[camelCase(field), own] as const] : [];
+  });
   return {
     customName: given.custom_name,
     comment: given.comment,
     columns: columns.length > 0 ? columns : undefined,
-    rootFields: object(part('name')),
-    rootFieldComments: object(part('comment')),
+    rootFields: fields.length > 0 ? Object.fromEntries(fields) : undefined,
     conflictIndexes: given.conflict_indexes,
   };
 }

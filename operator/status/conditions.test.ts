@@ -120,7 +120,7 @@ test('an invalid spec still has a status', () => {
 test('texts are cut to the lengths of the definitions, so that the API server accepts every status', () => {
   const role = resource('InheritedRole', 'all', {
     role: 'all',
-    roleSet: Array.from({ length: 500 }, (_, i) => `role-${i}`),
+    roles: Array.from({ length: 500 }, (_, i) => `role-${i}`),
   });
   const { target, conditions } = statusOf(role, verdict('RejectedByEngine', 'x'.repeat(100_000)), context());
   expect([target!.length, conditions[0]!.message.length]).toEqual([1024, 32_768]);

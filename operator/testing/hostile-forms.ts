@@ -29,13 +29,13 @@ function nested(levels: number): unknown {
 /** `url`: a GraphQL service that has the same root fields and types as the good resources. */
 const WRITTEN = (url: string): readonly Form[] => [
   // Cycles of inherited roles.
-  ['InheritedRole', { role: 'selfish', roleSet: ['selfish'] }],
-  ['InheritedRole', { role: 'reader', roleSet: ['editor'] }],
-  ['InheritedRole', { role: 'auditor', roleSet: ['reader', 'editor'] }],
-  ['InheritedRole', { role: 'constructor', roleSet: ['__proto__', 'toString'] }],
-  ['InheritedRole', { role: 'admin', roleSet: ['reader'] }],
-  ['InheritedRole', { role: 'missing', roleSet: ['no_such_role'] }],
-  ['InheritedRole', { role: 'many', roleSet: Array.from({ length: 500 }, (_, i) => `role-${i}`) }],
+  ['InheritedRole', { role: 'selfish', roles: ['selfish'] }],
+  ['InheritedRole', { role: 'reader', roles: ['editor'] }],
+  ['InheritedRole', { role: 'auditor', roles: ['reader', 'editor'] }],
+  ['InheritedRole', { role: 'constructor', roles: ['__proto__', 'toString'] }],
+  ['InheritedRole', { role: 'admin', roles: ['reader'] }],
+  ['InheritedRole', { role: 'missing', roles: ['no_such_role'] }],
+  ['InheritedRole', { role: 'many', roles: Array.from({ length: 500 }, (_, i) => `role-${i}`) }],
   bundle(
     { key: 'inherited_role/x', definition: { role_name: 'x', role_set: ['y'] } },
     { key: 'inherited_role/y', definition: { role_name: 'y', role_set: ['x', 'reader'] } },
@@ -263,7 +263,7 @@ const WRITTEN = (url: string): readonly Form[] => [
       toSource: {
         source: 'archive',
         table: 'author',
-        relationshipType: 'object',
+        relationshipType: 'Object',
         fieldMapping: { id: 'id' },
       },
     },
@@ -276,7 +276,7 @@ const WRITTEN = (url: string): readonly Form[] => [
       toSource: {
         source: 'default',
         table: 'author',
-        relationshipType: 'array',
+        relationshipType: 'Array',
         fieldMapping: { constructor: 'id' },
       },
     },
@@ -350,7 +350,7 @@ const WRITTEN = (url: string): readonly Form[] => [
     {
       ...onTable('comment'),
       role: 'reader',
-      select: { columns: ['id'], filter: { said_by: { _eq: 'x' } }, limit: 1 },
+      select: { columns: ['id'], filter: { said_by: { _eq: 'x' } }, maxRows: 1 },
     },
   ],
   [

@@ -19,17 +19,18 @@ export const LogicalModelReference = Type.Object(
   { additionalProperties: false },
 );
 const Single = [Type.String({ minLength: 1 }), ScalarReference, LogicalModelReference] as const;
-export const ArrayType = Type.Object(
+/** An array inside an array. In Postgres it has the type of an array, so two levels are enough. */
+export const NestedArrayType = Type.Object(
   { array: Type.Union([...Single]), nullable: isNullable },
   { additionalProperties: false },
 );
-/** The type of a field. In Postgres an array of arrays has the type of an array, so two levels are enough. */
-export const NestedArrayType = Type.Object(
-  { array: ArrayType, nullable: isNullable },
+export const ArrayType = Type.Object(
+  { array: Type.Union([...Single, NestedArrayType]), nullable: isNullable },
   { additionalProperties: false },
 );
 
-export const LogicalModelType = Type.Union([...Single, ArrayType, NestedArrayType]);
+/** The type of a field. */
+export const LogicalModelType = Type.Union([...Single, ArrayType]);
 export type LogicalModelType = Static<typeof LogicalModelType>;
 
 /** A field in canonical form: a scalar is its name, with `nullable` next to it. */

@@ -18,8 +18,10 @@ export const ValidateInput = Type.Object({
 
 export type ValidateInput = Static<typeof ValidateInput>;
 
-const QueryRootField = oneOf('select', 'select_by_pk', 'select_aggregate');
-const SubscriptionRootField = Type.Union([QueryRootField, Type.Literal('select_stream')]);
+/** The root fields of a table in Query. */
+export const QueryRootField = oneOf('select', 'select_by_pk', 'select_aggregate');
+/** The root fields of a table in Subscription. */
+export const SubscriptionRootField = oneOf('select', 'select_by_pk', 'select_aggregate', 'select_stream');
 
 export const SelectRule = Type.Object({
   columns: Columns,

@@ -4,7 +4,10 @@
 import { ColumnName, Comment, GraphqlName, nullable, ObjectName, QualifiedName } from './common.ts';
 import { oneOf, type Static, Type } from './type.ts';
 
-const InsertionOrder = Type.Optional(nullable(oneOf('before_parent', 'after_parent')));
+/** The order in which a nested insert writes the row of the other table. */
+export const InsertionOrder = oneOf('before_parent', 'after_parent');
+/** The type of a relationship: one row, or many. */
+export const RelationshipType = oneOf('object', 'array');
 
 /** The columns of the other table, by the columns of this one. */
 export const ColumnMapping = Type.Record(Type.String(), ColumnName);
@@ -13,7 +16,7 @@ export const ManualConfiguration = Type.Object({
   remote_table: Type.Optional(QualifiedName),
   remote_native_query: Type.Optional(GraphqlName),
   column_mapping: ColumnMapping,
-  insertion_order: InsertionOrder,
+  insertion_order: Type.Optional(nullable(InsertionOrder)),
 });
 export type ManualConfiguration = Static<typeof ManualConfiguration>;
 
@@ -70,7 +73,7 @@ export const RemoteRelationshipDefinition = Type.Object(
       Type.Object({
         source: ObjectName,
         table: QualifiedName,
-        relationship_type: oneOf('object', 'array'),
+        relationship_type: RelationshipType,
         field_mapping: ColumnMapping,
       }),
     ),
