@@ -26,8 +26,8 @@ function cr(kind: string, name: string, spec: object, namespace = INTRUDER): Kub
 
 const on = (name: string) => ({ source: 'default', table: name });
 const select = (columns: readonly string[]) => ({ select: { columns, filter: {} } });
-const role = (name: string, roleSet: readonly string[], namespace = INTRUDER) =>
-  cr('InheritedRole', name, { role: name, roleSet }, namespace);
+const role = (name: string, roles: readonly string[], namespace = INTRUDER) =>
+  cr('InheritedRole', name, { role: name, roles }, namespace);
 
 await describeKube('hostile resources of another namespace', (kube) => {
   let rig: Rig;
