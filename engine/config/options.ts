@@ -54,7 +54,7 @@ const FEATURES_WITHOUT_EFFECT = [
 /** Log types of the API family that do not exist here or cannot be left out. They are accepted with a warning. */
 const LOG_TYPES_WITHOUT_EFFECT = [
   ...['data-connector-log', 'telemetry-log', 'health-check-log', 'pg-client', 'metadata', 'unstructured'],
-  ...['event-trigger', 'event-trigger-process', 'scheduled-trigger', 'scheduled-trigger-process'],
+  ...['event-trigger-process', 'scheduled-trigger-process'],
   ...['cron-event-generator-process', 'ws-server', 'schema-sync', 'schema-sync-thread'],
   'source-catalog-migration',
 ] as const;

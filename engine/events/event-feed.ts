@@ -100,7 +100,13 @@ function messageOf(event: LoggedEvent, { retries }: ResolvedEventTrigger, header
     event: { ...event.payload, session_variables: sessionVariables },
     delivery_info: { current_retry: event.tries, max_retries: retries.most },
   };
-  return { purpose: 'event-trigger', body, sessionVariables: sessionVariables ?? {} };
+  const { id, trigger } = event;
+  return {
+    purpose: 'event-trigger',
+    event: { id, trigger },
+    body,
+    sessionVariables: sessionVariables ?? {},
+  };
 }
 
 /** Returns session variables under the names that clients use, with the configured header prefix. */

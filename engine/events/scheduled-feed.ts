@@ -147,7 +147,7 @@ function messageOf(
     payload,
     ...(comment === null ? {} : { comment }),
   };
-  return { purpose: 'scheduled-trigger', body, sessionVariables: {} };
+  return { purpose: 'scheduled-trigger', event: { id, trigger }, body, sessionVariables: {} };
 }
 
 type CleanupIn = { readonly source: string; readonly cleanup: Cleanup };

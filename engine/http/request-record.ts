@@ -5,7 +5,7 @@ import { randomUUID } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { FastifyRequest } from 'fastify';
 import { EngineError, fail } from '../errors/engine-error.ts';
-import type { Observe } from '../observe/observation.ts';
+import type { Observe, RequestFinished } from '../observe/observation.ts';
 import { ADMIN_ROLE, type Session } from '../resolve/session.ts';
 
 export type RequestRecord = {
@@ -96,9 +96,16 @@ export function logRequest(
     durationMs: performance.now() - record.startedAt,
     responseSizeBytes: response.sizeBytes,
     sessionVariables: record.session?.variables ?? null,
+    mode: modeOf(record),
     error: record.error,
     query: record.error === null ? null : documentsOf(record.graphqlBody),
   });
+}
+
+function modeOf({ error, graphqlBody }: RequestRecord): RequestFinished['mode'] {
+  if (error !== null) return 'error';
+  if (graphqlBody === undefined) return 'non-graphql';
+  return Array.isArray(graphqlBody) ? 'batched' : 'single';
 }
 
 /** Returns the documents of a GraphQL body without their variables. */

@@ -58,6 +58,8 @@ export type RequestFinished = {
   readonly responseSizeBytes: number;
   /** Null when the request was refused before authentication. */
   readonly sessionVariables: Readonly<Record<string, string>> | null;
+  /** `non-graphql` is a request to another endpoint than those for GraphQL, or whose body was not read. */
+  readonly mode: 'single' | 'batched' | 'non-graphql' | 'error';
   /** The body of the error the client received; `query` is the GraphQL request then. */
   readonly error: unknown;
   readonly query: unknown;
@@ -139,6 +141,8 @@ export type WebhookCalled = {
   readonly requestId?: string | undefined;
   /** The name of the action. */
   readonly action?: string | undefined;
+  /** The delivered event and its trigger, which a one-off scheduled event does not have. */
+  readonly event?: { readonly id: string; readonly trigger: string | null } | undefined;
   readonly requestSizeBytes?: number;
   readonly responseSizeBytes?: number | undefined;
 };
@@ -185,4 +189,6 @@ export const LOG_TYPES = [
   'livequery-poller-log',
   'action-handler-log',
   'validate-input-log',
+  'event-trigger',
+  'scheduled-trigger',
 ] as const;

@@ -17,6 +17,7 @@ const REQUEST: RequestFinished = {
   durationMs: 5,
   responseSizeBytes: 12,
   sessionVariables: { 'x-engine-role': 'user' },
+  mode: 'single',
   error: null,
   query: { query: '{ a }' },
 };

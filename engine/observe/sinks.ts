@@ -115,7 +115,7 @@ function linesOf(observation: Observation): readonly Line[] {
       return [{ level: observation.failure === null ? 'info' : 'warn', type: 'startup', detail }];
     }
     case 'webhook called':
-      return [webhookLog(observation), ...handlerLog(observation)];
+      return [webhookLog(observation), ...handlerLog(observation), ...deliveryLog(observation)];
     case 'websocket':
       return [websocketLog(observation)];
     case 'state':
@@ -157,9 +157,10 @@ function httpLog(request: RequestFinished): unknown {
     operation: {
       query_execution_time: request.durationMs / 1000,
       user_vars: request.sessionVariables,
-      error: request.error,
+      error: errorOf(request.error),
       request_id: request.requestId,
       response_size: request.responseSizeBytes,
+      request_mode: request.mode,
       query: request.error === null ? null : request.query,
     },
     http_info: {
@@ -170,6 +171,13 @@ function httpLog(request: RequestFinished): unknown {
       method: request.method,
     },
   };
+}
+
+/** Returns an error in one form, `{path, error, code}`, whichever endpoint it is from. */
+function errorOf(body: unknown): unknown {
+  if (typeof body !== 'object' || body === null || !('extensions' in body)) return body;
+  const { message, extensions } = body as { readonly message?: unknown; readonly extensions: unknown };
+  return typeof extensions === 'object' ? { error: message, ...extensions } : body;
 }
 
 /** Returns the lines of an operation. Its text may contain data of users, so these types are off by default; variables are never
@@ -231,6 +239,31 @@ function handlerLog(called: WebhookCalled): readonly Line[] {
   return [errorIf(failure !== null, HANDLER_LOGS[purpose], detail)];
 }
 
+const DELIVERY_LOGS = {
+  'event-trigger': 'event-trigger',
+  'scheduled-trigger': 'scheduled-trigger',
+} as const;
+
+/** Returns the line about a delivery of an event. Bodies and headers are never written. */
+function deliveryLog(called: WebhookCalled): readonly Line[] {
+  const { purpose, event, method, url, status } = called;
+  if ((purpose !== 'event-trigger' && purpose !== 'scheduled-trigger') || !event) return [];
+  const isDelivered = status !== null && status < 300;
+  const detail = () => ({
+    event_id: event.id,
+    ...(event.trigger === null ? {} : { event_name: event.trigger }),
+    request: { method, url, size: called.requestSizeBytes ?? null },
+    response: responseOf(called),
+  });
+  return [errorIf(!isDelivered, DELIVERY_LOGS[purpose], detail)];
+}
+
+/** Returns the status and size of a response; for a failed delivery, whether that was the status or the connection. */
+function responseOf({ status, failure, responseSizeBytes: size = 0 }: WebhookCalled): unknown {
+  if (status === null) return { type: 'client', detail: failure };
+  return status < 300 ? { status, size } : { type: 'status', detail: { status, size } };
+}
+
 /** The latest date; tokens may expire later. ECMAScript, "Time Values and Time Range". */
 const LAST_DATE = 8.64e15;
 
@@ -253,15 +286,17 @@ function isTrouble(event: WebsocketEvent['event'], detail: unknown): boolean {
 }
 
 function keysLog({ url, failure }: KeysRefreshed): Line {
-  const detail =
-    failure === null
-      ? { url, message: 'the keys were refreshed' }
-      : { url, message: 'the keys could not be refreshed', reason: failure };
+  const message = failure === null ? 'the keys were refreshed' : 'the keys could not be refreshed';
+  const detail = { url, message, error: failure === null ? null : { error: failure, message } };
   return { level: failure === null ? 'info' : 'warn', type: 'jwk-refresh-log', detail: () => detail };
 }
 
 function webhookLog({ purpose, url, method, status, failure, durationMs }: WebhookCalled): Line {
-  const detail = { purpose, url, method, status, failure, duration: durationMs / 1000 };
+  const detail = {
+    ...{ purpose, url, method, status, failure, duration: durationMs / 1000 },
+    // The names of the reference engine. Bodies of responses are never written.
+    ...{ status_code: status, http_error: failure, response: null, message: null },
+  };
   return errorIf(failure !== null, 'webhook-log', () => detail);
 }
 

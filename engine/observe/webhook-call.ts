@@ -5,7 +5,7 @@ import { type Span, within } from './span.ts';
 
 type WebhookCall = Pick<
   WebhookCalled,
-  'purpose' | 'url' | 'method' | 'requestId' | 'action' | 'requestSizeBytes'
+  'purpose' | 'url' | 'method' | 'requestId' | 'action' | 'event' | 'requestSizeBytes'
 >;
 
 /** The parts of an answer that are reported. */

@@ -38,6 +38,8 @@ export type Message = {
   readonly sessionVariables: Readonly<Record<string, string>>;
   /** The name of the action, for logs. */
   readonly action?: string;
+  /** The delivered event and its trigger, for logs. */
+  readonly event?: WebhookCalled['event'];
 };
 
 export type WebhookAnswer = {
@@ -68,10 +70,10 @@ export async function callWebhook(
     body: message.body,
   };
   const sent = transformed(webhook, plain, message);
-  const { purpose, action } = message;
+  const { purpose, action, event } = message;
   const body = bodyText(sent);
   const call = {
-    ...{ purpose, action, url: webhook.url, method: sent.method, requestId: outbound.requestId },
+    ...{ purpose, action, event, url: webhook.url, method: sent.method, requestId: outbound.requestId },
     requestSizeBytes: Buffer.byteLength(body ?? ''),
   };
   // The headers of the call's own span replace trace headers of the client and the metadata.
