@@ -26,6 +26,16 @@ test('options are values with the bounds of their rows, and secrets only as keys
   expect(secretOptions.properties['jwt-secret'].required).toEqual(['existingSecret', 'key']);
 });
 
+test('the guide builds and installs the version of the chart', () => {
+  const chart = readFileSync(join(ROOT, 'charts/pergola/Chart.yaml'), 'utf8');
+  const [, version] = /^appVersion: (.+)$/m.exec(chart)!;
+  const guide = readFileSync(join(ROOT, 'docs/guides/installing.md'), 'utf8');
+  expect(guide).toContain(
+    `docker build -t $IMAGE:${version} -f deploy/Dockerfile . && docker push $IMAGE:${version}`,
+  );
+  expect(guide).toContain('--set image.repository=$IMAGE');
+});
+
 test('every option can be set, or is set by the chart itself', () => {
   const { engine } = JSON.parse(valuesSchema(VALUES)).properties;
   const { options, secretOptions } = engine.properties;

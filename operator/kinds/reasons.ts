@@ -59,7 +59,7 @@ export const REASONS = {
   EngineRejectedCredentials: row(
     'late',
     'The engine rejects the admin secret.',
-    "Put the engine's admin secret into the Secret that `adminSecretRef` names.",
+    "Put the engine's admin secret into the Secret that `adminSecretRef` names. To change it: [Replacing the admin secret](../guides/operating.md#replacing-the-admin-secret).",
   ),
   RemoteUnavailable: row(
     'late',

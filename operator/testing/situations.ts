@@ -32,36 +32,42 @@ const waiting = after('DependencyNotReady', 'table public.author is not there');
 
 export const SITUATIONS: readonly Situation[] = [
   {
-    name: 'just made',
+    name: 'is new',
     cr: { ...fresh, status: born },
     argo: 'Progressing',
     says: 'not seen',
     kstatus: 'InProgress',
   },
   {
-    name: 'changed, and not looked at',
+    name: 'was changed, and the operator has not seen the change',
     cr: edited,
     argo: 'Progressing',
     says: 'not seen',
     kstatus: 'InProgress',
   },
   {
-    name: 'being applied for more than a second',
+    name: 'has been Applying for more than a second',
     cr: after('Applying', 'the engine is being asked', {}, edited),
     argo: 'Progressing',
     says: 'Applying: the engine is being asked',
     kstatus: 'InProgress',
   },
-  { name: 'applied and verified', cr: served, argo: 'Healthy', says: '1 object applied', kstatus: 'Current' },
   {
-    name: 'applied, with drift that is left by policy',
+    name: 'is applied and verified',
+    cr: served,
+    argo: 'Healthy',
+    says: '1 object applied',
+    kstatus: 'Current',
+  },
+  {
+    name: 'is applied, with drift that the policy leaves',
     cr: after('Applied', '1 object applied', { drift: 'limit: 1 → 2' }),
     argo: 'Healthy',
     says: 'drift is left: limit: 1 → 2',
     kstatus: 'Current',
   },
   {
-    name: 'waiting for a dependency',
+    name: 'waits for a dependency',
     cr: waiting,
     argo: 'Progressing',
     says: 'DependencyNotReady: table public.author is not there',
@@ -78,7 +84,7 @@ export const SITUATIONS: readonly Situation[] = [
     ] as const
   ).map(
     (reason): Situation => ({
-      name: `waiting: ${reason}`,
+      name: `waits: ${reason}`,
       cr: after(reason, 'no answer'),
       argo: 'Progressing',
       says: `${reason}: no answer`,
@@ -86,7 +92,7 @@ export const SITUATIONS: readonly Situation[] = [
     }),
   ),
   {
-    name: 'waiting for longer than the deadline',
+    name: 'has waited for longer than the deadline',
     cr: after('DependencyNotReady', 'table public.author is not there', {}, waiting, 301),
     argo: 'Degraded',
     says: 'DependencyNotReady: table public.author is not there',
@@ -104,7 +110,7 @@ export const SITUATIONS: readonly Situation[] = [
     ] as const
   ).map(
     (reason): Situation => ({
-      name: `refused: ${reason}`,
+      name: `is refused: ${reason}`,
       cr: after(reason, 'spec.select.filter.title._equals: Unknown operator'),
       argo: 'Degraded',
       says: `${reason}: spec.select.filter.title._equals: Unknown operator`,
@@ -112,21 +118,21 @@ export const SITUATIONS: readonly Situation[] = [
     }),
   ),
   {
-    name: 'refused, while the last good version is served',
+    name: 'is refused, while its last accepted version is served',
     cr: after('RejectedByEngine', 'no such column; serving generation 2', {}, edited),
     argo: 'Degraded',
     says: 'serving generation 2',
     kstatus: 'Failed',
   },
   {
-    name: 'suspended by its spec',
+    name: 'is suspended by its spec',
     cr: after('Paused', 'spec.suspend is true', {}, { ...fresh, spec: { ...fresh.spec, suspend: true } }),
     argo: 'Suspended',
     says: 'spec.suspend is set',
     kstatus: 'InProgress',
   },
   {
-    name: 'paused until a time, or asked for its plan',
+    name: 'is paused until a time, or only planned',
     cr: after('Paused', 'paused until 2025-06-01T18:00:00.000Z'),
     argo: 'Suspended',
     says: 'Paused: paused until 2025-06-01T18:00:00.000Z',
