@@ -224,3 +224,46 @@ test.each(['__schema { queryType { name } }', '__type(name: "note") { name field
     });
   },
 );
+
+const HASH = { version: 1, sha256Hash: 'abc' };
+
+/** Values of `extensions`, and what they do to a request with a text and to one without: nothing, or a refusal. */
+const EXTENSIONS: readonly (readonly [
+  name: string,
+  value: unknown,
+  withText: string | null,
+  without: string,
+])[] = [
+  [
+    'a hash',
+    { persistedQuery: HASH },
+    'Automatic Persisted Queries is not enabled',
+    'PersistedQueryNotSupported',
+  ],
+  ['a hash of null', { persistedQuery: null }, null, 'key "query" not found'],
+  ['another extension', { trace: true }, null, 'key "query" not found'],
+  ['no extension', {}, null, 'key "query" not found'],
+  ['null', null, null, 'key "query" not found'],
+];
+
+test.each(EXTENSIONS)(
+  'extensions: %s, alone, in a batch and by GET',
+  async (_, extensions, withText, without) => {
+    for (const [text, message] of [
+      [NOTES, withText],
+      [undefined, without],
+    ] as const) {
+      const body = { query: text, extensions };
+      const alone = await send('/v1/graphql', body);
+      if (message === null) expect(alone.body).toEqual((await send('/v1/graphql', { query: text })).body);
+      else expect(refusalOf(alone.body)).toMatchObject({ message, path: '$' });
+      expect((await send('/v1/graphql', [body])).body).toEqual([alone.body]);
+      const texts = {
+        ...(text && { query: text }),
+        ...(extensions !== null && { extensions: JSON.stringify(extensions) }),
+      };
+      const byQuery = await world.engine.fetch(`/v1/graphql?${new URLSearchParams(texts)}`);
+      expect(await byQuery.json()).toEqual(alone.body);
+    }
+  },
+);
