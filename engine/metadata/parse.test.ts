@@ -1,7 +1,7 @@
 /** Unknown JSON → the model: what is read, what is refused, and with which words. */
 import { expect, test } from 'vitest';
 import { EngineError, printPath } from '../errors/engine-error.ts';
-import { normaliseObject, parseArgs, parseMetadata } from './parse.ts';
+import { normaliseObject, parseArgs, parseDocument, parseMetadata } from './parse.ts';
 
 const connection = { connection_info: { database_url: { from_env: 'URL' } } };
 const sourceWith = (...tables: unknown[]) => ({
@@ -328,4 +328,11 @@ test('an object alone is refused like in a document', () => {
     '$',
     'key "table" not found',
   ]);
+});
+
+test('a stored document may have headers without a value, which clients can no longer send', () => {
+  const cron = { name: 'c', webhook: 'http://x', schedule: '0 0 * * *', include_in_metadata: true };
+  const document = { version: 3, sources: [], cron_triggers: [{ ...cron, headers: [{ name: 'X' }] }] };
+  expect(parseDocument(document, 'store')).toMatchObject({ cron_triggers: [{ headers: [{ name: 'X' }] }] });
+  expect(() => parseDocument(document)).toThrow('expecting value or value_from_env keys');
 });

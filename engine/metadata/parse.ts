@@ -50,12 +50,13 @@ function withGiven(normal: unknown, args: TSchema, complete: unknown): unknown {
   return Object.fromEntries(entries);
 }
 
-/** Parses a document of format 3, or of format 1 and 2, whose only database becomes the source `default`. Returns it as it was given. */
-export function parseDocument(value: unknown): Metadata {
+/** Parses a document of format 3, or of format 1 and 2, whose only database becomes the source `default`. Returns it as it was given.
+ *  `from` says whether a client sends it, or it was stored, perhaps by an earlier version. */
+export function parseDocument(value: unknown, from: 'client' | 'store' = 'client'): Metadata {
   refuseIllFormed(value);
   const document = toGivenForm(asJsonSchema(Metadata), upgrade(value)) as Metadata;
   const metadata = normalMetadata(document);
-  validate(asJsonSchema(Metadata), metadata);
+  validate(asJsonSchema(Metadata), metadata, from);
   refuseDuplicates(metadata, null);
   refuseCycles(metadata.inherited_roles ?? []);
   return document;
@@ -67,30 +68,39 @@ export function parseMetadata(value: unknown): Metadata {
 }
 
 /** Returns the fragment of an object, without nested objects, in normal form. Equivalent fragments become equal. */
-export function normaliseObject(kind: ObjectKind, fragment: unknown): JsonRecord {
+export function normaliseObject(
+  kind: ObjectKind,
+  fragment: unknown,
+  from: 'client' | 'store' = 'client',
+): JsonRecord {
   const whole = isRecord(fragment) ? withRequired(kind, bare(kind, fragment)) : fragment;
-  return bare(kind, parseAs(OBJECTS[kind].schema, whole) as JsonRecord);
+  return bare(kind, parseAs(OBJECTS[kind].schema, whole, from) as JsonRecord);
 }
 
 /** Returns the fragment of an object, without nested objects, as it was given. */
-export function parseObject(kind: ObjectKind, fragment: unknown): JsonRecord {
-  normaliseObject(kind, fragment);
+export function parseObject(
+  kind: ObjectKind,
+  fragment: unknown,
+  from: 'client' | 'store' = 'client',
+): JsonRecord {
+  normaliseObject(kind, fragment, from);
   const given = toGivenForm(asJsonSchema(OBJECTS[kind].schema), fragment) as JsonRecord;
   return bare(kind, given);
 }
 
+/** Parses edits that were stored. */
 export function parseEdits(edits: readonly Edit[]): readonly Edit[] {
   return edits.map(({ key, definition }) => ({
     key,
-    definition: definition === undefined ? undefined : parseObject(nameOf(key).kind, definition),
+    definition: definition === undefined ? undefined : parseObject(nameOf(key).kind, definition, 'store'),
   }));
 }
 
-function parseAs(model: TSchema, value: unknown): unknown {
+function parseAs(model: TSchema, value: unknown, from: 'client' | 'store' = 'client'): unknown {
   refuseIllFormed(value);
   const schema = asJsonSchema(model);
   const normal = toNormalForm(schema, value);
-  validate(schema, normal);
+  validate(schema, normal, from);
   return normal;
 }
 

@@ -9,10 +9,12 @@ import { isRecord, type JsonRecord, nameOfJson } from '../json/value.ts';
 import { CHOICE_MARK, GraphqlName } from './schema/common.ts';
 import { asJsonSchema, chooseBranch, hasType, type JsonSchema } from './walk-schema.ts';
 
-/** Raises `parseFailed` unless the value fits the schema. Paths are relative to the value. */
-export function validate(schema: JsonSchema, value: unknown): void {
+/** Raises `parseFailed` unless the value fits the schema. Paths are relative to the value. A stored value may be older than the choices
+ *  of a schema, which are not checked then. */
+export function validate(schema: JsonSchema, value: unknown, from: 'client' | 'store' = 'client'): void {
   const problem = problemOf(schema, value);
-  if (problem) fail('parseFailed', { text: textOf(problem) }, { path: problem.path });
+  if (!problem || (problem.keyword === 'choice' && from === 'store')) return;
+  fail('parseFailed', { text: textOf(problem) }, { path: problem.path });
 }
 
 type Word =

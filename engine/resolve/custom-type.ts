@@ -60,14 +60,17 @@ export function resolveCustomTypes(
   }
 }
 
-/** Returns the declared types by name, without those whose name is taken. */
+/** Returns the declared types by name, without those whose name is taken, or declared before. */
 function distinct(
   definition: CustomTypes,
   { names }: CustomTypeScope,
   found: Inconsistencies,
 ): ReadonlyMap<string, CustomType> {
+  const seen = new Set<string>();
   const types = declarations(definition).filter(({ name, kind }) => {
-    const conflict = names.addCustomType(name, kind);
+    const isFirst = seen.size < seen.add(name).size;
+    const repeated = new EngineError('customTypesInvalid', { reason: `duplicate type names: "${name}"` });
+    const conflict = isFirst ? names.addCustomType(name, kind) : repeated;
     if (conflict) found.add(customTypesSubject(definition, name), conflict);
     return conflict === null;
   });
@@ -160,7 +163,15 @@ function databaseScalar(name: string, catalogs: readonly Catalog[]): ActionType 
 function problemOf(type: CustomType, find: ActionTypes['find']): Problem | null {
   if (GRAPHQL_SCALARS.has(type.name)) return `the type "${type.name}" is one of GraphQL's own`;
   if (type.kind === 'scalar') return null;
-  if (type.kind === 'enum') return type.values.length === 0 ? `the enum "${type.name}" has no values` : null;
+  if (type.kind === 'enum') {
+    if (type.values.length === 0) return `the enum "${type.name}" has no values`;
+    const values = duplicates(type.values);
+    return values === null ? null : `the enum type "${type.name}" has duplicate values: ${values}`;
+  }
+  const owner = `the ${type.kind === 'input' ? 'input object' : 'object'} "${type.name}"`;
+  if (type.fields.length === 0) return `${owner} has no fields`;
+  const fields = duplicates(type.fields);
+  if (fields !== null) return `${owner} has duplicate fields: ${fields}`;
   const where = `${type.kind === 'input' ? ' input object' : ' object type'} "${type.name}"`;
   for (const { name, type: use } of type.fields) {
     const used = namedIn(use);
@@ -173,6 +184,13 @@ function problemOf(type: CustomType, find: ActionTypes['find']): Problem | null 
     }
   }
   return null;
+}
+
+/** Returns the names that occur more than once, quoted; null when there are none. */
+function duplicates(named: readonly { readonly name: string }[]): string | null {
+  const names = named.map(({ name }) => name);
+  const repeated = new Set(names.filter((name, i) => names.indexOf(name) !== i));
+  return repeated.size === 0 ? null : [...repeated].map((name) => `"${name}"`).join(', ');
 }
 
 type DeclaredObject = NonNullable<CustomTypes['objects']>[number];

@@ -159,12 +159,18 @@ function computedFieldsOf(names: readonly string[], { table }: PermissionScope):
   return new Set(names);
 }
 
-/** Returns the input validation of a permission. */
+/** Returns the input validation of a permission. Raises `parseFailed` unless each header has exactly one of its values: a stored document
+ *  may be older than the rule of the schema. */
 function validationOf({ validate_input: configured }: { readonly validate_input?: ValidateInput }): {
   readonly validation?: InputValidation;
 } {
   if (!configured) return {};
   const { url, headers = [], forward_client_headers, timeout } = configured.definition;
+  headers.forEach(({ name, value, value_from_env }, i) => {
+    if ((value === undefined) !== (value_from_env === undefined)) return;
+    const text = `header "${name}" needs either value or value_from_env`;
+    fail('parseFailed', { text }, { path: ['permission', 'validate_input', 'definition', 'headers', i] });
+  });
   return {
     validation: {
       url,

@@ -65,5 +65,5 @@ export async function loadRevision(database: Queryable, version: number): Promis
     [version],
   );
   const row = found.rows[0] ?? fail('revisionNotExists', { version });
-  return applyEdits(parseDocument(parseJson(row.document)), row.edits);
+  return applyEdits(parseDocument(parseJson(row.document), 'store'), row.edits);
 }

@@ -108,7 +108,7 @@ export class Store {
               lateral ${latestFullCopySql('operator_state', 'm.resource_version')} operator`,
     );
     const row: FullRow = found.rows[0] ?? lost();
-    const document = applyEdits(parseDocument(parseJson(row.document)), row.edits);
+    const document = applyEdits(parseDocument(parseJson(row.document), 'store'), row.edits);
     return documentOf(row, document, { ...statesOf(row), operator: parseJson(row.operator) });
   }
 
