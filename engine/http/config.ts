@@ -1,12 +1,14 @@
 /** The configuration, version and health endpoints. GET /v1alpha1/config is for administrators; `?check_sources=true`
  *  checks the databases first. The others are public: /v1/version; /livez, which says that the process runs;
- *  /healthz, which says that it serves, and with `?strict=true` fails on inconsistent metadata; /healthz/sources,
+ *  /healthz, which says that it serves, and with `?strict=true` fails on inconsistent metadata and when the metadata database
+ *  does not answer; /healthz/sources,
  *  which says whether the databases answer. Reference: docs/reference/behaviour/endpoints.md. */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { isSecretSet } from '../auth/admin-secrets.ts';
 import { jwtSecretsOf } from '../auth/authenticate.ts';
 import type { ClaimSource, JwtSecret } from '../config/jwt-secret.ts';
 import { booleanOf } from '../config/option-types.ts';
+import type { Database } from '../database/pool.ts';
 import { SourceHealth } from '../database/source-health.ts';
 import { stateVersionOf } from '../metadata/state-version.ts';
 import type { HttpContext } from './context.ts';
@@ -37,6 +39,7 @@ export function publicRoutes(app: FastifyInstance, context: HttpContext): void {
     const areHealthy = Object.values(statuses).every(({ status }) => status === 'OK');
     return reply.code(areHealthy ? 200 : 500).send(statuses);
   });
+  const metadataAnswers = answersOf(context.state.gateway.metadataDatabase);
   const serving = async (request: FastifyRequest, reply: FastifyReply) => {
     if (context.life.isStopping)
       return reply.code(503).type('text/plain').send('ERROR: the engine is stopping');
@@ -44,11 +47,41 @@ export function publicRoutes(app: FastifyInstance, context: HttpContext): void {
     const isStrict = strict !== undefined && (strict === '' || booleanOf(strict) === true);
     const isConsistent = context.state.snapshot().inconsistencies.length === 0;
     reply.type('text/plain');
+    // Without `strict` a lost metadata database does not fail the check: the engine serves on, and every replica would fail at once.
+    if (isStrict && !(await metadataAnswers()))
+      return reply.code(500).send('ERROR: the metadata database does not answer');
     if (isConsistent) return 'OK';
     if (!isStrict) return 'WARN: inconsistent objects in schema';
     return reply.code(500).send('ERROR: inconsistent objects in schema');
   };
   for (const path of HEALTH_PATHS) app.get(path, serving);
+}
+
+/** How long the result of a check is returned again, because anyone may call the endpoint. */
+const CHECK_EVERY_MS = 1000;
+const CHECK_TIMEOUT_MS = 3000;
+
+/** Returns a function that resolves to true when the database answers in time. Callers within a second share a check. */
+function answersOf(database: Database): () => Promise<boolean> {
+  let latest: Promise<boolean> | undefined;
+  const check = async () => {
+    try {
+      await database.run({ name: '', text: 'select 1' }, [], {
+        signal: AbortSignal.timeout(CHECK_TIMEOUT_MS),
+      });
+      return true;
+    } catch {
+      return false;
+    }
+  };
+  return () => {
+    latest ??= check().finally(() => {
+      setTimeout(() => {
+        latest = undefined;
+      }, CHECK_EVERY_MS).unref();
+    });
+    return latest;
+  };
 }
 
 /** Returns the effective configuration. Features that do not exist are reported as off. */

@@ -1,0 +1,43 @@
+/** Tests the health checks of an engine whose metadata database does not answer.
+ *  Reference: docs/reference/behaviour/endpoints.md, "Health". */
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { createDatabase, type TestDatabase } from '../../testing/database.ts';
+import { startTestEngine, type TestEngine } from '../../testing/engine.ts';
+import { openProxy } from '../wire/testing/proxy.ts';
+
+let served: TestDatabase;
+let metadata: TestDatabase;
+let proxy: Awaited<ReturnType<typeof openProxy>>;
+let engine: TestEngine;
+
+beforeAll(async () => {
+  [served, metadata] = await Promise.all([createDatabase(), createDatabase()]);
+  await served.sql('create table note (id int primary key); insert into note values (1)');
+  proxy = await openProxy(metadata.url);
+  engine = await startTestEngine({ databaseUrl: served.url, metadataDatabaseUrl: proxy.url });
+  await engine.admin('pg_track_table', { table: 'note' });
+}, 60_000);
+afterAll(async () => {
+  await engine?.close();
+  await proxy?.close();
+  await Promise.all([served?.drop(), metadata?.drop()]);
+});
+
+const health = async (path: string) => {
+  const response = await fetch(engine.url + path);
+  return `${response.status} ${await response.text()}`;
+};
+
+test('a lost metadata database fails the strict check only, and requests are answered', async () => {
+  expect(await health('/healthz?strict=true')).toBe('200 OK');
+  proxy.mostBytes = 0;
+  const lost = '500 ERROR: the metadata database does not answer';
+  for (const path of ['/healthz?strict=true', '/hasura/healthz?strict']) {
+    await expect.poll(() => health(path), { timeout: 10_000 }).toBe(lost);
+  }
+  expect(await health('/healthz')).toBe('200 OK');
+  expect(await health('/livez')).toBe('200 OK');
+  expect(await engine.graphql('{ note { id } }')).toEqual({ data: { note: [{ id: 1 }] } });
+  proxy.mostBytes = Number.POSITIVE_INFINITY;
+  await expect.poll(() => health('/healthz?strict=true'), { timeout: 15_000 }).toBe('200 OK');
+}, 60_000);
