@@ -58,7 +58,7 @@ ${spec.replaceAll(/^/gm, '  ')}
 `;
 }
 
-const on = (table: string) => `source: default\ntable: {schema: public, name: ${table}}`;
+const on = (table: string) => `source: default\ntable: ${table}`;
 const permission = (namespace: string, role: string, table: string, columns: string) =>
   manifest(
     'TablePermission',
@@ -68,7 +68,7 @@ const permission = (namespace: string, role: string, table: string, columns: str
   );
 const reader = (columns: string) => permission(owners, 'reader', 'author', columns);
 const role = (namespace: string, name: string, roles: string) =>
-  manifest('InheritedRole', name, namespace, `role: ${name}\nroleSet: [${roles}]`);
+  manifest('InheritedRole', name, namespace, `role: ${name}\nroles: [${roles}]`);
 
 const book = (roles: readonly string[]) => {
   const permissions = roles.map((name) => ({ role: name, select: { columns: ['id'], filter: {} } }));
