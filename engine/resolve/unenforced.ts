@@ -1,10 +1,11 @@
-/** Restrictions that the metadata declares and the engine does not enforce, because an option is off, or because they name the
- *  administrator, whom nothing restricts. The engine keeps such objects, because documents of the reference engine have them, and
+/** Declarations without effect: restrictions that the engine does not enforce, because an option is off, or because they name the
+ *  administrator, whom nothing restricts; and stored documents that no client can run. The engine keeps such objects, because documents of the reference engine have them, and
  *  reports them: a warning in the response, a line in the log, a resource that is not Ready.
  *  In: Metadata × ResolveOptions. Out: one entry per object. Pure, total. Not here: restrictions that are inconsistent while an
  *  option is off (remote-schema.ts), who receives the report (admin/). */
+import { parse } from 'graphql';
 import { objectKey } from '../metadata/objects.ts';
-import type { AllowListScope } from '../metadata/schema/collection.ts';
+import type { AllowListScope, QueryCollection } from '../metadata/schema/collection.ts';
 import { printQualified } from '../metadata/schema/common.ts';
 import type { Metadata } from '../metadata/schema/metadata.ts';
 import type { ApiLimits } from '../metadata/schema/policy.ts';
@@ -18,7 +19,7 @@ export type Unenforced = {
   readonly key: string;
   readonly type: string;
   readonly name: string;
-  /** Why it restricts nothing, and what to do about it. */
+  /** The cause, and what to do about it. */
   readonly reason: string;
 };
 
@@ -64,6 +65,8 @@ const ROWS: readonly ((metadata: Metadata, options: ResolveOptions, memo: Memo) 
           reason: OF_ADMINISTRATOR,
         })),
       ),
+    ({ query_collections = [] }, _, memo) =>
+      query_collections.flatMap((collection) => memo.of(unreadableDocuments, collection)),
     ({ graphql_schema_introspection }) =>
       graphql_schema_introspection?.disabled_for_roles.includes(ADMIN_ROLE)
         ? [single('introspection', `graphql_schema_introspection for the role ${ADMIN_ROLE}`)]
@@ -93,6 +96,36 @@ function isOnlyForAdministrator(scope: AllowListScope | undefined): boolean {
 function limitsAdministrator({ disabled: _, ...limits }: ApiLimits): boolean {
   return Object.values(limits).some((limit) => Object.hasOwn(limit?.per_role ?? {}, ADMIN_ROLE));
 }
+
+/** Returns the entry of a collection with documents that are not GraphQL. */
+function unreadableDocuments({ name, definition }: QueryCollection): readonly Unenforced[] {
+  const problems = definition.queries.flatMap((stored) => {
+    const problem = syntaxProblem(stored.query);
+    return problem === undefined ? [] : [`the query ${stored.name} is not GraphQL (${problem})`];
+  });
+  if (problems.length === 0) return [];
+  const reason = `${problems.join('; ')}: no client can run it; correct or remove it`;
+  return [
+    {
+      key: objectKey('query_collection', name),
+      type: 'query_collection',
+      name: `query_collection ${name}`,
+      reason,
+    },
+  ];
+}
+
+function syntaxProblem(text: string): string | undefined {
+  try {
+    parse(text, { noLocation: true, maxTokens: MOST_TOKENS });
+    return undefined;
+  } catch (error) {
+    return (error as Error).message;
+  }
+}
+
+/** The limit of a document of a request. */
+const MOST_TOKENS = 100_000;
 
 function single(kind: 'introspection' | 'api_limits', name: string): Unenforced {
   return { key: objectKey(kind), type: kind, name, reason: OF_ADMINISTRATOR };

@@ -48,7 +48,7 @@ export const REASONS = {
   ),
   DependencyNotReady: row(
     'late',
-    'Something it needs does not exist: a table in the database, another resource, an Engine, a key of a ConfigMap. The operator retries by itself, after a migration within half a minute.',
+    'Something it needs does not exist: a table, a column or a function in the database, another resource, an Engine, a key of a ConfigMap. The operator retries by itself, after a migration within half a minute.',
     'Create what the message names.',
   ),
   EngineUnreachable: row(
@@ -78,13 +78,13 @@ export const REASONS = {
   ),
   RejectedByEngine: row(
     'at once',
-    'The engine rejects it: a column does not exist, an operator is unknown. The last accepted version stays in effect; the message says which, and names the field: `at spec.select.filter.title._gt_lt`. An unreadable certificate is rejected as well.',
+    'The engine rejects it: an operator is unknown, a value has the wrong type. The last accepted version stays in effect; the message says which, and names the field: `at spec.select.filter.title._gt_lt`. An unreadable certificate is rejected as well.',
     'Change the resource, or the database.',
   ),
   NotEnforced: row(
     'at once',
-    'The engine has it, but it has no effect: an entry of the allow list while the allow list is off, a restriction of the role `admin`.',
-    'Start the engine with the option the message names, or remove the declaration.',
+    'The engine has it, but it has no effect: an entry of the allow list while the allow list is off, a restriction of the role `admin`, a query of a QueryCollection that is not GraphQL.',
+    'Start the engine with the option the message names, or correct or remove the declaration.',
   ),
   Conflict: row(
     'at once',
