@@ -124,6 +124,63 @@ const REFUSED_AT_BIRTH: readonly (readonly [string, string, Spec, string])[] = [
     'schema is the schema of a table; add table',
   ],
   [
+    'Table',
+    'an input validation without a URL',
+    { permissions: [{ role: 'a', delete: { filter: {}, validateInput: { url: {} } } }] },
+    'a value has exactly one of value',
+  ],
+  [
+    'Table',
+    'an input validation with a header without value',
+    {
+      permissions: [
+        {
+          role: 'a',
+          delete: { filter: {}, validateInput: { url: { env: 'A' }, headers: [{ name: 'a' }] } },
+        },
+      ],
+    },
+    'a header has exactly one of value',
+  ],
+  [
+    'TablePermission',
+    'an input validation with two URLs',
+    { insert: { check: {}, validateInput: { url: { env: 'A', value: 'http://a' } } } },
+    'a value has exactly one of value',
+  ],
+  [
+    'TablePermission',
+    'an input validation with a header without value',
+    { insert: { check: {}, validateInput: { url: { env: 'A' }, headers: [{ name: 'a' }] } } },
+    'a header has exactly one of value',
+  ],
+  [
+    'LogicalModel',
+    'a field of two types',
+    { fields: [{ name: 'a', type: 'integer', logicalModel: 'b' }] },
+    'a field has exactly one of type and logicalModel',
+  ],
+  [
+    'NativeQuery',
+    'a relationship to two things',
+    {
+      objectRelationships: [
+        { name: 'a', manual: { table: 'b', nativeQuery: 'c', columnMapping: { a: 'b' } } },
+      ],
+    },
+    'manual has exactly one of table and nativeQuery',
+  ],
+  [
+    'NativeQuery',
+    'a relationship to a schema',
+    {
+      arrayRelationships: [
+        { name: 'a', manual: { schema: 'b', nativeQuery: 'c', columnMapping: { a: 'b' } } },
+      ],
+    },
+    'schema is the schema of a table; add table',
+  ],
+  [
     'Function',
     'a schema without a table',
     { configuration: { response: { type: 'Table', schema: 'b' } } },
