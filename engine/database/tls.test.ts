@@ -50,6 +50,15 @@ async function isEncrypted(...args: Parameters<typeof sourceAt>): Promise<boolea
 
 const named = { host: 'localhost' };
 
+test('a certificate may be a text in the metadata', async () => {
+  const { ca, otherCa } = server.pem;
+  expect(await isEncrypted({ sslmode: 'verify-full', sslrootcert: ca }, named)).toBe(true);
+  await expect(isEncrypted({ sslmode: 'verify-full', sslrootcert: otherCa }, named)).rejects.toThrow();
+  expect(() => tlsOf({ sslmode: 'verify-full', sslrootcert: 'hush-hush' }, secrets)).toThrow(
+    'sslrootcert is not a certificate in PEM',
+  );
+});
+
 describe('a server that takes both ways is asked', () => {
   test.each<[string, SslConfiguration | null, Parameters<typeof sourceAt>[1], boolean]>([
     ['encrypted where nothing is said', null, {}, true],

@@ -135,7 +135,7 @@ const FILES = [
 
 function textOf(part: Part, configuration: SslConfiguration, secrets: ConnectionSecrets): string | undefined {
   const source = configuration[part];
-  if (!source) return undefined;
+  if (!source || typeof source === 'string') return source || undefined;
   return withPath('ssl_configuration', () =>
     withPath(part, () => {
       const [reference, another] = partReferences(source);

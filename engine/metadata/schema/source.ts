@@ -50,13 +50,16 @@ const PoolSettings = Type.Object({
   connection_lifetime: Type.Optional(nullable(Seconds)),
 });
 
-/** The TLS parameters of libpq with these names. The variables, named values and files contain the texts in PEM. */
+/** A text in PEM, or the variable, named value or file that contains it. Certificates are no secrets and may stand in the metadata. */
+const TlsPart = Type.Optional(Type.Union([Type.String({ minLength: 1 }), ConnectionPart, Type.Null()]));
+
+/** The TLS parameters of libpq with these names. */
 export const SslConfiguration = Type.Object({
   sslmode: oneOf('disable', 'allow', 'prefer', 'require', 'verify-ca', 'verify-full'),
-  sslrootcert: Type.Optional(nullable(ConnectionPart)),
-  sslcert: Type.Optional(nullable(ConnectionPart)),
-  sslkey: Type.Optional(nullable(ConnectionPart)),
-  sslpassword: Type.Optional(nullable(ConnectionPart)),
+  sslrootcert: TlsPart,
+  sslcert: TlsPart,
+  sslkey: TlsPart,
+  sslpassword: TlsPart,
 });
 export type SslConfiguration = Static<typeof SslConfiguration>;
 
