@@ -14,7 +14,7 @@ import { systemClock } from '../operator/pass/clock.ts';
 import { startEmbeddedPostgres } from './embedded-postgres.ts';
 import { ensureDatabases, seed } from './up/databases.ts';
 import { choosePort, type EngineProcess, startEngineProcess, USUAL_PORT } from './up/engine-process.ts';
-import { adminSecretIn, openStateFolder, type StateFolder } from './up/state-folder.ts';
+import { adminSecretIn, openStateFolder, type StateFolder, valuesKeyIn } from './up/state-folder.ts';
 
 const HELP = `pergola up [FOLDER]: run Postgres, the engine, and the reconcile loop over a folder of custom resources.
 FOLDER (default .) may also contain *.sql files, which are run once in the embedded database.
@@ -119,6 +119,7 @@ async function up(options: UpOptions): Promise<number> {
       port,
       ...databases,
       adminSecret,
+      valuesKey: process.env['ENGINE_GRAPHQL_VALUES_KEY'] || valuesKeyIn(state),
       headerPrefix: options.headerPrefix,
       onStart: state.noteEngine,
     });

@@ -19,8 +19,7 @@ export async function writeResources(
   if (description.secrets.length > 0) {
     process.stderr.write(
       `${folder}/${SECRETS_FOLDER} contains values that the metadata has as text: keep it out of version control. ` +
-        `Preferably pass them to the engine as variables and write url.env; ` +
-        `otherwise the Engine needs allowLiteralSecrets: true.\n`,
+        `The engine stores the values of Secrets encrypted, beside the metadata.\n`,
     );
   }
 }

@@ -78,6 +78,10 @@ export interface EnginePort {
   laggingReplicas?(version: number): Promise<readonly LaggingReplica[]>;
   /** Makes the engine read its catalogs again. */
   reload(): Promise<void>;
+  /** Stores named values, by name. They take effect on every replica without a new version of the document. */
+  setValues?(values: ReadonlyMap<string, string>): Promise<void>;
+  /** Removes the named values of the owner that are not among `used`, and that the engine's document does not refer to. */
+  removeValues?(owner: string, used: ReadonlySet<string>): Promise<void>;
 }
 
 /** Why a request to an engine failed. `rejected` and `tooLarge` are about the content of the request. */
@@ -208,7 +212,6 @@ export type ReconcileOptions = {
   /** The name of this operator in the ledger: stable over restarts, different for each cluster and Engine. */
   readonly manager: string;
   readonly policies: Policies;
-  readonly allowLiteralSecrets: boolean;
   /** The prefix of session variables in the engine. Resources may use it or `x-engine-`. The default is `x-engine-`. */
   readonly headerPrefix?: string | undefined;
   /** The hash that releases held deletions. */

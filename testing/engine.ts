@@ -58,6 +58,8 @@ const LOG: Log = {
   flush: () => {},
 };
 
+const VALUES_KEY = 'the-key-of-named-values-in-tests-0123456789';
+
 /** Starts an engine with a random admin secret. */
 export async function startTestEngine({
   env = {},
@@ -66,7 +68,14 @@ export async function startTestEngine({
 }: TestEngineOptions): Promise<TestEngine> {
   const adminSecret = given.adminSecret ?? randomBytes(8).toString('hex');
   const defaults = loadOptions(['--database-url', given.databaseUrl, '--server-port', '0'], {});
-  const options = { ...defaults, serverHost: '127.0.0.1', gracefulShutdownTimeout: 5, ...given, adminSecret };
+  const options = {
+    ...defaults,
+    serverHost: '127.0.0.1',
+    gracefulShutdownTimeout: 5,
+    valuesKey: VALUES_KEY,
+    ...given,
+    adminSecret,
+  };
   const engine = await startEngine(options as Options, env, log);
   const secret = { [`${options.headerPrefix}admin-secret`]: adminSecret };
   const post = (path: string, body: unknown, headers: Readonly<Record<string, string>>) =>

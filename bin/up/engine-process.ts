@@ -24,6 +24,7 @@ export async function startEngineProcess(options: {
   readonly databaseUrl: string;
   readonly metadataUrl: string;
   readonly adminSecret: string;
+  readonly valuesKey: string;
   readonly headerPrefix: string;
   readonly onStart: (pid: number) => void;
 }): Promise<EngineProcess> {
@@ -36,6 +37,7 @@ export async function startEngineProcess(options: {
       ENGINE_GRAPHQL_DATABASE_URL: options.databaseUrl,
       ENGINE_GRAPHQL_METADATA_DATABASE_URL: options.metadataUrl,
       ENGINE_GRAPHQL_ADMIN_SECRET: options.adminSecret,
+      ENGINE_GRAPHQL_VALUES_KEY: options.valuesKey,
       ENGINE_GRAPHQL_HEADER_PREFIX: options.headerPrefix,
       ENGINE_GRAPHQL_SERVER_PORT: String(options.port),
       ENGINE_GRAPHQL_SERVER_HOST: HOST,

@@ -43,8 +43,17 @@ export async function openStateFolder(given: string): Promise<StateFolder> {
 }
 
 /** Made once, readable by this user alone. */
-export function adminSecretIn({ path }: StateFolder): string {
-  const file = join(path, 'admin-secret');
+export function adminSecretIn(folder: StateFolder): string {
+  return secretIn(folder, 'admin-secret');
+}
+
+/** Returns the key of the named values. Losing it loses the values, which the loop then sets again. */
+export function valuesKeyIn(folder: StateFolder): string {
+  return secretIn(folder, 'values-key');
+}
+
+function secretIn({ path }: StateFolder, name: string): string {
+  const file = join(path, name);
   if (!existsSync(file)) writeFileSync(file, `${randomBytes(16).toString('hex')}\n`, { mode: 0o600 });
   chmodSync(file, 0o600);
   return readFileSync(file, 'utf8').trim();

@@ -24,6 +24,7 @@ const SET_BY_THE_CHART = [
   'metadata-database-url',
   'admin-secret',
   'admin-secret-path',
+  'values-key-file',
   'enable-console',
   'metrics-secret',
   'server-port',
@@ -66,6 +67,11 @@ export const ENGINE_VALUES = group(undefined, {
         'secondary-admin-secret',
       ),
     },
+  ),
+  valuesKey: keyOf(
+    'The secret with the keys that encrypt named values, one a line: the first encrypts, all decrypt. It may be missing: then no Secret of a resource can be stored.',
+    'pergola-admin',
+    'values-key',
   ),
   console: group(undefined, { enabled: flag('', false) }),
   options: byName(

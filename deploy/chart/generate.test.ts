@@ -43,6 +43,7 @@ test('every option can be set, or is set by the chart itself', () => {
   expect(Object.keys(OPTIONS).filter((name) => !settable.includes(name))).toEqual([
     'database-url',
     'metadata-database-url',
+    'values-key-file',
     'server-port',
     'server-host',
     'admin-secret',

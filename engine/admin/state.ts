@@ -352,6 +352,7 @@ export class EngineState {
   }
 
   async #recoverOnce(): Promise<void> {
+    await this.#retryValues().catch(() => {});
     if (this.#isClosed || this.#unreachable().length === 0) return;
     await this.#recover().catch(() => false);
   }
@@ -407,6 +408,13 @@ export class EngineState {
     } catch (error) {
       this.#report({ kind: 'watch interrupted', reason: thrownMessage(error) });
     }
+  }
+
+  /** Loads the named values again while a key is missing: the file of keys may have it by now. */
+  async #retryValues(): Promise<void> {
+    if (this.#isClosed || this.values.counts().key_missing === 0) return;
+    const changed = await this.#loadValues();
+    if (changed.size > 0) await this.#adoptAgain(changed);
   }
 
   async #adoptAgain(changed: ReadonlySet<string>): Promise<void> {

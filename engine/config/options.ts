@@ -111,7 +111,7 @@ export const OPTIONS = {
     doc: 'the key that encrypts named values in the metadata database, at least 32 characters (openssl rand -base64 32); several, comma-separated, while rotating: the first encrypts, all decrypt',
   }),
   'values-key-file': row('Databases', text('PATH'), {
-    doc: 'a file with such keys, one a line; they come before those of --values-key, and the file is read again when values change',
+    doc: 'a file with such keys, one a line, which may be created later; they come before those of --values-key, and the file is read again when values change',
   }),
   'read-replica-urls': row('Databases', urls, {
     default: [],

@@ -1,5 +1,8 @@
 /** Tests named values on whole engines: where metadata may refer to them, rotation on every replica without a restart, keys that are
  *  rotated, wrong or lost, and that no value leaves the engine but to where it is sent. */
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { createDatabase, type TestDatabase } from '../../testing/database.ts';
 import { startTestEngine, type TestEngine } from '../../testing/engine.ts';
@@ -382,6 +385,22 @@ describe('keys', () => {
     expect((await recovering.graphql('{ call { heard } }')).data).toEqual({ call: { heard: true } });
     expect(webhook.received[0]?.headers['authorization']).toBe(`${PLANTED}-token-3`);
     await recovering.close();
+  });
+
+  test('in a file are read again: a key that arrives later makes its values usable without a restart', async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'pergola-values-'));
+    const valuesKeyFile = join(folder, 'keys');
+    const engine = await start({ valuesKey: undefined, valuesKeyFile, sourceCheckInterval: 1 });
+    expect((await engine.graphql('{ call { heard } }')).data).toBeUndefined();
+    await writeFile(valuesKeyFile, `${NEXT_KEY}\n${KEY}\n`);
+    await vi.waitFor(async () => {
+      expect((await engine.graphql('{ call { heard } }')).data).toEqual({ call: { heard: true } });
+    }, 8000);
+    await set(engine, { 'team-a/later': 'text' });
+    const listed = await list(engine);
+    expect(new Set(listed.map(({ status }) => status))).toEqual(new Set(['usable']));
+    await engine.close();
+    await rm(folder, { recursive: true });
   });
 
   test('a row that is damaged or copied to another name does not decrypt', async () => {

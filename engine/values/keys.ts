@@ -12,16 +12,25 @@ type KeyOptions = {
 };
 
 /** Returns a function that reads the keys. The first call throws for a file that cannot be read or a key that is too short; later calls
- *  then return the keys of the previous call. */
+ *  then return the keys of the previous call. A file that does not exist has no keys: the Secret of a mount may be created later. */
 export function keyReader({ valuesKey, valuesKeyFile }: KeyOptions): () => readonly ValueKey[] {
   let previous: readonly ValueKey[] | undefined;
   return () => {
     try {
-      const fromFile = valuesKeyFile === undefined ? '' : readFileSync(valuesKeyFile, 'utf8');
+      const fromFile = valuesKeyFile === undefined ? '' : contentOf(valuesKeyFile);
       previous = parseKeys([fromFile, valuesKey ?? ''].join('\n'));
     } catch (error) {
       if (previous === undefined) throw error;
     }
     return previous;
   };
+}
+
+function contentOf(path: string): string {
+  try {
+    return readFileSync(path, 'utf8');
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return '';
+    throw error;
+  }
 }

@@ -103,6 +103,8 @@ export class NamedValues implements ReferenceReader {
   #problemOfValue(name: string): string | null {
     const value = `named value ${JSON.stringify(name)}`;
     const known = this.#values.get(name);
+    if (!known && this.#keys().length === 0)
+      return `${value} is not set, and the engine has no key for named values (--values-key)`;
     if (!known) return `${value} is not set`;
     if (known.status === 'usable') return null;
     if (known.status === 'damaged') return `${value} is damaged; set it again`;

@@ -48,12 +48,14 @@ function actionFor(given: Case): DecisionAction | 'nothing' {
     hash: hashOf(given.wanted),
     cr: table('author'),
     policies,
+    values: new Map<string, string>(),
   };
   const desired: Desired = {
     claims: new Map(claim ? [[KEY, claim]] : []),
     kept: new Set(given.held ? [KEY] : []),
     revoked: new Map(),
     reserved: new Map(),
+    values: new Map(),
     outcomes: new Map(),
     present: new Set(given.present ? ['Table default/author'] : []),
   };

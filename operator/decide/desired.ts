@@ -23,10 +23,13 @@ import { exceededLimit, problemsOf } from '../kinds/validate.ts';
 import { type CustomResource, crName, kindAndNamespaceOf, kindOf } from '../kinds.ts';
 import { isOwnedBy, type Ledger, type LedgerEntry } from '../objects/ledger.ts';
 import { hashOf, normalised, printKey, stableJson } from '../objects/normal-form.ts';
+import { valueName } from '../objects/value-name.ts';
 import type { Consent, CrSnapshot, Policies, ReconcileOptions, ResourceOutcome } from '../ports.ts';
 import { pauseOf } from './pause.ts';
 
 export const ADOPT_ANNOTATION = 'pergola.dev/adopt';
+/** The most characters of a value that an engine stores. */
+const MOST_VALUE_CHARACTERS = 65_536;
 /** The most characters of one object. A larger one is a mistake in the resource, and every read of the engine would contain it. */
 const MOST_FRAGMENT_CHARACTERS = 262_144;
 
@@ -36,6 +39,8 @@ export type Claim = {
   readonly hash: string;
   readonly cr: CustomResource;
   readonly policies: Pick<Policies, 'drift' | 'adoption'> & { readonly deletion: 'Delete' | 'Retain' };
+  /** The values of Secrets that the resource refers to, by the name under which the engine stores them. */
+  readonly values: ReadonlyMap<string, string>;
 };
 
 export type Desired = {
@@ -50,6 +55,8 @@ export type Desired = {
   readonly outcomes: ReadonlyMap<string, ResourceOutcome>;
   /** The names of all resources in the snapshot. Objects of other owners may be deleted. */
   readonly present: ReadonlySet<string>;
+  /** The values that the engine must have before it is sent the claimed objects, by name. */
+  readonly values: ReadonlyMap<string, string>;
 };
 
 export function desire(
@@ -93,6 +100,9 @@ export function desire(
     reserved,
     outcomes,
     present: new Set(snapshot.resources.map(crName)),
+    values: new Map(
+      [...new Set([...winners.values()].map((claim) => claim.values))].flatMap((each) => [...each]),
+    ),
   };
 }
 
@@ -106,7 +116,8 @@ function translate(
   const { namespace } = cr.metadata;
   const refusal = snapshot.consent?.refusalOf(namespace);
   if (refusal !== undefined) return { reason: 'RefNotPermitted', message: refusal };
-  const translation = translationOf(cr, row, snapshot, options);
+  const values = new Map<string, string>();
+  const translation = translationOf(cr, row, snapshot, options, values);
   if ('reason' in translation && translation.isMalformed) return translation;
   const objects = 'reason' in translation ? [] : translation.map(({ object }) => object);
   const objection = snapshot.consent?.objectionTo(namespace, cr.kind, objects);
@@ -119,10 +130,14 @@ function translate(
     claims: translation.map((one) => ({
       ...one,
       cr,
+      values: values.size > 0 ? values : NO_VALUES,
       policies: withSourceKept(one.object, cr, policies, options),
     })),
   };
 }
+
+/** Shared by claims without values, to save memory. */
+const NO_VALUES: ReadonlyMap<string, string> = new Map();
 
 /** The objects of a spec, or why there are none. `isMalformed` outcomes are reported even for a paused resource. */
 type Translation =
@@ -156,11 +171,12 @@ function translationOf(
   row: KindRow,
   snapshot: CrSnapshot,
   options: ReconcileOptions,
+  values: Map<string, string> = new Map(),
 ): Translation {
   const { headerPrefix: prefix } = options;
   const known = translations.peek(cr.spec);
   if (known && known.prefix === prefix) return known.translation;
-  const { valueFrom } = contextOf(cr, snapshot, options);
+  const { valueFrom } = contextOf(cr, snapshot, options, values);
   let isIndependent = true;
   const context: TranslateContext = {
     valueFrom: (source, path) => {
@@ -287,27 +303,33 @@ function withSourceKept(
   return kind !== 'source' || isSaid ? policies : { ...policies, deletion: 'Retain' };
 }
 
-function contextOf(cr: CustomResource, snapshot: CrSnapshot, options: ReconcileOptions): TranslateContext {
+/** `values` receives the values of Secrets, which the metadata refers to by name. */
+function contextOf(
+  cr: CustomResource,
+  snapshot: CrSnapshot,
+  options: ReconcileOptions,
+  values: Map<string, string>,
+): TranslateContext {
   return {
     valueFrom: (source: ValueSource, path: string) => {
       if (source.env !== undefined) return { from_env: source.env };
       if (source.file !== undefined) return { from_file: source.file };
       if (source.configMapKeyRef) return configMapValue(cr, source.configMapKeyRef, path, snapshot);
       const { name = '', key = '' } = source.secretKeyRef ?? {};
-      if (!options.allowLiteralSecrets) {
-        throw new SpecProblem(
-          'InvalidSpec',
-          `${path}.secretKeyRef would put the value of Secret ${name} into the metadata, where every administrator ` +
-            `reads it; give the engine the Secret as an environment variable or a mounted file and name that with ` +
-            `env or file, or allow it with allowLiteralSecrets`,
-        );
+      const { namespace } = cr.metadata;
+      const value = snapshot.references.secret(namespace, name, key);
+      const what = `key ${key} of Secret ${namespace}/${name}`;
+      if (value === undefined) {
+        const missing = `${path}.secretKeyRef: there is no key ${key} in a Secret ${namespace}/${name}`;
+        throw new SpecProblem('SecretNotFound', missing);
       }
-      const value = snapshot.references.secret(cr.metadata.namespace, name, key);
-      if (value !== undefined) return value;
-      throw new SpecProblem(
-        'SecretNotFound',
-        `${path}.secretKeyRef: there is no key ${key} in a Secret ${cr.metadata.namespace}/${name}`,
-      );
+      if (value === '' || value.length > MOST_VALUE_CHARACTERS) {
+        const problem = value === '' ? 'is empty' : `has more than ${MOST_VALUE_CHARACTERS} characters`;
+        throw new SpecProblem('InvalidSpec', `${path}.secretKeyRef: ${what} ${problem}`);
+      }
+      const stored = valueName({ namespace, name, key, manager: options.manager });
+      values.set(stored, value);
+      return { from_value: stored };
     },
   };
 }

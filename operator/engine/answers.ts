@@ -58,6 +58,7 @@ const Replaced = Type.Object({
   warnings: Type.Optional(Type.Array(Type.Object({ message: Type.String() }))),
 });
 
+const Values = Type.Object({ values: Type.Array(Type.Object({ name: Type.String() })) });
 const Success = Type.Object({ message: Type.String() });
 
 export type ConfigAnswer = Static<typeof Config>;
@@ -119,6 +120,11 @@ export function readWritten(answer: unknown): {
   fitting(Success, noted, '[1]');
   const written = fitting(Patched, patched, '[0]');
   return { resourceVersion: written.resource_version, inconsistent: objectsOf(written) };
+}
+
+/** Returns the answer of `list_values`. */
+export function readValues(answer: unknown): Static<typeof Values> {
+  return fitting(Values, answer);
 }
 
 export function readSuccess(answer: unknown): void {

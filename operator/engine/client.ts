@@ -3,6 +3,7 @@
  *  something else than an engine answers), unauthorized, conflict (409), tooLarge (413), rejected, which names the edit it is about
  *  when the engine's error path does. Its message says what came back, shortened and without the admin secret. `cachedEngine` keeps what was read.
  *  Not here: when to send a request again (pass/reconcile.ts and its callers), when a pass is due (kubernetes/engine-pass.ts). */
+import { createHash } from 'node:crypto';
 import {
   type ArgsOf,
   type Edit,
@@ -12,6 +13,7 @@ import {
   parseJson,
 } from '@pergola/engine/metadata';
 import { patchedEntries, patchedReservations, readLedger, readReservations } from '../objects/ledger.ts';
+import { isValueOf } from '../objects/value-name.ts';
 import {
   type EnginePort,
   EngineProblem,
@@ -19,7 +21,15 @@ import {
   type EngineWrite,
   type InconsistentObject,
 } from '../ports.ts';
-import { readBulk, readConfig, readReport, readSuccess, readWritten, UnexpectedAnswer } from './answers.ts';
+import {
+  readBulk,
+  readConfig,
+  readReport,
+  readSuccess,
+  readValues,
+  readWritten,
+  UnexpectedAnswer,
+} from './answers.ts';
 
 export type EngineAddress = {
   /** The URL of the engine without a path. */
@@ -53,6 +63,16 @@ export function engineClient(address: EngineAddress): EnginePort {
       return { resourceVersion: resource_version, stateVersion: state_version, engineVersion: version };
     },
     reload: () => perform(address, operation('reload_metadata', {}), readSuccess),
+    setValues: (values) => setValues(address, values),
+    removeValues: async (owner, used) => {
+      const { values } = await perform(address, operation('list_values', {}), readValues);
+      const unused = values
+        .map(({ name }) => name)
+        .filter((name) => isValueOf(owner, name) && !used.has(name));
+      for (const names of inParts(unused)) {
+        await perform(address, operation('delete_values', { names: [...names] }), readSuccess);
+      }
+    },
   };
 }
 
@@ -64,8 +84,23 @@ export function cachedEngine(
   { nowMs, maxAgeMs }: { readonly nowMs: () => number; readonly maxAgeMs: () => number },
 ): EnginePort {
   let known: { readonly reading: EngineReading; readonly readAtMs: number } | undefined;
+  // Digests of the values that the engine has, since everything was read last.
+  const sent = new Map<string, string>();
+  let isTidy = false;
   return {
     ...engine,
+    setValues: async (values) => {
+      const changed = [...values].filter(([name, value]) => sent.get(name) !== digestOf(value));
+      if (changed.length === 0) return;
+      await engine.setValues?.(new Map(changed));
+      for (const [name, value] of changed) sent.set(name, digestOf(value));
+    },
+    removeValues: async (owner, used) => {
+      if (isTidy && [...sent.keys()].every((name) => used.has(name))) return;
+      await engine.removeValues?.(owner, used);
+      isTidy = true;
+      for (const name of sent.keys()) if (!used.has(name)) sent.delete(name);
+    },
     read: async () => {
       const remembered = known;
       if (remembered && nowMs() - remembered.readAtMs < maxAgeMs()) {
@@ -79,6 +114,9 @@ export function cachedEngine(
       }
       // Release the previous reading first: two of them need twice the memory.
       known = undefined;
+      // Values may have been changed by another client, or lost with their key: they are sent again.
+      sent.clear();
+      isTidy = false;
       known = { reading: await engine.read(), readAtMs: nowMs() };
       return known.reading;
     },
@@ -96,6 +134,25 @@ export function cachedEngine(
       return written;
     },
   };
+}
+
+/** The most values of one request. Each has at most 64 KiB. */
+const MOST_VALUES = 100;
+
+async function setValues(address: EngineAddress, values: ReadonlyMap<string, string>): Promise<void> {
+  for (const part of inParts([...values])) {
+    const args = { values: part.map(([name, value]) => ({ name, value })) };
+    await perform(address, operation('set_values', args), readSuccess);
+  }
+}
+
+function inParts<T>(list: readonly T[]): readonly (readonly T[])[] {
+  const count = Math.ceil(list.length / MOST_VALUES);
+  return Array.from({ length: count }, (_, i) => list.slice(i * MOST_VALUES, (i + 1) * MOST_VALUES));
+}
+
+function digestOf(value: string): string {
+  return createHash('sha256').update(value).digest('base64');
 }
 
 type Request = {

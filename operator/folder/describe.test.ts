@@ -1,5 +1,11 @@
 /** Tests that the resources described from metadata stand for exactly that metadata. */
-import { type Metadata, objectsOf, parseMetadata } from '@pergola/engine/metadata';
+import {
+  isRecord,
+  type Metadata,
+  type MetadataObject,
+  objectsOf,
+  parseMetadata,
+} from '@pergola/engine/metadata';
 import { expect, test } from 'vitest';
 import { desire } from '../decide/desired.ts';
 import { hashOf, normalised } from '../objects/normal-form.ts';
@@ -26,10 +32,24 @@ function asked(metadata: Metadata): Readonly<Record<string, string>> {
     ),
     { manager: OPTIONS.manager, objects: new Map() },
     new Map(),
-    { ...OPTIONS, allowLiteralSecrets: true },
+    OPTIONS,
   );
   expect([...desired.outcomes.values()]).toEqual([]);
-  return Object.fromEntries([...desired.claims].map(([key, { hash }]) => [key, hash]));
+  return Object.fromEntries(
+    [...desired.claims].map(([key, { object }]) => {
+      const definition = withValues(object.definition, desired.values);
+      return [key, hashOf({ ...object, definition } as MetadataObject)];
+    }),
+  );
+}
+
+/** Puts values of Secrets in the position of their names. */
+function withValues(value: unknown, values: ReadonlyMap<string, string>): unknown {
+  if (Array.isArray(value)) return value.map((item) => withValues(item, values));
+  if (!isRecord(value)) return value;
+  const named = value['from_value'];
+  if (typeof named === 'string') return values.get(named);
+  return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, withValues(item, values)]));
 }
 
 const kindsOf = (metadata: Metadata) => [...new Set(describe(metadata).resources.map(({ kind }) => kind))];

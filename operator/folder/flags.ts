@@ -17,7 +17,6 @@ const FLAGS = {
   },
   manager: { value: 'NAME', doc: 'the owner of the objects in the ledger (default folder)' },
   output: { short: 'o', value: 'json', doc: 'print JSON' },
-  'allow-literal-secrets': { doc: 'allow secretKeyRef to put values of Secrets into the metadata' },
   'confirm-prune': { value: 'HASH', doc: 'confirm deletions that were held back' },
   help: { short: 'h', doc: 'print this help' },
 } as const satisfies Record<string, { short?: string; value?: string; doc: string }>;
@@ -70,7 +69,6 @@ function commandOf(folder: string, values: Values): FolderCommand {
       folderOptions(source, {
         manager: text('manager'),
         headerPrefix: address.headerPrefix,
-        allowLiteralSecrets: values['allow-literal-secrets'] === true,
         confirmPrune: text('confirm-prune'),
       }),
   };
@@ -84,7 +82,6 @@ export function folderOptions(
   given: {
     manager?: string | undefined;
     headerPrefix?: string | undefined;
-    allowLiteralSecrets?: boolean;
     confirmPrune?: string | undefined;
   } = {},
 ): ReconcileOptions {
@@ -92,7 +89,6 @@ export function folderOptions(
     manager: given.manager ?? 'folder',
     headerPrefix: given.headerPrefix,
     policies: source.engine.policies,
-    allowLiteralSecrets: given.allowLiteralSecrets === true || source.engine.allowLiteralSecrets,
     confirmPrune: given.confirmPrune,
     progressDeadlineSeconds: PROGRESS_DEADLINE_SECONDS,
   };

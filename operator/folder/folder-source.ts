@@ -21,14 +21,13 @@ import { type FileProblem, type FolderContent, type Manifest, readFolder } from 
 /** The options that an Engine document in the folder sets. */
 export type FolderEngine = {
   readonly policies: Policies;
-  readonly allowLiteralSecrets: boolean;
 };
 
 export class FolderSource implements CrSource, StatusSink {
   readonly folder: string;
   /** The problems of the files in the last snapshot. */
   problems: readonly FileProblem[] = [];
-  engine: FolderEngine = { policies: DEFAULT_POLICIES, allowLiteralSecrets: false };
+  engine: FolderEngine = { policies: DEFAULT_POLICIES };
   /** The file and line of each resource, by `Kind namespace/name`. */
   positions: ReadonlyMap<string, string> = new Map();
   readonly #statuses = new Map<string, CrStatus>();
@@ -119,7 +118,6 @@ function problemsOfEngines(engines: readonly Manifest[]): readonly FileProblem[]
 function engineOf([first]: readonly Manifest[]): FolderEngine {
   const given = (first?.spec ?? {}) as {
     readonly policies?: Partial<Policies> & { readonly pruneGuard?: Partial<Policies['pruneGuard']> };
-    readonly allowLiteralSecrets?: boolean;
   };
   return {
     policies: {
@@ -127,6 +125,5 @@ function engineOf([first]: readonly Manifest[]): FolderEngine {
       ...given.policies,
       pruneGuard: { ...DEFAULT_POLICIES.pruneGuard, ...given.policies?.pruneGuard },
     },
-    allowLiteralSecrets: given.allowLiteralSecrets === true,
   };
 }

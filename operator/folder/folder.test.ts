@@ -252,12 +252,15 @@ metadata: {name: db}
 stringData: {uri: "${secretUrl.href}"}
 `,
   );
-  const refused = await say(apply);
-  expect([refused.code, refused.out]).toEqual([1, expect.stringContaining('allowLiteralSecrets')]);
-  const planned = await say(plan, '--allow-literal-secrets');
+  const planned = await say(plan);
   expect(planned.out).toContain('+ source other');
   expect(JSON.stringify(planned)).not.toContain(secretUrl.href);
-  expect((await say(apply, '--allow-literal-secrets')).code).toBe(0);
+  const applied = await say(apply);
+  expect([applied.code, applied.out]).toEqual([0, expect.any(String)]);
+  expect(JSON.stringify(applied)).not.toContain(secretUrl.href);
+  const exported = JSON.stringify(await engine.admin('export_metadata', {}));
+  expect(exported).toContain('from_value');
+  expect(exported).not.toContain(secretUrl.href);
 });
 
 /** Runs the loop of `watch` and `up` during `body`. */

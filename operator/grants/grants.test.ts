@@ -332,3 +332,68 @@ test('the message of a refusal has the grant to add, or what the nearest grant l
   const many = Array.from({ length: 9 }, (_, i) => permission(`r${i}`));
   expect(objection('Table', many, COMPLETE)).toContain('roles: [r0, r1, r2, r3, r4] and 4 more');
 });
+
+const HOSTS = { webhookHosts: ['hooks.example.org'] };
+const actionOf = (definition: object) =>
+  object('action', { name: 'team_a_login', definition: { output_type: 'teamALogin', ...definition } });
+const withHeader = (header: object) =>
+  actionOf({ handler: 'https://hooks.example.org/x', headers: [{ name: 'authorization', ...header }] });
+
+test.each<[string, MetadataObject, Omit<Grant, 'name'>, string | undefined]>([
+  [
+    'a value of its own namespace',
+    withHeader({ value_from_value: 'team-a/0a/keys/token' }),
+    HOSTS,
+    undefined,
+  ],
+  [
+    'a value of another namespace',
+    withHeader({ value_from_value: 'team-b/0a/keys/token' }),
+    HOSTS,
+    '"value:team-b/0a/keys/token"',
+  ],
+  [
+    'a value of a namespace whose name begins like its own',
+    withHeader({ value_from_value: 'team-a-b/0a/keys/token' }),
+    HOSTS,
+    '"value:team-a-b/0a/keys/token"',
+  ],
+  [
+    'a shared value that is granted',
+    withHeader({ value_from_value: 'shared/token' }),
+    { ...HOSTS, variables: ['value:shared/*'] },
+    undefined,
+  ],
+  ['a file', withHeader({ value_from_file: '/run/secrets/token' }), HOSTS, '"file:/run/secrets/token"'],
+  [
+    'a value of another namespace in a template',
+    actionOf({ handler: 'https://hooks.example.org/{{value:team-b/0a/keys/token}}' }),
+    HOSTS,
+    '"value:team-b/0a/keys/token"',
+  ],
+  [
+    'a value of its own as the host of a template',
+    actionOf({ handler: '{{value:team-a/0a/hook/url}}/x' }),
+    HOSTS,
+    'webhookHosts: ["*"]',
+  ],
+  [
+    'a value of its own as a URL',
+    object('remote_schema', {
+      name: 'team_a_billing',
+      definition: { url_from_value: 'team-a/0a/hook/url' },
+    }),
+    HOSTS,
+    'webhookHosts: ["*"]',
+  ],
+])('a namespace that names %s', (_, one, grant, lacks) => {
+  const granted = {
+    engine: 'api/main',
+    namespace: 'team-a',
+    isHome: false,
+    grants: [{ name: 'g', names: ['team_a_*'], roles: ['*'], ...grant }],
+  };
+  const refusal = objectionTo(granted, one.kind === 'action' ? 'Action' : 'RemoteSchema', [one]);
+  if (lacks === undefined) expect(refusal).toBeUndefined();
+  else expect(refusal).toContain(lacks);
+});

@@ -70,13 +70,13 @@ export function objectionTo(
   return first && objectionText(granted, first.object, mergedNeeds(refused.map(({ needs }) => needs)));
 }
 
-function needed({ isHome }: Granted, kind: string, object: MetadataObject): Needs {
-  if (isHome) {
-    const variables = variablesNeeded(object);
-    return variables.length === 0 ? NOTHING : { ...NOTHING, variables };
-  }
+/** The Engine's own namespace may refer to every named value, another one to its own. */
+function needed({ isHome, namespace }: Granted, kind: string, object: MetadataObject): Needs {
+  const own = isHome ? 'value:' : `value:${namespace}/`;
+  const variables = variablesNeeded(object).filter((name) => !name.startsWith(own));
+  if (isHome) return variables.length === 0 ? NOTHING : { ...NOTHING, variables };
   const needs = needsOf(object);
-  return { ...needs, kinds: [kind, ...needs.kinds] };
+  return { ...needs, kinds: [kind, ...needs.kinds], variables };
 }
 
 const NOTHING: Needs = {

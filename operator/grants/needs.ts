@@ -5,6 +5,7 @@ import {
   type MetadataObject,
   type ObjectKind,
   parseKey,
+  parseReference,
   referencesOf,
   variablesOf,
 } from '@pergola/engine/metadata';
@@ -24,7 +25,7 @@ export type Needs = {
   readonly roles: readonly string[];
   /** The hosts that the engine calls for the object. */
   readonly webhookHosts: readonly string[];
-  /** The environment variables of the engine that the object names. */
+  /** The environment variables of the engine that the object names, its files as `file:PATH`, and named values as `value:NAME`. */
   readonly variables: readonly string[];
 };
 
@@ -145,6 +146,7 @@ function derivedNeeds(object: MetadataObject): Needs {
   const hosts = [
     ...(urls?.(definition) ?? NONE).flatMap((url) => hostsOf(url, FROM_VARIABLE)),
     ...hostsOf(transformed?.(definition), FROM_WEBHOOK),
+    ...(hasSecretUrl(object) ? [ALL] : NONE),
   ];
   const first = [segments[0] ?? ''];
   return {
@@ -162,7 +164,22 @@ function derivedNeeds(object: MetadataObject): Needs {
 /** Returns the environment variables of the engine that the object names. The namespace of the Engine needs grants only for these. */
 export function variablesNeeded(object: MetadataObject): readonly string[] {
   return variables.get(object, () =>
-    shared(variablesOf(object.kind, object.definition).map(({ name }) => name)),
+    // Who may write a source may read the files that its connection needs.
+    shared(
+      variablesOf(object.kind, object.definition)
+        .filter(({ name, use }) => use === 'outbound' || parseReference(name).from !== 'file')
+        .map(({ name }) => name),
+    ),
+  );
+}
+
+/** True when a URL of the object is a named value. Its author chooses the text, which may be any host. */
+function hasSecretUrl({ kind, definition }: MetadataObject): boolean {
+  return variablesOf(kind, definition).some(
+    ({ name, use, path }) =>
+      use === 'outbound' &&
+      parseReference(name).from === 'value' &&
+      /^(from_value|(url|webhook)_from_value)$/.test(String(path.at(-1))),
   );
 }
 
@@ -199,8 +216,8 @@ function listedRoles(scope: unknown): readonly string[] {
   return at(scope, 'global') === false ? texts(at(scope, 'roles')) : [ALL];
 }
 
-/** Matches a URL whose host is an environment variable and whose remainder cannot change the host: `{{AUTH_URL}}/login`. */
-const FROM_VARIABLE = /^\{\{\s*[A-Za-z_]\w*\s*\}\}(?:$|\/(?!\/)|[?#])/;
+/** Matches a URL whose host is an environment variable or a file and whose remainder cannot change the host: `{{AUTH_URL}}/login`. */
+const FROM_VARIABLE = /^\{\{\s*(?:[A-Za-z_]\w*|file:[^{}]+)\s*\}\}(?:$|\/(?!\/)|[?#])/;
 /** Matches the URL of a transform that starts from the webhook's address. */
 const FROM_WEBHOOK = /^\{\{\s*\$base_url\s*\}\}(?:$|\/(?!\/)|[?#])/;
 

@@ -163,12 +163,6 @@ export const EngineSpec = closed({
   ),
   allowedNamespaces: Type.Optional(AllowedNamespaces),
   grants: Type.Optional(Grants),
-  allowLiteralSecrets: Type.Optional(
-    Type.Boolean({
-      description:
-        'Allows secretKeyRef to put values of Secrets into the metadata, where administrators can read them.',
-    }),
-  ),
   policies: Type.Optional(
     withDescription(
       'What applies to all resources of this Engine unless they say otherwise.',

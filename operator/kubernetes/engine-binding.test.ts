@@ -50,7 +50,6 @@ test('policies that are not set have defaults, including parts of the prune guar
   const made = reconcileOptionsOf(engine(spec, { 'pergola.dev/confirm-prune': 'abc' }), general);
   expect(made).toEqual({
     ...general,
-    allowLiteralSecrets: false,
     policies: {
       drift: 'Report',
       adoption: 'IfEqual',
@@ -75,10 +74,9 @@ test('the admin secret and the certificate authority are read from the namespace
   ]);
 });
 
-test('Secrets of resources are read only if the Engine allows literal secrets', () => {
+test('Secrets that resources refer to are read in the namespace of the resource', () => {
   const resources = [source({ secretKeyRef: { name: 'db', key: 'url' } }), source({ env: 'PG_URL' })];
-  expect(referencesOf(engine(SERVICE), resources)).toEqual([]);
-  expect(referencesOf(engine({ ...SERVICE, allowLiteralSecrets: true }), resources)).toEqual([
+  expect(referencesOf(engine(SERVICE), resources)).toEqual([
     { kind: 'secrets', namespace: 'team', name: 'db' },
   ]);
 });

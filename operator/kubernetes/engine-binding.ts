@@ -22,7 +22,6 @@ export type EngineSpec = {
   readonly adminSecretRef?: KeyRef;
   readonly headerPrefix?: string;
   readonly tls?: { readonly caRef: KeyRef };
-  readonly allowLiteralSecrets?: boolean;
   readonly policies?: Partial<Omit<Policies, 'pruneGuard'>> & {
     readonly pruneGuard?: Partial<Policies['pruneGuard']>;
   };
@@ -66,11 +65,10 @@ export function reconcileOptionsOf(
   engine: CustomResource,
   general: Pick<ReconcileOptions, 'manager' | 'progressDeadlineSeconds'>,
 ): ReconcileOptions {
-  const { policies = {}, allowLiteralSecrets = false, headerPrefix } = engineSpecOf(engine);
+  const { policies = {}, headerPrefix } = engineSpecOf(engine);
   return {
     ...general,
     headerPrefix,
-    allowLiteralSecrets,
     policies: {
       ...DEFAULT_POLICIES,
       ...policies,
@@ -105,7 +103,7 @@ export function referencesOf(
     .get(engine, () => new IdentityCache())
     .get(resources, () => [
       ...ownReferencesOf(engine),
-      ...resources.flatMap((cr) => referencesOfResource(engine, cr)),
+      ...resources.flatMap((cr) => referencesOfResource(cr)),
     ]);
 }
 
@@ -119,15 +117,11 @@ export function ownReferencesOf(engine: CustomResource): readonly Reference[] {
   return [adminSecretOf(engine), ...authorityOf(engine)].filter((reference) => reference !== undefined);
 }
 
-export function referencesOfResource(
-  engine: CustomResource,
-  { spec, metadata: { namespace } }: CustomResource,
-): readonly Reference[] {
-  const { allowLiteralSecrets = false } = engineSpecOf(engine);
-  return namesBySpec
-    .get(spec, () => namesIn(spec))
-    .filter(({ kind }) => kind === 'configmaps' || allowLiteralSecrets)
-    .map(({ kind, name }) => ({ kind, namespace, name }));
+export function referencesOfResource({
+  spec,
+  metadata: { namespace },
+}: CustomResource): readonly Reference[] {
+  return namesBySpec.get(spec, () => namesIn(spec)).map(({ kind, name }) => ({ kind, namespace, name }));
 }
 
 const KEY_REFS = { secretKeyRef: 'secrets', configMapKeyRef: 'configmaps' } as const;

@@ -299,7 +299,7 @@ export class EnginePass {
         configMap: (namespace, name, key) => references.valueOf({ kind: 'configmaps', namespace, name }, key),
       },
       consent: consentOf(engine, new Set(resources.map(({ metadata }) => metadata.namespace)), labelsOf),
-      observed: (cr) => references.observed(referencesOfResource(engine, cr)),
+      observed: (cr) => references.observed(referencesOfResource(cr)),
     };
   }
 

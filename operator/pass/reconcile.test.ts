@@ -1,6 +1,8 @@
 /** Tests the whole pass with a scripted engine: order, coexistence, faults. Not here: single steps, which have their own tests. */
+
 import { objectsOf } from '@pergola/engine/metadata';
 import { expect, test } from 'vitest';
+import { valueName } from '../objects/value-name.ts';
 import { EngineProblem } from '../ports.ts';
 import { OPTIONS, permission, resource, snapshotOf, table } from '../testing/resources.ts';
 import { broken, inconsistent, ScriptedEngine } from '../testing/scripted-engine.ts';
@@ -537,29 +539,67 @@ test('a Source with an invalid connection template does not block other resource
   expect(ports.readiness(other)).toBe('True Applied');
 });
 
-test('a secret is written to the metadata only if the Engine allows it and the Secret exists', async () => {
+test('the value of a Secret is sent before the metadata, which refers to it by name, and removed when nothing does', async () => {
+  const ports = new ScriptedPorts();
+  const source = resource('Source', 'app', {
+    name: 'app',
+    connection: { url: { secretKeyRef: { name: 'db', key: 'url' } } },
+    deletionPolicy: 'Delete',
+  });
+  const secret = (text: string | undefined) => ({
+    references: {
+      secret: (...path: string[]) => (path.join('/') === 'default/db/url' ? text : undefined),
+      configMap: () => undefined,
+    },
+  });
+  const name = valueName({ manager: OPTIONS.manager, namespace: 'default', name: 'db', key: 'url' });
+  ports.engine.before = (request) => {
+    if (request === 'write') expect(ports.engine.values.get(name)).toBe('postgres://secret');
+  };
+  ports.given = snapshotOf([source], secret('postgres://secret'));
+  await reconcile(ports, OPTIONS);
+  expect(ports.readiness(source)).toBe('True Applied');
+  expect(JSON.stringify(ports.engine.metadata)).toContain(name);
+  const visible = () => JSON.stringify([ports.engine.metadata, ports.engine.ledger, ports.status(source)]);
+  expect(visible()).not.toContain('postgres://');
+  const writes = ports.engine.writes.length;
+  ports.given = snapshotOf([source], secret('postgres://rotated'));
+  await reconcile(ports, OPTIONS);
+  expect(ports.engine.values.get(name)).toBe('postgres://rotated');
+  expect(ports.engine.writes.length).toBe(writes);
+  ports.given = snapshotOf([source]);
+  await reconcile(ports, OPTIONS);
+  expect(ports.readiness(source)).toBe('False SecretNotFound');
+  expect(keys(ports)).toContain('source/app');
+  expect(ports.engine.values.get(name)).toBe('postgres://rotated');
+  ports.engine.values.set('default/another/db/url', 'of another operator');
+  ports.engine.before = () => {};
+  ports.given = snapshotOf([]);
+  await reconcile(ports, {
+    ...OPTIONS,
+    policies: { ...OPTIONS.policies, pruneGuard: { maxObjects: 9, maxPercent: 100 } },
+  });
+  expect(keys(ports)).not.toContain('source/app');
+  expect([...ports.engine.values.keys()]).toEqual(['default/another/db/url']);
+});
+
+test.each([
+  ['', 'is empty'],
+  ['x'.repeat(65_537), 'has more than 65536 characters'],
+])('a Secret with an unusable value makes the resource invalid', async (text, problem) => {
   const ports = new ScriptedPorts();
   const source = resource('Source', 'app', {
     name: 'app',
     connection: { url: { secretKeyRef: { name: 'db', key: 'url' } } },
   });
   ports.given = snapshotOf([source], {
-    references: {
-      secret: (...path) => (path.join('/') === 'default/db/url' ? 'postgres://secret' : undefined),
-      configMap: () => undefined,
-    },
+    references: { secret: () => text, configMap: () => undefined },
   });
   await reconcile(ports, OPTIONS);
-  expect(ports.readiness(source)).toBe('False InvalidSpec');
-  expect(ports.message(source)).toContain('allowLiteralSecrets');
-  await reconcile(ports, { ...OPTIONS, allowLiteralSecrets: true });
-  expect(ports.readiness(source)).toBe('True Applied');
-  expect(JSON.stringify(ports.engine.metadata)).toContain('postgres://secret');
-  expect(JSON.stringify([ports.engine.ledger, ports.status(source)])).not.toContain('postgres://secret');
-  ports.given = snapshotOf([source]);
-  await reconcile(ports, { ...OPTIONS, allowLiteralSecrets: true });
-  expect(ports.readiness(source)).toBe('False SecretNotFound');
-  expect(keys(ports)).toContain('source/app');
+  expect(ports.message(source)).toContain(
+    `spec.connection.url.secretKeyRef: key url of Secret default/db ${problem}`,
+  );
+  expect(ports.engine.values.size).toBe(0);
 });
 
 test('a pass writes at most twice when the engine reports every write as inconsistent', async () => {

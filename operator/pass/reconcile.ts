@@ -18,6 +18,7 @@ import { reservationChanges } from '../grants/reservation.ts';
 import type { CrStatus, CustomResource } from '../kinds.ts';
 import { type EntryChange, ledgerPatch } from '../objects/ledger.ts';
 import { objectsIn } from '../objects/normal-form.ts';
+import { ownerOfValues } from '../objects/value-name.ts';
 import {
   type Clock,
   type CrSnapshot,
@@ -194,10 +195,21 @@ export async function plan(
   const decided = decideOnAll({ snapshot, reading, options });
   const nowMs = snapshot.at.getTime();
   return planOn(reading, decided, options, {
-    dryRun: (edits) => engine.dryRun(edits),
+    // The values are sent with the write, so the engine does not have them yet.
+    dryRun: async (edits) => withoutUnsent(await engine.dryRun(edits), decided.decided.desired.values),
     backoff,
     nowMs,
   });
+}
+
+/** Returns the inconsistent objects without those that only lack a value that the write sends. */
+function withoutUnsent(
+  inconsistent: readonly InconsistentObject[],
+  values: ReadonlyMap<string, string>,
+): readonly InconsistentObject[] {
+  const lacks = ({ reason }: InconsistentObject) =>
+    [...values.keys()].some((name) => reason.includes(`named value "${name}" is not set`));
+  return values.size === 0 ? inconsistent : inconsistent.filter((each) => !lacks(each));
 }
 
 type Decided = { readonly desired: Desired } & Decisions;
@@ -295,12 +307,14 @@ async function attempt(
       const observation = { snapshot, reading, options };
       const mayBeIncremental = !isDoubtful && !wasWritten && passState;
       decided = (mayBeIncremental && decideIncrementally(passState, observation)) || decideOnAll(observation);
+      await sendValues(engine, decided.decided.desired.values);
       const nowMs = clock.now().getTime();
       made = await planOn(reading, decided, options, { dryRun, backoff, most: parts.most, nowMs });
       backoff = rememberPlan(backoff, made, nowMs);
       const report = await apply(engine, made, mustFit);
       wasWritten ||= report.wasWritten;
       if (!made.settled.isCut || !report.wasWritten || !parts.mayGoOn) {
+        await removeUnusedValues(engine, made, snapshot, options);
         const left = withoutApplied(backoff, made.settled.excluded);
         return { snapshot, report: { ...report, wasWritten, backoff: left } };
       }
@@ -323,6 +337,32 @@ async function attempt(
       }
       await clock.sleep(LEAST_PAUSE_MS + clock.random() * (MOST_PAUSE_MS - LEAST_PAUSE_MS));
     }
+  }
+}
+
+/** Sends the values of Secrets before the objects that refer to them. A refusal is not an error of the pass: the objects are then
+ *  inconsistent, and the engine's reason names the value and says what it lacks. */
+async function sendValues(engine: EnginePort, values: ReadonlyMap<string, string>): Promise<void> {
+  if (values.size === 0) return;
+  try {
+    await engine.setValues?.(values);
+  } catch (error) {
+    if (!(error instanceof EngineProblem) || error.kind !== 'rejected') throw error;
+  }
+}
+
+/** Removes the values that no resource refers to any more, once a pass has seen all resources. The next pass repeats what fails. */
+async function removeUnusedValues(
+  engine: EnginePort,
+  { scope, desired }: PassPlan,
+  snapshot: CrSnapshot,
+  { manager }: ReconcileOptions,
+): Promise<void> {
+  if (scope.skipped.size > 0 || !snapshot.isComplete) return;
+  try {
+    await engine.removeValues?.(ownerOfValues(manager), new Set(desired.values.keys()));
+  } catch (error) {
+    if (!(error instanceof EngineProblem)) throw error;
   }
 }
 

@@ -7,7 +7,6 @@ export const MANAGER = 'test';
 export const OPTIONS: ReconcileOptions = {
   manager: MANAGER,
   policies: DEFAULT_POLICIES,
-  allowLiteralSecrets: false,
   progressDeadlineSeconds: 300,
 };
 

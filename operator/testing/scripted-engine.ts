@@ -1,6 +1,7 @@
 /** An engine in memory, for faults that a real one does not produce on demand: it keeps a document, a ledger and a version like the
  *  real one, reports the inconsistencies that the test sets, and fails when the test says so. Not here: the behaviour of the real
  *  engine (end-to-end/reconcile.engine.test.ts). */
+
 import {
   type Edit,
   editObjects,
@@ -13,6 +14,7 @@ import {
   stateVersionOf,
 } from '@pergola/engine/metadata';
 import { type LedgerEntry, readLedger, readReservations } from '../objects/ledger.ts';
+import { isValueOf } from '../objects/value-name.ts';
 import {
   type EnginePort,
   EngineProblem,
@@ -105,10 +107,26 @@ export class ScriptedEngine implements EnginePort {
       version: () => this.version(),
       state: () => this.state(),
       reload: () => this.reload(),
+      setValues: (values) => this.setValues(values),
+      removeValues: (owner, used) => this.removeValues(owner, used),
     };
   }
 
   async reload() {}
+
+  /** The named values that the operator has sent. */
+  readonly values = new Map<string, string>();
+
+  async setValues(values: ReadonlyMap<string, string>) {
+    for (const [name, value] of values) this.values.set(name, value);
+  }
+
+  async removeValues(owner: string, used: ReadonlySet<string>) {
+    const unused = [...this.values.keys()].filter((name) => isValueOf(owner, name) && !used.has(name));
+    if (unused.length === 0) return;
+    const document = JSON.stringify(this.metadata);
+    for (const name of unused) if (!document.includes(name)) this.values.delete(name);
+  }
 
   /** Writes an object as another client does through the admin API. */
   put(object: MetadataObject): void {

@@ -16,6 +16,7 @@
   {{- include "pergola.secretKey" $engine.metadataDatabase | nindent 2 }}
 {{- end }}
 - {name: ENGINE_GRAPHQL_ADMIN_SECRET_PATH, value: /run/pergola/admin-secrets}
+- {name: ENGINE_GRAPHQL_VALUES_KEY_FILE, value: /run/pergola/values-key/keys}
 - {name: ENGINE_GRAPHQL_SERVER_PORT, value: "8080"}
 - {name: ENGINE_GRAPHQL_ENABLE_CONSOLE, value: {{ $engine.console.enabled | quote }}}
 {{- $options := $engine.options }}
@@ -50,6 +51,7 @@
 
 {{- define "pergola.adminSecretMounts" -}}
 - {name: admin-secrets, mountPath: /run/pergola/admin-secrets, readOnly: true}
+- {name: values-key, mountPath: /run/pergola/values-key, readOnly: true}
 {{- end -}}
 
 {{- define "pergola.adminSecretVolumes" -}}
@@ -62,4 +64,10 @@
       {{- with $secret.secondaryKey }}
       - secret: {name: {{ $secret.existingSecret }}, items: [{key: {{ . }}, path: secondary}], optional: true}
       {{- end }}
+- name: values-key
+  secret:
+    secretName: {{ .Values.engine.valuesKey.existingSecret }}
+    defaultMode: 0440
+    optional: true
+    items: [{key: {{ .Values.engine.valuesKey.key }}, path: keys}]
 {{- end -}}
