@@ -7,11 +7,11 @@ import { generateKeyPairSync, randomBytes } from 'node:crypto';
 import { createWriteStream, readFileSync } from 'node:fs';
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { Agent, request } from 'node:https';
-import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { freePort } from '../bin/free-port.ts';
 import { kindOf } from '../operator/kinds.ts';
 import { kubeBinaries } from './kube/binaries.ts';
 
@@ -135,7 +135,7 @@ async function startOnce(binaries: string): Promise<TestKube> {
     await rm(folder, { recursive: true, force: true });
   };
   try {
-    const [clientPort, peerPort, port] = await freePorts(3);
+    const [clientPort, peerPort, port] = await Promise.all([freePort(), freePort(), freePort()]);
     children.push(startEtcd(binaries, folder, clientPort!, peerPort!));
     const startApi = await apiServer(binaries, folder, { etcd: clientPort!, port: port!, token });
     children.push(startApi());
@@ -352,21 +352,4 @@ async function killed(child: ChildProcess): Promise<void> {
   const gone = new Promise((resolve) => child.once('exit', resolve));
   child.kill('SIGKILL');
   await gone;
-}
-
-/** Finds free ports. All are open at the same time, so that no two are equal. */
-async function freePorts(count: number): Promise<readonly number[]> {
-  const servers = await Promise.all(
-    Array.from({ length: count }, async () => {
-      const server = createServer();
-      await new Promise<void>((resolve, reject) => {
-        server.once('error', reject);
-        server.listen(0, '127.0.0.1', resolve);
-      });
-      return server;
-    }),
-  );
-  const ports = servers.map((server) => (server.address() as { port: number }).port);
-  await Promise.all(servers.map((server) => new Promise((resolve) => server.close(resolve))));
-  return ports;
 }

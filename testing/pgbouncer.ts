@@ -2,12 +2,11 @@
  *  statements on one connection without a transaction fails behind it. Debian: package `pgbouncer`. */
 import { spawn, spawnSync } from 'node:child_process';
 import { chmodSync, mkdtempSync, writeFileSync } from 'node:fs';
-import type { AddressInfo } from 'node:net';
-import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
+import { freePort } from '../bin/free-port.ts';
 
 export type Pgbouncer = {
   /** The URL of the same database through pgbouncer. */
@@ -67,12 +66,4 @@ async function untilReady(url: string): Promise<void> {
     if (left === 0) throw failure;
     await sleep(100);
   }
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer();
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const { port } = server.address() as AddressInfo;
-  await new Promise<void>((resolve) => server.close(() => resolve()));
-  return port;
 }

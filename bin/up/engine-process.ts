@@ -2,11 +2,10 @@
  *  the list of processes. Out: when it answers, and when it ends.
  *  Not here: the engine's options (engine/config). */
 import { type ChildProcess, spawn } from 'node:child_process';
-import { createServer } from 'node:net';
 import { dirname, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
-import { freePort } from '../embedded-postgres.ts';
+import { freePort, isFree } from '../free-port.ts';
 
 export type EngineProcess = {
   readonly url: string;
@@ -90,11 +89,3 @@ export async function choosePort(wanted: number | undefined): Promise<number> {
 }
 
 export const USUAL_PORT = 8080;
-
-function isFree(port: number): Promise<boolean> {
-  return new Promise((resolve) => {
-    const server = createServer();
-    server.once('error', () => resolve(false));
-    server.listen(port, HOST, () => server.close(() => resolve(true)));
-  });
-}

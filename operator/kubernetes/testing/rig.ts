@@ -2,12 +2,12 @@
  *  started on its port, an operator with exactly the rights the chart gives it.
  *  Not here: what is tested (../operator.kube.test.ts). */
 import { readFileSync } from 'node:fs';
-import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { KubeConfig } from '@kubernetes/client-node';
 import { load } from 'js-yaml';
 import { pino } from 'pino';
 import { expect, vi } from 'vitest';
+import { freePort } from '../../../bin/free-port.ts';
 import { createDatabase, type TestDatabase } from '../../../testing/database.ts';
 import { startTestEngine, type TestEngine, type TestEngineOptions } from '../../../testing/engine.ts';
 import type { TestKube } from '../../../testing/kube.ts';
@@ -65,6 +65,7 @@ export async function createRig(
   await kube.kubectl(['wait', '--for=condition=Established', '--timeout=30s', ...definitions]);
   await kube.apply({ apiVersion: 'v1', kind: 'Namespace', metadata: { name: HOME } });
   const kubeconfig = await kube.kubeconfigFor(await grant(kube));
+  // Kept for the engine over its restarts.
   const serverPort = await freePort();
   const running = { engine: undefined as TestEngine | undefined, operators: new Set<Operator>() };
   const path = (kind: string, name: string, namespace: string) =>
@@ -190,13 +191,4 @@ export async function tokenOf(kube: TestKube, name: string): Promise<string> {
   const path = `/api/v1/namespaces/${HOME}/serviceaccounts/${name}/token`;
   const asked = { apiVersion: 'authentication.k8s.io/v1', kind: 'TokenRequest', spec: {} };
   return (await kube.request('POST', path, asked)).body.status.token;
-}
-
-/** Kept for the engine over its restarts. */
-async function freePort(): Promise<number> {
-  const server = createServer();
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const { port } = server.address() as { port: number };
-  await new Promise((resolve) => server.close(resolve));
-  return port;
 }
