@@ -177,7 +177,7 @@ const LAYERS: Readonly<Record<string, readonly string[]>> = {
   'engine/bench': ['*'],
   engine: ['*'],
   'operator/identity-cache': [],
-  'operator/kinds': ['operator/identity-cache'],
+  'operator/kinds': ['operator/identity-cache', 'operator/conversion'],
   'operator/yaml': [],
   'operator/conversion': [],
   'operator/objects': ['operator/identity-cache', 'operator/kinds'],
@@ -211,6 +211,8 @@ const LAYERS: Readonly<Record<string, readonly string[]>> = {
     'operator/kinds',
   ],
   'operator/folder': [
+    'operator/yaml',
+    'operator/grants',
     'operator/pass',
     'operator/status',
     'operator/decide',

@@ -23,6 +23,10 @@ const COMMANDS = {
   plan: ['operator/commands/plan.ts', 'show what a folder of custom resources would change in an engine'],
   apply: ['operator/commands/apply.ts', 'apply a folder of custom resources to an engine'],
   watch: ['operator/commands/watch.ts', 'apply a folder, and again whenever a file changes'],
+  validate: [
+    'operator/commands/validate.ts',
+    'check a folder of custom resources without an engine or a cluster',
+  ],
   convert: [
     'operator/commands/convert.ts',
     'rewrite custom resources of the old form of v1alpha1 to the new form',

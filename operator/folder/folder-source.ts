@@ -61,22 +61,7 @@ export class FolderSource implements CrSource, StatusSink {
   #resourceOf(manifest: Manifest): CustomResource {
     const uid = nameOf(manifest);
     const status = this.#statuses.get(uid);
-    return {
-      apiVersion: GROUP_VERSION,
-      kind: manifest.kind,
-      metadata: {
-        name: manifest.name,
-        namespace: manifest.namespace,
-        uid,
-        generation: this.#generationOf(uid, manifest),
-        // All resources are of one age, so the smaller uid wins a key, independent of the order of files.
-        creationTimestamp: '1970-01-01T00:00:00Z',
-        annotations: manifest.annotations,
-      },
-      // A folder has one engine, so engineRef is optional.
-      spec: { engineRef: { name: 'folder' }, ...manifest.spec },
-      ...(status ? { status } : {}),
-    };
+    return { ...resourceOf(manifest, this.#generationOf(uid, manifest)), ...(status ? { status } : {}) };
   }
 
   #generationOf(uid: string, { spec }: Manifest): number {
@@ -88,11 +73,31 @@ export class FolderSource implements CrSource, StatusSink {
   }
 }
 
+/** Returns a resource as an API server would, without its status. */
+export function resourceOf(manifest: Manifest, generation: number): CustomResource {
+  const { kind, name, namespace, annotations, spec } = manifest;
+  return {
+    apiVersion: GROUP_VERSION,
+    kind,
+    metadata: {
+      name,
+      namespace,
+      uid: nameOf(manifest),
+      generation,
+      // All resources are of one age, so the smaller uid wins a key, independent of the order of files.
+      creationTimestamp: '1970-01-01T00:00:00Z',
+      annotations,
+    },
+    spec,
+  };
+}
+
 function nameOf({ kind, namespace, name }: Manifest): string {
   return `${kind} ${namespace}/${name}`;
 }
 
-function lookup(holders: FolderContent['secrets']): ReferenceLookup['secret'] {
+/** Returns a function that looks up values of Secrets or ConfigMaps of the folder. */
+export function lookup(holders: FolderContent['secrets']): ReferenceLookup['secret'] {
   return (namespace, name, key) => {
     const value = own(holders.get(`${namespace}/${name}`), key);
     return value === undefined ? undefined : String(value);

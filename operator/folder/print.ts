@@ -156,6 +156,6 @@ function identityOf({ kind, metadata }: CustomResource): object {
 }
 
 /** Returns the problems under the field names that `-o json` has: `place` is the position in the folder. */
-function problemsAsJson(problems: readonly FileProblem[]): readonly object[] {
+export function problemsAsJson(problems: readonly FileProblem[]): readonly object[] {
   return problems.map(({ position, message }) => ({ place: position, message }));
 }

@@ -7,6 +7,7 @@ import { extname, join, relative } from 'node:path';
 import { isRecord, parseJson, YAML_SCHEMA } from '@pergola/engine/metadata';
 import { loadAll, YAMLException } from 'js-yaml';
 import { API_GROUP, GROUP_VERSION, KINDS, kindOf } from '../kinds.ts';
+import { lineAt, offsetOf, parseTree } from '../yaml/tree.ts';
 
 /** A resource as a file contains it. */
 export type Manifest = {
@@ -17,6 +18,8 @@ export type Manifest = {
   readonly spec: Readonly<Record<string, unknown>>;
   /** The file and line of the resource, relative to the folder: `tables/author.yaml:12`. */
   readonly position: string;
+  /** Returns the file and line of a field of the resource, or of its parent if it does not exist. */
+  readonly positionOf: (path: readonly (string | number)[]) => string;
 };
 
 export type FileProblem = {
@@ -27,6 +30,8 @@ export type FileProblem = {
 
 export type FolderContent = {
   readonly manifests: readonly Manifest[];
+  /** The resources of files that have a problem. They are not in `manifests`. */
+  readonly spoilt: readonly Manifest[];
   /** The values of Secrets by key, by `namespace/name`. */
   readonly secrets: ReadonlyMap<string, Readonly<Record<string, string>>>;
   readonly configMaps: ReadonlyMap<string, Readonly<Record<string, string>>>;
@@ -34,7 +39,7 @@ export type FolderContent = {
 };
 
 type Fields = Readonly<Record<string, unknown>>;
-type Found = { readonly fields: Fields; readonly position: string };
+type Found = Pick<Manifest, 'position' | 'positionOf'> & { readonly fields: Fields };
 
 /** The extensions of files that may contain resources. */
 export const MANIFEST_EXTENSIONS: ReadonlySet<string> = new Set(['.yaml', '.yml', '.json']);
@@ -42,14 +47,22 @@ export const DEFAULT_NAMESPACE = 'default';
 
 export async function readFolder(folder: string): Promise<FolderContent> {
   const files = await filesIn(folder, (file) => MANIFEST_EXTENSIONS.has(extname(file)));
-  const contents = await Promise.all(files.map((file) => readOne(folder, file)));
+  const texts = await Promise.all(
+    files.map(async (file) => ({ name: relative(folder, file), text: await readFile(file, 'utf8') })),
+  );
+  return readTexts(texts);
+}
+
+/** Reads files whose names are relative to the folder. */
+export function readTexts(files: readonly { readonly name: string; readonly text: string }[]): FolderContent {
+  const contents = files.map(readOne);
   const problems = contents.flatMap((content) => content.problems);
+  const all = contents.flatMap(({ manifests, spoilt }) => [...manifests, ...spoilt]);
   const repeated = repetitions(contents.flatMap(({ manifests }) => manifests));
-  const spoilt = new Set(repeated.map(({ position }) => fileOf(position)));
+  const spoilt = new Set([...problems, ...repeated].map(({ position }) => fileOf(position)));
   return {
-    manifests: contents
-      .flatMap(({ manifests }) => manifests)
-      .filter(({ position }) => !spoilt.has(fileOf(position))),
+    manifests: all.filter(({ position }) => !spoilt.has(fileOf(position))),
+    spoilt: all.filter(({ position }) => spoilt.has(fileOf(position))),
     secrets: new Map(contents.flatMap(({ secrets }) => [...secrets])),
     configMaps: new Map(contents.flatMap(({ configMaps }) => [...configMaps])),
     problems: [...problems, ...repeated],
@@ -74,42 +87,64 @@ export async function filesIn(
   return nested.flat().toSorted();
 }
 
-async function readOne(folder: string, file: string): Promise<FolderContent> {
-  const name = relative(folder, file);
+function readOne({ name, text }: { readonly name: string; readonly text: string }): FolderContent {
   const problems: FileProblem[] = [];
-  const found = await documentsOf(file, name).catch((error: unknown) => {
-    problems.push(problemOf(error, name));
-    return [];
-  });
   const manifests: Manifest[] = [];
   const values = { Secret: new Map<string, Values>(), ConfigMap: new Map<string, Values>() };
-  for (const document of found) {
+  for (const document of documentsOrProblem(text, name, problems)) {
     const read = readDocument(document);
     if (read === undefined) continue;
     if ('message' in read) problems.push(read);
     else if ('values' in read) values[read.holder].set(read.id, read.values);
     else manifests.push(read);
   }
+  const isSpoilt = problems.length > 0;
   return {
-    manifests: problems.length > 0 ? [] : manifests,
+    manifests: isSpoilt ? [] : manifests,
+    spoilt: isSpoilt ? manifests : [],
     secrets: values.Secret,
     configMaps: values.ConfigMap,
     problems,
   };
 }
 
+function documentsOrProblem(text: string, name: string, problems: FileProblem[]): readonly Found[] {
+  try {
+    return documentsOf(text, name);
+  } catch (error) {
+    problems.push(problemOf(error, name));
+    return [];
+  }
+}
+
 /** Returns the documents of a file with the line each begins at. A List is replaced by its items. */
-async function documentsOf(file: string, name: string): Promise<readonly Found[]> {
-  const text = await readFile(file, 'utf8');
+function documentsOf(text: string, name: string): readonly Found[] {
   // Documents are parsed one by one to know their lines.
   const starts = [...text.matchAll(/^---(?=\s|$)/gm)].map((match) => match.index);
   const bounds = [...new Set([0, ...starts]), text.length];
   return bounds.slice(0, -1).flatMap((start, i) => {
+    const part = text.slice(start, bounds[i + 1]);
     const before = text.slice(0, start).split('\n').length - 1;
-    const parsed = parse(text.slice(start, bounds[i + 1]), before);
-    const line = before + 1 + linesBeforeContent(text.slice(start, bounds[i + 1]));
-    return parsed.flatMap(itemsOf).map((fields) => ({ fields, position: `${name}:${line}` }));
+    const position = `${name}:${before + 1 + linesBeforeContent(part)}`;
+    return parse(part, before)
+      .flatMap(itemsOf)
+      .map(({ fields, at }) => {
+        const positionOf = (path: readonly (string | number)[]) =>
+          positionIn(part, [...at, ...path], name, before) ?? position;
+        return { fields, position: at.length === 0 ? position : positionOf([]), positionOf };
+      });
   });
+}
+
+/** Returns the position of a field in a document; undefined for a text whose only document is not the first. */
+function positionIn(
+  text: string,
+  path: readonly (string | number)[],
+  name: string,
+  linesBefore: number,
+): string | undefined {
+  const root = parseTree(text).find((document) => document.root)?.root;
+  return root && `${name}:${linesBefore + lineAt(text, offsetOf(root, path))}`;
 }
 
 function parse(text: string, linesBefore: number): readonly unknown[] {
@@ -139,10 +174,13 @@ function linesBeforeContent(text: string): number {
   );
 }
 
-function itemsOf(document: unknown): readonly Fields[] {
+function itemsOf(
+  document: unknown,
+): readonly { readonly fields: Fields; readonly at: readonly (string | number)[] }[] {
   if (!isRecord(document)) return [];
-  if (document['kind'] !== 'List') return [document];
-  return Array.isArray(document['items']) ? document['items'].filter(isRecord) : [];
+  if (document['kind'] !== 'List') return [{ fields: document, at: [] }];
+  const items: readonly unknown[] = Array.isArray(document['items']) ? document['items'] : [];
+  return items.flatMap((fields, i) => (isRecord(fields) ? [{ fields, at: ['items', i] }] : []));
 }
 
 type Values = Readonly<Record<string, string>>;
@@ -155,7 +193,7 @@ type ValuesDocument = {
 
 /** Reads one document; undefined when it is of another API group. */
 function readDocument(found: Found): Manifest | ValuesDocument | FileProblem | undefined {
-  const { fields, position } = found;
+  const { fields, position, positionOf } = found;
   const [apiVersion, kind] = [String(fields['apiVersion'] ?? ''), String(fields['kind'] ?? '')];
   if (apiVersion === 'v1' && (kind === 'Secret' || kind === 'ConfigMap')) return valuesOf(kind, found);
   if (apiVersion.split('/')[0] !== API_GROUP) return undefined;
@@ -175,6 +213,7 @@ function readDocument(found: Found): Manifest | ValuesDocument | FileProblem | u
     annotations: (metadata['annotations'] ?? {}) as Readonly<Record<string, string>>,
     spec: isRecord(fields['spec']) ? fields['spec'] : {},
     position,
+    positionOf,
   };
 }
 

@@ -4,21 +4,52 @@
  *  The schemas derive from those of the metadata, which the engine validates on its own (engine/metadata/validate.ts). ajv stays here
  *  because specs need keywords of Kubernetes, unknown fields and all problems at once, and few are validated at start.
  *  Not here: the meaning, which only the engine checks. */
-import { withNearestNumbers } from '@pergola/engine/metadata';
+import { isRecord, withNearestNumbers } from '@pergola/engine/metadata';
 import { Ajv, type ErrorObject, type ValidateFunction } from 'ajv';
+import { hasOldForm } from '../conversion/convert.ts';
 import { IdentityCache } from '../identity-cache.ts';
 import type { Rule } from './annotate.ts';
 import type { KindRow } from './kind.ts';
 
 const MOST_PROBLEMS = 5;
 
+export type SpecIssue = {
+  /** The path within the spec. */
+  readonly path: readonly string[];
+  /** The sentence, which begins with the path as text: `spec.permissions[0].role is required`. */
+  readonly text: string;
+};
+
+const OLD_FORM = 'the resource has an older form of v1alpha1; pergola convert rewrites it';
+
+/** Returns the first problems of a spec, and a hint when it has the old form. */
 export function problemsOf(row: KindRow, spec: unknown): readonly string[] {
+  const texts = issuesOf(row, spec).map(({ text }) => text);
+  const rest = texts.length - MOST_PROBLEMS;
+  const shown = rest > 0 ? [...texts.slice(0, MOST_PROBLEMS), `and ${rest} more`] : texts;
+  const hint = shown.length > 0 ? oldFormHint(row, spec) : undefined;
+  return hint === undefined ? shown : [...shown, hint];
+}
+
+/** Returns a hint for a spec of the old form. */
+export function oldFormHint(row: KindRow, spec: unknown): string | undefined {
+  return isRecord(spec) && hasOldForm(row.kind, spec) ? OLD_FORM : undefined;
+}
+
+/** Returns all problems of a spec. */
+export function issuesOf(row: KindRow, spec: unknown): readonly SpecIssue[] {
   const validator = compiled(row);
   if (validator(withNearestNumbers(spec))) return [];
-  const texts = (validator.errors ?? []).filter(isInformative).map(textOf);
-  const unique = [...new Set(texts)];
-  const rest = unique.length - MOST_PROBLEMS;
-  return rest > 0 ? [...unique.slice(0, MOST_PROBLEMS), `and ${rest} more`] : unique;
+  const issues = (validator.errors ?? []).filter(isInformative).map((error) => ({
+    path: [...segmentsOf(error.instancePath), ...fieldNamedBy(error)],
+    text: textOf(error),
+  }));
+  return [...new Map(issues.map((issue) => [issue.text, issue])).values()];
+}
+
+/** Returns the unknown field that an error is about. A missing one has no position of its own. */
+function fieldNamedBy({ keyword, params }: ErrorObject): readonly string[] {
+  return keyword === 'additionalProperties' ? [String(params['additionalProperty'])] : [];
 }
 
 let ajv: Ajv | undefined;
@@ -122,11 +153,17 @@ function printed(value: unknown): string {
 
 /** Returns a JSON pointer as a path: `/permissions/0/select` becomes `spec.permissions[0].select`. */
 function pathOf(pointer: string): string {
-  const segments = pointer.split('/').slice(1);
-  return segments.reduce((path, segment) => {
-    const key = segment.replaceAll('~1', '/').replaceAll('~0', '~');
-    return /^\d+$/.test(key) ? `${path}[${key}]` : `${path}.${key}`;
-  }, 'spec');
+  return segmentsOf(pointer).reduce(
+    (path, key) => (/^\d+$/.test(key) ? `${path}[${key}]` : `${path}.${key}`),
+    'spec',
+  );
+}
+
+function segmentsOf(pointer: string): readonly string[] {
+  return pointer
+    .split('/')
+    .slice(1)
+    .map((segment) => segment.replaceAll('~1', '/').replaceAll('~0', '~'));
 }
 
 /** The limits of a value. Real conditions and documents are far smaller; recursive code manages several thousand levels. */

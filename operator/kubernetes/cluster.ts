@@ -2,14 +2,14 @@
  *  passes are per engine.
  *  Not here: Secrets (references.ts), one collection (reflector.ts). */
 import { isSameJson } from '@pergola/engine/metadata';
-import { API_GROUP, API_VERSION, type CustomResource, crName, KINDS, type KindRow } from '../kinds.ts';
 import {
   DEFAULT_ENGINE_ANNOTATION,
   engineKeyOf,
   isUnboundKey,
   missingEngineText,
   type NamespaceFacts,
-} from './default-engine.ts';
+} from '../grants/default-engine.ts';
+import { API_GROUP, API_VERSION, type CustomResource, crName, KINDS, type KindRow } from '../kinds.ts';
 import { isDeleting } from './deletion.ts';
 import { type KubeObject, Reflector, type ReflectorCounts } from './reflector.ts';
 import type { Timers } from './timers.ts';
