@@ -23,7 +23,10 @@ test('a plan lists an object to create without creating it, and other resources 
   const asked = permission('reader', 'author', 'reader', ['id'], ASKED);
   const { ports, plans } = await plansOf([table('author'), asked]);
   expect(plans).toEqual({
-    'TablePermission default/reader': ['+ select permission default/public/author/reader'],
+    'TablePermission default/reader': [
+      '+ select permission default/public/author/reader',
+      '    reader may select public.author: columns: id; filter: all rows',
+    ],
   });
   expect(ports.readiness(asked)).toBe('Unknown Paused');
   expect(ports.readiness(table('author'))).toBe('True Applied');
@@ -37,11 +40,14 @@ test('a plan lists changed fields and deleted objects, and omits unchanged ones'
   expect(plans['TablePermission default/reader']).toEqual([
     '~ select permission default/public/author/reader',
     '    permission.columns[]: + "name"',
+    '    reader reaches more: columns: id → id, name',
   ]);
   const other = permission('reader', 'author', 'writer', ['id'], { ...ASKED, generation: 2 });
   expect((await plansOf(before, [table('author'), other])).plans['TablePermission default/reader']).toEqual([
     '- select permission default/public/author/reader',
+    '    reader may no longer select public.author',
     '+ select permission default/public/author/writer',
+    '    writer may select public.author: columns: id; filter: all rows',
   ]);
   const same = permission('reader', 'author', 'reader', ['id'], ASKED);
   const { plans: none } = await plansOf(before, [table('author'), same]);
