@@ -26,7 +26,6 @@ const LATER: ReadonlySet<ResourceOutcome['reason']> = new Set([
 const OPTIONS: ReconcileOptions = {
   manager: 'validate',
   policies: DEFAULT_POLICIES,
-  allowLiteralSecrets: true,
   progressDeadlineSeconds: 0,
 };
 
