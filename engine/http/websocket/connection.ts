@@ -59,7 +59,6 @@ export class WebsocketConnection {
   readonly #pendingResults = new Map<string, Result>();
   #answering = 0;
   #phase: Phase = 'new';
-  #refusal = '';
   #session: Session | null = null;
   #headers: IncomingHttpHeaders = {};
   #unansweredPings = 0;
@@ -74,9 +73,11 @@ export class WebsocketConnection {
   constructor(options: ConnectionOptions) {
     this.#options = options;
     const { socket, context } = options;
-    const { websocketKeepalive } = context.options;
-    this.#timers = [setInterval(() => this.#ping(), websocketKeepalive * 1000)];
-    this.#limitInit();
+    const { websocketKeepalive, websocketConnectionInitTimeout } = context.options;
+    this.#timers = [
+      setTimeout(() => this.#on({ kind: 'init timeout' }), websocketConnectionInitTimeout * 1000),
+      setInterval(() => this.#ping(), websocketKeepalive * 1000),
+    ];
     this.#incoming = new IncomingBytes({
       duplex: options.duplex,
       budget: context.budget,
@@ -103,7 +104,7 @@ export class WebsocketConnection {
 
   /** True until authentication has succeeded. */
   get isUnauthenticated(): boolean {
-    return this.#phase === 'new' || this.#phase === 'authenticating' || this.#phase === 'refused';
+    return this.#phase === 'new' || this.#phase === 'authenticating';
   }
 
   /** The number of queries and mutations without an answer. One that the client has stopped still counts until it
@@ -145,19 +146,9 @@ export class WebsocketConnection {
   #on(event: ConnectionEvent): void {
     const { protocol } = this.#options;
     const isRunning = (id: string) => this.#operations.has(id);
-    const { phase, effects } = react(
-      { protocol, phase: this.#phase, refusal: this.#refusal, isRunning },
-      event,
-    );
+    const { phase, effects } = react({ protocol, phase: this.#phase, isRunning }, event);
     this.#phase = phase;
     for (const effect of effects) this.#carryOut(effect);
-  }
-
-  #limitInit(): void {
-    const { websocketConnectionInitTimeout } = this.#options.context.options;
-    this.#timers.push(
-      setTimeout(() => this.#on({ kind: 'init timeout' }), websocketConnectionInitTimeout * 1000),
-    );
   }
 
   #carryOut(effect: ConnectionEffect): void {
@@ -182,10 +173,7 @@ export class WebsocketConnection {
       const { message } = errorFrom(thrown, context.observe, id);
       const reason = textToWire(message, context.options.headerPrefix);
       this.#observe('connection_err', { reason });
-      this.#refusal = reason;
       this.#on({ kind: 'refused', reason });
-      // The client reads the reason and closes; one that does not is cut off like one that never initialises.
-      if (this.#phase === 'refused') this.#limitInit();
     }
     const waiting = this.#queuedMessages;
     this.#queuedMessages = [];

@@ -55,24 +55,6 @@ test.each([
   });
 });
 
-test('graphql-ws: refused credentials fail each operation, until the time for init ends', () => {
-  const refused = after(OLDER, 'authenticating', { kind: 'refused', reason: 'no' });
-  expect(refused).toEqual({
-    phase: 'refused',
-    effects: [{ kind: 'send', text: '{"type":"connection_error","payload":"no"}' }],
-  });
-  const state = { protocol: OLDER, phase: 'refused', refusal: 'no', isRunning: () => false } as const;
-  expect(react(state, START)).toEqual({
-    phase: 'refused',
-    effects: [{ kind: 'fail', id: '1', reason: 'cannot start as connection_init failed with: no' }],
-  });
-  expect(react(state, INIT)).toEqual(refused);
-  expect(react(state, { kind: 'init timeout' })).toEqual({
-    phase: 'closed',
-    effects: [{ kind: 'close', code: 4400, reason: 'no' }],
-  });
-});
-
 test('graphql-ws: an invalid message is answered with an error, and the connection stays open', () => {
   const message = readMessage(OLDER, '{"type":"test"}', JSON.parse);
   const { phase, effects } = after(OLDER, 'ready', message);

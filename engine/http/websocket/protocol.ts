@@ -5,9 +5,8 @@
  *  Not here: the text of messages (messages.ts). Reference: docs/reference/behaviour/subscriptions.md. */
 import { type ClientMessage, connectionError, PONG, type Protocol } from './messages.ts';
 
-/** `new` is before `connection_init`; during `authenticating`, messages wait. `refused`: in the older protocol, the credentials were
- *  refused; operations fail until the connection is closed. */
-export type Phase = 'new' | 'authenticating' | 'ready' | 'refused' | 'closed';
+/** `new` is before `connection_init`; during `authenticating`, messages wait. */
+export type Phase = 'new' | 'authenticating' | 'ready' | 'closed';
 
 export type ConnectionEvent =
   | ClientMessage
@@ -27,8 +26,6 @@ export type ConnectionEffect =
 type ConnectionState = {
   readonly protocol: Protocol;
   readonly phase: Phase;
-  /** The reason of the refusal in the phase `refused`. */
-  readonly refusal?: string;
   readonly isRunning: (id: string) => boolean;
 };
 
@@ -50,23 +47,15 @@ const REACTIONS: {
   init: (state, { headers }) =>
     state.phase === 'new'
       ? { phase: 'authenticating', effects: [{ kind: 'authenticate', headers }] }
-      : state.phase === 'refused'
-        ? violation(state, 'refused', { reason: state.refusal ?? '' })
-        : violation(state, 'initialised twice', {}),
+      : violation(state, 'initialised twice', {}),
   authenticated: ({ protocol: { server } }) => ({
     phase: 'ready',
     effects: [send(server.ack), send(server.alive)],
   }),
   refused: (state, { reason }) => violation(state, 'refused', { reason }),
-  'init timeout': (state) => {
-    if (state.phase === 'refused') return closing(VIOLATIONS.refused.code, state.refusal ?? '');
-    return state.phase === 'new' ? violation(state, 'not initialised in time', {}) : stay(state);
-  },
+  'init timeout': (state) =>
+    state.phase === 'new' ? violation(state, 'not initialised in time', {}) : stay(state),
   start: (state, { id, request }) => {
-    if (state.phase === 'refused') {
-      const reason = `cannot start as connection_init failed with: ${state.refusal}`;
-      return { phase: state.phase, effects: [{ kind: 'fail', id, reason }] };
-    }
     if (state.phase !== 'ready') return violation(state, 'not initialised', { id });
     if (state.isRunning(id)) return violation(state, 'id in use', { id });
     return { phase: state.phase, effects: [{ kind: 'start', id, request }] };
@@ -84,7 +73,7 @@ type Violation = {
   readonly code: number;
   readonly reason: (details: Details) => string;
   /** The reaction of the older protocol, in place of closing at once. */
-  readonly older: 'close' | 'send' | 'send and refuse' | 'fail';
+  readonly older: 'close' | 'send' | 'send and close' | 'fail';
   /** The reason in the older protocol, if it is another one. */
   readonly olderReason?: (details: Details) => string;
 };
@@ -99,7 +88,7 @@ const VIOLATIONS = {
   refused: {
     code: 4400,
     reason: (d) => `Connection initialization failed: ${d.reason}`,
-    older: 'send and refuse',
+    older: 'send and close',
     olderReason: (d) => d.reason!,
   },
   'not initialised in time': {
@@ -123,8 +112,8 @@ function violation(state: ConnectionState, kind: keyof typeof VIOLATIONS, detail
   switch (older) {
     case 'close':
       return closing(code, text);
-    case 'send and refuse':
-      return { phase: 'refused', effects: [send(connectionError(text))] };
+    case 'send and close':
+      return { phase: 'closed', effects: [send(connectionError(text)), ...closing(code, text).effects] };
     case 'send':
       return { phase: state.phase, effects: [send(connectionError(text))] };
     case 'fail':
