@@ -4,7 +4,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { createDatabase, type TestDatabase } from '../../testing/database.ts';
 import { replaceMetadata, startTestEngine, type TestEngine } from '../../testing/engine.ts';
-import { compareFilters, type AccessVerdict } from '../metadata/access/compare-filters.ts';
+import { type AccessVerdict, compareFilters } from '../metadata/access/compare-filters.ts';
 
 const SCHEMA = `
   create table owner (id int primary key, name text, level int);
