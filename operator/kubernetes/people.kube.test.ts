@@ -87,6 +87,7 @@ await describeKube('annotations and statuses for users', (kube) => {
       expect(status?.plan).toEqual([
         '~ select permission default/public/author/reader',
         '    permission.columns[]: - "name"',
+        '    reader reaches less: columns: id, name → id',
       ]);
     });
     await rig.ready('TablePermission', 'reader', 'Paused');
