@@ -100,7 +100,7 @@ function toResources(tables: TrackedTable[]): object[] {
     apiVersion: 'pergola.dev/v1alpha1',
     kind,
     metadata: { name },
-    spec: { engineRef: { name: 'main' }, source: 'default', ...spec },
+    spec,
   });
   const music = new Set(['Album', 'Artist', 'Genre', 'MediaType', 'Playlist', 'PlaylistTrack', 'Track']);
   return tables.flatMap((t) => {
@@ -110,14 +110,14 @@ function toResources(tables: TrackedTable[]): object[] {
     const customer = rule('customer');
     return [
       resource('Table', name, {
-        table: t.table,
+        table: t.table.name,
         objectRelationships: (t.object_relationships ?? []).map((r) => ({
           name: r.name,
           foreignKey: { columns: [r.using.foreign_key_constraint_on] },
         })),
         arrayRelationships: (t.array_relationships ?? []).map((r) => {
-          const on = r.using.foreign_key_constraint_on as { column: string; table: object };
-          return { name: r.name, foreignKey: { columns: [on.column], table: on.table } };
+          const on = r.using.foreign_key_constraint_on as { column: string; table: { name: string } };
+          return { name: r.name, foreignKey: { columns: [on.column], table: on.table.name } };
         }),
         permissions: employee
           ? [{ role: 'employee', select: { columns: employee.columns, filter: employee.filter } }]
@@ -126,7 +126,7 @@ function toResources(tables: TrackedTable[]): object[] {
       ...(customer
         ? [
             resource('TablePermission', `${name}-customer`, {
-              table: t.table,
+              table: t.table.name,
               role: 'customer',
               select: customer,
             }),
@@ -135,7 +135,7 @@ function toResources(tables: TrackedTable[]): object[] {
       ...(music.has(t.table.name)
         ? [
             resource('TablePermission', `${name}-listener`, {
-              table: t.table,
+              table: t.table.name,
               role: 'listener',
               select: listenerRule(t),
             }),

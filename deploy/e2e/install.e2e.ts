@@ -35,7 +35,10 @@ afterAll(async () => {
 test('the commands of the guide end with every pod Ready under pod security "restricted"', async () => {
   const [block = ''] =
     /(?<=```sh\n)[^`]*helm install[^`]*/.exec(readFileSync('docs/guides/installing.md', 'utf8')) ?? [];
-  const lines = block.replaceAll(/ -n api\b/g, ` -n ${namespace}`).split('\n');
+  const lines = block
+    .replaceAll(/ \\\n\s*/g, ' ')
+    .replaceAll(/ -n api\b/g, ` -n ${namespace}`)
+    .split('\n');
   // The image exists already, and so do the namespace and the secrets.
   const commands = lines
     .filter((line) => !line.startsWith('docker '))
