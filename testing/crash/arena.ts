@@ -6,7 +6,9 @@ import pg from 'pg';
 import { type Engine, startEngine } from '../engine-process.ts';
 import { SOURCES } from './lane.ts';
 import { type Databases, problemsOf } from './observe.ts';
-import { post, type Tally, Writer } from './writer.ts';
+import { post } from './post.ts';
+import { SecretEcho, VALUES_KEY } from './secret-echo.ts';
+import { type Tally, Writer } from './writer.ts';
 
 export type Round = { readonly killed: number; readonly problems: readonly string[] };
 
@@ -20,6 +22,7 @@ export class Arena {
   readonly #postgresUrl: string;
   readonly #name: string;
   readonly #writers: readonly Writer[];
+  readonly #echo = new SecretEcho();
   #databases: Databases | undefined;
   #engines: Engine[] = [];
   #serial = 0;
@@ -42,6 +45,11 @@ export class Arena {
     const args = { name: 'other', configuration: { connection_info: { database_url } } };
     const added = await post(`${this.#engines[0]!.url}/v1/metadata`, { type: 'pg_add_source', args });
     if (added?.status !== 200) throw new Error(`no second source: ${added?.text}`);
+    await this.#echo.open();
+    for (const operation of this.#echo.setUp(this.#writers.map(({ lane }) => lane.name))) {
+      const done = await post(`${this.#engines[0]!.url}/v1/metadata`, operation);
+      if (done?.status !== 200) throw new Error(`no secrets: ${done?.text}`);
+    }
     this.#engines = [...this.#engines, await this.#startEngine()];
   }
 
@@ -71,6 +79,7 @@ export class Arena {
 
   async close(): Promise<void> {
     await Promise.all(this.#engines.map((engine) => engine.kill()));
+    this.#echo.close();
     await Promise.all(SOURCES.map((source) => this.#databases?.[source].end()));
     for (const place of ['home', 'other']) {
       await this.#onServer(`drop database if exists ${this.#name}_${place} with (force)`);
@@ -101,6 +110,7 @@ export class Arena {
       ENGINE_GRAPHQL_DATABASE_URL: this.#urlOf('home'),
       ENGINE_GRAPHQL_ENABLED_LOG_TYPES: 'startup',
       ENGINE_GRAPHQL_PG_CONNECTIONS: '10',
+      ENGINE_GRAPHQL_VALUES_KEY: VALUES_KEY,
     };
     return startEngine(environment, 'ignore');
   }

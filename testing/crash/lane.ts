@@ -1,6 +1,7 @@
 /** One writer of a crash test: a table of its own and its metadata, which requests take from state to state. In: a state and a random
  *  number. Out: the request, and the state after it is answered with 200. A refused request does not change the state; after an
  *  unanswered one, either state is possible. Not here: sending (writer.ts), reading the real state (observe.ts). */
+import { FIRST_SECRET, setValue } from './secret-echo.ts';
 
 /** The sources that tables may be in: the metadata database itself, or another. */
 export const SOURCES = ['default', 'other'] as const;
@@ -14,6 +15,8 @@ export type LaneState = {
   /** The table's comment in the metadata. */
   readonly note: string;
   readonly hasTrigger: boolean;
+  /** The named value of the lane, which is stored beside the metadata and outlives the table. */
+  readonly secret: string;
 };
 
 export type Lane = { readonly name: string; readonly source: SourceName };
@@ -25,12 +28,19 @@ export type Step = {
   readonly isWrong?: boolean;
 };
 
-export const ABSENT: LaneState = { table: null, column: '', rows: 0, note: '', hasTrigger: false };
+export const ABSENT: LaneState = {
+  table: null,
+  column: '',
+  rows: 0,
+  note: '',
+  hasTrigger: false,
+  secret: FIRST_SECRET,
+};
 export const ROLE = 'reader';
 
 /** Returns the next request. `serial` is not used twice in a run, so that every name is new. */
 export function nextStep(lane: Lane, state: LaneState, choice: number, serial: number): Step {
-  if (state.table === null) return make(lane, serial);
+  if (state.table === null) return make(lane, state, serial);
   const present = { ...state, table: state.table };
   return STEPS[choice % STEPS.length]!(lane, present, serial);
 }
@@ -42,13 +52,14 @@ const STEPS: readonly ((lane: Lane, state: Present, serial: number) => Step)[] =
   renameColumn,
   note,
   insert,
+  rotate,
   trigger,
   failHalfway,
   drop,
 ];
 
 /** Creates a table by SQL, and its metadata, in one request. */
-function make(lane: Lane, serial: number): Step {
+function make(lane: Lane, { secret }: LaneState, serial: number): Step {
   const [table, column] = [`${lane.name}_${serial}`, `c_${serial}`];
   const permission = { columns: ['id', column], filter: {} };
   const operations = [
@@ -58,7 +69,7 @@ function make(lane: Lane, serial: number): Step {
   ];
   return {
     request: { path: '/v1/query', body: { type: 'bulk', args: operations } },
-    next: { ...ABSENT, table, column },
+    next: { ...ABSENT, secret, table, column },
   };
 }
 
@@ -78,15 +89,21 @@ function insert(lane: Lane, state: Present): Step {
   return bySql(lane, sql, { ...state, rows: state.rows + 1 });
 }
 
-function drop(lane: Lane, { table }: Present): Step {
+function drop(lane: Lane, { table, secret }: Present): Step {
   const body = sqlOf(lane, `drop table ${table}`, { cascade: true });
-  return { request: { path: '/v2/query', body }, next: ABSENT };
+  return { request: { path: '/v2/query', body }, next: { ...ABSENT, secret } };
 }
 
 function note({ source }: Lane, state: Present, serial: number): Step {
   const next = { ...state, note: `note ${serial}` };
   const args = { source, table: state.table, configuration: { comment: next.note } };
   return { request: { path: '/v1/metadata', body: { type: 'pg_set_table_customization', args } }, next };
+}
+
+/** Changes the named value. */
+function rotate({ name }: Lane, state: Present, serial: number): Step {
+  const secret = `secret ${serial}`;
+  return { request: { path: '/v1/metadata', body: setValue([name], secret) }, next: { ...state, secret } };
 }
 
 /** Creates or drops an event trigger, in the metadata and as a trigger of the database. */

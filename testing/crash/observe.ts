@@ -4,9 +4,14 @@
 import { isDeepStrictEqual } from 'node:util';
 import type pg from 'pg';
 import { ABSENT, type LaneState, ROLE, type SourceName } from './lane.ts';
-import { post, type Writer } from './writer.ts';
+import { post } from './post.ts';
+import { secretAt } from './secret-echo.ts';
+import type { Writer } from './writer.ts';
 
 export type Databases = Readonly<Record<SourceName, pg.Client>>;
+
+/** How long a replica may take to follow a changed value. */
+const FOLLOW_MS = 2000;
 
 type Found = Pick<LaneState, 'table' | 'column' | 'hasTrigger'>;
 type Table = {
@@ -58,9 +63,11 @@ async function problemsOfLane(
   const { note, ...inMetadata } = tracked;
   if (!isDeepStrictEqual(inDatabase, inMetadata)) return [told('metadata and database disagree')];
   const rows = inDatabase.table === null ? 0 : await countOf(client, inDatabase.table);
-  const state: LaneState = { ...inDatabase, note, rows };
+  const secret = await sharedSecret(urls, name);
+  if (secret === null) return [told('the engines send different secrets')];
+  const state: LaneState = { ...inDatabase, note, rows, secret };
   if (!writer.possible.some((possible) => isDeepStrictEqual(possible, state)))
-    return [told(`${rows} rows, lost`)];
+    return [told(`${rows} rows, ${JSON.stringify(secret)}, lost`)];
   writer.possible = [state];
   const wrong = await Promise.all(urls.map((url) => isAnswered(url, state)));
   return wrong.filter((is) => !is).map(() => told('a role is answered otherwise'));
@@ -89,7 +96,7 @@ function trackedAs(
   const tables = metadata.sources.find(({ name }) => name === source)?.tables ?? [];
   const [table] = tables.filter((one) => one.table.name.startsWith(`${lane}_`));
   if (!table) {
-    const { rows: _, ...absent } = ABSENT;
+    const { rows: _rows, secret: _secret, ...absent } = ABSENT;
     return absent;
   }
   return {
@@ -103,6 +110,17 @@ function trackedAs(
 async function countOf(client: pg.Client, table: string): Promise<number> {
   const found = await client.query(`select count(*)::int as n from ${table}`);
   return found.rows[0].n;
+}
+
+/** Returns the named value that all engines send; null when they still differ after two seconds. */
+async function sharedSecret(urls: readonly string[], lane: string): Promise<string | null> {
+  const deadline = Date.now() + FOLLOW_MS;
+  for (;;) {
+    const secrets = await Promise.all(urls.map((url) => secretAt(url, lane)));
+    if (secrets.every((secret) => secret === secrets[0])) return secrets[0] ?? null;
+    if (Date.now() > deadline) return null;
+    await new Promise((resolve) => setTimeout(resolve, 20));
+  }
 }
 
 /** Returns true when the role receives all rows through GraphQL, under the current name of the column. */

@@ -1,6 +1,7 @@
 /** Sends the requests of a lane one after the other and records its possible states: one after an answered request, two after an
  *  unanswered one. In: a URL, random numbers. Out: states, and counts of the answers. Not here: the requests (lane.ts). */
 import { ABSENT, type Lane, type LaneState, nextStep } from './lane.ts';
+import { post } from './post.ts';
 
 export type Tally = { acknowledged: number; refused: number; overtaken: number; unanswered: number };
 
@@ -46,21 +47,3 @@ export type WriteOptions = {
   readonly serial: () => number;
   readonly tally: Tally;
 };
-
-/** Sends a request; returns null when no complete answer arrives. */
-export async function post(
-  url: string,
-  body: unknown,
-  headers: Readonly<Record<string, string>> = {},
-): Promise<{ readonly status: number; readonly text: string } | null> {
-  try {
-    const response = await fetch(url, {
-      method: 'POST',
-      headers: { 'content-type': 'application/json', ...headers },
-      body: JSON.stringify(body),
-    });
-    return { status: response.status, text: await response.text() };
-  } catch {
-    return null;
-  }
-}
