@@ -20,8 +20,16 @@ export type InconsistentObject = {
 /** The code of an object that fits, but declares a restriction the engine does not enforce. */
 export const NOT_ENFORCED = 'not-enforced';
 
-/** Returns the objects that the engine cannot serve, without those that are only not enforced. */
+/** The code of an inherited role whose parents disagree: the engine serves what they agree on. */
+export const PARTLY_SERVED = 'partly-served';
+
+/** Returns the objects that the engine cannot serve: without those that are only not enforced, or served in part. */
 export function unfit(found: readonly InconsistentObject[]): readonly InconsistentObject[] {
+  return inconsistentIn(found).filter(({ code }) => code !== PARTLY_SERVED);
+}
+
+/** Returns the objects that the engine calls inconsistent. While there is one, it refuses a write that must leave none. */
+export function inconsistentIn(found: readonly InconsistentObject[]): readonly InconsistentObject[] {
   return found.filter(({ code }) => code !== NOT_ENFORCED);
 }
 

@@ -127,7 +127,7 @@ test('an incremental pass has the same result as a full pass after every step', 
         for (const cr of resources) expect(one.ports.status(cr)).toEqual(other.ports.status(cr));
       }
     }),
-    { numRuns: 400 },
+    { numRuns: 250 },
   );
   expect(focused).toBeGreaterThan(100);
 });

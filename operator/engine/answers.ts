@@ -13,7 +13,7 @@ import {
   Type,
   validate,
 } from '@pergola/engine/metadata';
-import { type InconsistentObject, NOT_ENFORCED } from '../ports.ts';
+import { type InconsistentObject, NOT_ENFORCED, PARTLY_SERVED } from '../ports.ts';
 
 /** Raised for JSON that is no answer of an engine. The message has the path of the first wrong value. */
 export class UnexpectedAnswer extends Error {}
@@ -71,9 +71,15 @@ export function readReport(answer: unknown): readonly InconsistentObject[] {
   return objectsOf(fitting(Report, answer));
 }
 
+/** The type of an inconsistency that leaves an inherited role without one permission; spec, "Inherited roles". */
+const INHERITED_CONFLICT = 'inherited role permission inconsistency';
+
 function objectsOf({ inconsistent_objects, not_enforced = [] }: Static<typeof Report>) {
+  const inconsistent = inconsistent_objects.map((found) =>
+    found.type === INHERITED_CONFLICT ? { ...found, code: PARTLY_SERVED } : found,
+  );
   const unenforced = not_enforced.map((found) => ({ ...found, code: NOT_ENFORCED }));
-  return [...inconsistent_objects, ...unenforced] as readonly InconsistentObject[];
+  return [...inconsistent, ...unenforced] as readonly InconsistentObject[];
 }
 
 /** The answer to `export_metadata`. */

@@ -86,6 +86,11 @@ export const REASONS = {
     'The engine has it, but it has no effect: an entry of the allow list while the allow list is off, a restriction of the role `admin`, a query of a QueryCollection that is not GraphQL.',
     'Start the engine with the option the message names, or correct or remove the declaration.',
   ),
+  PartlyServed: row(
+    'at once',
+    'The parents of an inherited role disagree about a permission. The role has what they agree on; the message names what it does not inherit.',
+    'Give the inherited role a permission of its own there, or make those of the parents equal.',
+  ),
   Conflict: row(
     'at once',
     'The same object belongs to another resource, or to the operator of another cluster. The message names the owner, or the namespace it is [reserved](../guides/tenants.md#who-keeps-a-name) for.',

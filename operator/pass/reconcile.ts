@@ -27,11 +27,11 @@ import {
   EngineProblem,
   type EngineReading,
   type InconsistentObject,
+  inconsistentIn,
   type ReconcileOptions,
   type ResourceOutcome,
   type StatusChange,
   type StatusSink,
-  unfit,
   type Verdict,
 } from '../ports.ts';
 import { editsOf } from '../settle/order.ts';
@@ -302,7 +302,7 @@ async function attempt(
     let made: PassPlan | undefined;
     try {
       const reading = await engine.read();
-      const mustFit = !isDoubtful && unfit(reading.inconsistent).length === 0;
+      const mustFit = !isDoubtful && inconsistentIn(reading.inconsistent).length === 0;
       const dryRun: EnginePort['dryRun'] = mustFit ? async () => [] : (edits) => engine.dryRun(edits);
       const observation = { snapshot, reading, options };
       const mayBeIncremental = !isDoubtful && !wasWritten && passState;

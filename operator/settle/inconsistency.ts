@@ -13,7 +13,7 @@ import type { Claim } from '../decide/desired.ts';
 import { fieldIn } from '../kinds/field.ts';
 import type { Reason } from '../kinds.ts';
 import { printKey } from '../objects/normal-form.ts';
-import { type InconsistentObject, NOT_ENFORCED, type ResourceOutcome } from '../ports.ts';
+import { type InconsistentObject, NOT_ENFORCED, PARTLY_SERVED, type ResourceOutcome } from '../ports.ts';
 
 /** Returns why an object of this manager is inconsistent, from its position, its references and the code of the engine. */
 export function outcomeOfInconsistency(
@@ -24,6 +24,7 @@ export function outcomeOfInconsistency(
   const field = fieldIn(claim?.cr, claim?.object, found.path ?? []);
   const message = `${printKey(found.key)}${field}: ${found.reason.replace(/^Inconsistent object: /, '')}`;
   if (found.code === NOT_ENFORCED) return { reason: 'NotEnforced', message };
+  if (found.code === PARTLY_SERVED) return { reason: 'PartlyServed', message };
   const absent = unavailabilityBehind(found, all, claim?.object);
   if (absent) return { reason: absent, message };
   return { reason: found.code === 'not-exists' ? 'DependencyNotReady' : 'RejectedByEngine', message };

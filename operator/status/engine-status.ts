@@ -13,7 +13,7 @@ import {
   type OperatorEntry,
 } from '../kinds.ts';
 import { objectsIn } from '../objects/normal-form.ts';
-import { type EngineVersions, type ResourceOutcome, unfit } from '../ports.ts';
+import { type EngineVersions, inconsistentIn, type ResourceOutcome } from '../ports.ts';
 import { type ConditionDraft, conditionsOf, progressConditions, type StatusContext } from './conditions.ts';
 import { outcomeOf, type Report } from './report.ts';
 
@@ -164,7 +164,7 @@ function reachable({ problem }: Report): readonly ConditionDraft[] {
 /** Returns the condition MetadataConsistent. It includes objects that the operator does not own. */
 function consistent({ problem, inconsistent: found }: Report): readonly ConditionDraft[] {
   if (problem) return [];
-  const inconsistent = unfit(found);
+  const inconsistent = inconsistentIn(found);
   const type = 'MetadataConsistent';
   if (inconsistent.length === 0) {
     return [{ type, status: 'True', reason: 'Applied', message: 'every object fits its database' }];

@@ -24,6 +24,7 @@ const SEVERITY: readonly Reason[] = [
   'AdoptionRequired',
   'RejectedByEngine',
   'NotEnforced',
+  'PartlyServed',
   'SecretNotFound',
   'PruneHeld',
   'DependencyNotReady',
