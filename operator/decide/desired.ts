@@ -17,6 +17,7 @@ import { RELEASE_ANNOTATION } from '../grants/consent.ts';
 import { type ReservedKey, reservationOf } from '../grants/reservation.ts';
 import { type Revocation, revocationOf } from '../grants/revocation.ts';
 import { IdentityCache } from '../identity-cache.ts';
+import { DROPPED_FIELDS } from '../kinds/dropped-fields.ts';
 import { fieldIn } from '../kinds/field.ts';
 import { type KindRow, SpecProblem, type TranslateContext, type ValueSource } from '../kinds/kind.ts';
 import { exceededLimit, problemsOf } from '../kinds/validate.ts';
@@ -119,6 +120,8 @@ function translate(
   const values = new Map<string, string>();
   const translation = translationOf(cr, row, snapshot, options, values);
   if ('reason' in translation && translation.isMalformed) return translation;
+  const dropped = cr.metadata.annotations?.[DROPPED_FIELDS];
+  if (dropped !== undefined) return { reason: 'InvalidSpec', message: `${dropped}; ${DROPPED}` };
   const objects = 'reason' in translation ? [] : translation.map(({ object }) => object);
   const objection = snapshot.consent?.objectionTo(namespace, cr.kind, objects);
   if (objection !== undefined) return { reason: 'NotPermitted', message: objection };
@@ -135,6 +138,9 @@ function translate(
     })),
   };
 }
+
+const DROPPED =
+  'the API server dropped what it does not know, so that the resource says less than was applied';
 
 /** Shared by claims without values, to save memory. */
 const NO_VALUES: ReadonlyMap<string, string> = new Map();

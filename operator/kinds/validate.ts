@@ -18,6 +18,8 @@ export type SpecIssue = {
   readonly path: readonly string[];
   /** The sentence, which begins with the path as text: `spec.permissions[0].role is required`. */
   readonly text: string;
+  /** True when the kind has no such field. */
+  readonly isUnknownField: boolean;
 };
 
 const OLD_FORM = 'the resource has an older form of v1alpha1; pergola convert rewrites it';
@@ -43,6 +45,7 @@ export function issuesOf(row: KindRow, spec: unknown): readonly SpecIssue[] {
   const issues = (validator.errors ?? []).filter(isInformative).map((error) => ({
     path: [...segmentsOf(error.instancePath), ...fieldNamedBy(error)],
     text: textOf(error),
+    isUnknownField: error.keyword === 'additionalProperties',
   }));
   return [...new Map(issues.map((issue) => [issue.text, issue])).values()];
 }

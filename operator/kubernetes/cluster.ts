@@ -9,6 +9,7 @@ import {
   missingEngineText,
   type NamespaceFacts,
 } from '../grants/default-engine.ts';
+import { droppedFields } from '../kinds/dropped-fields.ts';
 import { API_GROUP, API_VERSION, type CustomResource, crName, KINDS, type KindRow } from '../kinds.ts';
 import { isDeleting } from './deletion.ts';
 import { type KubeObject, Reflector, type ReflectorCounts } from './reflector.ts';
@@ -251,6 +252,7 @@ export class Cluster {
       timers,
       path,
       isSame,
+      summarise: droppedFields,
       onChange,
       onSettled,
       onProblem: (problem) =>

@@ -64,6 +64,33 @@ await describeKube('annotations and statuses for users', (kube) => {
     );
   };
 
+  test('a field that the API server dropped is named, and the last accepted version is served', async () => {
+    await rig.kube.apply(tracked, permission(['id']));
+    await rig.ready('TablePermission', 'reader', 'Applied');
+    const spec = permission(['id', 'name'])['spec'] as { readonly select: object };
+    const misspelt = { ...spec, select: { ...spec.select, maxRow: 5 } };
+    // As a client does that validates nothing: what was applied is in the annotation, what is stored has no unknown field.
+    const lastApplied = JSON.stringify({
+      apiVersion: GROUP_VERSION,
+      kind: 'TablePermission',
+      spec: misspelt,
+    });
+    const annotation = { 'kubectl.kubernetes.io/last-applied-configuration': lastApplied };
+    await patch('TablePermission', 'reader', { metadata: { annotations: annotation }, spec: misspelt });
+    const { message } = await rig.ready('TablePermission', 'reader', 'InvalidSpec');
+    expect(message).toContain('spec.select.maxRow is not a field');
+    expect(message).toContain('the API server dropped');
+    expect(await namesSeen()).toBe(false);
+    // Only the annotation changes: the stored spec never had the field.
+    const mended = JSON.stringify({ apiVersion: GROUP_VERSION, kind: 'TablePermission', spec });
+    await annotate('TablePermission', 'reader', {
+      'kubectl.kubernetes.io/last-applied-configuration': mended,
+    });
+    await rig.ready('TablePermission', 'reader', 'Applied');
+    expect(await namesSeen()).toBe(true);
+    await annotate('TablePermission', 'reader', { 'kubectl.kubernetes.io/last-applied-configuration': null });
+  });
+
   test('a resource is paused until the time of its annotation and then continues by itself', async () => {
     await rig.kube.apply(tracked, permission(['id']));
     await rig.ready('TablePermission', 'reader', 'Applied');

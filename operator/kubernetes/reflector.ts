@@ -3,6 +3,8 @@
  *  unavailable server never looks as if everything was deleted.
  *  In: a path. Out: objects by `namespace/name`, a call for every relevant change, whether it is in sync.
  *  Not here: connections (transport.ts), the effects of a change (cluster.ts, references.ts). */
+
+import { DROPPED_FIELDS, LAST_APPLIED } from '../kinds/dropped-fields.ts';
 import { backoffMs, sleep, type Timers } from './timers.ts';
 import { ApiProblem, type Transport, type WatchEvent } from './transport.ts';
 
@@ -27,6 +29,8 @@ export type ReflectorOptions<T extends KubeObject> = {
   readonly fieldSelector?: string;
   /** True when the difference between two versions needs no action, as after status writes of the operator. */
   readonly isSame: (before: T, after: T) => boolean;
+  /** Returns annotations to keep in memory instead of the last applied configuration. */
+  readonly summarise?: ((object: T, lastApplied: string) => Readonly<Record<string, string>>) | undefined;
   readonly onChange: (before: T | undefined, after: T | undefined) => void;
   /** Called when the collection is in sync or was found missing. */
   readonly onSettled: () => void;
@@ -48,7 +52,6 @@ const ABSENT_BACKOFF = { leastMs: 500, mostMs: 5000 };
 const FAILURES_BEFORE_LIST = 3;
 /** The shortest duration of a watch without events that does not count as a failure. */
 const LEAST_WATCH_MS = 1000;
-const LAST_APPLIED = 'kubectl.kubernetes.io/last-applied-configuration';
 
 export class Reflector<T extends KubeObject> {
   readonly #options: ReflectorOptions<T>;
@@ -255,7 +258,8 @@ export class Reflector<T extends KubeObject> {
       cached.metadata.generation !== undefined &&
       cached.metadata.uid === object.metadata.uid &&
       cached.metadata.generation === object.metadata.generation;
-    return isSameGeneration ? { ...slim(object), spec: cached.spec } : slim(object);
+    const kept = slim(object, this.#options.summarise);
+    return isSameGeneration ? { ...kept, spec: cached.spec } : kept;
   }
 
   #markHealthy(): void {
@@ -284,8 +288,8 @@ export function keyOf({ metadata }: { readonly metadata: KubeObject['metadata'] 
   return metadata.namespace === undefined ? metadata.name : `${metadata.namespace}/${metadata.name}`;
 }
 
-/** Returns the object without managed fields and the last applied configuration, which make up half of it and are not used. */
-function slim<T extends KubeObject>(object: T): T {
+/** Returns the object without managed fields and the last applied configuration, which make up half of it. */
+function slim<T extends KubeObject>(object: T, summarise: ReflectorOptions<T>['summarise'] = () => ({})): T {
   const {
     managedFields: _,
     annotations,
@@ -293,7 +297,8 @@ function slim<T extends KubeObject>(object: T): T {
   } = object.metadata as T['metadata'] & {
     managedFields?: unknown;
   };
-  const { [LAST_APPLIED]: __, ...kept } = annotations ?? {};
+  const { [LAST_APPLIED]: lastApplied, [DROPPED_FIELDS]: _dropped, ...others } = annotations ?? {};
+  const kept = lastApplied === undefined ? others : { ...others, ...summarise(object, lastApplied) };
   const isAnnotated = Object.keys(kept).length > 0;
   return { ...object, metadata: { ...metadata, ...(isAnnotated ? { annotations: kept } : {}) } };
 }
