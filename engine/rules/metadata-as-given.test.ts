@@ -8,6 +8,7 @@ import { isRecord, isSameJson, type JsonRecord } from '../json/value.ts';
 import { exportMetadata } from '../metadata/export.ts';
 import { DEFAULTS } from '../metadata/normal-form.ts';
 import { parseDocument } from '../metadata/parse.ts';
+import { CHOICE_MARK } from '../metadata/schema/common.ts';
 import { Metadata } from '../metadata/schema/metadata.ts';
 import { asJsonSchema, type JsonSchema } from '../metadata/walk-schema.ts';
 
@@ -32,11 +33,15 @@ function sampleOf(schema: JsonSchema, key = ''): unknown {
   if (schema.items) return [sampleOf(schema.items)];
   if (schema.patternProperties) return { a: sampleOf(Object.values(schema.patternProperties)[0]!) };
   if (schema.properties) {
-    const members = Object.entries(schema.properties).slice(0, schema.maxProperties);
+    const choice = schema[CHOICE_MARK]?.slice(1) ?? [];
+    const members = Object.entries(schema.properties)
+      .filter(([name]) => !choice.includes(name))
+      .slice(0, schema.maxProperties);
     return Object.fromEntries(members.map(([name, member]) => [name, sampleOf(member, name)]));
   }
   const byType: Record<string, unknown> = {
-    string: 'a',
+    // The only other pattern is that of an absolute path.
+    string: schema.pattern?.startsWith('^/') ? '/a' : 'a',
     boolean: true,
     integer: schema.minimum ?? 1,
     number: 1,
@@ -67,6 +72,10 @@ function* variantsOf(schema: JsonSchema, value: unknown, path: Variant['path'] =
     for (const [key, member] of Object.entries(schema.properties)) {
       if (value[key] === undefined) continue;
       const at = [...path, key];
+      if (schema[CHOICE_MARK]?.includes(key)) {
+        yield* choicesOf(schema, value, path);
+        continue;
+      }
       if (!schema.required?.includes(key) && schema.minProperties === undefined) {
         yield { path: at, kind: 'null', value: null };
         yield { path: at, kind: 'absent', value: ABSENT };
@@ -77,6 +86,15 @@ function* variantsOf(schema: JsonSchema, value: unknown, path: Variant['path'] =
       }
       yield* variantsOf(member, value[key], at);
     }
+  }
+}
+
+/** Returns the object with each other member of those of which it has exactly one. */
+function* choicesOf(schema: JsonSchema, value: JsonRecord, path: Variant['path']): Generator<Variant> {
+  const [first = '', ...others] = schema[CHOICE_MARK] ?? [];
+  const { [first]: _, ...rest } = value;
+  for (const name of others) {
+    yield { path, kind: 'chosen', value: { ...rest, [name]: sampleOf(schema.properties![name]!, name) } };
   }
 }
 
@@ -155,7 +173,7 @@ describe('a document is exported as it was given', () => {
     expect(VARIANTS.length).toBeGreaterThan(400);
     expect(exportMetadata(parseDocument(FULL))).toEqual(FULL);
   });
-  test.each(['null', 'absent', 'empty', 'default'])('with each optional member %s', (kind) => {
+  test.each(['null', 'absent', 'empty', 'default', 'chosen'])('with each optional member %s', (kind) => {
     const variants = VARIANTS.filter((variant) => variant.kind === kind);
     expect(variants.length).toBeGreaterThan(20);
     const lost = variants.filter(({ path, value }) => {
@@ -200,7 +218,7 @@ describe('by the API', () => {
   const exported = async () => (await engine.admin('export_metadata', {})).body;
 
   /** Each kind of value at as many members at once as fit: a member within one that is gone is skipped. */
-  const documents = ['null', 'absent', 'empty', 'default'].map((kind) => {
+  const documents = ['null', 'absent', 'empty', 'default', 'chosen'].map((kind) => {
     const outermost = VARIANTS.filter((variant) => variant.kind === kind && variant.path.length > 2);
     const given = outermost.reduce<unknown>((made, { path, value }) => {
       const owner = path
