@@ -30,14 +30,6 @@ spec:
 /** The engine and every example, for `kubectl apply`. */
 export const MANIFEST = [ENGINE, ...FILES.map((file) => readFileSync(file, 'utf8'))].join('\n---\n');
 
-/** The same resources in the form of the previous release. */
-export const PREVIOUS_MANIFEST = [
-  ENGINE,
-  ...globSync('deploy/e2e/previous/library/*.yaml')
-    .sort()
-    .map((file) => readFileSync(file, 'utf8')),
-].join('\n---\n');
-
 /** The Engine resource for replicas that the operator calls one by one. The previous release does not have this field. */
 export const WITH_REPLICAS = MANIFEST.replace(
   'port: 8080}}',
