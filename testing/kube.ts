@@ -258,10 +258,19 @@ async function described({ binaries, folder, url, token, restart, stop }: Runnin
     return file;
   };
   const kubeconfig = await kubeconfigFor(token);
-  const kubectl: TestKube['kubectl'] = (args, input = '') => {
+  const kubectl: TestKube['kubectl'] = async (args, input = '') => {
     // kubectl would otherwise cache discovery in the user's home, beyond the life of the cluster.
     const common = ['--kubeconfig', kubeconfig, '--cache-dir', join(folder, 'kubectl-cache')];
-    return output(join(binaries, 'kubectl'), [...common, ...args], input);
+    for (let left = MOST_WAITS; ; left--) {
+      try {
+        return await output(join(binaries, 'kubectl'), [...common, ...args], input);
+      } catch (error) {
+        // `kubectl wait` fails for a definition that has no conditions yet.
+        if (left === 0 || !(error as Error).message.includes('.status.conditions accessor error'))
+          throw error;
+        await sleep(100);
+      }
+    }
   };
   const agent = new Agent({ keepAlive: true, ca });
   const ask: TestKube['request'] = (method, path, body, contentType = 'application/json') =>
@@ -287,6 +296,9 @@ async function described({ binaries, folder, url, token, restart, stop }: Runnin
   const asking = { kubectl, request: ask, apply, kubeconfigFor, audit };
   return { url, kubeconfig, token, ca, ...asking, restart, stop: stopAll };
 }
+
+/** How often `kubectl wait` is repeated for a definition without conditions: ten seconds. */
+const MOST_WAITS = 100;
 
 function output(program: string, args: readonly string[], input: string): Promise<string> {
   return new Promise((resolve, reject) => {
