@@ -166,3 +166,31 @@ test('options enable traces too, and the rest is sent when the engine stops', as
   expect(named(collector.spans, 'graphql')).toMatchObject({ traceId: TRACE, parentSpanId: CALLER });
   await other.drop();
 });
+
+test('an endpoint that is not a URL is in the log, and the engine goes on', async () => {
+  const kinds: string[] = [];
+  const log = {
+    observe: (one: { kind: string; event?: { kind: string } }) =>
+      void kinds.push(one.event?.kind ?? one.kind),
+    flush: () => {},
+  };
+  const other = await startTestEngine({ databaseUrl: database.url, log: log as never });
+  for (const endpoint of ['a', 'ftp://collector/v1', 'http://']) {
+    const { status } = await other.admin('set_opentelemetry_config', {
+      status: 'enabled',
+      data_types: ['traces', 'logs', 'metrics'],
+      exporter_otlp: {
+        otlp_traces_endpoint: endpoint,
+        otlp_logs_endpoint: endpoint,
+        otlp_metrics_endpoint: endpoint,
+      },
+    });
+    expect(status).toBe(200);
+    expect((await other.graphql('{ __typename }')).data).toEqual({ __typename: 'query_root' });
+    expect(kinds).toEqual(
+      expect.arrayContaining(['traces not exported', 'logs not exported', 'metrics not exported']),
+    );
+    kinds.length = 0;
+  }
+  await other.close();
+});

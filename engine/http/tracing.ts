@@ -95,22 +95,38 @@ export class Tracing {
   #configure({ traces, logs, metrics }: Exports): void {
     void Promise.all([this.#exporter?.close(), this.#logs?.close(), this.#metrics?.close()]);
     const [observe, registry] = [this.#observe, this.#registry];
-    this.#exporter = traces && new SpanExporter(this.#connected(traces), observe);
-    this.#logs = logs && new LogExporter(this.#connected(logs), observe);
+    const [spanTarget, logTarget, metricTarget] = [
+      this.#connected('traces', traces),
+      this.#connected('logs', logs),
+      this.#connected('metrics', metrics),
+    ];
+    this.#exporter = spanTarget && new SpanExporter(spanTarget, observe);
+    this.#logs = logTarget && new LogExporter(logTarget, observe);
     this.#metrics =
-      metrics &&
-      registry &&
-      new MetricsExporter(this.#connected(metrics), () => registry.families(), observe);
-    if (metrics && !registry) {
-      const reason = 'the engine counts nothing: start it with the API metrics (--enabled-apis)';
-      observe({ kind: 'state', event: { kind: 'metrics not exported', reason } });
+      metricTarget && registry && new MetricsExporter(metricTarget, () => registry.families(), observe);
+    if (metricTarget && !registry) {
+      this.#sayUnexported(
+        'metrics',
+        'the engine counts nothing: start it with the API metrics (--enabled-apis)',
+      );
     }
   }
 
-  /** Adds connections that follow the TLS allow list. The exporter itself reports an endpoint that is not a URL. */
-  #connected<T extends OtlpTarget>(exporting: T): T {
+  /** Adds connections that follow the TLS allow list. Returns null for an endpoint that is no URL of HTTP, and says so in the log: the
+   *  library would throw. */
+  #connected<T extends OtlpTarget>(data: 'traces' | 'logs' | 'metrics', exporting: T | null): T | null {
+    if (!exporting) return null;
     const url = URL.parse(exporting.endpoint);
-    return url ? { ...exporting, agent: agentFor(url, this.#state.trusts) } : exporting;
+    if (url?.protocol === 'http:' || url?.protocol === 'https:') {
+      return { ...exporting, agent: agentFor(url, this.#state.trusts) };
+    }
+    // The endpoint may contain a named value, so the log does not have it.
+    this.#sayUnexported(data, 'its endpoint is not a URL of HTTP');
+    return null;
+  }
+
+  #sayUnexported(data: string, reason: string): void {
+    this.#observe({ kind: 'state', event: { kind: `${data} not exported`, reason } });
   }
 }
 
