@@ -1,9 +1,11 @@
 /** Compares verdicts on random changes of filters with what Postgres returns on random rows: `same` has the same rows, `narrower` no row
  *  that was not there before, `wider` all that were. The filters run as `where` of an administrator, whose grammar is that of permissions.
  *  Not here: chosen pairs (engine/metadata/access/compare-filters.test.ts). ACCESS_SEED repeats a run. */
+
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { createDatabase, type TestDatabase } from '../../testing/database.ts';
 import { replaceMetadata, startTestEngine, type TestEngine } from '../../testing/engine.ts';
+import { randomBits } from '../../testing/random-bits.ts';
 import { type AccessVerdict, compareFilters } from '../metadata/access/compare-filters.ts';
 
 const SCHEMA = `
@@ -177,13 +179,8 @@ function pick<T>(random: Random, items: readonly T[]): T {
   return items[random(items.length)]!;
 }
 
-/** Returns whole numbers below a bound, the same for the same seed (mulberry32). */
+/** Returns whole numbers below a bound, the same for the same seed. */
 function randomFrom(seed: number): Random {
-  let state = seed | 0;
-  return (below) => {
-    state = (state + 0x6d2b79f5) | 0;
-    let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
-    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
-    return ((mixed ^ (mixed >>> 14)) >>> 0) % below;
-  };
+  const bits = randomBits(seed);
+  return (below) => bits() % below;
 }

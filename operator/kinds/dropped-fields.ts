@@ -18,8 +18,9 @@ const MOST_FIELDS = 5;
 export function droppedFields(resource: object, lastApplied: string): Readonly<Record<string, string>> {
   const { kind, spec } = resource as { readonly kind?: string; readonly spec?: unknown };
   const row = kindOf(kind ?? '');
+  if (!row) return {};
   const applied = specIn(lastApplied);
-  if (!row || applied === undefined || isSameJson(applied, spec)) return {};
+  if (applied === undefined || isSameJson(applied, spec)) return {};
   if (oldFormHint(row, applied) !== undefined) return {};
   const unknown = issuesOf(row, applied).filter(({ isUnknownField }) => isUnknownField);
   if (unknown.length === 0) return {};

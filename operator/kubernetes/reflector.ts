@@ -3,7 +3,6 @@
  *  unavailable server never looks as if everything was deleted.
  *  In: a path. Out: objects by `namespace/name`, a call for every relevant change, whether it is in sync.
  *  Not here: connections (transport.ts), the effects of a change (cluster.ts, references.ts). */
-
 import { DROPPED_FIELDS, LAST_APPLIED } from '../kinds/dropped-fields.ts';
 import { backoffMs, sleep, type Timers } from './timers.ts';
 import { ApiProblem, type Transport, type WatchEvent } from './transport.ts';

@@ -4,6 +4,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
 import { type Engine, startEngine } from '../engine-process.ts';
+import { randomBits } from '../random-bits.ts';
 import { SOURCES } from './lane.ts';
 import { type Databases, problemsOf } from './observe.ts';
 import { post } from './post.ts';
@@ -148,13 +149,8 @@ export class Arena {
   }
 }
 
-/** Returns a generator of numbers between 0 and 1, the same for the same seed (mulberry32). */
+/** Returns a generator of numbers between 0 and 1, the same for the same seed. */
 function numbersFrom(seed: number): () => number {
-  let state = seed | 0;
-  return () => {
-    state = (state + 0x6d2b79f5) | 0;
-    let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
-    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
-  };
+  const bits = randomBits(seed);
+  return () => bits() / 2 ** 32;
 }

@@ -1,4 +1,5 @@
-/** What a change of a permission means for a role: operations granted and revoked, columns, filters and limits gained and lost.
+/** Compares the permissions of a role before and after a change: operations granted and revoked, columns, filters and limits gained and
+ *  lost.
  *  In: the definitions of one metadata object before and after. Out: the change in parts, each with a verdict, or null when access does
  *  not change. Objects without a role give access to nobody by themselves. Pure.
  *  Not here: comparing filters (compare-filters.ts), printing (operator/status). Spec: "Permission arguments". */

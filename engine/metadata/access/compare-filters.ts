@@ -21,7 +21,7 @@ export function compareFilters(before: unknown, after: unknown): AccessVerdict {
 const MOST_CASES = 4096;
 
 /** True when every row that satisfies `a` certainly satisfies `b`. */
-export function implies(a: FilterTerm, b: FilterTerm): boolean {
+function implies(a: FilterTerm, b: FilterTerm): boolean {
   return isImplied(a, b, { cases: MOST_CASES });
 }
 

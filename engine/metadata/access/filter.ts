@@ -16,7 +16,7 @@ export type FilterTerm =
   | { readonly kind: 'opaque'; readonly name: string; readonly value: unknown };
 
 /** No condition, `{}`: every row. */
-export const EVERY_ROW: FilterTerm = { kind: 'and', parts: [] };
+const EVERY_ROW: FilterTerm = { kind: 'and', parts: [] };
 
 const COMBINATIONS: ReadonlySet<string> = new Set(['_and', '_or', '_not', '_exists']);
 

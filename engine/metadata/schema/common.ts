@@ -86,7 +86,7 @@ const fromFile = (use: VariableMark['use']) => only({ from_file: marked(FilePath
 export const FromEnv = fromEnv('outbound');
 /** A variable that holds a connection string, a certificate or a key of a database connection. */
 export const ConnectionFromEnv = fromEnv('connection');
-/** A named value that holds the same. */
+/** A named value that holds a connection string, a certificate or a key of a database connection. */
 export const ConnectionFromValue = fromValue('connection');
 /** A variable, named value or file that holds a part of a database connection. */
 export const ConnectionFromElsewhere = Type.Union([
@@ -94,7 +94,7 @@ export const ConnectionFromElsewhere = Type.Union([
   ConnectionFromValue,
   fromFile('connection'),
 ]);
-/** The same for a certificate or key, as one object of which exactly one member is set. */
+/** A certificate or key of a database connection: a variable, a named value or a file. Exactly one member is set. */
 export const ConnectionPart = only({
   from_env: Type.Optional(marked(Type.String({ minLength: 1 }), 'name', 'connection')),
   from_value: Type.Optional(marked(ValueName, 'value', 'connection')),

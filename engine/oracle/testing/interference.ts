@@ -4,7 +4,9 @@
  *  The order of rows that nobody has ordered, and values of sequences, are no part of an answer: lists without an order are
  *  compared as sets. Statistics are the same on both sides: an invalid pattern raises an error when the first visible row
  *  reaches it, and which condition a visible row reaches first depends on the plan. Not here: worlds (world.ts, raising.ts), changes (hidden-changes.ts), requests (ways.ts). */
+
 import pg from 'pg';
+import { randomBits } from '../../../testing/random-bits.ts';
 import { EngineError, printPath } from '../../errors/engine-error.ts';
 import { makeVariables, sessionOf } from './arena.ts';
 import type { Asked, Side } from './asked.ts';
@@ -170,15 +172,10 @@ async function fewestChanges(
   return { changes: kept, answers: [one, other] };
 }
 
-/** Numbers from 0 to LARGEST: mulberry32. */
+/** Returns numbers from 0 to LARGEST. */
 function randomOf(seed: number): () => number {
-  let state = seed >>> 0;
-  return () => {
-    state = (state + 0x6d2b79f5) >>> 0;
-    let mixed = Math.imul(state ^ (state >>> 15), state | 1);
-    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);
-    return ((mixed ^ (mixed >>> 14)) >>> 0) % (LARGEST + 1);
-  };
+  const bits = randomBits(seed);
+  return () => bits() % (LARGEST + 1);
 }
 
 /** A difference as it is told, with how to see it again. */

@@ -36,7 +36,7 @@ export type Update = {
 
 export type Given = ReadonlyMap<Column, Value | null>;
 
-/** With the rows that are inserted beside it. */
+/** A row to insert, with the related rows that are inserted beside it. */
 export type Row = { readonly given: Given; readonly related: readonly RelatedRows[] };
 
 export type RelatedRows = {
@@ -55,7 +55,7 @@ export type RelatedWrites = {
 export type Conflict = {
   readonly constraint: string;
   readonly columns: readonly Column[];
-  /** Of an index of some rows only: which. */
+  /** The condition of a partial index, which says which rows it has. */
   readonly when: Condition;
   readonly update: readonly Column[];
   readonly where: Condition | null;

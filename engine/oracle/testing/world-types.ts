@@ -8,7 +8,7 @@ export type Column = {
   readonly called: string | null;
   readonly type: ColumnType;
   readonly isNullable: boolean;
-  /** What a row has that does not say; of a computed field, what takes the place of null. */
+  /** The value of a row that is inserted without one; for a computed field, the value that takes the place of null. */
   readonly standard: Value | null;
   readonly computed: Computed | null;
   /** The expression of a view's column, as SQL over the row x; absent: the column of that name. */
@@ -60,7 +60,7 @@ export type TrackedFunction = {
   readonly called: string | null;
   readonly returns: Table;
   readonly by: Column;
-  /** Of the argument, where it is not given. */
+  /** The default of the argument. */
   readonly standard: Value;
   readonly hasSession: boolean;
 };
@@ -91,7 +91,7 @@ export type Permissions = {
 
 export type Role = {
   readonly name: string;
-  /** Of an inherited role, whose permissions are what its parents may together; none otherwise. */
+  /** The parents of an inherited role, which may do what they may together; empty for other roles. */
   readonly parents: readonly Role[];
   readonly permissions: ReadonlyMap<Table, Permissions>;
 };
@@ -108,7 +108,7 @@ export type Condition =
   | {
       readonly kind: 'compare';
       readonly column: Column;
-      /** Of a computed field; null: what it has by itself. */
+      /** The argument of a computed field; null stands for its default. */
       readonly argument: Value | null;
       readonly comparison: Comparison;
       readonly operand: Operand;
