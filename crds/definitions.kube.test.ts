@@ -214,6 +214,18 @@ const REFUSED_AT_BIRTH: readonly (readonly [string, string, Spec, string])[] = [
     { headers: [{ name: 'a' }] },
     'a header has exactly one of value',
   ],
+  [
+    'ScheduledEvent',
+    'two webhooks',
+    { webhook: { value: 'http://a', env: 'A' } },
+    'a value has exactly one of',
+  ],
+  [
+    'ScheduledEvent',
+    'a header with two values',
+    { headers: [{ name: 'a', value: 'b', env: 'A' }] },
+    'a header has exactly one of',
+  ],
   ['CronTrigger', 'two webhooks', { webhook: { value: 'http://a', env: 'A' } }, 'a value has exactly one of'],
   ['CronTrigger', 'a webhook from nowhere', { webhook: {} }, 'a value has exactly one of'],
   [

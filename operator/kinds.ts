@@ -20,11 +20,12 @@ import { queryCollection } from './kinds/query-collection.ts';
 import { remoteRelationship } from './kinds/remote-relationship.ts';
 import { remoteSchema } from './kinds/remote-schema.ts';
 import { restEndpoint } from './kinds/rest-endpoint.ts';
+import { scheduledEvent } from './kinds/scheduled-event.ts';
 import { source } from './kinds/source.ts';
 import { table } from './kinds/table.ts';
 
 export type { Rule } from './kinds/annotate.ts';
-export type { DeletionPolicy, KindRow, PrinterColumn } from './kinds/kind.ts';
+export type { DeclaredCall, DeletionPolicy, KindRow, PrinterColumn } from './kinds/kind.ts';
 export { CONDITION_TYPES, type ConditionType, REASONS, type Reason } from './kinds/reasons.ts';
 export {
   API_GROUP,
@@ -57,6 +58,7 @@ export const KINDS = [
   action,
   eventTrigger,
   cronTrigger,
+  scheduledEvent,
   queryCollection,
   allowListEntry,
   restEndpoint,

@@ -2,7 +2,17 @@
  *  Folder mode and Kubernetes implement them; tests script them.
  *  Not here: the core itself (pass/reconcile.ts), the engine over HTTP (engine/client.ts). */
 import type { Edit, Metadata, MetadataObject, PathStep } from '@pergola/engine/metadata';
-import type { CrStatus, CustomResource, DeletionPolicy, Reason, ReplicaVersion } from './kinds.ts';
+import type {
+  CrStatus,
+  CustomResource,
+  DeclaredCall,
+  DeletionPolicy,
+  Reason,
+  ReplicaVersion,
+} from './kinds.ts';
+
+export type { DeclaredCall } from './kinds.ts';
+
 import type { LedgerEntries, LedgerPatch, Reservations } from './objects/ledger.ts';
 
 /** An object that the engine keeps but cannot serve; with the code `not-enforced`, one whose restriction has no effect. */
@@ -67,6 +77,24 @@ export type EngineWrite = {
 /** A replica that does not serve the expected version, with the observed problem: `does not answer`. */
 export type LaggingReplica = { readonly replica: string; readonly problem: string };
 
+/** The record of a declared call in the engine. */
+export type DeliveryRecord = {
+  readonly status: 'scheduled' | 'locked' | 'delivered' | 'error' | 'dead';
+  /** The number of attempts. */
+  readonly tries: number;
+};
+
+/** The state of the delivery of a declared call. */
+export type Delivery = {
+  readonly reason: Extract<
+    Reason,
+    'Scheduled' | 'Delivered' | 'DeliveryFailed' | 'DeliveryMissed' | 'DeliveryCancelled'
+  >;
+  readonly message: string;
+  /** The time after which the state may have changed. Absent once the delivery has ended. */
+  readonly checkAt?: Date;
+};
+
 export interface EnginePort {
   read(): Promise<EngineReading>;
   /** Returns the objects that would be inconsistent after the edits. Stores nothing. */
@@ -90,6 +118,8 @@ export interface EnginePort {
   setValues?(values: ReadonlyMap<string, string>): Promise<void>;
   /** Removes the named values of the owner that are not among `used`, and that the engine's document does not refer to. */
   removeValues?(owner: string, used: ReadonlySet<string>): Promise<void>;
+  /** Returns the record of each call, in order; undefined for one that the engine does not have. */
+  deliveries?(calls: readonly DeclaredCall[]): Promise<readonly (DeliveryRecord | undefined)[]>;
 }
 
 /** Why a request to an engine failed. `rejected` and `tooLarge` are about the content of the request. */
@@ -251,6 +281,8 @@ export type Verdict = {
   readonly corrected?: string;
   /** True when the pass wrote objects of the resource. */
   readonly wasWritten: boolean;
+  /** The delivery of the call that the resource declares. Absent when it declares none, or its delivery ended before. */
+  readonly delivery?: Delivery;
   /** True while some replica does not serve the applied objects. */
   readonly isLagging?: boolean;
   /** The keys of objects that the engine does not serve as the resource defines them. */

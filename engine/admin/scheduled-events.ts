@@ -1,5 +1,5 @@
 /** Operations on scheduled events: create, delete, list. Also lists cron triggers with their defaults.
- *  Not here: cron triggers in the document (handlers/triggers.ts), rows (events/scheduled-log.ts), delivery (events/).
+ *  Not here: cron triggers and declared events in the document (handlers/triggers.ts), rows (events/scheduled-log.ts), delivery (events/).
  *  Reference: docs/reference/behaviour/scheduled-triggers.md. */
 import { randomUUID } from 'node:crypto';
 import { fail } from '../errors/engine-error.ts';
@@ -10,7 +10,6 @@ import {
   insertOneOff,
   listInvocations,
   listScheduled,
-  readTime,
   type ScheduledPage,
 } from '../events/scheduled-log.ts';
 import type { ArgsOf } from '../metadata/operations.ts';
@@ -18,6 +17,7 @@ import { OneOffEvent } from '../metadata/schema/event.ts';
 import { variablesIn } from '../metadata/variables.ts';
 import { RETRY_DEFAULTS } from '../resolve/cron-trigger.ts';
 import { VariableRules } from '../resolve/environment-variables.ts';
+import { parseTime } from '../resolve/schedule.ts';
 import { type Performer, SUCCESS } from './request.ts';
 import type { UnitOfWork } from './unit-of-work.ts';
 
@@ -30,7 +30,7 @@ export const getCronTriggers: Performer<'get_cron_triggers'> = (work) => {
   return () => ({ cron_triggers: triggers });
 };
 
-/** Raises `invalidConfiguration` for variables that must not be sent, `parseFailed` for an invalid time. */
+/** Raises `invalidConfiguration` for variables that must not be sent, `timeInvalid`. */
 export const createScheduledEvent: Performer<'create_scheduled_event'> = async (
   work,
   { schedule_at: at, ...event },
@@ -39,7 +39,7 @@ export const createScheduledEvent: Performer<'create_scheduled_event'> = async (
     variablesIn(OneOffEvent, event),
   );
   if (fault) throw fault;
-  const time = await timeOf(work, at);
+  const time = parseTime(at).toISOString();
   const definition = { ...event, retry_conf: { ...RETRY_DEFAULTS, ...event.retry_conf } };
   const id = randomUUID();
   work.afterCommit.push(async () => {
@@ -95,9 +95,11 @@ type PageArgs = Pick<
 /** The id of no event. RFC 9562, "Nil UUID". */
 const NO_EVENT = '00000000-0000-0000-0000-000000000000';
 
-/** Returns the cron trigger of the arguments. One-off events have no trigger, so their `trigger_name` is ignored. */
+/** Returns the cron trigger of the arguments, or the name of declared events, which may be absent. One-off events have no trigger, so
+ *  their `trigger_name` is ignored. */
 function triggerOf(work: UnitOfWork, { type, trigger_name: name }: PageArgs): string | null {
   if (type === 'one_off') return null;
+  if (type === 'declared') return name ?? null;
   if (name === undefined) fail('parseFailed', { text: "the key 'trigger_name' was not present" });
   const isKnown = work.metadata.cron_triggers?.some((trigger) => trigger.name === name);
   return isKnown ? name : fail('cronTriggerNotExists', { name });
@@ -105,14 +107,4 @@ function triggerOf(work: UnitOfWork, { type, trigger_name: name }: PageArgs): st
 
 function pageOf({ limit, offset, get_rows_count: isCounted }: PageArgs): ScheduledPage {
   return { limit, offset, isCounted };
-}
-
-/** An ISO 8601 time with its offset from UTC, so that it does not depend on the server's time zone. */
-const TIME = /^\d{4}-\d\d-\d\d[T ]\d\d:\d\d(:\d\d(\.\d+)?)? ?(Z|[+-]\d\d(:?\d\d)?)$/i;
-
-/** Returns the time as Postgres reads it. Raises `parseFailed`. */
-async function timeOf({ gateway }: UnitOfWork, text: string): Promise<string> {
-  const time = TIME.test(text) ? await readTime(gateway.metadataDatabase, text) : null;
-  const refused = { text: `"${text}" is not a time such as 2026-01-31T12:00:00Z` };
-  return time ?? fail('parseFailed', refused, { path: ['schedule_at'] });
 }

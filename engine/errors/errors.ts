@@ -507,6 +507,7 @@ export const ERRORS = {
     actionPermissionExists: 'permission for role "{role}" is already defined on action "{name}"',
     eventTriggerExists: 'Event trigger with name "{name}" already exists',
     cronTriggerExists: 'cron trigger with name: {name} already exists',
+    scheduledEventExists: 'scheduled event "{name}" is already declared',
   }),
   ...rows(400, 'not-exists', {
     actionNotExists: 'action with name "{name}" does not exist',
@@ -516,10 +517,12 @@ export const ERRORS = {
     eventIdNotExists: 'event id {id} does not exist',
     eventTriggerWithoutCleanup: 'cleanup config does not exist for {name}',
     cronTriggerNotExists: 'cron trigger with name: {name} does not exist',
+    scheduledEventNotExists: 'scheduled event "{name}" is not declared',
   }),
   ...rows(400, 'parse-failed', {
     scheduleInvalid: '"{schedule}" is not a cron schedule: {reason}',
     timeZoneUnknown: '"{timeZone}" is not a time zone',
+    timeInvalid: '"{text}" is not a time such as 2026-01-31T12:00:00Z',
   }),
   eventTriggerNotManual: row(400, 'not-supported', 'manual mode is not enabled for event trigger'),
   eventTriggerElsewhere: row(400, 'not-supported', 'cannot replace table or schema for trigger'),

@@ -20,7 +20,7 @@ import {
   type ScheduledEvent,
   takeScheduled,
 } from './scheduled-log.ts';
-import { schedulesOf, updateUpcomingEvents } from './upcoming-events.ts';
+import { updateUpcomingEvents } from './upcoming-events.ts';
 import type { Feed } from './worker.ts';
 
 type ScheduledContext = DeliveryContext & { readonly metadataDatabase: Database };
@@ -40,16 +40,18 @@ export function scheduledFeed(now: () => ModelVersion, context: ScheduledContext
     take: async (most, slots) => {
       const { model, resourceVersion } = now();
       if (performance.now() - updatedAt >= UPDATE_EVERY_MS) {
-        await updateUpcomingEvents(database, schedulesOf(model), resourceVersion);
+        await updateUpcomingEvents(database, model, resourceVersion);
         updatedAt = performance.now();
       }
       const cleanups = cleanupsOf(model);
       const timeouts = [
         ...[...model.cronTriggers.values()].map(({ webhook }) => webhook.timeoutSeconds),
+        ...[...model.scheduledEvents.values()].map(({ webhook }) => webhook.timeoutSeconds),
         ...[...cleanups.values()].map(({ cleanup }) => cleanup.timeoutSeconds),
       ];
       const taken = await takeScheduled(database, {
-        crons: [...model.cronTriggers.values()].filter(({ isHeld }) => !isHeld).map(({ name }) => name),
+        crons: notHeld(model.cronTriggers),
+        declared: notHeld(model.scheduledEvents),
         cleanups: [...cleanups.keys()],
         most,
         ...freeSlotsIn(slots, model, context),
@@ -68,11 +70,17 @@ export function scheduledFeed(now: () => ModelVersion, context: ScheduledContext
   };
 }
 
+function notHeld(
+  configured: ReadonlyMap<string, { readonly name: string; readonly isHeld: boolean }>,
+): readonly string[] {
+  return [...configured.values()].filter(({ isHeld }) => !isHeld).map(({ name }) => name);
+}
+
 /** Returns the free slots of each lane. `otherwise` applies to one-off events without a delivery in progress, whose host is not known
  *  before they are taken. */
 function freeSlotsIn(
   slots: DeliverySlots,
-  { cronTriggers }: Model,
+  { cronTriggers, scheduledEvents }: Model,
   { outbound }: ScheduledContext,
 ): { readonly rooms: ReadonlyMap<string, number>; readonly otherwise: number } {
   const otherwise = slots.freeFor({ trigger: '', host: '' });
@@ -80,11 +88,16 @@ function freeSlotsIn(
     trigger,
     slots.freeFor({ trigger, host: '' }),
   ]);
-  const crons = [...cronTriggers.values()].map(({ name, webhook }): [string, number] => {
-    const lane = { trigger: `cron ${name}`, host: hostOf(webhook.url, outbound.variables) };
+  const laneIn = (
+    type: string,
+    { name, webhook }: ScheduledDelivery & { name: string },
+  ): [string, number] => {
+    const lane = { trigger: `${type} ${name}`, host: hostOf(webhook.url, outbound.variables) };
     return [lane.trigger, slots.freeFor(lane)];
-  });
-  return { rooms: new Map([...running, ...crons]), otherwise };
+  };
+  const crons = [...cronTriggers.values()].map((trigger) => laneIn('cron', trigger));
+  const declared = [...scheduledEvents.values()].map((event) => laneIn('declared', event));
+  return { rooms: new Map([...running, ...crons, ...declared]), otherwise };
 }
 
 /** Returns the lane of an event. The host of a cleanup is its source, because it loads a database and no webhook. */
@@ -105,14 +118,17 @@ function laneOf(
   }
 }
 
-/** Returns the configuration of an event, from the first model that has its trigger. Events that were taken before their trigger was
- *  removed are still delivered. */
+/** Returns the configuration of an event, from the first model that has its trigger or declaration. Events that were taken before that
+ *  was removed are still delivered. */
 function configuredDelivery(
-  { trigger, definition }: ScheduledEvent,
+  { type, trigger, definition }: ScheduledEvent,
   models: readonly Model[],
 ): ScheduledDelivery {
   if (definition) return scheduledDelivery(definition);
-  return models.map(({ cronTriggers }) => cronTriggers.get(trigger!)).find((found) => found !== undefined)!;
+  const found = models.map(({ cronTriggers, scheduledEvents }) =>
+    (type === 'cron' ? cronTriggers : scheduledEvents).get(trigger!),
+  );
+  return found.find((delivery) => delivery !== undefined)!;
 }
 
 async function deliverScheduled(
@@ -120,7 +136,7 @@ async function deliverScheduled(
   to: ScheduledDelivery,
   { metadataDatabase: database, outbound }: ScheduledContext,
 ): Promise<void> {
-  const trigger = event.type === 'cron' ? 'cron' : 'one_off';
+  const trigger = event.type as Exclude<typeof event.type, 'cleanup'>;
   const reportOutcome = (outcome: 'delivered' | 'again' | 'failed' | 'dead') =>
     outbound.observe?.({ kind: 'event processed', trigger, outcome, waitedSeconds: event.waitedSeconds });
   if (event.lateSeconds > to.toleranceSeconds) {

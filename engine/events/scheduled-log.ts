@@ -1,9 +1,8 @@
 /** Scheduled events in the metadata database, which every replica shares: taken by workers when they are due, created and read by
  *  administrators. The replica that takes an event holds it until its lease ends. The lease is longer than the webhook's timeout, so an
  *  event is delivered twice only if the engine that took it has stopped.
- *  Not here: the tables (store/migrations/), rows for upcoming times (upcoming-events.ts), delivery (scheduled-feed.ts).
+ *  Not here: the tables (store/migrations/), rows for upcoming times (upcoming-events.ts), rows of declared events (declared-events.ts), delivery (scheduled-feed.ts).
  *  Reference: docs/reference/behaviour/scheduled-triggers.md. */
-import pg from 'pg';
 import type { Database } from '../database/pool.ts';
 import { parseJson } from '../json/parse-json.ts';
 import type { OneOffEvent } from '../metadata/schema/event.ts';
@@ -12,8 +11,8 @@ import type { RetryDecision } from './retry.ts';
 
 export type ScheduledEvent = {
   readonly id: string;
-  readonly type: 'cron' | 'one_off' | 'cleanup';
-  /** The name of the trigger; null for a one-off event, which has a definition instead. */
+  readonly type: EventType | 'cleanup';
+  /** The name of the trigger or of the declared event; null for a one-off event, which has a definition instead. */
   readonly trigger: string | null;
   readonly definition: OneOffEvent | null;
   readonly scheduledTime: string;
@@ -30,6 +29,7 @@ export type ScheduledEvent = {
 type Due = {
   readonly crons: readonly string[];
   readonly cleanups: readonly string[];
+  readonly declared: readonly string[];
   readonly most: number;
   /** The number of events of each lane that may be taken; `otherwise` applies to lanes that are not listed. */
   readonly rooms: ReadonlyMap<string, number>;
@@ -55,7 +55,8 @@ const IS_DUE = `scheduled_time <= now()
   and ((status = 'scheduled' and (next_retry_at is null or next_retry_at <= now()))
     or (status = 'locked' and lease_ends_at < now()))
   and (type = 'one_off' or (type = 'cron' and trigger_name = any($1))
-                        or (type = 'cleanup' and trigger_name = any($2)))`;
+                        or (type = 'cleanup' and trigger_name = any($2))
+                        or (type = 'declared' and trigger_name = any($9)))`;
 
 /** Returns the definitions of one-off events that are not delivered yet and refer to a named value. */
 export async function valuesOfPendingEvents(database: Database): Promise<readonly unknown[]> {
@@ -100,6 +101,7 @@ export async function takeScheduled(database: Database, due: Due): Promise<reado
       [...due.rooms.keys()],
       [...due.rooms.values()],
       due.otherwise,
+      due.declared,
     ],
   );
   return (taken.rows as readonly (ScheduledEvent & { readonly definition: string | null })[]).map((row) => ({
@@ -183,18 +185,7 @@ export async function hasScheduled(database: Database, id: string, type: EventTy
   return found.rowCount !== 0;
 }
 
-/** Returns the time as Postgres reads it; null if it is out of range. */
-export async function readTime(database: Database, text: string): Promise<string | null> {
-  try {
-    const read = await database.query('select $1::timestamptz::text as time', [text]);
-    return read.rows[0].time;
-  } catch (error) {
-    if (error instanceof pg.DatabaseError && error.code?.startsWith('22')) return null;
-    throw error;
-  }
-}
-
-type EventType = 'cron' | 'one_off';
+type EventType = 'cron' | 'one_off' | 'declared';
 
 /** A page of a list, and whether the whole list is counted, too. */
 export type ScheduledPage = {
@@ -205,11 +196,12 @@ export type ScheduledPage = {
 
 type Listed = { readonly rows: readonly unknown[]; readonly count?: number };
 
-/** The fields of an event in a list. Both types begin with the same ones. */
+/** The fields of an event in a list. All types begin with the same ones. */
 const COMMON_FIELDS = `'id', id, 'scheduled_time', ${isoTimestampSql('scheduled_time')}, 'status', status, 'tries', tries,
   'created_at', ${isoTimestampSql('created_at')}, 'next_retry_at', ${isoTimestampSql('next_retry_at')}`;
 const EVENT_FIELDS = {
   cron: `json_build_object(${COMMON_FIELDS}, 'trigger_name', trigger_name)`,
+  declared: `json_build_object(${COMMON_FIELDS}, 'trigger_name', trigger_name)`,
   one_off: `json_build_object(${COMMON_FIELDS}, 'webhook_conf', definition -> 'webhook',
     'payload', definition -> 'payload', 'header_conf', coalesce(definition -> 'headers', '[]'),
     'retry_conf', definition -> 'retry_conf', 'comment', definition -> 'comment',

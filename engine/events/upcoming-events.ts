@@ -1,13 +1,14 @@
 /** Upcoming events: rows of the metadata database for the next times of every schedule, so that an event that is due while no engine
  *  runs is not lost. The rows follow the model: events of obsolete schedules are deleted and missing ones are inserted, after every
  *  change of the document and periodically.
- *  Not here: what happens when an event is due (scheduled-feed.ts), cron expressions (resolve/schedule.ts).
+ *  Not here: rows of declared events (declared-events.ts), what happens when an event is due (scheduled-feed.ts), cron expressions (resolve/schedule.ts).
  *  Reference: docs/reference/behaviour/event-triggers.md, docs/reference/behaviour/scheduled-triggers.md. */
 import type { ClientBase } from 'pg';
 import type { Database } from '../database/pool.ts';
 import { isSameJsonText } from '../json/value.ts';
 import { timesAfter } from '../resolve/schedule.ts';
 import type { Model } from '../resolve/types.ts';
+import { declaredEvents, updateDeclaredEvents } from './declared-events.ts';
 
 /** A schedule and the name of its trigger. Names of event triggers are unique across sources. */
 type RecurringSchedule = {
@@ -20,7 +21,7 @@ type RecurringSchedule = {
 const AHEAD = { cron: 100, cleanup: 1 } as const;
 
 /** Returns all schedules of the model: those of cron triggers and those of cleanups. */
-export function schedulesOf({ cronTriggers, sources }: Model): readonly RecurringSchedule[] {
+function schedulesOf({ cronTriggers, sources }: Model): readonly RecurringSchedule[] {
   const crons = [...cronTriggers.values()].map(
     ({ name, schedule }): RecurringSchedule => ({ type: 'cron', name, schedule }),
   );
@@ -32,7 +33,7 @@ export function schedulesOf({ cronTriggers, sources }: Model): readonly Recurrin
   return [...crons, ...cleanups];
 }
 
-/** Updates the upcoming events if a change of the document changed a schedule. */
+/** Updates the upcoming events if a change of the document changed a schedule or a declared event. */
 export async function updateSchedules(
   database: Database,
   before: Model,
@@ -40,18 +41,16 @@ export async function updateSchedules(
   version: number,
 ): Promise<void> {
   if (before === after) return;
-  const schedules = schedulesOf(after);
-  if (isSameJsonText(schedules, schedulesOf(before))) return;
-  await updateUpcomingEvents(database, schedules, version);
+  const isSame =
+    isSameJsonText(schedulesOf(after), schedulesOf(before)) &&
+    isSameJsonText(declaredEvents(after), declaredEvents(before));
+  if (!isSame) await updateUpcomingEvents(database, after, version);
 }
 
-/** Deletes events of obsolete schedules and inserts missing ones. Does nothing if `version` is not that of the stored document, because
+/** Deletes events of obsolete schedules and declarations, and inserts missing ones. Does nothing if `version` is not that of the stored document, because
  *  a replica with a newer document does it. */
-export async function updateUpcomingEvents(
-  database: Database,
-  schedules: readonly RecurringSchedule[],
-  version: number,
-): Promise<void> {
+export async function updateUpcomingEvents(database: Database, model: Model, version: number): Promise<void> {
+  const schedules = schedulesOf(model);
   await database.transaction({}, async (client) => {
     const current = await client.query('select from pergola.metadata where resource_version = $1 for share', [
       version,
@@ -59,6 +58,7 @@ export async function updateUpcomingEvents(
     if (current.rowCount === 0) return;
     await deleteObsolete(client, schedules);
     if (schedules.length > 0) await insertMissing(client, schedules);
+    await updateDeclaredEvents(client, declaredEvents(model));
   });
 }
 
@@ -68,14 +68,14 @@ const WANTED = 'unnest($1::text[], $2::text[], $3::text[]) as wanted (type, name
 async function deleteObsolete(client: ClientBase, schedules: readonly RecurringSchedule[]): Promise<void> {
   await client.query(
     `delete from pergola.scheduled_event e
-      where type <> 'one_off' and status = 'scheduled' and tries = 0
+      where type in ('cron', 'cleanup') and status = 'scheduled' and tries = 0
         and not exists (select from ${WANTED}
                          where wanted.type = e.type and name = trigger_name and wanted.schedule = e.schedule)`,
     columnsOf(schedules),
   );
   await client.query(
     `update pergola.scheduled_event e set status = 'dead', next_retry_at = null, lease_ends_at = null
-      where type <> 'one_off' and (status = 'scheduled' or (status = 'locked' and lease_ends_at < now()))
+      where type in ('cron', 'cleanup') and (status = 'scheduled' or (status = 'locked' and lease_ends_at < now()))
         and not exists (select from ${WANTED} where wanted.type = e.type and name = trigger_name)`,
     columnsOf(schedules),
   );

@@ -15,6 +15,7 @@ export const FILES = [
   { file: 'query_collections.yaml', key: 'query_collections' },
   { file: 'allow_list.yaml', key: 'allowlist' },
   { file: 'cron_triggers.yaml', key: 'cron_triggers' },
+  { file: 'scheduled_events.yaml', key: 'scheduled_events' },
   { file: 'rest_endpoints.yaml', key: 'rest_endpoints' },
   { file: 'inherited_roles.yaml', key: 'inherited_roles' },
   { file: 'api_limits.yaml', key: 'api_limits' },

@@ -17,7 +17,7 @@ import {
 import { Action } from './schema/action.ts';
 import { AllowListEntry, QueryCollection, RestEndpoint } from './schema/collection.ts';
 import { Comment, GraphqlName, RoleName } from './schema/common.ts';
-import { CronTrigger, EventTrigger } from './schema/event.ts';
+import { CronTrigger, DeclaredEvent, EventTrigger } from './schema/event.ts';
 import { ComputedField, TrackedFunction } from './schema/function.ts';
 import { LogicalModel, LogicalModelPermission } from './schema/logical-model.ts';
 import { emptyMetadata, type Metadata } from './schema/metadata.ts';
@@ -130,6 +130,7 @@ export const OBJECTS = {
     Type.Object({ role: RoleName, comment: Type.Optional(Comment) }),
   ),
   cron_trigger: row(null, list('cron_triggers'), by('name'), CronTrigger),
+  scheduled_event: row(null, list('scheduled_events'), by('name'), DeclaredEvent),
   rest_endpoint: row(null, list('rest_endpoints'), by('name'), RestEndpoint),
   inherited_role: row(null, list('inherited_roles'), by('role_name'), InheritedRole),
   api_limits: row(null, single('api_limits'), onlyOne, ApiLimits),

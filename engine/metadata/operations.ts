@@ -21,7 +21,7 @@ import {
   RoleName,
   ValueName,
 } from './schema/common.ts';
-import { CronTrigger, checkNewTrigger, EventTrigger, OneOffEvent } from './schema/event.ts';
+import { CronTrigger, checkNewTrigger, DeclaredEvent, EventTrigger, OneOffEvent } from './schema/event.ts';
 import { ComputedField, FunctionConfiguration } from './schema/function.ts';
 import { LogicalModelField } from './schema/logical-model.ts';
 import { NativeQuery } from './schema/native-query.ts';
@@ -197,7 +197,7 @@ const page = {
   limit: Type.Optional(Count),
   offset: Type.Optional(Count),
 };
-const scheduledEventType = oneOf('cron', 'one_off');
+const scheduledEventType = oneOf('cron', 'one_off', 'declared');
 const ofScheduledEvents = {
   type: scheduledEventType,
   trigger_name: Type.Optional(ObjectName),
@@ -643,10 +643,24 @@ export const OPERATIONS = {
     type: scheduledEventType,
     event_id: EventId,
   }),
-  get_scheduled_events: row('read', 'Returns the events of a cron trigger, or one-off events, by time.', {
-    ...ofScheduledEvents,
-    status: Type.Optional(Type.Array(oneOf('scheduled', 'locked', 'delivered', 'error', 'dead'))),
-  }),
+  declare_scheduled_event: row(
+    'edit',
+    'Declares an event in the metadata, which calls a webhook once, or replaces its declaration.',
+    { ...DeclaredEvent.properties, replace: flag },
+  ),
+  undeclare_scheduled_event: row(
+    'edit',
+    'Removes the declaration of an event. An event that is not delivered yet is deleted.',
+    { name: ObjectName },
+  ),
+  get_scheduled_events: row(
+    'read',
+    'Returns events of cron triggers, one-off events or declared events, by time.',
+    {
+      ...ofScheduledEvents,
+      status: Type.Optional(Type.Array(oneOf('scheduled', 'locked', 'delivered', 'error', 'dead'))),
+    },
+  ),
   get_scheduled_event_invocations: row(
     'read',
     'Returns requests for scheduled events and their responses, newest first.',

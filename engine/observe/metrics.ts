@@ -108,7 +108,7 @@ export const METRICS = {
     'purpose',
   ),
   pergola_events_total: counter(
-    'Deliveries of events, by trigger (row, cron, one_off) and outcome: delivered, again (to be retried), failed (no retry left), or dead (later than its tolerance).',
+    'Deliveries of events, by trigger (row, cron, one_off, declared) and outcome: delivered, again (to be retried), failed (no retry left), or dead (later than its tolerance).',
     'trigger',
     'outcome',
   ),

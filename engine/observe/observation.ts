@@ -168,7 +168,7 @@ export type StatementPolled = {
 type EventProcessed = {
   readonly kind: 'event processed';
   /** A changed row, a cron trigger, or a one-off scheduled event. */
-  readonly trigger: 'row' | 'cron' | 'one_off';
+  readonly trigger: 'row' | 'cron' | 'one_off' | 'declared';
   /** The result: `again` is a retry later, `dead` an event that was not delivered because it was too late. */
   readonly outcome: 'delivered' | 'again' | 'failed' | 'dead';
   /** The seconds since the event was due. */

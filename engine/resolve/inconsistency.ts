@@ -7,7 +7,7 @@ import type { ErrorName } from '../errors/errors.ts';
 import { type ObjectKind, objectKey } from '../metadata/objects.ts';
 import type { Action, CustomTypes } from '../metadata/schema/action.ts';
 import { printQualified, type QualifiedName } from '../metadata/schema/common.ts';
-import type { CronTrigger, EventTrigger } from '../metadata/schema/event.ts';
+import type { CronTrigger, DeclaredEvent, EventTrigger } from '../metadata/schema/event.ts';
 import type { ComputedField, TrackedFunction } from '../metadata/schema/function.ts';
 import type { LogicalModel, LogicalModelPermission } from '../metadata/schema/logical-model.ts';
 import type { NativeQuery } from '../metadata/schema/native-query.ts';
@@ -183,6 +183,10 @@ export function eventTriggerSubject(at: TableAt, trigger: EventTrigger): Subject
 
 export function cronTriggerSubject(definition: CronTrigger): Subject {
   return subject('cron_trigger', [definition.name], definition, NEWER);
+}
+
+export function scheduledEventSubject(definition: DeclaredEvent): Subject {
+  return subject('scheduled_event', [definition.name], definition, NEWER);
 }
 
 export function functionSubject(source: string, { function: { schema, name } }: TrackedFunction): Subject {

@@ -22,6 +22,7 @@ import { resolveRemoteSchemas, type Upstreams } from './remote-schema.ts';
 import { resolveRequestPolicies } from './request-policy.ts';
 import { resolveEndpoints } from './rest-endpoint.ts';
 import { Routes } from './routes.ts';
+import { resolveScheduledEvents } from './scheduled-event.ts';
 import { ADMIN_ROLE } from './session.ts';
 import {
   functionsOf,
@@ -93,7 +94,7 @@ export function resolve(
     actions,
     customTypes,
     remoteSchemas: new Map(),
-    cronTriggers: new Map(),
+    ...NOTHING_SCHEDULED,
     typeNames: names.types,
     typeRelationships: new Map(),
     roles,
@@ -107,10 +108,23 @@ export function resolve(
   const joined = joinSources(sources, remoteSchemas, metadata.sources, found);
   const typeRelationships = joinTypes(metadata.remote_schemas ?? [], { sources, remoteSchemas }, found);
   const routes = resolveEndpoints(metadata, (inconsistency) => found.all.push(inconsistency));
-  const cronTriggers = resolveCronTriggers(metadata.cron_triggers ?? [], context);
+  const scheduled = resolveScheduled(metadata, context);
   checkOpenTelemetry(metadata, context);
-  const model: Model = { ...own, sources: joined, remoteSchemas, cronTriggers, typeRelationships, routes };
+  const model: Model = { ...own, ...scheduled, sources: joined, remoteSchemas, typeRelationships, routes };
   return { model, inconsistencies: found.all };
+}
+
+type Scheduled = Pick<Model, 'cronTriggers' | 'scheduledEvents'>;
+const NOTHING_SCHEDULED: Scheduled = { cronTriggers: new Map(), scheduledEvents: new Map() };
+
+function resolveScheduled(
+  { cron_triggers = [], scheduled_events = [] }: Metadata,
+  context: ResolveContext,
+): Scheduled {
+  return {
+    cronTriggers: resolveCronTriggers(cron_triggers, context),
+    scheduledEvents: resolveScheduledEvents(scheduled_events, context),
+  };
 }
 
 function checkOpenTelemetry({ opentelemetry }: Metadata, { variables, found }: ResolveContext): void {

@@ -1,6 +1,6 @@
-/** Cron schedules of five fields, in UTC or in the local time of a time zone. The library parses them and computes the next times
- *  after a given one.
- *  Not here: the triggers that have a schedule (cron-trigger.ts, event-trigger.ts). Reference: docs/reference/behaviour/scheduled-triggers.md. */
+/** When scheduled events are due: cron schedules of five fields, in UTC or in the local time of a time zone, and single times. The library
+ *  parses schedules and computes the next times after a given one.
+ *  Not here: what has a schedule or a time (cron-trigger.ts, event-trigger.ts, scheduled-event.ts). Reference: docs/reference/behaviour/scheduled-triggers.md. */
 import { Cron } from 'croner';
 import { fail } from '../errors/engine-error.ts';
 
@@ -17,6 +17,31 @@ export function parseSchedule(schedule: string, timeZone?: string): Cron {
 export function timesAfter(zoned: string, from: Date, count: number): readonly Date[] {
   const [, timeZone, schedule] = /^CRON_TZ=(\S+) (.*)$/.exec(zoned) ?? [undefined, undefined, zoned];
   return parseSchedule(schedule!, timeZone).nextRuns(count, from);
+}
+
+/** ISO 8601 with an offset from UTC, so that the time does not depend on the server's time zone. */
+const TIME = /^(\d{4})-(\d\d)-(\d\d)[T ](\d\d:\d\d)(?::(\d\d(?:\.\d+)?))? ?(Z|[+-]\d\d(?::?\d\d)?)$/i;
+
+/** Parses the time of an event that happens once. Raises `timeInvalid`. */
+export function parseTime(text: string): Date {
+  const [, year, month, day, minutes, seconds = '00', offset] = TIME.exec(text) ?? [];
+  if (year === undefined) return refuseTime(text);
+  const date = new Date(`${year}-${month}-${day}T00:00:00Z`);
+  const time = new Date(`${year}-${month}-${day}T${minutes}:${seconds}${isoOffset(offset!)}`);
+  // A Date takes 30 February for 2 March.
+  const isReal = year !== '0000' && !Number.isNaN(time.getTime()) && date.getUTCDate() === Number(day);
+  return isReal ? time : refuseTime(text);
+}
+
+/** Returns an offset with colon and minutes: `+02` and `+0200` as `+02:00`. */
+function isoOffset(offset: string): string {
+  if (/^z$/i.test(offset)) return 'Z';
+  const digits = offset.slice(1).replace(':', '').padEnd(4, '0');
+  return `${offset[0]}${digits.slice(0, 2)}:${digits.slice(2)}`;
+}
+
+function refuseTime(text: string): never {
+  return fail('timeInvalid', { text }, { path: ['schedule_at'] });
 }
 
 /** Returns a text that stands for a schedule in a time zone, as in crontab(5). */

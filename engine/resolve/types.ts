@@ -32,6 +32,8 @@ export type Model = {
   readonly remoteSchemas: ReadonlyMap<string, ResolvedRemoteSchema>;
   /** By name, in metadata order. */
   readonly cronTriggers: ReadonlyMap<string, ResolvedCronTrigger>;
+  /** The declared events, by name, in metadata order. */
+  readonly scheduledEvents: ReadonlyMap<string, ResolvedScheduledEvent>;
   /** The names of all types except scalars. */
   readonly typeNames: { readonly has: (name: string) => boolean };
   readonly typeRelationships: TypeRelationships;
@@ -510,6 +512,15 @@ export type ResolvedCronTrigger = ScheduledDelivery & {
   /** The schedule, with its time zone. */
   readonly schedule: string;
   /** True when an environment variable that it sends is missing or forbidden: its events wait. */
+  readonly isHeld: boolean;
+};
+
+/** A scheduled event that the document declares. */
+export type ResolvedScheduledEvent = ScheduledDelivery & {
+  readonly name: string;
+  /** The time in UTC: `2026-01-31T12:00:00.000Z`. */
+  readonly time: string;
+  /** True when an environment variable that it sends is missing or forbidden: the event waits. */
   readonly isHeld: boolean;
 };
 

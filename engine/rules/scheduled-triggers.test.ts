@@ -16,7 +16,10 @@ beforeAll(async () => {
   world = await startWorld({
     sql: 'select 1',
     tables: [],
-    operations: [['create_cron_trigger', { ...CRON, name: 'known' }]],
+    operations: [
+      ['create_cron_trigger', { ...CRON, name: 'known' }],
+      ['declare_scheduled_event', { ...ONCE, name: 'known' }],
+    ],
   });
 });
 afterAll(() => world?.close());
@@ -55,28 +58,71 @@ test.each(WRONG_ARGUMENTS.filter(([path]) => /^(webhook|headers|retry)/.test(pat
   },
 );
 
+test.each(WRONG_ARGUMENTS.filter(([path]) => /^(name|webhook|headers|retry)/.test(path)))(
+  'declare_scheduled_event: %s %j is refused at its path',
+  async (path, value) => {
+    const declared = { ...ONCE, name: 'fresh', ...placed(path, value) };
+    const outcome = await perform('declare_scheduled_event', declared);
+    expect(outcome).toMatchObject({ code: 'parse-failed', path: `$.args.${path}` });
+  },
+);
+
 function placed(path: string, value: unknown): object {
   if (path === 'headers[0]') return { headers: [value] };
   const [head, key] = path.split('.') as [string, string?];
   return { [head]: key === undefined ? value : { [key]: value } };
 }
 
-test.each(['tomorrow', '2026-01-01', '2026-01-01T00:00:00', '2026-13-01T00:00:00Z', '', 5, null])(
-  'create_scheduled_event: the time %j is refused',
-  async (time) => {
-    const outcome = await perform('create_scheduled_event', { ...ONCE, schedule_at: time });
-    expect(outcome).toMatchObject({ code: 'parse-failed', path: '$.args.schedule_at' });
-  },
-);
+const WRONG_TIMES = [
+  'tomorrow',
+  '2026-01-01',
+  '2026-01-01T00:00:00',
+  '2026-13-01T00:00:00Z',
+  '2026-02-29T00:00:00Z',
+  '2026-01-32T00:00:00Z',
+  '2026-01-01T25:00:00Z',
+  '2026-01-01T00:61:00Z',
+  '2026-01-01T00:00:00+25:00',
+  '0000-01-01T00:00:00Z',
+  'infinity',
+  '',
+  5,
+  null,
+];
+test.each(WRONG_TIMES)('the time %j is refused', async (time) => {
+  const refusal = { code: 'parse-failed', path: '$.args.schedule_at' };
+  const once = { ...ONCE, schedule_at: time };
+  expect(await perform('create_scheduled_event', once)).toMatchObject(refusal);
+  expect(await perform('declare_scheduled_event', { ...once, name: 'fresh' })).toMatchObject(refusal);
+});
 
 test.each([
   '2999-01-01T00:00:00Z',
   '2999-01-01 00:00:00+02:00',
   '2999-01-01T00:00Z',
   '2999-01-01T00:00:00.5Z',
-])('create_scheduled_event: the time %j is accepted', async (time) => {
+  '2996-02-29T00:00:00Z',
+  '2999-01-01T00:00:00+0530',
+  '2999-01-01T00:00:00-11',
+])('the time %j is accepted, and means what Postgres reads', async (time) => {
   const outcome = await perform('create_scheduled_event', { ...ONCE, schedule_at: time });
   expect(outcome).toEqual({ data: { message: 'success', event_id: expect.any(String) } });
+  const { event_id } = (outcome as { data: { event_id: string } }).data;
+  const [row] = await world.database.sql(
+    `select scheduled_time = '${time}'::timestamptz as same from pergola.scheduled_event where id = '${event_id}'`,
+  );
+  expect(row).toEqual({ same: true });
+  const declared = { ...ONCE, name: 'accepted', schedule_at: time, replace: true };
+  expect(await perform('declare_scheduled_event', declared)).toEqual({ data: { message: 'success' } });
+});
+
+test('a declared event has a name of its own, unless it replaces another', async () => {
+  const taken = refused('already-exists', 'scheduled event "known" is already declared');
+  expect(await perform('declare_scheduled_event', { ...ONCE, name: 'known' })).toEqual(taken);
+  const replaced = { ...ONCE, name: 'known', replace: true };
+  expect(await perform('declare_scheduled_event', replaced)).toEqual({ data: { message: 'success' } });
+  const gone = refused('not-exists', 'scheduled event "gone" is not declared');
+  expect(await perform('undeclare_scheduled_event', { name: 'gone' })).toEqual(gone);
 });
 
 test('a new trigger has a name of its own, unless it replaces another', async () => {
@@ -94,7 +140,7 @@ test('an unknown trigger is refused by every operation that names one', async ()
 });
 
 test.each(['00000000-0000-4000-8000-000000000000', 'no-uuid'])('the event %j is not found', async (id) => {
-  for (const type of ['cron', 'one_off']) {
+  for (const type of ['cron', 'one_off', 'declared']) {
     const missing = refused('not-exists', 'event not found');
     expect(await perform('delete_scheduled_event', { type, event_id: id })).toEqual(missing);
     const args = { type, event_id: id, get_rows_count: true };

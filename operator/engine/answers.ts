@@ -59,6 +59,19 @@ const Replaced = Type.Object({
 });
 
 const Values = Type.Object({ values: Type.Array(Type.Object({ name: Type.String() })) });
+const Events = Type.Object({
+  events: Type.Array(
+    Type.Object({
+      scheduled_time: Type.String(),
+      status: Type.Union(
+        (['scheduled', 'locked', 'delivered', 'error', 'dead'] as const).map((status) =>
+          Type.Literal(status),
+        ),
+      ),
+      tries: Type.Integer(),
+    }),
+  ),
+});
 const Success = Type.Object({ message: Type.String() });
 
 export type ConfigAnswer = Static<typeof Config>;
@@ -131,6 +144,14 @@ export function readWritten(answer: unknown): {
 /** Returns the answer of `list_values`. */
 export function readValues(answer: unknown): Static<typeof Values> {
   return fitting(Values, answer);
+}
+
+/** An event of `get_scheduled_events`. */
+export type EventAnswer = Static<typeof Events>['events'][number];
+
+/** Returns the events of each `get_scheduled_events` in one bulk. */
+export function readEvents(answer: unknown, count: number): readonly (readonly EventAnswer[])[] {
+  return listOf(count, answer).map((each, i) => fitting(Events, each, `[${i}]`).events);
 }
 
 export function readSuccess(answer: unknown): void {

@@ -15,6 +15,8 @@ import {
 import { patchedEntries, patchedReservations, readLedger, readReservations } from '../objects/ledger.ts';
 import { isValueOf } from '../objects/value-name.ts';
 import {
+  type DeclaredCall,
+  type DeliveryRecord,
   type EnginePort,
   EngineProblem,
   type EngineReading,
@@ -22,8 +24,10 @@ import {
   type InconsistentObject,
 } from '../ports.ts';
 import {
+  type EventAnswer,
   readBulk,
   readConfig,
+  readEvents,
   readReport,
   readSuccess,
   readValues,
@@ -73,6 +77,7 @@ export function engineClient(address: EngineAddress): EnginePort {
         await perform(address, operation('delete_values', { names: [...names] }), readSuccess);
       }
     },
+    deliveries: (calls) => deliveriesOf(address, calls),
   };
 }
 
@@ -149,6 +154,31 @@ async function setValues(address: EngineAddress, values: ReadonlyMap<string, str
 function inParts<T>(list: readonly T[]): readonly (readonly T[])[] {
   const count = Math.ceil(list.length / MOST_VALUES);
   return Array.from({ length: count }, (_, i) => list.slice(i * MOST_VALUES, (i + 1) * MOST_VALUES));
+}
+
+/** The most calls that one request asks for. */
+const MOST_CALLS = 100;
+/** The most events of one name that are read: it has one for each time that its resource has declared. */
+const MOST_TIMES = 1000;
+
+async function deliveriesOf(
+  address: EngineAddress,
+  calls: readonly DeclaredCall[],
+): Promise<readonly (DeliveryRecord | undefined)[]> {
+  const found: (DeliveryRecord | undefined)[] = [];
+  for (let i = 0; i < calls.length; i += MOST_CALLS) {
+    const part = calls.slice(i, i + MOST_CALLS);
+    const args = part.map(({ name }) =>
+      operation('get_scheduled_events', { type: 'declared', trigger_name: name, limit: MOST_TIMES }),
+    );
+    const lists = await perform(address, { type: 'bulk', args }, (answer) => readEvents(answer, part.length));
+    found.push(...lists.map((events, at) => eventAt(events, part[at]!)));
+  }
+  return found;
+}
+
+function eventAt(events: readonly EventAnswer[], { time }: DeclaredCall): DeliveryRecord | undefined {
+  return events.find(({ scheduled_time: at }) => Date.parse(at) === time.getTime());
 }
 
 function digestOf(value: string): string {

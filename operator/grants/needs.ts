@@ -112,6 +112,7 @@ const ROWS: Readonly<Record<ObjectKind, Row>> = {
   },
   action_permission: { isNamed: true, roles: lastSegment },
   cron_trigger: { isNamed: true, ...WEBHOOK },
+  scheduled_event: { isNamed: true, ...WEBHOOK },
   rest_endpoint: { isNamed: true },
   inherited_role: { kind: 'InheritedRole', roles: ([name = ''], d) => [name, ...texts(d['role_set'])] },
   api_limits: { kind: 'ApiLimits', roles: everyRole },

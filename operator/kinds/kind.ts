@@ -95,11 +95,16 @@ export type KindRow = {
   /** Returns resources for the objects of this kind, the inverse of `translate`. A spec may be inexact when the kind cannot express an
    *  object: callers translate it again and compare. Absent: the kind describes no objects. */
   readonly describe?: (inventory: Inventory) => readonly ResourceDraft[];
+  /** Returns the webhook call that a resource declares, whose delivery its status reports. Absent: the kind declares no single call. */
+  readonly delivery?: (spec: unknown) => DeclaredCall;
 };
+
+/** A call of a webhook at one time; name and time identify it in the engine. */
+export type DeclaredCall = { readonly name: string; readonly time: Date };
 
 /** Returns a row whose functions are typed by its spec. */
 export function kindRow<S extends TSchema>(
-  row: Omit<KindRow, 'scope' | 'spec' | 'target' | 'translate' | 'fieldPaths'> & {
+  row: Omit<KindRow, 'scope' | 'spec' | 'target' | 'translate' | 'fieldPaths' | 'delivery'> & {
     readonly spec: S;
     readonly target: (spec: Static<S>) => string;
     readonly translate: (spec: Static<S>, context: TranslateContext) => readonly MetadataObject[];
@@ -107,6 +112,7 @@ export function kindRow<S extends TSchema>(
       spec: Static<S>,
       object: Pick<MetadataObject, 'key' | 'kind'>,
     ) => readonly FieldPath[];
+    readonly delivery?: (spec: Static<S>) => DeclaredCall;
   },
 ): KindRow {
   return { ...row, scope: 'Namespaced' } as unknown as KindRow;

@@ -10,6 +10,8 @@ export const CONDITION_TYPES = {
   Drifted: 'Present while an object differs from the resource and the drift policy keeps the difference.',
   Reachable: 'Of an Engine: True when the engine answers.',
   MetadataConsistent: 'Of an Engine: True when every metadata object fits its database or service.',
+  Delivered:
+    'Of a ScheduledEvent: True when its webhook has accepted the call. False while it waits, and when it was not delivered.',
   Contested: 'Of an Engine: present while another operator reconciles the same Engine.',
 } as const;
 export type ConditionType = keyof typeof CONDITION_TYPES;
@@ -130,6 +132,31 @@ export const REASONS = {
     'never',
     'A reason of Events only: another client changed an object, and the operator restored it. The message says what differed. The counter `pergola_drift_corrected_total` counts the objects.',
     'Nothing; or find the client, which still has the admin secret.',
+  ),
+  Scheduled: row(
+    'never',
+    'A reason of the condition `Delivered`: the time of the event has not come, or its delivery is tried again.',
+    'Nothing.',
+  ),
+  Delivered: row(
+    'never',
+    'A reason of the condition `Delivered`: the webhook has accepted the call. The event is not delivered again.',
+    'Nothing.',
+  ),
+  DeliveryFailed: row(
+    'never',
+    'A reason of the condition `Delivered`: the webhook failed more often than `retry.limit`. The operation `get_scheduled_event_invocations` returns its responses.',
+    'Correct the webhook, then change `scheduledAt`: a new time is a new event.',
+  ),
+  DeliveryMissed: row(
+    'never',
+    'A reason of the condition `Delivered`: the webhook could not be called within `toleranceSeconds` of the time.',
+    'Change `scheduledAt`, or `toleranceSeconds` before the time comes.',
+  ),
+  DeliveryCancelled: row(
+    'never',
+    'A reason of the condition `Delivered`: somebody deleted the event in the engine before it was delivered.',
+    'Change `scheduledAt`, if it should be delivered after all.',
   ),
   PruneHeld: row(
     'at once',

@@ -47,6 +47,7 @@ import {
 import { settle } from '../settle/settle.ts';
 import { isAboutContent } from '../settle/trials.ts';
 import { isChanged, isPassing, statusOf } from '../status/conditions.ts';
+import { awaitedCall, deliveryOf } from '../status/delivery.ts';
 import { planLines } from '../status/plan-text.ts';
 import { outcomeOf, type PassPlan, type Report } from '../status/report.ts';
 import { verdictsOf, withReplicaSync } from '../status/verdicts.ts';
@@ -79,7 +80,8 @@ export async function reconcile(
   const { snapshot, report: attempted } = await attempt(ports, options, before);
   const scope = attempted.plan?.scope;
   const resources = scope?.snapshot.resources ?? snapshot.resources;
-  const report = await withReplicas(ports, resources, attempted, before.replicaSync);
+  const reached = await withReplicas(ports, resources, attempted, before.replicaSync);
+  const report = await withDeliveries(ports, resources, reached);
   const context = { now: ports.clock.now(), progressDeadlineSeconds: options.progressDeadlineSeconds };
   const plans = report.problem ? NO_PLANS : await preview(ports.engine, snapshot, options, report.backoff);
   const statuses = new Map(
@@ -154,6 +156,33 @@ async function withReplicas(
     }),
   );
   return { ...report, verdicts, replicaSync };
+}
+
+/** Returns the report with the state of awaited deliveries of applied resources. An engine that cannot say it leaves them as they are. */
+async function withDeliveries(
+  { engine, clock }: Ports,
+  resources: readonly CustomResource[],
+  report: Attempt,
+): Promise<Attempt> {
+  if (!engine.deliveries || report.problem) return report;
+  const awaited = resources.flatMap((cr) => {
+    const isApplied = report.verdicts.get(cr.metadata.uid)?.outcome.reason === 'Applied';
+    const call = isApplied ? awaitedCall(cr) : undefined;
+    return call ? [{ cr, call }] : [];
+  });
+  if (awaited.length === 0) return report;
+  try {
+    const records = await engine.deliveries(awaited.map(({ call }) => call));
+    const verdicts = new Map(report.verdicts);
+    for (const [i, { cr, call }] of awaited.entries()) {
+      const delivery = deliveryOf(cr, call, records[i], clock.now());
+      verdicts.set(cr.metadata.uid, { ...verdicts.get(cr.metadata.uid)!, delivery });
+    }
+    return { ...report, verdicts };
+  } catch (error) {
+    if (error instanceof EngineProblem) return report;
+    throw error;
+  }
 }
 
 const NO_PLANS: ReadonlyMap<string, readonly string[]> = new Map();

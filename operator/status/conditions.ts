@@ -62,6 +62,7 @@ export function statusOf(
   const drafts = [
     ...progressConditions(cr, { ...outcome, message }, context),
     ...(drift === undefined ? [] : [activeCondition('Drifted', 'DriftReported', drift)]),
+    ...deliveryConditions(cr, verdict),
   ];
   const lastAppliedTime = verdict.wasWritten ? context.now.toISOString() : cr.status?.lastAppliedTime;
   return {
@@ -71,6 +72,14 @@ export function statusOf(
     ...extras,
     conditions: conditionsOf(cr, drafts, context),
   };
+}
+
+/** Returns `Delivered` of a resource that declares a call. The condition of an earlier pass stays when the engine was not asked. */
+function deliveryConditions(cr: CustomResource, { delivery }: Verdict): readonly ConditionDraft[] {
+  const known = delivery ?? conditionOf(cr, 'Delivered');
+  if (!known) return [];
+  const { reason, message } = known;
+  return [{ type: 'Delivered', status: reason === 'Delivered' ? 'True' : 'False', reason, message }];
 }
 
 /** Returns `Ready`, and `Reconciling` or `Stalled` with it. */
@@ -103,7 +112,8 @@ export function conditionsOf(
   return drafts.map((fresh) => {
     const old = conditionOf(cr, fresh.type);
     // For conditions that exist only while true, a new reason starts a new transition.
-    const isOld = old?.status === fresh.status && (fresh.type === 'Ready' || old.reason === fresh.reason);
+    const isLasting = fresh.type === 'Ready' || fresh.type === 'Delivered';
+    const isOld = old?.status === fresh.status && (isLasting || old.reason === fresh.reason);
     const lastTransitionTime = isOld ? old.lastTransitionTime : now.toISOString();
     const message = cut(fresh.message, MOST_MESSAGE_CHARACTERS);
     return { ...fresh, message, observedGeneration: cr.metadata.generation, lastTransitionTime };

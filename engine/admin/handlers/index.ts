@@ -79,6 +79,8 @@ export const HANDLERS: { readonly [N in EditOperation]: Handler<N> } = {
   resume_event_trigger_cleanups: triggers.resumeCleanups,
   create_cron_trigger: triggers.createCronTrigger,
   delete_cron_trigger: triggers.deleteCronTrigger,
+  declare_scheduled_event: triggers.declareScheduledEvent,
+  undeclare_scheduled_event: triggers.undeclareScheduledEvent,
   set_api_limits: settings.setApiLimits,
   set_opentelemetry_config: settings.setOpentelemetryConfig,
   set_opentelemetry_status: settings.setOpentelemetryStatus,

@@ -1,4 +1,4 @@
-/** Operations on event triggers of a tracked table and on cron triggers.
+/** Operations on event triggers of a tracked table, on cron triggers, and on scheduled events that the document declares.
  *  Not here: what a trigger means over columns (resolve/event-trigger.ts), schedules (resolve/schedule.ts), events (admin/events.ts).
  *  Reference: docs/reference/behaviour/event-triggers.md, docs/reference/behaviour/scheduled-triggers.md. */
 
@@ -8,7 +8,7 @@ import { findFragment, findObject, objectKey } from '../../metadata/objects.ts';
 import type { ArgsOf } from '../../metadata/operations.ts';
 import type { EventTrigger } from '../../metadata/schema/event.ts';
 import type { Metadata } from '../../metadata/schema/metadata.ts';
-import { parseSchedule } from '../../resolve/schedule.ts';
+import { parseSchedule, parseTime } from '../../resolve/schedule.ts';
 import type { Handler } from './handler.ts';
 import { editObject, keyIn, putIn, requireSource, requireTable } from './handler.ts';
 
@@ -98,4 +98,22 @@ export const createCronTrigger: Handler<'create_cron_trigger'> = (draft, { repla
 export const deleteCronTrigger: Handler<'delete_cron_trigger'> = (draft, { name }) => {
   const key = objectKey('cron_trigger', name);
   return findObject(draft, key) ? removeObject(draft, key) : fail('cronTriggerNotExists', { name });
+};
+
+/** Raises `timeInvalid`, and `scheduledEventExists` unless it is to be replaced. */
+export const declareScheduledEvent: Handler<'declare_scheduled_event'> = (
+  draft,
+  { replace, ...definition },
+) => {
+  const { name, schedule_at: at } = definition;
+  parseTime(at);
+  const key = objectKey('scheduled_event', name);
+  if (!replace && findObject(draft, key)) fail('scheduledEventExists', { name });
+  return putObject(draft, { key, kind: 'scheduled_event', parent: null, definition });
+};
+
+/** Raises `scheduledEventNotExists`. */
+export const undeclareScheduledEvent: Handler<'undeclare_scheduled_event'> = (draft, { name }) => {
+  const key = objectKey('scheduled_event', name);
+  return findObject(draft, key) ? removeObject(draft, key) : fail('scheduledEventNotExists', { name });
 };

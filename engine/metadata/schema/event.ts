@@ -1,4 +1,4 @@
-/** Event triggers on tables, cron triggers, and one-off scheduled events. Spec: "Events"; docs/reference/behaviour/event-triggers.md, docs/reference/behaviour/scheduled-triggers.md. */
+/** Event triggers on tables, cron triggers, and scheduled events that happen once. Spec: "Events"; docs/reference/behaviour/event-triggers.md, docs/reference/behaviour/scheduled-triggers.md. */
 
 import { fail } from '../../errors/engine-error.ts';
 import { siblingReferences } from '../references.ts';
@@ -88,7 +88,7 @@ export function checkNewTrigger(args: Omit<EventTrigger, 'definition'> & EventTr
   }
 }
 
-/** The properties that cron triggers and one-off events share: payload, webhook and retries. */
+/** The properties that cron triggers and scheduled events share: payload, webhook and retries. */
 const scheduled = {
   payload: Type.Optional(Type.Unknown()),
   headers: Type.Optional(Type.Array(Header)),
@@ -115,6 +115,15 @@ export const CronTrigger = Type.Object({
 });
 export type CronTrigger = Static<typeof CronTrigger>;
 
-/** A scheduled event that happens once. It is not part of the document. */
+/** A scheduled event that happens once, created by an operation. It is not part of the document. */
 export const OneOffEvent = Type.Object({ webhook: EnvValue, ...scheduled });
 export type OneOffEvent = Static<typeof OneOffEvent>;
+
+/** A scheduled event that the document declares. Its name and time identify the event: it is delivered once. */
+export const DeclaredEvent = Type.Object({
+  name: ObjectName,
+  webhook: EnvValue,
+  schedule_at: Type.String({ minLength: 1, maxLength: 64 }),
+  ...scheduled,
+});
+export type DeclaredEvent = Static<typeof DeclaredEvent>;

@@ -3,7 +3,7 @@
 
 import { Action, CustomTypes } from './action.ts';
 import { AllowListEntry, QueryCollection, RestEndpoint } from './collection.ts';
-import { CronTrigger } from './event.ts';
+import { CronTrigger, DeclaredEvent } from './event.ts';
 import { ApiLimits, InheritedRole, Introspection, MetricsConfig, Network, OpenTelemetry } from './policy.ts';
 import { RemoteSchema } from './remote-schema.ts';
 import { Source } from './source.ts';
@@ -18,6 +18,7 @@ export const Metadata = Type.Object({
   actions: Type.Optional(Type.Array(Action)),
   custom_types: Type.Optional(CustomTypes),
   cron_triggers: Type.Optional(Type.Array(CronTrigger)),
+  scheduled_events: Type.Optional(Type.Array(DeclaredEvent)),
   rest_endpoints: Type.Optional(Type.Array(RestEndpoint)),
   inherited_roles: Type.Optional(Type.Array(InheritedRole)),
   api_limits: Type.Optional(ApiLimits),
