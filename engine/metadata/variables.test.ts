@@ -87,6 +87,11 @@ const CASES: readonly (readonly [ObjectKind, unknown, Readonly<Record<string, st
     { C: 'webhook' },
   ],
   [
+    'scheduled_event',
+    { name: 'e', webhook: 'http://{{S}}', schedule_at: '2099-01-01T00:00:00Z', headers: HEADERS },
+    { S: 'webhook', IN_HEADER: 'headers.0.value_from_env' },
+  ],
+  [
     'opentelemetry',
     { status: 'enabled', exporter_otlp: { headers: HEADERS } },
     { IN_HEADER: 'exporter_otlp.headers.0.value_from_env' },
