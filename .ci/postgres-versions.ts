@@ -2,6 +2,7 @@
  *  runs all tests of SQL, catalogs, metadata and events. The versions between run the tests of statements, catalogs, run_sql and the
  *  store: SQL that both the oldest and the newest accept is valid between them as well, but each version has its own system catalogs.
  *  In: nothing; npm's prebuilt binaries are installed into a folder of the system's temporary one, and kept between runs.
+ *  Files that fail are repeated once, one after another (.ci/again.ts).
  *  Out: vitest's report for each version, `N passed, N failed` over all, --out JSON. `--version 13` runs one version. */
 import { execFileSync, spawnSync } from 'node:child_process';
 import { chmodSync, existsSync, globSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
@@ -54,7 +55,8 @@ function runOn(binaries: string, { tests, report }: Run): void {
   );
   const args = ['run', ...files];
   const env = { ...process.env, PERGOLA_TEST_POSTGRES_BIN: binaries, VITEST_JSON: report };
-  const { status } = spawnSync('vitest', args, { stdio: 'inherit', env });
+  let { status } = spawnSync('vitest', args, { stdio: 'inherit', env });
+  if (status !== 0) ({ status } = spawnSync('node', ['.ci/again.ts', report], { stdio: 'inherit', env }));
   const result = JSON.parse(readFileSync(report, 'utf8')) as {
     numPassedTests: number;
     numFailedTests: number;
