@@ -20,9 +20,12 @@ const COMMANDS = {
     'operator/main.ts',
     'run the operator: reconcile custom resources of a Kubernetes cluster into engines',
   ],
-  plan: ['operator/commands/plan.ts', 'show what a folder of custom resources would change in an engine'],
-  apply: ['operator/commands/apply.ts', 'apply a folder of custom resources to an engine'],
-  watch: ['operator/commands/watch.ts', 'apply a folder, and again whenever a file changes'],
+  plan: [
+    'operator/commands/plan.ts',
+    'show what custom resources would change in an engine, and for whom access changes',
+  ],
+  apply: ['operator/commands/apply.ts', 'apply custom resources to an engine'],
+  watch: ['operator/commands/watch.ts', 'apply custom resources, and again whenever a file changes'],
   validate: [
     'operator/commands/validate.ts',
     'check a folder of custom resources without an engine or a cluster',

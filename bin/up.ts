@@ -172,7 +172,7 @@ async function loop(
   await follow(
     { engine: client, source, sink: source, clock: systemClock },
     {
-      folder: options.folder,
+      inputs: [options.folder],
       options: () => folderOptions(source, { headerPrefix: options.headerPrefix }),
       signal: stop.signal,
       onReport: watchOutput(source, (text) => process.stdout.write(text)),

@@ -9,7 +9,7 @@ import { parseArgs } from 'node:util';
 import { YAML_SCHEMA } from '@pergola/engine/metadata';
 import { loadAll, YAMLException } from 'js-yaml';
 import { convertDocument } from '../conversion/convert.ts';
-import { FlagProblem, reportFailure } from '../folder/flags.ts';
+import { FlagProblem, reportFailure } from '../folder/flag-problem.ts';
 import { filesIn, MANIFEST_EXTENSIONS } from '../folder/read-folder.ts';
 import { editYaml } from '../yaml/edit.ts';
 

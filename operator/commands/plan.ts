@@ -1,29 +1,55 @@
-/** `pergola plan`: prints what a folder would change in an engine. Writes nothing.
- *  Exit codes: 0 no changes, 2 changes, 1 a problem with files, resources or the engine. */
-import { type FolderCommand, parseFlags, reportFailure } from '../folder/flags.ts';
-import { planAsJson, printPlan, printProblems } from '../folder/print.ts';
+/** `pergola plan`: prints what resources would change in an engine, and for whom access changes. Writes nothing.
+ *  Exit codes: 0 no changes, 2 changes, 1 anything else: wrong flags, a problem with files, resources or the engine, or a change that
+ *  --fail-on refuses. */
+import { reportFailure } from '../folder/flag-problem.ts';
+import { type FolderCommand, parseFlags } from '../folder/flags.ts';
+import { planAsMarkdown } from '../folder/markdown.ts';
+import { type Output, printData } from '../folder/output.ts';
+import { planAsJson, printPlan, printProblems, printRefused } from '../folder/print.ts';
 import { plan } from '../pass/reconcile.ts';
+import { refusedChanges } from '../status/fail-on.ts';
 import { verdictsOf } from '../status/verdicts.ts';
+
+const NOTES = `Everything that the inputs no longer contain is deleted: give all resources of the manager.
+
+Exit codes: 0 no changes, 2 changes, 1 anything wrong: flags, files, resources, the engine, or a change that --fail-on refuses.
+
+  pergola plan -f ./resources --engine http://localhost:8080
+  kustomize build . | pergola plan -f - -o markdown > plan.md     a comment for a pull request
+  pergola plan -f ./resources --fail-on widened                   in CI: no role reaches more rows than before
+`;
 
 export async function run(argv: readonly string[]): Promise<number> {
   try {
-    const command = parseFlags('plan', 'print what the folder would change in the engine', argv);
+    const command = parseFlags(
+      {
+        command: 'plan',
+        summary: 'print what the resources would change in the engine',
+        outputs: ['text', 'json', 'yaml', 'markdown'],
+        without: [],
+        notes: NOTES,
+      },
+      argv,
+    );
     return command ? await show(command) : 0;
   } catch (error) {
-    return reportFailure('plan', error);
+    return reportFailure('plan', error, 1);
   }
 }
 
-async function show({ source, engine, isJson, options }: FolderCommand): Promise<number> {
+async function show({ source, engine, output, failOn, options }: FolderCommand<Output>): Promise<number> {
   const snapshot = await source.snapshot();
   const made = await plan(engine, snapshot, options());
-  if (isJson) process.stdout.write(`${JSON.stringify(planAsJson(made, source.problems), null, 2)}\n`);
-  else {
-    process.stderr.write(printProblems(source.problems));
-    process.stdout.write(`${printPlan(made, source.positions)}\n`);
-  }
+  const refused = failOn === undefined ? [] : refusedChanges(made.settled.applied, failOn);
+  const { problems, positions } = source;
+  if (output === 'markdown') process.stdout.write(planAsMarkdown(made, { problems, refused, failOn }));
+  else if (output === 'text') {
+    process.stderr.write(printProblems(problems));
+    process.stdout.write(`${printPlan(made, positions, problems.length)}\n`);
+    process.stderr.write(printRefused(refused, failOn));
+  } else process.stdout.write(printData(planAsJson(made, problems, refused), output));
   const verdicts = [...verdictsOf(made, made.settled.inconsistent).values()];
   const isFine = verdicts.every(({ outcome }) => outcome.reason === 'Applied' || outcome.reason === 'Paused');
-  if (source.problems.length > 0 || !isFine) return 1;
+  if (problems.length > 0 || !isFine || refused.length > 0) return 1;
   return made.settled.applied.length > 0 || made.pruneHold ? 2 : 0;
 }

@@ -3,7 +3,7 @@
  *  Exit codes: 0 valid, 1 there are problems or no resources, 2 wrong flags. Not here: the checks (../folder/validate.ts). */
 import { text as readAll } from 'node:stream/consumers';
 import { parseArgs } from 'node:util';
-import { FlagProblem, reportFailure } from '../folder/flags.ts';
+import { FlagProblem, reportFailure } from '../folder/flag-problem.ts';
 import { printProblems, problemsAsJson } from '../folder/print.ts';
 import { readFolder, readTexts } from '../folder/read-folder.ts';
 import { type FolderValidation, validate } from '../folder/validate.ts';

@@ -1,24 +1,41 @@
-/** `pergola watch`: applies a folder to an engine, again whenever a file or the engine changes, until Ctrl-C. */
+/** `pergola watch`: applies resources to an engine, again whenever a file or the engine changes, until Ctrl-C. */
 
-import { parseFlags, reportFailure } from '../folder/flags.ts';
+import { FlagProblem, reportFailure } from '../folder/flag-problem.ts';
+import { parseFlags } from '../folder/flags.ts';
 import { follow } from '../folder/follow.ts';
+import { STANDARD_INPUT } from '../folder/read-inputs.ts';
 import { watchOutput } from '../folder/watch-output.ts';
 import { systemClock } from '../pass/clock.ts';
 
+const NOTES = `Exit codes: 0 ended by Ctrl-C, 1 an input cannot be read, 2 wrong flags.
+`;
+
 export async function run(argv: readonly string[]): Promise<number> {
   try {
-    const command = parseFlags('watch', 'apply the folder to the engine after each change', argv);
+    const command = parseFlags(
+      {
+        command: 'watch',
+        summary: 'apply the resources to the engine, again after each change, until Ctrl-C',
+        outputs: ['text'],
+        without: ['fail-on'],
+        notes: NOTES,
+      },
+      argv,
+    );
     if (!command) return 0;
     const { source, engine, address, options } = command;
+    if (source.inputs.includes(STANDARD_INPUT)) {
+      throw new FlagProblem('standard input does not change; give a folder or a file: -f FOLDER');
+    }
     const stop = new AbortController();
     for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => stop.abort());
-    // Fails at once when the folder does not exist, instead of in every iteration.
+    // Fails at once when an input does not exist, instead of in every iteration.
     await source.snapshot();
-    process.stdout.write(`Watching ${source.folder} for ${address.url}. Ctrl-C ends it.\n`);
+    process.stdout.write(`Watching ${source.inputs.join(', ')} for ${address.url}. Ctrl-C ends it.\n`);
     await follow(
       { engine, source, sink: source, clock: systemClock },
       {
-        folder: source.folder,
+        inputs: source.inputs,
         options,
         signal: stop.signal,
         onReport: watchOutput(source, (text) => process.stdout.write(text)),

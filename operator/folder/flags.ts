@@ -1,14 +1,21 @@
 /** The flags of plan, apply and watch: one table for parsing and help.
- *  Out: the command, or a FlagProblem. Environment: ENGINE_GRAPHQL_ADMIN_SECRET, ENGINE_GRAPHQL_HEADER_PREFIX, NO_COLOR. */
+ *  Out: the command. Raises FlagProblem. Environment: ENGINE_GRAPHQL_ADMIN_SECRET, ENGINE_GRAPHQL_HEADER_PREFIX, NO_COLOR. */
 import { parseArgs } from 'node:util';
 import { type EngineAddress, engineClient } from '../engine/client.ts';
 import type { EnginePort, ReconcileOptions } from '../ports.ts';
+import { FAIL_ON, type FailOn } from '../status/fail-on.ts';
+import { FlagProblem } from './flag-problem.ts';
 import { FolderSource } from './folder-source.ts';
-
-export class FlagProblem extends Error {}
+import { type Output, outputOf } from './output.ts';
+import { inputsOf } from './read-inputs.ts';
 
 const FLAGS = {
-  filename: { short: 'f', value: 'FOLDER', doc: 'the folder with custom resources (required)' },
+  filename: {
+    short: 'f',
+    value: 'PATH',
+    isList: true,
+    doc: 'a folder, a file, or - for standard input; may be given several times (required)',
+  },
   engine: { value: 'URL', doc: 'the URL of the engine (default http://127.0.0.1:8080)' },
   'admin-secret': { value: 'TEXT', doc: 'the admin secret (default ENGINE_GRAPHQL_ADMIN_SECRET)' },
   'header-prefix': {
@@ -16,62 +23,92 @@ const FLAGS = {
     doc: 'the prefix of the header names of the engine (default ENGINE_GRAPHQL_HEADER_PREFIX, else x-engine-)',
   },
   manager: { value: 'NAME', doc: 'the owner of the objects in the ledger (default folder)' },
-  output: { short: 'o', value: 'json', doc: 'print JSON' },
+  output: { short: 'o', value: 'FORMAT', doc: 'the format' },
   'confirm-prune': { value: 'HASH', doc: 'confirm deletions that were held back' },
+  'fail-on': {
+    value: 'LEVEL',
+    doc: 'exit with 1 when a role reaches more: widened (more rows) or granted (anything more)',
+  },
   help: { short: 'h', doc: 'print this help' },
-} as const satisfies Record<string, { short?: string; value?: string; doc: string }>;
+} as const satisfies Record<string, Flag>;
 
-export type FolderCommand = {
+type Flag = {
+  readonly short?: string;
+  readonly value?: string;
+  readonly isList?: true;
+  readonly doc: string;
+};
+type FlagName = keyof typeof FLAGS;
+
+/** The part that differs between the commands. */
+export type CommandForm<T extends Output> = {
+  readonly command: string;
+  readonly summary: string;
+  /** The formats of `-o`. The first is the default. */
+  readonly outputs: readonly T[];
+  /** The flags that the command does not have. */
+  readonly without: readonly FlagName[];
+  /** Text that the help ends with: exit codes, examples. */
+  readonly notes: string;
+};
+
+export type FolderCommand<T extends Output> = {
   readonly source: FolderSource;
   readonly address: EngineAddress;
   readonly engine: EnginePort;
-  readonly isJson: boolean;
+  readonly output: T;
+  readonly failOn: FailOn | undefined;
   /** Returns the options. Call it after each snapshot: an Engine document may have changed them. */
   readonly options: () => ReconcileOptions;
 };
 
 /** Returns the command; undefined after printing help. */
-export function parseFlags(
-  command: string,
-  summary: string,
+export function parseFlags<T extends Output>(
+  form: CommandForm<T>,
   argv: readonly string[],
-): FolderCommand | undefined {
-  const values = parsed(argv);
+): FolderCommand<T> | undefined {
+  const flags = Object.entries<Flag>(FLAGS).filter(([name]) => !form.without.includes(name as FlagName));
+  const values = parsed(flags, argv);
   if (values['help'] === true) {
-    process.stdout.write(help(command, summary));
+    process.stdout.write(help(form, flags));
     return undefined;
   }
-  const folder = values['filename'];
-  if (typeof folder !== 'string') throw new FlagProblem('the folder is required: -f FOLDER');
-  if (values['output'] !== undefined && values['output'] !== 'json') {
-    throw new FlagProblem(`-o ${String(values['output'])} is not supported; use -o json`);
-  }
-  return commandOf(folder, values);
-}
-
-function commandOf(folder: string, values: Values): FolderCommand {
-  const source = new FolderSource(folder);
-  const text = (name: keyof typeof FLAGS): string | undefined => {
-    const value = values[name];
-    return typeof value === 'string' ? value : undefined;
-  };
-  const address: EngineAddress = {
-    url: text('engine') ?? 'http://127.0.0.1:8080',
-    adminSecret: text('admin-secret') ?? process.env['ENGINE_GRAPHQL_ADMIN_SECRET'],
-    headerPrefix: text('header-prefix') ?? process.env['ENGINE_GRAPHQL_HEADER_PREFIX'],
-  };
+  const source = new FolderSource(...inputsOf(values['filename']));
+  const address = addressOf(values);
   return {
     source,
     address,
     engine: engineClient(address),
-    isJson: values['output'] === 'json',
+    output: outputOf(values['output'], form.outputs),
+    failOn: failOnOf(values['fail-on']),
     options: () =>
       folderOptions(source, {
-        manager: text('manager'),
+        manager: textOf(values, 'manager'),
         headerPrefix: address.headerPrefix,
-        confirmPrune: text('confirm-prune'),
+        confirmPrune: textOf(values, 'confirm-prune'),
       }),
   };
+}
+
+function addressOf(values: Values): EngineAddress {
+  const url = textOf(values, 'engine') ?? 'http://127.0.0.1:8080';
+  if (!/^https?:$/.test(URL.parse(url)?.protocol ?? '')) {
+    throw new FlagProblem(`--engine ${url} is not a URL; write it as http://HOST:PORT`);
+  }
+  return {
+    url,
+    adminSecret: textOf(values, 'admin-secret') ?? process.env['ENGINE_GRAPHQL_ADMIN_SECRET'],
+    headerPrefix: textOf(values, 'header-prefix') ?? process.env['ENGINE_GRAPHQL_HEADER_PREFIX'],
+  };
+}
+
+function failOnOf(given: unknown): FailOn | undefined {
+  if (given === undefined) return undefined;
+  const level = FAIL_ON.find((one) => one === given);
+  if (level === undefined) {
+    throw new FlagProblem(`--fail-on ${String(given)} is unknown; use ${FAIL_ON.join(' or ')}`);
+  }
+  return level;
 }
 
 const PROGRESS_DEADLINE_SECONDS = 300;
@@ -94,15 +131,21 @@ export function folderOptions(
   };
 }
 
-type Values = Readonly<Partial<Record<keyof typeof FLAGS, string | boolean>>>;
+type Values = Readonly<Partial<Record<FlagName, string | boolean | readonly string[]>>>;
 
-function parsed(argv: readonly string[]): Values {
+function textOf(values: Values, name: FlagName): string | undefined {
+  const value = values[name];
+  return typeof value === 'string' ? value : undefined;
+}
+
+function parsed(flags: readonly (readonly [string, Flag])[], argv: readonly string[]): Values {
   const options = Object.fromEntries(
-    Object.entries(FLAGS).map(([name, flag]) => [
+    flags.map(([name, { short, value, isList }]) => [
       name,
       {
-        type: 'value' in flag ? ('string' as const) : ('boolean' as const),
-        ...('short' in flag ? { short: flag.short } : {}),
+        type: value === undefined ? ('boolean' as const) : ('string' as const),
+        multiple: isList ?? false,
+        ...(short === undefined ? {} : { short }),
       },
     ]),
   );
@@ -113,21 +156,13 @@ function parsed(argv: readonly string[]): Values {
   }
 }
 
-function help(command: string, summary: string): string {
-  const lines = Object.entries(FLAGS).map(([name, flag]) => {
-    const short = 'short' in flag ? `-${flag.short}, ` : '    ';
-    const value = 'value' in flag ? ` ${flag.value}` : '';
-    return `  ${`${short}--${name}${value}`.padEnd(32)} ${flag.doc}`;
+function help<T extends Output>(
+  { command, summary, outputs, notes }: CommandForm<T>,
+  flags: readonly (readonly [string, Flag])[],
+): string {
+  const lines = flags.map(([name, { short, value, doc }]) => {
+    const flag = `${short === undefined ? '    ' : `-${short}, `}--${name}${value === undefined ? '' : ` ${value}`}`;
+    return `  ${flag.padEnd(28)} ${name === 'output' ? `${doc}: ${outputs.join(', ')}` : doc}`;
   });
-  return `pergola ${command} -f FOLDER: ${summary}\n\n${lines.join('\n')}\n`;
-}
-
-/** Prints the error and returns the exit code: 2 for wrong flags, 1 for any other error. */
-export function reportFailure(command: string, error: unknown): number {
-  const isFlags = error instanceof FlagProblem;
-  const hint = isFlags ? `\nSee: pergola ${command} --help` : '';
-  process.stderr.write(
-    `pergola ${command}: ${error instanceof Error ? error.message : String(error)}${hint}\n`,
-  );
-  return isFlags ? 2 : 1;
+  return `pergola ${command} -f PATH: ${summary}\n\n${lines.join('\n')}\n\n${notes}`;
 }

@@ -1,6 +1,6 @@
-/** A folder as a source of resources and a sink of statuses. It keeps in memory what an API server would store: statuses, and
+/** Files of resources as a source and a sink of statuses. It keeps in memory what an API server would store: statuses, and
  *  generations, which increase when a spec changes. The uid of a resource is its kind and name, so it survives restarts.
- *  Not here: reading files (read-folder.ts). */
+ *  Not here: reading files (read-inputs.ts). */
 
 import { own } from '@pergola/engine/metadata';
 import { problemsOf } from '../kinds/validate.ts';
@@ -16,7 +16,8 @@ import {
   type StatusChange,
   type StatusSink,
 } from '../ports.ts';
-import { type FileProblem, type FolderContent, type Manifest, readFolder } from './read-folder.ts';
+import type { FileProblem, FolderContent, Manifest } from './read-folder.ts';
+import { readInputs } from './read-inputs.ts';
 
 /** The options that an Engine document in the folder sets. */
 export type FolderEngine = {
@@ -24,7 +25,8 @@ export type FolderEngine = {
 };
 
 export class FolderSource implements CrSource, StatusSink {
-  readonly folder: string;
+  /** Folders, files, and `-` for standard input. */
+  readonly inputs: readonly string[];
   /** The problems of the files in the last snapshot. */
   problems: readonly FileProblem[] = [];
   engine: FolderEngine = { policies: DEFAULT_POLICIES };
@@ -33,13 +35,13 @@ export class FolderSource implements CrSource, StatusSink {
   readonly #statuses = new Map<string, CrStatus>();
   readonly #generations = new Map<string, { readonly hash: string; readonly generation: number }>();
 
-  constructor(folder: string) {
-    this.folder = folder;
+  constructor(...inputs: readonly string[]) {
+    this.inputs = inputs;
   }
 
-  /** Throws when the folder itself cannot be read. */
+  /** Throws when an input itself cannot be read. */
   async snapshot(): Promise<CrSnapshot> {
-    const content = await readFolder(this.folder);
+    const content = await readInputs(this.inputs);
     const engines = content.manifests.filter(({ kind }) => kind === 'Engine');
     const others = content.manifests.filter(({ kind }) => kind !== 'Engine');
     this.problems = [...content.problems, ...problemsOfEngines(engines)];
@@ -48,7 +50,8 @@ export class FolderSource implements CrSource, StatusSink {
     return {
       at: systemClock.now(),
       resources: others.map((manifest) => this.#resourceOf(manifest)),
-      isComplete: content.problems.length === 0,
+      // An Engine document with a problem may say how much may be deleted.
+      isComplete: this.problems.length === 0,
       references: { secret: lookup(content.secrets), configMap: lookup(content.configMaps) },
     };
   }

@@ -9,14 +9,15 @@ import { stateVersionOf } from '@pergola/engine/metadata';
 import { type Ports, reconcile } from '../pass/reconcile.ts';
 import { type EnginePort, EngineProblem, type ReconcileOptions } from '../ports.ts';
 import type { Report } from '../status/report.ts';
-import { filesIn } from './read-folder.ts';
+import { filesIn, isManifest } from './read-folder.ts';
 
 export type FollowOptions = {
-  readonly folder: string;
+  /** The folders and files that are watched. */
+  readonly inputs: readonly string[];
   readonly options: () => ReconcileOptions;
   readonly signal: AbortSignal;
   readonly onReport: (report: Report) => void;
-  /** Called when the folder itself cannot be read. */
+  /** Called when an input itself cannot be read. */
   readonly onError: (error: Error) => void;
 };
 
@@ -29,7 +30,7 @@ const LEAST_BACKOFF_MS = 500;
 const MOST_BACKOFF_MS = 30_000;
 
 export async function follow(ports: Ports, given: FollowOptions): Promise<void> {
-  const folder = new FolderWatch(given.folder);
+  const folder = new FolderWatch(given.inputs);
   let failures = 0;
   let backoff: Report['backoff'] | undefined;
   try {
@@ -96,20 +97,20 @@ function ignoreEngine(error: unknown): void {
   if (!(error instanceof EngineProblem)) throw error;
 }
 
-/** Detects changes of files below the folder since the last `markSeen`. */
+/** Detects changes of the inputs and of files below them since the last `markSeen`. */
 class FolderWatch {
-  readonly #folder: string;
-  readonly #watcher: { close(): void } | undefined;
+  readonly #inputs: readonly string[];
+  readonly #watchers: readonly { close(): void }[];
   #seen = '';
   #wake: () => void = () => {};
 
-  constructor(folder: string) {
-    this.#folder = folder;
-    this.#watcher = this.#open();
+  constructor(inputs: readonly string[]) {
+    this.#inputs = inputs;
+    this.#watchers = inputs.flatMap((input) => this.#open(input) ?? []);
   }
 
   close(): void {
-    this.#watcher?.close();
+    for (const watcher of this.#watchers) watcher.close();
   }
 
   async markSeen(): Promise<void> {
@@ -139,9 +140,9 @@ class FolderWatch {
     waiting.abort();
   }
 
-  #open(): { close(): void } | undefined {
+  #open(input: string): { close(): void } | undefined {
     try {
-      const watcher = watch(this.#folder, { recursive: true }, () => this.#wake());
+      const watcher = watch(input, { recursive: true }, () => this.#wake());
       watcher.on('error', () => {});
       return watcher;
     } catch {
@@ -151,7 +152,10 @@ class FolderWatch {
   }
 
   async #fingerprint(): Promise<string> {
-    const files = await filesIn(this.#folder, (file) => /\.(ya?ml|json)$/.test(file)).catch(() => []);
+    const found = await Promise.all(
+      this.#inputs.map((input) => filesIn(input, isManifest).catch(() => [input])),
+    );
+    const files = found.flat();
     const states = await Promise.all(
       files.map(async (file) => {
         const found = await stat(file).catch(() => undefined);

@@ -3,7 +3,9 @@
 import { styleText } from 'node:util';
 import { type Decision, ownerOf } from '../decide/decide.ts';
 import { type CustomResource, crName } from '../kinds.ts';
+import { printKey } from '../objects/normal-form.ts';
 import type { Verdict } from '../ports.ts';
+import type { FailOn, RefusedChange } from '../status/fail-on.ts';
 import { changeLines, type PlanStyle, plannedChange } from '../status/plan-text.ts';
 import type { PassPlan, Report } from '../status/report.ts';
 import { verdictsOf } from '../status/verdicts.ts';
@@ -27,8 +29,9 @@ const STYLE: PlanStyle = {
   },
 };
 
-/** Prints the objects that would change, grouped by their resources, then the resources that have a problem. */
-export function printPlan(made: PassPlan, positions: ReadonlyMap<string, string>): string {
+/** Prints the objects that would change, grouped by their resources, then the resources that have a problem, then the sum. `broken` is the
+ *  number of problems of files. */
+export function printPlan(made: PassPlan, positions: ReadonlyMap<string, string>, broken: number): string {
   const writes = made.settled.applied;
   const groups = Map.groupBy(writes, ownerHeading);
   const changed = [...groups].flatMap(([owner, decisions]) => [
@@ -38,17 +41,17 @@ export function printPlan(made: PassPlan, positions: ReadonlyMap<string, string>
   const verdicts = verdictsOf(made, made.settled.inconsistent);
   const failing = made.scope.snapshot.resources.flatMap((cr) => {
     const { outcome } = verdicts.get(cr.metadata.uid)!;
-    const isFine = outcome.reason === 'Applied' || outcome.reason === 'Paused';
     const position = positionText(crName(cr), positions);
-    return isFine
-      ? []
-      : [`${paint('red', '!')} ${crName(cr)}${position}  ${outcome.reason}: ${outcome.message}`];
+    return isFailing(outcome.reason)
+      ? [`${paint('red', '!')} ${crName(cr)}${position}  ${outcome.reason}: ${outcome.message}`]
+      : [];
   });
   const drifted = made.scope.snapshot.resources.flatMap((cr) => {
     const { drift } = verdicts.get(cr.metadata.uid)!;
     return drift === undefined ? [] : [`${paint('yellow', '?')} ${crName(cr)}  left by policy: ${drift}`];
   });
-  return [...changed, ...failing, ...drifted, ...printHeld(made), countsOf(writes)].join('\n');
+  const held = heldLines(made).map((line) => `${paint('red', '!')} ${line}`);
+  return [...changed, ...failing, ...drifted, ...held, paint('bold', summaryOf(made, broken))].join('\n');
 }
 
 export function printWrite(decision: Decision): string {
@@ -57,19 +60,34 @@ export function printWrite(decision: Decision): string {
     .join('\n');
 }
 
-function printHeld({ pruneHold, settled }: PassPlan): readonly string[] {
+/** Returns the deletions that are held back, and how to confirm them. */
+export function heldLines(made: PassPlan): readonly string[] {
+  const { pruneHold, settled } = made;
   const kept = [...settled.excluded.values()].filter(({ reason }) => reason === 'PruneHeld');
-  const lines = kept.map(({ message }) => `${paint('red', '!')} ${message}`);
-  if (!pruneHold) return lines;
-  const held = pruneHold.namespaces.map(
+  const objects = heldKeys(made).map((key) => `held back: - ${printKey(key)}`);
+  const confirm = (pruneHold?.namespaces ?? []).map(
     ({ namespace, count, owned, hash }) =>
       `${count} of ${owned} objects of ${namespace} would be deleted at once; to confirm: --confirm-prune ${hash}`,
   );
-  return [...lines, ...held.map((line) => `${paint('red', '!')} ${line}`)];
+  return [...kept.map(({ message }) => message), ...objects, ...confirm];
 }
 
-function countsOf(writes: readonly Decision[]): string {
-  if (writes.length === 0) return paint('dim', 'No difference.');
+/** Returns how much would change, and what stands in the way: `2 to create, 1 to delete; 1 resource has a problem.` */
+export function summaryOf(made: PassPlan, broken: number): string {
+  const verdicts = [...verdictsOf(made, made.settled.inconsistent).values()];
+  const failing = verdicts.filter(({ outcome }) => isFailing(outcome.reason)).length;
+  const held = heldKeys(made).length;
+  const obstacles = [
+    held > 0 ? `${held} held back` : '',
+    failing > 0 ? `${failing} ${failing === 1 ? 'resource has' : 'resources have'} a problem` : '',
+    broken > 0 ? `${broken} ${broken === 1 ? 'problem' : 'problems'} in files, whose resources are kept` : '',
+  ].filter((text) => text !== '');
+  const changes = countsOf(made.settled.applied);
+  if (obstacles.length === 0) return `${changes ?? 'No difference'}.`;
+  return `${[changes ?? 'Nothing to apply', ...obstacles].join('; ')}.`;
+}
+
+function countsOf(writes: readonly Decision[]): string | undefined {
   const count = (...actions: Decision['action'][]) => writes.filter((d) => actions.includes(d.action)).length;
   const parts = [
     [count('create'), 'to create'],
@@ -77,7 +95,18 @@ function countsOf(writes: readonly Decision[]): string {
     [count('delete'), 'to delete'],
   ] as const;
   const counts = parts.filter(([n]) => n > 0).map(([n, what]) => `${n} ${what}`);
-  return paint('bold', `${counts.join(', ')}.`);
+  if (counts.length > 0) return counts.join(', ');
+  return writes.length > 0 ? `${writes.length} to take over` : undefined;
+}
+
+/** Prints the changes that --fail-on refuses. */
+export function printRefused(refused: readonly RefusedChange[], failOn: FailOn | undefined): string {
+  return refused
+    .map(
+      ({ resource, message }) =>
+        `${paint('red', `refused by --fail-on ${failOn}`)}: ${resource}: ${message}\n`,
+    )
+    .join('');
 }
 
 /** Prints one line per resource: `Table default/author       True   Applied  3 objects applied`. */
@@ -94,6 +123,10 @@ export function printResource(cr: CustomResource, { outcome, drift }: Verdict, w
   const left = drift === undefined ? '' : `; drift is left: ${drift}`;
   const state = paint(colour, `${status.padEnd(7)} ${outcome.reason}`);
   return `${crName(cr).padEnd(width)}  ${state}  ${outcome.message}${left}`;
+}
+
+export function isFailing(reason: Verdict['outcome']['reason']): boolean {
+  return reason !== 'Applied' && reason !== 'Paused';
 }
 
 function readiness(reason: Verdict['outcome']['reason']): 'True' | 'False' | 'Unknown' {
@@ -116,8 +149,12 @@ function positionText(owner: string, positions: ReadonlyMap<string, string>): st
   return position === undefined ? '' : paint('dim', `  ${position}`);
 }
 
-/** Returns the plan for `-o json`. */
-export function planAsJson(made: PassPlan, problems: readonly FileProblem[]): unknown {
+/** Returns the plan for `-o json` and `-o yaml`. */
+export function planAsJson(
+  made: PassPlan,
+  problems: readonly FileProblem[],
+  refused: readonly RefusedChange[],
+): unknown {
   const verdicts = verdictsOf(made, made.settled.inconsistent);
   return {
     resourceVersion: made.reading.resourceVersion,
@@ -126,12 +163,17 @@ export function planAsJson(made: PassPlan, problems: readonly FileProblem[]): un
       ...identityOf(cr),
       ...verdicts.get(cr.metadata.uid)!.outcome,
     })),
-    ...(made.pruneHold ? { pruneHold: made.pruneHold } : {}),
+    ...(made.pruneHold ? { pruneHold: { ...made.pruneHold, keys: heldKeys(made) } } : {}),
+    refused,
     problems: problemsAsJson(problems),
   };
 }
 
-/** Returns the report for `-o json`. */
+function heldKeys({ decisions }: PassPlan): readonly string[] {
+  return decisions.filter(({ isPruneHeld }) => isPruneHeld).map(({ key }) => key);
+}
+
+/** Returns the report for `-o json` and `-o yaml`. */
 export function reportAsJson(report: Report, problems: readonly FileProblem[]): unknown {
   return {
     resourceVersion: report.resourceVersion ?? null,

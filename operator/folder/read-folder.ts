@@ -43,18 +43,29 @@ type Found = Pick<Manifest, 'position' | 'positionOf'> & { readonly fields: Fiel
 
 /** The extensions of files that may contain resources. */
 export const MANIFEST_EXTENSIONS: ReadonlySet<string> = new Set(['.yaml', '.yml', '.json']);
+export const isManifest = (file: string): boolean => MANIFEST_EXTENSIONS.has(extname(file));
 export const DEFAULT_NAMESPACE = 'default';
 
+/** A file that may contain resources. */
+export type ManifestText = {
+  /** The name that positions begin with. */
+  readonly name: string;
+  readonly text: string;
+};
+
 export async function readFolder(folder: string): Promise<FolderContent> {
-  const files = await filesIn(folder, (file) => MANIFEST_EXTENSIONS.has(extname(file)));
-  const texts = await Promise.all(
-    files.map(async (file) => ({ name: relative(folder, file), text: await readFile(file, 'utf8') })),
-  );
-  return readTexts(texts);
+  return readTexts(await textsIn(folder));
 }
 
-/** Reads files whose names are relative to the folder. */
-export function readTexts(files: readonly { readonly name: string; readonly text: string }[]): FolderContent {
+/** Returns the files of a folder, with names relative to it. */
+export async function textsIn(folder: string): Promise<readonly ManifestText[]> {
+  const files = await filesIn(folder, isManifest);
+  return Promise.all(
+    files.map(async (file) => ({ name: relative(folder, file), text: await readFile(file, 'utf8') })),
+  );
+}
+
+export function readTexts(files: readonly ManifestText[]): FolderContent {
   const contents = files.map(readOne);
   const problems = contents.flatMap((content) => content.problems);
   const all = contents.flatMap(({ manifests, spoilt }) => [...manifests, ...spoilt]);
@@ -87,7 +98,7 @@ export async function filesIn(
   return nested.flat().toSorted();
 }
 
-function readOne({ name, text }: { readonly name: string; readonly text: string }): FolderContent {
+function readOne({ name, text }: ManifestText): FolderContent {
   const problems: FileProblem[] = [];
   const manifests: Manifest[] = [];
   const values = { Secret: new Map<string, Values>(), ConfigMap: new Map<string, Values>() };

@@ -1,0 +1,267 @@
+/** Tests the inputs, formats and exit codes of `pergola plan` with a real engine. Not here: what a plan contains (folder/folder.test.ts). */
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { text as textOf } from 'node:stream/consumers';
+import { load } from 'js-yaml';
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
+import { createDatabase, type TestDatabase } from '../../testing/database.ts';
+import { startTestEngine, type TestEngine } from '../../testing/engine.ts';
+import { run as apply } from './apply.ts';
+import { run as plan } from './plan.ts';
+import { run as watch } from './watch.ts';
+
+let database: TestDatabase;
+let engine: TestEngine;
+let folder: string;
+
+beforeAll(async () => {
+  database = await createDatabase();
+  await database.sql('create table note (id int primary key, owner text, text text)');
+  engine = await startTestEngine({ databaseUrl: database.url });
+  folder = await mkdtemp(join(tmpdir(), 'pergola-plan-'));
+  await mkdir(join(folder, 'all'));
+  await write('all/note.yaml', TABLE);
+  await write('all/reader.yaml', reader(OWN));
+  expect((await say(apply, '-f', at('all'))).code).toBe(0);
+});
+afterAll(async () => {
+  await engine?.close();
+  await database?.drop();
+  await rm(folder, { recursive: true });
+});
+
+const at = (name: string) => join(folder, name);
+const write = (name: string, text: string) => writeFile(at(name), text);
+
+const TABLE = `apiVersion: pergola.dev/v1alpha1
+kind: Table
+metadata: {name: note}
+spec: {table: note}
+`;
+const OWN = '{owner: {_eq: X-Engine-User-Id}}';
+const reader = (filter: string, columns = 'id') => `apiVersion: pergola.dev/v1alpha1
+kind: TablePermission
+metadata: {name: reader}
+spec:
+  table: note
+  role: reader
+  select: {columns: [${columns}], filter: ${filter}}
+`;
+
+const engineWith = (pruneGuard: string) => `apiVersion: pergola.dev/v1alpha1
+kind: Engine
+metadata: {name: main}
+spec: {policies: {pruneGuard: ${pruneGuard}}}
+`;
+
+/** Runs a command in this process and returns its exit code and output. */
+async function say(command: typeof plan, ...argv: readonly string[]) {
+  let [out, err] = ['', ''];
+  const writing = vi.spyOn(process.stdout, 'write').mockImplementation((text) => {
+    out += String(text);
+    return true;
+  });
+  const complaining = vi.spyOn(process.stderr, 'write').mockImplementation((text) => {
+    err += String(text);
+    return true;
+  });
+  try {
+    const address = ['--engine', engine.url, '--admin-secret', engine.adminSecret];
+    return { code: await command([...address, ...argv]), out: plain(out), err: plain(err) };
+  } finally {
+    writing.mockRestore();
+    complaining.mockRestore();
+  }
+}
+
+// biome-ignore lint/suspicious/noControlCharactersInRegex: colours begin with one
+const plain = (text: string) => text.replaceAll(/\u001b\[\d+m/g, '');
+
+describe('inputs', () => {
+  test('files, a folder, and a folder with a file are the same resources', async () => {
+    await write('reader.yaml', reader(OWN));
+    expect(await say(plan, '-f', at('all'))).toEqual({ code: 0, out: 'No difference.\n', err: '' });
+    expect(await say(plan, '-f', at('all/note.yaml'), '-f', at('reader.yaml'))).toMatchObject({ code: 0 });
+    const alone = await say(plan, '-f', at('all/note.yaml'));
+    expect(alone).toMatchObject({
+      code: 2,
+      out: expect.stringContaining('- select permission default/public/note/reader'),
+    });
+  });
+
+  test('a resource that two inputs have is named with both positions', async () => {
+    await write('reader.yaml', reader(OWN));
+    const { code, out, err } = await say(plan, '-f', at('all'), '-f', at('reader.yaml'));
+    expect(code).toBe(1);
+    expect(err).toContain(
+      `${at('reader.yaml')}:1: TablePermission default/reader is at ${at('all/reader.yaml')}:1`,
+    );
+    expect(out).toBe('Nothing to apply; 1 problem in files, whose resources are kept.\n');
+  });
+
+  test('standard input is one of them', async () => {
+    const address = ['--engine', engine.url, '--admin-secret', engine.adminSecret];
+    const argv = ['bin/pergola.mjs', 'plan', ...address, '-f', '-', '-f', at('all/note.yaml')];
+    const child = spawn(process.execPath, argv, { stdio: ['pipe', 'pipe', 'inherit'] });
+    child.stdin.end(reader('{}'));
+    const [out, [code]] = await Promise.all([textOf(child.stdout), once(child, 'close')]);
+    expect([code, plain(out)]).toEqual([
+      2,
+      expect.stringContaining('TablePermission default/reader  stdin:1\n'),
+    ]);
+  });
+
+  test('an input that does not exist', async () => {
+    const { code, out, err } = await say(plan, '-f', at('nowhere'));
+    expect([code, out]).toEqual([1, '']);
+    expect(err).toContain(`no such file or directory, stat '${at('nowhere')}'`);
+  });
+});
+
+describe('wrong flags', () => {
+  const CASES: readonly (readonly [readonly string[], string])[] = [
+    [[], 'no resources are given: -f FOLDER, -f FILE, or -f -'],
+    [['-f', ''], 'no resources are given: -f FOLDER, -f FILE, or -f -'],
+    [['-f', '.', '-o', 'xml'], '-o xml is not supported; use text, json, yaml, markdown'],
+    [['-f', '.', '--fail-on', 'breaking'], '--fail-on breaking is unknown; use widened or granted'],
+    [
+      ['-f', '.', '--engine', 'localhost:8080'],
+      '--engine localhost:8080 is not a URL; write it as http://HOST:PORT',
+    ],
+    [['-f', '.', '--nope'], "Unknown option '--nope'"],
+    [['resources'], "Unexpected argument 'resources'. This command does not take positional arguments"],
+  ];
+
+  test.each(CASES)('%j: exit 1, because 2 means changes', async (argv, message) => {
+    const { code, out, err } = await say(plan, ...argv);
+    expect([code, out]).toEqual([1, '']);
+    expect(err).toBe(`pergola plan: ${message}\nSee: pergola plan --help\n`);
+  });
+
+  test('apply and watch have no levels, and watch no standard input: exit 2', async () => {
+    for (const command of [apply, watch]) {
+      expect(await say(command, '-f', at('all'), '--fail-on', 'widened')).toMatchObject({
+        code: 2,
+        err: expect.stringContaining("Unknown option '--fail-on'"),
+      });
+    }
+    expect(await say(apply, '-f', at('all'), '-o', 'markdown')).toMatchObject({
+      code: 2,
+      err: expect.stringContaining('-o markdown is not supported; use text, json, yaml'),
+    });
+    expect(await say(watch, '-f', '-')).toMatchObject({
+      code: 2,
+      err: expect.stringContaining('standard input does not change'),
+    });
+  });
+
+  test('the help names inputs, formats, levels and exit codes', async () => {
+    const { code, out } = await say(plan, '--help');
+    expect(code).toBe(0);
+    for (const text of [
+      '-f, --filename PATH',
+      'text, json, yaml, markdown',
+      'widened',
+      'granted',
+      '0 no changes, 2 changes, 1',
+    ]) {
+      expect(out).toContain(text);
+    }
+    expect((await say(apply, '--help')).out).not.toContain('--fail-on');
+  });
+});
+
+describe('a filter that is widened', () => {
+  const wide = () => write('reader.yaml', reader('{}'));
+  const argv = () => ['-f', at('all/note.yaml'), '-f', at('reader.yaml')];
+
+  test('is a change, and refused by --fail-on widened', async () => {
+    await wide();
+    expect(await say(plan, ...argv())).toMatchObject({ code: 2, err: '' });
+    const { code, out, err } = await say(plan, ...argv(), '--fail-on', 'widened');
+    expect(code).toBe(1);
+    expect(out).toContain(
+      'reader reaches more: filter: owner is X-Engine-User-Id → all rows\n1 to change.\n',
+    );
+    expect(err).toBe(
+      'refused by --fail-on widened: TablePermission default/reader: reader reaches more: filter: owner is X-Engine-User-Id → all rows\n',
+    );
+  });
+
+  test('a column more passes --fail-on widened, not --fail-on granted', async () => {
+    await write('reader.yaml', reader(OWN, 'id, text'));
+    expect(await say(plan, ...argv(), '--fail-on', 'widened')).toMatchObject({ code: 2, err: '' });
+    expect(await say(plan, ...argv(), '--fail-on', 'granted')).toMatchObject({ code: 1 });
+  });
+
+  test('JSON and YAML have the same content, with what is refused', async () => {
+    await wide();
+    const json = await say(plan, ...argv(), '--fail-on', 'widened', '-o', 'json');
+    const yaml = await say(plan, ...argv(), '--fail-on', 'widened', '-o', 'yaml');
+    expect([json.code, json.err, yaml.code, yaml.err]).toEqual([1, '', 1, '']);
+    expect(load(yaml.out)).toEqual(JSON.parse(json.out));
+    expect(JSON.parse(json.out)).toMatchObject({
+      changes: [{ action: 'update', access: { role: 'reader', verdict: 'wider' } }],
+      refused: [{ resource: 'TablePermission default/reader' }],
+    });
+  });
+
+  test('Markdown says the effect before the differences', async () => {
+    await wide();
+    const { out } = await say(plan, ...argv(), '--fail-on', 'widened', '-o', 'markdown');
+    expect(out).toBe(`### Pergola plan
+
+1 to change.
+
+**Refused by --fail-on widened**
+
+- TablePermission default/reader: reader reaches more: filter: owner is X-Engine-User-Id → all rows
+
+<details><summary>Every difference</summary>
+
+\`\`\`diff
+# TablePermission default/reader
+~ select permission default/public/note/reader
+    permission.filter.owner._eq: - "X-Engine-User-Id"
+    reader reaches more: filter: owner is X-Engine-User-Id → all rows
+\`\`\`
+
+</details>
+`);
+  });
+
+  test('text of a resource is no markup, mention or link in Markdown', async () => {
+    const hostile = '"</details> @team #1 [x](http://evil) `code` ``` |"';
+    await write('reader.yaml', reader(`{owner: {_eq: ${hostile}}}`));
+    const { out } = await say(plan, ...argv(), '-o', 'markdown');
+    const summary = out.slice(0, out.indexOf('<details>'));
+    expect(summary).toContain('reader reaches something else');
+    for (const text of ['</details>', '@team', '#1', '[x]', '://', ' `code`'])
+      expect(summary).not.toContain(text);
+    // The block is fenced with more backticks than the text has in a row.
+    expect(out).toContain('\n````diff\n');
+  });
+});
+
+test('deletions that are held back are listed', async () => {
+  await write('empty.yaml', '# nothing\n');
+  await write('guard.yaml', engineWith('{maxObjects: 1, maxPercent: 10}'));
+  const { code, out } = await say(plan, '-f', at('empty.yaml'), '-f', at('guard.yaml'));
+  expect(code).toBe(2);
+  expect(out.replace(/[0-9a-f]{8,}/, 'HASH')).toBe(`! held back: - table default/public/note
+! held back: - select permission default/public/note/reader
+! 2 of 2 objects of default would be deleted at once; to confirm: --confirm-prune HASH
+Nothing to apply; 2 held back.
+`);
+});
+
+test('an Engine document with a problem deletes nothing, because it may say how much may be deleted', async () => {
+  await write('empty.yaml', '# nothing\n');
+  await write('guard.yaml', engineWith('{maxObjekts: 1}'));
+  const { code, out, err } = await say(plan, '-f', at('empty.yaml'), '-f', at('guard.yaml'));
+  expect([code, out]).toEqual([1, 'Nothing to apply; 1 problem in files, whose resources are kept.\n']);
+  expect(err).toContain('maxObjekts');
+});

@@ -1,0 +1,93 @@
+/** A plan as Markdown, for a comment of a pull request: the sum, then the changes of access, then what is wrong, then every difference.
+ *  Names and values come from the resources, so they are escaped: they are no markup, no mentions and no links. Pure.
+ *  Not here: the same for a terminal (print.ts). */
+
+import { crName } from '../kinds.ts';
+import { accessLine } from '../status/access-text.ts';
+import type { FailOn, RefusedChange } from '../status/fail-on.ts';
+import { changeLines, plannedChange } from '../status/plan-text.ts';
+import type { PassPlan } from '../status/report.ts';
+import { verdictsOf } from '../status/verdicts.ts';
+import { heldLines, isFailing, ownerHeading, summaryOf } from './print.ts';
+import type { FileProblem } from './read-folder.ts';
+
+type Judgement = {
+  readonly problems: readonly FileProblem[];
+  readonly refused: readonly RefusedChange[];
+  readonly failOn: FailOn | undefined;
+};
+
+/** GitHub and GitLab refuse longer comments. */
+const MOST_CHARACTERS = 60_000;
+
+export function planAsMarkdown(made: PassPlan, { problems, refused, failOn }: Judgement): string {
+  const isRefused = new Set(refused.map(({ key }) => key));
+  const changes = made.settled.applied
+    .flatMap((decision) => plannedChange(decision).access ?? [])
+    .filter(({ key }) => !isRefused.has(key));
+  const failing = failingLines(made);
+  const sections = [
+    `### Pergola plan\n\n${escaped(summaryOf(made, problems.length))}`,
+    listed(
+      `Refused by --fail-on ${failOn}`,
+      refused.map(({ resource, message }) => `${resource}: ${message}`),
+    ),
+    listed('Access', changes.map(accessLine)),
+    listed('Problems', [...problems.map(({ position, message }) => `${position}: ${message}`), ...failing]),
+    listed('Held back', heldLines(made)),
+  ].filter((section) => section !== '');
+  return `${[...sections, details(made, MOST_CHARACTERS - sections.join('').length)].join('\n\n').trimEnd()}\n`;
+}
+
+function failingLines(made: PassPlan): readonly string[] {
+  const verdicts = verdictsOf(made, made.settled.inconsistent);
+  return made.scope.snapshot.resources.flatMap((cr) => {
+    const { outcome } = verdicts.get(cr.metadata.uid)!;
+    return isFailing(outcome.reason) ? [`${crName(cr)}: ${outcome.reason}: ${outcome.message}`] : [];
+  });
+}
+
+/** Returns nothing for an empty list. A list that is too long says how much it leaves out. */
+function listed(title: string, lines: readonly string[]): string {
+  if (lines.length === 0) return '';
+  const shown: string[] = [];
+  let length = 0;
+  for (const line of lines) {
+    const item = `- ${escaped(line)}`;
+    length += item.length;
+    if (length > MOST_CHARACTERS / 4) break;
+    shown.push(item);
+  }
+  const rest = lines.length - shown.length;
+  return [`**${title}**`, '', ...shown, ...(rest > 0 ? [`- … and ${rest} more`] : [])].join('\n');
+}
+
+function details(made: PassPlan, room: number): string {
+  const groups = Map.groupBy(made.settled.applied, ownerHeading);
+  const lines = [...groups].flatMap(([owner, decisions]) => [
+    `# ${owner}`,
+    ...decisions.flatMap((decision) => changeLines(decision)),
+  ]);
+  if (lines.length === 0) return '';
+  let text = lines.join('\n');
+  if (text.length > room) text = `${text.slice(0, Math.max(0, room))}\n… cut; pergola plan prints all of it`;
+  const fence = fenceAround(text);
+  return `<details><summary>Every difference</summary>\n\n${fence}diff\n${text}\n${fence}\n\n</details>`;
+}
+
+/** A fence is longer than every run of backticks inside it. */
+function fenceAround(text: string): string {
+  const longest = Math.max(2, ...[...text.matchAll(/`+/g)].map(([run]) => run.length));
+  return '`'.repeat(longest + 1);
+}
+
+/** Returns text that Markdown prints as it is. A mention would notify people, and a reference would link another issue. */
+function escaped(text: string): string {
+  return text
+    .replaceAll(/\s+/g, ' ')
+    .replaceAll('&', '&amp;')
+    .replaceAll('<', '&lt;')
+    .replaceAll(/[\\`*{}[\]()!|~>]|\b_|_\b/g, '\\$&')
+    .replaceAll(/[@#](?=\w)/g, '$&\u200b')
+    .replaceAll(/:\/\//g, ':\u200b//');
+}

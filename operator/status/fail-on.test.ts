@@ -1,0 +1,87 @@
+import { describe, expect, test } from 'vitest';
+import type { Decision } from '../decide/decide.ts';
+import { FAIL_ON, refusedChanges } from './fail-on.ts';
+
+const CR = { kind: 'TablePermission', metadata: { namespace: 'shop', name: 'note' } };
+const KEY = 'select_permission/default/public/note/reader';
+
+/** A planned change of the select permission of reader; undefined is a permission that does not exist. */
+function change(before: object | undefined, after: object | undefined): Decision {
+  const object = (permission: object) => ({ key: KEY, definition: { role: 'reader', permission } });
+  return {
+    key: KEY,
+    action: after === undefined ? 'delete' : before === undefined ? 'create' : 'update',
+    entry: { cr: 'TablePermission shop/note' },
+    ...(before ? { live: object(before) } : {}),
+    ...(after ? { claim: { object: object(after), cr: CR } } : {}),
+  } as unknown as Decision;
+}
+
+const OWN = { owner: { _eq: 'X-Engine-User-Id' } };
+const base = { columns: ['id'], filter: OWN, limit: 10 };
+
+describe('what each level refuses', () => {
+  test.each([
+    ['a filter that is gone', base, { ...base, filter: {} }, ['widened', 'granted']],
+    [
+      'a filter that is weaker',
+      base,
+      { ...base, filter: { _or: [OWN, { id: { _eq: 1 } }] } },
+      ['widened', 'granted'],
+    ],
+    [
+      'a filter that is not comparable',
+      base,
+      { ...base, filter: { id: { _eq: 1 } } },
+      ['widened', 'granted'],
+    ],
+    ['a filter that is stronger', base, { ...base, filter: { _and: [OWN, { id: { _eq: 1 } }] } }, []],
+    ['a limit that is higher', base, { ...base, limit: 11 }, ['widened', 'granted']],
+    ['a limit that is gone', base, { columns: ['id'], filter: OWN }, ['widened', 'granted']],
+    ['a limit that is lower', base, { ...base, limit: 9 }, []],
+    ['a column more', base, { ...base, columns: ['id', 'text'] }, ['granted']],
+    ['a column less', { ...base, columns: ['id', 'text'] }, base, []],
+    ['aggregations', base, { ...base, allow_aggregations: true }, ['granted']],
+    ['a new permission', undefined, base, ['granted']],
+    ['a permission that is gone', base, undefined, []],
+    [
+      'more rows and fewer columns',
+      { ...base, columns: ['id', 'text'] },
+      { ...base, filter: {} },
+      ['widened', 'granted'],
+    ],
+    [
+      'more columns and fewer rows',
+      { ...base, filter: {} },
+      { ...base, columns: ['id', 'text'] },
+      ['granted'],
+    ],
+    ['the same in other words', base, { ...base, filter: { _and: [OWN] } }, []],
+  ] as const)('%s', (_, before, after, expected) => {
+    const refused = FAIL_ON.filter((level) => refusedChanges([change(before, after)], level).length > 0);
+    expect(refused).toEqual(expected);
+  });
+
+  test('an inherited role with another parent reaches more rows', () => {
+    const key = 'inherited_role/staff';
+    const role = (role_set: readonly string[]) => ({ key, definition: { role_name: 'staff', role_set } });
+    const decision = {
+      key,
+      action: 'update',
+      live: role(['a']),
+      claim: { object: role(['a', 'b']), cr: CR },
+    };
+    expect(refusedChanges([decision as unknown as Decision], 'widened')).toHaveLength(1);
+  });
+});
+
+test('a refused change says which resource, and what it means', () => {
+  const decision = change(base, { ...base, filter: {} });
+  expect(refusedChanges([decision], 'widened')).toMatchObject([
+    {
+      resource: 'TablePermission shop/note',
+      key: KEY,
+      message: expect.stringContaining('reader reaches more: filter: '),
+    },
+  ]);
+});
