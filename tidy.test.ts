@@ -184,6 +184,7 @@ const LAYERS: Readonly<Record<string, readonly string[]>> = {
   'operator/ports': ['operator/objects', 'operator/kinds'],
   'operator/grants': ['operator/ports', 'operator/objects', 'operator/kinds', 'operator/identity-cache'],
   'operator/engine': ['operator/ports', 'operator/objects'],
+  'operator/permission-tests': ['operator/engine', 'operator/ports', 'operator/kinds'],
   'operator/decide': [
     'operator/grants',
     'operator/ports',
@@ -278,7 +279,7 @@ const MOST_FUNCTION_LINES = 70;
 
 /** Files nothing imports because something outside the code starts them. */
 const ENTRIES = [
-  /^bin\/(pergola\.mjs|up\.ts|export\.ts|import\.ts)$/,
+  /^bin\/(pergola\.mjs|up\.ts|test\.ts|export\.ts|import\.ts)$/,
   /^engine\/main\.ts$/,
   /^operator\/main\.ts$/,
   /^operator\/commands\//,

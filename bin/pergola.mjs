@@ -30,6 +30,7 @@ const COMMANDS = {
     'operator/commands/validate.ts',
     'check a folder of custom resources without an engine or a cluster',
   ],
+  test: ['bin/test.ts', 'run the PermissionTests of a folder, without a cluster'],
   convert: [
     'operator/commands/convert.ts',
     'rewrite custom resources of the old form of v1alpha1 to the new form',

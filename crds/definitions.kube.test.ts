@@ -226,6 +226,24 @@ const REFUSED_AT_BIRTH: readonly (readonly [string, string, Spec, string])[] = [
     { headers: [{ name: 'a', value: 'b', env: 'A' }] },
     'a header has exactly one of',
   ],
+  [
+    'PermissionTest',
+    'an expectation of data and an error',
+    { expect: { data: {}, error: {} } },
+    'expect has either error, or data, rows or both',
+  ],
+  [
+    'PermissionTest',
+    'an expectation of nothing',
+    { expect: {} },
+    'expect has either error, or data, rows or both',
+  ],
+  [
+    'PermissionTest',
+    'rows that expect nothing',
+    { expect: { rows: [{ path: 'article' }] } },
+    'an item of rows has no count',
+  ],
   ['CronTrigger', 'two webhooks', { webhook: { value: 'http://a', env: 'A' } }, 'a value has exactly one of'],
   ['CronTrigger', 'a webhook from nowhere', { webhook: {} }, 'a value has exactly one of'],
   [

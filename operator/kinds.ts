@@ -16,6 +16,7 @@ import { logicalModel } from './kinds/logical-model.ts';
 import { metadataBundle } from './kinds/metadata-bundle.ts';
 import { nativeQuery } from './kinds/native-query.ts';
 import { tablePermission } from './kinds/permission.ts';
+import { permissionTest } from './kinds/permission-test.ts';
 import { queryCollection } from './kinds/query-collection.ts';
 import { remoteRelationship } from './kinds/remote-relationship.ts';
 import { remoteSchema } from './kinds/remote-schema.ts';
@@ -49,6 +50,7 @@ export const KINDS = [
   source,
   table,
   tablePermission,
+  permissionTest,
   trackedFunction,
   logicalModel,
   nativeQuery,

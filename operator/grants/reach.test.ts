@@ -7,7 +7,7 @@ import type { MetadataObject } from '@pergola/engine/metadata';
 import { describe, expect, test } from 'vitest';
 import { type Example, examples } from '../../testing/examples.ts';
 import { desire } from '../decide/desired.ts';
-import { KINDS } from '../kinds.ts';
+import { KINDS, type KindRow } from '../kinds.ts';
 import { OPTIONS, resource, snapshotOf } from '../testing/resources.ts';
 import { type Granted, objectionTo } from './grants.ts';
 import { DIMENSIONS, type Dimension, needsOf } from './needs.ts';
@@ -22,7 +22,10 @@ const IN_GUIDE = new Map(
   ]),
 );
 
-const ROWS = KINDS.filter(({ kind }) => kind !== 'Engine');
+/** The kinds whose resources own objects. */
+const ROWS: readonly KindRow[] = (KINDS as readonly KindRow[]).filter(
+  ({ kind, isTest }) => kind !== 'Engine' && !isTest,
+);
 
 describe.each(ROWS.map(({ kind, concerns }) => [kind, concerns] as const))('%s', (kind, concerns) => {
   const objects = examples()

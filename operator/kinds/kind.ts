@@ -97,6 +97,8 @@ export type KindRow = {
   readonly describe?: (inventory: Inventory) => readonly ResourceDraft[];
   /** Returns the webhook call that a resource declares, whose delivery its status reports. Absent: the kind declares no single call. */
   readonly delivery?: (spec: unknown) => DeclaredCall;
+  /** Present for tests: their resources have no objects, and the condition Passed of their status says what came of them. */
+  readonly isTest?: true;
 };
 
 /** A call of a webhook at one time; name and time identify it in the engine. */
@@ -147,7 +149,12 @@ export const DeletionPolicySchema = withDescription(
   Type.Union([Type.Literal('Delete'), Type.Literal('Retain')]),
 );
 
-/** Returns the schema of a spec with the fields of every kind but Engine. `rules` apply to the fields of the kind. */
+/** Returns the schema of a spec of a kind without objects: of the common fields it has only the Engine. */
+export function specWithoutObjects<P extends TProperties>(properties: P) {
+  return closed({ engineRef: Type.Optional(EngineRef), ...properties });
+}
+
+/** Returns the schema of a spec with the fields of every kind that has objects. `rules` apply to the fields of the kind. */
 export function specOf<P extends TProperties>(properties: P, ...rules: readonly Rule[]) {
   return closed(
     {

@@ -12,6 +12,8 @@ export const CONDITION_TYPES = {
   MetadataConsistent: 'Of an Engine: True when every metadata object fits its database or service.',
   Delivered:
     'Of a ScheduledEvent: True when its webhook has accepted the call. False while it waits, and when it was not delivered.',
+  Passed:
+    'Of a PermissionTest: True when the response was the expected one. Unknown while the test has not run.',
   Contested: 'Of an Engine: present while another operator reconciles the same Engine.',
 } as const;
 export type ConditionType = keyof typeof CONDITION_TYPES;
@@ -157,6 +159,11 @@ export const REASONS = {
     'never',
     'A reason of the condition `Delivered`: somebody deleted the event in the engine before it was delivered.',
     'Change `scheduledAt`, if it should be delivered after all.',
+  ),
+  NotRun: row(
+    'never',
+    'A reason of the condition `Passed`: the operator checks and stores PermissionTests and does not run them.',
+    'Run them with `pergola test -f FOLDER`, for example in CI: [Testing permissions](../guides/testing-permissions.md).',
   ),
   PruneHeld: row(
     'at once',

@@ -63,6 +63,7 @@ export function statusOf(
     ...progressConditions(cr, { ...outcome, message }, context),
     ...(drift === undefined ? [] : [activeCondition('Drifted', 'DriftReported', drift)]),
     ...deliveryConditions(cr, verdict),
+    ...testConditions(cr),
   ];
   const lastAppliedTime = verdict.wasWritten ? context.now.toISOString() : cr.status?.lastAppliedTime;
   return {
@@ -80,6 +81,13 @@ function deliveryConditions(cr: CustomResource, { delivery }: Verdict): readonly
   if (!known) return [];
   const { reason, message } = known;
   return [{ type: 'Delivered', status: reason === 'Delivered' ? 'True' : 'False', reason, message }];
+}
+
+/** Returns `Passed` of a test. */
+function testConditions({ kind }: CustomResource): readonly ConditionDraft[] {
+  if (!kindOf(kind)?.isTest) return [];
+  const message = 'the operator does not run tests; pergola test -f FOLDER runs them';
+  return [{ type: 'Passed', status: 'Unknown', reason: 'NotRun', message }];
 }
 
 /** Returns `Ready`, and `Reconciling` or `Stalled` with it. */
@@ -104,6 +112,9 @@ export function progressConditions(
   ];
 }
 
+/** The conditions that do not exist only while true. */
+const LASTING: ReadonlySet<ConditionType> = new Set(['Ready', 'Delivered', 'Passed']);
+
 export function conditionsOf(
   cr: CustomResource,
   drafts: readonly ConditionDraft[],
@@ -112,7 +123,7 @@ export function conditionsOf(
   return drafts.map((fresh) => {
     const old = conditionOf(cr, fresh.type);
     // For conditions that exist only while true, a new reason starts a new transition.
-    const isLasting = fresh.type === 'Ready' || fresh.type === 'Delivered';
+    const isLasting = LASTING.has(fresh.type);
     const isOld = old?.status === fresh.status && (isLasting || old.reason === fresh.reason);
     const lastTransitionTime = isOld ? old.lastTransitionTime : now.toISOString();
     const message = cut(fresh.message, MOST_MESSAGE_CHARACTERS);

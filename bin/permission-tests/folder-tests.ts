@@ -1,0 +1,67 @@
+/** The resources of a folder as `pergola test` applies them, and its PermissionTests.
+ *  Triggers are left out, so that no webhook is called for rows that a test writes. Every Source leads to the scratch database, so that a
+ *  test never reaches the database that the resource names.
+ *  Not here: reading the folder (operator/folder), running the tests (run-tests.ts). */
+import type { FolderSource } from '../../operator/folder/folder-source.ts';
+import type { PermissionTestSpec } from '../../operator/kinds/permission-test.ts';
+import { problemsOf } from '../../operator/kinds/validate.ts';
+import { type CustomResource, crName, kindOf } from '../../operator/kinds.ts';
+import type { CrSnapshot, CrSource } from '../../operator/ports.ts';
+
+export type PermissionTest = {
+  /** The name of the resource; with its namespace when that is not `default`. */
+  readonly name: string;
+  /** The file and line of the resource. */
+  readonly position: string;
+  readonly spec: PermissionTestSpec;
+};
+
+export type TestProblem = { readonly position: string; readonly message: string };
+
+const KIND = 'PermissionTest';
+const TRIGGERS: ReadonlySet<string> = new Set(['EventTrigger', 'CronTrigger', 'ScheduledEvent']);
+
+/** Returns the tests of a snapshot in the order of their files, and the problems of those that are invalid. */
+export function testsIn(
+  { resources }: CrSnapshot,
+  source: FolderSource,
+): { readonly tests: readonly PermissionTest[]; readonly problems: readonly TestProblem[] } {
+  const all = resources
+    .filter(({ kind }) => kind === KIND)
+    .map((cr) => ({ cr, position: source.positions.get(crName(cr)) ?? '' }));
+  const problems = all.flatMap(({ cr, position }) =>
+    problemsOf(kindOf(KIND)!, cr.spec).map((message) => ({ position, message: `${crName(cr)}: ${message}` })),
+  );
+  const tests = all.map(({ cr, position }) => ({
+    name: testName(cr),
+    position,
+    spec: cr.spec as unknown as PermissionTestSpec,
+  }));
+  return { tests, problems };
+}
+
+function testName({ metadata: { name, namespace } }: CustomResource): string {
+  return namespace === 'default' ? name : `${namespace}/${name}`;
+}
+
+/** Returns the folder with the resources to apply. */
+export function scratchSource(source: FolderSource, databaseUrl: string): CrSource {
+  return {
+    snapshot: async () => {
+      const snapshot = await source.snapshot();
+      const resources = snapshot.resources
+        .filter(({ kind }) => !TRIGGERS.has(kind))
+        .map((cr) => (cr.kind === 'Source' ? onScratch(cr, databaseUrl) : cr));
+      return { ...snapshot, resources };
+    },
+  };
+}
+
+/** Returns a Source of the scratch database. It adopts the source `default`, which the engine has from its start. */
+function onScratch(cr: CustomResource, databaseUrl: string): CustomResource {
+  const { readReplicas, connectionTemplate, connectionSet, health, ...rest } = cr.spec;
+  return {
+    ...cr,
+    spec: { ...rest, connection: { url: { value: databaseUrl } }, adoptionPolicy: 'Always' },
+  };
+}

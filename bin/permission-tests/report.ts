@@ -1,0 +1,113 @@
+/** Prints the results of PermissionTests: for people, as JSON, as JUnit XML and as TAP version 14. In: results. Out: text.
+ *  Not here: running the tests (run-tests.ts). */
+import { styleText } from 'node:util';
+import type { TestResult } from './run-tests.ts';
+
+export type TestReport = { readonly results: readonly TestResult[] };
+
+/** The formats of `-o`, in the order of the help. */
+export const FORMATS = {
+  text: textReport,
+  json: jsonReport,
+  junit: junitReport,
+  tap: tapReport,
+} as const satisfies Record<string, (report: TestReport) => string>;
+export type Format = keyof typeof FORMATS;
+
+export function isPassed({ differences }: TestResult): boolean {
+  return differences.length === 0;
+}
+
+function textReport({ results }: TestReport): string {
+  const paint = (format: 'green' | 'red' | 'dim' | 'bold', text: string) =>
+    styleText(format, text, { stream: process.stdout });
+  const width = Math.max(0, ...results.map(({ test }) => test.name.length));
+  const lines = results.flatMap((result) => {
+    const { test, differences } = result;
+    const sign = isPassed(result) ? paint('green', 'ok  ') : paint('red', 'FAIL');
+    const position = paint('dim', test.position);
+    return [
+      `${sign}  ${test.name.padEnd(width)}  ${position}`,
+      ...differences.map((text) => `      ${text}`),
+    ];
+  });
+  return [...lines, paint('bold', countsOf(results)), ''].join('\n');
+}
+
+function countsOf(results: readonly TestResult[]): string {
+  const failed = results.filter((result) => !isPassed(result)).length;
+  const tests = results.length === 1 ? '1 test' : `${results.length} tests`;
+  return failed === 0 ? `${tests} passed.` : `${failed} of ${tests} failed.`;
+}
+
+function jsonReport({ results }: TestReport): string {
+  const tests = results.map((result) => ({
+    name: result.test.name,
+    place: result.test.position,
+    role: result.test.spec.role,
+    passed: isPassed(result),
+    differences: result.differences,
+    durationMs: Math.round(result.durationMs),
+  }));
+  const passed = results.filter(isPassed).length;
+  return `${JSON.stringify({ passed, failed: results.length - passed, tests }, null, 2)}\n`;
+}
+
+function junitReport({ results }: TestReport): string {
+  const seconds = (ms: number) => (ms / 1000).toFixed(3);
+  const failed = results.filter((result) => !isPassed(result)).length;
+  const total = results.reduce((sum, { durationMs }) => sum + durationMs, 0);
+  const cases = results.map((result) => {
+    const { test, differences, durationMs } = result;
+    const open = `    <testcase name="${xml(test.name)}" classname="${xml(test.spec.role)}" file="${xml(test.position)}" time="${seconds(durationMs)}"`;
+    if (isPassed(result)) return `${open}/>`;
+    const [first = ''] = differences;
+    const failure = `      <failure message="${xml(first)}">${xml(differences.join('\n'))}</failure>`;
+    return [`${open}>`, failure, '    </testcase>'].join('\n');
+  });
+  const counts = `tests="${results.length}" failures="${failed}" time="${seconds(total)}"`;
+  return [
+    '<?xml version="1.0" encoding="UTF-8"?>',
+    `<testsuites ${counts}>`,
+    `  <testsuite name="PermissionTest" ${counts}>`,
+    ...cases,
+    '  </testsuite>',
+    '</testsuites>',
+    '',
+  ].join('\n');
+}
+
+const ENTITIES: Readonly<Record<string, string>> = {
+  '&': '&amp;',
+  '<': '&lt;',
+  '>': '&gt;',
+  '"': '&quot;',
+  '\n': '&#10;',
+};
+
+/** Escapes a text for XML 1.0, which cannot contain other control characters at all. */
+function xml(text: string): string {
+  return (
+    text
+      .toWellFormed()
+      // biome-ignore lint/suspicious/noControlCharactersInRegex: XML 1.0, 2.2
+      .replace(/[\u0000-\u0008\u000b\u000c\u000e-\u001f\ufffe\uffff]/g, '�')
+      .replace(/[&<>"\n]/g, (character) => ENTITIES[character]!)
+  );
+}
+
+function tapReport({ results }: TestReport): string {
+  const lines = results.flatMap((result, i) => {
+    const description = `${i + 1} - ${result.test.name.replaceAll('#', '\\#')}`;
+    if (isPassed(result)) return [`ok ${description}`];
+    return [
+      `not ok ${description}`,
+      '  ---',
+      `  at: ${JSON.stringify(result.test.position)}`,
+      '  differences:',
+      ...result.differences.map((text) => `    - ${JSON.stringify(text)}`),
+      '  ...',
+    ];
+  });
+  return ['TAP version 14', `1..${results.length}`, ...lines, ''].join('\n');
+}

@@ -1,0 +1,109 @@
+/** The databases of one `pergola test`: an embedded Postgres in a temporary folder, or databases of their own on a server of the user's; removed
+ *  at the end. `pristine` has what the *.sql files of the folder create. The engine serves `app`, a copy of it, which is replaced by a new
+ *  copy after a test has written. The name of the copy is always the same, so the engine keeps its metadata and only connects again.
+ *  Not here: the server (../embedded-postgres.ts), running the files (../up/databases.ts). */
+import { randomBytes } from 'node:crypto';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type pg from 'pg';
+import { connectTo, optionAddress } from '../../engine/database/connect.ts';
+import { startEmbeddedPostgres } from '../embedded-postgres.ts';
+import { seed } from '../up/databases.ts';
+
+export type ScratchDatabases = {
+  /** The URL of the database that the engine serves. */
+  readonly app: string;
+  /** The URL of the database for the engine's metadata. */
+  readonly metadata: string;
+  /** Replaces `app` by a new copy of the pristine database. Connections to the old one are ended. */
+  readonly renew: () => Promise<void>;
+  readonly stop: () => Promise<void>;
+};
+
+type Server = { readonly url: string; readonly stop: () => Promise<void> };
+
+const PURPOSE = { applicationName: 'pergola test', timeoutMs: 15_000 };
+
+/** Runs the *.sql files of the folder. `serverUrl` is a database on the user's server, which is not changed. Raises an error that names the
+ *  file that failed. */
+export async function startScratchDatabases(
+  folder: string,
+  serverUrl: string | undefined,
+): Promise<ScratchDatabases> {
+  const server = serverUrl === undefined ? await temporaryServer() : { url: serverUrl, stop: async () => {} };
+  const names = namesOf(serverUrl === undefined ? 'test' : `pergola_test_${randomBytes(6).toString('hex')}`);
+  const stop = async () => {
+    if (serverUrl !== undefined) await drop(server.url, Object.values(names));
+    await server.stop();
+  };
+  try {
+    await onServer(server.url, [`create database ${names.pristine}`, `create database ${names.metadata}`]);
+    await seed(urlOf(server.url, names.pristine), folder);
+    await onServer(server.url, [copy(names.pristine, names.app)]);
+  } catch (error) {
+    await stop();
+    throw error;
+  }
+  return {
+    app: urlOf(server.url, names.app),
+    metadata: urlOf(server.url, names.metadata),
+    renew: () =>
+      onServer(server.url, [
+        copy(names.pristine, names.next),
+        `drop database ${names.app} with (force)`,
+        `alter database ${names.next} rename to ${names.app}`,
+      ]),
+    stop,
+  };
+}
+
+type Names = { readonly [K in 'pristine' | 'app' | 'next' | 'metadata']: string };
+
+/** The prefix consists of letters, digits and underscores, so the names need no quotes. */
+function namesOf(prefix: string): Names {
+  return {
+    pristine: `${prefix}_pristine`,
+    app: `${prefix}_app`,
+    next: `${prefix}_next`,
+    metadata: `${prefix}_metadata`,
+  };
+}
+
+function copy(from: string, to: string): string {
+  return `create database ${to} template ${from}`;
+}
+
+async function temporaryServer(): Promise<Server> {
+  const folder = await mkdtemp(join(tmpdir(), 'pergola-test-'));
+  const remove = () => rm(folder, { recursive: true, force: true });
+  try {
+    const postgres = await startEmbeddedPostgres({ folder, isDurable: false });
+    return { url: postgres.url, stop: () => postgres.stop().then(remove) };
+  } catch (error) {
+    await remove();
+    throw error;
+  }
+}
+
+async function drop(serverUrl: string, names: readonly string[]): Promise<void> {
+  await onServer(
+    serverUrl,
+    names.map((name) => `drop database if exists ${name} with (force)`),
+  );
+}
+
+async function onServer(url: string, statements: readonly string[]): Promise<void> {
+  const client: pg.Client = await connectTo(optionAddress(url), PURPOSE);
+  try {
+    for (const statement of statements) await client.query(statement);
+  } finally {
+    await client.end();
+  }
+}
+
+function urlOf(serverUrl: string, database: string): string {
+  const url = new URL(serverUrl);
+  url.pathname = `/${database}`;
+  return url.href;
+}

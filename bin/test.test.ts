@@ -1,0 +1,245 @@
+/** Tests `pergola test` as a program: what passes and fails in each format, that every test starts from the same data, that nothing outside is
+ *  used, and what is said when the tests cannot run. */
+import { execFile } from 'node:child_process';
+import { cpSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import pg from 'pg';
+import { afterEach, beforeEach, expect, inject, test } from 'vitest';
+import { TestWebhook } from '../testing/webhook.ts';
+
+const TIMEOUT_MS = 120_000;
+const SHOP = new URL('./testing/shop', import.meta.url);
+
+let folder: string;
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'pergola-test-test-'));
+  cpSync(SHOP, folder, { recursive: true });
+});
+afterEach(() => rmSync(folder, { recursive: true, force: true }));
+
+type Run = { readonly code: number; readonly out: string; readonly err: string };
+
+function pergolaTest(argv: readonly string[], env: Readonly<Record<string, string>> = {}): Promise<Run> {
+  const args = ['bin/pergola.mjs', 'test', ...argv];
+  return new Promise((resolve) => {
+    execFile(process.execPath, args, { env: { ...process.env, NO_COLOR: '1', ...env } }, (error, out, err) =>
+      resolve({ code: Number(error?.code ?? 0), out, err }),
+    );
+  });
+}
+
+/** Writes PermissionTests, one document each: the name, the role, the query, the expectation in YAML. */
+function writeTests(
+  ...tests: readonly (readonly [name: string, role: string, query: string, expected: string])[]
+) {
+  const documents = tests.map(([name, role, query, expected]) =>
+    [
+      'apiVersion: pergola.dev/v1alpha1',
+      'kind: PermissionTest',
+      `metadata: { name: "${name}" }`,
+      'spec:',
+      `  role: ${role}`,
+      '  sessionVariables: { X-Engine-User-Id: "2" }',
+      `  query: '${query}'`,
+      `  expect: ${expected}`,
+      '',
+    ].join('\n'),
+  );
+  writeFileSync(join(folder, 'tests.yaml'), documents.join('---\n'));
+}
+
+const NEW_MAKER = 'mutation { insert_maker_one(object: {name: "New"}) { id } }';
+
+// The report must hold for names that no API server accepts: a folder has none.
+test('passed and failed tests are printed in each format, and the exit code is 1', {
+  timeout: TIMEOUT_MS,
+}, async () => {
+  writeTests(
+    ['own-sales', 'visitor', '{ sale { id } }', '{ rows: [{ path: sale, equal: [{ id: 3 }] }] }'],
+    ['no <cost> #1', 'visitor', '{ product { cost } }', '{ rows: [{ path: product, count: 0 }] }'],
+  );
+  const difference =
+    "expected data, received the error validation-failed: field 'cost' not found in type: 'product' at $.selectionSet.product.selectionSet.cost";
+  expect(await pergolaTest(['-f', folder])).toEqual({
+    code: 1,
+    err: '',
+    out: [
+      'ok    own-sales     tests.yaml:1',
+      'FAIL  no <cost> #1  tests.yaml:10',
+      `      ${difference}`,
+      '1 of 2 tests failed.',
+      '',
+    ].join('\n'),
+  });
+  const tap = await pergolaTest(['-f', folder, '-o', 'tap']);
+  expect([tap.code, tap.out]).toEqual([
+    1,
+    [
+      'TAP version 14',
+      '1..2',
+      'ok 1 - own-sales',
+      'not ok 2 - no <cost> \\#1',
+      '  ---',
+      '  at: "tests.yaml:10"',
+      '  differences:',
+      `    - ${JSON.stringify(difference)}`,
+      '  ...',
+      '',
+    ].join('\n'),
+  ]);
+  const junit = await pergolaTest(['-f', folder, '-o', 'junit']);
+  expect(junit.out.replace(/time="[\d.]+"/g, 'time="T"')).toBe(
+    [
+      '<?xml version="1.0" encoding="UTF-8"?>',
+      '<testsuites tests="2" failures="1" time="T">',
+      '  <testsuite name="PermissionTest" tests="2" failures="1" time="T">',
+      '    <testcase name="own-sales" classname="visitor" file="tests.yaml:1" time="T"/>',
+      '    <testcase name="no &lt;cost&gt; #1" classname="visitor" file="tests.yaml:10" time="T">',
+      `      <failure message="${difference}">${difference}</failure>`,
+      '    </testcase>',
+      '  </testsuite>',
+      '</testsuites>',
+      '',
+    ].join('\n'),
+  );
+  const json = await pergolaTest(['-f', folder, '-o', 'json', '--only', 'own-sales']);
+  expect([json.code, JSON.parse(json.out)]).toEqual([
+    0,
+    {
+      passed: 1,
+      failed: 0,
+      tests: [
+        {
+          name: 'own-sales',
+          place: 'tests.yaml:1',
+          role: 'visitor',
+          passed: true,
+          differences: [],
+          durationMs: expect.any(Number),
+        },
+      ],
+    },
+  ]);
+});
+
+test('each test starts from the data of the files, whatever others have written', {
+  timeout: TIMEOUT_MS,
+}, async () => {
+  const three = '{ rows: [{ path: maker, count: 3 }] }';
+  const writers = Array.from(
+    { length: 10 },
+    (_, i) => [`write-${i}`, 'clerk', NEW_MAKER, '{ data: { insert_maker_one: { id: 4 } } }'] as const,
+  );
+  writeTests(
+    ...writers,
+    ['read', 'clerk', '{ maker { id } }', three],
+    ['refused', 'visitor', NEW_MAKER, '{ error: { code: validation-failed } }'],
+  );
+  expect(await pergolaTest(['-f', folder])).toEqual({
+    code: 0,
+    err: '',
+    out: expect.stringContaining('12 tests passed.\n'),
+  });
+});
+
+test('the tests of the library example pass', { timeout: TIMEOUT_MS }, async () => {
+  const { code, out, err } = await pergolaTest(['-f', 'deploy/examples/library']);
+  expect([code, err]).toEqual([0, '']);
+  expect(out).toMatch(/^\d+ tests passed\.$/m);
+});
+
+test('a server of the user gets databases that are removed, and sources and triggers reach nothing outside', {
+  timeout: TIMEOUT_MS,
+}, async () => {
+  const webhook = await TestWebhook.start();
+  const url = new URL(inject('postgresUrl'));
+  writeFileSync(
+    join(folder, 'outside.yaml'),
+    `
+apiVersion: pergola.dev/v1alpha1
+kind: Source
+metadata: { name: outside }
+spec: { name: outside, connection: { url: { value: "postgres://nobody@127.0.0.1:9/none" } }, customization: { rootFields: { prefix: out_ } } }
+---
+apiVersion: pergola.dev/v1alpha1
+kind: Table
+metadata: { name: outside-maker }
+spec: { source: outside, table: maker, configuration: { customName: outMaker }, permissions: [{ role: clerk, select: { columns: [id], filter: {} } }] }
+---
+apiVersion: pergola.dev/v1alpha1
+kind: EventTrigger
+metadata: { name: maker-added }
+spec: { name: maker_added, source: default, table: maker, insert: { columns: ["*"] }, webhook: { value: "${webhook.url}" } }
+`,
+  );
+  writeTests(
+    ['write', 'clerk', NEW_MAKER, '{ rows: [{ path: insert_maker_one, count: 1 }] }'],
+    ['read', 'clerk', '{ out_outMaker { id } }', '{ rows: [{ path: out_outMaker, count: 3 }] }'],
+  );
+  const done = await pergolaTest(['-f', folder, '--database-url', url.href]);
+  expect(done).toEqual({ code: 0, err: '', out: expect.stringContaining('2 tests passed.') });
+  expect(webhook.received).toEqual([]);
+  webhook.close();
+  const client = new pg.Client({ connectionString: url.href });
+  await client.connect();
+  const { rows } = await client.query("select datname from pg_database where datname like 'pergola\\_test%'");
+  await client.end();
+  expect(rows).toEqual([]);
+});
+
+test('a folder whose resources or SQL are wrong runs no test, and says why', {
+  timeout: TIMEOUT_MS,
+}, async () => {
+  writeTests(['denied', 'visitor', '{ maker { secret } }', '{ error: {} }']);
+  writeFileSync(
+    join(folder, 'typo.yaml'),
+    'apiVersion: pergola.dev/v1alpha1\nkind: TablePermission\nmetadata: { name: typo }\n' +
+      'spec: { source: default, table: nowhere, role: visitor, select: { columns: [id], filter: {} } }\n',
+  );
+  const typo = await pergolaTest(['-f', folder]);
+  expect([typo.code, typo.out, typo.err]).toEqual([
+    2,
+    '',
+    expect.stringMatching(
+      /^TablePermission default\/typo is not Ready: .*nowhere.*\npergola test: correct the resources above; no test was run\n$/,
+    ),
+  ]);
+  writeFileSync(join(folder, 'z.sql'), 'create table broken (');
+  const broken = await pergolaTest(['-f', folder]);
+  expect([broken.code, broken.out, broken.err]).toEqual([
+    2,
+    '',
+    expect.stringMatching(/^pergola test: .*z\.sql: syntax error/),
+  ]);
+});
+
+test('wrong flags, folders without tests and invalid tests are reported before anything starts', {
+  timeout: TIMEOUT_MS,
+}, async () => {
+  const errorOf = async (...argv: string[]) => {
+    const { code, out, err } = await pergolaTest(argv);
+    expect([code, out]).toEqual([2, '']);
+    return err;
+  };
+  expect(await errorOf()).toBe('pergola test: the folder is required: -f FOLDER\nSee: pergola test --help\n');
+  expect(await errorOf('-f', join(folder, 'none'))).toContain('there is no folder');
+  expect(await errorOf('-f', folder, '-o', 'xml')).toContain(
+    '-o xml is not supported; there are text, json, junit, tap',
+  );
+  expect(await errorOf('-f', folder, '--database-url', 'db')).toContain(
+    '--database-url needs a URL such as postgres://',
+  );
+  expect(await errorOf('-f', folder)).toContain('has no PermissionTest; add one');
+  writeTests(['one', 'visitor', '{ sale { id } }', '{ error: {} }']);
+  expect(await errorOf('-f', folder, '--only', 'on')).toContain('there is no test on; did you mean one?');
+  writeTests(['one', 'visitor', '{ sale { id } }', '{ errors: {} }']);
+  expect(await errorOf('-f', folder)).toMatch(
+    /^tests.yaml:1: PermissionTest default\/one: spec.expect.errors is not a field; there are data, rows, error\n/,
+  );
+  const help = await pergolaTest(['--help']);
+  expect([help.code, help.out.split('\n')[0]]).toEqual([
+    0,
+    'pergola test -f FOLDER: run the PermissionTests of a folder, without a cluster.',
+  ]);
+});

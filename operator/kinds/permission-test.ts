@@ -1,0 +1,130 @@
+/** PermissionTest: a request as a role, and what must come back. It has no object in the engine.
+ *  Not here: sending the request and comparing the response (../permission-tests). */
+import { type Static, Type } from '@pergola/engine/metadata';
+import {
+  closed,
+  keyedList,
+  MetadataName,
+  OPEN_OBJECT,
+  plainList,
+  type Rule,
+  textRecord,
+  withDescription,
+} from './annotate.ts';
+import { kindRow, OBJECT_COLUMNS, specWithoutObjects } from './kind.ts';
+
+const openObject = (description: string) =>
+  withDescription(description, Type.Unsafe<Readonly<Record<string, unknown>>>(OPEN_OBJECT));
+
+const rows = (description: string) =>
+  Type.Optional(withDescription(description, plainList(openObject('The fields of a row and their values.'))));
+
+const SOME_ROWS: Rule = {
+  rule: 'has(self.count) || has(self.equal) || has(self.contains) || has(self.excludes)',
+  message: 'an item of rows has no count, equal, contains or excludes and expects nothing; add one of them',
+  holds: (item) => ['count', 'equal', 'contains', 'excludes'].some((field) => field in item),
+};
+
+const ExpectedRows = closed(
+  {
+    path: Type.String({
+      pattern: '^[_A-Za-z][_0-9A-Za-z]*([.][_A-Za-z][_0-9A-Za-z]*)*$',
+      maxLength: 1024,
+      description:
+        'The field of the response whose rows are compared: loan, or author.books for the books of all authors. An object is one row, ' +
+        'null is none.',
+    }),
+    count: Type.Optional(Type.Integer({ minimum: 0, description: 'The number of rows.' })),
+    equal: rows('The rows, with all their fields, in any order.'),
+    contains: rows('Rows that must be there. A row may have more fields than are named here.'),
+    excludes: rows('Rows that must not be there: no row may have all of these values.'),
+  },
+  SOME_ROWS,
+);
+
+const ExpectedError = closed({
+  code: Type.Optional(
+    Type.String({
+      minLength: 1,
+      maxLength: 64,
+      description: 'The code of the error: validation-failed when the role has no such field.',
+    }),
+  ),
+  message: Type.Optional(
+    Type.String({ minLength: 1, maxLength: 4096, description: 'A text that the message contains.' }),
+  ),
+  path: Type.Optional(
+    Type.String({ minLength: 1, maxLength: 1024, description: 'The path of the error in the request.' }),
+  ),
+});
+
+const DATA_OR_ERROR: Rule = {
+  rule: 'has(self.error) != (has(self.data) || has(self.rows))',
+  message: 'expect has either error, or data, rows or both; name one of them',
+  holds: (expected) => 'error' in expected !== ('data' in expected || 'rows' in expected),
+};
+
+const Expected = closed(
+  {
+    data: Type.Optional(openObject('The whole field data of the response, with the order of its lists.')),
+    rows: Type.Optional(
+      withDescription('The rows of single fields of the response.', keyedList('path', ExpectedRows, 100)),
+    ),
+    error: Type.Optional(
+      withDescription(
+        'The response is an error. {} means any error. With several errors, one of them must fit.',
+        ExpectedError,
+      ),
+    ),
+  },
+  DATA_OR_ERROR,
+);
+
+export const PermissionTestSpec = specWithoutObjects({
+  role: withDescription('The role of the request, for example reader.', MetadataName),
+  sessionVariables: Type.Optional(
+    withDescription(
+      'The session variables of the request, for example {X-Engine-User-Id: "1"}. They are sent as headers.',
+      textRecord(),
+    ),
+  ),
+  query: Type.String({ minLength: 1, maxLength: 100_000, description: 'The GraphQL document.' }),
+  operationName: Type.Optional(
+    Type.String({
+      minLength: 1,
+      maxLength: 255,
+      description: 'The operation of the document to run. Needed when there are several.',
+    }),
+  ),
+  variables: Type.Optional(openObject('The values of the variables of the document.')),
+  expect: withDescription(
+    'What must come back: data, rows or both, or an error. A response with errors fits error only.',
+    Expected,
+  ),
+});
+export type PermissionTestSpec = Static<typeof PermissionTestSpec>;
+
+export const permissionTest = kindRow({
+  kind: 'PermissionTest',
+  plural: 'permissiontests',
+  singular: 'permissiontest',
+  shortNames: ['gqlpt'],
+  concerns: 'object',
+  description: 'A request as a role, and what must come back. `pergola test` runs it.',
+  spec: PermissionTestSpec,
+  columns: [
+    ...OBJECT_COLUMNS,
+    {
+      name: 'Passed',
+      type: 'string',
+      jsonPath: '.status.conditions[?(@.type=="Passed")].reason',
+      description: 'What came of the test.',
+      priority: 1,
+    },
+  ],
+  selectableFields: ['.spec.engineRef.name', '.spec.role'],
+  deletionPolicy: 'Delete',
+  isTest: true,
+  target: (spec) => `test as ${spec.role}`,
+  translate: () => [],
+});
