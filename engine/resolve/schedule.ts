@@ -19,6 +19,16 @@ export function timesAfter(zoned: string, from: Date, count: number): readonly D
   return parseSchedule(schedule!, timeZone).nextRuns(count, from);
 }
 
+/** True for a schedule that can be parsed and has no time, such as 30 February. */
+export function neverComes(schedule: string): boolean {
+  try {
+    return timesAfter(schedule, new Date(0), 1).length === 0;
+  } catch {
+    // What cannot be parsed is refused or inconsistent.
+    return false;
+  }
+}
+
 /** ISO 8601 with an offset from UTC, so that the time does not depend on the server's time zone. */
 const TIME = /^(\d{4})-(\d\d)-(\d\d)[T ](\d\d:\d\d)(?::(\d\d(?:\.\d+)?))? ?(Z|[+-]\d\d(?::?\d\d)?)$/i;
 

@@ -597,3 +597,13 @@ export type RemoteNames = {
   /** True when an object type has another name here. */
   readonly renamesObjects: boolean;
 };
+
+/** An object that declares something without effect. */
+export type Unenforced = {
+  /** The key of the object. */
+  readonly key: string;
+  readonly type: string;
+  readonly name: string;
+  /** The cause, and what to do about it. */
+  readonly reason: string;
+};

@@ -1,8 +1,8 @@
 /** Declarations without effect: restrictions that the engine does not enforce, because an option is off, or because they name the
- *  administrator, whom nothing restricts; and stored documents that no client can run. The engine keeps such objects, because documents of the reference engine have them, and
- *  reports them: a warning in the response, a line in the log, a resource that is not Ready.
+ *  administrator, whom nothing restricts; and stored documents that no client can run. The engine keeps such objects, because documents of
+ *  the reference engine have them, and reports them: a warning in the response, a line in the log, a resource that is not Ready.
  *  In: Metadata × ResolveOptions. Out: one entry per object. Pure, total. Not here: restrictions that are inconsistent while an
- *  option is off (remote-schema.ts), who receives the report (admin/). */
+ *  option is off (remote-schema.ts), objects that cannot work (without-effect.ts), who receives the report (admin/). */
 import { parse } from 'graphql';
 import { objectKey } from '../metadata/objects.ts';
 import type { AllowListScope, QueryCollection } from '../metadata/schema/collection.ts';
@@ -12,16 +12,8 @@ import type { ApiLimits } from '../metadata/schema/policy.ts';
 import type { Table } from '../metadata/schema/table.ts';
 import { Memo } from './memo.ts';
 import { ADMIN_ROLE } from './session.ts';
-import type { ResolveOptions } from './types.ts';
-
-export type Unenforced = {
-  /** The key of the object that declares the restriction. */
-  readonly key: string;
-  readonly type: string;
-  readonly name: string;
-  /** The cause, and what to do about it. */
-  readonly reason: string;
-};
+import type { ResolveOptions, Unenforced } from './types.ts';
+import { withoutEffectIn } from './without-effect.ts';
 
 const ALLOW_LIST_OFF =
   'the allow list is declared, not enforced: start the engine with --enable-allowlist, or remove the entry';
@@ -75,6 +67,7 @@ const ROWS: readonly ((metadata: Metadata, options: ResolveOptions, memo: Memo) 
       api_limits && limitsAdministrator(api_limits)
         ? [single('api_limits', `api_limits for the role ${ADMIN_ROLE}`)]
         : [],
+    withoutEffectIn,
   ];
 
 export function unenforcedIn(
