@@ -111,6 +111,7 @@ const LAYERS: Readonly<Record<string, readonly string[]>> = {
     'engine/observe',
     'engine/errors',
   ],
+  'engine/migrate': ['engine/database', 'engine/catalog'],
   'engine/admin': [
     'engine/values',
     'engine/remote',
@@ -279,7 +280,7 @@ const MOST_FUNCTION_LINES = 70;
 
 /** Files nothing imports because something outside the code starts them. */
 const ENTRIES = [
-  /^bin\/(pergola\.mjs|up\.ts|test\.ts|export\.ts|import\.ts)$/,
+  /^bin\/(pergola\.mjs|up\.ts|test\.ts|export\.ts|import\.ts|migrate\.ts)$/,
   /^engine\/main\.ts$/,
   /^operator\/main\.ts$/,
   /^operator\/commands\//,

@@ -35,6 +35,7 @@ const COMMANDS = {
     'operator/commands/convert.ts',
     'rewrite custom resources of the old form of v1alpha1 to the new form',
   ],
+  migrate: ['bin/migrate.ts', 'run versioned SQL on the database of a source: create, up, status, verify'],
   export: ['bin/export.ts', 'write the metadata of an engine into a directory, or as custom resources'],
   import: ['bin/import.ts', 'load a metadata directory into an engine, or convert it to custom resources'],
 };

@@ -7,6 +7,7 @@
 import type pg from 'pg';
 import type { QueryArrayResult } from 'pg';
 import { catalogChanges } from '../catalog/changes.ts';
+import { splitStatements } from '../catalog/split-statements.ts';
 import type { Catalog } from '../catalog/types.ts';
 import { fail, type PathStep } from '../errors/engine-error.ts';
 import { removeObject } from '../metadata/edit.ts';
@@ -25,7 +26,6 @@ import {
   type SourceChange,
 } from './follow-changes.ts';
 import { refuseInconsistencies, removeInconsistent } from './inconsistencies.ts';
-import { splitStatements } from './split-statements.ts';
 import { withSqlErrors } from './sql-failure.ts';
 import type { UnitOfWork } from './unit-of-work.ts';
 

@@ -28,7 +28,7 @@ const TABLE_PRINT = `pg_catalog.hashtextextended(c.oid::text || c.relkind::text,
   + ${sumOver('pg_rewrite r where r.ev_class = c.oid', hashOf('r', 'r.oid'))}`;
 
 const IS_TABLE = "c.relkind in ('r', 'p', 'v', 'm', 'f')";
-const IS_OURS = `n.nspname not in ('pg_catalog', 'information_schema', 'pg_toast', 'pergola')
+const IS_OURS = `n.nspname not in ('pg_catalog', 'information_schema', 'pg_toast', 'pergola', 'pergola_migrations')
   and n.nspname !~ '^pg_(toast_)?temp_'`;
 
 const ALL = `

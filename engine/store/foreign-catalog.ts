@@ -36,17 +36,15 @@ export async function readForeignCatalog(url: string): Promise<ForeignCatalog> {
   }
 }
 
+/** Returns the state of the command line in a database; null when the database has no such catalog. */
+export async function readForeignCliState(client: pg.ClientBase): Promise<JsonRecord | null> {
+  const { read, has } = await catalogReader(client);
+  if (!has.has('hdb_version') && !has.has('schema_migrations')) return null;
+  return readCliState(read, (await read('hdb_version', '*', '1'))[0]);
+}
+
 async function readCatalog(client: pg.Client): Promise<ForeignCatalog> {
-  const existing = await Promise.all(TABLES.map((table) => hasTable(client, table)));
-  const has = new Set<string>(TABLES.filter((_, i) => existing[i]));
-  const read = async (table: (typeof TABLES)[number], columns: string, order: string) => {
-    if (!has.has(table)) return [];
-    // Versions of the catalog differ in their columns, so rows are read as JSON.
-    const { rows } = await client.query(
-      `select (select row_to_json(t))::text as row from (select ${columns} from hdb_catalog.${table} order by ${order}) t`,
-    );
-    return rows.map(({ row }: { readonly row: string }) => parseJson(row) as JsonRecord);
-  };
+  const { read, has } = await catalogReader(client);
   const [version] = await read('hdb_version', '*', '1');
   const [stored] = await read('hdb_metadata', '*', '1');
   if (!isRecord(stored?.['metadata'])) throw new ForeignCatalogError(missing(has, version));
@@ -54,16 +52,39 @@ async function readCatalog(client: pg.Client): Promise<ForeignCatalog> {
   return {
     metadata: stored['metadata'],
     resourceVersion: typeof resourceVersion === 'number' ? resourceVersion : null,
-    cli: cliState(
-      recordOf(version?.['cli_state']),
-      await read('schema_migrations', 'version::text, dirty', '1'),
-      await read('migration_settings', 'setting, value', '1'),
-    ),
+    cli: await readCliState(read, version),
     console: recordOf(version?.['console_state']),
   };
 }
 
-async function hasTable(client: pg.Client, table: string): Promise<boolean> {
+type ReadTable = (table: (typeof TABLES)[number], columns: string, order: string) => Promise<JsonRecord[]>;
+
+/** Returns the tables of the catalog that exist, and a function that reads one; a missing table is empty. */
+async function catalogReader(
+  client: pg.ClientBase,
+): Promise<{ readonly has: ReadonlySet<string>; readonly read: ReadTable }> {
+  const has = new Set<string>();
+  for (const table of TABLES) if (await hasTable(client, table)) has.add(table);
+  const read: ReadTable = async (table, columns, order) => {
+    if (!has.has(table)) return [];
+    // Versions of the catalog differ in their columns, so rows are read as JSON.
+    const { rows } = await client.query(
+      `select (select row_to_json(t))::text as row from (select ${columns} from hdb_catalog.${table} order by ${order}) t`,
+    );
+    return rows.map(({ row }: { readonly row: string }) => parseJson(row) as JsonRecord);
+  };
+  return { has, read };
+}
+
+async function readCliState(read: ReadTable, version: JsonRecord | undefined): Promise<JsonRecord> {
+  return cliState(
+    recordOf(version?.['cli_state']),
+    await read('schema_migrations', 'version::text, dirty', '1'),
+    await read('migration_settings', 'setting, value', '1'),
+  );
+}
+
+async function hasTable(client: pg.ClientBase, table: string): Promise<boolean> {
   const { rows } = await client.query('select to_regclass($1) is not null as found', [
     `hdb_catalog.${table}`,
   ]);

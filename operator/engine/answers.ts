@@ -45,6 +45,7 @@ const Exported = Type.Object({ resource_version: Version, metadata: Type.Object(
 
 const CatalogState = Type.Object({
   id: Type.String(),
+  cli_state: Type.Optional(Type.Object({})),
   operator_state: Type.Optional(
     Type.Union([Type.Null(), Type.Object({ objects: Type.Optional(Type.Object({})) })]),
   ),
@@ -128,6 +129,11 @@ export function readBulk(answer: unknown): BulkAnswer {
     inconsistent: objectsOf(fitting(Report, report, '[1]')),
     operatorState: fitting(CatalogState, state, '[2]').operator_state,
   };
+}
+
+/** Returns the state of the command line in the answer to `get_catalog_state`. */
+export function readCliState(answer: unknown): unknown {
+  return fitting(CatalogState, answer).cli_state;
 }
 
 /** The answer to `patch_metadata` and `patch_catalog_state` in one atomic bulk. */

@@ -2,7 +2,7 @@
  *  several statements in one. A semicolon inside quotes, dollar quotes, comments, parentheses or a `begin atomic` body does not end a
  *  statement.
  *  Not here: the meaning of statements. PostgreSQL manual, "Lexical Structure". */
-import { pieceAt } from '../catalog/sql-pieces.ts';
+import { pieceAt } from './sql-pieces.ts';
 
 /** Returns the statements without their semicolons. Comments are kept, empty statements are omitted. */
 export function splitStatements(text: string): readonly string[] {

@@ -1,0 +1,45 @@
+/** `pergola migrate create|up|status|verify`: versioned SQL for the database of a source.
+ *  Exit codes: 0 done, 1 anything wrong, wrong flags included; 2 from `status`: migrations are pending.
+ *  Not here: flags (migrate/flags.ts), each command (migrate/*.ts), migrations themselves (engine/migrate/). */
+import { nearest } from '../engine/errors/nearest.ts';
+import { create } from './migrate/create.ts';
+import { HELP, MigrateFlagProblem, parseMigrateFlags } from './migrate/flags.ts';
+import { status, verify } from './migrate/status.ts';
+import { up } from './migrate/up.ts';
+
+const COMMANDS = { create, up, status, verify };
+
+export async function run(argv: readonly string[]): Promise<number> {
+  try {
+    const [name, ...rest] = argv;
+    if (name === undefined || ['-h', '--help', 'help'].includes(name)) {
+      process.stdout.write(HELP);
+      return name === undefined ? 1 : 0;
+    }
+    if (!isCommand(name)) throw new MigrateFlagProblem(unknown(name));
+    const flags = parseMigrateFlags(name, rest);
+    if (flags) return await COMMANDS[name](flags);
+    process.stdout.write(HELP);
+    return 0;
+  } catch (error) {
+    const hint = error instanceof MigrateFlagProblem ? '\nSee: pergola migrate --help' : '';
+    process.stderr.write(`pergola migrate: ${textOf(error)}${hint}\n`);
+    return 1;
+  }
+}
+
+function isCommand(name: string): name is keyof typeof COMMANDS {
+  return Object.hasOwn(COMMANDS, name);
+}
+
+function unknown(name: string): string {
+  const near = nearest(name, Object.keys(COMMANDS));
+  const all = Object.keys(COMMANDS).join(', ');
+  return `there is no command ${name}; ${near ? `did you mean ${near}?` : `use one of ${all}`}`;
+}
+
+/** A connection refused by both ::1 and 127.0.0.1 is an AggregateError without a message. */
+function textOf(error: unknown): string {
+  if (error instanceof AggregateError && error.message === '') return error.errors.map(textOf).join(', ');
+  return error instanceof Error ? error.message : String(error);
+}

@@ -1,0 +1,147 @@
+/** Compares the migrations of a folder with the ledger. In: migrations, rows. Out: the state of every version, and what a run would
+ *  have to refuse, each with what to do next. Pure.
+ *  Not here: reading either (read-migrations.ts, ledger.ts), running (run-migrations.ts). */
+import type { LedgerRow } from './ledger.ts';
+import { compareVersions, type Migration } from './migration.ts';
+
+/** The states of a version, in the words of `pergola migrate status`. */
+export type VersionState =
+  | 'applied'
+  | 'pending'
+  /** Pending, below a version that is applied. */
+  | 'out-of-order'
+  /** Applied, and the file is different now. */
+  | 'changed'
+  /** Applied, and there is no file. */
+  | 'missing'
+  /** A run ended between two statements: the rest can run. */
+  | 'interrupted'
+  /** A statement outside of a transaction failed. */
+  | 'failed'
+  /** A run ended while a statement outside of a transaction ran: it may have had an effect. */
+  | 'unknown';
+
+export type AssessedVersion = {
+  readonly version: string;
+  readonly name: string;
+  readonly state: VersionState;
+  /** A sentence for people; null for the states that explain themselves. */
+  readonly reason: string | null;
+  readonly migration: Migration | null;
+  readonly row: LedgerRow | null;
+};
+
+/** Returns the state of each version, in order. */
+export function assess(
+  migrations: readonly Migration[],
+  rows: readonly LedgerRow[],
+): readonly AssessedVersion[] {
+  const files = new Map(migrations.map((migration) => [migration.version, migration]));
+  const ledger = new Map(rows.map((row) => [row.version, row]));
+  const newest = rows.filter(({ state }) => state === 'applied').at(-1);
+  const versions = [...new Set([...files.keys(), ...ledger.keys()])].sort(compareVersions);
+  return versions.map((version) => {
+    const migration = files.get(version) ?? null;
+    const row = ledger.get(version) ?? null;
+    const { name } = migration ?? row!;
+    return { version, name, migration, row, ...stateOf(migration, row, newest) };
+  });
+}
+
+type Judgement = Pick<AssessedVersion, 'state' | 'reason'>;
+
+function stateOf(
+  migration: Migration | null,
+  row: LedgerRow | null,
+  newest: LedgerRow | undefined,
+): Judgement {
+  if (!row) return stateOfNew(migration!, newest);
+  if (row.state !== 'applied') return stateOfUnfinished(row);
+  if (!migration) return { state: 'missing', reason: 'it is applied, and its file is gone' };
+  if (row.sha256 !== null && row.sha256 !== migration.sha256) {
+    return { state: 'changed', reason: 'the file was edited after it was applied' };
+  }
+  return { state: 'applied', reason: null };
+}
+
+function stateOfNew({ version }: Migration, newest: LedgerRow | undefined): Judgement {
+  if (newest === undefined || compareVersions(version, newest.version) > 0) {
+    return { state: 'pending', reason: null };
+  }
+  return { state: 'out-of-order', reason: `it is not applied, and the later version ${newest.version} is` };
+}
+
+function stateOfUnfinished({ state, statements, started, finished, error, origin }: LedgerRow): Judgement {
+  const of = statements === null ? '' : ` of ${statements}`;
+  if (origin === 'adopted' || started === null) {
+    return { state: 'unknown', reason: 'the tool that ran it before recorded that it did not finish' };
+  }
+  if (state === 'failed') {
+    return { state: 'failed', reason: `statement ${started}${of} failed: ${error ?? 'without a message'}` };
+  }
+  if (started === finished) {
+    return { state: 'interrupted', reason: `the run ended after statement ${finished}${of}` };
+  }
+  return {
+    state: 'unknown',
+    reason: `the run ended during statement ${started}${of}; it may have had its effect or not`,
+  };
+}
+
+export type Permissions = {
+  /** True when pending versions below an applied one may run. */
+  readonly allowsOutOfOrder: boolean;
+  /** True when the files of applied versions may be missing. */
+  readonly allowsMissing: boolean;
+};
+
+/** Returns why the versions must not run as they are, each with what to do next. */
+export function refusals(versions: readonly AssessedVersion[], permissions: Permissions): readonly string[] {
+  return versions.flatMap((assessed) => {
+    const advice = adviceFor(assessed, permissions);
+    return advice === null ? [] : [`${assessed.version} ${assessed.name}: ${advice}`];
+  });
+}
+
+function adviceFor(
+  { version, state, reason, row, migration }: AssessedVersion,
+  { allowsOutOfOrder, allowsMissing }: Permissions,
+): string | null {
+  switch (state) {
+    case 'applied':
+    case 'pending':
+    case 'interrupted':
+      return state === 'interrupted' ? editedBefore(row!, migration) : null;
+    case 'out-of-order':
+      return allowsOutOfOrder
+        ? null
+        : `${reason}; give it a later version, or run it with --allow-out-of-order`;
+    case 'missing':
+      return allowsMissing ? null : `${reason}; restore it, or continue with --allow-missing`;
+    case 'changed':
+      return `${reason}; restore it and write another migration, or accept it with --mark-applied ${version}`;
+    case 'failed':
+    case 'unknown':
+      return `${reason}. ${recovery(version, row!)}`;
+  }
+}
+
+function recovery(version: string, { started, origin }: LedgerRow): string {
+  if (origin === 'adopted' || started === null) {
+    return `Look at the database: run it with --resume-from 1, or record it with --mark-applied ${version}`;
+  }
+  return (
+    `Look at the database: if the statement had no effect, run it with --resume-from ${started}; if it had, continue after it with ` +
+    `--resume-from ${started + 1}; if all is done, record that with --mark-applied ${version}`
+  );
+}
+
+/** Returns why an interrupted version cannot continue by itself; null when it can. */
+function editedBefore({ version, sha256 }: LedgerRow, migration: Migration | null): string | null {
+  if (!migration) return 'the run did not finish it, and its file is gone; restore it';
+  if (sha256 === migration.sha256) return null;
+  return (
+    `the run did not finish it, and its file was edited since; restore it, ` +
+    `name the statement to continue with in --resume-from, or record it with --mark-applied ${version}`
+  );
+}

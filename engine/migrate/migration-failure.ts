@@ -1,0 +1,40 @@
+/** Errors of a migration's statement as text: what the database said, its code, and what to do for the codes that have an answer.
+ *  Not here: running statements (run-file.ts). PostgreSQL manual, appendix "Error Codes". */
+import { NO_TRANSACTION } from './migration.ts';
+
+/** Raised when a statement failed. The message has the file and the line; `cause` is the error of the database or the connection. */
+export class MigrationFailure extends Error {
+  constructor(message: string, cause: unknown) {
+    super(message, { cause });
+  }
+}
+
+const LOCK_NOT_AVAILABLE = '55P03';
+
+/** What to do about a failure, by SQLSTATE. */
+const ADVICE: Readonly<Record<string, string>> = {
+  '25001': `begin the file with the line "${NO_TRANSACTION}"`,
+  '42501': 'the user of the database URL needs this privilege',
+  '55P03': 'another session uses the table: see pg_stat_activity, or raise --lock-timeout',
+  '55P04': 'add the value of the enum in an earlier file',
+};
+
+/** Returns the message of the database with its code, and advice. Details are left out, because they may contain rows. */
+export function describeFailure(error: unknown): string {
+  const state = sqlStateOf(error);
+  const message = error instanceof Error ? error.message : String(error);
+  if (state === undefined) return `${message}; see: pergola migrate status`;
+  const advice = ADVICE[state];
+  return `${message} (${state})${advice === undefined ? '' : `; ${advice}`}`;
+}
+
+export function isLockTimeout(error: unknown): boolean {
+  return sqlStateOf(error) === LOCK_NOT_AVAILABLE;
+}
+
+/** Returns the code of an error that the database returned; undefined for one of the connection. A session that the database ended (class
+ *  57P) is a lost connection. */
+export function sqlStateOf(error: unknown): string | undefined {
+  const code = error instanceof Error && 'code' in error && 'severity' in error ? error.code : undefined;
+  return typeof code === 'string' && !code.startsWith('57P') ? code : undefined;
+}
