@@ -111,7 +111,7 @@ const LAYERS: Readonly<Record<string, readonly string[]>> = {
     'engine/observe',
     'engine/errors',
   ],
-  'engine/migrate': ['engine/database', 'engine/catalog'],
+  'engine/migrate': ['engine/store', 'engine/database', 'engine/catalog'],
   'engine/admin': [
     'engine/values',
     'engine/remote',

@@ -38,6 +38,7 @@ const ALL: readonly Stage[] = [
   script('fuzz', 1, { args: ['--seed', '1', '--requests', '20000'] }),
   script('postgres-versions', 1, {}),
   script('crash', 1, { args: ['--seed', '1'] }),
+  script('migrations', 1, {}),
   script('noninterference', 1, { args: ['--seed', '1', '--queries', '20000'] }),
   script('chinook', 0.5, { needs: 'data', args: ['--shared', SHARED] }),
   script('round-trip', 0.5, { needs: 'data', args: ['--shared', SHARED] }),

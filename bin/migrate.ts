@@ -2,6 +2,7 @@
  *  Exit codes: 0 done, 1 anything wrong, wrong flags included; 2 from `status`: migrations are pending.
  *  Not here: flags (migrate/flags.ts), each command (migrate/*.ts), migrations themselves (engine/migrate/). */
 import { nearest } from '../engine/errors/nearest.ts';
+import { MigrationRefusal } from '../engine/migrate/run-migrations.ts';
 import { create } from './migrate/create.ts';
 import { HELP, MigrateFlagProblem, parseMigrateFlags } from './migrate/flags.ts';
 import { status, verify } from './migrate/status.ts';
@@ -23,7 +24,10 @@ export async function run(argv: readonly string[]): Promise<number> {
     return 0;
   } catch (error) {
     const hint = error instanceof MigrateFlagProblem ? '\nSee: pergola migrate --help' : '';
-    process.stderr.write(`pergola migrate: ${textOf(error)}${hint}\n`);
+    const what = error instanceof MigrationRefusal ? 'no migration was run:\n' : '';
+    process.stderr.write(
+      `pergola migrate: ${what}${error instanceof Error ? error.message : String(error)}${hint}\n`,
+    );
     return 1;
   }
 }
@@ -36,10 +40,4 @@ function unknown(name: string): string {
   const near = nearest(name, Object.keys(COMMANDS));
   const all = Object.keys(COMMANDS).join(', ');
   return `there is no command ${name}; ${near ? `did you mean ${near}?` : `use one of ${all}`}`;
-}
-
-/** A connection refused by both ::1 and 127.0.0.1 is an AggregateError without a message. */
-function textOf(error: unknown): string {
-  if (error instanceof AggregateError && error.message === '') return error.errors.map(textOf).join(', ');
-  return error instanceof Error ? error.message : String(error);
 }

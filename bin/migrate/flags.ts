@@ -26,7 +26,7 @@ const FLAGS = {
     value: 'FOLDER',
     doc: 'the migrations (required); FOLDER/SOURCE if it exists',
   },
-  source: { of: ALL, value: 'NAME', doc: 'the source that the database is; default default' },
+  source: { of: ALL, value: 'NAME', doc: 'the name of the source; default default' },
   'database-url': { of: OF_DATABASE, value: 'URL', doc: 'the database; default ENGINE_GRAPHQL_DATABASE_URL' },
   output: { of: OF_DATABASE, short: 'o', value: 'FORM', doc: 'text, the default, or json' },
   'no-transaction': { of: ['create'], doc: 'for statements that cannot run in a transaction' },
@@ -178,7 +178,8 @@ function parsed(argv: readonly string[]) {
   try {
     return parseArgs({ args: [...argv], options, strict: true, allowPositionals: true });
   } catch (error) {
-    throw new MigrateFlagProblem(error instanceof Error ? error.message : String(error));
+    // The second sentence is about words that begin with a dash.
+    throw new MigrateFlagProblem((error as Error).message.replace(/\. To specify.*/, ''));
   }
 }
 

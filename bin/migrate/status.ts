@@ -12,7 +12,7 @@ import type { MigrateFlags } from './flags.ts';
 type Reading = {
   readonly folder: MigrationFolder;
   readonly versions: readonly AssessedVersion[];
-  /** What `up` would refuse, and problems of files that it would run. */
+  /** Reasons for which `up` would run nothing. */
   readonly problems: readonly string[];
   /** Notes about indexes that Postgres does not use. */
   readonly notes: readonly string[];
@@ -89,7 +89,13 @@ function summary(versions: readonly AssessedVersion[]): string {
   const applied = versions.filter(({ row }) => row?.state === 'applied');
   const pending = versions.filter(isPending).length;
   const newest = applied.at(-1)?.version;
-  return `${applied.length} applied${newest === undefined ? '' : `, the newest is ${newest}`}; ${pending} pending.`;
+  const unfinished = versions.filter(({ state }) => state === 'failed' || state === 'unknown').length;
+  const parts = [
+    `${applied.length} applied${newest === undefined ? '' : `, the newest is ${newest}`}`,
+    `${pending} pending`,
+    ...(unfinished > 0 ? [`${unfinished} unfinished`] : []),
+  ];
+  return `${parts.join('; ')}.`;
 }
 
 function printProblems({ problems, notes }: Reading): void {

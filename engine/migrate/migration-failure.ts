@@ -11,7 +11,7 @@ export class MigrationFailure extends Error {
 
 const LOCK_NOT_AVAILABLE = '55P03';
 
-/** What to do about a failure, by SQLSTATE. */
+/** The advice for a failure, by SQLSTATE. */
 const ADVICE: Readonly<Record<string, string>> = {
   '25001': `begin the file with the line "${NO_TRANSACTION}"`,
   '42501': 'the user of the database URL needs this privilege',

@@ -1,7 +1,7 @@
 /** Tests the reading of folders: names, order, checksums, and every problem of names and content. */
 import { expect, test } from 'vitest';
+import { folderOf } from '../../testing/migrate/folder.ts';
 import { MigrationFolderError, readMigrations } from './read-migrations.ts';
-import { folderOf } from './testing/folder.ts';
 
 const read = (files: Readonly<Record<string, string>>, source = 'default') => {
   const folder = folderOf(files);

@@ -2,9 +2,16 @@
 import pg from 'pg';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { createDatabase, type TestDatabase } from '../../testing/database.ts';
+import {
+  deleteFile,
+  folderOf,
+  migrateUp,
+  statesOf,
+  versionsOf,
+  writeFiles,
+} from '../../testing/migrate/folder.ts';
 import { readMigrations } from './read-migrations.ts';
 import { MigrationRefusal } from './run-migrations.ts';
-import { deleteFile, folderOf, migrateUp, statesOf, versionsOf, writeFiles } from './testing/folder.ts';
 
 let database: TestDatabase;
 
@@ -242,7 +249,7 @@ test('the rest of a failed file may be edited, what has run may not', async () =
   expect(await failure(run(folder))).toMatch(/syntax error/);
   writeFiles(folder, { '1_a.sql': `${FREE}create table x (id int);\ncreate table b (id int)` });
   expect(await failure(run(folder, { resumeFrom: 2 }))).toBe(
-    '1 a: the first 1 statements have run, and were edited since; restore them',
+    '1 a: what has run, up to statement 1, was edited since; restore it',
   );
   writeFiles(folder, { '1_a.sql': `${FREE}create table a (id int);\ncreate table b (id int)` });
   await run(folder, { resumeFrom: 2 });

@@ -146,7 +146,7 @@ function resumedVersion(
   }
   if (row!.finishedSha256 !== null && checksumOfFirst(migration, finished) !== row!.finishedSha256) {
     throw new MigrationRefusal([
-      `${version} ${name}: the first ${finished} statements have run, and were edited since; restore them`,
+      `${version} ${name}: what has run, up to statement ${finished}, was edited since; restore it`,
     ]);
   }
   return found;

@@ -3,11 +3,15 @@
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
-import { type AssessedVersion, assess } from '../assess.ts';
-import { readLedger } from '../ledger.ts';
-import { readMigrations } from '../read-migrations.ts';
-import { type MigrationRequest, type MigrationResult, runMigrations } from '../run-migrations.ts';
-import { withMigrationSession } from '../session.ts';
+import { type AssessedVersion, assess } from '../../engine/migrate/assess.ts';
+import { readLedger } from '../../engine/migrate/ledger.ts';
+import { readMigrations } from '../../engine/migrate/read-migrations.ts';
+import {
+  type MigrationRequest,
+  type MigrationResult,
+  runMigrations,
+} from '../../engine/migrate/run-migrations.ts';
+import { withMigrationSession } from '../../engine/migrate/session.ts';
 
 /** Writes files to a new folder and returns its path. */
 export function folderOf(files: Readonly<Record<string, string>>): string {
