@@ -1,12 +1,13 @@
 /** A Postgres of our own, from npm's prebuilt binaries: for `pergola up` and for tests.
  *  In: a folder for its data, kept between starts. Out: a URL, and `stop`. It listens on a random port of 127.0.0.1 and a
  *  Unix socket in that folder. Postgres refuses to run as root, so under root it runs as an unprivileged uid that owns the
- *  folder. Not here: databases and roles inside it. PostgreSQL manual, "Server Setup and Operation". */
+ *  folder. It ends when this process ends. Not here: databases and roles inside it. PostgreSQL manual, "Server Setup and Operation". */
 import { spawn, spawnSync } from 'node:child_process';
 import { chmodSync, chownSync, existsSync, mkdirSync, readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { endWithUs } from './end-with-us.ts';
 import { freePort } from './free-port.ts';
 
 export type EmbeddedPostgres = {
@@ -52,6 +53,8 @@ export async function startEmbeddedPostgres(options: {
     // Its own process group: a terminal's Ctrl-C reaches us, and we stop it in order.
     detached: true,
   });
+  // SIGINT is Postgres's fast shutdown: connections are ended, data is safe.
+  endWithUs(server, 'INT');
   let log = '';
   server.stderr.on('data', (chunk: Buffer) => {
     log = (log + chunk.toString()).slice(-4000);
@@ -65,7 +68,6 @@ export async function startEmbeddedPostgres(options: {
   return {
     url: `postgres://postgres@127.0.0.1:${port}/postgres`,
     stop: async () => {
-      // SIGINT is Postgres's fast shutdown: connections are ended, data is safe.
       server.kill('SIGINT');
       await exited;
     },

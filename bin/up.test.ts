@@ -1,9 +1,19 @@
 /** Tests `pergola up` as a user runs it: start, query, edit, stop and start again, and two instances at once. */
-import { type ChildProcess, spawn } from 'node:child_process';
-import { cpSync, existsSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
+import {
+  cpSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, beforeEach, expect, test } from 'vitest';
+import { processInfo } from './up/processes.ts';
 
 const TIMEOUT_MS = 120_000;
 /** A copy of the example, because users edit theirs. */
@@ -30,11 +40,15 @@ type Up = {
 async function up(...flags: string[]): Promise<Up> {
   const data = join(folder, 'data');
   const args = ['bin/pergola.mjs', 'up', join(folder, 'shop'), '--port', '0', '--data', data, ...flags];
-  const child = spawn(process.execPath, args, { env: { ...process.env, NO_COLOR: '1' } });
+  return ready(spawn(process.execPath, args, { env: { ...process.env, NO_COLOR: '1' } }));
+}
+
+/** Waits until the resources are ready, or the process has ended. */
+async function ready(child: ChildProcess): Promise<Up> {
   running.push(child);
   let said = '';
   for (const stream of [child.stdout, child.stderr]) {
-    stream.on('data', (chunk: Buffer) => {
+    stream!.on('data', (chunk: Buffer) => {
       said += chunk.toString();
     });
   }
@@ -58,6 +72,28 @@ async function stop(child: ChildProcess): Promise<number | null> {
   const exited = new Promise<number | null>((resolve) => child.once('exit', resolve));
   child.kill('SIGINT');
   return exited;
+}
+
+async function kill(child: ChildProcess): Promise<void> {
+  const exited = new Promise((resolve) => child.once('exit', resolve));
+  child.kill('SIGKILL');
+  await exited;
+}
+
+type Running = { readonly pid: number; readonly command: string };
+
+function childrenOf(parent: number): readonly Running[] {
+  const lines = execFileSync('ps', ['-A', '-ww', '-o', 'pid=,ppid=,command='], { encoding: 'utf8' }).split(
+    '\n',
+  );
+  return lines.flatMap((line) => {
+    const [, pid, ppid, command] = /^\s*(\d+)\s+(\d+)\s+(.*)$/.exec(line) ?? [];
+    return Number(ppid) === parent ? [{ pid: Number(pid), command: command! }] : [];
+  });
+}
+
+function isRunning(pid: number): boolean {
+  return processInfo(pid) !== undefined;
 }
 
 async function until(holds: () => boolean | Promise<boolean>, said = () => ''): Promise<void> {
@@ -138,15 +174,85 @@ test('instances with different data run at the same time, and a second instance 
   expect(fourth.said()).toContain('is in use; give another one');
 });
 
-test('the first start after a crash cleans up and works', { timeout: TIMEOUT_MS }, async () => {
+test('the engine and Postgres end when up is killed, and a second start has the same data and port', {
+  timeout: TIMEOUT_MS,
+}, async () => {
   const first = await started();
-  first.process.kill('SIGKILL');
-  await new Promise((resolve) => first.process.once('exit', resolve));
-  const second = await started();
-  expect(second.said()).toContain('8 of 8 resources are Ready');
+  await ask(first, 'mutation { insert_maker_one(object: {name: "Kept"}) { id } }', 'clerk');
+  const children = childrenOf(first.process.pid!);
+  expect(children.filter(({ command }) => /serve|postgres -D/.test(command))).toHaveLength(2);
+  const killed = Date.now();
+  await kill(first.process);
+  await until(() => children.every(({ pid }) => !isRunning(pid)));
+  expect(Date.now() - killed).toBeLessThan(10_000);
+  const second = await started('--port', new URL(first.url).port);
+  expect(second.url).toBe(first.url);
+  expect(second.said()).not.toContain('earlier start');
+  const names = await ask(second, '{ maker(where: {name: {_eq: "Kept"}}) { name } }', 'clerk');
+  expect(names).toEqual({ data: { maker: [{ name: 'Kept' }] } });
+});
+
+test('a start ends the engine and the Postgres that an earlier one left running, and says so', {
+  timeout: TIMEOUT_MS,
+}, async () => {
+  const first = await started();
+  const children = childrenOf(first.process.pid!);
+  // The shells that would end the others.
+  for (const { pid, command } of children) if (command.startsWith('/bin/sh')) process.kill(pid, 'SIGKILL');
+  await kill(first.process);
+  const left = children.filter(({ command }) => /serve|postgres -D/.test(command));
+  expect(left.map(({ pid }) => isRunning(pid))).toEqual([true, true]);
+  const second = await started('--port', new URL(first.url).port);
+  expect(second.said()).toMatch(
+    /Ended what an earlier start left running: engine \(pid \d+\), Postgres \(pid \d+\)\./,
+  );
+  expect(left.map(({ pid }) => isRunning(pid))).toEqual([false, false]);
   expect((await ask(second, '{ maker { id } }', 'visitor')).errors).toBeUndefined();
-  // The engine of the first instance has ended.
-  await expect(fetch(`${first.url}/healthz`)).rejects.toThrow();
+});
+
+test('a pid file whose pid belongs to another process now is ignored', { timeout: TIMEOUT_MS }, async () => {
+  const other = spawn('sleep', ['600']);
+  running.push(other);
+  mkdirSync(join(folder, 'data'));
+  for (const name of ['up.pid', 'engine.pid']) {
+    writeFileSync(join(folder, 'data', name), `${other.pid}\nearlier\n`);
+  }
+  const it = await started();
+  expect(it.said()).not.toContain('earlier start');
+  expect(isRunning(other.pid!)).toBe(true);
+});
+
+test('everything ends when npm, which started it, is killed, and when nothing reads the output', {
+  timeout: TIMEOUT_MS,
+}, async () => {
+  const data = join(folder, 'data');
+  const args = [
+    'run',
+    '--silent',
+    'pergola',
+    '--',
+    'up',
+    join(folder, 'shop'),
+    '--port',
+    '0',
+    '--data',
+    data,
+  ];
+  const npm = await ready(spawn('npm', args));
+  const pid = Number(readFileSync(join(data, 'up.pid'), 'utf8').split('\n')[0]);
+  const children = childrenOf(pid);
+  expect(npm.process.pid).not.toBe(pid);
+  await kill(npm.process);
+  await until(() => [{ pid }, ...children].every((each) => !isRunning(each.pid)));
+  expect(existsSync(join(data, 'up.pid'))).toBe(false);
+
+  const unread = await started();
+  unread.process.stdout!.destroy();
+  const exited = new Promise((resolve) => unread.process.once('exit', resolve));
+  writeFileSync(join(folder, 'shop/broken.yaml'), 'kind: [');
+  await exited;
+  expect(existsSync(join(data, 'up.pid'))).toBe(false);
+  expect(existsSync(join(data, 'postgres/data/postmaster.pid'))).toBe(false);
 });
 
 test('an invalid port is reported', { timeout: TIMEOUT_MS }, async () => {

@@ -14,6 +14,7 @@ import { systemClock } from '../operator/pass/clock.ts';
 import { startEmbeddedPostgres } from './embedded-postgres.ts';
 import { ensureDatabases, seed } from './up/databases.ts';
 import { choosePort, type EngineProcess, startEngineProcess, USUAL_PORT } from './up/engine-process.ts';
+import { watchLaunchers } from './up/launcher.ts';
 import { adminSecretIn, openStateFolder, type StateFolder, valuesKeyIn } from './up/state-folder.ts';
 
 const HELP = `pergola up [FOLDER]: run Postgres, the engine, and the reconcile loop over a folder of custom resources.
@@ -108,9 +109,15 @@ async function up(options: UpOptions): Promise<number> {
   const stops: (() => unknown)[] = [];
   const stop = new AbortController();
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => stop.abort());
+  // A terminal or a reader of the output that has gone away.
+  for (const output of [process.stdout, process.stderr]) output.on('error', () => stop.abort());
+  stops.push(watchLaunchers(() => stop.abort()));
   try {
     const state = await openStateFolder(options.data);
     stops.push(state.release);
+    if (state.ended.length > 0) {
+      process.stdout.write(`Ended what an earlier start left running: ${state.ended.join(', ')}.\n`);
+    }
     const databases = await startDatabases(options, state, stops);
     if (stop.signal.aborted) return 0;
     const port = await choosePort(options.port);

@@ -1,10 +1,11 @@
 /** The engine as a process of its own: `pergola serve` with everything it needs in its environment, so that no secret stands in
- *  the list of processes. Out: when it answers, and when it ends.
+ *  the list of processes. Out: when it answers, and when it ends. It ends when this process ends.
  *  Not here: the engine's options (engine/config). */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { dirname, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
+import { endWithUs } from '../end-with-us.ts';
 import { freePort, isFree } from '../free-port.ts';
 
 export type EngineProcess = {
@@ -49,9 +50,8 @@ export async function startEngineProcess(options: {
     said = (said + chunk.toString()).slice(-4000);
   });
   const exited = new Promise<number | null>((resolve) => child.once('exit', (code) => resolve(code)));
-  // Whatever ends us, it does not stay behind.
-  const end = () => child.kill('SIGKILL');
-  process.once('exit', end);
+  // Its transactions end with its connections, so nothing is lost.
+  endWithUs(child, 'KILL');
   const url = `http://${HOST}:${options.port}`;
   await untilHealthy(url, child, () => said);
   return {
@@ -60,7 +60,6 @@ export async function startEngineProcess(options: {
     stop: async () => {
       child.kill('SIGTERM');
       await exited;
-      process.removeListener('exit', end);
     },
   };
 }

@@ -1,0 +1,43 @@
+/** Processes as the operating system describes them: the parent, the command line, and the time of the start, which together with the
+ *  pid identifies a process (pids are reused). Read from /proc, elsewhere from `ps`.
+ *  Not here: starting and ending processes. */
+import { spawnSync } from 'node:child_process';
+import { existsSync, readFileSync } from 'node:fs';
+
+export type ProcessInfo = {
+  readonly parent: number;
+  readonly command: string;
+  /** A text that is different for each process with the same pid. */
+  readonly startedAt: string;
+};
+
+/** Returns undefined when there is no such process, or when it has ended and its parent has not noticed. */
+export function processInfo(pid: number): ProcessInfo | undefined {
+  return existsSync('/proc/self/stat') ? fromProc(pid) : fromPs(pid);
+}
+
+function fromProc(pid: number): ProcessInfo | undefined {
+  try {
+    const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
+    // The second field, a name in parentheses, may contain spaces and parentheses.
+    const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
+    if (fields[0] === 'Z') return undefined;
+    const command = readFileSync(`/proc/${pid}/cmdline`, 'utf8').replaceAll('\0', ' ').trim();
+    return { parent: Number(fields[1]), command, startedAt: fields[19]! };
+  } catch {
+    return undefined;
+  }
+}
+
+/** `lstart` is a date of five words: `Mon Nov 23 16:18:25 2026`. */
+const PS_LINE = /^\s*(\d+)\s+(\S+)\s+(\S+\s+\S+\s+\S+\s+\S+\s+\S+)\s+(.*)$/s;
+
+export function fromPs(pid: number): ProcessInfo | undefined {
+  const { stdout } = spawnSync('ps', ['-ww', '-o', 'ppid=,stat=,lstart=,command=', '-p', String(pid)], {
+    encoding: 'utf8',
+    env: { ...process.env, LC_ALL: 'C' },
+  });
+  const [, parent, state, startedAt, command] = PS_LINE.exec(stdout ?? '') ?? [];
+  if (parent === undefined || state!.startsWith('Z')) return undefined;
+  return { parent: Number(parent), command: command!.trim(), startedAt: startedAt! };
+}
