@@ -15,6 +15,7 @@ const ROOT = dirname(dirname(fileURLToPath(import.meta.url)));
 /** The commands, in the order of `pergola help`. */
 const COMMANDS = {
   up: ['bin/up.ts', 'run Postgres, the engine and the reconcile loop over a folder of custom resources'],
+  init: ['bin/init.ts', 'write custom resources for a database that exists'],
   serve: ['engine/main.ts', 'run the engine: a GraphQL API over your Postgres'],
   operator: [
     'operator/main.ts',
@@ -43,6 +44,8 @@ const COMMANDS = {
 const HELP = `pergola: a governed GraphQL API over Postgres, declared as custom resources.
 
   pergola up deploy/examples/library         a trial without a database or a cluster
+  pergola init --database-url postgres://… -o resources
+  pergola up resources --database-url postgres://…
   pergola serve --database-url postgres://…  the engine over your own database
   pergola plan -f ./resources --engine http://localhost:8080
   pergola apply -f ./resources --engine http://localhost:8080

@@ -1,0 +1,222 @@
+/** `pergola init --database-url URL -o FOLDER`: reads a database and writes custom resources for it, as people would have written them. A
+ *  second run writes what is new, suggests what belongs in files that exist, and changes none of them.
+ *  Exit codes: 0 written or nothing new, 1 not (it says why), 2 wrong flags.
+ *  Not here: the parts (init/): reading the database, what is proposed, resources, the summary. */
+import { appendFile, mkdir, writeFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { type ParseArgsConfig, parseArgs } from 'node:util';
+import { optionAddress } from '../engine/database/connect.ts';
+import { nearest } from '../engine/errors/nearest.ts';
+import { objectKey } from '../engine/metadata/index.ts';
+import type { QualifiedName } from '../engine/metadata/schema/common.ts';
+import { FlagProblem, reportFailure } from '../operator/folder/flag-problem.ts';
+import { type Folder, RECORD_FILE, readTarget } from './init/folder.ts';
+import { propose } from './init/propose.ts';
+import { readDatabase } from './init/read-database.ts';
+import { readmeOf } from './init/readme.ts';
+import { filesOf, type ResourceFile, suggestionsOf } from './init/resources.ts';
+import { summaryOf } from './init/summary.ts';
+
+const FLAGS = {
+  'database-url': { value: 'URL', doc: 'the database; default ENGINE_GRAPHQL_DATABASE_URL' },
+  output: { short: 'o', value: 'FOLDER', doc: 'the folder to write, or - for standard output (required)' },
+  schema: {
+    value: 'NAME',
+    isRepeatable: true,
+    doc: 'only this schema; repeatable. Default: all but those of tools',
+  },
+  role: { value: 'NAME', doc: 'write permissions of this role, with --readable' },
+  readable: { doc: 'the role reads every table, except columns whose name says secret' },
+  source: { value: 'NAME', doc: 'the source that the tables belong to; default default' },
+  'engine-ref': { value: 'NAME', doc: 'the Engine that the resources refer to; default none' },
+  namespace: { short: 'n', value: 'NAME', doc: 'the namespace of the resources; default none' },
+  help: { short: 'h', doc: 'print this help' },
+} as const satisfies Record<string, { short?: string; value?: string; isRepeatable?: true; doc: string }>;
+
+const HEAD = `pergola init --database-url URL -o FOLDER: write custom resources for a database that exists.
+
+  pergola init --database-url postgres://localhost/shop -o resources
+  pergola init --database-url postgres://localhost/shop -o resources --role reader --readable
+  pergola up resources --database-url postgres://localhost/shop
+
+It writes a Table for each table and view, with relationships along foreign keys, enum tables and computed fields, and a Function for each
+function that returns rows of a table. Without --role, only administrators see anything. Run it again after a change of the database: it
+writes what is new, prints what belongs in files that exist, and changes no file.
+
+`;
+
+type InitOptions = {
+  readonly url: string;
+  /** The folder; undefined for standard output. */
+  readonly folder: string | undefined;
+  readonly schemas: readonly string[];
+  readonly role: string | undefined;
+  readonly source: string;
+  readonly engineRef: string | undefined;
+  readonly namespace: string | undefined;
+};
+
+export async function run(argv: readonly string[]): Promise<number> {
+  try {
+    const options = optionsOf(argv);
+    if (options === undefined) {
+      process.stdout.write(HEAD + flagLines());
+      return 0;
+    }
+    return await init(options);
+  } catch (error) {
+    return reportFailure('init', error);
+  }
+}
+
+/** Writes the folder and prints the summary. Raises SchemaProblem, FolderProblem, and what the connection raises. */
+async function init(options: InitOptions): Promise<number> {
+  const { folder: path, role, source, schemas } = options;
+  const folder = await readTarget(path, source);
+  const survey = await readDatabase(options.url);
+  const proposal = propose(survey, folder.metadata, { source, schemas, role, offered: folder.offered });
+  if (proposal.selection.tables.size === 0) {
+    throw new Error(`the database ${survey.database} has no tables that can be served; create tables first`);
+  }
+  const files = filesOf(proposal, folder, options);
+  const suggestions = suggestionsOf(proposal, folder);
+  const summary = summaryOf({
+    folder: path,
+    database: survey.database,
+    files,
+    suggestions,
+    proposal,
+    positions: folder.positions,
+    emptyEnums: survey.emptyEnums.filter((table) => isWritten(table, files, source)),
+  });
+  if (path === undefined) {
+    process.stdout.write(files.map(({ text }) => text).join('---\n'));
+    process.stderr.write(summary);
+    return 0;
+  }
+  await write(path, files, folder);
+  if (!folder.files.has('README.md'))
+    await writeNew(join(path, 'README.md'), readmeOf(survey.database, role));
+  process.stdout.write(summary);
+  return 0;
+}
+
+function isWritten({ schema, name }: QualifiedName, files: readonly ResourceFile[], source: string): boolean {
+  const key = objectKey('table', source, schema, name);
+  return files.some(({ keys }) => keys.includes(key));
+}
+
+async function write(path: string, files: readonly ResourceFile[], folder: Folder): Promise<void> {
+  for (const directory of new Set(files.map((file) => dirname(join(path, file.path))))) {
+    await mkdir(directory, { recursive: true });
+  }
+  for (const file of files) await writeNew(join(path, file.path), file.text);
+  const keys = files.flatMap((file) => file.keys).filter((key) => !folder.offered.has(key));
+  const head = folder.offered.size === 0 ? RECORD_HEAD : '';
+  if (keys.length > 0) await appendFile(join(path, RECORD_FILE), `${head}${keys.join('\n')}\n`);
+}
+
+const RECORD_HEAD = `# What pergola init wrote, one object a line. It does not write these again.
+# Remove a line to have the object written again.
+`;
+
+/** Writes a file that does not exist. */
+async function writeNew(path: string, text: string): Promise<void> {
+  await writeFile(path, text, { flag: 'wx' });
+}
+
+/** Returns undefined when help is wanted. */
+function optionsOf(argv: readonly string[]): InitOptions | undefined {
+  const values = parsed(argv);
+  if (values['help'] === true) return undefined;
+  const text = (name: keyof typeof FLAGS) => (typeof values[name] === 'string' ? values[name] : undefined);
+  const url = text('database-url') ?? (process.env['ENGINE_GRAPHQL_DATABASE_URL'] || undefined);
+  if (url === undefined) {
+    throw new FlagProblem('the database is required: --database-url postgres://USER:PASSWORD@HOST/DATABASE');
+  }
+  const output = text('output');
+  if (!output) throw new FlagProblem('the folder is required: -o FOLDER, or -o - for standard output');
+  const role = text('role');
+  if (role !== undefined && values['readable'] !== true) {
+    throw new FlagProblem(`--role ${role} needs --readable, which lets it read every table`);
+  }
+  if (role === undefined && values['readable'] === true) {
+    throw new FlagProblem('--readable needs --role NAME, the role that reads');
+  }
+  if (role === 'admin') {
+    throw new FlagProblem(
+      'the role admin reads and writes everything without permissions; name another role',
+    );
+  }
+  requireUrl(url);
+  return {
+    url,
+    folder: output === '-' ? undefined : output,
+    schemas: values['schema'] ?? [],
+    role,
+    source: text('source') ?? 'default',
+    engineRef: text('engine-ref'),
+    namespace: text('namespace'),
+  };
+}
+
+function requireUrl(url: string): void {
+  try {
+    optionAddress(url);
+  } catch (error) {
+    throw new FlagProblem(error instanceof Error ? error.message : String(error));
+  }
+}
+
+type Values = Readonly<Partial<Record<keyof typeof FLAGS, string | boolean>>> & {
+  readonly schema?: string[];
+};
+
+function parsed(argv: readonly string[]): Values {
+  const options = Object.fromEntries(
+    Object.entries(FLAGS).map(([name, flag]) => [
+      name,
+      {
+        type: 'value' in flag ? ('string' as const) : ('boolean' as const),
+        ...('short' in flag ? { short: flag.short } : {}),
+        ...('isRepeatable' in flag ? { multiple: true } : {}),
+      },
+    ]),
+  );
+  const unknown = argv.find((word) => /^--[a-z]/.test(word) && !isFlag(word));
+  if (unknown !== undefined) {
+    const near = nearest(flagOf(unknown), Object.keys(FLAGS));
+    throw new FlagProblem(
+      `there is no flag ${unknown.split('=')[0]}${near ? `; did you mean --${near}?` : ''}`,
+    );
+  }
+  const { values, positionals } = parsedStrictly(argv, options);
+  const [word] = positionals;
+  if (word !== undefined) throw new FlagProblem(`${word} is no flag; for a folder write -o ${word}`);
+  return values as Values;
+}
+
+function parsedStrictly(argv: readonly string[], options: NonNullable<ParseArgsConfig['options']>) {
+  try {
+    return parseArgs({ args: [...argv], options, strict: true, allowPositionals: true });
+  } catch (error) {
+    throw new FlagProblem(error instanceof Error ? error.message : String(error));
+  }
+}
+
+function flagOf(word: string): string {
+  return word.slice(2).split('=')[0]!;
+}
+
+function isFlag(word: string): boolean {
+  return Object.hasOwn(FLAGS, flagOf(word));
+}
+
+function flagLines(): string {
+  const lines = Object.entries(FLAGS).map(([name, flag]) => {
+    const short = 'short' in flag ? `-${flag.short}, ` : '    ';
+    const value = 'value' in flag ? ` ${flag.value}` : '';
+    return `  ${`${short}--${name}${value}`.padEnd(26)} ${flag.doc}\n`;
+  });
+  return lines.join('');
+}

@@ -1,0 +1,253 @@
+/** Tests `pergola init` with golden folders: `<case>/schema.sql` is the database, `<case>/resources/` what init writes and
+ *  `<case>/summary.txt` what it prints. The resources are valid and become Ready without an edit. `change.sql` changes the database;
+ *  `again/` has the files that a second run adds, and `again.txt` what it prints. `messages/` has the help and the messages of bad input.
+ *  `make golden` (UPDATE_GOLDEN=1) rewrites them. */
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join, relative } from 'node:path';
+import { afterAll, afterEach, beforeAll, expect, test, vi } from 'vitest';
+import { run as apply } from '../../operator/commands/apply.ts';
+import { run as validate } from '../../operator/commands/validate.ts';
+import { createDatabase, type TestDatabase } from '../../testing/database.ts';
+import { startTestEngine, type TestEngine } from '../../testing/engine.ts';
+import { captureOutput } from '../../testing/output.ts';
+import { run as init } from '../init.ts';
+
+const GOLDEN = join(import.meta.dirname, 'golden');
+const LEAGUE = join(GOLDEN, 'league');
+const isUpdating = Boolean(process.env['UPDATE_GOLDEN']);
+
+let database: TestDatabase;
+let engine: TestEngine;
+let root: string;
+beforeAll(async () => {
+  database = await createDatabase();
+  await database.sql(readFileSync(join(LEAGUE, 'schema.sql'), 'utf8'));
+  engine = await startTestEngine({ databaseUrl: database.url });
+  root = mkdtempSync(join(tmpdir(), 'pergola-init-'));
+}, 60_000);
+afterEach(() => vi.restoreAllMocks());
+afterAll(async () => {
+  await engine?.close();
+  await database?.drop();
+  rmSync(root, { recursive: true });
+});
+
+/** Runs a command and returns its exit code and output, without the parts that differ between runs. */
+async function said(command: typeof init, ...argv: string[]): Promise<{ code: number; text: string }> {
+  const output = captureOutput();
+  const code = await command(argv);
+  vi.restoreAllMocks();
+  return { code, text: plain(output.text) };
+}
+
+function plain(text: string): string {
+  const name = new URL(database.url).pathname.slice(1);
+  return text.replaceAll(root, '.').replaceAll(name, 'league');
+}
+
+const fromDatabase = (...argv: string[]) => said(init, '--database-url', database.url, ...argv);
+const onEngine = () => ['--engine', engine.url, '--admin-secret', engine.adminSecret];
+
+test('init writes the resources of a database, and they become Ready without an edit', async () => {
+  const folder = join(root, 'resources');
+  const { code, text } = await fromDatabase('-o', folder, '--role', 'reader', '--readable');
+  expect(code).toBe(0);
+  compareFile(join(LEAGUE, 'summary.txt'), text);
+  compareFolder(join(LEAGUE, 'resources'), folder);
+  expect(await said(validate, '-f', folder)).toMatchObject({ code: 0 });
+  expect(await said(apply, '-f', folder, ...onEngine())).toMatchObject({ code: 0 });
+});
+
+test('the names serve requests, and comments of the database are descriptions', async () => {
+  await database.sql(`
+    insert into country values ('se', 'Sweden');
+    insert into team (name, country_code) values ('Hammarby', 'se'), ('Malmö', 'se');
+    insert into account values (1, 'a@example.org', 'x', 'y');
+    insert into person values (1, 'Ada', null);
+    insert into match (id, home_team_id, away_team_id, referee, created_by) values (1, 1, 2, 1, 1)`);
+  const { data, errors } = await engine.graphql(
+    `{ match { status home_team { name label country { name } } person { name } created_by_account { email } }
+       team(where: {name: {_eq: "Malmö"}}) { home_matches { id } away_matches { id } team_badge { motto } matches_of { id } }
+       search_teams(args: {term: "ham"}) { name } sales_order_table { id } season_tickets { _2nd_choice prix prix_2 } }`,
+    { role: 'reader' },
+  );
+  expect(errors).toBeUndefined();
+  expect(data).toEqual({
+    match: [
+      {
+        status: 'planned',
+        home_team: { name: 'Hammarby', label: 'Hammarby!', country: { name: 'Sweden' } },
+        person: { name: 'Ada' },
+        created_by_account: { email: 'a@example.org' },
+      },
+    ],
+    team: [{ home_matches: [], away_matches: [{ id: 1 }], team_badge: null, matches_of: [{ id: 1 }] }],
+    search_teams: [{ name: 'Hammarby' }],
+    sales_order_table: [],
+    season_tickets: [],
+  });
+  const hidden = await engine.graphql('{ account { password_hash } }', { role: 'reader' });
+  expect(hidden.errors?.[0]?.message).toContain('password_hash');
+  const described = await engine.graphql<{ __type: { description: string } }>(
+    '{ __type(name: "team") { description } }',
+    { role: 'reader' },
+  );
+  expect(described.data?.__type.description).toBe('A club.\nIt plays in one country.');
+});
+
+test('a second run writes what is new, suggests what belongs in other files, and changes no file', async () => {
+  const folder = join(root, 'resources');
+  rmSync(join(folder, 'tables/team-person.yaml'));
+  writeFileSync(
+    join(folder, 'tables/person.yaml'),
+    `# Ours.\n${readFileSync(join(folder, 'tables/person.yaml'), 'utf8')}`,
+  );
+  const before = contentOf(folder);
+  expect(await fromDatabase('-o', folder, '--role', 'reader', '--readable')).toMatchObject({
+    code: 0,
+    text: expect.stringContaining('Nothing in the database league is new.'),
+  });
+  expect(contentOf(folder)).toEqual(before);
+
+  await database.sql(readFileSync(join(LEAGUE, 'change.sql'), 'utf8'));
+  const { code, text } = await fromDatabase('-o', folder, '--role', 'reader', '--readable');
+  expect(code).toBe(0);
+  compareFile(join(LEAGUE, 'again.txt'), text);
+  const after = contentOf(folder);
+  for (const [file, content] of before) {
+    if (file !== '.pergola-init') expect([file, after.get(file)]).toEqual([file, content]);
+  }
+  const added = join(root, 'added');
+  for (const [file, content] of after) if (!before.has(file)) writeTo(join(added, file), content);
+  compareFolder(join(LEAGUE, 'again'), added);
+  expect(await said(validate, '-f', folder)).toMatchObject({ code: 0 });
+});
+
+test('the role of a second run gets permissions for the tables of the folder', async () => {
+  const folder = join(root, 'resources');
+  const { text } = await fromDatabase('-o', folder, '--role', 'clerk', '--readable', '--schema', 'sales');
+  expect(text).toContain('1 permission\n');
+  expect(readFileSync(join(folder, 'permissions/clerk/sales-order.yaml'), 'utf8')).toContain(
+    'name: clerk-sales-order',
+  );
+  expect(await said(validate, '-f', folder)).toMatchObject({ code: 0 });
+});
+
+test('init prints valid resources to standard output and the summary to standard error', async () => {
+  const output: Record<'stdout' | 'stderr', string> = { stdout: '', stderr: '' };
+  for (const stream of ['stdout', 'stderr'] as const) {
+    vi.spyOn(process[stream], 'write').mockImplementation((text) => {
+      output[stream] += String(text);
+      return true;
+    });
+  }
+  const argv = ['--schema', 'sales', '-o', '-', '--engine-ref', 'shop', '-n', 'team-a'];
+  const code = await init(['--database-url', database.url, ...argv]);
+  vi.restoreAllMocks();
+  expect(code).toBe(0);
+  expect(output.stdout).toBe(`apiVersion: pergola.dev/v1alpha1
+kind: Table
+metadata:
+  name: sales-order
+  namespace: team-a
+spec:
+  engineRef: { name: shop }
+  schema: sales
+  table: order
+`);
+  expect(output.stderr).toContain('1 table');
+});
+
+test('tables that the user of the URL may not read are left out', async () => {
+  const name = `init_${process.pid}`;
+  await database.sql(`create role ${name} login; grant select on team to ${name}`);
+  const url = new URL(database.url);
+  url.username = name;
+  const { code, text } = await said(init, '--database-url', url.href, '-o', '-');
+  await database.sql(`drop owned by ${name}; drop role ${name}`);
+  expect(code).toBe(0);
+  expect(text).toContain('kind: Table\nmetadata:\n  name: team\n');
+  expect(text.match(/^kind: Table$/gm)).toHaveLength(1);
+  expect(text).toContain('the user of the database URL may not read it');
+});
+
+/** The arguments of each case of bad input. */
+const BAD: readonly (readonly [name: string, ...argv: string[]])[] = [
+  ['no-database', '-o', 'x'],
+  ['no-folder', '--database-url', 'DATABASE'],
+  ['unknown-flag', '--databse-url', 'DATABASE', '-o', 'x'],
+  ['word', 'x', '--database-url', 'DATABASE', '-o', 'x'],
+  ['no-value', '--database-url', 'DATABASE', '-o'],
+  ['role-alone', '--database-url', 'DATABASE', '-o', 'x', '--role', 'reader'],
+  ['readable-alone', '--database-url', 'DATABASE', '-o', 'x', '--readable'],
+  ['role-admin', '--database-url', 'DATABASE', '-o', 'x', '--role', 'admin', '--readable'],
+  ['bad-url', '--database-url', 'mysql://localhost/shop', '-o', 'x'],
+  ['unreachable', '--database-url', 'postgres://127.0.0.1:1/shop', '-o', 'x'],
+  ['wrong-schema', '--database-url', 'DATABASE', '-o', 'x', '--schema', 'sale'],
+  ['broken-folder', '--database-url', 'DATABASE', '-o', 'BROKEN'],
+  ['file-as-folder', '--database-url', 'DATABASE', '-o', 'FILE'],
+  ['empty-database', '--database-url', 'EMPTY', '-o', 'x'],
+  ['help', '--help'],
+];
+
+test('bad input has a message that says what to do, and writes nothing', async () => {
+  const empty = await createDatabase();
+  writeTo(
+    join(root, 'broken/table.yaml'),
+    'apiVersion: pergola.dev/v1alpha1\nkind: Tabel\nmetadata: { name: a }\n',
+  );
+  writeTo(join(root, 'file'), '');
+  const words: Readonly<Record<string, string>> = {
+    DATABASE: database.url,
+    EMPTY: empty.url,
+    BROKEN: join(root, 'broken'),
+    FILE: join(root, 'file'),
+    x: join(root, 'x'),
+  };
+  try {
+    for (const [name, ...argv] of BAD) {
+      const { code, text } = await said(init, ...argv.map((word) => words[word] ?? word));
+      const printed = text.replaceAll(new URL(empty.url).pathname.slice(1), 'empty');
+      compareFile(join(GOLDEN, 'messages', `${name}.txt`), `${printed}exit ${code}\n`);
+    }
+  } finally {
+    await empty.drop();
+  }
+  expect(existsSync(join(root, 'x'))).toBe(false);
+});
+
+function compareFile(golden: string, text: string): void {
+  if (isUpdating) writeTo(golden, text);
+  expect(text).toBe(readFileSync(golden, 'utf8'));
+}
+
+function compareFolder(golden: string, folder: string): void {
+  if (isUpdating) {
+    rmSync(golden, { recursive: true, force: true });
+    for (const [file, text] of contentOf(folder)) writeTo(join(golden, file), plain(text));
+  }
+  const actual = [...contentOf(folder)].map(([file, text]) => [file, plain(text)] as const);
+  expect(new Map(actual)).toEqual(contentOf(golden));
+}
+
+/** Returns the text of each file, by path. */
+function contentOf(folder: string): ReadonlyMap<string, string> {
+  const names = (readdirSync(folder, { recursive: true }) as string[]).toSorted();
+  const files = names.map((name) => join(folder, name)).filter((path) => statSync(path).isFile());
+  return new Map(files.map((path) => [relative(folder, path), readFileSync(path, 'utf8')]));
+}
+
+function writeTo(path: string, text: string): void {
+  mkdirSync(dirname(path), { recursive: true });
+  writeFileSync(path, text);
+}
