@@ -1,7 +1,7 @@
 /** Tests `pergola test` as a program: what passes and fails in each format, that every test starts from the same data, that nothing outside is
  *  used, and what is said when the tests cannot run. */
 import { execFile } from 'node:child_process';
-import { cpSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { cpSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import pg from 'pg';
@@ -149,6 +149,171 @@ test('the tests of the library example pass', { timeout: TIMEOUT_MS }, async () 
   expect(out).toMatch(/^\d+ tests passed\.$/m);
 });
 
+const NOTES = `
+apiVersion: pergola.dev/v1alpha1
+kind: Table
+metadata: { name: note }
+spec:
+  table: note
+  permissions:
+    - role: writer
+      select: { columns: [id, body], filter: { owner: { _eq: X-Engine-User-Id } }, maxRows: 2 }
+      insert: { columns: [id, body], check: { body: { _neq: "" } }, set: { owner: X-Engine-User-Id } }
+      update: { columns: [body], filter: { owner: { _eq: X-Engine-User-Id } }, check: { body: { _neq: "" } } }
+      delete: { filter: { owner: { _eq: X-Engine-User-Id } } }
+`;
+const NOTE_TESTS = [
+  [
+    'rows',
+    'writer',
+    '{ note(order_by: {id: desc}) { id body } }',
+    '{ rows: [{ path: note, count: 2, excludes: [{ id: 4 }] }] }',
+  ],
+  [
+    'columns',
+    'writer',
+    '{ __type(name: "note") { fields { name } } }',
+    '{ rows: [{ path: __type.fields, count: 2 }] }',
+  ],
+  [
+    'no-aggregates',
+    'writer',
+    '{ note_aggregate { aggregate { count } } }',
+    '{ error: { code: validation-failed } }',
+  ],
+  [
+    'insert-columns',
+    'writer',
+    '{ __type(name: "note_insert_input") { inputFields { name } } }',
+    '{ rows: [{ path: __type.inputFields, count: 2 }] }',
+  ],
+  [
+    'insert-check',
+    'writer',
+    'mutation { insert_note(objects: [{ id: 9, body: "" }]) { affected_rows } }',
+    '{ error: { code: permission-error } }',
+  ],
+  [
+    'update-columns',
+    'writer',
+    '{ __type(name: "note_set_input") { inputFields { name } } }',
+    '{ rows: [{ path: __type.inputFields, count: 1 }] }',
+  ],
+  [
+    'update-check',
+    'writer',
+    'mutation { update_note(where: {}, _set: { body: "" }) { affected_rows } }',
+    '{ error: { code: permission-error } }',
+  ],
+  [
+    'update-rows',
+    'writer',
+    'mutation { update_note(where: {}, _set: { body: "x" }) { affected_rows } }',
+    '{ data: { update_note: { affected_rows: 3 } } }',
+  ],
+  [
+    'delete-rows',
+    'writer',
+    'mutation { delete_note(where: {}) { affected_rows } }',
+    '{ data: { delete_note: { affected_rows: 3 } } }',
+  ],
+] as const;
+
+function writeNotes(): void {
+  rmSync(folder, { recursive: true });
+  mkdirSync(folder);
+  writeFileSync(join(folder, 'notes.yaml'), NOTES);
+  writeFileSync(
+    join(folder, 'notes.sql'),
+    `create table note (id int primary key, owner text not null, body text not null, secret text);
+     insert into note values (1, '2', 'a', 's'), (2, '2', 'b', 's'), (3, '2', 'c', 's'), (4, '1', 'd', 's');`,
+  );
+  writeTests(...NOTE_TESTS);
+}
+
+test('wider permissions that no test notices are reported, and each has a test that notices it', {
+  timeout: TIMEOUT_MS,
+}, async () => {
+  writeNotes();
+  const all = await pergolaTest(['-f', folder, '--mutate', '--coverage', '-o', 'tap']);
+  expect([all.code, all.err]).toEqual([
+    0,
+    [
+      '',
+      'role    table  select  insert  update  delete',
+      'writer  note        3       2       3       1',
+      '4 of 4 permissions are tested (100 %).',
+      '',
+      'The tests notice each of 13 wider permissions.',
+      '',
+    ].join('\n'),
+  ]);
+  const few = await pergolaTest([
+    '-f',
+    folder,
+    '--mutate',
+    '--min-coverage',
+    '76',
+    '--only',
+    'rows',
+    '--only',
+    'insert-check',
+    '--only',
+    'update-rows',
+  ]);
+  const filter = '{"owner":{"_eq":"X-Engine-User-Id"}}';
+  expect([few.code, few.err]).toEqual([1, 'The coverage is 75 %, and --min-coverage is 76 %.\n']);
+  expect(few.out.split('\n').slice(5)).toEqual([
+    'role    table  select  insert  update  delete',
+    'writer  note        1       1       1       0',
+    '3 of 4 permissions are tested (75 %).',
+    '',
+    'unnoticed  writer on note, select: with the column owner',
+    'unnoticed  writer on note, select: with the column secret',
+    'unnoticed  writer on note, select: with aggregations',
+    'unnoticed  writer on note, insert: with the column secret',
+    'unnoticed  writer on note, update: without its check {"body":{"_neq":""}}',
+    'unnoticed  writer on note, update: with the column id',
+    'unnoticed  writer on note, update: with the column owner',
+    'unnoticed  writer on note, update: with the column secret',
+    `unnoticed  writer on note, delete: without its filter ${filter}`,
+    'No test notices 9 of 13 wider permissions.',
+    '',
+  ]);
+  const json = await pergolaTest([
+    '-f',
+    folder,
+    '--mutate',
+    '--coverage',
+    '--only',
+    'delete-rows',
+    '-o',
+    'json',
+  ]);
+  expect([json.code, JSON.parse(json.out)]).toMatchObject([
+    1,
+    {
+      coverage: { permissions: 4, tested: 1 },
+      mutations: { mutants: 13, unnoticed: 12 },
+    },
+  ]);
+  expect(JSON.parse(json.out).mutations.items.at(-1)).toEqual({
+    role: 'writer',
+    source: 'default',
+    schema: 'public',
+    table: 'note',
+    operation: 'delete',
+    change: `without its filter ${filter}`,
+    noticedBy: 'delete-rows',
+  });
+});
+
+test('wider permissions are not tried while a test fails', { timeout: TIMEOUT_MS }, async () => {
+  writeTests(['fails', 'visitor', '{ sale { id } }', '{ error: {} }']);
+  const { code, out } = await pergolaTest(['-f', folder, '--mutate']);
+  expect([code, out.split('\n').slice(2)]).toEqual([1, ['1 of 1 test failed.', '']]);
+});
+
 test('a server of the user gets databases that are removed, and sources and triggers reach nothing outside', {
   timeout: TIMEOUT_MS,
 }, async () => {
@@ -231,6 +396,9 @@ test('wrong flags, folders without tests and invalid tests are reported before a
     '--database-url needs a URL such as postgres://',
   );
   expect(await errorOf('-f', folder)).toContain('has no PermissionTest; add one');
+  expect(await errorOf('-f', folder, '--min-coverage', 'most')).toContain(
+    '--min-coverage is a number from 0 to 100, not most',
+  );
   writeTests(['one', 'visitor', '{ sale { id } }', '{ error: {} }']);
   expect(await errorOf('-f', folder, '--only', 'on')).toContain('there is no test on; did you mean one?');
   writeTests(['one', 'visitor', '{ sale { id } }', '{ errors: {} }']);

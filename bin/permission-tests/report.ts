@@ -1,9 +1,17 @@
 /** Prints the results of PermissionTests: for people, as JSON, as JUnit XML and as TAP version 14. In: results. Out: text.
  *  Not here: running the tests (run-tests.ts). */
 import { styleText } from 'node:util';
+import { type Coverage, coverageAsJson, printCoverage } from './coverage.ts';
+import { type MutationResult, mutationsAsJson, printMutations } from './mutate.ts';
 import type { TestResult } from './run-tests.ts';
 
-export type TestReport = { readonly results: readonly TestResult[] };
+export type TestReport = {
+  readonly results: readonly TestResult[];
+  /** Present when it was requested. */
+  readonly coverage?: Coverage;
+  /** Present when they were requested and all tests passed. */
+  readonly mutations?: readonly MutationResult[];
+};
 
 /** The formats of `-o`, in the order of the help. */
 export const FORMATS = {
@@ -18,7 +26,20 @@ export function isPassed({ differences }: TestResult): boolean {
   return differences.length === 0;
 }
 
-function textReport({ results }: TestReport): string {
+/** Returns the coverage and the unnoticed permissions as text for formats that have no part for them; empty for the others. */
+export function printNotes(report: TestReport, format: Format): string {
+  return format === 'junit' || format === 'tap' ? extrasOf(report) : '';
+}
+
+function extrasOf({ coverage, mutations }: TestReport): string {
+  const parts = [coverage && printCoverage(coverage), mutations && printMutations(mutations)];
+  return parts
+    .filter((part) => part !== undefined)
+    .map((part) => `\n${part}`)
+    .join('');
+}
+
+function textReport({ results, ...rest }: TestReport): string {
   const paint = (format: 'green' | 'red' | 'dim' | 'bold', text: string) =>
     styleText(format, text, { stream: process.stdout });
   const width = Math.max(0, ...results.map(({ test }) => test.name.length));
@@ -31,7 +52,7 @@ function textReport({ results }: TestReport): string {
       ...differences.map((text) => `      ${text}`),
     ];
   });
-  return [...lines, paint('bold', countsOf(results)), ''].join('\n');
+  return [...lines, paint('bold', countsOf(results)), extrasOf({ results, ...rest })].join('\n');
 }
 
 function countsOf(results: readonly TestResult[]): string {
@@ -40,7 +61,7 @@ function countsOf(results: readonly TestResult[]): string {
   return failed === 0 ? `${tests} passed.` : `${failed} of ${tests} failed.`;
 }
 
-function jsonReport({ results }: TestReport): string {
+function jsonReport({ results, coverage, mutations }: TestReport): string {
   const tests = results.map((result) => ({
     name: result.test.name,
     place: result.test.position,
@@ -50,7 +71,14 @@ function jsonReport({ results }: TestReport): string {
     durationMs: Math.round(result.durationMs),
   }));
   const passed = results.filter(isPassed).length;
-  return `${JSON.stringify({ passed, failed: results.length - passed, tests }, null, 2)}\n`;
+  const report = {
+    passed,
+    failed: results.length - passed,
+    tests,
+    ...(coverage ? { coverage: coverageAsJson(coverage) } : {}),
+    ...(mutations ? { mutations: mutationsAsJson(mutations) } : {}),
+  };
+  return `${JSON.stringify(report, null, 2)}\n`;
 }
 
 function junitReport({ results }: TestReport): string {

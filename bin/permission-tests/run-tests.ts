@@ -18,7 +18,7 @@ export type TestResult = {
 
 export type TestBed = {
   readonly engine: EngineAddress;
-  readonly databases: Pick<ScratchDatabases, 'renew'>;
+  readonly databases: Pick<ScratchDatabases, 'app' | 'renew'>;
 };
 
 export async function runTests(

@@ -1,0 +1,90 @@
+/** Permissions that are a little wider than the declared ones: without a filter, a check or a limit, with one column more, or with aggregations.
+ *  A good test fails when such a permission is served instead. In: a permission and its table. Out: Mutants.
+ *  Pure. Not here: serving them (mutate.ts). */
+import { isRecord } from '../../engine/json/value.ts';
+import type { ResolvedTable } from '../../engine/resolve/types.ts';
+import type { Api, Permission } from './api.ts';
+
+export type Mutant = {
+  readonly permission: Permission;
+  /** The change: `without its filter`. */
+  readonly change: string;
+  /** The definition of the permission with the change. */
+  readonly definition: unknown;
+};
+
+/** The rule of a permission, as far as it is changed here. */
+type Rule = {
+  readonly columns?: readonly string[] | '*';
+  readonly filter?: unknown;
+  readonly check?: unknown;
+  readonly set?: Readonly<Record<string, unknown>> | null;
+  readonly limit?: number | null;
+  readonly allow_aggregations?: boolean;
+};
+
+type Change = { readonly change: string; readonly rule: Rule };
+
+/** Returns the mutants of every permission, in the order of the permissions. */
+export function mutantsOf({ permissions, model }: Api): readonly Mutant[] {
+  const tables = [...model.sources.values()].flatMap((source) => [...source.tables.values()]);
+  return permissions.flatMap((permission) => {
+    const table = tables.find((each) => isTableOf(permission, each));
+    const definition = permission.object.definition as { readonly permission: Rule };
+    const { permission: rule } = definition;
+    return [
+      ...withoutConditions(rule),
+      ...withColumn(rule, permission, table),
+      ...more(rule, permission),
+    ].map(({ change, rule: changed }) => ({
+      permission,
+      change,
+      definition: { ...definition, permission: changed },
+    }));
+  });
+}
+
+function isTableOf(permission: Permission, { source, table }: ResolvedTable): boolean {
+  const { schema, name } = permission.table;
+  return source === permission.source && table.schema === schema && table.name === name;
+}
+
+/** A condition that allows every row, `{}`, is not a restriction. */
+function withoutConditions(rule: Rule): readonly Change[] {
+  return (['filter', 'check'] as const)
+    .filter((name) => isRecord(rule[name]) && Object.keys(rule[name]).length > 0)
+    .map((name) => ({
+      change: `without its ${name} ${JSON.stringify(rule[name])}`,
+      rule: { ...rule, [name]: {} },
+    }));
+}
+
+/** Returns a change for each column that the permission does not have. A column with a preset cannot be written by clients anyway. */
+function withColumn(
+  rule: Rule,
+  { operation }: Permission,
+  table: ResolvedTable | undefined,
+): readonly Change[] {
+  const { columns, set } = rule;
+  if (!Array.isArray(columns) || table === undefined) return [];
+  return table.columns
+    .filter(({ name, isWritable }) => {
+      if (columns.includes(name)) return false;
+      return operation === 'select' || (isWritable && !Object.hasOwn(set ?? {}, name));
+    })
+    .map(({ name }) => ({
+      change: `with the column ${name}`,
+      rule: { ...rule, columns: [...columns, name] },
+    }));
+}
+
+function more(rule: Rule, { operation }: Permission): readonly Change[] {
+  if (operation !== 'select') return [];
+  const { limit, ...unlimited } = rule;
+  return [
+    ...(typeof limit === 'number' ? [{ change: `without its limit of ${limit} rows`, rule: unlimited }] : []),
+    ...(rule.allow_aggregations === true
+      ? []
+      : [{ change: 'with aggregations', rule: { ...rule, allow_aggregations: true } }]),
+  ];
+}

@@ -1,0 +1,85 @@
+/** A Postgres and an engine with the resources of a folder, for the duration of the tests. In: the folder. Out: a TestBed.
+ *  Not here: the databases (scratch-databases.ts), running tests (run-tests.ts). */
+import { randomBytes } from 'node:crypto';
+import { engineClient } from '../../operator/engine/client.ts';
+import { folderOptions } from '../../operator/folder/flags.ts';
+import type { FolderSource } from '../../operator/folder/folder-source.ts';
+import { crName } from '../../operator/kinds.ts';
+import { systemClock } from '../../operator/pass/clock.ts';
+import { reconcile } from '../../operator/pass/reconcile.ts';
+import type { Report } from '../../operator/status/report.ts';
+import { freePort } from '../free-port.ts';
+import { startEngineProcess } from '../up/engine-process.ts';
+import { scratchSource } from './folder-tests.ts';
+import type { TestBed } from './run-tests.ts';
+import { startScratchDatabases } from './scratch-databases.ts';
+
+/** A reason why the tests could not run. */
+export class TestRunProblem extends Error {}
+
+/** Runs the body on a test bed and stops everything afterwards, also after Ctrl-C. Prints the resources that are not Ready. */
+export async function onTestBed<T>(
+  { folder, databaseUrl }: { readonly folder: string; readonly databaseUrl: string | undefined },
+  source: FolderSource,
+  body: (bed: TestBed) => Promise<T>,
+): Promise<T> {
+  const stops: (() => Promise<void>)[] = [];
+  const interrupted = new Promise<never>((_, reject) => {
+    for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
+      process.once(signal, () => reject(new TestRunProblem(`stopped by ${signal}`)));
+    }
+  });
+  const work = async () => {
+    const databases = await startScratchDatabases(folder, databaseUrl);
+    stops.push(databases.stop);
+    const [adminSecret, valuesKey] = [randomBytes(16).toString('hex'), randomBytes(32).toString('hex')];
+    const headerPrefix = process.env['ENGINE_GRAPHQL_HEADER_PREFIX'] || 'x-engine-';
+    const started = await startEngineProcess({
+      port: await freePort(),
+      databaseUrl: databases.app,
+      metadataUrl: databases.metadata,
+      adminSecret,
+      valuesKey,
+      headerPrefix,
+      onStart: () => {},
+    });
+    stops.push(started.stop);
+    const engine = { url: started.url, adminSecret, headerPrefix, client: 'pergola test' };
+    await applyAll(engine, source, databases.app);
+    return body({ engine, databases });
+  };
+  try {
+    return await Promise.race([work(), interrupted]);
+  } finally {
+    for (const stop of stops.reverse()) await stop();
+  }
+}
+
+/** Resources of these kinds need other services. When one is not Ready, only the tests that use it fail. */
+const NEEDS_SERVICES: ReadonlySet<string> = new Set(['Action', 'RemoteSchema', 'RemoteRelationship']);
+
+/** Applies the resources. Prints those that are not Ready. Raises TestRunProblem when one of the database is among them: a test that expects
+ *  an error would pass without testing anything. */
+async function applyAll(engine: TestBed['engine'], source: FolderSource, databaseUrl: string): Promise<void> {
+  const ports = {
+    engine: engineClient(engine),
+    source: scratchSource(source, databaseUrl),
+    sink: source,
+    clock: systemClock,
+  };
+  const report = await reconcile(ports, folderOptions(source, { headerPrefix: engine.headerPrefix }));
+  if (report.problem) throw new TestRunProblem(`the resources were not applied: ${report.problem.message}`);
+  const failing = failingIn(report);
+  for (const { cr, outcome } of failing) {
+    process.stderr.write(`${crName(cr)} is not Ready: ${outcome.reason}: ${outcome.message}\n`);
+  }
+  if (failing.some(({ cr }) => !NEEDS_SERVICES.has(cr.kind))) {
+    throw new TestRunProblem('correct the resources above; no test was run');
+  }
+}
+
+function failingIn({ resources, verdicts }: Report) {
+  return resources
+    .map((cr) => ({ cr, outcome: verdicts.get(cr.metadata.uid)!.outcome }))
+    .filter(({ outcome }) => outcome.reason !== 'Applied' && outcome.reason !== 'Paused');
+}
