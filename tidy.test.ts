@@ -127,6 +127,7 @@ const LAYERS: Readonly<Record<string, readonly string[]>> = {
     'engine/resolve',
     'engine/plan',
     'engine/execute',
+    'engine/schema',
     'engine/transform',
     'engine/errors',
     'engine/observe',

@@ -95,10 +95,34 @@ export type Delivery = {
   readonly checkAt?: Date;
 };
 
+/** The changes of the schema of one role, as the engine reports them. */
+export type SchemaEffect = {
+  readonly role: string;
+  /** The number of changes of each severity. */
+  readonly breaking: number;
+  readonly dangerous: number;
+  readonly safe: number;
+  /** The changes that are not safe, the breaking ones first, up to a limit of the engine. */
+  readonly changes: readonly {
+    readonly severity: string;
+    readonly type: string;
+    readonly description: string;
+  }[];
+};
+
+/** The roles whose schema would change. */
+export type SchemaEffects = {
+  readonly schemas: readonly SchemaEffect[];
+  /** False when the engine did not have time for every role. */
+  readonly isComplete: boolean;
+};
+
 export interface EnginePort {
   read(): Promise<EngineReading>;
   /** Returns the objects that would be inconsistent after the edits. Stores nothing. */
   dryRun(edits: readonly Edit[]): Promise<readonly InconsistentObject[]>;
+  /** Returns the roles whose schema would change with the edits. Stores nothing. */
+  schemaEffects?(edits: readonly Edit[]): Promise<SchemaEffects>;
   write(change: EngineWrite): Promise<{
     readonly resourceVersion: number;
     readonly inconsistent: readonly InconsistentObject[];

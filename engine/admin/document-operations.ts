@@ -13,6 +13,7 @@ import { emptyMetadata, type Metadata } from '../metadata/schema/metadata.ts';
 import type { Source } from '../metadata/schema/source.ts';
 import type { Inconsistency, Unenforced } from '../resolve/types.ts';
 import { checkConnections } from '../transform/check-connections.ts';
+import { effectsBetween } from './effects.ts';
 import { printInconsistencies, refuseInconsistencies, removeInconsistent } from './inconsistencies.ts';
 import type { AdminRequest, Performer } from './request.ts';
 import { type AdminAnswer, SUCCESS } from './request.ts';
@@ -80,10 +81,11 @@ export async function replaceDocument(
   request: AdminRequest,
 ): Promise<AdminAnswer> {
   const before = work.checkpoint();
+  const effects = options.include_effects ? effectsFrom(work, options) : undefined;
   work.edit(request.path, next);
   const added = await work.addedInconsistencies();
   const { inconsistencies } = work.resolution();
-  const report = reportOf(work, options.include_keys === true);
+  const report = { ...reportOf(work, options.include_keys === true), ...(await effects?.()) };
   if (options.dry_run) {
     work.restore(before);
     return () => report;
@@ -184,7 +186,19 @@ type ReplaceOptions = {
   readonly allow_warnings?: boolean;
   readonly dry_run?: boolean;
   readonly include_keys?: boolean;
+  readonly include_effects?: boolean;
 };
+
+/** Returns a function that compares the draft with what it is now. Raises `parseFailed` for a request that is no dry run: a write does not
+ *  wait for the comparison. */
+function effectsFrom(work: UnitOfWork, { dry_run }: ReplaceOptions) {
+  if (!dry_run) {
+    fail('parseFailed', { text: 'include_effects needs dry_run: true' }, { path: ['include_effects'] });
+  }
+  const served = () => ({ metadata: work.metadata, model: work.resolution().model });
+  const before = served();
+  return async () => ({ effects: await effectsBetween(before, served()) });
+}
 
 type Report = {
   readonly is_consistent: boolean;

@@ -803,6 +803,7 @@ export const OPERATIONS = {
         allow_warnings: flag,
         dry_run: flag,
         include_keys: flag,
+        include_effects: flag,
       },
       { additionalProperties: true },
     ),
@@ -810,7 +811,7 @@ export const OPERATIONS = {
   ),
   patch_metadata: row(
     'state',
-    'Puts and removes objects by their keys, in one change. `dry_run` only validates it.',
+    'Puts and removes objects by their keys, in one change. `dry_run` only validates it; `include_effects` adds what it means for each role.',
     {
       put: Type.Optional(Type.Array(Type.Object({ key: Type.String(), definition: Type.Unknown() }))),
       remove: Type.Optional(Type.Array(Type.String())),
@@ -818,6 +819,7 @@ export const OPERATIONS = {
       allow_warnings: flag,
       dry_run: flag,
       include_keys: flag,
+      include_effects: flag,
     },
   ),
   list_metadata_revisions: row(
@@ -833,6 +835,7 @@ export const OPERATIONS = {
       allow_inconsistent_metadata: flag,
       allow_warnings: flag,
       dry_run: flag,
+      include_effects: flag,
     },
   ),
   reload_metadata: row('state', 'Introspects databases and remote schemas again.', {

@@ -121,8 +121,11 @@ const CACHED = new GraphQLDirective({
   },
 });
 
+/** The only field of a schema without queries. */
+export const PLACEHOLDER_FIELD = 'no_queries_available';
+
 const PLACEHOLDER: FieldMap = {
-  no_queries_available: {
+  [PLACEHOLDER_FIELD]: {
     type: new GraphQLNonNull(GraphQLString),
     description:
       "There are no queries available to the current role. Either there are no sources or remote schemas configured, or the current role doesn't have the required permissions.",

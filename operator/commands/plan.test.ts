@@ -126,7 +126,7 @@ describe('wrong flags', () => {
     [[], 'no resources are given: -f FOLDER, -f FILE, or -f -'],
     [['-f', ''], 'no resources are given: -f FOLDER, -f FILE, or -f -'],
     [['-f', '.', '-o', 'xml'], '-o xml is not supported; use text, json, yaml, markdown'],
-    [['-f', '.', '--fail-on', 'breaking'], '--fail-on breaking is unknown; use widened or granted'],
+    [['-f', '.', '--fail-on', 'all'], '--fail-on all is unknown; use widened, granted, breaking'],
     [
       ['-f', '.', '--engine', 'localhost:8080'],
       '--engine localhost:8080 is not a URL; write it as http://HOST:PORT',
@@ -195,6 +195,18 @@ describe('a filter that is widened', () => {
     await write('reader.yaml', reader(OWN, 'id, text'));
     expect(await say(plan, ...argv(), '--fail-on', 'widened')).toMatchObject({ code: 2, err: '' });
     expect(await say(plan, ...argv(), '--fail-on', 'granted')).toMatchObject({ code: 1 });
+  });
+
+  test('a column less breaks clients: refused by --fail-on breaking', async () => {
+    await write('reader.yaml', reader('{}', 'text'));
+    const { code, out, err } = await say(plan, ...argv(), '--fail-on', 'breaking', '--fail-on', 'granted');
+    expect(code).toBe(1);
+    expect(out).toMatch(/schema of reader: \d+ breaking, \d+ safe\n {2}breaking: /);
+    expect(err).toMatch(
+      /^refused by --fail-on granted: TablePermission .*\nrefused by --fail-on breaking: the schema of reader: /,
+    );
+    await write('reader.yaml', reader(OWN, 'id, text'));
+    expect(await say(plan, ...argv(), '--fail-on', 'breaking')).toMatchObject({ code: 2, err: '' });
   });
 
   test('JSON and YAML have the same content, with what is refused', async () => {

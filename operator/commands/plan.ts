@@ -6,7 +6,7 @@ import { type FolderCommand, parseFlags } from '../folder/flags.ts';
 import { planAsMarkdown } from '../folder/markdown.ts';
 import { type Output, printData } from '../folder/output.ts';
 import { planAsJson, printPlan, printProblems, printRefused } from '../folder/print.ts';
-import { plan } from '../pass/reconcile.ts';
+import { plan, schemaEffectsOf } from '../pass/reconcile.ts';
 import { refusedChanges } from '../status/fail-on.ts';
 import { verdictsOf } from '../status/verdicts.ts';
 
@@ -16,7 +16,7 @@ Exit codes: 0 no changes, 2 changes, 1 anything wrong: flags, files, resources, 
 
   pergola plan -f ./resources --engine http://localhost:8080
   kustomize build . | pergola plan -f - -o markdown > plan.md     a comment for a pull request
-  pergola plan -f ./resources --fail-on widened                   in CI: no role reaches more rows than before
+  pergola plan -f ./resources --fail-on widened --fail-on breaking in CI: no role reaches more rows, no client breaks
 `;
 
 export async function run(argv: readonly string[]): Promise<number> {
@@ -40,14 +40,15 @@ export async function run(argv: readonly string[]): Promise<number> {
 async function show({ source, engine, output, failOn, options }: FolderCommand<Output>): Promise<number> {
   const snapshot = await source.snapshot();
   const made = await plan(engine, snapshot, options());
-  const refused = failOn === undefined ? [] : refusedChanges(made.settled.applied, failOn);
+  const effects = await schemaEffectsOf(engine, made);
+  const refused = refusedChanges(made.settled.applied, effects, failOn);
   const { problems, positions } = source;
-  if (output === 'markdown') process.stdout.write(planAsMarkdown(made, { problems, refused, failOn }));
+  if (output === 'markdown') process.stdout.write(planAsMarkdown(made, { problems, refused, effects }));
   else if (output === 'text') {
     process.stderr.write(printProblems(problems));
-    process.stdout.write(`${printPlan(made, positions, problems.length)}\n`);
-    process.stderr.write(printRefused(refused, failOn));
-  } else process.stdout.write(printData(planAsJson(made, problems, refused), output));
+    process.stdout.write(`${printPlan(made, effects, { positions, broken: problems.length })}\n`);
+    process.stderr.write(printRefused(refused));
+  } else process.stdout.write(printData(planAsJson(made, effects, { problems, refused }), output));
   const verdicts = [...verdictsOf(made, made.settled.inconsistent).values()];
   const isFine = verdicts.every(({ outcome }) => outcome.reason === 'Applied' || outcome.reason === 'Paused');
   if (problems.length > 0 || !isFine || refused.length > 0) return 1;

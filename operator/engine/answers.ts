@@ -13,7 +13,7 @@ import {
   Type,
   validate,
 } from '@pergola/engine/metadata';
-import { type InconsistentObject, NOT_ENFORCED, PARTLY_SERVED } from '../ports.ts';
+import { type InconsistentObject, NOT_ENFORCED, PARTLY_SERVED, type SchemaEffects } from '../ports.ts';
 
 /** Raised for JSON that is no answer of an engine. The message has the path of the first wrong value. */
 export class UnexpectedAnswer extends Error {}
@@ -33,6 +33,23 @@ const Report = Type.Object({
   inconsistent_objects: Type.Array(Inconsistent),
   /** Absent where there are none. */
   not_enforced: Type.Optional(Type.Array(Inconsistent)),
+});
+
+const Effects = Type.Object({
+  effects: Type.Object({
+    schemas: Type.Array(
+      Type.Object({
+        role: Type.String(),
+        breaking: Type.Integer(),
+        dangerous: Type.Integer(),
+        safe: Type.Integer(),
+        changes: Type.Array(
+          Type.Object({ severity: Type.String(), type: Type.String(), description: Type.String() }),
+        ),
+      }),
+    ),
+    is_complete: Type.Boolean(),
+  }),
 });
 
 const Config = Type.Object({
@@ -83,6 +100,12 @@ export function readConfig(answer: unknown): ConfigAnswer {
 
 export function readReport(answer: unknown): readonly InconsistentObject[] {
   return objectsOf(fitting(Report, answer));
+}
+
+/** Returns the effects of a dry run on the schemas of roles. */
+export function readEffects(answer: unknown): SchemaEffects {
+  const { schemas, is_complete } = fitting(Effects, answer).effects;
+  return { schemas, isComplete: is_complete };
 }
 
 /** The type of an inconsistency that leaves an inherited role without one permission; spec, "Inherited roles". */

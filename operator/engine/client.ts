@@ -27,6 +27,7 @@ import {
   type EventAnswer,
   readBulk,
   readConfig,
+  readEffects,
   readEvents,
   readReport,
   readSuccess,
@@ -56,6 +57,10 @@ export function engineClient(address: EngineAddress): EnginePort {
     dryRun: (edits) => {
       const args = { ...patchOf(edits), dry_run: true };
       return namingEdits(edits, () => perform(address, operation('patch_metadata', args), readReport));
+    },
+    schemaEffects: (edits) => {
+      const args = { ...patchOf(edits), dry_run: true, include_effects: true };
+      return namingEdits(edits, () => perform(address, operation('patch_metadata', args), readEffects));
     },
     inconsistent: (version) => inconsistentAt(address, version),
     write: (change) => write(address, change),

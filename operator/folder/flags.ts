@@ -27,7 +27,8 @@ const FLAGS = {
   'confirm-prune': { value: 'HASH', doc: 'confirm deletions that were held back' },
   'fail-on': {
     value: 'LEVEL',
-    doc: 'exit with 1 when a role reaches more: widened (more rows) or granted (anything more)',
+    isList: true,
+    doc: 'exit with 1 when a role reaches more: widened (more rows), granted (anything more); or when its clients break: breaking',
   },
   help: { short: 'h', doc: 'print this help' },
 } as const satisfies Record<string, Flag>;
@@ -57,7 +58,7 @@ export type FolderCommand<T extends Output> = {
   readonly address: EngineAddress;
   readonly engine: EnginePort;
   readonly output: T;
-  readonly failOn: FailOn | undefined;
+  readonly failOn: readonly FailOn[];
   /** Returns the options. Call it after each snapshot: an Engine document may have changed them. */
   readonly options: () => ReconcileOptions;
 };
@@ -102,13 +103,13 @@ function addressOf(values: Values): EngineAddress {
   };
 }
 
-function failOnOf(given: unknown): FailOn | undefined {
-  if (given === undefined) return undefined;
-  const level = FAIL_ON.find((one) => one === given);
-  if (level === undefined) {
-    throw new FlagProblem(`--fail-on ${String(given)} is unknown; use ${FAIL_ON.join(' or ')}`);
+function failOnOf(given: Values[FlagName]): readonly FailOn[] {
+  const levels = (Array.isArray(given) ? given : []) as readonly string[];
+  const unknown = levels.find((level) => !FAIL_ON.includes(level as FailOn));
+  if (unknown !== undefined) {
+    throw new FlagProblem(`--fail-on ${unknown} is unknown; use ${FAIL_ON.join(', ')}`);
   }
-  return level;
+  return levels as readonly FailOn[];
 }
 
 const PROGRESS_DEADLINE_SECONDS = 300;

@@ -109,7 +109,7 @@ test('a plan lists changes by field, drift, and deletions', async () => {
   await say(apply);
   await write('reader.yaml', reader('name, born'));
   expect((await say(plan)).out).toContain(
-    'permission.columns[]: + "born"\n      reader reaches more: columns: name → name, born\n1 to change.',
+    'permission.columns[]: + "born"\n      reader reaches more: columns: name → name, born\nschema of reader: 6 safe\n1 to change.',
   );
   await write('reader.yaml', reader('name'));
   await engine.admin('pg_set_table_customization', {

@@ -3,24 +3,26 @@
  *  Not here: the same for a terminal (print.ts). */
 
 import { crName } from '../kinds.ts';
+import type { SchemaEffects } from '../ports.ts';
 import { accessLine } from '../status/access-text.ts';
-import type { FailOn, RefusedChange } from '../status/fail-on.ts';
+import type { RefusedChange } from '../status/fail-on.ts';
 import { changeLines, plannedChange } from '../status/plan-text.ts';
 import type { PassPlan } from '../status/report.ts';
+import { schemaLines } from '../status/schema-text.ts';
 import { verdictsOf } from '../status/verdicts.ts';
-import { heldLines, isFailing, ownerHeading, summaryOf } from './print.ts';
+import { heldLines, isFailing, ownerHeading, refusalLine, summaryOf } from './print.ts';
 import type { FileProblem } from './read-folder.ts';
 
 type Judgement = {
   readonly problems: readonly FileProblem[];
   readonly refused: readonly RefusedChange[];
-  readonly failOn: FailOn | undefined;
+  readonly effects: SchemaEffects;
 };
 
 /** GitHub and GitLab refuse longer comments. */
 const MOST_CHARACTERS = 60_000;
 
-export function planAsMarkdown(made: PassPlan, { problems, refused, failOn }: Judgement): string {
+export function planAsMarkdown(made: PassPlan, { problems, refused, effects }: Judgement): string {
   const isRefused = new Set(refused.map(({ key }) => key));
   const changes = made.settled.applied
     .flatMap((decision) => plannedChange(decision).access ?? [])
@@ -28,15 +30,20 @@ export function planAsMarkdown(made: PassPlan, { problems, refused, failOn }: Ju
   const failing = failingLines(made);
   const sections = [
     `### Pergola plan\n\n${escaped(summaryOf(made, problems.length))}`,
-    listed(
-      `Refused by --fail-on ${failOn}`,
-      refused.map(({ resource, message }) => `${resource}: ${message}`),
-    ),
+    ...refusals(refused),
     listed('Access', changes.map(accessLine)),
+    listed('Schema', schemaLines(effects)),
     listed('Problems', [...problems.map(({ position, message }) => `${position}: ${message}`), ...failing]),
     listed('Held back', heldLines(made)),
   ].filter((section) => section !== '');
   return `${[...sections, details(made, MOST_CHARACTERS - sections.join('').length)].join('\n\n').trimEnd()}\n`;
+}
+
+function refusals(refused: readonly RefusedChange[]): readonly string[] {
+  const levels = Map.groupBy(refused, ({ level }) => level);
+  return [...levels].map(([level, changes]) =>
+    listed(`Refused by --fail-on ${level}`, changes.map(refusalLine)),
+  );
 }
 
 function failingLines(made: PassPlan): readonly string[] {
@@ -53,7 +60,8 @@ function listed(title: string, lines: readonly string[]): string {
   const shown: string[] = [];
   let length = 0;
   for (const line of lines) {
-    const item = `- ${escaped(line)}`;
+    // A line with two spaces in front belongs to the one before.
+    const item = line.startsWith('  ') ? `  - ${escaped(line.trim())}` : `- ${escaped(line)}`;
     length += item.length;
     if (length > MOST_CHARACTERS / 4) break;
     shown.push(item);

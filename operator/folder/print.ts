@@ -4,10 +4,11 @@ import { styleText } from 'node:util';
 import { type Decision, ownerOf } from '../decide/decide.ts';
 import { type CustomResource, crName } from '../kinds.ts';
 import { printKey } from '../objects/normal-form.ts';
-import type { Verdict } from '../ports.ts';
-import type { FailOn, RefusedChange } from '../status/fail-on.ts';
+import type { SchemaEffects, Verdict } from '../ports.ts';
+import type { RefusedChange } from '../status/fail-on.ts';
 import { changeLines, type PlanStyle, plannedChange } from '../status/plan-text.ts';
 import type { PassPlan, Report } from '../status/report.ts';
+import { schemaLines } from '../status/schema-text.ts';
 import { verdictsOf } from '../status/verdicts.ts';
 import type { FileProblem } from './read-folder.ts';
 
@@ -31,7 +32,11 @@ const STYLE: PlanStyle = {
 
 /** Prints the objects that would change, grouped by their resources, then the resources that have a problem, then the sum. `broken` is the
  *  number of problems of files. */
-export function printPlan(made: PassPlan, positions: ReadonlyMap<string, string>, broken: number): string {
+export function printPlan(
+  made: PassPlan,
+  effects: SchemaEffects,
+  { positions, broken }: { readonly positions: ReadonlyMap<string, string>; readonly broken: number },
+): string {
   const writes = made.settled.applied;
   const groups = Map.groupBy(writes, ownerHeading);
   const changed = [...groups].flatMap(([owner, decisions]) => [
@@ -51,7 +56,8 @@ export function printPlan(made: PassPlan, positions: ReadonlyMap<string, string>
     return drift === undefined ? [] : [`${paint('yellow', '?')} ${crName(cr)}  left by policy: ${drift}`];
   });
   const held = heldLines(made).map((line) => `${paint('red', '!')} ${line}`);
-  return [...changed, ...failing, ...drifted, ...held, paint('bold', summaryOf(made, broken))].join('\n');
+  const sum = paint('bold', summaryOf(made, broken));
+  return [...changed, ...schemaLines(effects), ...failing, ...drifted, ...held, sum].join('\n');
 }
 
 export function printWrite(decision: Decision): string {
@@ -100,13 +106,14 @@ function countsOf(writes: readonly Decision[]): string | undefined {
 }
 
 /** Prints the changes that --fail-on refuses. */
-export function printRefused(refused: readonly RefusedChange[], failOn: FailOn | undefined): string {
+export function printRefused(refused: readonly RefusedChange[]): string {
   return refused
-    .map(
-      ({ resource, message }) =>
-        `${paint('red', `refused by --fail-on ${failOn}`)}: ${resource}: ${message}\n`,
-    )
+    .map((change) => `${paint('red', `refused by --fail-on ${change.level}`)}: ${refusalLine(change)}\n`)
     .join('');
+}
+
+export function refusalLine({ resource, message }: RefusedChange): string {
+  return resource === undefined ? message : `${resource}: ${message}`;
 }
 
 /** Prints one line per resource: `Table default/author       True   Applied  3 objects applied`. */
@@ -152,8 +159,11 @@ function positionText(owner: string, positions: ReadonlyMap<string, string>): st
 /** Returns the plan for `-o json` and `-o yaml`. */
 export function planAsJson(
   made: PassPlan,
-  problems: readonly FileProblem[],
-  refused: readonly RefusedChange[],
+  effects: SchemaEffects,
+  {
+    problems,
+    refused,
+  }: { readonly problems: readonly FileProblem[]; readonly refused: readonly RefusedChange[] },
 ): unknown {
   const verdicts = verdictsOf(made, made.settled.inconsistent);
   return {
@@ -164,6 +174,8 @@ export function planAsJson(
       ...verdicts.get(cr.metadata.uid)!.outcome,
     })),
     ...(made.pruneHold ? { pruneHold: { ...made.pruneHold, keys: heldKeys(made) } } : {}),
+    schemas: effects.schemas,
+    isComplete: effects.isComplete,
     refused,
     problems: problemsAsJson(problems),
   };

@@ -30,6 +30,7 @@ import {
   inconsistentIn,
   type ReconcileOptions,
   type ResourceOutcome,
+  type SchemaEffects,
   type StatusChange,
   type StatusSink,
   type Verdict,
@@ -229,6 +230,14 @@ export async function plan(
     backoff,
     nowMs,
   });
+}
+
+const NO_EFFECTS: SchemaEffects = { schemas: [], isComplete: true };
+
+/** Returns the roles whose schema the plan would change. A plan that changes nothing needs no comparison. */
+export async function schemaEffectsOf(engine: EnginePort, { settled }: PassPlan): Promise<SchemaEffects> {
+  if (settled.applied.length === 0) return NO_EFFECTS;
+  return (await engine.schemaEffects?.(editsOf(settled.applied))) ?? NO_EFFECTS;
 }
 
 /** Returns the inconsistent objects without those that only lack a value that the write sends. */

@@ -1,8 +1,10 @@
 import { describe, expect, test } from 'vitest';
 import type { Decision } from '../decide/decide.ts';
+import type { SchemaEffects } from '../ports.ts';
 import { FAIL_ON, refusedChanges } from './fail-on.ts';
 
 const CR = { kind: 'TablePermission', metadata: { namespace: 'shop', name: 'note' } };
+const NO_EFFECTS: SchemaEffects = { schemas: [], isComplete: true };
 const KEY = 'select_permission/default/public/note/reader';
 
 /** A planned change of the select permission of reader; undefined is a permission that does not exist. */
@@ -58,7 +60,9 @@ describe('what each level refuses', () => {
     ],
     ['the same in other words', base, { ...base, filter: { _and: [OWN] } }, []],
   ] as const)('%s', (_, before, after, expected) => {
-    const refused = FAIL_ON.filter((level) => refusedChanges([change(before, after)], level).length > 0);
+    const refused = FAIL_ON.filter(
+      (level) => refusedChanges([change(before, after)], NO_EFFECTS, [level]).length > 0,
+    );
     expect(refused).toEqual(expected);
   });
 
@@ -71,17 +75,44 @@ describe('what each level refuses', () => {
       live: role(['a']),
       claim: { object: role(['a', 'b']), cr: CR },
     };
-    expect(refusedChanges([decision as unknown as Decision], 'widened')).toHaveLength(1);
+    expect(refusedChanges([decision as unknown as Decision], NO_EFFECTS, ['widened'])).toHaveLength(1);
   });
 });
 
 test('a refused change says which resource, and what it means', () => {
   const decision = change(base, { ...base, filter: {} });
-  expect(refusedChanges([decision], 'widened')).toMatchObject([
+  expect(refusedChanges([decision], NO_EFFECTS, ['widened'])).toMatchObject([
     {
       resource: 'TablePermission shop/note',
       key: KEY,
       message: expect.stringContaining('reader reaches more: filter: '),
     },
   ]);
+});
+
+describe('breaking', () => {
+  const removed = {
+    severity: 'breaking',
+    type: 'FIELD_REMOVED',
+    description: 'Field note.text was removed.',
+  };
+  const effects = (breaking: number, isComplete = true): SchemaEffects => ({
+    schemas: [{ role: 'reader', breaking, dangerous: 1, safe: 2, changes: breaking > 0 ? [removed] : [] }],
+    isComplete,
+  });
+
+  test('names the role, a change, and how many more', () => {
+    expect(refusedChanges([], effects(3), ['breaking'])).toEqual([
+      { level: 'breaking', message: 'the schema of reader: Field note.text was removed; and 2 more' },
+    ]);
+  });
+
+  test('dangerous and safe changes pass, and other levels do not look', () => {
+    expect(refusedChanges([], effects(0), ['breaking'])).toEqual([]);
+    expect(refusedChanges([], effects(3), ['widened', 'granted'])).toEqual([]);
+  });
+
+  test('roles that were not compared are refused', () => {
+    expect(refusedChanges([], effects(0, false), ['breaking'])).toHaveLength(1);
+  });
 });

@@ -1,0 +1,116 @@
+/** The changes of each role's schema between two models, as clients see them: breaking, dangerous or safe as GraphQL's own comparison has
+ *  it, except that what only inputs gain is safe: no client gets it without asking for it. In: two models. Out: one entry per role whose schema changes. Pure.
+ *  Not here: changes of rows and columns that no schema shows (metadata/access). Reference: docs/reference/behaviour/metadata-api.md. */
+import {
+  BreakingChangeType,
+  DangerousChangeType,
+  findSchemaChanges,
+  type GraphQLSchema,
+  getNamedType,
+  isEnumType,
+  isInterfaceType,
+  isObjectType,
+} from 'graphql';
+import { ADMIN_ROLE } from '../resolve/session.ts';
+import type { Model, TableAccess } from '../resolve/types.ts';
+import { PLACEHOLDER_FIELD } from './build.ts';
+import { roleSchema } from './role-schemas.ts';
+
+export type Severity = 'breaking' | 'dangerous' | 'safe';
+
+export type SchemaChange = {
+  readonly severity: Severity;
+  /** The kind of the change, as GraphQL names it: `FIELD_REMOVED`. */
+  readonly type: string;
+  readonly description: string;
+};
+
+export type RoleSchemaChanges = {
+  readonly role: string;
+  /** The number of changes of each severity. */
+  readonly breaking: number;
+  readonly dangerous: number;
+  readonly safe: number;
+  /** The changes that are not safe, the breaking ones first; at most `MOST_CHANGES`. */
+  readonly changes: readonly SchemaChange[];
+};
+
+/** One removed table is a hundred changes; beyond this nobody reads them one by one. */
+export const MOST_CHANGES = 200;
+
+const SEVERITIES: ReadonlyMap<string, Severity> = new Map<string, Severity>([
+  ...Object.values(BreakingChangeType).map((type) => [type, 'breaking'] as const),
+  ...Object.values(DangerousChangeType).map((type) => [type, 'dangerous'] as const),
+  [DangerousChangeType.OPTIONAL_INPUT_FIELD_ADDED, 'safe'],
+  [DangerousChangeType.OPTIONAL_ARG_ADDED, 'safe'],
+]);
+
+/** Yields the roles whose schema changes, in alphabetical order, without the administrator. A role that is new has no clients yet, so it is
+ *  not listed; a role that is gone has one change. Each role takes the time of building its schema twice, so the caller may pause
+ *  between them. */
+export function* schemaChanges(before: Model, after: Model): Generator<RoleSchemaChanges | null> {
+  for (const role of [...before.roles].toSorted()) {
+    if (role === ADMIN_ROLE) continue;
+    yield after.roles.has(role) ? changesOf(role, before, after) : goneRole(role);
+  }
+}
+
+function goneRole(role: string): RoleSchemaChanges {
+  const description = `the role ${role} has no permission any more`;
+  const gone: SchemaChange = { severity: 'breaking', type: 'ROLE_REMOVED', description };
+  return { role, breaking: 1, dangerous: 0, safe: 0, changes: [gone] };
+}
+
+function changesOf(role: string, before: Model, after: Model): RoleSchemaChanges | null {
+  const usesBackend = hasBackendOnly(before, role) || hasBackendOnly(after, role);
+  const found = [false, ...(usesBackend ? [true] : [])].flatMap((mayUseBackendOnly) => {
+    const [old, next] = [before, after].map((model) => roleSchema(model, role, mayUseBackendOnly).schema());
+    return changesBetween(old!, next!);
+  });
+  const changes = [...new Map(found.map((change) => [change.description, change])).values()]
+    // The only field of a schema without queries.
+    .filter(({ description }) => !description.includes(PLACEHOLDER_FIELD));
+  if (changes.length === 0) return null;
+  const groups = Map.groupBy(changes, ({ severity }) => severity);
+  const [breaking, dangerous] = [groups.get('breaking') ?? [], groups.get('dangerous') ?? []];
+  return {
+    role,
+    breaking: breaking.length,
+    dangerous: dangerous.length,
+    safe: groups.get('safe')?.length ?? 0,
+    changes: [...breaking, ...dangerous].slice(0, MOST_CHANGES),
+  };
+}
+
+function changesBetween(before: GraphQLSchema, after: GraphQLSchema): readonly SchemaChange[] {
+  const enums = outputEnums(before);
+  return findSchemaChanges(before, after).map(({ type, description }) => {
+    const [, extended] = ENUM_VALUE_ADDED.exec(description) ?? [];
+    const isInputOnly = extended !== undefined && !enums.has(extended);
+    return { severity: isInputOnly ? 'safe' : (SEVERITIES.get(type) ?? 'safe'), type, description };
+  });
+}
+
+/** The description of a value that an enum has gained: `Enum value status.open was added.` */
+const ENUM_VALUE_ADDED = /^Enum value (\w+)\.\w+ was added/;
+
+/** Returns the names of the enums that fields return. */
+function outputEnums(schema: GraphQLSchema): ReadonlySet<string> {
+  const types = Object.values(schema.getTypeMap()).filter(
+    (type) => isObjectType(type) || isInterfaceType(type),
+  );
+  const returned = types
+    .filter(({ name }) => !name.startsWith('__'))
+    .flatMap((type) => Object.values(type.getFields()).map((field) => getNamedType(field.type)));
+  return new Set(returned.filter(isEnumType).map(({ name }) => name));
+}
+
+/** True when requests of a trusted backend see another schema than those of other clients. */
+function hasBackendOnly(model: Model, role: string): boolean {
+  const tables = [...model.sources.values()].flatMap((source) => [...source.tables.values()]);
+  return tables.some(({ permissions }) => isBackendOnly(permissions.get(role)));
+}
+
+function isBackendOnly(access: TableAccess | undefined): boolean {
+  return [access?.insert, access?.update, access?.delete].some((one) => one?.backendOnly === true);
+}
