@@ -111,8 +111,9 @@ const LAYERS: Readonly<Record<string, readonly string[]>> = {
     'engine/observe',
     'engine/errors',
   ],
-  'engine/migrate': ['engine/store', 'engine/database', 'engine/catalog'],
+  'engine/migrate': ['engine/store', 'engine/database', 'engine/catalog', 'engine/wire'],
   'engine/admin': [
+    'engine/migrate',
     'engine/values',
     'engine/remote',
     'engine/webhook',

@@ -282,7 +282,8 @@ export const patchMetadata: Performer<'patch_metadata'> = (work, args, request) 
   return replaceDocument(work, next, args, request);
 };
 
-function editsIn({ put = [], remove = [] }: PatchArgs): readonly Edit[] {
+/** Returns the edits of a patch. Raises `parseFailed` at their paths. */
+export function editsIn({ put = [], remove = [] }: Pick<PatchArgs, 'put' | 'remove'>): readonly Edit[] {
   const puts = new Set(put.map(({ key }) => key));
   return [
     ...remove.map((key, i) => withPath('remove', () => withPath(i, () => removal(key, puts)))),

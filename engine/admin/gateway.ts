@@ -35,6 +35,7 @@ import type { NamedValues } from '../values/named-values.ts';
 import type { ActionCalls } from '../webhook/async-action-types.ts';
 import { outboundVariables } from '../webhook/outbound.ts';
 import { Extensions } from './extensions.ts';
+import { MigrationRuns } from './migration-runs.ts';
 import type { Catalogs, SourceCatalog } from './snapshot.ts';
 
 type GatewayOptions = {
@@ -61,6 +62,8 @@ type GatewayOptions = {
   /** True if native queries are validated with PREPARE. */
   readonly validatesNativeQueries: boolean;
   readonly onUnreachable: (source: string, reason: string) => void;
+  /** Reads the catalog of a source again and publishes it. */
+  readonly onMigrated: (source: Source) => Promise<void>;
 };
 
 /** A source that does not answer in this time counts as unreachable, so that the other sources need not wait longer for it. */
@@ -74,6 +77,7 @@ export class Gateway {
   /** The pools of published sources by name, and those of drafts. */
   readonly sources: Sources;
   readonly failureCache = new FailureCache();
+  readonly migrationRuns = new MigrationRuns();
   readonly extensions: Extensions;
   readonly #options: GatewayOptions;
   readonly #memo = new Memo();
@@ -119,6 +123,11 @@ export class Gateway {
 
   get env(): GatewayOptions['env'] {
     return this.#options.env;
+  }
+
+  /** Reads the catalog of a source again after migrations, and publishes it. */
+  refreshCatalog(source: Source): Promise<void> {
+    return this.#options.onMigrated(source);
   }
 
   /** Resolves a document, which may be as it was given. */

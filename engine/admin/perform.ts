@@ -36,6 +36,7 @@ import {
 } from './events.ts';
 import { dropAction } from './handlers/actions.ts';
 import { HANDLERS } from './handlers/index.ts';
+import { applyMigrations } from './migrations.ts';
 import {
   addRemoteSchema,
   addRemoteSchemaPermission,
@@ -100,6 +101,7 @@ const PERFORMERS: { readonly [N in Exclude<OperationName, EditOperation | BatchO
   introspect_remote_schema: introspectRemoteSchema,
   add_remote_schema_permissions: addRemoteSchemaPermission,
   run_sql: performSql,
+  apply_migrations: applyMigrations,
   select: selectRows,
   count,
   insert: insertRows,

@@ -93,8 +93,9 @@ function concernsRowsOnly(request: AdminRequest | EngineError): boolean {
 type Signal = AbortSignal | undefined;
 
 function answer(state: EngineState, request: AdminRequest, signal: Signal): Promise<unknown> {
+  const isRefused = changesDocument(request) ? isMaintenance : isMigration;
+  if (state.isReadOnly && operationsIn(request).some(isRefused)) fail('maintenanceMode', {});
   if (!changesDocument(request)) return read(state, request, signal);
-  if (state.isReadOnly && operationsIn(request).some(isMaintenance)) fail('maintenanceMode', {});
   return state.exclusively(async () => {
     signal?.throwIfAborted();
     return change(state, request, signal);
@@ -182,12 +183,20 @@ function changesDocument(request: AdminRequest | EngineError): boolean {
   const { effect, name } = request.operation;
   if (effect === 'batch') return request.items.some(changesDocument);
   if (name === 'run_sql') return !isSqlText(request.args) || mayChangeSchema(request.args);
-  return effect !== 'read' && effect !== 'rows' && effect !== 'values';
+  return !['read', 'rows', 'values', 'migration'].includes(effect);
+}
+
+function isMigration({ operation }: AdminRequest): boolean {
+  return operation.effect === 'migration';
 }
 
 /** True when the operation is refused in maintenance mode. */
 function isMaintenance({ operation: { effect, name } }: AdminRequest): boolean {
-  return name === 'run_sql' || ((effect === 'edit' || effect === 'state') && !STATE_WRITES.has(name));
+  return (
+    name === 'run_sql' ||
+    effect === 'migration' ||
+    ((effect === 'edit' || effect === 'state') && !STATE_WRITES.has(name))
+  );
 }
 
 /** True when the arguments of run_sql suffice to know what the SQL may change. Invalid arguments count as changes and fail later. */

@@ -156,6 +156,7 @@ export class EngineState {
       failed: (source, failure) => this.#sourceWatch.suspect(source, failure),
       validatesNativeQueries: options.validatesNativeQueries ?? true,
       onUnreachable: (source, reason) => this.#report({ kind: 'source unreachable', source, reason }),
+      onMigrated: (source) => this.#refreshCatalog(source),
     });
     this.#sourceWatch = new SourceWatch({
       intervalMs: options.sourceCheckIntervalMs ?? 10_000,

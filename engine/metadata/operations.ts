@@ -56,9 +56,9 @@ import { oneOf, type Static, type TProperties, type TSchema, Type } from './sche
 export type Endpoint = '/v1/query' | '/v1/metadata' | '/v2/query';
 
 /** The effect of an operation. `edit`: a function from document to document (admin/handlers). `state`: replaces the document or the
- *  state stored beside it. `read`: changes nothing. `database`: runs SQL. `rows`: reads or writes rows as the caller's role. `values`:
+ *  state stored beside it. `read`: changes nothing. `database`: runs SQL. `migration`: runs migrations, which continue when the request ends. `rows`: reads or writes rows as the caller's role. `values`:
  *  changes named values, which are no part of the document. `batch`: performs other operations. */
-export type Effect = 'edit' | 'state' | 'read' | 'database' | 'rows' | 'values' | 'batch';
+export type Effect = 'edit' | 'state' | 'read' | 'database' | 'migration' | 'rows' | 'values' | 'batch';
 
 export type OperationDeclaration = {
   readonly effect: Effect;
@@ -265,6 +265,21 @@ export const OPERATIONS = {
       no_transaction: flag,
     },
     { endpoints: SCHEMA },
+  ),
+
+  apply_migrations: row(
+    'migration',
+    'Runs migrations that have not run on the database of a source. `put` and `remove` are changes of the metadata that follow.',
+    {
+      source: ObjectName,
+      migrations: Type.Array(Type.Object({ name: Type.String(), sql: Type.String() })),
+      lock_timeout: Type.Optional(Seconds),
+      allow_out_of_order: flag,
+      allow_breaking: flag,
+      put: Type.Optional(Type.Array(Type.Object({ key: Type.String(), definition: Type.Unknown() }))),
+      remove: Type.Optional(Type.Array(Type.String())),
+    },
+    { takesSource: true },
   ),
 
   // ── sources ──

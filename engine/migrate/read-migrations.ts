@@ -27,7 +27,26 @@ const FORM = 'VERSION_NAME.sql or VERSION_NAME/up.sql, where VERSION has at most
 /** Returns the migrations of a source. Raises MigrationFolderError. */
 export function readMigrations(folder: string, source: string): MigrationFolder {
   const path = folderOfSource(folder, source);
-  const found = namesIn(path).map((name) => readEntry(path, name));
+  return folderOf(
+    path,
+    namesIn(path).map((name) => readEntry(path, name)),
+  );
+}
+
+/** Returns the migrations in texts that are named as files are. */
+export function migrationsIn(
+  files: readonly { readonly name: string; readonly text: string }[],
+): MigrationFolder {
+  const entries = files.map(({ name, text }): Entry => {
+    const identity = identityIn(name);
+    return identity
+      ? entryOf(name, identity, text)
+      : { problem: `${name}: is not named VERSION_NAME.sql, where VERSION has at most 18 digits` };
+  });
+  return folderOf('the resource', entries);
+}
+
+function folderOf(path: string, found: readonly Entry[]): MigrationFolder {
   const texts = found.flatMap((entry) => ('migration' in entry ? [entry] : []));
   const migrations = texts
     .map(({ migration }) => migration)
@@ -79,9 +98,13 @@ function readEntry(folder: string, name: string): Entry {
   const path = join(folder, name);
   if (isFolder(path)) return readFolderEntry(path, name);
   if (!name.endsWith('.sql') || name.endsWith('.down.sql')) return IGNORED;
-  const identity = NAME.exec(name.replace(/(\.up)?\.sql$/, ''));
+  const identity = identityIn(name);
   if (!identity) return { problem: `${path}: is not named ${FORM}` };
   return readText(path, identity);
+}
+
+function identityIn(name: string): RegExpExecArray | null {
+  return name.endsWith('.sql') ? NAME.exec(name.replace(/(\.up)?\.sql$/, '')) : null;
 }
 
 function readFolderEntry(path: string, name: string): Entry {
@@ -95,10 +118,14 @@ function readFolderEntry(path: string, name: string): Entry {
   return { problem: `${path}: has no up.sql; write it or delete the folder` };
 }
 
-function readText(file: string, [, version = '', name = '']: RegExpExecArray): Entry {
+function entryOf(file: string, [, version = '', name = '']: RegExpExecArray, text: string): Entry {
+  return { migration: parseMigration({ version, name, file }, text), text };
+}
+
+function readText(file: string, identity: RegExpExecArray): Entry {
   try {
     const text = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(readFileSync(file));
-    return { migration: parseMigration({ version, name, file }, text), text };
+    return entryOf(file, identity, text);
   } catch (error) {
     if (!(error instanceof TypeError)) throw error;
     return { problem: `${file}: is not UTF-8 text` };

@@ -3,6 +3,7 @@
  *  Raises MigrationFailure. Retries what waited too long for a lock of a table, and nothing else.
  *  Not here: which migrations run (run-migrations.ts), SQL on the ledger (ledger.ts). */
 import { setTimeout as sleep } from 'node:timers/promises';
+import type { ClientBase } from 'pg';
 import {
   addRow,
   failStatement,
@@ -21,6 +22,8 @@ export type FileRun = LedgerRun & {
   /** How often a statement is repeated that waited too long for a lock. */
   readonly lockRetries: number;
   readonly onRetry: (message: string) => void;
+  /** Called before a transaction commits. An error rolls it back. */
+  readonly check?: ((client: ClientBase, migration: Migration) => Promise<void>) | undefined;
 };
 
 /** The row of a run that did not finish, and the number of statements that need not run any more. */
@@ -50,7 +53,8 @@ async function runInTransaction(run: FileRun, migration: Migration, from?: Conti
     else await addRow(run, { ...newRow(migration), state: 'running' });
     for (const [i, statement] of statements.entries()) await execute(run, migration, statement, i + 1);
     // The file may have changed the role, and the ledger is that of the role that connected.
-    await client.query('reset session authorization; reset role');
+    await client.query('reset session authorization; reset role; reset all');
+    await run.check?.(client, migration);
     await stampRow(run, version);
     await commit(run, migration);
   } catch (error) {

@@ -9,7 +9,7 @@ import { createLedger, type LedgerRun, markRow, readLedger } from './ledger.ts';
 import { hasLock, MigrationLockError, takeLock } from './lock.ts';
 import { checksumOfFirst, type Migration } from './migration.ts';
 import type { MigrationFolder } from './read-migrations.ts';
-import { type Continuation, runFile } from './run-file.ts';
+import { type Continuation, type FileRun, runFile } from './run-file.ts';
 
 /** Raised before anything runs. */
 export class MigrationRefusal extends Error {
@@ -34,6 +34,8 @@ export type MigrationRequest = Permissions & {
   readonly markApplied?: readonly string[] | undefined;
   /** The record of another tool, whose versions count as applied. */
   readonly adopted?: ForeignRecord | undefined;
+  /** Called before the transaction of a file commits. An error rolls it back. */
+  readonly check?: FileRun['check'];
 };
 
 /** Receives the progress of a run. */
@@ -100,8 +102,8 @@ async function runVersion(
     progress.onNote(`${migration.version} ${migration.name} continues at ${next}`);
   }
   const startedAt = performance.now();
-  const { lockTimeoutMs, lockRetries } = request;
-  await runFile({ ...run, lockTimeoutMs, lockRetries, onRetry: progress.onRetry }, migration, from);
+  const { lockTimeoutMs, lockRetries, check } = request;
+  await runFile({ ...run, lockTimeoutMs, lockRetries, onRetry: progress.onRetry, check }, migration, from);
   progress.onApplied(migration, performance.now() - startedAt);
 }
 

@@ -2,19 +2,27 @@
  *  Not here: connection strings (database/connect.ts), the lock (lock.ts). */
 import type pg from 'pg';
 import { connectTo, optionAddress } from '../database/connect.ts';
-import { nameOfDatabase } from '../store/connect.ts';
+import type { DatabaseAddress } from '../database/connection-defaults.ts';
+import { nameOfTarget } from '../store/connect.ts';
+import type { Tls } from '../wire/socket.ts';
 
 const TIMEOUT_MS = 10_000;
 
 /** Raised when the database cannot be reached. The message names host and database, never the password. */
 export class UnreachableError extends Error {}
 
-/** Runs `use` with a session of the database, and closes it. Raises UnreachableError, ConnectionStringError. */
-export async function withMigrationSession<T>(
-  url: string,
+/** Runs `use` with a session of the database of a URL, and closes it. Raises UnreachableError, ConnectionStringError. */
+export function withMigrationSession<T>(url: string, use: (client: pg.Client) => Promise<T>): Promise<T> {
+  return withMigrationClient(optionAddress(url), undefined, use);
+}
+
+/** Runs `use` with a session of a database, and closes it. Raises UnreachableError. */
+export async function withMigrationClient<T>(
+  address: DatabaseAddress,
+  tls: Tls | undefined,
   use: (client: pg.Client) => Promise<T>,
 ): Promise<T> {
-  const client = await open(url);
+  const client = await open(address, tls);
   // A statement that runs reports a lost connection itself; without a listener, one that is lost in between would end the process.
   client.on('error', () => {});
   try {
@@ -24,15 +32,19 @@ export async function withMigrationSession<T>(
   }
 }
 
-async function open(url: string): Promise<pg.Client> {
-  const address = optionAddress(url);
+async function open(address: DatabaseAddress, tls: Tls | undefined): Promise<pg.Client> {
   try {
-    return await connectTo(address, { applicationName: 'pergola migrate', timeoutMs: TIMEOUT_MS });
+    return await connectTo(address, { applicationName: 'pergola migrate', timeoutMs: TIMEOUT_MS }, tls);
   } catch (error) {
-    throw new UnreachableError(`cannot reach the database ${nameOfDatabase(url)}: ${reasonOf(error)}`, {
+    throw new UnreachableError(`cannot reach the database${nameOf(address)}: ${reasonOf(error)}`, {
       cause: error,
     });
   }
+}
+
+/** Returns hosts and database of an option. Those of a source may be secret. */
+function nameOf({ origin, target }: DatabaseAddress): string {
+  return origin === 'option' ? ` ${nameOfTarget(target)}` : '';
 }
 
 /** A connection refused by both ::1 and 127.0.0.1 is an AggregateError without a message. */

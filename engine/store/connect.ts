@@ -3,6 +3,7 @@
 
 import { setTimeout as sleep } from 'node:timers/promises';
 import { optionAddress } from '../database/connect.ts';
+import type { ConnectionTarget } from '../database/connection-string.ts';
 import { isNotConnected } from '../database/pool.ts';
 import { thrownMessage } from '../errors/engine-error.ts';
 
@@ -40,7 +41,11 @@ export async function retryUntilReachable<T>(attempt: () => Promise<T>, options:
 
 /** Returns `host:port/database` of a connection string, several hosts separated by commas. Raises ConnectionStringError. */
 export function nameOfDatabase(url: string): string {
-  const { hosts, database } = optionAddress(url).target;
+  return nameOfTarget(optionAddress(url).target);
+}
+
+/** Returns `host:port/database` of a target, without its user. */
+export function nameOfTarget({ hosts, database }: ConnectionTarget): string {
   const names = hosts.map(
     ({ host, address, port }) => `${host ?? address ?? 'localhost'}${port === null ? '' : `:${port}`}`,
   );

@@ -1,0 +1,83 @@
+/** `apply_migrations`: runs migrations on the database of a source, with the ledger, the lock and the rules of `pergola migrate up`.
+ *  A file in a transaction is refused if objects that are served would not fit the database after it. `put` and `remove` are changes of the
+ *  metadata that the client will make next: they count as made.
+ *  Not here: runs and their answers (migration-runs.ts), migrations (migrate/). Reference: docs/guides/migrations.md. */
+import type { ClientBase } from 'pg';
+import { editObjects } from '../metadata/edit.ts';
+import { normalMetadata } from '../metadata/normal-form.ts';
+import { findObject } from '../metadata/objects.ts';
+import type { ArgsOf } from '../metadata/operations.ts';
+import type { Metadata } from '../metadata/schema/metadata.ts';
+import type { Source } from '../metadata/schema/source.ts';
+import type { Migration } from '../migrate/migration.ts';
+import { migrationsIn } from '../migrate/read-migrations.ts';
+import { MigrationRefusal, runMigrations } from '../migrate/run-migrations.ts';
+import { withMigrationClient } from '../migrate/session.ts';
+import type { Inconsistency } from '../resolve/types.ts';
+import { editsIn } from './document-operations.ts';
+import type { Performer } from './request.ts';
+import type { UnitOfWork } from './unit-of-work.ts';
+
+type Args = ArgsOf<'apply_migrations'>;
+
+const LOCK_TIMEOUT_SECONDS = 5;
+const LOCK_RETRIES = 10;
+/** The most objects that a refusal names. */
+const MOST_NAMED = 5;
+const SILENT = { onWait: () => {}, onRetry: () => {}, onNote: () => {}, onApplied: () => {} };
+
+export const applyMigrations: Performer<'apply_migrations'> = async (work, args) => {
+  const source = work.requireSource(args.source);
+  const draft = editObjects(work.document, editsIn(args));
+  const answer = await work.gateway.migrationRuns.run(source.name, [source, args], async () => {
+    const result = await apply(work, source, args, draft);
+    if (result.applied.length > 0) await work.gateway.refreshCatalog(source);
+    return result;
+  });
+  return () => answer;
+};
+
+async function apply(work: UnitOfWork, source: Source, args: Args, draft: Metadata) {
+  const { sources } = work.gateway;
+  const folder = migrationsIn(args.migrations.map(({ name, sql }) => ({ name, text: sql })));
+  const request = {
+    source: source.name,
+    folder,
+    lockTimeoutMs: 1000 * (args.lock_timeout ?? LOCK_TIMEOUT_SECONDS),
+    lockRetries: LOCK_RETRIES,
+    waitMs: 0,
+    allowsOutOfOrder: args.allow_out_of_order ?? false,
+    // A resource may be deleted, or may not have arrived yet.
+    allowsMissing: true,
+    ...(args.allow_breaking ? {} : { check: checkOf(work, source, draft) }),
+  };
+  const { applied, version } = await withMigrationClient(
+    sources.address(source),
+    sources.tls(source),
+    (client) => runMigrations(client, request, SILENT),
+  );
+  return { applied: applied.map((migration) => migration.version), version };
+}
+
+/** Returns the check of a migration that has run and is not committed. Raises MigrationRefusal. */
+function checkOf(work: UnitOfWork, source: Source, draft: Metadata) {
+  const { gateway, base } = work;
+  const served = new Set(base.inconsistencies.map(({ key }) => key));
+  const isBroken = ({ key, entity }: Inconsistency) =>
+    !entity && !served.has(key) && findObject(base.document, key) !== undefined;
+  return async (client: ClientBase, { version, name }: Migration) => {
+    const catalog = await gateway.introspectInside(source, client);
+    const catalogs = new Map(work.base.catalogs).set(source.name, catalog);
+    const broken = gateway
+      .resolve(normalMetadata(draft), catalogs, work.base.upstreams)
+      .inconsistencies.filter(isBroken);
+    if (broken.length === 0) return;
+    const named = broken.slice(0, MOST_NAMED).map((object) => `${object.name}: ${object.reason}`);
+    const rest = broken.length - named.length;
+    throw new MigrationRefusal([
+      `${version} ${name} would break ${broken.length === 1 ? 'an object' : `${broken.length} objects`} that the API serves; change ` +
+        `the resources together with it, or remove what uses the old form first: ${named.join('; ')}` +
+        (rest > 0 ? `; and ${rest} more` : ''),
+    ]);
+  };
+}
