@@ -1,5 +1,5 @@
 /** Runs the example of a review, deploy/examples/review, as its workflow does: a pull request that widens a filter by accident is stopped,
- *  and one that adds a column passes. Not here: the steps of the workflow that belong to the service that runs it. */
+ *  by the plan and by a PermissionTest, and one that adds a column passes. Not here: the steps of the workflow that belong to the service that runs it. */
 import { execFile } from 'node:child_process';
 import { cp, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -44,6 +44,7 @@ async function review(): Promise<{ readonly code: number; readonly out: string; 
     PERGOLA: `${process.execPath} ${join(ROOT, 'bin/pergola.mjs')}`,
     ENGINE: engine.url,
     ENGINE_GRAPHQL_ADMIN_SECRET: engine.adminSecret,
+    DATABASE_URL: database.url,
   };
   const argv = [join(EXAMPLE, 'review.sh'), join(folder, 'base'), join(folder, 'head')];
   return new Promise((resolve) => {
@@ -53,8 +54,9 @@ async function review(): Promise<{ readonly code: number; readonly out: string; 
 
 test('a filter that is widened by accident is stopped, with the Markdown of the guide', async () => {
   await edit('document.yaml', '_and:', '_or:');
-  const { code, out } = await review();
+  const { code, out, err } = await review();
   expect(code).toBe(1);
+  expect(err).toContain('FAIL  member-reads-current-documents-of-the-account');
   expect(await readFile(GUIDE, 'utf8')).toContain(`~~~markdown\n${out}~~~\n`);
   expect(out).toContain('**Refused by --fail-on widened**');
 });
@@ -62,9 +64,20 @@ test('a filter that is widened by accident is stopped, with the Markdown of the 
 test('a column more passes', async () => {
   await edit('schema.sql', 'title text not null,', 'title text not null,\n  summary text,');
   await edit('document.yaml', '[id, title]', '[id, title, summary]');
-  const { code, out } = await review();
-  expect([code, out]).toEqual([0, expect.stringContaining('columns: id, title → id, title, summary')]);
+  const { code, out, err } = await review();
+  expect([code, out, err]).toEqual([
+    0,
+    expect.stringContaining('columns: id, title → id, title, summary'),
+    expect.stringContaining('ok    member-reads'),
+  ]);
   expect(out).not.toContain('Refused');
+});
+
+test('a column less is stopped, because clients break', async () => {
+  await edit('document.yaml', '[id, title]', '[title]');
+  const { code, out, err } = await review();
+  expect([code, out]).toEqual([1, expect.stringContaining('**Refused by --fail-on breaking**')]);
+  expect(err).toContain('ok    member-reads');
 });
 
 test('a misspelt field is stopped before anything else', async () => {
