@@ -1,9 +1,9 @@
 /** Tests `pergola test` as a program: what passes and fails in each format, that every test starts from the same data, that nothing outside is
  *  used, and what is said when the tests cannot run. */
 import { execFile } from 'node:child_process';
-import { cpSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import pg from 'pg';
 import { afterEach, beforeEach, expect, inject, test } from 'vitest';
 import { TestWebhook } from '../testing/webhook.ts';
@@ -11,12 +11,15 @@ import { TestWebhook } from '../testing/webhook.ts';
 const TIMEOUT_MS = 120_000;
 const SHOP = new URL('./testing/shop', import.meta.url);
 
+/** Contains the folder, and what a test puts beside it. */
+let root: string;
 let folder: string;
 beforeEach(() => {
-  folder = mkdtempSync(join(tmpdir(), 'pergola-test-test-'));
+  root = mkdtempSync(join(tmpdir(), 'pergola-test-test-'));
+  folder = join(root, 'folder');
   cpSync(SHOP, folder, { recursive: true });
 });
-afterEach(() => rmSync(folder, { recursive: true, force: true }));
+afterEach(() => rmSync(root, { recursive: true, force: true }));
 
 type Run = { readonly code: number; readonly out: string; readonly err: string };
 
@@ -351,6 +354,35 @@ spec: { name: maker_added, source: default, table: maker, insert: { columns: ["*
   const { rows } = await client.query("select datname from pg_database where datname like 'pergola\\_test%'");
   await client.end();
   expect(rows).toEqual([]);
+});
+
+test('migrations run before the other files, and files that undo them do not run', {
+  timeout: TIMEOUT_MS,
+}, async () => {
+  writeNotes();
+  const sql = join(folder, 'notes.sql');
+  const [create = '', insert = ''] = readFileSync(sql, 'utf8').split(/(?=insert)/);
+  for (const [name, text] of [
+    ['migrations/default/1_note/up.sql', create],
+    ['migrations/default/1_note/down.sql', 'drop table note;'],
+    [
+      'migrations/default/2_index.sql',
+      '-- pergola: no-transaction\ncreate index concurrently on note (owner);',
+    ],
+    ['migrations/other/1_other.sql', 'create table other (id int);'],
+    ['notes.sql', `insert into other values (1); ${insert}`],
+  ] as const) {
+    mkdirSync(dirname(join(folder, name)), { recursive: true });
+    writeFileSync(join(folder, name), text);
+  }
+  expect(await pergolaTest(['-f', folder])).toMatchObject({ code: 0, err: '' });
+  cpSync(join(folder, 'migrations'), join(root, 'elsewhere'), { recursive: true });
+  rmSync(join(folder, 'migrations'), { recursive: true });
+  const elsewhere = await pergolaTest(['-f', folder, '--migrations', join(root, 'elsewhere')]);
+  expect(elsewhere).toMatchObject({ code: 0, err: '' });
+  writeFileSync(join(root, 'elsewhere/default/3_broken.sql'), 'create table broken (');
+  const broken = await pergolaTest(['-f', folder, '--migrations', join(root, 'elsewhere')]);
+  expect([broken.code, broken.out, broken.err]).toEqual([2, '', expect.stringContaining('3_broken.sql')]);
 });
 
 test('a folder whose resources or SQL are wrong runs no test, and says why', {

@@ -6,12 +6,13 @@ import { FORMATS, type Format } from './report.ts';
 
 export const HELP = `pergola test -f FOLDER: run the PermissionTests of a folder, without a cluster.
 
-Starts a Postgres and an engine for the duration of the tests, runs the *.sql files of the folder in the order of their names, applies
-the resources, and sends the request of each PermissionTest as its role. Every test starts from the data of the *.sql files.
+Starts a Postgres and an engine for the duration of the tests, runs the migrations and then the other *.sql files of the folder, applies
+the resources, and sends the request of each PermissionTest as its role. Every test starts from the data of these files.
 Triggers are not applied, and every Source leads to this Postgres: no database and no webhook of a trigger outside is used.
 
   -f, --filename FOLDER       the folder with resources, tests and *.sql files (required)
       --only NAME             run this test only; may be repeated
+      --migrations FOLDER     the migrations of the database; default FOLDER/migrations, if there is one
       --database-url URL      a Postgres server of your own, for example one with extensions; the tests create databases on it
                               and drop them, and the database that the URL names is not changed
       --coverage              print how many tests exercise each permission of a role on a table
@@ -28,6 +29,7 @@ Exit codes: 0 every test passed, 1 a test failed, a permission is not noticed or
 const FLAGS = {
   filename: { type: 'string', short: 'f' },
   only: { type: 'string', multiple: true },
+  migrations: { type: 'string' },
   'database-url': { type: 'string' },
   coverage: { type: 'boolean', default: false },
   'min-coverage': { type: 'string' },
@@ -38,6 +40,8 @@ const FLAGS = {
 
 export type TestOptions = {
   readonly folder: string;
+  /** The folder of the migrations. */
+  readonly migrations: string | undefined;
   readonly only: readonly string[];
   readonly databaseUrl: string | undefined;
   readonly showsCoverage: boolean;
@@ -52,6 +56,7 @@ export function parseTestFlags(argv: readonly string[]): TestOptions | undefined
   if (values.help) return undefined;
   return {
     folder: folderIn(values.filename),
+    migrations: values.migrations === undefined ? undefined : folderIn(values.migrations),
     only: values.only ?? [],
     databaseUrl: urlIn(values['database-url']),
     showsCoverage: values.coverage || values['min-coverage'] !== undefined,

@@ -1,7 +1,7 @@
 /** The databases of one `pergola test`: an embedded Postgres in a temporary folder, or databases of their own on a server of the user's; removed
- *  at the end. `pristine` has what the *.sql files of the folder create. The engine serves `app`, a copy of it, which is replaced by a new
+ *  at the end. `pristine` has what the migrations and *.sql files create. The engine serves `app`, a copy of it, which is replaced by a new
  *  copy after a test has written. The name of the copy is always the same, so the engine keeps its metadata and only connects again.
- *  Not here: the server (../embedded-postgres.ts), running the files (../up/databases.ts). */
+ *  Not here: the server (../embedded-postgres.ts), running the files (prepare-database.ts). */
 import { randomBytes } from 'node:crypto';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -9,7 +9,7 @@ import { join } from 'node:path';
 import type pg from 'pg';
 import { connectTo, optionAddress } from '../../engine/database/connect.ts';
 import { startEmbeddedPostgres } from '../embedded-postgres.ts';
-import { seed } from '../up/databases.ts';
+import { type DatabaseFolders, prepareDatabase } from './prepare-database.ts';
 
 export type ScratchDatabases = {
   /** The URL of the database that the engine serves. */
@@ -25,10 +25,10 @@ type Server = { readonly url: string; readonly stop: () => Promise<void> };
 
 const PURPOSE = { applicationName: 'pergola test', timeoutMs: 15_000 };
 
-/** Runs the *.sql files of the folder. `serverUrl` is a database on the user's server, which is not changed. Raises an error that names the
+/** Runs the migrations and *.sql files. `serverUrl` is a database on the user's server, which is not changed. Raises an error that names the
  *  file that failed. */
 export async function startScratchDatabases(
-  folder: string,
+  folders: DatabaseFolders,
   serverUrl: string | undefined,
 ): Promise<ScratchDatabases> {
   const server = serverUrl === undefined ? await temporaryServer() : { url: serverUrl, stop: async () => {} };
@@ -39,7 +39,7 @@ export async function startScratchDatabases(
   };
   try {
     await onServer(server.url, [`create database ${names.pristine}`, `create database ${names.metadata}`]);
-    await seed(urlOf(server.url, names.pristine), folder);
+    await prepareDatabase(urlOf(server.url, names.pristine), folders);
     await onServer(server.url, [copy(names.pristine, names.app)]);
   } catch (error) {
     await stop();

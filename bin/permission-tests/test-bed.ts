@@ -11,6 +11,7 @@ import type { Report } from '../../operator/status/report.ts';
 import { freePort } from '../free-port.ts';
 import { startEngineProcess } from '../up/engine-process.ts';
 import { scratchSource } from './folder-tests.ts';
+import type { DatabaseFolders } from './prepare-database.ts';
 import type { TestBed } from './run-tests.ts';
 import { startScratchDatabases } from './scratch-databases.ts';
 
@@ -19,7 +20,7 @@ export class TestRunProblem extends Error {}
 
 /** Runs the body on a test bed and stops everything afterwards, also after Ctrl-C. Prints the resources that are not Ready. */
 export async function onTestBed<T>(
-  { folder, databaseUrl }: { readonly folder: string; readonly databaseUrl: string | undefined },
+  { databaseUrl, ...folders }: DatabaseFolders & { readonly databaseUrl: string | undefined },
   source: FolderSource,
   body: (bed: TestBed) => Promise<T>,
 ): Promise<T> {
@@ -30,7 +31,7 @@ export async function onTestBed<T>(
     }
   });
   const work = async () => {
-    const databases = await startScratchDatabases(folder, databaseUrl);
+    const databases = await startScratchDatabases(folders, databaseUrl);
     stops.push(databases.stop);
     const [adminSecret, valuesKey] = [randomBytes(16).toString('hex'), randomBytes(32).toString('hex')];
     const headerPrefix = process.env['ENGINE_GRAPHQL_HEADER_PREFIX'] || 'x-engine-';

@@ -30,8 +30,13 @@ export type Seeded = {
   readonly state: 'run' | 'known' | 'changed';
 };
 
-export async function seed(databaseUrl: string, folder: string): Promise<readonly Seeded[]> {
-  const files = await filesIn(folder, (file) => file.endsWith('.sql'));
+/** Runs the files that `isWanted` accepts. */
+export async function seed(
+  databaseUrl: string,
+  folder: string,
+  isWanted: (file: string) => boolean = () => true,
+): Promise<readonly Seeded[]> {
+  const files = await filesIn(folder, (file) => file.endsWith('.sql') && isWanted(file));
   if (files.length === 0) return [];
   return withClient(databaseUrl, async (client) => {
     await client.query('create schema if not exists pergola_up');
