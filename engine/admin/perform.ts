@@ -34,6 +34,7 @@ import {
   invokeEventTrigger,
   redeliverEvent,
 } from './events.ts';
+import { explainAccess } from './explain-access.ts';
 import { dropAction } from './handlers/actions.ts';
 import { HANDLERS } from './handlers/index.ts';
 import { applyMigrations } from './migrations.ts';
@@ -92,6 +93,7 @@ const PERFORMERS: { readonly [N in Exclude<OperationName, EditOperation | BatchO
   get_table_info: getTableInfo,
   get_viewdef_info: getViewDefinition,
   suggest_relationships: suggestRelationships,
+  explain_access: explainAccess,
   dump_internal_state: dumpInternalState,
   get_catalog_state: getCatalogState,
   set_catalog_state: setCatalogState,

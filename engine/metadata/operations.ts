@@ -334,6 +334,19 @@ export const OPERATIONS = {
     table: QualifiedName,
   }),
   get_viewdef_info: sourced('read', 'Returns the query of a view.', { view: QualifiedName }),
+  explain_access: sourced(
+    'read',
+    'Returns whether a role may read or write one row, and which clauses of its permissions decide it. Writes nothing.',
+    {
+      table: QualifiedName,
+      role: RoleName,
+      session_variables: Type.Optional(Type.Record(Type.String(), Type.Unknown())),
+      operation: Type.Optional(oneOf('select', 'insert', 'update', 'delete')),
+      key: Type.Optional(Type.Record(Type.String(), Type.Unknown())),
+      columns: Type.Optional(Type.Array(ColumnName)),
+      values,
+    },
+  ),
 
   // ── tables ──
   track_table: sourced('edit', 'Exposes a table or view in GraphQL.', tracked, {

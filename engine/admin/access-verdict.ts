@@ -1,0 +1,238 @@
+/** The answer of `explain_access`: the verdict on the operation, the reasons, and each clause with its truth.
+ *  In: the question, and the judged clauses. Out: JSON. Pure.
+ *  Not here: the clauses that decide a condition (clause-truth.ts). Reference: docs/reference/behaviour/permissions.md. */
+import { type PathStep, printPath } from '../errors/engine-error.ts';
+import type { TruthAnswer } from '../execute/row-truth.ts';
+import { printQualified } from '../metadata/schema/common.ts';
+import type { Leaf } from '../resolve/predicate.ts';
+import { ADMIN_ROLE } from '../resolve/session.ts';
+import type { AccessQuestion, Args, GrantClauses } from './access-question.ts';
+import { failing, type JudgedClause, variablesOf } from './clause-truth.ts';
+
+export type JudgedGrant = Pick<GrantClauses, 'grant' | 'operation'> & {
+  readonly filter: JudgedClause | null;
+  readonly check: JudgedClause | null;
+};
+
+export type JudgedAccess = {
+  /** True when the row with the key exists, and for an insert. */
+  readonly hasRow: boolean;
+  /** The truth of the conditions that the engine applies; null without one, or when it could not be asked. */
+  readonly filter: TruthAnswer | null;
+  readonly check: TruthAnswer | null;
+  readonly grants: readonly JudgedGrant[];
+};
+
+/** `visible`: a select returns the row. `allowed`: the write passes the permission. `hidden`: the operation succeeds without the row.
+ *  `refused`: it raises an error. `no_row`: there is no such row. `undecided`: only the write itself could say. */
+export type AccessVerdict = 'visible' | 'allowed' | 'hidden' | 'refused' | 'no_row' | 'undecided';
+
+type Reason = {
+  readonly kind: string;
+  readonly message: string;
+  /** The clause in the permission of `role`. */
+  readonly role?: string;
+  readonly path?: string;
+};
+
+export type AccessAnswer = {
+  readonly verdict: AccessVerdict;
+  readonly reasons: readonly Reason[];
+} & Readonly<Record<string, unknown>>;
+
+export function answerOf(question: AccessQuestion, judged: JudgedAccess, args: Args): AccessAnswer {
+  const { table, operation, presets, session } = question;
+  const { verdict, reasons } = verdictOf(question, judged);
+  const columns = operation === 'select' && verdict === 'visible' ? columnsOf(question, judged, args) : null;
+  return {
+    verdict,
+    reasons,
+    operation,
+    role: args.role,
+    source: args.source,
+    table: table.table,
+    permissions: judged.grants.map(printGrant),
+    ...(columns ? { columns } : {}),
+    ...(presets.size > 0
+      ? { presets: [...presets].map(([column, leaf]) => printPreset(column, leaf, session)) }
+      : {}),
+    ...notesOf(question),
+  };
+}
+
+type Decided = { readonly verdict: AccessVerdict; readonly reasons: readonly Reason[] };
+
+function verdictOf(question: AccessQuestion, judged: JudgedAccess): Decided {
+  const { operation, refusals, table, filter, check } = question;
+  const unset = unsetVariables(question);
+  if (refusals.length > 0 || unset.length > 0)
+    return { verdict: 'refused', reasons: [...refusals, ...unset] };
+  if (!judged.hasRow) {
+    const message = `${printQualified(table.table)} has no row with this key`;
+    return { verdict: 'no_row', reasons: [{ kind: 'no_row', message }] };
+  }
+  const raised = [judged.filter, judged.check].flatMap((each) =>
+    each && 'error' in each ? [each.error] : [],
+  );
+  if (raised.length > 0) {
+    return { verdict: 'refused', reasons: raised.map((message) => ({ kind: 'error', message })) };
+  }
+  if (filter && !isTrue(judged.filter)) {
+    const reasons = judged.grants.flatMap((each) => clauseReasons('filter', each));
+    return { verdict: 'hidden', reasons };
+  }
+  if (!check || isTrue(judged.check)) {
+    return { verdict: operation === 'select' ? 'visible' : 'allowed', reasons: [] };
+  }
+  const reasons = judged.grants.flatMap((each) => clauseReasons('check', each));
+  const isFalse = judged.check !== null || judged.grants.some((each) => each.check?.holds === false);
+  return { verdict: isFalse ? 'refused' : 'undecided', reasons };
+}
+
+function isTrue(answer: TruthAnswer | null): boolean {
+  return answer !== null && 'holds' in answer && answer.holds === true;
+}
+
+/** Returns the session variables that the engine needs and the session does not have: the request fails without them. */
+function unsetVariables({ presets, session, filter, check }: AccessQuestion): readonly Reason[] {
+  const needed = new Set([
+    ...[filter, check].flatMap((predicate) => (predicate ? variablesOf(predicate) : [])),
+    ...[...presets.values()].flatMap((leaf) => (leaf.kind === 'session' ? [leaf.variable] : [])),
+  ]);
+  const unset = [...needed].filter((name) => !Object.hasOwn(session.variables, name));
+  return unset.map((name) => ({
+    kind: 'variable_not_set',
+    message: `session variable ${name} is not set, and a permission needs it`,
+  }));
+}
+
+/** Returns the reasons for which a condition does not hold: one for each clause that must change. */
+function clauseReasons(
+  kind: 'filter' | 'check',
+  { grant, operation, ...conditions }: JudgedGrant,
+): readonly Reason[] {
+  const root = conditions[kind];
+  return (root ? failing(root) : []).map((judged) => ({
+    kind,
+    role: grant.role,
+    path: pathOf(kind, judged.clause.path),
+    message: `${operation} permission of role "${grant.role}": ${describe(judged)}`,
+  }));
+}
+
+/** Says what a clause is, its truth, and the values it compares. */
+function describe({
+  clause,
+  holds,
+  value,
+  variables,
+  isReached,
+  error,
+  undecidedColumns,
+}: JudgedClause): string {
+  const facts = [
+    ...(isReached === false ? ['there is no related row'] : []),
+    ...(clause.compared
+      ? [`${clause.compared.left.column} is ${value === null ? 'null' : JSON.stringify(value)}`]
+      : []),
+    ...variables.map(
+      (each) => `${each.name} is ${each.value === null ? 'not set' : JSON.stringify(each.value)}`,
+    ),
+    ...(error === null ? [] : [error]),
+  ];
+  const open = undecidedColumns.map((column) => `${column} is not known before the write`);
+  const truth = holds === 'undecided' ? 'cannot be decided' : `is ${holds}`;
+  const shown = open.length > 0 ? open : facts;
+  return `${JSON.stringify(clause.written)} ${truth}${shown.length > 0 ? `: ${shown.join(', ')}` : ''}`;
+}
+
+function pathOf(kind: string, path: readonly PathStep[]): string {
+  return printPath([kind, ...path]).slice('$.'.length);
+}
+
+function printGrant({ grant, operation, filter, check }: JudgedGrant): object {
+  const { rule, access } = grant;
+  return {
+    role: grant.role,
+    operation,
+    is_consistent: access !== null,
+    ...(filter ? { filter: printClause('filter', filter, new Set(failing(filter))) } : {}),
+    ...(check ? { check: printClause('check', check, new Set(failing(check))) } : {}),
+    ...Object.fromEntries(
+      ['columns', 'limit', 'query_root_fields', 'backend_only'].flatMap((key) =>
+        rule[key] === undefined ? [] : [[key, rule[key]]],
+      ),
+    ),
+  };
+}
+
+function printClause(kind: string, judged: JudgedClause, decisive: ReadonlySet<JudgedClause>): object {
+  const { clause, holds, value, variables, error, undecidedColumns, clauses, isReached } = judged;
+  return {
+    path: pathOf(kind, clause.path),
+    clause: clause.written,
+    holds,
+    ...(decisive.has(judged) ? { is_decisive: true } : {}),
+    ...(clause.compared && undecidedColumns.length === 0 ? { value } : {}),
+    ...(variables.length > 0 && clauses.length === 0 ? { variables } : {}),
+    ...(undecidedColumns.length > 0 ? { undecided_columns: undecidedColumns } : {}),
+    ...(isReached === null ? {} : { has_related_row: isReached }),
+    ...(error === null ? {} : { error }),
+    ...(clauses.length > 0 ? { clauses: clauses.map((inner) => printClause(kind, inner, decisive)) } : {}),
+  };
+}
+
+/** Returns, for each column of a visible row, whether the role sees its value, and the roles whose permission shows it. A column that
+ *  only a parent grants whose filter hides the row is null. */
+function columnsOf(
+  { table, access }: AccessQuestion,
+  { grants }: JudgedAccess,
+  { columns, role }: Args,
+): readonly object[] {
+  const names = columns ?? [...table.columnByName.keys()];
+  return names.map((name) => {
+    const granting = grants.filter(
+      ({ grant }) => grant.access && 'columns' in grant.access && grant.access.columns.has(name),
+    );
+    const showing = granting.filter(({ filter }) => filter?.holds === true);
+    const isAdmin = role === ADMIN_ROLE;
+    const isGranted = access !== null && 'columns' in access && access.columns.has(name);
+    const verdict = !isGranted ? 'not_permitted' : isAdmin || showing.length > 0 ? 'visible' : 'masked';
+    return {
+      column: name,
+      verdict,
+      roles: (showing.length > 0 ? showing : granting).map(({ grant }) => grant.role),
+    };
+  });
+}
+
+function printPreset(column: string, leaf: Leaf, { variables }: AccessQuestion['session']): object {
+  if (leaf.kind !== 'session') return { column, ...(leaf.kind === 'constant' ? { value: leaf.value } : {}) };
+  return {
+    column,
+    variable: leaf.variable,
+    value: Object.hasOwn(variables, leaf.variable) ? variables[leaf.variable] : null,
+  };
+}
+
+/** Returns what the verdict leaves out. */
+function notesOf({ access, operation }: AccessQuestion): { readonly notes?: readonly string[] } {
+  const limit = access && 'limit' in access ? access.limit : null;
+  const roots = access && 'queryRootFields' in access ? access.queryRootFields : null;
+  const validation = access && 'validation' in access ? access.validation : undefined;
+  const notes = [
+    ...(limit === null
+      ? []
+      : [`the role reads at most ${limit} rows at once: a query without a condition may leave the row out`]),
+    ...(roots === null
+      ? []
+      : [`query_root_fields is [${[...roots].join(', ')}]: other root fields do not return the row`]),
+    ...(validation ? [`validate_input was not called: ${validation.url}`] : []),
+    ...(operation === 'select'
+      ? []
+      : [
+          'nothing was written: triggers and constraints of the database may still change or refuse the write',
+        ]),
+  ];
+  return notes.length > 0 ? { notes } : {};
+}

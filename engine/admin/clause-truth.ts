@@ -1,0 +1,123 @@
+/** The clauses of a permission with their truth for one row. In: clauses, and the answers of the database. Out: judged clauses, and the
+ *  clauses that decide: those that must change for the condition to hold.
+ *  Pure. Not here: asking the database (execute/row-truth.ts), the verdict on the operation (access-verdict.ts). */
+import type { TruthAnswer } from '../execute/row-truth.ts';
+import type { Clause } from '../resolve/clause.ts';
+import { columnsRead } from '../resolve/columns-read.ts';
+import { leavesOf, type TruthQuestion } from '../sql/row-truth.ts';
+
+/** The values that a clause may use. */
+export type Known = {
+  readonly of: TruthQuestion['of'];
+  /** The session variables by internal name. */
+  readonly variables: Readonly<Record<string, string>>;
+  /** The columns whose value only the write itself would give. */
+  readonly undecidedColumns: ReadonlySet<string>;
+};
+
+export type Variable = { readonly name: string; readonly value: string | null };
+
+export type JudgedClause = {
+  readonly clause: Clause;
+  /** `undecided` when a variable is not set, a column is not known, or Postgres raised an error. */
+  readonly holds: boolean | null | 'undecided';
+  /** The session variables that the clause reads; null for one that is not set. */
+  readonly variables: readonly Variable[];
+  readonly undecidedColumns: readonly string[];
+  readonly value: string | null;
+  readonly error: string | null;
+  /** False when the related row does not exist; null for other clauses. */
+  readonly isReached: boolean | null;
+  readonly clauses: readonly JudgedClause[];
+};
+
+/** Returns the names of the session variables that a clause reads. */
+export function variablesOf(predicate: Clause['predicate']): readonly string[] {
+  const names = leavesOf(predicate).flatMap((leaf) => (leaf.kind === 'session' ? [leaf.variable] : []));
+  return [...new Set(names)].sort();
+}
+
+/** Returns the questions about a clause and those inside, in the order in which `judge` takes their answers. */
+export function questionsOf(clause: Clause, known: Known): readonly TruthQuestion[] {
+  const { of } = known;
+  const { predicate, compared, reaches } = clause;
+  const own = isKnown(clause, known) ? [{ of, predicate, compared }] : [];
+  const reached = asksReached(clause, known) ? [{ of, predicate: reaches!, compared: null }] : [];
+  return [...own, ...reached, ...clause.clauses.flatMap((inner) => questionsOf(inner, known))];
+}
+
+/** Judges a clause with the answers to its questions. */
+export function judge(clause: Clause, known: Known, answers: Iterator<TruthAnswer>): JudgedClause {
+  // Without a row there are no answers.
+  const next = (): TruthAnswer | null => answers.next().value ?? null;
+  const own = isKnown(clause, known) ? next() : null;
+  const reached = asksReached(clause, known) ? next() : null;
+  const clauses = clause.clauses.map((inner) => judge(inner, known, answers));
+  const isAnswered = own !== null && 'holds' in own;
+  return {
+    clause,
+    holds: isAnswered ? own.holds : derived(clause.kind, clauses),
+    variables: variablesOf(clause.predicate).map((name) => ({ name, value: setValue(name, known) })),
+    undecidedColumns: undecidedColumns(clause, known),
+    value: isAnswered ? own.value : null,
+    error: own && 'error' in own ? own.error : null,
+    isReached: reached && 'holds' in reached ? reached.holds === true : null,
+    clauses,
+  };
+}
+
+function isKnown(clause: Clause, known: Known): boolean {
+  const isSet = variablesOf(clause.predicate).every((name) => setValue(name, known) !== null);
+  return isSet && undecidedColumns(clause, known).length === 0;
+}
+
+function asksReached({ reaches }: Clause, known: Known): boolean {
+  return reaches !== null && undecidedIn(reaches, known).length === 0;
+}
+
+function setValue(name: string, { variables }: Known): string | null {
+  return Object.hasOwn(variables, name) ? variables[name]! : null;
+}
+
+function undecidedColumns({ predicate }: Clause, known: Known): readonly string[] {
+  return undecidedIn(predicate, known);
+}
+
+/** Returns the columns that a predicate reads and whose value is not known. */
+export function undecidedIn(predicate: Clause['predicate'], known: Known): readonly string[] {
+  if (known.undecidedColumns.size === 0) return [];
+  const read = columnsRead(predicate);
+  return [...known.undecidedColumns].filter((column) => read === null || read.has(column));
+}
+
+/** Returns what the clauses inside say about a clause that cannot be evaluated itself. */
+function derived(kind: Clause['kind'], clauses: readonly JudgedClause[]): JudgedClause['holds'] {
+  const some = (value: boolean) => clauses.some(({ holds }) => holds === value);
+  if (kind === 'all' && some(false)) return false;
+  if (kind === 'any' && some(true)) return true;
+  if (kind === 'not' && some(true)) return false;
+  if (kind === 'not' && some(false)) return true;
+  return 'undecided';
+}
+
+/** Returns the innermost clauses because of which a clause does not hold. */
+export function failing(judged: JudgedClause): readonly JudgedClause[] {
+  const { clause, holds, clauses, isReached } = judged;
+  if (holds === true) return [];
+  const wrong = clauses.filter((inner) => inner.holds !== true);
+  if (clause.kind === 'condition' || isReached === false) return [judged];
+  const inner = clause.kind === 'not' ? clauses.flatMap(holding) : wrong.flatMap(failing);
+  return inner.length > 0 ? inner : [judged];
+}
+
+/** Returns the innermost clauses because of which a clause holds, or is not known to be false. */
+function holding(judged: JudgedClause): readonly JudgedClause[] {
+  const { clause, clauses } = judged;
+  if (clause.kind === 'condition') return [judged];
+  if (clause.kind === 'not') return clauses.flatMap(failing);
+  const unclear = clauses.filter(({ holds }) => holds === null || holds === 'undecided');
+  const relevant =
+    judged.holds === true ? clauses.filter(({ holds }) => clause.kind !== 'any' || holds === true) : unclear;
+  const inner = relevant.flatMap(holding);
+  return inner.length > 0 ? inner : [judged];
+}
