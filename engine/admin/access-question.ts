@@ -9,7 +9,7 @@ import type { Source } from '../metadata/schema/source.ts';
 import { accessOf } from '../resolve/access.ts';
 import type { BoolExpScope } from '../resolve/bool-exp.ts';
 import { type Clause, clauseOf } from '../resolve/clause.ts';
-import { type Grant, grantsOf } from '../resolve/grant.ts';
+import { grantsOf, type RoleGrant } from '../resolve/grant.ts';
 import type { Leaf, Predicate } from '../resolve/predicate.ts';
 import { ADMIN_ROLE, SESSION_PREFIX, type Session, sessionVariableOf } from '../resolve/session.ts';
 import type { ResolvedColumn, ResolvedTable, TableAccess } from '../resolve/types.ts';
@@ -21,7 +21,7 @@ export type Args = ArgsOf<'explain_access'>;
 
 /** A permission and its conditions. */
 export type GrantClauses = {
-  readonly grant: Grant;
+  readonly grant: RoleGrant;
   /** The operation of the permission. With --strict-writes, a write also needs the select permission of its role. */
   readonly operation: Args['operation'] & string;
   readonly filter: Clause | null;
@@ -29,7 +29,7 @@ export type GrantClauses = {
 };
 
 /** Something that refuses the operation for every row. */
-export type Refusal = {
+export type AccessRefusal = {
   readonly kind: 'no_permission' | 'backend_only' | 'column_not_permitted' | 'preset_column';
   readonly message: string;
 };
@@ -40,7 +40,7 @@ export type AccessQuestion = {
   readonly session: Session;
   readonly access: TableAccess[keyof TableAccess];
   readonly grants: readonly GrantClauses[];
-  readonly refusals: readonly Refusal[];
+  readonly refusals: readonly AccessRefusal[];
   readonly row: ProbedRow;
   /** The conditions that the engine applies, on the row before and after the write. */
   readonly filter: Predicate | null;
@@ -110,8 +110,8 @@ function sessionOf({ role, session_variables: given = {} }: Args, prefix: string
     return [own, typeof value === 'string' ? value : JSON.stringify(value)] as const;
   });
   const variables: Session['variables'] = { ...Object.fromEntries(entries), [`${SESSION_PREFIX}role`]: role };
-  const asked = variables[`${SESSION_PREFIX}use-backend-only-permissions`]?.toLowerCase();
-  return { role, variables, mayUseBackendOnly: role === ADMIN_ROLE || asked === 'true' };
+  const requested = variables[`${SESSION_PREFIX}use-backend-only-permissions`]?.toLowerCase();
+  return { role, variables, mayUseBackendOnly: role === ADMIN_ROLE || requested === 'true' };
 }
 
 function scopeOf(work: UnitOfWork, source: Source, table: ResolvedTable): BoolExpScope {
@@ -132,12 +132,12 @@ function scopeOf(work: UnitOfWork, source: Source, table: ResolvedTable): BoolEx
   };
 }
 
-type Conditions = { readonly scope: BoolExpScope; readonly selects: readonly Grant<'select'>[] };
+type Conditions = { readonly scope: BoolExpScope; readonly selects: readonly RoleGrant<'select'>[] };
 
 /** Returns the conditions of a permission. A filter that is narrower than it is written is one of --strict-writes, and the select
  *  permissions of the role apply too. */
 function clausesOf(
-  grant: Grant,
+  grant: RoleGrant,
   operation: GrantClauses['operation'],
   { scope, selects }: Conditions,
 ): readonly GrantClauses[] {
@@ -155,25 +155,25 @@ function clausesOf(
   return [own, ...selects.flatMap((select) => clausesOf(select, 'select', { scope, selects: [] }))];
 }
 
-type Asked = Pick<AccessQuestion, 'table' | 'operation' | 'session' | 'access' | 'grants'> & {
+type Refused = Pick<AccessQuestion, 'table' | 'operation' | 'session' | 'access' | 'grants'> & {
   readonly args: Args;
 };
 
-function refusalsOf(asked: Asked): readonly Refusal[] {
-  const { args, operation, table, session, access, grants } = asked;
+function refusalsOf(about: Refused): readonly AccessRefusal[] {
+  const { args, operation, table, session, access, grants } = about;
   const { role } = args;
   const name = printQualified(table.table);
-  if (!access) return [{ kind: 'no_permission', message: withoutPermission(asked, name) }];
+  if (!access) return [{ kind: 'no_permission', message: withoutPermission(about, name) }];
   const isHidden = 'backendOnly' in access && access.backendOnly && !session.mayUseBackendOnly;
   const text =
     `the ${operation} permission of role "${grants[0]?.grant.role ?? role}" on ${name} is backend_only: ` +
     `the session variable ${SESSION_PREFIX}use-backend-only-permissions must be "true"`;
-  const backendOnly: readonly Refusal[] = isHidden ? [{ kind: 'backend_only', message: text }] : [];
-  return [...backendOnly, ...namedColumns(args, operation).flatMap((column) => refusalOf(column, asked))];
+  const backendOnly: readonly AccessRefusal[] = isHidden ? [{ kind: 'backend_only', message: text }] : [];
+  return [...backendOnly, ...namedColumns(args, operation).flatMap((column) => refusalOf(column, about))];
 }
 
 /** Says why a role has no access: it has no permission, one that is inconsistent, or parents that disagree. */
-function withoutPermission({ args, operation, grants, table }: Asked, name: string): string {
+function withoutPermission({ args, operation, grants, table }: Refused, name: string): string {
   const { role } = args;
   if (grants.length === 0) return `role "${role}" has no ${operation} permission on ${name}`;
   const [broken] = grants.filter(({ grant }) => grant.access === null);
@@ -193,7 +193,7 @@ function namedColumns({ columns = [], values = {} }: Args, operation: AccessQues
   return operation === 'select' ? columns : Object.keys(values);
 }
 
-function refusalOf(column: string, { args, operation, access }: Asked): readonly Refusal[] {
+function refusalOf(column: string, { args, operation, access }: Refused): readonly AccessRefusal[] {
   if (!access || !('columns' in access)) return [];
   const { role } = args;
   if ('presets' in access && access.presets.has(column)) {

@@ -25,7 +25,7 @@ export type JudgedAccess = {
 
 /** `visible`: a select returns the row. `allowed`: the write passes the permission. `hidden`: the operation succeeds without the row.
  *  `refused`: it raises an error. `no_row`: there is no such row. `undecided`: only the write itself could say. */
-export type AccessVerdict = 'visible' | 'allowed' | 'hidden' | 'refused' | 'no_row' | 'undecided';
+export type RowVerdict = 'visible' | 'allowed' | 'hidden' | 'refused' | 'no_row' | 'undecided';
 
 type Reason = {
   readonly kind: string;
@@ -36,7 +36,7 @@ type Reason = {
 };
 
 export type AccessAnswer = {
-  readonly verdict: AccessVerdict;
+  readonly verdict: RowVerdict;
   readonly reasons: readonly Reason[];
 } & Readonly<Record<string, unknown>>;
 
@@ -60,7 +60,7 @@ export function answerOf(question: AccessQuestion, judged: JudgedAccess, args: A
   };
 }
 
-type Decided = { readonly verdict: AccessVerdict; readonly reasons: readonly Reason[] };
+type Decided = { readonly verdict: RowVerdict; readonly reasons: readonly Reason[] };
 
 function verdictOf(question: AccessQuestion, judged: JudgedAccess): Decided {
   const { operation, refusals, table, filter, check } = question;

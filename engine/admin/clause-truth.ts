@@ -7,7 +7,7 @@ import { columnsRead } from '../resolve/columns-read.ts';
 import { leavesOf, type TruthQuestion } from '../sql/row-truth.ts';
 
 /** The values that a clause may use. */
-export type Known = {
+export type Given = {
   readonly of: TruthQuestion['of'];
   /** The session variables by internal name. */
   readonly variables: Readonly<Record<string, string>>;
@@ -19,7 +19,7 @@ export type Variable = { readonly name: string; readonly value: string | null };
 
 export type JudgedClause = {
   readonly clause: Clause;
-  /** `undecided` when a variable is not set, a column is not known, or Postgres raised an error. */
+  /** `undecided` when a variable is not set, a column is not given, or Postgres raised an error. */
   readonly holds: boolean | null | 'undecided';
   /** The session variables that the clause reads; null for one that is not set. */
   readonly variables: readonly Variable[];
@@ -38,27 +38,27 @@ export function variablesOf(predicate: Clause['predicate']): readonly string[] {
 }
 
 /** Returns the questions about a clause and those inside, in the order in which `judge` takes their answers. */
-export function questionsOf(clause: Clause, known: Known): readonly TruthQuestion[] {
-  const { of } = known;
+export function questionsOf(clause: Clause, given: Given): readonly TruthQuestion[] {
+  const { of } = given;
   const { predicate, compared, reaches } = clause;
-  const own = isKnown(clause, known) ? [{ of, predicate, compared }] : [];
-  const reached = asksReached(clause, known) ? [{ of, predicate: reaches!, compared: null }] : [];
-  return [...own, ...reached, ...clause.clauses.flatMap((inner) => questionsOf(inner, known))];
+  const own = isKnown(clause, given) ? [{ of, predicate, compared }] : [];
+  const reached = readsReached(clause, given) ? [{ of, predicate: reaches!, compared: null }] : [];
+  return [...own, ...reached, ...clause.clauses.flatMap((inner) => questionsOf(inner, given))];
 }
 
 /** Judges a clause with the answers to its questions. */
-export function judge(clause: Clause, known: Known, answers: Iterator<TruthAnswer>): JudgedClause {
+export function judge(clause: Clause, given: Given, answers: Iterator<TruthAnswer>): JudgedClause {
   // Without a row there are no answers.
   const next = (): TruthAnswer | null => answers.next().value ?? null;
-  const own = isKnown(clause, known) ? next() : null;
-  const reached = asksReached(clause, known) ? next() : null;
-  const clauses = clause.clauses.map((inner) => judge(inner, known, answers));
+  const own = isKnown(clause, given) ? next() : null;
+  const reached = readsReached(clause, given) ? next() : null;
+  const clauses = clause.clauses.map((inner) => judge(inner, given, answers));
   const isAnswered = own !== null && 'holds' in own;
   return {
     clause,
     holds: isAnswered ? own.holds : derived(clause.kind, clauses),
-    variables: variablesOf(clause.predicate).map((name) => ({ name, value: setValue(name, known) })),
-    undecidedColumns: undecidedColumns(clause, known),
+    variables: variablesOf(clause.predicate).map((name) => ({ name, value: setValue(name, given) })),
+    undecidedColumns: undecidedColumns(clause, given),
     value: isAnswered ? own.value : null,
     error: own && 'error' in own ? own.error : null,
     isReached: reached && 'holds' in reached ? reached.holds === true : null,
@@ -66,28 +66,28 @@ export function judge(clause: Clause, known: Known, answers: Iterator<TruthAnswe
   };
 }
 
-function isKnown(clause: Clause, known: Known): boolean {
-  const isSet = variablesOf(clause.predicate).every((name) => setValue(name, known) !== null);
-  return isSet && undecidedColumns(clause, known).length === 0;
+function isKnown(clause: Clause, given: Given): boolean {
+  const isSet = variablesOf(clause.predicate).every((name) => setValue(name, given) !== null);
+  return isSet && undecidedColumns(clause, given).length === 0;
 }
 
-function asksReached({ reaches }: Clause, known: Known): boolean {
-  return reaches !== null && undecidedIn(reaches, known).length === 0;
+function readsReached({ reaches }: Clause, given: Given): boolean {
+  return reaches !== null && undecidedIn(reaches, given).length === 0;
 }
 
-function setValue(name: string, { variables }: Known): string | null {
+function setValue(name: string, { variables }: Given): string | null {
   return Object.hasOwn(variables, name) ? variables[name]! : null;
 }
 
-function undecidedColumns({ predicate }: Clause, known: Known): readonly string[] {
-  return undecidedIn(predicate, known);
+function undecidedColumns({ predicate }: Clause, given: Given): readonly string[] {
+  return undecidedIn(predicate, given);
 }
 
-/** Returns the columns that a predicate reads and whose value is not known. */
-export function undecidedIn(predicate: Clause['predicate'], known: Known): readonly string[] {
-  if (known.undecidedColumns.size === 0) return [];
+/** Returns the columns that a predicate reads and whose value is not given. */
+export function undecidedIn(predicate: Clause['predicate'], given: Given): readonly string[] {
+  if (given.undecidedColumns.size === 0) return [];
   const read = columnsRead(predicate);
-  return [...known.undecidedColumns].filter((column) => read === null || read.has(column));
+  return [...given.undecidedColumns].filter((column) => read === null || read.has(column));
 }
 
 /** Returns what the clauses inside say about a clause that cannot be evaluated itself. */
@@ -110,7 +110,7 @@ export function failing(judged: JudgedClause): readonly JudgedClause[] {
   return inner.length > 0 ? inner : [judged];
 }
 
-/** Returns the innermost clauses because of which a clause holds, or is not known to be false. */
+/** Returns the innermost clauses because of which a clause holds, or is not given to be false. */
 function holding(judged: JudgedClause): readonly JudgedClause[] {
   const { clause, clauses } = judged;
   if (clause.kind === 'condition') return [judged];

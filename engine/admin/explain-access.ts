@@ -9,7 +9,7 @@ import type { Predicate } from '../resolve/predicate.ts';
 import type { TruthQuestion } from '../sql/row-truth.ts';
 import { type AccessQuestion, accessQuestion } from './access-question.ts';
 import { answerOf, type JudgedAccess } from './access-verdict.ts';
-import { judge, type Known, questionsOf, undecidedIn, variablesOf } from './clause-truth.ts';
+import { type Given, judge, questionsOf, undecidedIn, variablesOf } from './clause-truth.ts';
 import type { Performer } from './request.ts';
 
 export const explainAccess: Performer<'explain_access'> = async (work, args) => {
@@ -18,7 +18,7 @@ export const explainAccess: Performer<'explain_access'> = async (work, args) => 
   const question = accessQuestion(work, source, args);
   const { gateway } = work;
   const on = { database: gateway.database(source), databases: gateway.sources, session: question.session };
-  const truth = await probeRow(question.row, asQuestions(question), on);
+  const truth = await probeRow(question.row, questionsIn(question), on);
   if (truth.rows > 1) {
     withPath('key', () => fail('parseFailed', { text: 'several rows have this key; give the primary key' }));
   }
@@ -31,48 +31,48 @@ export const explainAccess: Performer<'explain_access'> = async (work, args) => 
 };
 
 /** Returns what a condition of a question may use. */
-function knownOf({ session, undecidedColumns }: AccessQuestion, of: Known['of']): Known {
+function givenTo({ session, undecidedColumns }: AccessQuestion, of: Given['of']): Given {
   const none = new Set<string>();
   return { of, variables: session.variables, undecidedColumns: of === 'after' ? undecidedColumns : none };
 }
 
 /** Returns the questions for the database: the conditions that the engine applies, then every clause. */
-function asQuestions(question: AccessQuestion): readonly TruthQuestion[] {
+function questionsIn(question: AccessQuestion): readonly TruthQuestion[] {
   return [
     ...whole(question, 'before', question.filter),
     ...whole(question, 'after', question.check),
     ...question.grants.flatMap(({ filter, check }) => [
-      ...(filter ? questionsOf(filter, knownOf(question, 'before')) : []),
-      ...(check ? questionsOf(check, knownOf(question, 'after')) : []),
+      ...(filter ? questionsOf(filter, givenTo(question, 'before')) : []),
+      ...(check ? questionsOf(check, givenTo(question, 'after')) : []),
     ]),
   ];
 }
 
 function whole(
   question: AccessQuestion,
-  of: Known['of'],
+  of: Given['of'],
   predicate: Predicate | null,
 ): readonly TruthQuestion[] {
   return predicate && isDecided(question, of, predicate) ? [{ of, predicate, compared: null }] : [];
 }
 
-function isDecided(question: AccessQuestion, of: Known['of'], predicate: Predicate): boolean {
-  const known = knownOf(question, of);
-  const isSet = variablesOf(predicate).every((name) => Object.hasOwn(known.variables, name));
-  return isSet && undecidedIn(predicate, known).length === 0;
+function isDecided(question: AccessQuestion, of: Given['of'], predicate: Predicate): boolean {
+  const given = givenTo(question, of);
+  const isSet = variablesOf(predicate).every((name) => Object.hasOwn(given.variables, name));
+  return isSet && undecidedIn(predicate, given).length === 0;
 }
 
 /** Gives the answers of the database to their questions, in the same order. */
 function judgedBy(question: AccessQuestion, { rows, answers }: RowTruth): JudgedAccess {
   const each: Iterator<TruthAnswer> = answers[Symbol.iterator]();
-  const take = (of: Known['of'], predicate: Predicate | null): TruthAnswer | null =>
+  const take = (of: Given['of'], predicate: Predicate | null): TruthAnswer | null =>
     whole(question, of, predicate).length > 0 ? (each.next().value ?? null) : null;
   const filter = take('before', question.filter);
   const check = take('after', question.check);
   const grants = question.grants.map((one) => ({
     ...one,
-    filter: one.filter && judge(one.filter, knownOf(question, 'before'), each),
-    check: one.check && judge(one.check, knownOf(question, 'after'), each),
+    filter: one.filter && judge(one.filter, givenTo(question, 'before'), each),
+    check: one.check && judge(one.check, givenTo(question, 'after'), each),
   }));
   return { hasRow: rows === 1, filter, check, grants };
 }

@@ -5,29 +5,16 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { createDatabase, type TestDatabase } from '../../testing/database.ts';
 import { replaceMetadata, startTestEngine, type TestEngine } from '../../testing/engine.ts';
-import { randomBits } from '../../testing/random-bits.ts';
 import { type AccessVerdict, compareFilters } from '../metadata/access/compare-filters.ts';
+import {
+  type Filter,
+  type Random,
+  randomFilter,
+  randomFrom,
+  SCHEMA,
+  TABLES,
+} from './testing/random-filter.ts';
 
-const SCHEMA = `
-  create table owner (id int primary key, name text, level int);
-  create table item (id int primary key, owner_id int references owner, a int, b text, c boolean);
-  create table tag (id int primary key, item_id int references item, label text);
-  insert into owner select i, (array['x', 'y', null])[1 + i % 3], nullif(i % 4, 3) from generate_series(1, 6) i;
-  insert into item select i, nullif(i % 7, 0), nullif(i % 5, 4), (array['x', 'y', 'xy', null])[1 + i % 4],
-    (array[true, false, null])[1 + (i / 4) % 3] from generate_series(1, 120) i;
-  insert into tag select i, 1 + (i * 7) % 120, (array['x', 'y', null])[1 + i % 3] from generate_series(1, 90) i;
-`;
-const TABLES = [
-  {
-    table: 'item',
-    object_relationships: [{ name: 'owner', using: { foreign_key_constraint_on: 'owner_id' } }],
-    array_relationships: [
-      { name: 'tags', using: { foreign_key_constraint_on: { table: 'tag', column: 'item_id' } } },
-    ],
-  },
-  { table: 'owner' },
-  { table: 'tag' },
-];
 const PAIRS = 400;
 
 let database: TestDatabase;
@@ -50,8 +37,8 @@ test('no verdict promises more than Postgres keeps', async () => {
   const random = randomFrom(seed);
   const counts: Record<AccessVerdict, number> = { same: 0, narrower: 0, wider: 0, other: 0 };
   for (let i = 0; i < PAIRS; i++) {
-    const before = filter(random, 3);
-    const after = random(4) === 0 ? filter(random, 3) : changed(before, random);
+    const before = randomFilter(random, 3);
+    const after = random(4) === 0 ? randomFilter(random, 3) : changed(before, random);
     const verdict = compareFilters(before, after);
     counts[verdict]++;
     if (verdict === 'other') continue;
@@ -76,64 +63,9 @@ async function idsOf(where: object): Promise<ReadonlySet<number>> {
   return new Set(answer.data!.item.map(({ id }) => id));
 }
 
-type Random = (below: number) => number;
-type Filter = Record<string, unknown>;
-
-function filter(random: Random, depth: number): Filter {
-  const kind = depth === 0 ? 4 + random(3) : random(9);
-  const parts = () => Array.from({ length: random(4) }, () => filter(random, depth - 1));
-  switch (kind) {
-    case 0:
-      return { _and: parts() };
-    case 1:
-    case 2:
-      return { _or: parts() };
-    case 3:
-      return { _not: filter(random, depth - 1) };
-    case 7:
-      return { owner: pick(random, [{}, { level: number(random) }, { name: text(random) }]) };
-    case 8:
-      return { tags: pick(random, [{}, { label: text(random) }, { label: text(random), id: { _gt: 20 } }]) };
-    default:
-      return pick(random, [
-        { a: number(random) },
-        { b: text(random) },
-        { c: flag(random) },
-        { ...{ a: number(random) }, b: text(random) },
-      ]);
-  }
-}
-
-function number(random: Random): Filter {
-  const [value, other] = [random(5), random(5)];
-  const forms = [
-    { _in: [value, other] },
-    { _nin: [value, other] },
-    { _in: [] },
-    { _is_null: random(2) === 0 },
-  ];
-  const operator = pick(random, ['_eq', '_neq', '_gt', '_gte', '_lt', '_lte']);
-  return random(2) === 0 ? { [operator]: value } : pick(random, forms);
-}
-
-function text(random: Random): Filter {
-  const value = pick(random, ['x', 'y', 'xy']);
-  return pick(random, [
-    { _eq: value },
-    { _neq: value },
-    { _in: ['x', value] },
-    { _like: `${value}%` },
-    { _is_null: false },
-  ]);
-}
-
-function flag(random: Random): Filter {
-  return pick(random, [{ _eq: true }, { _eq: false }, { _neq: true }, { _is_null: false }]);
-}
-
 /** Returns a filter that a person might make of another: with a condition more or less, an alternative, or another value inside. */
 function changed(before: Filter, random: Random): Filter {
-  const more = filter(random, 1);
+  const more = randomFilter(random, 1);
   const entries = Object.entries(before);
   switch (random(7)) {
     case 0:
@@ -143,9 +75,9 @@ function changed(before: Filter, random: Random): Filter {
     case 2:
       return Object.fromEntries(entries.slice(1));
     case 3:
-      return { _and: [{ _or: [more, before] }, { _or: [before, filter(random, 0)] }] };
+      return { _and: [{ _or: [more, before] }, { _or: [before, randomFilter(random, 0)] }] };
     case 4:
-      return { _or: [{ _and: [before, more] }, { _and: [before, filter(random, 0)] }] };
+      return { _or: [{ _and: [before, more] }, { _and: [before, randomFilter(random, 0)] }] };
     default:
       return Object.fromEntries(entries.map(([key, value]) => [key, changedValue(value, random)]));
   }
@@ -173,14 +105,4 @@ function withoutOperator(value: Filter, random: Random): Filter {
   };
   const isFitting = typeof operand === 'number' && operator in others;
   return isFitting ? others[operator]! : random(2) === 0 ? value : {};
-}
-
-function pick<T>(random: Random, items: readonly T[]): T {
-  return items[random(items.length)]!;
-}
-
-/** Returns whole numbers below a bound, the same for the same seed. */
-function randomFrom(seed: number): Random {
-  const bits = randomBits(seed);
-  return (below) => bits() % below;
 }

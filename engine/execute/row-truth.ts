@@ -34,11 +34,11 @@ export async function probeRow(
   on: ProbedDatabase,
 ): Promise<RowTruth> {
   try {
-    return toTruth(await ask(row, questions, on));
+    return toTruth(await query(row, questions, on));
   } catch (error) {
     if (!isOfValue(error)) throw error;
   }
-  const { rows } = toTruth(await ask(row, [], on));
+  const { rows } = toTruth(await query(row, [], on));
   const answers: TruthAnswer[] = [];
   for (const question of rows === 1 ? questions : []) answers.push(await answerOf(row, question, on));
   return { rows, answers };
@@ -46,7 +46,7 @@ export async function probeRow(
 
 async function answerOf(row: ProbedRow, question: TruthQuestion, on: ProbedDatabase): Promise<TruthAnswer> {
   try {
-    const [answer] = toTruth(await ask(row, [question], on)).answers;
+    const [answer] = toTruth(await query(row, [question], on)).answers;
     return answer ?? { error: 'the row was deleted in the meantime' };
   } catch (error) {
     if (!isOfValue(error)) throw error;
@@ -59,7 +59,7 @@ function isOfValue(error: unknown): error is EngineError {
   return error instanceof EngineError && error.status < 500;
 }
 
-async function ask(
+async function query(
   row: ProbedRow,
   questions: readonly TruthQuestion[],
   { database, databases, session }: ProbedDatabase,

@@ -9,15 +9,15 @@ import type { ResolvedTable, TableAccess } from './types.ts';
 export type Operation = keyof TableAccess;
 
 /** The permission of one role. */
-export type Grant<O extends Operation = Operation> = {
+export type RoleGrant<O extends Operation = Operation> = {
   readonly role: string;
   /** The permission in the metadata. */
   readonly rule: Readonly<Record<string, unknown>>;
-  /** What the model made of it; null for a permission that is inconsistent, or that the table does not allow. */
+  /** The access that results; null for a permission that is inconsistent, or that the table does not allow. */
   readonly access: TableAccess[O] | null;
 };
 
-export type Granted = {
+export type GrantScope = {
   readonly definition: Table;
   readonly table: ResolvedTable;
   readonly inheritedRoles: readonly InheritedRole[];
@@ -27,10 +27,10 @@ export type Granted = {
 export function grantsOf<O extends Operation>(
   role: string,
   operation: O,
-  { definition, table, inheritedRoles }: Granted,
-): readonly Grant<O>[] {
+  { definition, table, inheritedRoles }: GrantScope,
+): readonly RoleGrant<O>[] {
   const seen = new Set<string>([ADMIN_ROLE]);
-  const of = (name: string): readonly Grant<O>[] => {
+  const of = (name: string): readonly RoleGrant<O>[] => {
     if (seen.has(name)) return [];
     seen.add(name);
     const own = definition[`${operation}_permissions`]?.find((permission) => permission.role === name);
