@@ -115,9 +115,9 @@ function holding(judged: JudgedClause): readonly JudgedClause[] {
   const { clause, clauses } = judged;
   if (clause.kind === 'condition') return [judged];
   if (clause.kind === 'not') return clauses.flatMap(failing);
-  const unclear = clauses.filter(({ holds }) => holds === null || holds === 'undecided');
-  const relevant =
-    judged.holds === true ? clauses.filter(({ holds }) => clause.kind !== 'any' || holds === true) : unclear;
+  // An alternative that is null leaves the whole null when the others become false.
+  const isAllUnclear = clause.kind === 'all' && judged.holds !== true;
+  const relevant = clauses.filter(({ holds }) => holds !== false && !(isAllUnclear && holds === true));
   const inner = relevant.flatMap(holding);
   return inner.length > 0 ? inner : [judged];
 }
