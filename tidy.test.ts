@@ -204,7 +204,9 @@ const LAYERS: Readonly<Record<string, readonly string[]>> = {
     'operator/objects',
     'operator/kinds',
   ],
+  'operator/migrations': ['operator/ports', 'operator/kinds'],
   'operator/pass': [
+    'operator/migrations',
     'operator/status',
     'operator/settle',
     'operator/decide',

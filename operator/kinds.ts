@@ -14,6 +14,7 @@ import { inheritedRole } from './kinds/inherited-role.ts';
 import type { KindRow } from './kinds/kind.ts';
 import { logicalModel } from './kinds/logical-model.ts';
 import { metadataBundle } from './kinds/metadata-bundle.ts';
+import { migration } from './kinds/migration.ts';
 import { nativeQuery } from './kinds/native-query.ts';
 import { tablePermission } from './kinds/permission.ts';
 import { permissionTest } from './kinds/permission-test.ts';
@@ -51,6 +52,7 @@ export const KINDS = [
   table,
   tablePermission,
   permissionTest,
+  migration,
   trackedFunction,
   logicalModel,
   nativeQuery,

@@ -117,6 +117,27 @@ export type SchemaEffects = {
   readonly isComplete: boolean;
 };
 
+/** Migrations for the database of a source. */
+export type MigrationsRequest = {
+  readonly source: string;
+  /** The files: `1_add_isbn.sql` and its statements. */
+  readonly migrations: readonly { readonly name: string; readonly sql: string }[];
+  readonly lockTimeoutSeconds?: number | undefined;
+  readonly allowOutOfOrder: boolean;
+  readonly allowBreaking: boolean;
+  /** The changes of the document that follow. */
+  readonly edits: readonly Edit[];
+};
+
+/** The state of the migrations of a source, as `apply_migrations` returns it. */
+export type MigrationsResult = {
+  readonly state: 'applied' | 'running' | 'refused' | 'failed';
+  /** The versions that this request applied. */
+  readonly applied: readonly string[];
+  readonly version: string | null;
+  readonly message: string | null;
+};
+
 export interface EnginePort {
   read(): Promise<EngineReading>;
   /** Returns the objects that would be inconsistent after the edits. Stores nothing. */
@@ -142,6 +163,8 @@ export interface EnginePort {
   setValues?(values: ReadonlyMap<string, string>): Promise<void>;
   /** Removes the named values of the owner that are not among `used`, and that the engine's document does not refer to. */
   removeValues?(owner: string, used: ReadonlySet<string>): Promise<void>;
+  /** Runs the migrations that have not run. Resolves after some seconds, also while they run. */
+  migrate?(request: MigrationsRequest): Promise<MigrationsResult>;
   /** Returns the record of each call, in order; undefined for one that the engine does not have. */
   deliveries?(calls: readonly DeclaredCall[]): Promise<readonly (DeliveryRecord | undefined)[]>;
 }
@@ -226,6 +249,8 @@ export type CrSnapshot = {
   /** True when the operator watches the namespace. Absent: it watches all. Objects of resources in other namespaces are kept. */
   readonly seesNamespace?: ((namespace: string) => boolean) | undefined;
   readonly references: ReferenceLookup;
+  /** Returns why a resource waits with its objects as they are, besides its own problems. Absent: none waits. */
+  readonly held?: ((cr: CustomResource) => ResourceOutcome | undefined) | undefined;
   /** The Engine's consent. Absent in folder mode: its user may write all metadata and name all variables. */
   readonly consent?: Consent | undefined;
   /** Returns the versions of the Secrets and ConfigMaps the resource was read with. */

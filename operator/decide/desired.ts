@@ -123,11 +123,14 @@ function translate(
   const dropped = cr.metadata.annotations?.[DROPPED_FIELDS];
   if (dropped !== undefined) return { reason: 'InvalidSpec', message: `${dropped}; ${DROPPED}` };
   const objects = 'reason' in translation ? [] : translation.map(({ object }) => object);
-  const objection = snapshot.consent?.objectionTo(namespace, cr.kind, objects);
+  const governed = 'reason' in translation || !row.governs ? objects : row.governs(cr.spec);
+  const objection = snapshot.consent?.objectionTo(namespace, cr.kind, governed);
   if (objection !== undefined) return { reason: 'NotPermitted', message: objection };
   const pause = pauseOf(cr, snapshot.at);
   if (pause) return pause;
   if ('reason' in translation) return translation;
+  const held = snapshot.held?.(cr);
+  if (held) return held;
   const policies = policiesOf(cr, row, options.policies, snapshot.consent);
   return {
     claims: translation.map((one) => ({

@@ -146,7 +146,8 @@ function isApplied({ outcome, drift, isLagging }: Verdict): boolean {
   return outcome.reason === 'Applied' && drift === undefined && !isLagging;
 }
 
-function isStillSettled(cr: CustomResource, { resources }: PassState): boolean {
+/** True when a pass decides nothing new about the resource. */
+export function isStillSettled(cr: CustomResource, { resources }: PassState): boolean {
   const before = resources.get(cr.metadata.uid);
   return (
     before?.isSettled === true &&

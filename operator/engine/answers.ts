@@ -13,7 +13,13 @@ import {
   Type,
   validate,
 } from '@pergola/engine/metadata';
-import { type InconsistentObject, NOT_ENFORCED, PARTLY_SERVED, type SchemaEffects } from '../ports.ts';
+import {
+  type InconsistentObject,
+  type MigrationsResult,
+  NOT_ENFORCED,
+  PARTLY_SERVED,
+  type SchemaEffects,
+} from '../ports.ts';
 
 /** Raised for JSON that is no answer of an engine. The message has the path of the first wrong value. */
 export class UnexpectedAnswer extends Error {}
@@ -89,6 +95,14 @@ const Events = Type.Object({
       tries: Type.Integer(),
     }),
   ),
+});
+const Migrated = Type.Object({
+  state: Type.Union(
+    (['applied', 'running', 'refused', 'failed'] as const).map((state) => Type.Literal(state)),
+  ),
+  applied: Type.Array(Type.String()),
+  version: Type.Union([Type.Null(), Type.String()]),
+  message: Type.Union([Type.Null(), Type.String()]),
 });
 const Success = Type.Object({ message: Type.String() });
 
@@ -181,6 +195,11 @@ export type EventAnswer = Static<typeof Events>['events'][number];
 /** Returns the events of each `get_scheduled_events` in one bulk. */
 export function readEvents(answer: unknown, count: number): readonly (readonly EventAnswer[])[] {
   return listOf(count, answer).map((each, i) => fitting(Events, each, `[${i}]`).events);
+}
+
+/** Returns the answer to `apply_migrations`. */
+export function readMigrated(answer: unknown): MigrationsResult {
+  return fitting(Migrated, answer);
 }
 
 export function readSuccess(answer: unknown): void {

@@ -22,6 +22,8 @@ import {
   type EngineReading,
   type EngineWrite,
   type InconsistentObject,
+  type MigrationsRequest,
+  type MigrationsResult,
 } from '../ports.ts';
 import {
   type EventAnswer,
@@ -29,6 +31,7 @@ import {
   readConfig,
   readEffects,
   readEvents,
+  readMigrated,
   readReport,
   readSuccess,
   readValues,
@@ -83,6 +86,7 @@ export function engineClient(address: EngineAddress): EnginePort {
       }
     },
     deliveries: (calls) => deliveriesOf(address, calls),
+    migrate: (request) => migrate(address, request),
   };
 }
 
@@ -159,6 +163,21 @@ async function setValues(address: EngineAddress, values: ReadonlyMap<string, str
 function inParts<T>(list: readonly T[]): readonly (readonly T[])[] {
   const count = Math.ceil(list.length / MOST_VALUES);
   return Array.from({ length: count }, (_, i) => list.slice(i * MOST_VALUES, (i + 1) * MOST_VALUES));
+}
+
+function migrate(address: EngineAddress, request: MigrationsRequest): Promise<MigrationsResult> {
+  const { source, migrations, lockTimeoutSeconds, allowOutOfOrder, allowBreaking, edits } = request;
+  const { put = [], remove = [] } = patchOf(edits);
+  const args: ArgsOf<'apply_migrations'> = {
+    source,
+    migrations: [...migrations],
+    ...(lockTimeoutSeconds === undefined ? {} : { lock_timeout: lockTimeoutSeconds }),
+    allow_out_of_order: allowOutOfOrder,
+    allow_breaking: allowBreaking,
+    put,
+    remove,
+  };
+  return perform(address, operation('apply_migrations', args), readMigrated);
 }
 
 /** The most calls that one request asks for. */

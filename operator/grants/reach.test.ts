@@ -7,7 +7,7 @@ import type { MetadataObject } from '@pergola/engine/metadata';
 import { describe, expect, test } from 'vitest';
 import { type Example, examples } from '../../testing/examples.ts';
 import { desire } from '../decide/desired.ts';
-import { KINDS, type KindRow } from '../kinds.ts';
+import { KINDS, type KindRow, kindOf } from '../kinds.ts';
 import { OPTIONS, resource, snapshotOf } from '../testing/resources.ts';
 import { type Granted, objectionTo } from './grants.ts';
 import { DIMENSIONS, type Dimension, needsOf } from './needs.ts';
@@ -99,6 +99,8 @@ const granted = (...grants: Granted['grants']): Granted => ({
 
 /** Returns the objects that an example translates to, whoever may own them. ConfigMaps are those of the examples, and Secrets have some value. */
 function objectsOf({ kind, metadata, spec }: Example): readonly MetadataObject[] {
+  const { governs } = kindOf(kind)!;
+  if (governs) return governs(spec);
   const configMap = (_: string, name: string, key: string) => {
     const { data } = examples().find((one) => one.metadata.name === name) as unknown as Data;
     return data[key];

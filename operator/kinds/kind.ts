@@ -97,6 +97,10 @@ export type KindRow = {
   readonly describe?: (inventory: Inventory) => readonly ResourceDraft[];
   /** Returns the webhook call that a resource declares, whose delivery its status reports. Absent: the kind declares no single call. */
   readonly delivery?: (spec: unknown) => DeclaredCall;
+  /** Returns objects that a grant must cover although the resource does not define them. Absent: a grant covers the defined objects. */
+  readonly governs?: (spec: unknown) => readonly MetadataObject[];
+  /** Present for migrations: the pass runs them before it changes the resources of their source. */
+  readonly isMigration?: true;
   /** Present for tests: their resources have no objects, and the condition Passed of their status says what came of them. */
   readonly isTest?: true;
 };
@@ -106,7 +110,7 @@ export type DeclaredCall = { readonly name: string; readonly time: Date };
 
 /** Returns a row whose functions are typed by its spec. */
 export function kindRow<S extends TSchema>(
-  row: Omit<KindRow, 'scope' | 'spec' | 'target' | 'translate' | 'fieldPaths' | 'delivery'> & {
+  row: Omit<KindRow, 'scope' | 'spec' | 'target' | 'translate' | 'fieldPaths' | 'delivery' | 'governs'> & {
     readonly spec: S;
     readonly target: (spec: Static<S>) => string;
     readonly translate: (spec: Static<S>, context: TranslateContext) => readonly MetadataObject[];
@@ -115,6 +119,7 @@ export function kindRow<S extends TSchema>(
       object: Pick<MetadataObject, 'key' | 'kind'>,
     ) => readonly FieldPath[];
     readonly delivery?: (spec: Static<S>) => DeclaredCall;
+    readonly governs?: (spec: Static<S>) => readonly MetadataObject[];
   },
 ): KindRow {
   return { ...row, scope: 'Namespaced' } as unknown as KindRow;

@@ -105,6 +105,16 @@ export const REASONS = {
     'Another operator reconciles the same resource or Engine. The message names its manager, or its lease and identity. Both operators write the same objects and statuses.',
     'Let only one operator watch the namespace: check `--watch-namespaces`, and that releases of the chart in one cluster do not overlap. A changed `--cluster-name` looks the same: set the previous name again.',
   ),
+  MigrationRunning: row(
+    'late',
+    'The migrations of a source are running, here or elsewhere. Resources of the source wait with the objects that they have.',
+    'Wait. An index on a large table takes long; the database shows the statement in `pg_stat_activity`.',
+  ),
+  MigrationFailed: row(
+    'late',
+    'A statement failed, a file would break what the API serves, or a version needs a decision. The message says which. Resources of the source wait with the objects that they have; the operator tries again.',
+    'Correct the file, the data or the resources. After `failed` or `unknown` see [migrations](../guides/migrations.md#the-record).',
+  ),
   AdoptionRequired: row(
     'at once',
     'The object exists, differs, and no resource owns it.',

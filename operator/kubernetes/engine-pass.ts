@@ -251,7 +251,11 @@ export class EnginePass {
       if (!this.#options.isLeading()) throw new NotLeading('the lease was not renewed; nothing is written');
       return port.write(change);
     };
-    return { ...port, write };
+    const migrate: EnginePort['migrate'] = async (request) => {
+      if (!this.#options.isLeading()) throw new NotLeading('the lease was not renewed; no migration runs');
+      return port.migrate!(request);
+    };
+    return { ...port, write, ...(port.migrate ? { migrate } : {}) };
   }
 
   /** Returns the delay until the next check of an unmarked engine. */

@@ -8,6 +8,7 @@ import {
   fullScope,
   incrementalScope,
   isScopeSufficient,
+  isStillSettled,
   type PassScope,
   type PassState,
   passStateAfter,
@@ -16,6 +17,7 @@ import { wantsPlan, withoutPlanPauses } from '../decide/pause.ts';
 import { type ReplicaSync, syncReplicas } from '../engine/replica-sync.ts';
 import { reservationChanges } from '../grants/reservation.ts';
 import type { CrStatus, CustomResource } from '../kinds.ts';
+import { isMigration, type Migrated, runMigrations } from '../migrations/run-migrations.ts';
 import { type EntryChange, ledgerPatch } from '../objects/ledger.ts';
 import { objectsIn } from '../objects/normal-form.ts';
 import { ownerOfValues } from '../objects/value-name.ts';
@@ -335,11 +337,13 @@ async function attempt(
   const parts = new Parts();
   let [isDoubtful, wasWritten, backoff] = [false, false, earlier];
   for (let tries = 1; ; ) {
-    const snapshot = await source.snapshot();
+    let snapshot = await source.snapshot();
     let decided: DecidedIn | undefined;
     let made: PassPlan | undefined;
     try {
-      const reading = await engine.read();
+      const observed = await afterMigrations(engine, snapshot, options, passState);
+      const { reading, migrated } = observed;
+      snapshot = migrated.snapshot;
       const mustFit = !isDoubtful && inconsistentIn(reading.inconsistent).length === 0;
       const dryRun: EnginePort['dryRun'] = mustFit ? async () => [] : (edits) => engine.dryRun(edits);
       const observation = { snapshot, reading, options };
@@ -351,10 +355,12 @@ async function attempt(
       backoff = rememberPlan(backoff, made, nowMs);
       const report = await apply(engine, made, mustFit);
       wasWritten ||= report.wasWritten;
+      if (report.wasWritten && isConnected(migrated, made)) continue;
       if (!made.settled.isCut || !report.wasWritten || !parts.mayGoOn) {
         await removeUnusedValues(engine, made, snapshot, options);
         const left = withoutApplied(backoff, made.settled.excluded);
-        return { snapshot, report: { ...report, wasWritten, backoff: left } };
+        const verdicts = withMigrations(report.verdicts, migrated);
+        return { snapshot, report: { ...report, verdicts, wasWritten, backoff: left } };
       }
       parts.grow();
     } catch (error) {
@@ -376,6 +382,53 @@ async function attempt(
       await clock.sleep(LEAST_PAUSE_MS + clock.random() * (MOST_PAUSE_MS - LEAST_PAUSE_MS));
     }
   }
+}
+
+/** Runs the Migrations among the resources, and reads the engine. The changes that the pass would make without them are sent along. */
+async function afterMigrations(
+  engine: EnginePort,
+  snapshot: CrSnapshot,
+  options: ReconcileOptions,
+  passState: PassState | undefined,
+): Promise<{ readonly reading: EngineReading; readonly migrated: Migrated }> {
+  const reading = await engine.read();
+  if (!snapshot.resources.some(isMigration)) return { reading, migrated: { ...NOT_MIGRATED, snapshot } };
+  const scope = fullScope(snapshot, reading, options.manager);
+  const { desired, decisions } = decisionsIn(scope, reading, options);
+  const migrated = await runMigrations({
+    engine,
+    snapshot,
+    sources: new Set(reading.metadata.sources.map(({ name }) => name)),
+    outcomes: desired.outcomes,
+    edits: editsOf(decisions.filter(isWrite)),
+    appliedBefore: (cr) => {
+      const isKnown = passState && isStillSettled(cr, passState);
+      return isKnown ? passState.resources.get(cr.metadata.uid)?.verdict.outcome.message : undefined;
+    },
+  });
+  if (!migrated.hasRun) return { reading, migrated };
+  // What waited for a table may fit now.
+  await engine.reload();
+  return { reading: await engine.read(), migrated };
+}
+
+const NOT_MIGRATED = { messages: new Map<string, string>(), hasRun: false, missing: new Set<string>() };
+
+/** True when the pass has written a source that a Migration waits for. */
+function isConnected({ missing }: Migrated, { settled }: PassPlan): boolean {
+  return settled.document.sources.some(({ name }) => missing.has(name));
+}
+
+/** Returns the verdicts, in which an applied Migration names its version. */
+function withMigrations(verdicts: Attempt['verdicts'], { messages }: Migrated): Attempt['verdicts'] {
+  if (messages.size === 0) return verdicts;
+  return new Map(
+    [...verdicts].map(([uid, verdict]) => {
+      const message = messages.get(uid);
+      const isApplied = verdict.outcome.reason === 'Applied';
+      return [uid, message && isApplied ? { ...verdict, outcome: { reason: 'Applied', message } } : verdict];
+    }),
+  );
 }
 
 /** Sends the values of Secrets before the objects that refer to them. A refusal is not an error of the pass: the objects are then

@@ -25,6 +25,8 @@ const SEVERITY: readonly Reason[] = [
   'RejectedByEngine',
   'NotEnforced',
   'PartlyServed',
+  'MigrationFailed',
+  'MigrationRunning',
   'SecretNotFound',
   'PruneHeld',
   'DependencyNotReady',

@@ -1,0 +1,243 @@
+/** Tests Migrations with the real engine and a real Postgres: they run before the resources of their source change, and those wait for them. */
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { createDatabase, type TestDatabase } from '../../testing/database.ts';
+import { startTestEngine, type TestEngine } from '../../testing/engine.ts';
+import { engineClient } from '../engine/client.ts';
+import { consentOf } from '../grants/consent.ts';
+import type { CrStatus, CustomResource } from '../kinds.ts';
+import { type PreviousPass, reconcile } from '../pass/reconcile.ts';
+import type { CrSnapshot, MigrationsRequest } from '../ports.ts';
+import { OPTIONS, permission, resource, snapshotOf, table } from '../testing/resources.ts';
+
+let database: TestDatabase;
+let engine: TestEngine;
+let statuses: Map<string, CrStatus>;
+let requests: MigrationsRequest[];
+let before: PreviousPass;
+
+beforeEach(async () => {
+  database = await createDatabase();
+  await database.sql('create table author (id int primary key, name text)');
+  engine = await startTestEngine({
+    databaseUrl: database.url,
+    sourceCheckInterval: 3600,
+    env: { OTHER: database.url },
+  });
+  statuses = new Map();
+  requests = [];
+  before = {};
+});
+afterEach(async () => {
+  await engine.close();
+  await database.drop();
+});
+
+/** Runs a pass and returns the reason of each resource. */
+async function pass(resources: readonly CustomResource[], given: Partial<CrSnapshot> = {}) {
+  const client = engineClient({ url: engine.url, adminSecret: engine.adminSecret });
+  const report = await reconcile(
+    {
+      engine: {
+        ...client,
+        migrate: (request) => {
+          requests.push(request);
+          return client.migrate!(request);
+        },
+      },
+      source: { snapshot: async () => snapshotOf(resources, given) },
+      sink: {
+        publish: async (changes) => {
+          for (const { cr, status } of changes) statuses.set(cr.metadata.name, status);
+          return 0;
+        },
+      },
+      clock: { now: () => new Date(), sleep: async () => {}, random: () => 0 },
+    },
+    OPTIONS,
+    before,
+  );
+  before = { passState: report.passState, backoff: report.backoff };
+  expect(report.problem).toBeUndefined();
+  return Object.fromEntries(resources.map(({ metadata: { name } }) => [name, reasonOf(name)]));
+}
+const readyOf = (name: string) => statuses.get(name)!.conditions!.find(({ type }) => type === 'Ready')!;
+const reasonOf = (name: string) => readyOf(name).reason;
+const messageOf = (name: string) => readyOf(name).message;
+
+const migration = (files: Readonly<Record<string, string>>, name = 'schema', more: object = {}) =>
+  resource('Migration', name, {
+    files: Object.entries(files).map(([file, sql]) => ({ name: file, sql })),
+    ...more,
+  });
+const BOOK = { '1_book.sql': 'create table book (id int primary key, title text)' };
+const asUser = (query: string) => engine.graphql(query, { role: 'user' });
+
+test('one pass creates a table and serves it; later passes do not run it again', async () => {
+  const resources = [permission('reads', 'book', 'user', ['id']), table('book'), migration(BOOK)];
+  expect(await pass(resources)).toEqual({ reads: 'Applied', book: 'Applied', schema: 'Applied' });
+  expect(messageOf('schema')).toBe('the newest version is 1');
+  expect((await asUser('{ book { id } }')).data).toEqual({ book: [] });
+  const count = requests.length;
+  expect(await pass(resources)).toEqual({ reads: 'Applied', book: 'Applied', schema: 'Applied' });
+  expect(requests).toHaveLength(count);
+  expect(messageOf('schema')).toBe('the newest version is 1');
+});
+
+test('a migration that fails leaves the API as it was, and resources of the source wait for it', async () => {
+  const author = table('author');
+  const reads = permission('reads', 'author', 'user', ['id', 'name']);
+  await pass([author, reads]);
+  const wrong = migration({ '1_born.sql': 'alter table author add born int;\nselect nope' });
+  const changed = permission('reads', 'author', 'user', ['id', 'born']);
+  expect(await pass([author, changed, wrong])).toEqual({
+    author: 'DependencyNotReady',
+    reads: 'DependencyNotReady',
+    schema: 'MigrationFailed',
+  });
+  expect(messageOf('schema')).toBe(
+    '1_born.sql:2: statement 2 of 2 failed: column "nope" does not exist (42703)',
+  );
+  expect(messageOf('reads')).toContain('waits for Migration default/schema: 1_born.sql:2: ');
+  expect((await asUser('{ author { id name } }')).data).toEqual({ author: [] });
+  const right = migration({ '1_born.sql': 'alter table author add born int' });
+  expect(await pass([author, changed, right])).toEqual({
+    author: 'Applied',
+    reads: 'Applied',
+    schema: 'Applied',
+  });
+  expect((await asUser('{ author { id born } }')).data).toEqual({ author: [] });
+});
+
+test('a column that a permission uses can be dropped only together with the permission', async () => {
+  const author = table('author');
+  const reads = permission('reads', 'author', 'user', ['id', 'name']);
+  await pass([author, reads]);
+  const drop = migration({ '1_drop.sql': 'alter table author drop name' });
+  expect(await pass([author, reads, drop])).toMatchObject({ schema: 'MigrationFailed' });
+  expect(messageOf('schema')).toMatch(
+    /^1 drop would break an object that the API serves; change the resources together/,
+  );
+  expect((await asUser('{ author { id name } }')).data).toEqual({ author: [] });
+  const narrower = permission('reads', 'author', 'user', ['id']);
+  expect(await pass([author, narrower, drop])).toEqual({
+    author: 'Applied',
+    reads: 'Applied',
+    schema: 'Applied',
+  });
+  expect((await asUser('{ author { id } }')).data).toEqual({ author: [] });
+});
+
+test('a resource that is wrong by itself does not stop a migration', async () => {
+  const orphan = permission('orphan', 'nowhere', 'user', ['id']);
+  expect(await pass([orphan, table('book'), migration(BOOK)])).toMatchObject({
+    orphan: 'DependencyNotReady',
+    book: 'Applied',
+    schema: 'Applied',
+  });
+});
+
+test('a source, its migration and its table are applied in one pass', async () => {
+  const source = resource('Source', 'other', { name: 'other', connection: { url: { env: 'OTHER' } } });
+  const book = resource('Table', 'book', { source: 'other', table: 'book' });
+  const schema = migration(BOOK, 'schema', { source: 'other' });
+  expect(await pass([book, schema, source])).toEqual({
+    book: 'Applied',
+    schema: 'Applied',
+    other: 'Applied',
+  });
+});
+
+test('resources of other sources do not wait', async () => {
+  const wrong = migration({ '1_a.sql': 'select nope' }, 'schema', { source: 'absent' });
+  expect(await pass([wrong, table('author')])).toEqual({ schema: 'DependencyNotReady', author: 'Applied' });
+  expect(messageOf('schema')).toBe('the engine has no source absent yet');
+});
+
+test('a source has one Migration, the oldest', async () => {
+  const second = resource(
+    'Migration',
+    'second',
+    { files: [{ name: '2_a.sql', sql: 'create table second (id int)' }] },
+    { creationTimestamp: '2025-02-01T00:00:00Z' },
+  );
+  expect(await pass([second, migration(BOOK)])).toEqual({ second: 'Conflict', schema: 'Applied' });
+  expect(messageOf('second')).toBe(
+    'Migration default/schema has the migrations of source default; move the files there',
+  );
+  expect(await database.sql(`select to_regclass('second') as found`)).toEqual([{ found: null }]);
+});
+
+test('files may be keys of a ConfigMap; a missing one is named and nothing runs', async () => {
+  const schema = resource('Migration', 'schema', {
+    files: [{ name: '1_book.sql', configMapKeyRef: { name: 'sql', key: 'book' } }],
+  });
+  expect(await pass([schema])).toEqual({ schema: 'DependencyNotReady' });
+  expect(messageOf('schema')).toBe(
+    'spec.files[0].configMapKeyRef: there is no key book in a ConfigMap default/sql',
+  );
+  expect(requests).toEqual([]);
+  const configMap = (namespace: string, name: string, key: string) =>
+    namespace === 'default' && name === 'sql' && key === 'book' ? BOOK['1_book.sql'] : undefined;
+  const references = { secret: () => undefined, configMap };
+  expect(await pass([schema, table('book')], { references })).toEqual({ schema: 'Applied', book: 'Applied' });
+});
+
+test('a paused Migration does not run, and nothing waits for it', async () => {
+  const schema = resource(
+    'Migration',
+    'schema',
+    { files: [{ name: '1_book.sql', sql: BOOK['1_book.sql'] }] },
+    { annotations: { 'pergola.dev/plan': 'true' } },
+  );
+  expect(await pass([schema, table('author')])).toEqual({ schema: 'Paused', author: 'Applied' });
+  expect(requests).toEqual([]);
+});
+
+test('another namespace needs a grant that names the kind', async () => {
+  const schema = resource(
+    'Migration',
+    'schema',
+    {
+      engineRef: { name: 'main', namespace: 'api' },
+      files: [{ name: '1_book.sql', sql: BOOK['1_book.sql'] }],
+    },
+    { namespace: 'team' },
+  );
+  const withGrants = (...grants: readonly object[]) => {
+    const spec = { allowedNamespaces: { from: 'All' }, grants };
+    const main = resource('Engine', 'main', spec, { namespace: 'api' });
+    return { consent: consentOf(main, new Set(['team']), () => ({})) };
+  };
+  const grant = {
+    name: 'team',
+    namespaces: ['team'],
+    sources: ['default'],
+    tables: ['public.*'],
+    roles: ['*'],
+  };
+  for (const given of [withGrants(), withGrants(grant), withGrants({ ...grant, kinds: ['Table'] })]) {
+    expect(await pass([schema], given)).toEqual({ schema: 'NotPermitted' });
+  }
+  expect(requests).toEqual([]);
+  const kinds = ['Migration', 'Source'];
+  expect(await pass([schema], withGrants({ ...grant, kinds, tables: ['*'] }))).toEqual({ schema: 'Applied' });
+});
+
+test('a migration that runs elsewhere is waited for', async () => {
+  const blocker = await import('pg').then(
+    ({ default: pg }) => new pg.Client({ connectionString: database.url }),
+  );
+  await blocker.connect();
+  try {
+    await blocker.query('select pg_advisory_lock(7883955472886558753)');
+    expect(await pass([migration(BOOK), table('author')])).toEqual({
+      schema: 'MigrationRunning',
+      author: 'DependencyNotReady',
+    });
+  } finally {
+    await blocker.end();
+  }
+  await expect
+    .poll(() => pass([migration(BOOK), table('author')]), { timeout: 10_000, interval: 200 })
+    .toEqual({ schema: 'Applied', author: 'Applied' });
+});

@@ -1,0 +1,161 @@
+/** Runs the Migrations of an engine at the start of a pass, and holds the resources of a source until its Migration is applied: they keep
+ *  the objects that they have. In: the snapshot, what the engine has. Out: the snapshot with the outcomes of resources that wait.
+ *  The engine runs the SQL (`apply_migrations`). It is sent the changes of the same pass, so that a file may remove what they no longer use.
+ *  Not here: the order of a pass (pass/reconcile.ts), the rules of migrations (engine/migrate). */
+import { asJsonSchema, type Edit, parseKey } from '@pergola/engine/metadata';
+import type { MigrationSpec } from '../kinds/migration.ts';
+import { type CustomResource, crName, kindOf } from '../kinds.ts';
+import {
+  type CrSnapshot,
+  type EnginePort,
+  EngineProblem,
+  type MigrationsResult,
+  type ResourceOutcome,
+} from '../ports.ts';
+
+/** The results of the Migrations of a pass. */
+export type Migrated = {
+  /** The snapshot; resources that wait have an outcome in `held`. */
+  readonly snapshot: CrSnapshot;
+  /** The message of each applied Migration, by uid. */
+  readonly messages: ReadonlyMap<string, string>;
+  /** True when the tables of a database changed. */
+  readonly hasRun: boolean;
+  /** The sources whose Migration waits until they are connected. */
+  readonly missing: ReadonlySet<string>;
+};
+
+export type MigrationContext = {
+  readonly engine: EnginePort;
+  readonly snapshot: CrSnapshot;
+  /** The names of the sources that the engine has. */
+  readonly sources: ReadonlySet<string>;
+  /** The outcomes of resources that have a problem of their own, by uid: their Migrations do not run. */
+  readonly outcomes: ReadonlyMap<string, ResourceOutcome>;
+  /** The changes that this pass would make. */
+  readonly edits: readonly Edit[];
+  /** Returns the message of a Migration that the previous pass found applied and that has not changed since. */
+  readonly appliedBefore: (cr: CustomResource) => string | undefined;
+};
+
+export function isMigration({ kind }: CustomResource): boolean {
+  return kindOf(kind)?.isMigration === true;
+}
+
+/** Runs every Migration that may run. Throws EngineProblem if the engine does not answer. */
+export async function runMigrations(context: MigrationContext): Promise<Migrated> {
+  const { snapshot, outcomes } = context;
+  const ready = snapshot.resources.filter((cr) => isMigration(cr) && !outcomes.has(cr.metadata.uid));
+  const own = new Map<string, ResourceOutcome>();
+  const blocked = new Map<string, string>();
+  const messages = new Map<string, string>();
+  const missing = new Set<string>();
+  let hasRun = false;
+  for (const [source, rivals] of Map.groupBy(ready, sourceOf)) {
+    const [first, ...others] = rivals.toSorted(byAge);
+    for (const cr of others) own.set(cr.metadata.uid, conflict(source, first!));
+    const known = context.appliedBefore(first!);
+    if (known !== undefined) {
+      messages.set(first!.metadata.uid, known);
+      continue;
+    }
+    const answer = await answerOf(context, source, first!);
+    const outcome = outcomeOf(answer);
+    hasRun ||= answer.applied.length > 0;
+    if (answer.state === 'missing') missing.add(source);
+    if (outcome === undefined) messages.set(first!.metadata.uid, appliedText(answer));
+    else {
+      own.set(first!.metadata.uid, outcome);
+      blocked.set(source, `waits for ${crName(first!)}: ${outcome.message}`);
+    }
+  }
+  const held = (cr: CustomResource): ResourceOutcome | undefined => {
+    if (isMigration(cr)) return own.get(cr.metadata.uid);
+    const message = blocked.get(dependsOn(cr) ?? '');
+    return message === undefined ? undefined : { reason: 'DependencyNotReady', message };
+  };
+  return { snapshot: { ...snapshot, held }, messages, hasRun, missing };
+}
+
+function specOf(cr: CustomResource): MigrationSpec {
+  return cr.spec as MigrationSpec;
+}
+
+function sourceOf(cr: CustomResource): string {
+  return specOf(cr).source ?? 'default';
+}
+
+/** Returns the source whose tables a resource is about; undefined for kinds without one. */
+function dependsOn({ kind, spec }: CustomResource): string | undefined {
+  const row = kindOf(kind);
+  if (!row || asJsonSchema(row.spec).properties?.['source'] === undefined) return undefined;
+  const source = spec['source'] ?? 'default';
+  return typeof source === 'string' ? source : undefined;
+}
+
+/** Orders the oldest resource first, as for objects. */
+function byAge(a: CustomResource, b: CustomResource): number {
+  const [left, right] = [a, b].map(({ metadata }) => `${metadata.creationTimestamp ?? ''} ${metadata.uid}`);
+  return left! < right! ? -1 : 1;
+}
+
+function conflict(source: string, owner: CustomResource): ResourceOutcome {
+  return {
+    reason: 'Conflict',
+    message: `${crName(owner)} has the migrations of source ${source}; move the files there`,
+  };
+}
+
+type Answer = Omit<MigrationsResult, 'state'> & { readonly state: MigrationsResult['state'] | 'missing' };
+
+const MISSING: Answer = { state: 'missing', applied: [], version: null, message: null };
+
+async function answerOf(context: MigrationContext, source: string, cr: CustomResource): Promise<Answer> {
+  const { engine, sources, edits } = context;
+  if (!sources.has(source)) {
+    return { ...MISSING, message: `the engine has no source ${source} yet` };
+  }
+  if (!engine.migrate) return { ...MISSING, message: 'the engine cannot run migrations' };
+  const { lockTimeoutSeconds, allowOutOfOrder = false, allowBreaking = false } = specOf(cr);
+  const request = {
+    source,
+    migrations: filesOf(context.snapshot, cr),
+    lockTimeoutSeconds,
+    allowOutOfOrder,
+    allowBreaking,
+  };
+  const own = edits.filter(({ key }) => parseKey(key)?.segments[0] === source);
+  try {
+    return await engine.migrate({ ...request, edits: own });
+  } catch (error) {
+    if (!(error instanceof EngineProblem) || error.kind !== 'rejected') throw error;
+    // One of the changes is wrong, which its own resource reports. Without them the check is stricter.
+    return await engine.migrate({ ...request, edits: [] });
+  }
+}
+
+function filesOf({ references }: CrSnapshot, { spec, metadata: { namespace } }: CustomResource) {
+  return (spec as MigrationSpec).files.map(({ name, sql, configMapKeyRef: ref }) => ({
+    name,
+    sql: sql ?? (ref ? references.configMap(namespace, ref.name, ref.key) : undefined) ?? '',
+  }));
+}
+
+function outcomeOf({ state, message }: Answer): ResourceOutcome | undefined {
+  const text = message ?? 'without a message';
+  switch (state) {
+    case 'applied':
+      return undefined;
+    case 'missing':
+      return { reason: 'DependencyNotReady', message: text };
+    case 'running':
+      return { reason: 'MigrationRunning', message: text };
+    case 'refused':
+    case 'failed':
+      return { reason: 'MigrationFailed', message: text };
+  }
+}
+
+function appliedText({ version }: Answer): string {
+  return version === null ? 'there is no migration' : `the newest version is ${version}`;
+}
