@@ -8,38 +8,10 @@ import { existsSync } from 'node:fs';
 import module, { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
+import { COMMANDS } from './commands.mjs';
 
 const LEAST_NODE = [24, 2];
 const ROOT = dirname(dirname(fileURLToPath(import.meta.url)));
-
-/** The commands, in the order of `pergola help`. */
-const COMMANDS = {
-  up: ['bin/up.ts', 'run Postgres, the engine and the reconcile loop over a folder of custom resources'],
-  init: ['bin/init.ts', 'write custom resources for a database that exists'],
-  serve: ['engine/main.ts', 'run the engine: a GraphQL API over your Postgres'],
-  operator: [
-    'operator/main.ts',
-    'run the operator: reconcile custom resources of a Kubernetes cluster into engines',
-  ],
-  plan: [
-    'operator/commands/plan.ts',
-    'show what custom resources would change in an engine, and for whom access changes',
-  ],
-  apply: ['operator/commands/apply.ts', 'apply custom resources to an engine'],
-  watch: ['operator/commands/watch.ts', 'apply custom resources, and again whenever a file changes'],
-  validate: [
-    'operator/commands/validate.ts',
-    'check a folder of custom resources without an engine or a cluster',
-  ],
-  test: ['bin/test.ts', 'run the PermissionTests of a folder, without a cluster'],
-  convert: [
-    'operator/commands/convert.ts',
-    'rewrite custom resources of the old form of v1alpha1 to the new form',
-  ],
-  migrate: ['bin/migrate.ts', 'run versioned SQL on the database of a source: create, up, status, verify'],
-  export: ['bin/export.ts', 'write the metadata of an engine into a directory, or as custom resources'],
-  import: ['bin/import.ts', 'load a metadata directory into an engine, or convert it to custom resources'],
-};
 
 const HELP = `pergola: a governed GraphQL API over Postgres, declared as custom resources.
 

@@ -1,25 +1,32 @@
-/** `pergola validate`: checks the custom resources of a folder without an engine and without a cluster. Prints every problem as
+/** `pergola validate`: checks custom resources without an engine and without a cluster. Prints every problem as
  *  `file:line: resource: message`.
  *  Exit codes: 0 valid, 1 there are problems or no resources, 2 wrong flags. Not here: the checks (../folder/validate.ts). */
-import { text as readAll } from 'node:stream/consumers';
 import { parseArgs } from 'node:util';
 import { FlagProblem, reportFailure } from '../folder/flag-problem.ts';
+import { outputOf, printData } from '../folder/output.ts';
 import { printProblems, problemsAsJson } from '../folder/print.ts';
-import { readFolder, readTexts } from '../folder/read-folder.ts';
+import { inputsOf, readInputs } from '../folder/read-inputs.ts';
 import { type FolderValidation, validate } from '../folder/validate.ts';
 
-const HELP = `pergola validate -f FOLDER: check custom resources without an engine and without a cluster.
+const OUTPUTS = ['text', 'json', 'yaml'] as const;
+
+const HELP = `pergola validate -f PATH: check custom resources without an engine and without a cluster.
 
 Finds unknown and misspelt fields, wrong values, broken rules, definitions that cannot be read, and two resources for one object,
 with file, line and path. Needs neither network nor credentials, so it suits CI.
 
-  -f, --filename PATH   the folder, or - for standard input: kustomize build . | pergola validate -f -
-  -o, --output json     print JSON
+  -f, --filename PATH   a folder, a file, or - for standard input; may be given several times (required)
+  -o, --output FORMAT   the format: ${OUTPUTS.join(', ')}
   -h, --help            print this help
+
+  pergola validate -f ./resources
+  kustomize build . | pergola validate -f -
+
+Exit codes: 0 valid, 1 there are problems or no resources, 2 wrong flags.
 `;
 
 const OPTIONS = {
-  filename: { type: 'string', short: 'f' },
+  filename: { type: 'string', short: 'f', multiple: true },
   output: { type: 'string', short: 'o' },
   help: { type: 'boolean', short: 'h', default: false },
 } as const;
@@ -31,15 +38,9 @@ export async function run(argv: readonly string[]): Promise<number> {
       process.stdout.write(HELP);
       return 0;
     }
-    if (filename === undefined) throw new FlagProblem('the folder is required: -f FOLDER, or -f -');
-    if (output !== undefined && output !== 'json') {
-      throw new FlagProblem(`-o ${output} is not supported; use -o json`);
-    }
-    const content =
-      filename === '-'
-        ? readTexts([{ name: 'stdin', text: await readAll(process.stdin) }])
-        : await readFolder(filename);
-    return report(validate(content), filename, output === 'json');
+    const inputs = inputsOf(filename);
+    const format = outputOf(output, OUTPUTS);
+    return report(validate(await readInputs(inputs)), inputs, format);
   } catch (error) {
     return reportFailure('validate', error);
   }
@@ -55,20 +56,20 @@ function flagsIn(argv: readonly string[]) {
 
 function report(
   { resources, problems, unchecked }: FolderValidation,
-  filename: string,
-  isJson: boolean,
+  inputs: readonly string[],
+  output: (typeof OUTPUTS)[number],
 ): number {
   const isEmpty = resources === 0 && problems.length === 0;
   const isValid = problems.length === 0 && !isEmpty;
-  if (isJson) {
+  if (output !== 'text') {
     const json = { resources, isValid, problems: problemsAsJson(problems), unchecked };
-    process.stdout.write(`${JSON.stringify(json, null, 2)}\n`);
+    process.stdout.write(printData(json, output));
     return isValid ? 0 : 1;
   }
   process.stdout.write(printProblems(problems));
   for (const text of unchecked) process.stderr.write(`not checked: ${text}\n`);
   // A wrong path must not look like a valid folder.
-  if (isEmpty) process.stderr.write(`${filename} contains no resources of pergola.dev.\n`);
+  if (isEmpty) process.stderr.write(`${inputs.join(', ')} contains no resources of pergola.dev.\n`);
   else process.stdout.write(`${resources} resources, ${countOf(problems.length)}.\n`);
   return isValid ? 0 : 1;
 }
