@@ -19,6 +19,7 @@ export const COMMANDS = {
     'check a folder of custom resources without an engine or a cluster',
   ],
   test: ['bin/test.ts', 'run the PermissionTests of a folder, without a cluster'],
+  why: ['bin/why.ts', 'say why a role sees a row or not, or why a write is refused'],
   convert: [
     'operator/commands/convert.ts',
     'rewrite custom resources of the old form of v1alpha1 to the new form',

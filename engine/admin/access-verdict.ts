@@ -42,7 +42,7 @@ export type AccessAnswer = {
 
 export function answerOf(question: AccessQuestion, judged: JudgedAccess, args: Args): AccessAnswer {
   const { table, operation, presets, session } = question;
-  const { verdict, reasons } = verdictOf(question, judged);
+  const { verdict, reasons, decisive } = verdictOf(question, judged);
   const columns = operation === 'select' && verdict === 'visible' ? columnsOf(question, judged, args) : null;
   return {
     verdict,
@@ -51,7 +51,7 @@ export function answerOf(question: AccessQuestion, judged: JudgedAccess, args: A
     role: args.role,
     source: args.source,
     table: table.table,
-    permissions: judged.grants.map(printGrant),
+    permissions: judged.grants.map((each) => printGrant(each, { ...judged, decisive })),
     ...(columns ? { columns } : {}),
     ...(presets.size > 0
       ? { presets: [...presets].map(([column, leaf]) => printPreset(column, leaf, session)) }
@@ -60,33 +60,55 @@ export function answerOf(question: AccessQuestion, judged: JudgedAccess, args: A
   };
 }
 
-type Decided = { readonly verdict: RowVerdict; readonly reasons: readonly Reason[] };
+type Decided = {
+  readonly verdict: RowVerdict;
+  readonly reasons: readonly Reason[];
+  /** The clauses that the reasons name. */
+  readonly decisive: ReadonlySet<JudgedClause>;
+};
+
+const NONE: ReadonlySet<JudgedClause> = new Set();
 
 function verdictOf(question: AccessQuestion, judged: JudgedAccess): Decided {
   const { operation, refusals, table, filter, check } = question;
-  const unset = unsetVariables(question);
-  if (refusals.length > 0 || unset.length > 0)
-    return { verdict: 'refused', reasons: [...refusals, ...unset] };
+  const refused = [...refusals, ...unsetVariables(question)];
+  if (refused.length > 0) return { verdict: 'refused', reasons: refused, decisive: NONE };
   if (!judged.hasRow) {
     const message = `${printQualified(table.table)} has no row with this key`;
-    return { verdict: 'no_row', reasons: [{ kind: 'no_row', message }] };
+    return { verdict: 'no_row', reasons: [{ kind: 'no_row', message }], decisive: NONE };
   }
-  const raised = [judged.filter, judged.check].flatMap((each) =>
-    each && 'error' in each ? [each.error] : [],
+  const passed: Decided = {
+    verdict: operation === 'select' ? 'visible' : 'allowed',
+    reasons: [],
+    decisive: NONE,
+  };
+  if (filter && !isTrue(judged.filter)) return raised(judged.filter) ?? because('hidden', 'filter', judged);
+  if (!check || isTrue(judged.check)) return passed;
+  // The check of a row that is not known as a whole may be decided by what is known.
+  const truths = judged.grants.map((each) => each.check?.holds);
+  if (judged.check === null && truths.every((holds) => holds === true)) return passed;
+  const isRefused = judged.check !== null || truths.includes(false);
+  return raised(judged.check) ?? because(isRefused ? 'refused' : 'undecided', 'check', judged);
+}
+
+/** Returns the verdict for a condition that Postgres failed to evaluate. */
+function raised(answer: TruthAnswer | null): Decided | null {
+  if (!answer || 'holds' in answer) return null;
+  return { verdict: 'refused', reasons: [{ kind: 'error', message: answer.error }], decisive: NONE };
+}
+
+/** Returns the verdict for a condition that does not hold: one reason for each clause that must change. */
+function because(verdict: RowVerdict, kind: 'filter' | 'check', { grants }: JudgedAccess): Decided {
+  const all = grants.flatMap(({ grant, operation, [kind]: root }) =>
+    (root ? failing(root) : []).map((judged) => ({ grant, operation, judged })),
   );
-  if (raised.length > 0) {
-    return { verdict: 'refused', reasons: raised.map((message) => ({ kind: 'error', message })) };
-  }
-  if (filter && !isTrue(judged.filter)) {
-    const reasons = judged.grants.flatMap((each) => clauseReasons('filter', each));
-    return { verdict: 'hidden', reasons };
-  }
-  if (!check || isTrue(judged.check)) {
-    return { verdict: operation === 'select' ? 'visible' : 'allowed', reasons: [] };
-  }
-  const reasons = judged.grants.flatMap((each) => clauseReasons('check', each));
-  const isFalse = judged.check !== null || judged.grants.some((each) => each.check?.holds === false);
-  return { verdict: isFalse ? 'refused' : 'undecided', reasons };
+  const reasons = all.map(({ grant, operation, judged }) => ({
+    kind,
+    role: grant.role,
+    path: pathOf(kind, judged.clause.path),
+    message: `${operation} permission of role "${grant.role}": ${describe(judged)}`,
+  }));
+  return { verdict, reasons, decisive: new Set(all.map(({ judged }) => judged)) };
 }
 
 function isTrue(answer: TruthAnswer | null): boolean {
@@ -106,20 +128,6 @@ function unsetVariables({ presets, session, filter, check }: AccessQuestion): re
   }));
 }
 
-/** Returns the reasons for which a condition does not hold: one for each clause that must change. */
-function clauseReasons(
-  kind: 'filter' | 'check',
-  { grant, operation, ...conditions }: JudgedGrant,
-): readonly Reason[] {
-  const root = conditions[kind];
-  return (root ? failing(root) : []).map((judged) => ({
-    kind,
-    role: grant.role,
-    path: pathOf(kind, judged.clause.path),
-    message: `${operation} permission of role "${grant.role}": ${describe(judged)}`,
-  }));
-}
-
 /** Says what a clause is, its truth, and the values it compares. */
 function describe({
   clause,
@@ -132,9 +140,7 @@ function describe({
 }: JudgedClause): string {
   const facts = [
     ...(isReached === false ? ['there is no related row'] : []),
-    ...(clause.compared
-      ? [`${clause.compared.left.column} is ${value === null ? 'null' : JSON.stringify(value)}`]
-      : []),
+    ...(value === undefined ? [] : [`${clause.compared!.left.column} is ${JSON.stringify(value)}`]),
     ...variables.map(
       (each) => `${each.name} is ${each.value === null ? 'not set' : JSON.stringify(each.value)}`,
     ),
@@ -150,19 +156,20 @@ function pathOf(kind: string, path: readonly PathStep[]): string {
   return printPath([kind, ...path]).slice('$.'.length);
 }
 
-function printGrant({ grant, operation, filter, check }: JudgedGrant): object {
+type Printed = Pick<Decided, 'decisive'> & Pick<JudgedAccess, 'hasRow'>;
+
+function printGrant({ grant, operation, filter, check }: JudgedGrant, { decisive, hasRow }: Printed): object {
   const { rule, access } = grant;
+  const facts = ['columns', 'limit', 'query_root_fields', 'backend_only'].filter(
+    (key) => rule[key] !== undefined,
+  );
   return {
     role: grant.role,
     operation,
     is_consistent: access !== null,
-    ...(filter ? { filter: printClause('filter', filter, new Set(failing(filter))) } : {}),
-    ...(check ? { check: printClause('check', check, new Set(failing(check))) } : {}),
-    ...Object.fromEntries(
-      ['columns', 'limit', 'query_root_fields', 'backend_only'].flatMap((key) =>
-        rule[key] === undefined ? [] : [[key, rule[key]]],
-      ),
-    ),
+    ...(hasRow && filter ? { filter: printClause('filter', filter, decisive) } : {}),
+    ...(hasRow && check ? { check: printClause('check', check, decisive) } : {}),
+    ...Object.fromEntries(facts.map((key) => [key, rule[key]])),
   };
 }
 
@@ -173,7 +180,7 @@ function printClause(kind: string, judged: JudgedClause, decisive: ReadonlySet<J
     clause: clause.written,
     holds,
     ...(decisive.has(judged) ? { is_decisive: true } : {}),
-    ...(clause.compared && undecidedColumns.length === 0 ? { value } : {}),
+    ...(value === undefined ? {} : { value }),
     ...(variables.length > 0 && clauses.length === 0 ? { variables } : {}),
     ...(undecidedColumns.length > 0 ? { undecided_columns: undecidedColumns } : {}),
     ...(isReached === null ? {} : { has_related_row: isReached }),

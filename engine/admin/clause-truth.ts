@@ -24,7 +24,8 @@ export type JudgedClause = {
   /** The session variables that the clause reads; null for one that is not set. */
   readonly variables: readonly Variable[];
   readonly undecidedColumns: readonly string[];
-  readonly value: string | null;
+  /** The compared value as text; absent when the clause compares none, or was not evaluated. */
+  readonly value?: string | null;
   readonly error: string | null;
   /** False when the related row does not exist; null for other clauses. */
   readonly isReached: boolean | null;
@@ -59,7 +60,7 @@ export function judge(clause: Clause, given: Given, answers: Iterator<TruthAnswe
     holds: isAnswered ? own.holds : derived(clause.kind, clauses),
     variables: variablesOf(clause.predicate).map((name) => ({ name, value: setValue(name, given) })),
     undecidedColumns: undecidedColumns(clause, given),
-    value: isAnswered ? own.value : null,
+    ...(isAnswered && clause.compared ? { value: own.value } : {}),
     error: own && 'error' in own ? own.error : null,
     isReached: reached && 'holds' in reached ? reached.holds === true : null,
     clauses,

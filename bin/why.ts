@@ -1,0 +1,36 @@
+/** `pergola why`: says whether a role may read or write one row of a running engine, and which clauses of its permissions decide it.
+ *  Exit codes: 0 the role may, 3 it may not or only the write itself could say, 1 no answer, 2 wrong flags.
+ *  Not here: flags (why/flags.ts), text (why/print.ts), the answer (engine/admin/explain-access.ts). */
+import { perform } from '../operator/engine/client.ts';
+import { reportFailure } from '../operator/folder/flag-problem.ts';
+import { printData } from '../operator/folder/output.ts';
+import { EngineProblem } from '../operator/ports.ts';
+import { readExplained } from './why/answer.ts';
+import { parseWhyFlags, WHY_HELP } from './why/flags.ts';
+import { printExplained } from './why/print.ts';
+
+const MAY_NOT = 3;
+
+export async function run(argv: readonly string[]): Promise<number> {
+  try {
+    const flags = parseWhyFlags(argv);
+    if (!flags) {
+      process.stdout.write(WHY_HELP);
+      return 0;
+    }
+    const { address, args, output } = flags;
+    const answer = await perform(address, { type: 'pg_explain_access', args }, (given) => given);
+    const explained = readExplained(answer);
+    process.stdout.write(output === 'text' ? printExplained(explained, args) : printData(answer, output));
+    return ['visible', 'allowed'].includes(explained.verdict) ? 0 : MAY_NOT;
+  } catch (error) {
+    return reportFailure('why', error instanceof EngineProblem ? new Error(hinted(error)) : error);
+  }
+}
+
+/** Returns the message of the engine, and what to do about one that does not know the operation. */
+function hinted({ message, at }: EngineProblem): string {
+  const where = at?.startsWith('$.args.') ? ` (${at.slice('$.args.'.length)})` : '';
+  const isOlder = message.includes('unknown metadata command');
+  return `${message}${where}${isOlder ? '; the engine is older than this command' : ''}`;
+}

@@ -1,0 +1,121 @@
+/** The answer of `explain_access` as text: the verdict, the reasons, and the clauses as a tree. Pure.
+ *  Not here: the answer as data (operator/folder/output.ts). */
+import type { ExplainedAccess, ExplainedClause } from './answer.ts';
+import type { WhyArgs } from './flags.ts';
+
+export function printExplained(answer: ExplainedAccess, args: WhyArgs): string {
+  const { reasons, permissions, columns = [], presets = [], notes = [] } = answer;
+  const masked = columns.filter(({ verdict }) => verdict === 'masked');
+  const withheld = columns.filter(({ verdict }) => verdict === 'not_permitted');
+  const lines = [
+    headline(answer, args),
+    ...reasons.map(({ message }) => `  ${message}`),
+    ...permissions.flatMap(({ role, operation, ...conditions }) =>
+      (['filter', 'check'] as const).flatMap((kind) => {
+        const root = conditions[kind];
+        return root
+          ? ['', `${kind} of the ${operation} permission of role "${role}"`, ...clauseLines(root, 1)]
+          : [];
+      }),
+    ),
+    ...section(
+      'columns that are null in this row',
+      masked.map(({ column, roles }) => `${column}: only ${roles.join(', ')} may read it`),
+    ),
+    ...section(
+      'columns that the role may not read',
+      withheld.length > 0 ? [withheld.map(({ column }) => column).join(', ')] : [],
+    ),
+    ...section('presets', presets.map(presetLine)),
+    ...section('notes', notes),
+  ];
+  return `${lines.join('\n')}\n`;
+}
+
+function headline({ verdict }: ExplainedAccess, { role, operation, table, key = {} }: WhyArgs): string {
+  const { schema, name } = table;
+  const of = Object.entries(key).map(([column, value]) => `${column}=${String(value)}`);
+  const row = [schema === 'public' ? name : `${schema}.${name}`, ...of].join(' ');
+  const texts: Readonly<Record<ExplainedAccess['verdict'], string>> = {
+    visible: `visible: role "${role}" sees ${row}`,
+    allowed: `allowed: the permissions let role "${role}" ${operation} ${row}`,
+    hidden: hiddenRow(operation, role, row),
+    refused: `refused: the ${operation} of ${row} as role "${role}" raises an error`,
+    no_row: `no row: ${row} does not exist`,
+    undecided: `undecided: only the ${operation} of ${row} itself can say`,
+  };
+  return texts[verdict];
+}
+
+function hiddenRow(operation: WhyArgs['operation'], role: string, row: string): string {
+  if (operation === 'select') return `hidden: role "${role}" does not see ${row}`;
+  return `hidden: role "${role}" may ${operation} rows of the table, and not ${row}`;
+}
+
+function section(title: string, lines: readonly string[]): readonly string[] {
+  return lines.length > 0 ? ['', title, ...lines.map((line) => `  ${line}`)] : [];
+}
+
+/** The width of the truth and the mark in front of a clause. */
+const WIDTH = 'undecided * '.length;
+
+function clauseLines(clause: ExplainedClause, level: number): readonly string[] {
+  const { holds, is_decisive, clauses = [] } = clause;
+  const truth = `${holds}${is_decisive ? ' *' : ''}`.padEnd(WIDTH);
+  const facts = factsOf(clause);
+  const line = `${'  '.repeat(level)}${truth}${textOf(clause)}${facts.length > 0 ? `    (${facts.join(', ')})` : ''}`;
+  return [line, ...clauses.flatMap((inner) => clauseLines(inner, level + 1))];
+}
+
+const GROUPS: Readonly<Record<string, string>> = { _and: 'all of', _or: 'any of', _not: 'not' };
+
+/** Returns a clause as text: `author_id _eq "X-Engine-User-Id"`, or the word for the clauses below. */
+function textOf({ clause, clauses = [], has_related_row }: ExplainedClause): string {
+  const entries = Object.entries(clause);
+  const [[key, value] = ['', null], ...more] = entries;
+  if (entries.length === 0) return 'every row';
+  if (more.length > 0) return 'all of';
+  const group = GROUPS[key.replace('$', '_')];
+  if (clauses.length > 0)
+    return (
+      group ??
+      (has_related_row === undefined && isColumn(clauses, key) ? `${key}: all of` : `the related ${key}`)
+    );
+  const [[operator, operand] = ['', null], ...others] = isObject(value) ? Object.entries(value) : [];
+  if (group !== undefined || others.length > 0 || !operator.startsWith('_'))
+    return `${key} ${JSON.stringify(value)}`;
+  return `${key} ${operator} ${JSON.stringify(operand)}`;
+}
+
+/** True when the clauses are operators of the same column. */
+function isColumn(clauses: readonly ExplainedClause[], key: string): boolean {
+  return clauses.every(({ clause }) => Object.keys(clause)[0] === key);
+}
+
+function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+function factsOf({
+  clause,
+  value,
+  variables = [],
+  undecided_columns = [],
+  has_related_row,
+  error,
+}: ExplainedClause) {
+  return [
+    ...(has_related_row === false ? ['there is no related row'] : []),
+    ...(value === undefined ? [] : [`${Object.keys(clause)[0]} is ${JSON.stringify(value)}`]),
+    ...variables.map(
+      (each) => `${each.name} is ${each.value === null ? 'not set' : JSON.stringify(each.value)}`,
+    ),
+    ...undecided_columns.map((column) => `${column} is not known before the write`),
+    ...(error === undefined ? [] : [error]),
+  ];
+}
+
+function presetLine({ column, variable, value }: NonNullable<ExplainedAccess['presets']>[number]): string {
+  const text = value === null && variable !== undefined ? 'not set' : JSON.stringify(value);
+  return variable === undefined ? `${column} = ${text}` : `${column} = ${variable}, which is ${text}`;
+}
