@@ -197,6 +197,7 @@ const LAYERS: Readonly<Record<string, readonly string[]>> = {
   ],
   'operator/settle': ['operator/decide', 'operator/ports', 'operator/objects', 'operator/kinds'],
   'operator/status': [
+    'operator/migrations',
     'operator/settle',
     'operator/decide',
     'operator/engine',

@@ -125,13 +125,17 @@ export type MigrationsRequest = {
   readonly lockTimeoutSeconds?: number | undefined;
   readonly allowOutOfOrder: boolean;
   readonly allowBreaking: boolean;
+  /** True to list the files that would run. */
+  readonly isDryRun?: boolean;
   /** The changes of the document that follow. */
   readonly edits: readonly Edit[];
 };
 
 /** The state of the migrations of a source, as `apply_migrations` returns it. */
 export type MigrationsResult = {
-  readonly state: 'applied' | 'running' | 'refused' | 'failed';
+  readonly state: 'applied' | 'pending' | 'running' | 'refused' | 'failed';
+  /** The names of files that would run. Absent if it was no dry run. */
+  readonly pending?: readonly string[];
   /** The versions that this request applied. */
   readonly applied: readonly string[];
   readonly version: string | null;

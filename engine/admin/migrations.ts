@@ -9,9 +9,11 @@ import { findObject } from '../metadata/objects.ts';
 import type { ArgsOf } from '../metadata/operations.ts';
 import type { Metadata } from '../metadata/schema/metadata.ts';
 import type { Source } from '../metadata/schema/source.ts';
+import { assess } from '../migrate/assess.ts';
+import { readLedger } from '../migrate/ledger.ts';
 import type { Migration } from '../migrate/migration.ts';
 import { migrationsIn } from '../migrate/read-migrations.ts';
-import { MigrationRefusal, runMigrations } from '../migrate/run-migrations.ts';
+import { isToRun, MigrationRefusal, problemsOf, runMigrations } from '../migrate/run-migrations.ts';
 import { withMigrationClient } from '../migrate/session.ts';
 import type { Inconsistency } from '../resolve/types.ts';
 import { editsIn } from './document-operations.ts';
@@ -28,6 +30,10 @@ const SILENT = { onWait: () => {}, onRetry: () => {}, onNote: () => {}, onApplie
 
 export const applyMigrations: Performer<'apply_migrations'> = async (work, args) => {
   const source = work.requireSource(args.source);
+  if (args.dry_run) {
+    const planned = await plannedIn(work, source, args);
+    return () => planned;
+  }
   const draft = editObjects(work.document, editsIn(args));
   const answer = await work.gateway.migrationRuns.run(source.name, [source, args], async () => {
     const result = await apply(work, source, args, draft);
@@ -37,18 +43,49 @@ export const applyMigrations: Performer<'apply_migrations'> = async (work, args)
   return () => answer;
 };
 
+/** The answer to a dry run. */
+type PlannedMigrations = {
+  readonly state: 'applied' | 'pending' | 'refused';
+  /** The names of files that would run, in order. */
+  readonly pending: readonly string[];
+  readonly applied: readonly [];
+  readonly version: string | null;
+  readonly message: string | null;
+};
+
+/** Compares the files with the record. Takes no lock, and runs nothing. */
+async function plannedIn(work: UnitOfWork, source: Source, args: Args): Promise<PlannedMigrations> {
+  const folder = folderOf(args);
+  const rows = await work.gateway
+    .database(source)
+    .session((client) => readLedger(client, source.name), work.signal);
+  const versions = assess(folder.migrations, rows);
+  const reasons = problemsOf(folder, versions, permissionsOf(args));
+  const pending = versions.filter(isToRun).map(({ migration }) => migration!.file);
+  const state = reasons.length > 0 ? 'refused' : pending.length > 0 ? 'pending' : 'applied';
+  const version = rows.filter((row) => row.state === 'applied').at(-1)?.version ?? null;
+  return { state, pending, applied: [], version, message: reasons.length > 0 ? reasons.join('\n') : null };
+}
+
+function folderOf({ migrations }: Args) {
+  return migrationsIn(migrations.map(({ name, sql }) => ({ name, text: sql })));
+}
+
+/** Files of applied versions may be missing: a resource may be deleted, or may not have arrived yet. */
+function permissionsOf(args: Args) {
+  return { allowsOutOfOrder: args.allow_out_of_order ?? false, allowsMissing: true };
+}
+
 async function apply(work: UnitOfWork, source: Source, args: Args, draft: Metadata) {
   const { sources } = work.gateway;
-  const folder = migrationsIn(args.migrations.map(({ name, sql }) => ({ name, text: sql })));
+  const folder = folderOf(args);
   const request = {
     source: source.name,
     folder,
     lockTimeoutMs: 1000 * (args.lock_timeout ?? LOCK_TIMEOUT_SECONDS),
     lockRetries: LOCK_RETRIES,
     waitMs: 0,
-    allowsOutOfOrder: args.allow_out_of_order ?? false,
-    // A resource may be deleted, or may not have arrived yet.
-    allowsMissing: true,
+    ...permissionsOf(args),
     ...(args.allow_breaking ? {} : { check: checkOf(work, source, draft) }),
   };
   const { applied, version } = await withMigrationClient(

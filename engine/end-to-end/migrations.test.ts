@@ -110,6 +110,26 @@ test('a failed statement is named, and the same request is not repeated at once'
   expect((await migrate(corrected)).message).toMatch(/--resume-from 2/);
 });
 
+test('a dry run lists the files that would run, and what would be refused', async () => {
+  const files = { '1_a.sql': 'create table a (id int)', '2_b.sql': 'create table b (id int)' };
+  const dry = (given: Readonly<Record<string, string>>) => migrate(given, { dry_run: true });
+  expect(await dry(files)).toEqual({
+    state: 'pending',
+    pending: ['1_a.sql', '2_b.sql'],
+    applied: [],
+    version: null,
+    message: null,
+  });
+  expect(await data.sql(`select to_regnamespace('pergola_migrations') as found`)).toEqual([{ found: null }]);
+  await migrate({ '1_a.sql': files['1_a.sql'] });
+  expect(await dry(files)).toMatchObject({ state: 'pending', pending: ['2_b.sql'], version: '1' });
+  expect(await dry({ '1_a.sql': files['1_a.sql'] })).toMatchObject({ state: 'applied', pending: [] });
+  expect(await dry({ ...files, '1_a.sql': 'select 1' })).toMatchObject({ state: 'refused' });
+  expect((await dry({ ...files, '3_c.sql': 'commit' })).message).toMatch(
+    /^3_c\.sql:1: statement 1 begins or ends/,
+  );
+});
+
 test('a bad name and a bad source are refused', async () => {
   expect(await migrate({ 'first.sql': 'select 1' })).toMatchObject({
     state: 'refused',

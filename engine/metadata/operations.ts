@@ -269,13 +269,14 @@ export const OPERATIONS = {
 
   apply_migrations: row(
     'migration',
-    'Runs migrations that have not run on the database of a source. `put` and `remove` are changes of the metadata that follow.',
+    'Runs migrations that have not run on the database of a source. `put` and `remove` are changes of the metadata that follow. `dry_run` only lists them.',
     {
       source: ObjectName,
       migrations: Type.Array(Type.Object({ name: Type.String(), sql: Type.String() })),
       lock_timeout: Type.Optional(Seconds),
       allow_out_of_order: flag,
       allow_breaking: flag,
+      dry_run: flag,
       put: Type.Optional(Type.Array(Type.Object({ key: Type.String(), definition: Type.Unknown() }))),
       remove: Type.Optional(Type.Array(Type.String())),
     },

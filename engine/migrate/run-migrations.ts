@@ -79,7 +79,8 @@ export async function runMigrations(
   return { applied, version: ran.filter(({ state }) => state === 'applied').at(-1)?.version ?? null };
 }
 
-function isToRun({ state, migration }: AssessedVersion): boolean {
+/** True when a run would run statements of the version. */
+export function isToRun({ state, migration }: AssessedVersion): boolean {
   return migration !== null && !['applied', 'changed', 'missing'].includes(state);
 }
 
@@ -157,6 +158,15 @@ function resumedVersion(
 function continuationOf({ row }: AssessedVersion, resumeFrom: number | undefined): Continuation | undefined {
   if (!row) return undefined;
   return { row, finished: resumeFrom === undefined ? row.finished : resumeFrom - 1 };
+}
+
+/** Returns why a run would refuse a folder. */
+export function problemsOf(
+  folder: MigrationFolder,
+  versions: readonly AssessedVersion[],
+  permissions: Permissions,
+): readonly string[] {
+  return [...folder.problems, ...refusals(versions, permissions), ...problemsOfContent(versions, folder)];
 }
 
 /** Returns the problems of the files that would run. */

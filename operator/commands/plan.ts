@@ -5,7 +5,14 @@ import { reportFailure } from '../folder/flag-problem.ts';
 import { type FolderCommand, parseFlags } from '../folder/flags.ts';
 import { planAsMarkdown } from '../folder/markdown.ts';
 import { type Output, printData } from '../folder/output.ts';
-import { planAsJson, printPlan, printProblems, printRefused } from '../folder/print.ts';
+import {
+  isFailing,
+  migrationCount,
+  planAsJson,
+  printPlan,
+  printProblems,
+  printRefused,
+} from '../folder/print.ts';
 import { plan, schemaEffectsOf } from '../pass/reconcile.ts';
 import { refusedChanges } from '../status/fail-on.ts';
 import { verdictsOf } from '../status/verdicts.ts';
@@ -50,7 +57,9 @@ async function show({ source, engine, output, failOn, options }: FolderCommand<O
     process.stderr.write(printRefused(refused));
   } else process.stdout.write(printData(planAsJson(made, effects, { problems, refused }), output));
   const verdicts = [...verdictsOf(made, made.settled.inconsistent).values()];
-  const isFine = verdicts.every(({ outcome }) => outcome.reason === 'Applied' || outcome.reason === 'Paused');
+  const isFine = !verdicts.some(({ outcome }) => isFailing(outcome.reason));
   if (problems.length > 0 || !isFine || refused.length > 0) return 1;
-  return made.settled.applied.length > 0 || made.pruneHold ? 2 : 0;
+  const isChange =
+    made.settled.applied.length > 0 || made.pruneHold !== undefined || migrationCount(made) > 0;
+  return isChange ? 2 : 0;
 }

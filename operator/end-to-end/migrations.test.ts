@@ -1,12 +1,16 @@
 /** Tests Migrations with the real engine and a real Postgres: they run before the resources of their source change, and those wait for them. */
+import { stripVTControlCharacters } from 'node:util';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { createDatabase, type TestDatabase } from '../../testing/database.ts';
 import { startTestEngine, type TestEngine } from '../../testing/engine.ts';
 import { engineClient } from '../engine/client.ts';
+import { planAsMarkdown } from '../folder/markdown.ts';
+import { planAsJson, printPlan } from '../folder/print.ts';
 import { consentOf } from '../grants/consent.ts';
 import type { CrStatus, CustomResource } from '../kinds.ts';
-import { type PreviousPass, reconcile } from '../pass/reconcile.ts';
+import { type PreviousPass, plan, reconcile } from '../pass/reconcile.ts';
 import type { CrSnapshot, MigrationsRequest } from '../ports.ts';
+import type { PassPlan } from '../status/report.ts';
 import { OPTIONS, permission, resource, snapshotOf, table } from '../testing/resources.ts';
 
 let database: TestDatabase;
@@ -190,7 +194,9 @@ test('a paused Migration does not run, and nothing waits for it', async () => {
     { annotations: { 'pergola.dev/plan': 'true' } },
   );
   expect(await pass([schema, table('author')])).toEqual({ schema: 'Paused', author: 'Applied' });
-  expect(requests).toEqual([]);
+  expect(requests.map(({ isDryRun }) => isDryRun)).toEqual([true]);
+  expect(statuses.get('schema')!.plan!.join()).toContain('would run: 1_book.sql');
+  expect(await database.sql(`select to_regclass('book') as found`)).toEqual([{ found: null }]);
 });
 
 test('another namespace needs a grant that names the kind', async () => {
@@ -240,4 +246,32 @@ test('a migration that runs elsewhere is waited for', async () => {
   await expect
     .poll(() => pass([migration(BOOK), table('author')]), { timeout: 10_000, interval: 200 })
     .toEqual({ schema: 'Applied', author: 'Applied' });
+});
+
+test('a plan names the files that would run, and runs none', async () => {
+  const client = engineClient({ url: engine.url, adminSecret: engine.adminSecret });
+  const planOf = (...resources: readonly CustomResource[]) => plan(client, snapshotOf(resources), OPTIONS);
+  const textOf = (made: PassPlan) =>
+    stripVTControlCharacters(
+      printPlan(made, { schemas: [], isComplete: true }, { positions: new Map(), broken: 0 }),
+    );
+  const files = { ...BOOK, '2_isbn.sql': 'alter table book add isbn text' };
+  const made = await planOf(table('author'), table('book'), migration(files));
+  const text = textOf(made);
+  expect(text).toContain('> Migration default/schema  would run: 1_book.sql, 2_isbn.sql\n');
+  expect(text).toMatch(/> Table default\/book {2}before Migration default\/schema: .*book/);
+  expect(text).toMatch(/\n2 migrations to run, 1 to create\.$/);
+  expect(
+    planAsMarkdown(made, { problems: [], refused: [], effects: { schemas: [], isComplete: true } }),
+  ).toContain('**Migrations**');
+  expect(planAsJson(made, { schemas: [], isComplete: true }, { problems: [], refused: [] })).toMatchObject({
+    migrations: [{ resource: 'Migration default/schema', files: ['1_book.sql', '2_isbn.sql'] }],
+  });
+  expect(await database.sql(`select to_regclass('book') as found`)).toEqual([{ found: null }]);
+  await pass([table('author'), table('book'), migration(files)]);
+  expect(textOf(await planOf(table('author'), table('book'), migration(files)))).toBe('No difference.');
+  const edited = migration({ ...files, '1_book.sql': 'create table book (id bigint)' });
+  expect(textOf(await planOf(table('author'), table('book'), edited))).toContain(
+    '! Migration default/schema  MigrationFailed: 1 book: the file was edited after it was applied',
+  );
 });

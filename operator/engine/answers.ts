@@ -98,8 +98,9 @@ const Events = Type.Object({
 });
 const Migrated = Type.Object({
   state: Type.Union(
-    (['applied', 'running', 'refused', 'failed'] as const).map((state) => Type.Literal(state)),
+    (['applied', 'pending', 'running', 'refused', 'failed'] as const).map((state) => Type.Literal(state)),
   ),
+  pending: Type.Optional(Type.Array(Type.String())),
   applied: Type.Array(Type.String()),
   version: Type.Union([Type.Null(), Type.String()]),
   message: Type.Union([Type.Null(), Type.String()]),

@@ -166,7 +166,15 @@ function inParts<T>(list: readonly T[]): readonly (readonly T[])[] {
 }
 
 function migrate(address: EngineAddress, request: MigrationsRequest): Promise<MigrationsResult> {
-  const { source, migrations, lockTimeoutSeconds, allowOutOfOrder, allowBreaking, edits } = request;
+  const {
+    source,
+    migrations,
+    lockTimeoutSeconds,
+    allowOutOfOrder,
+    allowBreaking,
+    isDryRun = false,
+    edits,
+  } = request;
   const { put = [], remove = [] } = patchOf(edits);
   const args: ArgsOf<'apply_migrations'> = {
     source,
@@ -174,6 +182,7 @@ function migrate(address: EngineAddress, request: MigrationsRequest): Promise<Mi
     ...(lockTimeoutSeconds === undefined ? {} : { lock_timeout: lockTimeoutSeconds }),
     allow_out_of_order: allowOutOfOrder,
     allow_breaking: allowBreaking,
+    dry_run: isDryRun,
     put,
     remove,
   };

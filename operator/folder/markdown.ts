@@ -10,7 +10,7 @@ import { changeLines, plannedChange } from '../status/plan-text.ts';
 import type { PassPlan } from '../status/report.ts';
 import { schemaLines } from '../status/schema-text.ts';
 import { verdictsOf } from '../status/verdicts.ts';
-import { heldLines, isFailing, ownerHeading, refusalLine, summaryOf } from './print.ts';
+import { heldLines, isFailing, migrationLines, ownerHeading, refusalLine, summaryOf } from './print.ts';
 import type { FileProblem } from './read-folder.ts';
 
 type Judgement = {
@@ -31,6 +31,7 @@ export function planAsMarkdown(made: PassPlan, { problems, refused, effects }: J
   const sections = [
     `### Pergola plan\n\n${escaped(summaryOf(made, problems.length))}`,
     ...refusals(refused),
+    listed('Migrations', migrationLines(made)),
     listed('Access', changes.map(accessLine)),
     listed('Schema', schemaLines(effects)),
     listed('Problems', [...problems.map(({ position, message }) => `${position}: ${message}`), ...failing]),

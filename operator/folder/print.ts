@@ -55,15 +55,33 @@ export function printPlan(
     const { drift } = verdicts.get(cr.metadata.uid)!;
     return drift === undefined ? [] : [`${paint('yellow', '?')} ${crName(cr)}  left by policy: ${drift}`];
   });
+  const migrations = migrationLines(made).map((line) => `${paint('yellow', '>')} ${line}`);
   const held = heldLines(made).map((line) => `${paint('red', '!')} ${line}`);
   const sum = paint('bold', summaryOf(made, broken));
-  return [...changed, ...schemaLines(effects), ...failing, ...drifted, ...held, sum].join('\n');
+  return [...migrations, ...changed, ...schemaLines(effects), ...failing, ...drifted, ...held, sum].join(
+    '\n',
+  );
 }
 
 export function printWrite(decision: Decision): string {
   return changeLines(decision, STYLE)
     .map((line) => `  ${line}`)
     .join('\n');
+}
+
+/** Returns the files of Migrations that would run, and the resources that can be judged only afterwards. */
+export function migrationLines(made: PassPlan): readonly string[] {
+  if (!made.migrations) return [];
+  const verdicts = verdictsOf(made, made.settled.inconsistent);
+  return made.scope.snapshot.resources.flatMap((cr) => {
+    const { outcome } = verdicts.get(cr.metadata.uid)!;
+    return outcome.reason === 'MigrationPending' ? [`${crName(cr)}  ${outcome.message}`] : [];
+  });
+}
+
+/** Returns the number of files of Migrations that would run. */
+export function migrationCount({ migrations }: PassPlan): number {
+  return [...(migrations?.pending.values() ?? [])].flat().length;
 }
 
 /** Returns the deletions that are held back, and how to confirm them. */
@@ -88,7 +106,12 @@ export function summaryOf(made: PassPlan, broken: number): string {
     failing > 0 ? `${failing} ${failing === 1 ? 'resource has' : 'resources have'} a problem` : '',
     broken > 0 ? `${broken} ${broken === 1 ? 'problem' : 'problems'} in files, whose resources are kept` : '',
   ].filter((text) => text !== '');
-  const changes = countsOf(made.settled.applied);
+  const files = migrationCount(made);
+  const counts = [
+    files > 0 ? `${files} ${files === 1 ? 'migration' : 'migrations'} to run` : undefined,
+    countsOf(made.settled.applied),
+  ].filter((text) => text !== undefined);
+  const changes = counts.length > 0 ? counts.join(', ') : undefined;
   if (obstacles.length === 0) return `${changes ?? 'No difference'}.`;
   return `${[changes ?? 'Nothing to apply', ...obstacles].join('; ')}.`;
 }
@@ -133,7 +156,7 @@ export function printResource(cr: CustomResource, { outcome, drift }: Verdict, w
 }
 
 export function isFailing(reason: Verdict['outcome']['reason']): boolean {
-  return reason !== 'Applied' && reason !== 'Paused';
+  return reason !== 'Applied' && reason !== 'Paused' && reason !== 'MigrationPending';
 }
 
 function readiness(reason: Verdict['outcome']['reason']): 'True' | 'False' | 'Unknown' {
@@ -169,6 +192,7 @@ export function planAsJson(
   return {
     resourceVersion: made.reading.resourceVersion,
     changes: made.settled.applied.map(plannedChange),
+    migrations: [...(made.migrations?.pending ?? [])].map(([resource, files]) => ({ resource, files })),
     resources: made.scope.snapshot.resources.map((cr) => ({
       ...identityOf(cr),
       ...verdicts.get(cr.metadata.uid)!.outcome,

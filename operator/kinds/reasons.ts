@@ -105,6 +105,11 @@ export const REASONS = {
     'Another operator reconciles the same resource or Engine. The message names its manager, or its lease and identity. Both operators write the same objects and statuses.',
     'Let only one operator watch the namespace: check `--watch-namespaces`, and that releases of the chart in one cluster do not overlap. A changed `--cluster-name` looks the same: set the previous name again.',
   ),
+  MigrationPending: row(
+    'never',
+    'A reason of plans only: files of a Migration would run. What the message of another resource of the source says is missing may exist afterwards.',
+    'Nothing.',
+  ),
   MigrationRunning: row(
     'late',
     'The migrations of a source are running, here or elsewhere. Resources of the source wait with the objects that they have.',

@@ -44,29 +44,27 @@ export function isMigration({ kind }: CustomResource): boolean {
 
 /** Runs every Migration that may run. Throws EngineProblem if the engine does not answer. */
 export async function runMigrations(context: MigrationContext): Promise<Migrated> {
-  const { snapshot, outcomes } = context;
-  const ready = snapshot.resources.filter((cr) => isMigration(cr) && !outcomes.has(cr.metadata.uid));
-  const own = new Map<string, ResourceOutcome>();
+  const { snapshot } = context;
+  const { winners, outcomes } = winnersIn(context);
+  const own = new Map(outcomes);
   const blocked = new Map<string, string>();
   const messages = new Map<string, string>();
   const missing = new Set<string>();
   let hasRun = false;
-  for (const [source, rivals] of Map.groupBy(ready, sourceOf)) {
-    const [first, ...others] = rivals.toSorted(byAge);
-    for (const cr of others) own.set(cr.metadata.uid, conflict(source, first!));
-    const known = context.appliedBefore(first!);
+  for (const [source, cr] of winners) {
+    const known = context.appliedBefore(cr);
     if (known !== undefined) {
-      messages.set(first!.metadata.uid, known);
+      messages.set(cr.metadata.uid, known);
       continue;
     }
-    const answer = await answerOf(context, source, first!);
+    const answer = await answerOf(context, source, cr);
     const outcome = outcomeOf(answer);
     hasRun ||= answer.applied.length > 0;
     if (answer.state === 'missing') missing.add(source);
-    if (outcome === undefined) messages.set(first!.metadata.uid, appliedText(answer));
+    if (outcome === undefined) messages.set(cr.metadata.uid, appliedText(answer));
     else {
-      own.set(first!.metadata.uid, outcome);
-      blocked.set(source, `waits for ${crName(first!)}: ${outcome.message}`);
+      own.set(cr.metadata.uid, outcome);
+      blocked.set(source, `waits for ${crName(cr)}: ${outcome.message}`);
     }
   }
   const held = (cr: CustomResource): ResourceOutcome | undefined => {
@@ -75,6 +73,22 @@ export async function runMigrations(context: MigrationContext): Promise<Migrated
     return message === undefined ? undefined : { reason: 'DependencyNotReady', message };
   };
   return { snapshot: { ...snapshot, held }, messages, hasRun, missing };
+}
+
+/** Returns the Migration of each source, and the outcomes of others that have the same source. */
+export function winnersIn({ snapshot, outcomes }: Pick<MigrationContext, 'snapshot' | 'outcomes'>): {
+  readonly winners: ReadonlyMap<string, CustomResource>;
+  readonly outcomes: ReadonlyMap<string, ResourceOutcome>;
+} {
+  const ready = snapshot.resources.filter((cr) => isMigration(cr) && !outcomes.has(cr.metadata.uid));
+  const winners = new Map<string, CustomResource>();
+  const refused = new Map<string, ResourceOutcome>();
+  for (const [source, rivals] of Map.groupBy(ready, sourceOf)) {
+    const [first, ...others] = rivals.toSorted(byAge);
+    winners.set(source, first!);
+    for (const cr of others) refused.set(cr.metadata.uid, conflict(source, first!));
+  }
+  return { winners, outcomes: refused };
 }
 
 function specOf(cr: CustomResource): MigrationSpec {
@@ -86,7 +100,7 @@ function sourceOf(cr: CustomResource): string {
 }
 
 /** Returns the source whose tables a resource is about; undefined for kinds without one. */
-function dependsOn({ kind, spec }: CustomResource): string | undefined {
+export function dependsOn({ kind, spec }: CustomResource): string | undefined {
   const row = kindOf(kind);
   if (!row || asJsonSchema(row.spec).properties?.['source'] === undefined) return undefined;
   const source = spec['source'] ?? 'default';
@@ -110,7 +124,13 @@ type Answer = Omit<MigrationsResult, 'state'> & { readonly state: MigrationsResu
 
 const MISSING: Answer = { state: 'missing', applied: [], version: null, message: null };
 
-async function answerOf(context: MigrationContext, source: string, cr: CustomResource): Promise<Answer> {
+/** Sends the files of a Migration to the engine. */
+export async function answerOf(
+  context: Omit<MigrationContext, 'appliedBefore'>,
+  source: string,
+  cr: CustomResource,
+  isDryRun = false,
+): Promise<Answer> {
   const { engine, sources, edits } = context;
   if (!sources.has(source)) {
     return { ...MISSING, message: `the engine has no source ${source} yet` };
@@ -123,6 +143,7 @@ async function answerOf(context: MigrationContext, source: string, cr: CustomRes
     lockTimeoutSeconds,
     allowOutOfOrder,
     allowBreaking,
+    isDryRun,
   };
   const own = edits.filter(({ key }) => parseKey(key)?.segments[0] === source);
   try {
@@ -141,13 +162,15 @@ function filesOf({ references }: CrSnapshot, { spec, metadata: { namespace } }: 
   }));
 }
 
-function outcomeOf({ state, message }: Answer): ResourceOutcome | undefined {
+/** Returns why a Migration is not applied; undefined when it is. */
+export function outcomeOf({ state, message }: Answer): ResourceOutcome | undefined {
   const text = message ?? 'without a message';
   switch (state) {
     case 'applied':
       return undefined;
     case 'missing':
       return { reason: 'DependencyNotReady', message: text };
+    case 'pending':
     case 'running':
       return { reason: 'MigrationRunning', message: text };
     case 'refused':

@@ -17,6 +17,7 @@ import { wantsPlan, withoutPlanPauses } from '../decide/pause.ts';
 import { type ReplicaSync, syncReplicas } from '../engine/replica-sync.ts';
 import { reservationChanges } from '../grants/reservation.ts';
 import type { CrStatus, CustomResource } from '../kinds.ts';
+import { type PlannedMigrations, planMigrations } from '../migrations/plan-migrations.ts';
 import { isMigration, type Migrated, runMigrations } from '../migrations/run-migrations.ts';
 import { type EntryChange, ledgerPatch } from '../objects/ledger.ts';
 import { objectsIn } from '../objects/normal-form.ts';
@@ -226,12 +227,26 @@ export async function plan(
   const reading = await engine.read();
   const decided = decideOnAll({ snapshot, reading, options });
   const nowMs = snapshot.at.getTime();
-  return planOn(reading, decided, options, {
+  const migrations = await plannedMigrations(engine, snapshot, reading, decided);
+  const made = await planOn(reading, decided, options, {
     // The values are sent with the write, so the engine does not have them yet.
     dryRun: async (edits) => withoutUnsent(await engine.dryRun(edits), decided.decided.desired.values),
     backoff,
     nowMs,
   });
+  return migrations ? { ...made, migrations } : made;
+}
+
+/** Returns which files of Migrations would run; undefined when there is no Migration. */
+async function plannedMigrations(
+  engine: EnginePort,
+  snapshot: CrSnapshot,
+  reading: EngineReading,
+  { decided }: DecidedIn,
+): Promise<PlannedMigrations | undefined> {
+  if (!snapshot.resources.some(isMigration)) return undefined;
+  const sources = new Set(reading.metadata.sources.map(({ name }) => name));
+  return planMigrations({ engine, snapshot, sources, outcomes: decided.desired.outcomes, edits: [] });
 }
 
 const NO_EFFECTS: SchemaEffects = { schemas: [], isComplete: true };

@@ -5,6 +5,7 @@ import type { Desired } from '../decide/desired.ts';
 import type { PassScope, PassState } from '../decide/incremental-scope.ts';
 import type { ReplicaSync } from '../engine/replica-sync.ts';
 import type { CrStatus, CustomResource } from '../kinds.ts';
+import type { PlannedMigrations } from '../migrations/plan-migrations.ts';
 import type { EntryChange, LedgerPatch } from '../objects/ledger.ts';
 import type { EngineProblem, EngineReading, InconsistentObject, ResourceOutcome, Verdict } from '../ports.ts';
 import type { RefusalBackoff } from '../settle/refusal-backoff.ts';
@@ -23,6 +24,8 @@ export type PassPlan = {
   /** The number of objects this manager owns afterwards. */
   readonly owned: number;
   readonly pruneHold?: PruneHold;
+  /** The files of Migrations that would run. Absent in a pass, which has run them. */
+  readonly migrations?: PlannedMigrations;
 };
 
 export type Report = {

@@ -27,6 +27,7 @@ const SEVERITY: readonly Reason[] = [
   'PartlyServed',
   'MigrationFailed',
   'MigrationRunning',
+  'MigrationPending',
   'SecretNotFound',
   'PruneHeld',
   'DependencyNotReady',
@@ -76,7 +77,8 @@ function verdictOf(cr: CustomResource, decisions: readonly Decision[], result: P
   const outcomes = [...(whole ? [whole] : []), ...issues.map(({ outcome }) => outcome)];
   const drifted = decisions.filter(({ action }) => action === 'reportDrift');
   const claimed = decisions.filter(({ claim }) => claim).length;
-  const outcome = withServedGeneration(cr, worstOf(outcomes, claimed), decisions);
+  const judged = withServedGeneration(cr, worstOf(outcomes, claimed), decisions);
+  const outcome = result.plan.migrations?.outcomeOf(cr, judged) ?? judged;
   const written = decisions.filter((d) => isWrite(d) && !settled.excluded.has(d.key));
   const corrected = written.filter(({ action }) => action === 'correct');
   return {
