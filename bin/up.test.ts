@@ -12,6 +12,7 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import pg from 'pg';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { processInfo } from './up/processes.ts';
 
@@ -172,6 +173,74 @@ test('instances with different data run at the same time, and a second instance 
   const fourth = await up('--data', join(folder, 'fourth'), '--port', new URL(one.url).port);
   expect(fourth.process.exitCode).toBe(1);
   expect(fourth.said()).toContain('is in use; give another one');
+});
+
+const TRIGGERS = `
+apiVersion: pergola.dev/v1alpha1
+kind: EventTrigger
+metadata: { name: maker-changed }
+spec:
+  source: default
+  table: maker
+  name: maker_changed
+  insert: { columns: ["*"] }
+  webhook: { value: "http://127.0.0.1:9/hook" }
+  retry: { limit: 3, intervalSeconds: 1, timeoutSeconds: 5 }
+---
+apiVersion: pergola.dev/v1alpha1
+kind: CronTrigger
+metadata: { name: nightly }
+spec:
+  name: nightly
+  schedule: "0 3 * * *"
+  webhook: { value: "{{UP_TEST_JOBS}}/nightly" }
+`;
+
+test('the printed command and database address work, and failed deliveries and unset variables are printed once', {
+  timeout: TIMEOUT_MS,
+}, async () => {
+  writeFileSync(join(folder, 'shop/triggers.yaml'), TRIGGERS);
+  const it = await started('--enable-console=false');
+  expect(it.said()).not.toContain('Sign in');
+  const command = /Preview a change:\n +(.*)\n/.exec(it.said())?.[1] ?? '';
+  expect(command).not.toContain(it.secret);
+  const plan = spawn('sh', ['-c', command], {
+    env: { ...process.env, ENGINE_GRAPHQL_ADMIN_SECRET: 'other' },
+  });
+  let planned = '';
+  plan.stdout.on('data', (chunk) => {
+    planned += chunk;
+  });
+  await new Promise((resolve) => plan.once('close', resolve));
+  expect(planned).toContain('Nothing to apply; 1 resource has a problem.');
+
+  const unset = 'The environment variable UP_TEST_JOBS of CronTrigger default/nightly is not set';
+  const failed =
+    'An event of the event trigger maker_changed was not delivered: POST http://127.0.0.1:9/hook: ECONNREFUSED.';
+  const client = new pg.Client(/Database +(\S+)/.exec(it.said())![1]);
+  await client.connect();
+  await client.query("insert into maker (name) values ('One'), ('Two')");
+  await until(async () => {
+    const events = await client.query('select 1 from pergola.event_log where error');
+    return events.rowCount === 2;
+  });
+  await client.end();
+  await until(() => it.said().includes(failed));
+  for (const text of [unset, failed]) expect(it.said().split(text)).toHaveLength(2);
+});
+
+test('a start finds Postgres at the address of the one before, and says what an empty folder lacks', {
+  timeout: TIMEOUT_MS,
+}, async () => {
+  rmSync(join(folder, 'shop'), { recursive: true });
+  mkdirSync(join(folder, 'shop'));
+  const address = ({ said }: Up) => /Database +(\S+)/.exec(said())![1];
+  const first = await started();
+  expect(first.said()).toMatch(
+    /0 of 0 resources are Ready: no \*\.yaml, .* has a resource of pergola\.dev\/v1alpha1/,
+  );
+  await stop(first.process);
+  expect(address(await started())).toBe(address(first));
 });
 
 test('the engine and Postgres end when up is killed, and a second start has the same data and port', {

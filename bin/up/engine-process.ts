@@ -3,6 +3,7 @@
  *  Not here: the engine's options (engine/config). */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { dirname, join } from 'node:path';
+import { createInterface } from 'node:readline';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { endWithUs } from '../end-with-us.ts';
@@ -16,35 +17,46 @@ export type EngineProcess = {
 };
 
 const COMMAND = join(dirname(dirname(fileURLToPath(import.meta.url))), 'pergola.mjs');
-const HOST = '127.0.0.1';
+const LOOPBACK = '127.0.0.1';
 const START_TIMEOUT_MS = 60_000;
 
 export async function startEngineProcess(options: {
   readonly port: number;
+  /** The address to listen on; by default that of this machine only. */
+  readonly host?: string;
+  readonly hasConsole?: boolean;
   readonly databaseUrl: string;
   readonly metadataUrl: string;
   readonly adminSecret: string;
-  readonly valuesKey: string;
+  /** Undefined when the environment has it. */
+  readonly valuesKey: string | undefined;
   readonly headerPrefix: string;
+  /** Variables of further options. */
+  readonly environment?: Readonly<Record<string, string>>;
   readonly onStart: (pid: number) => void;
+  /** Receives the lines of the log. */
+  readonly onLine?: (line: string) => void;
 }): Promise<EngineProcess> {
+  const host = options.host ?? LOOPBACK;
   const child = spawn(process.execPath, [COMMAND, 'serve'], {
-    stdio: ['ignore', 'ignore', 'pipe'],
+    stdio: ['ignore', options.onLine ? 'pipe' : 'ignore', 'pipe'],
     // Its own process group: Ctrl-C reaches us, and we stop it in order.
     detached: true,
     env: {
       ...process.env,
+      ...options.environment,
       ENGINE_GRAPHQL_DATABASE_URL: options.databaseUrl,
       ENGINE_GRAPHQL_METADATA_DATABASE_URL: options.metadataUrl,
       ENGINE_GRAPHQL_ADMIN_SECRET: options.adminSecret,
-      ENGINE_GRAPHQL_VALUES_KEY: options.valuesKey,
+      ...(options.valuesKey !== undefined && { ENGINE_GRAPHQL_VALUES_KEY: options.valuesKey }),
       ENGINE_GRAPHQL_HEADER_PREFIX: options.headerPrefix,
       ENGINE_GRAPHQL_SERVER_PORT: String(options.port),
-      ENGINE_GRAPHQL_SERVER_HOST: HOST,
-      ENGINE_GRAPHQL_ENABLE_CONSOLE: 'true',
+      ENGINE_GRAPHQL_SERVER_HOST: host,
+      ENGINE_GRAPHQL_ENABLE_CONSOLE: String(options.hasConsole ?? true),
     },
   });
   if (child.pid !== undefined) options.onStart(child.pid);
+  if (child.stdout && options.onLine) createInterface(child.stdout).on('line', options.onLine);
   let said = '';
   child.stderr?.on('data', (chunk: Buffer) => {
     said = (said + chunk.toString()).slice(-4000);
@@ -52,7 +64,7 @@ export async function startEngineProcess(options: {
   const exited = new Promise<number | null>((resolve) => child.once('exit', (code) => resolve(code)));
   // Its transactions end with its connections, so nothing is lost.
   endWithUs(child, 'KILL');
-  const url = `http://${HOST}:${options.port}`;
+  const url = `http://${reachable(host)}:${options.port}`;
   await untilHealthy(url, child, () => said);
   return {
     url,
@@ -62,6 +74,12 @@ export async function startEngineProcess(options: {
       await exited;
     },
   };
+}
+
+/** Returns a host for URLs. An address that means every interface is none that a client can use. */
+function reachable(host: string): string {
+  if (host === '0.0.0.0' || host === '::') return LOOPBACK;
+  return host.includes(':') ? `[${host}]` : host;
 }
 
 async function untilHealthy(url: string, child: ChildProcess, said: () => string): Promise<void> {

@@ -4,6 +4,7 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { chmodSync, existsSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
+import { freePort, isFree } from '../free-port.ts';
 import { endLeftover, notedPostgres, notedProcess, noteProcess } from './leftovers.ts';
 
 export type StateFolder = {
@@ -45,6 +46,16 @@ export async function openStateFolder(given: string): Promise<StateFolder> {
       for (const file of [engine, lock]) rmSync(file, { force: true });
     },
   };
+}
+
+/** Returns the port of the embedded Postgres: that of the start before, so that addresses noted elsewhere stay valid, if it is free. */
+export async function postgresPortIn({ path }: StateFolder): Promise<number> {
+  const file = join(path, 'postgres-port');
+  const earlier = existsSync(file) ? Number(readFileSync(file, 'utf8')) : 0;
+  if (earlier > 0 && earlier < 65536 && (await isFree(earlier))) return earlier;
+  const port = await freePort();
+  writeFileSync(file, `${port}\n`);
+  return port;
 }
 
 /** Made once, readable by this user alone. */

@@ -80,28 +80,46 @@ type Arguments = { readonly flags: Given; readonly withoutEffect: readonly strin
 function flagsOf(argv: readonly string[], problems: string[]): Arguments {
   const given = new Map<OptionFlag, string>();
   const withoutEffect: string[] = [];
-  for (let i = 0; i < argv.length; i++) {
-    const argument = argv[i]!;
-    const [written, inline] = splitAtEquals(argument);
-    const name = BY_FLAG.get(written);
-    if (name === undefined) {
-      const isForeign = Object.hasOwn(WITHOUT_EFFECT, written);
-      if (isForeign) withoutEffect.push(`--${written}`);
-      else problems.push(unknown(argument, written));
-      if (inline === undefined && argument.startsWith('-') && !argv[i + 1]?.startsWith('-')) i++;
-      continue;
+  for (let i = 0; i < argv.length; ) {
+    const taken = takeArgument(argv, i);
+    i += taken.count;
+    if (taken.kind === 'unknown') problems.push(unknown(argv[i - taken.count]!));
+    else if (taken.kind === 'without effect') withoutEffect.push(`--${taken.written}`);
+    else {
+      const { flag, value } = taken;
+      const { whenEmpty }: OptionRow<unknown> = OPTIONS[flag];
+      if (value === '' && whenEmpty === undefined) problems.push(`--${flag} needs a value`);
+      given.set(flag, value);
     }
-    const isBoolean = OPTIONS[name].type.isBoolean === true;
-    const next = argv[i + 1];
-    const takesNext =
-      inline === undefined && next !== undefined && (!isBoolean || booleanOf(next) !== undefined);
-    if (takesNext) i++;
-    const value = inline ?? (takesNext ? next : isBoolean ? 'true' : '');
-    const { whenEmpty }: OptionRow<unknown> = OPTIONS[name];
-    if (value === '' && whenEmpty === undefined) problems.push(`--${name} needs a value`);
-    given.set(name, value);
   }
   return { flags: given, withoutEffect };
+}
+
+/** An argument of the command line. `count` is 2 when the next argument is its value. */
+export type TakenArgument = { readonly count: number } & (
+  | { readonly kind: 'option'; readonly flag: OptionFlag; readonly value: string }
+  | { readonly kind: 'without effect'; readonly written: string }
+  | { readonly kind: 'unknown' }
+);
+
+/** Reads the argument at a position, and its value if it has one. */
+export function takeArgument(argv: readonly string[], i: number): TakenArgument {
+  const argument = argv[i]!;
+  const next = argv[i + 1];
+  const [written, inline] = splitAtEquals(argument);
+  const flag = BY_FLAG.get(written);
+  if (flag === undefined) {
+    const skipsNext = inline === undefined && argument.startsWith('-') && !next?.startsWith('-');
+    const count = skipsNext && next !== undefined ? 2 : 1;
+    return Object.hasOwn(WITHOUT_EFFECT, written)
+      ? { kind: 'without effect', written, count }
+      : { kind: 'unknown', count };
+  }
+  const isBoolean = OPTIONS[flag].type.isBoolean === true;
+  const takesNext =
+    inline === undefined && next !== undefined && (!isBoolean || booleanOf(next) !== undefined);
+  const value = inline ?? (takesNext ? next : isBoolean ? 'true' : '');
+  return { kind: 'option', flag, value, count: takesNext ? 2 : 1 };
 }
 
 function splitAtEquals(argument: string): readonly [string, string | undefined] {
@@ -112,8 +130,9 @@ function splitAtEquals(argument: string): readonly [string, string | undefined] 
 }
 
 /** Describes an unknown argument. A value without a flag is not repeated: it may be a secret. */
-function unknown(argument: string, name: string): string {
+function unknown(argument: string): string {
   if (!argument.startsWith('-')) return 'there is a value that belongs to no flag';
+  const [name] = splitAtEquals(argument);
   const suggestion = nearest(name, FLAGS);
   return `there is no flag --${name}${suggestion ? `; did you mean --${suggestion}?` : ''}`;
 }

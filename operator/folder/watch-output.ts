@@ -1,7 +1,7 @@
 /** Prints changes of a long-running loop, each once: what a pass wrote, whose readiness changed, invalid files, an engine that does not
  *  answer. Not here: the loop (follow.ts). */
 
-import { crName } from '../kinds.ts';
+import { crName, GROUP_VERSION } from '../kinds.ts';
 import { outcomeOfPass } from '../status/engine-status.ts';
 import type { Report } from '../status/report.ts';
 import type { FolderSource } from './folder-source.ts';
@@ -34,15 +34,21 @@ export function watchOutput(source: FolderSource, write: (text: string) => void)
       const text = printResource(cr, verdict);
       if (isNew(crName(cr), text) && verdict.outcome.reason !== 'Applied') write(`${time()} ${text}\n`);
     }
-    const count = readyCount(report);
+    const count = readyCount(report, source);
     if (count !== ready) write(`${time()} ${count}\n`);
     ready = count;
   };
 }
 
-function readyCount({ resources, verdicts }: Report): string {
+function readyCount({ resources, verdicts }: Report, source: FolderSource): string {
   const ready = [...verdicts.values()].filter(({ outcome }) => outcome.reason === 'Applied').length;
-  return `${ready} of ${resources.length} resources are Ready`;
+  const count = `${ready} of ${resources.length} resources are Ready`;
+  return resources.length === 0 ? `${count}: ${whatIsMissing(source)}` : count;
+}
+
+function whatIsMissing({ problems, inputs }: FolderSource): string {
+  if (problems.length > 0) return 'no file is left besides those with a problem';
+  return `no *.yaml, *.yml or *.json file of ${inputs.join(', ')} has a resource of ${GROUP_VERSION}`;
 }
 
 function time(): string {

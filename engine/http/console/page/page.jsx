@@ -16,6 +16,17 @@ const WELCOME = `# Asked as the role above; empty is the administrator.
 #   { "${PREFIX}user-id": "1" }
 `;
 
+const SECRET_KEY = 'pergola-admin-secret';
+
+/** Signs in with a link such as `/#admin-secret=…`, which `pergola up` prints. Browsers do not send the fragment; it is removed from the
+ *  address at once. */
+function signInByLink() {
+  const secret = new URLSearchParams(location.hash.slice(1)).get('admin-secret');
+  if (secret === null) return;
+  sessionStorage.setItem(SECRET_KEY, secret);
+  history.replaceState(null, '', location.pathname + location.search);
+}
+
 /** A text that survives a reload of this tab and nothing more. */
 function useKept(key) {
   const [value, setValue] = useState(sessionStorage.getItem(key) ?? '');
@@ -65,7 +76,7 @@ function Field({ label, value, onCommit, ...rest }) {
 
 function Page() {
   const [role, keepRole] = useKept('pergola-role');
-  const [secret, keepSecret] = useKept('pergola-admin-secret');
+  const [secret, keepSecret] = useKept(SECRET_KEY);
   const [problem, tell] = useState('');
   const fetcher = useMemo(() => fetcherFor(role, secret, tell), [role, secret]);
   return (
@@ -83,4 +94,5 @@ function Page() {
   );
 }
 
+signInByLink();
 createRoot(document.getElementById('page')).render(<Page />);

@@ -1,0 +1,169 @@
+/** The command line of `pergola up` → its options, and the environment of the engine it starts. Every option of `pergola serve` is
+ *  accepted, by its flag or its variable, and passed on as a variable, so that no secret is in the list of processes.
+ *  Raises UsageProblem. Not here: what `serve` does with its options (engine/config). */
+import { existsSync, statSync } from 'node:fs';
+import { resolve } from 'node:path';
+import { loadOptions, OptionsError, takeArgument } from '../../engine/config/load-options.ts';
+import { type OptionFlag, type Options, variableOf, variablesOf } from '../../engine/config/options.ts';
+import { nearest } from '../../engine/errors/nearest.ts';
+import { USUAL_PORT } from './engine-process.ts';
+
+export const HELP = `pergola up [FOLDER]: run Postgres, the engine, and the reconcile loop over a folder of custom resources.
+FOLDER (default .) may also contain *.sql files, which are run once in the embedded database.
+
+      --port PORT           the port of the engine; default ${USUAL_PORT}, or the next free one; 0 is any free one
+      --data DIR            the folder for the data; default .pergola
+      --admin-secret TEXT   the admin secret; default ENGINE_GRAPHQL_ADMIN_SECRET, or one generated in the data folder
+      --header-prefix TEXT  the prefix of the engine's headers and session variables, such as x-hasura-; default
+                            ENGINE_GRAPHQL_HEADER_PREFIX, else x-engine-
+      --database-url URL    your own database instead of the embedded one; the variable has no effect here
+  -h, --help                print this text
+
+Every option of pergola serve is an option of up too, also after --, and so is its variable:
+  pergola up shop --enable-allowlist --unauthorized-role visitor
+  pergola serve --help      print them
+`;
+
+export type UpOptions = {
+  readonly folder: string;
+  readonly port: number | undefined;
+  readonly data: string;
+  readonly adminSecret: string | undefined;
+  /** Where the admin secret is from: the state folder, the variable that other commands read, or elsewhere, such as a flag. */
+  readonly secretFrom: 'state' | 'variable' | 'given';
+  readonly headerPrefix: string;
+  readonly databaseUrl: string | undefined;
+  readonly metadataDatabaseUrl: string | undefined;
+  readonly host: string;
+  readonly hasConsole: boolean;
+  /** True when the caller gives the key of the named values. */
+  readonly hasValuesKey: boolean;
+  /** The variables of the engine's options that flags set, and of those with another default here. */
+  readonly engineEnvironment: Readonly<Record<string, string>>;
+};
+
+export class UsageProblem extends Error {}
+
+/** Returns undefined when the help is asked for. */
+export function parseUp(argv: readonly string[], env: NodeJS.ProcessEnv): UpOptions | undefined {
+  const line = splitArguments(argv);
+  if (line.own.has('help')) return undefined;
+  const folder = folderOf(line.folders);
+  const set = (flag: OptionFlag) =>
+    line.given.get(flag) ??
+    variablesOf(flag)
+      .map((name) => env[name])
+      .find(Boolean);
+  const options = engineOptions(line, env);
+  const adminSecret = set('admin-secret');
+  // The variable by which `plan` finds the secret, too.
+  const isVariable = !line.given.has('admin-secret') && adminSecret === env[variableOf('admin-secret')];
+  return {
+    folder,
+    port: portOf(line.own.get('port') ?? set('server-port')),
+    data: line.own.get('data') ?? '.pergola',
+    adminSecret,
+    secretFrom: adminSecret === undefined ? 'state' : isVariable ? 'variable' : 'given',
+    headerPrefix: options.headerPrefix,
+    databaseUrl: line.given.get('database-url'),
+    metadataDatabaseUrl: line.given.get('metadata-database-url'),
+    host: set('server-host') === undefined ? '127.0.0.1' : options.serverHost,
+    hasConsole: set('enable-console') === undefined || options.enableConsole,
+    hasValuesKey: options.valuesKey !== undefined || options.valuesKeyFile !== undefined,
+    engineEnvironment: {
+      ...Object.fromEntries([...line.given].map(([flag, value]) => [variableOf(flag), value])),
+      [variableOf('enabled-log-types')]: [...new Set([...options.enabledLogTypes, ...DELIVERY_LOGS])].join(
+        ',',
+      ),
+    },
+  };
+}
+
+/** The types of log lines from which failed deliveries of events are printed (engine-log.ts). */
+export const DELIVERY_LOGS = ['event-trigger', 'scheduled-trigger'] as const;
+
+const OWN_VALUES: readonly string[] = ['port', 'data'];
+const OWN_FLAGS: ReadonlyMap<string, string> = new Map([
+  ['-h', 'help'],
+  ['--help', 'help'],
+  ['--port', 'port'],
+  ['--data', 'data'],
+]);
+
+type CommandLine = {
+  readonly own: ReadonlyMap<string, string>;
+  readonly folders: readonly string[];
+  /** The arguments for the engine, and the options among them. */
+  readonly engine: readonly string[];
+  readonly given: ReadonlyMap<OptionFlag, string>;
+};
+
+function splitArguments(argv: readonly string[]): CommandLine {
+  const own = new Map<string, string>();
+  const given = new Map<OptionFlag, string>();
+  const folders: string[] = [];
+  const engine: string[] = [];
+  for (let i = 0; i < argv.length; ) {
+    const argument = argv[i]!;
+    const [written = '', inline] = argument.split(/=(.*)/s);
+    const name = OWN_FLAGS.get(written);
+    if (argument === '--') {
+      i += 1;
+    } else if (name !== undefined) {
+      const takesNext = OWN_VALUES.includes(name) && inline === undefined;
+      own.set(name, (takesNext ? argv[i + 1] : inline) ?? missingValue(written));
+      i += takesNext ? 2 : 1;
+    } else if (argument.startsWith('-')) {
+      const taken = takeArgument(argv, i);
+      if (taken.kind === 'option') given.set(taken.flag, taken.value);
+      if (taken.kind === 'unknown') refuseMisspelt(written);
+      engine.push(...argv.slice(i, i + taken.count));
+      i += taken.count;
+    } else {
+      folders.push(argument);
+      i += 1;
+    }
+  }
+  return { own, folders, engine, given };
+}
+
+function missingValue(flag: string): string {
+  if (OWN_VALUES.includes(OWN_FLAGS.get(flag)!)) throw new UsageProblem(`${flag} needs a value`);
+  return '';
+}
+
+/** Raises UsageProblem when the flag is nearly one of `up` itself. `serve` reports all others. */
+function refuseMisspelt(flag: string): void {
+  const near = nearest(flag, [...OWN_FLAGS.keys()]);
+  if (near !== undefined) throw new UsageProblem(`there is no flag ${flag}; did you mean ${near}?`);
+}
+
+function folderOf(folders: readonly string[]): string {
+  if (folders.length > 1) throw new UsageProblem(`expected one folder, not ${folders.join(' and ')}`);
+  const folder = resolve(folders[0] ?? '.');
+  if (!existsSync(folder)) throw new UsageProblem(`there is no folder ${folder}`);
+  if (!statSync(folder).isDirectory())
+    throw new UsageProblem(`${folder} is a file; give the folder that contains it`);
+  return folder;
+}
+
+function portOf(text: string | undefined): number | undefined {
+  if (text === undefined) return undefined;
+  const port = text === '' ? Number.NaN : Number(text);
+  if (Number.isInteger(port) && port >= 0 && port < 65536) return port;
+  throw new UsageProblem(`--port ${text} is no port`);
+}
+
+/** Returns the options that the engine will have. `up` provides a database and a secret later, so that texts stand for them here. */
+function engineOptions({ engine, given }: CommandLine, env: NodeJS.ProcessEnv): Options {
+  const provided = {
+    [variableOf('database-url')]: 'postgres://localhost',
+    ...(given.has('admin-secret') ? {} : { [variableOf('admin-secret')]: 'generated' }),
+  };
+  try {
+    return loadOptions(engine, { ...env, ...provided });
+  } catch (error) {
+    if (error instanceof OptionsError) throw new UsageProblem(error.problems.join('\n'));
+    throw error;
+  }
+}

@@ -1,0 +1,70 @@
+/** The text that `pergola up` prints when everything runs: addresses, a link that signs in, and a command to paste.
+ *  Pure, apart from colours of a terminal and the current folder. Not here: what happens afterwards (../up.ts). */
+import { join, relative } from 'node:path';
+import { styleText } from 'node:util';
+import { USUAL_PORT } from './engine-process.ts';
+import type { UpOptions } from './options.ts';
+
+export type Running = {
+  /** The URL of the engine. */
+  readonly url: string;
+  readonly adminSecret: string;
+  /** The URL of the embedded database; undefined for a database of the user. */
+  readonly databaseUrl: string | undefined;
+  readonly statePath: string;
+};
+
+export function welcome(options: UpOptions, running: Running): string {
+  const bold = (text: string) => styleText('bold', text, { stream: process.stdout });
+  const { url, adminSecret, databaseUrl, statePath } = running;
+  const isElsewhere = options.port === undefined && !url.endsWith(`:${USUAL_PORT}`);
+  const note = isElsewhere ? `   (port ${USUAL_PORT} is in use)` : '';
+  const rows: readonly (readonly [string, string | undefined])[] = [
+    ['GraphiQL', options.hasConsole ? `${bold(`${url}/`)}${note}` : undefined],
+    ['Sign in', options.hasConsole ? signInLink(url, adminSecret) : undefined],
+    ['GraphQL', `${url}/v1/graphql${options.hasConsole ? '' : note}`],
+    ['Admin secret', bold(adminSecret)],
+    ['Database', databaseUrl],
+    ['Data', `${statePath}   (the log of the engine: engine.log)`],
+  ];
+  const lines = [
+    '',
+    ...rows.flatMap(([name, text]) => (text === undefined ? [] : [`  ${name.padEnd(14)}${text}`])),
+    '',
+    `  Edit a file below ${options.folder} and save: the API changes at once.`,
+    '  Preview a change:',
+    `    ${planCommand(options, running)}`,
+    '  Ctrl-C stops everything; a second start keeps the data.',
+    '',
+    '',
+  ];
+  return lines.join('\n');
+}
+
+/** Returns a link with the secret in its fragment, which browsers do not send to a server. */
+function signInLink(url: string, adminSecret: string): string {
+  return `${url}/#admin-secret=${encodeURIComponent(adminSecret)}`;
+}
+
+/** Returns a command line that works in the shell in which `up` was started. */
+function planCommand(options: UpOptions, { url, adminSecret, statePath }: Running): string {
+  const secrets = {
+    state: `ENGINE_GRAPHQL_ADMIN_SECRET="$(cat ${quoted(nearPath(join(statePath, 'admin-secret')))})" `,
+    variable: '',
+    given: `ENGINE_GRAPHQL_ADMIN_SECRET=${quoted(adminSecret)} `,
+  };
+  const prefix = options.headerPrefix === 'x-engine-' ? '' : ` --header-prefix ${options.headerPrefix}`;
+  return `${secrets[options.secretFrom]}npx pergola plan -f ${quoted(nearPath(options.folder))} --engine ${url}${prefix}`;
+}
+
+/** Returns the path from the current folder if it is below it. */
+function nearPath(path: string): string {
+  const near = relative('', path);
+  if (near === '') return '.';
+  return near.startsWith('..') ? path : near;
+}
+
+/** Returns a word of a POSIX shell. */
+function quoted(text: string): string {
+  return /^[\w./:@%+=,-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`;
+}
