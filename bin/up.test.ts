@@ -1,6 +1,7 @@
 /** Tests `pergola up` as a user runs it: start, query, edit, stop and start again, and two instances at once. */
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
 import {
+  appendFileSync,
   cpSync,
   existsSync,
   mkdirSync,
@@ -14,6 +15,7 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
 import { afterEach, beforeEach, expect, test } from 'vitest';
+import { createDatabase } from '../testing/database.ts';
 import { processInfo } from './up/processes.ts';
 
 const TIMEOUT_MS = 120_000;
@@ -241,6 +243,57 @@ test('a start finds Postgres at the address of the one before, and says what an 
   );
   await stop(first.process);
   expect(address(await started())).toBe(address(first));
+});
+
+const TAG = `
+apiVersion: pergola.dev/v1alpha1
+kind: Table
+metadata: { name: tag }
+spec: { source: default, table: tag }
+`;
+
+test('a new SQL file is run and its table served, a failing one is tried again, and a changed one is named', {
+  timeout: TIMEOUT_MS,
+}, async () => {
+  const shop = join(folder, 'shop');
+  const it = await started();
+  const said = (text: string) => until(() => it.said().includes(text), it.said);
+  writeFileSync(join(shop, 'tag.yaml'), TAG);
+  await said('8 of 9 resources are Ready');
+  writeFileSync(join(shop, 'down.sql'), 'drop table sale;');
+  writeFileSync(join(shop, 'tag.sql'), 'select 1;\ncreate table tag (id int primary ky);');
+  await said('tag.sql:2: syntax error at or near "ky"');
+  writeFileSync(join(shop, 'tag.sql'), 'create table tag (id int primary key); insert into tag values (7);');
+  await said('Ran tag.sql.');
+  await said('9 of 9 resources are Ready');
+  expect(await ask(it, '{ tag { id } sale { id } }', 'admin')).toEqual({
+    data: { tag: [{ id: 7 }], sale: [{ id: 1 }, { id: 2 }, { id: 3 }] },
+  });
+
+  const changed = 'seed.sql has changed since it was run, and is not run again.';
+  expect(it.said()).not.toContain(changed);
+  appendFileSync(join(shop, 'seed.sql'), '\n-- a remark');
+  await said(changed);
+  mkdirSync(join(shop, 'migrations'));
+  writeFileSync(join(shop, 'migrations/1_size.sql'), 'alter table tag add column size int default 3;');
+  await said('Ran the migration 1_size.sql.');
+  await until(async () => (await ask(it, '{ tag { size } }', 'admin')).errors === undefined);
+  expect(it.said().split(changed)).toHaveLength(2);
+  appendFileSync(join(shop, 'migrations/1_size.sql'), 'select 1;');
+  await said('It is tried again when a *.sql file changes.');
+  await said('1_size.sql');
+});
+
+test('SQL files are not run in a database of the user, and up says so', { timeout: TIMEOUT_MS }, async () => {
+  const database = await createDatabase();
+  try {
+    const it = await up('--database-url', database.url);
+    expect(it.said()).toContain('1 *.sql file below');
+    await stop(it.process);
+    expect(await database.sql("select to_regclass('maker') as maker")).toEqual([{ maker: null }]);
+  } finally {
+    await database.drop();
+  }
 });
 
 test('the engine and Postgres end when up is killed, and a second start has the same data and port', {

@@ -9,11 +9,12 @@ import { follow } from '../operator/folder/follow.ts';
 import { watchOutput } from '../operator/folder/watch-output.ts';
 import { systemClock } from '../operator/pass/clock.ts';
 import { startEmbeddedPostgres } from './embedded-postgres.ts';
-import { ensureDatabases, seed } from './up/databases.ts';
+import { ensureDatabases } from './up/databases.ts';
 import { deliveryOutput, logFile } from './up/engine-log.ts';
 import { choosePort, type EngineProcess, startEngineProcess } from './up/engine-process.ts';
 import { watchLaunchers } from './up/launcher.ts';
 import { HELP, parseUp, type UpOptions, UsageProblem } from './up/options.ts';
+import { type SeedLoop, seedHint, seedLoop } from './up/seed-loop.ts';
 import {
   adminSecretIn,
   openStateFolder,
@@ -23,6 +24,8 @@ import {
 } from './up/state-folder.ts';
 import { unsetVariablesOutput } from './up/unset-variables.ts';
 import { welcome } from './up/welcome.ts';
+
+const print = (text: string) => void process.stdout.write(text);
 
 export async function run(argv: readonly string[]): Promise<number> {
   try {
@@ -72,7 +75,7 @@ async function up(options: UpOptions): Promise<number> {
     const databaseUrl = options.databaseUrl === undefined ? databases.databaseUrl : undefined;
     const running = { url: engine.url, adminSecret, databaseUrl, statePath: state.path };
     process.stdout.write(welcome(options, running));
-    return await loop(options, engine, adminSecret, stop);
+    return await loop({ ...options, adminSecret, engine, seeds: databases.seeds }, stop);
   } finally {
     process.stdout.write('Stopping.\n');
     for (const end of stops.reverse()) await end();
@@ -80,46 +83,54 @@ async function up(options: UpOptions): Promise<number> {
 }
 
 function logReceiver(write: (line: string) => void): (line: string) => void {
-  const printDelivery = deliveryOutput((text) => process.stdout.write(text));
+  const printDelivery = deliveryOutput(print);
   return (line) => {
     write(line);
     printDelivery(line);
   };
 }
 
+type Databases = {
+  readonly databaseUrl: string;
+  readonly metadataUrl: string;
+  /** Undefined for a database of the user. */
+  readonly seeds?: SeedLoop;
+};
+
 async function startDatabases(
   options: UpOptions,
   state: StateFolder,
   stops: (() => unknown)[],
-): Promise<{ readonly databaseUrl: string; readonly metadataUrl: string }> {
+): Promise<Databases> {
   // Somebody's own database is theirs: nothing is run there but the engine's own schema.
   if (options.databaseUrl !== undefined) {
     const { databaseUrl, metadataDatabaseUrl } = options;
+    print((await seedHint(options.folder)) ?? '');
     return { databaseUrl, metadataUrl: metadataDatabaseUrl ?? databaseUrl };
   }
   const port = await postgresPortIn(state);
   const postgres = await startEmbeddedPostgres({ folder: state.postgres, port });
   stops.push(postgres.stop);
   const { app, metadata } = await ensureDatabases(postgres.url);
-  for (const { file, state: outcome } of await seed(app, options.folder)) {
-    if (outcome === 'run') process.stdout.write(`Ran ${file}.\n`);
-    if (outcome === 'changed') {
-      process.stdout.write(`${file} has changed since it was run; remove ${state.path} to start over.\n`);
-    }
-  }
-  return { databaseUrl: app, metadataUrl: options.metadataDatabaseUrl ?? metadata };
+  const { folder } = options;
+  const seeds = seedLoop({ databaseUrl: app, folder, statePath: state.path, print });
+  stops.push(seeds.close);
+  await seeds.run();
+  return { databaseUrl: app, metadataUrl: options.metadataDatabaseUrl ?? metadata, seeds };
 }
 
 /** Until a signal, or until the engine ends by itself. */
 async function loop(
-  options: UpOptions,
-  engine: EngineProcess,
-  adminSecret: string,
+  options: Pick<UpOptions, 'folder' | 'headerPrefix'> & {
+    readonly adminSecret: string;
+    readonly engine: EngineProcess;
+    readonly seeds: SeedLoop | undefined;
+  },
   stop: AbortController,
 ): Promise<number> {
+  const { engine, adminSecret, seeds } = options;
   const source = new FolderSource(options.folder);
   const client = engineClient({ url: engine.url, adminSecret, headerPrefix: options.headerPrefix });
-  const print = (text: string) => void process.stdout.write(text);
   const outputs = [watchOutput(source, print), unsetVariablesOutput(process.env, print)];
   let code = 0;
   engine.exited.then((status) => {
@@ -128,6 +139,8 @@ async function loop(
     code = 1;
     stop.abort();
   });
+  // The engine looks at the tables again; resources that wait for one are applied in the next pass.
+  const seeding = seeds?.follow(stop.signal, () => client.reload().catch(() => {}));
   await follow(
     { engine: client, source, sink: source, clock: systemClock },
     {
@@ -140,5 +153,6 @@ async function loop(
       onError: (error) => process.stderr.write(`${error.message}\n`),
     },
   );
+  await seeding;
   return code;
 }

@@ -1,7 +1,7 @@
 /** The databases of one `pergola test`: an embedded Postgres in a temporary folder, or databases of their own on a server of the user's; removed
  *  at the end. `pristine` has what the migrations and *.sql files create. The engine serves `app`, a copy of it, which is replaced by a new
  *  copy after a test has written. The name of the copy is always the same, so the engine keeps its metadata and only connects again.
- *  Not here: the server (../embedded-postgres.ts), running the files (prepare-database.ts). */
+ *  Not here: the server (../embedded-postgres.ts), running the files (../prepare-database.ts). */
 import { randomBytes } from 'node:crypto';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -9,7 +9,7 @@ import { join } from 'node:path';
 import type pg from 'pg';
 import { connectTo, optionAddress } from '../../engine/database/connect.ts';
 import { startEmbeddedPostgres } from '../embedded-postgres.ts';
-import { type DatabaseFolders, prepareDatabase } from './prepare-database.ts';
+import { type DatabaseFolders, prepareDatabase } from '../prepare-database.ts';
 
 export type ScratchDatabases = {
   /** The URL of the database that the engine serves. */

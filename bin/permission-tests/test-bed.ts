@@ -9,9 +9,9 @@ import { systemClock } from '../../operator/pass/clock.ts';
 import { reconcile } from '../../operator/pass/reconcile.ts';
 import type { Report } from '../../operator/status/report.ts';
 import { freePort } from '../free-port.ts';
+import type { DatabaseFolders } from '../prepare-database.ts';
 import { startEngineProcess } from '../up/engine-process.ts';
 import { scratchSource } from './folder-tests.ts';
-import type { DatabaseFolders } from './prepare-database.ts';
 import type { TestBed } from './run-tests.ts';
 import { startScratchDatabases } from './scratch-databases.ts';
 

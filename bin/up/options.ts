@@ -9,7 +9,7 @@ import { nearest } from '../../engine/errors/nearest.ts';
 import { USUAL_PORT } from './engine-process.ts';
 
 export const HELP = `pergola up [FOLDER]: run Postgres, the engine, and the reconcile loop over a folder of custom resources.
-FOLDER (default .) may also contain *.sql files, which are run once in the embedded database.
+FOLDER (default .) may also contain *.sql files, each of which is run once in the embedded database, also when it appears later.
 
       --port PORT           the port of the engine; default ${USUAL_PORT}, or the next free one; 0 is any free one
       --data DIR            the folder for the data; default .pergola

@@ -1,15 +1,12 @@
 /** The loop of `watch` and `up`: runs a pass now, and again when a file changes, when another client changed the engine, when a resource
- *  waits for a change of a database, and every ten minutes. Files are watched and also polled twice a second: editors that rename, mounts
- *  and network file systems do not always send notifications.
- *  Out: a report for each pass, until the signal. Not here: a pass (pass/reconcile.ts), printing (print.ts). */
-import { watch } from 'node:fs';
-import { stat } from 'node:fs/promises';
-import { setTimeout as sleep } from 'node:timers/promises';
+ *  waits for a change of a database, and every ten minutes.
+ *  Out: a report for each pass, until the signal. Not here: watching files (folder-watch.ts), a pass (pass/reconcile.ts), printing (print.ts). */
 import { stateVersionOf } from '@pergola/engine/metadata';
 import { type Ports, reconcile } from '../pass/reconcile.ts';
 import { type EnginePort, EngineProblem, type ReconcileOptions } from '../ports.ts';
 import type { Report } from '../status/report.ts';
-import { filesIn, isManifest } from './read-folder.ts';
+import { FolderWatch, LOOK_MS } from './folder-watch.ts';
+import { isManifest } from './read-folder.ts';
 
 export type FollowOptions = {
   /** The folders and files that are watched. */
@@ -21,8 +18,6 @@ export type FollowOptions = {
   readonly onError: (error: Error) => void;
 };
 
-const SETTLE_MS = 80;
-const LOOK_MS = 500;
 const VERSION_MS = 2000;
 const WAITING_MS = 10_000;
 const FULL_MS = 600_000;
@@ -30,7 +25,7 @@ const LEAST_BACKOFF_MS = 500;
 const MOST_BACKOFF_MS = 30_000;
 
 export async function follow(ports: Ports, given: FollowOptions): Promise<void> {
-  const folder = new FolderWatch(given.inputs);
+  const folder = new FolderWatch(given.inputs, isManifest);
   let failures = 0;
   let backoff: Report['backoff'] | undefined;
   try {
@@ -95,73 +90,4 @@ async function hasMoved(engine: EnginePort, report: Report | undefined): Promise
 /** Ignores a problem with the engine: the next pass has it too and reports it. */
 function ignoreEngine(error: unknown): void {
   if (!(error instanceof EngineProblem)) throw error;
-}
-
-/** Detects changes of the inputs and of files below them since the last `markSeen`. */
-class FolderWatch {
-  readonly #inputs: readonly string[];
-  readonly #watchers: readonly { close(): void }[];
-  #seen = '';
-  #wake: () => void = () => {};
-
-  constructor(inputs: readonly string[]) {
-    this.#inputs = inputs;
-    this.#watchers = inputs.flatMap((input) => this.#open(input) ?? []);
-  }
-
-  close(): void {
-    for (const watcher of this.#watchers) watcher.close();
-  }
-
-  async markSeen(): Promise<void> {
-    this.#seen = await this.#fingerprint();
-  }
-
-  /** Waits for a burst of changes to end, so that a half-written file is not read. */
-  async hasChanged(): Promise<boolean> {
-    let now = await this.#fingerprint();
-    if (now === this.#seen) return false;
-    for (;;) {
-      await sleep(SETTLE_MS);
-      const later = await this.#fingerprint();
-      if (later === now) return true;
-      now = later;
-    }
-  }
-
-  /** Resolves at the next change notification, or after `ms` milliseconds. */
-  async next(ms: number, signal: AbortSignal): Promise<void> {
-    const waiting = new AbortController();
-    const woken = new Promise<void>((resolve) => {
-      this.#wake = resolve;
-    });
-    const slept = sleep(ms, undefined, { signal: AbortSignal.any([signal, waiting.signal]) }).catch(() => {});
-    await Promise.race([woken, slept]);
-    waiting.abort();
-  }
-
-  #open(input: string): { close(): void } | undefined {
-    try {
-      const watcher = watch(input, { recursive: true }, () => this.#wake());
-      watcher.on('error', () => {});
-      return watcher;
-    } catch {
-      // Some file systems have no notifications; polling is enough.
-      return undefined;
-    }
-  }
-
-  async #fingerprint(): Promise<string> {
-    const found = await Promise.all(
-      this.#inputs.map((input) => filesIn(input, isManifest).catch(() => [input])),
-    );
-    const files = found.flat();
-    const states = await Promise.all(
-      files.map(async (file) => {
-        const found = await stat(file).catch(() => undefined);
-        return `${file} ${found?.mtimeMs} ${found?.size} ${found?.ino}`;
-      }),
-    );
-    return states.join('\n');
-  }
 }

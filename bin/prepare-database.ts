@@ -1,0 +1,80 @@
+/** Fills the database of `pergola test` and `pergola up`: first the migrations of every source that have not run, then all other *.sql files
+ *  of the folder that have not run, in the order of their names.
+ *  In: the URL of a database, and the folders. Raises an error that names the file that failed.
+ *  Not here: running migrations (engine/migrate), running the other files (up/seed.ts). */
+import { readdirSync, statSync } from 'node:fs';
+import { join, relative } from 'node:path';
+import type { Migration } from '../engine/migrate/migration.ts';
+import { readMigrations } from '../engine/migrate/read-migrations.ts';
+import { runMigrations } from '../engine/migrate/run-migrations.ts';
+import { withMigrationSession } from '../engine/migrate/session.ts';
+import { isSeed, type Seeded, seed } from './up/seed.ts';
+
+const NOTHING = () => {};
+
+export type DatabaseFolders = {
+  readonly folder: string;
+  /** The folder of the migrations. Absent: `migrations` in the folder, if there is one. */
+  readonly migrations?: string | undefined;
+};
+
+/** Receives each file that was run, and each other file that was looked at, as soon as it is done. */
+export type PreparationProgress = {
+  readonly onMigration: (file: string) => void;
+  readonly onFile: (done: Seeded) => void;
+};
+
+export async function prepareDatabase(
+  url: string,
+  { folder, migrations: given }: DatabaseFolders,
+  progress: PreparationProgress = { onMigration: NOTHING, onFile: NOTHING },
+): Promise<void> {
+  const migrations = given ?? join(folder, 'migrations');
+  if (isFolder(migrations)) {
+    for (const source of sourcesIn(migrations)) await migrate(url, migrations, source, progress.onMigration);
+  }
+  await seed(url, folder, {
+    isWanted: (file) => isSeed(file) && !isInside(migrations, file),
+    onFile: progress.onFile,
+  });
+}
+
+async function migrate(
+  url: string,
+  path: string,
+  source: string,
+  onMigration: (file: string) => void,
+): Promise<void> {
+  const request = {
+    source,
+    folder: readMigrations(path, source),
+    lockTimeoutMs: 5000,
+    lockRetries: 0,
+    waitMs: 0,
+  };
+  const progress = {
+    onWait: NOTHING,
+    onRetry: NOTHING,
+    onNote: NOTHING,
+    onApplied: ({ file }: Migration) => onMigration(file),
+  };
+  await withMigrationSession(url, (client) =>
+    runMigrations(client, { ...request, allowsOutOfOrder: false, allowsMissing: false }, progress),
+  );
+}
+
+/** Returns the sources that have folders of their own; `default` when the folder itself has the migrations. */
+function sourcesIn(path: string): readonly string[] {
+  const names = readdirSync(path).filter((name) => !name.startsWith('.'));
+  if (names.some((name) => /^\d+_/.test(name))) return ['default'];
+  return names.filter((name) => isFolder(join(path, name))).toSorted();
+}
+
+function isFolder(path: string): boolean {
+  return statSync(path, { throwIfNoEntry: false })?.isDirectory() === true;
+}
+
+function isInside(folder: string, file: string): boolean {
+  const path = relative(folder, file);
+  return path !== '' && !path.startsWith('..');
+}

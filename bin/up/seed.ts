@@ -1,0 +1,72 @@
+/** The seed: *.sql files of the folder, each run once, in the order of their names, in one transaction with the note that it was run.
+ *  Files named down.sql undo what others do: they are left out.
+ *  Raises Error with the file and the line of a failing statement.
+ *  Not here: when (seed-loop.ts), the databases (databases.ts), migrations (../prepare-database.ts). */
+import { createHash } from 'node:crypto';
+import { readFile } from 'node:fs/promises';
+import { basename, relative } from 'node:path';
+import type pg from 'pg';
+import { filesIn } from '../../operator/folder/read-folder.ts';
+import { withClient } from './databases.ts';
+
+export type Seeded = {
+  readonly file: string;
+  readonly hash: string;
+  /** `changed`: it was run before with another content, and is not run again. */
+  readonly state: 'run' | 'known' | 'changed';
+};
+
+/** True for the files that may be run. */
+export function isSeed(file: string): boolean {
+  return file.endsWith('.sql') && basename(file) !== 'down.sql';
+}
+
+/** Runs the wanted files that were not run before. `onFile` receives each file as soon as it is done, also when a later one fails. */
+export async function seed(
+  databaseUrl: string,
+  folder: string,
+  {
+    isWanted,
+    onFile,
+  }: { readonly isWanted: (file: string) => boolean; readonly onFile: (done: Seeded) => void },
+): Promise<void> {
+  const files = await filesIn(folder, isWanted);
+  if (files.length === 0) return;
+  await withClient(databaseUrl, async (client) => {
+    await client.query('create schema if not exists pergola_up');
+    await client.query(
+      'create table if not exists pergola_up.seed (file text primary key, hash text not null)',
+    );
+    for (const file of files) onFile(await seedOne(client, file, relative(folder, file)));
+  });
+}
+
+async function seedOne(client: pg.Client, path: string, file: string): Promise<Seeded> {
+  const text = await readFile(path, 'utf8');
+  const hash = createHash('sha256').update(text).digest('hex');
+  const { rows } = await client.query<{ hash: string }>('select hash from pergola_up.seed where file = $1', [
+    file,
+  ]);
+  if (rows[0]) return { file, hash, state: rows[0].hash === hash ? 'known' : 'changed' };
+  try {
+    await client.query('begin');
+    await client.query(text);
+    await client.query('insert into pergola_up.seed (file, hash) values ($1, $2)', [file, hash]);
+    await client.query('commit');
+  } catch (error) {
+    await client.query('rollback');
+    throw new Error(
+      `${file}${lineOf(error, text)}: ${error instanceof Error ? error.message : String(error)}`,
+      {
+        cause: error,
+      },
+    );
+  }
+  return { file, hash, state: 'run' };
+}
+
+/** Returns `:7` for an error in line 7; empty when Postgres gives no position, as for errors of constraints. */
+function lineOf(error: unknown, text: string): string {
+  const { position } = error as { readonly position?: string };
+  return position === undefined ? '' : `:${text.slice(0, Number(position) - 1).split('\n').length}`;
+}
