@@ -407,7 +407,7 @@ test('a folder whose resources or SQL are wrong runs no test, and says why', {
   expect([broken.code, broken.out, broken.err]).toEqual([
     2,
     '',
-    expect.stringMatching(/^pergola test: .*z\.sql: syntax error/),
+    expect.stringMatching(/^pergola test: z\.sql:1: syntax error/),
   ]);
 });
 

@@ -276,7 +276,7 @@ test('a new SQL file is run and its table served, a failing one is tried again, 
   await said(changed);
   mkdirSync(join(shop, 'migrations'));
   writeFileSync(join(shop, 'migrations/1_size.sql'), 'alter table tag add column size int default 3;');
-  await said('Ran the migration 1_size.sql.');
+  await said('Ran the migration migrations/1_size.sql.');
   await until(async () => (await ask(it, '{ tag { size } }', 'admin')).errors === undefined);
   expect(it.said().split(changed)).toHaveLength(2);
   appendFileSync(join(shop, 'migrations/1_size.sql'), 'select 1;');

@@ -29,7 +29,7 @@ export type UpOptions = {
   readonly port: number | undefined;
   readonly data: string;
   readonly adminSecret: string | undefined;
-  /** Where the admin secret is from: the state folder, the variable that other commands read, or elsewhere, such as a flag. */
+  /** The origin of the admin secret: the state folder, the variable that other commands read, or elsewhere, such as a flag. */
   readonly secretFrom: 'state' | 'variable' | 'given';
   readonly headerPrefix: string;
   readonly databaseUrl: string | undefined;

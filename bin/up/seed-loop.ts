@@ -1,5 +1,6 @@
 /** Runs migrations and other *.sql files of the folder of `pergola up` at the start and when they appear, and names those that have changed
  *  since they were run. Not here: running them (../prepare-database.ts). */
+import { relative } from 'node:path';
 import { FolderWatch, LOOK_MS } from '../../operator/folder/folder-watch.ts';
 import { filesIn } from '../../operator/folder/read-folder.ts';
 import { prepareDatabase } from '../prepare-database.ts';
@@ -39,7 +40,7 @@ export function seedLoop(given: {
         { folder },
         {
           onMigration: (file) => {
-            print(`Ran the migration ${file}.\n`);
+            print(`Ran the migration ${relative(folder, file)}.\n`);
             hasRun = true;
           },
           onFile: (done) => {
