@@ -14,6 +14,7 @@ export const COMMANDS = {
   ],
   apply: ['operator/commands/apply.ts', 'apply custom resources to an engine'],
   watch: ['operator/commands/watch.ts', 'apply custom resources, and again whenever a file changes'],
+  status: ['operator/commands/status.ts', 'say what is wrong in an engine now, and what to do about it'],
   validate: [
     'operator/commands/validate.ts',
     'check a folder of custom resources without an engine or a cluster',

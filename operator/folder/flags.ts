@@ -1,4 +1,4 @@
-/** The flags of plan, apply and watch: one table for parsing and help.
+/** The flags of plan, apply, watch and status: one table for parsing and help.
  *  Out: the command. Raises FlagProblem. Environment: ENGINE_GRAPHQL_ADMIN_SECRET, ENGINE_GRAPHQL_HEADER_PREFIX, NO_COLOR. */
 import { parseArgs } from 'node:util';
 import { type EngineAddress, engineClient } from '../engine/client.ts';
@@ -53,11 +53,16 @@ export type CommandForm<T extends Output> = {
   readonly notes: string;
 };
 
-export type FolderCommand<T extends Output> = {
-  readonly source: FolderSource;
+/** A command about an engine. */
+export type EngineCommand<T extends Output> = {
   readonly address: EngineAddress;
   readonly engine: EnginePort;
   readonly output: T;
+};
+
+/** A command about an engine and the resources of files. */
+export type FolderCommand<T extends Output> = EngineCommand<T> & {
+  readonly source: FolderSource;
   readonly failOn: readonly FailOn[];
   /** Returns the options. Call it after each snapshot: an Engine document may have changed them. */
   readonly options: () => ReconcileOptions;
@@ -68,27 +73,44 @@ export function parseFlags<T extends Output>(
   form: CommandForm<T>,
   argv: readonly string[],
 ): FolderCommand<T> | undefined {
-  const flags = Object.entries<Flag>(FLAGS).filter(([name]) => !form.without.includes(name as FlagName));
-  const values = parsed(flags, argv);
-  if (values['help'] === true) {
-    process.stdout.write(help(form, flags));
-    return undefined;
-  }
+  const values = valuesOrHelp(form, argv);
+  if (values === undefined) return undefined;
   const source = new FolderSource(...inputsOf(values['filename']));
-  const address = addressOf(values);
+  const command = commandOf(form, values);
   return {
+    ...command,
     source,
-    address,
-    engine: engineClient(address),
-    output: outputOf(values['output'], form.outputs),
     failOn: failOnOf(values['fail-on']),
     options: () =>
       folderOptions(source, {
         manager: textOf(values, 'manager'),
-        headerPrefix: address.headerPrefix,
+        headerPrefix: command.address.headerPrefix,
         confirmPrune: textOf(values, 'confirm-prune'),
       }),
   };
+}
+
+/** Returns the command that needs no resources; undefined after printing help. */
+export function parseEngineFlags<T extends Output>(
+  form: Omit<CommandForm<T>, 'without'>,
+  argv: readonly string[],
+): EngineCommand<T> | undefined {
+  const whole = { ...form, without: ['filename', 'manager', 'confirm-prune', 'fail-on'] } as const;
+  const values = valuesOrHelp(whole, argv);
+  return values && commandOf(whole, values);
+}
+
+function valuesOrHelp<T extends Output>(form: CommandForm<T>, argv: readonly string[]): Values | undefined {
+  const flags = Object.entries<Flag>(FLAGS).filter(([name]) => !form.without.includes(name as FlagName));
+  const values = parsed(flags, argv);
+  if (values['help'] !== true) return values;
+  process.stdout.write(help(form, flags));
+  return undefined;
+}
+
+function commandOf<T extends Output>({ outputs }: CommandForm<T>, values: Values): EngineCommand<T> {
+  const address = addressOf(values);
+  return { address, engine: engineClient(address), output: outputOf(values['output'], outputs) };
 }
 
 function addressOf(values: Values): EngineAddress {
@@ -165,5 +187,6 @@ function help<T extends Output>(
     const flag = `${short === undefined ? '    ' : `-${short}, `}--${name}${value === undefined ? '' : ` ${value}`}`;
     return `  ${flag.padEnd(28)} ${name === 'output' ? `${doc}: ${outputs.join(', ')}` : doc}`;
   });
-  return `pergola ${command} -f PATH: ${summary}\n\n${lines.join('\n')}\n\n${notes}`;
+  const needs = flags.some(([name]) => name === 'filename') ? ' -f PATH' : '';
+  return `pergola ${command}${needs}: ${summary}\n\n${lines.join('\n')}\n\n${notes}`;
 }
