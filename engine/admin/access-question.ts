@@ -2,6 +2,7 @@
  *  operation before any row is read.
  *  In: unvalidated names and values, the model. Out: AccessQuestion. Raises an ERRORS row for a name or value that is wrong.
  *  Pure. Not here: asking the database (explain-access.ts), the verdict (access-verdict.ts). */
+import type { CatalogColumn, CatalogTable } from '../catalog/types.ts';
 import { fail, withPath } from '../errors/engine-error.ts';
 import type { ArgsOf } from '../metadata/operations.ts';
 import { printQualified, qualifiedKey } from '../metadata/schema/common.ts';
@@ -42,6 +43,8 @@ export type AccessQuestion = {
   readonly grants: readonly GrantClauses[];
   readonly refusals: readonly AccessRefusal[];
   readonly row: ProbedRow;
+  /** The pg_class.oid of the table; null when its catalog is missing. */
+  readonly oid: number | null;
   /** The conditions that the engine applies, on the row before and after the write. */
   readonly filter: Predicate | null;
   readonly check: Predicate | null;
@@ -76,6 +79,7 @@ export function accessQuestion(work: UnitOfWork, source: Source, args: Args): Ac
     args,
     new Map([...presets].filter(([column]) => !unset.includes(column))),
   );
+  const catalog = catalogOf(work, source, row);
   return {
     table,
     operation,
@@ -84,10 +88,11 @@ export function accessQuestion(work: UnitOfWork, source: Source, args: Args): Ac
     grants,
     refusals: refusalsOf({ args, operation, table, session, access, grants }),
     row,
+    oid: catalog?.oid ?? null,
     filter: access && 'filter' in access ? access.filter : null,
     check: access && 'check' in access ? access.check : null,
     presets,
-    undecidedColumns: new Set([...undecidedColumnsOf(work, source, row), ...unset]),
+    undecidedColumns: new Set([...undecidedColumnsOf(row, catalog?.columns ?? []), ...unset]),
   };
 }
 
@@ -260,16 +265,17 @@ function refuse(argument: string, text: string): never {
   return withPath(argument, () => fail('parseFailed', { text }));
 }
 
-function undecidedColumnsOf(
-  work: UnitOfWork,
-  source: Source,
-  { key, written, table }: ProbedRow,
-): ReadonlySet<string> {
+function catalogOf(work: UnitOfWork, source: Source, { table }: ProbedRow): CatalogTable | undefined {
   const catalog = work.catalogs.get(source.name);
-  const columns =
-    catalog && 'tables' in catalog ? (catalog.tables.get(qualifiedKey(table))?.columns ?? []) : [];
-  const isDefault = (column: (typeof columns)[number]) => column.hasDefault || column.identity !== null;
-  const isUndecided = (column: (typeof columns)[number]) =>
+  return catalog && 'tables' in catalog ? catalog.tables.get(qualifiedKey(table)) : undefined;
+}
+
+function undecidedColumnsOf(
+  { key, written }: ProbedRow,
+  columns: CatalogTable['columns'],
+): ReadonlySet<string> {
+  const isDefault = (column: CatalogColumn) => column.hasDefault || column.identity !== null;
+  const isUndecided = (column: CatalogColumn) =>
     column.isGenerated || (key === null && !written?.has(column.name) && isDefault(column));
   return new Set(written ? columns.filter(isUndecided).map(({ name }) => name) : []);
 }

@@ -21,6 +21,8 @@ export type JudgedAccess = {
   readonly filter: TruthAnswer | null;
   readonly check: TruthAnswer | null;
   readonly grants: readonly JudgedGrant[];
+  /** The names of the triggers that run before the write. */
+  readonly triggers: readonly string[];
 };
 
 /** `visible`: a select returns the row. `allowed`: the write passes the permission. `hidden`: the operation succeeds without the row.
@@ -56,7 +58,7 @@ export function answerOf(question: AccessQuestion, judged: JudgedAccess, args: A
     ...(presets.size > 0
       ? { presets: [...presets].map(([column, leaf]) => printPreset(column, leaf, session)) }
       : {}),
-    ...notesOf(question),
+    ...notesOf(question, judged),
   };
 }
 
@@ -223,7 +225,10 @@ function printPreset(column: string, leaf: Leaf, { variables }: AccessQuestion['
 }
 
 /** Returns what the verdict leaves out. */
-function notesOf({ access, operation }: AccessQuestion): { readonly notes?: readonly string[] } {
+function notesOf(
+  { access, operation }: AccessQuestion,
+  { triggers }: JudgedAccess,
+): { readonly notes?: readonly string[] } {
   const limit = access && 'limit' in access ? access.limit : null;
   const roots = access && 'queryRootFields' in access ? access.queryRootFields : null;
   const validation = access && 'validation' in access ? access.validation : undefined;
@@ -235,6 +240,10 @@ function notesOf({ access, operation }: AccessQuestion): { readonly notes?: read
       ? []
       : [`query_root_fields is [${[...roots].join(', ')}]: other root fields do not return the row`]),
     ...(validation ? [`validate_input was not called: ${validation.url}`] : []),
+    ...triggers.map(
+      (name) =>
+        `trigger "${name}" runs before the write and may change the row: the check is then of the changed row`,
+    ),
     ...(operation === 'select'
       ? []
       : [

@@ -2,6 +2,7 @@
  *  row is read in a read-only transaction; a write is not executed: its check is evaluated on the row that it would write.
  *  In: the arguments. Out: the answer as JSON. Raises errors of the arguments and of the connection.
  *  Not here: the question (access-question.ts), the verdict (access-verdict.ts). Reference: docs/reference/behaviour/permissions.md. */
+import { type Database, wrapped } from '../database/pool.ts';
 import { fail, withPath } from '../errors/engine-error.ts';
 import { probeRow, type RowTruth, type TruthAnswer } from '../execute/row-truth.ts';
 import { textToWire } from '../metadata/header-prefix.ts';
@@ -17,18 +18,37 @@ export const explainAccess: Performer<'explain_access'> = async (work, args) => 
   await work.addedInconsistencies();
   const question = accessQuestion(work, source, args);
   const { gateway } = work;
-  const on = { database: gateway.database(source), databases: gateway.sources, session: question.session };
+  const database = wrapped(gateway.database(source), { signal: work.signal });
+  const on = { database, databases: gateway.sources, session: question.session };
   const truth = await probeRow(question.row, questionsIn(question), on);
   if (truth.rows > 1) {
     withPath('key', () => fail('parseFailed', { text: 'several rows have this key; give the primary key' }));
   }
-  const answer = answerOf(question, judgedBy(question, truth), args);
+  const triggers = await triggersBefore(question, on.database);
+  const answer = answerOf(question, { ...judgedBy(question, truth), triggers }, args);
   const wire = (text: string) => textToWire(text, gateway.headerPrefix);
   return () => ({
     ...answer,
     reasons: answer.reasons.map((each) => ({ ...each, message: wire(each.message) })),
   });
 };
+
+/** The triggers of a table that run before or instead of a write of one row. PostgreSQL manual, "pg_trigger"; the bits of `tgtype` are
+ *  those of its source, `pg_trigger.h`. */
+const TRIGGERS_BEFORE = `select tgname from pg_catalog.pg_trigger
+  where tgrelid = $1::oid and not tgisinternal and tgenabled in ('O', 'A')
+    and tgtype & 1 = 1 and tgtype & 66 > 0 and tgtype & $2::int > 0
+  order by tgname`;
+const TRIGGER_BITS = { insert: 4, delete: 8, update: 16 } as const;
+
+async function triggersBefore(
+  { operation, oid }: AccessQuestion,
+  database: Database,
+): Promise<readonly string[]> {
+  if (operation === 'select' || oid === null) return [];
+  const { rows } = await database.query(TRIGGERS_BEFORE, [oid, TRIGGER_BITS[operation]]);
+  return rows.map(({ tgname }) => String(tgname));
+}
 
 /** Returns what a condition of a question may use. */
 function givenTo({ session, undecidedColumns }: AccessQuestion, of: Given['of']): Given {
@@ -63,7 +83,7 @@ function isDecided(question: AccessQuestion, of: Given['of'], predicate: Predica
 }
 
 /** Gives the answers of the database to their questions, in the same order. */
-function judgedBy(question: AccessQuestion, { rows, answers }: RowTruth): JudgedAccess {
+function judgedBy(question: AccessQuestion, { rows, answers }: RowTruth): Omit<JudgedAccess, 'triggers'> {
   const each: Iterator<TruthAnswer> = answers[Symbol.iterator]();
   const take = (of: Given['of'], predicate: Predicate | null): TruthAnswer | null =>
     whole(question, of, predicate).length > 0 ? (each.next().value ?? null) : null;
