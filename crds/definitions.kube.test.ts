@@ -47,6 +47,7 @@ const REFUSED_AT_BIRTH: readonly (readonly [string, string, Spec, string])[] = [
     'a value has exactly one of',
   ],
   ['Migration', 'a file without statements', { files: [{ name: '1_a.sql' }] }, 'a file has exactly one of'],
+  ['Migration', 'no files', { source: 'a', files: undefined }, 'a Migration has exactly one of'],
   [
     'Table',
     'an object relationship without columns',

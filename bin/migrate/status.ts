@@ -1,10 +1,10 @@
-/** `pergola migrate status` and `verify`: read the folder and the ledger, and change nothing.
+/** `pergola migrate status` and `verify`: read the folder and the record, and change nothing.
  *  Exit codes of `status`: 0 all is applied, 2 migrations are pending, 1 a version needs a decision or a file is wrong. Of `verify`: 0 what
  *  ran is what the files say, 1 it is not. Not here: the states (engine/migrate/assess.ts). */
 import type pg from 'pg';
 import { type AssessedVersion, assess, refusals } from '../../engine/migrate/assess.ts';
-import { readLedger } from '../../engine/migrate/ledger.ts';
 import { type MigrationFolder, readMigrations } from '../../engine/migrate/read-migrations.ts';
+import { readRecord } from '../../engine/migrate/record.ts';
 import { invalidIndexes } from '../../engine/migrate/run-migrations.ts';
 import { withMigrationSession } from '../../engine/migrate/session.ts';
 import type { MigrateFlags } from './flags.ts';
@@ -43,7 +43,7 @@ export async function verify(flags: MigrateFlags): Promise<number> {
 async function read(flags: MigrateFlags, allowsMissing: boolean): Promise<Reading> {
   const folder = readMigrations(flags.folder, flags.source);
   return withMigrationSession(flags.databaseUrl(), async (client) => {
-    const versions = assess(folder.migrations, await readLedger(client, flags.source));
+    const versions = assess(folder.migrations, await readRecord(client, flags.source));
     const ofContent = versions
       .filter(isPending)
       .flatMap(({ version }) => folder.contentProblems.get(version) ?? []);

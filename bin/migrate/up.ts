@@ -2,9 +2,9 @@
  *  Exit codes: 0 done or nothing to do, 1 refused or failed. Not here: running (engine/migrate/run-migrations.ts). */
 import type pg from 'pg';
 import { type ForeignRecord, recordIn } from '../../engine/migrate/adopt.ts';
-import { readLedger } from '../../engine/migrate/ledger.ts';
 import type { Migration } from '../../engine/migrate/migration.ts';
 import { type MigrationFolder, readMigrations } from '../../engine/migrate/read-migrations.ts';
+import { readRecord } from '../../engine/migrate/record.ts';
 import {
   MigrationRefusal,
   type MigrationRequest,
@@ -80,7 +80,7 @@ async function adoptedRecord(
       `--adopt: ${where} has no record of migrations of source ${source}; the record is in the engine that ran them: --engine URL`,
     ]);
   }
-  if ((await readLedger(client, source)).length > 0) return undefined;
+  if ((await readRecord(client, source)).length > 0) return undefined;
   const record = recordIn(await readForeignCliState(client), source);
   const recorded = migrations.filter(({ version }) => Object.hasOwn(record, version));
   if (recorded.length === 0) return undefined;

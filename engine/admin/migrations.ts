@@ -1,4 +1,4 @@
-/** `apply_migrations`: runs migrations on the database of a source, with the ledger, the lock and the rules of `pergola migrate up`.
+/** `apply_migrations`: runs migrations on the database of a source, with the record, the lock and the rules of `pergola migrate up`.
  *  A file in a transaction is refused if objects that are served would not fit the database after it. `put` and `remove` are changes of the
  *  metadata that the client will make next: they count as made.
  *  Not here: runs and their answers (migration-runs.ts), migrations (migrate/). Reference: docs/guides/migrations.md. */
@@ -10,9 +10,9 @@ import type { ArgsOf } from '../metadata/operations.ts';
 import type { Metadata } from '../metadata/schema/metadata.ts';
 import type { Source } from '../metadata/schema/source.ts';
 import { assess } from '../migrate/assess.ts';
-import { readLedger } from '../migrate/ledger.ts';
 import type { Migration } from '../migrate/migration.ts';
 import { migrationsIn } from '../migrate/read-migrations.ts';
+import { readRecord } from '../migrate/record.ts';
 import { isToRun, MigrationRefusal, problemsOf, runMigrations } from '../migrate/run-migrations.ts';
 import { withMigrationClient } from '../migrate/session.ts';
 import type { Inconsistency } from '../resolve/types.ts';
@@ -58,7 +58,7 @@ async function plannedIn(work: UnitOfWork, source: Source, args: Args): Promise<
   const folder = folderOf(args);
   const rows = await work.gateway
     .database(source)
-    .session((client) => readLedger(client, source.name), work.signal);
+    .session((client) => readRecord(client, source.name), work.signal);
   const versions = assess(folder.migrations, rows);
   const reasons = problemsOf(folder, versions, permissionsOf(args));
   const pending = versions.filter(isToRun).map(({ migration }) => migration!.file);

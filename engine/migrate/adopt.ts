@@ -1,8 +1,9 @@
 /** Takes over the record of the command line of the reference engine: versions that it ran count as applied. In: the record, the files.
- *  Out: rows of the ledger, and notes about versions that need a decision.
+ *  Out: rows of the record, and notes about versions that need a decision.
  *  Not here: reading the record (store/foreign-catalog.ts, the engine's `get_catalog_state`). */
-import { addRow, type LedgerRun, readLedger } from './ledger.ts';
+
 import type { Migration } from './migration.ts';
+import { addRow, type RecordedRun, readRecord } from './record.ts';
 
 /** Versions of one source, true when the tool recorded that the version did not finish ("dirty"). */
 export type ForeignRecord = Readonly<Record<string, boolean>>;
@@ -23,13 +24,13 @@ function fieldOf(value: unknown, name: string): unknown {
     : undefined;
 }
 
-/** Adds the versions of a record that the ledger does not have. Returns notes for people. */
+/** Adds the versions of another tool's record that ours does not have. Returns notes for people. */
 export async function adopt(
-  run: LedgerRun,
+  run: RecordedRun,
   files: ReadonlyMap<string, Migration>,
   record: ForeignRecord,
 ): Promise<readonly string[]> {
-  const present = new Set((await readLedger(run.client, run.source)).map(({ version }) => version));
+  const present = new Set((await readRecord(run.client, run.source)).map(({ version }) => version));
   const added = Object.entries(record).filter(([version]) => !present.has(version));
   for (const [version, isDirty] of added) {
     const file = files.get(version);

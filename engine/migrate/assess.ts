@@ -1,8 +1,9 @@
-/** Compares the migrations of a folder with the ledger. In: migrations, rows. Out: the state of every version, and what a run would
+/** Compares the migrations of a folder with the record. In: migrations, rows. Out: the state of every version, and what a run would
  *  have to refuse, each with what to do next. Pure.
- *  Not here: reading either (read-migrations.ts, ledger.ts), running (run-migrations.ts). */
-import type { LedgerRow } from './ledger.ts';
+ *  Not here: reading either (read-migrations.ts, record.ts), running (run-migrations.ts). */
+
 import { compareVersions, type Migration } from './migration.ts';
+import type { RecordRow } from './record.ts';
 
 /** The states of a version, in the words of `pergola migrate status`. */
 export type VersionState =
@@ -28,21 +29,21 @@ export type AssessedVersion = {
   /** A sentence for people; null for the states that explain themselves. */
   readonly reason: string | null;
   readonly migration: Migration | null;
-  readonly row: LedgerRow | null;
+  readonly row: RecordRow | null;
 };
 
 /** Returns the state of each version, in order. */
 export function assess(
   migrations: readonly Migration[],
-  rows: readonly LedgerRow[],
+  rows: readonly RecordRow[],
 ): readonly AssessedVersion[] {
   const files = new Map(migrations.map((migration) => [migration.version, migration]));
-  const ledger = new Map(rows.map((row) => [row.version, row]));
+  const recorded = new Map(rows.map((row) => [row.version, row]));
   const newest = rows.filter(({ state }) => state === 'applied').at(-1);
-  const versions = [...new Set([...files.keys(), ...ledger.keys()])].sort(compareVersions);
+  const versions = [...new Set([...files.keys(), ...recorded.keys()])].sort(compareVersions);
   return versions.map((version) => {
     const migration = files.get(version) ?? null;
-    const row = ledger.get(version) ?? null;
+    const row = recorded.get(version) ?? null;
     const { name } = migration ?? row!;
     return { version, name, migration, row, ...stateOf(migration, row, newest) };
   });
@@ -52,8 +53,8 @@ type Judgement = Pick<AssessedVersion, 'state' | 'reason'>;
 
 function stateOf(
   migration: Migration | null,
-  row: LedgerRow | null,
-  newest: LedgerRow | undefined,
+  row: RecordRow | null,
+  newest: RecordRow | undefined,
 ): Judgement {
   if (!row) return stateOfNew(migration!, newest);
   if (row.state !== 'applied') return stateOfUnfinished(row);
@@ -64,14 +65,14 @@ function stateOf(
   return { state: 'applied', reason: null };
 }
 
-function stateOfNew({ version }: Migration, newest: LedgerRow | undefined): Judgement {
+function stateOfNew({ version }: Migration, newest: RecordRow | undefined): Judgement {
   if (newest === undefined || compareVersions(version, newest.version) > 0) {
     return { state: 'pending', reason: null };
   }
   return { state: 'out-of-order', reason: `it is not applied, and the later version ${newest.version} is` };
 }
 
-function stateOfUnfinished({ state, statements, started, finished, error, origin }: LedgerRow): Judgement {
+function stateOfUnfinished({ state, statements, started, finished, error, origin }: RecordRow): Judgement {
   const of = statements === null ? '' : ` of ${statements}`;
   if (origin === 'adopted' || started === null) {
     return { state: 'unknown', reason: 'the tool that ran it before recorded that it did not finish' };
@@ -126,7 +127,7 @@ function adviceFor(
   }
 }
 
-function recovery(version: string, { started, origin }: LedgerRow): string {
+function recovery(version: string, { started, origin }: RecordRow): string {
   if (origin === 'adopted' || started === null) {
     return `Look at the database: run it with --resume-from 1, or record it with --mark-applied ${version}`;
   }
@@ -137,7 +138,7 @@ function recovery(version: string, { started, origin }: LedgerRow): string {
 }
 
 /** Returns why an interrupted version cannot continue by itself; null when it can. */
-function editedBefore({ version, sha256 }: LedgerRow, migration: Migration | null): string | null {
+function editedBefore({ version, sha256 }: RecordRow, migration: Migration | null): string | null {
   if (!migration) return 'the run did not finish it, and its file is gone; restore it';
   if (sha256 === migration.sha256) return null;
   return (

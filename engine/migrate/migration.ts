@@ -1,6 +1,6 @@
 /** A migration: one SQL file with a version. In: the text of a file. Out: its statements with their lines, its checksum, and the problems
  *  that prevent it from running.
- *  Not here: folders (read-migrations.ts), what has run (ledger.ts), running it (run-file.ts). */
+ *  Not here: folders (read-migrations.ts), what has run (record.ts), running it (run-file.ts). */
 import { createHash } from 'node:crypto';
 import { splitStatements } from '../catalog/split-statements.ts';
 import { pieceAt } from '../catalog/sql-pieces.ts';

@@ -20,7 +20,7 @@ export type MigrationFolder = {
 /** Raised for a folder that cannot be read. */
 export class MigrationFolderError extends Error {}
 
-/** The most digits of a version: it is a `bigint` in the ledger. */
+/** The most digits of a version: it is a `bigint` in the record. */
 const NAME = /^0*(\d{1,18})_(.+)$/;
 const FORM = 'VERSION_NAME.sql or VERSION_NAME/up.sql, where VERSION has at most 18 digits';
 

@@ -1,23 +1,23 @@
 /** Runs one migration and records it. In: a migration, the run, and the first statement. A file in a transaction leaves everything or
- *  nothing, its row in the ledger included. Without one, each statement is recorded before and after it runs.
+ *  nothing, its row in the record included. Without one, each statement is recorded before and after it runs.
  *  Raises MigrationFailure. Retries what waited too long for a lock of a table, and nothing else.
- *  Not here: which migrations run (run-migrations.ts), SQL on the ledger (ledger.ts). */
+ *  Not here: which migrations run (run-migrations.ts), SQL on the record (record.ts). */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { ClientBase } from 'pg';
+import { checksumOfFirst, type Migration, type MigrationStatement } from './migration.ts';
+import { describeFailure, isLockTimeout, MigrationFailure, sqlStateOf } from './migration-failure.ts';
 import {
   addRow,
   failStatement,
   finishStatement,
-  type LedgerRow,
-  type LedgerRun,
+  type RecordedRun,
+  type RecordRow,
   stampRow,
   startStatement,
   takeRow,
-} from './ledger.ts';
-import { checksumOfFirst, type Migration, type MigrationStatement } from './migration.ts';
-import { describeFailure, isLockTimeout, MigrationFailure, sqlStateOf } from './migration-failure.ts';
+} from './record.ts';
 
-export type FileRun = LedgerRun & {
+export type FileRun = RecordedRun & {
   readonly lockTimeoutMs: number;
   /** How often a statement is repeated that waited too long for a lock. */
   readonly lockRetries: number;
@@ -27,9 +27,9 @@ export type FileRun = LedgerRun & {
 };
 
 /** The row of a run that did not finish, and the number of statements that need not run any more. */
-export type Continuation = { readonly row: LedgerRow; readonly finished: number };
+export type Continuation = { readonly row: RecordRow; readonly finished: number };
 
-/** Runs the statements of a migration that have not run. Raises MigrationFailure, LedgerConflict. */
+/** Runs the statements of a migration that have not run. Raises MigrationFailure, RecordConflict. */
 export async function runFile(run: FileRun, migration: Migration, from?: Continuation): Promise<void> {
   await prepareSession(run);
   if (migration.isTransactional && (from === undefined || from.finished === 0)) {
@@ -52,7 +52,7 @@ async function runInTransaction(run: FileRun, migration: Migration, from?: Conti
     if (from) await takeRow(run, from.row, rowOf(migration, 0));
     else await addRow(run, { ...newRow(migration), state: 'running' });
     for (const [i, statement] of statements.entries()) await execute(run, migration, statement, i + 1);
-    // The file may have changed the role, and the ledger is that of the role that connected.
+    // The file may have changed the role, and the record is that of the role that connected.
     await client.query('reset session authorization; reset role; reset all');
     await run.check?.(client, migration);
     await stampRow(run, version);

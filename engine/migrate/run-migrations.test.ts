@@ -1,4 +1,4 @@
-/** Tests runs of migrations on a real database: order, transactions, locks, edits, files without a transaction, and what the ledger says. */
+/** Tests runs of migrations on a real database: order, transactions, locks, edits, files without a transaction, and what the record says. */
 import pg from 'pg';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { createDatabase, type TestDatabase } from '../../testing/database.ts';
@@ -39,7 +39,7 @@ const failure = async (running: Promise<unknown>): Promise<string> => {
 };
 const FREE = '-- pergola: no-transaction\n';
 
-test('migrations run once, in order, and the ledger has who ran what', async () => {
+test('migrations run once, in order, and the record has who ran what', async () => {
   const folder = folderOf({
     '2_b.sql': 'create table b (id int references a);\ninsert into b values (1)',
     '1_a.sql': 'create table a (id int primary key);\ninsert into a values (1)',
@@ -97,7 +97,7 @@ test('a deferred constraint that fails at the commit is named, and leaves nothin
   expect(await states(folder)).toEqual({ 1: 'pending' });
 });
 
-test('settings and roles of one file do not reach the next one or the ledger', async () => {
+test('settings and roles of one file do not reach the next one or the record', async () => {
   const role = `migrate_${process.pid}_${Date.now()}`;
   await database.sql(`create role ${role}`);
   try {
@@ -301,7 +301,7 @@ test('problems of the folder and of files that would run are refused together, b
   expect(await tables()).toEqual([]);
 });
 
-test('the ledger keeps sources apart', async () => {
+test('the record keeps sources apart', async () => {
   const folder = folderOf({ '1_a.sql': 'create table a (id int)' });
   const other = folderOf({ '1_b.sql': 'create table b (id int)' });
   await run(folder);
@@ -309,7 +309,7 @@ test('the ledger keeps sources apart', async () => {
   expect(await tables()).toEqual(['a', 'b']);
 });
 
-test('a role that may not create a schema can use a ledger that exists', async () => {
+test('a role that may not create a schema can use a record that exists', async () => {
   const folder = folderOf({ '1_a.sql': 'select 1' });
   await run(folder);
   const role = `migrate_user_${process.pid}_${Date.now()}`;

@@ -5,10 +5,10 @@ import { randomUUID } from 'node:crypto';
 import type { ClientBase } from 'pg';
 import { adopt, type ForeignRecord } from './adopt.ts';
 import { type AssessedVersion, assess, type Permissions, refusals } from './assess.ts';
-import { createLedger, type LedgerRun, markRow, readLedger } from './ledger.ts';
 import { hasLock, MigrationLockError, takeLock } from './lock.ts';
 import { checksumOfFirst, type Migration } from './migration.ts';
 import type { MigrationFolder } from './read-migrations.ts';
+import { createRecord, markRow, type RecordedRun, readRecord } from './record.ts';
 import { type Continuation, type FileRun, runFile } from './run-file.ts';
 
 /** Raised before anything runs. */
@@ -52,7 +52,7 @@ export type MigrationResult = {
   readonly version: string | null;
 };
 
-/** Applies what has not run. Raises MigrationRefusal, MigrationFailure, LedgerConflict, MigrationLockError. */
+/** Applies what has not run. Raises MigrationRefusal, MigrationFailure, RecordConflict, MigrationLockError. */
 export async function runMigrations(
   client: ClientBase,
   request: MigrationRequest,
@@ -60,10 +60,10 @@ export async function runMigrations(
 ): Promise<MigrationResult> {
   if (request.folder.problems.length > 0) throw new MigrationRefusal(request.folder.problems);
   await takeLock(client, { waitMs: request.waitMs, onWait: progress.onWait });
-  const run: LedgerRun = { client, source: request.source, run: randomUUID() };
-  await createLedger(client);
-  await record(run, request, progress);
-  const versions = assess(request.folder.migrations, await readLedger(client, request.source));
+  const run: RecordedRun = { client, source: request.source, run: randomUUID() };
+  await createRecord(client);
+  await recordGiven(run, request, progress);
+  const versions = assess(request.folder.migrations, await readRecord(client, request.source));
   const resumed = resumedVersion(versions, request.resumeFrom);
   const rest = versions.filter((version) => version !== resumed);
   const reasons = [...refusals(rest, request), ...problemsOfContent(versions, request.folder)];
@@ -75,7 +75,7 @@ export async function runMigrations(
     await runVersion(run, version.migration!, { request, progress, from });
     applied.push(version.migration!);
   }
-  const ran = await readLedger(client, request.source);
+  const ran = await readRecord(client, request.source);
   return { applied, version: ran.filter(({ state }) => state === 'applied').at(-1)?.version ?? null };
 }
 
@@ -85,7 +85,7 @@ export function isToRun({ state, migration }: AssessedVersion): boolean {
 }
 
 async function runVersion(
-  run: LedgerRun,
+  run: RecordedRun,
   migration: Migration,
   {
     request,
@@ -108,9 +108,9 @@ async function runVersion(
   progress.onApplied(migration, performance.now() - startedAt);
 }
 
-/** Writes what the caller knows to the ledger: the record of another tool, versions that count as applied. */
-async function record(
-  run: LedgerRun,
+/** Writes what the caller knows to the record: the record of another tool, versions that count as applied. */
+async function recordGiven(
+  run: RecordedRun,
   { folder, adopted, markApplied = [] }: MigrationRequest,
   { onNote }: MigrationProgress,
 ): Promise<void> {

@@ -161,7 +161,7 @@ const translations = new IdentityCache<
 
 /** True when the spec was translated before and refers to no Secret and no ConfigMap: it translates to the same again. */
 export function isSelfContained({ spec }: CustomResource): boolean {
-  return translations.peek(spec) !== undefined;
+  return translations.peek(spec) !== undefined && !('configMapRef' in spec);
 }
 
 /** Returns the keys of the objects a resource translates to, whether or not it may own them. */

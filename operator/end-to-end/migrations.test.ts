@@ -186,6 +186,29 @@ test('files may be keys of a ConfigMap; a missing one is named and nothing runs'
   expect(await pass([schema, table('book')], { references })).toEqual({ schema: 'Applied', book: 'Applied' });
 });
 
+test('a ConfigMap may have all files; its later keys run, and a missing one is named', async () => {
+  const schema = resource('Migration', 'schema', { configMapRef: { name: 'sql' } });
+  expect(await pass([schema, table('author')])).toEqual({
+    schema: 'DependencyNotReady',
+    author: 'DependencyNotReady',
+  });
+  expect(messageOf('schema')).toBe('there is no ConfigMap default/sql');
+  const having = (data: Readonly<Record<string, string>>) => ({
+    references: {
+      secret: () => undefined,
+      configMap: (_: string, name: string, key: string) => (name === 'sql' ? data[key] : undefined),
+      configMapKeys: (_: string, name: string) => (name === 'sql' ? Object.keys(data) : undefined),
+    },
+  });
+  const data = { ...BOOK, 'README.md': 'the tables' };
+  const all = { schema: 'Applied', author: 'Applied', book: 'Applied' };
+  expect(await pass([schema, table('author'), table('book')], having(data))).toEqual(all);
+  const more = { ...data, '2_isbn.sql': 'alter table book add isbn text' };
+  expect(await pass([schema, table('author'), table('book')], having(more))).toEqual(all);
+  expect(messageOf('schema')).toBe('the newest version is 2');
+  expect((await engine.graphql('{ book { isbn } }')).data).toEqual({ book: [] });
+});
+
 test('a paused Migration does not run, and nothing waits for it', async () => {
   const schema = resource(
     'Migration',

@@ -52,7 +52,11 @@ export class FolderSource implements CrSource, StatusSink {
       resources: others.map((manifest) => this.#resourceOf(manifest)),
       // An Engine document with a problem may say how much may be deleted.
       isComplete: this.problems.length === 0,
-      references: { secret: lookup(content.secrets), configMap: lookup(content.configMaps) },
+      references: {
+        secret: lookup(content.secrets),
+        configMap: lookup(content.configMaps),
+        configMapKeys: keysIn(content.configMaps),
+      },
     };
   }
 
@@ -104,6 +108,14 @@ export function lookup(holders: FolderContent['secrets']): ReferenceLookup['secr
   return (namespace, name, key) => {
     const value = own(holders.get(`${namespace}/${name}`), key);
     return value === undefined ? undefined : String(value);
+  };
+}
+
+/** Returns the look-up of the keys of ConfigMaps. */
+function keysIn(holders: FolderContent['configMaps']): NonNullable<ReferenceLookup['configMapKeys']> {
+  return (namespace, name) => {
+    const holder = holders.get(`${namespace}/${name}`);
+    return holder && Object.keys(holder);
   };
 }
 

@@ -155,8 +155,8 @@ export const DeletionPolicySchema = withDescription(
 );
 
 /** Returns the schema of a spec of a kind without objects: of the common fields it has only the Engine. */
-export function specWithoutObjects<P extends TProperties>(properties: P) {
-  return closed({ engineRef: Type.Optional(EngineRef), ...properties });
+export function specWithoutObjects<P extends TProperties>(properties: P, ...rules: readonly Rule[]) {
+  return closed({ engineRef: Type.Optional(EngineRef), ...properties }, ...rules);
 }
 
 /** Returns the schema of a spec with the fields of every kind that has objects. `rules` apply to the fields of the kind. */

@@ -1,7 +1,7 @@
 /** Migration: versioned SQL for the database of a source. It has no object in the engine; the resources of the source wait for it.
  *  Not here: running it (../migrations), the rules of files (engine/migrate). */
 import { objectKey, type Static, Type } from '@pergola/engine/metadata';
-import { closed, exactlyOne, keyedList, MetadataName, withDescription } from './annotate.ts';
+import { closed, exactlyOne, keyedList, MetadataName, Name, type Rule, withDescription } from './annotate.ts';
 import { kindRow, READY_COLUMNS, specWithoutObjects } from './kind.ts';
 import { ConfigMapKeyRef } from './value-source.ts';
 
@@ -31,32 +31,45 @@ const MigrationFile = closed(
   exactlyOne('a file', 'sql', 'configMapKeyRef'),
 );
 
-export const MigrationSpec = specWithoutObjects({
-  source: Type.Optional(
-    withDescription('The name of the source in the engine. Absent: default.', MetadataName),
-  ),
-  files: withDescription(
-    'The migrations. One Migration has all files of a source. A file that has run must not change; it may be removed.',
-    keyedList('name', MigrationFile, MOST_FILES),
-  ),
-  lockTimeoutSeconds: Type.Optional(
-    Type.Integer({
-      minimum: 1,
-      maximum: 3600,
-      description:
-        'How long a statement waits for a lock of a table before its file is rolled back and tried again. Absent: 5.',
-    }),
-  ),
-  allowOutOfOrder: Type.Optional(
-    Type.Boolean({ description: 'Runs files below a version that is applied. Absent: false.' }),
-  ),
-  allowBreaking: Type.Optional(
-    Type.Boolean({
-      description:
-        'Runs files after which objects that the engine serves do not fit the database. Absent: false, such a file is rolled back.',
-    }),
-  ),
-});
+const FILES_OR_REF: Rule = exactlyOne('a Migration', 'files', 'configMapRef');
+
+export const MigrationSpec = specWithoutObjects(
+  {
+    source: Type.Optional(
+      withDescription('The name of the source in the engine. Absent: default.', MetadataName),
+    ),
+    files: Type.Optional(
+      withDescription(
+        'The migrations. One Migration has all files of a source. A file that has run must not change; it may be removed.',
+        keyedList('name', MigrationFile, MOST_FILES),
+      ),
+    ),
+    configMapRef: Type.Optional(
+      withDescription(
+        'A ConfigMap in the namespace of this resource: every key that ends in .sql is the name of a file.',
+        closed({ name: withDescription('The name of the ConfigMap.', Name) }),
+      ),
+    ),
+    lockTimeoutSeconds: Type.Optional(
+      Type.Integer({
+        minimum: 1,
+        maximum: 3600,
+        description:
+          'How long a statement waits for a lock of a table before its file is rolled back and tried again. Absent: 5.',
+      }),
+    ),
+    allowOutOfOrder: Type.Optional(
+      Type.Boolean({ description: 'Runs files below a version that is applied. Absent: false.' }),
+    ),
+    allowBreaking: Type.Optional(
+      Type.Boolean({
+        description:
+          'Runs files after which objects that the engine serves do not fit the database. Absent: false, such a file is rolled back.',
+      }),
+    ),
+  },
+  FILES_OR_REF,
+);
 export type MigrationSpec = Static<typeof MigrationSpec>;
 
 export const migration = kindRow({
@@ -81,7 +94,7 @@ export const migration = kindRow({
   selectableFields: ['.spec.engineRef.name'],
   deletionPolicy: 'Retain',
   target: ({ source = 'default' }) => `migrations of source ${source}`,
-  translate: ({ files }, { valueFrom }) => {
+  translate: ({ files = [] }, { valueFrom }) => {
     // A file that cannot be read is reported like a missing value of any other kind.
     for (const [i, { configMapKeyRef }] of files.entries()) {
       if (configMapKeyRef) valueFrom({ configMapKeyRef }, `spec.files[${i}]`);

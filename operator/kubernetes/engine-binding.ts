@@ -124,11 +124,15 @@ export function referencesOfResource({
   return namesBySpec.get(spec, () => namesIn(spec)).map(({ kind, name }) => ({ kind, namespace, name }));
 }
 
-const KEY_REFS = { secretKeyRef: 'secrets', configMapKeyRef: 'configmaps' } as const;
+const KEY_REFS = {
+  secretKeyRef: 'secrets',
+  configMapKeyRef: 'configmaps',
+  configMapRef: 'configmaps',
+} as const;
 
 const namesBySpec = new IdentityCache<CustomResource['spec'], ReturnType<typeof namesIn>>();
 
-/** Returns every `secretKeyRef` and `configMapKeyRef` in a spec. */
+/** Returns every `secretKeyRef`, `configMapKeyRef` and `configMapRef` in a spec. */
 function namesIn(value: unknown): readonly Pick<Reference, 'kind' | 'name'>[] {
   if (typeof value !== 'object' || value === null) return [];
   return Object.entries(value).flatMap(([key, inner]) => {

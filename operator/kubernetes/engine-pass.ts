@@ -301,6 +301,7 @@ export class EnginePass {
       references: {
         secret: (namespace, name, key) => references.valueOf({ kind: 'secrets', namespace, name }, key),
         configMap: (namespace, name, key) => references.valueOf({ kind: 'configmaps', namespace, name }, key),
+        configMapKeys: (namespace, name) => references.keysOf({ kind: 'configmaps', namespace, name }),
       },
       consent: consentOf(engine, new Set(resources.map(({ metadata }) => metadata.namespace)), labelsOf),
       observed: (cr) => references.observed(referencesOfResource(cr)),

@@ -1,6 +1,6 @@
 /** Tests Migration from the API server to the database: a new version of a ConfigMap runs, resources of the source wait for it, and a failure
  *  is repaired. Uses a real API server, the real engine, and the rights of the chart. */
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import { describeKube, type KubeObject } from '../../testing/kube.ts';
 import { GROUP_VERSION } from '../kinds.ts';
 import { createRig, HOME, type Rig } from './testing/rig.ts';
@@ -56,6 +56,21 @@ await describeKube('migrations', (kube) => {
     expect((await rig.engine().graphql('{ shelf { id room } }', { role: 'user' })).data).toEqual({
       shelf: [],
     });
+  });
+
+  test('a key that is added to a ConfigMap runs', async () => {
+    const all = { '1_shelf.sql': CREATE.sql, '2_room.sql': 'alter table shelf add room text' };
+    await rig.kube.apply(configMap(all));
+    await rig.kube.apply(object('Migration', 'schema', { configMapRef: { name: 'sql' } }));
+    await rig.ready('Migration', 'schema', 'Applied');
+    await rig.kube.apply(configMap({ ...all, '3_floor.sql': 'alter table shelf add floor int' }));
+    await vi.waitFor(
+      async () => {
+        const { message } = await rig.ready('Migration', 'schema', 'Applied');
+        expect(message).toBe('the newest version is 3');
+      },
+      { timeout: 20_000, interval: 100 },
+    );
   });
 
   test('the API server refuses a file without a version, and one without statements', async () => {

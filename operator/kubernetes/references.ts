@@ -60,6 +60,12 @@ export class References {
     return Buffer.from(value, 'base64').toString('utf8');
   }
 
+  /** Returns the keys; undefined when there is no such object, or it may not be read. */
+  keysOf(reference: Reference): readonly string[] | undefined {
+    const [holder] = this.#reflectors.get(idOf(reference))?.objects.values() ?? [];
+    return holder && Object.keys(holder.data ?? {});
+  }
+
   /** Returns why the reference may not be read; undefined when it may, or was not read yet. */
   refusalOf(reference: Reference): string | undefined {
     const problem = this.#reflectors.get(idOf(reference))?.problem;

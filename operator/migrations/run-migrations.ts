@@ -120,9 +120,12 @@ function conflict(source: string, owner: CustomResource): ResourceOutcome {
   };
 }
 
-type Answer = Omit<MigrationsResult, 'state'> & { readonly state: MigrationsResult['state'] | 'missing' };
+type Answer = Omit<MigrationsResult, 'state'> & {
+  readonly state: MigrationsResult['state'] | 'missing' | 'not ready';
+};
 
 const MISSING: Answer = { state: 'missing', applied: [], version: null, message: null };
+const NOT_READY: Answer = { ...MISSING, state: 'not ready' };
 
 /** Sends the files of a Migration to the engine. */
 export async function answerOf(
@@ -137,9 +140,15 @@ export async function answerOf(
   }
   if (!engine.migrate) return { ...MISSING, message: 'the engine cannot run migrations' };
   const { lockTimeoutSeconds, allowOutOfOrder = false, allowBreaking = false } = specOf(cr);
+  const migrations = filesOf(context.snapshot, cr);
+  if (!migrations) {
+    const { namespace } = cr.metadata;
+    const message = `there is no ConfigMap ${namespace}/${specOf(cr).configMapRef?.name}`;
+    return { ...NOT_READY, message };
+  }
   const request = {
     source,
-    migrations: filesOf(context.snapshot, cr),
+    migrations,
     lockTimeoutSeconds,
     allowOutOfOrder,
     allowBreaking,
@@ -155,10 +164,23 @@ export async function answerOf(
   }
 }
 
-function filesOf({ references }: CrSnapshot, { spec, metadata: { namespace } }: CustomResource) {
-  return (spec as MigrationSpec).files.map(({ name, sql, configMapKeyRef: ref }) => ({
+/** Returns the files of a Migration; undefined when its ConfigMap does not exist. */
+function filesOf(
+  { references }: CrSnapshot,
+  cr: CustomResource,
+): readonly { readonly name: string; readonly sql: string }[] | undefined {
+  const { namespace } = cr.metadata;
+  const { files, configMapRef } = specOf(cr);
+  const keyOf = (name: string, key: string) => references.configMap(namespace, name, key) ?? '';
+  if (configMapRef) {
+    const keys = references.configMapKeys?.(namespace, configMapRef.name);
+    return keys
+      ?.filter((key) => key.endsWith('.sql'))
+      .map((key) => ({ name: key, sql: keyOf(configMapRef.name, key) }));
+  }
+  return (files ?? []).map(({ name, sql, configMapKeyRef: ref }) => ({
     name,
-    sql: sql ?? (ref ? references.configMap(namespace, ref.name, ref.key) : undefined) ?? '',
+    sql: sql ?? (ref ? keyOf(ref.name, ref.key) : ''),
   }));
 }
 
@@ -169,6 +191,7 @@ export function outcomeOf({ state, message }: Answer): ResourceOutcome | undefin
     case 'applied':
       return undefined;
     case 'missing':
+    case 'not ready':
       return { reason: 'DependencyNotReady', message: text };
     case 'pending':
     case 'running':

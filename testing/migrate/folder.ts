@@ -4,8 +4,8 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { type AssessedVersion, assess } from '../../engine/migrate/assess.ts';
-import { readLedger } from '../../engine/migrate/ledger.ts';
 import { readMigrations } from '../../engine/migrate/read-migrations.ts';
+import { readRecord } from '../../engine/migrate/record.ts';
 import {
   type MigrationRequest,
   type MigrationResult,
@@ -70,5 +70,5 @@ export async function statesOf(url: string, folder: string): Promise<Readonly<Re
 
 export function versionsOf(url: string, folder: string): Promise<readonly AssessedVersion[]> {
   const { migrations } = readMigrations(folder, 'default');
-  return withMigrationSession(url, async (client) => assess(migrations, await readLedger(client, 'default')));
+  return withMigrationSession(url, async (client) => assess(migrations, await readRecord(client, 'default')));
 }

@@ -1,11 +1,11 @@
-/** The ledger of migrations in the database that they change: schema `pergola_migrations`, one row for each version of a source.
+/** The record of migrations in the database that they change: schema `pergola_migrations`, one row for each version of a source.
  *  In: a connection. Out: rows. Every write is a compare-and-swap, so that of two runs that do not see each other's lock (as behind a
  *  pooler) one stops before it repeats a statement.
  *  Not here: the meaning of the rows (assess.ts), the lock (lock.ts). Reference: docs/guides/migrations.md. */
 import type { ClientBase } from 'pg';
 
 /** A version that has run, or began to run outside of a transaction. */
-export type LedgerRow = {
+export type RecordRow = {
   readonly version: string;
   readonly name: string;
   /** Null for a version that was adopted without its file. */
@@ -26,7 +26,7 @@ export type LedgerRow = {
 };
 
 /** Raised when another run has changed a row in the meantime. */
-export class LedgerConflict extends Error {}
+export class RecordConflict extends Error {}
 
 const SCHEMA = 'create schema pergola_migrations';
 const TABLE = `
@@ -50,7 +50,7 @@ create table pergola_migrations.migration (
 
 /** Creates the schema and the table where they are missing. Checks first, because `create … if not exists` requires the privilege even
  *  if the object exists. The caller holds the lock. */
-export async function createLedger(client: ClientBase): Promise<void> {
+export async function createRecord(client: ClientBase): Promise<void> {
   const { schema, table } = await existing(client);
   if (!schema) await client.query(SCHEMA);
   if (!table) await client.query(TABLE);
@@ -66,8 +66,8 @@ async function existing(
   return rows[0];
 }
 
-/** Returns the rows of a source in the order of their versions; none when there is no ledger. */
-export async function readLedger(client: ClientBase, source: string): Promise<readonly LedgerRow[]> {
+/** Returns the rows of a source in the order of their versions; none when there is no record. */
+export async function readRecord(client: ClientBase, source: string): Promise<readonly RecordRow[]> {
   if (!(await existing(client)).table) return [];
   const { rows } = await client.query(
     `select version::text, name, sha256, state, origin, statements, started, finished,
@@ -79,13 +79,13 @@ export async function readLedger(client: ClientBase, source: string): Promise<re
 }
 
 /** One run of migrations: the source that it changes, and an identity of its own. */
-export type LedgerRun = { readonly client: ClientBase; readonly source: string; readonly run: string };
+export type RecordedRun = { readonly client: ClientBase; readonly source: string; readonly run: string };
 
-type NewRow = Pick<LedgerRow, 'version' | 'name' | 'sha256' | 'state' | 'origin'> &
-  Partial<Pick<LedgerRow, 'statements' | 'started' | 'error'>>;
+type NewRow = Pick<RecordRow, 'version' | 'name' | 'sha256' | 'state' | 'origin'> &
+  Partial<Pick<RecordRow, 'statements' | 'started' | 'error'>>;
 
-/** Adds a row. Raises LedgerConflict when the version has one. */
-export async function addRow({ client, source, run }: LedgerRun, row: NewRow): Promise<void> {
+/** Adds a row. Raises RecordConflict when the version has one. */
+export async function addRow({ client, source, run }: RecordedRun, row: NewRow): Promise<void> {
   const { rowCount } = await client.query(
     `insert into pergola_migrations.migration
        (source, run, version, name, sha256, state, origin, statements, started, error, finished_at)
@@ -100,7 +100,7 @@ export async function addRow({ client, source, run }: LedgerRun, row: NewRow): P
 }
 
 /** Records that the transaction of a version is about to commit. */
-export async function stampRow({ client, source, run }: LedgerRun, version: string): Promise<void> {
+export async function stampRow({ client, source, run }: RecordedRun, version: string): Promise<void> {
   const { rowCount } = await client.query(
     `update pergola_migrations.migration set state = 'applied', finished_at = clock_timestamp(), finished = statements, started = statements
       where source = $1 and version = $3 and run = $2`,
@@ -111,8 +111,8 @@ export async function stampRow({ client, source, run }: LedgerRun, version: stri
 
 /** Makes a row that did not finish that of this run, which continues after `finished` statements of the file as it is now. */
 export async function takeRow(
-  { client, source, run }: LedgerRun,
-  before: LedgerRow,
+  { client, source, run }: RecordedRun,
+  before: RecordRow,
   now: Readonly<Record<'sha256' | 'finishedSha256', string> & Record<'statements' | 'finished', number>>,
 ): Promise<void> {
   const { rowCount } = await client.query(
@@ -131,7 +131,7 @@ export async function takeRow(
 
 /** Records that a statement begins. From now on it is not known whether it had an effect. */
 export async function startStatement(
-  { client, source, run }: LedgerRun,
+  { client, source, run }: RecordedRun,
   version: string,
   statement: number,
 ): Promise<void> {
@@ -145,7 +145,7 @@ export async function startStatement(
 
 /** Records that a statement has finished; the last one makes the version applied. */
 export async function finishStatement(
-  { client, source, run }: LedgerRun,
+  { client, source, run }: RecordedRun,
   version: string,
   { statement, finishedSha256 }: { readonly statement: number; readonly finishedSha256: string },
 ): Promise<void> {
@@ -162,7 +162,7 @@ export async function finishStatement(
 
 /** Records that the current statement of a version failed. */
 export async function failStatement(
-  { client, source, run }: LedgerRun,
+  { client, source, run }: RecordedRun,
   version: string,
   error: string,
 ): Promise<void> {
@@ -175,8 +175,8 @@ export async function failStatement(
 
 /** Records a version as applied with the content of its file, whatever the row says. */
 export async function markRow(
-  { client, source, run }: LedgerRun,
-  { version, name, sha256, statements }: Pick<LedgerRow, 'version' | 'name' | 'sha256' | 'statements'>,
+  { client, source, run }: RecordedRun,
+  { version, name, sha256, statements }: Pick<RecordRow, 'version' | 'name' | 'sha256' | 'statements'>,
 ): Promise<void> {
   await client.query(
     `insert into pergola_migrations.migration
@@ -191,7 +191,7 @@ export async function markRow(
 
 function requireOne(rowCount: number | null, version: string): void {
   if (rowCount === 1) return;
-  throw new LedgerConflict(
-    `another run has changed version ${version} in the ledger at the same time; this run stops. See: pergola migrate status`,
+  throw new RecordConflict(
+    `another run has changed version ${version} in the record at the same time; this run stops. See: pergola migrate status`,
   );
 }
