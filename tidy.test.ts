@@ -187,7 +187,7 @@ const LAYERS: Readonly<Record<string, readonly string[]>> = {
   'operator/ports': ['operator/objects', 'operator/kinds'],
   'operator/grants': ['operator/ports', 'operator/objects', 'operator/kinds', 'operator/identity-cache'],
   'operator/engine': ['operator/ports', 'operator/objects'],
-  'operator/permission-tests': ['operator/engine', 'operator/ports', 'operator/kinds'],
+  'operator/permission-tests': ['operator/ports', 'operator/kinds'],
   'operator/decide': [
     'operator/grants',
     'operator/ports',
@@ -208,6 +208,7 @@ const LAYERS: Readonly<Record<string, readonly string[]>> = {
   'operator/migrations': ['operator/ports', 'operator/kinds'],
   'operator/pass': [
     'operator/migrations',
+    'operator/permission-tests',
     'operator/status',
     'operator/settle',
     'operator/decide',

@@ -242,6 +242,18 @@ const REFUSED_AT_BIRTH: readonly (readonly [string, string, Spec, string])[] = [
   ],
   [
     'PermissionTest',
+    'a mutation that runs after apply',
+    { runAfterApply: true, query: 'mutation{ delete_article(where: {}) { affected_rows } }' },
+    'a test that runs after apply must not change data',
+  ],
+  [
+    'PermissionTest',
+    'a gate that does not run',
+    { gate: 'Engine' },
+    'has no effect on a test that the operator does not run',
+  ],
+  [
+    'PermissionTest',
     'rows that expect nothing',
     { expect: { rows: [{ path: 'article' }] } },
     'an item of rows has no count',

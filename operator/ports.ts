@@ -2,6 +2,7 @@
  *  Folder mode and Kubernetes implement them; tests script them.
  *  Not here: the core itself (pass/reconcile.ts), the engine over HTTP (engine/client.ts). */
 import type { Edit, Metadata, MetadataObject, PathStep } from '@pergola/engine/metadata';
+import type { PermissionTestSpec } from './kinds/permission-test.ts';
 import type {
   CrStatus,
   CustomResource,
@@ -142,6 +143,44 @@ export type MigrationsResult = {
   readonly message: string | null;
 };
 
+/** The request of a PermissionTest. */
+export type TestRequest = Pick<
+  PermissionTestSpec,
+  'role' | 'sessionVariables' | 'query' | 'operationName' | 'variables'
+>;
+
+/** An error of a GraphQL response. */
+export type ResponseError = { readonly code: string; readonly message: string; readonly path: string };
+
+/** The response to the request of a PermissionTest. */
+export type TestResponse = {
+  readonly data: unknown;
+  /** Empty when the request succeeded. */
+  readonly errors: readonly ResponseError[];
+};
+
+/** The result of a PermissionTest. */
+export type TestOutcome = {
+  readonly reason: Extract<Reason, 'TestPassed' | 'TestFailed' | 'NotRun'>;
+  /** Contains no data of the engine. */
+  readonly message: string;
+  /** True when the test runs after changes of the metadata. */
+  readonly isRun: boolean;
+  /** The name of the resource, when the Engine is not Ready while the test fails. */
+  readonly gates?: string;
+};
+
+/** The last result of each test that runs after changes, by uid, with what it was decided on. */
+export type TestMemory = ReadonlyMap<
+  string,
+  {
+    readonly spec: unknown;
+    readonly resourceVersion: number;
+    readonly at: Date;
+    readonly outcome: TestOutcome;
+  }
+>;
+
 export interface EnginePort {
   read(): Promise<EngineReading>;
   /** Returns the objects that would be inconsistent after the edits. Stores nothing. */
@@ -171,6 +210,8 @@ export interface EnginePort {
   migrate?(request: MigrationsRequest): Promise<MigrationsResult>;
   /** Returns the record of each call, in order; undefined for one that the engine does not have. */
   deliveries?(calls: readonly DeclaredCall[]): Promise<readonly (DeliveryRecord | undefined)[]>;
+  /** Sends the request of a test as its role. */
+  runTest?(request: TestRequest): Promise<TestResponse>;
 }
 
 /** Why a request to an engine failed. `rejected` and `tooLarge` are about the content of the request. */
@@ -296,6 +337,8 @@ export type Policies = {
   readonly reservationMinutes: number;
   /** The minutes after which objects that their namespace may no longer own are removed. */
   readonly revocationGraceMinutes: number;
+  /** Run: PermissionTests with `runAfterApply` run after changes. Absent: Ignore. */
+  readonly permissionTests?: 'Run' | 'Ignore' | undefined;
   /** Deletions in one namespace that exceed both limits wait for a confirmation. */
   readonly pruneGuard: { readonly maxObjects: number; readonly maxPercent: number };
 };
@@ -338,6 +381,8 @@ export type Verdict = {
   readonly wasWritten: boolean;
   /** The delivery of the call that the resource declares. Absent when it declares none, or its delivery ended before. */
   readonly delivery?: Delivery;
+  /** The result of the test, of a PermissionTest. Absent when it was not decided in this pass. */
+  readonly test?: TestOutcome;
   /** True while some replica does not serve the applied objects. */
   readonly isLagging?: boolean;
   /** The keys of objects that the engine does not serve as the resource defines them. */

@@ -19,7 +19,8 @@ export type PermissionTest = {
 export type TestProblem = { readonly position: string; readonly message: string };
 
 const KIND = 'PermissionTest';
-const TRIGGERS: ReadonlySet<string> = new Set(['EventTrigger', 'CronTrigger', 'ScheduledEvent']);
+/** The kinds that are not applied: triggers, and the tests themselves. */
+const LEFT_OUT: ReadonlySet<string> = new Set(['EventTrigger', 'CronTrigger', 'ScheduledEvent', KIND]);
 
 /** Returns the tests of a snapshot in the order of their files, and the problems of those that are invalid. */
 export function testsIn(
@@ -50,7 +51,7 @@ export function scratchSource(source: FolderSource, databaseUrl: string): CrSour
     snapshot: async () => {
       const snapshot = await source.snapshot();
       const resources = snapshot.resources
-        .filter(({ kind }) => !TRIGGERS.has(kind))
+        .filter(({ kind }) => !LEFT_OUT.has(kind))
         .map((cr) => (cr.kind === 'Source' ? onScratch(cr, databaseUrl) : cr));
       return { ...snapshot, resources };
     },

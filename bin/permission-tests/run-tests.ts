@@ -1,11 +1,11 @@
 /** Runs PermissionTests one after the other. In: the engine and the databases. Out: a result for each test, in the given order.
  *  A test that writes commits, since the engine is called over HTTP. Tests that only read run first and share a copy of the database; after each
  *  test that writes the copy is replaced, so each test starts from the data of the *.sql files.
- *  Not here: sending and comparing (operator/permission-tests), printing (report.ts). */
+ *  Not here: sending and comparing (operator/engine, operator/permission-tests), printing (report.ts). */
 import { Kind, OperationTypeNode, parse } from 'graphql';
 import type { EngineAddress } from '../../operator/engine/client.ts';
+import { sendTest } from '../../operator/engine/permission-test.ts';
 import { differencesFrom } from '../../operator/permission-tests/expectation.ts';
-import { sendTest } from '../../operator/permission-tests/send.ts';
 import type { PermissionTest } from './folder-tests.ts';
 import type { ScratchDatabases } from './scratch-databases.ts';
 

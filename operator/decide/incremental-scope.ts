@@ -1,6 +1,6 @@
 /** Limits a pass to the resources that changed, those that are not settled, and the owners of the keys they claim. The cost of one change
  *  then does not depend on the number of resources.
- *  A resource is settled when its objects are applied, no delivery is awaited, and it refers to no Secret or ConfigMap. A pass decides nothing new for it as long as
+ *  A resource is settled when its objects are applied, no delivery is awaited, no test runs after changes, and it refers to no Secret or ConfigMap. A pass decides nothing new for it as long as
  *  its spec is the same, the engine is at the version the last pass left, and no other resource claims its keys. In any other case, when
  *  something is inconsistent, and at regular intervals (engine/client.ts) the scope is full.
  *  Pure. Not here: the pass (pass/reconcile.ts). */
@@ -130,7 +130,7 @@ export function passStateAfter(
     const { spec, metadata } = cr;
     const verdict = { ...verdicts.get(metadata.uid)!, wasWritten: false };
     const keys = (keysOf.get(crName(cr)) ?? []).map(({ key }) => key);
-    const isSettled = isApplied(verdict) && isSelfContained(cr) && !verdict.delivery?.checkAt;
+    const isSettled = isApplied(verdict) && isSelfContained(cr) && !isObserved(verdict);
     resources.set(metadata.uid, {
       spec,
       annotations: metadata.annotations,
@@ -144,6 +144,11 @@ export function passStateAfter(
 
 function isApplied({ outcome, drift, isLagging }: Verdict): boolean {
   return outcome.reason === 'Applied' && drift === undefined && !isLagging;
+}
+
+/** True when the outcome depends on more than the resource: on the delivery of a call, or on a test that runs after changes. */
+function isObserved({ delivery, test }: Verdict): boolean {
+  return delivery?.checkAt !== undefined || test?.isRun === true;
 }
 
 /** True when a pass decides nothing new about the resource. */

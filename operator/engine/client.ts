@@ -25,6 +25,7 @@ import {
   type MigrationsRequest,
   type MigrationsResult,
 } from '../ports.ts';
+import type { EngineAddress } from './address.ts';
 import {
   type EventAnswer,
   readBulk,
@@ -38,19 +39,9 @@ import {
   readWritten,
   UnexpectedAnswer,
 } from './answers.ts';
+import { sendTest } from './permission-test.ts';
 
-export type EngineAddress = {
-  /** The URL of the engine without a path. */
-  readonly url: string;
-  readonly adminSecret?: string | undefined;
-  /** The prefix of header names. The default is `x-engine-`. */
-  readonly headerPrefix?: string | undefined;
-  readonly timeoutMs?: number | undefined;
-  /** The value of the `user-agent` header. The default is `pergola-operator`. */
-  readonly client?: string | undefined;
-  /** A replacement for the global `fetch`, with certificates and keep-alive. */
-  readonly fetch?: typeof fetch | undefined;
-};
+export type { EngineAddress } from './address.ts';
 
 const TIMEOUT_MS = 30_000;
 
@@ -87,6 +78,7 @@ export function engineClient(address: EngineAddress): EnginePort {
     },
     deliveries: (calls) => deliveriesOf(address, calls),
     migrate: (request) => migrate(address, request),
+    runTest: (spec) => sendTest(address, spec),
   };
 }
 

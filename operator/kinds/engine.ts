@@ -178,6 +178,13 @@ export const EngineSpec = closed({
           'The minutes after which objects that their namespace may no longer own are removed. Absent: 10.',
           10_080,
         ),
+        permissionTests: Type.Optional(
+          withDescription(
+            'Run: the operator runs the PermissionTests in the namespace of this object that have runAfterApply. Their authors learn whether ' +
+              'the response to a request as any role is the expected one. Ignore: it runs none. Absent: Ignore.',
+            Type.Union([Type.Literal('Run'), Type.Literal('Ignore')]),
+          ),
+        ),
         pruneGuard: Type.Optional(
           withDescription(
             'How many deletions at once need a confirmation by the annotation pergola.dev/confirm-prune.',

@@ -80,28 +80,60 @@ const Expected = closed(
   DATA_OR_ERROR,
 );
 
-export const PermissionTestSpec = specWithoutObjects({
-  role: withDescription('The role of the request, for example reader.', MetadataName),
-  sessionVariables: Type.Optional(
-    withDescription(
-      'The session variables of the request, for example {X-Engine-User-Id: "1"}. They are sent as headers.',
-      textRecord(),
+const NO_MUTATION: Rule = {
+  rule: "!has(self.runAfterApply) || !self.runAfterApply || !self.query.matches('(^|[^_0-9A-Za-z])mutation([^_0-9A-Za-z]|$)')",
+  message:
+    'spec.query contains the word mutation, and a test that runs after apply must not change data; add a test without runAfterApply for it',
+  holds: ({ runAfterApply, query }) =>
+    !runAfterApply || !/(^|[^_0-9A-Za-z])mutation([^_0-9A-Za-z]|$)/.test(query),
+};
+
+const GATE_RUNS: Rule = {
+  rule: '!has(self.gate) || (has(self.runAfterApply) && self.runAfterApply)',
+  message: 'spec.gate has no effect on a test that the operator does not run; add runAfterApply: true',
+  holds: ({ gate, runAfterApply }) => gate === undefined || runAfterApply === true,
+};
+
+export const PermissionTestSpec = specWithoutObjects(
+  {
+    role: withDescription('The role of the request, for example reader.', MetadataName),
+    sessionVariables: Type.Optional(
+      withDescription(
+        'The session variables of the request, for example {X-Engine-User-Id: "1"}. They are sent as headers.',
+        textRecord(),
+      ),
     ),
-  ),
-  query: Type.String({ minLength: 1, maxLength: 100_000, description: 'The GraphQL document.' }),
-  operationName: Type.Optional(
-    Type.String({
-      minLength: 1,
-      maxLength: 255,
-      description: 'The operation of the document to run. Needed when there are several.',
-    }),
-  ),
-  variables: Type.Optional(openObject('The values of the variables of the document.')),
-  expect: withDescription(
-    'What must come back: data, rows or both, or an error. A response with errors fits error only.',
-    Expected,
-  ),
-});
+    query: Type.String({ minLength: 1, maxLength: 100_000, description: 'The GraphQL document.' }),
+    operationName: Type.Optional(
+      Type.String({
+        minLength: 1,
+        maxLength: 255,
+        description: 'The operation of the document to run. Needed when there are several.',
+      }),
+    ),
+    variables: Type.Optional(openObject('The values of the variables of the document.')),
+    expect: withDescription(
+      'What must come back: data, rows or both, or an error. A response with errors fits error only.',
+      Expected,
+    ),
+    runAfterApply: Type.Optional(
+      Type.Boolean({
+        description:
+          'True: the operator runs the test as well, with the data of the engine, after each change of its metadata and every ten minutes. ' +
+          'The Engine must have policies.permissionTests: Run and be in the namespace of the test, and the document must not have a mutation. ' +
+          'Absent: false, so that only `pergola test` runs it, and the operator if it should.',
+      }),
+    ),
+    gate: Type.Optional(
+      withDescription(
+        'Engine: the Engine is not Ready while the test fails. Absent: only the test itself is not Ready.',
+        Type.Literal('Engine'),
+      ),
+    ),
+  },
+  NO_MUTATION,
+  GATE_RUNS,
+);
 export type PermissionTestSpec = Static<typeof PermissionTestSpec>;
 
 export const permissionTest = kindRow({

@@ -175,10 +175,20 @@ export const REASONS = {
     'A reason of the condition `Delivered`: somebody deleted the event in the engine before it was delivered.',
     'Change `scheduledAt`, if it should be delivered after all.',
   ),
+  TestPassed: row(
+    'never',
+    'A reason of the condition `Passed`: the response to the request of a PermissionTest was the expected one, at the last change of the metadata or since.',
+    'Nothing.',
+  ),
+  TestFailed: row(
+    'at once',
+    'The response to the request of a PermissionTest differs from the expected one. The message says where, without values. Of an Engine: a test with `gate: Engine` fails. The resources are served all the same.',
+    'Run `pergola test`, or send the request as the role, to see the difference. Correct the permission, the test, or the data.',
+  ),
   NotRun: row(
     'never',
-    'A reason of the condition `Passed`: the operator checks and stores PermissionTests and does not run them.',
-    'Run them with `pergola test -f FOLDER`, for example in CI: [Testing permissions](../guides/testing-permissions.md).',
+    'A reason of the condition `Passed`: the operator has not run the PermissionTest. The message says why.',
+    'Nothing, if only `pergola test` should run it. Otherwise do what the message says: [Testing permissions](../guides/testing-permissions.md#in-a-cluster).',
   ),
   PruneHeld: row(
     'at once',

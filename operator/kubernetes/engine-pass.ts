@@ -364,6 +364,7 @@ export class EnginePass {
       replicaSync: report.problem ? before?.replicaSync : report.replicaSync,
       passState: report.passState,
       backoff: report.backoff,
+      tests: report.tests,
     });
     if (failures > 0) {
       const wait = backoffMs(timers, failures, BACKOFF);

@@ -36,6 +36,8 @@ import {
   type SchemaEffects,
   type StatusChange,
   type StatusSink,
+  type TestMemory,
+  type TestOutcome,
   type Verdict,
 } from '../ports.ts';
 import { editsOf } from '../settle/order.ts';
@@ -55,6 +57,7 @@ import { awaitedCall, deliveryOf } from '../status/delivery.ts';
 import { planLines } from '../status/plan-text.ts';
 import { outcomeOf, type PassPlan, type Report } from '../status/report.ts';
 import { verdictsOf, withReplicaSync } from '../status/verdicts.ts';
+import { memoryOf, runTests } from './permission-tests.ts';
 
 export type Ports = {
   readonly engine: EnginePort;
@@ -68,6 +71,7 @@ export type PreviousPass = {
   readonly replicaSync?: ReplicaSync | undefined;
   readonly passState?: PassState | undefined;
   readonly backoff?: RefusalBackoff | undefined;
+  readonly tests?: TestMemory | undefined;
 };
 
 const MOST_TRIES = 8;
@@ -85,7 +89,8 @@ export async function reconcile(
   const scope = attempted.plan?.scope;
   const resources = scope?.snapshot.resources ?? snapshot.resources;
   const reached = await withReplicas(ports, resources, attempted, before.replicaSync);
-  const report = await withDeliveries(ports, resources, reached);
+  const delivered = await withDeliveries(ports, resources, reached);
+  const report = await withTests(ports, { snapshot, resources, options }, delivered, before.tests);
   const context = { now: ports.clock.now(), progressDeadlineSeconds: options.progressDeadlineSeconds };
   const plans = report.problem ? NO_PLANS : await preview(ports.engine, snapshot, options, report.backoff);
   const statuses = new Map(
@@ -187,6 +192,41 @@ async function withDeliveries(
     if (error instanceof EngineProblem) return report;
     throw error;
   }
+}
+
+/** Returns the report with the results of PermissionTests. A test that fails is not Ready. After a problem of the engine they stay as they
+ *  are. */
+async function withTests(
+  { engine, clock }: Ports,
+  {
+    snapshot,
+    resources,
+    options,
+  }: {
+    readonly snapshot: CrSnapshot;
+    readonly resources: readonly CustomResource[];
+    readonly options: ReconcileOptions;
+  },
+  report: Attempt,
+  before: TestMemory = new Map(),
+): Promise<Attempt> {
+  const { problem, resourceVersion, replicaSync } = report;
+  if (problem || resourceVersion === undefined) return { ...report, tests: before };
+  const isSynced = (replicaSync?.lagging ?? []).length === 0;
+  const { consent } = snapshot;
+  const pass = { engine, clock, consent, policies: options.policies, resourceVersion, isSynced, before };
+  const applied = resources.filter(
+    ({ metadata }) => report.verdicts.get(metadata.uid)?.outcome.reason === 'Applied',
+  );
+  const results = await runTests(applied, pass);
+  const verdicts = new Map(report.verdicts);
+  for (const [uid, test] of results) verdicts.set(uid, withTest(verdicts.get(uid)!, test));
+  return { ...report, verdicts, tests: memoryOf(applied, results, pass) };
+}
+
+function withTest(verdict: Verdict, test: TestOutcome): Verdict {
+  const { reason, message } = test;
+  return reason === 'TestFailed' ? { ...verdict, outcome: { reason, message }, test } : { ...verdict, test };
 }
 
 const NO_PLANS: ReadonlyMap<string, readonly string[]> = new Map();

@@ -1,7 +1,8 @@
 /** Tests what each expectation accepts, and what it says about a response that differs. */
 import { parseJson } from '@pergola/engine/metadata';
 import { describe, expect, test } from 'vitest';
-import { differencesFrom, type TestResponse } from './expectation.ts';
+import type { TestResponse } from '../ports.ts';
+import { differencesFrom, summaryFrom } from './expectation.ts';
 
 type Row = Readonly<Record<string, unknown>>;
 
@@ -123,4 +124,26 @@ test('many differences are cut', () => {
   const rows = JSON.stringify(Array.from({ length: 30 }, (_, id) => ({ id })));
   const found = differencesFrom({ rows: [{ path: 'a', excludes }] }, data(`{"a": ${rows}}`));
   expect([found.length, found.at(-1)]).toEqual([11, 'and 20 more']);
+});
+
+test('the summary says where a response differs, and contains no value of it', () => {
+  const response = data('{"note": [{"id": 7, "body": "secret"}], "one": null}');
+  const summary = (expected: Parameters<typeof summaryFrom>[0]) => summaryFrom(expected, response);
+  expect(summary({ rows: [{ path: 'note', count: 1 }] })).toBeUndefined();
+  expect(
+    summary({
+      rows: [
+        { path: 'one', count: 1 },
+        { path: 'note', excludes: [{ id: 7 }] },
+      ],
+    }),
+  ).toBe('the response differs at one, note');
+  expect(summary({ data: { note: [] }, rows: [{ path: 'note', count: 1 }] })).toBe(
+    'the response differs at data',
+  );
+  expect(summary({ error: {} })).toBe('expected an error, received data');
+  expect(summaryFrom({ error: { code: 'permission-error' } }, DENIED)).toBe(
+    'expected another error than validation-failed',
+  );
+  expect(summaryFrom({ data: {} }, DENIED)).toBe('expected data, received the error validation-failed');
 });

@@ -1,22 +1,14 @@
 /** Compares a GraphQL response with the expectation of a PermissionTest. In: both. Out: one sentence per difference, none when the test passed.
- *  Pure. Not here: sending the request (send.ts). */
+ *  Pure. Not here: sending the request (../engine/permission-test.ts). */
 import { isRecord } from '@pergola/engine/metadata';
 import type { PermissionTestSpec } from '../kinds/permission-test.ts';
+import type { ResponseError, TestResponse } from '../ports.ts';
 import { fits, isSameValue } from './same-value.ts';
 
 type Expected = PermissionTestSpec['expect'];
 type ExpectedError = NonNullable<Expected['error']>;
 type ExpectedRows = NonNullable<Expected['rows']>[number];
 type Row = Readonly<Record<string, unknown>>;
-
-/** An error of a response, with the fields that an expectation may name. */
-export type ResponseError = { readonly [K in keyof Required<ExpectedError>]: string };
-
-export type TestResponse = {
-  readonly data: unknown;
-  /** Empty when the request succeeded. */
-  readonly errors: readonly ResponseError[];
-};
 
 const MOST_DIFFERENCES = 10;
 const MOST_CHARACTERS = 300;
@@ -29,6 +21,27 @@ export function differencesFrom(expected: Expected, response: TestResponse): rea
       : [...dataDifferences(expected, response), ...rowsDifferences(expected, response)];
   const rest = found.length - MOST_DIFFERENCES;
   return rest > 0 ? [...found.slice(0, MOST_DIFFERENCES), `and ${rest} more`] : found;
+}
+
+/** Returns where the response differs, without any value of it; undefined when the test passed. For statuses, which more people read than
+ *  the data. */
+export function summaryFrom(expected: Expected, response: TestResponse): string | undefined {
+  if (differencesFrom(expected, response).length === 0) return undefined;
+  const codes = [...new Set(response.errors.map(({ code }) => code))].join(', ');
+  if (expected.error) {
+    return response.errors.length === 0
+      ? 'expected an error, received data'
+      : `expected another error than ${codes}`;
+  }
+  if (codes !== '') return `expected data, received the error ${codes}`;
+  const differing = (expected.rows ?? []).filter(
+    (item) => rowsDifferences({ rows: [item] }, response).length > 0,
+  );
+  const parts = [
+    ...(dataDifferences(expected, response).length > 0 ? ['data'] : []),
+    ...differing.map(({ path }) => path),
+  ];
+  return `the response differs at ${parts.join(', ')}`;
 }
 
 function errorDifferences(expected: ExpectedError, { data, errors }: TestResponse): readonly string[] {

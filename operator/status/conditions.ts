@@ -63,7 +63,7 @@ export function statusOf(
     ...progressConditions(cr, { ...outcome, message }, context),
     ...(drift === undefined ? [] : [activeCondition('Drifted', 'DriftReported', drift)]),
     ...deliveryConditions(cr, verdict),
-    ...testConditions(cr),
+    ...testConditions(cr, verdict),
   ];
   const lastAppliedTime = verdict.wasWritten ? context.now.toISOString() : cr.status?.lastAppliedTime;
   return {
@@ -83,12 +83,18 @@ function deliveryConditions(cr: CustomResource, { delivery }: Verdict): readonly
   return [{ type: 'Delivered', status: reason === 'Delivered' ? 'True' : 'False', reason, message }];
 }
 
-/** Returns `Passed` of a test. */
-function testConditions({ kind }: CustomResource): readonly ConditionDraft[] {
-  if (!kindOf(kind)?.isTest) return [];
-  const message = 'the operator does not run tests; pergola test -f FOLDER runs them';
-  return [{ type: 'Passed', status: 'Unknown', reason: 'NotRun', message }];
+/** Returns `Passed` of a test. The condition of an earlier pass stays when this pass did not decide it. */
+function testConditions(cr: CustomResource, { test }: Verdict): readonly ConditionDraft[] {
+  if (!kindOf(cr.kind)?.isTest) return [];
+  const { reason, message } = test ?? conditionOf(cr, 'Passed') ?? NOT_RUN_YET;
+  return [{ type: 'Passed', status: PASSED[reason] ?? 'Unknown', reason, message }];
 }
+
+const NOT_RUN_YET = { reason: 'NotRun', message: 'the operator has not run the test yet' } as const;
+const PASSED: Readonly<Partial<Record<Reason, Condition['status']>>> = {
+  TestPassed: 'True',
+  TestFailed: 'False',
+};
 
 /** Returns `Ready`, and `Reconciling` or `Stalled` with it. */
 export function progressConditions(

@@ -101,7 +101,7 @@ export function pausedStatusOf(
   };
 }
 
-export function outcomeOfPass({ plan, problem, replicaSync }: Report): ResourceOutcome {
+export function outcomeOfPass({ plan, problem, replicaSync, verdicts }: Report): ResourceOutcome {
   if (problem) return outcomeOf(problem);
   const hold = plan?.pruneHold;
   if (hold) {
@@ -109,10 +109,28 @@ export function outcomeOfPass({ plan, problem, replicaSync }: Report): ResourceO
   }
   const kept = [...(plan?.settled.excluded.values() ?? [])].filter(({ reason }) => reason === 'PruneHeld');
   if (kept.length > 0) return { reason: 'PruneHeld', message: kept.map(({ message }) => message).join('; ') };
+  const failed = failedGates(verdicts);
+  if (failed.length > 0) return { reason: 'TestFailed', message: failedText(failed) };
   return {
     reason: 'Applied',
     message: withLagging(`${plan?.owned ?? 0} objects applied`, replicaSync?.lagging ?? []),
   };
+}
+
+/** Returns the names of the tests that fail and that the Engine waits for. */
+function failedGates(verdicts: Report['verdicts']): readonly string[] {
+  return [...verdicts.values()]
+    .flatMap(({ test }) => (test?.reason === 'TestFailed' && test.gates !== undefined ? [test.gates] : []))
+    .toSorted();
+}
+
+/** The most tests in the message of an Engine. */
+const MOST_TESTS = 3;
+
+function failedText(names: readonly string[]): string {
+  const rest = names.length - MOST_TESTS;
+  const shown = names.slice(0, MOST_TESTS).join(', ');
+  return `the resources are applied, and tests fail: ${shown}${rest > 0 ? ` and ${rest} more` : ''}`;
 }
 
 /** Returns the message with one hash for all held deletions, and with one for each of several namespaces. */

@@ -7,7 +7,14 @@ import type { ReplicaSync } from '../engine/replica-sync.ts';
 import type { CrStatus, CustomResource } from '../kinds.ts';
 import type { PlannedMigrations } from '../migrations/plan-migrations.ts';
 import type { EntryChange, LedgerPatch } from '../objects/ledger.ts';
-import type { EngineProblem, EngineReading, InconsistentObject, ResourceOutcome, Verdict } from '../ports.ts';
+import type {
+  EngineProblem,
+  EngineReading,
+  InconsistentObject,
+  ResourceOutcome,
+  TestMemory,
+  Verdict,
+} from '../ports.ts';
 import type { RefusalBackoff } from '../settle/refusal-backoff.ts';
 import type { Settled } from '../settle/settle.ts';
 
@@ -52,6 +59,8 @@ export type Report = {
   readonly isCut: boolean;
   /** The decisions that the engine refused, for the next pass. */
   readonly backoff: RefusalBackoff;
+  /** The results of PermissionTests, for the next pass. */
+  readonly tests?: TestMemory | undefined;
   /** Absent when the next pass needs the full scope. */
   readonly passState?: PassState | undefined;
 };

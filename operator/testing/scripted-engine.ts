@@ -36,6 +36,8 @@ export class ScriptedEngine implements EnginePort {
   before: (request: 'read' | 'dryRun' | 'write') => void = () => {};
   /** Set if the engine has known replicas. */
   laggingReplicas?: (version: number) => Promise<readonly LaggingReplica[]>;
+  /** Set if tests run. */
+  runTest?: NonNullable<EnginePort['runTest']>;
   readonly writes: EngineWrite[] = [];
   dryRuns = 0;
 

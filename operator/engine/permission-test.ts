@@ -1,18 +1,16 @@
 /** Sends the request of a PermissionTest to an engine, with the admin secret, the role and the session variables as headers.
  *  Out: the response. Throws EngineProblem when no GraphQL response comes back.
- *  Not here: the comparison with the expectation (expectation.ts). */
+ *  Not here: the comparison with the expectation (../permission-tests/expectation.ts). */
 import { isRecord, parseJson } from '@pergola/engine/metadata';
-import type { EngineAddress } from '../engine/client.ts';
-import type { PermissionTestSpec } from '../kinds/permission-test.ts';
-import { EngineProblem } from '../ports.ts';
-import type { ResponseError, TestResponse } from './expectation.ts';
+import { EngineProblem, type ResponseError, type TestRequest, type TestResponse } from '../ports.ts';
+import type { EngineAddress } from './address.ts';
 
 const DEFAULT_PREFIX = 'x-engine-';
 const TIMEOUT_MS = 30_000;
 
-export async function sendTest(address: EngineAddress, spec: PermissionTestSpec): Promise<TestResponse> {
-  const { query, operationName, variables } = spec;
-  const text = await post(address, spec, JSON.stringify({ query, operationName, variables }));
+export async function sendTest(address: EngineAddress, request: TestRequest): Promise<TestResponse> {
+  const { query, operationName, variables } = request;
+  const text = await post(address, request, JSON.stringify({ query, operationName, variables }));
   const body = jsonOf(text);
   if (!isRecord(body) || !('data' in body || Array.isArray(body['errors']))) {
     throw new EngineProblem('unreachable', `the engine sent no GraphQL response: ${text.slice(0, 200)}`);
@@ -21,11 +19,11 @@ export async function sendTest(address: EngineAddress, spec: PermissionTestSpec)
   return { data: body['data'] ?? null, errors };
 }
 
-async function post(address: EngineAddress, spec: PermissionTestSpec, body: string): Promise<string> {
+async function post(address: EngineAddress, request: TestRequest, body: string): Promise<string> {
   try {
     const response = await (address.fetch ?? fetch)(`${address.url.replace(/\/+$/, '')}/v1/graphql`, {
       method: 'POST',
-      headers: headersOf(address, spec),
+      headers: headersOf(address, request),
       body,
       redirect: 'manual',
       signal: AbortSignal.timeout(address.timeoutMs ?? TIMEOUT_MS),
@@ -41,7 +39,7 @@ async function post(address: EngineAddress, spec: PermissionTestSpec, body: stri
 /** The session variables of a resource have the prefix of its engine, or x-engine-. */
 function headersOf(
   { adminSecret, headerPrefix: prefix = DEFAULT_PREFIX }: EngineAddress,
-  { role, sessionVariables = {} }: PermissionTestSpec,
+  { role, sessionVariables = {} }: TestRequest,
 ): Record<string, string> {
   const variables = Object.entries(sessionVariables).map(([name, value]) => {
     const lower = name.toLowerCase();

@@ -1,0 +1,149 @@
+/** Tests when a pass runs PermissionTests, with a scripted engine: what it needs, how often it runs, and what follows for the resource and the
+ *  Engine. Not here: a real engine and API server (kubernetes/permission-test.kube.test.ts). */
+import { beforeEach, expect, test } from 'vitest';
+import { EngineProblem, type ReconcileOptions, type TestResponse } from '../ports.ts';
+import { conditionOf } from '../status/conditions.ts';
+import { outcomeOfPass } from '../status/engine-status.ts';
+import type { Report } from '../status/report.ts';
+import { OPTIONS, resource, table } from '../testing/resources.ts';
+import { ScriptedPorts } from '../testing/scripted-ports.ts';
+import { type PreviousPass, reconcile } from './reconcile.ts';
+
+const RUN: ReconcileOptions = { ...OPTIONS, policies: { ...OPTIONS.policies, permissionTests: 'Run' } };
+const EXPECTED = { rows: [{ path: 'note', count: 1 }] };
+const SPEC = { role: 'reader', query: '{ note { id } }', expect: EXPECTED, runAfterApply: true };
+const noteTest = (more: object = {}) => resource('PermissionTest', 'one', { ...SPEC, ...more });
+
+let ports: ScriptedPorts;
+/** The requests that the engine received, as their roles. */
+let sent: string[];
+let answer: () => TestResponse;
+let previous: PreviousPass;
+
+beforeEach(() => {
+  ports = new ScriptedPorts();
+  sent = [];
+  answer = () => ({ data: { note: [{ id: 1 }] }, errors: [] });
+  previous = {};
+  ports.engine.runTest = async ({ role }) => {
+    sent.push(role);
+    return answer();
+  };
+});
+
+async function pass(options = RUN): Promise<Report> {
+  const report = await reconcile(ports, options, previous);
+  previous = { tests: report.tests, passState: report.passState, backoff: report.backoff };
+  return report;
+}
+
+/** Returns the conditions Ready and Passed of a test, such as `True Applied, True TestPassed`. */
+function said(cr = noteTest()): string {
+  const status = ports.status(cr);
+  return (['Ready', 'Passed'] as const)
+    .map((type) => conditionOf({ ...cr, ...(status ? { status } : {}) }, type))
+    .map((condition) => `${condition?.status} ${condition?.reason}`)
+    .join(', ');
+}
+
+test('a test that passes is Ready, and runs again when the metadata or the test has changed, or after a while', async () => {
+  const one = noteTest();
+  ports.resources = [table('note'), one];
+  await pass();
+  expect([said(), sent]).toEqual(['True Applied, True TestPassed', ['reader']]);
+  await pass();
+  expect(sent).toHaveLength(1);
+  ports.resources = [table('note'), table('author'), one];
+  await pass();
+  expect(sent).toHaveLength(2);
+  ports.resources = [table('note'), table('author'), noteTest({ operationName: 'Other' })];
+  await pass();
+  expect(sent).toHaveLength(3);
+  ports.time = new Date(ports.time.getTime() + 600_000);
+  await pass();
+  expect(sent).toHaveLength(4);
+});
+
+test('a test that fails is not Ready and names no value, the resources are applied, and the Engine waits if it should', async () => {
+  answer = () => ({ data: { note: [{ id: 1 }, { id: 'secret' }] }, errors: [] });
+  ports.resources = [table('note'), noteTest()];
+  expect(outcomeOfPass(await pass()).reason).toBe('Applied');
+  expect(said()).toBe('False TestFailed, False TestFailed');
+  expect(ports.message(noteTest())).toBe('the response differs at note');
+  expect(ports.readiness(table('note'))).toBe('True Applied');
+  ports.resources = [table('note'), noteTest({ gate: 'Engine' })];
+  expect(outcomeOfPass(await pass())).toEqual({
+    reason: 'TestFailed',
+    message: 'the resources are applied, and tests fail: PermissionTest default/one',
+  });
+  answer = () => ({ data: { note: [{ id: 1 }] }, errors: [] });
+  // The same test is not run again before something has changed.
+  expect(outcomeOfPass(await pass()).reason).toBe('TestFailed');
+  ports.resources = [table('note'), table('author'), noteTest({ gate: 'Engine' })];
+  expect(outcomeOfPass(await pass()).reason).toBe('Applied');
+  expect(said()).toBe('True Applied, True TestPassed');
+});
+
+test('a test does not run without runAfterApply, without the policy, in another namespace, and before its Engine admits it', async () => {
+  const consent = {
+    home: 'home',
+    fingerprint: '',
+    isCertain: true,
+    refusalOf: () => undefined,
+    reservesFor: () => false,
+    objectionTo: () => undefined,
+  };
+  ports.resources = [noteTest({ runAfterApply: false })];
+  await pass();
+  expect(said()).toBe('True Applied, Unknown NotRun');
+  ports.resources = [noteTest()];
+  await pass(OPTIONS);
+  expect(said()).toBe('True Applied, Unknown NotRun');
+  ports.given = { ...ports.given, consent };
+  await pass();
+  expect(said()).toBe('True Applied, Unknown NotRun');
+  ports.given = {
+    ...ports.given,
+    consent: { ...consent, fingerprint: 'refused', refusalOf: () => 'it is not admitted' },
+  };
+  await pass();
+  expect(said()).toBe('False RefNotPermitted, Unknown NotRun');
+  expect(sent).toEqual([]);
+  ports.given = { ...ports.given, consent: { ...consent, fingerprint: 'home', home: 'default' } };
+  await pass();
+  expect([said(), sent]).toEqual(['True Applied, True TestPassed', ['reader']]);
+});
+
+test('a test that gets no response has not run, and is tried again in the next pass', async () => {
+  ports.resources = [table('note'), noteTest()];
+  answer = () => {
+    throw new EngineProblem('unreachable', 'the connection was closed');
+  };
+  await pass();
+  expect(said()).toBe('True Applied, Unknown NotRun');
+  answer = () => ({ data: { note: [{ id: 1 }] }, errors: [] });
+  await pass();
+  expect(said()).toBe('True Applied, True TestPassed');
+});
+
+test('a test waits for replicas that serve another version', async () => {
+  let lagging = [{ replica: '10.0.0.2', problem: 'serves version 1' }];
+  ports.engine.laggingReplicas = async () => lagging;
+  ports.resources = [table('note'), noteTest()];
+  await pass();
+  expect([said(), sent]).toEqual([expect.stringContaining('Unknown NotRun'), []]);
+  lagging = [];
+  await pass();
+  expect([said(), sent]).toEqual(['True Applied, True TestPassed', ['reader']]);
+});
+
+test('a failed pass keeps the result', async () => {
+  ports.resources = [noteTest()];
+  await pass();
+  ports.engine.before = () => {
+    throw new EngineProblem('unreachable', 'the engine does not answer');
+  };
+  await pass();
+  expect(said()).toBe('False EngineUnreachable, True TestPassed');
+  expect(previous.tests?.size).toBe(1);
+});

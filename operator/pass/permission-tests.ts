@@ -1,0 +1,120 @@
+/** Runs the PermissionTests of a pass after its resources are applied, when the engine is at another version than at their last run, when a test
+ *  changed, and otherwise every few minutes, because the data change as well.
+ *  In: the resources, the report of the pass so far, the results of earlier passes. Out: the results by uid.
+ *  A test runs only if its Engine says so and it is in the namespace of the Engine: it reads as any role.
+ *  Not here: sending a request (engine/permission-test.ts), comparing (../permission-tests/expectation.ts), the condition (status/conditions.ts). */
+import type { PermissionTestSpec } from '../kinds/permission-test.ts';
+import { type CustomResource, crName, kindOf } from '../kinds.ts';
+import { summaryFrom } from '../permission-tests/expectation.ts';
+import {
+  type Clock,
+  type CrSnapshot,
+  type EnginePort,
+  EngineProblem,
+  type Policies,
+  type TestMemory,
+  type TestOutcome,
+} from '../ports.ts';
+
+export type TestPass = {
+  readonly engine: EnginePort;
+  readonly clock: Clock;
+  readonly consent: CrSnapshot['consent'];
+  readonly policies: Policies;
+  /** The version that the engine serves. */
+  readonly resourceVersion: number;
+  /** False while a replica serves another version: its responses would be about other permissions. */
+  readonly isSynced: boolean;
+  readonly before: TestMemory;
+};
+
+/** The age at which a result is no longer used. Full passes, every ten minutes by default, are further apart. */
+const MOST_AGE_MS = 300_000;
+/** The most requests at once. */
+const MOST_AT_ONCE = 4;
+
+/** Returns the results of all tests among the resources. */
+export async function runTests(
+  resources: readonly CustomResource[],
+  pass: TestPass,
+): Promise<ReadonlyMap<string, TestOutcome>> {
+  const tests = resources.filter(({ kind }) => kindOf(kind)?.isTest);
+  const results = new Map<string, TestOutcome>();
+  for (let i = 0; i < tests.length; i += MOST_AT_ONCE) {
+    const part = tests.slice(i, i + MOST_AT_ONCE);
+    const outcomes = await Promise.all(part.map((cr) => outcomeOf(cr, pass)));
+    for (const [at, { metadata }] of part.entries()) results.set(metadata.uid, outcomes[at]!);
+  }
+  return results;
+}
+
+/** Returns the memory for the next pass: results that are decided, of tests that run. */
+export function memoryOf(
+  resources: readonly CustomResource[],
+  results: ReadonlyMap<string, TestOutcome>,
+  { before, resourceVersion, clock }: TestPass,
+): TestMemory {
+  const memory = new Map<string, TestMemory extends ReadonlyMap<string, infer T> ? T : never>();
+  for (const { metadata, spec } of resources) {
+    const outcome = results.get(metadata.uid);
+    const known = before.get(metadata.uid);
+    if (known && known.outcome === outcome) memory.set(metadata.uid, known);
+    else if (outcome?.isRun && outcome.reason !== 'NotRun') {
+      memory.set(metadata.uid, { spec, resourceVersion, at: clock.now(), outcome });
+    }
+  }
+  return memory;
+}
+
+async function outcomeOf(cr: CustomResource, pass: TestPass): Promise<TestOutcome> {
+  const refusal = refusalOf(cr, pass);
+  if (refusal !== undefined) return { reason: 'NotRun', message: refusal, isRun: false };
+  const known = pass.before.get(cr.metadata.uid);
+  const isCurrent =
+    known !== undefined &&
+    known.spec === cr.spec &&
+    known.resourceVersion === pass.resourceVersion &&
+    pass.clock.now().getTime() - known.at.getTime() < MOST_AGE_MS;
+  if (isCurrent) return known.outcome;
+  if (!pass.isSynced) {
+    return {
+      reason: 'NotRun',
+      message: 'the test runs when all replicas serve the same version',
+      isRun: true,
+    };
+  }
+  return run(cr, pass.engine);
+}
+
+/** Returns why the test does not run in passes; undefined when it does. */
+function refusalOf(cr: CustomResource, { engine, consent, policies }: TestPass): string | undefined {
+  const { runAfterApply } = specOf(cr);
+  if (!runAfterApply) return 'the test has no runAfterApply: pergola test -f FOLDER runs it';
+  if (policies.permissionTests !== 'Run' || !engine.runTest) {
+    return 'the Engine does not run tests; its spec.policies.permissionTests could be Run';
+  }
+  const { namespace } = cr.metadata;
+  if (consent && consent.home !== namespace) {
+    return `only tests in ${consent.home}, the namespace of the Engine, run after changes, because they read as any role`;
+  }
+  return undefined;
+}
+
+async function run(cr: CustomResource, engine: EnginePort): Promise<TestOutcome> {
+  const { gate, expect } = specOf(cr);
+  try {
+    const difference = summaryFrom(expect, await engine.runTest!(specOf(cr)));
+    if (difference === undefined) {
+      return { reason: 'TestPassed', message: 'the response was the expected one', isRun: true };
+    }
+    const gates = gate === 'Engine' ? { gates: crName(cr) } : {};
+    return { reason: 'TestFailed', message: difference, isRun: true, ...gates };
+  } catch (error) {
+    if (!(error instanceof EngineProblem)) throw error;
+    return { reason: 'NotRun', message: error.message, isRun: true };
+  }
+}
+
+function specOf({ spec }: CustomResource): PermissionTestSpec {
+  return spec as unknown as PermissionTestSpec;
+}
