@@ -1,0 +1,181 @@
+/** Tests GraphiQL in a real browser, as a user sees it: signing in, the example, roles, headers, subscriptions, narrow windows. */
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { type Browser, browserPath, type Page, startBrowser } from '../../../testing/browser.ts';
+import { createDatabase, type TestDatabase } from '../../../testing/database.ts';
+import { startTestEngine, type TestEngine } from '../../../testing/engine.ts';
+
+const TIMEOUT_MS = 120_000;
+const path = browserPath();
+const reason = path === undefined ? ' (skipped: no chromium on PATH and no PERGOLA_TEST_BROWSER)' : '';
+
+describe.skipIf(path === undefined)(`GraphiQL in a browser${reason}`, { timeout: TIMEOUT_MS }, () => {
+  let database: TestDatabase;
+  let engine: TestEngine;
+  let browser: Browser;
+  let page: Page;
+
+  beforeAll(async () => {
+    database = await createDatabase();
+    await database.sql(
+      "create table book (id int primary key, title text, owner text); insert into book values (1, 'One', 'ann'), (2, 'Two', 'bob')",
+    );
+    engine = await startTestEngine({ databaseUrl: database.url, enableConsole: true });
+    const table = { schema: 'public', name: 'book' };
+    await engine.admin('pg_track_table', { source: 'default', table });
+    const permission = { columns: ['id', 'title'], filter: { owner: { _eq: 'X-Engine-User-Id' } } };
+    await engine.admin('pg_create_select_permission', {
+      source: 'default',
+      table,
+      role: 'reader',
+      permission,
+    });
+    browser = await startBrowser(path!);
+  }, TIMEOUT_MS);
+
+  afterAll(async () => {
+    await browser?.close();
+    await engine?.close();
+    await database?.drop();
+  });
+
+  beforeEach(async () => {
+    page = await browser.newPage();
+    await page.resize(1400, 900);
+  });
+
+  const signIn = async () => {
+    await page.go(`${engine.url}/#admin-secret=${engine.adminSecret}`);
+    await page.until(editorHas('book'));
+  };
+  const editorHas = (text: string) => `${content('graphiql-query-editor')}.includes(${JSON.stringify(text)})`;
+  const resultHas = (text: string) => `${content('result-window')}.includes(${JSON.stringify(text)})`;
+  const run = () => page.evaluate('document.querySelector(".graphiql-execute-button").click()');
+  const press = (button: string) =>
+    page.evaluate(
+      `[...document.querySelectorAll('button')].find((b) => b.innerText === '${button}').click()`,
+    );
+  const fill = async (element: string, text: string) => {
+    await page.evaluate(`${element}.focus()`);
+    await page.selectAll();
+    await page.type(text);
+  };
+  const setRole = async (role: string) => {
+    await fill(ROLE_FIELD, role);
+    await page.pressEnter();
+  };
+  const writeQuery = (text: string) => fill(inputOf('.graphiql-query-editor'), text);
+  const writeHeaders = async (text: string) => {
+    await press('Headers');
+    await fill(inputOf('.graphiql-editor-tool .graphiql-editor:not(.hidden)'), text);
+  };
+
+  test('the first screen asks for the secret, refuses a wrong one, and opens with the right one', async () => {
+    await page.go(`${engine.url}/`);
+    await page.until('document.querySelector(".sign-in input")');
+    expect(await page.evaluate('document.querySelector(".graphiql-container")')).toBeNull();
+    expect(await page.evaluate('document.querySelector(".sign-in .problem").innerText')).toBe('');
+    await page.type('wrong');
+    await page.pressEnter();
+    await page.until('document.body.innerText.includes("The engine does not accept this admin secret.")');
+    await page.evaluate('document.querySelector(".sign-in input").select()');
+    await page.type(engine.adminSecret);
+    await page.pressEnter();
+    await page.until(editorHas('book'));
+    await press('Sign out');
+    await page.until('document.querySelector(".sign-in input")');
+    expect(await page.evaluate('JSON.stringify(sessionStorage)')).not.toContain(engine.adminSecret);
+  });
+
+  test('a link signs in, the secret leaves the address and is not stored beyond the tab, and the example runs', async () => {
+    await signIn();
+    expect(await page.evaluate('location.href')).toBe(`${engine.url}/`);
+    await run();
+    await page.until(resultHas('One'));
+    expect(await page.evaluate('JSON.stringify(localStorage)')).not.toContain(engine.adminSecret);
+  });
+
+  test('headers and queries stay when the role changes and when the page is loaded again', async () => {
+    await signIn();
+    await writeHeaders('{"x-engine-user-id": "ann"}');
+    await setRole('reader');
+    await page.until(`!${editorHas('owner')}`);
+    await run();
+    await page.until(resultHas('One'));
+    expect(await page.evaluate(resultHas('Two'))).toBe(false);
+    await writeQuery('query Mine { book { title } }');
+    await page.until(`(localStorage['graphiql:tabState'] ?? '').includes('Mine')`);
+    await page.reload();
+    await page.until(editorHas('query Mine'));
+    expect(await page.evaluate(`${ROLE_FIELD}.value`)).toBe('reader');
+    await run();
+    await page.until(resultHas('"title": "One"'));
+    expect(await page.evaluate('JSON.stringify(localStorage)')).not.toContain('user-id');
+  });
+
+  test('a subscription follows changes with the headers of the editor, until it is stopped', async () => {
+    await signIn();
+    await setRole('reader');
+    await writeHeaders('{"x-engine-user-id": "bob"}');
+    await writeQuery('subscription { book { title } }');
+    await run();
+    await page.until(resultHas('Two'));
+    expect(await page.evaluate(resultHas('One'))).toBe(false);
+    await database.sql("update book set title = 'Second' where id = 2");
+    await page.until(resultHas('Second'));
+    await run();
+    await page.until('document.querySelector(".graphiql-execute-button").ariaLabel.startsWith("Execute")');
+    await database.sql("update book set title = 'Two' where id = 2");
+  });
+
+  test('a subscription that fails shows the error of the engine', async () => {
+    await signIn();
+    await setRole('reader');
+    await writeQuery('subscription { book { owner } }');
+    await run();
+    await page.until(resultHas("field 'owner' not found"));
+  });
+
+  test('a role without any permission gets a warning, which another role removes', async () => {
+    await signIn();
+    await setRole('nobody');
+    await page.until('document.body.innerText.includes("No permission names the role nobody.")');
+    await setRole('reader');
+    await page.until('!document.body.innerText.includes("No permission names")');
+  });
+
+  test('results are next to the editor in wide windows, and below it in narrow ones', async () => {
+    await signIn();
+    const positions = () =>
+      page.evaluate<{ right: number; bottom: number; left: number; top: number; height: number }>(`(() => {
+        const editor = document.querySelector('.graphiql-editors').getBoundingClientRect();
+        const { left, top, height } = document.querySelector('.graphiql-response').getBoundingClientRect();
+        return { right: editor.right, bottom: editor.bottom, left, top, height };
+      })()`);
+    const wide = await positions();
+    expect(wide.left).toBeGreaterThanOrEqual(wide.right);
+    await page.resize(500, 900);
+    await page.until('innerWidth === 500');
+    const narrow = await positions();
+    expect(narrow.top).toBeGreaterThanOrEqual(narrow.bottom);
+    expect(narrow.height).toBeGreaterThan(200);
+    expect(narrow.left).toBeLessThan(200);
+  });
+
+  test('without a secret, a token in the headers can be used', async () => {
+    await page.go(`${engine.url}/`);
+    await page.until('document.querySelector(".sign-in input")');
+    await press('Go on without it, with a token in the headers');
+    await page.until('document.querySelector(".graphiql-container")');
+  });
+});
+
+const ROLE_FIELD = 'document.querySelector(".bar input")';
+
+function content(className: string): string {
+  return `document.querySelector(".${className} .view-lines").innerText.replaceAll("\\u00a0", " ")`;
+}
+
+/** The element of an editor that takes the keyboard. */
+function inputOf(editor: string): string {
+  return `document.querySelector('${editor} .native-edit-context, ${editor} textarea')`;
+}

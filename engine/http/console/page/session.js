@@ -1,0 +1,75 @@
+/** What the page keeps, and for how long: secret, role and headers for this tab only (sessionStorage), queries without their headers for
+ *  the next visit (localStorage).
+ *  Not here: what is sent (requests.js). */
+import { useState } from 'react';
+
+/** The prefix of the engine's headers and session variables. */
+export const PREFIX = document.querySelector('meta[name=header-prefix]').content;
+
+export const KEYS = {
+  secret: 'pergola-admin-secret',
+  role: 'pergola-role',
+  /** Set when the user goes on without the secret, to use a token in the headers. */
+  without: 'pergola-without-secret',
+  /** The example that was written into the editor. */
+  example: 'pergola-example',
+};
+
+const HEADERS_KEY = 'graphiql:headers';
+
+/** Signs in with a link such as `/#admin-secret=…`, which `pergola up` prints. Browsers do not send the fragment; it is removed from the
+ *  address at once. */
+export function signInByLink() {
+  const secret = new URLSearchParams(location.hash.slice(1)).get('admin-secret');
+  if (secret === null) return;
+  sessionStorage.setItem(KEYS.secret, secret);
+  history.replaceState(null, '', location.pathname + location.search);
+}
+
+/** Returns a text that survives a reload of this tab and nothing more, and its setter. */
+export function useKept(key) {
+  const [value, setValue] = useState(sessionStorage.getItem(key) ?? '');
+  const keep = (next) => {
+    sessionStorage.setItem(key, next);
+    setValue(next);
+  };
+  return [value, keep];
+}
+
+/** Returns the headers that the editor had at the last change; none when they are no JSON. */
+export function keptHeaders() {
+  try {
+    return JSON.parse(sessionStorage.getItem(HEADERS_KEY) || '{}');
+  } catch {
+    return {};
+  }
+}
+
+/** The storage of GraphiQL. Headers may hold secrets. */
+export const storage = {
+  getItem: (key) => sessionStorage.getItem(key) ?? localStorage.getItem(key),
+  setItem: (key, value) => {
+    sessionStorage.setItem(key, value);
+    if (key !== HEADERS_KEY) localStorage.setItem(key, withoutHeaders(value));
+  },
+  removeItem: (key) => {
+    for (const each of [sessionStorage, localStorage]) each.removeItem(key);
+  },
+  get length() {
+    return localStorage.length;
+  },
+  clear: () => {
+    for (const each of [sessionStorage, localStorage]) {
+      for (const key of Object.keys(each)) if (key.startsWith('graphiql:')) each.removeItem(key);
+    }
+  },
+};
+
+/** Returns a value of GraphiQL without the headers of its tabs or of its history, which are JSON; other values as they are. */
+function withoutHeaders(value) {
+  try {
+    return JSON.stringify(JSON.parse(value), (key, part) => (key === 'headers' ? null : part));
+  } catch {
+    return value;
+  }
+}

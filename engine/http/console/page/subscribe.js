@@ -1,0 +1,39 @@
+/** A subscription over the sub-protocol graphql-transport-ws, on a connection of its own. In: the request and its headers, which a browser
+ *  can only send in the first message. Out: an observable, which GraphiQL subscribes to and ends.
+ *  Not here: other requests (requests.js). Reference: PROTOCOL.md of graphql-ws. */
+
+export function subscribe(question, headers) {
+  return {
+    subscribe: (observer) => {
+      const socket = new WebSocket(socketUrl(), 'graphql-transport-ws');
+      let isDone = false;
+      const end = (tell) => {
+        if (isDone) return;
+        isDone = true;
+        tell();
+        socket.close(1000);
+      };
+      const send = (message) => socket.send(JSON.stringify(message));
+      socket.onopen = () => send({ type: 'connection_init', payload: { headers } });
+      socket.onmessage = ({ data }) => {
+        const { type, payload } = JSON.parse(data);
+        if (type === 'connection_ack') send({ type: 'subscribe', id: '1', payload: question });
+        if (type === 'ping') send({ type: 'pong' });
+        if (type === 'next' && !isDone) observer.next(payload);
+        if (type === 'error') end(() => observer.error({ errors: payload }));
+        if (type === 'complete') end(() => observer.complete());
+      };
+      socket.onclose = ({ code, reason }) =>
+        end(() =>
+          observer.error(new Error(`The engine closed the subscription: ${reason || `code ${code}`}`)),
+        );
+      return { unsubscribe: () => end(() => observer.complete()) };
+    },
+  };
+}
+
+function socketUrl() {
+  const url = new URL('v1/graphql', location.href);
+  url.protocol = url.protocol === 'https:' ? 'wss:' : 'ws:';
+  return url.href;
+}
