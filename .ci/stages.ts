@@ -41,6 +41,7 @@ const ALL: readonly Stage[] = [
   script('migrations', 1, {}),
   script('noninterference', 1, { args: ['--seed', '1', '--queries', '20000'] }),
   script('chinook', 0.5, { needs: 'data', args: ['--shared', SHARED] }),
+  script('init', 0.5, { needs: 'data', args: ['--shared', SHARED] }),
   script('round-trip', 0.5, { needs: 'data', args: ['--shared', SHARED] }),
   { name: 'helm-lint', cores: 0.5, run: helmLint },
   { ...script('attack', 1, {}), isAlone: true },

@@ -2,20 +2,11 @@
  *  second run writes what is new, suggests what belongs in files that exist, and changes none of them.
  *  Exit codes: 0 written or nothing new, 1 not (it says why), 2 wrong flags.
  *  Not here: the parts (init/): reading the database, what is proposed, resources, the summary. */
-import { appendFile, mkdir, writeFile } from 'node:fs/promises';
-import { dirname, join } from 'node:path';
 import { type ParseArgsConfig, parseArgs } from 'node:util';
 import { optionAddress } from '../engine/database/connect.ts';
 import { nearest } from '../engine/errors/nearest.ts';
-import { objectKey } from '../engine/metadata/index.ts';
-import type { QualifiedName } from '../engine/metadata/schema/common.ts';
 import { FlagProblem, reportFailure } from '../operator/folder/flag-problem.ts';
-import { type Folder, RECORD_FILE, readTarget } from './init/folder.ts';
-import { propose } from './init/propose.ts';
-import { readDatabase } from './init/read-database.ts';
-import { readmeOf } from './init/readme.ts';
-import { filesOf, type ResourceFile, suggestionsOf } from './init/resources.ts';
-import { summaryOf } from './init/summary.ts';
+import { type InitOptions, printNewResources, writeNewResources } from './init/init-folder.ts';
 
 const FLAGS = {
   'database-url': { value: 'URL', doc: 'the database; default ENGINE_GRAPHQL_DATABASE_URL' },
@@ -45,15 +36,9 @@ writes what is new, prints what belongs in files that exist, and changes no file
 
 `;
 
-type InitOptions = {
-  readonly url: string;
+type InitFlags = InitOptions & {
   /** The folder; undefined for standard output. */
   readonly folder: string | undefined;
-  readonly schemas: readonly string[];
-  readonly role: string | undefined;
-  readonly source: string;
-  readonly engineRef: string | undefined;
-  readonly namespace: string | undefined;
 };
 
 export async function run(argv: readonly string[]): Promise<number> {
@@ -69,64 +54,20 @@ export async function run(argv: readonly string[]): Promise<number> {
   }
 }
 
-/** Writes the folder and prints the summary. Raises SchemaProblem, FolderProblem, and what the connection raises. */
-async function init(options: InitOptions): Promise<number> {
-  const { folder: path, role, source, schemas } = options;
-  const folder = await readTarget(path, source);
-  const survey = await readDatabase(options.url);
-  const proposal = propose(survey, folder.metadata, { source, schemas, role, offered: folder.offered });
-  if (proposal.selection.tables.size === 0) {
-    throw new Error(`the database ${survey.database} has no tables that can be served; create tables first`);
-  }
-  const files = filesOf(proposal, folder, options);
-  const suggestions = suggestionsOf(proposal, folder);
-  const summary = summaryOf({
-    folder: path,
-    database: survey.database,
-    files,
-    suggestions,
-    proposal,
-    positions: folder.positions,
-    emptyEnums: survey.emptyEnums.filter((table) => isWritten(table, files, source)),
-  });
-  if (path === undefined) {
-    process.stdout.write(files.map(({ text }) => text).join('---\n'));
-    process.stderr.write(summary);
+/** Writes or prints the resources, then the summary. */
+async function init({ folder, ...options }: InitFlags): Promise<number> {
+  if (folder !== undefined) {
+    process.stdout.write(await writeNewResources(folder, options));
     return 0;
   }
-  await write(path, files, folder);
-  if (!folder.files.has('README.md'))
-    await writeNew(join(path, 'README.md'), readmeOf(survey.database, role));
-  process.stdout.write(summary);
+  const { text, summary } = await printNewResources(options);
+  process.stdout.write(text);
+  process.stderr.write(summary);
   return 0;
 }
 
-function isWritten({ schema, name }: QualifiedName, files: readonly ResourceFile[], source: string): boolean {
-  const key = objectKey('table', source, schema, name);
-  return files.some(({ keys }) => keys.includes(key));
-}
-
-async function write(path: string, files: readonly ResourceFile[], folder: Folder): Promise<void> {
-  for (const directory of new Set(files.map((file) => dirname(join(path, file.path))))) {
-    await mkdir(directory, { recursive: true });
-  }
-  for (const file of files) await writeNew(join(path, file.path), file.text);
-  const keys = files.flatMap((file) => file.keys).filter((key) => !folder.offered.has(key));
-  const head = folder.offered.size === 0 ? RECORD_HEAD : '';
-  if (keys.length > 0) await appendFile(join(path, RECORD_FILE), `${head}${keys.join('\n')}\n`);
-}
-
-const RECORD_HEAD = `# What pergola init wrote, one object a line. It does not write these again.
-# Remove a line to have the object written again.
-`;
-
-/** Writes a file that does not exist. */
-async function writeNew(path: string, text: string): Promise<void> {
-  await writeFile(path, text, { flag: 'wx' });
-}
-
 /** Returns undefined when help is wanted. */
-function optionsOf(argv: readonly string[]): InitOptions | undefined {
+function optionsOf(argv: readonly string[]): InitFlags | undefined {
   const values = parsed(argv);
   if (values['help'] === true) return undefined;
   const text = (name: keyof typeof FLAGS) => (typeof values[name] === 'string' ? values[name] : undefined);

@@ -13,6 +13,7 @@ import { ensureDatabases } from './up/databases.ts';
 import { deliveryOutput, logFile } from './up/engine-log.ts';
 import { choosePort, type EngineProcess, startEngineProcess } from './up/engine-process.ts';
 import { watchLaunchers } from './up/launcher.ts';
+import { folderToServe } from './up/offer-init.ts';
 import { HELP, parseUp, type UpOptions, UsageProblem } from './up/options.ts';
 import { type SeedLoop, seedHint, seedLoop } from './up/seed-loop.ts';
 import {
@@ -43,7 +44,7 @@ export async function run(argv: readonly string[]): Promise<number> {
 }
 
 /** Started in order; each says how to stop it, and they are stopped in reverse, also when a later one fails to start. */
-async function up(options: UpOptions): Promise<number> {
+async function up(given: UpOptions): Promise<number> {
   const stops: (() => unknown)[] = [];
   const stop = new AbortController();
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => stop.abort());
@@ -51,12 +52,13 @@ async function up(options: UpOptions): Promise<number> {
   for (const output of [process.stdout, process.stderr]) output.on('error', () => stop.abort());
   stops.push(watchLaunchers(() => stop.abort()));
   try {
-    const state = await openStateFolder(options.data);
+    const state = await openStateFolder(given.data);
     stops.push(state.release);
     if (state.ended.length > 0) {
       process.stdout.write(`Ended what an earlier start left running: ${state.ended.join(', ')}.\n`);
     }
-    const databases = await startDatabases(options, state, stops);
+    const databases = await startDatabases(given, state, stops);
+    const options = { ...given, folder: await servedFolder(given, databases.databaseUrl, stop.signal) };
     if (stop.signal.aborted) return 0;
     const adminSecret = options.adminSecret ?? adminSecretIn(state);
     const log = logFile(join(state.path, 'engine.log'));
@@ -80,6 +82,13 @@ async function up(options: UpOptions): Promise<number> {
     process.stdout.write('Stopping.\n');
     for (const end of stops.reverse()) await end();
   }
+}
+
+function servedFolder(options: UpOptions, url: string, signal: AbortSignal): Promise<string> {
+  const { stdin, stdout } = process;
+  const offer = { ...options, url, isOwnDatabase: options.databaseUrl !== undefined };
+  const isInteractive = stdin.isTTY === true && stdout.isTTY === true;
+  return folderToServe(offer, { input: stdin, output: stdout, isInteractive, signal });
 }
 
 function logReceiver(write: (line: string) => void): (line: string) => void {

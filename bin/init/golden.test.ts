@@ -143,6 +143,16 @@ test('the role of a second run gets permissions for the tables of the folder', a
   expect(await said(validate, '-f', folder)).toMatchObject({ code: 0 });
 });
 
+test('tables of another schema are related to tables of the folder', async () => {
+  const folder = join(root, 'by-schema');
+  await fromDatabase('-o', folder, '--schema', 'public');
+  const { text } = await fromDatabase('-o', folder, '--schema', 'sales');
+  expect(readFileSync(join(folder, 'tables/sales-order-2.yaml'), 'utf8')).toContain('- name: team\n');
+  expect(text).toContain(
+    'add to spec.arrayRelationships\n    - name: orders\n      foreignKey: { columns: [team_id], schema: sales, table: order }\n',
+  );
+});
+
 test('init prints valid resources to standard output and the summary to standard error', async () => {
   const output: Record<'stdout' | 'stderr', string> = { stdout: '', stderr: '' };
   for (const stream of ['stdout', 'stderr'] as const) {
@@ -193,6 +203,7 @@ const BAD: readonly (readonly [name: string, ...argv: string[]])[] = [
   ['role-admin', '--database-url', 'DATABASE', '-o', 'x', '--role', 'admin', '--readable'],
   ['bad-url', '--database-url', 'mysql://localhost/shop', '-o', 'x'],
   ['unreachable', '--database-url', 'postgres://127.0.0.1:1/shop', '-o', 'x'],
+  ['wrong-database', '--database-url', 'ABSENT', '-o', 'x'],
   ['wrong-schema', '--database-url', 'DATABASE', '-o', 'x', '--schema', 'sale'],
   ['broken-folder', '--database-url', 'DATABASE', '-o', 'BROKEN'],
   ['file-as-folder', '--database-url', 'DATABASE', '-o', 'FILE'],
@@ -202,14 +213,12 @@ const BAD: readonly (readonly [name: string, ...argv: string[]])[] = [
 
 test('bad input has a message that says what to do, and writes nothing', async () => {
   const empty = await createDatabase();
-  writeTo(
-    join(root, 'broken/table.yaml'),
-    'apiVersion: pergola.dev/v1alpha1\nkind: Tabel\nmetadata: { name: a }\n',
-  );
+  writeTo(join(root, 'broken/table.yaml'), 'kind: Table\nspec: { table: [ }\n');
   writeTo(join(root, 'file'), '');
   const words: Readonly<Record<string, string>> = {
     DATABASE: database.url,
     EMPTY: empty.url,
+    ABSENT: `${database.url}_absent`,
     BROKEN: join(root, 'broken'),
     FILE: join(root, 'file'),
     x: join(root, 'x'),

@@ -10,15 +10,17 @@ import { type SuggestedRelationship, suggestRelationships } from './relationship
 import { freeName, graphqlName, type Style, spell, styleOf } from './words.ts';
 
 export function withRelationships(draft: Draft): Draft {
-  const { source, wishes, selection } = draft;
+  const { source, wishes, selection, catalog } = draft;
   const tables = [...source.tables.keys()].flatMap((key) => {
-    const table = selection.tables.get(key);
+    const table = catalog.tables.get(key);
     return table ? [[key, table] as const] : [];
   });
+  const isSelected = (table: CatalogTable) => selection.tables.has(qualifiedKey(table));
   const enums = new Set([...source.tables].flatMap(([key, table]) => (table.enum ? [key] : [])));
   const style = styleOf(tables.flatMap(([, table]) => namesIn(table)));
   const taken = new Map<string, Set<string>>();
   const objects = suggestRelationships(new Map(tables), enums)
+    .filter(({ table, target }) => isSelected(table) || isSelected(target))
     .filter((suggestion) => !isDeclared(source.tables.get(qualifiedKey(suggestion.table))!, suggestion))
     .map((suggestion): MetadataObject => {
       const { kind, table, names, using } = suggestion;

@@ -1,4 +1,5 @@
 /** The text that `pergola init` prints at its end: what it wrote, what it suggests, what it left out and why, and the next step. Pure. */
+import type { Table } from '../../engine/metadata/index.ts';
 import { printQualified, type QualifiedName } from '../../engine/metadata/schema/common.ts';
 import type { Proposal } from './propose.ts';
 import type { FileGroup, ResourceFile, Suggestion } from './resources.ts';
@@ -25,7 +26,7 @@ const GROUPS: readonly (readonly [group: FileGroup, one: string, many: string, n
     'volatile',
     'function as a comment',
     'functions as comments',
-    ' (VOLATILE: they may change data; each file says what to do)',
+    ' (VOLATILE, so that a call may change data; the files say what to do)',
   ],
   ['permissions', 'permission', 'permissions', ''],
 ];
@@ -88,7 +89,22 @@ function broken({ proposal, positions }: Outcome): string {
   return lines.length === 0 ? '' : `The database does not fit:\n${lines.join('')}`;
 }
 
-function notes({ emptyEnums }: Outcome): string {
+function notes(outcome: Outcome): string {
+  return renamed(outcome) + enumsWithoutRows(outcome);
+}
+
+/** Returns the tables whose names in the API differ, because GraphQL cannot spell their own or another table has taken it. */
+function renamed({ proposal }: Outcome): string {
+  const names = [...proposal.added.values()].flatMap(({ kind, definition }) => {
+    if (kind !== 'table') return [];
+    const { table, configuration } = definition as Table;
+    const custom = configuration?.custom_name;
+    return custom ? [`${printQualified(table)} is ${custom}`] : [];
+  });
+  return names.length === 0 ? '' : `With another name in the API: ${namesOf(names)}.\n`;
+}
+
+function enumsWithoutRows({ emptyEnums }: Outcome): string {
   if (emptyEnums.length === 0) return '';
   const are = emptyEnums.length === 1 ? 'is' : 'are';
   return `${namesOf(emptyEnums.map(printQualified))} ${are} no enum: an enum table has a row for each value. With rows, set isEnum: true.\n`;

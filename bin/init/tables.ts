@@ -93,7 +93,6 @@ function renamed(
   configuration: Table['configuration'],
 ): NonNullable<Table['configuration']> {
   const base = configuration?.custom_name ?? baseName(table);
-  const qualified = table.schema === 'public' ? `public_${base}` : base;
   const kind = table.kind.endsWith('view') ? 'view' : 'table';
-  return { ...configuration, custom_name: graphqlName(`${qualified}_${kind}`, `table_${table.oid}`) };
+  return { ...configuration, custom_name: graphqlName(`${base}_${kind}`, `table_${table.oid}`) };
 }

@@ -17,6 +17,8 @@ FOLDER (default .) may also contain *.sql files, each of which is run once in th
       --header-prefix TEXT  the prefix of the engine's headers and session variables, such as x-hasura-; default
                             ENGINE_GRAPHQL_HEADER_PREFIX, else x-engine-
       --database-url URL    your own database instead of the embedded one; the variable has no effect here
+      --init                write resources for the tables of the database into FOLDER (default resources) first; files that exist
+                            are unchanged. Without FOLDER, a terminal is asked when your own database has no resources
   -h, --help                print this text
 
 Every option of pergola serve is an option of up too, also after --, and so is its variable:
@@ -26,6 +28,10 @@ Every option of pergola serve is an option of up too, also after --, and so is i
 
 export type UpOptions = {
   readonly folder: string;
+  /** True when the command line names the folder. */
+  readonly isFolderNamed: boolean;
+  /** True when resources are written first, by --init. */
+  readonly isInit: boolean;
   readonly port: number | undefined;
   readonly data: string;
   readonly adminSecret: string | undefined;
@@ -48,7 +54,8 @@ export class UsageProblem extends Error {}
 export function parseUp(argv: readonly string[], env: NodeJS.ProcessEnv): UpOptions | undefined {
   const line = splitArguments(argv);
   if (line.own.has('help')) return undefined;
-  const folder = folderOf(line.folders);
+  const isInit = line.own.has('init');
+  const folder = folderOf(line.folders, isInit && line.given.has('database-url'));
   const set = (flag: OptionFlag) =>
     line.given.get(flag) ??
     variablesOf(flag)
@@ -60,6 +67,8 @@ export function parseUp(argv: readonly string[], env: NodeJS.ProcessEnv): UpOpti
   const isVariable = !line.given.has('admin-secret') && adminSecret === env[variableOf('admin-secret')];
   return {
     folder,
+    isFolderNamed: line.folders.length > 0,
+    isInit,
     port: portOf(line.own.get('port') ?? set('server-port')),
     data: line.own.get('data') ?? '.pergola',
     adminSecret,
@@ -86,6 +95,7 @@ const OWN_VALUES: readonly string[] = ['port', 'data'];
 const OWN_FLAGS: ReadonlyMap<string, string> = new Map([
   ['-h', 'help'],
   ['--help', 'help'],
+  ['--init', 'init'],
   ['--port', 'port'],
   ['--data', 'data'],
 ]);
@@ -138,10 +148,13 @@ function refuseMisspelt(flag: string): void {
   if (near !== undefined) throw new UsageProblem(`there is no flag ${flag}; did you mean ${near}?`);
 }
 
-function folderOf(folders: readonly string[]): string {
+function folderOf(folders: readonly string[], mayBeNew: boolean): string {
   if (folders.length > 1) throw new UsageProblem(`expected one folder, not ${folders.join(' and ')}`);
   const folder = resolve(folders[0] ?? '.');
-  if (!existsSync(folder)) throw new UsageProblem(`there is no folder ${folder}`);
+  if (!existsSync(folder)) {
+    if (mayBeNew) return folder;
+    throw new UsageProblem(`there is no folder ${folder}`);
+  }
   if (!statSync(folder).isDirectory())
     throw new UsageProblem(`${folder} is a file; give the folder that contains it`);
   return folder;

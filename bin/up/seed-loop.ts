@@ -1,5 +1,6 @@
 /** Runs migrations and other *.sql files of the folder of `pergola up` at the start and when they appear, and names those that have changed
  *  since they were run. Not here: running them (../prepare-database.ts). */
+import { existsSync } from 'node:fs';
 import { relative } from 'node:path';
 import { FolderWatch, LOOK_MS } from '../../operator/folder/folder-watch.ts';
 import { filesIn } from '../../operator/folder/read-folder.ts';
@@ -84,6 +85,8 @@ function changedText(file: string, databaseUrl: string, statePath: string): stri
 
 /** Returns a hint for a database of the user, in which no file is run; undefined when there is none to run. */
 export async function seedHint(folder: string): Promise<string | undefined> {
+  // --init creates the folder.
+  if (!existsSync(folder)) return undefined;
   const { length } = await filesIn(folder, isSeed);
   if (length === 0) return undefined;
   const files = length === 1 ? '1 *.sql file' : `${length} *.sql files`;

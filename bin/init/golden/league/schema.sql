@@ -62,6 +62,8 @@ create table "SeatRow" ("seatRowId" int primary key, "standName" text, "keptFor"
 create schema sales;
 create table sales."order" (id int primary key, team_id int references team);
 create table sales_order (id int primary key);
+create table team_aggregate (id int primary key, team_id int references team);
+create table "Int" (id int primary key);
 
 create table event (id int, at date) partition by range (at);
 create table event_2026 partition of event for values from ('2026-01-01') to ('2027-01-01');
