@@ -10,6 +10,7 @@ import { expect, test } from 'vitest';
 const ENTRANCES: readonly string[] = [
   '@pergola/engine/connections',
   '@pergola/engine/metadata',
+  '@pergola/engine/migrations',
   '@pergola/operator/kinds',
 ];
 /** Lists the rooms that each room may import, besides itself. A room is a folder of the engine, or a top folder. */
@@ -219,6 +220,7 @@ const LAYERS: Readonly<Record<string, readonly string[]>> = {
     'operator/kinds',
   ],
   'operator/folder': [
+    'operator/migrations',
     'operator/yaml',
     'operator/grants',
     'operator/pass',

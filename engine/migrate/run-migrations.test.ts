@@ -309,6 +309,25 @@ test('the record keeps sources apart', async () => {
   expect(await tables()).toEqual(['a', 'b']);
 });
 
+test('a role without privileges on the record is refused with what it needs', async () => {
+  const role = `migrate_nobody_${process.pid}_${Date.now()}`;
+  await database.sql(`create role ${role} login`);
+  try {
+    const url = new URL(database.url);
+    url.username = role;
+    const folder = folderOf({ '1_a.sql': 'select 1' });
+    const refusal = (what: string) =>
+      `the record of migrations needs privileges that the user of the database lacks: permission denied for ${what}; ` +
+      'grant create on the database, or usage on schema pergola_migrations and select, insert, update on its table';
+    const { pathname } = url;
+    expect(await failure(migrateUp(url.href, folder))).toBe(refusal(`database ${pathname.slice(1)}`));
+    await run(folder);
+    expect(await failure(migrateUp(url.href, folder))).toBe(refusal('schema pergola_migrations'));
+  } finally {
+    await database.sql(`drop role ${role}`);
+  }
+});
+
 test('a role that may not create a schema can use a record that exists', async () => {
   const folder = folderOf({ '1_a.sql': 'select 1' });
   await run(folder);

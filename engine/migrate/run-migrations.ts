@@ -7,6 +7,7 @@ import { adopt, type ForeignRecord } from './adopt.ts';
 import { type AssessedVersion, assess, type Permissions, refusals } from './assess.ts';
 import { hasLock, MigrationLockError, takeLock } from './lock.ts';
 import { checksumOfFirst, type Migration } from './migration.ts';
+import { sqlStateOf } from './migration-failure.ts';
 import type { MigrationFolder } from './read-migrations.ts';
 import { createRecord, markRow, type RecordedRun, readRecord } from './record.ts';
 import { type Continuation, type FileRun, runFile } from './run-file.ts';
@@ -61,9 +62,12 @@ export async function runMigrations(
   if (request.folder.problems.length > 0) throw new MigrationRefusal(request.folder.problems);
   await takeLock(client, { waitMs: request.waitMs, onWait: progress.onWait });
   const run: RecordedRun = { client, source: request.source, run: randomUUID() };
-  await createRecord(client);
-  await recordGiven(run, request, progress);
-  const versions = assess(request.folder.migrations, await readRecord(client, request.source));
+  const rows = await permitted(async () => {
+    await createRecord(client);
+    await recordGiven(run, request, progress);
+    return readRecord(client, request.source);
+  });
+  const versions = assess(request.folder.migrations, rows);
   const resumed = resumedVersion(versions, request.resumeFrom);
   const rest = versions.filter((version) => version !== resumed);
   const reasons = [...refusals(rest, request), ...problemsOfContent(versions, request.folder)];
@@ -77,6 +81,21 @@ export async function runMigrations(
   }
   const ran = await readRecord(client, request.source);
   return { applied, version: ran.filter(({ state }) => state === 'applied').at(-1)?.version ?? null };
+}
+
+const INSUFFICIENT_PRIVILEGE = '42501';
+
+/** Runs what creates, reads and writes the record. Raises MigrationRefusal when the user of the database may not. */
+async function permitted<T>(use: () => Promise<T>): Promise<T> {
+  try {
+    return await use();
+  } catch (error) {
+    if (sqlStateOf(error) !== INSUFFICIENT_PRIVILEGE) throw error;
+    throw new MigrationRefusal([
+      `the record of migrations needs privileges that the user of the database lacks: ${(error as Error).message}; ` +
+        'grant create on the database, or usage on schema pergola_migrations and select, insert, update on its table',
+    ]);
+  }
 }
 
 /** True when a run would run statements of the version. */

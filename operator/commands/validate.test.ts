@@ -116,3 +116,36 @@ test('-o json has the same problems', async () => {
     },
   ]);
 });
+
+test('the files of a Migration are checked: names, versions, and statements that cannot run in their file', async () => {
+  const migration = (name: string, spec: string) =>
+    `apiVersion: pergola.dev/v1alpha1\nkind: Migration\nmetadata: { name: ${name} }\nspec:\n${spec}`;
+  const folder = folderWith({
+    'a.yaml': migration(
+      'a',
+      '  files:\n    - { name: 1_a.sql, sql: select 1 }\n    - { name: 01_b.sql, sql: select 1 }\n    - { name: 3_c.sql, sql: "begin; commit" }\n',
+    ),
+    'b.yaml': `${migration('b', '  source: other\n  configMapRef: { name: sql }\n')}---
+apiVersion: v1
+kind: ConfigMap
+metadata: { name: sql }
+data:
+  first.sql: select 1
+  2_index.sql: create index concurrently i on t (a)
+  notes.md: nothing
+`,
+    'c.yaml': migration('c', '  source: third\n  configMapRef: { name: elsewhere }\n'),
+  });
+  const { code, lines } = await validate(['-f', folder]);
+  expect(code).toBe(1);
+  const text = lines.join('\n');
+  for (const part of [
+    'Migration default/a: version 1 is used by 1_a.sql and 01_b.sql; rename one of them',
+    'Migration default/a: 3_c.sql:1: statement 1 begins or ends a transaction',
+    'Migration default/b: first.sql: is not named VERSION_NAME.sql',
+    'Migration default/b: 2_index.sql:1: statement 1 cannot run in a transaction',
+  ]) {
+    expect(text).toContain(part);
+  }
+  expect(text).not.toContain('Migration default/c');
+});

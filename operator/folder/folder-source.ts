@@ -112,7 +112,7 @@ export function lookup(holders: FolderContent['secrets']): ReferenceLookup['secr
 }
 
 /** Returns the look-up of the keys of ConfigMaps. */
-function keysIn(holders: FolderContent['configMaps']): NonNullable<ReferenceLookup['configMapKeys']> {
+export function keysIn(holders: FolderContent['configMaps']): NonNullable<ReferenceLookup['configMapKeys']> {
   return (namespace, name) => {
     const holder = holders.get(`${namespace}/${name}`);
     return holder && Object.keys(holder);

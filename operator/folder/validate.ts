@@ -1,12 +1,14 @@
 /** Validates manifests without an engine and without a cluster: everything that the API server and the operator refuse because of the
  *  resources alone, with the same messages. In: the content of a folder. Out: problems with file, line and path.
  *  Not here: what depends on a database, an engine or a cluster: missing tables, Secrets, rights. */
+import { migrationsIn } from '@pergola/engine/migrations';
 import { desire } from '../decide/desired.ts';
 import { engineKeyOf, type NamespaceFacts } from '../grants/default-engine.ts';
 import { exceededLimit, issuesOf, oldFormHint } from '../kinds/validate.ts';
 import { type CustomResource, kindOf } from '../kinds.ts';
+import { filesOf, isMigration } from '../migrations/run-migrations.ts';
 import { DEFAULT_POLICIES, type ReconcileOptions, type ResourceOutcome } from '../ports.ts';
-import { lookup, resourceOf } from './folder-source.ts';
+import { keysIn, lookup, resourceOf } from './folder-source.ts';
 import type { FileProblem, FolderContent, Manifest } from './read-folder.ts';
 
 export type FolderValidation = {
@@ -46,6 +48,7 @@ export function validate(content: FolderContent): FolderValidation {
       ...content.problems,
       ...[...broken.values()].flat(),
       ...wrong.map(({ manifest, outcome }) => problemAt(manifest, outcome.message)),
+      ...sound.flatMap((manifest) => sqlProblems(manifest, content)),
     ].toSorted(byPosition),
     unchecked: later
       .filter(({ outcome }) => outcome.reason !== 'Paused')
@@ -106,6 +109,21 @@ function meaningOf(manifests: readonly Manifest[], content: FolderContent): read
   const ledger = { manager: OPTIONS.manager, objects: new Map() };
   const { outcomes } = desire(snapshot, ledger, new Map(), OPTIONS);
   return [...outcomes].map(([uid, outcome]) => ({ manifest: byUid.get(uid)!, outcome }));
+}
+
+/** Returns the problems of the files of a Migration that do not depend on what has run: names, versions, statements that cannot run in a
+ *  file. A file of a ConfigMap that the folder does not have is not checked. */
+function sqlProblems(manifest: Manifest, { configMaps }: FolderContent): readonly FileProblem[] {
+  const cr = resourceOf(manifest, 1);
+  if (!isMigration(cr)) return [];
+  const references = {
+    secret: () => undefined,
+    configMap: lookup(configMaps),
+    configMapKeys: keysIn(configMaps),
+  };
+  const files = (filesOf({ references }, cr) ?? []).filter(({ sql }) => sql !== '');
+  const { problems, contentProblems } = migrationsIn(files.map(({ name, sql }) => ({ name, text: sql })));
+  return [...problems, ...[...contentProblems.values()].flat()].map((text) => problemAt(manifest, text));
 }
 
 /** Returns a function from a manifest to the key of its Engine, as far as the folder tells. Objects of different engines do not conflict. */

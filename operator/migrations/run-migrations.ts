@@ -165,8 +165,8 @@ export async function answerOf(
 }
 
 /** Returns the files of a Migration; undefined when its ConfigMap does not exist. */
-function filesOf(
-  { references }: CrSnapshot,
+export function filesOf(
+  { references }: Pick<CrSnapshot, 'references'>,
   cr: CustomResource,
 ): readonly { readonly name: string; readonly sql: string }[] | undefined {
   const { namespace } = cr.metadata;
