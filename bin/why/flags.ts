@@ -31,7 +31,7 @@ const FLAGS = {
     value: 'TEXT',
     doc: 'the header prefix of the engine; default ENGINE_GRAPHQL_HEADER_PREFIX, else x-engine-',
   },
-  output: { short: 'o', value: 'FORMAT', doc: 'text (the default), json or yaml' },
+  output: { short: 'o', value: 'FORMAT', doc: 'the format: text, json, yaml' },
   help: { short: 'h', doc: 'print this help' },
 } as const satisfies Record<string, Flag>;
 

@@ -38,28 +38,65 @@ export function variablesOf(predicate: Clause['predicate']): readonly string[] {
   return [...new Set(names)].sort();
 }
 
+/** A clause and what it needs: session variables, and columns that are not known. */
+export type ReadClause = {
+  readonly clause: Clause;
+  readonly of: Given['of'];
+  readonly variables: readonly Variable[];
+  readonly undecidedColumns: readonly string[];
+  readonly isKnown: boolean;
+  /** True when the existence of the related row is a question. */
+  readonly readsReached: boolean;
+  readonly clauses: readonly ReadClause[];
+};
+
+/** Reads a clause and those inside. A group needs what its clauses need. */
+export function readClause(clause: Clause, given: Given): ReadClause {
+  const clauses = clause.clauses.map((inner) => readClause(inner, given));
+  const { reaches, predicate } = clause;
+  const names =
+    clauses.length > 0
+      ? clauses.flatMap(({ variables }) => variables.map(({ name }) => name))
+      : variablesOf(predicate);
+  const around = reaches ? undecidedIn(reaches, given) : [];
+  const inside =
+    clauses.length > 0 ? clauses.flatMap((inner) => inner.undecidedColumns) : undecidedIn(predicate, given);
+  const variables = [...new Set(names)].sort().map((name) => ({ name, value: setValue(name, given) }));
+  const undecidedColumns = [...new Set([...around, ...inside])];
+  return {
+    clause,
+    of: given.of,
+    variables,
+    undecidedColumns,
+    isKnown: undecidedColumns.length === 0 && variables.every(({ value }) => value !== null),
+    readsReached: reaches !== null && around.length === 0,
+    clauses,
+  };
+}
+
 /** Returns the questions about a clause and those inside, in the order in which `judge` takes their answers. */
-export function questionsOf(clause: Clause, given: Given): readonly TruthQuestion[] {
-  const { of } = given;
+export function questionsOf(read: ReadClause): readonly TruthQuestion[] {
+  const { clause, of, isKnown, readsReached, clauses } = read;
   const { predicate, compared, reaches } = clause;
-  const own = isKnown(clause, given) ? [{ of, predicate, compared }] : [];
-  const reached = readsReached(clause, given) ? [{ of, predicate: reaches!, compared: null }] : [];
-  return [...own, ...reached, ...clause.clauses.flatMap((inner) => questionsOf(inner, given))];
+  const own = isKnown ? [{ of, predicate, compared }] : [];
+  const reached = readsReached ? [{ of, predicate: reaches!, compared: null }] : [];
+  return [...own, ...reached, ...clauses.flatMap(questionsOf)];
 }
 
 /** Judges a clause with the answers to its questions. */
-export function judge(clause: Clause, given: Given, answers: Iterator<TruthAnswer>): JudgedClause {
+export function judge(read: ReadClause, answers: Iterator<TruthAnswer>): JudgedClause {
+  const { clause, variables, undecidedColumns, isKnown, readsReached } = read;
   // Without a row there are no answers.
   const next = (): TruthAnswer | null => answers.next().value ?? null;
-  const own = isKnown(clause, given) ? next() : null;
-  const reached = readsReached(clause, given) ? next() : null;
-  const clauses = clause.clauses.map((inner) => judge(inner, given, answers));
+  const own = isKnown ? next() : null;
+  const reached = readsReached ? next() : null;
+  const clauses = read.clauses.map((inner) => judge(inner, answers));
   const isAnswered = own !== null && 'holds' in own;
   return {
     clause,
     holds: isAnswered ? own.holds : derived(clause.kind, clauses),
-    variables: variablesOf(clause.predicate).map((name) => ({ name, value: setValue(name, given) })),
-    undecidedColumns: undecidedColumns(clause, given),
+    variables,
+    undecidedColumns,
     ...(isAnswered && clause.compared ? { value: own.value } : {}),
     error: own && 'error' in own ? own.error : null,
     isReached: reached && 'holds' in reached ? reached.holds === true : null,
@@ -67,21 +104,8 @@ export function judge(clause: Clause, given: Given, answers: Iterator<TruthAnswe
   };
 }
 
-function isKnown(clause: Clause, given: Given): boolean {
-  const isSet = variablesOf(clause.predicate).every((name) => setValue(name, given) !== null);
-  return isSet && undecidedColumns(clause, given).length === 0;
-}
-
-function readsReached({ reaches }: Clause, given: Given): boolean {
-  return reaches !== null && undecidedIn(reaches, given).length === 0;
-}
-
 function setValue(name: string, { variables }: Given): string | null {
   return Object.hasOwn(variables, name) ? variables[name]! : null;
-}
-
-function undecidedColumns({ predicate }: Clause, given: Given): readonly string[] {
-  return undecidedIn(predicate, given);
 }
 
 /** Returns the columns that a predicate reads and whose value is not given. */

@@ -8,9 +8,17 @@ import { probeRow, type RowTruth, type TruthAnswer } from '../execute/row-truth.
 import { textToWire } from '../metadata/header-prefix.ts';
 import type { Predicate } from '../resolve/predicate.ts';
 import type { TruthQuestion } from '../sql/row-truth.ts';
-import { type AccessQuestion, accessQuestion } from './access-question.ts';
+import { type AccessQuestion, accessQuestion, type GrantClauses } from './access-question.ts';
 import { answerOf, type JudgedAccess } from './access-verdict.ts';
-import { type Given, judge, questionsOf, undecidedIn, variablesOf } from './clause-truth.ts';
+import {
+  type Given,
+  judge,
+  questionsOf,
+  type ReadClause,
+  readClause,
+  undecidedIn,
+  variablesOf,
+} from './clause-truth.ts';
 import type { Performer } from './request.ts';
 
 export const explainAccess: Performer<'explain_access'> = async (work, args) => {
@@ -20,12 +28,13 @@ export const explainAccess: Performer<'explain_access'> = async (work, args) => 
   const { gateway } = work;
   const database = wrapped(gateway.database(source), { signal: work.signal });
   const on = { database, databases: gateway.sources, session: question.session };
-  const truth = await probeRow(question.row, questionsIn(question), on);
+  const read = readAccess(question);
+  const truth = await probeRow(question.row, questionsIn(read), on);
   if (truth.rows > 1) {
     withPath('key', () => fail('parseFailed', { text: 'several rows have this key; give the primary key' }));
   }
   const triggers = await triggersBefore(question, on.database);
-  const answer = answerOf(question, { ...judgedBy(question, truth), triggers }, args);
+  const answer = answerOf(question, { ...judgedBy(read, truth), triggers }, args);
   const wire = (text: string) => textToWire(text, gateway.headerPrefix);
   return () => ({
     ...answer,
@@ -56,43 +65,52 @@ function givenTo({ session, undecidedColumns }: AccessQuestion, of: Given['of'])
   return { of, variables: session.variables, undecidedColumns: of === 'after' ? undecidedColumns : none };
 }
 
-/** Returns the questions for the database: the conditions that the engine applies, then every clause. */
-function questionsIn(question: AccessQuestion): readonly TruthQuestion[] {
-  return [
-    ...whole(question, 'before', question.filter),
-    ...whole(question, 'after', question.check),
-    ...question.grants.flatMap(({ filter, check }) => [
-      ...(filter ? questionsOf(filter, givenTo(question, 'before')) : []),
-      ...(check ? questionsOf(check, givenTo(question, 'after')) : []),
-    ]),
-  ];
+/** The questions about an operation: those about the conditions that the engine applies, at most one each, and the clauses. */
+type ReadAccess = {
+  readonly filter: readonly TruthQuestion[];
+  readonly check: readonly TruthQuestion[];
+  readonly grants: readonly (Pick<GrantClauses, 'grant' | 'operation'> & {
+    readonly filter: ReadClause | null;
+    readonly check: ReadClause | null;
+  })[];
+};
+
+function readAccess(question: AccessQuestion): ReadAccess {
+  const [before, after] = [givenTo(question, 'before'), givenTo(question, 'after')];
+  return {
+    filter: whole(question.filter, before),
+    check: whole(question.check, after),
+    grants: question.grants.map((one) => ({
+      ...one,
+      filter: one.filter && readClause(one.filter, before),
+      check: one.check && readClause(one.check, after),
+    })),
+  };
 }
 
-function whole(
-  question: AccessQuestion,
-  of: Given['of'],
-  predicate: Predicate | null,
-): readonly TruthQuestion[] {
-  return predicate && isDecided(question, of, predicate) ? [{ of, predicate, compared: null }] : [];
-}
-
-function isDecided(question: AccessQuestion, of: Given['of'], predicate: Predicate): boolean {
-  const given = givenTo(question, of);
+/** Returns the question about a condition as a whole; none when the engine would not evaluate it, or only the write could. */
+function whole(predicate: Predicate | null, given: Given): readonly TruthQuestion[] {
+  if (predicate === null) return [];
   const isSet = variablesOf(predicate).every((name) => Object.hasOwn(given.variables, name));
-  return isSet && undecidedIn(predicate, given).length === 0;
+  const isDecided = isSet && undecidedIn(predicate, given).length === 0;
+  return isDecided ? [{ of: given.of, predicate, compared: null }] : [];
 }
 
-/** Gives the answers of the database to their questions, in the same order. */
-function judgedBy(question: AccessQuestion, { rows, answers }: RowTruth): Omit<JudgedAccess, 'triggers'> {
+/** Returns the questions for the database, in the order in which `judgedBy` takes their answers. */
+function questionsIn({ filter, check, grants }: ReadAccess): readonly TruthQuestion[] {
+  const clauses = grants.flatMap((one) => [one.filter, one.check]);
+  return [...filter, ...check, ...clauses.flatMap((clause) => (clause ? questionsOf(clause) : []))];
+}
+
+function judgedBy(read: ReadAccess, { rows, answers }: RowTruth): Omit<JudgedAccess, 'triggers'> {
   const each: Iterator<TruthAnswer> = answers[Symbol.iterator]();
-  const take = (of: Given['of'], predicate: Predicate | null): TruthAnswer | null =>
-    whole(question, of, predicate).length > 0 ? (each.next().value ?? null) : null;
-  const filter = take('before', question.filter);
-  const check = take('after', question.check);
-  const grants = question.grants.map((one) => ({
+  const take = (questions: readonly TruthQuestion[]): TruthAnswer | null =>
+    questions.length > 0 ? (each.next().value ?? null) : null;
+  const [filter, check] = [take(read.filter), take(read.check)];
+  const grants = read.grants.map((one) => ({
     ...one,
-    filter: one.filter && judge(one.filter, givenTo(question, 'before'), each),
-    check: one.check && judge(one.check, givenTo(question, 'after'), each),
+    filter: one.filter && judge(one.filter, each),
+    check: one.check && judge(one.check, each),
   }));
   return { hasRow: rows === 1, filter, check, grants };
 }

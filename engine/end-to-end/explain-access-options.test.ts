@@ -60,6 +60,7 @@ const TASK = {
     select('ancestor', { team: { parent: { name: { _eq: 'root' } } } }),
     select('granted', { grants: { reader: { _eq: 'X-Other-User-Id' } } }),
     select('writer', { points: { _gt: 1 } }),
+    select('many', { _or: Array.from({ length: 600 }, (_, i) => ({ points: { _eq: `X-Other-V${i}` } })) }),
   ],
   insert_permissions: [
     { role: 'writer', permission: { columns: '*', check: { points: { _gt: 5 }, doubled: { _gt: 1 } } } },
@@ -172,6 +173,16 @@ test('a value of a function that raises is the error of its clause', async () =>
   const { reasons, permissions } = await explain('urgent', 3);
   expect(reasons).toMatchObject([{ message: 'division by zero' }]);
   expect(JSON.stringify(permissions)).toContain('"error":"division by zero"');
+});
+
+test('after an error at most 500 clauses are evaluated by themselves', async () => {
+  const variables = Array.from({ length: 600 }, (_, i) => [`x-other-v${i}`, i === 599 ? 'x' : String(i)]);
+  const answer = await explain('many', 1, { session_variables: Object.fromEntries(variables) });
+  expect(answer).toMatchObject({ verdict: 'refused' });
+  const text = JSON.stringify(answer.permissions);
+  expect(text).toContain('"holds":true');
+  // 601 clauses without the one for the whole, and the 500th statement is the 498th of the alternatives.
+  expect(text.split('the permissions have too many clauses').length - 1).toBe(600 - 498);
 });
 
 test('each relationship on the way is a clause, and the first without a row decides', async () => {

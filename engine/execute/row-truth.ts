@@ -26,6 +26,10 @@ export type ProbedDatabase = {
   readonly session: Session;
 };
 
+/** The most statements of one question each, when the one for all questions fails. */
+const MOST_STATEMENTS = 500;
+const NOT_EVALUATED: TruthAnswer = { error: 'not evaluated: the permissions have too many clauses' };
+
 type Rows = readonly (readonly [readonly (boolean | null)[], readonly (string | null)[]])[];
 
 export async function probeRow(
@@ -40,7 +44,9 @@ export async function probeRow(
   }
   const { rows } = toTruth(await query(row, [], on));
   const answers: TruthAnswer[] = [];
-  for (const question of rows === 1 ? questions : []) answers.push(await answerOf(row, question, on));
+  for (const question of rows === 1 ? questions : []) {
+    answers.push(answers.length < MOST_STATEMENTS ? await answerOf(row, question, on) : NOT_EVALUATED);
+  }
   return { rows, answers };
 }
 
