@@ -5,17 +5,25 @@
 import { readdirSync, statSync } from 'node:fs';
 import { join, relative } from 'node:path';
 import type { Migration } from '../engine/migrate/migration.ts';
-import { readMigrations } from '../engine/migrate/read-migrations.ts';
-import { runMigrations } from '../engine/migrate/run-migrations.ts';
+import { migrationsIn, readMigrations } from '../engine/migrate/read-migrations.ts';
+import { type MigrationRequest, runMigrations } from '../engine/migrate/run-migrations.ts';
 import { withMigrationSession } from '../engine/migrate/session.ts';
 import { isSeed, type Seeded, seed } from './up/seed.ts';
 
 const NOTHING = () => {};
 
+/** The files of a Migration resource. */
+export type DeclaredMigrations = {
+  readonly source: string;
+  readonly files: readonly { readonly name: string; readonly text: string }[];
+};
+
 export type DatabaseFolders = {
   readonly folder: string;
   /** The folder of the migrations. Absent: `migrations` in the folder, if there is one. */
   readonly migrations?: string | undefined;
+  /** Migrations that run before those of the folder. Absent: none. */
+  readonly declared?: readonly DeclaredMigrations[] | undefined;
 };
 
 /** Receives each file that was run, and each other file that was looked at, as soon as it is done. */
@@ -26,12 +34,20 @@ export type PreparationProgress = {
 
 export async function prepareDatabase(
   url: string,
-  { folder, migrations: given }: DatabaseFolders,
+  { folder, migrations: given, declared = [] }: DatabaseFolders,
   progress: PreparationProgress = { onMigration: NOTHING, onFile: NOTHING },
 ): Promise<void> {
+  // A source may have both kinds of migrations: each run then finds versions that it does not have.
+  const others = { allowsOutOfOrder: declared.length > 0, allowsMissing: declared.length > 0 };
+  for (const { source, files } of declared) {
+    await migrate(url, { source, folder: migrationsIn(files), ...others }, progress.onMigration);
+  }
   const migrations = given ?? join(folder, 'migrations');
   if (isFolder(migrations)) {
-    for (const source of sourcesIn(migrations)) await migrate(url, migrations, source, progress.onMigration);
+    for (const source of sourcesIn(migrations)) {
+      const request = { source, folder: readMigrations(migrations, source), ...others };
+      await migrate(url, request, progress.onMigration);
+    }
   }
   await seed(url, folder, {
     isWanted: (file) => isSeed(file) && !isInside(migrations, file),
@@ -41,17 +57,9 @@ export async function prepareDatabase(
 
 async function migrate(
   url: string,
-  path: string,
-  source: string,
+  request: Pick<MigrationRequest, 'source' | 'folder' | 'allowsOutOfOrder' | 'allowsMissing'>,
   onMigration: (file: string) => void,
 ): Promise<void> {
-  const request = {
-    source,
-    folder: readMigrations(path, source),
-    lockTimeoutMs: 5000,
-    lockRetries: 0,
-    waitMs: 0,
-  };
   const progress = {
     onWait: NOTHING,
     onRetry: NOTHING,
@@ -59,7 +67,7 @@ async function migrate(
     onApplied: ({ file }: Migration) => onMigration(file),
   };
   await withMigrationSession(url, (client) =>
-    runMigrations(client, { ...request, allowsOutOfOrder: false, allowsMissing: false }, progress),
+    runMigrations(client, { ...request, lockTimeoutMs: 5000, lockRetries: 0, waitMs: 0 }, progress),
   );
 }
 

@@ -370,7 +370,12 @@ test('migrations run before the other files, and files that undo them do not run
       '-- pergola: no-transaction\ncreate index concurrently on note (owner);',
     ],
     ['migrations/other/1_other.sql', 'create table other (id int);'],
-    ['notes.sql', `insert into other values (1); ${insert}`],
+    [
+      'migration.yaml',
+      'apiVersion: pergola.dev/v1alpha1\nkind: Migration\nmetadata: { name: default }\n' +
+        'spec: { files: [{ name: 3_declared.sql, sql: create table declared (id int); }] }',
+    ],
+    ['notes.sql', `insert into other values (1); insert into declared values (1); ${insert}`],
   ] as const) {
     mkdirSync(dirname(join(folder, name)), { recursive: true });
     writeFileSync(join(folder, name), text);
@@ -380,9 +385,9 @@ test('migrations run before the other files, and files that undo them do not run
   rmSync(join(folder, 'migrations'), { recursive: true });
   const elsewhere = await pergolaTest(['-f', folder, '--migrations', join(root, 'elsewhere')]);
   expect(elsewhere).toMatchObject({ code: 0, err: '' });
-  writeFileSync(join(root, 'elsewhere/default/3_broken.sql'), 'create table broken (');
+  writeFileSync(join(root, 'elsewhere/default/4_broken.sql'), 'create table broken (');
   const broken = await pergolaTest(['-f', folder, '--migrations', join(root, 'elsewhere')]);
-  expect([broken.code, broken.out, broken.err]).toEqual([2, '', expect.stringContaining('3_broken.sql')]);
+  expect([broken.code, broken.out, broken.err]).toEqual([2, '', expect.stringContaining('4_broken.sql')]);
 });
 
 test('a folder whose resources or SQL are wrong runs no test, and says why', {

@@ -6,7 +6,9 @@ import type { FolderSource } from '../../operator/folder/folder-source.ts';
 import type { PermissionTestSpec } from '../../operator/kinds/permission-test.ts';
 import { problemsOf } from '../../operator/kinds/validate.ts';
 import { type CustomResource, crName, kindOf } from '../../operator/kinds.ts';
+import { filesOf, isMigration, sourceOf } from '../../operator/migrations/run-migrations.ts';
 import type { CrSnapshot, CrSource } from '../../operator/ports.ts';
+import type { DeclaredMigrations } from '../prepare-database.ts';
 
 export type PermissionTest = {
   /** The name of the resource; with its namespace when that is not `default`. */
@@ -43,6 +45,15 @@ export function testsIn(
 
 function testName({ metadata: { name, namespace } }: CustomResource): string {
   return namespace === 'default' ? name : `${namespace}/${name}`;
+}
+
+/** Returns the files of the Migrations. They run before the other *.sql files, so that those can use their tables; the operator then finds
+ *  them applied. A Migration whose ConfigMap is missing has none, and is not Ready. */
+export function migrationsDeclaredIn(snapshot: CrSnapshot): readonly DeclaredMigrations[] {
+  return snapshot.resources.filter(isMigration).map((cr) => ({
+    source: sourceOf(cr),
+    files: (filesOf(snapshot, cr) ?? []).map(({ name, sql }) => ({ name, text: sql })),
+  }));
 }
 
 /** Returns the folder with the resources to apply. */

@@ -11,7 +11,7 @@ import type { Report } from '../../operator/status/report.ts';
 import { freePort } from '../free-port.ts';
 import type { DatabaseFolders } from '../prepare-database.ts';
 import { startEngineProcess } from '../up/engine-process.ts';
-import { scratchSource } from './folder-tests.ts';
+import { migrationsDeclaredIn, scratchSource } from './folder-tests.ts';
 import type { TestBed } from './run-tests.ts';
 import { startScratchDatabases } from './scratch-databases.ts';
 
@@ -31,7 +31,8 @@ export async function onTestBed<T>(
     }
   });
   const work = async () => {
-    const databases = await startScratchDatabases(folders, databaseUrl);
+    const declared = migrationsDeclaredIn(await source.snapshot());
+    const databases = await startScratchDatabases({ ...folders, declared }, databaseUrl);
     stops.push(databases.stop);
     const [adminSecret, valuesKey] = [randomBytes(16).toString('hex'), randomBytes(32).toString('hex')];
     const headerPrefix = process.env['ENGINE_GRAPHQL_HEADER_PREFIX'] || 'x-engine-';

@@ -95,7 +95,8 @@ function specOf(cr: CustomResource): MigrationSpec {
   return cr.spec as MigrationSpec;
 }
 
-function sourceOf(cr: CustomResource): string {
+/** Returns the source whose database a Migration is for. */
+export function sourceOf(cr: CustomResource): string {
   return specOf(cr).source ?? 'default';
 }
 
