@@ -15,6 +15,8 @@ const LOCK_NOT_AVAILABLE = '55P03';
 const ADVICE: Readonly<Record<string, string>> = {
   '25001': `begin the file with the line "${NO_TRANSACTION}"`,
   '42501': 'the user of the database URL needs this privilege',
+  '57014':
+    'statement_timeout of the role ends it, or someone cancelled it; a file may set its own statement_timeout',
   '55P03': 'another session uses the table: see pg_stat_activity, or raise --lock-timeout',
   '55P04': 'add the value of the enum in an earlier file',
 };

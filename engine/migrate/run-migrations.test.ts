@@ -85,6 +85,19 @@ test('a file that fails leaves nothing, names file, line and statement, and runs
   expect(await tables()).toEqual(['a', 'b', 'c']);
 });
 
+test('a statement that takes longer than the role allows names the setting', async () => {
+  await database.sql(
+    `do $$ begin execute format('alter database %I set statement_timeout = 100', current_database()); end $$`,
+  );
+  const folder = folderOf({ '1_a.sql': 'select pg_sleep(5)' });
+  expect(await failure(run(folder))).toBe(
+    '1_a.sql:1: statement 1 of 1 failed: canceling statement due to statement timeout (57014); ' +
+      'statement_timeout of the role ends it, or someone cancelled it; a file may set its own statement_timeout',
+  );
+  writeFiles(folder, { '1_a.sql': 'set statement_timeout = 0; select pg_sleep(0.2)' });
+  expect((await run(folder)).version).toBe('1');
+});
+
 test('a deferred constraint that fails at the commit is named, and leaves nothing', async () => {
   const folder = folderOf({
     '1_a.sql':
