@@ -41,6 +41,15 @@ test('every command has at least the flag help, and its summary', () => {
   }
 });
 
+test('up has the flags of serve, each once, and its own', () => {
+  const flagsOf = (wanted: string) =>
+    commands.find(({ name }) => name === wanted)!.flags.map(({ long }) => long);
+  const up = flagsOf('up');
+  expect(up).toEqual(expect.arrayContaining(['enable-allowlist', 'data', 'port']));
+  expect(up).toHaveLength(new Set(up).size);
+  expect(flagsOf('serve')).not.toContain('data');
+});
+
 test('a flag in the text of a help is no flag of the command', () => {
   expect(
     flagsIn(`pergola x: like --other, and --more

@@ -1,5 +1,6 @@
 /** The flags of every command, read from its `--help`, which is the one place where all commands name their flags in the same form.
- *  In: nothing. Out: the commands in the order of `pergola help`. Not here: what is made of them (shells.ts). */
+ *  In: nothing. Out: the commands in the order of `pergola help`; `up` also takes the flags of
+ *  `serve`. Not here: what is made of them (shells.ts). */
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { COMMANDS } from '../commands.mjs';
@@ -31,7 +32,10 @@ export async function commandsWithFlags(): Promise<readonly CommandFlags[]> {
   for (const [name, [file, summary]] of Object.entries(COMMANDS)) {
     found.push({ name, summary, flags: flagsIn(await helpOf(file)) });
   }
-  return found;
+  const serve = found.find(({ name }) => name === 'serve')?.flags ?? [];
+  return found.map((command) =>
+    command.name === 'up' ? { ...command, flags: eachOnce([...serve, ...command.flags]) } : command,
+  );
 }
 
 /** Returns the flags that a help names, each at the beginning of a line: `  -f, --filename PATH   a folder`. */
@@ -49,7 +53,12 @@ export function flagsIn(help: string): readonly HelpFlag[] {
     }),
   );
   // Every command has --help, also one whose help does not list it.
-  return [...new Map([HELP, ...flags].map((flag) => [flag.long, flag])).values()];
+  return eachOnce([HELP, ...flags]);
+}
+
+/** Returns the last of the flags of each name. */
+function eachOnce(flags: readonly HelpFlag[]): readonly HelpFlag[] {
+  return [...new Map(flags.map((flag) => [flag.long, flag])).values()];
 }
 
 /** A help lists values in place of the name of the value (`--output json`), or after a colon (`the format: text, json`). */

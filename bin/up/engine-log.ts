@@ -6,7 +6,10 @@ import { closeSync, openSync, renameSync, writeSync } from 'node:fs';
 const MOST_BYTES = 32 * 1024 * 1024;
 
 /** Returns a receiver of lines that writes them to a file. Each start begins a new file. */
-export function logFile(path: string): {
+export function logFile(
+  path: string,
+  mostBytes = MOST_BYTES,
+): {
   readonly write: (line: string) => void;
   readonly close: () => void;
 } {
@@ -17,7 +20,7 @@ export function logFile(path: string): {
     write: (line) => {
       // The last lines may arrive after the end of the engine's process.
       if (isClosed) return;
-      if (size > MOST_BYTES) {
+      if (size > mostBytes) {
         closeSync(descriptor);
         renameSync(path, `${path}.1`);
         descriptor = openSync(path, 'w', 0o600);
@@ -69,8 +72,8 @@ function deliveryIn(
   // Most lines are of requests: they are not parsed.
   const type = Object.keys(KINDS).find((each) => line.includes(`"${each}"`));
   if (type === undefined) return undefined;
-  const parsed = JSON.parse(line) as { readonly type: string; readonly detail: Delivery };
-  if (parsed.type !== type) return undefined;
+  const parsed = parsedLine(line);
+  if (parsed?.type !== type) return undefined;
   const { event_name: name, request, response } = parsed.detail;
   const source = name === undefined ? 'one-off scheduled events' : `${KINDS[type]} ${name}`;
   if (response.detail === undefined) return { source, failure: undefined };
@@ -78,4 +81,13 @@ function deliveryIn(
   const status = typeof detail === 'object' ? detail?.status : undefined;
   const reason = status === undefined ? String(detail) : `it answered with status ${status}`;
   return { source, failure: `${request.method} ${request.url}: ${reason}` };
+}
+
+/** Returns undefined for a line that is no JSON, such as a message of Node.js. */
+function parsedLine(line: string): { readonly type: string; readonly detail: Delivery } | undefined {
+  try {
+    return JSON.parse(line);
+  } catch {
+    return undefined;
+  }
 }

@@ -48,7 +48,7 @@ function readyCount({ resources, verdicts }: Report, source: FolderSource): stri
 
 function whatIsMissing({ problems, inputs }: FolderSource): string {
   if (problems.length > 0) return 'no file is left besides those with a problem';
-  return `no *.yaml, *.yml or *.json file of ${inputs.join(', ')} has a resource of ${GROUP_VERSION}`;
+  return `no *.yaml, *.yml or *.json file of ${inputs.join(', ')} has a resource of ${GROUP_VERSION}; pergola init writes them for a database`;
 }
 
 function time(): string {

@@ -94,6 +94,13 @@ describe.skipIf(path === undefined)(`GraphiQL in a browser${reason}`, { timeout:
     expect(await page.evaluate('JSON.stringify(localStorage)')).not.toContain(engine.adminSecret);
   });
 
+  test('a link that is opened where the page is open signs in, too', async () => {
+    await page.go(`${engine.url}/`);
+    await page.until('document.querySelector(".sign-in input")');
+    await signIn();
+    expect(await page.evaluate('location.href')).toBe(`${engine.url}/`);
+  });
+
   test('headers and queries stay when the role changes and when the page is loaded again', async () => {
     await signIn();
     await writeHeaders('{"x-engine-user-id": "ann"}');

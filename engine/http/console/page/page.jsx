@@ -121,4 +121,6 @@ function problemOf(answer, secret) {
 }
 
 signInByLink();
+// A link that is opened in this tab does not load the page again.
+addEventListener('hashchange', () => signInByLink() && location.reload());
 createRoot(document.getElementById('page')).render(<Page />);

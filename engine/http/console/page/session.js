@@ -18,12 +18,13 @@ export const KEYS = {
 const HEADERS_KEY = 'graphiql:headers';
 
 /** Signs in with a link such as `/#admin-secret=…`, which `pergola up` prints. Browsers do not send the fragment; it is removed from the
- *  address at once. */
+ *  address at once. Returns true when the address had a secret. */
 export function signInByLink() {
   const secret = new URLSearchParams(location.hash.slice(1)).get('admin-secret');
-  if (secret === null) return;
+  if (secret === null) return false;
   sessionStorage.setItem(KEYS.secret, secret);
   history.replaceState(null, '', location.pathname + location.search);
+  return true;
 }
 
 /** Returns a text that survives a reload of this tab and nothing more, and its setter. */
