@@ -18,6 +18,9 @@ import { startScratchDatabases } from './scratch-databases.ts';
 /** A reason why the tests could not run. */
 export class TestRunProblem extends Error {}
 
+/** Raised by Ctrl-C and its like. */
+class Interruption extends Error {}
+
 /** Runs the body on a test bed and stops everything afterwards, also after Ctrl-C. Prints the resources that are not Ready. */
 export async function onTestBed<T>(
   { databaseUrl, ...folders }: DatabaseFolders & { readonly databaseUrl: string | undefined },
@@ -27,7 +30,7 @@ export async function onTestBed<T>(
   const stops: (() => Promise<void>)[] = [];
   const interrupted = new Promise<never>((_, reject) => {
     for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
-      process.once(signal, () => reject(new TestRunProblem(`stopped by ${signal}`)));
+      process.once(signal, () => reject(new Interruption(`stopped by ${signal}`)));
     }
   });
   const work = async () => {
@@ -52,9 +55,20 @@ export async function onTestBed<T>(
   };
   try {
     return await Promise.race([work(), interrupted]);
+  } catch (error) {
+    if (error instanceof Interruption) await exitAfter(stops, error);
+    throw error;
   } finally {
     for (const stop of stops.reverse()) await stop();
   }
+}
+
+/** Stops what has started and exits, since a part that is starting would otherwise keep the process alive. That part ends with the process
+ *  (../end-with-us.ts). */
+async function exitAfter(stops: (() => Promise<void>)[], { message }: Interruption): Promise<never> {
+  process.stderr.write(`pergola test: ${message}\n`);
+  for (const stop of stops.reverse()) await stop();
+  process.exit(2);
 }
 
 /** Resources of these kinds need other services. When one is not Ready, only the tests that use it fail. */
