@@ -1,9 +1,9 @@
 /** Writes resources for real databases with `pergola init` and applies them unedited: the Chinook music shop, where requests with the names
  *  that people expect must have answers, and a production schema with 1,500 tables. In: the data folder (--shared), a Postgres with
- *  PostGIS. Out: the seconds of each step, what failed, `N passed, N failed`.
+ *  PostGIS. Out: the seconds of each step, what failed, `N passed, N failed`; --out JSON {passed, failed}.
  *  Not here: what init writes for a small schema (bin/init/golden.test.ts). */
 import { execFileSync } from 'node:child_process';
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { isDeepStrictEqual, parseArgs } from 'node:util';
@@ -48,7 +48,9 @@ const CHINOOK: Subject = {
 };
 const HUGE: Subject = { name: 'huge', mostInit: 30, mostInAll: 120, requests: [] };
 
-const { values: options } = parseArgs({ options: { shared: { type: 'string', default: '../shared' } } });
+const { values: options } = parseArgs({
+  options: { shared: { type: 'string', default: '../shared' }, out: { type: 'string' } },
+});
 const folder = mkdtempSync(join(tmpdir(), 'pergola-init-'));
 const resourcesRoot = mkdtempSync(join(tmpdir(), 'pergola-resources-'));
 const postgres = await startEmbeddedPostgres({
@@ -64,6 +66,7 @@ try {
   for (const path of [folder, resourcesRoot]) rmSync(path, { recursive: true, force: true });
 }
 console.log(`init: ${counts.passed} passed, ${counts.failed} failed`);
+if (options.out) writeFileSync(options.out, JSON.stringify(counts));
 process.exitCode = counts.failed > 0 ? 1 : 0;
 
 async function serve(subject: Subject): Promise<void> {
