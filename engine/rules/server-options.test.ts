@@ -50,7 +50,7 @@ test('maintenance mode refuses every operation that changes metadata, and no oth
   const message = 'metadata cannot be modified in maintenance mode';
   for (const [name, { effect, endpoints }] of Object.entries(OPERATIONS)) {
     const isState = name === 'set_catalog_state' || name === 'patch_catalog_state';
-    const expected = effect === 'edit' || (effect === 'state' && !isState);
+    const expected = effect === 'edit' || effect === 'migration' || (effect === 'state' && !isState);
     if (effect === 'batch' || name === 'run_sql') continue;
     const { status, body } = await engine!.admin<{ error?: string; code?: string }>(
       name,
