@@ -1,7 +1,7 @@
 /** The definitions on a real API server: accepted and served, every rule refusing with its message, the birth status, columns
  *  and field selectors. A rule without a case here fails the last test. */
 import { join } from 'node:path';
-import { KINDS, type KindRow, type Rule } from '@pergola/operator/kinds';
+import { GROUP_VERSION, KINDS, type KindRow, type Rule } from '@pergola/operator/kinds';
 import { beforeAll, expect, test } from 'vitest';
 import { exampleSpec } from '../testing/examples.ts';
 import { describeKube, type TestKube } from '../testing/kube.ts';
@@ -408,6 +408,35 @@ await describeKube('the definitions', (kube) => {
     expect(wide).toMatch(/TARGET +ENGINE +LAST-APPLIED +MESSAGE +SOURCE/);
     expect(wide).toMatch(/default\/public\.article +main/);
     expect(wide).toContain('3 objects applied');
+  });
+
+  test('a filter is applied as a whole: emptied, replaced, and by another field manager', async () => {
+    const permission = (filter: object) =>
+      JSON.stringify({
+        apiVersion: GROUP_VERSION,
+        kind: 'TablePermission',
+        metadata: { name: 'whole', namespace: 'default' },
+        spec: { table: 'note', role: 'reader', select: { columns: ['id'], filter } },
+      });
+    const apply = (filter: object, manager: string) =>
+      kube().kubectl(
+        ['apply', '--server-side', '--force-conflicts', `--field-manager=${manager}`, '-f', '-'],
+        permission(filter),
+      );
+    const owner = { owner: { _eq: 'X-Engine-User-Id' } };
+    for (const [filter, manager] of [
+      [owner, 'first'],
+      [{}, 'first'],
+      [{ id: { _gt: 1 } }, 'first'],
+      [owner, 'second'],
+      [{}, 'second'],
+    ] as const) {
+      await apply(filter, manager);
+      const { spec } = await stored(kube(), 'tablepermissions', 'whole');
+      expect(spec).toMatchObject({ select: { columns: ['id'] } });
+      expect((spec as { select: { filter: unknown } }).select.filter).toEqual(filter);
+    }
+    await kube().kubectl(['delete', 'tablepermissions.pergola.dev', 'whole']);
   });
 
   test('all kinds answer to one word, and resources are found by their engine', async () => {

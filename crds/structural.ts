@@ -104,7 +104,10 @@ function project(shape: Shape, path: string, options: StructuralOptions): Struct
 
 function value(shape: Shape, path: string, options: StructuralOptions): StructuralSchema {
   if (shape['x-kubernetes-preserve-unknown-fields'] === true) {
-    return { ...pick(shape, ['type']), 'x-kubernetes-preserve-unknown-fields': true };
+    return {
+      ...pick(shape, ['type', 'x-kubernetes-map-type']),
+      'x-kubernetes-preserve-unknown-fields': true,
+    };
   }
   if (shape.const !== undefined) return { type: scalarType(shape.const, path), enum: [shape.const] };
   const plain = { type: shape.type, ...pick(shape, PLAIN_WORDS), ...pick(shape, ['enum']) };

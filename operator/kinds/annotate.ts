@@ -43,6 +43,8 @@ export function plainList<T extends TSchema>(item: T, maxItems = MOST_ITEMS) {
 export const OPEN_OBJECT = {
   type: 'object',
   'x-kubernetes-preserve-unknown-fields': true,
+  // Server-side apply replaces it as a whole. Merged by field, a filter would keep clauses of another author, and `{}` would become null.
+  'x-kubernetes-map-type': 'atomic',
   additionalProperties: true,
 } as const;
 
