@@ -410,6 +410,21 @@ await describeKube('the definitions', (kube) => {
     expect(wide).toContain('3 objects applied');
   });
 
+  test('a record that is emptied is empty, not null', async () => {
+    for (const sessionVariables of [{ 'X-Engine-User-Id': '1' }, {}]) {
+      const spec = { role: 'reader', query: '{ a }', sessionVariables, expect: { error: {} } };
+      const object = {
+        apiVersion: GROUP_VERSION,
+        kind: 'PermissionTest',
+        metadata: { name: 'emptied', namespace: 'default' },
+        spec,
+      };
+      await kube().apply(object);
+      expect((await stored(kube(), 'permissiontests', 'emptied')).spec).toEqual(spec);
+    }
+    await kube().kubectl(['delete', 'permissiontests.pergola.dev', 'emptied']);
+  });
+
   test('a filter is applied as a whole: emptied, replaced, and by another field manager', async () => {
     const permission = (filter: object) =>
       JSON.stringify({

@@ -24,6 +24,7 @@ test('an object keeps fields and what is required of them, and loses the word th
 test('a record is an object with additional properties', () => {
   expect(project(Type.Record(Type.String(), Text, { maxProperties: 3 }))).toEqual({
     type: 'object',
+    'x-kubernetes-map-type': 'atomic',
     maxProperties: 3,
     additionalProperties: { type: 'string', maxLength: 10 },
   });

@@ -140,7 +140,11 @@ function objectWords(shape: Shape, path: string, options: StructuralOptions): St
       throw new SchemaProblem(path, 'an object has named fields or is a record, not both');
     }
     if (shape['maxProperties'] === undefined) throw new SchemaProblem(path, 'a record needs maxProperties');
-    return { additionalProperties: project(record, `${path}.*`, options) };
+    // Server-side apply would turn a record whose last entry is removed into null.
+    return {
+      'x-kubernetes-map-type': 'atomic',
+      additionalProperties: project(record, `${path}.*`, options),
+    };
   }
   if (shape.additionalProperties === true) throw new SchemaProblem(path, 'an open object must say so');
   const properties = Object.entries(shape.properties ?? {}).map(([key, inner]) => [
