@@ -1,12 +1,16 @@
 /** Flags of commands about the metadata of one engine: where it is, and a folder. From the table come parsing and help.
- *  Out: a CommandLine, or a FlagProblem with a message. Environment: ENGINE_GRAPHQL_ADMIN_SECRET,
+ *  Out: a CommandLine. Raises FlagProblem. Environment: ENGINE_GRAPHQL_ADMIN_SECRET,
  *  ENGINE_GRAPHQL_HEADER_PREFIX. */
-import { parseArgs } from 'node:util';
 import type { EngineAddress } from '../operator/engine/client.ts';
-
-export class FlagProblem extends Error {}
-
-export type Flag = { readonly short?: string; readonly value?: string; readonly doc: string };
+import { FlagProblem } from '../operator/folder/flag-problem.ts';
+import {
+  engineAddressOf,
+  type Flag,
+  type FlagTable,
+  flagLine,
+  parseFlagTable,
+  textOf,
+} from '../operator/folder/flag-table.ts';
 
 const ENGINE_FLAGS = {
   engine: { value: 'URL', doc: 'the engine; default http://127.0.0.1:8080' },
@@ -29,7 +33,7 @@ export type Command = {
   /** The flag with which there is no folder. */
   readonly insteadFlag?: string;
   /** The command's own flags, besides those that every command has. */
-  readonly flags: Readonly<Record<string, Flag>>;
+  readonly flags: FlagTable;
 };
 
 export type CommandLine = {
@@ -47,59 +51,25 @@ export const RESOURCE_FLAGS = {
 
 /** Returns the parsed command line; undefined after it has printed the help. */
 export function parseFlags(command: Command, argv: readonly string[]): CommandLine | undefined {
-  const flags: Readonly<Record<string, Flag>> = { ...command.flags, ...ENGINE_FLAGS };
-  const { values, positionals } = parsed(flags, argv);
+  const flags: FlagTable = { ...command.flags, ...ENGINE_FLAGS };
+  const { values, words } = parseFlagTable(flags, argv, { hasWords: true });
   if (values['help'] === true) {
     process.stdout.write(help(command, flags));
     return undefined;
   }
-  const text = (name: string) => (typeof values[name] === 'string' ? values[name] : undefined);
-  const folders = [text(command.folderFlag) ?? [], positionals].flat();
+  const text = (name: string) => textOf(values, name);
+  const folders = [text(command.folderFlag) ?? [], words].flat();
   const wanted = command.insteadFlag !== undefined && text(command.insteadFlag) !== undefined ? 0 : 1;
   if (folders.length !== wanted) {
     const one = `name one folder: pergola ${command.name} FOLDER`;
     throw new FlagProblem(wanted === 1 ? one : `a folder and --${command.insteadFlag} exclude each other`);
   }
   const [folder = ''] = folders;
-  const address = {
-    url: text('engine') ?? 'http://127.0.0.1:8080',
-    adminSecret: text('admin-secret') ?? process.env['ENGINE_GRAPHQL_ADMIN_SECRET'],
-    headerPrefix: text('header-prefix') ?? process.env['ENGINE_GRAPHQL_HEADER_PREFIX'],
-    client: `pergola ${command.name}`,
-  };
-  return { folder, address, flag: (name) => values[name] };
+  const address = engineAddressOf(values, `pergola ${command.name}`);
+  return { folder, address, flag: (name) => values[name] as string | boolean | undefined };
 }
 
-function parsed(flags: Readonly<Record<string, Flag>>, argv: readonly string[]) {
-  const options = Object.fromEntries(
-    Object.entries(flags).map(([name, { value, short }]) => [
-      name,
-      {
-        type: value === undefined ? ('boolean' as const) : ('string' as const),
-        ...(short === undefined ? {} : { short }),
-      },
-    ]),
-  );
-  try {
-    return parseArgs({ args: [...argv], options, strict: true, allowPositionals: true });
-  } catch (error) {
-    throw new FlagProblem(error instanceof Error ? error.message : String(error));
-  }
-}
-
-function help({ name, summary }: Command, flags: Readonly<Record<string, Flag>>): string {
-  const lines = Object.entries(flags).map(([flag, { short, value, doc }]) => {
-    const long = value === undefined ? `--${flag}` : `--${flag} ${value}`;
-    const shown = short === undefined ? long : `-${short}, ${long}`;
-    return `  ${shown.padEnd(28)} ${doc}`;
-  });
+function help({ name, summary }: Command, flags: FlagTable): string {
+  const lines = Object.entries(flags).map(([flag, row]) => flagLine(flag, row, { indent: '' }));
   return `pergola ${name} FOLDER: ${summary}\n\n${lines.join('\n')}\n`;
-}
-
-/** The exit code of a command that ran into something: 2 for its flags, 1 for the rest. */
-export function complain({ name }: Command, error: unknown): number {
-  const isFlags = error instanceof FlagProblem;
-  const hint = isFlags ? `\nSee: pergola ${name} --help` : '';
-  process.stderr.write(`pergola ${name}: ${error instanceof Error ? error.message : String(error)}${hint}\n`);
-  return isFlags ? 2 : 1;
 }

@@ -4,14 +4,8 @@
 import { writeDirectory } from '../engine/store/directory.ts';
 import { readExported } from '../operator/engine/answers.ts';
 import { operation, perform } from '../operator/engine/client.ts';
-import {
-  type Command,
-  type CommandLine,
-  complain,
-  FlagProblem,
-  parseFlags,
-  RESOURCE_FLAGS,
-} from './engine-flags.ts';
+import { FlagProblem, reportFailure } from '../operator/folder/flag-problem.ts';
+import { type Command, type CommandLine, parseFlags, RESOURCE_FLAGS } from './engine-flags.ts';
 import { writeResources } from './write-resources.ts';
 
 const COMMAND: Command = {
@@ -31,7 +25,7 @@ export async function run(argv: readonly string[]): Promise<number> {
     if (commandLine) await exportInto(commandLine);
     return 0;
   } catch (error) {
-    return complain(COMMAND, error);
+    return reportFailure(COMMAND.name, error);
   }
 }
 

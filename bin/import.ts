@@ -15,14 +15,8 @@ import { leftOutText, readDirectory, writeDirectory } from '../engine/store/dire
 import { type ForeignCatalog, readForeignCatalog } from '../engine/store/foreign-catalog.ts';
 import { type ReplaceAnswer, readReplaced, readSuccess } from '../operator/engine/answers.ts';
 import { operation, perform } from '../operator/engine/client.ts';
-import {
-  type Command,
-  type CommandLine,
-  complain,
-  FlagProblem,
-  parseFlags,
-  RESOURCE_FLAGS,
-} from './engine-flags.ts';
+import { FlagProblem, reportFailure } from '../operator/folder/flag-problem.ts';
+import { type Command, type CommandLine, parseFlags, RESOURCE_FLAGS } from './engine-flags.ts';
 import { writeResources } from './write-resources.ts';
 
 const COMMAND: Command = {
@@ -57,7 +51,7 @@ export async function run(argv: readonly string[]): Promise<number> {
     const commandLine = parseFlags(COMMAND, argv);
     return commandLine ? await convert(commandLine) : 0;
   } catch (error) {
-    return complain(COMMAND, error);
+    return reportFailure(COMMAND.name, error);
   }
 }
 

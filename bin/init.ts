@@ -2,10 +2,18 @@
  *  second run writes what is new, suggests what belongs in files that exist, and changes none of them.
  *  Exit codes: 0 written or nothing new, 1 not (it says why), 2 wrong flags.
  *  Not here: the parts (init/): reading the database, what is proposed, resources, the summary. */
-import { type ParseArgsConfig, parseArgs } from 'node:util';
 import { optionAddress } from '../engine/database/connect.ts';
 import { nearest } from '../engine/errors/nearest.ts';
 import { FlagProblem, reportFailure } from '../operator/folder/flag-problem.ts';
+import {
+  type Flag,
+  type FlagTable,
+  type FlagValues,
+  flagLine,
+  parseFlagTable,
+  textOf,
+  textsOf,
+} from '../operator/folder/flag-table.ts';
 import { type InitOptions, printNewResources, writeNewResources } from './init/init-folder.ts';
 
 const FLAGS = {
@@ -13,7 +21,7 @@ const FLAGS = {
   output: { short: 'o', value: 'FOLDER', doc: 'the folder to write, or - for standard output (required)' },
   schema: {
     value: 'NAME',
-    isRepeatable: true,
+    isList: true,
     doc: 'only this schema; repeatable. Default: all but those of tools',
   },
   role: { value: 'NAME', doc: 'write permissions of this role, with --readable' },
@@ -22,7 +30,11 @@ const FLAGS = {
   'engine-ref': { value: 'NAME', doc: 'the Engine that the resources refer to; default none' },
   namespace: { short: 'n', value: 'NAME', doc: 'the namespace of the resources; default none' },
   help: { short: 'h', doc: 'print this help' },
-} as const satisfies Record<string, { short?: string; value?: string; isRepeatable?: true; doc: string }>;
+} as const satisfies FlagTable;
+
+const HELP_OF_FLAGS = Object.entries<Flag>(FLAGS)
+  .map(([name, flag]) => `${flagLine(name, flag, { width: 26 })}\n`)
+  .join('');
 
 const HEAD = `pergola init --database-url URL -o FOLDER: write custom resources for a database that exists.
 
@@ -45,7 +57,7 @@ export async function run(argv: readonly string[]): Promise<number> {
   try {
     const options = optionsOf(argv);
     if (options === undefined) {
-      process.stdout.write(HEAD + flagLines());
+      process.stdout.write(HEAD + HELP_OF_FLAGS);
       return 0;
     }
     return await init(options);
@@ -70,7 +82,7 @@ async function init({ folder, ...options }: InitFlags): Promise<number> {
 function optionsOf(argv: readonly string[]): InitFlags | undefined {
   const values = parsed(argv);
   if (values['help'] === true) return undefined;
-  const text = (name: keyof typeof FLAGS) => (typeof values[name] === 'string' ? values[name] : undefined);
+  const text = (name: keyof typeof FLAGS) => textOf(values, name);
   const url = text('database-url') ?? (process.env['ENGINE_GRAPHQL_DATABASE_URL'] || undefined);
   if (url === undefined) {
     throw new FlagProblem('the database is required: --database-url postgres://USER:PASSWORD@HOST/DATABASE');
@@ -93,7 +105,7 @@ function optionsOf(argv: readonly string[]): InitFlags | undefined {
   return {
     url,
     folder: output === '-' ? undefined : output,
-    schemas: values['schema'] ?? [],
+    schemas: textsOf(values, 'schema'),
     role,
     source: text('source') ?? 'default',
     engineRef: text('engine-ref'),
@@ -109,21 +121,7 @@ function requireUrl(url: string): void {
   }
 }
 
-type Values = Readonly<Partial<Record<keyof typeof FLAGS, string | boolean>>> & {
-  readonly schema?: string[];
-};
-
-function parsed(argv: readonly string[]): Values {
-  const options = Object.fromEntries(
-    Object.entries(FLAGS).map(([name, flag]) => [
-      name,
-      {
-        type: 'value' in flag ? ('string' as const) : ('boolean' as const),
-        ...('short' in flag ? { short: flag.short } : {}),
-        ...('isRepeatable' in flag ? { multiple: true } : {}),
-      },
-    ]),
-  );
+function parsed(argv: readonly string[]): FlagValues {
   const unknown = argv.find((word) => /^--[a-z]/.test(word) && !isFlag(word));
   if (unknown !== undefined) {
     const near = nearest(flagOf(unknown), Object.keys(FLAGS));
@@ -131,18 +129,10 @@ function parsed(argv: readonly string[]): Values {
       `there is no flag ${unknown.split('=')[0]}${near ? `; did you mean --${near}?` : ''}`,
     );
   }
-  const { values, positionals } = parsedStrictly(argv, options);
-  const [word] = positionals;
+  const { values, words } = parseFlagTable(FLAGS, argv, { hasWords: true });
+  const [word] = words;
   if (word !== undefined) throw new FlagProblem(`${word} is no flag; for a folder write -o ${word}`);
-  return values as Values;
-}
-
-function parsedStrictly(argv: readonly string[], options: NonNullable<ParseArgsConfig['options']>) {
-  try {
-    return parseArgs({ args: [...argv], options, strict: true, allowPositionals: true });
-  } catch (error) {
-    throw new FlagProblem(error instanceof Error ? error.message : String(error));
-  }
+  return values;
 }
 
 function flagOf(word: string): string {
@@ -151,13 +141,4 @@ function flagOf(word: string): string {
 
 function isFlag(word: string): boolean {
   return Object.hasOwn(FLAGS, flagOf(word));
-}
-
-function flagLines(): string {
-  const lines = Object.entries(FLAGS).map(([name, flag]) => {
-    const short = 'short' in flag ? `-${flag.short}, ` : '    ';
-    const value = 'value' in flag ? ` ${flag.value}` : '';
-    return `  ${`${short}--${name}${value}`.padEnd(26)} ${flag.doc}\n`;
-  });
-  return lines.join('');
 }

@@ -3,8 +3,9 @@
  *  Not here: flags (migrate/flags.ts), each command (migrate/*.ts), migrations themselves (engine/migrate/). */
 import { nearest } from '../engine/errors/nearest.ts';
 import { MigrationRefusal } from '../engine/migrate/run-migrations.ts';
+import { FlagProblem, reportFailure } from '../operator/folder/flag-problem.ts';
 import { create } from './migrate/create.ts';
-import { HELP, MigrateFlagProblem, parseMigrateFlags } from './migrate/flags.ts';
+import { HELP, parseMigrateFlags } from './migrate/flags.ts';
 import { status, verify } from './migrate/status.ts';
 import { up } from './migrate/up.ts';
 
@@ -17,18 +18,14 @@ export async function run(argv: readonly string[]): Promise<number> {
       process.stdout.write(HELP);
       return name === undefined ? 1 : 0;
     }
-    if (!isCommand(name)) throw new MigrateFlagProblem(unknown(name));
+    if (!isCommand(name)) throw new FlagProblem(unknown(name));
     const flags = parseMigrateFlags(name, rest);
     if (flags) return await COMMANDS[name](flags);
     process.stdout.write(HELP);
     return 0;
   } catch (error) {
-    const hint = error instanceof MigrateFlagProblem ? '\nSee: pergola migrate --help' : '';
-    const what = error instanceof MigrationRefusal ? 'no migration was run:\n' : '';
-    process.stderr.write(
-      `pergola migrate: ${what}${error instanceof Error ? error.message : String(error)}${hint}\n`,
-    );
-    return 1;
+    if (!(error instanceof MigrationRefusal)) return reportFailure('migrate', error, 1);
+    return reportFailure('migrate', new Error(`no migration was run:\n${error.message}`));
   }
 }
 

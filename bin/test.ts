@@ -2,7 +2,7 @@
  *  Exit codes: 0 every test passed, 1 a test failed, a wider permission is not noticed or the coverage is too low, 2 the tests could not run.
  *  Not here: each part (permission-tests/). */
 import { nearest } from '../engine/errors/nearest.ts';
-import { FlagProblem } from '../operator/folder/flag-problem.ts';
+import { FlagProblem, reportFailure } from '../operator/folder/flag-problem.ts';
 import { FolderSource } from '../operator/folder/folder-source.ts';
 import { printProblems } from '../operator/folder/print.ts';
 import { readApi } from './permission-tests/api.ts';
@@ -23,8 +23,7 @@ export async function run(argv: readonly string[]): Promise<number> {
     }
     return await test(options);
   } catch (error) {
-    const hint = error instanceof FlagProblem ? '\nSee: pergola test --help' : '';
-    process.stderr.write(`pergola test: ${error instanceof Error ? error.message : String(error)}${hint}\n`);
+    reportFailure('test', error);
     return 2;
   }
 }

@@ -3,6 +3,7 @@
  *  Not here: each part (up/, embedded-postgres.ts, operator/folder). */
 import { join } from 'node:path';
 import { engineClient } from '../operator/engine/client.ts';
+import { reportFailure } from '../operator/folder/flag-problem.ts';
 import { folderOptions } from '../operator/folder/flags.ts';
 import { FolderSource } from '../operator/folder/folder-source.ts';
 import { follow } from '../operator/folder/follow.ts';
@@ -14,7 +15,7 @@ import { deliveryOutput, logFile } from './up/engine-log.ts';
 import { choosePort, type EngineProcess, startEngineProcess } from './up/engine-process.ts';
 import { watchLaunchers } from './up/launcher.ts';
 import { folderToServe } from './up/offer-init.ts';
-import { HELP, parseUp, type UpOptions, UsageProblem } from './up/options.ts';
+import { HELP, parseUp, type UpOptions } from './up/options.ts';
 import { type SeedLoop, seedHint, seedLoop } from './up/seed-loop.ts';
 import {
   adminSecretIn,
@@ -37,9 +38,7 @@ export async function run(argv: readonly string[]): Promise<number> {
     }
     return await up(options);
   } catch (error) {
-    const hint = error instanceof UsageProblem ? '\nSee: pergola up --help' : '';
-    process.stderr.write(`pergola up: ${error instanceof Error ? error.message : String(error)}${hint}\n`);
-    return error instanceof UsageProblem ? 2 : 1;
+    return reportFailure('up', error);
   }
 }
 

@@ -5,7 +5,8 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { compareVersions, type Migration, NO_TRANSACTION } from '../../engine/migrate/migration.ts';
 import { MigrationFolderError, readMigrations } from '../../engine/migrate/read-migrations.ts';
-import { MigrateFlagProblem, type MigrateFlags } from './flags.ts';
+import { FlagProblem } from '../../operator/folder/flag-problem.ts';
+import type { MigrateFlags } from './flags.ts';
 
 const IN_TRANSACTION = `-- This file runs in one transaction. A statement that waits longer than --lock-timeout for a lock is rolled back and tried again.
 -- Add columns, tables and constraints here; change the resources next; remove what nothing uses in a later migration.
@@ -19,13 +20,13 @@ const WITHOUT = `${NO_TRANSACTION}
 export async function create({ folder, source, words, has }: MigrateFlags): Promise<number> {
   const [name, ...rest] = words;
   if (name === undefined || rest.length > 0) {
-    throw new MigrateFlagProblem('name the migration: pergola migrate create add_isbn -f FOLDER');
+    throw new FlagProblem('name the migration: pergola migrate create add_isbn -f FOLDER');
   }
   const slug = name
     .toLowerCase()
     .replaceAll(/[^a-z0-9]+/g, '_')
     .replaceAll(/^_|_$/g, '');
-  if (slug === '') throw new MigrateFlagProblem(`the name ${JSON.stringify(name)} has no letter or digit`);
+  if (slug === '') throw new FlagProblem(`the name ${JSON.stringify(name)} has no letter or digit`);
   const { path, migrations } = existingIn(folder, source);
   const isFolder = migrations.some(({ file }) => file.endsWith('up.sql') && dirname(file) !== path);
   const entry = `${nextVersion(migrations)}_${slug}`;

@@ -1,19 +1,12 @@
 /** The flags of `pergola migrate`: one table for parsing, for which command takes which, and for help.
- *  Out: the flags, or MigrateFlagProblem. Environment: ENGINE_GRAPHQL_DATABASE_URL, ENGINE_GRAPHQL_ADMIN_SECRET,
+ *  Out: the flags. Raises FlagProblem. Environment: ENGINE_GRAPHQL_DATABASE_URL, ENGINE_GRAPHQL_ADMIN_SECRET,
  *  ENGINE_GRAPHQL_HEADER_PREFIX. */
-import { parseArgs } from 'node:util';
 import type { EngineAddress } from '../../operator/engine/client.ts';
-
-/** Raised for wrong flags. */
-export class MigrateFlagProblem extends Error {}
+import { FlagProblem } from '../../operator/folder/flag-problem.ts';
+import { engineAddressOf, type Flag, flagLine, parseFlagTable } from '../../operator/folder/flag-table.ts';
 
 type CommandName = 'create' | 'up' | 'status' | 'verify';
-type Flag = {
-  readonly of: readonly CommandName[];
-  readonly short?: string;
-  readonly value?: string;
-  readonly doc: string;
-};
+type MigrateFlag = Flag & { readonly of: readonly CommandName[] };
 
 const ALL = ['create', 'up', 'status', 'verify'] as const;
 const OF_DATABASE = ['up', 'status', 'verify'] as const;
@@ -43,6 +36,7 @@ const FLAGS = {
   'mark-applied': {
     of: UP,
     value: 'VERSION',
+    isList: true,
     doc: 'record VERSION as applied, as its file is now, without running it; repeatable',
   },
   adopt: { of: UP, doc: 'count as applied what the command line of the reference engine has run' },
@@ -50,11 +44,9 @@ const FLAGS = {
   'admin-secret': { of: UP, value: 'TEXT', doc: 'with --engine; default ENGINE_GRAPHQL_ADMIN_SECRET' },
   'header-prefix': { of: UP, value: 'TEXT', doc: 'with --engine; default ENGINE_GRAPHQL_HEADER_PREFIX' },
   help: { of: ALL, short: 'h', doc: 'this text' },
-} as const satisfies Record<string, Flag>;
+} as const satisfies Record<string, MigrateFlag>;
 
 type FlagName = keyof typeof FLAGS;
-
-const REPEATABLE: ReadonlySet<string> = new Set(['mark-applied']);
 
 export const HELP = `pergola migrate: versioned SQL for the database of a source.
 
@@ -90,57 +82,56 @@ export type MigrateFlags = {
   readonly has: (name: FlagName) => boolean;
   readonly text: (name: FlagName) => string | undefined;
   readonly texts: (name: FlagName) => readonly string[];
-  /** Returns the flag's whole number. Raises MigrateFlagProblem for anything else. */
+  /** Returns the flag's whole number. Raises FlagProblem for anything else. */
   readonly number: (name: FlagName) => number | undefined;
-  /** Returns the URL of the database. Raises MigrateFlagProblem when there is none. */
+  /** Returns the URL of the database. Raises FlagProblem when there is none. */
   readonly databaseUrl: () => string;
   /** Returns the engine of `--engine`; undefined without it. */
   readonly engine: () => EngineAddress | undefined;
 };
 
-/** Returns the flags of a command; undefined when they ask for help. Raises MigrateFlagProblem. */
+/** Returns the flags of a command; undefined when they ask for help. Raises FlagProblem. */
 export function parseMigrateFlags(command: CommandName, argv: readonly string[]): MigrateFlags | undefined {
-  const { values, positionals } = parsed(argv);
+  const { values, words } = parsed(argv);
   if (values['help'] === true) return undefined;
   const foreign = Object.keys(values).find(
     (name) => !(FLAGS[name as FlagName].of as readonly string[]).includes(command),
   );
-  if (foreign !== undefined) throw new MigrateFlagProblem(`migrate ${command} has no flag --${foreign}`);
-  if (command !== 'create' && positionals.length > 0) {
-    throw new MigrateFlagProblem(`unexpected ${JSON.stringify(positionals[0])}; the folder is -f FOLDER`);
+  if (foreign !== undefined) throw new FlagProblem(`migrate ${command} has no flag --${foreign}`);
+  if (command !== 'create' && words.length > 0) {
+    throw new FlagProblem(`unexpected ${JSON.stringify(words[0])}; the folder is -f FOLDER`);
   }
   const texts = (name: FlagName) => [values[name] ?? []].flat().filter((value) => typeof value === 'string');
   const text = (name: FlagName) => texts(name).at(-1);
   const folder = text('folder');
-  if (folder === undefined)
-    throw new MigrateFlagProblem('the folder of the migrations is required: -f FOLDER');
+  if (folder === undefined) throw new FlagProblem('the folder of the migrations is required: -f FOLDER');
   const output = text('output') ?? 'text';
   if (output !== 'text' && output !== 'json') {
-    throw new MigrateFlagProblem(`-o ${output} is not supported; use -o text or -o json`);
+    throw new FlagProblem(`-o ${output} is not supported; use -o text or -o json`);
   }
   return {
     folder,
     source: sourceIn(text('source')),
-    words: positionals,
+    words,
     isJson: output === 'json',
     has: (name) => values[name] === true,
     text,
     texts,
     number: (name) => numberIn(name, text(name)),
     databaseUrl: () => databaseUrlIn(text('database-url')),
-    engine: () => engineIn(text),
+    engine: () => (values['engine'] === undefined ? undefined : engineAddressOf(values, 'pergola migrate')),
   };
 }
 
 function sourceIn(given: string | undefined): string {
-  if (given === '' || given?.includes('/')) throw new MigrateFlagProblem('--source is the name of a source');
+  if (given === '' || given?.includes('/')) throw new FlagProblem('--source is the name of a source');
   return given ?? 'default';
 }
 
 function numberIn(name: FlagName, text: string | undefined): number | undefined {
   if (text === undefined) return undefined;
   if (!/^\d{1,6}$/.test(text)) {
-    throw new MigrateFlagProblem(`--${name} ${JSON.stringify(text)} is not a whole number`);
+    throw new FlagProblem(`--${name} ${JSON.stringify(text)} is not a whole number`);
   }
   return Number(text);
 }
@@ -148,44 +139,21 @@ function numberIn(name: FlagName, text: string | undefined): number | undefined 
 function databaseUrlIn(given: string | undefined): string {
   const url = given ?? process.env['ENGINE_GRAPHQL_DATABASE_URL'];
   if (url) return url;
-  throw new MigrateFlagProblem(
+  throw new FlagProblem(
     'the database is required: --database-url postgres://… or ENGINE_GRAPHQL_DATABASE_URL',
   );
 }
 
-function engineIn(text: (name: FlagName) => string | undefined): EngineAddress | undefined {
-  const url = text('engine');
-  if (url === undefined) return undefined;
-  return {
-    url,
-    adminSecret: text('admin-secret') ?? process.env['ENGINE_GRAPHQL_ADMIN_SECRET'],
-    headerPrefix: text('header-prefix') ?? process.env['ENGINE_GRAPHQL_HEADER_PREFIX'],
-    client: 'pergola migrate',
-  };
-}
-
 function parsed(argv: readonly string[]) {
-  const options = Object.fromEntries(
-    Object.entries(FLAGS).map(([name, flag]) => [
-      name,
-      {
-        type: 'value' in flag ? ('string' as const) : ('boolean' as const),
-        ...('short' in flag ? { short: flag.short } : {}),
-        ...(REPEATABLE.has(name) ? { multiple: true } : {}),
-      },
-    ]),
-  );
   try {
-    return parseArgs({ args: [...argv], options, strict: true, allowPositionals: true });
+    return parseFlagTable(FLAGS, argv, { hasWords: true });
   } catch (error) {
     // The second sentence is about words that begin with a dash.
-    throw new MigrateFlagProblem((error as Error).message.replace(/\. To specify.*/, ''));
+    throw new FlagProblem((error as Error).message.replace(/\. To specify.*/, ''));
   }
 }
 
-function lineOf([name, flag]: [string, Flag]): string {
-  const long = flag.value === undefined ? `--${name}` : `--${name} ${flag.value}`;
-  const short = flag.short === undefined ? '    ' : `-${flag.short}, `;
+function lineOf([name, flag]: [string, MigrateFlag]): string {
   const of = flag.of.length === ALL.length ? '' : ` (${flag.of.join(', ')})`;
-  return `  ${`${short}${long}`.padEnd(28)} ${flag.doc}${of}`;
+  return flagLine(name, flag) + of;
 }

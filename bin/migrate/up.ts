@@ -14,12 +14,13 @@ import { withMigrationSession } from '../../engine/migrate/session.ts';
 import { readForeignCliState } from '../../engine/store/foreign-catalog.ts';
 import { readCliState } from '../../operator/engine/answers.ts';
 import { operation, perform } from '../../operator/engine/client.ts';
-import { MigrateFlagProblem, type MigrateFlags } from './flags.ts';
+import { FlagProblem } from '../../operator/folder/flag-problem.ts';
+import type { MigrateFlags } from './flags.ts';
 
 const DEFAULTS = { lockTimeoutSeconds: 5, lockRetries: 10, waitSeconds: 600 };
 
 export async function up(flags: MigrateFlags): Promise<number> {
-  if (flags.engine() && !flags.has('adopt')) throw new MigrateFlagProblem('--engine needs --adopt');
+  if (flags.engine() && !flags.has('adopt')) throw new FlagProblem('--engine needs --adopt');
   const folder = readMigrations(flags.folder, flags.source);
   if (folder.migrations.length === 0 && folder.problems.length === 0) {
     throw new Error(
@@ -50,7 +51,7 @@ export async function up(flags: MigrateFlags): Promise<number> {
 function requestOf(flags: MigrateFlags, folder: MigrationFolder): MigrationRequest {
   const markApplied = flags.texts('mark-applied').map((version) => {
     if (/^\d{1,18}$/.test(version)) return version.replace(/^0+(?=\d)/, '');
-    throw new MigrateFlagProblem(`--mark-applied ${JSON.stringify(version)} is not a version: digits only`);
+    throw new FlagProblem(`--mark-applied ${JSON.stringify(version)} is not a version: digits only`);
   });
   return {
     source: flags.source,

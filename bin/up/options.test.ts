@@ -1,6 +1,7 @@
 /** Tests the command line of `pergola up`: its own flags, the options of `serve`, and what is refused. */
 import { expect, test } from 'vitest';
-import { parseUp, UsageProblem } from './options.ts';
+import { FlagProblem } from '../../operator/folder/flag-problem.ts';
+import { parseUp } from './options.ts';
 
 const parse = (argv: readonly string[], env: NodeJS.ProcessEnv = {}) => parseUp(argv, env)!;
 
@@ -54,5 +55,5 @@ test.each([
   [['constructor'], `there is no folder ${process.cwd()}/constructor`],
   [['package.json'], `${process.cwd()}/package.json is a file; give the folder that contains it`],
 ])('%j is refused', (argv, message) => {
-  expect(() => parse(argv)).toThrow(new UsageProblem(message));
+  expect(() => parse(argv)).toThrow(new FlagProblem(message));
 });

@@ -1,11 +1,12 @@
 /** The command line of `pergola up` → its options, and the environment of the engine it starts. Every option of `pergola serve` is
  *  accepted, by its flag or its variable, and passed on as a variable, so that no secret is in the list of processes.
- *  Raises UsageProblem. Not here: what `serve` does with its options (engine/config). */
+ *  Raises FlagProblem. Not here: what `serve` does with its options (engine/config). */
 import { existsSync, statSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { loadOptions, OptionsError, takeArgument } from '../../engine/config/load-options.ts';
 import { type OptionFlag, type Options, variableOf, variablesOf } from '../../engine/config/options.ts';
 import { nearest } from '../../engine/errors/nearest.ts';
+import { FlagProblem } from '../../operator/folder/flag-problem.ts';
 import { USUAL_PORT } from './engine-process.ts';
 
 export const HELP = `pergola up [FOLDER]: run Postgres, the engine, and the reconcile loop over a folder of custom resources.
@@ -47,8 +48,6 @@ export type UpOptions = {
   /** The variables of the engine's options that flags set, and of those with another default here. */
   readonly engineEnvironment: Readonly<Record<string, string>>;
 };
-
-export class UsageProblem extends Error {}
 
 /** Returns undefined when the help is asked for. */
 export function parseUp(argv: readonly string[], env: NodeJS.ProcessEnv): UpOptions | undefined {
@@ -138,25 +137,25 @@ function splitArguments(argv: readonly string[]): CommandLine {
 }
 
 function missingValue(flag: string): string {
-  if (OWN_VALUES.includes(OWN_FLAGS.get(flag)!)) throw new UsageProblem(`${flag} needs a value`);
+  if (OWN_VALUES.includes(OWN_FLAGS.get(flag)!)) throw new FlagProblem(`${flag} needs a value`);
   return '';
 }
 
-/** Raises UsageProblem when the flag is nearly one of `up` itself. `serve` reports all others. */
+/** Raises FlagProblem when the flag is nearly one of `up` itself. `serve` reports all others. */
 function refuseMisspelt(flag: string): void {
   const near = nearest(flag, [...OWN_FLAGS.keys()]);
-  if (near !== undefined) throw new UsageProblem(`there is no flag ${flag}; did you mean ${near}?`);
+  if (near !== undefined) throw new FlagProblem(`there is no flag ${flag}; did you mean ${near}?`);
 }
 
 function folderOf(folders: readonly string[], mayBeNew: boolean): string {
-  if (folders.length > 1) throw new UsageProblem(`expected one folder, not ${folders.join(' and ')}`);
+  if (folders.length > 1) throw new FlagProblem(`expected one folder, not ${folders.join(' and ')}`);
   const folder = resolve(folders[0] ?? '.');
   if (!existsSync(folder)) {
     if (mayBeNew) return folder;
-    throw new UsageProblem(`there is no folder ${folder}`);
+    throw new FlagProblem(`there is no folder ${folder}`);
   }
   if (!statSync(folder).isDirectory())
-    throw new UsageProblem(`${folder} is a file; give the folder that contains it`);
+    throw new FlagProblem(`${folder} is a file; give the folder that contains it`);
   return folder;
 }
 
@@ -164,7 +163,7 @@ function portOf(text: string | undefined): number | undefined {
   if (text === undefined) return undefined;
   const port = text === '' ? Number.NaN : Number(text);
   if (Number.isInteger(port) && port >= 0 && port < 65536) return port;
-  throw new UsageProblem(`--port ${text} is no port`);
+  throw new FlagProblem(`--port ${text} is no port`);
 }
 
 /** Returns the options that the engine will have. `up` provides a database and a secret later, so that texts stand for them here. */
@@ -176,7 +175,7 @@ function engineOptions({ engine, given }: CommandLine, env: NodeJS.ProcessEnv): 
   try {
     return loadOptions(engine, { ...env, ...provided });
   } catch (error) {
-    if (error instanceof OptionsError) throw new UsageProblem(error.problems.join('\n'));
+    if (error instanceof OptionsError) throw new FlagProblem(error.problems.join('\n'));
     throw error;
   }
 }

@@ -1,19 +1,20 @@
 /** The flags of `pergola why`: one table for parsing and for help. Out: the arguments of `explain_access`, and the engine. Raises
  *  FlagProblem. Environment: ENGINE_GRAPHQL_ADMIN_SECRET, ENGINE_GRAPHQL_HEADER_PREFIX. */
-import { parseArgs } from 'node:util';
 import type { EngineAddress } from '../../operator/engine/client.ts';
 import { FlagProblem } from '../../operator/folder/flag-problem.ts';
+import {
+  checkedEngineAddressOf,
+  engineAddressOf,
+  type Flag,
+  flagLine,
+  parseFlagTable,
+  textOf,
+  textsOf,
+} from '../../operator/folder/flag-table.ts';
 import { outputOf } from '../../operator/folder/output.ts';
 
 const OPERATIONS = ['select', 'insert', 'update', 'delete'] as const;
 const OUTPUTS = ['text', 'json', 'yaml'] as const;
-
-type Flag = {
-  readonly short?: string;
-  readonly value?: string;
-  readonly isList?: true;
-  readonly doc: string;
-};
 
 const FLAGS = {
   role: { value: 'ROLE', doc: 'the role of the request (required)' },
@@ -47,17 +48,13 @@ that the write would produce, and triggers do not run.
 
 VALUE is a text as Postgres reads it: id=3, published=true. With := it is JSON: title:=null, tags:='["a"]'.
 
-${Object.entries<Flag>(FLAGS).map(lineOf).join('\n')}
+${Object.entries<Flag>(FLAGS)
+  .map(([name, flag]) => flagLine(name, flag, { indent: '' }))
+  .join('\n')}
 
 Exit codes: 0 the role may, 3 it may not, or only the write itself could say, 1 no answer, 2 wrong flags.
 Guide: docs/guides/permissions.md
 `;
-
-function lineOf([name, { short, value }]: [string, Flag]): string {
-  const { doc } = FLAGS[name as keyof typeof FLAGS];
-  const long = value === undefined ? `--${name}` : `--${name} ${value}`;
-  return `  ${(short === undefined ? long : `-${short}, ${long}`).padEnd(28)} ${doc}`;
-}
 
 export type WhyArgs = {
   readonly source: string;
@@ -78,13 +75,12 @@ export type WhyFlags = {
 
 /** Returns the flags; undefined when they ask for help. */
 export function parseWhyFlags(argv: readonly string[]): WhyFlags | undefined {
-  const values = parsed(argv);
+  const { values } = parseFlagTable(FLAGS, argv);
   if (values['help'] === true) return undefined;
-  const text = (name: keyof typeof FLAGS) =>
-    typeof values[name] === 'string' ? (values[name] as string) : undefined;
-  const texts = (name: keyof typeof FLAGS) => (values[name] ?? []) as readonly string[];
+  const text = (name: keyof typeof FLAGS) => textOf(values, name);
+  const texts = (name: keyof typeof FLAGS) => textsOf(values, name);
   const output = outputOf(values['output'], OUTPUTS);
-  const prefix = text('header-prefix') ?? process.env['ENGINE_GRAPHQL_HEADER_PREFIX'] ?? 'x-engine-';
+  const prefix = engineAddressOf(values).headerPrefix ?? 'x-engine-';
   const backendOnly =
     values['backend-only'] === true ? { [`${prefix}use-backend-only-permissions`]: 'true' } : {};
   const role = text('role') ?? missing('role', 'the role of the request, as in --role author');
@@ -95,12 +91,7 @@ export function parseWhyFlags(argv: readonly string[]): WhyFlags | undefined {
   const session = Object.fromEntries(texts('session').map((pair) => sessionEntry(pair, prefix)));
   return {
     output,
-    address: {
-      url: urlOf(text('engine') ?? 'http://127.0.0.1:8080'),
-      adminSecret: text('admin-secret') ?? process.env['ENGINE_GRAPHQL_ADMIN_SECRET'],
-      headerPrefix: prefix,
-      client: 'pergola why',
-    },
+    address: checkedEngineAddressOf(values, 'pergola why'),
     args: {
       source: text('source') ?? 'default',
       table,
@@ -122,11 +113,6 @@ export function parseWhyFlags(argv: readonly string[]): WhyFlags | undefined {
 
 function missing(flag: string, what: string): never {
   throw new FlagProblem(`--${flag} is missing: ${what}`);
-}
-
-function urlOf(url: string): string {
-  if (/^https?:$/.test(URL.parse(url)?.protocol ?? '')) return url;
-  throw new FlagProblem(`--engine ${url} is not a URL; write it as http://HOST:PORT`);
 }
 
 function tableOf(text: string): WhyArgs['table'] {
@@ -192,23 +178,5 @@ function entryOf(flag: string, pair: string): readonly [string, unknown] {
     return [pair.slice(0, at - 1), JSON.parse(value)];
   } catch {
     throw new FlagProblem(`--${flag} ${pair}: after := comes JSON, such as null or "text"; a text needs =`);
-  }
-}
-
-function parsed(argv: readonly string[]): Readonly<Record<string, unknown>> {
-  const options = Object.fromEntries(
-    Object.entries<Flag>(FLAGS).map(([name, { value, short, isList }]) => [
-      name,
-      {
-        type: value === undefined ? ('boolean' as const) : ('string' as const),
-        ...(short === undefined ? {} : { short }),
-        ...(isList ? { multiple: true } : {}),
-      },
-    ]),
-  );
-  try {
-    return parseArgs({ args: [...argv], options, strict: true, allowPositionals: false }).values;
-  } catch (error) {
-    throw new FlagProblem((error as Error).message);
   }
 }

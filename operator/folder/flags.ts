@@ -1,10 +1,18 @@
 /** The flags of plan, apply, watch and status: one table for parsing and help.
  *  Out: the command. Raises FlagProblem. Environment: ENGINE_GRAPHQL_ADMIN_SECRET, ENGINE_GRAPHQL_HEADER_PREFIX, NO_COLOR. */
-import { parseArgs } from 'node:util';
 import { type EngineAddress, engineClient } from '../engine/client.ts';
 import type { EnginePort, ReconcileOptions } from '../ports.ts';
 import { FAIL_ON, type FailOn } from '../status/fail-on.ts';
 import { FlagProblem } from './flag-problem.ts';
+import {
+  checkedEngineAddressOf,
+  type Flag,
+  type FlagTable,
+  type FlagValues,
+  flagLine,
+  parseFlagTable,
+  textOf,
+} from './flag-table.ts';
 import { FolderSource } from './folder-source.ts';
 import { type Output, outputOf } from './output.ts';
 import { inputsOf } from './read-inputs.ts';
@@ -33,12 +41,6 @@ const FLAGS = {
   help: { short: 'h', doc: 'print this help' },
 } as const satisfies Record<string, Flag>;
 
-type Flag = {
-  readonly short?: string;
-  readonly value?: string;
-  readonly isList?: true;
-  readonly doc: string;
-};
 type FlagName = keyof typeof FLAGS;
 
 /** The part that differs between the commands. */
@@ -100,32 +102,24 @@ export function parseEngineFlags<T extends Output>(
   return values && commandOf(whole, values);
 }
 
-function valuesOrHelp<T extends Output>(form: CommandForm<T>, argv: readonly string[]): Values | undefined {
-  const flags = Object.entries<Flag>(FLAGS).filter(([name]) => !form.without.includes(name as FlagName));
-  const values = parsed(flags, argv);
+function valuesOrHelp<T extends Output>(
+  form: CommandForm<T>,
+  argv: readonly string[],
+): FlagValues | undefined {
+  const entries = Object.entries<Flag>(FLAGS).filter(([name]) => !form.without.includes(name as FlagName));
+  const flags = Object.fromEntries(entries);
+  const { values } = parseFlagTable(flags, argv);
   if (values['help'] !== true) return values;
   process.stdout.write(help(form, flags));
   return undefined;
 }
 
-function commandOf<T extends Output>({ outputs }: CommandForm<T>, values: Values): EngineCommand<T> {
-  const address = addressOf(values);
+function commandOf<T extends Output>({ outputs }: CommandForm<T>, values: FlagValues): EngineCommand<T> {
+  const address = checkedEngineAddressOf(values);
   return { address, engine: engineClient(address), output: outputOf(values['output'], outputs) };
 }
 
-function addressOf(values: Values): EngineAddress {
-  const url = textOf(values, 'engine') ?? 'http://127.0.0.1:8080';
-  if (!/^https?:$/.test(URL.parse(url)?.protocol ?? '')) {
-    throw new FlagProblem(`--engine ${url} is not a URL; write it as http://HOST:PORT`);
-  }
-  return {
-    url,
-    adminSecret: textOf(values, 'admin-secret') ?? process.env['ENGINE_GRAPHQL_ADMIN_SECRET'],
-    headerPrefix: textOf(values, 'header-prefix') ?? process.env['ENGINE_GRAPHQL_HEADER_PREFIX'],
-  };
-}
-
-function failOnOf(given: Values[FlagName]): readonly FailOn[] {
+function failOnOf(given: FlagValues[string]): readonly FailOn[] {
   const levels = (Array.isArray(given) ? given : []) as readonly string[];
   const unknown = levels.find((level) => !FAIL_ON.includes(level as FailOn));
   if (unknown !== undefined) {
@@ -154,39 +148,13 @@ export function folderOptions(
   };
 }
 
-type Values = Readonly<Partial<Record<FlagName, string | boolean | readonly string[]>>>;
-
-function textOf(values: Values, name: FlagName): string | undefined {
-  const value = values[name];
-  return typeof value === 'string' ? value : undefined;
-}
-
-function parsed(flags: readonly (readonly [string, Flag])[], argv: readonly string[]): Values {
-  const options = Object.fromEntries(
-    flags.map(([name, { short, value, isList }]) => [
-      name,
-      {
-        type: value === undefined ? ('boolean' as const) : ('string' as const),
-        multiple: isList ?? false,
-        ...(short === undefined ? {} : { short }),
-      },
-    ]),
-  );
-  try {
-    return parseArgs({ args: [...argv], options, strict: true, allowPositionals: false }).values as Values;
-  } catch (error) {
-    throw new FlagProblem(error instanceof Error ? error.message : String(error));
-  }
-}
-
 function help<T extends Output>(
   { command, summary, outputs, notes }: CommandForm<T>,
-  flags: readonly (readonly [string, Flag])[],
+  flags: FlagTable,
 ): string {
-  const lines = flags.map(([name, { short, value, doc }]) => {
-    const flag = `${short === undefined ? '    ' : `-${short}, `}--${name}${value === undefined ? '' : ` ${value}`}`;
-    return `  ${flag.padEnd(28)} ${name === 'output' ? `${doc}: ${outputs.join(', ')}` : doc}`;
-  });
-  const needs = flags.some(([name]) => name === 'filename') ? ' -f PATH' : '';
+  const lines = Object.entries(flags).map(([name, flag]) =>
+    flagLine(name, name === 'output' ? { ...flag, doc: `${flag.doc}: ${outputs.join(', ')}` } : flag),
+  );
+  const needs = 'filename' in flags ? ' -f PATH' : '';
   return `pergola ${command}${needs}: ${summary}\n\n${lines.join('\n')}\n\n${notes}`;
 }
