@@ -1,5 +1,5 @@
 /** Tests which parts of a snapshot change when its source is read again. Not here: noticing a change (source-watch.test.ts). */
-import { afterEach, beforeEach, expect, test } from 'vitest';
+import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { refreshCatalog } from './refresh-catalog.ts';
 import { type AdminTestEngine, op, startTestEngine } from './testing/engine.ts';
 
@@ -12,6 +12,7 @@ beforeEach(async () => {
 });
 afterEach(() => engine.close());
 
+const triggers = () => engine.database.sql("select from pg_trigger where tgrelid = 'author'::regclass");
 const again = () => refreshCatalog(engine.state.snapshot(), engine.state.gateway, 'default');
 const printsOf = (snapshot: Awaited<ReturnType<typeof again>>) => {
   const catalog = snapshot?.catalogs.get('default');
@@ -38,7 +39,6 @@ test('a new column is in the new model, and the stored document is unchanged', a
 test('triggers of a recreated table are restored', async () => {
   const trigger = { name: 'told', webhook: 'http://127.0.0.1:9', insert: { columns: '*' } };
   await engine.must(op('pg_create_event_trigger', { source: 'default', table: 'author', ...trigger }));
-  const triggers = () => engine.database.sql("select from pg_trigger where tgrelid = 'author'::regclass");
   expect(await triggers()).toHaveLength(1);
   await engine.database.sql('drop table author');
   engine.state.publish((await again())!);
@@ -47,3 +47,20 @@ test('triggers of a recreated table are restored', async () => {
   await again();
   expect(await triggers()).toHaveLength(1);
 });
+
+test.each(['before the catalog is read', 'while it is read'])(
+  'a change that another engine follows %s is left to that engine',
+  async (time) => {
+    const trigger = { name: 'told', webhook: 'http://127.0.0.1:9', update: { columns: ['name'] } };
+    await engine.must(op('pg_create_event_trigger', { source: 'default', table: 'author', ...trigger }));
+    const other = await startTestEngine({ sourceCheckIntervalMs: 0 }, engine);
+    const outdated = engine.state.snapshot();
+    await other.must(op('run_sql', { sql: 'alter table author rename name to title' }));
+    const { gateway } = engine.state;
+    if (time === 'while it is read') {
+      vi.spyOn(gateway.store, 'versions').mockResolvedValue(outdated.versions);
+    }
+    const next = await refreshCatalog(outdated, gateway, 'default').finally(other.close);
+    expect([next === undefined, (await triggers()).length]).toEqual([true, 1]);
+  },
+);

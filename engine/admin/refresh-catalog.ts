@@ -1,8 +1,9 @@
 /** Reads the catalog of one source again, as `reload_metadata` does, after its tables changed without the engine. Stores nothing.
- *  In: the current snapshot. Out: the next one; undefined if the database does not answer. Not here: when this is necessary
- *  (source-watch.ts). */
+ *  In: the current snapshot. Out: the next one; undefined if the database does not answer, or if another engine has written the
+ *  document since: its write may belong to the change. Not here: when this is necessary (source-watch.ts). */
 import { isDeepStrictEqual } from 'node:util';
 import type { Catalog } from '../catalog/types.ts';
+import { EngineError } from '../errors/engine-error.ts';
 import type { Gateway } from './gateway.ts';
 import type { Snapshot } from './snapshot.ts';
 import { UnitOfWork } from './unit-of-work.ts';
@@ -22,8 +23,14 @@ export async function refreshCatalog(
     if (!after || 'error' in after) return undefined;
     // The model keeps its identity, so that plans and role schemas stay cached.
     if (isSameCatalog(before, after)) return { ...base, catalogs: work.catalogs };
+    if ((await gateway.store.versions()).resource !== base.versions.resource) return undefined;
+    // Otherwise the triggers of the next document could be dropped, because they do not fit this one.
+    work.confirmsBase = true;
     work.tolerate(await work.addedInconsistencies());
     return await work.commit();
+  } catch (error) {
+    if (error instanceof EngineError && error.kind === 'conflict') return undefined;
+    throw error;
   } finally {
     await work.rollback();
   }

@@ -154,6 +154,50 @@ describe('replicas', () => {
     await soon(() => expect(trackedIn(replica)).toEqual(['["public","newcomer"]']));
   });
 
+  test('that load a rename only with a changed value know the new name', async () => {
+    const valueKeys = () => [{ id: 'one', secret: 'a-key-of-named-values-in-this-test' }];
+    const [writer, replica] = [await startReplica({ valueKeys }), await startReplica({ valueKeys })];
+    await writer.must(op('track_table', 'author'));
+    const permission = { columns: ['name'], filter: {} };
+    await writer.must(op('create_select_permission', { table: 'author', role: 'user', permission }));
+    await replica.state.refresh();
+    const { state } = replica;
+    // A request that changes the document is running, so the value is applied to the document again once it has ended.
+    const running = Promise.withResolvers<void>();
+    const ended = state.exclusively(() => running.promise);
+    await writer.must(op('set_values', { values: [{ name: 'team/token', value: 'text' }] }));
+    await soon(() => expect(state.values.list()).toHaveLength(1));
+    // The notification of the next change comes late.
+    const before = await state.gateway.store.versions();
+    const versions = vi.spyOn(state.gateway.store, 'versions').mockResolvedValue(before);
+    await writer.must(op('run_sql', { sql: 'alter table author rename column name to title' }));
+    running.resolve();
+    await ended;
+    await state.exclusively(async () => {});
+    versions.mockRestore();
+    const { resourceVersion, inconsistencies } = state.snapshot();
+    expect([resourceVersion, inconsistencies]).toEqual([writer.state.snapshot().resourceVersion, []]);
+  });
+
+  test('publish no document between two renames that follow each other', async () => {
+    await engine.must(op('track_table', 'author'));
+    const permission = { columns: ['name'], filter: {} };
+    await engine.must(op('create_select_permission', { table: 'author', role: 'user', permission }));
+    const replica = await startReplica();
+    const { gateway } = replica.state;
+    const introspect = gateway.introspect.bind(gateway);
+    vi.spyOn(gateway, 'introspect').mockImplementationOnce(async (source) => {
+      await engine.must(op('run_sql', { sql: 'alter table author rename column title to label' }));
+      return introspect(source);
+    });
+    await engine.must(op('run_sql', { sql: 'alter table author rename column name to title' }));
+    const { resourceVersion } = engine.state.snapshot();
+    await soon(() => expect(replica.state.snapshot().resourceVersion).toBe(resourceVersion + 1));
+    expect(replica.events.filter((event) => 'inconsistencies' in event && event.inconsistencies > 0)).toEqual(
+      [],
+    );
+  });
+
   test('that change the document concurrently lose no change', async () => {
     const replica = await startReplica();
     const names = Array.from({ length: 10 }, (_, i) => `t${i}`);

@@ -35,6 +35,9 @@ import { SourceRecovery, SourceWatch, type Watched } from './source-watch.ts';
 /** A pause before compaction, in which the answer is sent. */
 const COMPACTION_PAUSE_MS = 100;
 
+/** The maximum number of documents that are loaded before one is published, while other engines write. */
+const MOST_LOADS = 5;
+
 /** The maximum number of objects that a log line names. */
 const MOST_REPORTED = 20;
 
@@ -394,7 +397,7 @@ export class EngineState {
     const changed = latest.values > this.values.version ? await this.#loadValues() : NO_REFERENCES;
     if (changed.size === 0 && !isBehind(current, latest)) return;
     const stored = await this.gateway.store.load(this.snapshot());
-    await this.#adopt(stored, { isFresh: stored.versions.catalog !== current.catalog, changed });
+    await this.#adopt(stored, { changed });
     // A request that is changing the document has resolved it with the previous values, and publishes that.
     if (changed.size > 0 && this.#turns > 0) void this.#adoptAgain(changed);
   }
@@ -441,10 +444,12 @@ export class EngineState {
     return changed;
   }
 
-  /** Publishes a stored document. With `isFresh` every source is introspected again, otherwise only those that changed, or whose address
-   *  or credentials did. */
+  /** Publishes a stored document. Every source is introspected again if `isFresh`, or if another engine has changed a database since
+   *  the current snapshot; otherwise only those that changed, or whose address or credentials did. */
   async #adopt(stored: StoredDocument, options: AdoptOptions = {}): Promise<void> {
-    const cached = options.isFresh ? undefined : this.#snapshot;
+    const current = this.#snapshot;
+    const isFresh = options.isFresh || current?.versions.catalog !== stored.versions.catalog;
+    const cached = isFresh ? undefined : current;
     const changed = options.changed ?? NO_REFERENCES;
     const metadata = normalMetadata(stored.document);
     const [catalogs, upstreams] = await Promise.all([
@@ -452,6 +457,17 @@ export class EngineState {
       this.#upstreamsOf(metadata, cached, changed),
     ]);
     const { model, inconsistencies } = this.gateway.resolve(metadata, catalogs, upstreams);
+    const { attempt = 1 } = options;
+    if (
+      current &&
+      inconsistencies.length > current.inconsistencies.length &&
+      attempt < MOST_LOADS &&
+      isBehind(stored.versions, await this.gateway.store.versions())
+    ) {
+      // A database may have changed again while it was read, and the next document fits it.
+      const next = await this.gateway.store.load(stored);
+      return this.#adopt(next, { ...options, attempt: attempt + 1 });
+    }
     this.publish({
       id: stored.id,
       versions: stored.versions,
@@ -532,6 +548,8 @@ export class EngineState {
 
 type AdoptOptions = {
   readonly isFresh?: boolean;
+  /** The number of documents that were loaded for this publication. */
+  readonly attempt?: number;
   /** References whose text may have changed. */
   readonly changed?: ReadonlySet<string>;
 };

@@ -64,6 +64,9 @@ export class UnitOfWork {
   touchesResource = false;
   /** Set by run_sql and reload_metadata, after which other replicas must introspect again. */
   touchesCatalog = false;
+  /** Set before a database is changed for a document that stays as it is: the commit then raises `conflict` if another engine has
+   *  written the document meanwhile. */
+  confirmsBase = false;
   /** The names of sources whose event triggers are created anew. */
   readonly recreatedTriggers = new Set<string>();
   /** Actions that cannot be undone and therefore run after everything else is written. */
@@ -390,11 +393,16 @@ export class UnitOfWork {
   }
 
   async #write(write: MetadataWrite | undefined): Promise<Versions> {
-    const { store } = this.gateway;
     if (!write) {
-      await this.#commitSources();
+      if (this.confirmsBase && this.#transactions.size > 0) await this.#commitWith({});
+      else await this.#commitSources();
       return this.base.versions;
     }
+    return this.#commitWith(write);
+  }
+
+  async #commitWith(write: MetadataWrite): Promise<Versions> {
+    const { store } = this.gateway;
     const expected = this.base.resourceVersion;
     const home = this.metadata.sources.find(
       (source) => this.#transactions.has(source.name) && this.gateway.isMetadataDatabase(source),
