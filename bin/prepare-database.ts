@@ -2,10 +2,10 @@
  *  of the folder that have not run, in the order of their names.
  *  In: the URL of a database, and the folders. Raises an error that names the file that failed.
  *  Not here: running migrations (engine/migrate), running the other files (up/seed.ts). */
-import { readdirSync, statSync } from 'node:fs';
+import { readdirSync } from 'node:fs';
 import { join, relative } from 'node:path';
 import type { Migration } from '../engine/migrate/migration.ts';
-import { migrationsIn, readMigrations } from '../engine/migrate/read-migrations.ts';
+import { isFolder, migrationsIn, readMigrations } from '../engine/migrate/read-migrations.ts';
 import { type MigrationRequest, runMigrations } from '../engine/migrate/run-migrations.ts';
 import { withMigrationSession } from '../engine/migrate/session.ts';
 import { isSeed, type Seeded, seed } from './up/seed.ts';
@@ -76,10 +76,6 @@ function sourcesIn(path: string): readonly string[] {
   const names = readdirSync(path).filter((name) => !name.startsWith('.'));
   if (names.some((name) => /^\d+_/.test(name))) return ['default'];
   return names.filter((name) => isFolder(join(path, name))).toSorted();
-}
-
-function isFolder(path: string): boolean {
-  return statSync(path, { throwIfNoEntry: false })?.isDirectory() === true;
 }
 
 function isInside(folder: string, file: string): boolean {

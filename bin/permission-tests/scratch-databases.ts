@@ -6,10 +6,9 @@ import { randomBytes } from 'node:crypto';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type pg from 'pg';
-import { connectTo, optionAddress } from '../../engine/database/connect.ts';
 import { startEmbeddedPostgres } from '../embedded-postgres.ts';
 import { type DatabaseFolders, prepareDatabase } from '../prepare-database.ts';
+import { databaseUrl, withClient } from '../server-databases.ts';
 
 export type ScratchDatabases = {
   /** The URL of the database that the engine serves. */
@@ -22,8 +21,6 @@ export type ScratchDatabases = {
 };
 
 type Server = { readonly url: string; readonly stop: () => Promise<void> };
-
-const PURPOSE = { applicationName: 'pergola test', timeoutMs: 15_000 };
 
 /** Runs the migrations and *.sql files. `serverUrl` is a database on the user's server, which is not changed. Raises an error that names the
  *  file that failed. */
@@ -39,15 +36,15 @@ export async function startScratchDatabases(
   };
   try {
     await onServer(server.url, [`create database ${names.pristine}`, `create database ${names.metadata}`]);
-    await prepareDatabase(urlOf(server.url, names.pristine), folders);
+    await prepareDatabase(databaseUrl(server.url, names.pristine), folders);
     await onServer(server.url, [copy(names.pristine, names.app)]);
   } catch (error) {
     await stop();
     throw error;
   }
   return {
-    app: urlOf(server.url, names.app),
-    metadata: urlOf(server.url, names.metadata),
+    app: databaseUrl(server.url, names.app),
+    metadata: databaseUrl(server.url, names.metadata),
     renew: () =>
       onServer(server.url, [
         copy(names.pristine, names.next),
@@ -94,16 +91,7 @@ async function drop(serverUrl: string, names: readonly string[]): Promise<void> 
 }
 
 async function onServer(url: string, statements: readonly string[]): Promise<void> {
-  const client: pg.Client = await connectTo(optionAddress(url), PURPOSE);
-  try {
+  await withClient({ url, applicationName: 'pergola test' }, async (client) => {
     for (const statement of statements) await client.query(statement);
-  } finally {
-    await client.end();
-  }
-}
-
-function urlOf(serverUrl: string, database: string): string {
-  const url = new URL(serverUrl);
-  url.pathname = `/${database}`;
-  return url.href;
+  });
 }

@@ -4,6 +4,7 @@ import { randomBytes } from 'node:crypto';
 import { engineClient } from '../../operator/engine/client.ts';
 import { folderOptions } from '../../operator/folder/flags.ts';
 import type { FolderSource } from '../../operator/folder/folder-source.ts';
+import { isFailing } from '../../operator/folder/print.ts';
 import { crName } from '../../operator/kinds.ts';
 import { systemClock } from '../../operator/pass/clock.ts';
 import { reconcile } from '../../operator/pass/reconcile.ts';
@@ -95,7 +96,5 @@ async function applyAll(engine: TestBed['engine'], source: FolderSource, databas
 }
 
 function failingIn({ resources, verdicts }: Report) {
-  return resources
-    .map((cr) => ({ cr, outcome: verdicts.get(cr.metadata.uid)!.outcome }))
-    .filter(({ outcome }) => outcome.reason !== 'Applied' && outcome.reason !== 'Paused');
+  return resources.map((cr) => ({ cr, ...verdicts.get(cr.metadata.uid)! })).filter(isFailing);
 }

@@ -7,7 +7,7 @@ import { readFile } from 'node:fs/promises';
 import { basename, relative } from 'node:path';
 import type pg from 'pg';
 import { filesIn } from '../../operator/folder/read-folder.ts';
-import { withClient } from './databases.ts';
+import { withClient } from '../server-databases.ts';
 
 export type Seeded = {
   readonly file: string;
@@ -32,7 +32,7 @@ export async function seed(
 ): Promise<void> {
   const files = await filesIn(folder, isWanted);
   if (files.length === 0) return;
-  await withClient(databaseUrl, async (client) => {
+  await withClient({ url: databaseUrl, applicationName: 'pergola up' }, async (client) => {
     await client.query('create schema if not exists pergola_up');
     await client.query(
       'create table if not exists pergola_up.seed (file text primary key, hash text not null)',

@@ -150,7 +150,7 @@ test('verdicts on writes agree with what mutations do', async () => {
 
 type Write = {
   readonly args: { readonly operation: string } & Readonly<Record<string, unknown>>;
-  /** The same write as GraphQL. */
+  /** The GraphQL mutation that writes the same. */
   readonly mutation: string;
   /** SQL that restores the row. */
   readonly undo: string;

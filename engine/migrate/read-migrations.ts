@@ -90,7 +90,7 @@ function namesIn(folder: string): readonly string[] {
   return readdirSync(folder).sort();
 }
 
-function isFolder(path: string): boolean {
+export function isFolder(path: string): boolean {
   return statSync(path, { throwIfNoEntry: false })?.isDirectory() ?? false;
 }
 

@@ -5,10 +5,12 @@ import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { text as textOf } from 'node:stream/consumers';
+import { stripVTControlCharacters } from 'node:util';
 import { load } from 'js-yaml';
-import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createDatabase, type TestDatabase } from '../../testing/database.ts';
 import { startTestEngine, type TestEngine } from '../../testing/engine.ts';
+import { runCommand } from '../../testing/output.ts';
 import { run as apply } from './apply.ts';
 import { run as plan } from './plan.ts';
 import { run as watch } from './watch.ts';
@@ -57,28 +59,8 @@ metadata: {name: main}
 spec: {policies: {pruneGuard: ${pruneGuard}}}
 `;
 
-/** Runs a command in this process and returns its exit code and output. */
-async function say(command: typeof plan, ...argv: readonly string[]) {
-  let [out, err] = ['', ''];
-  const writing = vi.spyOn(process.stdout, 'write').mockImplementation((text) => {
-    out += String(text);
-    return true;
-  });
-  const complaining = vi.spyOn(process.stderr, 'write').mockImplementation((text) => {
-    err += String(text);
-    return true;
-  });
-  try {
-    const address = ['--engine', engine.url, '--admin-secret', engine.adminSecret];
-    return { code: await command([...address, ...argv]), out: plain(out), err: plain(err) };
-  } finally {
-    writing.mockRestore();
-    complaining.mockRestore();
-  }
-}
-
-// biome-ignore lint/suspicious/noControlCharactersInRegex: colours begin with one
-const plain = (text: string) => text.replaceAll(/\u001b\[\d+m/g, '');
+const say = (command: typeof plan, ...argv: readonly string[]) =>
+  runCommand(command, ['--engine', engine.url, '--admin-secret', engine.adminSecret, ...argv]);
 
 describe('inputs', () => {
   test('files, a folder, and a folder with a file are the same resources', async () => {
@@ -108,7 +90,7 @@ describe('inputs', () => {
     const child = spawn(process.execPath, argv, { stdio: ['pipe', 'pipe', 'inherit'] });
     child.stdin.end(reader('{}'));
     const [out, [code]] = await Promise.all([textOf(child.stdout), once(child, 'close')]);
-    expect([code, plain(out)]).toEqual([
+    expect([code, stripVTControlCharacters(out)]).toEqual([
       2,
       expect.stringContaining('TablePermission default/reader  stdin:1\n'),
     ]);

@@ -57,7 +57,7 @@ async function show({ source, engine, output, failOn, options }: FolderCommand<O
     process.stderr.write(printRefused(refused));
   } else process.stdout.write(printData(planAsJson(made, effects, { problems, refused }), output));
   const verdicts = [...verdictsOf(made, made.settled.inconsistent).values()];
-  const isFine = !verdicts.some(({ outcome }) => isFailing(outcome.reason));
+  const isFine = !verdicts.some(isFailing);
   if (problems.length > 0 || !isFine || refused.length > 0) return 1;
   const isChange =
     made.settled.applied.length > 0 || made.pruneHold !== undefined || migrationCount(made) > 0;

@@ -3,9 +3,10 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { load } from 'js-yaml';
-import { afterAll, beforeAll, expect, test, vi } from 'vitest';
+import { afterAll, beforeAll, expect, test } from 'vitest';
 import { createDatabase, type TestDatabase } from '../../testing/database.ts';
 import { startTestEngine, type TestEngine } from '../../testing/engine.ts';
+import { runCommand } from '../../testing/output.ts';
 import { run as apply } from './apply.ts';
 import { run as status } from './status.ts';
 
@@ -35,30 +36,14 @@ afterAll(async () => {
   await rm(folder, { recursive: true });
 });
 
-async function say(command: typeof status, ...argv: readonly string[]) {
-  const written = { out: '', err: '' };
-  const spies = (['out', 'err'] as const).map((stream) =>
-    vi.spyOn(process[`std${stream}`], 'write').mockImplementation((text) => {
-      written[stream] += String(text);
-      return true;
-    }),
-  );
-  try {
-    const address = ['--engine', engine.url, '--admin-secret', engine.adminSecret];
-    return { code: await command([...address, ...argv]), ...written };
-  } finally {
-    for (const spy of spies) spy.mockRestore();
-  }
-}
-
-// biome-ignore lint/suspicious/noControlCharactersInRegex: colours begin with one
-const plain = (text: string) => text.replaceAll(/\u001b\[\d+m/g, '');
+const say = (command: typeof status, ...argv: readonly string[]) =>
+  runCommand(command, ['--engine', engine.url, '--admin-secret', engine.adminSecret, ...argv]);
 
 test('an engine without problems, then a column that is gone, with its resource and what to do', async () => {
   expect((await say(apply, '-f', folder)).code).toBe(0);
   const fine = await say(status);
   expect([fine.code, fine.err]).toEqual([0, '']);
-  expect(plain(fine.out)).toMatch(
+  expect(fine.out).toMatch(
     /^http.*metadata version \d+, 2 objects belong to resources\n\nNothing is wrong\.\n$/,
   );
 
@@ -66,10 +51,10 @@ test('an engine without problems, then a column that is gone, with its resource 
   await engine.admin('reload_metadata', {});
   const broken = await say(status);
   expect([broken.code, broken.err]).toEqual([1, '']);
-  expect(plain(broken.out)).toContain(
+  expect(broken.out).toContain(
     '\n\nDependencyNotReady\n  ! select permission default/public/note/reader at permission.columns[1]: ',
   );
-  expect(plain(broken.out)).toMatch(/\(Table default\/note\)\n {2}→ .+\n\n1 problem\.\n$/);
+  expect(broken.out).toMatch(/\(Table default\/note\)\n {2}→ .+\n\n1 problem\.\n$/);
 
   const json = await say(status, '-o', 'json');
   expect(json.code).toBe(1);

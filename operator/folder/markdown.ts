@@ -50,8 +50,9 @@ function refusals(refused: readonly RefusedChange[]): readonly string[] {
 function failingLines(made: PassPlan): readonly string[] {
   const verdicts = verdictsOf(made, made.settled.inconsistent);
   return made.scope.snapshot.resources.flatMap((cr) => {
-    const { outcome } = verdicts.get(cr.metadata.uid)!;
-    return isFailing(outcome.reason) ? [`${crName(cr)}: ${outcome.reason}: ${outcome.message}`] : [];
+    const verdict = verdicts.get(cr.metadata.uid)!;
+    const { reason, message } = verdict.outcome;
+    return isFailing(verdict) ? [`${crName(cr)}: ${reason}: ${message}`] : [];
   });
 }
 

@@ -1,6 +1,6 @@
 /** The state of an engine for a terminal. Not here: what is wrong (../status/findings.ts), plans and resources (print.ts). */
-import { styleText } from 'node:util';
 import type { Finding } from '../status/findings.ts';
+import { paint } from './paint.ts';
 
 export type EngineSummary = {
   /** The URL of the engine. */
@@ -26,8 +26,4 @@ export function printFindings(summary: EngineSummary, findings: readonly Finding
   const count = findings.length;
   const sum = count === 0 ? 'Nothing is wrong.' : `${count} ${count === 1 ? 'problem' : 'problems'}.`;
   return `${[head, ...groups, '', paint('bold', sum)].join('\n')}\n`;
-}
-
-function paint(format: Parameters<typeof styleText>[0], text: string): string {
-  return styleText(format, text, { stream: process.stdout });
 }

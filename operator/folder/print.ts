@@ -1,6 +1,5 @@
 /** Prints plans, resources and changes for a terminal, with colours only on a terminal.
  *  Not here: when to print (commands/, follow.ts). */
-import { styleText } from 'node:util';
 import { type Decision, ownerOf } from '../decide/decide.ts';
 import { type CustomResource, crName } from '../kinds.ts';
 import { printKey } from '../objects/normal-form.ts';
@@ -10,13 +9,8 @@ import { changeLines, type PlanStyle, plannedChange } from '../status/plan-text.
 import type { PassPlan, Report } from '../status/report.ts';
 import { schemaLines } from '../status/schema-text.ts';
 import { verdictsOf } from '../status/verdicts.ts';
+import { paint } from './paint.ts';
 import type { FileProblem } from './read-folder.ts';
-
-type Paint = Parameters<typeof styleText>[0];
-
-function paint(format: Paint, text: string): string {
-  return styleText(format, text, { stream: process.stdout });
-}
 
 const COLOURS = { '+': 'green', '~': 'yellow', '=': 'dim', '-': 'red' } as const;
 
@@ -45,9 +39,10 @@ export function printPlan(
   ]);
   const verdicts = verdictsOf(made, made.settled.inconsistent);
   const failing = made.scope.snapshot.resources.flatMap((cr) => {
-    const { outcome } = verdicts.get(cr.metadata.uid)!;
+    const verdict = verdicts.get(cr.metadata.uid)!;
+    const { outcome } = verdict;
     const position = positionText(crName(cr), positions);
-    return isFailing(outcome.reason)
+    return isFailing(verdict)
       ? [`${paint('red', '!')} ${crName(cr)}${position}  ${outcome.reason}: ${outcome.message}`]
       : [];
   });
@@ -99,7 +94,7 @@ export function heldLines(made: PassPlan): readonly string[] {
 /** Returns how much would change, and what stands in the way: `2 to create, 1 to delete; 1 resource has a problem.` */
 export function summaryOf(made: PassPlan, broken: number): string {
   const verdicts = [...verdictsOf(made, made.settled.inconsistent).values()];
-  const failing = verdicts.filter(({ outcome }) => isFailing(outcome.reason)).length;
+  const failing = verdicts.filter(isFailing).length;
   const held = heldKeys(made).length;
   const obstacles = [
     held > 0 ? `${held} held back` : '',
@@ -155,7 +150,8 @@ export function printResource(cr: CustomResource, { outcome, drift }: Verdict, w
   return `${crName(cr).padEnd(width)}  ${state}  ${outcome.message}${left}`;
 }
 
-export function isFailing(reason: Verdict['outcome']['reason']): boolean {
+/** True when something is wrong with the resource. */
+export function isFailing({ outcome: { reason } }: Verdict): boolean {
   return reason !== 'Applied' && reason !== 'Paused' && reason !== 'MigrationPending';
 }
 

@@ -1,4 +1,4 @@
-/** What is wrong in an engine: each object that it cannot serve or that has no effect, with its owner and what to do.
+/** The problems of an engine: each object that it cannot serve or that has no effect, with its owner and what to do.
  *  In: a reading of the engine. Out: findings, those that cause others first. Pure.
  *  Not here: the status of a resource (conditions.ts), which also knows its spec. */
 import { REASONS, type Reason } from '../kinds.ts';
