@@ -1,11 +1,23 @@
 /** Tests `pergola test` as a program: what passes and fails in each format, that every test starts from the same data, that nothing outside is
  *  used, and what is said when the tests cannot run. */
-import { execFile } from 'node:child_process';
-import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { execFile, execFileSync, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import {
+  chmodSync,
+  cpSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
+import { text as textOf } from 'node:stream/consumers';
+import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
-import { afterEach, beforeEach, expect, inject, test } from 'vitest';
+import { afterEach, beforeEach, expect, inject, test, vi } from 'vitest';
 import { TestWebhook } from '../testing/webhook.ts';
 
 const TIMEOUT_MS = 120_000;
@@ -34,16 +46,22 @@ function pergolaTest(argv: readonly string[], env: Readonly<Record<string, strin
 
 /** Writes PermissionTests, one document each: the name, the role, the query, the expectation in YAML. */
 function writeTests(
-  ...tests: readonly (readonly [name: string, role: string, query: string, expected: string])[]
+  ...tests: readonly (readonly [
+    name: string,
+    role: string,
+    query: string,
+    expected: string,
+    variable?: string,
+  ])[]
 ) {
-  const documents = tests.map(([name, role, query, expected]) =>
+  const documents = tests.map(([name, role, query, expected, variable]) =>
     [
       'apiVersion: pergola.dev/v1alpha1',
       'kind: PermissionTest',
       `metadata: { name: "${name}" }`,
       'spec:',
       `  role: ${role}`,
-      '  sessionVariables: { X-Engine-User-Id: "2" }',
+      `  sessionVariables: { ${['X-Engine-User-Id: "2"', variable].filter(Boolean).join(', ')} }`,
       `  query: '${query}'`,
       `  expect: ${expected}`,
       '',
@@ -53,6 +71,54 @@ function writeTests(
 }
 
 const NEW_MAKER = 'mutation { insert_maker_one(object: {name: "New"}) { id } }';
+
+test('a run that a signal ends leaves no process and no file, wherever it is', {
+  timeout: TIMEOUT_MS,
+}, async () => {
+  writeTests(['write', 'clerk', NEW_MAKER, '{ rows: [{ path: insert_maker_one, count: 1 }] }']);
+  const temporary = join(root, 'temporary');
+  mkdirSync(temporary);
+  // Under root, Postgres runs as another user.
+  chmodSync(root, 0o755);
+  const began = Date.now();
+  expect((await pergolaTest(['-f', folder], { TMPDIR: temporary })).code).toBe(0);
+  const whole = Date.now() - began;
+  const signals = ['SIGINT', 'SIGTERM', 'SIGHUP', 'SIGINT'] as const;
+  for (const [i, signal] of signals.entries()) {
+    const child = spawn(process.execPath, ['bin/pergola.mjs', 'test', '-f', folder], {
+      env: { ...process.env, TMPDIR: temporary },
+      stdio: ['ignore', 'ignore', 'pipe'],
+    });
+    const said = textOf(child.stderr);
+    const ended = once(child, 'close');
+    await sleep((whole * (i + 1)) / (signals.length + 1));
+    child.kill(signal);
+    const [code, by] = await ended;
+    // Node ends by itself while it is still loading the program, and the run may be over before the signal.
+    const isStopped = code === 2 && (await said) === `pergola test: stopped by ${signal}\n`;
+    expect([code, by, await said, isStopped || by === signal || code === 0]).toEqual([
+      code,
+      by,
+      await said,
+      true,
+    ]);
+    await vi.waitFor(() => expect([foldersIn(temporary), processesWith(temporary)]).toEqual([[], []]), {
+      timeout: 10_000,
+      interval: 50,
+    });
+  }
+});
+
+/** Returns the folders that a run created. */
+function foldersIn(temporary: string): readonly string[] {
+  return readdirSync(temporary).filter((name) => name.startsWith('pergola-'));
+}
+
+/** Returns the processes whose command line has the text. */
+function processesWith(text: string): readonly string[] {
+  const lines = execFileSync('ps', ['-A', '-ww', '-o', 'command='], { encoding: 'utf8' }).split('\n');
+  return lines.filter((line) => line.includes(text));
+}
 
 // The report must hold for names that no API server accepts: a folder has none.
 test('passed and failed tests are printed in each format, and the exit code is 1', {
@@ -158,12 +224,18 @@ kind: Table
 metadata: { name: note }
 spec:
   table: note
+  computedFields: [{ name: size, function: note_size }]
   permissions:
     - role: writer
-      select: { columns: [id, body], filter: { owner: { _eq: X-Engine-User-Id } }, maxRows: 2 }
+      select:
+        columns: [id, body]
+        filter: { owner: { _eq: X-Engine-User-Id } }
+        maxRows: 2
+        queryRootFields: [Select]
+        subscriptionRootFields: []
       insert: { columns: [id, body], check: { body: { _neq: "" } }, set: { owner: X-Engine-User-Id } }
       update: { columns: [body], filter: { owner: { _eq: X-Engine-User-Id } }, check: { body: { _neq: "" } } }
-      delete: { filter: { owner: { _eq: X-Engine-User-Id } } }
+      delete: { filter: { owner: { _eq: X-Engine-User-Id } }, backendOnly: true }
 `;
 const NOTE_TESTS = [
   [
@@ -184,6 +256,7 @@ const NOTE_TESTS = [
     '{ note_aggregate { aggregate { count } } }',
     '{ error: { code: validation-failed } }',
   ],
+  ['no-key', 'writer', '{ note_by_pk(id: 1) { id } }', '{ error: { code: validation-failed } }'],
   [
     'insert-columns',
     'writer',
@@ -219,6 +292,13 @@ const NOTE_TESTS = [
     'writer',
     'mutation { delete_note(where: {}) { affected_rows } }',
     '{ data: { delete_note: { affected_rows: 3 } } }',
+    'X-Engine-Use-Backend-Only-Permissions: "true"',
+  ],
+  [
+    'no-delete',
+    'writer',
+    'mutation { delete_note(where: {}) { affected_rows } }',
+    '{ error: { code: validation-failed } }',
   ],
 ] as const;
 
@@ -229,6 +309,7 @@ function writeNotes(): void {
   writeFileSync(
     join(folder, 'notes.sql'),
     `create table note (id int primary key, owner text not null, body text not null, secret text);
+     create function note_size(one note) returns int stable language sql as 'select length(one.body)';
      insert into note values (1, '2', 'a', 's'), (2, '2', 'b', 's'), (3, '2', 'c', 's'), (4, '1', 'd', 's');`,
   );
   writeTests(...NOTE_TESTS);
@@ -244,10 +325,10 @@ test('wider permissions that no test notices are reported, and each has a test t
     [
       '',
       'role    table  select  insert  update  delete',
-      'writer  note        3       2       3       1',
+      'writer  note        4       2       3       2',
       '4 of 4 permissions are tested (100 %).',
       '',
-      'The tests notice each of 13 wider permissions.',
+      'The tests notice each of 17 wider permissions.',
       '',
     ].join('\n'),
   ]);
@@ -273,14 +354,17 @@ test('wider permissions that no test notices are reported, and each has a test t
     '',
     'unnoticed  writer on note, select: with the column owner',
     'unnoticed  writer on note, select: with the column secret',
+    'unnoticed  writer on note, select: with the computed field size',
     'unnoticed  writer on note, select: with aggregations',
+    'unnoticed  writer on note, select: with every root field',
     'unnoticed  writer on note, insert: with the column secret',
     'unnoticed  writer on note, update: without its check {"body":{"_neq":""}}',
     'unnoticed  writer on note, update: with the column id',
     'unnoticed  writer on note, update: with the column owner',
     'unnoticed  writer on note, update: with the column secret',
     `unnoticed  writer on note, delete: without its filter ${filter}`,
-    'No test notices 9 of 13 wider permissions.',
+    'unnoticed  writer on note, delete: without backendOnly',
+    'No test notices 12 of 17 wider permissions.',
     '',
   ]);
   const json = await pergolaTest([
@@ -297,10 +381,10 @@ test('wider permissions that no test notices are reported, and each has a test t
     1,
     {
       coverage: { permissions: 4, tested: 1 },
-      mutations: { mutants: 13, unnoticed: 12 },
+      mutations: { mutants: 17, unnoticed: 16 },
     },
   ]);
-  expect(JSON.parse(json.out).mutations.items.at(-1)).toEqual({
+  expect(JSON.parse(json.out).mutations.items.at(-2)).toEqual({
     role: 'writer',
     source: 'default',
     schema: 'public',

@@ -344,6 +344,25 @@ test('a pid file whose pid belongs to another process now is ignored', { timeout
   expect(isRunning(other.pid!)).toBe(true);
 });
 
+/** `script` of util-linux runs a command in a terminal of its own, which closes when `script` is killed. */
+test.runIf(process.platform === 'linux')(
+  'everything ends when its terminal is closed (Linux)',
+  {
+    timeout: TIMEOUT_MS,
+  },
+  async () => {
+    const data = join(folder, 'data');
+    const command = `exec ${process.execPath} bin/pergola.mjs up ${join(folder, 'shop')} --port 0 --data ${data}`;
+    const terminal = await ready(spawn('script', ['--quiet', '--flush', '--command', command, '/dev/null']));
+    const pid = Number(readFileSync(join(data, 'up.pid'), 'utf8').split('\n')[0]);
+    const children = childrenOf(pid);
+    expect(children.filter(({ command }) => /serve|postgres -D/.test(command))).toHaveLength(2);
+    await kill(terminal.process);
+    await until(() => [{ pid }, ...children].every((each) => !isRunning(each.pid)));
+    expect(existsSync(join(data, 'up.pid'))).toBe(false);
+  },
+);
+
 test('everything ends when npm, which started it, is killed, and when nothing reads the output', {
   timeout: TIMEOUT_MS,
 }, async () => {

@@ -1,8 +1,40 @@
 /** The flags of `pergola test`. In: the arguments. Out: TestOptions; undefined for help. Raises FlagProblem. */
 import { statSync } from 'node:fs';
-import { parseArgs } from 'node:util';
 import { FlagProblem } from '../../operator/folder/flag-problem.ts';
+import {
+  type FlagTable,
+  flagLine,
+  parseFlagTable,
+  textOf,
+  textsOf,
+} from '../../operator/folder/flag-table.ts';
 import { FORMATS, type Format } from './report.ts';
+
+const FLAGS = {
+  filename: {
+    short: 'f',
+    value: 'FOLDER',
+    doc: 'the folder with resources, tests and *.sql files (required)',
+  },
+  only: { value: 'NAME', isList: true, doc: 'run this test only; may be repeated' },
+  migrations: {
+    value: 'FOLDER',
+    doc: 'the migrations of the database; default FOLDER/migrations, if there is one',
+  },
+  'database-url': {
+    value: 'URL',
+    doc: `a Postgres server of your own, for example one with extensions; the tests create databases on it
+                              and drop them, and the database that the URL names is not changed`,
+  },
+  coverage: { doc: 'print how many tests exercise each permission of a role on a table' },
+  'min-coverage': { value: 'PERCENT', doc: 'exit with 1 when tests exercise fewer permissions than this' },
+  mutate: {
+    doc: `when all tests pass: serve wider permissions, without one of their restrictions or with one more
+                              column or computed field, and report those that no test notices`,
+  },
+  output: { short: 'o', value: 'FORMAT', doc: `${Object.keys(FORMATS).join(', ')}; default text` },
+  help: { short: 'h', doc: 'print this help' },
+} as const satisfies FlagTable;
 
 export const HELP = `pergola test -f FOLDER: run the PermissionTests of a folder, without a cluster.
 
@@ -10,33 +42,13 @@ Starts a Postgres and an engine for the duration of the tests, runs the migratio
 the resources, and sends the request of each PermissionTest as its role. Every test starts from the data of these files.
 Triggers are not applied, and every Source leads to this Postgres: no database and no webhook of a trigger outside is used.
 
-  -f, --filename FOLDER       the folder with resources, tests and *.sql files (required)
-      --only NAME             run this test only; may be repeated
-      --migrations FOLDER     the migrations of the database; default FOLDER/migrations, if there is one
-      --database-url URL      a Postgres server of your own, for example one with extensions; the tests create databases on it
-                              and drop them, and the database that the URL names is not changed
-      --coverage              print how many tests exercise each permission of a role on a table
-      --min-coverage PERCENT  exit with 1 when tests exercise fewer permissions than this
-      --mutate                when all tests pass: serve wider permissions, without a filter, a check or a limit, with one more
-                              column or with aggregations, and report those that no test notices
-  -o, --output FORMAT         ${Object.keys(FORMATS).join(', ')}; default text
-  -h, --help                  print this help
+${Object.entries(FLAGS)
+  .map(([name, flag]) => flagLine(name, flag, { width: 27 }))
+  .join('\n')}
 
 The engine takes its other options from the environment (ENGINE_GRAPHQL_*).
 Exit codes: 0 every test passed, 1 a test failed, a permission is not noticed or the coverage is too low, 2 the tests could not run.
 `;
-
-const FLAGS = {
-  filename: { type: 'string', short: 'f' },
-  only: { type: 'string', multiple: true },
-  migrations: { type: 'string' },
-  'database-url': { type: 'string' },
-  coverage: { type: 'boolean', default: false },
-  'min-coverage': { type: 'string' },
-  mutate: { type: 'boolean', default: false },
-  output: { type: 'string', short: 'o', default: 'text' },
-  help: { type: 'boolean', short: 'h', default: false },
-} as const;
 
 export type TestOptions = {
   readonly folder: string;
@@ -52,26 +64,20 @@ export type TestOptions = {
 };
 
 export function parseTestFlags(argv: readonly string[]): TestOptions | undefined {
-  const values = valuesIn(argv);
-  if (values.help) return undefined;
+  const { values } = parseFlagTable(FLAGS, argv);
+  if (values['help'] === true) return undefined;
+  const migrations = textOf(values, 'migrations');
+  const minCoverage = textOf(values, 'min-coverage');
   return {
-    folder: folderIn(values.filename),
-    migrations: values.migrations === undefined ? undefined : folderIn(values.migrations),
-    only: values.only ?? [],
-    databaseUrl: urlIn(values['database-url']),
-    showsCoverage: values.coverage || values['min-coverage'] !== undefined,
-    minCoverage: percentIn(values['min-coverage'] ?? '0'),
-    mutates: values.mutate,
-    format: formatIn(values.output),
+    folder: folderIn(textOf(values, 'filename')),
+    migrations: migrations === undefined ? undefined : folderIn(migrations),
+    only: textsOf(values, 'only'),
+    databaseUrl: urlIn(textOf(values, 'database-url')),
+    showsCoverage: values['coverage'] === true || minCoverage !== undefined,
+    minCoverage: percentIn(minCoverage ?? '0'),
+    mutates: values['mutate'] === true,
+    format: formatIn(textOf(values, 'output') ?? 'text'),
   };
-}
-
-function valuesIn(argv: readonly string[]) {
-  try {
-    return parseArgs({ args: [...argv], options: FLAGS, strict: true, allowPositionals: false }).values;
-  } catch (error) {
-    throw new FlagProblem((error as Error).message);
-  }
 }
 
 function folderIn(folder: string | undefined): string {

@@ -17,41 +17,50 @@ export type ScratchDatabases = {
   readonly metadata: string;
   /** Replaces `app` by a new copy of the pristine database. Connections to the old one are ended. */
   readonly renew: () => Promise<void>;
-  readonly stop: () => Promise<void>;
 };
 
 type Server = { readonly url: string; readonly stop: () => Promise<void> };
 
-/** Runs the migrations and *.sql files. `serverUrl` is a database on the user's server, which is not changed. Raises an error that names the
- *  file that failed. */
+/** Runs the migrations and *.sql files. `serverUrl` is a database on the user's server, which is not changed. `onStop` receives, before
+ *  anything starts, the function that removes everything; it may be called at any time. Raises an error that names the file that failed. */
 export async function startScratchDatabases(
   folders: DatabaseFolders,
   serverUrl: string | undefined,
+  onStop: (stop: () => Promise<void>) => void,
 ): Promise<ScratchDatabases> {
-  const server = serverUrl === undefined ? await temporaryServer() : { url: serverUrl, stop: async () => {} };
   const names = namesOf(serverUrl === undefined ? 'test' : `pergola_test_${randomBytes(6).toString('hex')}`);
-  const stop = async () => {
-    if (serverUrl !== undefined) await drop(server.url, Object.values(names));
-    await server.stop();
+  let server: Server | undefined;
+  // What a step creates can be removed only once the step has ended. The user's SQL, which may take long, is ended with its database.
+  let step: Promise<unknown> = Promise.resolve();
+  const stepping = <T>(work: Promise<T>): Promise<T> => {
+    step = work.catch(() => {});
+    return work;
   };
-  try {
-    await onServer(server.url, [`create database ${names.pristine}`, `create database ${names.metadata}`]);
-    await prepareDatabase(databaseUrl(server.url, names.pristine), folders);
-    await onServer(server.url, [copy(names.pristine, names.app)]);
-  } catch (error) {
-    await stop();
-    throw error;
-  }
+  onStop(async () => {
+    await step;
+    if (server && serverUrl !== undefined) await drop(server.url, Object.values(names));
+    await server?.stop();
+  });
+  const starting = serverUrl === undefined ? temporaryServer() : userServer(serverUrl);
+  const { url } = await stepping(
+    starting.then((started) => {
+      server = started;
+      return started;
+    }),
+  );
+  const statements = (...texts: readonly string[]) => stepping(onServer(url, texts));
+  await statements(`create database ${names.pristine}`, `create database ${names.metadata}`);
+  await prepareDatabase(databaseUrl(url, names.pristine), folders);
+  await statements(copy(names.pristine, names.app));
   return {
-    app: databaseUrl(server.url, names.app),
-    metadata: databaseUrl(server.url, names.metadata),
+    app: databaseUrl(url, names.app),
+    metadata: databaseUrl(url, names.metadata),
     renew: () =>
-      onServer(server.url, [
+      statements(
         copy(names.pristine, names.next),
         `drop database ${names.app} with (force)`,
         `alter database ${names.next} rename to ${names.app}`,
-      ]),
-    stop,
+      ),
   };
 }
 
@@ -69,6 +78,10 @@ function namesOf(prefix: string): Names {
 
 function copy(from: string, to: string): string {
   return `create database ${to} template ${from}`;
+}
+
+async function userServer(url: string): Promise<Server> {
+  return { url, stop: async () => {} };
 }
 
 async function temporaryServer(): Promise<Server> {

@@ -36,8 +36,9 @@ export async function onTestBed<T>(
   });
   const work = async () => {
     const declared = migrationsDeclaredIn(await source.snapshot());
-    const databases = await startScratchDatabases({ ...folders, declared }, databaseUrl);
-    stops.push(databases.stop);
+    const databases = await startScratchDatabases({ ...folders, declared }, databaseUrl, (stop) => {
+      stops.push(stop);
+    });
     const [adminSecret, valuesKey] = [randomBytes(16).toString('hex'), randomBytes(32).toString('hex')];
     const headerPrefix = process.env['ENGINE_GRAPHQL_HEADER_PREFIX'] || 'x-engine-';
     const started = await startEngineProcess({
