@@ -5,51 +5,49 @@
 import { readFile, stat, writeFile } from 'node:fs/promises';
 import { extname, join, relative } from 'node:path';
 import { text as readAll } from 'node:stream/consumers';
-import { parseArgs } from 'node:util';
 import { YAML_SCHEMA } from '@pergola/engine/metadata';
 import { loadAll, YAMLException } from 'js-yaml';
 import { convertDocument } from '../conversion/convert.ts';
 import { FlagProblem, reportFailure } from '../folder/flag-problem.ts';
+import { type FlagTable, flagLine, parseFlagTable, textOf } from '../folder/flag-table.ts';
 import { filesIn, MANIFEST_EXTENSIONS } from '../folder/read-folder.ts';
 import { editYaml } from '../yaml/edit.ts';
 
+const FLAGS = {
+  filename: {
+    short: 'f',
+    value: 'PATH',
+    doc: 'a folder or a file, which is rewritten in place, or - to read standard input and write standard output',
+  },
+  check: { doc: 'write nothing, print the files that have the old form, and exit with 1 if there are any' },
+  help: { short: 'h', doc: 'print this help' },
+} as const satisfies FlagTable;
+
 const HELP = `pergola convert -f PATH: rewrite custom resources of the old form to the new form. Comments are kept.
 
-  -f, --filename PATH   a folder or a file, which is rewritten in place, or - to read standard input and write standard output
-      --check           write nothing, print the files that have the old form, and exit with 1 if there are any
-  -h, --help            print this help
+${Object.entries(FLAGS)
+  .map(([name, flag]) => flagLine(name, flag, { width: 21 }))
+  .join('\n')}
 
   pergola convert -f ./resources
   kubectl get pergola -A -o yaml | pergola convert -f - > resources.yaml
 `;
 
-const OPTIONS = {
-  filename: { type: 'string', short: 'f' },
-  check: { type: 'boolean', default: false },
-  help: { type: 'boolean', short: 'h', default: false },
-} as const;
-
 export async function run(argv: readonly string[]): Promise<number> {
   try {
-    const { filename, check, help } = flagsIn(argv);
-    if (help) {
+    const { values } = parseFlagTable(FLAGS, argv);
+    if (values['help'] === true) {
       process.stdout.write(HELP);
       return 0;
     }
+    const filename = textOf(values, 'filename');
+    const check = values['check'] === true;
     if (filename === undefined) throw new FlagProblem('the folder is required: -f FOLDER, or -f -');
     if (filename !== '-') return await convertFiles(filename, check);
     if (check) throw new FlagProblem('--check needs a folder or a file');
     return convertStream(await readAll(process.stdin));
   } catch (error) {
     return reportFailure('convert', error);
-  }
-}
-
-function flagsIn(argv: readonly string[]) {
-  try {
-    return parseArgs({ args: [...argv], options: OPTIONS, strict: true, allowPositionals: false }).values;
-  } catch (error) {
-    throw new FlagProblem((error as Error).message);
   }
 }
 

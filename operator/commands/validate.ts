@@ -1,8 +1,8 @@
 /** `pergola validate`: checks custom resources without an engine and without a cluster. Prints every problem as
  *  `file:line: resource: message`.
  *  Exit codes: 0 valid, 1 there are problems or no resources, 2 wrong flags. Not here: the checks (../folder/validate.ts). */
-import { parseArgs } from 'node:util';
-import { FlagProblem, reportFailure } from '../folder/flag-problem.ts';
+import { reportFailure } from '../folder/flag-problem.ts';
+import { type FlagTable, flagLine, parseFlagTable, textOf, textsOf } from '../folder/flag-table.ts';
 import { outputOf, printData } from '../folder/output.ts';
 import { printProblems, problemsAsJson } from '../folder/print.ts';
 import { inputsOf, readInputs } from '../folder/read-inputs.ts';
@@ -10,14 +10,25 @@ import { type FolderValidation, validate } from '../folder/validate.ts';
 
 const OUTPUTS = ['text', 'json', 'yaml'] as const;
 
+const FLAGS = {
+  filename: {
+    short: 'f',
+    value: 'PATH',
+    isList: true,
+    doc: 'a folder, a file, or - for standard input; may be given several times (required)',
+  },
+  output: { short: 'o', value: 'FORMAT', doc: `the format: ${OUTPUTS.join(', ')}` },
+  help: { short: 'h', doc: 'print this help' },
+} as const satisfies FlagTable;
+
 const HELP = `pergola validate -f PATH: check custom resources without an engine and without a cluster.
 
 Finds unknown and misspelt fields, wrong values, broken rules, definitions that cannot be read, and two resources for one object,
 with file, line and path. Needs neither network nor credentials, so it suits CI.
 
-  -f, --filename PATH   a folder, a file, or - for standard input; may be given several times (required)
-  -o, --output FORMAT   the format: ${OUTPUTS.join(', ')}
-  -h, --help            print this help
+${Object.entries(FLAGS)
+  .map(([name, flag]) => flagLine(name, flag, { width: 21 }))
+  .join('\n')}
 
   pergola validate -f ./resources
   kustomize build . | pergola validate -f -
@@ -25,32 +36,18 @@ with file, line and path. Needs neither network nor credentials, so it suits CI.
 Exit codes: 0 valid, 1 there are problems or no resources, 2 wrong flags.
 `;
 
-const OPTIONS = {
-  filename: { type: 'string', short: 'f', multiple: true },
-  output: { type: 'string', short: 'o' },
-  help: { type: 'boolean', short: 'h', default: false },
-} as const;
-
 export async function run(argv: readonly string[]): Promise<number> {
   try {
-    const { filename, output, help } = flagsIn(argv);
-    if (help) {
+    const { values } = parseFlagTable(FLAGS, argv);
+    if (values['help'] === true) {
       process.stdout.write(HELP);
       return 0;
     }
-    const inputs = inputsOf(filename);
-    const format = outputOf(output, OUTPUTS);
+    const inputs = inputsOf(textsOf(values, 'filename'));
+    const format = outputOf(textOf(values, 'output'), OUTPUTS);
     return report(validate(await readInputs(inputs)), inputs, format);
   } catch (error) {
     return reportFailure('validate', error);
-  }
-}
-
-function flagsIn(argv: readonly string[]) {
-  try {
-    return parseArgs({ args: [...argv], options: OPTIONS, strict: true, allowPositionals: false }).values;
-  } catch (error) {
-    throw new FlagProblem((error as Error).message);
   }
 }
 
