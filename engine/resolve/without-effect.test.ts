@@ -104,3 +104,22 @@ test('an object with two problems is reported once, with both', () => {
       'the webhook is no URL that begins with http:// or https://: correct it',
   ]);
 });
+
+test.each([
+  [{ omit_request_id: false }, ['source/main']],
+  [{ omit_request_id: false, disabled: true }, []],
+  [{ omit_request_id: true }, []],
+  [{ format: 'sqlcommenter' }, []],
+])('query tags %j', (query_tags, expected) => {
+  const source = { name: 'main', kind: 'postgres', configuration: {}, tables: [], query_tags };
+  expect(keys({ sources: [source as never] })).toEqual(expected);
+});
+
+test.each([
+  [{ analyze_query_variables: true, analyze_response_body: true }, 2],
+  [{ analyze_query_variables: false, analyze_response_body: true }, 1],
+  [{ analyze_query_variables: false }, 0],
+])('options of metrics %j', (metrics_config, problems) => {
+  const reasons = found({ metrics_config }).map(({ reason }) => reason.split('; ').length);
+  expect(reasons).toEqual(problems > 0 ? [problems] : []);
+});

@@ -1,4 +1,5 @@
-/** Objects that cannot do what they declare: a table whose name GraphQL forbids, a schedule without a time, a URL that no request can have.
+/** Objects that cannot do what they declare: a table whose name GraphQL forbids, a schedule without a time, a URL that no request can have,
+ *  settings of the reference engine that this one only keeps.
  *  The engine keeps them, because documents of the reference engine have them, and reports them like restrictions that are not enforced.
  *  In: Metadata × ResolveOptions. Out: one entry per object. Pure, total. Not here: restrictions (unenforced.ts). */
 import { objectKey } from '../metadata/objects.ts';
@@ -6,7 +7,8 @@ import type { Action } from '../metadata/schema/action.ts';
 import { printQualified } from '../metadata/schema/common.ts';
 import type { CronTrigger, DeclaredEvent, EventTrigger } from '../metadata/schema/event.ts';
 import type { Metadata } from '../metadata/schema/metadata.ts';
-import type { Source, SourceCustomization } from '../metadata/schema/source.ts';
+import type { MetricsConfig } from '../metadata/schema/policy.ts';
+import type { QueryTags, Source, SourceCustomization } from '../metadata/schema/source.ts';
 import type { Table } from '../metadata/schema/table.ts';
 import type { Memo } from './memo.ts';
 import { baseName, isGraphqlName } from './names.ts';
@@ -17,7 +19,7 @@ import type { ResolveOptions, Unenforced } from './types.ts';
 const NO_CUSTOMIZATION: SourceCustomization = {};
 
 export function withoutEffectIn(
-  { sources, actions = [], cron_triggers = [], scheduled_events = [] }: Metadata,
+  { sources, actions = [], cron_triggers = [], scheduled_events = [], metrics_config }: Metadata,
   options: ResolveOptions,
   memo: Memo,
 ): readonly Unenforced[] {
@@ -26,19 +28,40 @@ export function withoutEffectIn(
     ...actions.flatMap((action) => memo.of(ofAction, action)),
     ...cron_triggers.flatMap((trigger) => memo.of(ofCronTrigger, trigger)),
     ...scheduled_events.flatMap((event) => memo.of(ofScheduledEvent, event)),
+    ...(metrics_config ? memo.of(ofMetricsConfig, metrics_config) : []),
   ];
 }
 
 function ofSource(
-  { name, tables, customization }: Source,
+  { name, tables, customization, query_tags }: Source,
   { namingConvention }: ResolveOptions,
   memo: Memo,
 ): readonly Unenforced[] {
   const naming = memo.of(namingOf, customization ?? NO_CUSTOMIZATION, namingConvention);
-  return tables.flatMap((table) => [
+  const ofTables = tables.flatMap((table) => [
     ...memo.of(ofTable, table, name, naming),
     ...memo.of(ofEventTriggers, table, name),
   ]);
+  return query_tags ? [...memo.of(ofQueryTags, query_tags, name), ...ofTables] : ofTables;
+}
+
+function ofQueryTags({ disabled, omit_request_id }: QueryTags, source: string): readonly Unenforced[] {
+  const wantsRequestId = omit_request_id === false && !disabled;
+  return entry(objectKey('source', source), 'source', `source ${source}`, [
+    wantsRequestId
+      ? 'query_tags.omit_request_id: false has no effect, because statements that differ by request cannot stay prepared: remove it'
+      : null,
+  ]);
+}
+
+function ofMetricsConfig(config: MetricsConfig): readonly Unenforced[] {
+  const set = (['analyze_query_variables', 'analyze_response_body'] as const).filter((name) => config[name]);
+  return entry(
+    objectKey('metrics_config'),
+    'metrics_config',
+    'metrics_config',
+    set.map((name) => `${name} has no effect, because metrics contain no values of requests: remove it`),
+  );
 }
 
 function ofTable({ table, configuration }: Table, source: string, naming: Naming): readonly Unenforced[] {

@@ -87,7 +87,7 @@ export const REASONS = {
   ),
   NotEnforced: row(
     'at once',
-    'The engine has it, but it has no effect: an entry of the allow list while the allow list is off, a restriction of the role `admin`, a query of a QueryCollection that is not GraphQL, a table whose name GraphQL forbids, a schedule without a time, a webhook that is no URL.',
+    'The engine has it, but it has no effect: an entry of the allow list while the allow list is off, a restriction of the role `admin`, a query of a QueryCollection that is not GraphQL, a table whose name GraphQL forbids, a schedule without a time, a webhook that is no URL, a setting of other engines that this one only keeps.',
     'Start the engine with the option the message names, or correct or remove the declaration.',
   ),
   PartlyServed: row(

@@ -48,15 +48,19 @@ export const Network = Type.Object({ tls_allowlist: Type.Optional(Type.Array(Tls
 export const MetricsConfig = Type.Object({
   analyze_query_variables: Type.Optional(
     Type.Boolean({
-      description: 'Kept in the metadata for other tools. It has no effect on the metrics of the engine.',
+      description:
+        'Kept in the metadata for other tools. It has no effect on the metrics of the engine; if true, it is reported as NotEnforced.',
     }),
   ),
   analyze_response_body: Type.Optional(
     Type.Boolean({
-      description: 'Kept in the metadata for other tools. It has no effect on the metrics of the engine.',
+      description:
+        'Kept in the metadata for other tools. It has no effect on the metrics of the engine; if true, it is reported as NotEnforced.',
     }),
   ),
 });
+
+export type MetricsConfig = Static<typeof MetricsConfig>;
 
 export const OpenTelemetry = Type.Object({
   status: Type.Optional(oneOf('enabled', 'disabled', 'env')),

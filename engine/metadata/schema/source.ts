@@ -151,7 +151,7 @@ export const QueryTags = Type.Object({
   omit_request_id: Type.Optional(
     Type.Boolean({
       description:
-        'Has no effect: the comment never has the id of the request, so that equal statements stay equal.',
+        'Has no effect: the comment never has the id of the request, so that equal statements stay equal. false is reported as NotEnforced.',
     }),
   ),
 });
