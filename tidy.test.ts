@@ -190,6 +190,7 @@ const LAYERS: Readonly<Record<string, readonly string[]>> = {
   'operator/engine': ['operator/ports', 'operator/objects'],
   'operator/permission-tests': ['operator/ports', 'operator/kinds'],
   'operator/decide': [
+    'operator/permission-tests',
     'operator/grants',
     'operator/ports',
     'operator/objects',
@@ -199,6 +200,7 @@ const LAYERS: Readonly<Record<string, readonly string[]>> = {
   'operator/settle': ['operator/decide', 'operator/ports', 'operator/objects', 'operator/kinds'],
   'operator/status': [
     'operator/migrations',
+    'operator/permission-tests',
     'operator/settle',
     'operator/decide',
     'operator/engine',

@@ -249,8 +249,14 @@ const REFUSED_AT_BIRTH: readonly (readonly [string, string, Spec, string])[] = [
   [
     'PermissionTest',
     'a gate that does not run',
-    { gate: 'Engine' },
+    { gate: { kind: 'Engine' } },
     'has no effect on a test that the operator does not run',
+  ],
+  [
+    'PermissionTest',
+    'a gate of a Table without its name',
+    { runAfterApply: true, gate: { kind: 'Table' } },
+    'of kind Engine names nothing; add or remove name',
   ],
   [
     'PermissionTest',

@@ -1,13 +1,15 @@
 /** Limits a pass to the resources that changed, those that are not settled, and the owners of the keys they claim. The cost of one change
  *  then does not depend on the number of resources.
- *  A resource is settled when its objects are applied, no delivery is awaited, no test runs after changes, and it refers to no Secret or ConfigMap. A pass decides nothing new for it as long as
- *  its spec is the same, the engine is at the version the last pass left, and no other resource claims its keys. In any other case, when
+ *  A resource is settled when its objects are applied, no delivery is awaited, no test runs after changes or gates it, and it refers to no
+ *  Secret or ConfigMap. A pass decides nothing new for it as long as its spec is the same, the engine is at the version the last pass left,
+ *  and no other resource claims its keys. In any other case, when
  *  something is inconsistent, and at regular intervals (engine/client.ts) the scope is full.
  *  Pure. Not here: the pass (pass/reconcile.ts). */
 import { isSameJson, type Metadata } from '@pergola/engine/metadata';
 import { type CustomResource, crName } from '../kinds.ts';
 import type { EntryChange, Ledger, LedgerEntry } from '../objects/ledger.ts';
 import { isLeaf } from '../objects/normal-form.ts';
+import { gatedTables } from '../permission-tests/gates.ts';
 import type { CrSnapshot, EngineReading, ReconcileOptions, Verdict } from '../ports.ts';
 import type { Decisions } from './decide.ts';
 import { isSelfContained, keysClaimedBy } from './desired.ts';
@@ -71,7 +73,8 @@ export function incrementalScope(
     isSameJson(options, previous.options);
   if (!isSameContext) return undefined;
   const skipped = new Map(previous.resources);
-  const chosen = snapshot.resources.filter((cr) => !isStillSettled(cr, previous));
+  const gated = gatedTables(snapshot.resources);
+  const chosen = snapshot.resources.filter((cr) => gated.has(crName(cr)) || !isStillSettled(cr, previous));
   const present = new Set(snapshot.resources.map(({ metadata }) => metadata.uid));
   const gone = [...previous.resources.keys()].filter((uid) => !present.has(uid));
   const keys = new Set(gone.flatMap((uid) => previous.resources.get(uid)!.keys));

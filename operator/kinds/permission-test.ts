@@ -94,6 +94,28 @@ const GATE_RUNS: Rule = {
   holds: ({ gate, runAfterApply }) => gate === undefined || runAfterApply === true,
 };
 
+const GATE_NAMES: Rule = {
+  rule: "(self.kind == 'Table') == has(self.name)",
+  message: 'spec.gate of kind Table names a Table, and of kind Engine names nothing; add or remove name',
+  holds: ({ kind, name }) => (kind === 'Table') === (name !== undefined),
+};
+
+const Gate = closed(
+  {
+    kind: withDescription(
+      'Engine: the Engine of the test. Table: the Table that name refers to.',
+      Type.Union([Type.Literal('Engine'), Type.Literal('Table')]),
+    ),
+    name: Type.Optional(
+      withDescription(
+        'The name of a Table resource in the namespace of the test, of the same Engine, for example loan.',
+        Type.String({ minLength: 1, maxLength: 253 }),
+      ),
+    ),
+  },
+  GATE_NAMES,
+);
+
 export const PermissionTestSpec = specWithoutObjects(
   {
     role: withDescription('The role of the request, for example reader.', MetadataName),
@@ -126,8 +148,8 @@ export const PermissionTestSpec = specWithoutObjects(
     ),
     gate: Type.Optional(
       withDescription(
-        'Engine: the Engine is not Ready while the test fails. Absent: only the test itself is not Ready.',
-        Type.Literal('Engine'),
+        'The resource that is not Ready while the test fails: {kind: Engine} or {kind: Table, name: loan}. Absent: only the test itself.',
+        Gate,
       ),
     ),
   },

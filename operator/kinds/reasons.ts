@@ -182,7 +182,7 @@ export const REASONS = {
   ),
   TestFailed: row(
     'at once',
-    'The response to the request of a PermissionTest differs from the expected one. The message says where, without values. Of an Engine: a test with `gate: Engine` fails. The resources are served all the same.',
+    'The response to the request of a PermissionTest differs from the expected one. The message says where, without values. Of an Engine or a Table: a test whose `gate` names it fails. The resources are served all the same.',
     'Run `pergola test`, or send the request as the role, to see the difference. Correct the permission, the test, or the data.',
   ),
   NotRun: row(

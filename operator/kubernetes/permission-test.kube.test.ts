@@ -35,7 +35,7 @@ await describeKube('permission tests', (kube) => {
     query: '{ note { id body } }',
     expect: { rows: [{ path: 'note', count: 1, excludes: [{ id: 2 }] }] },
     runAfterApply: true,
-    gate: 'Engine',
+    gate: { kind: 'Engine' },
   };
   /** Waits until the condition has the reason and its message contains the text. */
   const passedAs = (name: string, reason: string, text = '', namespace = HOME) =>
@@ -84,6 +84,29 @@ await describeKube('permission tests', (kube) => {
     await rig.ready('Engine', 'main', 'Applied');
     await setPolicy('Ignore');
     await passedAs('own-notes', 'NotRun');
+  });
+
+  test('a Table is not Ready while a test that gates it fails', async () => {
+    const gate = { kind: 'Table', name: 'note' };
+    await setPolicy('Run');
+    await rig.kube.apply(note(OWN), object('PermissionTest', 'own-notes', { ...ownNotes, gate }));
+    await passedAs('own-notes', 'TestPassed');
+    await rig.ready('Table', 'note', 'Applied');
+    await rig.kube.apply(note({ id: { _gt: 0 } }));
+    expect((await rig.ready('Table', 'note', 'TestFailed')).message).toContain(
+      `PermissionTest ${HOME}/own-notes`,
+    );
+    await rig.ready('Engine', 'main', 'Applied');
+    await rig.kube.apply(note(OWN));
+    await rig.ready('Table', 'note', 'Applied');
+    await rig.remove('PermissionTest', 'own-notes');
+  });
+
+  test('the API server refuses a gate without the name of its Table', async () => {
+    for (const gate of [{ kind: 'Table' }, { kind: 'Engine', name: 'main' }, 'Engine']) {
+      const refused = rig.kube.apply(object('PermissionTest', 'gate', { ...ownNotes, gate }));
+      await expect(refused).rejects.toThrow('spec.gate');
+    }
   });
 
   test('a test of another namespace does not run', async () => {

@@ -1,7 +1,8 @@
 /** Tests when a pass runs PermissionTests, with a scripted engine: what it needs, how often it runs, and what follows for the resource and the
  *  Engine. Not here: a real engine and API server (kubernetes/permission-test.kube.test.ts). */
 import { beforeEach, expect, test } from 'vitest';
-import { EngineProblem, type ReconcileOptions, type TestResponse } from '../ports.ts';
+import { cachedEngine } from '../engine/client.ts';
+import { type EnginePort, EngineProblem, type ReconcileOptions, type TestResponse } from '../ports.ts';
 import { conditionOf } from '../status/conditions.ts';
 import { outcomeOfPass } from '../status/engine-status.ts';
 import type { Report } from '../status/report.ts';
@@ -31,10 +32,14 @@ beforeEach(() => {
   };
 });
 
-async function pass(options = RUN): Promise<Report> {
-  const report = await reconcile(ports, options, previous);
+async function pass(options = RUN, engine: EnginePort = ports.engine): Promise<Report> {
+  const report = await reconcile({ ...portsOf(ports), engine }, options, previous);
   previous = { tests: report.tests, passState: report.passState, backoff: report.backoff };
   return report;
+}
+
+function portsOf({ source, sink, clock }: ScriptedPorts) {
+  return { source, sink, clock };
 }
 
 /** Returns the conditions Ready and Passed of a test, such as `True Applied, True TestPassed`. */
@@ -71,7 +76,7 @@ test('a test that fails is not Ready and names no value, the resources are appli
   expect(said()).toBe('False TestFailed, False TestFailed');
   expect(ports.message(noteTest())).toBe('the response differs at note');
   expect(ports.readiness(table('note'))).toBe('True Applied');
-  ports.resources = [table('note'), noteTest({ gate: 'Engine' })];
+  ports.resources = [table('note'), noteTest({ gate: { kind: 'Engine' } })];
   expect(outcomeOfPass(await pass())).toEqual({
     reason: 'TestFailed',
     message: 'the resources are applied, and tests fail: PermissionTest default/one',
@@ -79,9 +84,57 @@ test('a test that fails is not Ready and names no value, the resources are appli
   answer = () => ({ data: { note: [{ id: 1 }] }, errors: [] });
   // The same test is not run again before something has changed.
   expect(outcomeOfPass(await pass()).reason).toBe('TestFailed');
-  ports.resources = [table('note'), table('author'), noteTest({ gate: 'Engine' })];
+  ports.resources = [table('note'), table('author'), noteTest({ gate: { kind: 'Engine' } })];
   expect(outcomeOfPass(await pass()).reason).toBe('Applied');
   expect(said()).toBe('True Applied, True TestPassed');
+});
+
+test('a Table is not Ready while a test that gates it fails, and one that nothing gates is', async () => {
+  const gate = { kind: 'Table', name: 'note' };
+  ports.resources = [table('note'), table('author'), noteTest({ gate })];
+  // A pass has the incremental scope only with an engine whose answers are kept.
+  const { port, runTest } = ports.engine;
+  const engine = cachedEngine({ ...port, runTest: runTest! }, { nowMs: () => 0, maxAgeMs: () => 1 });
+  for (let i = 0; i < 2; i++) await pass(RUN, engine);
+  expect(ports.readiness(table('note'))).toBe('True Applied');
+  // Only the data change, so the pass looks at the test and the Table, and not at the others.
+  answer = () => ({ data: { note: [] }, errors: [] });
+  ports.time = new Date(ports.time.getTime() + 600_000);
+  const failed = await pass(RUN, engine);
+  expect([ports.readiness(table('note')), ports.readiness(table('author'))]).toEqual([
+    'False TestFailed',
+    'True Applied',
+  ]);
+  expect(ports.message(table('note'))).toBe(
+    'the table is applied, and tests fail: PermissionTest default/one',
+  );
+  expect([failed.plan?.scope.skipped.size, outcomeOfPass(failed).reason]).toEqual([1, 'Applied']);
+  answer = () => ({ data: { note: [{ id: 1 }] }, errors: [] });
+  ports.time = new Date(ports.time.getTime() + 600_000);
+  await pass(RUN, engine);
+  expect(ports.readiness(table('note'))).toBe('True Applied');
+});
+
+test('the removal of a test or of its gate makes the Table Ready', async () => {
+  const gate = { kind: 'Table', name: 'note' };
+  answer = () => ({ data: { note: [] }, errors: [] });
+  for (const after of [[table('note')], [table('note'), noteTest()]]) {
+    ports.resources = [table('note'), noteTest({ gate })];
+    await pass();
+    expect(ports.readiness(table('note'))).toBe('False TestFailed');
+    ports.resources = after;
+    await pass();
+    expect(ports.readiness(table('note'))).toBe('True Applied');
+  }
+});
+
+test('a gate that names no Table of the Engine is said so by the test, whatever comes of the test', async () => {
+  ports.resources = [table('note'), noteTest({ gate: { kind: 'Table', name: 'nte' } })];
+  await pass();
+  expect(said()).toBe('False DependencyNotReady, True TestPassed');
+  expect(ports.message(noteTest())).toBe(
+    'spec.gate names Table default/nte, and the Engine has no such resource; correct the name, or remove the gate',
+  );
 });
 
 test('a test does not run without runAfterApply, without the policy, in another namespace, and before its Engine admits it', async () => {

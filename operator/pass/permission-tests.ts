@@ -107,7 +107,7 @@ async function run(cr: CustomResource, engine: EnginePort): Promise<TestOutcome>
     if (difference === undefined) {
       return { reason: 'TestPassed', message: 'the response was the expected one', isRun: true };
     }
-    const gates = gate === 'Engine' ? { gates: crName(cr) } : {};
+    const gates = gate?.kind === 'Engine' ? { gates: crName(cr) } : {};
     return { reason: 'TestFailed', message: difference, isRun: true, ...gates };
   } catch (error) {
     if (!(error instanceof EngineProblem)) throw error;

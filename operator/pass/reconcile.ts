@@ -16,12 +16,13 @@ import {
 import { wantsPlan, withoutPlanPauses } from '../decide/pause.ts';
 import { type ReplicaSync, syncReplicas } from '../engine/replica-sync.ts';
 import { reservationChanges } from '../grants/reservation.ts';
-import type { CrStatus, CustomResource } from '../kinds.ts';
+import { type CrStatus, type CustomResource, crName, type Reason } from '../kinds.ts';
 import { type PlannedMigrations, planMigrations } from '../migrations/plan-migrations.ts';
 import { isMigration, type Migrated, runMigrations } from '../migrations/run-migrations.ts';
 import { type EntryChange, ledgerPatch } from '../objects/ledger.ts';
 import { objectsIn } from '../objects/normal-form.ts';
 import { ownerOfValues } from '../objects/value-name.ts';
+import { failedByTable, failedText, gatedTable } from '../permission-tests/gates.ts';
 import {
   type Clock,
   type CrSnapshot,
@@ -221,12 +222,32 @@ async function withTests(
   const results = await runTests(applied, pass);
   const verdicts = new Map(report.verdicts);
   for (const [uid, test] of results) verdicts.set(uid, withTest(verdicts.get(uid)!, test));
+  const failed = failedByTable(applied, results);
+  const names = new Set(snapshot.resources.map(crName));
+  for (const cr of applied) {
+    const { uid } = cr.metadata;
+    const tests = failed.get(crName(cr));
+    if (tests)
+      verdicts.set(uid, withOutcome(verdicts.get(uid)!, 'TestFailed', failedText('the table is', tests)));
+    const table = gatedTable(cr);
+    if (table !== undefined && !names.has(table)) {
+      verdicts.set(uid, withOutcome(verdicts.get(uid)!, 'DependencyNotReady', missingText(table)));
+    }
+  }
   return { ...report, verdicts, tests: memoryOf(applied, results, pass) };
+}
+
+function missingText(table: string): string {
+  return `spec.gate names ${table}, and the Engine has no such resource; correct the name, or remove the gate`;
+}
+
+function withOutcome(verdict: Verdict, reason: Reason, message: string): Verdict {
+  return { ...verdict, outcome: { reason, message } };
 }
 
 function withTest(verdict: Verdict, test: TestOutcome): Verdict {
   const { reason, message } = test;
-  return reason === 'TestFailed' ? { ...verdict, outcome: { reason, message }, test } : { ...verdict, test };
+  return { ...(reason === 'TestFailed' ? withOutcome(verdict, reason, message) : verdict), test };
 }
 
 const NO_PLANS: ReadonlyMap<string, readonly string[]> = new Map();

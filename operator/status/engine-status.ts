@@ -13,6 +13,7 @@ import {
   type OperatorEntry,
 } from '../kinds.ts';
 import { objectsIn } from '../objects/normal-form.ts';
+import { failedText } from '../permission-tests/gates.ts';
 import { type EngineVersions, inconsistentIn, type ResourceOutcome } from '../ports.ts';
 import { type ConditionDraft, conditionsOf, progressConditions, type StatusContext } from './conditions.ts';
 import { outcomeOf, type Report } from './report.ts';
@@ -110,7 +111,7 @@ export function outcomeOfPass({ plan, problem, replicaSync, verdicts }: Report):
   const kept = [...(plan?.settled.excluded.values() ?? [])].filter(({ reason }) => reason === 'PruneHeld');
   if (kept.length > 0) return { reason: 'PruneHeld', message: kept.map(({ message }) => message).join('; ') };
   const failed = failedGates(verdicts);
-  if (failed.length > 0) return { reason: 'TestFailed', message: failedText(failed) };
+  if (failed.length > 0) return { reason: 'TestFailed', message: failedText('the resources are', failed) };
   return {
     reason: 'Applied',
     message: withLagging(`${plan?.owned ?? 0} objects applied`, replicaSync?.lagging ?? []),
@@ -122,15 +123,6 @@ function failedGates(verdicts: Report['verdicts']): readonly string[] {
   return [...verdicts.values()]
     .flatMap(({ test }) => (test?.reason === 'TestFailed' && test.gates !== undefined ? [test.gates] : []))
     .toSorted();
-}
-
-/** The most tests in the message of an Engine. */
-const MOST_TESTS = 3;
-
-function failedText(names: readonly string[]): string {
-  const rest = names.length - MOST_TESTS;
-  const shown = names.slice(0, MOST_TESTS).join(', ');
-  return `the resources are applied, and tests fail: ${shown}${rest > 0 ? ` and ${rest} more` : ''}`;
 }
 
 /** Returns the message with one hash for all held deletions, and with one for each of several namespaces. */

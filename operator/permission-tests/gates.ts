@@ -1,0 +1,41 @@
+/** The resources that are not Ready while a PermissionTest fails. In: resources and the results of tests. Out: names, and the sentence for
+ *  their conditions. Pure. Not here: running tests (../pass/permission-tests.ts), conditions (../status). */
+import type { PermissionTestSpec } from '../kinds/permission-test.ts';
+import { type CustomResource, crName, kindOf } from '../kinds.ts';
+import type { TestOutcome } from '../ports.ts';
+
+/** The most tests in a message. */
+const MOST_TESTS = 3;
+
+/** Returns the name of the Table that the test gates, such as `Table default/loan`. */
+export function gatedTable({ kind, metadata, spec }: CustomResource): string | undefined {
+  if (!kindOf(kind)?.isTest) return undefined;
+  const { gate } = spec as unknown as PermissionTestSpec;
+  return gate?.kind === 'Table' ? `Table ${metadata.namespace}/${gate.name}` : undefined;
+}
+
+/** Returns the names of all Tables that tests gate. */
+export function gatedTables(resources: readonly CustomResource[]): ReadonlySet<string> {
+  return new Set(resources.map(gatedTable).filter((name) => name !== undefined));
+}
+
+/** Returns the names of the failed tests of each Table. */
+export function failedByTable(
+  tests: readonly CustomResource[],
+  results: ReadonlyMap<string, TestOutcome>,
+): ReadonlyMap<string, readonly string[]> {
+  const failed = new Map<string, readonly string[]>();
+  for (const cr of tests) {
+    const table = gatedTable(cr);
+    if (table === undefined || results.get(cr.metadata.uid)?.reason !== 'TestFailed') continue;
+    failed.set(table, [...(failed.get(table) ?? []), crName(cr)].toSorted());
+  }
+  return failed;
+}
+
+/** Returns the sentence of a resource that is applied while the tests fail. */
+export function failedText(applied: 'the resources are' | 'the table is', tests: readonly string[]): string {
+  const rest = tests.length - MOST_TESTS;
+  const shown = tests.slice(0, MOST_TESTS).join(', ');
+  return `${applied} applied, and tests fail: ${shown}${rest > 0 ? ` and ${rest} more` : ''}`;
+}
