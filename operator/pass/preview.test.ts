@@ -1,7 +1,8 @@
 /** Tests status.plan: it lists what a pass would do for a resource with the plan annotation, and the pass does not do it. */
-import { expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { PLAN_ANNOTATION } from '../decide/pause.ts';
 import { type CustomResource, crName } from '../kinds.ts';
+import { type EnginePort, EngineProblem } from '../ports.ts';
 import { OPTIONS, permission, resource, table } from '../testing/resources.ts';
 import { inconsistent } from '../testing/scripted-engine.ts';
 import { ScriptedPorts } from '../testing/scripted-ports.ts';
@@ -79,4 +80,53 @@ test('a long plan is cut, and there is no plan without the annotation', async ()
   const { ports } = await plansOf([bundle], [resource('MetadataBundle', 'many', { objects })]);
   expect(ports.status(bundle)).not.toHaveProperty('plan');
   expect(ports.readiness(bundle)).toBe('True Applied');
+});
+
+describe('the schemas of roles', () => {
+  const before = [table('author'), permission('reader', 'author', 'reader', ['id', 'name'])];
+  const narrower = permission('reader', 'author', 'reader', ['id'], { ...ASKED, generation: 2 });
+  const EFFECTS = {
+    isComplete: true,
+    schemas: [
+      {
+        role: 'reader',
+        breaking: 1,
+        dangerous: 0,
+        safe: 2,
+        changes: [{ severity: 'breaking', type: 'FIELD_REMOVED', description: 'author.name was removed.' }],
+      },
+    ],
+  } as const;
+
+  async function planned(schemaEffects: EnginePort['schemaEffects'], ...more: readonly CustomResource[]) {
+    const ports = new ScriptedPorts();
+    ports.resources = before;
+    await reconcile(ports, OPTIONS);
+    Object.assign(ports.engine, { schemaEffects });
+    ports.resources = [table('author'), narrower, ...more];
+    await reconcile(ports, OPTIONS);
+    return ports.status(narrower)?.plan?.slice(2);
+  }
+
+  test('are in the plan, with the number of their changes', async () => {
+    expect(await planned(async () => EFFECTS)).toEqual([
+      '    reader reaches less: columns: id, name → id',
+      'schema of reader: 1 breaking, 2 safe',
+      '  breaking: author.name was removed.',
+    ]);
+  });
+
+  test('are those of all planned changes together', async () => {
+    const another = permission('writer', 'author', 'writer', ['id'], ASKED);
+    expect((await planned(async () => EFFECTS, another))?.[1]).toBe(
+      'with the changes of 2 resources together:',
+    );
+  });
+
+  test('are not known when the engine does not say them, and the plan remains', async () => {
+    const refused = planned(async () => {
+      throw new EngineProblem('unreachable', 'the connection was closed');
+    });
+    expect((await refused)?.at(-1)).toBe('the effect on schemas is not known: the connection was closed');
+  });
 });

@@ -57,6 +57,7 @@ import { isChanged, isPassing, statusOf } from '../status/conditions.ts';
 import { awaitedCall, deliveryOf } from '../status/delivery.ts';
 import { planLines } from '../status/plan-text.ts';
 import { outcomeOf, type PassPlan, type Report } from '../status/report.ts';
+import { schemaLines } from '../status/schema-text.ts';
 import { verdictsOf, withReplicaSync } from '../status/verdicts.ts';
 import { memoryOf, runTests } from './permission-tests.ts';
 
@@ -264,16 +265,31 @@ async function preview(
   try {
     const made = await plan(engine, { ...snapshot, resources }, options, backoff);
     const verdicts = verdictsOf(made, made.settled.inconsistent);
+    const effects = await effectLines(engine, made);
     return new Map(
       snapshot.resources
         .filter(wantsPlan)
         .map((cr) => [
           cr.metadata.uid,
-          planLines(cr, made.settled.applied, verdicts.get(cr.metadata.uid)!.outcome),
+          planLines(cr, made.settled.applied, verdicts.get(cr.metadata.uid)!.outcome, effects),
         ]),
     );
   } catch (error) {
     if (error instanceof EngineProblem) return NO_PLANS;
+    throw error;
+  }
+}
+
+/** Returns the changes of the schemas of roles by all planned changes together, as lines. */
+async function effectLines(engine: EnginePort, made: PassPlan): Promise<readonly string[]> {
+  try {
+    const lines = schemaLines(await schemaEffectsOf(engine, made));
+    const owners = new Set(made.settled.applied.map(ownerOf));
+    return lines.length > 0 && owners.size > 1
+      ? [`with the changes of ${owners.size} resources together:`, ...lines]
+      : lines;
+  } catch (error) {
+    if (error instanceof EngineProblem) return [`the effect on schemas is not known: ${error.message}`];
     throw error;
   }
 }

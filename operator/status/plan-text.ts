@@ -18,6 +18,9 @@ import { accessLine, accessOf } from './access-text.ts';
 export const MOST_LINES = 50;
 const MOST_LINE_CHARACTERS = 500;
 
+/** The most of them about schemas, which must not be hidden by many changes. */
+const MOST_EFFECTS = 20;
+
 /** The sign of each action. `~` is followed by the differences. */
 export type Sign = '+' | '~' | '=' | '-';
 
@@ -79,20 +82,27 @@ export function changeLines(decision: Decision, style?: PlanStyle): readonly str
   return [head, ...[...details, ...effect].map((line) => `    ${line}`)];
 }
 
-/** Returns the lines of `status.plan` of a resource. `decisions` are all that would be applied. */
+/** Returns the lines of `status.plan` of a resource: its changes, then `effects`, the changes of the schemas of roles. `decisions` are all
+ *  that would be applied. */
 export function planLines(
   cr: CustomResource,
   decisions: readonly Decision[],
   outcome: ResourceOutcome,
+  effects: readonly string[],
 ): readonly string[] {
   const own = decisions.filter((decision) => ownerOf(decision) === crName(cr));
   const changes = own.flatMap((decision) => changeLines(decision));
   const isRefused = outcome.reason !== 'Applied';
   const lines = [...(isRefused ? [`! ${outcome.reason}: ${outcome.message}`] : []), ...changes];
-  const shown = lines.length > MOST_LINES ? lines.slice(0, MOST_LINES - 1) : lines;
-  const rest = lines.length - shown.length;
-  const all = lines.length === 0 ? ['no change'] : [...shown, ...(rest > 0 ? [`… and ${rest} more`] : [])];
-  return all.map((line) =>
+  if (lines.length === 0) return ['no change'];
+  const ofSchemas = own.length === 0 ? [] : cutLines(effects, MOST_EFFECTS);
+  return [...cutLines(lines, MOST_LINES - ofSchemas.length), ...ofSchemas].map((line) =>
     line.length > MOST_LINE_CHARACTERS ? `${line.slice(0, MOST_LINE_CHARACTERS)}…` : line,
   );
+}
+
+/** Returns at most `most` lines, of which the last one says how many are left out. */
+function cutLines(lines: readonly string[], most: number): readonly string[] {
+  if (lines.length <= most) return lines;
+  return [...lines.slice(0, most - 1), `… and ${lines.length - most + 1} more`];
 }
