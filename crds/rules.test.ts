@@ -1,5 +1,5 @@
 /** Rules that every definition keeps, over all fields of spec and status: descriptions, names, units, values of enumerations. Bounds, keys of
- *  lists and defaults are rules of the projection (structural.ts); the cost of CEL is measured by an API server (definitions.kube.test.ts). */
+ *  lists and defaults are rules of the projection (structural.ts); an API server estimates the cost of CEL (rule-cost.kube.test.ts). */
 import { KINDS, type KindRow } from '@pergola/operator/kinds';
 import { expect, test } from 'vitest';
 import { definition } from './generate.ts';
