@@ -111,11 +111,13 @@ await describeKube('annotations and statuses for users', (kube) => {
     await rig.kube.apply(permission(['id']));
     await eventually(async () => {
       const { status } = await rig.get('TablePermission', 'reader');
-      expect(status?.plan).toEqual([
+      expect(status?.plan?.slice(0, 3)).toEqual([
         '~ select permission default/public/author/reader',
         '    permission.columns[]: - "name"',
         '    reader reaches less: columns: id, name → id',
       ]);
+      expect(status?.plan?.[3]).toMatch(/^schema of reader: [1-9]\d* breaking/);
+      expect(status?.plan).toContainEqual(expect.stringMatching(/^ {2}breaking: .*\bauthor\.name\b/));
     });
     await rig.ready('TablePermission', 'reader', 'Paused');
     expect(await namesSeen()).toBe(true);
