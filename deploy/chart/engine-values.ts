@@ -69,8 +69,8 @@ export const ENGINE_VALUES = group(undefined, {
     },
   ),
   valuesKey: keyOf(
-    'The secret with the keys that encrypt named values, one a line: the first encrypts, all decrypt. It may be missing: then no Secret of a resource can be stored.',
-    'pergola-admin',
+    'The secret with the keys that encrypt named values, one a line: the first encrypts, all decrypt. If empty, the operator creates one, NAME-values-key, which is kept when the release is uninstalled.',
+    '',
     'values-key',
   ),
   console: group(undefined, { enabled: flag('', false) }),

@@ -350,7 +350,39 @@ describeHelm('charts', (helm) => {
         resourceNames: ['pergola-operator'],
         verbs: ['get', 'update'],
       },
+      { apiGroups: [''], resources: ['secrets'], verbs: ['create'] },
     ]);
+  });
+
+  test('the operator creates the key of named values that the engine mounts, unless a secret is named', async () => {
+    const seen = async (valuesKey: object, operator: object = {}) => {
+      const objects = await helm.template({ engine: { valuesKey }, operator });
+      const { rules = [] } = find(objects, 'Role', 'pergola-operator-lease') ?? {};
+      const { volumes } = find(objects, 'Deployment', 'pergola-engine').spec.template.spec;
+      const mounted = volumes.find(({ name }: { name: string }) => name === 'values-key').secret;
+      const hasOperator = find(objects, 'Deployment', 'pergola-operator') !== undefined;
+      return {
+        mounted: [mounted.secretName, mounted.items[0].key],
+        created: hasOperator
+          ? envOf(objects, 'pergola-operator')['PERGOLA_VALUES_KEY_SECRET']
+          : 'no operator',
+        mayCreate: rules.some(({ resources }: { resources: string[] }) => resources.includes('secrets')),
+      };
+    };
+    const made = {
+      mounted: ['pergola-values-key', 'values-key'],
+      created: 'pergola-values-key',
+      mayCreate: true,
+    };
+    expect(await seen({})).toEqual(made);
+    // The operator chooses the key of the secret that it creates.
+    expect(await seen({ key: 'mine' })).toEqual(made);
+    expect(await seen({ existingSecret: 'vault', key: 'mine' })).toEqual({
+      mounted: ['vault', 'mine'],
+      created: undefined,
+      mayCreate: false,
+    });
+    expect(await seen({}, { enabled: false })).toEqual({ ...made, created: 'no operator', mayCreate: false });
   });
 
   test('an operator that watches some namespaces has roles there and no cluster role', async () => {

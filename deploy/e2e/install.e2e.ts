@@ -186,6 +186,16 @@ test('the admin secret is replaced without a refused request, and the operator i
   expect(events.items.filter((event: Printed) => event.reason === 'EngineRejectedCredentials')).toEqual([]);
 });
 
+test('every engine gets the key of named values that the operator created', async () => {
+  const { data } = await get('secret', 'pergola-values-key', '-n', namespace);
+  expect(Buffer.from(Buffer.from(data['values-key'], 'base64').toString(), 'base64').length).toBe(32);
+  for (const door of doors)
+    await until('the engine can store a named value', async () => {
+      const values = [{ name: 'of-the-installation', value: 'text' }];
+      return JSON.stringify(await door.metadata('set_values', { values })).includes('success');
+    });
+});
+
 test('helm test passes', async () => {
   await run('helm', ['test', 'pergola', '-n', namespace, '--timeout', '300s']);
 });
@@ -202,7 +212,9 @@ test('the operator has the rights in the chart, and no others', async () => {
     ['update', 'tables.pergola.dev'],
     ['patch', 'tables.pergola.dev'],
     ['delete', 'tables.pergola.dev'],
-    ['create', 'secrets'],
+    ['get', 'secrets'],
+    ['update', 'secrets'],
+    ['delete', 'secrets'],
     ['get', 'pods'],
     ['create', 'pods'],
     ['patch', 'namespaces'],

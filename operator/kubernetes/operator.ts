@@ -25,6 +25,7 @@ import { type Resolver, resolveByDns } from './replicas.ts';
 import { statusSink } from './status-sink.ts';
 import { sleep, systemTimers } from './timers.ts';
 import { connect, type Transport } from './transport.ts';
+import { createValuesKey } from './values-key.ts';
 
 export type Operator = {
   readonly healthPort: number;
@@ -168,6 +169,7 @@ class OperatorProcess {
     this.#health = await serveHealth(health, healthHost, healthPort);
     this.#cluster.start();
     void this.#learnName();
+    void this.#createValuesKey();
     if (this.#options.leaderElect) this.#elect(onLoss);
     return this.#health;
   }
@@ -222,6 +224,17 @@ class OperatorProcess {
     if (signal.aborted) return;
     this.#log.info({ cluster: this.#clusterName }, 'determined the cluster name');
     this.#open();
+  }
+
+  /** Creates the key of named values. Replicas may do so at once: the API server accepts one of them. */
+  async #createValuesKey(): Promise<void> {
+    const { leaseNamespace: namespace, valuesKeySecret: name } = this.#options;
+    if (name === '') return;
+    const onProblem = (problem: Error) =>
+      this.#onProblem(`the Secret ${name} with the key of named values`, problem);
+    const where = { transport: this.#transport, timers: systemTimers, namespace, name, onProblem };
+    if (await createValuesKey(where, this.#stopping.signal))
+      this.#log.info({ namespace, secret: name }, 'created the key of named values');
   }
 
   #isLeading(): boolean {

@@ -84,6 +84,12 @@ export const OPTIONS = {
     default: '30',
     doc: 'time after the start in which nothing is deleted',
   },
+  'values-key-secret': {
+    variable: 'PERGOLA_VALUES_KEY_SECRET',
+    value: 'TEXT',
+    default: '',
+    doc: 'the Secret, in the namespace of the lease, that is created with a key for named values if it is missing; empty means none',
+  },
   'log-level': {
     variable: 'PERGOLA_LOG_LEVEL',
     value: 'TEXT',
@@ -105,6 +111,7 @@ export type OperatorOptions = {
   readonly pruneDelaySeconds: number;
   readonly unreachableGraceSeconds: number;
   readonly unreachableWritesPerSecond: number;
+  readonly valuesKeySecret: string;
   readonly logLevel: string;
 };
 
@@ -144,6 +151,7 @@ export function loadOptions(
       'unreachable-writes-per-second',
       text('unreachable-writes-per-second'),
     ),
+    valuesKeySecret: text('values-key-secret'),
     logLevel: level,
   };
 }

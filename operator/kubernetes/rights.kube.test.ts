@@ -10,6 +10,9 @@ import { GROUP_VERSION, KINDS } from '../kinds.ts';
 import { createRig, HOME, type Rig, readyOf, tokenOf } from './testing/rig.ts';
 import { rightsOf } from './testing/rights.ts';
 
+/** The name of the Secret as the chart gives it to the operator. */
+const VALUES_KEY = 'pergola-values-key';
+
 const ACCOUNT = `system:serviceaccount:${HOME}:pergola-operator`;
 /** Verbs of requests that name one object, for resources that are granted by name. */
 const NAMING = ['get', 'update'];
@@ -111,10 +114,11 @@ async function withOperator(
     return tokenOf(kube, 'pergola-operator');
   });
   try {
-    await rig.startOperator(flags);
+    await rig.startOperator(['--values-key-secret', VALUES_KEY, ...flags]);
     await body(rig);
   } finally {
     await rig.close();
+    await kube.request('DELETE', `/api/v1/namespaces/${HOME}/secrets/${VALUES_KEY}`);
     for (const right of rights) await kube.request('DELETE', pathOf(right));
     const leases = `/apis/coordination.k8s.io/v1/namespaces/${HOME}/leases`;
     const kinds = KINDS.map(({ plural }) => `/apis/${GROUP_VERSION}/namespaces/${HOME}/${plural}`);
@@ -141,10 +145,9 @@ function grantsOf({ rules = [] }: KubeObject & { readonly rules?: readonly Rule[
 
 function withoutResource(right: KubeObject & { readonly rules?: readonly Rule[] }, gone: string): KubeObject {
   if (right.rules === undefined) return right;
-  const rules = right.rules.map((rule) => ({
-    ...rule,
-    resources: rule.resources.filter((resource) => resource !== gone),
-  }));
+  const rules = right.rules
+    .map((rule) => ({ ...rule, resources: rule.resources.filter((resource) => resource !== gone) }))
+    .filter(({ resources }) => resources.length > 0);
   return { ...right, rules };
 }
 

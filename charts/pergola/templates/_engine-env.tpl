@@ -49,6 +49,11 @@
 {{- end }}
 {{- end -}}
 
+{{/* The secret with the keys of named values: the one of the values, else the one that the operator creates. */}}
+{{- define "pergola.valuesKeySecret" -}}
+{{ .Values.engine.valuesKey.existingSecret | default (printf "%s-values-key" (include "pergola.fullname" .)) }}
+{{- end -}}
+
 {{- define "pergola.adminSecretMounts" -}}
 - {name: admin-secrets, mountPath: /run/pergola/admin-secrets, readOnly: true}
 - {name: values-key, mountPath: /run/pergola/values-key, readOnly: true}
@@ -66,8 +71,8 @@
       {{- end }}
 - name: values-key
   secret:
-    secretName: {{ .Values.engine.valuesKey.existingSecret }}
+    secretName: {{ include "pergola.valuesKeySecret" . }}
     defaultMode: 0440
     optional: true
-    items: [{key: {{ .Values.engine.valuesKey.key }}, path: keys}]
+    items: [{key: {{ if .Values.engine.valuesKey.existingSecret }}{{ .Values.engine.valuesKey.key }}{{ else }}values-key{{ end }}, path: keys}]
 {{- end -}}
