@@ -6,6 +6,7 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { API_GROUP, API_VERSION, KINDS, type KindRow, STATUS } from '@pergola/operator/kinds';
 import { dump } from 'js-yaml';
+import { specExampleOf } from './example.ts';
 import { structural } from './structural.ts';
 
 export type Definition = {
@@ -88,10 +89,22 @@ function rootSchema({ kind, description, spec }: KindRow): object {
       apiVersion: { type: 'string' },
       kind: { type: 'string' },
       metadata: { type: 'object' },
-      spec: structural(spec, { path: `${kind}.spec` }),
-      status: structural(STATUS, { path: `${kind}.status`, allowsDefault: true }),
+      spec: { description: specDescription(kind), ...structural(spec, { path: `${kind}.spec` }) },
+      status: {
+        description: STATUS_DESCRIPTION,
+        ...structural(STATUS, { path: `${kind}.status`, allowsDefault: true }),
+      },
     },
   };
+}
+
+const STATUS_DESCRIPTION =
+  'What the operator found: whether the resource is applied, and why not. Only the operator writes it.';
+
+/** Returns the description of a spec, with an example: `kubectl explain` keeps the lines of indented text. */
+function specDescription(kind: string): string {
+  const example = specExampleOf(kind).replaceAll(/^(?=.)/gm, '  ');
+  return `What the resource declares. For example:\n\n${example}`;
 }
 
 function yaml(value: object): string {

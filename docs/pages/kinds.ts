@@ -1,7 +1,6 @@
 /** docs/reference/kinds.md and a page for every kind of custom resource: an example, its fields and rules, from KINDS, their
  *  schemas and deploy/examples/every-kind. */
-import { readFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { exampleOf, fileNameOf } from '../../crds/example.ts';
 import { asJsonSchema, type JsonSchema } from '../../engine/metadata/walk-schema.ts';
 import { VALUE_SOURCE, valueSource } from '../../operator/kinds/value-source.ts';
 import { GROUP_VERSION, KINDS, type KindRow } from '../../operator/kinds.ts';
@@ -44,13 +43,12 @@ export function kindPage(row: KindRow): string {
   const rules: string[] = [];
   const fields = fieldsOf(asJsonSchema(row.spec), 'spec', rules);
   const hasValues = fields.some(([, type]) => type === VALUE_LINK);
-  const example = readFileSync(join(EXAMPLES, `${fileNameOf(row.kind)}.yaml`), 'utf8').trimEnd();
   return page(
     row.kind,
     GENERATED,
     row.description,
     `Plural ${code(row.plural)}, short ${row.shortNames.map(code).join(', ')}. A deleted resource's objects: ${row.deletionPolicy}.`,
-    `\`\`\`yaml\n${example}\n\`\`\``,
+    `\`\`\`yaml\n${exampleOf(row.kind)}\n\`\`\``,
     table(['Field', 'Type', 'Required', 'Meaning'], fields),
     ...(rules.length > 0 ? [`Rules:\n\n${[...new Set(rules)].map((rule) => `- ${rule}`).join('\n')}`] : []),
     ...(hasValues ? [valuesSection()] : []),
@@ -58,12 +56,6 @@ export function kindPage(row: KindRow): string {
 }
 
 const GENERATED = 'Generated from `operator/kinds.ts` by `make generate`.';
-const EXAMPLES = join(import.meta.dirname, '../../deploy/examples/every-kind');
-
-/** Returns the file name of a kind: `remote-schema` for `RemoteSchema`. */
-function fileNameOf(kind: string): string {
-  return kind.replaceAll(/(?<=[a-z])(?=[A-Z])/g, '-').toLowerCase();
-}
 
 type Documented = JsonSchema & {
   readonly description?: string;
