@@ -28,6 +28,25 @@ test('every condition type and every reason has a section that says what to do',
   expect(remedies).toEqual(Object.values(REASONS).map(({ remedy }) => remedy));
 });
 
+test('the troubleshooting guide says for every reason what to do, with a link to its section', () => {
+  const rows = [...read('guides/troubleshooting.md').matchAll(/^\| ([^|]+) \| (.+) \|$/gm)];
+  const linked = rows.flatMap(([, action, reasons]) =>
+    [...reasons!.matchAll(/\[(\w+)\]\(\.\.\/reference\/conditions\.md#(\w+)\)/g)].map(
+      ([, reason, anchor]) => ({
+        action,
+        reason: reason!,
+        anchor,
+      }),
+    ),
+  );
+  expect(linked.map(({ reason }) => reason).toSorted()).toEqual(Object.keys(REASONS).toSorted());
+  expect(linked.filter(({ reason, anchor }) => anchor !== reason.toLowerCase())).toEqual([]);
+  const isIdle = (reason: string) => REASONS[reason as keyof typeof REASONS].remedy === 'Nothing.';
+  const idle = linked.filter(({ action }) => action === 'Nothing to do').map(({ reason }) => reason);
+  const claimed = Object.keys(REASONS).filter((reason) => isIdle(reason) || reason === 'Paused');
+  expect(idle.toSorted()).toEqual(claimed.toSorted());
+});
+
 describe('the security guide', () => {
   const guide = read('guides/security.md');
 

@@ -35,7 +35,7 @@ test('a role that inherits from itself is left out, and other resources are appl
   ports.resources = [bad, table('author'), good];
   const report = await reconcile(ports, OPTIONS);
   expect([bad, good].map((cr) => ports.readiness(cr))).toEqual(['False RejectedByEngine', 'True Applied']);
-  expect(ports.message(bad)).toBe('inherited role bad: found cycle(s) in roles: ["bad","bad"]');
+  expect(ports.message(bad)).toBe('Inherited role bad: found cycle(s) in roles: ["bad","bad"].');
   expect([report.problem, ports.engine.writes.length]).toEqual([undefined, 1]);
 });
 
@@ -64,7 +64,7 @@ test('a role whose change would form a cycle keeps its last good form', async ()
   ports.resources = [a, worse];
   await reconcile(ports, OPTIONS);
   expect(ports.readiness(worse)).toBe('False RejectedByEngine');
-  expect(ports.message(worse)).toMatch(/serving generation 1$/);
+  expect(ports.message(worse)).toMatch(/serving generation 1\.$/);
   expect(ports.engine.metadata.inherited_roles).toEqual([
     { role_name: 'a', role_set: ['b'] },
     { role_name: 'b', role_set: ['x'] },
@@ -121,7 +121,7 @@ test('the operator runs no search when the error of the engine names the edit', 
     'True Applied',
     'True Applied',
   ]);
-  expect(ports.message(tables[2]!)).toBe('table default/public/bad at configuration.x: no');
+  expect(ports.message(tables[2]!)).toBe('Table default/public/bad at configuration.x: no.');
   expect(ports.engine.dryRuns).toBeLessThanOrEqual(3);
 });
 
@@ -165,7 +165,7 @@ test('a change that passes the dry run but not the write is written in parts, wi
   expect(tables.filter((cr) => ports.readiness(cr) !== 'True Applied').map((cr) => cr.metadata.name)).toEqual(
     ['bad'],
   );
-  expect(ports.message(table('bad'))).toBe('table default/public/bad: no trigger');
+  expect(ports.message(table('bad'))).toBe('Table default/public/bad: no trigger.');
   expect([report.problem, report.isCut]).toEqual([undefined, false]);
 });
 

@@ -79,12 +79,12 @@ const asUser = (query: string) => engine.graphql(query, { role: 'user' });
 test('one pass creates a table and serves it; later passes do not run it again', async () => {
   const resources = [permission('reads', 'book', 'user', ['id']), table('book'), migration(BOOK)];
   expect(await pass(resources)).toEqual({ reads: 'Applied', book: 'Applied', schema: 'Applied' });
-  expect(messageOf('schema')).toBe('the newest version is 1');
+  expect(messageOf('schema')).toBe('The newest version is 1.');
   expect((await asUser('{ book { id } }')).data).toEqual({ book: [] });
   const count = requests.length;
   expect(await pass(resources)).toEqual({ reads: 'Applied', book: 'Applied', schema: 'Applied' });
   expect(requests).toHaveLength(count);
-  expect(messageOf('schema')).toBe('the newest version is 1');
+  expect(messageOf('schema')).toBe('The newest version is 1.');
 });
 
 test('a migration that fails leaves the API as it was, and resources of the source wait for it', async () => {
@@ -99,9 +99,9 @@ test('a migration that fails leaves the API as it was, and resources of the sour
     schema: 'MigrationFailed',
   });
   expect(messageOf('schema')).toBe(
-    '1_born.sql:2: statement 2 of 2 failed: column "nope" does not exist (42703)',
+    '1_born.sql:2: statement 2 of 2 failed: column "nope" does not exist (42703).',
   );
-  expect(messageOf('reads')).toContain('waits for Migration default/schema: 1_born.sql:2: ');
+  expect(messageOf('reads')).toContain('Waits for Migration default/schema: 1_born.sql:2: ');
   expect((await asUser('{ author { id name } }')).data).toEqual({ author: [] });
   const right = migration({ '1_born.sql': 'alter table author add born int' });
   expect(await pass([author, changed, right])).toEqual({
@@ -154,7 +154,7 @@ test('a source, its migration and its table are applied in one pass', async () =
 test('resources of other sources do not wait', async () => {
   const wrong = migration({ '1_a.sql': 'select nope' }, 'schema', { source: 'absent' });
   expect(await pass([wrong, table('author')])).toEqual({ schema: 'DependencyNotReady', author: 'Applied' });
-  expect(messageOf('schema')).toBe('the engine has no source absent yet');
+  expect(messageOf('schema')).toBe('The engine has no source absent yet.');
 });
 
 test('a source has one Migration, the oldest', async () => {
@@ -166,7 +166,7 @@ test('a source has one Migration, the oldest', async () => {
   );
   expect(await pass([second, migration(BOOK)])).toEqual({ second: 'Conflict', schema: 'Applied' });
   expect(messageOf('second')).toBe(
-    'Migration default/schema has the migrations of source default; move the files there',
+    'Migration default/schema has the migrations of source default; move the files there.',
   );
   expect(await database.sql(`select to_regclass('second') as found`)).toEqual([{ found: null }]);
 });
@@ -177,7 +177,7 @@ test('files may be keys of a ConfigMap; a missing one is named and nothing runs'
   });
   expect(await pass([schema])).toEqual({ schema: 'DependencyNotReady' });
   expect(messageOf('schema')).toBe(
-    'spec.files[0].configMapKeyRef: there is no key book in a ConfigMap default/sql',
+    'spec.files[0].configMapKeyRef: there is no key book in a ConfigMap default/sql.',
   );
   expect(requests).toEqual([]);
   const configMap = (namespace: string, name: string, key: string) =>
@@ -192,7 +192,7 @@ test('a ConfigMap may have all files; its later keys run, and a missing one is n
     schema: 'DependencyNotReady',
     author: 'DependencyNotReady',
   });
-  expect(messageOf('schema')).toBe('there is no ConfigMap default/sql');
+  expect(messageOf('schema')).toBe('There is no ConfigMap default/sql.');
   const having = (data: Readonly<Record<string, string>>) => ({
     references: {
       secret: () => undefined,
@@ -205,7 +205,7 @@ test('a ConfigMap may have all files; its later keys run, and a missing one is n
   expect(await pass([schema, table('author'), table('book')], having(data))).toEqual(all);
   const more = { ...data, '2_isbn.sql': 'alter table book add isbn text' };
   expect(await pass([schema, table('author'), table('book')], having(more))).toEqual(all);
-  expect(messageOf('schema')).toBe('the newest version is 2');
+  expect(messageOf('schema')).toBe('The newest version is 2.');
   expect((await engine.graphql('{ book { isbn } }')).data).toEqual({ book: [] });
 });
 

@@ -80,9 +80,9 @@ test('one write turns a folder of resources into an API, and a second pass chang
   const before = await version();
   const report = await pass([reader, book, author]);
   expect([reader, book, author].map(ready)).toEqual([
-    'True Applied: 1 object applied',
-    'True Applied: 2 objects applied',
-    'True Applied: 2 objects applied',
+    'True Applied: 1 object applied.',
+    'True Applied: 2 objects applied.',
+    'True Applied: 2 objects applied.',
   ]);
   expect(report.resourceVersion).toBe(before + 1);
   expect(await authors('name')).toEqual({ data: { author: [{ name: 'Lem' }, { name: 'Calvino' }] } });
@@ -141,7 +141,7 @@ test('the second of two resources with the same permission reports a conflict', 
   });
   await pass([author, book, rival, reader]);
   expect(ready(reader)).toContain('True Applied');
-  expect(ready(rival)).toContain('False Conflict: select permission default/public/author/reader belongs to');
+  expect(ready(rival)).toContain('False Conflict: Select permission default/public/author/reader belongs to');
   expect((await authors('name')).data).toBeDefined();
 });
 
@@ -167,10 +167,10 @@ test('broken resources do not block others and report the error of the engine', 
   });
   await pass([noTable, onNoTable, noColumn, badFilter, author, book, reader]);
   expect([author, book, reader].map(ready).every((text) => text.startsWith('True Applied'))).toBe(true);
-  expect(ready(noTable)).toMatch(/^False DependencyNotReady: table default\/public\/poem: .*poem/);
+  expect(ready(noTable)).toMatch(/^False DependencyNotReady: Table default\/public\/poem: .*poem/);
   expect(ready(onNoTable)).toMatch(/^False DependencyNotReady: .* waits for table default\/public\/poem/);
   expect(ready(noColumn)).toMatch(
-    /^False \w+: select permission default\/public\/author\/editor at spec\.select\.columns\[0\]: .*salary/,
+    /^False \w+: Select permission default\/public\/author\/editor at spec\.select\.columns\[0\]: .*salary/,
   );
   expect(ready(badFilter)).toMatch(/^False RejectedByEngine: .* at spec\.select\.filter\.title\._gt_lt: /);
   expect((await authors('name')).data).toBeDefined();
@@ -227,10 +227,10 @@ test('a source with an invalid certificate is rejected with the field, and resou
   const inIt = resource('Table', 'safe', { source: 'safe', table: 'thing' });
   await pass([source, inIt, author, book]);
   const refusal =
-    'source safe at spec.connection.tls.rootCertificate: sslrootcert is not a certificate in PEM';
+    'Source safe at spec.connection.tls.rootCertificate: sslrootcert is not a certificate in PEM.';
   expect(ready(source)).toBe(`False RejectedByEngine: ${refusal}`);
   expect(ready(inIt)).toMatch(
-    /^False DependencyNotReady: table safe\/public\/thing waits for source safe \(/,
+    /^False DependencyNotReady: Table safe\/public\/thing waits for source safe \(/,
   );
   expect(ready(author)).toContain('True Applied');
 });
@@ -245,7 +245,7 @@ test('an invalid query is reported with its field', async () => {
   });
   await pass([author, book, collection]);
   expect(ready(collection)).toMatch(
-    /^False RejectedByEngine: query collection mobile at spec\.queries\[1\]: /,
+    /^False RejectedByEngine: Query collection mobile at spec\.queries\[1\]: /,
   );
 });
 
@@ -302,8 +302,8 @@ test('the newest role of a cycle of inherited roles is left out, and all others 
   expect(problem).toBeUndefined();
   expect([a, author, book, reader, ofB].map(ready).filter((text) => !text.startsWith('True'))).toEqual([]);
   expect(ready(b)).toBe(
-    'False RejectedByEngine: inherited role b: found cycle(s) in roles: ["a","b","a"]; ' +
-      'it does not go together with inherited role a of InheritedRole default/a',
+    'False RejectedByEngine: Inherited role b: found cycle(s) in roles: ["a","b","a"]; ' +
+      'it does not go together with inherited role a of InheritedRole default/a.',
   );
   expect(ready(alone)).toContain('found cycle(s) in roles: ["c","c"]');
   expect((await authors('name')).data).toBeDefined();

@@ -263,7 +263,7 @@ test('a held mass deletion of one namespace does not hold the deletions or the r
   expect(status.namespaces).toEqual([{ name: 'team-a', state: 'PruneHeld', objects: 30, pruneHash: hash }]);
   expect(status.conditions[0]?.message).toBe(
     '30 of 30 objects of team-a would be deleted at once; ' +
-      `if that is meant, confirm with pergola.dev/confirm-prune: ${hash}`,
+      `confirm with pergola.dev/confirm-prune: ${hash} if that is meant.`,
   );
 });
 
@@ -319,8 +319,8 @@ describe('a released name', () => {
     expect(world.has(SELECT)).toBe(false);
     const until = new Date(world.ports.time.getTime() + 600_000).toISOString();
     expect(world.ports.message(theirs)).toBe(
-      `select permission default/public/author/user is reserved for namespace team-a, which had it last, until ${until}; ` +
-        'an administrator can release it with pergola.dev/release-reserved: team-a on the Engine',
+      `Select permission default/public/author/user is reserved for namespace team-a, which had it last, until ${until}; ` +
+        'an administrator can release it with pergola.dev/release-reserved: team-a on the Engine.',
     );
     expect(nextDeadline(report, world.ports.time)).toBe(Date.parse(until));
     world.wait(9);

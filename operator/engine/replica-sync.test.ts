@@ -53,7 +53,7 @@ test('no extra status is written when the replicas follow within the pass', asyn
   ports.engine.laggingReplicas = async () => (left-- > 0 ? [SLOW] : []);
   await pass(author);
   expect(ports.readiness(author)).toBe('True Applied');
-  expect(ports.message(author)).toBe('1 object applied');
+  expect(ports.message(author)).toBe('1 object applied.');
   expect(ports.slept).toEqual([50, 100, 200]);
 });
 
@@ -73,7 +73,7 @@ test('a written resource is not Ready until a lagging replica serves it, and not
   behind = [];
   await pass(author);
   expect(ports.readiness(author)).toBe('True Applied');
-  expect(ports.message(author)).toBe('1 object applied');
+  expect(ports.message(author)).toBe('1 object applied.');
   expect(ports.engine.writes).toHaveLength(1);
 });
 
@@ -92,14 +92,14 @@ test('after half a minute the resource is Ready and its message names the replic
   await pass(author);
   expect(ports.readiness(author)).toBe('True Applied');
   expect(ports.message(author)).toBe(
-    '1 object applied; not every replica serves it yet: 10.0.0.2 does not answer',
+    '1 object applied; not every replica serves it yet: 10.0.0.2 does not answer.',
   );
   later(15_000);
   await pass(author);
   expect(ports.published).toEqual([]);
   behind = [];
   await pass(author);
-  expect(ports.message(author)).toBe('1 object applied');
+  expect(ports.message(author)).toBe('1 object applied.');
 });
 
 test('a replica that never follows delays no later resource, but another lagging replica does', async () => {

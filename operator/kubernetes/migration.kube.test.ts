@@ -37,7 +37,7 @@ await describeKube('migrations', (kube) => {
     await rig.kube.apply(object('Table', 'shelf', { table: 'shelf' }));
     await rig.ready('Table', 'shelf', 'DependencyNotReady');
     await rig.kube.apply(object('Migration', 'schema', { files: [CREATE] }));
-    expect((await rig.ready('Migration', 'schema', 'Applied')).message).toBe('the newest version is 1');
+    expect((await rig.ready('Migration', 'schema', 'Applied')).message).toBe('The newest version is 1.');
     await rig.ready('Table', 'shelf', 'Applied');
   });
 
@@ -45,10 +45,10 @@ await describeKube('migrations', (kube) => {
     await rig.kube.apply(configMap({ room: 'alter table shelf add room text; select nope' }));
     await rig.kube.apply(object('Migration', 'schema', { files: [CREATE, LATER] }));
     const { message } = await rig.ready('Migration', 'schema', 'MigrationFailed');
-    expect(message).toBe('2_room.sql:1: statement 2 of 2 failed: column "nope" does not exist (42703)');
+    expect(message).toBe('2_room.sql:1: statement 2 of 2 failed: column "nope" does not exist (42703).');
     await rig.kube.apply(shelf('user', ['id', 'room']));
     expect((await rig.ready('TablePermission', 'shelf-user', 'DependencyNotReady')).message).toContain(
-      'waits for Migration',
+      'Waits for Migration',
     );
     await rig.kube.apply(configMap({ room: 'alter table shelf add room text' }));
     await rig.ready('Migration', 'schema', 'Applied');
@@ -67,7 +67,7 @@ await describeKube('migrations', (kube) => {
     await vi.waitFor(
       async () => {
         const { message } = await rig.ready('Migration', 'schema', 'Applied');
-        expect(message).toBe('the newest version is 3');
+        expect(message).toBe('The newest version is 3.');
       },
       { timeout: 20_000, interval: 100 },
     );

@@ -163,7 +163,7 @@ await describeKube('the operator', (kube) => {
     await eventually(async () => {
       const described = await rig.kube.kubectl(['describe', 'tablepermission', 't8-user', '-n', HOME]);
       expect(described).toMatch(
-        /Warning +DriftCorrected[^\n]*restored: select permission default\/public\/t8\/user was removed/,
+        /Warning +DriftCorrected[^\n]*Restored: select permission default\/public\/t8\/user was removed/,
       );
     });
     const metrics = await (await fetch(`http://127.0.0.1:${operator.healthPort}/metrics`)).text();
@@ -269,7 +269,7 @@ await describeKube('the operator', (kube) => {
     const spec = { ...(permissionCr('orphan', 't1')['spec'] as object), engineRef: { name: 'nobody' } };
     await rig.kube.apply({ ...permissionCr('orphan', 't1'), spec });
     const { message } = await rig.ready('TablePermission', 'orphan', 'DependencyNotReady');
-    expect(message).toBe('there is no Engine api/nobody');
+    expect(message).toBe('There is no Engine api/nobody.');
     await rig.remove('TablePermission', 'orphan');
   });
 

@@ -67,7 +67,7 @@ await describeKube('permission tests', (kube) => {
 
     await rig.kube.apply(note({ id: { _gt: 0 } }));
     const message = await passedAs('own-notes', 'TestFailed');
-    expect(message).toBe('the response differs at note');
+    expect(message).toBe('The response differs at note.');
     await rig.ready('PermissionTest', 'own-notes', 'TestFailed');
     expect((await rig.ready('Engine', 'main', 'TestFailed')).message).toContain(
       `PermissionTest ${HOME}/own-notes`,
@@ -117,7 +117,7 @@ await describeKube('permission tests', (kube) => {
       metadata: { name: 'team', labels: { graphql: 'yes' } },
     });
     await rig.kube.apply(object('PermissionTest', 'theirs', { ...ownNotes, role: 'admin' }, 'team'));
-    await passedAs('theirs', 'NotRun', `only tests in ${HOME}`, 'team');
+    await passedAs('theirs', 'NotRun', `Only tests in ${HOME}`, 'team');
     await rig.remove('PermissionTest', 'theirs', 'team');
   });
 

@@ -102,7 +102,7 @@ await describeKube('an engine with two replicas', (kube) => {
           async () => {
             const { status } = await rig.get('Table', 'book');
             const said = `${readyOf(status)?.status} ${readyOf(status)?.message}`;
-            expect(said).toMatch(/^Unknown 1 object applied; .*127\.0\.0\.2 does not answer$/);
+            expect(said).toMatch(/^Unknown 1 object applied; .*127\.0\.0\.2 does not answer\.$/);
           },
           { timeout: PATIENCE_MS, interval: 50 },
         );
@@ -113,7 +113,7 @@ await describeKube('an engine with two replicas', (kube) => {
         second.kill('SIGCONT');
       }
       const { message } = await rig.ready('Table', 'book', 'Applied');
-      expect(message).toBe('1 object applied');
+      expect(message).toBe('1 object applied.');
       expect(await servedBySecond()).toBeGreaterThanOrEqual(await writtenVersion());
     },
     3 * PATIENCE_MS,

@@ -45,7 +45,7 @@ await describeKube('scheduled events', (kube) => {
     expect((await deliveredAs('once', 'Scheduled')).status).toBe('False');
     expect(await deliveredAs('once', 'Delivered')).toMatchObject({
       status: 'True',
-      message: 'the webhook was called and accepted attempt 1',
+      message: 'The webhook was called and accepted attempt 1.',
     });
     expect(callsOf('once').map(({ body }) => body['payload'])).toEqual([1]);
     const at = inSeconds(1);
@@ -91,7 +91,7 @@ await describeKube('scheduled events', (kube) => {
     await rig.kube.apply(event('broken', { ...spec, retry: { limit: 1, intervalSeconds: 1 } }));
     expect(await deliveredAs('broken', 'DeliveryFailed')).toMatchObject({
       status: 'False',
-      message: 'the webhook failed 2 times and is not called again',
+      message: 'The webhook failed 2 times and is not called again.',
     });
     await rig.ready('ScheduledEvent', 'broken', 'Applied');
   });

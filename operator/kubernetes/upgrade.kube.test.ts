@@ -101,7 +101,7 @@ await describeKube('an upgrade from the previous definitions', (kube) => {
     await rig.kube.kubectl(['wait', '--for=condition=Established', 'crd', '--all', '--timeout=30s']);
     operator = await rig.startOperator();
     const { message } = await rig.ready('InheritedRole', 'both', 'InvalidSpec');
-    expect(message).toBe('spec.roles is required');
+    expect(message).toBe('spec.roles is required.');
     // The API server refuses status writes for a table that is an object in the store and a text in the definition.
     expect(readyOf((await rig.get('Table', 'author')).status)).toBeUndefined();
     expect(await exported()).toEqual(before);

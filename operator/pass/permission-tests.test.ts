@@ -74,7 +74,7 @@ test('a test that fails is not Ready and names no value, the resources are appli
   ports.resources = [table('note'), noteTest()];
   expect(outcomeOfPass(await pass()).reason).toBe('Applied');
   expect(said()).toBe('False TestFailed, False TestFailed');
-  expect(ports.message(noteTest())).toBe('the response differs at note');
+  expect(ports.message(noteTest())).toBe('The response differs at note.');
   expect(ports.readiness(table('note'))).toBe('True Applied');
   ports.resources = [table('note'), noteTest({ gate: { kind: 'Engine' } })];
   expect(outcomeOfPass(await pass())).toEqual({
@@ -106,7 +106,7 @@ test('a Table is not Ready while a test that gates it fails, and one that nothin
     'True Applied',
   ]);
   expect(ports.message(table('note'))).toBe(
-    'the table is applied, and tests fail: PermissionTest default/one',
+    'The table is applied, and tests fail: PermissionTest default/one.',
   );
   expect([failed.plan?.scope.skipped.size, outcomeOfPass(failed).reason]).toEqual([1, 'Applied']);
   answer = () => ({ data: { note: [{ id: 1 }] }, errors: [] });
@@ -133,7 +133,7 @@ test('a gate that names no Table of the Engine is said so by the test, whatever 
   await pass();
   expect(said()).toBe('False DependencyNotReady, True TestPassed');
   expect(ports.message(noteTest())).toBe(
-    'spec.gate names Table default/nte, and the Engine has no such resource; correct the name, or remove the gate',
+    'spec.gate names Table default/nte, and the Engine has no such resource; correct the name, or remove the gate.',
   );
 });
 

@@ -100,7 +100,7 @@ test('a broken resource keeps its last good version and does not block others', 
   await reconcile(ports, OPTIONS);
   expect(ports.readiness(better)).toBe('True Applied');
   expect(ports.readiness(worse)).toBe('False RejectedByEngine');
-  expect(ports.message(worse)).toMatch(/broken .*; serving generation 1$/);
+  expect(ports.message(worse)).toMatch(/broken .*; serving generation 1\.$/);
   const permissions = ports.engine.metadata.sources[0]?.tables[0]?.select_permissions;
   expect(permissions?.map(({ role, permission: rule }) => [role, rule.columns])).toEqual([
     ['editor', ['id']],
@@ -154,18 +154,18 @@ test('a resource that names another table replaces the object in one write, and 
     'table/default/public/writer',
     'select_permission/default/public/writer/reader',
   ]);
-  expect(ports.message(renamed)).toBe('1 object applied; replaces table default/public/author');
+  expect(ports.message(renamed)).toBe('1 object applied; replaces table default/public/author.');
   expect(ports.message(moved)).toBe(
-    '1 object applied; replaces select permission default/public/author/reader',
+    '1 object applied; replaces select permission default/public/author/reader.',
   );
-  expect(ports.message(other)).toBe('1 object applied');
+  expect(ports.message(other)).toBe('1 object applied.');
   expect(ports.status(renamed)?.target).toBe('default/public.writer');
   // The message stays until the next generation, so that no status is written for its end.
   await reconcile(ports, OPTIONS);
   expect(ports.published).toEqual([]);
   ports.resources = [table('author', { spec: { table: 'writer', isEnum: true }, generation: 3 }), moved];
   await reconcile(ports, OPTIONS);
-  expect(ports.message(renamed)).toBe('1 object applied');
+  expect(ports.message(renamed)).toBe('1 object applied.');
 });
 
 test('an object is kept with its nested objects while the engine refuses its replacement', async () => {
@@ -191,7 +191,7 @@ test('an object is kept with its nested objects while the engine refuses its rep
   ports.engine.judge = broken();
   await reconcile(ports, OPTIONS);
   expect(keys(ports)).not.toContain('table/default/public/author');
-  expect(ports.message(lost)).toContain('replaces table default/public/author');
+  expect(ports.message(lost)).toContain('replaces table default/public/author.');
 });
 
 test('an object is kept while its replacement belongs to no resource and may not be adopted', async () => {

@@ -1,6 +1,6 @@
 /** Translates an outcome to conditions as kstatus, Argo CD and `kubectl wait` read them: `Ready` always; `Reconciling`, `Stalled` and
  *  `Drifted` only while true; `observedGeneration` on each. A time changes only when its condition changes, so an unchanged outcome gives
- *  an unchanged status, which is not written.
+ *  an unchanged status, which is not written. Each message is one sentence (sentence.ts).
  *  Pure: the time is an argument. Not here: the outcome (verdicts.ts), writing (a StatusSink). */
 import { isSameJson } from '@pergola/engine/metadata';
 import {
@@ -13,6 +13,7 @@ import {
   type Reason,
 } from '../kinds.ts';
 import type { Observed, ResourceOutcome, Verdict } from '../ports.ts';
+import { sentence } from './sentence.ts';
 
 /** True when the reason may go away without a change of the resource. */
 export function isPassing({ reason }: ResourceOutcome): boolean {
@@ -132,7 +133,7 @@ export function conditionsOf(
     const isLasting = LASTING.has(fresh.type);
     const isOld = old?.status === fresh.status && (isLasting || old.reason === fresh.reason);
     const lastTransitionTime = isOld ? old.lastTransitionTime : now.toISOString();
-    const message = cut(fresh.message, MOST_MESSAGE_CHARACTERS);
+    const message = sentence(fresh.message);
     return { ...fresh, message, observedGeneration: cr.metadata.generation, lastTransitionTime };
   });
 }
@@ -160,9 +161,8 @@ function isOverdue(cr: CustomResource, reason: Reason, context: StatusContext): 
   );
 }
 
-/** The limits in the definitions: the API server refuses a status with longer texts. */
+/** The limit in the definitions: the API server refuses a status with a longer text. */
 const MOST_TARGET_CHARACTERS = 1024;
-const MOST_MESSAGE_CHARACTERS = 32_768;
 
 /** Cuts a text to a number of UTF-16 units. A text has at least as many units as characters. */
 function cut(text: string, most: number): string {

@@ -131,10 +131,12 @@ function holdText({ hash, namespaces }: PruneHold): string {
     ({ namespace, count, owned }) => `${count} of ${owned} objects of ${namespace}`,
   );
   const each = namespaces.map((one) => `${one.hash} for ${one.namespace}`);
+  // A hash at the end would be copied with the full stop.
   return (
     `${what.join(', ')} would be deleted at once; ` +
-    `if that is meant, confirm with ${CONFIRM_PRUNE_ANNOTATION}: ${hash}` +
-    (namespaces.length > 1 ? `, or ${each.join(', ')}` : '')
+    `confirm with ${CONFIRM_PRUNE_ANNOTATION}: ${hash}` +
+    (namespaces.length > 1 ? `, or ${each.join(', ')},` : '') +
+    ' if that is meant'
   );
 }
 

@@ -23,8 +23,8 @@ const applied = statusAfter(undefined, 'Applied', '1 object applied', { wasWritt
 const refused = statusAfter(applied, 'RejectedByEngine', 'no such column');
 
 test('becoming Ready is a normal Event, and no longer being Ready is a warning', () => {
-  expect(said(undefined, applied)).toEqual(['Normal Applied: 1 object applied']);
-  expect(said(applied, refused)).toEqual(['Warning RejectedByEngine: no such column']);
+  expect(said(undefined, applied)).toEqual(['Normal Applied: 1 object applied.']);
+  expect(said(applied, refused)).toEqual(['Warning RejectedByEngine: No such column.']);
 });
 
 test('an unchanged reason is not sent again, even with another message', () => {
@@ -34,10 +34,10 @@ test('an unchanged reason is not sent again, even with another message', () => {
 
 test('another write is sent, and so is a new generation that is rejected like the previous one', () => {
   const again = statusAfter(applied, 'Applied', '1 object applied', { wasWritten: true, second: 9 });
-  expect(said(applied, again)).toEqual(['Normal Applied: 1 object applied']);
+  expect(said(applied, again)).toEqual(['Normal Applied: 1 object applied.']);
   const [ready, ...rest] = refused.conditions;
   const next = { ...refused, conditions: [{ ...ready!, observedGeneration: 2 }, ...rest] };
-  expect(said(refused, next)).toEqual(['Warning RejectedByEngine: no such column']);
+  expect(said(refused, next)).toEqual(['Warning RejectedByEngine: No such column.']);
 });
 
 test('an outage and its end are sent for the Engine, not for its resources', () => {
@@ -71,7 +71,7 @@ test('waiting past the deadline is sent once more', () => {
   const waiting = statusAfter(undefined, 'DependencyNotReady', 'no table');
   const [ready, reconciling] = waiting.conditions;
   const late: CrStatus = { ...waiting, conditions: [ready!, { ...reconciling!, type: 'Stalled' }] };
-  expect(said(waiting, late)).toEqual(['Warning DependencyNotReady: no progress: no table']);
+  expect(said(waiting, late)).toEqual(['Warning DependencyNotReady: No progress. No table.']);
   expect(said(late, late)).toEqual([]);
 });
 
@@ -81,14 +81,14 @@ test('drift that was undone is a warning in place of the Event of the write', ()
   const notes = transitionsOf(applied, restored, options).map(
     ({ type, reason, note }) => `${type} ${reason}: ${note}`,
   );
-  expect(notes).toEqual(['Warning DriftCorrected: restored: limit: 1 → 2']);
+  expect(notes).toEqual(['Warning DriftCorrected: Restored: limit: 1 → 2.']);
   const refusedNow = transitionsOf(applied, refused, options).map(({ reason }) => reason);
   expect(refusedNow).toEqual(['DriftCorrected', 'RejectedByEngine']);
 });
 
 test('drift that is kept is sent once when it is found', () => {
   const drifted = statusAfter(applied, 'Applied', '1 object applied', { drift: 'limit: 1 → 2' });
-  expect(said(applied, drifted)).toEqual(['Warning DriftReported: limit: 1 → 2']);
+  expect(said(applied, drifted)).toEqual(['Warning DriftReported: Limit: 1 → 2.']);
   expect(said(drifted, drifted)).toEqual([]);
 });
 

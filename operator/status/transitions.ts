@@ -3,6 +3,7 @@
  *  Pure. Not here: writing Events (kubernetes/events.ts). */
 import type { Condition, ConditionType, CrStatus, Reason } from '../kinds.ts';
 import { isOutageOfOther } from './conditions.ts';
+import { sentence } from './sentence.ts';
 
 export type Transition = {
   /** The type of the Event. A warning needs attention. */
@@ -34,7 +35,7 @@ export function transitionsOf(
     const restored = {
       type: 'Warning',
       reason: 'DriftCorrected',
-      note: `restored: ${options.corrected}`,
+      note: sentence(`restored: ${options.corrected}`),
     } as const;
     // The restoration is also a write, which needs no Event of its own.
     const rest = transitionsOf(
@@ -47,7 +48,7 @@ export function transitionsOf(
   const hasStalledSince = stalled && find(before, 'Reconciling')?.reason === stalled.reason;
   return [
     ...(isReady && isNews(wasReady, isReady, before, after) ? [transitionFor(isReady)] : []),
-    ...(hasStalledSince ? [{ ...transitionFor(stalled), note: `no progress: ${stalled.message}` }] : []),
+    ...(hasStalledSince ? [{ ...transitionFor(stalled), note: `No progress. ${stalled.message}` }] : []),
     ...(drifted && !find(before, 'Drifted') ? [transitionFor(drifted)] : []),
     ...consistencyOf(before, after),
   ];

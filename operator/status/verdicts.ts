@@ -145,8 +145,8 @@ function adoptionRequired({ key, live, claim }: Decision): ResourceOutcome {
   return {
     reason: 'AdoptionRequired',
     message:
-      `${printKey(key)} exists and belongs to no resource; ${differs}. ` +
-      `To take it over set adoptionPolicy: Always`,
+      `${printKey(key)} exists and belongs to no resource; ${differs}; ` +
+      'set adoptionPolicy: Always to take it over',
   };
 }
 
@@ -205,7 +205,7 @@ function replacedBefore(cr: CustomResource): string | undefined {
   const ready = conditionOf(cr, 'Ready');
   if (ready?.reason !== 'Applied' || ready.observedGeneration !== cr.metadata.generation) return undefined;
   const [, said] = ready.message.split(REPLACES);
-  return said?.split(';')[0];
+  return said?.split(';')[0]?.replace(/\.$/, '');
 }
 
 /** Returns the verdict with lagging replicas taken into account. A resource written since a replica began to lag is `Applying`; after
