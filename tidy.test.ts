@@ -112,8 +112,10 @@ const LAYERS: Readonly<Record<string, readonly string[]>> = {
     'engine/observe',
     'engine/errors',
   ],
+  'engine/usage': ['engine/store', 'engine/plan', 'engine/database', 'engine/limits', 'engine/errors'],
   'engine/migrate': ['engine/store', 'engine/database', 'engine/catalog', 'engine/wire'],
   'engine/admin': [
+    'engine/usage',
     'engine/migrate',
     'engine/values',
     'engine/remote',

@@ -78,6 +78,7 @@ export async function startEngine(
     defaultReplicas: defaultReplicasOf(options),
     metadataExtensionsSchema: options.metadataDatabaseExtensionsSchema,
     metadataRevisions: options.metadataRevisions,
+    fieldUsageDays: options.fieldUsageDays,
     pollIntervalMs: options.schemaSyncPollInterval,
     sourceCheckIntervalMs: options.sourceCheckInterval * 1000,
     report: (event) => observe({ kind: 'state', event }),

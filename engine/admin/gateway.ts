@@ -31,6 +31,7 @@ import { unenforcedIn } from '../resolve/unenforced.ts';
 import { type ForeignTransaction, statusOfTransaction, type TransactionStatus } from '../store/intents.ts';
 import type { Store } from '../store/store.ts';
 import type { ValueChanges } from '../store/values.ts';
+import type { FieldUsage } from '../usage/field-usage.ts';
 import type { NamedValues } from '../values/named-values.ts';
 import type { ActionCalls } from '../webhook/async-action-types.ts';
 import { outboundVariables } from '../webhook/outbound.ts';
@@ -42,6 +43,7 @@ type GatewayOptions = {
   readonly store: Store;
   readonly actionCalls: ActionCalls;
   readonly metadataDatabase: Database;
+  readonly fieldUsage: FieldUsage;
   readonly metadataDatabaseUrl: string;
   readonly env: Readonly<Record<string, string | undefined>>;
   /** The named values of this replica. */
@@ -103,6 +105,11 @@ export class Gateway {
   /** The database that holds the document and the scheduled events. */
   get metadataDatabase(): Database {
     return this.#options.metadataDatabase;
+  }
+
+  /** The usage of the schema by clients. */
+  get fieldUsage(): FieldUsage {
+    return this.#options.fieldUsage;
   }
 
   /** The named values, and the reader of what metadata refers to. */

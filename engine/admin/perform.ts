@@ -35,6 +35,7 @@ import {
   redeliverEvent,
 } from './events.ts';
 import { explainAccess } from './explain-access.ts';
+import { getFieldUsage } from './field-usage.ts';
 import { dropAction } from './handlers/actions.ts';
 import { HANDLERS } from './handlers/index.ts';
 import { applyMigrations } from './migrations.ts';
@@ -78,6 +79,7 @@ const PERFORMERS: { readonly [N in Exclude<OperationName, EditOperation | BatchO
   replace_metadata: replaceMetadata,
   patch_metadata: patchMetadata,
   list_metadata_revisions: listMetadataRevisions,
+  get_field_usage: getFieldUsage,
   rollback_metadata: rollbackMetadata,
   clear_metadata: clearMetadata,
   reload_metadata: reloadMetadata,

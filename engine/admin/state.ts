@@ -23,6 +23,7 @@ import type { Authorship, StoredDocument, Versions } from '../store/document.ts'
 import type { TransactionStatus } from '../store/intents.ts';
 import { Store } from '../store/store.ts';
 import { type MetadataWatch, watchMetadata } from '../store/watch.ts';
+import { FieldUsage, type UsageEvent } from '../usage/field-usage.ts';
 import { NamedValues } from '../values/named-values.ts';
 import type { ValueKey } from '../values/seal.ts';
 import { type OutboundVariables, outboundVariables } from '../webhook/outbound.ts';
@@ -60,6 +61,10 @@ export type EngineStateOptions = ResolveOptions & {
   readonly validatesNativeQueries?: boolean;
   /** The number of revisions that are kept. Default 50. */
   readonly metadataRevisions?: number;
+  /** The number of days for which the usage of the schema is kept; 0, the default, counts nothing. */
+  readonly fieldUsageDays?: number;
+  /** The interval at which it is written. Default 30 000. */
+  readonly usageIntervalMs?: number;
   /** The interval of polling for other replicas' changes besides LISTEN; 0 disables polling. Default 1000. */
   readonly pollIntervalMs?: number;
   /** The interval of checks of the sources' databases; 0 disables all checks. Default 10 000. */
@@ -106,6 +111,7 @@ export type StateEvent =
   | { readonly kind: 'watch interrupted'; readonly reason: string }
   /** Reported when compaction failed. Changes accumulate until one succeeds. */
   | { readonly kind: 'document not gathered'; readonly reason: string }
+  | UsageEvent
   /** Keys of objects that a custom resource manages and another client than the operator changed. */
   | { readonly kind: 'managed objects changed'; readonly by: Authorship; readonly keys: readonly string[] };
 
@@ -115,6 +121,8 @@ export class EngineState {
   readonly gateway: Gateway;
   /** The named values that this replica has loaded. */
   readonly values: NamedValues;
+  /** The usage of the schema by clients of this replica. */
+  readonly fieldUsage: FieldUsage;
   readonly #report: (event: StateEvent) => void;
   #snapshot: Snapshot | undefined;
   #watch: MetadataWatch | undefined;
@@ -140,10 +148,17 @@ export class EngineState {
     const { env, dynamicSecretsPath = [] } = options;
     this.values = new NamedValues(options.valueKeys ?? (() => []), dynamicSecretsPath);
     this.outboundVariables = outboundVariables(env, () => this.snapshot().metadata, this.values);
+    this.fieldUsage = new FieldUsage({
+      database: this.#database,
+      keptDays: options.fieldUsageDays ?? 0,
+      intervalMs: options.usageIntervalMs,
+      report: this.#report,
+    });
     this.gateway = new Gateway({
       store: new Store(this.#database, options.metadataRevisions),
       actionCalls: actionCalls(this.#database),
       metadataDatabase: this.#database,
+      fieldUsage: this.fieldUsage,
       metadataDatabaseUrl: options.metadataDatabaseUrl,
       env,
       dynamicSecretsPath,
@@ -202,6 +217,7 @@ export class EngineState {
         this.#report({ kind: 'metadata database unreachable', attempt, reason }),
     });
     if (versions.length > 0) this.#report({ kind: 'migrated', versions });
+    this.fieldUsage.start();
     await this.#completeIntents(['in progress', 'unreachable']);
     await this.#writeDefaultSource();
     await this.#loadValues();
@@ -301,6 +317,7 @@ export class EngineState {
     this.#sourceWatch.close();
     await ended([this.#watch?.close()], cut);
     await ended([this.#lastTurn, this.#refreshing, this.#compacting], cut);
+    await this.fieldUsage.close(cut);
     await this.gateway.sources.close(cut);
     await this.#database.close(cut);
   }

@@ -217,6 +217,10 @@ export const OPTIONS = {
     default: 50,
     doc: 'number of previous metadata versions to keep for a rollback; 0 keeps none',
   }),
+  'field-usage-days': row('Databases', integer('DAYS', 0, 366), {
+    default: 30,
+    doc: 'number of days for which the metadata database has counts of the fields that each operation of each client uses; 0 counts nothing',
+  }),
   'enable-maintenance-mode': row('Databases', flag, {
     default: false,
     doc: 'refuse every operation that changes metadata, and `run_sql` that may change the schema',

@@ -5,6 +5,7 @@
 import { type Databases, databasesOfRequest } from '../database/databases.ts';
 import { fail } from '../errors/engine-error.ts';
 import type { Span } from '../observe/span.ts';
+import type { OperationUsage } from '../plan/coordinates.ts';
 import { ADMIN_ROLE, SESSION_PREFIX, type Session } from '../resolve/session.ts';
 import type { Model } from '../resolve/types.ts';
 import { roleSchema } from '../schema/role-schemas.ts';
@@ -32,6 +33,10 @@ export type Progress = {
   request: GraphqlRequest | null;
   /** Null until the plan runs. */
   plan: PreparedPlan | null;
+  /** The part of the schema that the request uses; null until the plan runs. */
+  usage: OperationUsage | null;
+  /** The name of the REST endpoint that the client called. */
+  endpoint: string | null;
   /** The span of the operation, where it is traced. */
   readonly span: Span | null;
 };
@@ -73,9 +78,15 @@ export async function dataOf(planned: PlannedRequest, context: Omit<AnswerContex
   return splice(planned.plan.template.slice(1, -1), rows);
 }
 
+/** Notes that a planned request runs, for logs, traces and the counts of usage. */
+export function notePlan({ plan, usage }: PlannedRequest, progress: Progress): void {
+  progress.plan = plan;
+  progress.usage = usage;
+}
+
 async function run(planned: PlannedRequest, context: Omit<AnswerContext, 'model'>): Promise<Results> {
   const { session, outbound = NO_CLIENT, progress } = context;
-  if (progress) progress.plan = planned.plan;
+  if (progress) notePlan(planned, progress);
   const span = progress?.span ?? null;
   const databases = databasesOfRequest(chosenDatabases(planned, context), { signal: outbound.signal, span });
   const results = await runSteps({

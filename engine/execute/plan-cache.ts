@@ -6,6 +6,7 @@ import { createHash } from 'node:crypto';
 import { Lru } from '../limits/lru.ts';
 import { conditionsAmong } from '../plan/conditions.ts';
 import type { PreparedDocument, VariableDependencies } from '../plan/context.ts';
+import { OperationUsage, variableCoordinates } from '../plan/coordinates.ts';
 import { prepareDocument } from '../plan/document.ts';
 import { planRequest } from '../plan/plan.ts';
 import type { Plan } from '../plan/types.ts';
@@ -38,6 +39,9 @@ export type PlannedRequest = {
   readonly text: string;
   /** The name of the operation in the document. */
   readonly operationName: string | null;
+  /** The part of the schema that the request uses. Requests that use the same part of a document have the same object. Null for a role that the
+   *  metadata does not name. */
+  readonly usage: OperationUsage | null;
 };
 
 /** The characters of request text that are cached for one role schema. */
@@ -58,6 +62,10 @@ type CachedDocument = {
   readonly id: number;
   /** The dependencies of the document's plans on values, as found so far. */
   dependencies: VariableDependencies;
+  /** The usage of each plan of the document. */
+  readonly usages: WeakMap<PreparedPlan, OperationUsage>;
+  /** The one of the plan that was made last. */
+  lastUsage: OperationUsage | null;
 };
 
 const documents = new WeakMap<RoleSchema, Lru<string, CachedDocument>>();
@@ -88,7 +96,7 @@ export function cachedPlan(role: RoleSchema, request: GraphqlRequest): PlannedRe
   const hit = plans.get(key) ?? fixedPlans.get(role.model)?.get(key);
   if (hit) {
     hits += 1;
-    return { plan: hit, variables, text, operationName };
+    return { plan: hit, usage: cached.usages.get(hit) ?? null, variables, text, operationName };
   }
   misses += 1;
   const { plan: unprepared, dependencies } = planRequest(document, variables, cached.dependencies);
@@ -100,8 +108,23 @@ export function cachedPlan(role: RoleSchema, request: GraphqlRequest): PlannedRe
   const isSameShape = dependencies === cached.dependencies;
   cached.dependencies = dependencies;
   const { shape } = isSameShape ? variables : coerceVariables(document, given, dependencies);
+  const usage = role.model.roles.has(role.role) ? usageOf(cached, variables) : null;
+  if (usage) cached.usages.set(plan, usage);
   store(role.model, `${id} ${shape}`, plan);
-  return { plan, variables, text, operationName };
+  return { plan, usage, variables, text, operationName };
+}
+
+/** Returns the usage of a plan. Plans that differ only in what is not part of the schema, such as the length of a list, share it. */
+function usageOf(cached: CachedDocument, variables: RequestVariables): OperationUsage {
+  const inVariables = variableCoordinates(cached.document, variables);
+  const last = cached.lastUsage;
+  if (last && isSameList(last.inVariables, inVariables)) return last;
+  cached.lastUsage = new OperationUsage(cached.document, inVariables);
+  return cached.lastUsage;
+}
+
+function isSameList(one: readonly string[], other: readonly string[]): boolean {
+  return one.length === other.length && one.every((each, i) => each === other[i]);
 }
 
 function store(model: Model, key: string, plan: PreparedPlan): void {
@@ -138,7 +161,14 @@ function documentOf(
   const conditional = ofRole.get(conditionalKey);
   if (conditional && conditional.operationName === operationName) return conditional;
   const document = prepareDocument(role, text, operationName, conditions);
-  const cached = { document, operationName, id: count++, dependencies: NO_DEPENDENCIES };
+  const cached: CachedDocument = {
+    document,
+    operationName,
+    id: count++,
+    dependencies: NO_DEPENDENCIES,
+    usages: new WeakMap(),
+    lastUsage: null,
+  };
   const used = document.conditions.size > 0 ? conditionalKey : key;
   ofRole.set(used, cached, used.length + DOCUMENT_WEIGHT);
   return cached;

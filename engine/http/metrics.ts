@@ -16,6 +16,7 @@ export function metricsRoutes(app: FastifyInstance, context: HttpContext, regist
   readMetadata(registry, context.state);
   readSources(registry, context.state);
   readPlanCache(registry);
+  registry.read('pergola_usage_uncounted_requests_total', () => one(context.state.fieldUsage.uncounted));
   registry.read('pergola_remote_subscriptions', () => one(openRemoteFeeds()));
   const { remoteCache } = context;
   if (remoteCache) {

@@ -49,6 +49,7 @@ export type RunningOperation = {
   readonly requestId: string;
   readonly transport: OperationFinished['transport'];
   readonly startedAt: number;
+  readonly headers: IncomingHttpHeaders;
   readonly progress: Progress;
 };
 
@@ -64,16 +65,20 @@ export function beginOperation(
     requestId,
     transport,
     startedAt: performance.now(),
-    progress: { request: null, plan: null, span },
+    headers,
+    progress: { request: null, plan: null, usage: null, endpoint: null, span },
   };
 }
 
-/** Reports a finished operation to the log, the metrics and its trace. `error` is what the client receives; null on success. */
+/** Reports a finished operation to the log, the metrics and its trace, and counts what it uses of the schema, whether or not it succeeded.
+ *  `error` is what the client receives; null on success. */
 export function endOperation(
-  { observe }: HttpContext,
-  { requestId, transport, startedAt, progress }: RunningOperation,
+  { observe, state }: HttpContext,
+  { requestId, transport, startedAt, headers, progress }: RunningOperation,
   error: EngineError | null,
 ): void {
+  const { usage, endpoint } = progress;
+  if (usage) state.fieldUsage.count(usage, clientNameOf(headers), endpoint);
   const type = progress.plan?.operation ?? 'unknown';
   observe({
     kind: 'operation finished',
@@ -92,6 +97,15 @@ export function endOperation(
     'pergola.request_id': requestId,
   });
 }
+
+/** The name of the client as it calls itself; empty when it does not. The second header is the one that Apollo's clients send. */
+function clientNameOf(headers: IncomingHttpHeaders): string {
+  const given = headers['graphql-client-name'] ?? headers['apollographql-client-name'] ?? '';
+  return typeof given === 'string' ? given.slice(0, MOST_NAME_CHARACTERS) : '';
+}
+
+/** More than are stored. */
+const MOST_NAME_CHARACTERS = 200;
 
 function answeredBy(plan: Progress['plan']): OperationFinished['answeredBy'] {
   const kinds = new Set(plan?.steps.map(({ kind }) => kind));

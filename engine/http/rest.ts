@@ -54,6 +54,7 @@ async function handle(
     const [path, query] = partsOf(request.url!);
     const { endpoint, values } = endpointAt(model.routes, path, method);
     record.graphqlBody = { query: endpoint.query };
+    operation.progress.endpoint = endpoint.name;
     const address = addressOf(request, context.options.trustedProxies);
     checkRateLimit(context.rateLimiter, { model, session, address });
     const given = argumentsOf(values, query, headers['content-type'] ?? '', text);

@@ -137,6 +137,9 @@ function rows<P extends TProperties>(summary: string, args: P, check?: Operation
   return sourced('rows', summary, { table: QualifiedName, ...args }, more);
 }
 
+/** The most entries of each list of `get_field_usage`. */
+const MOST_USAGE_LISTED = 10_000;
+
 /** The most characters of a named value, and the most values of one request. */
 const MOST_VALUE_CHARACTERS = 65_536;
 const MOST_VALUES = 1000;
@@ -865,6 +868,18 @@ export const OPERATIONS = {
       allow_warnings: flag,
       dry_run: flag,
       include_effects: flag,
+    },
+  ),
+  get_field_usage: row(
+    'read',
+    'Returns which operations of which clients used which fields, arguments, input fields and enum values of a role, by the counts of the last days. An empty `operation` or `client` is one without a name.',
+    {
+      role: Type.Optional(Type.String()),
+      operation: Type.Optional(Type.String()),
+      client: Type.Optional(Type.String()),
+      coordinate: Type.Optional(Type.String()),
+      days: Type.Optional(AtLeastOne),
+      limit: Type.Optional(Type.Integer({ minimum: 1, maximum: MOST_USAGE_LISTED })),
     },
   ),
   reload_metadata: row('state', 'Introspects databases and remote schemas again.', {

@@ -90,6 +90,9 @@ export const METRICS = {
     'result',
   ),
   pergola_plan_cache_plans: gauge('Cached plans.'),
+  pergola_usage_uncounted_requests_total: counter(
+    'GraphQL operations that are missing in the counts of field usage by operation and client, because a limit is reached.',
+  ),
   pergola_remote_cache_requests_total: counter(
     'Requests to remote schemas answered from the cache (hit) or not (miss), if --remote-schema-cache-size is set.',
     'result',

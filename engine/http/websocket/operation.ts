@@ -4,7 +4,7 @@
  *  docs/reference/behaviour/subscriptions.md. */
 import type { IncomingHttpHeaders } from 'node:http';
 import { EngineError } from '../../errors/engine-error.ts';
-import { answerPlanned, planOf } from '../../execute/answer.ts';
+import { answerPlanned, notePlan, planOf } from '../../execute/answer.ts';
 import type { PlannedRequest } from '../../execute/plan-cache.ts';
 import type { Body } from '../../execute/splice.ts';
 import type { Session } from '../../resolve/session.ts';
@@ -69,7 +69,7 @@ export function startOperation(start: OperationStart): RunningWebsocketOperation
     const { model } = context.state.snapshot();
     checkRateLimit(context.rateLimiter, { model, session, address: start.address });
     const planned = planOf(request, { model, session, isRelay, progress: arrival.progress });
-    arrival.progress.plan = planned.plan;
+    notePlan(planned, arrival.progress);
     if (planned.plan.operation !== 'subscription') return answerOnce(start, planned, arrival);
     const subscribing: SubscribeRequest = {
       request,

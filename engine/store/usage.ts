@@ -1,0 +1,232 @@
+/** The counts of requests by operation in the metadata database, which every replica adds to. A day is a day of the database's clock in UTC.
+ *  In: what a replica has counted since it last wrote. Out: sums over replicas and days. Each table has a limit, and what is beyond it is
+ *  added to the uncounted requests of its role.
+ *  Not here: counting (usage/), the tables (migrations/). */
+import type { ClientBase } from 'pg';
+import type { Database } from '../database/pool.ts';
+
+/** Requests of one operation. Absent names are the empty text. */
+export type UsageRow = {
+  readonly role: string;
+  readonly operation: string;
+  readonly client: string;
+  /** The id of the coordinates. */
+  readonly coordinateSet: string;
+  readonly requests: number;
+};
+
+/** The counts of a replica since it last wrote: the rows, the coordinates by id, and the numbers of uncounted requests by role. */
+export type UsageBatch = {
+  readonly rows: readonly UsageRow[];
+  readonly coordinateSets: ReadonlyMap<string, readonly string[]>;
+  readonly uncounted: ReadonlyMap<string, number>;
+};
+
+export type UsageLimits = {
+  /** The rows of one role on one day. */
+  readonly rowsPerRole: number;
+  /** The sets of coordinates in the table. */
+  readonly coordinateSets: number;
+};
+
+/** Adds what a replica has counted. Returns the number of requests that the limits of the tables leave out. */
+export async function addUsage(database: Database, batch: UsageBatch, limits: UsageLimits): Promise<number> {
+  return database.transaction({}, async (client) => {
+    await storeCoordinateSets(client, batch, limits);
+    return storeRows(client, batch, limits);
+  });
+}
+
+/** The lock keeps sets that exist until their rows are written. */
+async function storeCoordinateSets(
+  client: ClientBase,
+  { coordinateSets }: UsageBatch,
+  limits: UsageLimits,
+): Promise<void> {
+  const ids = [...coordinateSets.keys()];
+  const found = await client.query(
+    'select id from pergola.coordinate_set where id = any($1::text[]) for key share',
+    [ids],
+  );
+  const known = new Set(found.rows.map(({ id }) => id));
+  const missing = ids.filter((id) => !known.has(id)).sort();
+  if (missing.length === 0) return;
+  await client.query(
+    `insert into pergola.coordinate_set (id, coordinates)
+     select id, string_to_array(listed, ' ') from unnest($1::text[], $2::text[]) as given (id, listed)
+      order by id
+      limit greatest(0, $3 - (select count(*) from pergola.coordinate_set))
+     on conflict do nothing`,
+    [missing, missing.map((id) => coordinateSets.get(id)!.join(' ')), limits.coordinateSets],
+  );
+}
+
+/** The order of rows is the same in every replica, so that two of them never wait for each other. */
+async function storeRows(
+  client: ClientBase,
+  { rows, uncounted }: UsageBatch,
+  limits: UsageLimits,
+): Promise<number> {
+  const { rows: left } = await client.query(
+    `with today as (select (now() at time zone 'utc')::date as day),
+     given as (
+       select * from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::bigint[])
+                  as given (role, operation, client, coordinate_set, requests)),
+     known as (
+       select given.*, stored.day is not null as is_known
+         from given cross join today
+         join pergola.coordinate_set on coordinate_set.id = given.coordinate_set
+         left join pergola.operation_usage stored using (day, role, operation, client, coordinate_set)),
+     numbered as (
+       select known.*, row_number() over (partition by role, is_known order by requests desc, operation, client) as number
+         from known),
+     counts as (
+       select role, count(*) as rows from pergola.operation_usage join today using (day) group by role),
+     accepted as (
+       select numbered.* from numbered left join counts using (role)
+        where is_known or number + coalesce(counts.rows, 0) <= $6),
+     added as (
+       insert into pergola.operation_usage (day, role, operation, client, coordinate_set, requests)
+       select day, role, operation, client, coordinate_set, requests from accepted cross join today
+        order by role, operation, client, coordinate_set
+       on conflict (day, role, operation, client, coordinate_set)
+       do update set requests = operation_usage.requests + excluded.requests),
+     refused as (
+       select role, requests from given
+        where not exists (
+          select from accepted a
+           where (a.role, a.operation, a.client, a.coordinate_set)
+               = (given.role, given.operation, given.client, given.coordinate_set))),
+     noted as (
+       insert into pergola.uncounted_usage (day, role, requests)
+       select day, role, sum(requests)
+         from (select * from refused union all select * from unnest($7::text[], $8::bigint[])) as lost (role, requests)
+        cross join today group by day, role order by role
+       on conflict (day, role) do update set requests = uncounted_usage.requests + excluded.requests)
+     select coalesce(sum(requests), 0)::text as requests from refused`,
+    [
+      rows.map(({ role }) => role),
+      rows.map(({ operation }) => operation),
+      rows.map(({ client: name }) => name),
+      rows.map(({ coordinateSet }) => coordinateSet),
+      rows.map(({ requests }) => requests),
+      limits.rowsPerRole,
+      [...uncounted.keys()],
+      [...uncounted.values()],
+    ],
+  );
+  return Number(left[0].requests);
+}
+
+/** Deletes the counts of all but the last `keptDays` days, today included, and coordinates that no count refers to. */
+export async function pruneUsage(database: Database, keptDays: number): Promise<void> {
+  for (const table of ['operation_usage', 'uncounted_usage'] as const) {
+    await database.query(DELETE_DAYS[table], [keptDays]);
+  }
+  await database.query(
+    `delete from pergola.coordinate_set s
+      where not exists (select from pergola.operation_usage u where u.coordinate_set = s.id)`,
+  );
+}
+
+const DELETE_DAYS = {
+  operation_usage: `delete from pergola.operation_usage where day <= (now() at time zone 'utc')::date - $1::int`,
+  uncounted_usage: `delete from pergola.uncounted_usage where day <= (now() at time zone 'utc')::date - $1::int`,
+};
+
+/** The restrictions on the counts to read. An absent member restricts nothing. */
+export type UsageFilter = {
+  /** The number of days, today included. */
+  readonly days: number;
+  readonly role?: string | undefined;
+  readonly operation?: string | undefined;
+  readonly client?: string | undefined;
+  readonly coordinate?: string | undefined;
+};
+
+export type UsedOperation = {
+  readonly role: string;
+  readonly operation: string;
+  readonly client: string;
+  readonly requests: number;
+  /** The last day with a request: `2026-11-24`. */
+  readonly lastDay: string;
+};
+
+export type UsedCoordinate = Pick<UsedOperation, 'role' | 'requests' | 'lastDay'> & {
+  readonly coordinate: string;
+};
+
+/** The conditions of a UsageFilter, which are its first five parameters. */
+const FILTERED = `
+  from pergola.operation_usage u
+ where u.day > (now() at time zone 'utc')::date - $1::int
+   and ($2::text is null or u.role = $2) and ($3::text is null or u.operation = $3) and ($4::text is null or u.client = $4)
+   and ($5::text is null
+        or exists (select from pergola.coordinate_set s where s.id = u.coordinate_set and $5 = any(s.coordinates)))`;
+
+function parametersOf({ days, role, operation, client, coordinate }: UsageFilter): readonly unknown[] {
+  return [days, role ?? null, operation ?? null, client ?? null, coordinate ?? null];
+}
+
+/** Returns operations with their requests, those with most requests first. */
+export async function usedOperations(
+  database: Database,
+  filter: UsageFilter,
+  most: number,
+): Promise<readonly UsedOperation[]> {
+  const { rows } = await database.query(
+    `select role, operation, client, sum(requests)::text as requests, max(day)::text as last_day
+     ${FILTERED} group by role, operation, client order by sum(requests) desc, role, operation, client limit $6`,
+    [...parametersOf(filter), most],
+  );
+  return rows.map(({ role, operation, client, requests, last_day }) => ({
+    ...{ role, operation, client, requests: Number(requests), lastDay: last_day },
+  }));
+}
+
+/** Returns coordinates with the requests of the operations that use them, those with most requests first. */
+export async function usedCoordinates(
+  database: Database,
+  filter: UsageFilter,
+  most: number,
+): Promise<readonly UsedCoordinate[]> {
+  const { rows } = await database.query(
+    `with counted as (
+       select role, coordinate_set, sum(requests) as requests, max(day) as last_day ${FILTERED}
+        group by role, coordinate_set)
+     select role, coordinate, sum(requests)::text as requests, max(last_day)::text as last_day
+       from counted join pergola.coordinate_set s on s.id = counted.coordinate_set, unnest(s.coordinates) as coordinate
+      where $5::text is null or coordinate = $5
+      group by role, coordinate order by sum(requests) desc, role, coordinate limit $6`,
+    [...parametersOf(filter), most],
+  );
+  return rows.map(({ role, coordinate, requests, last_day }) => ({
+    ...{ role, coordinate, requests: Number(requests), lastDay: last_day },
+  }));
+}
+
+/** Returns the uncounted requests of each role, and the first day with any request; null when there is none. */
+export async function usageTotals(
+  database: Database,
+  days: number,
+): Promise<{
+  readonly since: string | null;
+  readonly uncounted: readonly Pick<UsedOperation, 'role' | 'requests' | 'lastDay'>[];
+}> {
+  const { rows } = await database.query(
+    `select role, sum(requests)::text as requests, max(day)::text as last_day from pergola.uncounted_usage
+      where day > (now() at time zone 'utc')::date - $1::int group by role order by role`,
+    [days],
+  );
+  const { rows: first } = await database.query(
+    `select min(day)::text as day
+       from (select day from pergola.operation_usage union all select day from pergola.uncounted_usage) as days
+      where day > (now() at time zone 'utc')::date - $1::int`,
+    [days],
+  );
+  const uncounted = rows.map(({ role, requests, last_day }) => ({
+    ...{ role, requests: Number(requests), lastDay: last_day },
+  }));
+  return { since: first[0]?.day ?? null, uncounted };
+}

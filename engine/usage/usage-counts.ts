@@ -1,0 +1,128 @@
+/** Counts of requests in memory, since they were last taken. Counting a request is two look-ups and an addition. Clients choose the
+ *  names of operations and their own, so each role has a limited number of counters; a request beyond it is counted as uncounted.
+ *  In: the usage of a planned request, and the name of its client. Out: rows for the metadata database. No values are kept.
+ *  Not here: writing them (field-usage.ts), deriving coordinates (plan/coordinates.ts). */
+import { createHash } from 'node:crypto';
+import { setImmediate as untilIdle } from 'node:timers/promises';
+import type { OperationUsage } from '../plan/coordinates.ts';
+import type { UsageBatch, UsageRow } from '../store/usage.ts';
+
+/** The counters of one role, and the rows of one role that wait to be written. */
+const MOST_PER_ROLE = 1000;
+/** An operation that uses more coordinates is not counted. */
+const MOST_COORDINATES = 1000;
+/** Longer names of operations, clients and roles are cut. */
+const MOST_CHARACTERS = 100;
+/** The rows that are prepared before requests are served again. */
+const ROWS_AT_ONCE = 100;
+
+type Counter = { readonly client: string; readonly endpoint: string | null; requests: number };
+
+export class UsageCounts {
+  /** The counters of a plan by client; for a REST endpoint by endpoint and client. */
+  #byUsage = new Map<OperationUsage, Map<string, Counter>>();
+  #countersOfRole = new Map<string, number>();
+  readonly #uncounted = new Map<string, number>();
+  /** Rows that were taken from the counters and are not written yet, by their keys. */
+  readonly #rows = new Map<string, UsageRow>();
+  readonly #coordinateSets = new Map<string, readonly string[]>();
+  readonly #rowsOfRole = new Map<string, number>();
+
+  /** Counts a request. `endpoint` is the name of the REST endpoint that the client called. */
+  count(usage: OperationUsage, client: string, endpoint: string | null = null): void {
+    const key = endpoint === null ? client : `${endpoint}\n${client}`;
+    const counter = this.#byUsage.get(usage)?.get(key);
+    if (counter) counter.requests += 1;
+    else this.#start(usage, key, { client, endpoint, requests: 1 });
+  }
+
+  #start(usage: OperationUsage, key: string, counter: Counter): void {
+    const { role } = usage;
+    const counters = this.#countersOfRole.get(role) ?? 0;
+    const size = usage.inDocument.size + usage.inVariables.length;
+    if (counters >= MOST_PER_ROLE || size > MOST_COORDINATES) {
+      this.#leaveOut(role, 1);
+      return;
+    }
+    this.#countersOfRole.set(role, counters + 1);
+    const ofUsage = this.#byUsage.get(usage) ?? new Map<string, Counter>();
+    this.#byUsage.set(usage, ofUsage);
+    // A part of a text keeps the whole text in memory.
+    ofUsage.set(copyOf(key), { ...counter, client: storedName(counter.client) });
+  }
+
+  /** Returns what has been counted and is not written yet; null when that is nothing. */
+  async take(): Promise<UsageBatch | null> {
+    const counted = this.#byUsage;
+    this.#byUsage = new Map();
+    this.#countersOfRole = new Map();
+    let prepared = 0;
+    for (const [usage, counters] of counted) {
+      this.#addRows(usage, counters.values());
+      prepared += counters.size;
+      if (prepared < ROWS_AT_ONCE) continue;
+      prepared = 0;
+      await untilIdle();
+    }
+    if (this.#rows.size === 0 && this.#uncounted.size === 0) return null;
+    return {
+      rows: [...this.#rows.values()],
+      coordinateSets: new Map(this.#coordinateSets),
+      uncounted: new Map(this.#uncounted),
+    };
+  }
+
+  #addRows(usage: OperationUsage, counters: Iterable<Counter>): void {
+    const coordinates = [...new Set([...usage.inDocument, ...usage.inVariables])].sort();
+    const coordinateSet = createHash('sha256').update(coordinates.join(' ')).digest('base64url');
+    const role = storedName(usage.role);
+    for (const { client, endpoint, requests } of counters) {
+      const operation = endpoint === null ? storedName(usage.operationName ?? '') : endpointName(endpoint);
+      const key = [role, operation, client, coordinateSet].join('\n');
+      const known = this.#rows.get(key);
+      const rows = this.#rowsOfRole.get(role) ?? 0;
+      if (!known && rows >= MOST_PER_ROLE) {
+        this.#leaveOut(role, requests);
+        continue;
+      }
+      if (!known) this.#rowsOfRole.set(role, rows + 1);
+      this.#coordinateSets.set(coordinateSet, coordinates);
+      const sum = (known?.requests ?? 0) + requests;
+      this.#rows.set(key, { role, operation, client, coordinateSet, requests: sum });
+    }
+  }
+
+  #leaveOut(role: string, requests: number): void {
+    const stored = storedName(role);
+    this.#uncounted.set(stored, (this.#uncounted.get(stored) ?? 0) + requests);
+  }
+
+  /** Forgets a batch that has been written. */
+  written({ uncounted }: UsageBatch): void {
+    this.#rows.clear();
+    this.#rowsOfRole.clear();
+    this.#coordinateSets.clear();
+    for (const [role, requests] of uncounted) {
+      const left = (this.#uncounted.get(role) ?? 0) - requests;
+      if (left > 0) this.#uncounted.set(role, left);
+      else this.#uncounted.delete(role);
+    }
+  }
+}
+
+/** Returns the name under which the requests of a REST endpoint are counted. No operation of a document has such a name. */
+export function endpointName(endpoint: string): string {
+  return storedName(`rest:${endpoint}`);
+}
+
+/** Returns a name as it is stored: short, and without characters that Postgres refuses. */
+export function storedName(name: string): string {
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is replaced
+  const plain = name.replaceAll(/[\u0000-\u001f\u007f]/g, '\ufffd').toWellFormed();
+  if (plain.length <= MOST_CHARACTERS) return plain;
+  return copyOf(`${plain.slice(0, MOST_CHARACTERS).toWellFormed()}…`);
+}
+
+function copyOf(text: string): string {
+  return Buffer.from(text, 'utf16le').toString('utf16le');
+}
