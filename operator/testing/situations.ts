@@ -49,7 +49,7 @@ export const SITUATIONS: readonly Situation[] = [
     name: 'has been Applying for more than a second',
     cr: after('Applying', 'the engine is being asked', {}, edited),
     argo: 'Progressing',
-    says: 'Applying: the engine is being asked',
+    says: 'Applying: The engine is being asked',
     kstatus: 'InProgress',
   },
   {
@@ -63,14 +63,14 @@ export const SITUATIONS: readonly Situation[] = [
     name: 'is applied, with drift that the policy leaves',
     cr: after('Applied', '1 object applied', { drift: 'limit: 1 → 2' }),
     argo: 'Healthy',
-    says: 'drift is left: limit: 1 → 2',
+    says: 'drift is left: Limit: 1 → 2',
     kstatus: 'Current',
   },
   {
     name: 'waits for a dependency',
     cr: waiting,
     argo: 'Progressing',
-    says: 'DependencyNotReady: table public.author is not there',
+    says: 'DependencyNotReady: Table public.author is not there',
     kstatus: 'InProgress',
   },
   ...(
@@ -87,7 +87,7 @@ export const SITUATIONS: readonly Situation[] = [
       name: `waits: ${reason}`,
       cr: after(reason, 'no answer'),
       argo: 'Progressing',
-      says: `${reason}: no answer`,
+      says: `${reason}: No answer`,
       kstatus: 'InProgress',
     }),
   ),
@@ -95,7 +95,7 @@ export const SITUATIONS: readonly Situation[] = [
     name: 'has waited for longer than the deadline',
     cr: after('DependencyNotReady', 'table public.author is not there', {}, waiting, 301),
     argo: 'Degraded',
-    says: 'DependencyNotReady: table public.author is not there',
+    says: 'DependencyNotReady: Table public.author is not there',
     kstatus: 'Failed',
   },
   ...(
@@ -135,7 +135,7 @@ export const SITUATIONS: readonly Situation[] = [
     name: 'is paused until a time, or only planned',
     cr: after('Paused', 'paused until 2025-06-01T18:00:00.000Z'),
     argo: 'Suspended',
-    says: 'Paused: paused until 2025-06-01T18:00:00.000Z',
+    says: 'Paused: Paused until 2025-06-01T18:00:00.000Z',
     kstatus: 'InProgress',
   },
 ];
