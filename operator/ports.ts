@@ -116,6 +116,8 @@ export type SchemaEffects = {
   readonly schemas: readonly SchemaEffect[];
   /** False when the engine did not have time for every role. */
   readonly isComplete: boolean;
+  /** The objects that would be inconsistent after the edits. Absent: unknown. */
+  readonly inconsistent?: readonly InconsistentObject[];
 };
 
 /** Migrations for the database of a source. */
@@ -185,7 +187,8 @@ export interface EnginePort {
   read(): Promise<EngineReading>;
   /** Returns the objects that would be inconsistent after the edits. Stores nothing. */
   dryRun(edits: readonly Edit[]): Promise<readonly InconsistentObject[]>;
-  /** Returns the roles whose schema would change with the edits. Stores nothing. */
+  /** Returns the roles whose schema would change with the edits. Stores nothing. Throws EngineProblem, `unsupported` when the engine does
+   *  not report it. */
   schemaEffects?(edits: readonly Edit[]): Promise<SchemaEffects>;
   write(change: EngineWrite): Promise<{
     readonly resourceVersion: number;
@@ -214,12 +217,14 @@ export interface EnginePort {
   runTest?(request: TestRequest): Promise<TestResponse>;
 }
 
-/** Why a request to an engine failed. `rejected` and `tooLarge` are about the content of the request. */
+/** Why a request to an engine failed. `rejected` and `tooLarge` are about the content of the request. `unsupported`: an older engine lacks
+ *  what the request needs. */
 export type EngineProblemKind =
   | 'unreachable'
   | 'unauthorized'
   | 'rejected'
   | 'tooLarge'
+  | 'unsupported'
   | 'conflict'
   | 'inconsistent';
 
@@ -328,6 +333,9 @@ export interface Clock {
   random(): number;
 }
 
+/** Breaking: an operation of a role that was valid may be invalid. */
+export type HoldBackEffect = 'Breaking';
+
 export type Policies = {
   readonly drift: 'Correct' | 'Report' | 'Ignore';
   readonly adoption: 'IfEqual' | 'Always' | 'Never';
@@ -339,6 +347,8 @@ export type Policies = {
   readonly revocationGraceMinutes: number;
   /** Run: PermissionTests with `runAfterApply` run after changes. Absent: Ignore. */
   readonly permissionTests?: 'Run' | 'Ignore' | undefined;
+  /** The effects for which a change of a resource waits until it is confirmed. Absent: none. */
+  readonly holdBack?: readonly HoldBackEffect[] | undefined;
   /** Deletions in one namespace that exceed both limits wait for a confirmation. */
   readonly pruneGuard: { readonly maxObjects: number; readonly maxPercent: number };
 };
@@ -352,6 +362,8 @@ export type ReconcileOptions = {
   readonly headerPrefix?: string | undefined;
   /** The hash that releases held deletions. */
   readonly confirmPrune?: string | undefined;
+  /** The hashes of confirmed changes of any resource, separated by commas or spaces. */
+  readonly confirmChange?: string | undefined;
   /** The seconds after which a resource that waits, or whose engine is unreachable, is `Stalled`. */
   readonly progressDeadlineSeconds: number;
 };

@@ -31,7 +31,7 @@ export type RoleSchemaChanges = {
   readonly breaking: number;
   readonly dangerous: number;
   readonly safe: number;
-  /** The changes that are not safe, the breaking ones first; at most `MOST_CHANGES`. */
+  /** The changes that are not safe, the breaking ones first, and of those the fields of responses; at most `MOST_CHANGES`. */
   readonly changes: readonly SchemaChange[];
 };
 
@@ -84,12 +84,21 @@ function changesOf(role: string, before: Model, after: Model): RoleSchemaChanges
 
 function changesBetween(before: GraphQLSchema, after: GraphQLSchema): readonly SchemaChange[] {
   const enums = outputEnums(before);
-  return findSchemaChanges(before, after).map(({ type, description }) => {
+  const changes = findSchemaChanges(before, after).map(({ type, description }): SchemaChange => {
     const [, extended] = ENUM_VALUE_ADDED.exec(description) ?? [];
     const isInputOnly = extended !== undefined && !enums.has(extended);
     return { severity: isInputOnly ? 'safe' : (SEVERITIES.get(type) ?? 'safe'), type, description };
   });
+  // The fields of responses first: removed types and fields of inputs follow from them.
+  const isOfResponses = ({ description }: SchemaChange) => {
+    const [, name = ''] = FIELD.exec(description) ?? [];
+    return isObjectType(before.getType(name));
+  };
+  return [...changes.filter(isOfResponses), ...changes.filter((change) => !isOfResponses(change))];
 }
+
+/** The description of a change of a field: `Field author.name was removed.` */
+const FIELD = /^Field (\w+)\.\w+ /;
 
 /** The description of a value that an enum has gained: `Enum value status.open was added.` */
 const ENUM_VALUE_ADDED = /^Enum value (\w+)\.\w+ was added/;

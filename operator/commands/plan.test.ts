@@ -240,6 +240,76 @@ describe('a filter that is widened', () => {
   });
 });
 
+describe('an Engine document that holds back breaking changes', () => {
+  const HOLDING = `apiVersion: pergola.dev/v1alpha1
+kind: Engine
+metadata: {name: main}
+spec: {policies: {holdBack: [Breaking]}}
+`;
+  const argv = () => ['-f', at('all/note.yaml'), '-f', at('reader.yaml'), '-f', at('holding.yaml')];
+  const isServed = async (field: string) =>
+    (await engine.graphql(`{ note { ${field} } }`, { role: 'reader', headers: { 'x-engine-user-id': 'u' } }))
+      .errors === undefined;
+
+  test('plan and apply hold back the change and exit with 1, and the confirmation applies it', async () => {
+    await write('holding.yaml', HOLDING);
+    await write('reader.yaml', reader(OWN, 'id, text'));
+    expect(await say(apply, ...argv())).toMatchObject({ code: 0 });
+    await write('reader.yaml', reader(OWN));
+    const planned = await say(plan, ...argv());
+    expect(planned.code).toBe(1);
+    expect(planned.out).toContain('TablePermission default/reader (held back)');
+    expect(planned.out).toContain('permission.columns[]: - "text"');
+    expect(planned.out).toContain('Field note.text was removed');
+    expect(planned.out).toMatch(/\nNothing to apply; 1 held back; 1 resource has a problem\.\n$/);
+    const { heldBack } = JSON.parse((await say(plan, ...argv(), '-o', 'json')).out);
+    expect(heldBack).toMatchObject([
+      { resource: 'TablePermission default/reader', changes: [{ action: 'update' }] },
+    ]);
+    expect(planned.out).toContain(`pergola.dev/confirm-change: ${heldBack[0].hash}`);
+    const applied = await say(apply, ...argv());
+    expect(applied.code).toBe(1);
+    expect(applied.out).toContain('False   ChangeHeldBack');
+    expect(await isServed('text')).toBe(true);
+    expect(await say(plan, ...argv(), '--confirm-change', heldBack[0].hash)).toMatchObject({ code: 2 });
+    expect(await say(apply, ...argv(), '--confirm-change', heldBack[0].hash)).toMatchObject({ code: 0 });
+    expect(await isServed('text')).toBe(false);
+  });
+
+  test('a deletion is confirmed by the annotation of the Engine document', async () => {
+    const alone = ['-f', at('all/note.yaml'), '-f', at('holding.yaml')];
+    const planned = await say(plan, ...alone);
+    expect(planned.code).toBe(1);
+    expect(planned.out).toContain('! TablePermission default/reader is deleted: the change is held back');
+    const [, hash] = /confirm-change: ([0-9a-f]+)/.exec(planned.out)!;
+    const { code, err } = await say(apply, ...alone);
+    expect([code, err]).toEqual([
+      1,
+      expect.stringContaining('ChangeHeldBack: TablePermission default/reader'),
+    ]);
+    expect(await isServed('id')).toBe(true);
+    const annotated = HOLDING.replace(
+      'name: main',
+      `name: main, annotations: {pergola.dev/confirm-change: ${hash}}`,
+    );
+    await write('holding.yaml', annotated);
+    expect(await say(apply, ...alone)).toMatchObject({ code: 0 });
+    expect(await isServed('id')).toBe(false);
+    expect(await say(apply, '-f', at('all'))).toMatchObject({ code: 0 });
+  });
+
+  test('a policy with a wrong value holds back all the same', async () => {
+    await write('reader.yaml', reader(OWN, 'id, text'));
+    await write('holding.yaml', HOLDING);
+    expect(await say(apply, ...argv())).toMatchObject({ code: 0 });
+    await write('holding.yaml', HOLDING.replace('[Breaking]', '[breaking]'));
+    await write('reader.yaml', reader(OWN));
+    expect(await say(apply, ...argv())).toMatchObject({ code: 1 });
+    expect(await isServed('text')).toBe(true);
+    expect(await say(apply, '-f', at('all'))).toMatchObject({ code: 0 });
+  });
+});
+
 test('deletions that are held back are listed', async () => {
   await write('empty.yaml', '# nothing\n');
   await write('guard.yaml', engineWith('{maxObjects: 1, maxPercent: 10}'));

@@ -19,7 +19,7 @@ import { verdictsOf } from '../status/verdicts.ts';
 
 const NOTES = `Everything that the inputs no longer contain is deleted: give all resources of the manager.
 
-Exit codes: 0 no changes, 2 changes, 1 anything wrong: flags, files, resources, the engine, or a change that --fail-on refuses.
+Exit codes: 0 no changes, 2 changes, 1 anything wrong: flags, files, resources, the engine, or a change that --fail-on refuses or the Engine holds back.
 
   pergola plan -f ./resources --engine http://localhost:8080
   kustomize build . | pergola plan -f - -o markdown > plan.md     a comment for a pull request
@@ -58,7 +58,7 @@ async function show({ source, engine, output, failOn, options }: FolderCommand<O
   } else process.stdout.write(printData(planAsJson(made, effects, { problems, refused }), output));
   const verdicts = [...verdictsOf(made, made.settled.inconsistent).values()];
   const isFine = !verdicts.some(isFailing);
-  if (problems.length > 0 || !isFine || refused.length > 0) return 1;
+  if (problems.length > 0 || !isFine || refused.length > 0 || made.heldBack.size > 0) return 1;
   const isChange =
     made.settled.applied.length > 0 || made.pruneHold !== undefined || migrationCount(made) > 0;
   return isChange ? 2 : 0;

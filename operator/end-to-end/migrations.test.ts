@@ -9,7 +9,7 @@ import { planAsJson, printPlan } from '../folder/print.ts';
 import { consentOf } from '../grants/consent.ts';
 import type { CrStatus, CustomResource } from '../kinds.ts';
 import { type PreviousPass, plan, reconcile } from '../pass/reconcile.ts';
-import type { CrSnapshot, MigrationsRequest } from '../ports.ts';
+import type { CrSnapshot, MigrationsRequest, ReconcileOptions } from '../ports.ts';
 import type { PassPlan } from '../status/report.ts';
 import { OPTIONS, permission, resource, snapshotOf, table } from '../testing/resources.ts';
 
@@ -37,7 +37,11 @@ afterEach(async () => {
 });
 
 /** Runs a pass and returns the reason of each resource. */
-async function pass(resources: readonly CustomResource[], given: Partial<CrSnapshot> = {}) {
+async function pass(
+  resources: readonly CustomResource[],
+  given: Partial<CrSnapshot> = {},
+  options: Partial<ReconcileOptions> = {},
+) {
   const client = engineClient({ url: engine.url, adminSecret: engine.adminSecret });
   const report = await reconcile(
     {
@@ -57,10 +61,10 @@ async function pass(resources: readonly CustomResource[], given: Partial<CrSnaps
       },
       clock: { now: () => new Date(), sleep: async () => {}, random: () => 0 },
     },
-    OPTIONS,
+    { ...OPTIONS, ...options },
     before,
   );
-  before = { passState: report.passState, backoff: report.backoff };
+  before = { passState: report.passState, backoff: report.backoff, heldBack: report.heldBack };
   expect(report.problem).toBeUndefined();
   return Object.fromEntries(resources.map(({ metadata: { name } }) => [name, reasonOf(name)]));
 }
@@ -129,6 +133,26 @@ test('a column that a permission uses can be dropped only together with the perm
     schema: 'Applied',
   });
   expect((await asUser('{ author { id } }')).data).toEqual({ author: [] });
+});
+
+test('a migration does not rely on a change that the Engine holds back until it is confirmed', async () => {
+  const holding = { policies: { ...OPTIONS.policies, holdBack: ['Breaking'] as const } };
+  const author = table('author');
+  await pass([author, permission('reads', 'author', 'user', ['id', 'name'])], {}, holding);
+  const narrower = permission('reads', 'author', 'user', ['id'], { generation: 2 });
+  const drop = migration({ '1_drop.sql': 'alter table author drop name' });
+  expect(await pass([author, narrower, drop], {}, holding)).toMatchObject({
+    reads: 'DependencyNotReady',
+    schema: 'MigrationFailed',
+  });
+  expect((await asUser('{ author { id name } }')).data).toEqual({ author: [] });
+  const [, hash] = /TablePermission default\/reads \(([0-9a-f]+)\)/.exec(messageOf('schema'))!;
+  expect(await pass([author, narrower, drop], {}, { ...holding, confirmChange: hash })).toEqual({
+    author: 'Applied',
+    reads: 'Applied',
+    schema: 'Applied',
+  });
+  expect((await asUser('{ author { name } }')).errors?.[0]?.message).toContain("field 'name' not found");
 });
 
 test('a resource that is wrong by itself does not stop a migration', async () => {

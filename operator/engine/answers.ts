@@ -42,6 +42,7 @@ const Report = Type.Object({
 });
 
 const Effects = Type.Object({
+  ...Report.properties,
   effects: Type.Object({
     schemas: Type.Array(
       Type.Object({
@@ -117,10 +118,14 @@ export function readReport(answer: unknown): readonly InconsistentObject[] {
   return objectsOf(fitting(Report, answer));
 }
 
-/** Returns the effects of a dry run on the schemas of roles. */
-export function readEffects(answer: unknown): SchemaEffects {
-  const { schemas, is_complete } = fitting(Effects, answer).effects;
-  return { schemas, isComplete: is_complete };
+/** Returns the effects of a dry run on the schemas of roles; undefined for the report of an engine that does not know them. */
+export function readEffects(answer: unknown): SchemaEffects | undefined {
+  if (isRecord(answer) && !('effects' in answer)) {
+    readReport(answer);
+    return undefined;
+  }
+  const { effects, ...report } = fitting(Effects, answer);
+  return { schemas: effects.schemas, isComplete: effects.is_complete, inconsistent: objectsOf(report) };
 }
 
 /** The type of an inconsistency that leaves an inherited role without one permission; spec, "Inherited roles". */

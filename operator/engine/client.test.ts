@@ -295,6 +295,35 @@ test('the errors for plain HTTP instead of TLS and for an untrusted certificate 
   expect([kind, message]).toEqual(['unreachable', expect.stringContaining('spec.tls.caRef')]);
 });
 
+describe('an engine that does not report what a change breaks', () => {
+  test.each([
+    [
+      'refuses the argument',
+      400,
+      { code: 'parse-failed', error: 'unexpected field', path: '$.args.include_effects' },
+    ],
+    ['ignores the argument', 200, { is_consistent: true, inconsistent_objects: [] }],
+  ])('is unsupported when it %s', async (_, status, body) => {
+    const url = await answering(status, JSON.stringify(body));
+    const { kind, message } = await problemIn(() => engineClient({ url }).schemaEffects!([]));
+    expect([kind, message]).toEqual(['unsupported', expect.stringContaining('update the engine')]);
+  });
+
+  test('is not one that rejects the change, or answers with something else', async () => {
+    const rejecting = await answering(
+      400,
+      JSON.stringify({ code: 'parse-failed', error: 'no', path: '$.args' }),
+    );
+    expect((await problemIn(() => engineClient({ url: rejecting }).schemaEffects!([]))).kind).toBe(
+      'rejected',
+    );
+    const strange = await answering(200, '{"effects": {}}');
+    expect((await problemIn(() => engineClient({ url: strange }).schemaEffects!([]))).kind).toBe(
+      'unreachable',
+    );
+  });
+});
+
 test('every request has the admin secret in a header with the configured prefix', async () => {
   const headers: unknown[] = [];
   const url = await serve((request, response) => {

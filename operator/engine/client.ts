@@ -24,6 +24,7 @@ import {
   type InconsistentObject,
   type MigrationsRequest,
   type MigrationsResult,
+  type SchemaEffects,
 } from '../ports.ts';
 import type { EngineAddress } from './address.ts';
 import {
@@ -52,10 +53,7 @@ export function engineClient(address: EngineAddress): EnginePort {
       const args = { ...patchOf(edits), dry_run: true };
       return namingEdits(edits, () => perform(address, operation('patch_metadata', args), readReport));
     },
-    schemaEffects: (edits) => {
-      const args = { ...patchOf(edits), dry_run: true, include_effects: true };
-      return namingEdits(edits, () => perform(address, operation('patch_metadata', args), readEffects));
-    },
+    schemaEffects: (edits) => schemaEffects(address, edits),
     inconsistent: (version) => inconsistentAt(address, version),
     write: (change) => write(address, change),
     version: async () => (await request(address, '/v1alpha1/config', undefined, readConfig)).resource_version,
@@ -208,6 +206,21 @@ function eventAt(events: readonly EventAnswer[], { time }: DeclaredCall): Delive
 
 function digestOf(value: string): string {
   return createHash('sha256').update(value).digest('base64');
+}
+
+/** Returns what the edits change in the schemas of roles. Throws EngineProblem `unsupported` when the engine does not know the argument. */
+async function schemaEffects(address: EngineAddress, edits: readonly Edit[]): Promise<SchemaEffects> {
+  const args = { ...patchOf(edits), dry_run: true, include_effects: true };
+  try {
+    const request = operation('patch_metadata', args);
+    const effects = await namingEdits(edits, () => perform(address, request, readEffects));
+    if (effects) return effects;
+  } catch (error) {
+    const isUnknown = error instanceof EngineProblem && error.kind === 'rejected';
+    if (!isUnknown || !`${error.at} ${error.reason}`.includes('include_effects')) throw error;
+  }
+  const reason = 'the engine does not report what a change breaks; update the engine';
+  throw new EngineProblem('unsupported', `${displayUrl(address)}: ${reason}`, { reason });
 }
 
 type Request = {

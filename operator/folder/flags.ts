@@ -33,6 +33,11 @@ const FLAGS = {
   manager: { value: 'NAME', doc: 'the owner of the objects in the ledger (default folder)' },
   output: { short: 'o', value: 'FORMAT', doc: 'the format' },
   'confirm-prune': { value: 'HASH', doc: 'confirm deletions that were held back' },
+  'confirm-change': {
+    value: 'HASH',
+    isList: true,
+    doc: 'confirm a change that policies.holdBack of the Engine holds back; may be given several times',
+  },
   'fail-on': {
     value: 'LEVEL',
     isList: true,
@@ -88,6 +93,7 @@ export function parseFlags<T extends Output>(
         manager: textOf(values, 'manager'),
         headerPrefix: command.address.headerPrefix,
         confirmPrune: textOf(values, 'confirm-prune'),
+        confirmChange: ((values['confirm-change'] ?? []) as readonly string[]).join(' '),
       }),
   };
 }
@@ -97,7 +103,10 @@ export function parseEngineFlags<T extends Output>(
   form: Omit<CommandForm<T>, 'without'>,
   argv: readonly string[],
 ): EngineCommand<T> | undefined {
-  const whole = { ...form, without: ['filename', 'manager', 'confirm-prune', 'fail-on'] } as const;
+  const whole = {
+    ...form,
+    without: ['filename', 'manager', 'confirm-prune', 'confirm-change', 'fail-on'],
+  } as const;
   const values = valuesOrHelp(whole, argv);
   return values && commandOf(whole, values);
 }
@@ -137,6 +146,7 @@ export function folderOptions(
     manager?: string | undefined;
     headerPrefix?: string | undefined;
     confirmPrune?: string | undefined;
+    confirmChange?: string | undefined;
   } = {},
 ): ReconcileOptions {
   return {
@@ -144,6 +154,7 @@ export function folderOptions(
     headerPrefix: given.headerPrefix,
     policies: source.engine.policies,
     confirmPrune: given.confirmPrune,
+    confirmChange: [given.confirmChange, source.engine.confirmChange].join(' '),
     progressDeadlineSeconds: PROGRESS_DEADLINE_SECONDS,
   };
 }

@@ -3,6 +3,7 @@
  *  Not here: reading files (read-inputs.ts). */
 
 import { own } from '@pergola/engine/metadata';
+import { CONFIRM_CHANGE_ANNOTATION } from '../decide/pending-change.ts';
 import { problemsOf } from '../kinds/validate.ts';
 import { type CrStatus, type CustomResource, GROUP_VERSION, kindOf } from '../kinds.ts';
 import { shortHash, stableJson } from '../objects/normal-form.ts';
@@ -22,6 +23,8 @@ import { readInputs } from './read-inputs.ts';
 /** The options that an Engine document in the folder sets. */
 export type FolderEngine = {
   readonly policies: Policies;
+  /** The annotation of the Engine document that confirms changes. */
+  readonly confirmChange?: string | undefined;
 };
 
 export class FolderSource implements CrSource, StatusSink {
@@ -45,7 +48,8 @@ export class FolderSource implements CrSource, StatusSink {
     const engines = content.manifests.filter(({ kind }) => kind === 'Engine');
     const others = content.manifests.filter(({ kind }) => kind !== 'Engine');
     this.problems = [...content.problems, ...problemsOfEngines(engines)];
-    this.engine = engineOf(engines);
+    // An Engine document that cannot be read now may have had policies.
+    if (engines.length > 0 || content.problems.length === 0) this.engine = engineOf(engines);
     this.positions = new Map(others.map((manifest) => [nameOf(manifest), manifest.position]));
     return {
       at: systemClock.now(),
@@ -140,6 +144,7 @@ function engineOf([first]: readonly Manifest[]): FolderEngine {
     readonly policies?: Partial<Policies> & { readonly pruneGuard?: Partial<Policies['pruneGuard']> };
   };
   return {
+    confirmChange: first?.annotations[CONFIRM_CHANGE_ANNOTATION],
     policies: {
       ...DEFAULT_POLICIES,
       ...given.policies,

@@ -27,17 +27,17 @@ const MOST_BACKOFF_MS = 30_000;
 export async function follow(ports: Ports, given: FollowOptions): Promise<void> {
   const folder = new FolderWatch(given.inputs, isManifest);
   let failures = 0;
-  let backoff: Report['backoff'] | undefined;
+  let memory: Partial<Pick<Report, 'backoff' | 'heldBack'>> = {};
   try {
     while (!given.signal.aborted) {
       await folder.markSeen();
-      const report = await reconcile(ports, given.options(), { backoff }).catch((error: unknown) => {
+      const report = await reconcile(ports, given.options(), memory).catch((error: unknown) => {
         if (!(error instanceof Error)) throw error;
         given.onError(error);
         return undefined;
       });
       if (report) given.onReport(report);
-      backoff = report?.backoff ?? backoff;
+      memory = report ?? memory;
       if (report?.isCut && !report.problem) continue;
       failures = report && !report.problem ? 0 : failures + 1;
       await untilDue(ports, folder, report, failures, given.signal);

@@ -7,10 +7,10 @@ import type { SchemaEffects } from '../ports.ts';
 import { accessLine } from '../status/access-text.ts';
 import type { RefusedChange } from '../status/fail-on.ts';
 import { changeLines, plannedChange } from '../status/plan-text.ts';
-import type { PassPlan } from '../status/report.ts';
+import { type PassPlan, plannedDecisions } from '../status/report.ts';
 import { schemaLines } from '../status/schema-text.ts';
 import { verdictsOf } from '../status/verdicts.ts';
-import { heldLines, isFailing, migrationLines, ownerHeading, refusalLine, summaryOf } from './print.ts';
+import { heldLines, isFailing, migrationLines, planHeading, refusalLine, summaryOf } from './print.ts';
 import type { FileProblem } from './read-folder.ts';
 
 type Judgement = {
@@ -73,7 +73,7 @@ function listed(title: string, lines: readonly string[]): string {
 }
 
 function details(made: PassPlan, room: number): string {
-  const groups = Map.groupBy(made.settled.applied, ownerHeading);
+  const groups = Map.groupBy(plannedDecisions(made), (decision) => planHeading(made, decision));
   const lines = [...groups].flatMap(([owner, decisions]) => [
     `# ${owner}`,
     ...decisions.flatMap((decision) => changeLines(decision)),

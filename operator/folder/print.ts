@@ -4,9 +4,10 @@ import { type Decision, ownerOf } from '../decide/decide.ts';
 import { type CustomResource, crName } from '../kinds.ts';
 import { printKey } from '../objects/normal-form.ts';
 import type { SchemaEffects, Verdict } from '../ports.ts';
+import { heldDeletions } from '../status/engine-status.ts';
 import type { RefusedChange } from '../status/fail-on.ts';
 import { changeLines, type PlanStyle, plannedChange } from '../status/plan-text.ts';
-import type { PassPlan, Report } from '../status/report.ts';
+import { heldDecisions, type PassPlan, plannedDecisions, type Report } from '../status/report.ts';
 import { schemaLines } from '../status/schema-text.ts';
 import { verdictsOf } from '../status/verdicts.ts';
 import { paint } from './paint.ts';
@@ -31,10 +32,9 @@ export function printPlan(
   effects: SchemaEffects,
   { positions, broken }: { readonly positions: ReadonlyMap<string, string>; readonly broken: number },
 ): string {
-  const writes = made.settled.applied;
-  const groups = Map.groupBy(writes, ownerHeading);
+  const groups = Map.groupBy(plannedDecisions(made), (decision) => planHeading(made, decision));
   const changed = [...groups].flatMap(([owner, decisions]) => [
-    `${paint('bold', owner)}${positionText(owner, positions)}`,
+    `${paint('bold', owner)}${positionText(owner.replace(HELD_BACK, ''), positions)}`,
     ...decisions.map(printWrite),
   ]);
   const verdicts = verdictsOf(made, made.settled.inconsistent);
@@ -88,14 +88,14 @@ export function heldLines(made: PassPlan): readonly string[] {
     ({ namespace, count, owned, hash }) =>
       `${count} of ${owned} objects of ${namespace} would be deleted at once; to confirm: --confirm-prune ${hash}`,
   );
-  return [...kept.map(({ message }) => message), ...objects, ...confirm];
+  return [...kept.map(({ message }) => message), ...objects, ...confirm, ...heldDeletions(made)];
 }
 
 /** Returns how much would change, and what stands in the way: `2 to create, 1 to delete; 1 resource has a problem.` */
 export function summaryOf(made: PassPlan, broken: number): string {
   const verdicts = [...verdictsOf(made, made.settled.inconsistent).values()];
   const failing = verdicts.filter(isFailing).length;
-  const held = heldKeys(made).length;
+  const held = heldKeys(made).length + heldDecisions(made).length;
   const obstacles = [
     held > 0 ? `${held} held back` : '',
     failing > 0 ? `${failing} ${failing === 1 ? 'resource has' : 'resources have'} a problem` : '',
@@ -164,6 +164,14 @@ export function printProblems(problems: readonly FileProblem[]): string {
   return problems.map(({ position, message }) => `${paint('red', position)}: ${message}\n`).join('');
 }
 
+const HELD_BACK = ' (held back)';
+
+/** Returns the heading of the changes of a decision's owner in a plan. */
+export function planHeading(made: PassPlan, decision: Decision): string {
+  const isHeld = made.heldBack.has(ownerOf(decision) ?? '') && made.settled.excluded.has(decision.key);
+  return `${ownerHeading(decision)}${isHeld ? HELD_BACK : ''}`;
+}
+
 /** Returns the owner of a decision as the heading of its changes. */
 export function ownerHeading(decision: Decision): string {
   const owner = ownerOf(decision);
@@ -194,11 +202,23 @@ export function planAsJson(
       ...verdicts.get(cr.metadata.uid)!.outcome,
     })),
     ...(made.pruneHold ? { pruneHold: { ...made.pruneHold, keys: heldKeys(made) } } : {}),
+    ...heldAsJson(made),
     schemas: effects.schemas,
     isComplete: effects.isComplete,
     refused,
     problems: problemsAsJson(problems),
   };
+}
+
+/** Returns the changes that wait for a confirmation, by resource; nothing when there are none. */
+function heldAsJson(made: PassPlan): object {
+  if (made.heldBack.size === 0) return {};
+  const byOwner = Map.groupBy(heldDecisions(made), ownerOf);
+  const heldBack = [...made.heldBack].map(([resource, { hash, outcome }]) => {
+    const changes = (byOwner.get(resource) ?? []).map(plannedChange);
+    return { resource, hash, message: outcome.message, changes };
+  });
+  return { heldBack };
 }
 
 function heldKeys({ decisions }: PassPlan): readonly string[] {

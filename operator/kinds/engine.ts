@@ -178,6 +178,14 @@ export const EngineSpec = closed({
           'The minutes after which objects that their namespace may no longer own are removed. Absent: 10.',
           10_080,
         ),
+        holdBack: Type.Optional(
+          withDescription(
+            'The changes of resources that wait for a confirmation by the annotation pergola.dev/confirm-change, on the resource or on this object. ' +
+              'Breaking: an operation that is valid for a role may be invalid afterwards. Meanwhile the engine keeps the previous objects of the resource; ' +
+              'a deleted resource is a change, too. Absent: nothing waits.',
+            plainList(Type.Literal('Breaking'), 8),
+          ),
+        ),
         permissionTests: Type.Optional(
           withDescription(
             'Run: the operator runs the PermissionTests in the namespace of this object that have runAfterApply. Their authors learn whether ' +

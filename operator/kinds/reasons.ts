@@ -195,6 +195,11 @@ export const REASONS = {
     'Too many objects of one namespace would be deleted at once. None has been deleted.',
     'If it is intended: `pergola.dev/confirm-prune`, see [GitOps](../guides/gitops.md). If not, restore the resources.',
   ),
+  ChangeHeldBack: row(
+    'at once',
+    'The Engine has `policies.holdBack`, and the change of the resource would break clients of a role, or it is not known whether it would. The engine serves what it had; the message says what breaks, and for which role. Of an Engine: the deletion of a resource is held back.',
+    'If it is intended: `pergola.dev/confirm-change` with the hash in the message, see [Holding back breaking changes](../guides/reviewing-changes.md#holding-back-breaking-changes). If not, undo the change.',
+  ),
   Deleting: row(
     'late',
     'It is being deleted with `waitForDeletion`, and the engine still has an object of it. The message says which, and why.',

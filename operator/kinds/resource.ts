@@ -156,6 +156,21 @@ export const STATUS = Type.Object(
         },
       ),
     ),
+    heldBack: Type.Optional(
+      Type.Array(
+        Type.Object({
+          resource: text('The kind, the namespace and the name of the resource, which may be deleted.', 400),
+          hash: text('The value of the annotation pergola.dev/confirm-change that confirms the change.', 64),
+          message: text('What the change would break.', 1024),
+        }),
+        {
+          maxItems: 100,
+          'x-kubernetes-list-type': 'map',
+          'x-kubernetes-list-map-keys': ['resource'],
+          description: 'The changes that policies.holdBack holds back. Engine only.',
+        },
+      ),
+    ),
     observedSecrets: Type.Optional(observed('Secrets')),
     observedConfigMaps: Type.Optional(observed('ConfigMaps')),
     plan: Type.Optional(
@@ -209,6 +224,11 @@ export type CrStatus = {
   };
   readonly pruneHash?: string;
   readonly namespaces?: readonly NamespaceStatus[];
+  readonly heldBack?: readonly {
+    readonly resource: string;
+    readonly hash: string;
+    readonly message: string;
+  }[];
   readonly observedSecrets?: readonly ObservedVersion[];
   readonly observedConfigMaps?: readonly ObservedVersion[];
   readonly plan?: readonly string[];

@@ -4,6 +4,7 @@
 import { afterAll, afterEach, beforeAll, expect, test, vi } from 'vitest';
 import { describeHelm } from '../../testing/helm.ts';
 import { describeKube, type KubeObject } from '../../testing/kube.ts';
+import { CONFIRM_CHANGE_ANNOTATION } from '../decide/pending-change.ts';
 import { GROUP_VERSION } from '../kinds.ts';
 import { FINALIZER } from './deletion.ts';
 import type { Operator } from './operator.ts';
@@ -103,6 +104,24 @@ await describeKube('waiting deletion', (kube) => {
       await rig.engine().admin('pg_drop_select_permission', { table: 'author', role: 'guest' });
       await eventually(async () => expect(await isThere('author')).toBe(false));
       expect(await tracked()).toEqual([]);
+    });
+
+    test('a deleted resource stays while its deletion is held back, and is removed once the Engine confirms it', async () => {
+      const path = `/apis/${GROUP_VERSION}/namespaces/${HOME}/engines/main`;
+      const patch = (change: object) => kube().request('PATCH', path, change, 'application/merge-patch+json');
+      await patch({ spec: { policies: { holdBack: ['Breaking'] } } });
+      const permissions = [{ role: 'guest', select: { columns: ['id'], filter: {} } }];
+      await rig.kube.apply(table('author', { ...WAITS, permissions }));
+      await ready('author');
+      await rig.remove('Table', 'author', TEAM);
+      const { message } = await rig.ready('Table', 'author', 'Deleting', TEAM);
+      expect(message).toContain('it would break clients of role guest');
+      expect(await tracked()).toEqual(['author']);
+      const [, hash] = /confirm-change: ([0-9a-f]+)/.exec(message)!;
+      await patch({ metadata: { annotations: { [CONFIRM_CHANGE_ANNOTATION]: hash } } });
+      await eventually(async () => expect(await isThere('author')).toBe(false));
+      expect(await tracked()).toEqual([]);
+      await patch({ spec: { policies: null } });
     });
 
     test('a deleted resource is removed after the deadline, whatever objects remain', async () => {

@@ -2,6 +2,7 @@
  *  Secrets and ConfigMaps that are needed.
  *  Pure. Not here: reading Secrets (references.ts), requests to the engine (engine/client.ts). */
 
+import { CONFIRM_CHANGE_ANNOTATION } from '../decide/pending-change.ts';
 import { IdentityCache } from '../identity-cache.ts';
 import type { CustomResource } from '../kinds.ts';
 import { DEFAULT_POLICIES, type Policies, type ReconcileOptions } from '../ports.ts';
@@ -75,6 +76,7 @@ export function reconcileOptionsOf(
       pruneGuard: { ...DEFAULT_POLICIES.pruneGuard, ...policies.pruneGuard },
     },
     confirmPrune: engine.metadata.annotations?.[CONFIRM_PRUNE_ANNOTATION],
+    confirmChange: engine.metadata.annotations?.[CONFIRM_CHANGE_ANNOTATION],
   };
 }
 

@@ -365,6 +365,7 @@ export class EnginePass {
       passState: report.passState,
       backoff: report.backoff,
       tests: report.tests,
+      heldBack: report.heldBack,
     });
     if (failures > 0) {
       const wait = backoffMs(timers, failures, BACKOFF);

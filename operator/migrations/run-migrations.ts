@@ -34,6 +34,8 @@ export type MigrationContext = {
   readonly outcomes: ReadonlyMap<string, ResourceOutcome>;
   /** The changes that this pass would make. */
   readonly edits: readonly Edit[];
+  /** The changes that are not among them, in words. A refusal says so. */
+  readonly withheld?: string | undefined;
   /** Returns the message of a Migration that the previous pass found applied and that has not changed since. */
   readonly appliedBefore: (cr: CustomResource) => string | undefined;
 };
@@ -57,7 +59,7 @@ export async function runMigrations(context: MigrationContext): Promise<Migrated
       messages.set(cr.metadata.uid, known);
       continue;
     }
-    const answer = await answerOf(context, source, cr);
+    const answer = withWithheld(await answerOf(context, source, cr), context);
     const outcome = outcomeOf(answer);
     hasRun ||= answer.applied.length > 0;
     if (answer.state === 'missing') missing.add(source);
@@ -73,6 +75,11 @@ export async function runMigrations(context: MigrationContext): Promise<Migrated
     return message === undefined ? undefined : { reason: 'DependencyNotReady', message };
   };
   return { snapshot: { ...snapshot, held }, messages, hasRun, missing };
+}
+
+function withWithheld(answer: Answer, { withheld }: MigrationContext): Answer {
+  if (answer.state !== 'refused' || withheld === undefined) return answer;
+  return { ...answer, message: `${answer.message ?? 'refused'}; ${withheld}` };
 }
 
 /** Returns the Migration of each source, and the outcomes of others that have the same source. */

@@ -41,6 +41,7 @@ import {
   type TestOutcome,
   type Verdict,
 } from '../ports.ts';
+import { type HeldChanges, HoldBackBudget, NO_HELD_CHANGES, settleHoldingBack } from '../settle/hold-back.ts';
 import { editsOf } from '../settle/order.ts';
 import {
   backedOff,
@@ -52,13 +53,22 @@ import {
   withoutApplied,
 } from '../settle/refusal-backoff.ts';
 import { settle } from '../settle/settle.ts';
-import { isAboutContent } from '../settle/trials.ts';
+import { isAboutContent, type SettleContext } from '../settle/trials.ts';
 import { isChanged, isPassing, statusOf } from '../status/conditions.ts';
 import { awaitedCall, deliveryOf } from '../status/delivery.ts';
 import { planLines } from '../status/plan-text.ts';
-import { outcomeOf, type PassPlan, type Report } from '../status/report.ts';
+import { outcomeOf, type PassPlan, plannedDecisions, type Report } from '../status/report.ts';
 import { schemaLines } from '../status/schema-text.ts';
 import { verdictsOf, withReplicaSync } from '../status/verdicts.ts';
+import {
+  type Comparison,
+  comparisonOf,
+  editsForMigrations,
+  type HoldBackState,
+  holdBackOf,
+  holdsBack,
+  withoutUnsentValues,
+} from './hold-back.ts';
 import { memoryOf, runTests } from './permission-tests.ts';
 
 export type Ports = {
@@ -74,11 +84,14 @@ export type PreviousPass = {
   readonly passState?: PassState | undefined;
   readonly backoff?: RefusalBackoff | undefined;
   readonly tests?: TestMemory | undefined;
+  readonly heldBack?: HeldChanges | undefined;
 };
 
 const MOST_TRIES = 8;
 /** Attempts of one pass to write in parts what the engine does not take at once. */
 const MOST_PARTS = 64;
+/** The most dry runs of a plan that find which changes the Engine holds back. A plan has no next pass. */
+const MOST_COMPARISONS_OF_PLAN = 256;
 const LEAST_PAUSE_MS = 50;
 const MOST_PAUSE_MS = 500;
 
@@ -94,7 +107,7 @@ export async function reconcile(
   const delivered = await withDeliveries(ports, resources, reached);
   const report = await withTests(ports, { snapshot, resources, options }, delivered, before.tests);
   const context = { now: ports.clock.now(), progressDeadlineSeconds: options.progressDeadlineSeconds };
-  const plans = report.problem ? NO_PLANS : await preview(ports.engine, snapshot, options, report.backoff);
+  const plans = report.problem ? NO_PLANS : await preview(ports.engine, snapshot, options, report);
   const statuses = new Map(
     resources.map((cr) => {
       const { uid } = cr.metadata;
@@ -258,12 +271,12 @@ async function preview(
   engine: EnginePort,
   snapshot: CrSnapshot,
   options: ReconcileOptions,
-  backoff: RefusalBackoff,
+  before: Pick<Report, 'backoff' | 'heldBack'>,
 ): Promise<ReadonlyMap<string, readonly string[]>> {
   const resources = withoutPlanPauses(snapshot.resources);
   if (!resources) return NO_PLANS;
   try {
-    const made = await plan(engine, { ...snapshot, resources }, options, backoff);
+    const made = await plan(engine, { ...snapshot, resources }, options, before);
     const verdicts = verdictsOf(made, made.settled.inconsistent);
     const effects = await effectLines(engine, made);
     return new Map(
@@ -271,7 +284,7 @@ async function preview(
         .filter(wantsPlan)
         .map((cr) => [
           cr.metadata.uid,
-          planLines(cr, made.settled.applied, verdicts.get(cr.metadata.uid)!.outcome, effects),
+          planLines(cr, plannedDecisions(made), verdicts.get(cr.metadata.uid)!.outcome, effects),
         ]),
     );
   } catch (error) {
@@ -294,20 +307,25 @@ async function effectLines(engine: EnginePort, made: PassPlan): Promise<readonly
   }
 }
 
+const NOTHING_BEFORE = { backoff: NO_BACKOFF, heldBack: NO_HELD_CHANGES };
+
 /** Computes the plan of a full pass. Writes nothing. Throws EngineProblem. */
 export async function plan(
   engine: EnginePort,
   snapshot: CrSnapshot,
   options: ReconcileOptions,
-  backoff: RefusalBackoff = NO_BACKOFF,
+  { backoff, heldBack }: Pick<Report, 'backoff' | 'heldBack'> = NOTHING_BEFORE,
 ): Promise<PassPlan> {
   const reading = await engine.read();
   const decided = decideOnAll({ snapshot, reading, options });
   const nowMs = snapshot.at.getTime();
   const migrations = await plannedMigrations(engine, snapshot, reading, decided);
+  // The values are sent with the write, so the engine does not have them yet.
+  const sent = (found: readonly InconsistentObject[]) => withoutUnsent(found, decided.decided.desired.values);
   const made = await planOn(reading, decided, options, {
-    // The values are sent with the write, so the engine does not have them yet.
-    dryRun: async (edits) => withoutUnsent(await engine.dryRun(edits), decided.decided.desired.values),
+    dryRun: async (edits) => sent(await engine.dryRun(edits)),
+    compare: withoutUnsentValues(comparisonOf(engine), sent),
+    holdBack: { before: heldBack, budget: new HoldBackBudget(MOST_COMPARISONS_OF_PLAN) },
     backoff,
     nowMs,
   });
@@ -365,6 +383,8 @@ function decisionsIn(
 /** The inputs of a plan besides the decisions. */
 type PlanOptions = {
   readonly dryRun: EnginePort['dryRun'];
+  readonly compare: Comparison;
+  readonly holdBack: HoldBackState;
   readonly backoff: RefusalBackoff;
   /** The most decisions of one write. */
   readonly most?: number | undefined;
@@ -375,24 +395,25 @@ async function planOn(
   reading: EngineReading,
   { scope, decided: { desired, decisions, pruneHold } }: DecidedIn,
   options: ReconcileOptions,
-  { dryRun, backoff, most, nowMs }: PlanOptions,
+  { dryRun, compare, holdBack, backoff, most, nowMs }: PlanOptions,
 ): Promise<PassPlan> {
   const { manager } = options;
   const live = objectsIn(reading.metadata);
-  const settled = await settle(
-    {
-      live: reading.metadata,
-      inconsistent: reading.inconsistent,
-      isOwned: (key) => desired.claims.has(key) || reading.ledger.get(key)?.manager === manager,
-      ownerOf: (key) => ownerOf({ claim: desired.claims.get(key), entry: reading.ledger.get(key) }),
-      claimedIn: (key) => desired.claims.get(key)?.cr.metadata.namespace,
-      dryRun: (active) => dryRun(editsOf(active)),
-      backedOff: (decision, written) => backedOff(backoff, decision, { live, written, nowMs }),
-      failsOnItsOwn: (decision) => failsOnItsOwn(backoff, decision),
-      ...(most === undefined ? {} : { most }),
-    },
-    decisions,
-  );
+  const context: SettleContext = {
+    live: reading.metadata,
+    inconsistent: reading.inconsistent,
+    isOwned: (key) => desired.claims.has(key) || reading.ledger.get(key)?.manager === manager,
+    ownerOf: (key) => ownerOf({ claim: desired.claims.get(key), entry: reading.ledger.get(key) }),
+    claimedIn: (key) => desired.claims.get(key)?.cr.metadata.namespace,
+    dryRun: (active) => dryRun(editsOf(active)),
+    backedOff: (decision, written) => backedOff(backoff, decision, { live, written, nowMs }),
+    failsOnItsOwn: (decision) => failsOnItsOwn(backoff, decision),
+    ...(most === undefined ? {} : { most }),
+  };
+  const { resources } = scope.snapshot;
+  const { settled, heldBack } = holdsBack(options)
+    ? await settleHoldingBack(context, decisions, holdBackOf(compare, resources, options, holdBack, nowMs))
+    : { settled: await settle(context, decisions), heldBack: NO_HELD_CHANGES };
   const entries = entryChanges(decisions, settled.excluded, objectsIn(settled.document), manager);
   const owned = scope.owned + entries.reduce((sum, change) => sum + gained(change, manager), 0);
   const isClaimed = (key: string, namespace: string) =>
@@ -404,6 +425,7 @@ async function planOn(
     desired,
     decisions,
     settled,
+    heldBack,
     entries,
     reservations,
     owned,
@@ -424,10 +446,11 @@ type Attempt = Omit<Report, 'statuses' | 'isWaiting' | 'isCut' | 'resources' | '
 async function attempt(
   { engine, source, clock }: Ports,
   options: ReconcileOptions,
-  { passState, backoff: earlier = NO_BACKOFF }: PreviousPass,
+  { passState, backoff: earlier = NO_BACKOFF, heldBack: heldEarlier = NO_HELD_CHANGES }: PreviousPass,
 ): Promise<{ readonly snapshot: CrSnapshot; readonly report: Attempt }> {
   const parts = new Parts();
-  let [isDoubtful, wasWritten, backoff] = [false, false, earlier];
+  const budget = new HoldBackBudget();
+  let [isDoubtful, wasWritten, backoff, heldBack] = [false, false, earlier, heldEarlier];
   for (let tries = 1; ; ) {
     let snapshot = await source.snapshot();
     let decided: DecidedIn | undefined;
@@ -443,8 +466,11 @@ async function attempt(
       decided = (mayBeIncremental && decideIncrementally(passState, observation)) || decideOnAll(observation);
       await sendValues(engine, decided.decided.desired.values);
       const nowMs = clock.now().getTime();
-      made = await planOn(reading, decided, options, { dryRun, backoff, most: parts.most, nowMs });
+      const memory = { backoff, holdBack: { before: heldBack, budget } };
+      const compare = comparisonOf(engine);
+      made = await planOn(reading, decided, options, { dryRun, compare, ...memory, most: parts.most, nowMs });
       backoff = rememberPlan(backoff, made, nowMs);
+      heldBack = made.heldBack;
       const report = await apply(engine, made, mustFit);
       wasWritten ||= report.wasWritten;
       if (report.wasWritten && isConnected(migrated, made)) continue;
@@ -452,7 +478,7 @@ async function attempt(
         await removeUnusedValues(engine, made, snapshot, options);
         const left = withoutApplied(backoff, made.settled.excluded);
         const verdicts = withMigrations(report.verdicts, migrated);
-        return { snapshot, report: { ...report, verdicts, wasWritten, backoff: left } };
+        return { snapshot, report: { ...report, verdicts, wasWritten, backoff: left, heldBack } };
       }
       parts.grow();
     } catch (error) {
@@ -469,7 +495,7 @@ async function attempt(
         if (only && parts.mayGoOn) continue;
       }
       if (error.kind !== 'conflict' || tries++ === MOST_TRIES) {
-        return { snapshot, report: { ...failed(snapshot, error), backoff } };
+        return { snapshot, report: { ...failed(snapshot, error), backoff, heldBack } };
       }
       await clock.sleep(LEAST_PAUSE_MS + clock.random() * (MOST_PAUSE_MS - LEAST_PAUSE_MS));
     }
@@ -487,16 +513,19 @@ async function afterMigrations(
   if (!snapshot.resources.some(isMigration)) return { reading, migrated: { ...NOT_MIGRATED, snapshot } };
   const scope = fullScope(snapshot, reading, options.manager);
   const { desired, decisions } = decisionsIn(scope, reading, options);
+  const appliedBefore = (cr: CustomResource) => {
+    const isKnown = passState && isStillSettled(cr, passState);
+    return isKnown ? passState.resources.get(cr.metadata.uid)?.verdict.outcome.message : undefined;
+  };
+  const { resources } = snapshot;
+  const isOpen = resources.some((cr) => isMigration(cr) && appliedBefore(cr) === undefined);
   const migrated = await runMigrations({
     engine,
     snapshot,
     sources: new Set(reading.metadata.sources.map(({ name }) => name)),
     outcomes: desired.outcomes,
-    edits: editsOf(decisions.filter(isWrite)),
-    appliedBefore: (cr) => {
-      const isKnown = passState && isStillSettled(cr, passState);
-      return isKnown ? passState.resources.get(cr.metadata.uid)?.verdict.outcome.message : undefined;
-    },
+    ...(isOpen ? await editsForMigrations(engine, decisions, resources, options) : { edits: [] }),
+    appliedBefore,
   });
   if (!migrated.hasRun) return { reading, migrated };
   // What waited for a table may fit now.
@@ -629,7 +658,7 @@ function done(
   wasWritten: boolean,
 ): Attempt {
   const verdicts = verdictsOf(made, inconsistent);
-  return { plan: made, verdicts, resourceVersion, inconsistent, wasWritten, backoff: NO_BACKOFF };
+  return { ...NOTHING_BEFORE, plan: made, verdicts, resourceVersion, inconsistent, wasWritten };
 }
 
 /** Returns the report of a pass without an answer of the engine. It has one outcome for all resources. */
@@ -637,5 +666,5 @@ function failed(snapshot: CrSnapshot, problem: EngineProblem): Attempt {
   const outcome = outcomeOf(problem);
   const verdict = { outcome, wasWritten: false, failing: [] };
   const verdicts = new Map(snapshot.resources.map((cr) => [cr.metadata.uid, verdict]));
-  return { verdicts, inconsistent: [], wasWritten: false, backoff: NO_BACKOFF, problem };
+  return { ...NOTHING_BEFORE, verdicts, inconsistent: [], wasWritten: false, problem };
 }

@@ -3,7 +3,6 @@
  *  In: changes by priority, a trial. Out: the refused changes with the reason, and those not tried.
  *  Not here: the priority (order.ts), the trial itself (trials.ts). */
 
-import type { Decision } from '../decide/decide.ts';
 import type { RefusedEdit } from '../ports.ts';
 
 /** The reason why the engine rejects a set of changes. */
@@ -14,27 +13,33 @@ export type Refusal = {
   readonly isCycle?: boolean;
 };
 
-/** Returns the refusal of the changes; undefined when the engine accepts them. */
-export type Trial = (decisions: readonly Decision[]) => Promise<Refusal | undefined>;
+/** Returns why the changes are refused; undefined when they are accepted. */
+export type Trial<T, R> = (changes: readonly T[]) => Promise<R | undefined>;
 
-export type Bisection = {
-  readonly accepted: readonly Decision[];
-  readonly refused: ReadonlyMap<Decision, Refusal>;
-  /** The decisions not tried, because `mayGoOn` returned false. */
-  readonly untried: readonly Decision[];
+export type Bisection<T, R> = {
+  readonly accepted: readonly T[];
+  readonly refused: ReadonlyMap<T, R>;
+  /** The changes not tried, because `mayGoOn` returned false. */
+  readonly untried: readonly T[];
 };
 
-/** Divides the decisions into accepted and refused ones. `known` is the refusal of all of them together. */
-export async function bisect(
-  decisions: readonly Decision[],
-  known: Refusal,
-  trial: Trial,
-  mayGoOn: () => boolean,
-): Promise<Bisection> {
-  const accepted: Decision[] = [];
-  const untried: Decision[] = [];
-  const refused = new Map<Decision, Refusal>();
-  const visit = async (part: readonly Decision[], knownRefusal?: Refusal): Promise<void> => {
+export type BisectOptions<T, R> = {
+  readonly mayGoOn: () => boolean;
+  /** Returns the change that the refusal names, if it is among those tried. */
+  readonly namedBy?: (part: readonly T[], refusal: R) => T | undefined;
+};
+
+/** Divides the changes into accepted and refused ones. `known` is the refusal of all of them together. */
+export async function bisect<T, R>(
+  changes: readonly T[],
+  known: R,
+  trial: Trial<T, R>,
+  { mayGoOn, namedBy }: BisectOptions<T, R>,
+): Promise<Bisection<T, R>> {
+  const accepted: T[] = [];
+  const untried: T[] = [];
+  const refused = new Map<T, R>();
+  const visit = async (part: readonly T[], knownRefusal?: R): Promise<void> => {
     if (part.length === 0) return;
     if (!knownRefusal && !mayGoOn()) {
       untried.push(...part);
@@ -45,17 +50,17 @@ export async function bisect(
       accepted.push(...part);
       return;
     }
-    const named = part.length === 1 ? part[0] : part.find(({ key }) => key === refusal.edit?.key);
+    const named = part.length === 1 ? part[0] : namedBy?.(part, refusal);
     if (named) {
       refused.set(named, refusal);
-      await visit(part.filter((decision) => decision !== named));
+      await visit(part.filter((change) => change !== named));
       return;
     }
     const middle = part.length >> 1;
     await visit(part.slice(0, middle));
     await visit(part.slice(middle));
   };
-  await visit(decisions, known);
+  await visit(changes, known);
   return { accepted, refused, untried };
 }
 

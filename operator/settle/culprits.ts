@@ -43,12 +43,10 @@ export async function culpritsOfRefusal(trials: Trials, change: Draft, known: Re
   if (known.isCycle) return { culprits: culpritsOfCycles(trials, change), untried: [], isOpen: true };
   const refusalOf = async (decisions: readonly Decision[]) =>
     (await trials.run(change.feasible(decisions))).refusal;
-  const { accepted, refused, untried } = await bisect(
-    change.active,
-    known,
-    refusalOf,
-    () => trials.hasBudget,
-  );
+  const { accepted, refused, untried } = await bisect(change.active, known, refusalOf, {
+    mayGoOn: () => trials.hasBudget,
+    namedBy: (part, { edit }) => part.find(({ key }) => key === edit?.key),
+  });
   const culprits = new Map<string, Blame>();
   for (const [decision, refusal] of refused) {
     const rivals = refusal.edit ? [] : await rivalsOf(trials, change, accepted, decision);

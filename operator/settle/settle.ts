@@ -33,6 +33,7 @@ export async function settle(context: SettleContext, decisions: readonly Decisio
   const blamed = new Map<string, Blame>();
   const trials = new Trials(context);
   const replaced = replacementsOf(decisions);
+  const feasible = feasibility(context, decisions);
   const candidates = withoutBackedOff(context, byPriority(decisions.filter(isWrite)), excluded);
   let most = context.most ?? candidates.length;
   let active: readonly Decision[] = [];
@@ -53,7 +54,6 @@ export async function settle(context: SettleContext, decisions: readonly Decisio
     const { inconsistent, refusal } = await trials.run(active, document);
     const failing = unfit(inconsistent ?? []);
     if (!refusal && failing.length === 0) return settledAs(document, inconsistent);
-    const feasible = (some: readonly Decision[]) => feasibleOf(context, some, new Map(), replaced);
     const change: Draft = { active, feasible, document };
     const { culprits, untried, isOpen } = refusal
       ? await culpritsOfRefusal(trials, change, refusal)
@@ -96,6 +96,15 @@ function postpone(decisions: readonly Decision[], excluded: Map<string, Resource
       message: `${printKey(key)} waits for its turn: the engine refuses other changes, and it is being found out which`,
     });
   }
+}
+
+/** Returns a function that removes decisions that cannot be applied without the rest of `decisions`. */
+export function feasibility(
+  context: SettleContext,
+  decisions: readonly Decision[],
+): (some: readonly Decision[]) => readonly Decision[] {
+  const replaced = replacementsOf(decisions);
+  return (some) => feasibleOf(context, some, new Map(), replaced);
 }
 
 const NO_OBJECTS: ReadonlyMap<string, MetadataObject> = new Map();

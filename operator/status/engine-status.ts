@@ -16,7 +16,8 @@ import { objectsIn } from '../objects/normal-form.ts';
 import { failedText } from '../permission-tests/gates.ts';
 import { type EngineVersions, inconsistentIn, type ResourceOutcome } from '../ports.ts';
 import { type ConditionDraft, conditionsOf, progressConditions, type StatusContext } from './conditions.ts';
-import { outcomeOf, type Report } from './report.ts';
+import { outcomeOf, type PassPlan, type Report } from './report.ts';
+import { sentence } from './sentence.ts';
 
 /** The annotation whose value releases deletions that wait for a confirmation. */
 export const CONFIRM_PRUNE_ANNOTATION = 'pergola.dev/confirm-prune';
@@ -54,6 +55,7 @@ export function engineStatusOf(
     ...(report.plan ? { objects: countsOf(report) } : {}),
     ...(pruneHold ? { pruneHash: pruneHold.hash } : {}),
     ...(namespaces.length > 0 ? { namespaces } : {}),
+    ...(report.plan && report.plan.heldBack.size > 0 ? { heldBack: heldChangesOf(report.plan) } : {}),
     conditions: conditionsOf(cr, drafts, context),
   };
 }
@@ -110,12 +112,44 @@ export function outcomeOfPass({ plan, problem, replicaSync, verdicts }: Report):
   }
   const kept = [...(plan?.settled.excluded.values() ?? [])].filter(({ reason }) => reason === 'PruneHeld');
   if (kept.length > 0) return { reason: 'PruneHeld', message: kept.map(({ message }) => message).join('; ') };
+  const deletions = plan ? heldDeletions(plan) : [];
+  if (deletions.length > 0) return { reason: 'ChangeHeldBack', message: heldText(deletions) };
   const failed = failedGates(verdicts);
   if (failed.length > 0) return { reason: 'TestFailed', message: failedText('the resources are', failed) };
   return {
     reason: 'Applied',
     message: withLagging(`${plan?.owned ?? 0} objects applied`, replicaSync?.lagging ?? []),
   };
+}
+
+/** Returns the messages of held changes of resources that no longer exist: no other status has them. */
+export function heldDeletions({ heldBack, desired }: PassPlan): readonly string[] {
+  return [...heldBack]
+    .filter(([owner]) => !desired.present.has(owner))
+    .map(([owner, { outcome }]) => `${owner} is deleted: ${outcome.message}`);
+}
+
+const MOST_NAMED = 3;
+
+function heldText(messages: readonly string[]): string {
+  const rest = messages.length - MOST_NAMED;
+  const more = rest > 0 ? [`and ${rest} more, see status.heldBack`] : [];
+  return [...messages.slice(0, MOST_NAMED), ...more].join('; ');
+}
+
+/** The most held changes in the status. */
+const MOST_HELD = 100;
+
+/** Returns the held changes by name. */
+function heldChangesOf({ heldBack }: PassPlan): NonNullable<CrStatus['heldBack']> {
+  return [...heldBack]
+    .map(([resource, { hash, outcome }]) => ({
+      resource,
+      hash,
+      message: sentence(outcome.message),
+    }))
+    .toSorted((a, b) => (a.resource < b.resource ? -1 : 1))
+    .slice(0, MOST_HELD);
 }
 
 /** Returns the names of the tests that fail and that the Engine waits for. */

@@ -1,6 +1,6 @@
 /** The plan and the report of a pass, from which every status is computed.
  *  Pure. Not here: the pass itself (pass/reconcile.ts). */
-import type { Decision, PruneHold } from '../decide/decide.ts';
+import { type Decision, ownerOf, type PruneHold } from '../decide/decide.ts';
 import type { Desired } from '../decide/desired.ts';
 import type { PassScope, PassState } from '../decide/incremental-scope.ts';
 import type { ReplicaSync } from '../engine/replica-sync.ts';
@@ -15,6 +15,7 @@ import type {
   TestMemory,
   Verdict,
 } from '../ports.ts';
+import type { HeldChanges } from '../settle/hold-back.ts';
 import type { RefusalBackoff } from '../settle/refusal-backoff.ts';
 import type { Settled } from '../settle/settle.ts';
 
@@ -31,6 +32,8 @@ export type PassPlan = {
   /** The number of objects this manager owns afterwards. */
   readonly owned: number;
   readonly pruneHold?: PruneHold;
+  /** The changes that the policy of the Engine holds back. */
+  readonly heldBack: HeldChanges;
   /** The files of Migrations that would run. Absent in a pass, which has run them. */
   readonly migrations?: PlannedMigrations;
 };
@@ -59,11 +62,28 @@ export type Report = {
   readonly isCut: boolean;
   /** The decisions that the engine refused, for the next pass. */
   readonly backoff: RefusalBackoff;
+  /** The changes that were held back, for the next pass. */
+  readonly heldBack: HeldChanges;
   /** The results of PermissionTests, for the next pass. */
   readonly tests?: TestMemory | undefined;
   /** Absent when the next pass needs the full scope. */
   readonly passState?: PassState | undefined;
 };
+
+/** Returns the decisions that a plan shows: those that would be applied, and those that are held back until they are confirmed. */
+export function plannedDecisions(made: PassPlan): readonly Decision[] {
+  return [...made.settled.applied, ...heldDecisions(made)];
+}
+
+/** Returns the decisions that the policy of the Engine holds back. */
+export function heldDecisions({ decisions, heldBack, settled }: PassPlan): readonly Decision[] {
+  if (heldBack.size === 0) return [];
+  return decisions.filter(
+    (decision) =>
+      heldBack.has(ownerOf(decision) ?? '') &&
+      settled.excluded.get(decision.key)?.reason === 'ChangeHeldBack',
+  );
+}
 
 export function outcomeOf({ kind, message }: EngineProblem): ResourceOutcome {
   switch (kind) {
@@ -73,6 +93,7 @@ export function outcomeOf({ kind, message }: EngineProblem): ResourceOutcome {
     case 'inconsistent':
     case 'tooLarge':
       return { reason: 'RejectedByEngine', message };
+    case 'unsupported':
     case 'unreachable':
       return { reason: 'EngineUnreachable', message };
     case 'conflict':

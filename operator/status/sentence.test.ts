@@ -6,6 +6,7 @@ import { load } from 'js-yaml';
 import { expect, test } from 'vitest';
 import { REASONS, type Reason } from '../kinds.ts';
 import type { Verdict } from '../ports.ts';
+import { NO_HELD_CHANGES } from '../settle/hold-back.ts';
 import { NO_BACKOFF } from '../settle/refusal-backoff.ts';
 import { resource } from '../testing/resources.ts';
 import { statusOf } from './conditions.ts';
@@ -33,6 +34,7 @@ const NO_REPORT = {
   isWaiting: false,
   isCut: false,
   backoff: NO_BACKOFF,
+  heldBack: NO_HELD_CHANGES,
 };
 const engine = resource('Engine', 'main', { endpoint: { service: { name: 'engine', port: 8080 } } });
 

@@ -25,6 +25,7 @@ const SEVERITY: readonly Reason[] = [
   'RejectedByEngine',
   'NotEnforced',
   'PartlyServed',
+  'ChangeHeldBack',
   'MigrationFailed',
   'MigrationRunning',
   'MigrationPending',
@@ -160,7 +161,8 @@ function worstOf(outcomes: readonly ResourceOutcome[], objects: number): Resourc
   if (!worst)
     return { reason: 'Applied', message: objects === 1 ? '1 object applied' : `${objects} objects applied` };
   const same = outcomes.filter(({ reason }) => reason === worst.reason);
-  return { reason: worst.reason, message: shortened(same.map(({ message }) => message)) };
+  // All objects of a resource that is held back have the same message.
+  return { reason: worst.reason, message: shortened([...new Set(same.map(({ message }) => message))]) };
 }
 
 /** Returns the first messages as one text, with the number of the others. */

@@ -38,6 +38,8 @@ export class ScriptedEngine implements EnginePort {
   laggingReplicas?: (version: number) => Promise<readonly LaggingReplica[]>;
   /** Set if tests run. */
   runTest?: NonNullable<EnginePort['runTest']>;
+  /** Set if the engine reports what edits change in the schemas of roles. */
+  schemaEffects?: NonNullable<EnginePort['schemaEffects']>;
   readonly writes: EngineWrite[] = [];
   dryRuns = 0;
 

@@ -1,0 +1,47 @@
+/** The changes of schemas for a scripted engine: the schema of a role has the columns of its select permissions, and a column that is gone
+ *  breaks clients. Not here: the comparison of the real engine (engine/schema). */
+import { type Edit, editObjects, type MetadataObject, objectsOf } from '@pergola/engine/metadata';
+import type { SchemaEffects } from '../ports.ts';
+import type { ScriptedEngine } from './scripted-engine.ts';
+
+type Objects = ReadonlyMap<string, MetadataObject>;
+
+/** Makes the engine report what edits change, and returns a counter of its comparisons. */
+export function reportEffects(engine: ScriptedEngine): { count: number } {
+  const comparisons = { count: 0 };
+  engine.schemaEffects = async (edits: readonly Edit[]) => {
+    comparisons.count++;
+    const inconsistent = await engine.dryRun(edits);
+    return {
+      ...effectsBetween(engine.objects, objectsOf(editObjects(engine.metadata, edits))),
+      inconsistent,
+    };
+  };
+  return comparisons;
+}
+
+function effectsBetween(before: Objects, after: Objects): SchemaEffects {
+  const schemas = [...columnsByRole(before)].flatMap(([role, columns]) => {
+    const next = columnsByRole(after).get(role);
+    const gone = next ? [...columns].filter((column) => !next.has(column)) : [...columns];
+    const changes = next
+      ? gone.map((column) => breaking('FIELD_REMOVED', `Field ${column} was removed.`))
+      : [breaking('ROLE_REMOVED', `the role ${role} has no permission any more`)];
+    return gone.length === 0 ? [] : [{ role, breaking: changes.length, dangerous: 0, safe: 0, changes }];
+  });
+  return { schemas, isComplete: true };
+}
+
+const breaking = (type: string, description: string) => ({ severity: 'breaking', type, description });
+
+function columnsByRole(objects: Objects): ReadonlyMap<string, ReadonlySet<string>> {
+  const found = new Map<string, Set<string>>();
+  for (const { kind, parent, definition } of objects.values()) {
+    if (kind !== 'select_permission' || !objects.has(parent!)) continue;
+    const { role, permission } = definition as { role: string; permission: { columns: readonly string[] } };
+    const columns = found.get(role) ?? new Set<string>();
+    for (const column of permission.columns) columns.add(`${parent!.split('/').at(-1)}.${column}`);
+    found.set(role, columns);
+  }
+  return found;
+}
