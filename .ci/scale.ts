@@ -1,14 +1,14 @@
 /** Measures the operator with thousands of resources, without a cluster: kube-apiserver and etcd, one Postgres, one engine and one
- *  operator, each in its own process. Prints the time of the first sync, the time of one change, the memory of the operator and
- *  the engine, and their CPU and requests while nothing changes.
+ *  operator, each in its own process. Prints the time of the first sync, the CPU of each process meanwhile and the number and time of
+ *  status writes, the time of one change, the memory of the operator and the engine, and their CPU and requests while nothing changes.
  *  In: --tables, --edits, --idle seconds; KUBEBUILDER_ASSETS, or Go to build the API server with. Not here: limits, which the
  *  end-to-end test has (deploy/e2e/scale.e2e.ts). */
-import { type ChildProcess, spawn } from 'node:child_process';
+import { type ChildProcess, execFile, spawn } from 'node:child_process';
 import { chmodSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { parseArgs } from 'node:util';
+import { parseArgs, promisify } from 'node:util';
 import { KubeConfig } from '@kubernetes/client-node';
 import pg from 'pg';
 import { startEmbeddedPostgres } from '../bin/embedded-postgres.ts';
@@ -28,8 +28,8 @@ const { values: options } = parseArgs({
     log: { type: 'boolean', default: false },
     /** The folder for CPU profiles. */
     profile: { type: 'string' },
-    /** The heap limit of the operator, which Node derives from the memory limit of its container. */
-    'node-options': { type: 'string', default: '--max-old-space-size=192 --max-semi-space-size=4' },
+    /** The flags of the chart, and the heap limit that Node derives from the memory limit of the container. */
+    'node-options': { type: 'string', default: '--max-old-space-size=192 --max-semi-space-size=2' },
   },
 });
 const TABLES = Number(options.tables);
@@ -38,6 +38,7 @@ const NAMESPACE = 'scale';
 
 const folder = mkdtempSync(join(tmpdir(), 'pergola-scale-'));
 chmodSync(folder, 0o711);
+const NODE_COMPILE_CACHE = join(folder, 'compiled');
 const stops: (() => unknown)[] = [() => rmSync(folder, { recursive: true, force: true })];
 try {
   await run();
@@ -73,17 +74,25 @@ async function run(): Promise<void> {
   let began = performance.now();
   await tables.create(TABLES);
   say('created by the API server s', since(began));
+  const [before, engineBefore] = [await apiServerUse(kube), cpuSeconds(engine.pid)];
+  await warmCache();
   began = performance.now();
   const operator = await startOperator(kube);
   stops.push(operator.stop);
-  const peak = highest(() => operator.memoryMb());
   const synced = tables.ready(TABLES);
   const timer = setInterval(() => console.log(`  ${since(began)} s: ${tables.readyCount} Ready`), 5000);
   await synced;
   clearInterval(timer);
   say('first sync, from the start of the operator s', since(began));
-  say('operator: memory, at most MB', peak.end());
+  const after = await apiServerUse(kube);
+  say('operator: memory MB', operator.memoryMb());
+  say('operator: memory, at most MB', operator.mostMemoryMb());
   say('operator: CPU of the first sync s', operator.cpuSeconds());
+  say('engine: CPU of the first sync s', cpuSeconds(engine.pid) - engineBefore);
+  say('API server: CPU of the first sync s', after.cpuSeconds - before.cpuSeconds);
+  const writes = after.statusWrites - before.statusWrites;
+  say('API server: status writes', writes);
+  say('API server: time of a status write ms', (after.statusMs - before.statusMs) / writes);
   say('engine: memory MB', memoryMb(engine.pid));
   await sleep(3000);
   await measureEdits(tables, operator, engine);
@@ -107,12 +116,42 @@ async function prepare(kube: TestKube, engine: Engine): Promise<void> {
   );
 }
 
+type ApiServerUse = {
+  readonly cpuSeconds: number;
+  readonly statusWrites: number;
+  /** The time of all status writes. */
+  readonly statusMs: number;
+};
+
+/** Reads the metrics of the API server. */
+async function apiServerUse(kube: TestKube): Promise<ApiServerUse> {
+  const page = await kube.kubectl(['get', '--raw', '/metrics']);
+  const sum = (name: string, ...labels: readonly string[]) =>
+    page
+      .split('\n')
+      .filter((line) => line.startsWith(name) && labels.every((label) => line.includes(label)))
+      .reduce((total, line) => total + Number(line.slice(line.lastIndexOf(' '))), 0);
+  const status = ['group="pergola.dev"', 'subresource="status"'];
+  return {
+    cpuSeconds: sum('process_cpu_seconds_total'),
+    statusWrites: sum('apiserver_request_total{', ...status),
+    statusMs: 1000 * sum('apiserver_request_duration_seconds_sum{', ...status),
+  };
+}
+
 type Operator = {
   readonly memoryMb: () => number;
+  readonly mostMemoryMb: () => number;
   readonly cpuSeconds: () => number;
   readonly metric: (name: string) => Promise<number>;
   readonly stop: () => Promise<void>;
 };
+
+/** Fills the compile cache as the image does: the operator then keeps no memory of the compilation. */
+async function warmCache(): Promise<void> {
+  const env = { ...process.env, NODE_COMPILE_CACHE };
+  await promisify(execFile)(process.execPath, ['bin/pergola.mjs', 'operator', '--help'], { env });
+}
 
 async function startOperator(kube: TestKube): Promise<Operator> {
   const port = await freePort();
@@ -121,6 +160,9 @@ async function startOperator(kube: TestKube): Promise<Operator> {
   const child: ChildProcess = spawn(process.execPath, [...given, 'bin/pergola.mjs', 'operator', ...flags], {
     env: {
       ...process.env,
+      // As in the chart and its image.
+      MALLOC_ARENA_MAX: '2',
+      NODE_COMPILE_CACHE,
       KUBECONFIG: kube.kubeconfig,
       NODE_OPTIONS: profileOptions('operator'),
     },
@@ -130,6 +172,7 @@ async function startOperator(kube: TestKube): Promise<Operator> {
   const pid = child.pid!;
   return {
     memoryMb: () => memoryMb(pid),
+    mostMemoryMb: () => memoryMb(pid, 'VmHWM'),
     cpuSeconds: () => cpuSeconds(pid),
     metric: async (name) => {
       const page = await (await fetch(`http://127.0.0.1:${port}/metrics`)).text();
@@ -145,7 +188,6 @@ async function startOperator(kube: TestKube): Promise<Operator> {
 
 async function measureEdits(tables: ManyTables, operator: Operator, engine: Engine): Promise<void> {
   const before = [operator.cpuSeconds(), cpuSeconds(engine.pid)];
-  const peak = highest(() => operator.memoryMb());
   const edits = Number(options.edits);
   const times: number[] = [];
   for (let i = 0; i < edits; i++) times.push(await tables.edit((i * 37) % TABLES));
@@ -154,7 +196,7 @@ async function measureEdits(tables: ManyTables, operator: Operator, engine: Engi
   say('one change Ready, 99th percentile ms', percentile(times, 99));
   say('operator: CPU of one change ms', ((operator.cpuSeconds() - before[0]!) * 1000) / edits);
   say('engine: CPU of one change ms', ((cpuSeconds(engine.pid) - before[1]!) * 1000) / edits);
-  say('operator: memory meanwhile, at most MB', peak.end());
+  say('operator: memory so far, at most MB', operator.mostMemoryMb());
 }
 
 async function measureIdle(operator: Operator, engine: Engine): Promise<void> {
@@ -178,23 +220,9 @@ function profileOptions(name: string): string {
   return options.profile === undefined ? '' : `--cpu-prof --cpu-prof-dir=${join(options.profile, name)}`;
 }
 
-/** Repeats a measurement until `end` is called, which returns the highest value. */
-function highest(look: () => number): { readonly end: () => number } {
-  let most = look();
-  const timer = setInterval(() => {
-    most = Math.max(most, look());
-  }, 200);
-  return {
-    end: () => {
-      clearInterval(timer);
-      return most;
-    },
-  };
-}
-
-function memoryMb(pid: number): number {
+function memoryMb(pid: number, field: 'VmRSS' | 'VmHWM' = 'VmRSS'): number {
   const status = readFileSync(`/proc/${pid}/status`, 'utf8');
-  return Number(/VmRSS:\s+(\d+)/.exec(status)?.[1]) / 1024;
+  return Number(new RegExp(`${field}:\\s+(\\d+)`).exec(status)?.[1]) / 1024;
 }
 
 /** Returns the CPU time of the process with all its threads, in seconds; Linux counts hundredths. */

@@ -9,5 +9,47 @@ export type EngineAddress = {
   /** The value of the `user-agent` header. The default is `pergola-operator`. */
   readonly client?: string | undefined;
   /** A replacement for the global `fetch`, with certificates and keep-alive. */
-  readonly fetch?: typeof fetch | undefined;
+  readonly fetch?: EngineFetch | undefined;
 };
+
+/** The part of `fetch` that requests to an engine use. Rejects with a network error, or an error that has it as its cause. */
+export type EngineFetch = (
+  url: string,
+  request: {
+    readonly method: string;
+    readonly headers: Record<string, string>;
+    readonly body?: string;
+    readonly signal: AbortSignal;
+    /** A redirect would carry the admin secret to another server. */
+    readonly redirect: 'manual';
+  },
+) => Promise<EngineResponse>;
+
+export type EngineResponse = {
+  readonly status: number;
+  /** Names are in lower case. */
+  readonly headers: { readonly get: (name: string) => string | null };
+  readonly body: AsyncIterable<Uint8Array> | null;
+};
+
+/** The most bytes of an answer. The largest known metadata have a few MB. */
+const MOST_BYTES = 64 * 1024 * 1024;
+/** The most bytes that are read of an error. An engine's error lists every inconsistent object and is read whole. */
+const MOST_ERROR_BYTES = 16 * 1024 * 1024;
+
+/** Reads a body. Raises an error when an answer that is no error is larger than 64 MiB. */
+export async function bodyOf(response: EngineResponse): Promise<string> {
+  const isError = response.status !== 200;
+  const most = isError ? MOST_ERROR_BYTES : MOST_BYTES;
+  const chunks: Uint8Array[] = [];
+  let bytes = 0;
+  // Leaving the loop cancels the rest of the body.
+  for await (const chunk of response.body ?? []) {
+    chunks.push(chunk);
+    bytes += chunk.length;
+    if (bytes <= most) continue;
+    if (isError) break;
+    throw new Error(`its answer is larger than ${MOST_BYTES / 1024 / 1024} MiB`);
+  }
+  return new TextDecoder().decode(Buffer.concat(chunks).subarray(0, most));
+}

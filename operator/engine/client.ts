@@ -26,7 +26,7 @@ import {
   type MigrationsResult,
   type SchemaEffects,
 } from '../ports.ts';
-import type { EngineAddress } from './address.ts';
+import { bodyOf, type EngineAddress, type EngineFetch } from './address.ts';
 import {
   type EventAnswer,
   readBulk,
@@ -328,7 +328,6 @@ async function request<T>(
       'user-agent': address.client ?? 'pergola-operator',
       ...(address.adminSecret === undefined ? {} : { [`${prefix}admin-secret`]: address.adminSecret }),
     },
-    // A redirect would carry the admin secret to wherever it leads.
     redirect: 'manual',
     ...(body === undefined ? {} : { body: textOf(body) }),
   });
@@ -358,7 +357,11 @@ type Answer = {
   readonly text: string;
 };
 
-async function send(address: EngineAddress, path: string, init: RequestInit): Promise<Answer> {
+async function send(
+  address: EngineAddress,
+  path: string,
+  init: Omit<Parameters<EngineFetch>[1], 'signal'>,
+): Promise<Answer> {
   const url = address.url.replace(/\/+$/, '') + path;
   try {
     const signal = AbortSignal.timeout(address.timeoutMs ?? TIMEOUT_MS);
@@ -386,17 +389,26 @@ function displayUrl({ url }: EngineAddress): string {
 /** Returns the cause of a network error. The message of `fetch` is only "fetch failed", or repeats a URL with its password. */
 function causeOf(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
-  const { cause } = error;
-  if (cause instanceof Error && cause.message !== '') return cause.message;
-  const code = (cause as { code?: string } | undefined)?.code;
-  if (code !== undefined) return code;
-  return error.message.includes('includes credentials')
-    ? 'its URL has a user or a password, which belong into adminSecretRef'
-    : error.message;
+  if (error.message.includes('includes credentials')) {
+    return 'its URL has a user or a password, which belong into adminSecretRef';
+  }
+  const { message } = networkErrorOf(error);
+  return message === '' ? (codeOf(error) ?? error.message) : message;
+}
+
+/** Returns the error of the connection, which `fetch` wraps. */
+function networkErrorOf(error: Error): Error {
+  return error.cause instanceof Error ? error.cause : error;
+}
+
+/** Returns the code of the network error. The one of a DOMException is a number and means nothing. */
+function codeOf(error: Error): string | undefined {
+  const { code } = networkErrorOf(error) as { readonly code?: unknown };
+  return typeof code === 'string' ? code : undefined;
 }
 
 function adviceOn(error: unknown, detail: string): string {
-  const { code = '' } = ((error as Error | undefined)?.cause ?? {}) as { code?: string };
+  const code = (error instanceof Error && codeOf(error)) || '';
   if (/CERT|SIGNATURE|ALTNAME/.test(code) || detail.includes('certificate')) {
     return '; name the authority of its certificate in spec.tls.caRef';
   }
@@ -483,30 +495,9 @@ function refusalIn(text: string): ErrorBody {
   }
 }
 
-/** The most bytes of an answer. The largest known metadata have a few MB. */
-const MOST_BYTES = 64 * 1024 * 1024;
-/** The most bytes that are read of an error. An engine's error lists every inconsistent object and is read whole. */
-const MOST_ERROR_BYTES = 16 * 1024 * 1024;
 const MOST_CHARACTERS = 160;
 /** The least length of a secret to mask. A shorter one would be replaced inside ordinary words. */
 const LEAST_SECRET = 4;
-
-/** Raises an error when an answer that is no error is larger than 64 MiB. */
-async function bodyOf(response: Response): Promise<string> {
-  const isError = response.status !== 200;
-  const most = isError ? MOST_ERROR_BYTES : MOST_BYTES;
-  const chunks: Uint8Array[] = [];
-  let bytes = 0;
-  // Leaving the loop cancels the rest of the body.
-  for await (const chunk of response.body ?? []) {
-    chunks.push(chunk);
-    bytes += chunk.length;
-    if (bytes <= most) continue;
-    if (isError) break;
-    throw new Error(`its answer is larger than ${MOST_BYTES / 1024 / 1024} MiB`);
-  }
-  return new TextDecoder().decode(Buffer.concat(chunks).subarray(0, most));
-}
 
 /** Returns the text as one short line. */
 function excerpt(text: string): string {

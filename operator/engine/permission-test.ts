@@ -3,7 +3,7 @@
  *  Not here: the comparison with the expectation (../permission-tests/expectation.ts). */
 import { isRecord, parseJson } from '@pergola/engine/metadata';
 import { EngineProblem, type ResponseError, type TestRequest, type TestResponse } from '../ports.ts';
-import type { EngineAddress } from './address.ts';
+import { bodyOf, type EngineAddress } from './address.ts';
 
 const DEFAULT_PREFIX = 'x-engine-';
 const TIMEOUT_MS = 30_000;
@@ -28,7 +28,7 @@ async function post(address: EngineAddress, request: TestRequest, body: string):
       redirect: 'manual',
       signal: AbortSignal.timeout(address.timeoutMs ?? TIMEOUT_MS),
     });
-    return await response.text();
+    return await bodyOf(response);
   } catch (error) {
     const { cause, message } = error as Error;
     const detail = cause instanceof Error && cause.message !== '' ? cause.message : message;

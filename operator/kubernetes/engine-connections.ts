@@ -1,12 +1,11 @@
 /** Connections to engines: one client for each Engine resource, kept while its address and credentials are the same, with its certificate
  *  authority and its cache.
  *  Not here: the requests (engine/client.ts), the source of the authority (references.ts). */
-import { Agent } from 'undici';
 import { cachedEngine, engineClient } from '../engine/client.ts';
 import type { CustomResource } from '../kinds.ts';
 import type { EnginePort } from '../ports.ts';
 import { authorityOf, engineSpecOf, intervalsOf, replicasOf, urlOf } from './engine-binding.ts';
-import { AGENT, fetchOver } from './fetch-over.ts';
+import { agentFor, fetchOver, type HttpAgent } from './http-request.ts';
 import type { References } from './references.ts';
 import { withReplicas } from './replica-health.ts';
 import { laggingReplicasOf, type Resolver, replicasAt } from './replicas.ts';
@@ -14,7 +13,7 @@ import { laggingReplicasOf, type Resolver, replicasAt } from './replicas.ts';
 type Connection = {
   /** The values that the connection depends on. */
   readonly fingerprint: string;
-  readonly agent: Agent;
+  readonly agent: HttpAgent;
   readonly port: EnginePort;
 };
 
@@ -50,11 +49,7 @@ export class EngineConnections {
     const existing = this.#connections.get(key);
     if (existing?.fingerprint === fingerprint) return existing.port;
     this.close(key);
-    const agent = new Agent({
-      ...AGENT,
-      connections: 4,
-      ...(authority === undefined ? {} : { connect: { ca: authority } }),
-    });
+    const agent = agentFor(url, { maxSockets: 4, ...(authority === undefined ? {} : { ca: authority }) });
     const onRequest = () => this.#onRequest(key);
     const client = engineClient({ url, adminSecret, headerPrefix, fetch: fetchOver(agent, onRequest) });
     const replicaOptions = { url, adminSecret, headerPrefix, authority, onRequest, resolve: this.#resolve };
@@ -69,13 +64,12 @@ export class EngineConnections {
 
   /** Closes the connection to an engine whose Engine resource is deleted. */
   close(key: string): void {
-    void this.#connections.get(key)?.agent.destroy();
+    this.#connections.get(key)?.agent.destroy();
     this.#connections.delete(key);
   }
 
-  async stop(): Promise<void> {
-    await Promise.all([...this.#connections.values()].map(({ agent }) => agent.destroy()));
-    this.#connections.clear();
+  stop(): void {
+    for (const key of [...this.#connections.keys()]) this.close(key);
   }
 
   #authorityOf(engine: CustomResource): string | undefined {

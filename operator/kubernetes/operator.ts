@@ -181,7 +181,7 @@ class OperatorProcess {
     await Promise.race([closed, sleep(systemTimers, FAREWELL_MS, this.#stopping.signal)]);
     this.#writing.abort();
     await this.#events.stop();
-    await this.#connections.stop();
+    this.#connections.stop();
     await closed;
     await this.#presence.withdraw();
     this.#stopping.abort();

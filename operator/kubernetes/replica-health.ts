@@ -8,7 +8,7 @@ import { type EnginePort, EngineProblem, type EngineVersions, type InconsistentO
 export type Replica = {
   readonly address: string;
   readonly engine: Pick<EnginePort, 'state' | 'inconsistent'>;
-  readonly close: () => Promise<unknown>;
+  readonly close: () => void;
 };
 
 /** Returns the engine with the inconsistent objects of all replicas. `replicas` may be empty and never rejects. */
@@ -60,7 +60,7 @@ async function onReplicas<T>(
       if (!(error instanceof EngineProblem)) throw error;
       return [];
     } finally {
-      await close();
+      close();
     }
   });
   return (await Promise.all(answers)).flat();

@@ -2,10 +2,9 @@
  *  for each check. Out: the lagging replicas.
  *  Not here: the effect on resources (engine/replica-sync.ts). */
 import { lookup } from 'node:dns/promises';
-import { Agent, buildConnector } from 'undici';
 import { engineClient } from '../engine/client.ts';
 import { type EnginePort, EngineProblem, type LaggingReplica } from '../ports.ts';
-import { AGENT, fetchOver } from './fetch-over.ts';
+import { agentFor, fetchOver, type HttpAgent } from './http-request.ts';
 import type { Replica } from './replica-health.ts';
 
 /** Returns the addresses of a host. Rejects when it has none. */
@@ -61,7 +60,7 @@ function clientAt(
   port: number,
   { url, adminSecret, headerPrefix, authority, onRequest, timeoutMs = TIMEOUT_MS }: ReplicaOptions,
 ): Omit<Replica, 'address'> & { readonly engine: EnginePort } {
-  const agent = agentTo(address, port, authority, timeoutMs);
+  const agent = agentTo(address, port, url, authority);
   const engine = engineClient({
     url,
     adminSecret,
@@ -87,19 +86,11 @@ async function problemOf(
     const isThere = error.kind !== 'unreachable';
     return isThere ? `does not say (${error.message})` : 'does not answer';
   } finally {
-    await close();
+    close();
   }
 }
 
 /** Returns an agent that connects to the address. Requests keep the host name of the URL, and certificates are verified against it. */
-function agentTo(address: string, port: number, authority: string | undefined, timeout: number): Agent {
-  const connector = buildConnector({
-    ...AGENT,
-    timeout,
-    ...(authority === undefined ? {} : { ca: authority }),
-  });
-  return new Agent({
-    ...AGENT,
-    connect: (options, done) => connector({ ...options, hostname: address, port: String(port) }, done),
-  });
+function agentTo(host: string, port: number, url: string, authority: string | undefined): HttpAgent {
+  return agentFor(url, { host, port, ...(authority === undefined ? {} : { ca: authority }) });
 }

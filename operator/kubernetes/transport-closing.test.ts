@@ -1,35 +1,10 @@
-/** Tests closing the transport to a server that offers HTTP/2, which the transport does not use (fetch-over.ts): with HTTP/2, closing
- *  150 times after aborted streams left 72 uncaught errors. */
-import { execFileSync } from 'node:child_process';
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+/** Tests closing the transport to a server that offers HTTP/2, which the transport does not use (http-request.ts). */
 import { createSecureServer } from 'node:http2';
 import type { AddressInfo } from 'node:net';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { KubeConfig } from '@kubernetes/client-node';
 import { expect, test } from 'vitest';
+import { certificate } from './testing/certificate.ts';
 import { connect } from './transport.ts';
-
-/** Creates a certificate for 127.0.0.1, which is its own authority. */
-function certificate(): { readonly cert: string; readonly key: string } {
-  const folder = mkdtempSync(join(tmpdir(), 'pergola-transport-'));
-  const files = [
-    '-keyout',
-    'key',
-    '-out',
-    'cert',
-    '-subj',
-    '/CN=fake',
-    '-addext',
-    'subjectAltName=IP:127.0.0.1',
-  ];
-  const key = ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1', '-nodes', '-days', '36500'];
-  execFileSync('openssl', ['req', '-x509', ...key, ...files], { cwd: folder, stdio: 'pipe' });
-  const read = (name: string) => readFileSync(join(folder, name), 'utf8');
-  const found = { cert: read('cert'), key: read('key') };
-  rmSync(folder, { recursive: true });
-  return found;
-}
 
 function configFor(port: number, authority: string): KubeConfig {
   const config = new KubeConfig();

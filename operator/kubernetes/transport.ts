@@ -2,12 +2,13 @@
  *  (kubeconfig, pod, token files), but opens a connection for every request: an agent of our own raised the measured rate from 350 to
  *  1,400 requests per second.
  *  Out: parsed answers, streams of watch events; an error response is an ApiProblem.
- *  Not here: retries (reflector.ts, status-sink.ts). */
+ *  Not here: HTTP (http-request.ts), retries (reflector.ts, status-sink.ts). */
+import type { IncomingMessage } from 'node:http';
 import type { AgentOptions, RequestOptions } from 'node:https';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { KubeConfig } from '@kubernetes/client-node';
-import { Agent, type Dispatcher, ProxyAgent, request } from 'undici';
-import { AGENT } from './fetch-over.ts';
+import { HttpProxyAgent, HttpsProxyAgent } from 'hpagent';
+import { agentFor, type HttpAgent, KEPT_ALIVE, sendRequest } from './http-request.ts';
 import { readAnswer } from './read-answer.ts';
 
 export type ApiRequest = {
@@ -53,10 +54,7 @@ export class ApiProblem extends Error {
 }
 
 const TIMEOUT_MS = 30_000;
-/** The keep-alive timeout. It must be shorter than the three minutes of API servers. */
-const KEEP_ALIVE_MS = 60_000;
-/** The silence after which TCP keep-alive probes begin; ten seconds later an unresponsive connection is closed. */
-const PROBE_MS = 15_000;
+/** The time that requests have to end when the transport is closed. */
 const CLOSING_MS = 1000;
 /** The time for which credentials are cached. Tokens in files are renewed long before they expire. */
 const IDENTITY_MS = 10_000;
@@ -71,28 +69,20 @@ export async function connect(config: KubeConfig): Promise<Transport> {
   }
   const options: RequestOptions = { headers: {} };
   await config.applyToHTTPSOptions(options);
-  return new HttpTransport(server.replace(/\/+$/, ''), dispatcherFor(config, options), identityOf(config));
+  return new HttpTransport(server.replace(/\/+$/, ''), agentOf(config, options), identityOf(config));
 }
 
-function dispatcherFor(config: KubeConfig, options: RequestOptions): Dispatcher {
-  const pool = { ...AGENT, keepAliveTimeout: KEEP_ALIVE_MS };
-  const wanted = config.createDispatcherOptions(config.getCurrentCluster(), options as AgentOptions);
-  switch (wanted.type) {
-    case 'agent':
-      return new Agent({
-        ...pool,
-        connect: {
-          keepAliveInitialDelay: PROBE_MS,
-          ...(wanted.connect as Agent.Options['connect'] & object),
-        },
-      });
-    case 'proxy':
-      return new ProxyAgent({ ...pool, uri: wanted.uri, requestTls: wanted.requestTls as object });
-    case 'socks':
-      throw new Error('a SOCKS proxy on the way to the Kubernetes API is not supported');
-    case 'none':
-      return new Agent(pool);
+/** Returns an agent with the certificates that the library has added to the options, and the proxy of the configuration. */
+function agentOf(config: KubeConfig, options: RequestOptions): HttpAgent {
+  const { headers: _, auth: _auth, agent: _agent, ...certificates } = options;
+  const tls = certificates as AgentOptions;
+  const { server, proxyUrl: proxy } = config.getCurrentCluster()!;
+  if (proxy === undefined) return agentFor(server, tls);
+  if (proxy.startsWith('socks')) {
+    throw new Error('a SOCKS proxy on the way to the Kubernetes API is not supported');
   }
+  const tunnel = { ...tls, ...KEPT_ALIVE, proxy };
+  return server.startsWith('https:') ? new HttpsProxyAgent(tunnel) : new HttpProxyAgent(tunnel);
 }
 
 type Identity = (isRefused: boolean) => Promise<Readonly<Record<string, string>>>;
@@ -116,24 +106,25 @@ function identityOf(config: KubeConfig): Identity {
 
 class HttpTransport implements Transport {
   readonly #server: string;
-  readonly #dispatcher: Dispatcher;
+  readonly #agent: HttpAgent;
   readonly #identity: Identity;
+  readonly #running = new Set<Promise<unknown>>();
 
-  constructor(server: string, dispatcher: Dispatcher, identity: Identity) {
+  constructor(server: string, agent: HttpAgent, identity: Identity) {
     this.#server = server;
-    this.#dispatcher = dispatcher;
+    this.#agent = agent;
     this.#identity = identity;
   }
 
   /** Sends a request, and sends it again when the token was renewed or a kept connection was closed meanwhile. Every request may be sent
    *  twice: reads, and writes that have a version or are idempotent. */
   async send<T>(apiRequest: ApiRequest): Promise<T> {
+    const running = this.#sendTwice<T>(apiRequest);
+    this.#running.add(running);
     try {
-      return await this.#send<T>(apiRequest, false);
-    } catch (error) {
-      const isRefused = error instanceof ApiProblem && error.status === 401;
-      if (!isRefused && !isClosedConnection(error)) throw error;
-      return this.#send<T>(apiRequest, isRefused);
+      return await running;
+    } finally {
+      this.#running.delete(running);
     }
   }
 
@@ -144,13 +135,24 @@ class HttpTransport implements Transport {
       apiRequest.silenceMs,
       false,
     );
-    for await (const line of linesOf(response.body)) yield readAnswer(line) as WatchEvent;
+    for await (const line of linesOf(response)) yield readAnswer(line) as WatchEvent;
   }
 
-  /** Closes all connections. Streams that are still closing may raise errors when destroyed, after all listeners are gone. */
+  /** Waits a moment for running requests, then closes all connections. */
   async close(): Promise<void> {
-    await Promise.race([this.#dispatcher.close(), sleep(CLOSING_MS, undefined, { ref: false })]);
-    await this.#dispatcher.destroy();
+    const ended = Promise.allSettled([...this.#running]);
+    await Promise.race([ended, sleep(CLOSING_MS, undefined, { ref: false })]);
+    this.#agent.destroy();
+  }
+
+  async #sendTwice<T>(apiRequest: ApiRequest): Promise<T> {
+    try {
+      return await this.#send<T>(apiRequest, false);
+    } catch (error) {
+      const isRefused = error instanceof ApiProblem && error.status === 401;
+      if (!isRefused && !isClosedConnection(error)) throw error;
+      return this.#send<T>(apiRequest, isRefused);
+    }
   }
 
   async #send<T>(apiRequest: ApiRequest, isRefused: boolean): Promise<T> {
@@ -161,46 +163,41 @@ class HttpTransport implements Transport {
       apiRequest.timeoutMs ?? TIMEOUT_MS,
       isRefused,
     );
-    return readAnswer(await response.body.text()) as T;
+    return readAnswer(await textOf(response)) as T;
   }
 
-  async #open(
-    apiRequest: ApiRequest,
-    silenceMs: number,
-    isRefused: boolean,
-  ): Promise<Dispatcher.ResponseData> {
+  async #open(apiRequest: ApiRequest, silenceMs: number, isRefused: boolean): Promise<IncomingMessage> {
+    const { method, path, body, contentType = 'application/json', signal } = apiRequest;
     const query = apiRequest.query ? `?${new URLSearchParams(apiRequest.query)}` : '';
-    const response = await request(this.#server + apiRequest.path + query, {
-      method: apiRequest.method,
+    const response = await sendRequest(this.#agent, this.#server + path + query, {
+      method,
       headers: {
         accept: 'application/json',
         'user-agent': 'pergola-operator',
-        ...(apiRequest.body === undefined
-          ? {}
-          : { 'content-type': apiRequest.contentType ?? 'application/json' }),
+        ...(body === undefined ? {} : { 'content-type': contentType }),
         ...(await this.#identity(isRefused)),
       },
-      body: apiRequest.body === undefined ? null : JSON.stringify(apiRequest.body),
-      signal: apiRequest.signal ?? null,
-      headersTimeout: TIMEOUT_MS,
-      bodyTimeout: silenceMs,
-      dispatcher: this.#dispatcher,
+      body: body === undefined ? undefined : JSON.stringify(body),
+      signal,
+      silenceMs,
     });
-    // A body without a reader is destroyed with the dispatcher; without a listener its error would end the process.
-    response.body.on('error', () => {});
-    if (response.statusCode >= 300) throw await problemOf(response);
+    if (response.statusCode! >= 300) throw await problemOf(response);
     return response;
   }
 }
 
-async function problemOf(response: Dispatcher.ResponseData): Promise<ApiProblem> {
-  const text = await response.body.text();
+async function problemOf(response: IncomingMessage): Promise<ApiProblem> {
+  const text = await textOf(response);
   const seconds = Number(response.headers['retry-after']);
   return new ApiProblem(
-    response.statusCode,
+    response.statusCode!,
     messageOf(text).trim() || `the API server answers ${response.statusCode}`,
     seconds > 0 ? seconds * 1000 : undefined,
   );
+}
+
+async function textOf(response: IncomingMessage): Promise<string> {
+  return Buffer.concat(await response.toArray()).toString();
 }
 
 function messageOf(text: string): string {
@@ -214,7 +211,7 @@ function messageOf(text: string): string {
 
 function isClosedConnection(error: unknown): boolean {
   const { code } = error as { readonly code?: string };
-  return code === 'UND_ERR_SOCKET' || code === 'ECONNRESET' || code === 'EPIPE';
+  return code === 'ECONNRESET' || code === 'EPIPE';
 }
 
 /** Yields the lines of a body. Text after the last line end is an incomplete event and is dropped. */

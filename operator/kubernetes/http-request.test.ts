@@ -1,0 +1,143 @@
+/** Tests requests over node:http: connections, limits of time, certificates, and proxies of the transport. */
+import { createServer, type RequestListener } from 'node:http';
+import https from 'node:https';
+import { type AddressInfo, connect as connectSocket, type Server } from 'node:net';
+import { text } from 'node:stream/consumers';
+import { KubeConfig } from '@kubernetes/client-node';
+import { afterEach, expect, test } from 'vitest';
+import { agentFor, fetchOver, type HttpAgent, sendRequest } from './http-request.ts';
+import { certificate } from './testing/certificate.ts';
+import { connect } from './transport.ts';
+
+const closing: (() => void)[] = [];
+afterEach(() => {
+  for (const close of closing.splice(0)) close();
+});
+
+async function listen(server: Server & { readonly closeAllConnections: () => void }): Promise<number> {
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  closing.push(() => {
+    server.closeAllConnections();
+    server.close();
+  });
+  return (server.address() as AddressInfo).port;
+}
+
+async function serve(listener: RequestListener): Promise<{ url: string; agent: HttpAgent }> {
+  const url = `http://127.0.0.1:${await listen(createServer(listener))}/`;
+  const agent = agentFor(url);
+  closing.push(() => agent.destroy());
+  return { url, agent };
+}
+
+const GET = { method: 'GET', headers: {} } as const;
+const signal = new AbortController().signal;
+
+test('a server that does not answer in time is an error, before and during the response', async () => {
+  const silent = await serve(() => {});
+  await expect(sendRequest(silent.agent, silent.url, { ...GET, silenceMs: 50 })).rejects.toThrow(/timeout/);
+  const stuck = await serve((_, response) => void response.write('half'));
+  const response = await sendRequest(stuck.agent, stuck.url, { ...GET, silenceMs: 50 });
+  await expect(text(response)).rejects.toThrow(/timeout/);
+});
+
+test('an aborted request fails with the reason of its signal, before and during the response', async () => {
+  const silent = await serve(() => {});
+  const first = new AbortController();
+  const waiting = sendRequest(silent.agent, silent.url, { ...GET, signal: first.signal });
+  first.abort(new Error('stopped'));
+  await expect(waiting).rejects.toThrow('stopped');
+  await expect(sendRequest(silent.agent, silent.url, { ...GET, signal: first.signal })).rejects.toThrow(
+    'stopped',
+  );
+  const stuck = await serve((_, response) => void response.write('half'));
+  const second = new AbortController();
+  const response = await sendRequest(stuck.agent, stuck.url, { ...GET, signal: second.signal });
+  const reading = text(response);
+  second.abort(new Error('stopped later'));
+  await expect(reading).rejects.toThrow('stopped later');
+});
+
+test('a finished request leaves no listener at its signal', async () => {
+  const { url, agent } = await serve((_, response) => void response.end('done'));
+  const { signal } = new AbortController();
+  let listeners = 0;
+  const watched = Object.assign(signal, {
+    addEventListener: () => listeners++,
+    removeEventListener: () => listeners--,
+  });
+  for (let i = 0; i < 3; i++) await text(await sendRequest(agent, url, { ...GET, signal: watched }));
+  await expect.poll(() => listeners).toBe(0);
+});
+
+test('a URL with a user is refused, and never sent', async () => {
+  let requests = 0;
+  const { url, agent } = await serve((_, response) => void response.end(String(requests++)));
+  const send = fetchOver(agent, () => {});
+  const withUser = url.replace('http://', 'http://user:secret@');
+  await expect(send(withUser, { ...GET, signal, redirect: 'manual' })).rejects.toThrow(
+    'the URL includes credentials',
+  );
+  expect(requests).toBe(0);
+});
+
+test('a redirect is not followed', async () => {
+  const { url, agent } = await serve((request, response) =>
+    request.url === '/'
+      ? void response.writeHead(302, { location: '/other' }).end()
+      : void response.end('followed'),
+  );
+  const response = await fetchOver(agent, () => {})(url, { ...GET, signal, redirect: 'manual' });
+  expect([response.status, response.headers.get('location')]).toEqual([302, '/other']);
+});
+
+test('an agent for another address verifies the certificate against the host name of the URL', async () => {
+  const pem = certificate('DNS:engine.api.svc');
+  const port = await listen(
+    https.createServer(pem, (request, response) => response.end(request.headers.host)),
+  );
+  const at = (url: string) => {
+    const agent = agentFor(url, { host: '127.0.0.1', port, ca: pem.cert });
+    closing.push(() => agent.destroy());
+    return sendRequest(agent, url, GET);
+  };
+  expect(await text(await at('https://engine.api.svc:8443/'))).toBe('engine.api.svc:8443');
+  await expect(at('https://other.api.svc:8443/')).rejects.toThrow(/altnames/);
+});
+
+test('the transport reaches the API server through the proxy of its kubeconfig, over kept connections', async () => {
+  const pem = certificate();
+  const server = https.createServer(pem, (_, response) => response.end('{"kind":"Status"}'));
+  const port = await listen(server);
+  const tunnels: string[] = [];
+  const proxy = createServer();
+  proxy.on('connect', (request, client) => {
+    tunnels.push(request.url ?? '');
+    const upstream = connectSocket(port, '127.0.0.1', () => {
+      client.write('HTTP/1.1 200 Connection established\r\n\r\n');
+      upstream.pipe(client).pipe(upstream);
+    });
+    for (const socket of [upstream, client]) socket.on('error', () => {});
+    closing.push(() => upstream.destroy());
+  });
+  const config = new KubeConfig();
+  config.loadFromOptions({
+    clusters: [
+      {
+        name: 'a',
+        server: `https://127.0.0.1:${port}`,
+        caData: Buffer.from(pem.cert).toString('base64'),
+        proxyUrl: `http://127.0.0.1:${await listen(proxy)}`,
+      },
+    ],
+    users: [{ name: 'a', token: 'token' }],
+    contexts: [{ name: 'a', cluster: 'a', user: 'a' }],
+    currentContext: 'a',
+  });
+  const transport = await connect(config);
+  for (let i = 0; i < 3; i++) {
+    expect(await transport.send({ method: 'GET', path: '/things' })).toEqual({ kind: 'Status' });
+  }
+  await transport.close();
+  expect(tunnels).toEqual([`127.0.0.1:${port}`]);
+});
