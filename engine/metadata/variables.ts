@@ -31,15 +31,23 @@ export function variablesIn(schema: TSchema, value: unknown): readonly NamedVari
   const cached = found.get(value);
   if (cached?.schema === schema) return cached.variables;
   const variables = collected(asJsonSchema(schema), value);
-  found.set(value, { schema, variables });
+  found.set(value, variables.length === 0 ? nothingIn(schema) : { schema, variables });
   return variables;
 }
 
+type Found = { readonly schema: TSchema; readonly variables: readonly NamedVariable[] };
+
 /** Cached by definition, because definitions are immutable. */
-const found = new WeakMap<
-  object,
-  { readonly schema: TSchema; readonly variables: readonly NamedVariable[] }
->();
+const found = new WeakMap<object, Found>();
+
+/** The results for values that name no variable. They are most of tens of thousands, and shared to save memory. */
+const nothing = new WeakMap<TSchema, Found>();
+
+function nothingIn(schema: TSchema): Found {
+  const shared = nothing.get(schema) ?? { schema, variables: [] };
+  nothing.set(schema, shared);
+  return shared;
+}
 
 /** Returns the template with each `{{NAME}}` replaced by `lookup(NAME)`. */
 export function fillTemplate(template: string, lookup: (name: string) => string): string {

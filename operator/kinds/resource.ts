@@ -1,6 +1,7 @@
 /** Custom resources of any kind: metadata, spec, and status with conditions. STATUS is the schema of the status subresource of every kind.
  *  Not here: the kinds (../kinds.ts), the condition types and reasons (reasons.ts), the computation of a status (status/conditions.ts). */
 import { Type } from '@pergola/engine/metadata';
+import { IdentityCache } from '../identity-cache.ts';
 import type { ConditionType, Reason } from './reasons.ts';
 
 export const API_GROUP = 'pergola.dev';
@@ -252,9 +253,12 @@ export type CustomResource = {
   readonly status?: CrStatus;
 };
 
+/** Each of the objects of a resource has its name in the ledger. */
+const names = new IdentityCache<object, string>();
+
 /** Returns the name of a resource in ledgers, messages and terminals: `Table team-a/article`. */
 export function crName(cr: { readonly kind: string; readonly metadata: CustomResource['metadata'] }): string {
-  return `${cr.kind} ${cr.metadata.namespace}/${cr.metadata.name}`;
+  return names.get(cr, () => `${cr.kind} ${cr.metadata.namespace}/${cr.metadata.name}`);
 }
 
 /** Returns the kind and the namespace of such a name: `Table` and `team-a`. */

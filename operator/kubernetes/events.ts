@@ -25,7 +25,7 @@ export type EventResult = 'written' | 'counted' | 'dropped' | 'failed';
 type Series = { readonly path: string; readonly since: number; count: number };
 
 /** The remaining Events of a resource and its recent series. */
-type EventBudget = { tokens: number; at: number; readonly series: Map<string, Series> };
+type EventBudget = { tokens: number; at: number; series?: Map<string, Series> };
 
 type PendingEvent = {
   readonly cr: CustomResource;
@@ -65,8 +65,9 @@ export class Events {
     if (this.#isStopped) return;
     const options = { kind: cr.kind, corrected };
     for (const transition of transitionsOf(cr.status, status, options)) {
-      const budget = this.#budgetOf(cr.metadata.uid);
-      if (budget.tokens < 1 || this.#waiting.length >= MOST_WAITING[transition.type]) {
+      const isFull = this.#waiting.length >= MOST_WAITING[transition.type];
+      const budget = isFull ? undefined : this.#budgetOf(cr.metadata.uid);
+      if (!budget || budget.tokens < 1) {
         this.#options.onResult('dropped');
         continue;
       }
@@ -108,10 +109,11 @@ export class Events {
   async #write(pending: PendingEvent): Promise<EventResult> {
     const { transition, budget } = pending;
     const key = `${transition.type} ${transition.reason} ${transition.note}`;
-    const existing = budget.series.get(key);
+    const existing = budget.series?.get(key);
     const now = this.#options.timers.nowMs();
     if (existing && now - existing.since < SERIES_MS && (await this.#count(existing))) return 'counted';
     const path = await this.#create(pending);
+    budget.series ??= new Map();
     budget.series.set(key, { path, since: now, count: 1 });
     return 'written';
   }
@@ -168,7 +170,7 @@ export class Events {
       return existing;
     }
     if (this.#budgets.size >= MOST_BUDGETS) this.#forgetUnused(now);
-    const budget = { tokens: MOST_AT_ONCE, at: now, series: new Map() };
+    const budget: EventBudget = { tokens: MOST_AT_ONCE, at: now };
     this.#budgets.set(uid, budget);
     return budget;
   }

@@ -11,7 +11,6 @@ import {
   type MetadataObject,
   normaliseObject,
   objectsOf,
-  parseJson,
   parseKey,
   withChanges,
 } from '@pergola/engine/metadata';
@@ -19,9 +18,22 @@ import { IdentityCache } from '../identity-cache.ts';
 
 /** Returns the object in normal form. Throws `parseFailed` of the engine for an invalid object. */
 export function normalised(object: MetadataObject): MetadataObject {
-  // JSON drops keys with the value undefined.
-  const json = parseJson(JSON.stringify(object.definition));
-  return { ...object, definition: normaliseObject(object.kind, json) };
+  return { ...object, definition: normaliseObject(object.kind, asJson(object.definition)) };
+}
+
+/** Returns the value as it comes back from JSON: without keys that are undefined. What is JSON already is the same object, so an object
+ *  and the spec that declares it share their texts and conditions. */
+function asJson(value: unknown): unknown {
+  if (typeof value === 'number') return Number.isFinite(value) ? value : null;
+  if (Array.isArray(value)) {
+    const items = value.map((item) => (item === undefined ? null : asJson(item)));
+    return items.every((item, i) => item === value[i]) ? value : items;
+  }
+  if (!isRecord(value)) return value;
+  const entries = Object.entries(value);
+  const kept = entries.flatMap(([key, item]) => (item === undefined ? [] : [[key, asJson(item)] as const]));
+  const isSame = kept.length === entries.length && kept.every(([key, item]) => item === value[key]);
+  return isSame ? value : Object.fromEntries(kept);
 }
 
 const objects = new IdentityCache<Metadata, ReadonlyMap<string, MetadataObject>>();
@@ -65,9 +77,12 @@ export function hashOf({ definition }: MetadataObject): string {
   return hashes.get(definition as object, () => shortHash(stableJson(definition)));
 }
 
+const HASH_BYTES = 12;
+
 /** Returns a digest short enough to copy by hand. */
 export function shortHash(text: string): string {
-  return createHash('sha256').update(text).digest('hex').slice(0, 24);
+  // A slice of the whole digest as text would keep all of it in memory.
+  return createHash('sha256').update(text).digest().toString('hex', 0, HASH_BYTES);
 }
 
 export function stableJson(value: unknown): string {
