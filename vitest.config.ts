@@ -15,6 +15,7 @@ const WORKERS = Math.min(2 * availableParallelism(), 8);
 const LONGEST = [
   'operator/kubernetes/health.kube.test.ts',
   'engine/end-to-end/source-watch.test.ts',
+  'engine/end-to-end/named-values-places.test.ts',
   'engine/oracle/reads.test.ts',
   'operator/noninterference.test.ts',
   'engine/oracle/writes.test.ts',

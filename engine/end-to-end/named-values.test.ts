@@ -8,6 +8,7 @@ import { createDatabase, type TestDatabase } from '../../testing/database.ts';
 import { startTestEngine, type TestEngine } from '../../testing/engine.ts';
 import { startRemote } from '../../testing/remote.ts';
 import { TestWebhook } from '../../testing/webhook.ts';
+import { OPERATION_NAMES } from '../metadata/operations.ts';
 
 const KEY = 'first-key-of-the-named-values-0123456789';
 const NEXT_KEY = 'second-key-of-the-named-values-012345678';
@@ -346,6 +347,37 @@ describe('keys', () => {
     webhook.reset();
     expect((await next.graphql('{ call { heard } }')).data).toEqual({ call: { heard: true } });
     await next.close();
+  });
+
+  test('that are missing: an engine without one answers every operation on values, and refuses those that need it', async () => {
+    const keyless = await start({ valuesKey: undefined });
+    const args: Readonly<Record<string, object>> = {
+      set_values: { values: [{ name: 'x', value: `${PLANTED}-x` }] },
+      list_values: {},
+      delete_values: { names: ['x', 'team-a/hook/token'] },
+      reencrypt_values: {},
+    };
+    const operations = OPERATION_NAMES.filter((name) => /_values$/.test(name));
+    expect(operations.toSorted()).toEqual(Object.keys(args).toSorted());
+    const answers = new Map<string, { status: number; body: object }>();
+    for (const operation of operations) {
+      const answer = await keyless.admin<object>(operation, args[operation]);
+      seen.push(JSON.stringify(answer));
+      answers.set(operation, answer);
+    }
+    const refused = {
+      status: 400,
+      body: { code: 'not-supported', error: expect.stringContaining('--values-key') },
+    };
+    expect(answers.get('set_values')).toMatchObject(refused);
+    expect(answers.get('reencrypt_values')).toMatchObject(refused);
+    expect(answers.get('list_values')).toMatchObject({ status: 200, body: { keys: [] } });
+    expect(answers.get('delete_values')).toMatchObject({
+      status: 200,
+      body: { deleted: [], kept: ['team-a/hook/token'] },
+    });
+    expect([...answers.values()].filter((one) => JSON.stringify(one).includes(PLANTED))).toEqual([]);
+    await keyless.close();
   });
 
   test('that are wrong or lost are named, everything else is served, and setting the values recovers', async () => {

@@ -6,7 +6,7 @@
 import type { EngineState } from '../admin/state.ts';
 import type { Options } from '../config/options.ts';
 import type { Metadata } from '../metadata/schema/metadata.ts';
-import { fillTemplate } from '../metadata/variables.ts';
+import { fillTemplate, variablesOf } from '../metadata/variables.ts';
 import type { Observe } from '../observe/observation.ts';
 import { LogExporter, MetricsExporter, type OtlpTarget } from '../observe/otlp-exporter.ts';
 import type { Registry } from '../observe/registry.ts';
@@ -24,6 +24,8 @@ type Exporting = NonNullable<OpenTelemetry['exporter_otlp']>;
 const BATCH_SIZE = 512;
 /** The interval at which a change of the metadata is noticed while no operation runs. */
 const FOLLOW_EVERY_MS = 5_000;
+/** How long the text of a file is trusted that the configuration names. */
+const FILE_AGE_MS = 1_000;
 
 /** The collectors of one configuration. */
 type Exports = {
@@ -37,12 +39,19 @@ const NOTHING: Exports = { traces: null, logs: null, metrics: null };
 /** The parts of the engine whose data is exported. `registry` is null when the API `metrics` is disabled. */
 export type TelemetrySources = { readonly registry: Registry | null; readonly tap?: Log['tap'] | undefined };
 
+/** The state that the current exporters were created from. `untilMs` is finite when the text of a file may change it. */
+type Configured = {
+  readonly metadata: Metadata;
+  readonly values: number;
+  readonly untilMs: number;
+  readonly exports: string;
+};
+
 export class Tracing {
   readonly #options: Options;
   readonly #state: EngineState;
   readonly #observe: Observe;
-  #configured: { readonly metadata: Metadata; readonly values: number; readonly exports: string } | null =
-    null;
+  #configured: Configured | null = null;
   #exporter: SpanExporter | null = null;
   #logs: LogExporter | null = null;
   #metrics: MetricsExporter | null = null;
@@ -75,19 +84,24 @@ export class Tracing {
 
   #followNow(): void {
     const { metadata } = this.#state.snapshot();
+    const known = this.#configured;
     const isSame =
-      this.#configured?.metadata === metadata && this.#configured.values === this.#state.values.version;
+      known?.metadata === metadata &&
+      known.values === this.#state.values.version &&
+      performance.now() < known.untilMs;
     if (!isSame) this.#follow(metadata);
   }
 
-  /** Follows a change of the metadata or of named values. A source may have started or stopped using an environment variable of a
+  /** Follows a change of the metadata, of named values or of files. A source may have started or stopped using an environment variable of a
    *  header, and the text of a header may have changed. */
   #follow(metadata: Metadata): void {
     const { opentelemetry, network } = metadata;
     const known = this.#configured;
     const wanted = exportsOf(opentelemetry, this.#options, this.#state.outboundVariables);
     const exports = JSON.stringify(wanted);
-    this.#configured = { metadata, values: this.#state.values.version, exports };
+    const isInFile = variablesOf('opentelemetry', opentelemetry).some(({ name }) => name.startsWith('file:'));
+    const untilMs = isInFile ? performance.now() + FILE_AGE_MS : Number.POSITIVE_INFINITY;
+    this.#configured = { metadata, values: this.#state.values.version, untilMs, exports };
     const isSame = known?.exports === exports && known.metadata.network === network;
     if (!isSame) this.#configure(wanted);
   }

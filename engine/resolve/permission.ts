@@ -3,6 +3,7 @@
  *  (`permission.filter.name._eq`).
  *  Not here: the grammar of conditions (bool-exp.ts), the administrator's access (access.ts). Spec: "Permission arguments". */
 import { fail, withPath } from '../errors/engine-error.ts';
+import { siblingReferences } from '../metadata/references.ts';
 import { type Columns, printQualified } from '../metadata/schema/common.ts';
 import { timerSeconds } from '../metadata/schema/number.ts';
 import type {
@@ -166,9 +167,10 @@ function validationOf({ validate_input: configured }: { readonly validate_input?
 } {
   if (!configured) return {};
   const { url, headers = [], forward_client_headers, timeout } = configured.definition;
-  headers.forEach(({ name, value, value_from_env }, i) => {
-    if ((value === undefined) !== (value_from_env === undefined)) return;
-    const text = `header "${name}" needs either value or value_from_env`;
+  headers.forEach((header, i) => {
+    const given = (header.value === undefined ? 0 : 1) + siblingReferences(header, 'value').length;
+    if (given === 1) return;
+    const text = `header "${header.name}" needs either value or value_from_env`;
     fail('parseFailed', { text }, { path: ['permission', 'validate_input', 'definition', 'headers', i] });
   });
   return {
