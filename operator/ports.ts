@@ -183,6 +183,9 @@ export type TestMemory = ReadonlyMap<
   }
 >;
 
+/** A named value that would be sent or removed, without its text. */
+export type ValueChange = { readonly action: 'create' | 'update' | 'delete'; readonly name: string };
+
 export interface EnginePort {
   read(): Promise<EngineReading>;
   /** Returns the objects that would be inconsistent after the edits. Stores nothing. */
@@ -207,6 +210,8 @@ export interface EnginePort {
   reload(): Promise<void>;
   /** Stores named values, by name. They take effect on every replica without a new version of the document. */
   setValues?(values: ReadonlyMap<string, string>): Promise<void>;
+  /** Returns what `setValues` would do with each value that is new or differs, and which values of the owner `removeValues` would remove. */
+  planValues?(owner: string, values: ReadonlyMap<string, string>): Promise<readonly ValueChange[]>;
   /** Removes the named values of the owner that are not among `used`, and that the engine's document does not refer to. */
   removeValues?(owner: string, used: ReadonlySet<string>): Promise<void>;
   /** Runs the migrations that have not run. Resolves after some seconds, also while they run. */

@@ -1,6 +1,7 @@
 /** Operations on named values: set, delete, list, encrypt again. They take effect at once, also within a batch that fails later, because
  *  a value is no part of the document.
- *  No answer, error or log contains a value, and `set_values` does not say whether a value was the same before.
+ *  No answer, error or log contains a value. Only a dry run of `set_values` says whether a value is the same: an administrator learns that from
+ *  versions, too.
  *  Not here: encryption (values/seal.ts), rows (store/values.ts). Reference: docs/guides/secrets.md. */
 import { fail } from '../errors/engine-error.ts';
 import { valuesOfPendingEvents } from '../events/scheduled-log.ts';
@@ -13,10 +14,20 @@ import type { Performer } from './request.ts';
 import type { UnitOfWork } from './unit-of-work.ts';
 
 /** Raises `valuesKeyMissing`. A value that is set to what it is keeps its version. Of two values with one name the last one counts. */
-export const setValues: Performer<'set_values'> = async (work, { values }) => {
+export const setValues: Performer<'set_values'> = async (work, { values, dry_run: isDryRun = false }) => {
   const [first, ...others] = work.gateway.values.keys;
   if (!first) return fail('valuesKeyMissing', {});
   const wanted = new Map(values.map(({ name, value }) => [name, value]));
+  if (isDryRun) {
+    const { rows } = await work.gateway.store.values();
+    const known = new Map(rows.map((row) => [row.name, textOf(row, [first, ...others])]));
+    const changeOf = (name: string, value: string) => {
+      if (!known.has(name)) return 'create';
+      return known.get(name) === value ? 'none' : 'update';
+    };
+    const changes = [...wanted].map(([name, value]) => ({ name, change: changeOf(name, value) }));
+    return () => ({ message: 'success', values: changes });
+  }
   await work.gateway.changeValues([...wanted.keys()], (stored) => {
     const known = new Map(stored.map((row) => [row.name, textOf(row, [first, ...others])]));
     const changed = [...wanted].filter(([name, value]) => known.get(name) !== value);

@@ -184,6 +184,26 @@ test('a value that is set to what it is keeps its version, and the answer does n
   expect(changed.values[0]!.version).toBeGreaterThan(first.values[0]!.version);
 });
 
+test('a dry run says which values are new, changed or the same, and stores nothing', async () => {
+  const [a] = engines as [TestEngine];
+  await set(a, { 'team-a/dry': `${PLANTED}-dry` });
+  const before = await list(a);
+  const values = [
+    { name: 'team-a/dry', value: `${PLANTED}-dry` },
+    { name: 'team-a/same', value: `${PLANTED}-changed` },
+    { name: 'team-a/new', value: `${PLANTED}-new` },
+  ];
+  expect(await ask(a, 'set_values', { values, dry_run: true })).toEqual({
+    message: 'success',
+    values: [
+      { name: 'team-a/dry', change: 'none' },
+      { name: 'team-a/same', change: 'update' },
+      { name: 'team-a/new', change: 'create' },
+    ],
+  });
+  expect(await list(a)).toEqual(before);
+});
+
 test('a missing value makes what refers to it inconsistent, and setting it recovers', async () => {
   const [a, b] = engines as [TestEngine, TestEngine];
   const headers = [{ name: 'x-key', value_from_value: 'team-a/absent' }];

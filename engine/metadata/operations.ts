@@ -912,8 +912,10 @@ export const OPERATIONS = {
   // ── named values ──
   set_values: row(
     'values',
-    'Stores named values, which metadata refers to with from_value. Values are encrypted, and no operation returns them.',
+    'Stores named values, which metadata refers to with from_value. Values are encrypted, and no operation returns them. `dry_run` stores ' +
+      'nothing and says of each name whether its value would be new, changed or the same.',
     {
+      dry_run: flag,
       values: Type.Array(
         Type.Object(
           { name: ValueName, value: Type.String({ minLength: 1, maxLength: MOST_VALUE_CHARACTERS }) },

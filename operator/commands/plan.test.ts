@@ -329,3 +329,80 @@ test('an Engine document with a problem deletes nothing, because it may say how 
   expect([code, out]).toEqual([1, 'Nothing to apply; 1 problem in files, whose resources are kept.\n']);
   expect(err).toContain('maxObjekts');
 });
+
+describe('named values', () => {
+  const PLANTED = 'planted5ecret';
+  const triggered = (secret: string, text: string) => `apiVersion: pergola.dev/v1alpha1
+kind: CronTrigger
+metadata: {name: nightly}
+spec: {name: nightly, schedule: "0 0 1 1 *", webhook: {secretKeyRef: {name: ${secret}, key: url}}}
+---
+apiVersion: v1
+kind: Secret
+metadata: {name: ${secret}}
+stringData: {url: "http://127.0.0.1:9/${PLANTED}-${text}"}
+`;
+  const lineOf = (out: string, sign: string) =>
+    out.split('\n').filter((line) => line.startsWith(`${sign} named value `));
+
+  test('that would be sent, changed or removed are listed by name, in every format, and count as changes', async () => {
+    const outputs: string[] = [];
+    const planned = async (...flags: readonly string[]) => {
+      const { code, out, err } = await say(plan, '-f', at('all'), ...flags);
+      outputs.push(out, err);
+      return { code, out };
+    };
+    const applied = async () => outputs.push(JSON.stringify(await say(apply, '-f', at('all'))));
+    await write('all/nightly.yaml', triggered('hook', 'one'));
+    const added = await planned();
+    expect(added.code).toBe(2);
+    expect(lineOf(added.out, '+')).toEqual([
+      expect.stringMatching(/^\+ named value default\/[0-9a-f]{12}\/hook\/url$/),
+    ]);
+    expect(added.out).toContain('1 to create, 1 named value to send.');
+    await applied();
+    expect(await planned()).toEqual({ code: 0, out: 'No difference.\n' });
+
+    await write('all/nightly.yaml', triggered('hook', 'two'));
+    const changed = await planned();
+    expect(changed).toEqual({
+      code: 2,
+      out: expect.stringMatching(
+        /^~ named value default\/[0-9a-f]{12}\/hook\/url\n1 named value to send\.\n$/,
+      ),
+    });
+    const name = /named value (\S+)/.exec(changed.out)![1];
+    for (const output of ['json', 'yaml'])
+      expect(load((await planned('-o', output)).out)).toMatchObject({
+        changes: [],
+        values: [{ action: 'update', name }],
+      });
+    expect((await planned('-o', 'markdown')).out).toContain('**Named values**\n\n- \\~ named value default/');
+    await applied();
+
+    await write('all/nightly.yaml', triggered('other', 'two'));
+    const moved = await planned();
+    expect([lineOf(moved.out, '+'), lineOf(moved.out, '-')]).toEqual([
+      [expect.stringMatching(/\/other\/url$/)],
+      [expect.stringMatching(/\/hook\/url$/)],
+    ]);
+    expect(moved.out).toContain('1 named value to send, 1 named value to remove.');
+    await applied();
+    await rm(at('all/nightly.yaml'));
+    expect(lineOf((await planned()).out, '-')).toEqual([expect.stringMatching(/\/other\/url$/)]);
+    await applied();
+    expect((await engine.admin<{ values: unknown[] }>('list_values', {})).body.values).toEqual([]);
+    expect(outputs.filter((text) => text.includes(PLANTED))).toEqual([]);
+  });
+
+  test('of an engine without a key: the plan says what the write would say', async () => {
+    const keyless = await startTestEngine({ databaseUrl: database.url, valuesKey: undefined });
+    await write('nightly.yaml', triggered('hook', 'one'));
+    const flags = ['--engine', keyless.url, '--admin-secret', keyless.adminSecret, '--manager', 'keyless'];
+    const { code, out } = await runCommand(plan, ['-f', at('nightly.yaml'), ...flags]);
+    expect(code).toBe(1);
+    expect(out).toContain('the engine has no key for named values (--values-key)');
+    expect(out).not.toContain(PLANTED);
+    await keyless.close();
+  });
+});

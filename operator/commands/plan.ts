@@ -60,6 +60,9 @@ async function show({ source, engine, output, failOn, options }: FolderCommand<O
   const isFine = !verdicts.some(isFailing);
   if (problems.length > 0 || !isFine || refused.length > 0 || made.heldBack.size > 0) return 1;
   const isChange =
-    made.settled.applied.length > 0 || made.pruneHold !== undefined || migrationCount(made) > 0;
+    made.settled.applied.length > 0 ||
+    made.pruneHold !== undefined ||
+    migrationCount(made) > 0 ||
+    (made.values ?? []).length > 0;
   return isChange ? 2 : 0;
 }

@@ -83,6 +83,14 @@ const Replaced = Type.Object({
   warnings: Type.Optional(Type.Array(Type.Object({ message: Type.String() }))),
 });
 
+const ValueChanges = Type.Object({
+  values: Type.Array(
+    Type.Object({
+      name: Type.String(),
+      change: Type.Union([Type.Literal('create'), Type.Literal('update'), Type.Literal('none')]),
+    }),
+  ),
+});
 const Values = Type.Object({ values: Type.Array(Type.Object({ name: Type.String() })) });
 const Events = Type.Object({
   events: Type.Array(
@@ -188,6 +196,11 @@ export function readWritten(answer: unknown): {
   fitting(Success, noted, '[1]');
   const written = fitting(Patched, patched, '[0]');
   return { resourceVersion: written.resource_version, inconsistent: objectsOf(written) };
+}
+
+/** Returns the answer of a dry run of `set_values`. */
+export function readValueChanges(answer: unknown): Static<typeof ValueChanges> {
+  return fitting(ValueChanges, answer);
 }
 
 /** Returns the answer of `list_values`. */

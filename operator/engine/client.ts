@@ -25,6 +25,7 @@ import {
   type MigrationsRequest,
   type MigrationsResult,
   type SchemaEffects,
+  type ValueChange,
 } from '../ports.ts';
 import { bodyOf, type EngineAddress, type EngineFetch } from './address.ts';
 import {
@@ -36,6 +37,7 @@ import {
   readMigrated,
   readReport,
   readSuccess,
+  readValueChanges,
   readValues,
   readWritten,
   UnexpectedAnswer,
@@ -65,12 +67,9 @@ export function engineClient(address: EngineAddress): EnginePort {
     },
     reload: () => perform(address, operation('reload_metadata', {}), readSuccess),
     setValues: (values) => setValues(address, values),
+    planValues: (owner, values) => planValues(address, owner, values),
     removeValues: async (owner, used) => {
-      const { values } = await perform(address, operation('list_values', {}), readValues);
-      const unused = values
-        .map(({ name }) => name)
-        .filter((name) => isValueOf(owner, name) && !used.has(name));
-      for (const names of inParts(unused)) {
+      for (const names of inParts(await unusedValues(address, owner, used))) {
         await perform(address, operation('delete_values', { names: [...names] }), readSuccess);
       }
     },
@@ -148,6 +147,32 @@ async function setValues(address: EngineAddress, values: ReadonlyMap<string, str
     const args = { values: part.map(([name, value]) => ({ name, value })) };
     await perform(address, operation('set_values', args), readSuccess);
   }
+}
+
+/** Returns the names of the stored values of the owner that are not among `used`. */
+async function unusedValues(
+  address: EngineAddress,
+  owner: string,
+  used: { readonly has: (name: string) => boolean },
+): Promise<readonly string[]> {
+  const { values } = await perform(address, operation('list_values', {}), readValues);
+  return values.map(({ name }) => name).filter((name) => isValueOf(owner, name) && !used.has(name));
+}
+
+/** Compares values in the engine, which returns neither them nor their digests. */
+async function planValues(
+  address: EngineAddress,
+  owner: string,
+  wanted: ReadonlyMap<string, string>,
+): Promise<readonly ValueChange[]> {
+  const changes: ValueChange[] = [];
+  for (const part of inParts([...wanted])) {
+    const args = { values: part.map(([name, value]) => ({ name, value })), dry_run: true };
+    const { values } = await perform(address, operation('set_values', args), readValueChanges);
+    for (const { name, change } of values) if (change !== 'none') changes.push({ action: change, name });
+  }
+  const unused = await unusedValues(address, owner, wanted);
+  return [...changes, ...unused.map((name) => ({ action: 'delete', name }) as const)];
 }
 
 function inParts<T>(list: readonly T[]): readonly (readonly T[])[] {

@@ -6,7 +6,7 @@ import { crName } from '../kinds.ts';
 import type { SchemaEffects } from '../ports.ts';
 import { accessLine } from '../status/access-text.ts';
 import type { RefusedChange } from '../status/fail-on.ts';
-import { changeLines, plannedChange } from '../status/plan-text.ts';
+import { changeLines, plannedChange, valueLine } from '../status/plan-text.ts';
 import { type PassPlan, plannedDecisions } from '../status/report.ts';
 import { schemaLines } from '../status/schema-text.ts';
 import { verdictsOf } from '../status/verdicts.ts';
@@ -32,6 +32,7 @@ export function planAsMarkdown(made: PassPlan, { problems, refused, effects }: J
     `### Pergola plan\n\n${escaped(summaryOf(made, problems.length))}`,
     ...refusals(refused),
     listed('Migrations', migrationLines(made)),
+    listed('Named values', (made.values ?? []).map(valueLine)),
     listed('Access', changes.map(accessLine)),
     listed('Schema', schemaLines(effects)),
     listed('Problems', [...problems.map(({ position, message }) => `${position}: ${message}`), ...failing]),

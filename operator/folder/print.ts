@@ -3,10 +3,10 @@
 import { type Decision, ownerOf } from '../decide/decide.ts';
 import { type CustomResource, crName } from '../kinds.ts';
 import { printKey } from '../objects/normal-form.ts';
-import type { SchemaEffects, Verdict } from '../ports.ts';
+import type { SchemaEffects, ValueChange, Verdict } from '../ports.ts';
 import { heldDeletions } from '../status/engine-status.ts';
 import type { RefusedChange } from '../status/fail-on.ts';
-import { changeLines, type PlanStyle, plannedChange } from '../status/plan-text.ts';
+import { changeLines, type PlanStyle, plannedChange, valueLine } from '../status/plan-text.ts';
 import { heldDecisions, type PassPlan, plannedDecisions, type Report } from '../status/report.ts';
 import { schemaLines } from '../status/schema-text.ts';
 import { verdictsOf } from '../status/verdicts.ts';
@@ -51,11 +51,14 @@ export function printPlan(
     return drift === undefined ? [] : [`${paint('yellow', '?')} ${crName(cr)}  left by policy: ${drift}`];
   });
   const migrations = migrationLines(made).map((line) => `${paint('yellow', '>')} ${line}`);
+  const values = (made.values ?? []).map((change) => {
+    const [sign, ...rest] = valueLine(change).split(' ');
+    return paint(COLOURS[sign as keyof typeof COLOURS], [sign, ...rest].join(' '));
+  });
   const held = heldLines(made).map((line) => `${paint('red', '!')} ${line}`);
   const sum = paint('bold', summaryOf(made, broken));
-  return [...migrations, ...changed, ...schemaLines(effects), ...failing, ...drifted, ...held, sum].join(
-    '\n',
-  );
+  const lines = [...migrations, ...changed, ...values, ...schemaLines(effects)];
+  return [...lines, ...failing, ...drifted, ...held, sum].join('\n');
 }
 
 export function printWrite(decision: Decision): string {
@@ -105,6 +108,7 @@ export function summaryOf(made: PassPlan, broken: number): string {
   const counts = [
     files > 0 ? `${files} ${files === 1 ? 'migration' : 'migrations'} to run` : undefined,
     countsOf(made.settled.applied),
+    valueCountsOf(made.values ?? []),
   ].filter((text) => text !== undefined);
   const changes = counts.length > 0 ? counts.join(', ') : undefined;
   if (obstacles.length === 0) return `${changes ?? 'No difference'}.`;
@@ -121,6 +125,18 @@ function countsOf(writes: readonly Decision[]): string | undefined {
   const counts = parts.filter(([n]) => n > 0).map(([n, what]) => `${n} ${what}`);
   if (counts.length > 0) return counts.join(', ');
   return writes.length > 0 ? `${writes.length} to take over` : undefined;
+}
+
+/** Returns `1 named value to send, 2 to remove`. */
+function valueCountsOf(values: readonly ValueChange[]): string | undefined {
+  const removed = values.filter(({ action }) => action === 'delete').length;
+  const sent = values.length - removed;
+  const named = (count: number) => `${count} named ${count === 1 ? 'value' : 'values'}`;
+  const parts = [
+    ...(sent > 0 ? [`${named(sent)} to send`] : []),
+    ...(removed > 0 ? [`${named(removed)} to remove`] : []),
+  ];
+  return parts.length > 0 ? parts.join(', ') : undefined;
 }
 
 /** Prints the changes that --fail-on refuses. */
@@ -196,6 +212,7 @@ export function planAsJson(
   return {
     resourceVersion: made.reading.resourceVersion,
     changes: made.settled.applied.map(plannedChange),
+    values: made.values ?? [],
     migrations: [...(made.migrations?.pending ?? [])].map(([resource, files]) => ({ resource, files })),
     resources: made.scope.snapshot.resources.map((cr) => ({
       ...identityOf(cr),

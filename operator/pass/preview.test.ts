@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { PLAN_ANNOTATION } from '../decide/pause.ts';
 import { type CustomResource, crName } from '../kinds.ts';
 import { type EnginePort, EngineProblem } from '../ports.ts';
-import { OPTIONS, permission, resource, table } from '../testing/resources.ts';
+import { OPTIONS, permission, resource, snapshotOf, table } from '../testing/resources.ts';
 import { inconsistent } from '../testing/scripted-engine.ts';
 import { ScriptedPorts } from '../testing/scripted-ports.ts';
 import { reconcile } from './reconcile.ts';
@@ -129,4 +129,41 @@ describe('the schemas of roles', () => {
     });
     expect((await refused)?.at(-1)).toBe('the effect on schemas is not known: the connection was closed');
   });
+});
+
+test('a plan lists the named values that the resource would send, change and no longer needs, without their texts', async () => {
+  const ports = new ScriptedPorts();
+  const texts: Record<string, string> = { hook: 'one', other: 'three' };
+  const trigger = (secret: string, given: object = {}) =>
+    resource(
+      'CronTrigger',
+      'nightly',
+      { name: 'nightly', schedule: '0 0 1 1 *', webhook: { secretKeyRef: { name: secret, key: 'url' } } },
+      given,
+    );
+  const foreign = resource('CronTrigger', 'foreign', {
+    name: 'foreign',
+    schedule: '0 0 1 1 *',
+    webhook: { secretKeyRef: { name: 'third', key: 'url' } },
+  });
+  const planOf = async (...resources: CustomResource[]) => {
+    const secret = (_: string, name: string) => texts[name];
+    ports.given = snapshotOf(resources, { references: { secret, configMap: () => undefined } });
+    await reconcile(ports, OPTIONS);
+    return ports.status(resources[0]!)?.plan?.filter((line) => line.includes('named value'));
+  };
+  expect(await planOf(trigger('hook', ASKED), foreign)).toEqual([
+    expect.stringMatching(/^\+ named value default\/\w+\/hook\/url$/),
+  ]);
+  expect(ports.engine.values.size).toBe(0);
+  await planOf(trigger('hook'));
+  texts['hook'] = 'two';
+  expect(await planOf(trigger('hook', ASKED))).toEqual([
+    expect.stringMatching(/^~ named value .*\/hook\/url$/),
+  ]);
+  expect(await planOf(trigger('other', { ...ASKED, generation: 2 }))).toEqual([
+    expect.stringMatching(/^\+ named value .*\/other\/url$/),
+    expect.stringMatching(/^- named value .*\/hook\/url$/),
+  ]);
+  expect([...ports.engine.values.values()]).toEqual(['one']);
 });

@@ -2,6 +2,7 @@
  *  order. Folder mode and Kubernetes run the same pass with their own ports and decide when to run it.
  *  A pass never throws for an error of the engine or of a resource: the report contains it. Not here: each step. */
 
+import { Metadata, variablesIn } from '@pergola/engine/metadata';
 import { type Decision, type Decisions, decide, entryChanges, isWrite, ownerOf } from '../decide/decide.ts';
 import { type Desired, desire } from '../decide/desired.ts';
 import {
@@ -39,6 +40,7 @@ import {
   type StatusSink,
   type TestMemory,
   type TestOutcome,
+  type ValueChange,
   type Verdict,
 } from '../ports.ts';
 import { type HeldChanges, HoldBackBudget, NO_HELD_CHANGES, settleHoldingBack } from '../settle/hold-back.ts';
@@ -57,7 +59,7 @@ import { isAboutContent, type SettleContext } from '../settle/trials.ts';
 import { isChanged, isPassing, statusOf } from '../status/conditions.ts';
 import { awaitedCall, deliveryOf } from '../status/delivery.ts';
 import { planLines } from '../status/plan-text.ts';
-import { outcomeOf, type PassPlan, plannedDecisions, type Report } from '../status/report.ts';
+import { outcomeOf, type PassPlan, type Report } from '../status/report.ts';
 import { schemaLines } from '../status/schema-text.ts';
 import { verdictsOf, withReplicaSync } from '../status/verdicts.ts';
 import {
@@ -282,10 +284,7 @@ async function preview(
     return new Map(
       snapshot.resources
         .filter(wantsPlan)
-        .map((cr) => [
-          cr.metadata.uid,
-          planLines(cr, plannedDecisions(made), verdicts.get(cr.metadata.uid)!.outcome, effects),
-        ]),
+        .map((cr) => [cr.metadata.uid, planLines(cr, made, verdicts.get(cr.metadata.uid)!.outcome, effects)]),
     );
   } catch (error) {
     if (error instanceof EngineProblem) return NO_PLANS;
@@ -320,8 +319,9 @@ export async function plan(
   const decided = decideOnAll({ snapshot, reading, options });
   const nowMs = snapshot.at.getTime();
   const migrations = await plannedMigrations(engine, snapshot, reading, decided);
+  const changes = await plannedValues(engine, decided.decided.desired.values, options);
   // The values are sent with the write, so the engine does not have them yet.
-  const sent = (found: readonly InconsistentObject[]) => withoutUnsent(found, decided.decided.desired.values);
+  const sent = (found: readonly InconsistentObject[]) => withoutUnsent(found, changes);
   const made = await planOn(reading, decided, options, {
     dryRun: async (edits) => sent(await engine.dryRun(edits)),
     compare: withoutUnsentValues(comparisonOf(engine), sent),
@@ -329,7 +329,30 @@ export async function plan(
     backoff,
     nowMs,
   });
-  return migrations ? { ...made, migrations } : made;
+  const values = changes.filter(
+    ({ action, name }) => action !== 'delete' || isRemovable(name, made, snapshot),
+  );
+  return { ...made, values, ...(migrations ? { migrations } : {}) };
+}
+
+/** Returns which named values would be sent or removed. Empty when the engine refuses values: what refers to them is then inconsistent. */
+async function plannedValues(
+  engine: EnginePort,
+  values: ReadonlyMap<string, string>,
+  { manager }: ReconcileOptions,
+): Promise<readonly ValueChange[]> {
+  try {
+    return (await engine.planValues?.(ownerOfValues(manager), values)) ?? [];
+  } catch (error) {
+    if (!(error instanceof EngineProblem) || error.kind !== 'rejected') throw error;
+    return [];
+  }
+}
+
+/** True when a write that follows the plan removes the value: all resources are visible, and the document does not refer to it. */
+function isRemovable(name: string, { scope, settled }: PassPlan, snapshot: CrSnapshot): boolean {
+  if (scope.skipped.size > 0 || !snapshot.isComplete) return false;
+  return !variablesIn(Metadata, settled.document).some((variable) => variable.name === `value:${name}`);
 }
 
 /** Returns which files of Migrations would run; undefined when there is no Migration. */
@@ -352,14 +375,15 @@ export async function schemaEffectsOf(engine: EnginePort, { settled }: PassPlan)
   return (await engine.schemaEffects?.(editsOf(settled.applied))) ?? NO_EFFECTS;
 }
 
-/** Returns the inconsistent objects without those that only lack a value that the write sends. */
+/** Returns the inconsistent objects without those that only lack a value that the write sends, or have one that cannot be decrypted. */
 function withoutUnsent(
   inconsistent: readonly InconsistentObject[],
-  values: ReadonlyMap<string, string>,
+  changes: readonly ValueChange[],
 ): readonly InconsistentObject[] {
-  const lacks = ({ reason }: InconsistentObject) =>
-    [...values.keys()].some((name) => reason.includes(`named value "${name}" is not set`));
-  return values.size === 0 ? inconsistent : inconsistent.filter((each) => !lacks(each));
+  const sent = changes
+    .filter(({ action }) => action !== 'delete')
+    .map(({ name }) => `named value "${name}" is `);
+  return inconsistent.filter(({ reason }) => !sent.some((text) => reason.includes(text)));
 }
 
 type Decided = { readonly desired: Desired } & Decisions;

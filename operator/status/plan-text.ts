@@ -1,7 +1,7 @@
 /** Planned changes as text and as data, for the terminal (folder/print.ts), the status of a resource (`status.plan`) and `-o json`.
  *  Pure. Not here: how a plan is computed (pass/reconcile.ts), which resources have one in their status (decide/pause.ts). */
 
-import type { AccessChange } from '@pergola/engine/metadata';
+import { type AccessChange, variablesOf } from '@pergola/engine/metadata';
 import { type Decision, ownerOf } from '../decide/decide.ts';
 import { type CustomResource, crName } from '../kinds.ts';
 import {
@@ -11,8 +11,9 @@ import {
   printDifference,
 } from '../objects/difference.ts';
 import { printKey } from '../objects/normal-form.ts';
-import type { ResourceOutcome } from '../ports.ts';
+import type { ResourceOutcome, ValueChange } from '../ports.ts';
 import { accessLine, accessOf } from './access-text.ts';
+import { type PassPlan, plannedDecisions } from './report.ts';
 
 /** The most lines of a plan in a status. */
 export const MOST_LINES = 50;
@@ -82,16 +83,36 @@ export function changeLines(decision: Decision, style?: PlanStyle): readonly str
   return [head, ...[...details, ...effect].map((line) => `    ${line}`)];
 }
 
-/** Returns the lines of `status.plan` of a resource: its changes, then `effects`, the changes of the schemas of roles. `decisions` are all
- *  that would be applied. */
+/** Returns the named value that would be sent or removed, with its sign: `+ named value default/3f2a…/hook/url`. */
+export function valueLine({ action, name }: ValueChange): string {
+  return `${VALUE_SIGNS[action]} named value ${name}`;
+}
+
+const VALUE_SIGNS: Readonly<Record<ValueChange['action'], Sign>> = { create: '+', update: '~', delete: '-' };
+
+/** Returns the changes of the values that the resource refers to, or referred to. */
+function valuesOf(cr: CustomResource, { desired, decisions, values = [] }: PassPlan): readonly ValueChange[] {
+  const owned = decisions.filter((decision) => ownerOf(decision) === crName(cr));
+  const claims = [...desired.claims.values()].filter((claim) => claim.cr.metadata.uid === cr.metadata.uid);
+  const names = new Set([
+    ...claims.flatMap((claim) => [...claim.values.keys()].map((name) => `value:${name}`)),
+    ...owned.flatMap(({ live }) =>
+      live ? variablesOf(live.kind, live.definition).map(({ name }) => name) : [],
+    ),
+  ]);
+  return values.filter(({ name }) => names.has(`value:${name}`));
+}
+
+/** Returns the lines of `status.plan` of a resource: its changes, the named values that it refers to, then `effects`, the changes of the
+ *  schemas of roles. */
 export function planLines(
   cr: CustomResource,
-  decisions: readonly Decision[],
+  made: PassPlan,
   outcome: ResourceOutcome,
   effects: readonly string[],
 ): readonly string[] {
-  const own = decisions.filter((decision) => ownerOf(decision) === crName(cr));
-  const changes = own.flatMap((decision) => changeLines(decision));
+  const own = plannedDecisions(made).filter((decision) => ownerOf(decision) === crName(cr));
+  const changes = [...own.flatMap((decision) => changeLines(decision)), ...valuesOf(cr, made).map(valueLine)];
   const isRefused = outcome.reason !== 'Applied';
   const lines = [...(isRefused ? [`! ${outcome.reason}: ${outcome.message}`] : []), ...changes];
   if (lines.length === 0) return ['no change'];

@@ -13,6 +13,7 @@ import type {
   InconsistentObject,
   ResourceOutcome,
   TestMemory,
+  ValueChange,
   Verdict,
 } from '../ports.ts';
 import type { HeldChanges } from '../settle/hold-back.ts';
@@ -36,6 +37,8 @@ export type PassPlan = {
   readonly heldBack: HeldChanges;
   /** The files of Migrations that would run. Absent in a pass, which has run them. */
   readonly migrations?: PlannedMigrations;
+  /** The named values that would be sent or removed. Absent in a pass. */
+  readonly values?: readonly ValueChange[];
 };
 
 export type Report = {

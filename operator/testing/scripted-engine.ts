@@ -21,6 +21,7 @@ import {
   type EngineWrite,
   type InconsistentObject,
   type LaggingReplica,
+  type ValueChange,
 } from '../ports.ts';
 
 export type Judge = (objects: ReadonlyMap<string, MetadataObject>) => readonly InconsistentObject[];
@@ -112,6 +113,7 @@ export class ScriptedEngine implements EnginePort {
       state: () => this.state(),
       reload: () => this.reload(),
       setValues: (values) => this.setValues(values),
+      planValues: (owner, values) => this.planValues(owner, values),
       removeValues: (owner, used) => this.removeValues(owner, used),
     };
   }
@@ -123,6 +125,15 @@ export class ScriptedEngine implements EnginePort {
 
   async setValues(values: ReadonlyMap<string, string>) {
     for (const [name, value] of values) this.values.set(name, value);
+  }
+
+  async planValues(owner: string, wanted: ReadonlyMap<string, string>): Promise<readonly ValueChange[]> {
+    const sent = [...wanted].flatMap(([name, value]): ValueChange[] => {
+      const known = this.values.get(name);
+      return known === value ? [] : [{ action: known === undefined ? 'create' : 'update', name }];
+    });
+    const unused = [...this.values.keys()].filter((name) => isValueOf(owner, name) && !wanted.has(name));
+    return [...sent, ...unused.map((name): ValueChange => ({ action: 'delete', name }))];
   }
 
   async removeValues(owner: string, used: ReadonlySet<string>) {
