@@ -32,7 +32,7 @@ export const OPERATOR_VALUES = group(undefined, {
   ),
   watchNamespaces: list('Namespaces to watch; if empty, all, with a cluster role.', WORD),
   waitingDeletion: flag(
-    'Let the operator add finalizers to resources with waitForDeletion, so that they stay until the engine no longer has their objects.',
+    'Let the operator add finalizers to resources and Engines with waitForDeletion, so that they stay until the engine no longer has their objects.',
     false,
   ),
   options: byName(

@@ -398,7 +398,7 @@ describeHelm('charts', (helm) => {
     type Rule = { readonly resources: readonly string[]; readonly verbs: readonly string[] };
     const patch = ({ rules }: { readonly rules: readonly Rule[] }) =>
       rules.filter(({ verbs }) => verbs.includes('patch')).flatMap(({ resources }) => resources);
-    const plurals = KINDS.map(({ plural }) => plural).filter((x) => x !== 'engines');
+    const plurals = KINDS.map(({ plural }) => plural);
     const rightsWith = async (operator: object, kind: string, name = 'pergola-operator') =>
       patch(find(await helm.template({ operator }), kind, name)).toSorted();
     const always = ['*/status', 'events'];

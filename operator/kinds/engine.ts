@@ -211,6 +211,14 @@ export const EngineSpec = closed({
       }),
     ),
   ),
+  waitForDeletion: Type.Optional(
+    Type.Boolean({
+      description:
+        'Keeps the deleted object until its resources and their objects in the engine are deleted, for a few minutes at most. Without it nothing ' +
+        'is removed from the engine any more once this object is deleted. Needs operator.waitingDeletion in the chart, and has no effect in the ' +
+        'namespace of the operator. Absent: false.',
+    }),
+  ),
   polling: Type.Optional(
     withDescription(
       'How often the operator looks for changes by other clients.',

@@ -202,7 +202,7 @@ export const REASONS = {
   ),
   Deleting: row(
     'late',
-    'It is being deleted with `waitForDeletion`, and the engine still has an object of it. The message says which, and why.',
+    'It is being deleted with `waitForDeletion`, and the engine still has an object of it, or of a resource of the Engine. The message says which, and why.',
     'Wait: it is deleted after `--progress-deadline-seconds` at the latest. See [Deleting](../guides/gitops.md#deleting).',
   ),
 } as const satisfies Record<string, ReasonRow>;

@@ -1,11 +1,12 @@
 /** Tests what keeps a resource that is being deleted, and that nothing keeps it for ever. */
-import { expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { reconcile } from '../pass/reconcile.ts';
 import { EngineProblem } from '../ports.ts';
 import { OPTIONS, table } from '../testing/resources.ts';
 import { ScriptedPorts } from '../testing/scripted-ports.ts';
 import {
   blockerAfter,
+  engineBlockerAfter,
   FINALIZER,
   hasFinalizer,
   isDeleting,
@@ -78,6 +79,59 @@ test('a resource stays while the engine does not respond or a replica may still 
     engine.laggingReplicas = async () => [{ replica: '10.0.0.7', problem: 'is at 1' }];
   });
   expect(late(leaving)?.message).toBe('waits for replicas: 10.0.0.7');
+});
+
+describe('an Engine that is being deleted', () => {
+  /** Runs a pass after all resources were deleted. */
+  async function lastPass(
+    change: (ports: ScriptedPorts) => void = () => {},
+    pruneGuard = { maxObjects: 9, maxPercent: 100 },
+  ) {
+    const ports = new ScriptedPorts();
+    ports.resources = [table('author'), table('book')];
+    await reconcile(ports, OPTIONS);
+    ports.resources = [];
+    change(ports);
+    return reconcile(ports, { ...OPTIONS, policies: { ...OPTIONS.policies, pruneGuard } });
+  }
+
+  test('stays while it has resources, also those that are being deleted', async () => {
+    const report = await lastPass();
+    expect(engineBlockerAfter(report, [leaving, table('book')])).toEqual({
+      reason: 'Deleting',
+      message: 'waits for Table default/author and 1 more to be deleted',
+    });
+    expect(engineBlockerAfter(report, [])).toBeUndefined();
+  });
+
+  test('stays while its engine has objects of deleted resources', async () => {
+    const report = await lastPass((ports) => {
+      ports.given = { ...ports.given, isComplete: false };
+    });
+    expect(engineBlockerAfter(report, [])?.message).toMatch(
+      /^waits for table default\/public\/author and 1 more to be deleted from the engine: nothing is deleted/,
+    );
+  });
+
+  test('says how to confirm deletions that are held back', async () => {
+    const report = await lastPass(() => {}, { maxObjects: 1, maxPercent: 10 });
+    const { hash } = report.plan!.pruneHold!;
+    for (const bound of [[], [leaving]])
+      expect(engineBlockerAfter(report, bound)?.message).toContain(`pergola.dev/confirm-prune: ${hash}`);
+  });
+
+  test('stays while its engine does not respond or a replica may still serve objects', async () => {
+    const silent = await lastPass(({ engine }) => {
+      engine.before = () => {
+        throw new EngineProblem('unreachable', 'no answer');
+      };
+    });
+    expect(engineBlockerAfter(silent, [])).toEqual({ reason: 'Deleting', message: 'no answer' });
+    const late = await lastPass(({ engine }) => {
+      engine.laggingReplicas = async () => [{ replica: '10.0.0.7', problem: 'is at 1' }];
+    });
+    expect(engineBlockerAfter(late, [])?.message).toBe('waits for replicas: 10.0.0.7');
+  });
 });
 
 test('the deadline is counted from the deletion', () => {

@@ -1,10 +1,12 @@
 /** Resources with a deletion timestamp. They claim nothing, so their objects are deleted. A resource with `spec.waitForDeletion` is kept by a
- *  finalizer until its objects are deleted on every replica, or until a deadline.
+ *  finalizer until its objects are deleted on every replica, or until a deadline. An Engine with it is kept until that is so for all its
+ *  resources.
  *  Pure. Not here: writing finalizers (finalizers.ts), the deletion of objects (decide/decide.ts). */
 
 import { type CustomResource, crName } from '../kinds.ts';
 import { printKey } from '../objects/normal-form.ts';
 import type { ResourceOutcome } from '../ports.ts';
+import { outcomeOfPass } from '../status/engine-status.ts';
 import { outcomeOf, type Report } from '../status/report.ts';
 
 export const FINALIZER = 'pergola.dev/wait-for-deletion';
@@ -38,11 +40,9 @@ export const NOT_BLOCKED: DeletionBlocker = () => undefined;
 
 /** Returns what blocks deletions after a pass: lagging replicas, or objects that the pass left in the document. */
 export function blockerAfter(report: Report): DeletionBlocker {
-  const { plan, problem, replicaSync } = report;
-  if (!plan) return blockedBecause(problem ? outcomeOf(problem).message : 'the engine was not asked');
-  const late = replicaSync?.lagging.filter(({ isAwaited }) => isAwaited) ?? [];
-  if (late.length > 0)
-    return blockedBecause(`waits for replicas: ${late.map(({ replica }) => replica).join(', ')}`);
+  const unfinished = whyUnfinished(report);
+  if (unfinished !== undefined) return blockedBecause(unfinished);
+  const plan = report.plan!;
   const { excluded } = plan.settled;
   // An incremental scope contains all remaining objects of deleted resources (decide/incremental-scope.ts).
   const byOwner = Map.groupBy(plan.entries, ({ after }) => after?.cr);
@@ -56,6 +56,35 @@ export function blockerAfter(report: Report): DeletionBlocker {
       message: `waits for ${printKey(first.key)}${more} to be deleted: ${why}`,
     };
   };
+}
+
+/** Returns why an Engine that is being deleted stays after a pass; undefined when it can be deleted. `bound` are its resources, also those
+ *  that are being deleted. */
+export function engineBlockerAfter(
+  report: Report,
+  bound: readonly CustomResource[],
+): ResourceOutcome | undefined {
+  const waits = (message: string): ResourceOutcome => ({ reason: 'Deleting', message });
+  const pass = outcomeOfPass(report);
+  // The Engine alone says how to confirm deletions that are held back.
+  const held = pass.reason === 'Applied' || report.problem ? '' : `: ${pass.message}`;
+  const others = (count: number) => (count === 0 ? '' : ` and ${count} more`);
+  const unfinished = whyUnfinished(report);
+  if (unfinished !== undefined) return waits(unfinished);
+  const [resource, ...resources] = bound;
+  if (resource) return waits(`waits for ${crName(resource)}${others(resources.length)} to be deleted${held}`);
+  const { manager } = report.plan!.scope.ledger;
+  const [left, ...more] = report.plan!.entries.filter(({ after }) => after?.manager === manager);
+  if (!left) return undefined;
+  const why = held === '' ? `: ${report.plan!.settled.excluded.get(left.key)?.message ?? NOT_YET}` : held;
+  return waits(`waits for ${printKey(left.key)}${others(more.length)} to be deleted from the engine${why}`);
+}
+
+/** Returns why a pass could not delete objects on every replica; undefined when it could. */
+function whyUnfinished({ plan, problem, replicaSync }: Report): string | undefined {
+  if (!plan) return problem ? outcomeOf(problem).message : 'the engine was not asked';
+  const late = replicaSync?.lagging.filter(({ isAwaited }) => isAwaited) ?? [];
+  return late.length > 0 ? `waits for replicas: ${late.map(({ replica }) => replica).join(', ')}` : undefined;
 }
 
 const TOO_MANY = 'too many objects would go at once; the Engine says how to confirm that';

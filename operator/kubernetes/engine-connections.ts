@@ -62,6 +62,11 @@ export class EngineConnections {
     return port;
   }
 
+  /** Returns the connection that was used last, with its credentials; undefined when there is none. */
+  lastPortOf(key: string): EnginePort | undefined {
+    return this.#connections.get(key)?.port;
+  }
+
   /** Closes the connection to an engine whose Engine resource is deleted. */
   close(key: string): void {
     this.#connections.get(key)?.agent.destroy();

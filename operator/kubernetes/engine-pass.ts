@@ -23,19 +23,23 @@ import {
 } from '../ports.ts';
 import { isChanged, statusOf } from '../status/conditions.ts';
 import { nextDeadline } from '../status/deadlines.ts';
-import { engineStatusOf, pausedStatusOf } from '../status/engine-status.ts';
+import { type EngineObservations, engineStatusOf, pausedStatusOf } from '../status/engine-status.ts';
 import type { Report } from '../status/report.ts';
 import type { Cluster } from './cluster.ts';
 import {
   blockedBecause,
   blockerAfter,
   type DeletionBlocker,
+  engineBlockerAfter,
   hasFinalizer,
   isDeleting,
   NOT_BLOCKED,
+  remainingMs,
+  waitsForDeletion,
 } from './deletion.ts';
 import {
   adminSecretOf,
+  authorityOf,
   intervalsOf,
   ownReferencesOf,
   reconcileOptionsOf,
@@ -99,8 +103,13 @@ const BACKOFF = { leastMs: 1000, mostMs: 30_000 };
 const RETRY_MS = 5000;
 /** The delay after a pass that did not try all changes. */
 const CUT_MS = 100;
+/** The interval of checks of an Engine that is being deleted. */
+const WAITING_DELETION_MS = 5000;
 /** The interval of checks for changes of the database that a resource waits for. */
 const WAITING_MS = 30_000;
+
+/** When to process an engine again, and what blocks the deletion of its resources. */
+type Processed = { readonly requeue: Requeue; readonly blocker: DeletionBlocker };
 
 /** Thrown when the lease expired during a pass. */
 export class NotLeading extends Error {}
@@ -145,15 +154,16 @@ export class EnginePass {
   }
 
   /** Processes the engine and returns when to do so again, and what blocks the deletion of resources. */
-  async #processEngine(
-    key: string,
-    isMarked: boolean,
-  ): Promise<{ readonly requeue: Requeue; readonly blocker: DeletionBlocker }> {
+  async #processEngine(key: string, isMarked: boolean): Promise<Processed> {
     const { cluster, finalizers } = this.#options;
     const engine = cluster.engine(key);
     const resources = cluster.resourcesOf(key);
     if (!engine) return { requeue: await this.#withoutEngine(key, resources), blocker: NOT_BLOCKED };
+    const isWaiting = isDeleting(engine) && hasFinalizer(engine);
+    if (isWaiting && finalizers.remainingMs(engine) <= 0) return this.#release(engine);
     const pause = pauseOf(engine, this.#options.clock.now());
+    // Its objects stay as they are, so there is nothing to wait for.
+    if (pause && isWaiting) return this.#release(engine);
     if (pause)
       return { requeue: await this.#whilePaused(key, engine, pause), blocker: blockedBecause(pause.message) };
     if (!(await this.#options.references.want(key, referencesOf(engine, resources)))) {
@@ -165,20 +175,46 @@ export class EnginePass {
       };
     }
     const { port, problem } = this.#connect(key, engine);
-    if (!problem && !(await this.#isDue(key, engine, port, isMarked))) {
+    if (!problem && !(await this.#isDue(key, engine, port, isMarked || isWaiting))) {
       return {
         requeue: { afterMs: this.#restMs(key, engine) },
         blocker: blockedBecause('the engine is asked soon'),
       };
     }
-    await finalizers.ensure(resources);
+    await finalizers.ensure(isDeleting(engine) ? resources : [...resources, engine]);
     await this.#options.presence.record(engine);
     const before = this.#memories.get(key);
     const report = await this.#pass(engine, this.#fenced(port), before);
     if (!report.problem) await this.#readVersions(key, port);
-    const unpublished = report.unpublished + (await this.#report(key, engine, report, problem));
+    const deleting = isWaiting ? this.#engineBlocker(engine, report, problem) : undefined;
+    const unpublished = report.unpublished + (await this.#report(key, engine, report, { problem, deleting }));
     const requeue = this.#remember(key, engine, { ...report, unpublished });
+    if (deleting) {
+      const afterMs = Math.min(WAITING_DELETION_MS, Math.max(0, finalizers.remainingMs(engine)));
+      return { requeue: earlier(requeue, { afterMs }), blocker: blockerAfter(report) };
+    }
+    if (isWaiting) return this.#release(engine);
     return { requeue, blocker: isDeleting(engine) ? NOT_BLOCKED : blockerAfter(report) };
+  }
+
+  /** Lets the API server delete an Engine. Its resources wait no longer. */
+  async #release(engine: CustomResource): Promise<Processed> {
+    return { requeue: await this.#options.finalizers.releaseEngine(engine), blocker: NOT_BLOCKED };
+  }
+
+  /** Returns why an Engine that is being deleted stays; undefined when nothing can be removed from its engine any more, or all is. */
+  #engineBlocker(
+    engine: CustomResource,
+    report: Report,
+    problem: ResourceOutcome | undefined,
+  ): ResourceOutcome | undefined {
+    const { cluster, clock, outage } = this.#options;
+    if (problem || !waitsForDeletion(engine)) return undefined;
+    // The engine may have been deleted, too. One that restarts is back within the grace period.
+    const isGivenUp = remainingMs(engine, clock.now(), outage.graceMs / 1000) <= 0;
+    if (report.problem && isGivenUp) return undefined;
+    const key = keyOf(engine);
+    return engineBlockerAfter(report, [...cluster.resourcesOf(key), ...cluster.deletingOf(key)]);
   }
 
   /** Writes the status of a paused Engine. The engine is not contacted, and resources keep their statuses. */
@@ -202,6 +238,10 @@ export class EnginePass {
     const { references, connections } = this.#options;
     const wanted = adminSecretOf(engine);
     const adminSecret = wanted && references.valueOf(wanted, wanted.key);
+    // Everything may be deleted at once. What the last pass connected with serves until the Engine is gone.
+    const last =
+      isDeleting(engine) && this.#lacksCredentials(engine) ? connections.lastPortOf(key) : undefined;
+    if (last) return { port: last, problem: undefined };
     if (!wanted || adminSecret !== undefined) {
       return { port: connections.portOf(key, engine, adminSecret), problem: undefined };
     }
@@ -219,6 +259,15 @@ export class EnginePass {
       reload: refuse,
     };
     return { port, problem: { reason: 'SecretNotFound', message } };
+  }
+
+  /** True when the admin secret or the certificate authority that the Engine names does not exist. */
+  #lacksCredentials(engine: CustomResource): boolean {
+    const { references } = this.#options;
+    const [secret, authorities] = [adminSecretOf(engine), authorityOf(engine)];
+    const exists = (reference: NonNullable<typeof secret>) =>
+      references.valueOf(reference, reference.key) !== undefined;
+    return (secret && !exists(secret)) || (authorities.length > 0 && !authorities.some(exists));
   }
 
   /** True when a pass is due. Makes the engine read its databases again when a resource waits for that. */
@@ -326,11 +375,11 @@ export class EnginePass {
     key: string,
     engine: CustomResource,
     report: Report,
-    problem: ResourceOutcome | undefined,
+    found: Pick<EngineObservations, 'problem' | 'deleting'>,
   ): Promise<number> {
     const { sink, metrics, references, presence } = this.#options;
     const observed = references.observed(ownReferencesOf(engine));
-    const observations = { problem, versions: this.#versions.get(key), rivals: presence.rivalsOf(engine) };
+    const observations = { ...found, versions: this.#versions.get(key), rivals: presence.rivalsOf(engine) };
     const status = { ...engineStatusOf(engine, report, this.#statusContext(), observations), ...observed };
     const unpublished = isEngineChanged(engine, status) ? await sink.publish([{ cr: engine, status }]) : 0;
     const result = report.problem ? 'failed' : report.wasWritten ? 'written' : 'unchanged';

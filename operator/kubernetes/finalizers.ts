@@ -1,4 +1,4 @@
-/** Adds a finalizer to resources with `waitForDeletion`, and removes it when nothing blocks their deletion any more or the deadline has
+/** Adds a finalizer to resources and Engines with `waitForDeletion`, and removes it when nothing blocks their deletion any more or the deadline has
  *  passed. It is the only write to a resource besides its status; the chart grants the right with `operator.waitingDeletion`.
  *  Resources in the namespace of the operator never get it: when that namespace is deleted, the operator stops first.
  *  Not here: what blocks a deletion (deletion.ts). */
@@ -67,6 +67,18 @@ export class Finalizers {
     await sink.publish(changes);
     if (failures > 0) return { afterMs: AGAIN_MS };
     return staying.length === 0 ? {} : { afterMs: Math.min(AGAIN_MS, ...staying.map(({ cr }) => left(cr))) };
+  }
+
+  /** Removes the finalizer from an Engine. */
+  async releaseEngine(engine: CustomResource): Promise<Requeue> {
+    const failures = await this.#each([engine], (cr) => this.#remove(cr));
+    return failures > 0 ? { afterMs: AGAIN_MS } : {};
+  }
+
+  /** Returns the milliseconds until a deleted resource is released in any case. */
+  remainingMs(cr: CustomResource): number {
+    const { clock, deadlineSeconds } = this.#options;
+    return remainingMs(cr, clock.now(), deadlineSeconds);
   }
 
   #add(cr: CustomResource): Promise<void> {

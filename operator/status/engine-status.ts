@@ -27,6 +27,8 @@ export type EngineObservations = {
   /** The reason why no request could be sent to the engine. */
   readonly problem?: ResourceOutcome | undefined;
   readonly versions?: EngineVersions | undefined;
+  /** Why the Engine is not deleted yet. Absent: it is not being deleted. */
+  readonly deleting?: ResourceOutcome | undefined;
   /** The other operators that reconcile the Engine. */
   readonly rivals?: readonly OperatorEntry[];
 };
@@ -36,9 +38,9 @@ export function engineStatusOf(
   cr: CustomResource,
   report: Report,
   context: StatusContext,
-  { problem, versions, rivals = [] }: EngineObservations = {},
+  { problem, deleting, versions, rivals = [] }: EngineObservations = {},
 ): CrStatus {
-  const outcome = problem ?? outcomeOfPass(report);
+  const outcome = deleting ?? problem ?? outcomeOfPass(report);
   const drafts = [
     ...progressConditions(cr, outcome, context),
     ...reachable(report),

@@ -17,7 +17,7 @@
 {{/* Granted only with operator.waitingDeletion: `waitForDeletion` adds a finalizer, which is a write to the resource. */}}
 {{- define "pergola.finalizerRules" -}}
 - apiGroups: [pergola.dev]
-  resources: {{ without (splitList " " (include "pergola.plurals" . | trim)) "engines" | toJson }}
+  resources: {{ splitList " " (include "pergola.plurals" . | trim) | toJson }}
   verbs: [patch]
 {{- end }}
 
