@@ -4,19 +4,23 @@
  *  In: SDL × UpstreamSchema. Out: the part, as an UpstreamSchema with presets. Raises `remoteSchemaPermissionInvalid`.
  *  Reference: docs/reference/behaviour/remote-schemas.md; message texts: docs/reference/behaviour/errors.md. Not here: values of presets for a request (remote-preset.ts). */
 import {
+  type ConstDirectiveNode,
   type ConstValueNode,
   type EnumTypeDefinitionNode,
+  type EnumValueDefinitionNode,
   type FieldDefinitionNode,
   GraphQLError,
+  type InputObjectTypeDefinitionNode,
   type InputValueDefinitionNode,
   type InterfaceTypeDefinitionNode,
   Kind,
   type ObjectTypeDefinitionNode,
   parse,
+  parseConstValue,
   print,
   type SchemaDefinitionNode,
   type TypeDefinitionNode,
-  visit,
+  type UnionTypeDefinitionNode,
 } from 'graphql';
 import { fail } from '../errors/engine-error.ts';
 import { meantBy, sessionVariableOf } from './session.ts';
@@ -74,74 +78,131 @@ const KINDS: Readonly<
   InputObjectTypeDefinition: ['input', 'Input object'],
 };
 
-/** Checks one permission and collects the reasons against it in the order of the document. */
+/** Thrown when nothing more can be said about a definition; the reason is among `reasons`. */
+class Refused extends Error {}
+
+/** Checks one permission and collects the reasons against it in the order of the document. Definitions beside each other are all checked;
+ *  within one, a reason that leaves the rest without meaning ends the check. */
 class Part {
   readonly reasons: string[] = [];
   readonly #upstream: UpstreamSchema;
   readonly #prefix: string | undefined;
+  readonly #declared = new Map<string, TypeDefinitionNode>();
 
   constructor(upstream: UpstreamSchema, prefix: string | undefined) {
     this.#upstream = upstream;
     this.#prefix = prefix;
   }
 
+  /** Returns the part; it is incomplete when there are reasons. */
   read(nodes: readonly (TypeDefinitionNode | SchemaDefinitionNode)[]): UpstreamSchema {
-    const [definition, ...more] = nodes.filter((node) => node.kind === Kind.SCHEMA_DEFINITION);
-    if (more.length > 0) this.#because('multiple schema definitions found');
     const declared = nodes.filter((node) => node.kind !== Kind.SCHEMA_DEFINITION);
-    const twice = repeated(declared.map(({ name }) => name.value));
-    if (twice.length > 0) this.#because(`duplicate type names found: ${listed(twice)}`);
-    const types = new Map<string, UpstreamType>();
-    for (const node of declared) {
-      const type = this.#type(node, declared);
-      if (type) types.set(type.name, type);
-    }
+    for (const node of declared) this.#declared.set(node.name.value, node);
+    const types = new Map(
+      this.#each([nodes], () => this.#types(nodes, declared))
+        .flat()
+        .map((type) => [type.name, type]),
+    );
+    // A type that was refused is missing, which is no reason of its own.
+    if (this.reasons.length > 0) return { types, roots: this.#upstream.roots };
     for (const type of types.values()) this.#checkReferences(type, types);
+    const definition = nodes.find((node) => node.kind === Kind.SCHEMA_DEFINITION);
     return { types: withPresetObjects(types), roots: this.#roots(definition, types) };
+  }
+
+  #types(
+    nodes: readonly (TypeDefinitionNode | SchemaDefinitionNode)[],
+    declared: readonly TypeDefinitionNode[],
+  ): readonly UpstreamType[] {
+    const twice = repeated(declared.map(({ name }) => name.value));
+    if (twice.length > 0) this.#refuse(`duplicate type names found: ${listed(twice)}`);
+    if (nodes.length - declared.length > 1) this.#refuse('multiple schema definitions found');
+    return this.#each(declared, (node) => this.#type(node));
+  }
+
+  /** Returns the results for all nodes that are not refused. */
+  #each<N, R>(nodes: readonly N[], check: (node: N) => R): readonly R[] {
+    return nodes.flatMap((node) => {
+      try {
+        return [check(node)];
+      } catch (error) {
+        if (error instanceof Refused) return [];
+        throw error;
+      }
+    });
   }
 
   #because(reason: string): void {
     this.reasons.push(reason);
   }
 
-  #type(node: TypeDefinitionNode, declared: readonly TypeDefinitionNode[]): UpstreamType | undefined {
+  #refuse(reason: string): never {
+    this.#because(reason);
+    throw new Refused(reason);
+  }
+
+  #type(node: TypeDefinitionNode): UpstreamType {
     const name = node.name.value;
     const [kind, word] = KINDS[node.kind];
     const upstream = this.#upstream.types.get(name);
-    if (node.kind !== Kind.INPUT_OBJECT_TYPE_DEFINITION && hasPresetDirective(node)) this.#because(MISPLACED);
-    if (upstream?.kind !== kind && !(kind === 'scalar' && BUILT_IN_SCALARS.has(name))) {
-      this.#because(`"${word}": "${name}" does not exist in the upstream remote schema`);
-    }
     const about = { name, description: node.description?.value ?? null };
-    switch (node.kind) {
-      case Kind.SCALAR_TYPE_DEFINITION:
+    if (kind === 'scalar' && BUILT_IN_SCALARS.has(name)) return { ...about, kind };
+    if (upstream?.kind !== kind) {
+      return this.#refuse(`"${word}": "${name}" does not exist in the upstream remote schema`);
+    }
+    this.#checkDirectives(node, word, name);
+    switch (upstream.kind) {
+      case 'scalar':
         return { ...about, kind: 'scalar' };
-      case Kind.ENUM_TYPE_DEFINITION:
-        return upstream?.kind === 'enum'
-          ? { ...about, kind: 'enum', values: this.#values(node, upstream) }
-          : undefined;
-      case Kind.UNION_TYPE_DEFINITION: {
-        const members = (node.types ?? []).map((member) => member.name.value);
-        if (upstream?.kind !== 'union') return undefined;
+      case 'enum':
+        return { ...about, kind: 'enum', values: this.#values(node as EnumTypeDefinitionNode, upstream) };
+      case 'union': {
+        const members = ((node as UnionTypeDefinitionNode).types ?? []).map((member) => member.name.value);
         this.#checkMembers(name, members, upstream.members);
         return { ...about, kind: 'union', members };
       }
-      case Kind.INPUT_OBJECT_TYPE_DEFINITION:
-        if (upstream?.kind !== 'input') return undefined;
-        return { ...about, kind: 'input', fields: this.#inputs(node.fields ?? [], upstream.fields, name) };
+      case 'input': {
+        const inputs = (node as InputObjectTypeDefinitionNode).fields ?? [];
+        return { ...about, kind: 'input', fields: this.#inputs(inputs, upstream.fields, name) };
+      }
       default: {
-        const interfaces = this.#interfaces(node, upstream, declared);
-        if (upstream?.kind !== 'object' && upstream?.kind !== 'interface') return undefined;
-        return { ...about, kind: upstream.kind, interfaces, fields: this.#fields(node, upstream, word) };
+        const composite = node as ObjectTypeDefinitionNode | InterfaceTypeDefinitionNode;
+        const interfaces = this.#interfaces(composite, upstream);
+        return { ...about, kind: upstream.kind, interfaces, fields: this.#fields(composite, upstream, word) };
       }
     }
   }
 
+  /** Returns the preset directive of an argument or an input field; elsewhere it is a reason. The introspection of a remote schema does not
+   *  say which directives it uses, so any other directive than those of GraphQL itself is unknown. */
+  #checkDirectives(
+    { kind, directives = [] }: TypeDefinitionNode | FieldDefinitionNode | InputValueDefinitionNode,
+    word: string,
+    owner: string,
+  ): ConstDirectiveNode | undefined {
+    const others = directives.map(({ name }) => name.value).filter((name) => name !== 'preset');
+    const twice = repeated(others);
+    if (twice.length > 0)
+      this.#refuse(`duplicate directives: ${listed(twice)}found in the "${word}" "${owner}"`);
+    const unknown = others.filter((name) => !DESCRIBING.includes(name));
+    for (const name of unknown)
+      this.#because(`"Directive": "${name}" does not exist in the upstream remote schema`);
+    if (unknown.length > 0) throw new Refused();
+    const [preset, ...more] = directives.filter(({ name }) => name.value === 'preset');
+    if (more.length > 0) this.#refuse(`found multiple preset directives at "${word}" "${owner}"`);
+    if (preset && kind !== Kind.INPUT_VALUE_DEFINITION) this.#because(MISPLACED);
+    return preset;
+  }
+
   #values(node: EnumTypeDefinitionNode, upstream: Extract<UpstreamType, { kind: 'enum' }>) {
-    const names = (node.values ?? []).map((value) => value.name.value);
+    const values = node.values ?? [];
+    const names = values.map((value) => value.name.value);
+    const isPreset = ({ directives = [] }: EnumValueDefinitionNode) =>
+      directives.some(({ name }) => name.value === 'preset');
+    if (values.some(isPreset)) this.#because(MISPLACED);
     const twice = repeated(names);
     if (twice.length > 0) {
-      this.#because(`duplicate enum values: ${listed(twice)} found in the "${upstream.name}" enum`);
+      this.#refuse(`duplicate enum values: ${listed(twice)} found in the "${upstream.name}" enum`);
     }
     const unknown = names.filter((name) => !upstream.values.some((value) => value.name === name));
     if (unknown.length > 0) {
@@ -156,26 +217,26 @@ class Part {
   #checkMembers(name: string, members: readonly string[], known: readonly string[]): void {
     const unknown = members.filter((member) => !known.includes(member));
     if (unknown.length === 0) return;
-    this.#because(
+    this.#refuse(
       `union "${name}" contains members which do not exist in the members of the remote schema union :${listed(unknown)}`,
     );
   }
 
   #interfaces(
     node: ObjectTypeDefinitionNode | InterfaceTypeDefinitionNode,
-    upstream: UpstreamType | undefined,
-    declared: readonly TypeDefinitionNode[],
+    upstream: UpstreamComposite,
   ): readonly string[] {
     const names = (node.interfaces ?? []).map((each) => each.name.value);
-    const known = upstream && 'interfaces' in upstream ? upstream.interfaces : [];
-    const custom = names.filter((name) => this.#upstream.types.get(name)?.kind !== 'interface');
-    if (custom.length > 0 && declared.some(({ name }) => custom.includes(name.value))) {
+    const more = names.filter((name) => !upstream.interfaces.includes(name));
+    const isDeclared = (name: string) => this.#declared.get(name)?.kind === Kind.INTERFACE_TYPE_DEFINITION;
+    const custom = more.filter(isDeclared);
+    if (custom.length > 0) {
       this.#because(
         'custom interfaces are not supported. ' +
           `Object"${node.name.value}" implements the following custom interfaces: ${listed(custom)}`,
       );
     }
-    const foreign = names.filter((name) => !custom.includes(name) && !known.includes(name));
+    const foreign = more.filter((name) => !isDeclared(name));
     if (foreign.length > 0) {
       this.#because(
         `object "${node.name.value}" is trying to implement the following interfaces that do not exist ` +
@@ -193,21 +254,18 @@ class Part {
     const given = node.fields ?? [];
     const twice = repeated(given.map(({ name }) => name.value));
     if (twice.length > 0)
-      this.#because(`duplicate fields: ${listed(twice)}found in the ${word} "${upstream.name}"`);
-    return given.flatMap((field) => {
+      this.#refuse(`duplicate fields: ${listed(twice)}found in the "${word}" "${upstream.name}"`);
+    return this.#each(given, (field) => {
       const known = upstream.fields.find(({ name }) => name === field.name.value);
-      if (known) return [this.#field(field, known, word)];
-      this.#because(`field "${field.name.value}" does not exist in the "${word}": "${upstream.name}"`);
-      return [];
+      if (known) return this.#field(field, known, word, upstream.name);
+      return this.#refuse(`field "${field.name.value}" does not exist in the "${word}": "${upstream.name}"`);
     });
   }
 
-  #field(node: FieldDefinitionNode, known: UpstreamField, word: string): UpstreamField {
+  #field(node: FieldDefinitionNode, known: UpstreamField, word: string, owner: string): UpstreamField {
     const type = print(node.type);
+    this.#checkDirectives(node, `${word} field`, owner);
     if (type !== known.type) this.#becauseOfType(node.name.value, `${word} field`, known.type, type);
-    const twice = repeated((node.arguments ?? []).map(({ name }) => name.value));
-    if (twice.length > 0)
-      this.#because(`duplicate arguments: ${listed(twice)}found in the field: "${known.name}"`);
     return {
       ...known,
       description: node.description?.value ?? known.description,
@@ -221,45 +279,112 @@ class Part {
     known: readonly UpstreamInput[],
     owner: string,
   ): readonly UpstreamInput[] {
-    const inputs = nodes.flatMap((node) => {
-      const name = node.name.value;
-      const upstream = known.find((each) => each.name === name);
-      if (upstream) return [this.#input(node, upstream, owner)];
-      this.#because(`input argument "${name}" does not exist in the input object:"${owner}"`);
-      return [];
-    });
-    const missing = known.filter(
-      (each) => isRequired(each) && !inputs.some(({ name }) => name === each.name),
-    );
+    const twice = repeated(nodes.map(({ name }) => name.value));
+    if (twice.length > 0) this.#refuse(`duplicate arguments: ${listed(twice)}found in the field: "${owner}"`);
+    const isGiven = ({ name }: UpstreamInput) =>
+      nodes.some((node) => node.name.value === name && node.type.kind === Kind.NON_NULL_TYPE);
+    const missing = known.filter((each) => isRequired(each) && !isGiven(each));
     if (missing.length > 0) {
-      this.#because(
+      this.#refuse(
         `field: "${owner}" expects the following non nullable arguments to be present: ` +
           listed(missing.map(({ name }) => name)),
       );
     }
-    return inputs;
+    return this.#each(nodes, (node) => {
+      const name = node.name.value;
+      const upstream = known.find((each) => each.name === name);
+      if (upstream) return this.#input(node, upstream, owner);
+      return this.#refuse(`input argument "${name}" does not exist in the input object:"${owner}"`);
+    });
   }
 
   #input(node: InputValueDefinitionNode, known: UpstreamInput, owner: string): UpstreamInput {
     const type = print(node.type);
+    const directive = this.#checkDirectives(node, 'Input object argument', owner);
     if (type !== known.type) this.#becauseOfType(known.name, 'Input object argument', known.type, type);
-    const standard = node.defaultValue ? print(node.defaultValue) : known.default;
-    if (standard !== known.default) {
+    const [expected, received] = [printed(known.default), node.defaultValue ? print(node.defaultValue) : ''];
+    if (expected !== received) {
       this.#because(
         `expected default value of input value: "${known.name}"of input object "${owner}" ` +
-          `to be ${known.default ?? ''} but received ${standard}`,
+          `to be ${expected} but received ${received}`,
       );
     }
-    const preset = presetOf(node, known.type, {
-      upstream: this.#upstream,
-      prefix: this.#prefix,
-      because: (reason) => this.#because(reason),
-    });
+    const preset = directive && this.#preset(directive, type, known.name);
     return {
       ...known,
       description: node.description?.value ?? known.description,
       ...(preset ? { preset } : {}),
     };
+  }
+
+  /** Returns the preset of a directive. `type` is the type in the document, whose types it must fit. */
+  #preset({ arguments: given = [] }: ConstDirectiveNode, type: string, name: string): Preset {
+    if (given.length === 0) this.#refuse('no arguments found in the preset directive');
+    const argument = (wanted: string) => given.find((each) => each.name.value === wanted)?.value;
+    const [value, isStatic] = [argument('value'), argument('static')];
+    if (!value) return this.#refuse(`preset argument "value" not found at "${name}"`);
+    if (isStatic && isStatic.kind !== Kind.BOOLEAN) {
+      this.#refuse('expected preset static value to be a Boolean value');
+    }
+    const mayBeSession = !(isStatic?.kind === Kind.BOOLEAN && isStatic.value);
+    return this.#presetFrom(value, type, { name, mayBeSession });
+  }
+
+  #presetFrom(value: ConstValueNode, type: string, place: PresetPlace): Preset {
+    if (value.kind === Kind.NULL) return { kind: 'literal', value };
+    const text = place.mayBeSession && value.kind === Kind.STRING ? value.value : undefined;
+    const session = text === undefined ? undefined : sessionVariableOf(text, this.#prefix);
+    const meant = text === undefined ? undefined : meantBy(text, this.#prefix);
+    if (meant !== undefined) {
+      this.#refuse(
+        `"${text}" at "${place.name}" looks like a session variable, and no session has it: did you mean "${meant}"? ` +
+          'If the text itself is meant, add "static: true"',
+      );
+    }
+    const element = elementType(type);
+    if (element !== null) {
+      if (session !== undefined) {
+        this.#refuse(
+          `illegal preset value at "${place.name}". Session arguments can only be set for singleton values`,
+        );
+      }
+      const values = value.kind === Kind.LIST ? value.values : [value];
+      return { kind: 'list', items: this.#all(values, (item) => this.#presetFrom(item, element, place)) };
+    }
+    const name = nullableType(type);
+    const declared = this.#declared.get(name);
+    if (declared?.kind === Kind.INPUT_OBJECT_TYPE_DEFINITION) {
+      return this.#presetObject(value, declared, place);
+    }
+    if (session !== undefined && (declared === undefined || isLeaf(declared))) {
+      if (declared === undefined && !BUILT_IN_SCALARS.has(name)) return this.#refuse(noInput(name));
+      return { kind: 'session', variable: session, type: name };
+    }
+    const refusal = refusalOf(value, name, declared);
+    return refusal === null ? { kind: 'literal', value } : this.#refuse(refusal);
+  }
+
+  #presetObject(value: ConstValueNode, declared: InputObjectTypeDefinitionNode, place: PresetPlace): Preset {
+    const name = declared.name.value;
+    if (value.kind !== Kind.OBJECT) {
+      return this.#refuse(
+        `expected preset value "${print(value)}" of type "${name}" to be an input object value`,
+      );
+    }
+    const fields = this.#all(value.fields, (field): readonly [string, Preset] => {
+      const key = field.name.value;
+      const known = declared.fields?.find((each) => each.name.value === key);
+      if (!known) return this.#refuse(`"${key}" does not exist in the input object "${name}"`);
+      return [key, this.#presetFrom(field.value, print(known.type), { ...place, name: key })];
+    });
+    return { kind: 'object', fields };
+  }
+
+  /** Returns the results for all nodes, and is itself refused when one of them is. */
+  #all<N, R>(nodes: readonly N[], check: (node: N) => R): readonly R[] {
+    const results = this.#each(nodes, check);
+    if (results.length < nodes.length) throw new Refused();
+    return results;
   }
 
   #becauseOfType(name: string, place: string, expected: string, received: string): void {
@@ -296,6 +421,9 @@ class Part {
   }
 }
 
+/** Directives of GraphQL itself that describe a definition and change nothing about it. */
+const DESCRIBING: readonly string[] = ['deprecated', 'specifiedBy'];
+
 const MISPLACED = 'Preset directives can be defined only on INPUT_FIELD_DEFINITION or ARGUMENT_DEFINITION';
 
 function repeated(names: readonly string[]): readonly string[] {
@@ -303,126 +431,49 @@ function repeated(names: readonly string[]): readonly string[] {
   return [...new Set(names.filter((name) => seen.size === seen.add(name).size))];
 }
 
-/** Returns the names as `"a", "b" and "c"`. */
+/** Returns the names as `"a"`, `"a" and "b"` or `"a", "b", and "c"`. */
 function listed(names: readonly string[]): string {
   const quoted = names.map((name) => `"${name}"`);
-  return quoted.length < 2 ? quoted.join('') : `${quoted.slice(0, -1).join(', ')} and ${quoted.at(-1)}`;
+  if (quoted.length < 3) return quoted.join(' and ');
+  return `${quoted.slice(0, -1).join(', ')}, and ${quoted.at(-1)}`;
 }
 
-type Because = (reason: string) => void;
+/** The position of a preset. */
+type PresetPlace = { readonly name: string; readonly mayBeSession: boolean };
 
-/** True when the directive is where it is not allowed: on a type, a field of an object, or a value of an enum. */
-function hasPresetDirective(node: TypeDefinitionNode): boolean {
-  let isFound = false;
-  visit(node, {
-    InputValueDefinition: () => false,
-    Directive: ({ name }) => {
-      isFound ||= name.value === 'preset';
-    },
-  });
-  return isFound;
-}
-
-/** Returns the preset of a node; undefined when it has none, or an invalid one. */
-function presetOf(
-  node: InputValueDefinitionNode,
-  type: string,
-  { upstream, prefix, because }: Pick<Scope, 'upstream' | 'prefix' | 'because'>,
-): Preset | undefined {
-  const [directive, ...more] = (node.directives ?? []).filter(({ name }) => name.value === 'preset');
-  if (!directive) return undefined;
-  const name = node.name.value;
-  const given = (argument: string) =>
-    directive.arguments?.find((each) => each.name.value === argument)?.value;
-  const [value, isStatic] = [given('value'), given('static')];
-  const refusal =
-    more.length > 0
-      ? `found multiple preset directives at "${name}"`
-      : isStatic && isStatic.kind !== Kind.BOOLEAN
-        ? 'expected preset static value to be a Boolean value'
-        : value
-          ? null
-          : `preset argument "value" not found at "${name}"`;
-  if (refusal !== null || !value) {
-    because(refusal ?? '');
-    return undefined;
+/** Returns a default value as GraphQL prints it, whatever its spaces were; empty without one. */
+function printed(value: string | null): string {
+  try {
+    return value === null ? '' : print(parseConstValue(value));
+  } catch {
+    return value ?? '';
   }
-  const mayBeSession = !(isStatic?.kind === Kind.BOOLEAN && isStatic.value);
-  return presetFrom(value, type, { name, mayBeSession, upstream, prefix, because });
 }
 
-type Scope = {
-  readonly name: string;
-  readonly mayBeSession: boolean;
-  readonly upstream: UpstreamSchema;
-  readonly prefix: string | undefined;
-  readonly because: Because;
-};
-
-function presetFrom(value: ConstValueNode, type: string, scope: Scope): Preset | undefined {
-  if (value.kind === Kind.NULL) return { kind: 'literal', value };
-  const text = scope.mayBeSession && value.kind === Kind.STRING ? value.value : undefined;
-  const session = text === undefined ? undefined : sessionVariableOf(text, scope.prefix);
-  const meant = text === undefined ? undefined : meantBy(text, scope.prefix);
-  if (meant !== undefined) {
-    scope.because(
-      `"${text}" at "${scope.name}" looks like a session variable, and no session has it: did you mean "${meant}"? ` +
-        'If the text itself is meant, add "static: true"',
-    );
-    return undefined;
-  }
-  const element = elementType(type);
-  if (element !== null) {
-    if (session !== undefined) {
-      scope.because(
-        `illegal preset value at "${scope.name}". Session arguments can only be set for singleton values`,
-      );
-      return undefined;
-    }
-    const values = value.kind === Kind.LIST ? value.values : [value];
-    return { kind: 'list', items: values.flatMap((item) => presetFrom(item, element, scope) ?? []) };
-  }
-  const name = nullableType(type);
-  const named = scope.upstream.types.get(name);
-  if (named?.kind === 'input') return presetObject(value, named, scope);
-  if (session !== undefined) return { kind: 'session', variable: session, type: name };
-  const refusal = refusalOf(value, name, named);
-  if (refusal === null) return { kind: 'literal', value };
-  scope.because(refusal);
-  return undefined;
+function isLeaf({ kind }: TypeDefinitionNode): boolean {
+  return kind === Kind.SCALAR_TYPE_DEFINITION || kind === Kind.ENUM_TYPE_DEFINITION;
 }
 
-function refusalOf(value: ConstValueNode, name: string, type: UpstreamType | undefined): string | null {
+const noInput = (name: string) => `expected "${name}" to be an input type, but it's an output type`;
+
+/** Returns the reason against a value of a scalar or an enum of the document; null without one. */
+function refusalOf(
+  value: ConstValueNode,
+  name: string,
+  declared: TypeDefinitionNode | undefined,
+): string | null {
   const expected = (what: string) =>
     `expected preset value "${print(value)}" of type "${name}" to be ${what} value`;
-  if (type?.kind === 'enum') {
+  if (declared?.kind === Kind.ENUM_TYPE_DEFINITION) {
     if (value.kind !== Kind.ENUM) return expected('an enum');
-    const isKnown = type.values.some((each) => each.name === value.value);
+    const isKnown = declared.values?.some((each) => each.name.value === value.value);
     return isKnown ? null : `"${value.value}" not found in the enum: "${name}"`;
   }
+  const isBuiltIn = BUILT_IN_SCALARS.has(name);
+  if (!isBuiltIn && declared?.kind !== Kind.SCALAR_TYPE_DEFINITION) return noInput(name);
+  // A scalar of the remote schema may take structured values, as JSON does.
   const isStructured = value.kind === Kind.OBJECT || value.kind === Kind.LIST;
-  return isStructured && BUILT_IN_SCALARS.has(name) ? expected('a scalar') : null;
-}
-
-function presetObject(
-  value: ConstValueNode,
-  { name, fields }: Extract<UpstreamType, { kind: 'input' }>,
-  scope: Scope,
-): Preset | undefined {
-  if (value.kind !== Kind.OBJECT) {
-    scope.because(`expected preset value "${print(value)}" of type "${name}" to be an input object value`);
-    return undefined;
-  }
-  const members = value.fields.flatMap((field): (readonly [string, Preset])[] => {
-    const known = fields.find((each) => each.name === field.name.value);
-    if (!known) {
-      scope.because(`"${field.name.value}" does not exist in the input object "${name}"`);
-      return [];
-    }
-    const preset = presetFrom(field.value, known.type, scope);
-    return preset ? [[known.name, preset]] : [];
-  });
-  return { kind: 'object', fields: members };
+  return value.kind === Kind.ENUM || (isStructured && isBuiltIn) ? expected('a scalar') : null;
 }
 
 /** Makes an input object a preset everywhere when all its fields have presets, so that nothing is left for the client to give. */

@@ -121,7 +121,7 @@ const WRONG: readonly (readonly [from: string, to: string, reason: string])[] = 
     'Named { name: String at: Time x: Int }',
     'field "x" does not exist in the "Interface": "Named"',
   ],
-  ['model: Int', 'model: Int model: Int', 'duplicate fields: "model"found in the Object "Bot"'],
+  ['model: Int', 'model: Int model: Int', 'duplicate fields: "model"found in the "Object" "Bot"'],
   ['gt: Int', 'gt: Boolean', 'expected type of "gt"("Input object argument") to be Int but received Boolean'],
   ['gt: Int', 'gt: Int eq: Int', 'input argument "eq" does not exist in the input object:"Range"'],
   [
@@ -133,7 +133,12 @@ const WRONG: readonly (readonly [from: string, to: string, reason: string])[] = 
   [
     'first: Int!',
     'first: Int',
-    'expected type of "first"("Input object argument") to be Int! but received Int',
+    'field: "friends" expects the following non nullable arguments to be present: "first"',
+  ],
+  [
+    'first: Int!',
+    'first: String!',
+    'expected type of "first"("Input object argument") to be Int! but received String!',
   ],
   [
     'after: String',
@@ -150,11 +155,77 @@ const WRONG: readonly (readonly [from: string, to: string, reason: string])[] = 
     'limit: Int = 11',
     'expected default value of input value: "limit"of input object "user" to be 10 but received 11',
   ],
+  [
+    'limit: Int = 10',
+    'limit: Int',
+    'expected default value of input value: "limit"of input object "user" to be 10 but received ',
+  ],
+  [
+    'after: String',
+    'after: String = "a"',
+    'expected default value of input value: "after"of input object "friends" to be  but received "a"',
+  ],
+  [
+    'scalar Time',
+    'scalar Time @secret',
+    '"Directive": "secret" does not exist in the upstream remote schema',
+  ],
+  ['enum Color', 'enum Color @secret', '"Directive": "secret" does not exist in the upstream remote schema'],
+  ['model: Int', 'model: Int @secret', '"Directive": "secret" does not exist in the upstream remote schema'],
+  ['gt: Int', 'gt: Int @secret', '"Directive": "secret" does not exist in the upstream remote schema'],
+  [
+    'type Bot implements Named',
+    'type Bot implements Named @a @a',
+    'duplicate directives: "a"found in the "Object" "Bot"',
+  ],
+  [
+    'model: Int',
+    'model: Int @deprecated @deprecated',
+    'duplicate directives: "deprecated"found in the "Object field" "Bot"',
+  ],
+  ['input Range', 'input Range @preset(value: 1)', PLACE],
+  ['union Anyone', 'union Anyone @preset(value: 1)', PLACE],
+  [
+    'gt: Int',
+    'gt: Int @preset(value: 1) @preset(value: 2)',
+    'found multiple preset directives at "Input object argument" "Range"',
+  ],
+  [
+    'after: String',
+    'after: String @preset(value: "1") @preset(value: "2")',
+    'found multiple preset directives at "Input object argument" "friends"',
+  ],
+  [
+    'interface Named',
+    'interface Named2 { a: Int } interface Named',
+    '"Interface": "Named2" does not exist in the upstream remote schema',
+  ],
+  [
+    'type Query',
+    'type Query implements Named',
+    'custom interfaces are not supported. Object"Query" implements the following custom interfaces: "Named"',
+  ],
+  [
+    'RED GREEN',
+    'A B C',
+    'enum "Color" contains the following enum values that do not exist in the corresponding upstream remote enum: "A", "B", and "C"',
+  ],
   ['type Bot implements Named', 'type Bot implements Named @preset(value: 1)', PLACE],
   ['model: Int', 'model: Int @preset(value: 1)', PLACE],
   ['GREEN', 'GREEN @preset(value: 1)', PLACE],
-  ['gt: Int', 'gt: Int @preset', 'preset argument "value" not found at "gt"'],
+  ['gt: Int', 'gt: Int @preset', 'no arguments found in the preset directive'],
   ['gt: Int', 'gt: Int @preset(static: true)', 'preset argument "value" not found at "gt"'],
+  [
+    'gt: Int',
+    'gt: Int @preset(value: ONE)',
+    'expected preset value "ONE" of type "Int" to be a scalar value',
+  ],
+  [
+    'at: Time tags',
+    'at: Time @preset(value: ONE) tags',
+    'expected preset value "ONE" of type "Time" to be a scalar value',
+  ],
+  ['gt: Int', 'gt: Int @preset(static: "yes")', 'preset argument "value" not found at "gt"'],
   [
     'gt: Int',
     'gt: Int @preset(value: 1, static: "yes")',
@@ -201,23 +272,60 @@ describe.each(WRONG)('%s → %s', (from, to, reason) => {
   });
 });
 
-test('several reasons are listed together', async () => {
-  const apart = WRONG.filter(([from], i) => WRONG.findIndex(([first]) => first === from) === i).filter(
-    ([from, to]) => !to.includes('type ') && !from.startsWith('type ') && !from.includes('Any'),
+/** Returns the line of the SDL, and so the definition, that a text is in. */
+const lineOf = (text: string) => SDL.split('\n').findIndex((line) => line.includes(text));
+
+test('reasons of neighbours are all listed, in the order of the document', async () => {
+  const schema = edited(
+    ['model: Int', 'model: Int! age: Int'],
+    ['color: Color', 'color: Color @preset(value: BLACK) eq: Int'],
   );
+  expect(await permit(schema)).toEqual(
+    refusal([
+      'expected type of "model"("Object field") to be Int but received Int!',
+      'field "age" does not exist in the "Object": "Bot"',
+      '"BLACK" not found in the enum: "Color"',
+      'input argument "eq" does not exist in the input object:"Range"',
+    ]),
+  );
+});
+
+test('a preset fits the types of the document, not those of the remote schema', async () => {
+  const partly = edited(['RED GREEN', 'RED'], ['color: Color', 'color: Color @preset(value: GREEN)']);
+  expect(await permit(partly)).toEqual(refusal(['"GREEN" not found in the enum: "Color"']));
+  const undeclared = edited(
+    ['enum Color { RED GREEN }', ''],
+    ['color: Color', 'color: Color @preset(value: RED)'],
+  );
+  expect(await permit(undeclared)).toEqual(
+    refusal(['expected "Color" to be an input type, but it\'s an output type']),
+  );
+});
+
+test('directives of GraphQL that only describe are accepted', async () => {
+  const described = edited(
+    ['model: Int', 'model: Int @deprecated'],
+    ['scalar Time', 'scalar Time @specifiedBy(url: "https://a")'],
+  );
+  expect(await permit(described)).toEqual({ data: { message: 'success' } });
+});
+
+test('several reasons are listed together', async () => {
+  // Duplicate types end the check of the document.
+  const local = WRONG.filter(([, , reason]) => !reason.startsWith('duplicate type names'));
+  const apart = local.filter(([from], i) => local.findIndex(([first]) => first === from) === i);
+  let count = 0;
   for (let i = 0; i + 1 < apart.length; i++) {
     const two = [apart[i]!, apart[i + 1]!];
-    let schema: string;
-    try {
-      schema = edited(...two.map(([from, to]) => [from, to] as const));
-    } catch {
-      // The first edit replaced what the second is about.
-      continue;
-    }
+    // A reason may end the check of its definition.
+    if (lineOf(two[0]![0]) === lineOf(two[1]![0])) continue;
+    const schema = edited(...two.map(([from, to]) => [from, to] as const));
+    count++;
     const { message } = (await permit(schema)) as { message: string };
     expect(message).toContain('for the following reasons:');
     for (const [, , reason] of two) expect(message).toContain(` • ${reason}\n`);
   }
+  expect(count).toBeGreaterThan(8);
 });
 
 test.each([
