@@ -23,7 +23,7 @@ import { type KindRow, SpecProblem, type TranslateContext, type ValueSource } fr
 import { exceededLimit, problemsOf } from '../kinds/validate.ts';
 import { type CustomResource, crName, kindAndNamespaceOf, kindOf } from '../kinds.ts';
 import { isOwnedBy, type Ledger, type LedgerEntry } from '../objects/ledger.ts';
-import { hashOf, normalised, printKey, stableJson } from '../objects/normal-form.ts';
+import { hashOf, isKept, normalised, printKey, stableJson } from '../objects/normal-form.ts';
 import { valueName } from '../objects/value-name.ts';
 import type { Consent, CrSnapshot, Policies, ReconcileOptions, ResourceOutcome } from '../ports.ts';
 import { pauseOf } from './pause.ts';
@@ -211,7 +211,8 @@ function translateSpec(
     if (problems.length > 0)
       return { reason: 'InvalidSpec', message: problems.join('; '), isMalformed: true };
     const translated = row.translate(cr.spec, context);
-    const objects = distinct(translated.map((object) => checkedObject(withPrefix(object, prefix), cr)));
+    const checked = translated.map((object) => checkedObject(withPrefix(object, prefix), cr));
+    const objects = distinct(checked).filter(isKept);
     const tooLarge = oversizeOf(objects);
     if (tooLarge) return { reason: 'InvalidSpec', message: tooLarge };
     return objects.map((object) => ({ object, hash: hashOf(object) }));

@@ -36,6 +36,12 @@ function asJson(value: unknown): unknown {
   return isSame ? value : Object.fromEntries(kept);
 }
 
+/** False for an object in normal form that means the same as no object, such as limits without a limit: a document does not keep it, and the
+ *  next comparison would find it removed. Only a kind of which a document has one object can be empty. */
+export function isKept({ key, kind, definition }: MetadataObject): boolean {
+  return key !== kind || Object.keys(definition as object).length > 0;
+}
+
 const objects = new IdentityCache<Metadata, ReadonlyMap<string, MetadataObject>>();
 
 /** Returns the objects of a document by key. */
