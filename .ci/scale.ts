@@ -100,6 +100,17 @@ async function run(): Promise<void> {
   await sleep(Math.max(3000, PRUNE_DELAY_MS - (performance.now() - began)));
   await measureEdits(tables, operator, engine);
   await measureIdle(operator, engine);
+  await operator.stop();
+  await measureRestart(kube);
+}
+
+/** Measures an operator that starts while all resources are Ready: it reads them and the whole document of the engine. */
+async function measureRestart(kube: TestKube): Promise<void> {
+  const operator = await startOperator(kube);
+  stops.push(operator.stop);
+  while ((await operator.metric('pergola_pass_total').catch(() => 0)) === 0) await sleep(500);
+  await sleep(5000);
+  say('restarted operator: memory, at most MB', operator.mostMemoryMb());
 }
 
 async function prepare(kube: TestKube, engine: Engine): Promise<void> {

@@ -2,6 +2,7 @@
  *  hundred resources changes, and V8's precise coverage of the next pass has every file with a function that ran, and the functions.
  *  In: nothing. Out: the files by room, and their number. Files that only declare types, and top-level code of modules, do not count.
  *  Not here: how long it takes (.ci/scale.ts). */
+import type { EngineFetch } from '../operator/engine/address.ts';
 import { cachedEngine, engineClient } from '../operator/engine/client.ts';
 import { type PreviousPass, reconcile } from '../operator/pass/reconcile.ts';
 import { OPTIONS, permission, table } from '../operator/testing/resources.ts';
@@ -19,9 +20,9 @@ type Request = {
 type Patch = { readonly put: never[]; readonly remove: readonly string[] };
 
 /** Returns a `fetch` that answers the operator's requests from an engine in memory. */
-function fetchFrom(engine: ScriptedEngine): typeof fetch {
-  return (async (_url: string, { body }: { readonly body: string }) =>
-    Response.json(await answer(engine, JSON.parse(body) as Request))) as unknown as typeof fetch;
+function fetchFrom(engine: ScriptedEngine): EngineFetch {
+  return async (_url, { body = [] }) =>
+    Response.json(await answer(engine, JSON.parse([...body].join('')) as Request));
 }
 
 async function answer(engine: ScriptedEngine, { type, args, resource_version }: Request): Promise<unknown> {

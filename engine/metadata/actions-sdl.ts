@@ -2,16 +2,17 @@
  *  of types. Both are printed from the document and parsed back into it.
  *  In and out: the document's JSON. Pure. Raises `parseFailed` for SDL and settings that do not belong together.
  *  Not here: files (directory.ts), what an action means. Spec: "actions.graphql", "actions.yaml". */
+// Not from 'graphql': the operator loads this file, and needs none of the 140 modules that execute requests.
+import { GraphQLError } from 'graphql/error';
 import {
   type DefinitionNode,
   type DocumentNode,
   type FieldDefinitionNode,
-  GraphQLError,
   type InputValueDefinitionNode,
   Kind,
   parse,
   print,
-} from 'graphql';
+} from 'graphql/language';
 import { fail } from '../errors/engine-error.ts';
 import { isRecord, type JsonRecord } from '../json/value.ts';
 import { CUSTOM_TYPE_CATEGORIES } from './locations.ts';

@@ -18,7 +18,8 @@ export type EngineFetch = (
   request: {
     readonly method: string;
     readonly headers: Record<string, string>;
-    readonly body?: string;
+    /** The text, or its parts where it is long. */
+    readonly body?: string | Iterable<string>;
     readonly signal: AbortSignal;
     /** A redirect would carry the admin secret to another server. */
     readonly redirect: 'manual';

@@ -42,6 +42,7 @@ import {
   readWritten,
   UnexpectedAnswer,
 } from './answers.ts';
+import { jsonParts } from './json-parts.ts';
 import { sendTest } from './permission-test.ts';
 
 export type { EngineAddress } from './address.ts';
@@ -354,7 +355,7 @@ async function request<T>(
       ...(address.adminSecret === undefined ? {} : { [`${prefix}admin-secret`]: address.adminSecret }),
     },
     redirect: 'manual',
-    ...(body === undefined ? {} : { body: textOf(body) }),
+    ...(body === undefined ? {} : { body: bodyFor(address, body) }),
   });
   if (response.status !== 200) throw problemOf(response, address);
   return answerOf(response, address, read);
@@ -364,14 +365,27 @@ function prefixOf({ headerPrefix = 'x-engine-' }: EngineAddress): string {
   return headerPrefix;
 }
 
-/** Returns the JSON of a request. Throws EngineProblem `tooLarge` when it exceeds the longest possible string. */
-function textOf(body: unknown): string {
+/** Returns the JSON of a request, in parts where it is long. `fetch` takes a whole text: throws EngineProblem `tooLarge` for it when it
+ *  exceeds the longest possible string. */
+function bodyFor(address: EngineAddress, body: unknown): string | Iterable<string> {
+  if (address.fetch) return partsOf(body);
   try {
     return JSON.stringify(body);
   } catch (cause) {
     if (!(cause instanceof RangeError)) throw cause;
     throw new EngineProblem('tooLarge', `the request is too large to send: ${cause.message}`, { cause });
   }
+}
+
+function partsOf(body: unknown): string | Iterable<string> {
+  const parts = jsonParts(body);
+  const first = parts.next().value ?? '';
+  const second = parts.next();
+  return second.done ? first : joined([first, second.value], parts);
+}
+
+function* joined(...lists: readonly Iterable<string>[]): Generator<string> {
+  for (const list of lists) yield* list;
 }
 
 type Answer = {
@@ -390,7 +404,7 @@ async function send(
   const url = address.url.replace(/\/+$/, '') + path;
   try {
     const signal = AbortSignal.timeout(address.timeoutMs ?? TIMEOUT_MS);
-    const response = await (address.fetch ?? fetch)(url, { ...init, signal });
+    const response = await (address.fetch ?? (fetch as EngineFetch))(url, { ...init, signal });
     return {
       status: response.status,
       contentType: response.headers.get('content-type') ?? '',

@@ -1,8 +1,10 @@
 /** Tests requests over node:http: connections, limits of time, certificates, and proxies of the transport. */
+import { createHash } from 'node:crypto';
 import { createServer, type RequestListener } from 'node:http';
 import https from 'node:https';
 import { type AddressInfo, connect as connectSocket, type Server } from 'node:net';
 import { text } from 'node:stream/consumers';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { KubeConfig } from '@kubernetes/client-node';
 import { afterEach, expect, test } from 'vitest';
 import { agentFor, fetchOver, type HttpAgent, sendRequest } from './http-request.ts';
@@ -79,6 +81,44 @@ test('a URL with a user is refused, and never sent', async () => {
     'the URL includes credentials',
   );
   expect(requests).toBe(0);
+});
+
+const PARTS = 200;
+
+function* parts(onPart: () => void): Generator<string> {
+  for (let i = 0; i < PARTS; i++) {
+    onPart();
+    yield String(i % 10).repeat(65_536);
+  }
+}
+
+test('a body in parts arrives whole, and is produced no faster than it is sent', async () => {
+  let [made, madeBeforeReading] = [0, 0];
+  const { url, agent } = await serve(async (request, response) => {
+    await sleep(50);
+    madeBeforeReading = made;
+    response.end(
+      createHash('sha256')
+        .update(await text(request))
+        .digest('hex'),
+    );
+  });
+  const response = await sendRequest(agent, url, { method: 'POST', headers: {}, body: parts(() => made++) });
+  expect(await text(response)).toBe(
+    createHash('sha256')
+      .update([...parts(() => {})].join(''))
+      .digest('hex'),
+  );
+  expect(madeBeforeReading).toBeLessThan(PARTS);
+});
+
+test('a server that closes the connection while a body is sent is an error of the request alone', async () => {
+  const { url, agent } = await serve((request) => void request.socket.resetAndDestroy());
+  let made = 0;
+  const sent = sendRequest(agent, url, { method: 'POST', headers: {}, body: parts(() => made++) });
+  await expect(sent).rejects.toThrow(/ECONNRESET|EPIPE|hang up/);
+  await sleep(20);
+  expect(made).toBeLessThan(PARTS);
 });
 
 test('a redirect is not followed', async () => {

@@ -4,6 +4,7 @@
  *  Not here: certificates and addresses of the agents (transport.ts, engine-connections.ts, replicas.ts), repetition. */
 import http, { type IncomingMessage } from 'node:http';
 import https from 'node:https';
+import { Readable } from 'node:stream';
 import type { EngineFetch } from '../engine/address.ts';
 
 export type HttpAgent = http.Agent | https.Agent;
@@ -11,7 +12,8 @@ export type HttpAgent = http.Agent | https.Agent;
 export type HttpRequest = {
   readonly method: string;
   readonly headers: Readonly<Record<string, string>>;
-  readonly body?: string | undefined;
+  /** The text, or its parts: a long text is not in memory as a whole. */
+  readonly body?: string | Iterable<string> | undefined;
   readonly signal?: AbortSignal | undefined;
   /** The longest silence of the server, before and during the response. Unlimited by default. */
   readonly silenceMs?: number | undefined;
@@ -55,7 +57,8 @@ export async function sendRequest(
     response = arrived.on('error', () => {});
     resolve(arrived);
   });
-  sent.end(body);
+  if (body === undefined || typeof body === 'string') sent.end(body);
+  else Readable.from(body).pipe(sent);
   return promise;
 }
 
