@@ -76,7 +76,7 @@ export const OPTIONS = {
     variable: 'PERGOLA_UNREACHABLE_WRITES_PER_SECOND',
     value: 'NUMBER',
     default: '20',
-    doc: 'most statuses per second that report an engine that does not answer',
+    doc: 'most statuses per second that report an engine that does not answer, and as many that it answers again',
   },
   'prune-delay-seconds': {
     variable: 'PERGOLA_PRUNE_DELAY_SECONDS',

@@ -110,3 +110,59 @@ test('a resource that waits for longer has no second grace period before it is S
   it.due(waiting, 60_000);
   expect(it.due(waiting, 61_000).due.length).toBeGreaterThan(0);
 });
+
+describe('after an outage', () => {
+  const recovered = (count: number, reason: Reason, generation = 1) =>
+    Array.from({ length: count }, (_, i) => {
+      const { metadata, ...rest } = table(`t${i}`);
+      const cr = { ...rest, metadata: { ...metadata, generation }, status: statusOf(reason) };
+      return { cr, status: { ...statusOf('Applied'), observedGeneration: generation } };
+    });
+
+  test.each(REASONS)('resources that reported %s become Ready at a limited rate', (reason) => {
+    const it = outage();
+    let left = recovered(5000, reason);
+    const counts: number[] = [];
+    for (let at = 0; left.length > 0 && at < 3_600_000; at += 5000) {
+      const { due, held } = it.due(left, at);
+      expect(held).toBe(left.length - due.length);
+      left = left.filter((change) => !due.includes(change));
+      counts.push(due.length);
+    }
+    expect(left).toEqual([]);
+    // At first what accumulated in half a minute, then 20 a second.
+    expect([counts[0], Math.max(...counts.slice(1))]).toEqual([30 * 20, 5 * 20]);
+  });
+
+  test('a resource that was edited meanwhile is Ready at once', () => {
+    const it = outage();
+    it.due(recovered(5000, 'EngineUnreachable'), 0);
+    const edited = recovered(1000, 'EngineUnreachable', 2);
+    expect(it.due([...recovered(5000, 'EngineUnreachable'), ...edited], 0)).toEqual({
+      due: edited,
+      held: 5000,
+    });
+  });
+
+  test('another problem of a resource is reported at once', () => {
+    const it = outage();
+    it.due(recovered(5000, 'SourceUnavailable'), 0);
+    const refused = recovered(1000, 'SourceUnavailable').map(({ cr }) => ({
+      cr,
+      status: statusOf('RejectedByEngine'),
+    }));
+    expect(it.due(refused, 0)).toEqual({ due: refused, held: 0 });
+  });
+
+  test('recoveries neither use nor delay the writes of the next outage', () => {
+    const it = outage();
+    it.due(recovered(5000, 'EngineUnreachable'), 0);
+    it.due(changes(5000, 'EngineUnreachable'), 10_000);
+    expect(it.due(changes(5000, 'EngineUnreachable'), 75_000).due).toHaveLength(5 * 20);
+  });
+
+  test('with a rate of zero, resources that report an outage become Ready at once', () => {
+    const it = new Outage({ graceMs: 0, writesPerSecond: 0 });
+    expect(it.due(recovered(5000, 'EngineUnreachable'), 0)).toMatchObject({ due: { length: 5000 }, held: 0 });
+  });
+});
