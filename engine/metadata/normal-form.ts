@@ -8,9 +8,9 @@
 import { isRecord, type JsonRecord } from '../json/value.ts';
 import { own } from './own.ts';
 import { siblingReferences } from './references.ts';
-import { Action, ActionDefinition } from './schema/action.ts';
+import { Action, ActionDefinition, TypeRelationship } from './schema/action.ts';
 import { AllowListEntry } from './schema/collection.ts';
-import { QualifiedName } from './schema/common.ts';
+import { QualifiedName, RequestTransform, ResponseTransform } from './schema/common.ts';
 import { EventTrigger } from './schema/event.ts';
 import { TrackedFunction } from './schema/function.ts';
 import {
@@ -23,7 +23,7 @@ import {
 import { Metadata } from './schema/metadata.ts';
 import { NativeQueryArgument } from './schema/native-query.ts';
 import { DeleteRule, InsertRule, SelectRule, UpdateRule, ValidateInput } from './schema/permission.ts';
-import { ApiLimits } from './schema/policy.ts';
+import { ApiLimits, OpenTelemetry } from './schema/policy.ts';
 import {
   ForeignKeyOn,
   ObjectRelationshipUsing,
@@ -108,6 +108,10 @@ export const DEFAULTS: ReadonlyMap<unknown, JsonRecord> = new Map<unknown, JsonR
   ],
   [AllowListEntry.properties, { scope: { global: true } }],
   [ApiLimits.properties, { disabled: false }],
+  [RequestTransform.properties, { version: 1, template_engine: 'Kriti' }],
+  [ResponseTransform.properties, { version: 1, template_engine: 'Kriti' }],
+  [TypeRelationship.properties, { source: 'default' }],
+  [OpenTelemetry.properties.exporter_otlp.properties, { protocol: 'http/protobuf' }],
 ]);
 
 const NORMAL: Rules = {

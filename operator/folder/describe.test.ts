@@ -9,6 +9,7 @@ import {
 import { expect, test } from 'vitest';
 import { desire } from '../decide/desired.ts';
 import { hashOf, normalised } from '../objects/normal-form.ts';
+import { ownerOfValues } from '../objects/value-name.ts';
 import { OPTIONS, resource, snapshotOf } from '../testing/resources.ts';
 import { describeMetadata } from './describe.ts';
 
@@ -308,26 +309,98 @@ test('a connection URL of the metadata is written to a Secret, never to a resour
   expect(JSON.stringify(resources)).not.toContain('postgres://');
 });
 
-test('an object that its kind cannot express is in a bundle, such as a table with a comment per operation', () => {
-  const metadata = parseMetadata({
+const sourceWith = (table: object) =>
+  parseMetadata({
     version: 3,
     sources: [
       {
         name: 's',
         kind: 'postgres',
         configuration: { connection_info: { database_url: { from_env: 'S' } } },
+        tables: [{ table: 't', ...table }],
+      },
+    ],
+  });
+
+test('a permission that its table cannot contain is a resource of its own, such as one with another comment', () => {
+  const metadata = sourceWith({
+    select_permissions: [{ role: 'u', permission: { columns: '*', filter: {} }, comment: 'one' }],
+    delete_permissions: [{ role: 'u', permission: { filter: {} }, comment: 'another' }],
+  });
+  expect(asked(metadata)).toEqual(hashesOf(metadata));
+  expect(describe(metadata).resources.map(({ kind, name }) => [kind, name])).toEqual([
+    ['Source', 's'],
+    ['Table', 't'],
+    ['TablePermission', 't-u-delete'],
+  ]);
+});
+
+test('only the object that no kind can express is in a bundle, such as a permission with a named value of no Secret', () => {
+  const headers = [{ name: 'authorization', value_from_value: 'made/by/hand' }];
+  const validate_input = { type: 'http', definition: { url: 'http://a', headers } };
+  const metadata = sourceWith({
+    select_permissions: [{ role: 'u', permission: { columns: '*', filter: {} } }],
+    insert_permissions: [{ role: 'u', permission: { columns: '*', check: {}, validate_input } }],
+  });
+  expect(asked(metadata)).toEqual(hashesOf(metadata));
+  expect(kindsOf(metadata)).toEqual(['Source', 'Table', 'MetadataBundle']);
+  const [bundle] = describe(metadata).resources.filter(({ kind }) => kind === 'MetadataBundle');
+  expect(bundle!.spec['objects']).toMatchObject([{ key: 'insert_permission/s/public/t/u' }]);
+});
+
+test('a named value that an operator stores is described as the key of its Secret, wherever it may stand', () => {
+  const stored = `default/${ownerOfValues(OPTIONS.manager)}/hook/token`;
+  const from_value = { from_value: stored };
+  const headers = [{ name: 'authorization', value_from_value: stored }];
+  const metadata = parseMetadata({
+    version: 3,
+    sources: [
+      {
+        name: 's',
+        kind: 'postgres',
+        configuration: {
+          connection_info: {
+            database_url: from_value,
+            ssl_configuration: { sslmode: 'verify-ca', sslrootcert: from_value },
+          },
+        },
         tables: [
           {
             table: 't',
-            select_permissions: [{ role: 'u', permission: { columns: '*', filter: {} }, comment: 'one' }],
-            delete_permissions: [{ role: 'u', permission: { filter: {} }, comment: 'another' }],
+            event_triggers: [
+              { name: 'e', definition: { insert: { columns: '*' } }, webhook_from_value: stored, headers },
+            ],
           },
         ],
       },
     ],
+    remote_schemas: [{ name: 'r', definition: { url_from_value: stored, headers } }],
+    actions: [
+      { name: 'a', definition: { ...ACTION, type: 'query', handler: `{{value:${stored}}}`, headers } },
+    ],
+    cron_triggers: [
+      { name: 'c', schedule: '* * * * *', include_in_metadata: true, webhook: from_value, headers },
+    ],
+    custom_types: { objects: [{ name: 'Quote', fields: [{ name: 'price', type: 'Int' }] }] },
   });
-  expect(asked(metadata)).toEqual(hashesOf(metadata));
-  expect(kindsOf(metadata)).toEqual(['Source', 'MetadataBundle']);
+  const { resources, secrets } = describe(metadata);
+  expect(resources.map(({ kind }) => kind)).not.toContain('MetadataBundle');
+  expect(secrets).toEqual([]);
+  const text = JSON.stringify(resources);
+  expect(text).not.toContain(stored);
+  expect(text.split('"secretKeyRef":{"name":"hook","key":"token"}')).toHaveLength(11);
+  // Applied by the same operator they stand for the same objects.
+  const desired = desire(
+    snapshotOf(
+      resources.map(({ kind, name, spec }) => resource(kind, name, spec)),
+      { references: { secret: () => 'text', configMap: () => undefined } },
+    ),
+    { manager: OPTIONS.manager, objects: new Map() },
+    new Map(),
+    OPTIONS,
+  );
+  const hashes = Object.fromEntries([...desired.claims].map(([key, { hash }]) => [key, hash]));
+  expect(hashes).toEqual(hashesOf(metadata));
 });
 
 test('resource names are unique and valid in Kubernetes', () => {

@@ -4,21 +4,25 @@
 import {
   EngineError,
   isRecord,
-  type Metadata,
+  Metadata,
   type MetadataObject,
   type ObjectKind,
   objectsOf,
   parseJson,
+  parseReference,
+  variablesIn,
 } from '@pergola/engine/metadata';
 import { MOST_ITEMS } from '../kinds/annotate.ts';
 import {
   type Inventory,
   type KindRow,
+  type MetadataValue,
   type ResourceDraft,
   SpecProblem,
   type ValueSource,
 } from '../kinds/kind.ts';
 import { problemsOf } from '../kinds/validate.ts';
+import { secretOfValue } from '../kinds/value-source.ts';
 import { KINDS, kindOf } from '../kinds.ts';
 import { hashOf, normalised, stableJson } from '../objects/normal-form.ts';
 
@@ -42,24 +46,33 @@ export type Description = {
 export function describeMetadata(metadata: Metadata, engineRef: { readonly name: string }): Description {
   const objects = objectsOf(metadata);
   const hashes = new Map([...objects.values()].map((object) => [object.key, hashOf(normalised(object))]));
-  const inventory = inventoryOf(objects);
+  const values = storedValues(metadata);
   const resources: DescribedResource[] = [];
   const secrets: DescribedSecret[] = [];
   const left = new Set(objects.keys());
   for (const row of KINDS as readonly KindRow[]) {
-    const nameOf = namer();
-    for (const draft of row.describe?.(inventory) ?? []) {
-      const name = nameOf(draft.name);
-      const secret = `${row.singular}-${name}`;
-      const spec = specOf(draft, engineRef, secret);
-      const keys = translatedKeys(row, spec, draft.secrets ?? {}, hashes);
-      if (!keys?.every((key) => left.has(key))) continue;
+    const taken = new Set<string>();
+    const accept = (draft: ResourceDraft, { name, spec, secret }: Named, keys: readonly string[]) => {
+      taken.add(name);
       for (const key of keys) left.delete(key);
       resources.push({ kind: row.kind, name, spec });
-      if (draft.secrets && Object.keys(draft.secrets).length > 0) {
-        secrets.push({ name: secret, values: draft.secrets });
+      const values = draft.secrets ?? {};
+      if (Object.keys(values).length > 0) secrets.push({ name: secret, values });
+    };
+    const hidden = new Set<string>();
+    const tried = () => {
+      const visible = hidden.size === 0 ? objects : without(objects, hidden);
+      for (const draft of row.describe?.(inventoryOf(visible)) ?? []) {
+        const named = namedIn(row, draft, taken, engineRef);
+        const { keys, wrong } = translatedKeys(row, named, draft.secrets ?? {}, { hashes, values });
+        if (wrong.length === 0 && keys.length > 0 && keys.every((key) => left.has(key)))
+          accept(draft, named, keys);
+        // The rest of a table is described without a permission that its kind cannot express.
+        else for (const key of wrong) if (objects.get(key)?.parent) hidden.add(key);
       }
-    }
+    };
+    tried();
+    if (hidden.size > 0) tried();
   }
   const rest = [...objects.values()].filter(({ key }) => left.has(key));
   return { resources: [...resources, ...bundlesOf(rest, engineRef)], secrets };
@@ -84,31 +97,76 @@ function specOf(draft: ResourceDraft, engineRef: object, secret: string): Descri
   return parseJson(text) as DescribedResource['spec'];
 }
 
-/** Returns the keys of the objects the spec translates to; undefined when they differ from the objects it was created from. */
+/** Returns the keys of the objects the spec translates to, and those of objects that differ from the ones it was created from. Without keys
+ *  the spec cannot be translated. */
 function translatedKeys(
   row: KindRow,
-  spec: DescribedResource['spec'],
+  { spec, secret }: Named,
   secrets: Readonly<Record<string, string>>,
-  hashes: ReadonlyMap<string, string>,
-): readonly string[] | undefined {
-  if (problemsOf(row, spec).length > 0) return undefined;
+  { hashes, values }: Known,
+): { readonly keys: readonly string[]; readonly wrong: readonly string[] } {
+  if (problemsOf(row, spec).length > 0) return NOTHING;
+  const valueFrom = (source: ValueSource) => valueIn(source, { secret, secrets, values });
   try {
-    const translated = row
-      .translate(spec, { valueFrom: (source) => valueIn(source, secrets) })
-      .map(normalised);
-    return translated.every((object) => hashes.get(object.key) === hashOf(object))
-      ? translated.map(({ key }) => key)
-      : undefined;
+    const translated = row.translate(spec, { valueFrom }).map(normalised);
+    const wrong = translated.filter((object) => hashes.get(object.key) !== hashOf(object));
+    return { keys: translated.map(({ key }) => key), wrong: wrong.map(({ key }) => key) };
   } catch (error) {
-    if (error instanceof SpecProblem || error instanceof EngineError) return undefined;
+    if (error instanceof SpecProblem || error instanceof EngineError) return NOTHING;
     throw error;
   }
 }
 
-function valueIn({ env, file, secretKeyRef }: ValueSource, secrets: Readonly<Record<string, string>>) {
+const NOTHING = { keys: [], wrong: [] };
+
+type Known = {
+  /** The hashes of the objects of the document, by key. */
+  readonly hashes: ReadonlyMap<string, string>;
+  /** The names of the values that an operator stores, by Secret and key. */
+  readonly values: ReadonlyMap<string, string>;
+};
+
+/** A resource with its name, and the name that its own Secret would have. */
+type Named = { readonly name: string; readonly spec: DescribedResource['spec']; readonly secret: string };
+
+function namedIn(row: KindRow, draft: ResourceDraft, taken: ReadonlySet<string>, engineRef: object): Named {
+  const name = freeName(draft.name, taken);
+  const secret = `${row.singular}-${name}`;
+  return { name, secret, spec: specOf(draft, engineRef, secret) };
+}
+
+function without(
+  objects: ReadonlyMap<string, MetadataObject>,
+  hidden: ReadonlySet<string>,
+): ReadonlyMap<string, MetadataObject> {
+  return new Map([...objects].filter(([key]) => !hidden.has(key)));
+}
+
+/** Returns the names of the values in a document that an operator stores, by Secret and key. */
+function storedValues(metadata: Metadata): ReadonlyMap<string, string> {
+  return new Map(
+    variablesIn(Metadata, metadata).flatMap(({ name: reference }) => {
+      const { from, name } = parseReference(reference);
+      const secret = from === 'value' ? secretOfValue(name) : undefined;
+      return secret ? [[`${secret.name}/${secret.key}`, name] as const] : [];
+    }),
+  );
+}
+
+/** Returns the value of a source: a text of the Secret that belongs to the resource, or the name under which a value is stored. */
+function valueIn(
+  { env, file, secretKeyRef }: ValueSource,
+  {
+    secret,
+    secrets,
+    values,
+  }: Pick<Named, 'secret'> & Pick<Known, 'values'> & { readonly secrets: Readonly<Record<string, string>> },
+): MetadataValue {
   if (env !== undefined) return { from_env: env };
   if (file !== undefined) return { from_file: file };
-  return secrets[secretKeyRef?.key ?? ''] ?? '';
+  const { name = '', key = '' } = secretKeyRef ?? {};
+  const stored = name === secret ? undefined : values.get(`${name}/${key}`);
+  return stored === undefined ? (secrets[key] ?? '') : { from_value: stored };
 }
 
 /** The most characters of one bundle. The limit of API servers for one object is higher. */
@@ -133,18 +191,14 @@ function bundlesOf(objects: readonly MetadataObject[], engineRef: object): reado
   }));
 }
 
-/** Returns a function that creates unique names valid in Kubernetes; the second `author` becomes `author-2`. */
-function namer(): (text: string) => string {
-  const taken = new Set<string>();
-  return (text) => {
-    const plain = text
-      .toLowerCase()
-      .replaceAll(/[^a-z0-9]+/g, '-')
-      .slice(0, 50);
-    const name = plain.replaceAll(/^-+|-+$/g, '') || 'unnamed';
-    let free = name;
-    for (let count = 2; taken.has(free); count++) free = `${name}-${count}`;
-    taken.add(free);
-    return free;
-  };
+/** Returns a name that is valid in Kubernetes and not taken; the second `author` becomes `author-2`. */
+function freeName(text: string, taken: ReadonlySet<string>): string {
+  const plain = text
+    .toLowerCase()
+    .replaceAll(/[^a-z0-9]+/g, '-')
+    .slice(0, 50);
+  const name = plain.replaceAll(/^-+|-+$/g, '') || 'unnamed';
+  let free = name;
+  for (let count = 2; taken.has(free); count++) free = `${name}-${count}`;
+  return free;
 }

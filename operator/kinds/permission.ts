@@ -8,6 +8,7 @@ import {
   type MetadataObject,
   type ObjectKind,
   objectKey,
+  parseKey,
   QueryRootField,
   type SelectPermission,
   SelectRule,
@@ -29,9 +30,24 @@ import {
 } from './annotate.ts';
 import { enumeration } from './enumeration.ts';
 import type { FieldPath } from './field-path.ts';
-import { kindRow, OBJECT_COLUMNS, specOf, type TranslateContext } from './kind.ts';
+import {
+  type Inventory,
+  kindRow,
+  OBJECT_COLUMNS,
+  type ResourceDraft,
+  specOf,
+  type TranslateContext,
+} from './kind.ts';
 import { projectValue, unproject } from './project.ts';
-import { printTarget, sourceField, sourceNamed, tableFields, tableNamed } from './table-name.ts';
+import {
+  describeSource,
+  describeTableName,
+  printTarget,
+  sourceField,
+  sourceNamed,
+  tableFields,
+  tableNamed,
+} from './table-name.ts';
 import { describeValidation, ValidateInput, validationOf, validationPaths } from './validate-input.ts';
 
 const condition = (description: string) =>
@@ -208,6 +224,26 @@ export function permissionFieldPaths(kind: ObjectKind, at: string): readonly Fie
   );
 }
 
+/** Returns a resource for each permission, for those that no Table contains: the comment of one of them may differ. */
+function describeEach(inventory: Inventory): readonly ResourceDraft[] {
+  return OPERATIONS.flatMap(([name, kind, schema]) =>
+    inventory.all(kind).map(({ key, definition }): ResourceDraft => {
+      const { role, permission, comment } = definition as SelectPermission;
+      const [source, tableSchema = '', table = ''] = parseKey(key)?.segments ?? [];
+      return {
+        name: `${table}-${role}-${name}`,
+        spec: {
+          ...describeSource(source),
+          ...describeTableName({ schema: tableSchema, name: table }),
+          role,
+          [name]: describeRule(schema, permission),
+          comment,
+        },
+      };
+    }),
+  );
+}
+
 /** Returns the rules of a table by role, the inverse of `permissionObjects`. Comments that differ between operations are lost. */
 export function describePermissions(
   objects: (kind: ObjectKind) => readonly MetadataObject[],
@@ -258,4 +294,5 @@ export const tablePermission = kindRow({
       context,
     ),
   fieldPaths: (_, { kind }) => permissionFieldPaths(kind, 'spec'),
+  describe: describeEach,
 });

@@ -91,20 +91,32 @@ export function templateFor(value: MetadataValue): string {
   return 'from_value' in value ? `{{value:${value.from_value}}}` : `{{file:${value.from_file}}}`;
 }
 
+/** Returns the Secret and its key that an operator stores under the name NAMESPACE/OWNER/SECRET/KEY (objects/value-name.ts); undefined for a
+ *  name that another client chose. */
+export function secretOfValue(value: string): { readonly name: string; readonly key: string } | undefined {
+  const [, name, key] = /^[^/]+\/[0-9a-f]{12}\/([^/]+)\/([^/]+)$/.exec(value) ?? [];
+  return name === undefined || key === undefined ? undefined : { name, key };
+}
+
 /** Returns the source of a template, the inverse of `templateFor`. */
 export function describeTemplate(template: string): ValueSource {
+  const [, value] = /^\{\{value:([^{}]+)\}\}$/.exec(template) ?? [];
+  const secret = value === undefined ? undefined : secretOfValue(value);
+  if (secret) return { secretKeyRef: secret };
   const [, prefix, name] = /^\{\{(file:)?([^{}:]+)\}\}$/.exec(template) ?? [];
   if (name === undefined) return { value: template };
   return prefix === undefined ? { env: name } : { file: name };
 }
 
-/** Returns the source of a value of the metadata, the inverse of `readValue`; undefined for a value in the store of the engine, which no
- *  resource refers to by its name. */
+/** Returns the source of a value of the metadata, the inverse of `readValue`; undefined for a value in the store of the engine that no Secret
+ *  is the source of: no resource refers to it by its name. */
 export function describeValue(value: unknown): ValueSource | undefined {
   if (typeof value === 'string') return { value };
   if (!isRecord(value)) return undefined;
   if (typeof value['from_env'] === 'string') return { env: value['from_env'] };
-  return typeof value['from_file'] === 'string' ? { file: value['from_file'] } : undefined;
+  if (typeof value['from_file'] === 'string') return { file: value['from_file'] };
+  const secret = typeof value['from_value'] === 'string' ? secretOfValue(value['from_value']) : undefined;
+  return secret && { secretKeyRef: secret };
 }
 
 /** Returns the source of a field of the metadata, the inverse of `fieldOf`. */
@@ -114,7 +126,11 @@ export function describeField(
 ): ValueSource | undefined {
   const text = fields[name];
   if (typeof text === 'string') return { value: text };
-  return describeValue({ from_env: fields[`${name}_from_env`], from_file: fields[`${name}_from_file`] });
+  return describeValue({
+    from_env: fields[`${name}_from_env`],
+    from_file: fields[`${name}_from_file`],
+    from_value: fields[`${name}_from_value`],
+  });
 }
 
 export const Headers = withDescription(
@@ -149,7 +165,11 @@ export function headersOf(
   }));
 }
 
-/** Returns the headers of a spec, the inverse of `headersOf`. */
+/** Returns the headers of a spec, the inverse of `headersOf`. A header that no resource can have becomes an empty one, which callers find to
+ *  be different. */
 export function describeHeaders(headers: readonly Header[] | undefined): readonly object[] | undefined {
-  return headers?.map((header) => ({ name: header.name, ...describeField('value', header) }));
+  return headers?.map((header) => ({
+    name: header.name,
+    ...(describeField('value', header) ?? { value: '' }),
+  }));
 }

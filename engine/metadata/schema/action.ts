@@ -48,6 +48,15 @@ const Field = Type.Object({
   arguments: Type.Optional(Type.Unknown()),
 });
 
+/** A relationship from the objects of a custom type to a table. Absent `source`: `default`. */
+export const TypeRelationship = Type.Object({
+  name: GraphqlName,
+  type: oneOf('object', 'array'),
+  remote_table: QualifiedName,
+  source: Type.Optional(Type.String()),
+  field_mapping: Type.Record(Type.String(), Type.String()),
+});
+
 export const CustomTypes = Type.Object({
   scalars: Type.Optional(Type.Array(Type.Object({ name: GraphqlName, description: Type.Optional(Comment) }))),
   enums: Type.Optional(
@@ -76,17 +85,7 @@ export const CustomTypes = Type.Object({
         name: GraphqlName,
         description: Type.Optional(Comment),
         fields: Type.Array(Field),
-        relationships: Type.Optional(
-          Type.Array(
-            Type.Object({
-              name: GraphqlName,
-              type: oneOf('object', 'array'),
-              remote_table: QualifiedName,
-              source: Type.Optional(Type.String()),
-              field_mapping: Type.Record(Type.String(), Type.String()),
-            }),
-          ),
-        ),
+        relationships: Type.Optional(Type.Array(TypeRelationship)),
       }),
     ),
   ),
