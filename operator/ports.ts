@@ -266,6 +266,8 @@ export class EngineProblem extends Error {
 export type ReferenceLookup = {
   readonly secret: (namespace: string, name: string, key: string) => string | undefined;
   readonly configMap: (namespace: string, name: string, key: string) => string | undefined;
+  /** Returns the keys of a Secret; undefined when it does not exist. Absent: no Secret is known as a whole. */
+  readonly secretKeys?: (namespace: string, name: string) => readonly string[] | undefined;
   /** Returns the keys of a ConfigMap; undefined when it does not exist. Absent: no ConfigMap is known as a whole. */
   readonly configMapKeys?: (namespace: string, name: string) => readonly string[] | undefined;
 };

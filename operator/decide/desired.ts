@@ -26,6 +26,7 @@ import { isOwnedBy, type Ledger, type LedgerEntry } from '../objects/ledger.ts';
 import { hashOf, isKept, normalised, printKey, stableJson } from '../objects/normal-form.ts';
 import { valueName } from '../objects/value-name.ts';
 import type { Consent, CrSnapshot, Policies, ReconcileOptions, ResourceOutcome } from '../ports.ts';
+import { missingKeyText } from './missing-key.ts';
 import { pauseOf } from './pause.ts';
 
 export const ADOPT_ANNOTATION = 'pergola.dev/adopt';
@@ -330,8 +331,9 @@ function contextOf(
       const value = snapshot.references.secret(namespace, name, key);
       const what = `key ${key} of Secret ${namespace}/${name}`;
       if (value === undefined) {
-        const missing = `${path}.secretKeyRef: there is no key ${key} in a Secret ${namespace}/${name}`;
-        throw new SpecProblem('SecretNotFound', missing);
+        const { secretKeys: keysOf } = snapshot.references;
+        const missing = missingKeyText({ kind: 'Secret', namespace, name, key, keysOf });
+        throw new SpecProblem('SecretNotFound', `${path}.secretKeyRef: ${missing}`);
       }
       if (value === '' || value.length > MOST_VALUE_CHARACTERS) {
         const problem = value === '' ? 'is empty' : `has more than ${MOST_VALUE_CHARACTERS} characters`;
@@ -352,8 +354,9 @@ function configMapValue(
 ): string {
   const value = references.configMap(namespace, name, key);
   if (value !== undefined) return value;
-  const missing = `${path}.configMapKeyRef: there is no key ${key} in a ConfigMap ${namespace}/${name}`;
-  throw new SpecProblem('DependencyNotReady', missing);
+  const { configMapKeys: keysOf } = references;
+  const missing = missingKeyText({ kind: 'ConfigMap', namespace, name, key, keysOf });
+  throw new SpecProblem('DependencyNotReady', `${path}.configMapKeyRef: ${missing}`);
 }
 
 /** Returns the outcome for an error in one resource, so that no such error ends the pass over all resources. */

@@ -59,6 +59,7 @@ export class FolderSource implements CrSource, StatusSink {
       references: {
         secret: lookup(content.secrets),
         configMap: lookup(content.configMaps),
+        secretKeys: keysIn(content.secrets),
         configMapKeys: keysIn(content.configMaps),
       },
     };

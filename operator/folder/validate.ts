@@ -104,7 +104,12 @@ function meaningOf(manifests: readonly Manifest[], content: FolderContent): read
     at: new Date(0),
     resources,
     isComplete: true,
-    references: { secret: lookup(content.secrets), configMap: lookup(content.configMaps) },
+    references: {
+      secret: lookup(content.secrets),
+      configMap: lookup(content.configMaps),
+      secretKeys: keysIn(content.secrets),
+      configMapKeys: keysIn(content.configMaps),
+    },
   };
   const ledger = { manager: OPTIONS.manager, objects: new Map() };
   const { outcomes } = desire(snapshot, ledger, new Map(), OPTIONS);

@@ -35,7 +35,11 @@ export function isUnboundKey(key: string): boolean {
 
 /** Returns why resources have no Engine, from the key under which they are grouped. */
 export function missingEngineText(key: string, facts: NamespaceFacts): string {
-  if (!isUnboundKey(key)) return `there is no Engine ${key}`;
+  if (!isUnboundKey(key)) {
+    const engines = facts.enginesIn(key.slice(0, key.indexOf('/'))).toSorted();
+    const known = engines.length === 0 ? '' : `; its namespace has ${engines.slice(0, 10).join(', ')}`;
+    return `there is no Engine ${key}${known}`;
+  }
   const namespace = key.slice(0, -1);
   const chosen = facts.defaultEngineOf(namespace);
   if (chosen !== undefined) {

@@ -67,7 +67,8 @@ export const apiLimits = kindRow({
   singular: 'apilimits',
   shortNames: ['gqllim'],
   concerns: 'engine',
-  description: 'Limits of requests. An engine has at most one ApiLimits resource.',
+  description:
+    'Limits of requests. An engine has at most one ApiLimits resource. `maxRows` of a permission limits rows.',
   spec: ApiLimitsSpec,
   columns: OBJECT_COLUMNS,
   selectableFields: ['.spec.engineRef.name'],

@@ -10,7 +10,7 @@ import {
   type Static,
   Type,
 } from '@pergola/engine/metadata';
-import { closed, Identifier, MetadataName, plainList, type Rule, withDescription } from './annotate.ts';
+import { closed, Identifier, plainList, type Rule, withDescription } from './annotate.ts';
 import { kindRow, OBJECT_COLUMNS, type ResourceDraft, specOf, type TranslateContext } from './kind.ts';
 import { Retry } from './retry.ts';
 import {
@@ -35,6 +35,9 @@ import {
 
 const Columns = plainList(Identifier);
 
+/** The engine makes names of functions of it. */
+const TriggerName = Type.String({ minLength: 1, maxLength: 42 });
+
 const Payload = Type.Optional(
   withDescription('Columns whose values are sent to the webhook. Absent or ["*"]: all.', Columns),
 );
@@ -42,7 +45,7 @@ const Payload = Type.Optional(
 const Operation = closed({
   columns: Type.Optional(
     withDescription(
-      'Has no effect on inserts and deletes, which concern whole rows. Absent: ["*"].',
+      'Columns that must exist. Inserts and deletes concern whole rows, so they have no other effect. Absent: ["*"].',
       Columns,
     ),
   ),
@@ -93,8 +96,8 @@ export const EventTriggerSpec = specOf(
     source: sourceField('the table'),
     ...tableFields('The name of the table in the database.'),
     name: withDescription(
-      'The name of the trigger: letters, digits, _ and -, at most 42. It is unique in the source. A new name replaces the trigger.',
-      MetadataName,
+      'The name of the trigger, at most 42 bytes. It is unique in the source. A new name replaces the trigger.',
+      TriggerName,
     ),
     insert: Type.Optional(withDescription('Fires when rows are inserted. {} sends all columns.', Operation)),
     update: Type.Optional(withDescription('Fires when rows are updated.', Update)),

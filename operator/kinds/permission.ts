@@ -52,8 +52,8 @@ import { describeValidation, ValidateInput, validationOf, validationPaths } from
 
 const condition = (description: string) =>
   withDescription(
-    `${description} A boolean expression over columns and relationships; values may be session variables: ` +
-      '{ownerId: {_eq: X-Engine-User-Id}}.',
+    `${description} Keys are columns of the database or relationships; operators are _eq, _neq, _gt, _lt, _in, _is_null, _like, _and, _or, ` +
+      '_not, _exists and others; values may be session variables: {project: {owner_id: {_eq: X-Engine-User-Id}}}.',
     Type.Unsafe<Readonly<Record<string, unknown>>>(OPEN_OBJECT),
   );
 
@@ -61,7 +61,7 @@ const columns = (description: string) => withDescription(description, plainList(
 
 const Presets = withDescription(
   'Values that the engine writes, by column: constants or session variables, for example {owner_id: X-Engine-User-Id}. Clients cannot ' +
-    'write these columns.',
+    'write these columns, also if `columns` has them.',
   Type.Unsafe<Readonly<Record<string, unknown>>>(OPEN_OBJECT),
 );
 
@@ -84,7 +84,8 @@ export const SelectSpec = closed({
   filter: condition('The rows that the role reads; {} means all.'),
   maxRows: Type.Optional(
     withDescription(
-      'The largest number of rows that a request gets, whatever limit it has. Absent: no limit.',
+      'The most rows of each list in a response, nested lists included, whatever limit the request has. Aggregates count all rows. Absent: no ' +
+        'limit.',
       Count,
     ),
   ),
@@ -98,7 +99,10 @@ export const SelectSpec = closed({
 });
 
 const InsertSpec = closed({
-  check: condition('The condition that every inserted row must satisfy; {} means none.'),
+  check: condition(
+    'The condition that every inserted row must satisfy, with the values of `set`; {} means none, and {title: {_neq: ""}} a title that is ' +
+      'neither empty nor null.',
+  ),
   columns: Type.Optional(
     columns('The columns that the role writes. ["*"] means all. Absent: all without a preset.'),
   ),
@@ -108,10 +112,13 @@ const InsertSpec = closed({
 });
 
 const UpdateSpec = closed({
-  columns: columns('The columns that the role writes. ["*"] means all.'),
+  columns: columns('The columns that the role writes. ["*"] means all; [] none but those of `set`.'),
   filter: condition('The rows that the role updates; {} means all.'),
   check: Type.Optional(
-    condition('The condition that every row must satisfy after the update. Absent: none.'),
+    condition(
+      'The condition that every row must satisfy after the update. Absent: none; neither `filter` nor the check of inserts applies to the ' +
+        'changed row.',
+    ),
   ),
   set: Type.Optional(Presets),
   backendOnly: Type.Optional(BackendOnly),

@@ -35,7 +35,7 @@ const TARGET = {
 const TARGET_RULES = [exactlyOne('manual', 'table', 'nativeQuery'), SCHEMA_OF_TABLE];
 
 const Manual = withDescription(
-  'A relationship along columns, for tables without a foreign key, views and native queries.',
+  'A relationship along columns, for tables without a foreign key, views and native queries. Either this or foreignKey.',
   closed(
     {
       ...TARGET,
@@ -67,7 +67,7 @@ export const ObjectRelationship = closed(
     name: Name,
     foreignKey: Type.Optional(
       withDescription(
-        'A foreign key of this table, or, with `table`, one of another table that refers to this one and is unique.',
+        'A foreign key of this table, or, with `table`, one of another table that refers to this one and is unique. Either this or manual.',
         closed(
           {
             columns: withDescription('The columns of the foreign key, in the table that has it.', Columns),
@@ -91,7 +91,7 @@ export const ArrayRelationship = closed(
     name: Name,
     foreignKey: Type.Optional(
       withDescription(
-        'A foreign key of another table that refers to this one.',
+        'A foreign key of another table that refers to this one. Either this or manual.',
         closed({
           columns: withDescription('The columns of the foreign key, in the other table.', Columns),
           ...tableFields('The table that has the foreign key.', 'the other table'),

@@ -165,10 +165,16 @@ export const TableSpec = specOf({
     ),
   ),
   objectRelationships: Type.Optional(
-    withDescription('Fields that lead to one row of another table.', keyedList('name', ObjectRelationship)),
+    withDescription(
+      'Fields that lead to one row of another table. A role has those whose table it reads.',
+      keyedList('name', ObjectRelationship),
+    ),
   ),
   arrayRelationships: Type.Optional(
-    withDescription('Fields that lead to many rows of another table.', keyedList('name', ArrayRelationship)),
+    withDescription(
+      'Fields that lead to many rows of another table. A role has those whose table it reads.',
+      keyedList('name', ArrayRelationship),
+    ),
   ),
   computedFields: Type.Optional(
     withDescription('Fields that a function of the database computes.', keyedList('name', ComputedFieldSpec)),

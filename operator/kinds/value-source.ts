@@ -35,8 +35,8 @@ function members(value: string, minLength: number) {
     ),
     secretKeyRef: Type.Optional(
       withDescription(
-        'A key of a Secret in the namespace of this resource. The value is stored encrypted by the engine, under a name that the metadata ' +
-          'has instead of it; a change of the Secret is applied without a restart.',
+        'A key of a Secret in the namespace of this resource, with the whole value: of a header authorization, for example, Bearer abc. The ' +
+          'engine stores it encrypted, under a name that the metadata has instead; a change of the Secret is applied without a restart.',
         KEY_REF,
       ),
     ),
@@ -144,7 +144,7 @@ export const Headers = withDescription(
           maxLength: 255,
           description: 'The name, for example authorization.',
         }),
-        ...members('The value itself. Everyone who reads this resource sees it.', 0),
+        ...members('The whole value, without placeholders. Everyone who reads this resource sees it.', 0),
       },
       exactlyOne('a header', ...MEMBERS),
     ),

@@ -5,6 +5,7 @@
 
 import { isSameJson, stateVersionOf } from '@pergola/engine/metadata';
 import type { Decision } from '../decide/decide.ts';
+import { missingKeyText } from '../decide/missing-key.ts';
 import { nextResumption, pauseOf } from '../decide/pause.ts';
 import { haveReplicasChanged, nextReplicaCheckMs } from '../engine/replica-sync.ts';
 import { consentOf } from '../grants/consent.ts';
@@ -247,7 +248,7 @@ export class EnginePass {
     }
     const message =
       references.refusalOf(wanted) ??
-      `there is no key ${wanted.key} in a Secret ${wanted.namespace}/${wanted.name}`;
+      missingKeyText({ ...wanted, kind: 'Secret', keysOf: () => references.keysOf(wanted) });
     const refuse = () => Promise.reject(new EngineProblem('unauthorized', message));
     const port = {
       read: refuse,
@@ -350,6 +351,7 @@ export class EnginePass {
       references: {
         secret: (namespace, name, key) => references.valueOf({ kind: 'secrets', namespace, name }, key),
         configMap: (namespace, name, key) => references.valueOf({ kind: 'configmaps', namespace, name }, key),
+        secretKeys: (namespace, name) => references.keysOf({ kind: 'secrets', namespace, name }),
         configMapKeys: (namespace, name) => references.keysOf({ kind: 'configmaps', namespace, name }),
       },
       consent: consentOf(engine, new Set(resources.map(({ metadata }) => metadata.namespace)), labelsOf),

@@ -269,7 +269,7 @@ await describeKube('the operator', (kube) => {
     const spec = { ...(permissionCr('orphan', 't1')['spec'] as object), engineRef: { name: 'nobody' } };
     await rig.kube.apply({ ...permissionCr('orphan', 't1'), spec });
     const { message } = await rig.ready('TablePermission', 'orphan', 'DependencyNotReady');
-    expect(message).toBe('There is no Engine api/nobody.');
+    expect(message).toBe('There is no Engine api/nobody; its namespace has main.');
     await rig.remove('TablePermission', 'orphan');
   });
 

@@ -3,7 +3,7 @@
  *  Decisions that only wait for an unavailable database or remote schema are written all the same.
  *  In: the live document, decisions, a dry run. Out: the document to write, and why decisions are left out.
  *  Not here: the search for culprits (culprits.ts), the write (pass/reconcile.ts). */
-import { type Metadata, type MetadataObject, referencesOf } from '@pergola/engine/metadata';
+import { type Metadata, type MetadataObject, parseKey, referencesOf } from '@pergola/engine/metadata';
 import { type Decision, isWrite } from '../decide/decide.ts';
 import { heldDeletions, type Replacements, replacementsIn } from '../decide/replacement.ts';
 import { kindAndNamespaceOf } from '../kinds.ts';
@@ -178,11 +178,18 @@ function needsOf(object: MetadataObject): readonly string[] {
 }
 
 export function waitsFor(key: string, parent: string, why?: ResourceOutcome): ResourceOutcome {
-  const because = why ? ` (${why.message})` : ', which the engine does not have';
+  const because = why ? ` (${why.message})` : `, which the engine does not have${remedyFor(parent)}`;
   return {
     reason: 'DependencyNotReady',
     message: `${printKey(key)} waits for ${printKey(parent)}${because}`,
   };
+}
+
+/** Returns what a person can do about a missing object; empty where its name says it. */
+function remedyFor(key: string): string {
+  const kind = parseKey(key)?.kind;
+  if (kind === 'table') return '; apply a Table for it, or correct the name';
+  return kind === 'source' ? '; apply a Source, or correct spec.source' : '';
 }
 
 /** Returns a predicate that is true for keys whose objects exist after the deletions and their cascades. */
