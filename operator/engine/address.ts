@@ -42,15 +42,16 @@ const MOST_ERROR_BYTES = 16 * 1024 * 1024;
 export async function bodyOf(response: EngineResponse): Promise<string> {
   const isError = response.status !== 200;
   const most = isError ? MOST_ERROR_BYTES : MOST_BYTES;
-  const chunks: Uint8Array[] = [];
+  const decoder = new TextDecoder();
+  let text = '';
   let bytes = 0;
-  // Leaving the loop cancels the rest of the body.
+  // Chunks are decoded as they arrive: whole metadata are in memory once. Leaving the loop cancels the rest of the body.
   for await (const chunk of response.body ?? []) {
-    chunks.push(chunk);
+    text += decoder.decode(chunk.subarray(0, most - bytes), { stream: true });
     bytes += chunk.length;
     if (bytes <= most) continue;
     if (isError) break;
     throw new Error(`its answer is larger than ${MOST_BYTES / 1024 / 1024} MiB`);
   }
-  return new TextDecoder().decode(Buffer.concat(chunks).subarray(0, most));
+  return text + decoder.decode();
 }

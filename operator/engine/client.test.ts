@@ -233,6 +233,19 @@ test('the error for an engine too old to name inconsistent objects by key says s
   expect(message).toContain('not older than the operator');
 });
 
+test('a character that two parts of a response share is read as one', async () => {
+  const body = Buffer.from(JSON.stringify({ resource_version: 7, version: 'é€😀' }));
+  const url = await serve(async (_, response) => {
+    for (const byte of body) {
+      response.write(Buffer.of(byte));
+      await new Promise((resolve) => setImmediate(resolve));
+    }
+    response.end();
+  });
+  const state = await engineClient({ url, adminSecret: 's' }).state({ isUnchecked: true });
+  expect(state).toMatchObject({ resourceVersion: 7, engineVersion: 'é€😀' });
+});
+
 test('the client stops reading a response larger than 64 MiB', async () => {
   let sent = 0;
   const url = await serve((_, response) => {

@@ -393,10 +393,21 @@ type Answer = {
   /** The content type; empty when there is none. */
   readonly contentType: string;
   readonly location: string | null;
+  /** Empty when the text was parsed. */
   readonly text: string;
+  /** The value of a response that is JSON. */
+  readonly json?: { readonly value: unknown };
 };
 
 async function send(
+  address: EngineAddress,
+  path: string,
+  init: Omit<Parameters<EngineFetch>[1], 'signal'>,
+): Promise<Answer> {
+  return parsed(await receive(address, path, init));
+}
+
+async function receive(
   address: EngineAddress,
   path: string,
   init: Omit<Parameters<EngineFetch>[1], 'signal'>,
@@ -415,6 +426,16 @@ async function send(
     const cause = causeOf(error);
     const detail = `the engine at ${displayUrl(address)} does not answer: ${cause}${adviceOn(error, cause)}`;
     throw new EngineProblem('unreachable', withoutSecret(detail, address.adminSecret), { cause: error });
+  }
+}
+
+/** Returns the response with the value instead of its text. The text of whole metadata is not kept while they are read. */
+function parsed(response: Answer): Answer {
+  if (response.status !== 200) return response;
+  try {
+    return { ...response, text: '', json: { value: parseJson(response.text) } };
+  } catch {
+    return response;
   }
 }
 
@@ -458,18 +479,15 @@ function adviceOn(error: unknown, detail: string): string {
 }
 
 function answerOf<T>(response: Answer, address: EngineAddress, read: (answer: unknown) => T): T {
-  const { contentType, text } = response;
+  const { contentType, text, json } = response;
   if (contentType !== '' && !/[/+]json\b/i.test(contentType)) {
     throw unexpectedAnswer('its content type is not JSON', response, address);
   }
-  let answer: unknown;
-  try {
-    answer = parseJson(text);
-  } catch {
+  if (!json) {
     throw unexpectedAnswer(text === '' ? 'its answer is empty' : 'its answer is not JSON', response, address);
   }
   try {
-    return read(answer);
+    return read(json.value);
   } catch (error) {
     if (!(error instanceof UnexpectedAnswer)) throw error;
     throw unexpectedAnswer(error.message, response, address);
@@ -478,7 +496,8 @@ function answerOf<T>(response: Answer, address: EngineAddress, read: (answer: un
 
 /** Returns the problem of an answer that is not the one of an engine of this version. */
 function unexpectedAnswer(what: string, response: Answer, address: EngineAddress): EngineProblem {
-  const { status, contentType, text } = response;
+  const { status, contentType, json } = response;
+  const text = json ? jsonParts(json.value).next().value : response.text;
   const type = contentType === '' ? 'without a content type' : excerpt(contentType);
   const came = text === '' ? '' : `: ${excerpt(withoutSecret(text, address.adminSecret))}`;
   const detail =
