@@ -74,6 +74,56 @@ test('a replacement and a rollback report the same', async () => {
   expect(back.schemas).toMatchObject([{ role: 'reader', breaking: 0 }]);
 });
 
+test('a change of permissions compares the roles that have them or inherit them, and other changes every role', async () => {
+  const select = (role: string, columns: readonly string[]) => ({
+    key: `select_permission/default/public/author/${role}`,
+    definition: { role, permission: { columns, filter: {} } },
+  });
+  const inherits = (role_name: string, ...role_set: readonly string[]) => ({
+    key: `inherited_role/${role_name}`,
+    definition: { role_name, role_set },
+  });
+  const put = [
+    ...['one', 'two'].map((role) => select(role, ['id', 'name', 'born'])),
+    // Each comes before its parent.
+    ...[
+      inherits('a-last', 'b-last'),
+      inherits('b-last', 'c-last'),
+      inherits('c-last', 'child'),
+      inherits('child', 'one'),
+      inherits('other', 'two'),
+    ],
+  ];
+  await engine.must(op('patch_metadata', { put }));
+  const broken = async (args: object) =>
+    (await effects('patch_metadata', args)).schemas
+      .filter(({ breaking }) => breaking > 0)
+      .map(({ role }) => role);
+  expect(await broken({ put: [select('one', ['id', 'name'])] })).toEqual([
+    'a-last',
+    'b-last',
+    'c-last',
+    'child',
+    'one',
+  ]);
+  expect(await broken({ put: [select('one', ['id']), select('two', ['id'])] })).toEqual([
+    'a-last',
+    'b-last',
+    'c-last',
+    'child',
+    'one',
+    'other',
+    'two',
+  ]);
+  const table = {
+    table: { schema: 'public', name: 'author' },
+    configuration: { column_config: { name: { custom_name: 'called' } } },
+  };
+  const every = await broken({ put: [{ key: 'table/default/public/author', definition: table }] });
+  expect(every).toEqual(expect.arrayContaining(['one', 'two', 'child', 'other']));
+  await engine.must(op('patch_metadata', { remove: put.map(({ key }) => key) }));
+});
+
 test('nothing is stored, and without the option there are no effects', async () => {
   const before = engine.state.snapshot().resourceVersion;
   await effects('patch_metadata', { remove: [READER] });

@@ -40,6 +40,12 @@ test('a column less is breaking, for the role that had it and no other', () => {
   expect(found[0]!.breaking).toBe(found[0]!.changes.filter(({ severity }) => severity === 'breaking').length);
 });
 
+test('only the affected roles are compared', () => {
+  const tables = (columns: string[]) => model(author(select('reader', columns), select('other', columns)));
+  const found = [...schemaChanges(tables(['id', 'name']), tables(['id']), new Set(['other']))];
+  expect(found.map((one) => one?.role)).toEqual(['other']);
+});
+
 test('a column more is safe: what only inputs gain changes no answer', () => {
   const [found, ...others] = changes(
     author(select('reader', ['id'])),

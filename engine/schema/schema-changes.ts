@@ -46,11 +46,15 @@ const SEVERITIES: ReadonlyMap<string, Severity> = new Map<string, Severity>([
 ]);
 
 /** Yields the roles whose schema changes, in alphabetical order, without the administrator. A role that is new has no clients yet, so it is
- *  not listed; a role that is gone has one change. Each role takes the time of building its schema twice, so the caller may pause
+ *  not listed; a role that is gone has one change. Roles that are not `affected` are skipped. Each role takes the time of building its schema twice, so the caller may pause
  *  between them. */
-export function* schemaChanges(before: Model, after: Model): Generator<RoleSchemaChanges | null> {
+export function* schemaChanges(
+  before: Model,
+  after: Model,
+  affected: ReadonlySet<string> = before.roles,
+): Generator<RoleSchemaChanges | null> {
   for (const role of [...before.roles].toSorted()) {
-    if (role === ADMIN_ROLE) continue;
+    if (role === ADMIN_ROLE || !affected.has(role)) continue;
     yield after.roles.has(role) ? changesOf(role, before, after) : goneRole(role);
   }
 }
