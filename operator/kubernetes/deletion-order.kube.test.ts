@@ -8,7 +8,7 @@ import { describeKube, type KubeObject } from '../../testing/kube.ts';
 import { GROUP_VERSION, kindOf } from '../kinds.ts';
 import { FINALIZER } from './deletion.ts';
 import type { Operator } from './operator.ts';
-import { createRig, type Rig, tokenOf } from './testing/rig.ts';
+import { createRig, HOME, type Rig, tokenOf } from './testing/rig.ts';
 import { rightsOf } from './testing/rights.ts';
 
 const TEAM = 'team';
@@ -94,6 +94,7 @@ await describeKube('the deletion of an Engine with its resources', (kube) => {
     test('the Engine first: it stays until its resources are deleted, and says which', async () => {
       await created();
       expect(await hasFinalizer()).toBe(true);
+      expect((await rig.ready('Engine', 'own', 'Applied', TEAM)).message).not.toContain('waitForDeletion');
       await remove('Engine', 'own');
       const { message } = await rig.ready('Engine', 'own', 'Deleting', TEAM);
       expect(message).toBe('Waits for Table team/author and 1 more to be deleted.');
@@ -211,6 +212,21 @@ await describeKube('the deletion of an Engine with its resources', (kube) => {
       for (const name of ['author', 'book']) await remove('Table', name);
       await isRemoved();
       await remove('Engine', 'own');
+    });
+
+    test('an Engine in the namespace of the operator does not wait, and says so', async () => {
+      const path = `/apis/${GROUP_VERSION}/namespaces/${HOME}/engines/main`;
+      const patch = (spec: object) => kube().request('PATCH', path, { spec }, 'application/merge-patch+json');
+      await patch(WAITS);
+      await eventually(async () => {
+        const { message } = await rig.ready('Engine', 'main', 'Applied');
+        expect(message).toContain('spec.waitForDeletion has no effect');
+      });
+      await patch({ waitForDeletion: null });
+      await eventually(async () => {
+        const { message } = await rig.ready('Engine', 'main', 'Applied');
+        expect(message).not.toContain('spec.waitForDeletion');
+      });
     });
 
     test('without waitForDeletion the Engine is deleted at once, and what it served stays', async () => {

@@ -109,6 +109,10 @@ const WAITING_DELETION_MS = 5000;
 /** The interval of checks for changes of the database that a resource waits for. */
 const WAITING_MS = 30_000;
 
+const UNPROTECTED =
+  'spec.waitForDeletion has no effect: the operator may not write the finalizer (operator.waitingDeletion of the chart), or the Engine is ' +
+  'in its namespace';
+
 /** When to process an engine again, and what blocks the deletion of its resources. */
 type Processed = { readonly requeue: Requeue; readonly blocker: DeletionBlocker };
 
@@ -188,7 +192,9 @@ export class EnginePass {
     const report = await this.#pass(engine, this.#fenced(port), before);
     if (!report.problem) await this.#readVersions(key, port);
     const deleting = isWaiting ? this.#engineBlocker(engine, report, problem) : undefined;
-    const unpublished = report.unpublished + (await this.#report(key, engine, report, { problem, deleting }));
+    const unpublished =
+      report.unpublished +
+      (await this.#report(key, engine, report, { problem, deleting, note: this.#noteOn(key) }));
     const requeue = this.#remember(key, engine, { ...report, unpublished });
     if (deleting) {
       const afterMs = Math.min(WAITING_DELETION_MS, Math.max(0, finalizers.remainingMs(engine)));
@@ -196,6 +202,14 @@ export class EnginePass {
     }
     if (isWaiting) return this.#release(engine);
     return { requeue, blocker: isDeleting(engine) ? NOT_BLOCKED : blockerAfter(report) };
+  }
+
+  /** Returns what to say of an Engine whose finalizer could not be written. */
+  #noteOn(key: string): string | undefined {
+    const { cluster } = this.#options;
+    const engine = cluster.engine(key);
+    const isProtected = !engine || !waitsForDeletion(engine) || hasFinalizer(engine) || isDeleting(engine);
+    return isProtected ? undefined : UNPROTECTED;
   }
 
   /** Lets the API server delete an Engine. Its resources wait no longer. */
@@ -377,7 +391,7 @@ export class EnginePass {
     key: string,
     engine: CustomResource,
     report: Report,
-    found: Pick<EngineObservations, 'problem' | 'deleting'>,
+    found: Pick<EngineObservations, 'problem' | 'deleting' | 'note'>,
   ): Promise<number> {
     const { sink, metrics, references, presence } = this.#options;
     const observed = references.observed(ownReferencesOf(engine));

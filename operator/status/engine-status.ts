@@ -29,6 +29,8 @@ export type EngineObservations = {
   readonly versions?: EngineVersions | undefined;
   /** Why the Engine is not deleted yet. Absent: it is not being deleted. */
   readonly deleting?: ResourceOutcome | undefined;
+  /** A sentence about the Engine itself that its message ends with. */
+  readonly note?: string | undefined;
   /** The other operators that reconcile the Engine. */
   readonly rivals?: readonly OperatorEntry[];
 };
@@ -38,9 +40,10 @@ export function engineStatusOf(
   cr: CustomResource,
   report: Report,
   context: StatusContext,
-  { problem, deleting, versions, rivals = [] }: EngineObservations = {},
+  { problem, deleting, note, versions, rivals = [] }: EngineObservations = {},
 ): CrStatus {
-  const outcome = deleting ?? problem ?? outcomeOfPass(report);
+  const { reason, message } = deleting ?? problem ?? outcomeOfPass(report);
+  const outcome = { reason, message: note === undefined ? message : `${message}; ${note}` };
   const drafts = [
     ...progressConditions(cr, outcome, context),
     ...reachable(report),
