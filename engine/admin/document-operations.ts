@@ -197,7 +197,7 @@ function effectsFrom(work: UnitOfWork, { dry_run }: ReplaceOptions) {
   }
   const served = () => ({ metadata: work.metadata, model: work.resolution().model });
   const before = served();
-  return async () => ({ effects: await effectsBetween(before, served()) });
+  return async () => ({ effects: await effectsBetween(before, served(), work.gateway.fieldUsage) });
 }
 
 type Report = {

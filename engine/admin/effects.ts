@@ -1,13 +1,24 @@
-/** The effects of a draft on roles: the permissions that give or take access, and the changes of each role's schema.
+/** The effects of a draft on roles: the permissions that give or take access, the changes of each role's schema, and the operations of clients
+ *  that a breaking change affects, by the counts of the last days.
  *  In: document and model before and after. Out: the member `effects` of a dry run's answer.
- *  Not here: comparing permissions (metadata/access), comparing schemas (schema/schema-changes.ts). */
+ *  Not here: comparing permissions (metadata/access), comparing schemas (schema/schema-changes.ts), counts (store/usage.ts). */
 import { setImmediate as untilIdle } from 'node:timers/promises';
 import { type AccessChange, accessChange } from '../metadata/access/access-change.ts';
 import { changedKeys } from '../metadata/diff.ts';
 import { findObject, type ObjectKind, parseKey } from '../metadata/objects.ts';
 import type { Metadata } from '../metadata/schema/metadata.ts';
 import type { Model } from '../resolve/types.ts';
-import { type RoleSchemaChanges, schemaChanges } from '../schema/schema-changes.ts';
+import { type RoleSchemaChanges, type SchemaChange, schemaChanges } from '../schema/schema-changes.ts';
+import {
+  ANY_COORDINATE,
+  type UsedOperation,
+  type UsersOfCoordinate,
+  usageTotals,
+  usersOfCoordinates,
+} from '../store/usage.ts';
+import type { FieldUsage } from '../usage/field-usage.ts';
+import { storedName } from '../usage/usage-counts.ts';
+import { printOperation } from './field-usage.ts';
 
 type Served = { readonly metadata: Metadata; readonly model: Model };
 
@@ -15,24 +26,52 @@ export type Effects = {
   /** The changes of permissions, in the order of their keys. */
   readonly access: readonly AccessChange[];
   /** The roles whose schema changes. */
-  readonly schemas: readonly RoleSchemaChanges[];
+  readonly schemas: readonly SchemaEffect[];
   /** False when there was not time for every role. */
   readonly is_complete: boolean;
+  /** The counts that say what is in use; null when the engine counts nothing. */
+  readonly usage: UsagePeriod | null;
 };
+
+/** The days that are counted, and the first of them with a request; null when there is none. */
+type UsagePeriod = { readonly days: number; readonly since: string | null };
+
+/** The changes of a role's schema. The members about usage are absent when the engine counts nothing. */
+type SchemaEffect = Pick<RoleSchemaChanges, 'role' | 'breaking' | 'dangerous' | 'safe'> & {
+  /** The number of breaking changes that affect an operation. */
+  readonly breaking_in_use?: number;
+  /** The requests that are not counted by operation; any of them may be affected. */
+  readonly uncounted?: number;
+  /** The breaking changes in use, then other breaking ones, then dangerous ones; at most `MOST_CHANGES`. */
+  readonly changes: readonly (Pick<SchemaChange, 'severity' | 'type' | 'description'> & {
+    /** The number of operations that a breaking change affects. */
+    readonly used_by_count?: number;
+    /** The operations with most requests, at most `MOST_OPERATIONS`. */
+    readonly used_by?: readonly Omit<ReturnType<typeof printOperation>, 'role'>[];
+  })[];
+};
+
+/** One removed table is a hundred changes; beyond this nobody reads them one by one. */
+const MOST_CHANGES = 200;
+const MOST_OPERATIONS = 20;
 
 /** The time for comparing schemas. Thousands of tables and hundreds of roles take longer than a request may. */
 const MOST_MS = 10_000;
 
-export async function effectsBetween(before: Served, after: Served): Promise<Effects> {
+export async function effectsBetween(
+  before: Served,
+  after: Served,
+  fieldUsage: FieldUsage,
+): Promise<Effects> {
   const keys = [...changedKeys(before.metadata, after.metadata)].toSorted();
   const access = keys.flatMap((key) => {
     const [old, next] = [before, after].map(({ metadata }) => findObject(metadata, key)?.definition);
     return accessChange(key, old, next) ?? [];
   });
-  return {
-    access,
-    ...(await schemasBetween(before.model, after.model, affectedRoles(keys, [before, after]))),
-  };
+  const roles = affectedRoles(keys, [before, after]);
+  const usage = fieldUsage.keptDays > 0 ? await Usage.of(fieldUsage) : null;
+  const schemas = await schemasBetween(before.model, after.model, { roles, usage });
+  return { access, ...schemas, usage: usage === null ? null : usage.period };
 }
 
 /** The kinds of objects that concern one role and those that inherit from it. */
@@ -67,15 +106,92 @@ function affectedRoles(
 async function schemasBetween(
   before: Model,
   after: Model,
-  affected: ReadonlySet<string> | undefined,
+  { roles, usage }: { readonly roles: ReadonlySet<string> | undefined; readonly usage: Usage | null },
 ): Promise<Pick<Effects, 'schemas' | 'is_complete'>> {
-  const schemas: RoleSchemaChanges[] = [];
+  const schemas: SchemaEffect[] = [];
   if (before === after) return { schemas, is_complete: true };
   const until = performance.now() + MOST_MS;
-  for (const changes of schemaChanges(before, after, affected)) {
-    if (changes) schemas.push(changes);
+  for (const changes of schemaChanges(before, after, roles)) {
+    if (changes) schemas.push(usage ? await usage.effectOf(changes) : plainEffect(changes));
     if (performance.now() > until) return { schemas, is_complete: false };
     await untilIdle();
   }
   return { schemas, is_complete: true };
+}
+
+function plainEffect({ changes, ...counts }: RoleSchemaChanges): SchemaEffect {
+  return { ...counts, changes: changes.slice(0, MOST_CHANGES).map(printChange) };
+}
+
+function printChange({ severity, type, description }: SchemaChange) {
+  return { severity, type, description };
+}
+
+/** The counts of all replicas at the time of the dry run. */
+class Usage {
+  readonly period: UsagePeriod;
+  readonly #fieldUsage: FieldUsage;
+  readonly #uncounted: ReadonlyMap<string, number>;
+
+  constructor(fieldUsage: FieldUsage, { since, uncounted }: Awaited<ReturnType<typeof usageTotals>>) {
+    this.#fieldUsage = fieldUsage;
+    this.period = { days: fieldUsage.keptDays, since };
+    this.#uncounted = new Map(uncounted.map(({ role, requests }) => [role, requests]));
+  }
+
+  static async of(fieldUsage: FieldUsage): Promise<Usage> {
+    await fieldUsage.flush();
+    return new Usage(fieldUsage, await usageTotals(fieldUsage.database, fieldUsage.keptDays));
+  }
+
+  async effectOf({ changes, ...counts }: RoleSchemaChanges): Promise<SchemaEffect> {
+    const role = storedName(counts.role);
+    const [breaking, others] = [
+      changes.filter(({ severity }) => severity === 'breaking'),
+      changes.filter(({ severity }) => severity !== 'breaking'),
+    ];
+    const users = breaking.length === 0 ? NO_USERS : await this.#usersOf(role, breaking);
+    const judged = breaking.map((change) => ({ change, ...affected(change, users) }));
+    const inUse = judged.filter(({ count }) => count > 0);
+    const listed = [...inUse, ...judged.filter(({ count }) => count === 0)].map(
+      ({ change, count, operations }) => ({
+        ...printChange(change),
+        used_by_count: count,
+        used_by: operations.map((operation) => withoutRole(printOperation(operation))),
+      }),
+    );
+    return {
+      ...counts,
+      breaking_in_use: inUse.length,
+      uncounted: this.#uncounted.get(role) ?? 0,
+      changes: [...listed, ...others.map(printChange)].slice(0, MOST_CHANGES),
+    };
+  }
+
+  #usersOf(role: string, breaking: readonly SchemaChange[]): Promise<Users> {
+    const { database, keptDays: days } = this.#fieldUsage;
+    const coordinates = breaking.flatMap(({ affects }) => affects ?? []);
+    return usersOfCoordinates(database, { days, role }, coordinates, MOST_OPERATIONS);
+  }
+}
+
+type Users = ReadonlyMap<string, UsersOfCoordinate>;
+
+const NO_USERS: Users = new Map();
+
+function withoutRole({ role: _, ...operation }: ReturnType<typeof printOperation>) {
+  return operation;
+}
+
+/** Returns the operations that use one of the coordinates of a change. Few changes have more than one. */
+function affected({ affects }: SchemaChange, users: Users): UsersOfCoordinate {
+  const found = (affects ?? [ANY_COORDINATE]).flatMap((coordinate) => users.get(coordinate) ?? []);
+  const byName = new Map<string, UsedOperation>();
+  for (const operation of found.flatMap(({ operations }) => operations)) {
+    const name = `${operation.operation}\n${operation.client}`;
+    const known = byName.get(name);
+    if (!known || known.requests < operation.requests) byName.set(name, operation);
+  }
+  const operations = [...byName.values()].sort((a, b) => b.requests - a.requests).slice(0, MOST_OPERATIONS);
+  return { count: Math.max(byName.size, ...found.map(({ count }) => count)), operations };
 }

@@ -21,17 +21,13 @@ import {
   type ValueNode,
 } from 'graphql';
 import { isRecord } from '../json/value.ts';
+import { unknownValueOf } from '../schema/affected-coordinates.ts';
 import { enumOrigin } from '../schema/origin.ts';
 import type { PreparedDocument } from './context.ts';
 import { argumentType } from './count.ts';
 import { isIntrospection } from './introspection.ts';
 import { definitionOf, isLeftOut, spreadType } from './selection.ts';
 import type { RequestVariables } from './variables.ts';
-
-/** Returns the coordinate of a value of an enum that is not known, because only a variable holds it. */
-export function unknownValueOf(enumName: string): string {
-  return `${enumName}.*`;
-}
 
 /** The part of a role's schema that the requests of a plan use. */
 export class OperationUsage {

@@ -36,6 +36,7 @@ test('a column less is breaking, for the role that had it and no other', () => {
     severity: 'breaking',
     type: 'FIELD_REMOVED',
     description: 'Field author.name was removed.',
+    affects: ['author.name'],
   });
   expect(found[0]!.breaking).toBe(found[0]!.changes.filter(({ severity }) => severity === 'breaking').length);
 });
@@ -88,6 +89,7 @@ describe('roles that come and go', () => {
             severity: 'breaking',
             type: 'ROLE_REMOVED',
             description: 'the role reader has no permission any more',
+            affects: null,
           },
         ],
       },

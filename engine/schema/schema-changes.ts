@@ -8,11 +8,13 @@ import {
   type GraphQLSchema,
   getNamedType,
   isEnumType,
+  isInputObjectType,
   isInterfaceType,
   isObjectType,
 } from 'graphql';
 import { ADMIN_ROLE } from '../resolve/session.ts';
 import type { Model, TableAccess } from '../resolve/types.ts';
+import { affectedCoordinates } from './affected-coordinates.ts';
 import { PLACEHOLDER_FIELD } from './build.ts';
 import { roleSchema } from './role-schemas.ts';
 
@@ -23,6 +25,8 @@ export type SchemaChange = {
   /** The kind of the change, as GraphQL names it: `FIELD_REMOVED`. */
   readonly type: string;
   readonly description: string;
+  /** The coordinates of a breaking change: an operation that uses none of them stays valid. Null when any operation may be affected. */
+  readonly affects: readonly string[] | null;
 };
 
 export type RoleSchemaChanges = {
@@ -31,12 +35,9 @@ export type RoleSchemaChanges = {
   readonly breaking: number;
   readonly dangerous: number;
   readonly safe: number;
-  /** The changes that are not safe, the breaking ones first, and of those the fields of responses; at most `MOST_CHANGES`. */
+  /** The changes that are not safe, the breaking ones first, and of those the fields of responses. */
   readonly changes: readonly SchemaChange[];
 };
-
-/** One removed table is a hundred changes; beyond this nobody reads them one by one. */
-export const MOST_CHANGES = 200;
 
 const SEVERITIES: ReadonlyMap<string, Severity> = new Map<string, Severity>([
   ...Object.values(BreakingChangeType).map((type) => [type, 'breaking'] as const),
@@ -61,7 +62,7 @@ export function* schemaChanges(
 
 function goneRole(role: string): RoleSchemaChanges {
   const description = `the role ${role} has no permission any more`;
-  const gone: SchemaChange = { severity: 'breaking', type: 'ROLE_REMOVED', description };
+  const gone: SchemaChange = { severity: 'breaking', type: 'ROLE_REMOVED', description, affects: null };
   return { role, breaking: 1, dangerous: 0, safe: 0, changes: [gone] };
 }
 
@@ -82,16 +83,19 @@ function changesOf(role: string, before: Model, after: Model): RoleSchemaChanges
     breaking: breaking.length,
     dangerous: dangerous.length,
     safe: groups.get('safe')?.length ?? 0,
-    changes: [...breaking, ...dangerous].slice(0, MOST_CHANGES),
+    changes: [...breaking, ...dangerous],
   };
 }
 
 function changesBetween(before: GraphQLSchema, after: GraphQLSchema): readonly SchemaChange[] {
   const enums = outputEnums(before);
+  const isInput = (name: string) => isInputObjectType(before.getType(name));
   const changes = findSchemaChanges(before, after).map(({ type, description }): SchemaChange => {
     const [, extended] = ENUM_VALUE_ADDED.exec(description) ?? [];
     const isInputOnly = extended !== undefined && !enums.has(extended);
-    return { severity: isInputOnly ? 'safe' : (SEVERITIES.get(type) ?? 'safe'), type, description };
+    const severity = isInputOnly ? 'safe' : (SEVERITIES.get(type) ?? 'safe');
+    const affects = severity === 'breaking' ? affectedCoordinates({ type, description }, isInput) : [];
+    return { severity, type, description, affects };
   });
   // The fields of responses first: removed types and fields of inputs follow from them.
   const isOfResponses = ({ description }: SchemaChange) => {

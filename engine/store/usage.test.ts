@@ -53,6 +53,7 @@ test('new rows of a role beyond its limit are uncounted; known ones are still ad
 
 test('operations whose coordinates do not fit are uncounted', async () => {
   expect(await addUsage(pool, batchOf(names(8)), { ...LIMITS, coordinateSets: 5 })).toBe(3);
+  expect(await addUsage(pool, batchOf(['Late']), { ...LIMITS, coordinateSets: 5 })).toBe(1);
   expect(await usedOperations(pool, { days: 1 }, 100)).toHaveLength(5);
   expect(await database.sql('select count(*)::int from pergola.coordinate_set')).toEqual([{ count: 5 }]);
 });

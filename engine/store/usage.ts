@@ -206,6 +206,57 @@ export async function usedCoordinates(
   }));
 }
 
+/** The key of all operations of a role. */
+export const ANY_COORDINATE = '*';
+
+export type UsersOfCoordinate = {
+  /** The number of operations. */
+  readonly count: number;
+  /** The operations with most requests, in that order. */
+  readonly operations: readonly UsedOperation[];
+};
+
+/** Returns the operations of a role that use each of the coordinates, at most `most` for each, and those of the role under ANY_COORDINATE. */
+export async function usersOfCoordinates(
+  database: Database,
+  { days, role }: { readonly days: number; readonly role: string },
+  coordinates: readonly string[],
+  most: number,
+): Promise<ReadonlyMap<string, UsersOfCoordinate>> {
+  const { rows } = await database.query(
+    `with counted as (
+       select operation, client, coordinate_set, sum(requests) as requests, max(day) as last_day
+         from pergola.operation_usage
+        where day > (now() at time zone 'utc')::date - $1::int and role = $2
+        group by operation, client, coordinate_set),
+     used as (
+       select coordinate, operation, client, sum(requests) as requests, max(last_day) as last_day
+         from counted join pergola.coordinate_set s on s.id = counted.coordinate_set,
+              unnest(s.coordinates) as coordinate
+         join unnest($3::text[]) as wanted (name) on wanted.name = coordinate
+        where s.coordinates && $3::text[]
+        group by coordinate, operation, client
+       union all
+       select '*', operation, client, sum(requests), max(last_day) from counted group by operation, client),
+     ranked as (
+       select used.*, count(*) over (partition by coordinate) as users,
+              row_number() over (partition by coordinate order by requests desc, operation, client) as place
+         from used)
+     select coordinate, operation, client, requests::text, last_day::text, users::int
+       from ranked where place <= $4 order by coordinate, place`,
+    [days, role, [...new Set(coordinates)], most],
+  );
+  const groups = Map.groupBy(rows, ({ coordinate }): string => coordinate);
+  return new Map(
+    [...groups].map(([coordinate, found]) => {
+      const operations = found.map(({ operation, client, requests, last_day }) => ({
+        ...{ role, operation, client, requests: Number(requests), lastDay: last_day },
+      }));
+      return [coordinate, { count: found[0].users, operations }] as const;
+    }),
+  );
+}
+
 /** Returns the uncounted requests of each role, and the first day with any request; null when there is none. */
 export async function usageTotals(
   database: Database,

@@ -67,8 +67,16 @@ test('a role has 1000 counters, also while writes fail; other roles have their o
   );
 });
 
+test('plans of one operation have counters of their own, up to the limit', async () => {
+  const counts = new UsageCounts();
+  for (let i = 0; i < 1500; i++) counts.count(usageOf(['author.id']), 'web');
+  const batch = (await counts.take())!;
+  expect(batch.rows).toMatchObject([{ requests: 1000 }]);
+  expect(batch.uncounted).toEqual(new Map([['reader', 500]]));
+});
+
 test('names are cut, and characters that Postgres refuses are replaced', async () => {
-  expect(storedName('a\u0000b\nc')).toBe('a\ufffdb\ufffdc');
+  expect(storedName('a\u0000b\nc\u001b[1m\u202ed')).toBe('a\ufffdb\ufffdc\ufffd[1m\ufffdd');
   expect(storedName('x'.repeat(101))).toBe(`${'x'.repeat(100)}…`);
   expect(storedName(`${'x'.repeat(99)}😀`)).toBe(`${'x'.repeat(99)}\ufffd…`);
   const counts = new UsageCounts();

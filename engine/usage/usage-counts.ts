@@ -115,10 +115,9 @@ export function endpointName(endpoint: string): string {
   return storedName(`rest:${endpoint}`);
 }
 
-/** Returns a name as it is stored: short, and without characters that Postgres refuses. */
+/** Returns a name as it is stored: short, and without control characters, which Postgres refuses or a terminal interprets. */
 export function storedName(name: string): string {
-  // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is replaced
-  const plain = name.replaceAll(/[\u0000-\u001f\u007f]/g, '\ufffd').toWellFormed();
+  const plain = name.toWellFormed().replaceAll(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu, '\ufffd');
   if (plain.length <= MOST_CHARACTERS) return plain;
   return copyOf(`${plain.slice(0, MOST_CHARACTERS).toWellFormed()}…`);
 }

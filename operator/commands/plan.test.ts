@@ -108,7 +108,10 @@ describe('wrong flags', () => {
     [[], 'no resources are given: -f FOLDER, -f FILE, or -f -'],
     [['-f', ''], 'no resources are given: -f FOLDER, -f FILE, or -f -'],
     [['-f', '.', '-o', 'xml'], '-o xml is not supported; use text, json, yaml, markdown'],
-    [['-f', '.', '--fail-on', 'all'], '--fail-on all is unknown; use widened, granted, breaking'],
+    [
+      ['-f', '.', '--fail-on', 'all'],
+      '--fail-on all is unknown; use widened, granted, breaking, breaking-in-use',
+    ],
     [
       ['-f', '.', '--engine', 'localhost:8080'],
       '--engine localhost:8080 is not a URL; write it as http://HOST:PORT',
@@ -404,5 +407,74 @@ stringData: {url: "http://127.0.0.1:9/${PLANTED}-${text}"}
     expect(out).toContain('the engine has no key for named values (--values-key)');
     expect(out).not.toContain(PLANTED);
     await keyless.close();
+  });
+});
+
+describe('--fail-on breaking-in-use', () => {
+  const argv = () => ['-f', at('all/note.yaml'), '-f', at('fewer.yaml'), '--fail-on', 'breaking-in-use'];
+  const ask = (query: string, client: string) =>
+    engine.graphql(query, {
+      role: 'reader',
+      headers: { 'x-engine-user-id': 'ann', 'graphql-client-name': client },
+    });
+  const today = () => new Date().toISOString().slice(0, 10);
+
+  beforeAll(async () => {
+    await write('fewer.yaml', reader(OWN, 'text'));
+    // The engine writes what it has counted for other tests.
+    await engine.admin('get_field_usage', {});
+    await database.sql('truncate pergola.operation_usage, pergola.uncounted_usage');
+  });
+
+  test('refuses breaking changes of an engine that no client has used', async () => {
+    const { code, out, err } = await say(plan, ...argv());
+    expect(code).toBe(1);
+    expect(out).toContain('\nin use: not known, the engine has counted no request in the last 30 days\n');
+    expect(err).toMatch(
+      /^refused by --fail-on breaking-in-use: the schema of reader: .*; the engine has counted no request in the last 30 days\n$/,
+    );
+  });
+
+  test('passes breaking changes that no client uses', async () => {
+    expect(await ask('query Types { note { __typename } }', 'web')).not.toHaveProperty('errors');
+    const { code, out, err } = await say(plan, ...argv());
+    expect([code, err]).toEqual([2, '']);
+    expect(out).toContain(`\nin use: by the requests of the last 30 days, counted since ${today()}\n`);
+    expect(out).not.toContain('in use)');
+  });
+
+  test('refuses those that an operation uses, with its name and its client', async () => {
+    for (const client of ['web', 'web', 'ios']) {
+      expect(await ask('query Notes { note { id } }', client)).not.toHaveProperty('errors');
+    }
+    const { code, out, err } = await say(plan, ...argv());
+    const users = `Notes of web (2 requests, last on ${today()}), Notes of ios (1 request, last on ${today()})`;
+    expect(code).toBe(1);
+    expect(out).toMatch(/^schema of reader: \d+ breaking \(\d+ in use\), \d+ safe$/m);
+    expect(out).toContain(`  breaking: Field note.id was removed. Used by ${users}.\n`);
+    expect(err).toMatch(
+      /^refused by --fail-on breaking-in-use: the schema of reader: .*, used by Notes of web /,
+    );
+    const markdown = (await say(plan, ...argv(), '-o', 'markdown')).out;
+    expect(markdown).toContain('**Refused by --fail-on breaking-in-use**\n\n- the schema of reader: ');
+    expect(markdown).toContain('  - breaking: Field note.id was removed. Used by Notes of web \\(2 requests');
+  });
+
+  test('JSON and YAML have the operations with each change', async () => {
+    const json = JSON.parse((await say(plan, ...argv(), '-o', 'json')).out);
+    expect(load((await say(plan, ...argv(), '-o', 'yaml')).out)).toEqual(json);
+    const [schema] = json.schemas;
+    expect(json.usage).toEqual({ days: 30, since: today() });
+    expect(schema.changes).toContainEqual({
+      severity: 'breaking',
+      type: 'FIELD_REMOVED',
+      description: 'Field note.id was removed.',
+      usedByCount: 2,
+      usedBy: [
+        { operation: 'Notes', client: 'web', requests: 2, lastDay: today() },
+        { operation: 'Notes', client: 'ios', requests: 1, lastDay: today() },
+      ],
+    });
+    expect(schema.breakingInUse).toBe(schema.changes.filter(({ usedByCount = 0 }) => usedByCount > 0).length);
   });
 });

@@ -24,6 +24,7 @@ Exit codes: 0 no changes, 2 changes, 1 anything wrong: flags, files, resources, 
   pergola plan -f ./resources --engine http://localhost:8080
   kustomize build . | pergola plan -f - -o markdown > plan.md     a comment for a pull request
   pergola plan -f ./resources --fail-on widened --fail-on breaking in CI: no role reaches more rows, no client breaks
+  pergola plan -f ./resources --fail-on breaking-in-use            against the engine that clients use: none of their operations breaks
 `;
 
 export async function run(argv: readonly string[]): Promise<number> {

@@ -6,7 +6,7 @@ export type EngineAddress = {
   /** The prefix of header names. The default is `x-engine-`. */
   readonly headerPrefix?: string | undefined;
   readonly timeoutMs?: number | undefined;
-  /** The value of the `user-agent` header. The default is `pergola-operator`. */
+  /** The value of the headers `user-agent` and `graphql-client-name`. The default is `pergola-operator`. */
   readonly client?: string | undefined;
   /** A replacement for the global `fetch`, with certificates and keep-alive. */
   readonly fetch?: EngineFetch | undefined;

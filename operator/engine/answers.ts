@@ -18,6 +18,7 @@ import {
   type MigrationsResult,
   NOT_ENFORCED,
   PARTLY_SERVED,
+  type SchemaEffect,
   type SchemaEffects,
 } from '../ports.ts';
 
@@ -41,6 +42,13 @@ const Report = Type.Object({
   not_enforced: Type.Optional(Type.Array(Inconsistent)),
 });
 
+const AffectedOperation = Type.Object({
+  operation: Type.Union([Type.String(), Type.Null()]),
+  client: Type.Union([Type.String(), Type.Null()]),
+  requests: Type.Integer(),
+  last_day: Type.String(),
+});
+
 const Effects = Type.Object({
   ...Report.properties,
   effects: Type.Object({
@@ -50,12 +58,27 @@ const Effects = Type.Object({
         breaking: Type.Integer(),
         dangerous: Type.Integer(),
         safe: Type.Integer(),
+        breaking_in_use: Type.Optional(Type.Integer()),
+        uncounted: Type.Optional(Type.Integer()),
         changes: Type.Array(
-          Type.Object({ severity: Type.String(), type: Type.String(), description: Type.String() }),
+          Type.Object({
+            severity: Type.String(),
+            type: Type.String(),
+            description: Type.String(),
+            used_by_count: Type.Optional(Type.Integer()),
+            used_by: Type.Optional(Type.Array(AffectedOperation)),
+          }),
         ),
       }),
     ),
     is_complete: Type.Boolean(),
+    /** Absent in the answer of an engine that cannot count. */
+    usage: Type.Optional(
+      Type.Union([
+        Type.Null(),
+        Type.Object({ days: Type.Integer(), since: Type.Union([Type.String(), Type.Null()]) }),
+      ]),
+    ),
   }),
 });
 
@@ -133,7 +156,24 @@ export function readEffects(answer: unknown): SchemaEffects | undefined {
     return undefined;
   }
   const { effects, ...report } = fitting(Effects, answer);
-  return { schemas: effects.schemas, isComplete: effects.is_complete, inconsistent: objectsOf(report) };
+  const { schemas, is_complete: isComplete, usage = null } = effects;
+  return { schemas: schemas.map(schemaEffectOf), isComplete, usage, inconsistent: objectsOf(report) };
+}
+
+function schemaEffectOf({
+  breaking_in_use: breakingInUse,
+  changes,
+  ...counts
+}: Static<typeof Effects>['effects']['schemas'][number]): SchemaEffect {
+  return {
+    ...counts,
+    ...(breakingInUse === undefined ? {} : { breakingInUse }),
+    changes: changes.map(({ used_by_count, used_by, ...change }) => ({
+      ...change,
+      ...(used_by_count === undefined ? {} : { usedByCount: used_by_count }),
+      ...(used_by && { usedBy: used_by.map(({ last_day, ...used }) => ({ ...used, lastDay: last_day })) }),
+    })),
+  };
 }
 
 /** The type of an inconsistency that leaves an inherited role without one permission; spec, "Inherited roles". */

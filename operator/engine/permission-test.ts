@@ -38,7 +38,7 @@ async function post(address: EngineAddress, request: TestRequest, body: string):
 
 /** The session variables of a resource have the prefix of its engine, or x-engine-. */
 function headersOf(
-  { adminSecret, headerPrefix: prefix = DEFAULT_PREFIX }: EngineAddress,
+  { adminSecret, client = 'pergola-operator', headerPrefix: prefix = DEFAULT_PREFIX }: EngineAddress,
   { role, sessionVariables = {} }: TestRequest,
 ): Record<string, string> {
   const variables = Object.entries(sessionVariables).map(([name, value]) => {
@@ -51,6 +51,8 @@ function headersOf(
   return {
     ...Object.fromEntries(variables),
     'content-type': 'application/json',
+    // The engine counts what its clients use.
+    'graphql-client-name': client,
     [`${prefix}role`]: role,
     ...(adminSecret === undefined ? {} : { [`${prefix}admin-secret`]: adminSecret }),
   };

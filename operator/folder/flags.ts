@@ -41,7 +41,7 @@ const FLAGS = {
   'fail-on': {
     value: 'LEVEL',
     isList: true,
-    doc: 'exit with 1 when a role reaches more: widened (more rows), granted (anything more); or when its clients break: breaking',
+    doc: 'exit with 1 when a role reaches more: widened (more rows), granted (anything more); or when its clients break: breaking (operations that are valid), breaking-in-use (those of the last days)',
   },
   help: { short: 'h', doc: 'print this help' },
 } as const satisfies Record<string, Flag>;

@@ -221,6 +221,7 @@ export function planAsJson(
     ...(made.pruneHold ? { pruneHold: { ...made.pruneHold, keys: heldKeys(made) } } : {}),
     ...heldAsJson(made),
     schemas: effects.schemas,
+    usage: effects.usage ?? null,
     isComplete: effects.isComplete,
     refused,
     problems: problemsAsJson(problems),

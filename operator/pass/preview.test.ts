@@ -116,6 +116,31 @@ describe('the schemas of roles', () => {
     ]);
   });
 
+  test('are in the plan with the operations that they break', async () => {
+    const [schema] = EFFECTS.schemas;
+    const operation = (name: string | null, client: string | null, requests: number) => ({
+      ...{ operation: name, client, requests, lastDay: '2026-11-24' },
+    });
+    const usedBy = [
+      operation('Names', 'web', 12),
+      operation('rest:names', null, 1),
+      operation(null, 'ios', 1),
+    ];
+    const changes = [{ ...schema.changes[0], usedByCount: 5, usedBy }];
+    const usage = { days: 30, since: '2026-11-02' };
+    const effects = {
+      isComplete: true,
+      usage,
+      schemas: [{ ...schema, changes, breakingInUse: 1, uncounted: 1 }],
+    };
+    expect((await planned(async () => effects))?.slice(1)).toEqual([
+      'schema of reader: 1 breaking (1 in use), 2 safe',
+      '  breaking: author.name was removed. Used by Names of web (12 requests, last on 2026-11-24), rest:names (1 request, last on 2026-11-24), an operation without a name of ios (1 request, last on 2026-11-24) and 2 more.',
+      '  1 request is not counted by operation, and may be affected',
+      'in use: by the requests of the last 30 days, counted since 2026-11-02',
+    ]);
+  });
+
   test('are those of all planned changes together', async () => {
     const another = permission('writer', 'author', 'writer', ['id'], ASKED);
     expect((await planned(async () => EFFECTS, another))?.[1]).toBe(

@@ -116,3 +116,67 @@ describe('breaking', () => {
     expect(refusedChanges([], effects(0, false), ['breaking'])).toHaveLength(1);
   });
 });
+
+describe('breaking-in-use', () => {
+  const LEVEL = ['breaking-in-use'] as const;
+  const DESCRIPTION = 'Field note.text was removed.';
+  const NOTES = { operation: 'Notes', client: 'web', requests: 3, lastDay: '2026-11-24' };
+  const USAGE = { days: 30, since: '2026-11-01' };
+
+  /** The effects of 3 breaking changes, of which `inUse` affect operations. */
+  function effects(
+    inUse: number | undefined,
+    given: Partial<SchemaEffects> = {},
+    uncounted = 0,
+  ): SchemaEffects {
+    const users =
+      inUse === undefined ? {} : { usedByCount: inUse > 0 ? 1 : 0, usedBy: inUse > 0 ? [NOTES] : [] };
+    const change = { severity: 'breaking', type: 'FIELD_REMOVED', description: DESCRIPTION, ...users };
+    const role = { role: 'reader', breaking: 3, dangerous: 0, safe: 0, changes: [change] };
+    return {
+      schemas: [{ ...role, breakingInUse: inUse, uncounted }],
+      isComplete: true,
+      usage: USAGE,
+      ...given,
+    };
+  }
+  const messages = (given: SchemaEffects) => refusedChanges([], given, LEVEL).map(({ message }) => message);
+
+  test('names a change, the operations that it breaks, and how many more are in use', () => {
+    expect(refusedChanges([], effects(2), LEVEL)).toEqual([
+      {
+        level: 'breaking-in-use',
+        message:
+          'the schema of reader: Field note.text was removed, used by Notes of web (3 requests, last on 2026-11-24); and 1 more in use',
+      },
+    ]);
+  });
+
+  test('breaking changes that no operation uses pass, and other levels do not look', () => {
+    expect(messages(effects(0))).toEqual([]);
+    expect(refusedChanges([], effects(2), ['widened', 'granted'])).toEqual([]);
+    expect(refusedChanges([], effects(2), ['breaking', 'breaking-in-use']).map(({ level }) => level)).toEqual(
+      ['breaking', 'breaking-in-use'],
+    );
+  });
+
+  test('what is not known is refused, with the reason', () => {
+    const first = 'the schema of reader: Field note.text was removed; and 2 more; ';
+    const uncounted = 'the engine does not count what clients use (--field-usage-days)';
+    expect(messages(effects(undefined, { usage: null }))).toEqual([first + uncounted]);
+    const { usage: _, ...older } = effects(undefined);
+    expect(messages(older)).toEqual([first + uncounted]);
+    expect(messages(effects(0, { usage: { days: 30, since: null } }))).toEqual([
+      `${first}the engine has counted no request in the last 30 days`,
+    ]);
+    expect(messages(effects(0, {}, 12))).toEqual([
+      `${first}12 requests are not counted by operation, and any of them may be affected`,
+    ]);
+    expect(messages(effects(0, { isComplete: false }))).toHaveLength(1);
+  });
+
+  test('a role without breaking changes passes, whatever is known', () => {
+    const role = { role: 'reader', breaking: 0, dangerous: 1, safe: 2, changes: [] };
+    expect(messages({ schemas: [role], isComplete: true, usage: null })).toEqual([]);
+  });
+});

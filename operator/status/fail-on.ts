@@ -1,15 +1,16 @@
 /** The changes of access that `--fail-on` refuses. Pure.
  *  `widened`: a role that has a permission reaches more rows: its filter, check or limit became weaker, or differs in a way that is not
  *  decided, or one of them is gone. `granted`: also any other access that a role gains: permissions, columns, operations, presets.
- *  `breaking`: the schema of a role that has clients changes so that operations that were valid are not.
+ *  `breaking`: the schema of a role that has clients changes so that operations that were valid are not. `breaking-in-use`: such a change
+ *  affects an operation that clients used in the last days; what is not counted may be one.
  *  Not here: comparing permissions (engine/metadata/access). */
 import type { AccessChange, AccessPart } from '@pergola/engine/metadata';
 import { type Decision, ownerOf } from '../decide/decide.ts';
-import type { SchemaEffects } from '../ports.ts';
+import type { SchemaEffect, SchemaEffects } from '../ports.ts';
 import { accessLine, accessOf } from './access-text.ts';
-import { INCOMPLETE } from './schema-text.ts';
+import { INCOMPLETE, uncountedText, usersText } from './schema-text.ts';
 
-export const FAIL_ON = ['widened', 'granted', 'breaking'] as const;
+export const FAIL_ON = ['widened', 'granted', 'breaking', 'breaking-in-use'] as const;
 export type FailOn = (typeof FAIL_ON)[number];
 
 /** A change that is refused. */
@@ -37,24 +38,59 @@ export function refusedChanges(
     if (!change || !level) return [];
     return [{ level, resource: ownerOf(decision), key: change.key, message: accessLine(change) }];
   });
-  return [...access, ...(levels.includes('breaking') ? brokenSchemas(effects) : [])];
+  return [
+    ...access,
+    ...(levels.includes('breaking') ? brokenSchemas(effects) : []),
+    ...(levels.includes('breaking-in-use') ? brokenOperations(effects) : []),
+  ];
 }
 
 function brokenSchemas({ schemas, isComplete }: SchemaEffects): readonly RefusedChange[] {
   const level = 'breaking';
   const broken = schemas
     .filter(({ breaking }) => breaking > 0)
-    .map(({ role, breaking, changes }) => {
-      const first = (changes[0]?.description ?? 'it changes').replace(/\.$/, '');
-      const rest = breaking > 1 ? `; and ${breaking - 1} more` : '';
-      return { level, message: `the schema of ${role}: ${first}${rest}` } as const;
-    });
+    .map((effect) => ({ level, message: `${firstText(effect)}${restText(effect.breaking)}` }) as const);
   // A role that was not compared may be one that breaks.
   return isComplete ? broken : [...broken, { level, message: INCOMPLETE }];
 }
 
+/** A breaking change that nothing is known about counts as used. */
+function brokenOperations(effects: SchemaEffects): readonly RefusedChange[] {
+  const level = 'breaking-in-use';
+  const { schemas, isComplete, usage } = effects;
+  const broken = schemas
+    .filter(({ breaking }) => breaking > 0)
+    .flatMap((effect) => {
+      const reason = inUseText(effect, usage);
+      return reason === undefined ? [] : [{ level, message: `${firstText(effect)}${reason}` } as const];
+    });
+  return isComplete ? broken : [...broken, { level, message: INCOMPLETE }];
+}
+
+/** Returns what follows the first breaking change of a role: the operations that use it, or why they are not known; undefined when no operation
+ *  uses any breaking change. */
+function inUseText(effect: SchemaEffect, usage: SchemaEffects['usage']): string | undefined {
+  const { breaking, breakingInUse = 0, changes } = effect;
+  const rest = restText(breaking);
+  if (!usage) return `${rest}; the engine does not count what clients use (--field-usage-days)`;
+  if (usage.since === null)
+    return `${rest}; the engine has counted no request in the last ${usage.days} days`;
+  const users = changes[0] && usersText(changes[0]);
+  if (users !== undefined) return `, used by ${users}${restText(breakingInUse, 'more in use')}`;
+  const uncounted = uncountedText(effect);
+  return uncounted === undefined ? undefined : `${rest}; ${uncounted}`;
+}
+
+function firstText({ role, changes }: SchemaEffect): string {
+  return `the schema of ${role}: ${(changes[0]?.description ?? 'it changes').replace(/\.$/, '')}`;
+}
+
+function restText(count: number, more = 'more'): string {
+  return count > 1 ? `; and ${count - 1} ${more}` : '';
+}
+
 function isRefused({ change, parts }: AccessChange, level: FailOn): boolean {
-  if (level === 'breaking') return false;
+  if (level === 'breaking' || level === 'breaking-in-use') return false;
   if (change === 'revoked') return false;
   if (change === 'granted') return level === 'granted';
   const gained = parts.filter(mayGain);

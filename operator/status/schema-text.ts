@@ -1,25 +1,81 @@
 /** The changes of the schemas of roles, in words for people who review a plan. Pure.
  *  Not here: comparing schemas (engine/schema), access (access-text.ts). */
-import type { SchemaEffect, SchemaEffects } from '../ports.ts';
+import type { AffectedOperation, SchemaEffect, SchemaEffects } from '../ports.ts';
 
 /** The most changes of one role that are listed. */
 const MOST_LISTED = 20;
+/** The most operations that are listed with a change. */
+const MOST_OPERATIONS = 3;
 
-/** Returns one line for each role whose schema changes, each followed by the changes that are not safe, with two spaces in front. */
-export function schemaLines({ schemas, isComplete }: SchemaEffects): readonly string[] {
-  return [...schemas.flatMap(roleLines), ...(isComplete ? [] : [INCOMPLETE])];
+/** Returns one line for each role whose schema changes, each followed by the changes that are not safe, with two spaces in front, and the
+ *  operations that they break; then the days of the counts which say that. */
+export function schemaLines({ schemas, isComplete, usage }: SchemaEffects): readonly string[] {
+  const isBreaking = schemas.some(({ breaking }) => breaking > 0);
+  const counts = usage && isBreaking ? [periodText(usage)] : [];
+  return [...schemas.flatMap(roleLines), ...counts, ...(isComplete ? [] : [INCOMPLETE])];
+}
+
+/** Returns the days of the counts as text. */
+export function periodText({ days, since }: NonNullable<SchemaEffects['usage']>): string {
+  return since === null
+    ? `in use: not known, the engine has counted no request in the last ${days} days`
+    : `in use: by the requests of the last ${days} days, counted since ${since}`;
 }
 
 export const INCOMPLETE = 'there was not time to compare the schema of every role';
 
-function roleLines({ role, breaking, dangerous, safe, changes }: SchemaEffect): readonly string[] {
+function roleLines(effect: SchemaEffect): readonly string[] {
+  const { role, breaking, dangerous, safe, changes, breakingInUse = 0 } = effect;
   const counts = [
-    [breaking, 'breaking'],
+    [breaking, breakingInUse > 0 ? `breaking (${breakingInUse} in use)` : 'breaking'],
     [dangerous, 'dangerous'],
     [safe, 'safe'],
   ] as const;
   const sum = counts.filter(([count]) => count > 0).map(([count, severity]) => `${count} ${severity}`);
-  const shown = changes.slice(0, MOST_LISTED).map((change) => `  ${change.severity}: ${change.description}`);
+  const shown = changes.slice(0, MOST_LISTED).map(changeLine);
   const rest = breaking + dangerous - shown.length;
-  return [`schema of ${role}: ${sum.join(', ')}`, ...shown, ...(rest > 0 ? [`  … and ${rest} more`] : [])];
+  return [
+    `schema of ${role}: ${sum.join(', ')}`,
+    ...shown,
+    ...(rest > 0 ? [`  … and ${rest} more`] : []),
+    ...(breaking > 0 ? uncountedLines(effect) : []),
+  ];
+}
+
+function changeLine(change: SchemaEffect['changes'][number]): string {
+  const { severity, description } = change;
+  const users = usersText(change);
+  return users === undefined
+    ? `  ${severity}: ${description}`
+    : `  ${severity}: ${description} Used by ${users}.`;
+}
+
+/** Returns the operations that a change breaks as text; undefined when none is known. */
+export function usersText({
+  usedBy = [],
+  usedByCount = 0,
+}: SchemaEffect['changes'][number]): string | undefined {
+  if (usedByCount === 0) return undefined;
+  const listed = usedBy.slice(0, MOST_OPERATIONS).map(operationText);
+  const rest = usedByCount - listed.length;
+  return [...listed, ...(rest > 0 ? [`${rest} more`] : [])].join(', ').replace(/, (?=\d+ more$)/, ' and ');
+}
+
+function operationText({ operation, client, requests, lastDay }: AffectedOperation): string {
+  const name = operation ?? 'an operation without a name';
+  const times = `${requests} ${requests === 1 ? 'request' : 'requests'}, last on ${lastDay}`;
+  return `${name}${client === null ? '' : ` of ${client}`} (${times})`;
+}
+
+function uncountedLines(effect: SchemaEffect): readonly string[] {
+  const text = uncountedText(effect);
+  return text === undefined ? [] : [`  ${text}`];
+}
+
+/** Returns how many requests may be affected without being counted by operation; undefined when there are none. */
+export function uncountedText({ uncounted = 0 }: SchemaEffect): string | undefined {
+  if (uncounted === 0) return undefined;
+  return uncounted === 1
+    ? '1 request is not counted by operation, and may be affected'
+    : `${uncounted} requests are not counted by operation, and any of them may be affected`;
 }
