@@ -49,10 +49,10 @@ const KNOWN_PREFIXES = [SESSION_PREFIX, 'x-hasura-'];
 const nearTo = (prefix: string) => (prefix.length < 8 ? 1 : 2);
 
 /** Raises `unknownVariable` for a value of a permission with text that resembles the name of a session variable. `prefix` is the
- *  prefix on the wire. */
-export function refuseMistakes(value: unknown, prefix: string): void {
+ *  prefix on the wire. `isFormatted` is true for a type whose values never begin with `x-`: there every such text was meant as a name. */
+export function refuseMistakes(value: unknown, prefix: string, isFormatted = false): void {
   if (typeof value === 'string') {
-    const meant = meantBy(value, prefix);
+    const meant = meantBy(value, prefix) ?? (isFormatted ? withOwnPrefix(value) : undefined);
     if (meant !== undefined) fail('unknownVariable', { text: value, meant });
     return;
   }
@@ -77,6 +77,14 @@ export function meantBy(text: string, prefix = SESSION_PREFIX): string | undefin
   if (!best || (best.rest === '' && best.distance > 0)) return undefined;
   const meant = SESSION_PREFIX + (best.rest || '…');
   return /^\s*[A-Z]/.test(text) ? meant.replace(/(^|-)([a-z])/g, (letters) => letters.toUpperCase()) : meant;
+}
+
+/** Returns a text that begins with `x-` as a session variable: `X-Engine-Org-Id` for `X-Org-Id`; undefined for other text. */
+function withOwnPrefix(text: string): string | undefined {
+  const rest = /^\s*x[-_](?=[a-z])/i.exec(text)?.[0];
+  if (rest === undefined) return undefined;
+  const prefix = rest.trimStart().startsWith('X') ? 'X-Engine-' : SESSION_PREFIX;
+  return prefix + text.slice(rest.length).trimEnd();
 }
 
 /** Returns how near the start of the name is to the prefix, and the rest of the name. */

@@ -111,3 +111,30 @@ test('what Postgres also reads is let through', () => {
     expect(constant(value, 'numeric')).toBe(value);
   for (const value of ['t', 'OFF', 'yes', '0']) expect(constant(value, 'bool')).toBe(value);
 });
+
+test('where no value can begin with x-, a text that does was meant as a session variable', () => {
+  for (const type of ['uuid', 'int4', 'numeric', 'bool', 'date', 'timestamptz', 'interval', 'inet']) {
+    for (const [text, meant] of [
+      ['X-Org-Id', 'X-Engine-Org-Id'],
+      ['x-org-id', 'x-engine-org-id'],
+    ] as const) {
+      expect(
+        refusal(() => constant(text, type)),
+        type,
+      ).toContain(`did you mean "${meant}"?`);
+      expect(
+        refusal(() => listLeafOf([text], typeOf(type))),
+        type,
+      ).toContain(`did you mean "${meant}"?`);
+      expect(constant({ $literal: text }, type), type).toBe(text);
+    }
+    expect(refusal(() => constant('X-Engine-Org-Id', type))).toBe('accepted');
+    expect(refusal(() => constant('1', type))).toBe('accepted');
+  }
+  for (const type of ['text', 'varchar', 'citext', 'jsonb', 'xml', 'tsvector', 'bytea']) {
+    expect(
+      refusal(() => constant('x-org-id', type)),
+      type,
+    ).toBe('accepted');
+  }
+});

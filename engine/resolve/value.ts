@@ -22,8 +22,20 @@ export function leafOf(value: unknown, type: PgType, prefix: string | null = SES
   if (stored.element && Array.isArray(value) && !value.some(Array.isArray)) {
     return listOf(value, stored.element, type, prefix);
   }
-  if (prefix !== null) refuseMistakes(value, prefix);
+  if (prefix !== null) refuseMistakes(value, prefix, isFormatted(stored));
   return { kind: 'constant', value: textOf(value, stored), type };
+}
+
+/** The types besides numbers and booleans whose values have a format of their own. PostgreSQL manual, "Data Types". */
+const FORMATTED: readonly string[] = [
+  ...['uuid', 'date', 'time', 'timetz', 'timestamp', 'timestamptz', 'interval'],
+  ...['money', 'oid', 'inet', 'cidr', 'macaddr', 'macaddr8'],
+];
+
+/** True for a type whose values never begin with a letter and a hyphen. */
+function isFormatted(type: PgType): boolean {
+  const { family, name } = scalarOf(type);
+  return family === 'number' || family === 'boolean' || FORMATTED.includes(name);
 }
 
 /** Returns the leaf of the operand of `_in` and similar operators: a list, or a session variable with an array literal. */
