@@ -431,6 +431,32 @@ await describeKube('the definitions', (kube) => {
     await kube().kubectl(['delete', 'permissiontests.pergola.dev', 'emptied']);
   });
 
+  test('an object that its author empties is empty, in every kind and by every author', async () => {
+    const emptied: string[] = [];
+    for (const row of KINDS as readonly KindRow[]) {
+      const { versions } = definition(row).spec as {
+        versions: readonly { schema: { openAPIV3Schema: Shape } }[];
+      };
+      const schema = versions[0]!.schema.openAPIV3Schema.properties!['spec']!;
+      const spec = GOOD[row.kind]!;
+      for (const path of objectsIn(schema, spec)) {
+        for (const value of [{}, valueAt(spec, path), {}]) {
+          await kube().apply(cr(row.kind, 'emptied', withValue(spec, path, value) as Spec));
+          const { spec: found } = await stored(kube(), row.plural, 'emptied');
+          expect([row.kind, path, valueAt(found, path)]).toEqual([row.kind, path, value]);
+        }
+        emptied.push(`${row.kind}.${path.join('.')}`);
+        await kube().apply(cr(row.kind, 'emptied', spec));
+      }
+      await kube().kubectl(['delete', `${row.plural}.pergola.dev`, 'emptied', '--ignore-not-found']);
+    }
+    // Kinds whose examples have such an object.
+    expect(emptied).toEqual(
+      expect.arrayContaining(['Table.configuration', 'EventTrigger.retry', 'Engine.policies']),
+    );
+    expect(emptied.length).toBeGreaterThan(10);
+  }, 60_000);
+
   test('a filter is applied as a whole: emptied, replaced, and by another field manager', async () => {
     const permission = (filter: object) =>
       JSON.stringify({
@@ -495,6 +521,34 @@ test('every rule has a case that it refuses', () => {
   );
   expect(uncovered).toEqual([]);
 });
+
+type Shape = {
+  readonly properties?: Readonly<Record<string, Shape>>;
+  readonly 'x-kubernetes-map-type'?: string;
+};
+
+/** Returns the paths of the objects with named fields in a value that may be empty. */
+function objectsIn(
+  schema: Shape,
+  value: unknown,
+  path: readonly string[] = [],
+): readonly (readonly string[])[] {
+  if (schema.properties === undefined || typeof value !== 'object' || value === null) return [];
+  const own = schema['x-kubernetes-map-type'] === 'atomic' && Object.keys(value).length > 0 ? [path] : [];
+  const inner = Object.entries(schema.properties).flatMap(([name, one]) =>
+    objectsIn(one, (value as Spec)[name], [...path, name]),
+  );
+  return [...own, ...inner];
+}
+
+function valueAt(value: unknown, path: readonly string[]): unknown {
+  return path.reduce((inner, name) => (inner as Spec | undefined)?.[name], value);
+}
+
+function withValue(value: unknown, [name, ...rest]: readonly string[], by: unknown): unknown {
+  if (name === undefined) return by;
+  return { ...(value as Spec), [name]: withValue((value as Spec)[name], rest, by) };
+}
 
 async function install(kube: TestKube): Promise<void> {
   await kube.kubectl(['apply', '--server-side', '-f', join(import.meta.dirname, 'generated')]);

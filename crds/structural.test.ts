@@ -21,6 +21,22 @@ test('an object keeps fields and what is required of them, and loses the word th
   });
 });
 
+test('an object that may be empty is replaced as a whole, and one that needs a field, a spec or an item is not', () => {
+  const rule = { rule: 'has(self.a)', message: 'say it', holds: (value: object) => 'a' in value };
+  const schema = Type.Object({
+    free: Type.Object({ a: Type.Optional(Text) }),
+    needs: Type.Object({ a: Text }),
+    ruled: { ...Type.Object({ a: Type.Optional(Text) }), 'x-kubernetes-validations': [rule] },
+  });
+  const { properties, ...whole } = project(schema) as { properties: Record<string, Record<string, unknown>> };
+  const typesOf = Object.entries(properties).map(([name, inner]) => [name, inner['x-kubernetes-map-type']]);
+  expect(Object.fromEntries(typesOf)).toEqual({ free: 'atomic', needs: undefined, ruled: undefined });
+  expect(project(Type.Object({ a: Type.Optional(Text) }))).not.toHaveProperty('x-kubernetes-map-type');
+  expect(whole).not.toHaveProperty('x-kubernetes-map-type');
+  const status = structural(schema, { path: 'Thing.status', allowsDefault: true });
+  expect(JSON.stringify(status)).not.toContain('atomic');
+});
+
 test('a record is an object with additional properties', () => {
   expect(project(Type.Record(Type.String(), Text, { maxProperties: 3 }))).toEqual({
     type: 'object',

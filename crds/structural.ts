@@ -47,7 +47,11 @@ type Shape = {
   readonly 'x-kubernetes-list-type'?: string;
   readonly 'x-kubernetes-list-map-keys'?: readonly string[];
   readonly 'x-kubernetes-map-type'?: string;
-  readonly 'x-kubernetes-validations'?: readonly { readonly rule: string; readonly message: string }[];
+  readonly 'x-kubernetes-validations'?: readonly {
+    readonly rule: string;
+    readonly message: string;
+    readonly holds?: (value: unknown) => boolean;
+  }[];
 } & Readonly<Record<string, unknown>>;
 
 /** Words that are copied as they are. */
@@ -152,11 +156,23 @@ function objectWords(shape: Shape, path: string, options: StructuralOptions): St
     project(inner, `${path}.${key}`, options),
   ]);
   const required = shape.required ?? [];
+  const isWhole = mayBeEmpty(shape) && isField(path) && !options.allowsDefault;
   return {
-    ...pick(shape, ['x-kubernetes-map-type']),
+    ...(isWhole ? { 'x-kubernetes-map-type': 'atomic' } : pick(shape, ['x-kubernetes-map-type'])),
     ...(required.length > 0 ? { required } : {}),
     properties: Object.fromEntries(properties),
   };
+}
+
+/** True for an object that may be `{}`. Server-side apply turns one whose last field is removed into null, which the API server refuses with
+ *  a message about neither; replaced as a whole it stays `{}`. */
+function mayBeEmpty({ required = [], 'x-kubernetes-validations': rules = [] }: Shape): boolean {
+  return required.length === 0 && rules.every(({ holds }) => holds?.({}) ?? true);
+}
+
+/** False for a spec and for items of lists, whose fields several authors may apply. */
+function isField(path: string): boolean {
+  return path.split('.').length > 2 && !path.endsWith(']');
 }
 
 function recordOf({ patternProperties, additionalProperties }: Shape): Shape | undefined {
