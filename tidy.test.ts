@@ -211,6 +211,7 @@ const LAYERS: Readonly<Record<string, readonly string[]>> = {
     'operator/kinds',
   ],
   'operator/migrations': ['operator/ports', 'operator/kinds'],
+  'operator/artifacts': ['operator/grants', 'operator/ports', 'operator/kinds'],
   'operator/pass': [
     'operator/migrations',
     'operator/permission-tests',
@@ -224,6 +225,7 @@ const LAYERS: Readonly<Record<string, readonly string[]>> = {
     'operator/kinds',
   ],
   'operator/folder': [
+    'operator/artifacts',
     'operator/migrations',
     'operator/yaml',
     'operator/grants',
@@ -236,6 +238,7 @@ const LAYERS: Readonly<Record<string, readonly string[]>> = {
     'operator/kinds',
   ],
   'operator/kubernetes': [
+    'operator/artifacts',
     'operator/pass',
     'operator/status',
     'operator/decide',
@@ -303,6 +306,8 @@ const ENTRIES = [
   /^testing\//,
   /^engine\/bench\//,
   /\.test\.ts$/,
+  // The types of a package that has none.
+  /\.d\.ts$/,
 ];
 
 const files = execFileSync('git', ['ls-files', '-co', '--exclude-standard', '*.ts', '*.mjs'], {

@@ -47,6 +47,21 @@ const REFUSED_AT_BIRTH: readonly (readonly [string, string, Spec, string])[] = [
     'a value has exactly one of',
   ],
   ['Migration', 'a file without statements', { files: [{ name: '1_a.sql' }] }, 'a file has exactly one of'],
+  [
+    'Migration',
+    'an artifact with a tag and a digest',
+    {
+      files: undefined,
+      ociArtifact: { repository: 'ghcr.io/a', tag: 'a', digest: `sha256:${'a'.repeat(64)}` },
+    },
+    'ociArtifact has exactly one of',
+  ],
+  [
+    'Migration',
+    'an authority without certificates',
+    { files: undefined, ociArtifact: { repository: 'ghcr.io/a', tag: 'a', ca: {} } },
+    'ca has exactly one of',
+  ],
   ['Migration', 'no files', { source: 'a', files: undefined }, 'a Migration has exactly one of'],
   [
     'Table',

@@ -139,11 +139,25 @@ export type SchemaEffects = {
   readonly usage?: { readonly days: number; readonly since: string | null } | null;
 };
 
+/** A migration: `1_add_isbn.sql` and its statements. */
+export type MigrationFile = { readonly name: string; readonly sql: string };
+
+/** The content of the OCI artifact of a Migration. */
+export type ArtifactContent = {
+  /** The digest of its manifest, such as `sha256:…`. */
+  readonly digest: string;
+  readonly files: readonly MigrationFile[];
+  /** Why the tag could not be compared again since. Absent when it could. */
+  readonly staleBecause?: string;
+};
+
+/** The artifact of a Migration, or why there is none. `isPending`: it is being downloaded for the first time. */
+export type ArtifactAnswer = ArtifactContent | (ResourceOutcome & { readonly isPending?: true });
+
 /** Migrations for the database of a source. */
 export type MigrationsRequest = {
   readonly source: string;
-  /** The files: `1_add_isbn.sql` and its statements. */
-  readonly migrations: readonly { readonly name: string; readonly sql: string }[];
+  readonly migrations: readonly MigrationFile[];
   readonly lockTimeoutSeconds?: number | undefined;
   readonly allowOutOfOrder: boolean;
   readonly allowBreaking: boolean;
@@ -291,8 +305,8 @@ export type ReferenceLookup = {
   readonly configMapKeys?: (namespace: string, name: string) => readonly string[] | undefined;
 };
 
-/** The fields of a status that list the Secrets and ConfigMaps a resource was read with. */
-export type Observed = Pick<CrStatus, 'observedSecrets' | 'observedConfigMaps'>;
+/** The fields of a status that list the Secrets, the ConfigMaps and the artifact a resource was read with. */
+export type Observed = Pick<CrStatus, 'observedSecrets' | 'observedConfigMaps' | 'observedArtifact'>;
 
 /** The Engine's consent: which objects namespaces may own (grants/consent.ts). */
 export type Consent = {
@@ -327,11 +341,13 @@ export type CrSnapshot = {
   /** True when the operator watches the namespace. Absent: it watches all. Objects of resources in other namespaces are kept. */
   readonly seesNamespace?: ((namespace: string) => boolean) | undefined;
   readonly references: ReferenceLookup;
+  /** Returns the artifact of a Migration, or why there is none. Absent: artifacts are not downloaded. */
+  readonly artifact?: ((cr: CustomResource) => Promise<ArtifactAnswer>) | undefined;
   /** Returns why a resource waits with its objects as they are, besides its own problems. Absent: none waits. */
   readonly held?: ((cr: CustomResource) => ResourceOutcome | undefined) | undefined;
   /** The Engine's consent. Absent in folder mode: its user may write all metadata and name all variables. */
   readonly consent?: Consent | undefined;
-  /** Returns the versions of the Secrets and ConfigMaps the resource was read with. */
+  /** Returns the versions of the Secrets and ConfigMaps, and the digest of the artifact, that the resource was read with. */
   readonly observed?: ((cr: CustomResource) => Observed) | undefined;
 };
 

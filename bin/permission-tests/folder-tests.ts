@@ -6,7 +6,7 @@ import type { FolderSource } from '../../operator/folder/folder-source.ts';
 import type { PermissionTestSpec } from '../../operator/kinds/permission-test.ts';
 import { problemsOf } from '../../operator/kinds/validate.ts';
 import { type CustomResource, crName, kindOf } from '../../operator/kinds.ts';
-import { filesOf, isMigration, sourceOf } from '../../operator/migrations/run-migrations.ts';
+import { isMigration, migrationFilesOf, sourceOf } from '../../operator/migrations/run-migrations.ts';
 import type { CrSnapshot, CrSource } from '../../operator/ports.ts';
 import type { DeclaredMigrations } from '../prepare-database.ts';
 
@@ -48,12 +48,15 @@ function testName({ metadata: { name, namespace } }: CustomResource): string {
 }
 
 /** Returns the files of the Migrations. They run before the other *.sql files, so that those can use their tables; the operator then finds
- *  them applied. A Migration whose ConfigMap is missing has none, and is not Ready. */
-export function migrationsDeclaredIn(snapshot: CrSnapshot): readonly DeclaredMigrations[] {
-  return snapshot.resources.filter(isMigration).map((cr) => ({
-    source: sourceOf(cr),
-    files: (filesOf(snapshot, cr) ?? []).map(({ name, sql }) => ({ name, text: sql })),
-  }));
+ *  them applied. A Migration whose ConfigMap or artifact is missing has none, and is not Ready. */
+export function migrationsDeclaredIn(snapshot: CrSnapshot): Promise<readonly DeclaredMigrations[]> {
+  return Promise.all(
+    snapshot.resources.filter(isMigration).map(async (cr) => {
+      const found = await migrationFilesOf(snapshot, cr);
+      const files = 'reason' in found ? [] : found.files;
+      return { source: sourceOf(cr), files: files.map(({ name, sql }) => ({ name, text: sql })) };
+    }),
+  );
 }
 
 /** Returns the folder with the resources to apply. */

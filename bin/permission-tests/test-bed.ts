@@ -35,7 +35,7 @@ export async function onTestBed<T>(
     }
   });
   const work = async () => {
-    const declared = migrationsDeclaredIn(await source.snapshot());
+    const declared = await migrationsDeclaredIn(await source.snapshot());
     const databases = await startScratchDatabases({ ...folders, declared }, databaseUrl, (stop) => {
       stops.push(stop);
     });

@@ -98,6 +98,17 @@ test('a ConfigMap that the folder does not have is no problem, and is reported',
   ]);
 });
 
+test('an artifact of a registry is not downloaded, and its Migration is reported', async () => {
+  const migration = `apiVersion: pergola.dev/v1alpha1\nkind: Migration\nmetadata: { name: a }\nspec:\n  ociArtifact: { repository: registry.invalid/acme/library, tag: v1 }\n`;
+  const { code, err } = await validate(['-f', folderWith({ 'a.yaml': migration })]);
+  expect([code, err]).toEqual([
+    0,
+    expect.stringMatching(
+      /^not checked: a\.yaml:1: Migration default\/a: spec\.ociArtifact is not downloaded/,
+    ),
+  ]);
+});
+
 test('a folder without resources is no valid folder', async () => {
   const { code, err } = await validate(['-f', folderWith({ 'a.yaml': 'kind: Kustomization\n' })]);
   expect([code, err]).toEqual([1, expect.stringContaining('contains no resources of pergola.dev')]);

@@ -160,9 +160,9 @@ const translations = new IdentityCache<
   { readonly prefix: string | undefined; readonly translation: Translation }
 >();
 
-/** True when the spec was translated before and refers to no Secret and no ConfigMap: it translates to the same again. */
+/** True when the spec was translated before and refers to no Secret, ConfigMap or artifact: it translates to the same again. */
 export function isSelfContained({ spec }: CustomResource): boolean {
-  return translations.peek(spec) !== undefined && !('configMapRef' in spec);
+  return translations.peek(spec) !== undefined && !('configMapRef' in spec) && !('ociArtifact' in spec);
 }
 
 /** Returns the keys of the objects a resource translates to, whether or not it may own them. */

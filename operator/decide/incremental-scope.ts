@@ -154,8 +154,16 @@ function isObserved({ delivery, test }: Verdict): boolean {
   return delivery?.checkAt !== undefined || test?.isRun === true;
 }
 
+/** True when the previous pass applied the resource as it is now. Secrets, ConfigMaps and artifacts that it names may have changed since,
+ *  unless it names only an artifact, whose digest the caller compares. */
+export function isStillApplied(cr: CustomResource, passState: PassState): boolean {
+  const before = passState.resources.get(cr.metadata.uid);
+  if ('ociArtifact' in cr.spec) return before?.spec === cr.spec && isApplied(before.verdict);
+  return isStillSettled(cr, passState);
+}
+
 /** True when a pass decides nothing new about the resource. */
-export function isStillSettled(cr: CustomResource, { resources }: PassState): boolean {
+function isStillSettled(cr: CustomResource, { resources }: PassState): boolean {
   const before = resources.get(cr.metadata.uid);
   return (
     before?.isSettled === true &&

@@ -17,6 +17,7 @@ import {
   type StatusChange,
   type StatusSink,
 } from '../ports.ts';
+import { FolderArtifacts } from './artifacts.ts';
 import type { FileProblem, FolderContent, Manifest } from './read-folder.ts';
 import { readInputs } from './read-inputs.ts';
 
@@ -35,6 +36,7 @@ export class FolderSource implements CrSource, StatusSink {
   engine: FolderEngine = { policies: DEFAULT_POLICIES };
   /** The file and line of each resource, by `Kind namespace/name`. */
   positions: ReadonlyMap<string, string> = new Map();
+  readonly #artifacts = new FolderArtifacts();
   readonly #statuses = new Map<string, CrStatus>();
   readonly #generations = new Map<string, { readonly hash: string; readonly generation: number }>();
 
@@ -51,17 +53,19 @@ export class FolderSource implements CrSource, StatusSink {
     // An Engine document that cannot be read now may have had policies.
     if (engines.length > 0 || content.problems.length === 0) this.engine = engineOf(engines);
     this.positions = new Map(others.map((manifest) => [nameOf(manifest), manifest.position]));
+    const references: ReferenceLookup = {
+      secret: lookup(content.secrets),
+      configMap: lookup(content.configMaps),
+      secretKeys: keysIn(content.secrets),
+      configMapKeys: keysIn(content.configMaps),
+    };
     return {
       at: systemClock.now(),
       resources: others.map((manifest) => this.#resourceOf(manifest)),
       // An Engine document with a problem may say how much may be deleted.
       isComplete: this.problems.length === 0,
-      references: {
-        secret: lookup(content.secrets),
-        configMap: lookup(content.configMaps),
-        secretKeys: keysIn(content.secrets),
-        configMapKeys: keysIn(content.configMaps),
-      },
+      references,
+      artifact: (cr) => this.#artifacts.artifactOf(cr, references),
     };
   }
 

@@ -6,7 +6,8 @@ import { desire } from '../decide/desired.ts';
 import { engineKeyOf, type NamespaceFacts } from '../grants/default-engine.ts';
 import { exceededLimit, issuesOf, oldFormHint } from '../kinds/validate.ts';
 import { type CustomResource, kindOf } from '../kinds.ts';
-import { filesOf, isMigration } from '../migrations/run-migrations.ts';
+import { isFromArtifact } from '../migrations/artifact.ts';
+import { declaredFilesOf, isMigration } from '../migrations/run-migrations.ts';
 import { DEFAULT_POLICIES, type ReconcileOptions, type ResourceOutcome } from '../ports.ts';
 import { keysIn, lookup, resourceOf } from './folder-source.ts';
 import type { FileProblem, FolderContent, Manifest } from './read-folder.ts';
@@ -14,7 +15,8 @@ import type { FileProblem, FolderContent, Manifest } from './read-folder.ts';
 export type FolderValidation = {
   readonly resources: number;
   readonly problems: readonly FileProblem[];
-  /** The resources that could not be checked as a whole, because they refer to a Secret or ConfigMap that the folder does not have. */
+  /** The resources that could not be checked as a whole, because they refer to a Secret or ConfigMap that the folder does not have, or
+   *  to an artifact. */
   readonly unchecked: readonly string[];
 };
 
@@ -30,6 +32,8 @@ const OPTIONS: ReconcileOptions = {
   policies: DEFAULT_POLICIES,
   progressDeadlineSeconds: 0,
 };
+
+const NOT_DOWNLOADED = 'spec.ociArtifact is not downloaded, and its files are not checked';
 
 export function validate(content: FolderContent): FolderValidation {
   const all = [...content.manifests, ...content.spoilt];
@@ -50,9 +54,14 @@ export function validate(content: FolderContent): FolderValidation {
       ...wrong.map(({ manifest, outcome }) => problemAt(manifest, outcome.message)),
       ...sound.flatMap((manifest) => sqlProblems(manifest, content)),
     ].toSorted(byPosition),
-    unchecked: later
-      .filter(({ outcome }) => outcome.reason !== 'Paused')
-      .map(({ manifest, outcome }) => `${manifest.position}: ${nameOf(manifest)}: ${outcome.message}`),
+    unchecked: [
+      ...later
+        .filter(({ outcome }) => outcome.reason !== 'Paused')
+        .map(({ manifest, outcome }) => `${manifest.position}: ${nameOf(manifest)}: ${outcome.message}`),
+      ...sound
+        .filter((manifest) => isFromArtifact(resourceOf(manifest, 1)))
+        .map((manifest) => `${manifest.position}: ${nameOf(manifest)}: ${NOT_DOWNLOADED}`),
+    ],
   };
 }
 
@@ -117,7 +126,7 @@ function meaningOf(manifests: readonly Manifest[], content: FolderContent): read
 }
 
 /** Returns the problems of the files of a Migration that do not depend on what has run: names, versions, statements that cannot run in a
- *  file. A file of a ConfigMap that the folder does not have is not checked. */
+ *  file. A file of an artifact, or of a ConfigMap that the folder does not have, is not checked. */
 function sqlProblems(manifest: Manifest, { configMaps }: FolderContent): readonly FileProblem[] {
   const cr = resourceOf(manifest, 1);
   if (!isMigration(cr)) return [];
@@ -126,7 +135,7 @@ function sqlProblems(manifest: Manifest, { configMaps }: FolderContent): readonl
     configMap: lookup(configMaps),
     configMapKeys: keysIn(configMaps),
   };
-  const files = (filesOf({ references }, cr) ?? []).filter(({ sql }) => sql !== '');
+  const files = (declaredFilesOf({ references }, cr) ?? []).filter(({ sql }) => sql !== '');
   const { problems, contentProblems } = migrationsIn(files.map(({ name, sql }) => ({ name, text: sql })));
   return [...problems, ...[...contentProblems.values()].flat()].map((text) => problemAt(manifest, text));
 }

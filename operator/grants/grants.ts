@@ -87,6 +87,7 @@ const NOTHING: Needs = {
   names: [],
   roles: [],
   webhookHosts: [],
+  registries: [],
   variables: [],
 };
 

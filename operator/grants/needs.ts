@@ -10,6 +10,7 @@ import {
   variablesOf,
 } from '@pergola/engine/metadata';
 import { IdentityCache } from '../identity-cache.ts';
+import { REGISTRY } from '../kinds/migration.ts';
 
 /** The needs of one object. Each value must match a pattern of the grant; `ALL` matches only the pattern `*`. */
 export type Needs = {
@@ -25,6 +26,8 @@ export type Needs = {
   readonly roles: readonly string[];
   /** The hosts that the engine calls for the object. */
   readonly webhookHosts: readonly string[];
+  /** The registries that the operator requests artifacts from, with their port if they have one. */
+  readonly registries: readonly string[];
   /** The environment variables of the engine that the object names, its files as `file:PATH`, and named values as `value:NAME`. */
   readonly variables: readonly string[];
 };
@@ -37,6 +40,7 @@ export const DIMENSIONS = [
   'names',
   'roles',
   'webhookHosts',
+  'registries',
   'variables',
 ] as const satisfies readonly (keyof Needs)[];
 export type Dimension = (typeof DIMENSIONS)[number];
@@ -57,6 +61,8 @@ type Row = {
   /** The URL of a request transform, which replaces the address of the webhook. */
   readonly transformed?: (definition: Fields) => unknown;
   readonly hasReferences?: true;
+  /** The registries of artifacts. Undefined for none. */
+  readonly registries?: (definition: Fields) => readonly unknown[];
 };
 
 type Fields = Readonly<Record<string, unknown>>;
@@ -80,7 +86,7 @@ const WEBHOOK: Row = {
 
 /** The needs of an object, by its kind. */
 const ROWS: Readonly<Record<ObjectKind, Row>> = {
-  source: { kind: 'Source', tables: wholeSource },
+  source: { kind: 'Source', tables: wholeSource, registries: (d) => [d[REGISTRY]] },
   table: { tables: ownTable },
   object_relationship: { tables: ownTable, hasReferences: true },
   array_relationship: { tables: ownTable, hasReferences: true },
@@ -141,7 +147,7 @@ export function needsOf(object: MetadataObject): Needs {
 }
 
 function derivedNeeds(object: MetadataObject): Needs {
-  const { kind, isNamed, tables, roles, urls, transformed, hasReferences } = ROWS[object.kind];
+  const { kind, isNamed, tables, roles, urls, transformed, hasReferences, registries } = ROWS[object.kind];
   const segments = parseKey(object.key)?.segments ?? [];
   const definition = isRecord(object.definition) ? object.definition : {};
   const hosts = [
@@ -158,6 +164,7 @@ function derivedNeeds(object: MetadataObject): Needs {
     names: isNamed ? first : NONE,
     roles: shared(roles?.(segments, definition)),
     webhookHosts: shared(hosts),
+    registries: shared((registries?.(definition) ?? NONE).filter((host) => typeof host === 'string')),
     variables: variablesNeeded(object),
   };
 }

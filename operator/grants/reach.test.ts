@@ -49,9 +49,9 @@ describe.each(ROWS.map(({ kind, concerns }) => [kind, concerns] as const))('%s',
     expect(objects.length).toBeGreaterThan(0);
     const listed = IN_GUIDE.get(kind) ?? [];
     expect(listed).toEqual(expect.arrayContaining(needed));
-    // Fields that objects of other forms need: literal URLs, variables in them, conditions on other tables.
+    // Fields that objects of other forms need: registries, literal URLs, variables in them, conditions on other tables.
     const others = listed.filter((field) => !needed.includes(field));
-    expect(['variables', 'webhookHosts', 'references']).toEqual(expect.arrayContaining(others));
+    expect(['variables', 'webhookHosts', 'registries', 'references']).toEqual(expect.arrayContaining(others));
   });
 
   test('another namespace owns nothing without a grant', () => {

@@ -121,6 +121,9 @@ const Grants = withDescription(
         roles: patterns('Roles of permissions.'),
         variables: patterns('Environment variables of the engine that resources may name: TEAM_A_*.'),
         webhookHosts: patterns('Hosts of webhooks, action handlers and remote schemas: *.team-a.svc.'),
+        registries: patterns(
+          'Hosts of the OCI registries of Migrations, with the port if the repository names one: ghcr.io, registry.team-a.svc:5000.',
+        ),
       },
       {
         rule: '!has(self.namespaces) || !has(self.namespaceSelector)',

@@ -96,7 +96,7 @@ export const EventTriggerSpec = specOf(
     source: sourceField('the table'),
     ...tableFields('The name of the table in the database.'),
     name: withDescription(
-      'The name of the trigger, at most 42 bytes. It is unique in the source. A new name replaces the trigger.',
+      'The name of the trigger, at most 42 bytes. It is unique over all sources. A new name replaces the trigger.',
       TriggerName,
     ),
     insert: Type.Optional(withDescription('Fires when rows are inserted. {} sends all columns.', Operation)),

@@ -3,9 +3,12 @@
 import { objectKey, type Static, Type } from '@pergola/engine/metadata';
 import { closed, exactlyOne, keyedList, MetadataName, Name, type Rule, withDescription } from './annotate.ts';
 import { kindRow, READY_COLUMNS, specWithoutObjects } from './kind.ts';
-import { ConfigMapKeyRef } from './value-source.ts';
+import { ConfigMapKeyRef, KEY_REF } from './value-source.ts';
 
 const MOST_FILES = 500;
+
+/** A host in lower case, with a port if it has one, and the name of a repository as the distribution specification has it. */
+const REPOSITORY = '^[a-z0-9]([a-z0-9.-]*[a-z0-9])?(:[0-9]{1,5})?(/[a-z0-9]+((\\.|_|__|-+)[a-z0-9]+)*)+$';
 
 const MigrationFile = closed(
   {
@@ -31,7 +34,78 @@ const MigrationFile = closed(
   exactlyOne('a file', 'sql', 'configMapKeyRef'),
 );
 
-const FILES_OR_REF: Rule = exactlyOne('a Migration', 'files', 'configMapRef');
+const CertificateAuthority = closed(
+  {
+    value: Type.Optional(
+      withDescription(
+        'The certificates themselves, in PEM.',
+        Type.String({ minLength: 1, maxLength: 65_536 }),
+      ),
+    ),
+    secretKeyRef: Type.Optional(
+      withDescription('A key of a Secret in the namespace of this resource.', KEY_REF),
+    ),
+    configMapKeyRef: Type.Optional(ConfigMapKeyRef),
+  },
+  exactlyOne('ca', 'value', 'secretKeyRef', 'configMapKeyRef'),
+);
+
+const OciArtifact = closed(
+  {
+    repository: Type.String({
+      pattern: REPOSITORY,
+      maxLength: 512,
+      description:
+        'The host of the registry, with its port if it has one, and the name of the repository, for example ghcr.io/acme/library-migrations.',
+    }),
+    tag: Type.Optional(
+      Type.String({
+        pattern: '^[A-Za-z0-9_][A-Za-z0-9._-]{0,127}$',
+        maxLength: 128,
+        description:
+          'A tag, for example v1.4.0. The operator looks at intervals whether it has moved; polling.fullResyncMinutes of the Engine.',
+      }),
+    ),
+    digest: Type.Optional(
+      Type.String({
+        pattern: '^(sha256:[a-f0-9]{64}|sha512:[a-f0-9]{128})$',
+        maxLength: 135,
+        description:
+          'The digest of the manifest, for example sha256:9f86d0… The content can then not change.',
+      }),
+    ),
+    path: Type.Optional(
+      Type.String({
+        minLength: 1,
+        maxLength: 1024,
+        description:
+          'The folder of the migrations in the artifact, for example migrations/default. Absent: its top.',
+      }),
+    ),
+    secretRef: Type.Optional(
+      withDescription(
+        'A Secret of type kubernetes.io/dockerconfigjson in the namespace of this resource, with the credentials for the registry. ' +
+          'Absent: requests are anonymous.',
+        closed({ name: withDescription('The name of the Secret.', Name) }),
+      ),
+    ),
+    ca: Type.Optional(
+      withDescription(
+        'The certificates of the authority of the registry, in PEM. Absent: those that the operator knows.',
+        CertificateAuthority,
+      ),
+    ),
+    plainHttp: Type.Optional(
+      Type.Boolean({
+        description:
+          'Requests the registry without TLS. Everyone on the way can read the credentials; the digest of a tag can be forged. Absent: false.',
+      }),
+    ),
+  },
+  exactlyOne('ociArtifact', 'tag', 'digest'),
+);
+
+const FILES_OR_REF: Rule = exactlyOne('a Migration', 'files', 'configMapRef', 'ociArtifact');
 
 export const MigrationSpec = specWithoutObjects(
   {
@@ -48,6 +122,13 @@ export const MigrationSpec = specWithoutObjects(
       withDescription(
         'A ConfigMap in the namespace of this resource: every key that ends in .sql is the name of a file.',
         closed({ name: withDescription('The name of the ConfigMap.', Name) }),
+      ),
+    ),
+    ociArtifact: Type.Optional(
+      withDescription(
+        'An artifact in an OCI registry that has the files: an archive, as flux push artifact writes it, or one file in each layer, as ' +
+          'oras push writes them. The operator downloads it.',
+        OciArtifact,
       ),
     ),
     lockTimeoutSeconds: Type.Optional(
@@ -71,6 +152,14 @@ export const MigrationSpec = specWithoutObjects(
   FILES_OR_REF,
 );
 export type MigrationSpec = Static<typeof MigrationSpec>;
+
+/** The field of a governed source that names the registry of its Migration. No source of the metadata has it. */
+export const REGISTRY = 'artifact_registry';
+
+/** Returns the host of the registry, with its port if it has one: `ghcr.io`, `registry.example.com:5000`. */
+function registryOf({ repository }: { readonly repository: string }): string {
+  return repository.split('/', 1)[0]!;
+}
 
 export const migration = kindRow({
   kind: 'Migration',
@@ -101,8 +190,14 @@ export const migration = kindRow({
     }
     return [];
   },
-  governs: ({ source = 'default' }) => [
-    { key: objectKey('source', source), kind: 'source', parent: null, definition: { name: source } },
+  governs: ({ source = 'default', ociArtifact }) => [
+    {
+      key: objectKey('source', source),
+      kind: 'source',
+      parent: null,
+      // The grants must cover the registry as well: the operator sends requests to it.
+      definition: { name: source, ...(ociArtifact ? { [REGISTRY]: registryOf(ociArtifact) } : {}) },
+    },
   ],
   isMigration: true,
 });

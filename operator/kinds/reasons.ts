@@ -120,6 +120,11 @@ export const REASONS = {
     'A statement failed, a file would break what the API serves, or a version needs a decision. The message says which. Resources of the source wait with the objects that they have; the operator tries again.',
     'Correct the file, the data or the resources. After `failed` or `unknown` see [migrations](../guides/migrations.md#the-record).',
   ),
+  ArtifactUnavailable: row(
+    'late',
+    'The OCI artifact of a Migration could not be downloaded, or its content is refused: the registry does not answer or denies access, a digest is wrong, an archive has links, or is too large. The message says which. Resources of the source wait with the objects that they have; the operator tries again, after at most ten minutes.',
+    'Correct `spec.ociArtifact`, its Secret, or the artifact: [Migrations from an OCI artifact](../guides/migrations.md#from-an-oci-artifact). To try at once: the annotation `pergola.dev/reconcile-now`.',
+  ),
   AdoptionRequired: row(
     'at once',
     'The object exists, differs, and no resource owns it.',

@@ -174,6 +174,18 @@ export const STATUS = Type.Object(
     ),
     observedSecrets: Type.Optional(observed('Secrets')),
     observedConfigMaps: Type.Optional(observed('ConfigMaps')),
+    observedArtifact: Type.Optional(
+      Type.Object(
+        {
+          repository: text('The repository of the artifact.', 512),
+          digest: text('The digest of its manifest.', 256),
+        },
+        {
+          description:
+            'The artifact used by the last pass: what the tag of spec.ociArtifact referred to. Migration only.',
+        },
+      ),
+    ),
     plan: Type.Optional(
       Type.Array(text('One change, or a detail of the change above it.', 1024), {
         maxItems: 50,
@@ -194,6 +206,9 @@ export const STATUS = Type.Object(
 );
 
 export type ObservedVersion = { readonly name: string; readonly resourceVersion: string };
+
+/** The artifact of a Migration: `ghcr.io/acme/library` and `sha256:…`. */
+export type ObservedArtifact = { readonly repository: string; readonly digest: string };
 
 export type NamespaceStatus = {
   readonly name: string;
@@ -232,6 +247,7 @@ export type CrStatus = {
   }[];
   readonly observedSecrets?: readonly ObservedVersion[];
   readonly observedConfigMaps?: readonly ObservedVersion[];
+  readonly observedArtifact?: ObservedArtifact;
   readonly plan?: readonly string[];
   readonly conditions: readonly Condition[];
 };

@@ -6,7 +6,8 @@ import { type Header, isRecord, type Static, Type } from '@pergola/engine/metada
 import { closed, exactlyOne, keyedList, Name, Variable, withDescription } from './annotate.ts';
 import type { MetadataValue, TranslateContext, ValueSource } from './kind.ts';
 
-const KEY_REF = closed({
+/** The schema of a reference to a key of a Secret or ConfigMap. */
+export const KEY_REF = closed({
   name: withDescription('The name of the object, in the namespace of this resource.', Name),
   key: withDescription('The key in its data.', Name),
 });
@@ -35,8 +36,8 @@ function members(value: string, minLength: number) {
     ),
     secretKeyRef: Type.Optional(
       withDescription(
-        'A key of a Secret in the namespace of this resource, with the whole value: of a header authorization, for example, Bearer abc. The ' +
-          'engine stores it encrypted, under a name that the metadata has instead; a change of the Secret is applied without a restart.',
+        'A key of a Secret in the namespace of this resource, with the whole value. The engine stores it encrypted, under a name ' +
+          'that the metadata has instead; a change of the Secret is applied without a restart.',
         KEY_REF,
       ),
     ),
@@ -144,7 +145,10 @@ export const Headers = withDescription(
           maxLength: 255,
           description: 'The name, for example authorization.',
         }),
-        ...members('The whole value, without placeholders. Everyone who reads this resource sees it.', 0),
+        ...members(
+          'The whole value, such as Bearer abc, without placeholders. Everyone who reads this resource sees it.',
+          0,
+        ),
       },
       exactlyOne('a header', ...MEMBERS),
     ),

@@ -127,6 +127,7 @@ export function referencesOfResource({
 }
 
 const KEY_REFS = {
+  secretRef: 'secrets',
   secretKeyRef: 'secrets',
   configMapKeyRef: 'configmaps',
   configMapRef: 'configmaps',
@@ -134,7 +135,7 @@ const KEY_REFS = {
 
 const namesBySpec = new IdentityCache<CustomResource['spec'], ReturnType<typeof namesIn>>();
 
-/** Returns every `secretKeyRef`, `configMapKeyRef` and `configMapRef` in a spec. */
+/** Returns every `secretRef`, `secretKeyRef`, `configMapKeyRef` and `configMapRef` in a spec. */
 function namesIn(value: unknown): readonly Pick<Reference, 'kind' | 'name'>[] {
   if (typeof value !== 'object' || value === null) return [];
   return Object.entries(value).flatMap(([key, inner]) => {

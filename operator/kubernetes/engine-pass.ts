@@ -4,6 +4,7 @@
  *  Not here: the pass (pass/reconcile.ts), the order of engines (queue.ts). */
 
 import { isSameJson, stateVersionOf } from '@pergola/engine/metadata';
+import type { ArtifactStore } from '../artifacts/artifact-store.ts';
 import type { Decision } from '../decide/decide.ts';
 import { missingKeyText } from '../decide/missing-key.ts';
 import { nextResumption, pauseOf } from '../decide/pause.ts';
@@ -18,6 +19,7 @@ import {
   EngineProblem,
   type EngineVersions,
   type ReconcileOptions,
+  type ReferenceLookup,
   type ResourceOutcome,
   type StatusChange,
   type StatusSink,
@@ -26,6 +28,7 @@ import { isChanged, statusOf } from '../status/conditions.ts';
 import { nextDeadline } from '../status/deadlines.ts';
 import { type EngineObservations, engineStatusOf, pausedStatusOf } from '../status/engine-status.ts';
 import type { Report } from '../status/report.ts';
+import { MigrationArtifacts } from './artifacts.ts';
 import type { Cluster } from './cluster.ts';
 import {
   blockedBecause,
@@ -62,6 +65,7 @@ export type EnginePassOptions = {
   readonly references: References;
   readonly finalizers: Finalizers;
   readonly connections: EngineConnections;
+  readonly artifacts: ArtifactStore;
   readonly sink: StatusSink;
   readonly presence: Presence;
   readonly clock: Clock;
@@ -352,8 +356,15 @@ export class EnginePass {
   }
 
   #snapshot(engine: CustomResource): CrSnapshot {
-    const { cluster, references, timers, clock, mayPruneAtMs } = this.#options;
+    const { cluster, references, artifacts, timers, clock, mayPruneAtMs } = this.#options;
     const resources = cluster.resourcesOf(keyOf(engine));
+    const lookup: ReferenceLookup = {
+      secret: (namespace, name, key) => references.valueOf({ kind: 'secrets', namespace, name }, key),
+      configMap: (namespace, name, key) => references.valueOf({ kind: 'configmaps', namespace, name }, key),
+      secretKeys: (namespace, name) => references.keysOf({ kind: 'secrets', namespace, name }),
+      configMapKeys: (namespace, name) => references.keysOf({ kind: 'configmaps', namespace, name }),
+    };
+    const used = new MigrationArtifacts(artifacts, engine, resources, lookup);
     const isComplete = cluster.isSynced && timers.nowMs() >= mayPruneAtMs;
     const labelsOf = cluster.seesNamespaces ? (name: string) => cluster.labelsOf(name) : undefined;
     return {
@@ -362,14 +373,10 @@ export class EnginePass {
       isComplete,
       unbound: cluster.unbound,
       seesNamespace: (namespace) => cluster.sees(namespace),
-      references: {
-        secret: (namespace, name, key) => references.valueOf({ kind: 'secrets', namespace, name }, key),
-        configMap: (namespace, name, key) => references.valueOf({ kind: 'configmaps', namespace, name }, key),
-        secretKeys: (namespace, name) => references.keysOf({ kind: 'secrets', namespace, name }),
-        configMapKeys: (namespace, name) => references.keysOf({ kind: 'configmaps', namespace, name }),
-      },
+      references: lookup,
+      artifact: async (cr) => used.artifactOf(cr),
       consent: consentOf(engine, new Set(resources.map(({ metadata }) => metadata.namespace)), labelsOf),
-      observed: (cr) => references.observed(referencesOfResource(cr)),
+      observed: (cr) => ({ ...references.observed(referencesOfResource(cr)), ...used.observed(cr) }),
     };
   }
 
@@ -451,12 +458,13 @@ export class EnginePass {
 
   /** Reports that the Engine does not exist. Resources may be created before it. Objects that they owned are kept. */
   async #withoutEngine(key: string, resources: readonly CustomResource[]): Promise<Requeue> {
-    const { cluster, sink, references, connections, progressDeadlineSeconds } = this.#options;
+    const { cluster, sink, references, connections, artifacts, progressDeadlineSeconds } = this.#options;
     this.#memories.delete(key);
     this.#outages.delete(key);
     this.#summaries.delete(key);
     this.#versions.delete(key);
     connections.close(key);
+    artifacts.keep(key, new Set());
     await references.want(key, []);
     const message = cluster.missingEngineText(key);
     const outcome = { reason: 'DependencyNotReady', message } as const;

@@ -4,6 +4,7 @@
  *  Not here: the parts, a pass (pass/reconcile.ts). */
 import type { KubeConfig } from '@kubernetes/client-node';
 import type { Logger } from 'pino';
+import { ArtifactStore } from '../artifacts/artifact-store.ts';
 import { type CrStatus, crName } from '../kinds.ts';
 import { systemClock } from '../pass/clock.ts';
 import type { StatusSink } from '../ports.ts';
@@ -74,6 +75,7 @@ class OperatorProcess {
   readonly #cluster: Cluster;
   readonly #references: References;
   readonly #connections: EngineConnections;
+  readonly #artifacts: ArtifactStore;
   readonly #events: Events;
   readonly #pass: EnginePass;
   readonly #presence: Presence;
@@ -125,6 +127,16 @@ class OperatorProcess {
       resolve,
       onRequest: (engine) => this.#metrics.add('pergola_engine_requests_total', { engine }),
     });
+    const policy = { hosts: options.registries, allowsLoopback: false };
+    this.#artifacts = new ArtifactStore({
+      nowMs: timers.nowMs,
+      // Loaded with the first artifact: its HTTP client, undici, needs 20 MB.
+      download: async (request, given) => {
+        const { download } = await import('../artifacts/download.ts');
+        return download(request, { ...given, policy });
+      },
+      onChange: (engine) => this.#queue.mark(engine, { isUrgent: true }),
+    });
     this.#events = new Events({
       transport,
       timers,
@@ -141,6 +153,7 @@ class OperatorProcess {
       references: this.#references,
       finalizers: this.#finalizers(sink),
       connections: this.#connections,
+      artifacts: this.#artifacts,
       sink,
       presence: this.#presence,
       clock: systemClock,
@@ -177,6 +190,7 @@ class OperatorProcess {
   /** Stops the operator: waits for running passes, then releases the lease, so the next replica need not wait for its expiry. */
   async stop(): Promise<void> {
     this.#log.info('stopping');
+    this.#artifacts.stop();
     const closed = this.#queue.close();
     await Promise.race([closed, sleep(systemTimers, FAREWELL_MS, this.#stopping.signal)]);
     this.#writing.abort();

@@ -90,6 +90,14 @@ export const OPTIONS = {
     default: '',
     doc: 'the Secret, in the namespace of the lease, that is created with a key for named values if it is missing; empty means none',
   },
+  registries: {
+    variable: 'PERGOLA_REGISTRIES',
+    value: 'LIST',
+    default: '*',
+    doc:
+      'hosts of OCI registries that the operator may request, with the port if there is one, separated by commas: ghcr.io,*.example.com; ' +
+      'one on this machine must be named in full',
+  },
   'log-level': {
     variable: 'PERGOLA_LOG_LEVEL',
     value: 'TEXT',
@@ -112,6 +120,8 @@ export type OperatorOptions = {
   readonly unreachableGraceSeconds: number;
   readonly unreachableWritesPerSecond: number;
   readonly valuesKeySecret: string;
+  /** The patterns of the hosts from which artifacts may be downloaded. */
+  readonly registries: readonly string[];
   readonly logLevel: string;
 };
 
@@ -133,10 +143,7 @@ export function loadOptions(
   const level = text('log-level');
   if (!LEVELS.includes(level)) throw new OptionProblem(`--log-level is ${LEVELS.join(', ')}, not ${level}`);
   return {
-    watchNamespaces: text('watch-namespaces')
-      .split(',')
-      .map((name) => name.trim())
-      .filter(Boolean),
+    watchNamespaces: listIn(text('watch-namespaces')),
     clusterName: text('cluster-name'),
     healthHost: text('health-host'),
     healthPort: numberIn('health-port', text('health-port')),
@@ -152,6 +159,7 @@ export function loadOptions(
       text('unreachable-writes-per-second'),
     ),
     valuesKeySecret: text('values-key-secret'),
+    registries: listIn(text('registries')),
     logLevel: level,
   };
 }
@@ -176,6 +184,13 @@ function parsed(argv: readonly string[]): Readonly<Record<string, string | boole
   } catch (error) {
     throw new OptionProblem((error as Error).message);
   }
+}
+
+function listIn(text: string): readonly string[] {
+  return text
+    .split(',')
+    .map((item) => item.trim())
+    .filter(Boolean);
 }
 
 function numberIn(name: string, text: string): number {

@@ -14,9 +14,7 @@ export type PlannedMigrations = {
 };
 
 /** Compares the Migrations with the databases of their sources. An engine that cannot say it has none pending. */
-export async function planMigrations(
-  context: Omit<MigrationContext, 'appliedBefore'>,
-): Promise<PlannedMigrations> {
+export async function planMigrations(context: Omit<MigrationContext, 'known'>): Promise<PlannedMigrations> {
   const { winners, outcomes } = winnersIn(context);
   const own = new Map(outcomes);
   const pending = new Map<string, readonly string[]>();
@@ -39,7 +37,7 @@ export async function planMigrations(
 }
 
 async function plannedOutcome(
-  context: Omit<MigrationContext, 'appliedBefore'>,
+  context: Omit<MigrationContext, 'known'>,
   source: string,
   cr: CustomResource,
   pending: Map<string, readonly string[]>,

@@ -6,12 +6,15 @@ import { asJsonSchema, type Edit, parseKey } from '@pergola/engine/metadata';
 import type { MigrationSpec } from '../kinds/migration.ts';
 import { type CustomResource, crName, kindOf } from '../kinds.ts';
 import {
+  type ArtifactContent,
   type CrSnapshot,
   type EnginePort,
   EngineProblem,
+  type MigrationFile,
   type MigrationsResult,
   type ResourceOutcome,
 } from '../ports.ts';
+import { appliedFromArtifact, artifactOf, isFromArtifact, withNote } from './artifact.ts';
 
 /** The results of the Migrations of a pass. */
 export type Migrated = {
@@ -36,8 +39,8 @@ export type MigrationContext = {
   readonly edits: readonly Edit[];
   /** The changes that are not among them, in words. A refusal says so. */
   readonly withheld?: string | undefined;
-  /** Returns the message of a Migration that the previous pass found applied and that has not changed since. */
-  readonly appliedBefore: (cr: CustomResource) => string | undefined;
+  /** The messages of Migrations that are applied, by uid, as far as the operator knows without the engine. */
+  readonly known: ReadonlyMap<string, string>;
 };
 
 export function isMigration({ kind }: CustomResource): boolean {
@@ -54,7 +57,7 @@ export async function runMigrations(context: MigrationContext): Promise<Migrated
   const missing = new Set<string>();
   let hasRun = false;
   for (const [source, cr] of winners) {
-    const known = context.appliedBefore(cr);
+    const known = context.known.get(cr.metadata.uid);
     if (known !== undefined) {
       messages.set(cr.metadata.uid, known);
       continue;
@@ -80,6 +83,23 @@ export async function runMigrations(context: MigrationContext): Promise<Migrated
 function withWithheld(answer: Answer, { withheld }: MigrationContext): Answer {
   if (answer.state !== 'refused' || withheld === undefined) return answer;
   return { ...answer, message: `${answer.message ?? 'refused'}; ${withheld}` };
+}
+
+/** Returns the messages of Migrations that are applied, by uid, without a request to the engine. `appliedBefore` returns the message of a
+ *  resource that the previous pass found applied and that has not changed since. */
+export async function appliedMessages(
+  context: Pick<MigrationContext, 'snapshot' | 'outcomes'>,
+  appliedBefore: (cr: CustomResource) => string | undefined,
+): Promise<ReadonlyMap<string, string>> {
+  const known = new Map<string, string>();
+  for (const cr of winnersIn(context).winners.values()) {
+    const before = appliedBefore(cr);
+    const message = isFromArtifact(cr)
+      ? appliedFromArtifact(cr, await artifactOf(context.snapshot, cr), before)
+      : before;
+    if (message !== undefined) known.set(cr.metadata.uid, message);
+  }
+  return known;
 }
 
 /** Returns the Migration of each source, and the outcomes of others that have the same source. */
@@ -130,14 +150,17 @@ function conflict(source: string, owner: CustomResource): ResourceOutcome {
 
 type Answer = Omit<MigrationsResult, 'state'> & {
   readonly state: MigrationsResult['state'] | 'missing' | 'not ready';
+  /** Why the files are not known. Absent when they are. */
+  readonly problem?: ResourceOutcome;
+  /** Why the tag of the artifact was not compared again. Absent when it was. */
+  readonly staleBecause?: string | undefined;
 };
 
 const MISSING: Answer = { state: 'missing', applied: [], version: null, message: null };
-const NOT_READY: Answer = { ...MISSING, state: 'not ready' };
 
 /** Sends the files of a Migration to the engine. */
 export async function answerOf(
-  context: Omit<MigrationContext, 'appliedBefore'>,
+  context: Omit<MigrationContext, 'known'>,
   source: string,
   cr: CustomResource,
   isDryRun = false,
@@ -148,37 +171,49 @@ export async function answerOf(
   }
   if (!engine.migrate) return { ...MISSING, message: 'the engine cannot run migrations' };
   const { lockTimeoutSeconds, allowOutOfOrder = false, allowBreaking = false } = specOf(cr);
-  const migrations = filesOf(context.snapshot, cr);
-  if (!migrations) {
-    const { namespace } = cr.metadata;
-    const message = `there is no ConfigMap ${namespace}/${specOf(cr).configMapRef?.name}`;
-    return { ...NOT_READY, message };
-  }
+  const found = await migrationFilesOf(context.snapshot, cr);
+  if ('reason' in found) return { ...MISSING, state: 'not ready', problem: found };
   const request = {
     source,
-    migrations,
+    migrations: found.files,
     lockTimeoutSeconds,
     allowOutOfOrder,
     allowBreaking,
     isDryRun,
   };
   const own = edits.filter(({ key }) => parseKey(key)?.segments[0] === source);
+  const send = (edits: readonly Edit[]) => engine.migrate!({ ...request, edits });
   try {
-    return await engine.migrate({ ...request, edits: own });
+    return { ...(await send(own)), staleBecause: found.staleBecause };
   } catch (error) {
     if (!(error instanceof EngineProblem) || error.kind !== 'rejected') throw error;
     // One of the changes is wrong, which its own resource reports. Without them the check is stricter.
-    return await engine.migrate({ ...request, edits: [] });
+    return { ...(await send([])), staleBecause: found.staleBecause };
   }
 }
 
-/** Returns the files of a Migration; undefined when its ConfigMap does not exist. */
-export function filesOf(
+/** The files of a Migration. `staleBecause` says why the tag of its artifact was not compared again. */
+export type MigrationFiles = Pick<ArtifactContent, 'files' | 'staleBecause'>;
+
+/** Returns the files of a Migration, or why they are not known. */
+export async function migrationFilesOf(
+  snapshot: Pick<CrSnapshot, 'references' | 'artifact'>,
+  cr: CustomResource,
+): Promise<MigrationFiles | ResourceOutcome> {
+  if (isFromArtifact(cr)) return artifactOf(snapshot, cr);
+  const files = declaredFilesOf(snapshot, cr);
+  const name = `${cr.metadata.namespace}/${specOf(cr).configMapRef?.name}`;
+  return files ? { files } : { reason: 'DependencyNotReady', message: `there is no ConfigMap ${name}` };
+}
+
+/** Returns the files that a Migration or its ConfigMap contains; undefined when the ConfigMap does not exist, or for an artifact. */
+export function declaredFilesOf(
   { references }: Pick<CrSnapshot, 'references'>,
   cr: CustomResource,
-): readonly { readonly name: string; readonly sql: string }[] | undefined {
+): readonly MigrationFile[] | undefined {
   const { namespace } = cr.metadata;
   const { files, configMapRef } = specOf(cr);
+  if (isFromArtifact(cr)) return undefined;
   const keyOf = (name: string, key: string) => references.configMap(namespace, name, key) ?? '';
   if (configMapRef) {
     const keys = references.configMapKeys?.(namespace, configMapRef.name);
@@ -193,8 +228,9 @@ export function filesOf(
 }
 
 /** Returns why a Migration is not applied; undefined when it is. */
-export function outcomeOf({ state, message }: Answer): ResourceOutcome | undefined {
+export function outcomeOf({ state, message, problem }: Answer): ResourceOutcome | undefined {
   const text = message ?? 'without a message';
+  if (problem) return problem;
   switch (state) {
     case 'applied':
       return undefined;
@@ -210,6 +246,7 @@ export function outcomeOf({ state, message }: Answer): ResourceOutcome | undefin
   }
 }
 
-function appliedText({ version }: Answer): string {
-  return version === null ? 'there is no migration' : `the newest version is ${version}`;
+function appliedText({ version, staleBecause }: Answer): string {
+  const text = version === null ? 'there is no migration' : `the newest version is ${version}`;
+  return withNote(text, staleBecause);
 }

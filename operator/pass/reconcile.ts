@@ -9,7 +9,7 @@ import {
   fullScope,
   incrementalScope,
   isScopeSufficient,
-  isStillSettled,
+  isStillApplied,
   type PassScope,
   type PassState,
   passStateAfter,
@@ -19,7 +19,7 @@ import { type ReplicaSync, syncReplicas } from '../engine/replica-sync.ts';
 import { reservationChanges } from '../grants/reservation.ts';
 import { type CrStatus, type CustomResource, crName, type Reason } from '../kinds.ts';
 import { type PlannedMigrations, planMigrations } from '../migrations/plan-migrations.ts';
-import { isMigration, type Migrated, runMigrations } from '../migrations/run-migrations.ts';
+import { appliedMessages, isMigration, type Migrated, runMigrations } from '../migrations/run-migrations.ts';
 import { type EntryChange, ledgerPatch } from '../objects/ledger.ts';
 import { objectsIn } from '../objects/normal-form.ts';
 import { ownerOfValues } from '../objects/value-name.ts';
@@ -537,19 +537,20 @@ async function afterMigrations(
   if (!snapshot.resources.some(isMigration)) return { reading, migrated: { ...NOT_MIGRATED, snapshot } };
   const scope = fullScope(snapshot, reading, options.manager);
   const { desired, decisions } = decisionsIn(scope, reading, options);
-  const appliedBefore = (cr: CustomResource) => {
-    const isKnown = passState && isStillSettled(cr, passState);
+  const { outcomes } = desired;
+  const known = await appliedMessages({ snapshot, outcomes }, (cr) => {
+    const isKnown = passState && isStillApplied(cr, passState);
     return isKnown ? passState.resources.get(cr.metadata.uid)?.verdict.outcome.message : undefined;
-  };
+  });
   const { resources } = snapshot;
-  const isOpen = resources.some((cr) => isMigration(cr) && appliedBefore(cr) === undefined);
+  const isOpen = resources.some((cr) => isMigration(cr) && !known.has(cr.metadata.uid));
   const migrated = await runMigrations({
     engine,
     snapshot,
     sources: new Set(reading.metadata.sources.map(({ name }) => name)),
-    outcomes: desired.outcomes,
+    outcomes,
+    known,
     ...(isOpen ? await editsForMigrations(engine, decisions, resources, options) : { edits: [] }),
-    appliedBefore,
   });
   if (!migrated.hasRun) return { reading, migrated };
   // What waited for a table may fit now.

@@ -44,6 +44,7 @@ export type Rig = {
   readonly flags: readonly string[];
   readonly kubeconfig: string;
   readonly startOperator: (flags?: readonly string[], resolve?: Resolver) => Promise<Operator>;
+  readonly stopOperators: () => Promise<void>;
   readonly get: (kind: string, name: string, namespace?: string) => Promise<CustomResource>;
   readonly all: (kind: string) => Promise<readonly CustomResource[]>;
   readonly remove: (kind: string, name: string, namespace?: string) => Promise<void>;
@@ -90,6 +91,10 @@ export async function createRig(
       running.operators.add(operator);
       return operator;
     },
+    stopOperators: async () => {
+      for (const operator of running.operators) await operator.stop();
+      running.operators.clear();
+    },
     get,
     all: async (kind) => (await kube.request('GET', `/apis/${GROUP_VERSION}/${pluralOf(kind)}`)).body.items,
     remove: async (kind, name, namespace = HOME) => {
@@ -101,7 +106,7 @@ export async function createRig(
         interval: 50,
       }),
     close: async () => {
-      for (const operator of running.operators) await operator.stop();
+      await rig.stopOperators();
       await running.engine?.close();
       await database.drop();
     },
