@@ -211,7 +211,8 @@ const LAYERS: Readonly<Record<string, readonly string[]>> = {
     'operator/kinds',
   ],
   'operator/migrations': ['operator/ports', 'operator/kinds'],
-  'operator/artifacts': ['operator/grants', 'operator/ports', 'operator/kinds'],
+  'operator/outgoing': ['operator/engine'],
+  'operator/artifacts': ['operator/outgoing', 'operator/grants', 'operator/ports', 'operator/kinds'],
   'operator/pass': [
     'operator/migrations',
     'operator/permission-tests',
@@ -238,6 +239,7 @@ const LAYERS: Readonly<Record<string, readonly string[]>> = {
     'operator/kinds',
   ],
   'operator/kubernetes': [
+    'operator/outgoing',
     'operator/artifacts',
     'operator/pass',
     'operator/status',

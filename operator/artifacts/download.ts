@@ -49,7 +49,7 @@ export async function download(
     const files = await filesInLayers(await layersOf(registry, content));
     return { digest: first.digest, files: migrationFilesIn(files, path) };
   } finally {
-    await registry.close();
+    registry.close();
   }
 }
 

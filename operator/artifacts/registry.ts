@@ -2,7 +2,8 @@
  *  The credentials are sent to the registry and to its token service, and never follow a redirect. Redirects are followed to HTTPS only.
  *  Every answer is bounded, and addresses are checked when a connection is opened (addresses.ts). Raises ArtifactProblem.
  *  Source: OCI Distribution Specification 1.1, "Pull". Not here: what manifests mean (manifest.ts), the order of requests (download.ts). */
-import { Agent, buildConnector, type Dispatcher, request } from 'undici';
+import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
+import { agentFor, type HttpAgent, sendRequest } from '../outgoing/http-request.ts';
 import { type AddressPolicy, checkLiteral, guardedLookup } from './addresses.ts';
 import { ArtifactProblem } from './artifact-problem.ts';
 import {
@@ -40,7 +41,7 @@ export type ReceivedManifest = {
 
 type Answer = {
   readonly status: number;
-  readonly headers: Dispatcher.ResponseData['headers'];
+  readonly headers: IncomingHttpHeaders;
   readonly bytes: Buffer;
 };
 type Request = {
@@ -59,32 +60,14 @@ const TIMEOUT_MS = 15_000;
 export class RegistryClient {
   readonly #options: RegistryOptions;
   readonly #base: URL;
-  readonly #agent: Agent;
+  /** The agents by protocol. A redirect may lead from http to https. */
+  readonly #agents = new Map<string, HttpAgent>();
   #authorization: string | undefined;
 
   constructor(options: RegistryOptions) {
-    const { host, name, plainHttp, ca, policy } = options;
+    const { host, name, plainHttp } = options;
     this.#options = options;
     this.#base = new URL(`${plainHttp ? 'http' : 'https'}://${HOSTS_OF_NAMES.get(host) ?? host}/v2/${name}/`);
-    const connect = buildConnector({
-      lookup: guardedLookup(policy),
-      timeout: TIMEOUT_MS,
-      ...(ca === undefined ? {} : { ca }),
-    });
-    this.#agent = new Agent({
-      allowH2: false,
-      connections: 2,
-      headersTimeout: TIMEOUT_MS,
-      bodyTimeout: TIMEOUT_MS,
-      connect: (connection, callback) => {
-        try {
-          checkLiteral(connection.hostname, policy);
-        } catch (error) {
-          return callback(error as Error, null);
-        }
-        connect(connection, callback);
-      },
-    });
   }
 
   /** Returns the digest of a tag without its manifest; undefined when the registry does not name it. */
@@ -127,8 +110,8 @@ export class RegistryClient {
     return bytes;
   }
 
-  async close(): Promise<void> {
-    await this.#agent.destroy();
+  close(): void {
+    for (const agent of this.#agents.values()) agent.destroy();
   }
 
   /** Sends a request, and once more with an authorization when the registry demands one. */
@@ -208,41 +191,46 @@ export class RegistryClient {
     { method, accept, mostBytes }: Request,
     authorization: string | undefined,
   ): Promise<Answer> {
-    const { signal } = this.#options;
+    const { signal, policy } = this.#options;
     try {
-      const response = await request(url, {
+      checkLiteral(url.hostname, policy);
+      const response = await sendRequest(this.#agentFor(url), url.href, {
         method,
         headers: {
           accept,
           'user-agent': 'pergola',
           ...(authorization === undefined ? {} : { authorization }),
         },
-        dispatcher: this.#agent,
         signal,
+        silenceMs: TIMEOUT_MS,
       });
-      const { statusCode: status, headers, body } = response;
-      body.on('error', () => {});
-      if (status === 200) return { status, headers, bytes: await bodyOf(body, mostBytes, url.host) };
+      const { statusCode: status = 0, headers } = response;
+      if (status === 200) return { status, headers, bytes: await bodyOf(response, mostBytes, url.host) };
       // The text of other answers is not read.
-      body.destroy();
+      response.destroy();
       return { status, headers, bytes: Buffer.alloc(0) };
     } catch (error) {
       throw error instanceof ArtifactProblem ? error : unreachable(url, error as Error, signal);
     }
   }
+
+  #agentFor({ protocol, href }: URL): HttpAgent {
+    const { policy, ca } = this.#options;
+    const agent =
+      this.#agents.get(protocol) ??
+      agentFor(href, { lookup: guardedLookup(policy), maxSockets: 2, ...(ca === undefined ? {} : { ca }) });
+    this.#agents.set(protocol, agent);
+    return agent;
+  }
 }
 
-async function bodyOf(
-  body: Dispatcher.ResponseData['body'],
-  mostBytes: number,
-  host: string,
-): Promise<Buffer> {
+async function bodyOf(body: IncomingMessage, mostBytes: number, host: string): Promise<Buffer> {
   const chunks: Buffer[] = [];
   let length = 0;
   for await (const chunk of body as AsyncIterable<Buffer>) {
     length += chunk.length;
+    // Leaving the loop closes the connection.
     if (length > mostBytes) {
-      body.destroy();
       throw new ArtifactProblem(`an answer of ${host} is longer than ${mostBytes} bytes`);
     }
     chunks.push(chunk);

@@ -6,6 +6,7 @@ import { homedir } from 'node:os';
 import { join } from 'node:path';
 import { artifactRequestOf } from '../artifacts/artifact-request.ts';
 import { ArtifactStore } from '../artifacts/artifact-store.ts';
+import { download } from '../artifacts/download.ts';
 import type { CustomResource } from '../kinds.ts';
 import type { ArtifactAnswer, ReferenceLookup } from '../ports.ts';
 
@@ -17,10 +18,7 @@ const POLICY = { hosts: ['*'], allowsLoopback: true };
 export class FolderArtifacts {
   readonly #store = new ArtifactStore({
     nowMs: () => performance.now(),
-    download: async (request, given) => {
-      const { download } = await import('../artifacts/download.ts');
-      return download(request, { ...given, policy: POLICY });
-    },
+    download: (request, given) => download(request, { ...given, policy: POLICY }),
   });
 
   async artifactOf(cr: CustomResource, references: ReferenceLookup): Promise<ArtifactAnswer> {

@@ -3,9 +3,9 @@
  *  Not here: the requests (engine/client.ts), the source of the authority (references.ts). */
 import { cachedEngine, engineClient } from '../engine/client.ts';
 import type { CustomResource } from '../kinds.ts';
+import { agentFor, fetchOver, type HttpAgent } from '../outgoing/http-request.ts';
 import type { EnginePort } from '../ports.ts';
 import { authorityOf, engineSpecOf, intervalsOf, replicasOf, urlOf } from './engine-binding.ts';
-import { agentFor, fetchOver, type HttpAgent } from './http-request.ts';
 import type { References } from './references.ts';
 import { withReplicas } from './replica-health.ts';
 import { laggingReplicasOf, type Resolver, replicasAt } from './replicas.ts';

@@ -5,6 +5,7 @@
 import type { KubeConfig } from '@kubernetes/client-node';
 import type { Logger } from 'pino';
 import { ArtifactStore } from '../artifacts/artifact-store.ts';
+import { download } from '../artifacts/download.ts';
 import { type CrStatus, crName } from '../kinds.ts';
 import { systemClock } from '../pass/clock.ts';
 import type { StatusSink } from '../ports.ts';
@@ -130,11 +131,7 @@ class OperatorProcess {
     const policy = { hosts: options.registries, allowsLoopback: false };
     this.#artifacts = new ArtifactStore({
       nowMs: timers.nowMs,
-      // Loaded with the first artifact: its HTTP client, undici, needs 20 MB.
-      download: async (request, given) => {
-        const { download } = await import('../artifacts/download.ts');
-        return download(request, { ...given, policy });
-      },
+      download: (request, given) => download(request, { ...given, policy }),
       onChange: (engine) => this.#queue.mark(engine, { isUrgent: true }),
     });
     this.#events = new Events({

@@ -3,8 +3,8 @@
  *  Not here: the effect on resources (engine/replica-sync.ts). */
 import { lookup } from 'node:dns/promises';
 import { engineClient } from '../engine/client.ts';
+import { agentFor, fetchOver, type HttpAgent } from '../outgoing/http-request.ts';
 import { type EnginePort, EngineProblem, type LaggingReplica } from '../ports.ts';
-import { agentFor, fetchOver, type HttpAgent } from './http-request.ts';
 import type { Replica } from './replica-health.ts';
 
 /** Returns the addresses of a host. Rejects when it has none. */

@@ -1,4 +1,4 @@
-/** Tests closing the transport to a server that offers HTTP/2, which the transport does not use (http-request.ts). */
+/** Tests closing the transport to a server that offers HTTP/2, which the transport does not use (outgoing/http-request.ts). */
 import { createSecureServer } from 'node:http2';
 import type { AddressInfo } from 'node:net';
 import { KubeConfig } from '@kubernetes/client-node';

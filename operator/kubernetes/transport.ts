@@ -2,13 +2,13 @@
  *  (kubeconfig, pod, token files), but opens a connection for every request: an agent of our own raised the measured rate from 350 to
  *  1,400 requests per second.
  *  Out: parsed answers, streams of watch events; an error response is an ApiProblem.
- *  Not here: HTTP (http-request.ts), retries (reflector.ts, status-sink.ts). */
+ *  Not here: HTTP (outgoing/http-request.ts), retries (reflector.ts, status-sink.ts). */
 import type { IncomingMessage } from 'node:http';
 import type { AgentOptions, RequestOptions } from 'node:https';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { KubeConfig } from '@kubernetes/client-node';
 import { HttpProxyAgent, HttpsProxyAgent } from 'hpagent';
-import { agentFor, type HttpAgent, KEPT_ALIVE, sendRequest } from './http-request.ts';
+import { agentFor, type HttpAgent, KEPT_ALIVE, sendRequest } from '../outgoing/http-request.ts';
 import { readAnswer } from './read-answer.ts';
 
 export type ApiRequest = {

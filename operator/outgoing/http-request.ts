@@ -1,7 +1,7 @@
 /** Sends HTTP/1.1 requests with node:http and node:https over a keep-alive agent. The built-in `fetch` and its library undici would do
  *  the same, and keep 20 MB of memory more.
  *  In: an agent, a request. Out: the response with its body as a stream; it is not decompressed, and redirects are not followed.
- *  Not here: certificates and addresses of the agents (transport.ts, engine-connections.ts, replicas.ts), repetition. */
+ *  Not here: certificates and addresses of the agents (kubernetes/, artifacts/registry.ts), repetition. */
 import http, { type IncomingMessage } from 'node:http';
 import https from 'node:https';
 import { Readable } from 'node:stream';
@@ -50,7 +50,8 @@ export async function sendRequest(
   signal?.addEventListener('abort', abort, { once: true });
   sent.once('close', () => signal?.removeEventListener('abort', abort));
   sent.once('socket', (socket) => socket.setKeepAlive(true, PROBE_MS));
-  sent.on('timeout', () => end(new Error(`timeout: the server was silent for ${silenceMs / 1000} s`)));
+  const silence = `timeout: the server was silent for ${silenceMs / 1000} s`;
+  sent.on('timeout', () => end(Object.assign(new Error(silence), { code: 'ETIMEDOUT' })));
   // An error may follow the one that has ended the request. Without a listener it would end the process.
   sent.on('error', reject);
   sent.once('response', (arrived) => {

@@ -7,9 +7,9 @@ import { text } from 'node:stream/consumers';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { KubeConfig } from '@kubernetes/client-node';
 import { afterEach, expect, test } from 'vitest';
+import { certificate } from '../kubernetes/testing/certificate.ts';
+import { connect } from '../kubernetes/transport.ts';
 import { agentFor, fetchOver, type HttpAgent, sendRequest } from './http-request.ts';
-import { certificate } from './testing/certificate.ts';
-import { connect } from './transport.ts';
 
 const closing: (() => void)[] = [];
 afterEach(() => {
