@@ -5,7 +5,7 @@
 import { createHash } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import type { KubeConfig } from '@kubernetes/client-node';
-import { backoffMs, sleep, type Timers } from './timers.ts';
+import { type Timers, untilResolved } from './timers.ts';
 import { ApiProblem, type Transport } from './transport.ts';
 
 export type NameSources = {
@@ -21,17 +21,16 @@ const BACKOFF = { leastMs: 500, mostMs: 15_000 };
 /** Returns the name of the cluster; empty when the signal is aborted first. */
 export async function nameOfCluster(sources: NameSources, signal: AbortSignal): Promise<string> {
   const { transport, timers, config, onProblem } = sources;
-  for (let failures = 1; !signal.aborted; failures++) {
+  const read = async () => {
     try {
       type Namespace = { readonly metadata: { readonly uid: string } };
       return (await transport.send<Namespace>({ method: 'GET', path: PATH, signal })).metadata.uid;
     } catch (error) {
       if (error instanceof ApiProblem && error.status === 403) return digestOfAuthority(config);
-      if (!signal.aborted) onProblem(error as Error);
+      throw error;
     }
-    await sleep(timers, backoffMs(timers, failures, BACKOFF), signal);
-  }
-  return '';
+  };
+  return (await untilResolved(read, { timers, backoff: BACKOFF, onProblem }, signal)) ?? '';
 }
 
 async function digestOfAuthority(config: KubeConfig): Promise<string> {

@@ -45,3 +45,27 @@ export function backoffMs(timers: Timers, failures: number, { leastMs, mostMs }:
   const full = Math.min(mostMs, leastMs * 2 ** Math.max(0, failures - 1));
   return full * (0.5 + timers.random() / 2);
 }
+
+type Retry = {
+  readonly timers: Timers;
+  readonly backoff: BackoffRange;
+  /** Called with the error of each failed attempt. */
+  readonly onProblem: (problem: Error) => void;
+};
+
+/** Returns the result of the first attempt that does not reject; undefined when the signal is aborted before. */
+export async function untilResolved<T>(
+  attempt: () => Promise<T>,
+  { timers, backoff, onProblem }: Retry,
+  signal: AbortSignal,
+): Promise<T | undefined> {
+  for (let failures = 1; !signal.aborted; failures++) {
+    try {
+      return await attempt();
+    } catch (error) {
+      if (!signal.aborted) onProblem(error as Error);
+    }
+    await sleep(timers, backoffMs(timers, failures, backoff), signal);
+  }
+  return undefined;
+}

@@ -2,7 +2,7 @@
  *  Secret is never read or changed: another key would make the stored values unreadable.
  *  Not here: the key's use (engine/values/keys.ts), its rotation (docs/guides/secrets.md). */
 import { randomBytes } from 'node:crypto';
-import { backoffMs, sleep, type Timers } from './timers.ts';
+import { type Timers, untilResolved } from './timers.ts';
 import { ApiProblem, type Transport } from './transport.ts';
 
 export type ValuesKeyOptions = {
@@ -31,15 +31,14 @@ export async function createValuesKey(options: ValuesKeyOptions, signal: AbortSi
     metadata: { name, namespace, labels: { 'app.kubernetes.io/managed-by': 'pergola-operator' } },
     stringData: { [KEY]: randomBytes(KEY_BYTES).toString('base64') },
   };
-  for (let failures = 1; !signal.aborted; failures++) {
+  const create = async () => {
     try {
       await transport.send({ method: 'POST', path, body, signal });
       return true;
     } catch (error) {
       if (error instanceof ApiProblem && error.status === 409) return false;
-      if (!signal.aborted) onProblem(error as Error);
+      throw error;
     }
-    await sleep(timers, backoffMs(timers, failures, BACKOFF), signal);
-  }
-  return false;
+  };
+  return (await untilResolved(create, { timers, backoff: BACKOFF, onProblem }, signal)) ?? false;
 }
