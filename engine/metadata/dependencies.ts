@@ -51,10 +51,12 @@ export function removeObjects(metadata: Metadata, keys: readonly string[]): Meta
   );
 }
 
-/** Returns the keys of the objects that the object refers to, which need not exist. */
+const NO_OBJECTS: ReadonlyMap<string, MetadataObject> = new Map();
+
+/** Returns the keys of the objects that the object refers to, which need not exist. Without `objects` and `links`, what it names itself. */
 export function referencesOf(
   object: MetadataObject,
-  objects: ReadonlyMap<string, MetadataObject>,
+  objects: ReadonlyMap<string, MetadataObject> = NO_OBJECTS,
   links: Links = noLinks,
 ): readonly string[] {
   const [source = '', schema = '', name = '', own = ''] = parseKey(object.key)?.segments ?? [];

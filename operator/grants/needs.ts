@@ -210,7 +210,7 @@ function functionOf(value: unknown): string {
 
 /** Returns the tables that the object refers to. A relationship on a foreign key of its own table refers to none: the database decides. */
 function tablesReferredTo(object: MetadataObject): readonly string[] {
-  return referencesOf(object, new Map()).flatMap((key) => {
+  return referencesOf(object).flatMap((key) => {
     const identity = parseKey(key);
     if (identity?.kind === 'native_query') return [ALL];
     if (identity?.kind !== 'table') return [];

@@ -4,7 +4,6 @@
  *  A held change is remembered over passes by its hash, so it costs one search and not one in each pass.
  *  In: the settle context, decisions, the confirmations. Out: what can be written, the held changes. Not here: what the engine accepts
  *  (settle.ts), the hash of a change (decide/pending-change.ts). */
-import type { MetadataObject } from '@pergola/engine/metadata';
 import { isSameJson, parseKey, referencesOf } from '@pergola/engine/metadata';
 import { type Decision, isWrite, ownerOf } from '../decide/decide.ts';
 import { CONFIRM_CHANGE_ANNOTATION, type PendingChange, pendingChanges } from '../decide/pending-change.ts';
@@ -269,12 +268,10 @@ function unavailableFor({ decisions }: PendingChange, context: SettleContext): R
   return undefined;
 }
 
-const NO_OBJECTS: ReadonlyMap<string, MetadataObject> = new Map();
-
 /** Returns the sources and remote schemas that a decision is about, or that its object refers to, before or after. */
 function concerns({ key, live, claim }: Decision): readonly string[] {
   const objects = [live, claim?.object].filter((object) => object !== undefined);
-  const keys = [key, ...objects.flatMap((object) => referencesOf(object, NO_OBJECTS))];
+  const keys = [key, ...objects.flatMap((object) => referencesOf(object))];
   return keys.flatMap((one) => containerKeyOf(one) ?? []);
 }
 

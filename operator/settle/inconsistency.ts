@@ -36,7 +36,7 @@ function unavailabilityBehind(
   all: readonly InconsistentObject[],
   object: MetadataObject | undefined,
 ): Reason | undefined {
-  const keys = [key, ...(object ? referencesOf(object, NO_OBJECTS) : [])];
+  const keys = [key, ...(object ? referencesOf(object) : [])];
   const homes = new Set(keys.map(containerKeyOf));
   const away = all.find((other) => homes.has(other.key) && isUnavailable(other));
   return away && (away.key.startsWith('source/') ? 'SourceUnavailable' : 'RemoteUnavailable');
@@ -52,8 +52,6 @@ function isUnavailable({ key, reason, code }: InconsistentObject): boolean {
 export function isUnavailability({ reason }: ResourceOutcome): boolean {
   return reason === 'SourceUnavailable' || reason === 'RemoteUnavailable';
 }
-
-const NO_OBJECTS: ReadonlyMap<string, MetadataObject> = new Map();
 
 /** Returns the key of the source or remote schema that an object is in, or is. */
 export function containerKeyOf(key: string): string | undefined {

@@ -91,8 +91,6 @@ function afterDependencies(puts: readonly Decision[]): readonly Decision[] {
   return [...result, ...[...waiting.values()].flat()];
 }
 
-const NO_OBJECTS: ReadonlyMap<string, MetadataObject> = new Map();
-
 function needsOf(object: MetadataObject): readonly string[] {
-  return [...(object.parent === null ? [] : [object.parent]), ...referencesOf(object, NO_OBJECTS)];
+  return [...(object.parent === null ? [] : [object.parent]), ...referencesOf(object)];
 }

@@ -32,7 +32,6 @@ export async function settle(context: SettleContext, decisions: readonly Decisio
   const excluded = new Map<string, ResourceOutcome>();
   const blamed = new Map<string, Blame>();
   const trials = new Trials(context);
-  const replaced = replacementsOf(decisions);
   const feasible = feasibility(context, decisions);
   const candidates = withoutBackedOff(context, byPriority(decisions.filter(isWrite)), excluded);
   let most = context.most ?? candidates.length;
@@ -44,7 +43,7 @@ export async function settle(context: SettleContext, decisions: readonly Decisio
   };
   for (;;) {
     const room = Math.max(0, most - active.length);
-    active = feasibleOf(context, [...active, ...rest.slice(0, room)], excluded, replaced);
+    active = feasible([...active, ...rest.slice(0, room)], excluded);
     rest = rest.slice(room);
     if (active.length === 0 && (rest.length === 0 || most === 0)) {
       return settledAs(context.live, context.inconsistent);
@@ -98,16 +97,14 @@ function postpone(decisions: readonly Decision[], excluded: Map<string, Resource
   }
 }
 
-/** Returns a function that removes decisions that cannot be applied without the rest of `decisions`. */
+/** Returns a function that removes decisions that cannot be applied without the rest of `decisions`, and adds the reasons to `excluded`. */
 export function feasibility(
   context: SettleContext,
   decisions: readonly Decision[],
-): (some: readonly Decision[]) => readonly Decision[] {
+): (some: readonly Decision[], excluded?: Map<string, ResourceOutcome>) => readonly Decision[] {
   const replaced = replacementsOf(decisions);
-  return (some) => feasibleOf(context, some, new Map(), replaced);
+  return (some, excluded = new Map()) => feasibleOf(context, some, excluded, replaced);
 }
-
-const NO_OBJECTS: ReadonlyMap<string, MetadataObject> = new Map();
 
 /** The replaced objects, and the keys of replacements that the policy does not let this manager take over. */
 type Replaced = { readonly by: Replacements; readonly refused: ReadonlySet<string> };
@@ -173,7 +170,7 @@ function withoutOrphans(
 
 /** Returns the keys that must exist. An allow list entry needs its collection, even though the engine accepts an entry without it. */
 function needsOf(object: MetadataObject): readonly string[] {
-  if (object.kind === 'allowlist') return referencesOf(object, NO_OBJECTS);
+  if (object.kind === 'allowlist') return referencesOf(object);
   return object.parent === null ? [] : [object.parent];
 }
 
