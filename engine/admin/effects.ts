@@ -7,6 +7,7 @@ import { type AccessChange, accessChange } from '../metadata/access/access-chang
 import { changedKeys } from '../metadata/diff.ts';
 import { findObject, type ObjectKind, parseKey } from '../metadata/objects.ts';
 import type { Metadata } from '../metadata/schema/metadata.ts';
+import { withInheritedRoles } from '../resolve/inherited-roles.ts';
 import type { Model } from '../resolve/types.ts';
 import { type RoleSchemaChanges, type SchemaChange, schemaChanges } from '../schema/schema-changes.ts';
 import {
@@ -93,13 +94,7 @@ function affectedRoles(
     return undefined;
   const roles = new Set(objects.map((object) => object!.segments.at(-1)!));
   const inherited = documents.flatMap(({ metadata }) => metadata.inherited_roles ?? []);
-  for (let size = -1; size < roles.size; ) {
-    size = roles.size;
-    for (const { role_name, role_set } of inherited) {
-      if (role_set.some((parent) => roles.has(parent))) roles.add(role_name);
-    }
-  }
-  return roles;
+  return withInheritedRoles(roles, inherited);
 }
 
 /** Requests are served between two roles. */

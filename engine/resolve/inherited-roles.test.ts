@@ -163,4 +163,5 @@ test('a call is open to whoever inherits from one who may make it, at any distan
     { role_name: 'd', role_set: ['x'] },
   ];
   expect(withInheritedRoles(new Set(['a']), inherited)).toEqual(new Set(['a', 'b', 'c']));
+  expect(withInheritedRoles(new Set(['a']), inherited.toReversed())).toEqual(new Set(['a', 'b', 'c']));
 });

@@ -53,14 +53,17 @@ export function inheritAccess(own: Accesses, { inheritedRoles, hasOwn, onConflic
   return accesses;
 }
 
-/** Returns the roles, and those that inherit from one of them. */
+/** Returns the roles, and those that inherit from one of them, at any distance. The order of `inheritedRoles` does not matter. */
 export function withInheritedRoles(
   roles: ReadonlySet<string>,
   inheritedRoles: readonly InheritedRole[],
 ): ReadonlySet<string> {
   const all = new Set(roles);
-  for (const { role_name, role_set } of inheritedRoles) {
-    if (role_set.some((parent) => all.has(parent))) all.add(role_name);
+  for (let size = -1; size < all.size; ) {
+    size = all.size;
+    for (const { role_name, role_set } of inheritedRoles) {
+      if (role_set.some((parent) => all.has(parent))) all.add(role_name);
+    }
   }
   return all;
 }
