@@ -3,6 +3,7 @@
  *  Not here: the download (download.ts), whether the Engine grants the host (grants/). */
 import { createHash } from 'node:crypto';
 import type { MigrationSpec } from '../kinds/migration.ts';
+import { type MissingKey, missingKeyText } from '../kinds/missing-key.ts';
 import type { CustomResource } from '../kinds.ts';
 import type { ReferenceLookup, ResourceOutcome } from '../ports.ts';
 import { DOCKER_CONFIG_KEY } from './credentials.ts';
@@ -37,12 +38,8 @@ export function artifactRequestOf(
   const { secretRef, ca: caSource, path = '', plainHttp = false } = ociArtifact;
   const config = secretRef && references.secret(namespace, secretRef.name, DOCKER_CONFIG_KEY);
   if (secretRef && config === undefined && fallback === undefined) {
-    return missing(
-      'SecretNotFound',
-      'secretRef',
-      `key ${DOCKER_CONFIG_KEY} in a Secret`,
-      `${namespace}/${secretRef.name}`,
-    );
+    const wanted = { kind: 'Secret', namespace, name: secretRef.name, key: DOCKER_CONFIG_KEY } as const;
+    return missing('SecretNotFound', 'secretRef', wanted);
   }
   const dockerConfig = config ?? fallback;
   const { value, secretKeyRef, configMapKeyRef } = caSource ?? {};
@@ -51,20 +48,10 @@ export function artifactRequestOf(
     configMapKeyRef && references.configMap(namespace, configMapKeyRef.name, configMapKeyRef.key);
   const ca = value ?? fromSecret ?? fromConfigMap;
   if (ca === undefined && secretKeyRef) {
-    return missing(
-      'SecretNotFound',
-      'ca',
-      `key ${secretKeyRef.key} in a Secret`,
-      `${namespace}/${secretKeyRef.name}`,
-    );
+    return missing('SecretNotFound', 'ca', { kind: 'Secret', namespace, ...secretKeyRef });
   }
   if (ca === undefined && configMapKeyRef) {
-    return missing(
-      'DependencyNotReady',
-      'ca',
-      `key ${configMapKeyRef.key} in a ConfigMap`,
-      `${namespace}/${configMapKeyRef.name}`,
-    );
+    return missing('DependencyNotReady', 'ca', { kind: 'ConfigMap', namespace, ...configMapKeyRef });
   }
   const reference = referenceOf(ociArtifact);
   const parts = [reference, namespace, path, plainHttp, ca ?? null, dockerConfig ?? null];
@@ -72,11 +59,6 @@ export function artifactRequestOf(
   return { reference, namespace, path, plainHttp, ca, dockerConfig, fingerprint };
 }
 
-function missing(
-  reason: ResourceOutcome['reason'],
-  field: string,
-  what: string,
-  name: string,
-): ResourceOutcome {
-  return { reason, message: `spec.ociArtifact.${field}: there is no ${what} ${name}` };
+function missing(reason: ResourceOutcome['reason'], field: string, wanted: MissingKey): ResourceOutcome {
+  return { reason, message: `spec.ociArtifact.${field}: ${missingKeyText(wanted)}` };
 }

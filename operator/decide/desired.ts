@@ -20,13 +20,13 @@ import { IdentityCache } from '../identity-cache.ts';
 import { DROPPED_FIELDS } from '../kinds/dropped-fields.ts';
 import { fieldIn } from '../kinds/field.ts';
 import { type KindRow, SpecProblem, type TranslateContext, type ValueSource } from '../kinds/kind.ts';
+import { missingKeyText } from '../kinds/missing-key.ts';
 import { exceededLimit, problemsOf } from '../kinds/validate.ts';
 import { type CustomResource, crName, kindAndNamespaceOf, kindOf } from '../kinds.ts';
 import { isOwnedBy, type Ledger, type LedgerEntry } from '../objects/ledger.ts';
 import { hashOf, isKept, normalised, printKey, stableJson } from '../objects/normal-form.ts';
 import { valueName } from '../objects/value-name.ts';
 import type { Consent, CrSnapshot, Policies, ReconcileOptions, ResourceOutcome } from '../ports.ts';
-import { missingKeyText } from './missing-key.ts';
 import { pauseOf } from './pause.ts';
 
 export const ADOPT_ANNOTATION = 'pergola.dev/adopt';

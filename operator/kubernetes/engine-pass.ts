@@ -6,10 +6,10 @@
 import { isSameJson, stateVersionOf } from '@pergola/engine/metadata';
 import type { ArtifactStore } from '../artifacts/artifact-store.ts';
 import type { Decision } from '../decide/decide.ts';
-import { missingKeyText } from '../decide/missing-key.ts';
 import { nextResumption, pauseOf } from '../decide/pause.ts';
 import { haveReplicasChanged, nextReplicaCheckMs } from '../engine/replica-sync.ts';
 import { consentOf } from '../grants/consent.ts';
+import { missingKeyText } from '../kinds/missing-key.ts';
 import type { CrStatus, CustomResource } from '../kinds.ts';
 import { type PreviousPass, reconcile } from '../pass/reconcile.ts';
 import {

@@ -10,7 +10,7 @@ export type MissingKey = {
   readonly name: string;
   readonly key: string;
   /** Returns the keys that exist; undefined when there is no such object, or it may not be read. Absent: it is not known which exist. */
-  readonly keysOf: ((namespace: string, name: string) => readonly string[] | undefined) | undefined;
+  readonly keysOf?: ((namespace: string, name: string) => readonly string[] | undefined) | undefined;
 };
 
 /** Returns the sentence. It has names of keys, never values. */
