@@ -98,11 +98,7 @@ class Part {
   read(nodes: readonly (TypeDefinitionNode | SchemaDefinitionNode)[]): UpstreamSchema {
     const declared = nodes.filter((node) => node.kind !== Kind.SCHEMA_DEFINITION);
     for (const node of declared) this.#declared.set(node.name.value, node);
-    const types = new Map(
-      this.#each([nodes], () => this.#types(nodes, declared))
-        .flat()
-        .map((type) => [type.name, type]),
-    );
+    const types = new Map(this.#types(nodes, declared).map((type) => [type.name, type]));
     // A type that was refused is missing, which is no reason of its own.
     if (this.reasons.length > 0) return { types, roots: this.#upstream.roots };
     for (const type of types.values()) this.#checkReferences(type, types);
@@ -115,9 +111,10 @@ class Part {
     declared: readonly TypeDefinitionNode[],
   ): readonly UpstreamType[] {
     const twice = repeated(declared.map(({ name }) => name.value));
-    if (twice.length > 0) this.#refuse(`duplicate type names found: ${listed(twice)}`);
-    if (nodes.length - declared.length > 1) this.#refuse('multiple schema definitions found');
-    return this.#each(declared, (node) => this.#type(node));
+    if (twice.length > 0) this.#because(`duplicate type names found: ${listed(twice)}`);
+    else if (nodes.length - declared.length > 1) this.#because('multiple schema definitions found');
+    else return this.#each(declared, (node) => this.#type(node));
+    return [];
   }
 
   /** Returns the results for all nodes that are not refused. */
@@ -356,10 +353,9 @@ class Part {
     if (declared?.kind === Kind.INPUT_OBJECT_TYPE_DEFINITION) {
       return this.#presetObject(value, declared, place);
     }
-    if (session !== undefined && (declared === undefined || isLeaf(declared))) {
-      if (declared === undefined && !BUILT_IN_SCALARS.has(name)) return this.#refuse(noInput(name));
-      return { kind: 'session', variable: session, type: name };
-    }
+    const isInput = BUILT_IN_SCALARS.has(name) || (declared !== undefined && isLeaf(declared));
+    if (!isInput) return this.#refuse(`expected "${name}" to be an input type, but it's an output type`);
+    if (session !== undefined) return { kind: 'session', variable: session, type: name };
     const refusal = refusalOf(value, name, declared);
     return refusal === null ? { kind: 'literal', value } : this.#refuse(refusal);
   }
@@ -454,8 +450,6 @@ function isLeaf({ kind }: TypeDefinitionNode): boolean {
   return kind === Kind.SCALAR_TYPE_DEFINITION || kind === Kind.ENUM_TYPE_DEFINITION;
 }
 
-const noInput = (name: string) => `expected "${name}" to be an input type, but it's an output type`;
-
 /** Returns the reason against a value of a scalar or an enum of the document; null without one. */
 function refusalOf(
   value: ConstValueNode,
@@ -469,11 +463,11 @@ function refusalOf(
     const isKnown = declared.values?.some((each) => each.name.value === value.value);
     return isKnown ? null : `"${value.value}" not found in the enum: "${name}"`;
   }
-  const isBuiltIn = BUILT_IN_SCALARS.has(name);
-  if (!isBuiltIn && declared?.kind !== Kind.SCALAR_TYPE_DEFINITION) return noInput(name);
   // A scalar of the remote schema may take structured values, as JSON does.
   const isStructured = value.kind === Kind.OBJECT || value.kind === Kind.LIST;
-  return value.kind === Kind.ENUM || (isStructured && isBuiltIn) ? expected('a scalar') : null;
+  return value.kind === Kind.ENUM || (isStructured && BUILT_IN_SCALARS.has(name))
+    ? expected('a scalar')
+    : null;
 }
 
 /** Makes an input object a preset everywhere when all its fields have presets, so that nothing is left for the client to give. */
