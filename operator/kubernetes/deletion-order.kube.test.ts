@@ -2,16 +2,15 @@
  *  waitForDeletion removes what its deleted resources declared, and nothing stays for ever, whatever is deleted first.
  *  The API server of the test has no controllers, so the test deletes what is in a namespace, as the namespace controller does.
  *  Not here: the deletion of single resources (deletion.kube.test.ts). */
-import { afterAll, beforeAll, beforeEach, expect, test, vi } from 'vitest';
+import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { describeHelm } from '../../testing/helm.ts';
 import { describeKube, type KubeObject } from '../../testing/kube.ts';
 import { GROUP_VERSION, kindOf } from '../kinds.ts';
 import { FINALIZER } from './deletion.ts';
 import type { Operator } from './operator.ts';
-import { createRig, HOME, type Rig, tokenOf } from './testing/rig.ts';
-import { rightsOf } from './testing/rights.ts';
+import { createDeletionRig, eventually, TEAM, WAITS } from './testing/deletion-rig.ts';
+import { HOME, type Rig } from './testing/rig.ts';
 
-const TEAM = 'team';
 const SCHEMA = ['author', 'book'].map((name) => `create table ${name} (id int primary key)`).join(';');
 
 const SECRET: KubeObject = {
@@ -28,29 +27,19 @@ function cr(kind: string, name: string, spec: object): KubeObject {
 const table = (name: string, more: object = {}) =>
   cr('Table', name, { engineRef: { name: 'own' }, source: 'default', table: name, ...more });
 
-const WAITS = { waitForDeletion: true };
-
 await describeKube('the deletion of an Engine with its resources', (kube) => {
   describeHelm('with the rights of the chart', (helm) => {
     let rig: Rig;
     let operator: Operator;
 
     beforeAll(async () => {
-      rig = await createRig(kube(), SCHEMA, async () => {
-        await kube().apply(...(await rightsOf(helm, { operator: { waitingDeletion: true } })));
-        return tokenOf(kube(), 'pergola-operator');
-      });
-      const metadata = { name: TEAM, labels: { graphql: 'yes' } };
-      await kube().apply({ apiVersion: 'v1', kind: 'Namespace', metadata });
-      operator = await rig.startOperator();
+      ({ rig, operator } = await createDeletionRig(kube(), helm, SCHEMA));
     }, 90_000);
     afterAll(() => rig?.close(), 30_000);
     beforeEach(async () => {
       await eventually(async () => expect(await existing()).toEqual([]));
     });
 
-    const eventually = <T>(look: () => Promise<T>, seconds = 30) =>
-      vi.waitFor(look, { timeout: seconds * 1000, interval: 50 });
     const engine = (more: object = {}) =>
       cr('Engine', 'own', {
         endpoint: { url: rig.engine().url },

@@ -1,17 +1,16 @@
 /** Tests waiting deletion with the rights of the chart: a resource with waitForDeletion stays until its objects are deleted from the
  *  engine, never for ever, whatever fails, and no other resource waits.
  *  Not here: deletion without waiting (operator.kube.test.ts), of a namespace (deploy/e2e). */
-import { afterAll, afterEach, beforeAll, expect, test, vi } from 'vitest';
+import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
 import { describeHelm } from '../../testing/helm.ts';
 import { describeKube, type KubeObject } from '../../testing/kube.ts';
 import { CONFIRM_CHANGE_ANNOTATION } from '../decide/pending-change.ts';
 import { GROUP_VERSION } from '../kinds.ts';
 import { FINALIZER } from './deletion.ts';
 import type { Operator } from './operator.ts';
-import { createRig, HOME, type Rig, tokenOf } from './testing/rig.ts';
-import { rightsOf } from './testing/rights.ts';
+import { createDeletionRig, eventually, TEAM, WAITS } from './testing/deletion-rig.ts';
+import { HOME, type Rig } from './testing/rig.ts';
 
-const TEAM = 'team';
 /** Only one namespace uses `shelf`, because a released name stays reserved for its namespace. */
 const SCHEMA = ['author', 'book', 'shelf']
   .map((name) => `create table ${name} (id int primary key)`)
@@ -23,21 +22,13 @@ function table(name: string, more: object = {}, namespace = TEAM): KubeObject {
   return { apiVersion: GROUP_VERSION, kind: 'Table', metadata: { name, namespace }, spec };
 }
 
-const WAITS = { waitForDeletion: true };
-
 await describeKube('waiting deletion', (kube) => {
   describeHelm('with the rights of the chart', (helm) => {
     let rig: Rig;
     let operator: Operator;
 
     beforeAll(async () => {
-      rig = await createRig(kube(), SCHEMA, async () => {
-        await kube().apply(...(await rightsOf(helm, { operator: { waitingDeletion: true } })));
-        return tokenOf(kube(), 'pergola-operator');
-      });
-      const metadata = { name: TEAM, labels: { graphql: 'yes' } };
-      await kube().apply({ apiVersion: 'v1', kind: 'Namespace', metadata });
-      operator = await rig.startOperator();
+      ({ rig, operator } = await createDeletionRig(kube(), helm, SCHEMA));
     }, 90_000);
     afterAll(() => rig?.close(), 30_000);
     afterEach(async () => {
@@ -48,8 +39,6 @@ await describeKube('waiting deletion', (kube) => {
       await eventually(async () => expect(await rig.all('Table')).toEqual([]));
     });
 
-    const eventually = <T>(look: () => Promise<T>, seconds = 30) =>
-      vi.waitFor(look, { timeout: seconds * 1000, interval: 50 });
     const finalizers = async (name: string, namespace = TEAM) =>
       (await rig.get('Table', name, namespace)).metadata.finalizers ?? [];
     const ready = (name: string, namespace = TEAM) => rig.ready('Table', name, 'Applied', namespace);
