@@ -11,6 +11,8 @@ const ENTRANCES: readonly string[] = [
   '@pergola/engine/connections',
   '@pergola/engine/metadata',
   '@pergola/engine/migrations',
+  '@pergola/engine/list-text',
+  '@pergola/engine/nearest',
   '@pergola/operator/kinds',
 ];
 /** Lists the rooms that each room may import, besides itself. A room is a folder of the engine, or a top folder. */
@@ -22,7 +24,7 @@ const LAYERS: Readonly<Record<string, readonly string[]>> = {
   'engine/metadata': ['engine/json', 'engine/errors'],
   'engine/transform': ['engine/json', 'engine/metadata', 'engine/errors'],
   'engine/catalog': ['engine/json', 'engine/metadata', 'engine/errors'],
-  'engine/resolve': ['engine/json', 'engine/metadata', 'engine/catalog', 'engine/errors'],
+  'engine/resolve': ['engine/json', 'engine/metadata', 'engine/transform', 'engine/catalog', 'engine/errors'],
   'engine/values': ['engine/metadata', 'engine/resolve'],
   'engine/schema': ['engine/resolve', 'engine/catalog', 'engine/metadata', 'engine/errors'],
   'engine/plan': [
@@ -183,13 +185,14 @@ const LAYERS: Readonly<Record<string, readonly string[]>> = {
   'engine/bench': ['*'],
   engine: ['*'],
   'operator/identity-cache': [],
+  'operator/text-pool': [],
   'operator/kinds': ['operator/identity-cache', 'operator/conversion'],
   'operator/yaml': [],
   'operator/conversion': [],
   'operator/objects': ['operator/identity-cache', 'operator/kinds'],
   'operator/ports': ['operator/objects', 'operator/kinds'],
   'operator/grants': ['operator/ports', 'operator/objects', 'operator/kinds', 'operator/identity-cache'],
-  'operator/engine': ['operator/ports', 'operator/objects'],
+  'operator/engine': ['operator/ports', 'operator/objects', 'operator/text-pool'],
   'operator/permission-tests': ['operator/ports', 'operator/kinds'],
   'operator/decide': [
     'operator/permission-tests',
@@ -249,6 +252,7 @@ const LAYERS: Readonly<Record<string, readonly string[]>> = {
     'operator/ports',
     'operator/objects',
     'operator/kinds',
+    'operator/text-pool',
     'operator/identity-cache',
   ],
   'operator/commands': [

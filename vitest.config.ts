@@ -50,8 +50,8 @@ const MODULES = '**/node_modules/**';
 export default defineConfig({
   test: {
     globalSetup: ['testing/setup.ts'],
-    testTimeout: 30_000,
-    hookTimeout: 60_000,
+    testTimeout: 60_000,
+    hookTimeout: 120_000,
     pool: 'forks',
     maxWorkers: WORKERS,
     sequence: { sequencer: LongestFirst },

@@ -17,8 +17,9 @@ let passed = 0;
 let failed = 0;
 try {
   for await (const verdict of attackAll(postgres.url, options.only)) {
-    const { attack, problems, tries, slowestMs, residentMb, peakMb, limitedBy } = verdict;
-    if (passed + failed === 0) console.log(`memory is limited by ${limitedBy}`);
+    const { attack, problems, tries, slowestMs, residentMb, peakMb, limitedBy, lateMs } = verdict;
+    if (passed + failed === 0)
+      console.log(`memory is limited by ${limitedBy}; an answer is late after ${lateMs} ms`);
     if (problems.length === 0) passed++;
     else failed++;
     const memory = `${residentMb} MB resident, ${peakMb} MB at most so far`;

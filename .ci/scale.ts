@@ -1,6 +1,7 @@
 /** Measures the operator with thousands of resources, without a cluster: kube-apiserver and etcd, one Postgres, one engine and one
- *  operator, each in its own process. Prints the time of the first sync, the CPU of each process meanwhile and the number and time of
- *  status writes, the time of one change, the memory of the operator and the engine, and their CPU and requests while nothing changes.
+ *  operator, each in its own process. Prints the time of the first sync, the CPU of each process and the requests meanwhile and the time
+ *  of status writes, the time of one change, the memory of the operator and the engine, their CPU and requests while nothing changes,
+ *  and all of this for an operator that starts while everything is Ready.
  *  In: --tables, --edits, --idle seconds; KUBEBUILDER_ASSETS, or Go to build the API server with. Not here: limits, which the
  *  end-to-end test has (deploy/e2e/scale.e2e.ts). */
 import { type ChildProcess, execFile, spawn } from 'node:child_process';
@@ -37,6 +38,8 @@ const SECRET = 'scale';
 const NAMESPACE = 'scale';
 /** The default of --prune-delay, and a reserve. */
 const PRUNE_DELAY_MS = 35_000;
+/** The fewest requests of one kind that are printed. */
+const FREQUENT = 5;
 
 const folder = mkdtempSync(join(tmpdir(), 'pergola-scale-'));
 chmodSync(folder, 0o711);
@@ -92,6 +95,8 @@ async function run(): Promise<void> {
   say('operator: CPU of the first sync s', operator.cpuSeconds());
   say('engine: CPU of the first sync s', cpuSeconds(engine.pid) - engineBefore);
   say('API server: CPU of the first sync s', after.cpuSeconds - before.cpuSeconds);
+  say('etcd: CPU of the first sync s', after.etcdSeconds - before.etcdSeconds);
+  sayRequests(before, after);
   const writes = after.statusWrites - before.statusWrites;
   say('API server: status writes', writes);
   say('API server: time of a status write ms', (after.statusMs - before.statusMs) / writes);
@@ -101,16 +106,25 @@ async function run(): Promise<void> {
   await measureEdits(tables, operator, engine);
   await measureIdle(operator, engine);
   await operator.stop();
-  await measureRestart(kube);
+  await measureRestart(kube, engine);
 }
 
-/** Measures an operator that starts while all resources are Ready: it reads them and the whole document of the engine. */
-async function measureRestart(kube: TestKube): Promise<void> {
+/** Measures an operator that starts while all resources are Ready: it reads them and the whole document of the engine, and writes
+ *  nothing. */
+async function measureRestart(kube: TestKube, engine: Engine): Promise<void> {
+  const [before, engineBefore] = [await apiServerUse(kube), cpuSeconds(engine.pid)];
+  const began = performance.now();
   const operator = await startOperator(kube);
   stops.push(operator.stop);
-  while ((await operator.metric('pergola_pass_total').catch(() => 0)) === 0) await sleep(500);
+  while ((await operator.metric('pergola_pass_total').catch(() => 0)) === 0) await sleep(100);
+  say('restarted operator: time until the end of the first pass s', since(began));
+  say('restarted operator: CPU s', operator.cpuSeconds());
   await sleep(5000);
+  const after = await apiServerUse(kube);
   say('restarted operator: memory, at most MB', operator.mostMemoryMb());
+  say('restart: CPU of the engine s', cpuSeconds(engine.pid) - engineBefore);
+  say('restart: CPU of the API server s', after.cpuSeconds - before.cpuSeconds);
+  sayRequests(before, after);
 }
 
 async function prepare(kube: TestKube, engine: Engine): Promise<void> {
@@ -135,6 +149,8 @@ type ApiServerUse = {
   readonly statusWrites: number;
   /** The time of all status writes. */
   readonly statusMs: number;
+  readonly etcdSeconds: number;
+  readonly requests: ReadonlyMap<string, number>;
 };
 
 /** Reads the metrics of the API server. */
@@ -148,9 +164,30 @@ async function apiServerUse(kube: TestKube): Promise<ApiServerUse> {
   const status = ['group="pergola.dev"', 'subresource="status"'];
   return {
     cpuSeconds: sum('process_cpu_seconds_total'),
+    etcdSeconds: cpuSeconds(kube.etcdPid),
+    requests: requestsIn(page),
     statusWrites: sum('apiserver_request_total{', ...status),
     statusMs: 1000 * sum('apiserver_request_duration_seconds_sum{', ...status),
   };
+}
+
+/** Returns the number of requests by verb, resource, subresource and code. */
+function requestsIn(page: string): ReadonlyMap<string, number> {
+  const counts = new Map<string, number>();
+  for (const line of page.split('\n').filter((each) => each.startsWith('apiserver_request_total{'))) {
+    const label = (name: string) => new RegExp(`[{,]${name}="([^"]*)"`).exec(line)?.[1] ?? '';
+    const key = ['verb', 'resource', 'subresource', 'code'].map(label).filter(Boolean).join(' ');
+    counts.set(key, (counts.get(key) ?? 0) + Number(line.slice(line.lastIndexOf(' '))));
+  }
+  return counts;
+}
+
+/** Prints the requests between two times, without the few that every client sends. */
+function sayRequests(before: ApiServerUse, after: ApiServerUse): void {
+  for (const [key, count] of after.requests) {
+    const made = count - (before.requests.get(key) ?? 0);
+    if (made >= FREQUENT && !key.includes(' leases ')) say(`API server: ${key}`, made);
+  }
 }
 
 type Operator = {

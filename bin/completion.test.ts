@@ -1,6 +1,6 @@
 /** Tests the completion of each shell in the shell itself, where it is installed. */
 import { execFileSync } from 'node:child_process';
-import { mkdtempSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readdirSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, test } from 'vitest';
@@ -69,23 +69,100 @@ test('a flag in the text of a help is no flag of the command', () => {
   ]);
 });
 
+/** A line up to the cursor, and the words that complete it. */
+const CASES: readonly (readonly [line: string, words: readonly string[]])[] = [
+  ['pergola val', ['validate']],
+  ['pergola help val', ['validate']],
+  ['pergola plan --fa', ['--fail-on']],
+  ['pergola plan -f x -o ma', ['markdown']],
+  ['pergola apply -o ', ['json', 'text', 'yaml']],
+  ['pergola plan --fail-on ', ['breaking', 'breaking-in-use', 'granted', 'widened']],
+  ['pergola plan --fail-on widened --fail-on gr', ['granted']],
+  ['pergola test -o j', ['json', 'junit']],
+  ['pergola why --operation ', ['delete', 'insert', 'select', 'update']],
+  ['pergola export --as ', ['crs', 'metadata']],
+  ['pergola serve --database-u', ['--database-url']],
+  ['pergola serve --enable-console --log-level ', ['debug', 'error', 'info', 'warn']],
+  ['pergola migrate ', ['create', 'status', 'up', 'verify']],
+  ['pergola migrate up --ad', ['--admin-secret', '--adopt']],
+  ['pergola migrate create --ad', []],
+  ['pergola migrate status -o ', ['json', 'text']],
+  ['pergola completion ', ['bash', 'fish', 'zsh']],
+];
+
 describe('bash', () => {
-  const complete = (...words: readonly string[]) => {
+  const complete = (line: string) => {
+    const words = line.split(' ');
     const given = words.map((word) => `'${word}'`).join(' ');
-    const line = `source '${scriptOf('bash')}'; COMP_WORDS=(${given}); COMP_CWORD=${words.length - 1}; _pergola; printf '%s\\n' "\${COMPREPLY[@]}"`;
-    return execFileSync('bash', ['-c', line], { encoding: 'utf8' }).trim().split('\n');
+    const script = `source '${scriptOf('bash')}'; COMP_WORDS=(${given}); COMP_CWORD=${words.length - 1}; _pergola; printf '%s\\n' "\${COMPREPLY[@]}"`;
+    return wordsIn(execFileSync('bash', ['-c', script], { encoding: 'utf8' }));
   };
 
-  only('bash')(`completes${whereInstalled('bash')}`, () => {
-    expect(complete('pergola', 'val')).toEqual(['validate']);
-    expect(complete('pergola', 'plan', '--fa')).toEqual(['--fail-on']);
-    expect(complete('pergola', 'plan', '-f', 'x', '-o', 'm')).toEqual(['markdown']);
-    expect(complete('pergola', 'serve', '--database-u')).toEqual(['--database-url']);
-    expect(complete('pergola', 'help', 'up')).toEqual(['up']);
-    // Files are completed by the shell itself.
-    expect(complete('pergola', 'plan', '-f', 'res')).toEqual(['']);
+  only('bash').each(CASES)(`%s${whereInstalled('bash')}`, (line, words) => {
+    expect(complete(line)).toEqual(words);
+  });
+
+  only('bash')(`--flag=value, which bash splits at the =${whereInstalled('bash')}`, () => {
+    expect(complete('pergola plan --fail-on = gr')).toEqual(['granted']);
+    expect(complete('pergola plan --output =')).toEqual(['json', 'markdown', 'text', 'yaml']);
+  });
+
+  only('bash')(`leaves files to the shell${whereInstalled('bash')}`, () => {
+    expect(complete('pergola plan -f res')).toEqual([]);
   });
 });
+
+describe('fish', () => {
+  only('fish').each(CASES)(`%s${whereInstalled('fish')}`, (line, words) => {
+    const out = execFileSync('fish', ['-N', '-c', `source '${scriptOf('fish')}'; complete -C '${line}'`], {
+      encoding: 'utf8',
+      cwd: folder,
+    });
+    // fish offers the files of the folder where a command has no such word.
+    const files = readdirSync(folder);
+    expect(wordsIn(out.replaceAll(/\t.*/g, '')).filter((word) => !files.includes(word))).toEqual(words);
+  });
+});
+
+describe('zsh', () => {
+  const unique = CASES.filter(([, words]) => words.length === 1);
+
+  only('zsh')(`completes the word on the line, also in --flag=value${whereInstalled('zsh')}`, () => {
+    const lines = [...unique.map(([line]) => line), 'pergola plan --fail-on=gr'];
+    const expected = unique.map(([line, [word]]) => [...line.split(' ').slice(1, -1), word].join(' '));
+    expect(typedInZsh(lines)).toEqual([...expected, 'plan --fail-on=granted']);
+  });
+
+  /** Types the lines with a tab and a line break into a zsh with a terminal. Returns the arguments of the command. */
+  function typedInZsh(lines: readonly string[]): readonly string[] {
+    const [setup, file] = [join(folder, 'setup.zsh'), join(folder, 'type.zsh')];
+    writeFileSync(
+      setup,
+      `autoload -U compinit; compinit -u -D; source ${scriptOf('zsh')}; pergola() { print -r -- "GOT<$*>" }; print REA''DY`,
+    );
+    const typing = lines.map((line) =>
+      [
+        `zpty -w -n shell ${quoted(line)}$'\\t\\n'`,
+        "zpty -r -m shell got '*GOT<*>*'",
+        'print -r -- $got',
+      ].join('\n'),
+    );
+    writeFileSync(
+      file,
+      `zmodload zsh/zpty
+zpty shell 'TERM=dumb PS1= zsh -f -i'
+zpty -w shell 'source ${setup}'
+zpty -r -m shell got '*READY*'
+${typing.join('\n')}
+`,
+    );
+    const out = execFileSync('zsh', ['-f', file], { encoding: 'utf8', timeout: 25_000 });
+    return [...out.matchAll(/GOT<([^>]*)>/g)].map(([, words]) => words!);
+  }
+});
+
+const quoted = (text: string) => `'${text.replaceAll("'", "'\\''")}'`;
+const wordsIn = (text: string) => text.split('\n').filter(Boolean).toSorted();
 
 describe.each(['zsh', 'fish'] as const)('%s', (shell) => {
   only(shell)(`can read the script${whereInstalled(shell)}`, () => {

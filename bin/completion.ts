@@ -1,7 +1,7 @@
 /** `pergola completion SHELL`: prints a script that completes commands and flags in bash, zsh or fish.
  *  Exit codes: 0 printed, 2 wrong usage. Not here: the scripts (completion/shells.ts), reading the flags (completion/flags.ts). */
 import { FlagProblem, reportFailure } from '../operator/folder/flag-problem.ts';
-import { commandsWithFlags } from './completion/flags.ts';
+import { commandsWithFlags, type Subcommands } from './completion/flags.ts';
 import { SHELLS, type Shell } from './completion/shells.ts';
 
 const HELP = `pergola completion SHELL: print the completion of commands and flags for bash, zsh or fish.
@@ -14,6 +14,11 @@ A new shell has it. Print it again after an update of pergola.
 
   -h, --help   print this help
 `;
+
+/** The shells, as words that follow the command. */
+export const SUBCOMMANDS: Subcommands = Object.fromEntries(
+  Object.keys(SHELLS).map((shell) => [shell, { doc: `print the completion for ${shell}`, flags: ['help'] }]),
+);
 
 export async function run(argv: readonly string[]): Promise<number> {
   try {

@@ -36,14 +36,15 @@ export async function startEmbeddedPostgres(options: {
     for (const folder of [options.folder, data]) chownSync(folder, identity.uid, identity.gid);
   }
   chmodSync(data, 0o700);
-  if (!existsSync(join(data, 'PG_VERSION'))) initialise(bin, data, identity);
+  const isDurable = options.isDurable ?? true;
+  if (!existsSync(join(data, 'PG_VERSION'))) initialise(bin, data, isDurable, identity);
   const port = options.port || (await freePort());
   const settings = [
     `port=${port}`,
     'listen_addresses=127.0.0.1',
     `unix_socket_directories=${data}`,
     'max_connections=200',
-    ...(options.isDurable === false ? ['fsync=off', 'synchronous_commit=off', 'full_page_writes=off'] : []),
+    ...(isDurable ? [] : ['fsync=off', 'synchronous_commit=off', 'full_page_writes=off']),
   ];
   const server = spawn(join(bin, 'postgres'), ['-D', data, ...settings.flatMap((s) => ['-c', s])], {
     ...identity,
@@ -87,8 +88,14 @@ function binariesFolder(): string {
   }
 }
 
-function initialise(bin: string, data: string, identity: { uid?: number; gid?: number }): void {
+function initialise(
+  bin: string,
+  data: string,
+  isDurable: boolean,
+  identity: { uid?: number; gid?: number },
+): void {
   const args = ['-D', data, '-U', 'postgres', '-A', 'trust', '-E', 'UTF8', '--locale=C'];
+  if (!isDurable) args.push('--no-sync');
   const done = spawnSync(join(bin, 'initdb'), args, { ...identity, cwd: data, encoding: 'utf8' });
   if (done.status !== 0) throw new Error(`initdb failed: ${done.stderr || done.error?.message}`);
 }

@@ -1,10 +1,10 @@
 /** Flags of commands about the metadata of one engine: where it is, and a folder. From the table come parsing and help.
  *  Out: a CommandLine. Raises FlagProblem. Environment: ENGINE_GRAPHQL_ADMIN_SECRET,
  *  ENGINE_GRAPHQL_HEADER_PREFIX. */
-import type { EngineAddress } from '../operator/engine/client.ts';
+import type { EngineAddress } from '../operator/engine/address.ts';
 import { FlagProblem } from '../operator/folder/flag-problem.ts';
 import {
-  engineAddressOf,
+  checkedEngineAddressOf,
   type Flag,
   type FlagTable,
   flagLine,
@@ -22,7 +22,7 @@ const ENGINE_FLAGS = {
     value: 'TEXT',
     doc: 'the header prefix of the engine; default ENGINE_GRAPHQL_HEADER_PREFIX, else x-engine-',
   },
-  help: { doc: 'this text' },
+  help: { short: 'h', doc: 'print this help' },
 } as const satisfies Record<string, Flag>;
 
 export type Command = {
@@ -42,6 +42,9 @@ export type CommandLine = {
   /** Text, true, or undefined. */
   readonly flag: (name: string) => string | boolean | undefined;
 };
+
+/** The values of `--as`. */
+export const FORMS = ['metadata', 'crs'] as const;
 
 /** The flags of commands that write resources. */
 export const RESOURCE_FLAGS = {
@@ -65,7 +68,7 @@ export function parseFlags(command: Command, argv: readonly string[]): CommandLi
     throw new FlagProblem(wanted === 1 ? one : `a folder and --${command.insteadFlag} exclude each other`);
   }
   const [folder = ''] = folders;
-  const address = engineAddressOf(values, `pergola ${command.name}`);
+  const address = checkedEngineAddressOf(values, `pergola ${command.name}`);
   return { folder, address, flag: (name) => values[name] as string | boolean | undefined };
 }
 

@@ -3,9 +3,9 @@
  *  Exit codes: 0 written, 1 not, 2 flags. Not here: the files (engine/metadata/directory.ts, write-resources.ts). */
 import { writeDirectory } from '../engine/store/directory.ts';
 import { readExported } from '../operator/engine/answers.ts';
-import { operation, perform } from '../operator/engine/client.ts';
-import { FlagProblem, reportFailure } from '../operator/folder/flag-problem.ts';
-import { type Command, type CommandLine, parseFlags, RESOURCE_FLAGS } from './engine-flags.ts';
+import { operation, perform } from '../operator/engine/request.ts';
+import { reportFailure } from '../operator/folder/flag-problem.ts';
+import { type Command, type CommandLine, FORMS, parseFlags, RESOURCE_FLAGS } from './engine-flags.ts';
 import { writeResources } from './write-resources.ts';
 
 const COMMAND: Command = {
@@ -13,8 +13,12 @@ const COMMAND: Command = {
   summary: 'write the metadata of an engine into a directory, or as custom resources',
   folderFlag: 'output',
   flags: {
-    output: { short: 'o', value: 'FOLDER', doc: 'the folder to write' },
-    as: { value: 'FORM', doc: 'metadata: a directory of YAML files (the default); crs: custom resources' },
+    output: { short: 'o', value: 'FOLDER', doc: 'the folder to write, in place of FOLDER; not a format' },
+    as: {
+      value: 'FORM',
+      values: FORMS,
+      doc: 'a directory of YAML files (metadata, the default) or custom resources (crs)',
+    },
     ...RESOURCE_FLAGS,
   },
 };
@@ -32,9 +36,6 @@ export async function run(argv: readonly string[]): Promise<number> {
 async function exportInto(commandLine: CommandLine): Promise<void> {
   const { folder, address, flag } = commandLine;
   const form = flag('as') ?? 'metadata';
-  if (form !== 'metadata' && form !== 'crs') {
-    throw new FlagProblem(`--as ${form} is unknown; use --as metadata or --as crs`);
-  }
   const { metadata, resourceVersion } = await perform(
     address,
     operation('export_metadata', {}, 2),

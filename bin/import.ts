@@ -14,9 +14,9 @@ import {
 import { leftOutText, readDirectory, writeDirectory } from '../engine/store/directory.ts';
 import { type ForeignCatalog, readForeignCatalog } from '../engine/store/foreign-catalog.ts';
 import { type ReplaceAnswer, readReplaced, readSuccess } from '../operator/engine/answers.ts';
-import { operation, perform } from '../operator/engine/client.ts';
+import { operation, perform } from '../operator/engine/request.ts';
 import { FlagProblem, reportFailure } from '../operator/folder/flag-problem.ts';
-import { type Command, type CommandLine, parseFlags, RESOURCE_FLAGS } from './engine-flags.ts';
+import { type Command, type CommandLine, FORMS, parseFlags, RESOURCE_FLAGS } from './engine-flags.ts';
 import { writeResources } from './write-resources.ts';
 
 const COMMAND: Command = {
@@ -28,8 +28,16 @@ const COMMAND: Command = {
     directory: { short: 'd', value: 'FOLDER', doc: 'the metadata directory' },
     'from-database': { value: 'URL', doc: 'read the schema hdb_catalog of this database instead' },
     'states-only': { doc: 'with --from-database: only the states of migrations and of the console' },
-    output: { short: 'o', value: 'FOLDER', doc: 'write custom resources here instead' },
-    as: { value: 'FORM', doc: 'with --output: crs, the default, or metadata: a directory of YAML files' },
+    output: {
+      short: 'o',
+      value: 'FOLDER',
+      doc: 'the folder to write custom resources into, instead of an engine; not a format',
+    },
+    as: {
+      value: 'FORM',
+      values: FORMS,
+      doc: 'with --output: custom resources (crs, the default) or a directory of YAML files (metadata)',
+    },
     ...RESOURCE_FLAGS,
     'dry-run': { doc: 'only report objects that would not fit the databases' },
     'allow-inconsistent': { doc: 'store the metadata although some objects do not fit their database' },
@@ -59,12 +67,11 @@ async function convert(commandLine: CommandLine): Promise<number> {
   const { flag } = commandLine;
   const output = flag('output');
   const form = flag('as') ?? 'crs';
-  if (form !== 'metadata' && form !== 'crs') {
-    throw new FlagProblem(`--as ${String(form)} is unknown; use --as metadata or --as crs`);
+  if (flag('states-only') === true && typeof flag('from-database') !== 'string') {
+    throw new FlagProblem('--states-only needs --from-database URL, the database with the states');
   }
   const given = await read(commandLine);
-  if (flag('states-only') === true) {
-    if (given.states === null) throw new FlagProblem('--states-only needs --from-database');
+  if (flag('states-only') === true && given.states !== null) {
     await storeStates(commandLine, given.states);
     return 0;
   }

@@ -43,8 +43,9 @@ const HEAD = `pergola init --database-url URL -o FOLDER: write custom resources 
   pergola up resources --database-url postgres://localhost/shop
 
 It writes a Table for each table and view, with relationships along foreign keys, enum tables and computed fields, and a Function for each
-function that returns rows of a table. Without --role, only administrators see anything. Run it again after a change of the database: it
-writes what is new, prints what belongs in files that exist, and changes no file.
+function that returns rows of a table. Views have relationships along the keys of tables that they return. Without --role, only
+administrators see anything. Run it again after a change of the database: it writes what is new, prints what belongs in files that exist,
+and changes no file.
 
 `;
 

@@ -9,6 +9,8 @@ import { HELP, parseMigrateFlags } from './migrate/flags.ts';
 import { status, verify } from './migrate/status.ts';
 import { up } from './migrate/up.ts';
 
+export { SUBCOMMANDS } from './migrate/flags.ts';
+
 const COMMANDS = { create, up, status, verify };
 
 export async function run(argv: readonly string[]): Promise<number> {

@@ -30,8 +30,18 @@ ${Object.entries(COMMANDS)
   help       print this text; help COMMAND or COMMAND --help prints its flags
 `;
 
+outliveReaders();
 if (runsTypeScript(process.versions.node)) await dispatch(process.argv.slice(2));
 else startUnderNewerNode();
+
+/** When a pipe or terminal is closed, as by `| head`, a command ends what it has begun, and its exit code stays. */
+function outliveReaders() {
+  for (const output of [process.stdout, process.stderr]) {
+    output.on('error', (error) => {
+      if (error.code !== 'EPIPE' && error.code !== 'EIO') throw error;
+    });
+  }
+}
 
 async function dispatch([command = 'help', ...argv]) {
   if (['version', '--version', '-v'].includes(command)) return printVersion();

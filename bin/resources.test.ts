@@ -14,7 +14,7 @@ let folder: string;
 beforeAll(async () => {
   world = await startEveryKind();
   folder = await mkdtemp(join(tmpdir(), 'pergola-resources-'));
-}, 60_000);
+}, 180_000);
 afterAll(async () => {
   await world?.close();
   await rm(folder, { recursive: true });
@@ -54,7 +54,7 @@ test('metadata of every kind is unchanged after an export to resources or a dire
     expect(await say(apply, '-f', resources, ...engine())).toMatchObject({ code: 0, err: '' });
     expect(sorted(await exported())).toEqual(sorted(before));
   }
-}, 60_000);
+}, 180_000);
 
 test('export does not write to a folder that is not empty', async () => {
   const { code, err } = await say(exportTo, '-o', join(folder, 'crs'), '--as', 'crs', ...engine());

@@ -41,8 +41,9 @@ type Up = {
 };
 
 async function up(...flags: string[]): Promise<Up> {
-  const data = join(folder, 'data');
-  const args = ['bin/pergola.mjs', 'up', join(folder, 'shop'), '--port', '0', '--data', data, ...flags];
+  const usual = { '--port': '0', '--data': join(folder, 'data') };
+  const ours = Object.entries(usual).filter(([flag]) => !flags.includes(flag));
+  const args = ['bin/pergola.mjs', 'up', join(folder, 'shop'), ...ours.flat(), ...flags];
   return ready(spawn(process.execPath, args, { env: { ...process.env, NO_COLOR: '1' } }));
 }
 
@@ -394,6 +395,28 @@ test('everything ends when npm, which started it, is killed, and when nothing re
   await exited;
   expect(existsSync(join(data, 'up.pid'))).toBe(false);
   expect(existsSync(join(data, 'postgres/data/postmaster.pid'))).toBe(false);
+});
+
+test('a database that does not exist is named while the engine waits for it, and Ctrl-C ends the wait', {
+  timeout: TIMEOUT_MS,
+}, async () => {
+  const gone = await createDatabase();
+  await gone.drop();
+  const args = ['up', join(folder, 'shop'), '--port', '0', '--data', join(folder, 'data')];
+  const child = spawn(process.execPath, ['bin/pergola.mjs', ...args, '--database-url', gone.url]);
+  running.push(child);
+  let said = '';
+  child.stdout.on('data', (chunk: Buffer) => {
+    said += chunk.toString();
+  });
+  await until(
+    () => /^Waiting for the database: database "\w+" does not exist\.$/m.test(said),
+    () => said,
+  );
+  const stoppedAt = performance.now();
+  expect(await stop(child)).toBe(0);
+  // The engine itself waits for most of a minute.
+  expect(performance.now() - stoppedAt).toBeLessThan(20_000);
 });
 
 test('an invalid port is reported', { timeout: TIMEOUT_MS }, async () => {

@@ -10,6 +10,7 @@ import { follow } from '../operator/folder/follow.ts';
 import { watchOutput } from '../operator/folder/watch-output.ts';
 import { systemClock } from '../operator/pass/clock.ts';
 import { startEmbeddedPostgres } from './embedded-postgres.ts';
+import { databaseWaitOutput } from './up/database-wait.ts';
 import { ensureDatabases } from './up/databases.ts';
 import { deliveryOutput, logFile } from './up/engine-log.ts';
 import { choosePort, type EngineProcess, startEngineProcess } from './up/engine-process.ts';
@@ -71,8 +72,10 @@ async function up(given: UpOptions): Promise<number> {
       environment: options.engineEnvironment,
       onStart: state.noteEngine,
       onLine: logReceiver(log.write),
+      signal: stop.signal,
     });
     stops.push(engine.stop);
+    if (stop.signal.aborted) return 0;
     const databaseUrl = options.databaseUrl === undefined ? databases.databaseUrl : undefined;
     const running = { url: engine.url, adminSecret, databaseUrl, statePath: state.path };
     process.stdout.write(welcome(options, running));
@@ -91,10 +94,10 @@ function servedFolder(options: UpOptions, url: string, signal: AbortSignal): Pro
 }
 
 function logReceiver(write: (line: string) => void): (line: string) => void {
-  const printDelivery = deliveryOutput(print);
+  const outputs = [databaseWaitOutput(print), deliveryOutput(print)];
   return (line) => {
     write(line);
-    printDelivery(line);
+    for (const output of outputs) output(line);
   };
 }
 

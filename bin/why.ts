@@ -1,15 +1,16 @@
-/** `pergola why`: says whether a role may read or write one row of a running engine, and which clauses of its permissions decide it.
- *  Exit codes: 0 the role may, 3 it may not or only the write itself could say, 1 no answer, 2 wrong flags.
- *  Not here: flags (why/flags.ts), text (why/print.ts), the answer (engine/admin/explain-access.ts). */
-import { perform } from '../operator/engine/client.ts';
+/** `pergola why`: says whether a role may read or write rows of a running engine, and which clauses of its permissions decide it.
+ *  Exit codes: 0 the role may, for every row, 3 it may not or only the write itself could say, 1 no answer, 2 wrong flags.
+ *  Not here: flags (why/flags.ts), text (why/print.ts), the answer (engine/admin/explain-access). */
+import { perform } from '../operator/engine/request.ts';
 import { reportFailure } from '../operator/folder/flag-problem.ts';
 import { printData } from '../operator/folder/output.ts';
 import { EngineProblem } from '../operator/ports.ts';
-import { readExplained } from './why/answer.ts';
+import { readExplained, verdictsOf } from './why/answer.ts';
 import { parseWhyFlags, WHY_HELP } from './why/flags.ts';
 import { printExplained } from './why/print.ts';
 
 const MAY_NOT = 3;
+const MAY: readonly string[] = ['visible', 'allowed'];
 
 export async function run(argv: readonly string[]): Promise<number> {
   try {
@@ -22,7 +23,7 @@ export async function run(argv: readonly string[]): Promise<number> {
     const answer = await perform(address, { type: 'pg_explain_access', args }, (given) => given);
     const explained = readExplained(answer);
     process.stdout.write(output === 'text' ? printExplained(explained, args) : printData(answer, output));
-    return ['visible', 'allowed'].includes(explained.verdict) ? 0 : MAY_NOT;
+    return verdictsOf(explained).every((verdict) => MAY.includes(verdict)) ? 0 : MAY_NOT;
   } catch (error) {
     return reportFailure('why', error instanceof EngineProblem ? new Error(hinted(error)) : error);
   }

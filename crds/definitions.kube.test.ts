@@ -224,6 +224,13 @@ const REFUSED_AT_BIRTH: readonly (readonly [string, string, Spec, string])[] = [
     { webhook: { value: 'http://a', env: 'A' } },
     'a value has exactly one of',
   ],
+  [
+    'EventTrigger',
+    'an empty payload of all columns',
+    { insert: { payload: [] } },
+    'an empty payload needs a list of columns',
+  ],
+  ['EventTrigger', 'a name that is no name', { name: 'bad name!' }, 'should match'],
   ['EventTrigger', 'a webhook from nowhere', { webhook: {} }, 'a value has exactly one of'],
   [
     'EventTrigger',
@@ -321,15 +328,6 @@ const REFUSED_AT_BIRTH: readonly (readonly [string, string, Spec, string])[] = [
   ['MetadataBundle', 'a bundle from nowhere', { from: [{}] }, 'spec.from[0].configMapKeyRef: Required value'],
 ];
 
-/** What must not change later: kind, field, message, of every rule that compares with the old object. */
-const REFUSED_LATER = KINDS.flatMap((row: KindRow) =>
-  rulesOf(row.spec).flatMap(({ rule, message }) => {
-    const field = /^self\.(?:__)?(\w+?)(?:__)? == oldSelf\./.exec(rule)?.[1];
-    return field === undefined ? [] : [[row.kind, field, message] as const];
-  }),
-);
-const CHANGED: Spec = { engineRef: { name: 'other' } };
-
 const cr = (kind: string, name: string, spec: Spec) => ({
   apiVersion: 'pergola.dev/v1alpha1',
   kind,
@@ -358,12 +356,6 @@ await describeKube('the definitions', (kube) => {
   test.each(REFUSED_AT_BIRTH)('%s: %s is refused', async (kind, what, change, message) => {
     const spec = { ...GOOD[kind], ...change };
     await expect(kube().apply(cr(kind, slug(what), spec))).rejects.toThrow(message);
-  });
-
-  test.each(REFUSED_LATER)('%s: another %s is refused later', async (kind, field, message) => {
-    const spec = { ...GOOD[kind], [field]: CHANGED[field] ?? 'other' };
-    expect(message).toContain(`create a new ${kind} object`);
-    await expect(kube().apply(cr(kind, 'good', spec))).rejects.toThrow(message);
   });
 
   test('a field that does not exist is said by its path', async () => {
@@ -470,7 +462,7 @@ await describeKube('the definitions', (kube) => {
       expect.arrayContaining(['Table.configuration', 'EventTrigger.retry', 'Engine.policies']),
     );
     expect(emptied.length).toBeGreaterThan(10);
-  }, 60_000);
+  }, 180_000);
 
   test('a filter is applied as a whole: emptied, replaced, and by another field manager', async () => {
     const permission = (filter: object) =>
@@ -524,10 +516,7 @@ await describeKube('the definitions', (kube) => {
 });
 
 test('every rule has a case that it refuses', () => {
-  const shown = [
-    ...REFUSED_AT_BIRTH.map(([kind, , , text]) => [kind, text]),
-    ...REFUSED_LATER.map(([kind, , text]) => [kind, text]),
-  ];
+  const shown = REFUSED_AT_BIRTH.map(([kind, , , text]) => [kind, text]);
   const uncovered = KINDS.flatMap((row: KindRow) =>
     rulesOf(row.spec)
       .map(({ message }) => message)

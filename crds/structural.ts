@@ -50,7 +50,7 @@ type Shape = {
   readonly 'x-kubernetes-validations'?: readonly {
     readonly rule: string;
     readonly message: string;
-    readonly holds?: (value: unknown) => boolean;
+    readonly holds: (value: unknown) => boolean;
   }[];
 } & Readonly<Record<string, unknown>>;
 
@@ -167,7 +167,7 @@ function objectWords(shape: Shape, path: string, options: StructuralOptions): St
 /** True for an object that may be `{}`. Server-side apply turns one whose last field is removed into null, which the API server refuses with
  *  a message about neither; replaced as a whole it stays `{}`. */
 function mayBeEmpty({ required = [], 'x-kubernetes-validations': rules = [] }: Shape): boolean {
-  return required.length === 0 && rules.every(({ holds }) => holds?.({}) ?? true);
+  return required.length === 0 && rules.every(({ holds }) => holds({}));
 }
 
 /** False for a spec and for items of lists, whose fields several authors may apply. */

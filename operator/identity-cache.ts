@@ -2,7 +2,7 @@
  *  The invariant: nobody changes such a value, and a value with other content is another object. Then a result stays right as long as it
  *  depends on nothing but the value. It holds for
  *  - documents and definitions: an edit shares what it does not change (objects/normal-form.ts), and the engine returns the document of
- *    the last read or write (engine/client.ts);
+ *    the last read or write (engine/cached-engine.ts);
  *  - the spec of a resource: watches keep the object while `generation` is the same (kubernetes/reflector.ts);
  *  - the list of an Engine's resources: it is built anew when one of them changes (kubernetes/cluster.ts);
  *  - rows of KINDS: they are constants.

@@ -1,6 +1,6 @@
 /** KINDS: one row for every kind of custom resource, in the order of the documentation. The definitions (crds/), validation, the watches,
  *  and the translation to metadata objects derive from the rows. The public surface of the package for crds/.
- *  Not here: the schema of each kind (kinds/), the processing of objects (pass/reconcile.ts). */
+ *  Not here: the schema of each kind (kinds/), the processing of objects (pass/). */
 import { action } from './kinds/action.ts';
 import { allowListEntry } from './kinds/allow-list-entry.ts';
 import { apiLimits } from './kinds/api-limits.ts';

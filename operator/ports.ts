@@ -1,7 +1,8 @@
 /** The interfaces between the reconcile core and its surroundings: an engine, a source of resources, a sink for statuses, a clock.
  *  Folder mode and Kubernetes implement them; tests script them.
  *  Not here: the core itself (pass/reconcile.ts), the engine over HTTP (engine/client.ts). */
-import type { Edit, Metadata, MetadataObject, PathStep } from '@pergola/engine/metadata';
+import type { AccessChange, Edit, Metadata, MetadataObject, PathStep } from '@pergola/engine/metadata';
+import type { KeyLookup } from './kinds/missing-key.ts';
 import type { PermissionTestSpec } from './kinds/permission-test.ts';
 import type {
   CrStatus,
@@ -24,8 +25,15 @@ export type InconsistentObject = {
   readonly reason: string;
   /** The error code of the cause in the specification: `not-exists`, `permission-error` and others. */
   readonly code?: string | undefined;
+  /** The code of the error behind the cause, where the specification has one code for all causes: `not-exists` for a missing column of an
+   *  event trigger. */
+  readonly behind?: string | undefined;
   /** The path of the problem in the definition of the object. Absent when the whole object is inconsistent. */
   readonly path?: readonly PathStep[] | undefined;
+  /** The existing names that are nearest to one that does not exist. */
+  readonly nearest?: readonly string[] | undefined;
+  /** The further errors of the object. */
+  readonly more?: readonly Pick<InconsistentObject, 'reason' | 'path' | 'nearest'>[] | undefined;
 };
 
 /** The code of an object that fits, but declares a restriction the engine does not enforce. */
@@ -132,6 +140,9 @@ export type SchemaEffects = {
   readonly schemas: readonly SchemaEffect[];
   /** False when the engine did not have time for every role. */
   readonly isComplete: boolean;
+  /** The changes of access that only the engine knows: of the allow list if it is enforced, REST endpoints, limits, and functions that need no
+   *  permission. Absent: unknown. */
+  readonly requests?: readonly AccessChange[];
   /** The objects that would be inconsistent after the edits. Absent: unknown. */
   readonly inconsistent?: readonly InconsistentObject[];
   /** The days of the counts, and the first of them with a request; null when there is none. The whole is null or absent when the engine
@@ -296,13 +307,9 @@ export class EngineProblem extends Error {
 }
 
 /** Looks up values that resources refer to; undefined when there is none. */
-export type ReferenceLookup = {
+export type ReferenceLookup = KeyLookup & {
   readonly secret: (namespace: string, name: string, key: string) => string | undefined;
   readonly configMap: (namespace: string, name: string, key: string) => string | undefined;
-  /** Returns the keys of a Secret; undefined when it does not exist. Absent: no Secret is known as a whole. */
-  readonly secretKeys?: (namespace: string, name: string) => readonly string[] | undefined;
-  /** Returns the keys of a ConfigMap; undefined when it does not exist. Absent: no ConfigMap is known as a whole. */
-  readonly configMapKeys?: (namespace: string, name: string) => readonly string[] | undefined;
 };
 
 /** The fields of a status that list the Secrets, the ConfigMaps and the artifact a resource was read with. */
@@ -375,8 +382,16 @@ export interface Clock {
   random(): number;
 }
 
-/** Breaking: an operation of a role that was valid may be invalid. */
-export type HoldBackEffect = 'Breaking';
+/** The surroundings of a pass. */
+export type Ports = {
+  readonly engine: EnginePort;
+  readonly source: CrSource;
+  readonly sink: StatusSink;
+  readonly clock: Clock;
+};
+
+/** Breaking: an operation of a role that was valid may be invalid. Widened: a role that has a permission reaches more rows. */
+export type HoldBackEffect = 'Breaking' | 'Widened';
 
 export type Policies = {
   readonly drift: 'Correct' | 'Report' | 'Ignore';

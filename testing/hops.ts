@@ -3,7 +3,8 @@
  *  In: nothing. Out: the files by room, and their number. Files that only declare types, and top-level code of modules, do not count.
  *  Not here: how long it takes (.ci/scale.ts). */
 import type { EngineFetch } from '../operator/engine/address.ts';
-import { cachedEngine, engineClient } from '../operator/engine/client.ts';
+import { cachedEngine } from '../operator/engine/cached-engine.ts';
+import { engineClient } from '../operator/engine/client.ts';
 import { type PreviousPass, reconcile } from '../operator/pass/reconcile.ts';
 import { OPTIONS, permission, table } from '../operator/testing/resources.ts';
 import type { ScriptedEngine } from '../operator/testing/scripted-engine.ts';

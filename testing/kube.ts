@@ -40,6 +40,7 @@ export type TestKube = {
   readonly restart: () => Promise<void>;
   /** Returns the requests of ServiceAccounts, in the order of the answers. */
   readonly audit: () => Promise<readonly AuditEntry[]>;
+  readonly etcdPid: number;
   readonly stop: () => Promise<void>;
 };
 
@@ -146,7 +147,7 @@ async function startOnce(binaries: string): Promise<TestKube> {
       children.push(startApi());
       await becomeReady(url, children, folder);
     };
-    return await described({ binaries, folder, url, token, restart, stop });
+    return await described({ binaries, folder, url, token, restart, etcdPid: children[0]!.pid!, stop });
   } catch (error) {
     await stop();
     throw error;
@@ -246,10 +247,19 @@ type Running = {
   readonly url: string;
   readonly token: string;
   readonly restart: () => Promise<void>;
+  readonly etcdPid: number;
   readonly stop: () => Promise<void>;
 };
 
-async function described({ binaries, folder, url, token, restart, stop }: Running): Promise<TestKube> {
+async function described({
+  binaries,
+  folder,
+  url,
+  token,
+  restart,
+  etcdPid,
+  stop,
+}: Running): Promise<TestKube> {
   const authority = join(folder, 'certificates', 'apiserver.crt');
   const ca = readFileSync(authority, 'utf8');
   const kubeconfigFor = async (other: string) => {
@@ -294,7 +304,7 @@ async function described({ binaries, folder, url, token, restart, stop }: Runnin
       .map((line) => JSON.parse(line) as AuditEntry);
   };
   const asking = { kubectl, request: ask, apply, kubeconfigFor, audit };
-  return { url, kubeconfig, token, ca, ...asking, restart, stop: stopAll };
+  return { url, kubeconfig, token, ca, ...asking, restart, etcdPid, stop: stopAll };
 }
 
 /** How often `kubectl wait` is repeated for a definition without conditions: ten seconds. */

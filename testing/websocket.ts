@@ -22,7 +22,7 @@ const SIGNS_OF_LIFE: readonly string[] = ['ka', 'ping'];
 export async function openSocket(
   url: string,
   protocol: string | null,
-  headers: Readonly<Record<string, string>> = {},
+  headers: Readonly<Record<string, string | string[]>> = {},
   path = '/v1/graphql',
 ): Promise<TestSocket> {
   const socket = new WebSocket(`${url.replace('http', 'ws')}${path}`, protocol ?? [], { headers });

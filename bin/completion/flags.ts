@@ -1,4 +1,5 @@
-/** The flags of every command, read from its `--help`, which is the one place where all commands name their flags in the same form.
+/** The flags of every command, read from its `--help`, which is printed from the table of its flags and is the one place where all commands
+ *  name their flags in the same form; and the words that follow a command, which its module exports as SUBCOMMANDS.
  *  In: nothing. Out: the commands in the order of `pergola help`; `up` also takes the flags of
  *  `serve`. Not here: what is made of them (shells.ts). */
 import { join } from 'node:path';
@@ -9,7 +10,20 @@ export type CommandFlags = {
   readonly name: string;
   readonly summary: string;
   readonly flags: readonly HelpFlag[];
+  /** The words of which one follows the command; empty for most commands. */
+  readonly subcommands: readonly SubcommandFlags[];
 };
+
+export type SubcommandFlags = {
+  readonly name: string;
+  readonly summary: string;
+  readonly flags: readonly HelpFlag[];
+};
+
+/** The words that may follow a command, each with what it does and the names of its flags. */
+export type Subcommands = Readonly<
+  Record<string, { readonly doc: string; readonly flags: readonly string[] }>
+>;
 
 export type HelpFlag = {
   /** The name without dashes: `filename`. */
@@ -30,7 +44,14 @@ export async function commandsWithFlags(): Promise<readonly CommandFlags[]> {
   const found: CommandFlags[] = [];
   // One after another, because each writes its help to standard output.
   for (const [name, [file, summary]] of Object.entries(COMMANDS)) {
-    found.push({ name, summary, flags: flagsIn(await helpOf(file)) });
+    const module = (await import(pathToFileURL(join(ROOT, file)).href)) as Command;
+    const flags = flagsIn(await helpOf(module));
+    const subcommands = Object.entries(module.SUBCOMMANDS ?? {}).map(([word, { doc, flags: names }]) => ({
+      name: word,
+      summary: doc,
+      flags: flags.filter(({ long }) => names.includes(long)),
+    }));
+    found.push({ name, summary, flags, subcommands });
   }
   const serve = found.find(({ name }) => name === 'serve')?.flags ?? [];
   return found.map((command) =>
@@ -48,7 +69,8 @@ export function flagsIn(help: string): readonly HelpFlag[] {
       long: long!,
       ...(short === undefined ? {} : { short }),
       doc: doc.trim(),
-      takesValue: value !== undefined,
+      // A value in brackets may be left out, so that the next word is another flag.
+      takesValue: value !== undefined && !value.startsWith('['),
       values: valuesIn(value, doc),
     }),
   );
@@ -61,16 +83,22 @@ function eachOnce(flags: readonly HelpFlag[]): readonly HelpFlag[] {
   return [...new Map(flags.map((flag) => [flag.long, flag])).values()];
 }
 
-/** A help lists values in place of the name of the value (`--output json`), or after a colon (`the format: text, json`). */
+/** The forms in which the text of a flag lists its values: `text: a, b, c` at the end, which flagLine writes; `a (the default), b or c`.
+ *  The options of serve list them in place of the name of the value: `--log-level debug|info`. */
+const LISTS: readonly RegExp[] = [
+  /: ((?:[a-z][a-z-]*, )*[a-z][a-z-]*)(?: \([^()]*\))?$/,
+  /^((?:[a-z]+(?: \(the default\))?, )*[a-z]+ or [a-z]+)$/,
+];
+
 function valuesIn(value: string | undefined, doc: string): readonly string[] {
   if (value === undefined) return [];
   if (/^[a-z]+$/.test(value)) return [value];
-  const [, listed] = /^the format: ((?:\w+, )*\w+)$/.exec(doc.trim()) ?? [];
-  return listed?.split(', ') ?? [];
+  if (/^[\w-]+(\|[\w-]+)+$/.test(value)) return value.split('|');
+  const listed = LISTS.map((pattern) => pattern.exec(doc.trim())?.[1]).find(Boolean);
+  return listed?.replaceAll(' (the default)', '').split(/, | or /) ?? [];
 }
 
-async function helpOf(file: string): Promise<string> {
-  const { run } = (await import(pathToFileURL(join(ROOT, file)).href)) as Command;
+async function helpOf({ run }: Command): Promise<string> {
   let text = '';
   const write = process.stdout.write;
   process.stdout.write = ((part: string) => {
@@ -85,4 +113,7 @@ async function helpOf(file: string): Promise<string> {
   return text;
 }
 
-type Command = { readonly run: (argv: readonly string[]) => Promise<unknown> };
+type Command = {
+  readonly run: (argv: readonly string[]) => Promise<unknown>;
+  readonly SUBCOMMANDS?: Subcommands;
+};

@@ -62,7 +62,7 @@ const UNCOUNTABLE: ReadonlySet<string> = new Set([
   ...['access', 'advice', 'aircraft', 'content', 'data', 'equipment', 'feedback', 'fish', 'furniture'],
   ...['hardware', 'information', 'inventory', 'luggage', 'metadata', 'money', 'news', 'police', 'progress'],
   ...['research', 'rice', 'series', 'sheep', 'software', 'species', 'staff', 'stock', 'stuff', 'traffic'],
-  ...['weather', 'sms', 'gps', 'dns'],
+  ...['weather', 'sms', 'gps', 'dns', 'stats', 'statistics', 'analytics'],
 ]);
 
 type Rule = readonly [ending: RegExp, replacement: string];

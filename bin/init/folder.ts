@@ -44,7 +44,9 @@ export async function readTarget(path: string | undefined, source: string): Prom
   const content = path === undefined ? undefined : await orAbsent(readFolder(path));
   const [problem] = content?.problems ?? [];
   if (problem) {
-    throw new FolderProblem(`${path}/${problem.position}: ${problem.message}; correct the file first`);
+    throw new FolderProblem(
+      `${path}/${problem.position}: ${problem.message}; correct the file, or name another folder with -o`,
+    );
   }
   const manifests = content?.manifests ?? [];
   const declared = manifests.flatMap((manifest) =>

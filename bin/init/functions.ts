@@ -4,14 +4,17 @@
 import type { CatalogFunction, CatalogTable } from '../../engine/catalog/types.ts';
 import { type MetadataObject, objectKey } from '../../engine/metadata/index.ts';
 import { printQualified, qualifiedKey } from '../../engine/metadata/schema/common.ts';
-import { baseName, isGraphqlName } from '../../engine/resolve/names.ts';
+import { baseName } from '../../engine/resolve/names.ts';
 import { type Draft, withAdditions } from './draft.ts';
 import { singular } from './english.ts';
 import { nounOf } from './relationship-names.ts';
-import { graphqlName, spell, styleOf, wordsOf } from './words.ts';
+import { apiName, graphqlName, spell, styleOf, wordsOf } from './words.ts';
 
 /** A function with the table that its first argument is a row of, or null. */
 type Candidate = { readonly called: CatalogFunction; readonly row: CatalogTable | null };
+
+/** The name of a computed field whose function has no letter that GraphQL has. */
+const UNNAMED = 'unnamed_field';
 
 export function proposeCalls(draft: Draft): {
   readonly draft: Draft;
@@ -76,11 +79,9 @@ function isKnown({ source, wishes }: Draft, key: string): boolean {
 }
 
 function rootField(called: CatalogFunction, source: string): MetadataObject {
-  const { schema, name, oid } = called;
-  const base = baseName(called);
-  const configuration = isGraphqlName(base)
-    ? {}
-    : { configuration: { custom_name: graphqlName(base, `function_${oid}`) } };
+  const { schema, name } = called;
+  const base = apiName(called, 'unnamed_function');
+  const configuration = base === baseName(called) ? {} : { configuration: { custom_name: base } };
   return {
     key: objectKey('function', source, schema, name),
     kind: 'function',
@@ -99,7 +100,7 @@ function computedField({ called, row }: Candidate, { source, wishes }: Draft): r
   if (isDeclared) return [];
   const taken = new Set([...table.columnByName.keys(), ...table.relationships.keys()]);
   const short = shortName(called, row);
-  const name = taken.has(short) ? graphqlName(called.name, `function_${called.oid}`) : short;
+  const name = taken.has(short) ? graphqlName(called.name, UNNAMED) : short;
   return [
     {
       key: objectKey('computed_field', wishes.source, row.schema, row.name, name),
@@ -114,7 +115,7 @@ function computedField({ called, row }: Candidate, { source, wishes }: Draft): r
 }
 
 /** Returns `full_name` for the function `author_full_name` of the table `author`. */
-function shortName({ name, oid }: CatalogFunction, row: CatalogTable): string {
+function shortName({ name }: CatalogFunction, row: CatalogTable): string {
   const words = wordsOf(name);
   const prefixes = [nounOf(row, (noun) => noun), nounOf(row, singular)];
   const prefix = prefixes.find(
@@ -122,6 +123,6 @@ function shortName({ name, oid }: CatalogFunction, row: CatalogTable): string {
       words.length > each.length &&
       words.slice(0, each.length).join(' ').toLowerCase() === each.join(' ').toLowerCase(),
   );
-  if (!prefix) return graphqlName(name, `function_${oid}`);
-  return graphqlName(spell(words.slice(prefix.length), styleOf([name])), `function_${oid}`);
+  if (!prefix) return graphqlName(name, UNNAMED);
+  return graphqlName(spell(words.slice(prefix.length), styleOf([name])), UNNAMED);
 }

@@ -2,18 +2,9 @@
  *  `<case>/summary.txt` what it prints. The resources are valid and become Ready without an edit. `change.sql` changes the database;
  *  `again/` has the files that a second run adds, and `again.txt` what it prints. `messages/` has the help and the messages of bad input.
  *  `make golden` (UPDATE_GOLDEN=1) rewrites them. */
-import {
-  existsSync,
-  mkdirSync,
-  mkdtempSync,
-  readdirSync,
-  readFileSync,
-  rmSync,
-  statSync,
-  writeFileSync,
-} from 'node:fs';
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { dirname, join, relative } from 'node:path';
+import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, expect, test, vi } from 'vitest';
 import { run as apply } from '../../operator/commands/apply.ts';
 import { run as validate } from '../../operator/commands/validate.ts';
@@ -21,10 +12,10 @@ import { createDatabase, type TestDatabase } from '../../testing/database.ts';
 import { startTestEngine, type TestEngine } from '../../testing/engine.ts';
 import { captureOutput } from '../../testing/output.ts';
 import { run as init } from '../init.ts';
+import { compareFile, compareFolder, contentOf, writeTo } from '../testing/golden-folder.ts';
 
 const GOLDEN = join(import.meta.dirname, 'golden');
 const LEAGUE = join(GOLDEN, 'league');
-const isUpdating = Boolean(process.env['UPDATE_GOLDEN']);
 
 let database: TestDatabase;
 let engine: TestEngine;
@@ -34,7 +25,7 @@ beforeAll(async () => {
   await database.sql(readFileSync(join(LEAGUE, 'schema.sql'), 'utf8'));
   engine = await startTestEngine({ databaseUrl: database.url });
   root = mkdtempSync(join(tmpdir(), 'pergola-init-'));
-}, 60_000);
+}, 180_000);
 afterEach(() => vi.restoreAllMocks());
 afterAll(async () => {
   await engine?.close();
@@ -63,7 +54,7 @@ test('init writes the resources of a database, and they become Ready without an 
   const { code, text } = await fromDatabase('-o', folder, '--role', 'reader', '--readable');
   expect(code).toBe(0);
   compareFile(join(LEAGUE, 'summary.txt'), text);
-  compareFolder(join(LEAGUE, 'resources'), folder);
+  compareFolder(join(LEAGUE, 'resources'), folder, plain);
   expect(await said(validate, '-f', folder)).toMatchObject({ code: 0 });
   expect(await said(apply, '-f', folder, ...onEngine())).toMatchObject({ code: 0 });
 });
@@ -129,7 +120,7 @@ test('a second run writes what is new, suggests what belongs in other files, and
   }
   const added = join(root, 'added');
   for (const [file, content] of after) if (!before.has(file)) writeTo(join(added, file), content);
-  compareFolder(join(LEAGUE, 'again'), added);
+  compareFolder(join(LEAGUE, 'again'), added, plain);
   expect(await said(validate, '-f', folder)).toMatchObject({ code: 0 });
 });
 
@@ -151,6 +142,24 @@ test('tables of another schema are related to tables of the folder', async () =>
   expect(text).toContain(
     'add to spec.arrayRelationships\n    - name: orders\n      foreignKey: { columns: [team_id], schema: sales, table: order }\n',
   );
+});
+
+test('a table keeps its own name, and those that would take it have longer ones', async () => {
+  const other = await createDatabase();
+  try {
+    await other.sql(
+      'create table "a b" (id int); create table "a-b" (id int); create table a_b (id int); create table "a+b" (id int)',
+    );
+    const { code, text } = await said(init, '--database-url', other.url, '-o', '-');
+    expect(code).toBe(0);
+    expect(text).toContain('4 tables\n');
+    expect(text).toContain(
+      'With another name in the API: a b is a_b_table, a+b is a_b_table_2, a-b is a_b_table_3.\n',
+    );
+    expect(text).not.toContain('Left out');
+  } finally {
+    await other.drop();
+  }
 });
 
 test('init prints valid resources to standard output and the summary to standard error', async () => {
@@ -207,6 +216,9 @@ const BAD: readonly (readonly [name: string, ...argv: string[]])[] = [
   ['wrong-schema', '--database-url', 'DATABASE', '-o', 'x', '--schema', 'sale'],
   ['broken-folder', '--database-url', 'DATABASE', '-o', 'BROKEN'],
   ['file-as-folder', '--database-url', 'DATABASE', '-o', 'FILE'],
+  ['file-in-the-way', '--database-url', 'DATABASE', '-o', 'IN_THE_WAY'],
+  ['no-privileges', '--database-url', 'UNPRIVILEGED', '-o', 'x'],
+  ['wrong-user', '--database-url', 'NOBODY', '-o', 'x'],
   ['empty-database', '--database-url', 'EMPTY', '-o', 'x'],
   ['help', '--help'],
 ];
@@ -215,12 +227,19 @@ test('bad input has a message that says what to do, and writes nothing', async (
   const empty = await createDatabase();
   writeTo(join(root, 'broken/table.yaml'), 'kind: Table\nspec: { table: [ }\n');
   writeTo(join(root, 'file'), '');
+  writeTo(join(root, 'in-the-way/tables'), '');
+  const user = `init_nothing_${process.pid}`;
+  await database.sql(`create role ${user} login`);
+  const as = (name: string) => Object.assign(new URL(database.url), { username: name }).href;
   const words: Readonly<Record<string, string>> = {
     DATABASE: database.url,
     EMPTY: empty.url,
     ABSENT: `${database.url}_absent`,
     BROKEN: join(root, 'broken'),
     FILE: join(root, 'file'),
+    IN_THE_WAY: join(root, 'in-the-way'),
+    UNPRIVILEGED: as(user),
+    NOBODY: as('init_absent'),
     x: join(root, 'x'),
   };
   try {
@@ -231,32 +250,7 @@ test('bad input has a message that says what to do, and writes nothing', async (
     }
   } finally {
     await empty.drop();
+    await database.sql(`drop role ${user}`);
   }
   expect(existsSync(join(root, 'x'))).toBe(false);
 });
-
-function compareFile(golden: string, text: string): void {
-  if (isUpdating) writeTo(golden, text);
-  expect(text).toBe(readFileSync(golden, 'utf8'));
-}
-
-function compareFolder(golden: string, folder: string): void {
-  if (isUpdating) {
-    rmSync(golden, { recursive: true, force: true });
-    for (const [file, text] of contentOf(folder)) writeTo(join(golden, file), plain(text));
-  }
-  const actual = [...contentOf(folder)].map(([file, text]) => [file, plain(text)] as const);
-  expect(new Map(actual)).toEqual(contentOf(golden));
-}
-
-/** Returns the text of each file, by path. */
-function contentOf(folder: string): ReadonlyMap<string, string> {
-  const names = (readdirSync(folder, { recursive: true }) as string[]).toSorted();
-  const files = names.map((name) => join(folder, name)).filter((path) => statSync(path).isFile());
-  return new Map(files.map((path) => [relative(folder, path), readFileSync(path, 'utf8')]));
-}
-
-function writeTo(path: string, text: string): void {
-  mkdirSync(dirname(path), { recursive: true });
-  writeFileSync(path, text);
-}

@@ -3,10 +3,12 @@
  *  Not here: flags (../init.ts), each step (its own file). */
 import { appendFile, mkdir, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
+import { listText } from '../../engine/errors/list-text.ts';
 import { objectKey } from '../../engine/metadata/index.ts';
 import type { QualifiedName } from '../../engine/metadata/schema/common.ts';
+import { FolderProblem } from '../../operator/folder/write-folder.ts';
 import { type Folder, RECORD_FILE, readTarget } from './folder.ts';
-import { propose } from './propose.ts';
+import { type Proposal, propose } from './propose.ts';
 import { readDatabase } from './read-database.ts';
 import { readmeOf } from './readme.ts';
 import { filesOf, type ResourceFile, type Surroundings, suggestionsOf } from './resources.ts';
@@ -45,7 +47,9 @@ async function newFiles(path: string | undefined, options: InitOptions) {
   const { database } = survey;
   const proposal = propose(survey, folder.metadata, { source, schemas, role, offered: folder.offered });
   if (proposal.selection.tables.size === 0) {
-    throw new Error(`the database ${database} has no tables that can be served; create tables first`);
+    throw new Error(
+      `the database ${database} has no tables that can be served${whyNone(proposal.selection)}`,
+    );
   }
   const files = filesOf(proposal, folder, options);
   const summary = summaryOf({
@@ -60,19 +64,38 @@ async function newFiles(path: string | undefined, options: InitOptions) {
   return { folder, files, database, summary };
 }
 
+/** Returns the end of the sentence that no table can be served. */
+function whyNone({ leftOut }: Proposal['selection']): string {
+  const [first] = leftOut;
+  if (!first) return '; create tables first';
+  const names = listText([first.what], { most: 1, total: leftOut.length });
+  return `: ${names} ${leftOut.length === 1 ? 'is' : 'are'} left out, because ${first.why}`;
+}
+
 function isWritten({ schema, name }: QualifiedName, files: readonly ResourceFile[], source: string): boolean {
   const key = objectKey('table', source, schema, name);
   return files.some(({ keys }) => keys.includes(key));
 }
 
 async function write(path: string, files: readonly ResourceFile[], folder: Folder): Promise<void> {
-  for (const directory of new Set(files.map((file) => dirname(join(path, file.path))))) {
-    await mkdir(directory, { recursive: true });
+  const directories = new Set([path, ...files.map((file) => dirname(join(path, file.path)))]);
+  for (const directory of directories) {
+    await mkdir(directory, { recursive: true }).catch((error: NodeJS.ErrnoException) => {
+      throw new FolderProblem(`cannot create the folder ${directory}: ${reasonOf(error)}`);
+    });
   }
   for (const file of files) await writeNew(join(path, file.path), file.text);
   const keys = files.flatMap((file) => file.keys).filter((key) => !folder.offered.has(key));
   const head = folder.offered.size === 0 ? RECORD_HEAD : '';
   if (keys.length > 0) await appendFile(join(path, RECORD_FILE), `${head}${keys.join('\n')}\n`);
+}
+
+function reasonOf({ code, message }: NodeJS.ErrnoException): string {
+  if (code === 'EEXIST' || code === 'ENOTDIR') return 'a file has this name; name another folder with -o';
+  if (code === 'EACCES' || code === 'EPERM' || code === 'EROFS') {
+    return 'this user may not write there; name another folder with -o';
+  }
+  return message;
 }
 
 const RECORD_HEAD = `# What pergola init wrote, one object a line. It does not write these again.

@@ -28,10 +28,17 @@ export function printItems(items: readonly unknown[], indent: number, level = BL
     .join('');
 }
 
-/** Prints text as comment lines. */
+/** The ends of lines in every version of YAML. */
+const LINE_ENDS = /\r\n|[\n\r\u0085\u2028\u2029]/;
+/** The characters that YAML forbids. */
+// biome-ignore lint/suspicious/noControlCharactersInRegex: YAML forbids control characters.
+const FORBIDDEN = /[\u0000-\u0008\u000B\u000C\u000E-\u001F\u007F-\u009F\uFEFF\uFFFE\uFFFF]/g;
+
+/** Prints text as comment lines. Every line of it begins with `#`, so none of it is read as YAML. */
 export function printComment(text: string): string {
   return text
-    .split('\n')
+    .split(LINE_ENDS)
+    .map((line) => line.replaceAll(FORBIDDEN, ''))
     .map((line) => `# ${line}`.trimEnd() + '\n')
     .join('');
 }
@@ -68,10 +75,11 @@ function inline(value: unknown): string {
   return entries.length === 0 ? '{}' : `{ ${entries.join(', ')} }`;
 }
 
-/** Returns a scalar that is read the same in a block and inside brackets. */
+/** Returns a scalar on one line that is read the same in a block and inside brackets. */
 function scalar(value: unknown): string {
   if (typeof value === 'string' && SURELY_PLAIN.test(value)) return value;
   const text = printYaml(value).trimEnd();
   const isPlain = typeof value === 'string' && text === value;
-  return isPlain && /[,[\]{}]/.test(text) ? JSON.stringify(value) : text;
+  const isBlock = text.includes('\n');
+  return isBlock || (isPlain && /[,[\]{}]/.test(text)) ? JSON.stringify(value) : text;
 }

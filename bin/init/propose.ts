@@ -22,7 +22,7 @@ export type Proposal = Pick<Draft, 'metadata' | 'added' | 'selection' | 'leftOut
 export function propose(survey: Survey, folder: Metadata, wishes: Wishes): Proposal {
   const selection = selectTables(survey, wishes.schemas);
   const { draft, broken } = startDraft(survey.catalog, selection, folder, wishes);
-  const related = withRelationships(withTables(draft, survey.enums));
+  const related = withRelationships(withTables(draft, survey.enums), survey.origins);
   const { draft: called, volatile } = proposeCalls(related);
   return { ...withPermissions(called), volatile, broken };
 }

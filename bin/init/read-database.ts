@@ -1,5 +1,5 @@
-/** Reads a database for `pergola init`: its catalog, what belongs to an extension or to another table, and the rows of tables that look
- *  like enum tables. In: a URL. Out: a Survey. Raises why the database cannot be read.
+/** Reads a database for `pergola init`: its catalog, what belongs to an extension or to another table, the rows of tables that look
+ *  like enum tables, and the origins of the columns of views. In: a URL. Out: a Survey. Raises why the database cannot be read.
  *  Not here: which tables become resources (selection.ts), the catalog (engine/catalog). */
 import type pg from 'pg';
 import { withEnumRows } from '../../engine/catalog/enum-rows.ts';
@@ -8,6 +8,7 @@ import type { Catalog, CatalogTable } from '../../engine/catalog/types.ts';
 import { connectTo, optionAddress } from '../../engine/database/connect.ts';
 import { qualifiedKey } from '../../engine/metadata/schema/common.ts';
 import { compile, integer, qualified, sql } from '../../engine/sql/fragment.ts';
+import { type Origins, readOrigins } from './view-origins.ts';
 
 export type Survey = {
   /** The name of the database. */
@@ -18,6 +19,8 @@ export type Survey = {
   readonly enums: ReadonlySet<string>;
   /** The tables that look like an enum table but have no rows. */
   readonly emptyEnums: readonly CatalogTable[];
+  /** The columns of tables that views return unchanged. */
+  readonly origins: Origins;
   /** Why tables are not for clients, by oid: `extension postgis`. */
   readonly foreign: ReadonlyMap<number, string>;
 };
@@ -65,6 +68,7 @@ export async function readDatabase(url: string): Promise<Survey> {
       catalog: await withEnumRows(client, catalog, { tables }),
       enums,
       emptyEnums: shaped.filter((table) => counts.get(qualifiedKey(table)) === 0),
+      origins: await readOrigins(client, catalog),
       foreign,
     };
   } finally {

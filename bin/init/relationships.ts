@@ -1,4 +1,4 @@
-/** The relationships that the foreign keys of tracked tables suggest and that no relationship of the draft follows yet, each with the first
+/** The relationships that the foreign keys of tracked tables and the keys of views suggest and that no relationship of the draft follows yet, each with the first
  *  of its names that is free in its table. In: a draft. Out: the draft with them. Pure.
  *  Not here: the possible names (relationship-names.ts). */
 import type { CatalogTable } from '../../engine/catalog/types.ts';
@@ -7,28 +7,31 @@ import { qualifiedKey } from '../../engine/metadata/schema/common.ts';
 import type { ResolvedTable } from '../../engine/resolve/types.ts';
 import { type Draft, withAdditions } from './draft.ts';
 import { type SuggestedRelationship, suggestRelationships } from './relationship-names.ts';
-import { freeName, graphqlName, type Style, spell, styleOf } from './words.ts';
+import { viewKeys } from './view-keys.ts';
+import type { Origins } from './view-origins.ts';
+import { freeName, graphqlName, type Style, spell, styleOf, wordsOf } from './words.ts';
 
-export function withRelationships(draft: Draft): Draft {
+export function withRelationships(draft: Draft, origins: Origins): Draft {
   const { source, wishes, selection, catalog } = draft;
-  const tables = [...source.tables.keys()].flatMap((key) => {
-    const table = catalog.tables.get(key);
-    return table ? [[key, table] as const] : [];
-  });
+  const tables = new Map(
+    [...source.tables.keys()].flatMap((key) => {
+      const table = catalog.tables.get(key);
+      return table ? [[key, table] as const] : [];
+    }),
+  );
   const isSelected = (table: CatalogTable) => selection.tables.has(qualifiedKey(table));
   const enums = new Set([...source.tables].flatMap(([key, table]) => (table.enum ? [key] : [])));
-  const style = styleOf(tables.flatMap(([, table]) => namesIn(table)));
+  const styles = stylesOf([...tables.values()]);
   const taken = new Map<string, Set<string>>();
-  const objects = suggestRelationships(new Map(tables), enums)
+  const objects = suggestRelationships(tables, enums, viewKeys(tables, origins))
     .filter(({ table, target }) => isSelected(table) || isSelected(target))
     .filter((suggestion) => !isDeclared(source.tables.get(qualifiedKey(suggestion.table))!, suggestion))
     .map((suggestion): MetadataObject => {
       const { kind, table, names, using } = suggestion;
       const key = qualifiedKey(table);
       const used = taken.get(key) ?? fieldsOf(source.tables.get(key)!);
-      const own = styleOf(namesIn(table), style);
-      const name = firstFree(names, own, used);
-      taken.set(key, used.add(name));
+      const name = firstFree(names, styles(table), used);
+      taken.set(key, used.add(name).add(inSnake(name)));
       return {
         key: objectKey(`${kind}_relationship`, wishes.source, table.schema, table.name, name),
         kind: `${kind}_relationship`,
@@ -42,20 +45,34 @@ export function withRelationships(draft: Draft): Draft {
   );
 }
 
-/** Returns the names whose style counts: those of the columns, else that of the table. */
-function namesIn({ name, columns }: CatalogTable): readonly string[] {
-  return [name, ...columns.map((column) => column.name)];
+/** Returns a function that returns the style of a table's columns. Columns that fit several styles, such as `id` and `name`, have the style
+ *  of their schema, else of the database. */
+function stylesOf(tables: readonly CatalogTable[]): (table: CatalogTable) => Style {
+  const columnsOf = (some: readonly CatalogTable[]) =>
+    some.flatMap(({ columns }) => columns.map(({ name }) => name));
+  const ofTables = styleOf(tables.map(({ name }) => name));
+  const ofDatabase = styleOf(columnsOf(tables), ofTables);
+  const bySchema = Map.groupBy(tables, ({ schema }) => schema);
+  const ofSchema = new Map(
+    [...bySchema].map(([schema, own]) => [schema, styleOf(columnsOf(own), ofDatabase)]),
+  );
+  return (table) => styleOf(columnsOf([table]), ofSchema.get(table.schema));
 }
 
-/** Returns the names of the fields of a table. */
+/** Returns the names of the fields of a table, each also in snake case: `a` and `A` would be hard to tell apart. */
 function fieldsOf(table: ResolvedTable): Set<string> {
-  return new Set([
+  const names = [
     ...table.columnByName.keys(),
     ...table.columns.map(({ graphqlName: name }) => name),
     ...table.relationships.keys(),
     ...table.computedFields.keys(),
     ...(table.remoteRelationships?.keys() ?? []),
-  ]);
+  ];
+  return new Set(names.flatMap((name) => [name, inSnake(name)]));
+}
+
+function inSnake(name: string): string {
+  return spell(wordsOf(name), 'snake');
 }
 
 /** True when the table has a relationship of any name along the same columns. */
@@ -70,6 +87,11 @@ function isDeclared(
 }
 
 function firstFree(names: readonly (readonly string[])[], style: Style, taken: ReadonlySet<string>): string {
-  const spelled = names.map((words) => graphqlName(spell(words, style), 'related'));
-  return spelled.find((name) => !taken.has(name)) ?? freeName(spelled.at(-1) ?? 'related', taken);
+  const spelled = names
+    .filter((words) => words.length > 0)
+    .map((words) => graphqlName(spell(words, style), 'related'));
+  return (
+    spelled.find((name) => !taken.has(name) && !taken.has(inSnake(name))) ??
+    freeName(spelled.at(-1) ?? 'related', taken)
+  );
 }

@@ -3,6 +3,7 @@
  *  Not here: what is proposed (propose.ts), writing (write.ts), the README (readme.ts). */
 import type { CatalogTable } from '../../engine/catalog/types.ts';
 import {
+  isRecord,
   type MetadataObject,
   metadataOf,
   objectKey,
@@ -74,7 +75,7 @@ export function suggestionsOf({ added }: Proposal, { positions }: Folder): reado
     position: same[0]!.position,
     list: `spec.${same[0]!.list}`,
     yaml: printItems(
-      same.map(({ item }) => withoutAbsent(item)),
+      same.map(({ item }) => withoutAbsentBelow(item)),
       4,
     ),
   }));
@@ -167,13 +168,19 @@ function functionFile(
 }
 
 function volatileText(called: QualifiedName): string {
-  const name = printQualified(called);
+  const { schema, name } = called;
+  const quoted = [...(schema === 'public' ? [] : [schema]), name].map(sqlName).join('.');
   return [
-    `${name} is VOLATILE, so it may change data, and it is not part of the API yet.`,
+    `${printQualified(called)} is VOLATILE, so it may change data, and it is not part of the API yet.`,
     'As a mutation: remove the "# " of the lines below and name the role that may call it.',
-    `If it only reads: run "alter function ${name} stable", and remove "configuration" and "permissions", too.`,
+    `If it only reads: run \`alter function ${quoted} stable\`, and remove "configuration" and "permissions", too.`,
     '',
   ].join('\n');
+}
+
+/** Returns a name as people write it in SQL: in quotes where it needs them. */
+function sqlName(name: string): string {
+  return /^[a-z_][a-z0-9_]*$/.test(name) ? name : `"${name.replaceAll('"', '""')}"`;
 }
 
 function permissionFiles(proposal: Proposal, name: Namer, around: Surroundings): readonly ResourceFile[] {
@@ -221,11 +228,19 @@ function commentOf({ comment }: CatalogTable): string {
 }
 
 function wordsOfTable({ schema, name }: QualifiedName): readonly string[] {
-  return [...(schema === 'public' ? [] : wordsOf(schema)), ...wordsOf(name)];
+  const words = wordsOf(name);
+  return [...(schema === 'public' ? [] : wordsOf(schema)), ...(words.length === 0 ? ['unnamed'] : words)];
 }
 
 function withoutAbsent(item: object): Readonly<Record<string, unknown>> {
   return Object.fromEntries(Object.entries(item).filter(([, value]) => value !== undefined));
+}
+
+/** Returns the value without absent fields at any depth. */
+function withoutAbsentBelow(value: unknown): unknown {
+  if (!isRecord(value)) return value;
+  const entries = Object.entries(withoutAbsent(value));
+  return Object.fromEntries(entries.map(([key, inner]) => [key, withoutAbsentBelow(inner)]));
 }
 
 /** Returns a function that creates names valid in Kubernetes, which are also the names of files. The second `author` is `author-2`. */

@@ -1,6 +1,8 @@
 /** The text that `pergola init` prints at its end: what it wrote, what it suggests, what it left out and why, and the next step. Pure. */
-import type { Table } from '../../engine/metadata/index.ts';
-import { printQualified, type QualifiedName } from '../../engine/metadata/schema/common.ts';
+import { listText } from '../../engine/errors/list-text.ts';
+import type { ObjectRelationship, Table } from '../../engine/metadata/index.ts';
+import { parseKey } from '../../engine/metadata/objects.ts';
+import { printQualified, type QualifiedName, qualifiedKey } from '../../engine/metadata/schema/common.ts';
 import type { Proposal } from './propose.ts';
 import type { FileGroup, ResourceFile, Suggestion } from './resources.ts';
 import type { LeftOut } from './selection.ts';
@@ -84,13 +86,30 @@ function suggested({ suggestions }: Outcome): string {
 function broken({ proposal, positions }: Outcome): string {
   const lines = [...proposal.broken].flatMap(([key, reason]) => {
     const position = positions.get(key);
-    return position === undefined ? [] : [`  ${position}: ${reason}\n`];
+    const name = parseKey(key)!.segments.at(-1)!;
+    const what = /_relationship\//.test(key) && !reason.includes(`"${name}"`) ? `relationship ${name}: ` : '';
+    return position === undefined ? [] : [`  ${position}: ${what}${reason}\n`];
   });
   return lines.length === 0 ? '' : `The database does not fit:\n${lines.join('')}`;
 }
 
 function notes(outcome: Outcome): string {
-  return renamed(outcome) + enumsWithoutRows(outcome);
+  return renamed(outcome) + toViews(outcome) + enumsWithoutRows(outcome);
+}
+
+/** Returns how many relationships of tables lead to views, which people may want fewer of. */
+function toViews({ proposal: { added, catalog } }: Outcome): string {
+  const isView = (name: QualifiedName) =>
+    catalog.tables.get(qualifiedKey(name))?.kind.endsWith('view') === true;
+  const count = [...added.values()].filter(({ kind, key, definition }) => {
+    if (!kind.endsWith('_relationship')) return false;
+    const [, schema = '', name = ''] = parseKey(key)!.segments;
+    const { manual_configuration: manual } = (definition as ObjectRelationship).using;
+    const target = manual && 'remote_table' in manual ? manual.remote_table : undefined;
+    return target !== undefined && isView(target) && !isView({ schema, name });
+  }).length;
+  if (count === 0) return '';
+  return `Of the relationships of tables, ${count} ${count === 1 ? 'leads' : 'lead'} to views that return their keys. Remove those that clients do not need.\n`;
 }
 
 /** Returns the tables whose names in the API differ, because GraphQL cannot spell their own or another table has taken it. */
@@ -123,9 +142,7 @@ function next({ folder, files }: Outcome): string {
 }
 
 function namesOf(names: readonly string[]): string {
-  const rest = names.length - MOST_NAMES;
-  const shown = names.slice(0, MOST_NAMES).join(', ');
-  return rest > 0 ? `${shown} and ${rest} more` : shown;
+  return listText(names, { most: MOST_NAMES });
 }
 
 function countOf(count: number, one: string, many: string): string {

@@ -6,15 +6,19 @@ import { type MetadataObject, objectKey, type Table } from '../../engine/metadat
 import { printQualified, qualifiedKey } from '../../engine/metadata/schema/common.ts';
 import { baseName, isGraphqlName } from '../../engine/resolve/names.ts';
 import { type Draft, tryAdditions } from './draft.ts';
-import { freeName, graphqlName } from './words.ts';
+import { apiName, freeName, graphqlName, spell, styleOf, wordsOf } from './words.ts';
 
-/** How a table is tracked: each attempt follows the refusal of the one before. */
-type Attempt = (table: CatalogTable, plain: Table) => Table | undefined;
+/** How a table is tracked: each attempt follows the refusal of the one before. `taken` has the names of tables that are tracked. */
+type Attempt = (table: CatalogTable, plain: Table, taken: Set<string>) => Table | undefined;
 
 const ATTEMPTS: readonly Attempt[] = [
   (_, plain) => plain,
   (_, { is_enum, ...plain }) => (is_enum ? plain : undefined),
-  (table, { is_enum: _, ...plain }) => ({ ...plain, configuration: renamed(table, plain.configuration) }),
+  (table, { is_enum: _, ...plain }, taken) => {
+    const name = longerName(table, plain.configuration?.custom_name ?? baseName(table), taken);
+    taken.add(name);
+    return { ...plain, configuration: { ...plain.configuration, custom_name: name } };
+  },
 ];
 
 export function withTables(draft: Draft, enums: ReadonlySet<string>): Draft {
@@ -22,11 +26,17 @@ export function withTables(draft: Draft, enums: ReadonlySet<string>): Draft {
   const wanted = [...selection.tables.values()].filter(
     (table) => !source.tables.has(qualifiedKey(table)) && !wishes.offered.has(tableKey(table, wishes.source)),
   );
-  const plain = wanted.map((table) => ({
-    table,
-    plain: trackedTable(table, enums.has(qualifiedKey(table))),
-  }));
-  const start: Tracking = { draft, pending: plain, reasons: new Map() };
+  const taken = typeNamesIn(draft);
+  const plain = wanted.map((table) => {
+    const name = apiName(table, freeName('unnamed_table', taken));
+    taken.add(name);
+    return { table, plain: trackedTable(table, name, enums.has(qualifiedKey(table))) };
+  });
+  // Of two tables with one name, the engine refuses the second: a table keeps its own name.
+  const [others, own] = [true, false].map((isOther) =>
+    plain.filter((each) => hasOtherName(each) === isOther),
+  );
+  const start: Tracking = { draft, pending: [...own!, ...others!], reasons: new Map() };
   const { draft: made, pending, reasons } = ATTEMPTS.reduce(attempted, start);
   const leftOut = pending.map(({ table }) => ({
     what: printQualified(table),
@@ -42,10 +52,15 @@ type Tracking = {
   readonly reasons: ReadonlyMap<string, string>;
 };
 
+function hasOtherName({ plain }: { readonly plain: Table }): boolean {
+  return plain.configuration?.custom_name !== undefined;
+}
+
 function attempted({ draft, pending, reasons }: Tracking, attempt: Attempt): Tracking {
   const { source } = draft.wishes;
+  const taken = typeNamesIn(draft);
   const objects = pending.flatMap(({ table, plain }): MetadataObject[] => {
-    const definition = attempt(table, plain);
+    const definition = attempt(table, plain, taken);
     const parent = objectKey('source', source);
     return definition ? [{ key: tableKey(table, source), kind: 'table', parent, definition }] : [];
   });
@@ -60,14 +75,17 @@ function attempted({ draft, pending, reasons }: Tracking, attempt: Attempt): Tra
   };
 }
 
+function typeNamesIn({ source }: Draft): Set<string> {
+  return new Set([...source.tables.values()].map(({ typeName }) => typeName));
+}
+
 function tableKey({ schema, name }: CatalogTable, source: string): string {
   return objectKey('table', source, schema, name);
 }
 
-/** Returns the definition of a table, with names for what GraphQL cannot spell. */
-function trackedTable(table: CatalogTable, isEnum: boolean): Table {
+/** Returns the definition of a table with a name in the API, and with names for columns that GraphQL cannot spell. */
+function trackedTable(table: CatalogTable, base: string, isEnum: boolean): Table {
   const { schema, name, columns } = table;
-  const base = baseName(table);
   const taken = new Set(columns.map((column) => column.name).filter(isGraphqlName));
   const columnConfig = columns
     .filter((column) => !isGraphqlName(column.name))
@@ -77,7 +95,7 @@ function trackedTable(table: CatalogTable, isEnum: boolean): Table {
       return [column.name, { custom_name: free }] as const;
     });
   const configuration = {
-    ...(isGraphqlName(base) ? {} : { custom_name: graphqlName(base, `table_${table.oid}`) }),
+    ...(base === baseName(table) ? {} : { custom_name: base }),
     ...(columnConfig.length > 0 ? { column_config: Object.fromEntries(columnConfig) } : {}),
   };
   return {
@@ -87,12 +105,8 @@ function trackedTable(table: CatalogTable, isEnum: boolean): Table {
   };
 }
 
-/** Returns the configuration with a name that says what the table is, for a table whose name another one has taken. */
-function renamed(
-  table: CatalogTable,
-  configuration: Table['configuration'],
-): NonNullable<Table['configuration']> {
-  const base = configuration?.custom_name ?? baseName(table);
-  const kind = table.kind.endsWith('view') ? 'view' : 'table';
-  return { ...configuration, custom_name: graphqlName(`${base}_${kind}`, `table_${table.oid}`) };
+/** Returns a name that says what the table is, for a table whose name another one has taken. */
+function longerName({ kind }: CatalogTable, name: string, taken: ReadonlySet<string>): string {
+  const noun = kind.endsWith('view') ? 'view' : 'table';
+  return freeName(spell([...wordsOf(name), noun], styleOf([name])), taken);
 }

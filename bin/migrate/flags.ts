@@ -1,9 +1,10 @@
 /** The flags of `pergola migrate`: one table for parsing, for which command takes which, and for help.
  *  Out: the flags. Raises FlagProblem. Environment: ENGINE_GRAPHQL_DATABASE_URL, ENGINE_GRAPHQL_ADMIN_SECRET,
  *  ENGINE_GRAPHQL_HEADER_PREFIX. */
-import type { EngineAddress } from '../../operator/engine/client.ts';
+import type { EngineAddress } from '../../operator/engine/address.ts';
 import { FlagProblem } from '../../operator/folder/flag-problem.ts';
 import { engineAddressOf, type Flag, flagLine, parseFlagTable } from '../../operator/folder/flag-table.ts';
+import type { Subcommands } from '../completion/flags.ts';
 
 type CommandName = 'create' | 'up' | 'status' | 'verify';
 type MigrateFlag = Flag & { readonly of: readonly CommandName[] };
@@ -21,7 +22,7 @@ const FLAGS = {
   },
   source: { of: ALL, value: 'NAME', doc: 'the name of the source; default default' },
   'database-url': { of: OF_DATABASE, value: 'URL', doc: 'the database; default ENGINE_GRAPHQL_DATABASE_URL' },
-  output: { of: OF_DATABASE, short: 'o', value: 'FORM', doc: 'text, the default, or json' },
+  output: { of: OF_DATABASE, short: 'o', value: 'FORMAT', values: ['text', 'json'], doc: 'the format' },
   'no-transaction': { of: ['create'], doc: 'for statements that cannot run in a transaction' },
   'lock-timeout': {
     of: UP,
@@ -48,6 +49,29 @@ const FLAGS = {
 
 type FlagName = keyof typeof FLAGS;
 
+const DOCS: Readonly<Record<CommandName, readonly [words: string, doc: string]>> = {
+  create: ['create NAME', 'write the file of a new migration'],
+  up: [
+    'up',
+    'run what has not run, in order; a second run at the same time waits, and then has nothing to do',
+  ],
+  status: [
+    'status',
+    'the state of every version: applied, pending, out-of-order, changed, missing, running, interrupted, failed, unknown',
+  ],
+  verify: ['verify', 'exit with 1 unless what ran is what the files say; pending migrations are fine'],
+};
+
+/** The commands of `migrate`, with the flags that each takes. */
+export const SUBCOMMANDS: Subcommands = Object.fromEntries(
+  ALL.map((name) => [name, { doc: DOCS[name][1], flags: flagsOf(name) }]),
+);
+
+function flagsOf(command: CommandName): readonly string[] {
+  const rows = Object.entries<MigrateFlag>(FLAGS);
+  return rows.filter(([, { of }]) => of.includes(command)).map(([name]) => name);
+}
+
 export const HELP = `pergola migrate: versioned SQL for the database of a source.
 
   pergola migrate create add_isbn -f migrations     write a new, empty migration
@@ -55,10 +79,9 @@ export const HELP = `pergola migrate: versioned SQL for the database of a source
   pergola migrate up -f migrations --database-url postgres://…
   pergola migrate verify -f migrations --database-url postgres://…
 
-  create NAME  write the file of a new migration
-  up           run what has not run, in order; a second run at the same time waits, and then has nothing to do
-  status       the state of every version: applied, pending, out-of-order, changed, missing, interrupted, failed, unknown
-  verify       exit with 1 unless what ran is what the files say; pending migrations are fine
+${Object.values(DOCS)
+  .map(([words, doc]) => `  ${words.padEnd(12)} ${doc}`)
+  .join('\n')}
 
 A migration is VERSION_NAME.sql or VERSION_NAME/up.sql. It runs in one transaction. A file whose first line is
 "-- pergola: no-transaction" runs statement by statement, as create index concurrently requires. The record of what ran is in the
@@ -92,7 +115,7 @@ export type MigrateFlags = {
 
 /** Returns the flags of a command; undefined when they ask for help. Raises FlagProblem. */
 export function parseMigrateFlags(command: CommandName, argv: readonly string[]): MigrateFlags | undefined {
-  const { values, words } = parsed(argv);
+  const { values, words } = parseFlagTable(FLAGS, argv, { hasWords: true });
   if (values['help'] === true) return undefined;
   const foreign = Object.keys(values).find(
     (name) => !(FLAGS[name as FlagName].of as readonly string[]).includes(command),
@@ -105,15 +128,11 @@ export function parseMigrateFlags(command: CommandName, argv: readonly string[])
   const text = (name: FlagName) => texts(name).at(-1);
   const folder = text('folder');
   if (folder === undefined) throw new FlagProblem('the folder of the migrations is required: -f FOLDER');
-  const output = text('output') ?? 'text';
-  if (output !== 'text' && output !== 'json') {
-    throw new FlagProblem(`-o ${output} is not supported; use -o text or -o json`);
-  }
   return {
     folder,
     source: sourceIn(text('source')),
     words,
-    isJson: output === 'json',
+    isJson: text('output') === 'json',
     has: (name) => values[name] === true,
     text,
     texts,
@@ -142,15 +161,6 @@ function databaseUrlIn(given: string | undefined): string {
   throw new FlagProblem(
     'the database is required: --database-url postgres://… or ENGINE_GRAPHQL_DATABASE_URL',
   );
-}
-
-function parsed(argv: readonly string[]) {
-  try {
-    return parseFlagTable(FLAGS, argv, { hasWords: true });
-  } catch (error) {
-    // The second sentence is about words that begin with a dash.
-    throw new FlagProblem((error as Error).message.replace(/\. To specify.*/, ''));
-  }
 }
 
 function lineOf([name, flag]: [string, MigrateFlag]): string {

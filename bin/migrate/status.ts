@@ -2,9 +2,9 @@
  *  Exit codes of `status`: 0 all is applied, 2 migrations are pending, 1 a version needs a decision or a file is wrong. Of `verify`: 0 what
  *  ran is what the files say, 1 it is not. Not here: the states (engine/migrate/assess.ts). */
 import type pg from 'pg';
-import { type AssessedVersion, assess, refusals } from '../../engine/migrate/assess.ts';
+import { type AssessedVersion, refusals } from '../../engine/migrate/assess.ts';
+import { currentVersions } from '../../engine/migrate/current-versions.ts';
 import { type MigrationFolder, readMigrations } from '../../engine/migrate/read-migrations.ts';
-import { readRecord } from '../../engine/migrate/record.ts';
 import { invalidIndexes } from '../../engine/migrate/run-migrations.ts';
 import { withMigrationSession } from '../../engine/migrate/session.ts';
 import type { MigrateFlags } from './flags.ts';
@@ -14,7 +14,7 @@ type Reading = {
   readonly versions: readonly AssessedVersion[];
   /** Reasons for which `up` would run nothing. */
   readonly problems: readonly string[];
-  /** Notes about indexes that Postgres does not use. */
+  /** Notes about runs at work, and about indexes that Postgres does not use. */
   readonly notes: readonly string[];
 };
 
@@ -43,7 +43,7 @@ export async function verify(flags: MigrateFlags): Promise<number> {
 async function read(flags: MigrateFlags, allowsMissing: boolean): Promise<Reading> {
   const folder = readMigrations(flags.folder, flags.source);
   return withMigrationSession(flags.databaseUrl(), async (client) => {
-    const versions = assess(folder.migrations, await readRecord(client, flags.source));
+    const { versions } = await currentVersions(client, flags.source, folder.migrations);
     const ofContent = versions
       .filter(isPending)
       .flatMap(({ version }) => folder.contentProblems.get(version) ?? []);
@@ -52,9 +52,15 @@ async function read(flags: MigrateFlags, allowsMissing: boolean): Promise<Readin
       folder,
       versions,
       problems: [...folder.problems, ...refused, ...ofContent],
-      notes: await notesOn(client, versions),
+      notes: [...runningNotes(versions), ...(await notesOn(client, versions))],
     };
   });
+}
+
+function runningNotes(versions: readonly AssessedVersion[]): readonly string[] {
+  return versions.flatMap(({ version, name, state, reason }) =>
+    state === 'running' ? [`${version} ${name}: ${reason}; wait for it`] : [],
+  );
 }
 
 async function notesOn(client: pg.Client, versions: readonly AssessedVersion[]): Promise<readonly string[]> {
@@ -66,7 +72,7 @@ async function notesOn(client: pg.Client, versions: readonly AssessedVersion[]):
 }
 
 function isPending({ state }: AssessedVersion): boolean {
-  return state === 'pending' || state === 'out-of-order' || state === 'interrupted';
+  return ['pending', 'out-of-order', 'running', 'interrupted'].includes(state);
 }
 
 const COLUMNS = { version: 16, state: 13 };

@@ -13,7 +13,7 @@ import {
 import { withMigrationSession } from '../../engine/migrate/session.ts';
 import { readForeignCliState } from '../../engine/store/foreign-catalog.ts';
 import { readCliState } from '../../operator/engine/answers.ts';
-import { operation, perform } from '../../operator/engine/client.ts';
+import { operation, perform } from '../../operator/engine/request.ts';
 import { FlagProblem } from '../../operator/folder/flag-problem.ts';
 import type { MigrateFlags } from './flags.ts';
 

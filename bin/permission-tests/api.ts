@@ -12,7 +12,8 @@ import { resolve } from '../../engine/resolve/resolve.ts';
 import { ADMIN_ROLE } from '../../engine/resolve/session.ts';
 import type { Model } from '../../engine/resolve/types.ts';
 import { roleSchema } from '../../engine/schema/role-schemas.ts';
-import { type EngineAddress, operation, perform } from '../../operator/engine/client.ts';
+import type { EngineAddress } from '../../operator/engine/address.ts';
+import { operation, perform } from '../../operator/engine/request.ts';
 
 /** The operations of permissions, in the order of reports. */
 export const OPERATIONS = ['select', 'insert', 'update', 'delete'] as const;

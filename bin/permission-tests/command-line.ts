@@ -32,7 +32,7 @@ const FLAGS = {
     doc: `when all tests pass: serve wider permissions, without one of their restrictions or with one more
                               column or computed field, and report those that no test notices`,
   },
-  output: { short: 'o', value: 'FORMAT', doc: `${Object.keys(FORMATS).join(', ')}; default text` },
+  output: { short: 'o', value: 'FORMAT', values: Object.keys(FORMATS), doc: 'the format' },
   help: { short: 'h', doc: 'print this help' },
 } as const satisfies FlagTable;
 
@@ -76,12 +76,12 @@ export function parseTestFlags(argv: readonly string[]): TestOptions | undefined
     showsCoverage: values['coverage'] === true || minCoverage !== undefined,
     minCoverage: percentIn(minCoverage ?? '0'),
     mutates: values['mutate'] === true,
-    format: formatIn(textOf(values, 'output') ?? 'text'),
+    format: (textOf(values, 'output') ?? 'text') as Format,
   };
 }
 
 function folderIn(folder: string | undefined): string {
-  if (folder === undefined) throw new FlagProblem('the folder is required: -f FOLDER');
+  if (!folder) throw new FlagProblem('the folder is required: -f FOLDER');
   if (statSync(folder, { throwIfNoEntry: false })?.isDirectory()) return folder;
   throw new FlagProblem(`there is no folder ${folder}`);
 }
@@ -95,9 +95,4 @@ function percentIn(text: string): number {
   const percent = Number(text);
   if (text.trim() !== '' && percent >= 0 && percent <= 100) return percent;
   throw new FlagProblem(`--min-coverage is a number from 0 to 100, not ${text}`);
-}
-
-function formatIn(format: string): Format {
-  if (Object.hasOwn(FORMATS, format)) return format as Format;
-  throw new FlagProblem(`-o ${format} is not supported; there are ${Object.keys(FORMATS).join(', ')}`);
 }

@@ -3,7 +3,7 @@
  *  test never reaches the database that the resource names.
  *  Not here: reading the folder (operator/folder), running the tests (run-tests.ts). */
 import type { FolderSource } from '../../operator/folder/folder-source.ts';
-import type { PermissionTestSpec } from '../../operator/kinds/permission-test.ts';
+import { type PermissionTestSpec, queryProblem } from '../../operator/kinds/permission-test.ts';
 import { problemsOf } from '../../operator/kinds/validate.ts';
 import { type CustomResource, crName, kindOf } from '../../operator/kinds.ts';
 import { isMigration, migrationFilesOf, sourceOf } from '../../operator/migrations/run-migrations.ts';
@@ -33,7 +33,7 @@ export function testsIn(
     .filter(({ kind }) => kind === KIND)
     .map((cr) => ({ cr, position: source.positions.get(crName(cr)) ?? '' }));
   const problems = all.flatMap(({ cr, position }) =>
-    problemsOf(kindOf(KIND)!, cr.spec).map((message) => ({ position, message: `${crName(cr)}: ${message}` })),
+    problemsIn(cr).map((message) => ({ position, message: `${crName(cr)}: ${message}` })),
   );
   const tests = all.map(({ cr, position }) => ({
     name: testName(cr),
@@ -41,6 +41,12 @@ export function testsIn(
     spec: cr.spec as unknown as PermissionTestSpec,
   }));
   return { tests, problems };
+}
+
+function problemsIn({ spec }: CustomResource): readonly string[] {
+  const problems = problemsOf(kindOf(KIND)!, spec);
+  const ofQuery = problems.length > 0 ? null : queryProblem(spec as unknown as PermissionTestSpec);
+  return ofQuery === null ? problems : [ofQuery];
 }
 
 function testName({ metadata: { name, namespace } }: CustomResource): string {

@@ -2,7 +2,7 @@
  *  result for each mutant. The declared permissions are served again at the end.
  *  Only the tests of the role run, and of roles that inherit from it; those that exercise the permission run first, until one fails.
  *  Not here: the mutants (mutants.ts). */
-import { operation, perform } from '../../operator/engine/client.ts';
+import { operation, perform } from '../../operator/engine/request.ts';
 import { EngineProblem } from '../../operator/ports.ts';
 import { type Api, actionId, printTable } from './api.ts';
 import { exercisedBy } from './exercised.ts';

@@ -3,7 +3,7 @@
  *  test that writes the copy is replaced, so each test starts from the data of the *.sql files.
  *  Not here: sending and comparing (operator/engine, operator/permission-tests), printing (report.ts). */
 import { Kind, OperationTypeNode, parse } from 'graphql';
-import type { EngineAddress } from '../../operator/engine/client.ts';
+import type { EngineAddress } from '../../operator/engine/address.ts';
 import { sendTest } from '../../operator/engine/permission-test.ts';
 import { differencesFrom } from '../../operator/permission-tests/expectation.ts';
 import type { PermissionTest } from './folder-tests.ts';

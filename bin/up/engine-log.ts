@@ -74,7 +74,7 @@ function deliveryIn(
   if (type === undefined) return undefined;
   const parsed = parsedLine(line);
   if (parsed?.type !== type) return undefined;
-  const { event_name: name, request, response } = parsed.detail;
+  const { event_name: name, request, response } = parsed.detail as Delivery;
   const source = name === undefined ? 'one-off scheduled events' : `${KINDS[type]} ${name}`;
   if (response.detail === undefined) return { source, failure: undefined };
   const { detail } = response;
@@ -83,8 +83,8 @@ function deliveryIn(
   return { source, failure: `${request.method} ${request.url}: ${reason}` };
 }
 
-/** Returns undefined for a line that is no JSON, such as a message of Node.js. */
-function parsedLine(line: string): { readonly type: string; readonly detail: Delivery } | undefined {
+/** Returns a line of the log as a value; undefined for one that is no JSON, such as a message of Node.js. */
+export function parsedLine(line: string): { readonly type: string; readonly detail: unknown } | undefined {
   try {
     return JSON.parse(line);
   } catch {

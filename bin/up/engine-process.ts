@@ -1,5 +1,5 @@
 /** The engine as a process of its own: `pergola serve` with everything it needs in its environment, so that no secret stands in
- *  the list of processes. Out: when it answers, and when it ends. It ends when this process ends.
+ *  the list of processes. Out: when it answers, or the signal is aborted before, and when it ends. It ends when this process ends.
  *  Not here: the engine's options (engine/config). */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { dirname, join } from 'node:path';
@@ -36,6 +36,8 @@ export async function startEngineProcess(options: {
   readonly onStart: (pid: number) => void;
   /** Receives the lines of the log. */
   readonly onLine?: (line: string) => void;
+  /** Ends the wait for the first answer. */
+  readonly signal?: AbortSignal;
 }): Promise<EngineProcess> {
   const host = options.host ?? LOOPBACK;
   const child = spawn(process.execPath, [COMMAND, 'serve'], {
@@ -65,7 +67,7 @@ export async function startEngineProcess(options: {
   // Its transactions end with its connections, so nothing is lost.
   endWithUs(child, 'KILL');
   const url = `http://${reachable(host)}:${options.port}`;
-  await untilHealthy(url, child, () => said);
+  await untilHealthy({ url, child, said: () => said, signal: options.signal });
   return {
     url,
     exited,
@@ -82,14 +84,25 @@ function reachable(host: string): string {
   return host.includes(':') ? `[${host}]` : host;
 }
 
-async function untilHealthy(url: string, child: ChildProcess, said: () => string): Promise<void> {
+async function untilHealthy({
+  url,
+  child,
+  said,
+  signal,
+}: {
+  readonly url: string;
+  readonly child: ChildProcess;
+  readonly said: () => string;
+  readonly signal: AbortSignal | undefined;
+}): Promise<void> {
   const deadline = Date.now() + START_TIMEOUT_MS;
-  while (Date.now() < deadline) {
+  while (Date.now() < deadline && !signal?.aborted) {
     if (child.exitCode !== null) throw new Error(`the engine ended before it answered:\n${said()}`);
     const response = await fetch(`${url}/healthz`).catch(() => undefined);
     if (response?.ok) return;
     await sleep(50);
   }
+  if (signal?.aborted) return;
   child.kill('SIGKILL');
   throw new Error(`the engine did not answer within ${START_TIMEOUT_MS / 1000} s:\n${said()}`);
 }

@@ -120,11 +120,21 @@ function splitArguments(argv: readonly string[]): CommandLine {
       i += 1;
     } else if (name !== undefined) {
       const takesNext = OWN_VALUES.includes(name) && inline === undefined;
+      if (inline !== undefined && !OWN_VALUES.includes(name)) {
+        throw new FlagProblem(`${written} has no value; write ${written}`);
+      }
+      if (OWN_VALUES.includes(name) && own.has(name))
+        throw new FlagProblem(`${written} is given twice; give it once`);
+      if (takesNext) refuseFlagAsValue(written, argv[i + 1]);
       own.set(name, (takesNext ? argv[i + 1] : inline) ?? missingValue(written));
       i += takesNext ? 2 : 1;
     } else if (argument.startsWith('-')) {
       const taken = takeArgument(argv, i);
-      if (taken.kind === 'option') given.set(taken.flag, taken.value);
+      if (taken.kind === 'option') {
+        if (taken.count === 2) refuseFlagAsValue(written, argv[i + 1]);
+        if (given.has(taken.flag)) throw new FlagProblem(`${written} is given twice; give it once`);
+        given.set(taken.flag, taken.value);
+      }
       if (taken.kind === 'unknown') refuseMisspelt(written);
       engine.push(...argv.slice(i, i + taken.count));
       i += taken.count;
@@ -134,6 +144,12 @@ function splitArguments(argv: readonly string[]): CommandLine {
     }
   }
   return { own, folders, engine, given };
+}
+
+/** Raises FlagProblem when the word after a flag is a flag of `up`, so that `--admin-secret --help` does not set the secret. */
+function refuseFlagAsValue(flag: string, next = ''): void {
+  if (OWN_FLAGS.has(next.split('=')[0]!))
+    throw new FlagProblem(`${flag} needs a value, and ${next} is a flag`);
 }
 
 function missingValue(flag: string): string {

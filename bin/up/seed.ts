@@ -6,6 +6,7 @@ import { createHash } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { basename, relative } from 'node:path';
 import type pg from 'pg';
+import { parseMigration, psqlProblem } from '../../engine/migrate/migration.ts';
 import { filesIn } from '../../operator/folder/read-folder.ts';
 import { withClient } from '../server-databases.ts';
 
@@ -50,23 +51,36 @@ async function seedOne(client: pg.Client, path: string, file: string): Promise<S
   if (rows[0]) return { file, hash, state: rows[0].hash === hash ? 'known' : 'changed' };
   try {
     await client.query('begin');
-    await client.query(text);
+    await runStatements(client, text, file);
+    // Files of pg_dump begin with settings, an empty search_path among them, which are not for the next file.
+    await client.query('reset session authorization; reset role; reset all');
     await client.query('insert into pergola_up.seed (file, hash) values ($1, $2)', [file, hash]);
     await client.query('commit');
   } catch (error) {
     await client.query('rollback');
-    throw new Error(
-      `${file}${lineOf(error, text)}: ${error instanceof Error ? error.message : String(error)}`,
-      {
-        cause: error,
-      },
-    );
+    throw error;
   }
   return { file, hash, state: 'run' };
 }
 
-/** Returns `:7` for an error in line 7; empty when Postgres gives no position, as for errors of constraints. */
-function lineOf(error: unknown, text: string): string {
+/** Runs the statements one by one, so that an error of one that has no position, such as a division by zero, has a line too. */
+async function runStatements(client: pg.Client, text: string, file: string): Promise<void> {
+  const { statements } = parseMigration({ version: '0', name: file, file }, text);
+  for (const statement of statements) {
+    const problem = psqlProblem(statement.text);
+    if (problem !== undefined) throw new Error(`${file}:${statement.line}: the statement ${problem}`);
+    try {
+      await client.query(statement.text);
+    } catch (error) {
+      const line = statement.line + linesBefore(error, statement.text);
+      const message = error instanceof Error ? error.message : String(error);
+      throw new Error(`${file}:${line}: ${message}`, { cause: error });
+    }
+  }
+}
+
+/** Returns how many lines of the statement are before the position that Postgres names; 0 when it names none. */
+function linesBefore(error: unknown, text: string): number {
   const { position } = error as { readonly position?: string };
-  return position === undefined ? '' : `:${text.slice(0, Number(position) - 1).split('\n').length}`;
+  return position === undefined ? 0 : text.slice(0, Number(position) - 1).split('\n').length - 1;
 }

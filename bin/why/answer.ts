@@ -15,8 +15,27 @@ export type ExplainedClause = {
   readonly clauses?: readonly ExplainedClause[];
 };
 
-export type ExplainedAccess = {
-  readonly verdict: 'visible' | 'allowed' | 'hidden' | 'refused' | 'no_row' | 'undecided';
+export type RowVerdict = 'visible' | 'allowed' | 'hidden' | 'refused' | 'no_row' | 'undecided';
+
+/** The answer about one row. */
+export type ExplainedAccess = ExplainedRow & {
+  readonly conflict?: {
+    readonly constraint: string;
+    readonly exists: boolean | 'undecided';
+    readonly key?: ExplainedKey;
+  };
+} & ExplainedRemarks;
+
+/** The answer about the rows that satisfy a condition. */
+export type ExplainedRows = {
+  readonly verdicts: Readonly<Partial<Record<RowVerdict, number>>>;
+  readonly rows: readonly (ExplainedRow & { readonly key: ExplainedKey })[];
+} & ExplainedRemarks;
+
+export type ExplainedKey = Readonly<Record<string, string | null>>;
+
+type ExplainedRow = {
+  readonly verdict: RowVerdict;
   readonly reasons: readonly { readonly message: string }[];
   readonly permissions: readonly {
     readonly role: string;
@@ -29,6 +48,14 @@ export type ExplainedAccess = {
     readonly verdict: 'visible' | 'masked' | 'not_permitted';
     readonly roles: readonly string[];
   }[];
+};
+
+type ExplainedRemarks = {
+  readonly fields?: readonly {
+    readonly field: string;
+    readonly type: string;
+    readonly is_present: boolean;
+  }[];
   readonly presets?: readonly {
     readonly column: string;
     readonly variable?: string;
@@ -37,13 +64,20 @@ export type ExplainedAccess = {
   readonly notes?: readonly string[];
 };
 
-export function readExplained(answer: unknown): ExplainedAccess {
-  const isAnswer =
+/** Returns the answer. Raises an error for anything else. */
+export function readExplained(answer: unknown): ExplainedAccess | ExplainedRows {
+  const isOfOne =
     isRecord(answer) &&
     typeof answer['verdict'] === 'string' &&
     Array.isArray(answer['reasons']) &&
     Array.isArray(answer['permissions']);
-  if (!isAnswer)
+  const isOfSeveral = isRecord(answer) && isRecord(answer['verdicts']) && Array.isArray(answer['rows']);
+  if (!isOfOne && !isOfSeveral)
     throw new Error('the engine sent no answer of explain_access; is --engine the URL of an engine?');
-  return answer as unknown as ExplainedAccess;
+  return answer as unknown as ExplainedAccess | ExplainedRows;
+}
+
+/** Returns the verdicts of an answer. */
+export function verdictsOf(answer: ExplainedAccess | ExplainedRows): readonly RowVerdict[] {
+  return 'rows' in answer ? answer.rows.map(({ verdict }) => verdict) : [answer.verdict];
 }

@@ -14,12 +14,13 @@ const GOLDEN = join(import.meta.dirname, 'golden');
 const SCHEMA = `
   create table author (id int primary key, team text);
   create table article (id int primary key, author_id int references author, title text, tags text[],
-    published boolean not null default false, notes text);
+    published boolean not null default false, notes text, views int not null default 0, data jsonb);
   create schema sales;
   create table sales.invoice (id int primary key, paid boolean);
   insert into author values (1, 'red'), (2, null);
   insert into article (id, author_id, title, published) values (1, 1, 'a', true), (2, 2, 'b', true), (3, null, 'c', false);
   insert into sales.invoice values (1, null);
+  update article set views = id, data = '{"a": 1}';
 `;
 
 const OWN = { author_id: { _eq: 'X-Engine-User-Id' } };
@@ -60,7 +61,14 @@ const TABLES = [
       { role: 'server', permission: { columns: '*', check: {}, backend_only: true } },
     ],
     update_permissions: [
-      { role: 'author', permission: { columns: ['title', 'author_id'], filter: OWN, check: OWN } },
+      {
+        role: 'author',
+        permission: {
+          columns: ['title', 'author_id', 'views', 'data'],
+          filter: OWN,
+          check: { ...OWN, views: { _lt: 10 } },
+        },
+      },
     ],
     delete_permissions: [{ role: 'author', permission: { filter: OWN } }],
   },
@@ -78,7 +86,7 @@ beforeAll(async () => {
   const inherited_roles = [{ role_name: 'staff', role_set: ['author', 'auditor'] }];
   const { status, body } = await replaceMetadata(engine, { tables: TABLES }, { inherited_roles });
   expect({ status, body }).toMatchObject({ status: 200 });
-}, 60_000);
+}, 180_000);
 afterEach(() => vi.restoreAllMocks());
 afterAll(async () => {
   await engine?.close();
@@ -90,6 +98,7 @@ const of = (id: number) => [...ARTICLE, '--key', `id=${id}`];
 const USER = ['--session', 'x-engine-user-id=1', '--session', 'X-Engine-Team=blue'];
 const INSERT = ['--operation', 'insert'];
 const UPDATE = ['--operation', 'update'];
+const UPSERT = [...INSERT, '--set', 'title=x', '--on-conflict', 'article_pkey'];
 
 /** The flags of each case, besides the engine and its secret. */
 const CASES: Readonly<Record<string, readonly string[]>> = {
@@ -145,6 +154,39 @@ const CASES: Readonly<Record<string, readonly string[]>> = {
   'update-allowed': [...of(1), ...USER, ...UPDATE, '--set', 'title=z'],
   'update-refused': [...of(1), ...USER, ...UPDATE, '--set', 'author_id=2'],
   'update-hidden': [...of(2), ...USER, ...UPDATE, '--set', 'title=z'],
+  'update-by-operators': [...of(1), ...USER, ...UPDATE, '--inc', 'views=1', '--append', 'data:={"b": 2}'],
+  'update-refused-by-operator': [...of(1), ...USER, ...UPDATE, '--inc', 'views=9', '--delete-key', 'data=a'],
+  'update-of-wrong-type': [...of(1), ...USER, ...UPDATE, '--inc', 'title=1'],
+  'update-twice': [...of(1), ...USER, ...UPDATE, '--set', 'views=1', '--inc', 'views=1'],
+  'upsert-inserts': [...ARTICLE, ...USER, ...UPSERT, '--set', 'id=9', '--update-columns', 'title'],
+  'upsert-updates': [...ARTICLE, ...USER, ...UPSERT, '--set', 'id=1', '--update-columns', 'title'],
+  'upsert-hidden': [...ARTICLE, ...USER, ...UPSERT, '--set', 'id=2', '--update-columns', 'title'],
+  'upsert-does-nothing': [...ARTICLE, ...USER, ...UPSERT, '--set', 'id=1'],
+  'upsert-where': [
+    ...[...ARTICLE, ...USER, ...UPSERT, '--set', 'id=1', '--update-columns', 'title'],
+    ...['--conflict-where', '{"title": {"_eq": "z"}}'],
+  ],
+  'upsert-without-update-permission': [
+    ...[
+      '--role',
+      'drafter',
+      '--table',
+      'article',
+      ...UPSERT.filter((flag) => flag !== 'title=x' && flag !== '--set'),
+    ],
+    ...['--set', 'id=9', '--update-columns', 'id'],
+  ],
+  'upsert-of-wrong-constraint': [...ARTICLE, ...USER, ...INSERT, '--set', 'id=1', '--on-conflict', 'nope'],
+  'rows-of-select': [...ARTICLE, ...USER, '--where', '{}'],
+  'rows-of-update': [...ARTICLE, ...USER, ...UPDATE, '--where', '{"id": {"_lt": 3}}', '--inc', 'views=9'],
+  'rows-all-visible': [...ARTICLE, ...USER, '--where', '{"id": {"_eq": 1}}'],
+  'rows-none': [...ARTICLE, ...USER, '--where', '{"id": {"_eq": 99}}'],
+  'rows-of-wrong-condition': [...ARTICLE, ...USER, '--where', '{"nope": {"_eq": 1}}'],
+  'fields-absent': [...ARTICLE, '--fields', 'title,notes,author,article_aggregate,delete_article_by_pk'],
+  'fields-present': [...ARTICLE, '--fields', 'title,insert_article'],
+  'fields-of-row': [...of(1), ...USER, '--fields', 'title,notes'],
+  'fields-of-rows': [...ARTICLE, ...USER, '--where', '{"id": {"_eq": 1}}', '--fields', 'title'],
+  'fields-unknown': [...ARTICLE, '--fields', 'title,nope'],
   'delete-hidden': [...of(2), ...USER, '--operation', 'delete'],
   'wrong-table': ['--role', 'author', '--table', 'nope', '--key', 'id=1'],
   'wrong-source': [...of(1), '--source', 'nope'],
@@ -161,6 +203,15 @@ const CASES: Readonly<Record<string, readonly string[]>> = {
   'flag-set-not-json': [...of(1), ...UPDATE, '--set', 'title:=z'],
   'flag-set-of-select': [...of(1), '--set', 'title=z'],
   'flag-columns-of-delete': [...of(1), '--operation', 'delete', '--columns', 'id'],
+  'flag-fields-of-update': [...of(1), ...UPDATE, '--fields', 'title'],
+  'flag-where-not-json': [...ARTICLE, '--where', 'id=1'],
+  'flag-where-and-key': [...of(1), '--where', '{}'],
+  'flag-where-of-insert': [...ARTICLE, ...INSERT, '--where', '{}'],
+  'flag-inc-of-insert': [...ARTICLE, ...INSERT, '--inc', 'views=1'],
+  'flag-inc-without-value': [...of(1), ...UPDATE, '--inc', 'views'],
+  'flag-on-conflict-of-update': [...of(1), ...UPDATE, '--on-conflict', 'article_pkey'],
+  'flag-update-columns-alone': [...ARTICLE, ...INSERT, '--update-columns', 'title'],
+  'flag-conflict-where-not-json': [...ARTICLE, ...UPSERT, '--conflict-where', 'title=z'],
   'flag-operation-unknown': [...of(1), '--operation', 'upsert'],
   'flag-session-without-value': [...of(1), '--session', 'x-engine-user-id'],
   'flag-session-without-prefix': [...of(1), '--session', 'User-Id=7'],

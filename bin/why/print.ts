@@ -1,10 +1,52 @@
 /** The answer of `explain_access` as text: the verdict, the reasons, and the clauses as a tree. Pure.
  *  Not here: the answer as data (operator/folder/output.ts). */
-import type { ExplainedAccess, ExplainedClause } from './answer.ts';
+import type { ExplainedAccess, ExplainedClause, ExplainedRows, RowVerdict } from './answer.ts';
 import type { WhyArgs } from './flags.ts';
 
-export function printExplained(answer: ExplainedAccess, args: WhyArgs): string {
-  const { reasons, permissions, columns = [], presets = [], notes = [] } = answer;
+export function printExplained(answer: ExplainedAccess | ExplainedRows, args: WhyArgs): string {
+  return 'rows' in answer ? printRows(answer, args) : printOne(answer, args);
+}
+
+/** Returns the number of rows with each verdict, then the rows, each with its reasons. */
+function printRows(
+  { rows, verdicts, fields = [], presets = [], notes = [] }: ExplainedRows,
+  args: WhyArgs,
+): string {
+  const counts = Object.entries(verdicts).map(
+    ([verdict, count]) => `${count} ${spelled(verdict as RowVerdict)}`,
+  );
+  const found = counts.length > 0 ? counts.join(', ') : 'no row satisfies the condition';
+  const width = Math.max(0, ...rows.map(({ verdict }) => spelled(verdict).length));
+  const lines = [
+    `${found}: ${args.operation} of ${nameOf(args)} as role "${args.role}"`,
+    ...(rows.length > 0 ? [''] : []),
+    ...rows.flatMap(({ verdict, key, reasons }) => [
+      `${spelled(verdict).padEnd(width)}  ${keyText(key)}`,
+      ...reasons.map(({ message }) => `  ${message}`),
+    ]),
+    ...section('fields', fields.map(fieldLine)),
+    ...section('presets', presets.map(presetLine)),
+    ...section('notes', notes),
+  ];
+  return `${lines.join('\n')}\n`;
+}
+
+function spelled(verdict: RowVerdict): string {
+  return verdict.replace('_', ' ');
+}
+
+function keyText(key: Readonly<Record<string, unknown>>): string {
+  return Object.entries(key)
+    .map(([column, value]) => `${column}=${String(value)}`)
+    .join(' ');
+}
+
+function nameOf({ table: { schema, name } }: WhyArgs): string {
+  return schema === 'public' ? name : `${schema}.${name}`;
+}
+
+function printOne(answer: ExplainedAccess, args: WhyArgs): string {
+  const { reasons, permissions, columns = [], fields = [], presets = [], notes = [] } = answer;
   const masked = columns.filter(({ verdict }) => verdict === 'masked');
   const withheld = columns.filter(({ verdict }) => verdict === 'not_permitted');
   const lines = [
@@ -26,25 +68,43 @@ export function printExplained(answer: ExplainedAccess, args: WhyArgs): string {
       'columns that the role may not read',
       withheld.length > 0 ? [withheld.map(({ column }) => column).join(', ')] : [],
     ),
+    ...section('fields', fields.map(fieldLine)),
     ...section('presets', presets.map(presetLine)),
     ...section('notes', notes),
   ];
   return `${lines.join('\n')}\n`;
 }
 
-function headline({ verdict }: ExplainedAccess, { role, operation, table, key = {} }: WhyArgs): string {
-  const { schema, name } = table;
-  const of = Object.entries(key).map(([column, value]) => `${column}=${String(value)}`);
-  const row = [schema === 'public' ? name : `${schema}.${name}`, ...of].join(' ');
-  const texts: Readonly<Record<ExplainedAccess['verdict'], string>> = {
+function headline(answer: ExplainedAccess, args: WhyArgs): string {
+  const { verdict, conflict } = answer;
+  const { role, operation, key = {}, fields } = args;
+  if (fields && Object.keys(key).length === 0) return fieldsLine(answer, role);
+  const row = [nameOf(args), ...(Object.keys(key).length > 0 ? [keyText(key)] : [])].join(' ');
+  const found = conflict?.exists === true ? `${nameOf(args)} ${keyText(conflict.key ?? {})}` : null;
+  const texts: Readonly<Record<RowVerdict, string>> = {
     visible: `visible: role "${role}" sees ${row}`,
-    allowed: `allowed: the permissions let role "${role}" ${operation} ${row}`,
-    hidden: hiddenRow(operation, role, row),
+    allowed: found
+      ? `allowed: the permissions let role "${role}" update ${found}, which conflicts`
+      : `allowed: the permissions let role "${role}" ${operation} ${row}`,
+    hidden: found
+      ? `hidden: the ${operation} as role "${role}" leaves ${found}, which conflicts, as it is`
+      : hiddenRow(operation, role, row),
     refused: `refused: the ${operation} of ${row} as role "${role}" raises an error`,
     no_row: `no row: ${row} does not exist`,
     undecided: `undecided: only the ${operation} of ${row} itself can say`,
   };
   return texts[verdict];
+}
+
+/** Returns the headline of an answer about fields alone. */
+function fieldsLine({ verdict, fields = [] }: ExplainedAccess, role: string): string {
+  const isAllowed = verdict === 'allowed';
+  const named = fields.filter((each) => each.is_present === isAllowed).map(({ field }) => field);
+  return `${verdict}: the schema of role "${role}" ${isAllowed ? 'has' : 'lacks'} ${named.join(', ')}`;
+}
+
+function fieldLine({ field, type, is_present }: NonNullable<ExplainedAccess['fields']>[number]): string {
+  return `${is_present ? 'present' : 'absent '}  ${type}.${field}`;
 }
 
 function hiddenRow(operation: WhyArgs['operation'], role: string, row: string): string {

@@ -187,7 +187,11 @@ describe.skipIf(SERVER === '')(`Argo CD${reason}`, () => {
     expect(failed[0].message).toMatch(/RejectedByEngine: .*Unknown operator : _equals/);
     const { items } = await get('pergola', '-n', namespace);
     const notReady = items.filter((x: Printed) => !x.status.conditions.some(isReady));
-    expect(notReady.map((x: Printed) => x.metadata.name)).toEqual(['writer-headline']);
+    const messageOf = (x: Printed) =>
+      x.status.conditions.find(({ type }: Printed) => type === 'Ready')?.message;
+    expect(notReady.map((x: Printed) => [x.metadata.name, messageOf(x)])).toEqual([
+      ['writer-headline', expect.stringContaining('_equals')],
+    ]);
     expect((await door.graphql('{ headline { id } }', 'reader')).errors).toBeUndefined();
   });
 

@@ -4,7 +4,17 @@ import { defineConfig } from 'vitest/config';
 import { BaseSequencer, type TestSpecification } from 'vitest/node';
 
 /** The order of the stories: first what all others require, last what disturbs the cluster. */
-const STORIES = ['install', 'kinds', 'health', 'tenants', 'upgrade', 'argocd', 'chaos', 'scale'];
+const STORIES = [
+  'install',
+  'kinds',
+  'health',
+  'tenants',
+  'upgrade',
+  'argocd',
+  'argocd-upgrade',
+  'chaos',
+  'scale',
+];
 
 class InOrder extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {

@@ -109,25 +109,24 @@ export const clearMetadata: Performer<'clear_metadata'> = (work, _args, request)
   return SUCCESS;
 };
 
+/** Raises `sourceNotFound` and `remoteSchemaNotExists` at the list that names one that is missing. */
 export const reloadMetadata: Performer<'reload_metadata'> = async (work, args) => {
-  const wanted = args.reload_sources ?? true;
-  const unknown = Array.isArray(wanted) ? wanted.find((name) => !work.source(name)) : undefined;
-  if (unknown !== undefined) fail('sourceNotFound', { source: unknown }, { path: ['reload_sources'] });
-  const sources = work.metadata.sources.filter((source) =>
-    Array.isArray(wanted) ? wanted.includes(source.name) : wanted,
+  const { sources, remote_schemas = [] } = work.metadata;
+  const { reload_sources = true, reload_remote_schemas = true, recreate_event_triggers = false } = args;
+  const noSource = (source: string) => fail('sourceNotFound', { source });
+  const noRemoteSchema = (name: string) => fail('remoteSchemaNotExists', { name });
+  const reloaded = withPath('reload_sources', () => chosen(sources, reload_sources, noSource));
+  const remotes = withPath('reload_remote_schemas', () =>
+    chosen(remote_schemas, reload_remote_schemas, noRemoteSchema),
   );
-  const { reload_remote_schemas: reloaded = true } = args;
-  const remotes = (work.metadata.remote_schemas ?? []).filter((remote) =>
-    Array.isArray(reloaded) ? reloaded.includes(remote.name) : reloaded,
+  const recreated = withPath('recreate_event_triggers', () =>
+    chosen(sources, recreate_event_triggers, noSource),
   );
   await Promise.all([
-    ...sources.map((source) => work.introspect(source)),
+    ...reloaded.map((source) => work.introspect(source)),
     ...remotes.map((remote) => work.introspectRemote(remote)),
   ]);
-  const { recreate_event_triggers: recreated = false } = args;
-  for (const { name } of work.metadata.sources) {
-    if (Array.isArray(recreated) ? recreated.includes(name) : recreated) work.recreatedTriggers.add(name);
-  }
+  for (const { name } of recreated) work.recreatedTriggers.add(name);
   work.touchesResource = true;
   work.touchesCatalog = true;
   work.tolerate(await work.addedInconsistencies());
@@ -138,6 +137,18 @@ export const reloadMetadata: Performer<'reload_metadata'> = async (work, args) =
     ...(report.is_consistent ? {} : { inconsistent_objects: report.inconsistent_objects }),
   });
 };
+
+/** Returns all objects, none, or those that a list names. Calls `refuse` with a name that no object has. */
+function chosen<T extends { readonly name: string }>(
+  objects: readonly T[],
+  wanted: boolean | readonly string[],
+  refuse: (name: string) => never,
+): readonly T[] {
+  if (typeof wanted === 'boolean') return wanted ? objects : [];
+  const missing = wanted.find((name) => !objects.some((object) => object.name === name));
+  if (missing !== undefined) refuse(missing);
+  return objects.filter(({ name }) => wanted.includes(name));
+}
 
 export const getInconsistentMetadata: Performer<'get_inconsistent_metadata'> = (work, args, request) => {
   const report = reportOf(work, args.include_keys === true);

@@ -1,4 +1,5 @@
-/** The effects that a dry run reports: access per permission, and the schema of each role. */
+/** The effects that a dry run reports: access per permission, access of requests, and the schema of each role. What counts as a change of
+ *  requests is in request-effects.test.ts. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { cachedPlan } from '../execute/plan-cache.ts';
 import { roleSchema } from '../schema/role-schemas.ts';
@@ -125,6 +126,160 @@ test('a change of permissions compares the roles that have them or inherit them,
   const every = await broken({ put: [{ key: 'table/default/public/author', definition: table }] });
   expect(every).toEqual(expect.arrayContaining(['one', 'two', 'child', 'other']));
   await engine.must(op('patch_metadata', { remove: put.map(({ key }) => key) }));
+});
+
+describe('what no permission says', () => {
+  const query = (text: string) => ({
+    key: 'query_collection/common',
+    definition: { name: 'common', definition: { queries: [{ name: 'authors', query: text }] } },
+  });
+  const entry = { key: 'allowlist/common', definition: { collection: 'common', scope: { global: true } } };
+  const endpoint = (url = 'authors') => ({
+    key: 'rest_endpoint/authors',
+    definition: {
+      name: 'authors',
+      url,
+      methods: ['GET'],
+      definition: { query: { collection_name: 'common', query_name: 'authors' } },
+    },
+  });
+  const limits = { key: 'api_limits', definition: { depth_limit: { global: 3 } } };
+
+  test('is of endpoints and limits, and of the allow list where the engine enforces it', async () => {
+    const put = [query('{ author { id } }'), entry, endpoint(), limits];
+    const found = await effects('patch_metadata', { put });
+    expect(found.access.map(({ role, change, operation, on }) => [role, change, operation, on])).toEqual([
+      [null, 'changed', 'send', 'requests'],
+      [null, 'granted', 'request', 'authors'],
+    ]);
+    expect(found.schemas).toEqual([]);
+    const enforcing = await startTestEngine({ enableAllowlist: true });
+    try {
+      await enforcing.must(op('run_sql', { sql: 'create table author (id int, name text)' }));
+      await enforcing.must(op('track_table', 'author'));
+      const { access } = await effects('patch_metadata', { put }, enforcing);
+      expect(access).toMatchObject([
+        { key: 'api_limits' },
+        {
+          key: 'query_collection/common',
+          role: null,
+          change: 'granted',
+          operation: 'run',
+          on: 'common.authors',
+        },
+        { key: 'rest_endpoint/authors' },
+      ]);
+      await enforcing.must(op('patch_metadata', { put }));
+      const changed = await effects(
+        'patch_metadata',
+        { put: [query('{ author { name } }'), endpoint('people')], remove: ['api_limits'] },
+        enforcing,
+      );
+      expect(changed.access).toMatchObject([
+        { operation: 'send', verdict: 'wider', parts: [{ name: 'depth', before: '3', after: 'no limit' }] },
+        { operation: 'run', change: 'changed', verdict: 'other', parts: [{ after: '{author{name}}' }] },
+        {
+          operation: 'request',
+          change: 'changed',
+          parts: [
+            { name: 'url', before: 'authors', after: 'people' },
+            { name: 'query', verdict: 'other', before: '{author{id}}' },
+          ],
+        },
+      ]);
+    } finally {
+      await enforcing.close();
+    }
+  });
+
+  test('is of a function that needs no permission, until it has one', async () => {
+    const sql =
+      "create function everyone() returns setof author language sql stable as 'select * from author'";
+    await engine.must(op('run_sql', { sql }));
+    const tracked = {
+      key: 'function/default/public/everyone',
+      definition: { function: { schema: 'public', name: 'everyone' } },
+    };
+    const allowed = (role: string) => ({
+      key: `function_permission/default/public/everyone/${role}`,
+      definition: { role },
+    });
+    const open = { key: tracked.key, role: null, on: 'public.everyone', operation: 'call' };
+    expect((await effects('patch_metadata', { put: [tracked] })).access).toMatchObject([
+      { ...open, change: 'granted' },
+    ]);
+    await engine.must(op('patch_metadata', { put: [tracked] }));
+    expect((await effects('patch_metadata', { put: [allowed('reader')] })).access).toMatchObject([
+      { role: 'reader', change: 'granted' },
+      { ...open, except: ['reader'], change: 'revoked' },
+    ]);
+    await engine.must(op('patch_metadata', { put: [allowed('reader')] }));
+    const last = await effects('patch_metadata', { remove: [allowed('reader').key] });
+    expect(last.access).toMatchObject([
+      { role: 'reader', change: 'revoked' },
+      { ...open, except: ['reader'], change: 'granted' },
+    ]);
+    await engine.must(op('patch_metadata', { remove: [tracked.key] }));
+  });
+
+  test('is of the roles that inherit', async () => {
+    const staff = { key: 'inherited_role/staff', definition: { role_name: 'staff', role_set: ['reader'] } };
+    await engine.must(op('patch_metadata', { put: [staff] }));
+    const { access } = await effects('patch_metadata', { put: [reader(['id', 'name'])] });
+    expect(access).toMatchObject([
+      { role: 'reader', verdict: 'wider' },
+      {
+        role: 'staff',
+        verdict: 'wider',
+        is_inherited: true,
+        parts: [{ name: 'columns', after: 'id, name' }],
+      },
+    ]);
+    await engine.must(op('patch_metadata', { remove: [staff.key] }));
+  });
+});
+
+test('a permission that uses a changed object, and another database, are reported', async () => {
+  const query = (code: string) => ({
+    key: 'native_query/default/old_authors',
+    definition: { root_field_name: 'old_authors', returns: 'author_row', code },
+  });
+  const model = {
+    key: 'logical_model/default/author_row',
+    definition: { name: 'author_row', fields: [{ name: 'id', type: 'integer' }] },
+  };
+  const key = 'logical_model_permission/default/author_row/reader';
+  const permission = { key, definition: { role: 'reader', permission: { columns: ['id'], filter: {} } } };
+  await engine.must(
+    op('patch_metadata', { put: [model, permission, query('select id from author where born < 1900')] }),
+  );
+  const { access, schemas } = await effects('patch_metadata', { put: [query('select id from author')] });
+  expect(access).toEqual([
+    {
+      ...{ key, role: 'reader', on: 'author_row', operation: 'select', change: 'changed', verdict: 'other' },
+      is_indirect: true,
+      parts: [
+        {
+          ...{ name: 'code', verdict: 'other', before: null },
+          after: 'the native query old_authors has another text or other arguments',
+        },
+      ],
+    },
+  ]);
+  expect(schemas).toEqual([]);
+  const { metadata } = engine.state.snapshot();
+  const { name, kind, configuration } = metadata.sources[0]!;
+  const url = { ...configuration.connection_info, database_url: { from_env: 'NOWHERE' } };
+  const source = {
+    key: `source/${name}`,
+    definition: { name, kind, configuration: { ...configuration, connection_info: url } },
+  };
+  const moved = await effects('patch_metadata', { put: [source], allow_inconsistent_metadata: true });
+  expect(moved.access).toContainEqual({
+    ...{ key: source.key, role: null, on: name, operation: 'connect', change: 'changed', verdict: 'other' },
+    parts: [{ name: 'address', verdict: 'other', before: null, after: 'another' }],
+  });
+  await engine.must(op('patch_metadata', { remove: [query('').key, key, model.key] }));
 });
 
 test('nothing is stored, and without the option there are no effects', async () => {

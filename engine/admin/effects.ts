@@ -1,11 +1,12 @@
-/** The effects of a draft on roles: the permissions that give or take access, the changes of each role's schema, and the operations of clients
- *  that a breaking change affects, by the counts of the last days.
+/** The effects of a draft on roles: the permissions that give or take access, what changes for requests, the changes of each role's schema, and
+ *  the operations of clients that a breaking change affects, by the counts of the last days.
  *  In: document and model before and after. Out: the member `effects` of a dry run's answer.
- *  Not here: comparing permissions (metadata/access), comparing schemas (schema/schema-changes.ts), counts (store/usage.ts). */
+ *  Not here: comparing permissions (metadata/access) and what else decides about requests (request-effects.ts), comparing schemas (schema/schema-changes.ts), counts (store/usage.ts). */
 import { setImmediate as untilIdle } from 'node:timers/promises';
-import { type AccessChange, accessChange } from '../metadata/access/access-change.ts';
+import type { AccessChange } from '../metadata/access/access-change.ts';
+import { accessChanges } from '../metadata/access/access-changes.ts';
 import { changedKeys } from '../metadata/diff.ts';
-import { findObject, type ObjectKind, parseKey } from '../metadata/objects.ts';
+import { type ObjectKind, objectsOf, parseKey } from '../metadata/objects.ts';
 import type { Metadata } from '../metadata/schema/metadata.ts';
 import { withInheritedRoles } from '../resolve/inherited-roles.ts';
 import type { Model } from '../resolve/types.ts';
@@ -20,12 +21,19 @@ import {
 import type { FieldUsage } from '../usage/field-usage.ts';
 import { storedName } from '../usage/usage-counts.ts';
 import { printOperation } from './field-usage.ts';
+import { requestChanges } from './request-effects.ts';
+
+/** A change of access as the admin API prints it. */
+type PrintedAccess = Omit<AccessChange, 'isInherited' | 'isIndirect'> & {
+  readonly is_inherited?: true;
+  readonly is_indirect?: true;
+};
 
 type Served = { readonly metadata: Metadata; readonly model: Model };
 
 export type Effects = {
-  /** The changes of permissions, in the order of their keys. */
-  readonly access: readonly AccessChange[];
+  /** The changes of permissions, then those of what requests may do, each in the order of their keys. */
+  readonly access: readonly PrintedAccess[];
   /** The roles whose schema changes. */
   readonly schemas: readonly SchemaEffect[];
   /** False when there was not time for every role. */
@@ -65,14 +73,29 @@ export async function effectsBetween(
   fieldUsage: FieldUsage,
 ): Promise<Effects> {
   const keys = [...changedKeys(before.metadata, after.metadata)].toSorted();
-  const access = keys.flatMap((key) => {
-    const [old, next] = [before, after].map(({ metadata }) => findObject(metadata, key)?.definition);
-    return accessChange(key, old, next) ?? [];
-  });
+  const access = [
+    ...permissionChanges(keys, before, after),
+    ...requestChanges(before.model, after.model),
+  ].map(printAccess);
   const roles = affectedRoles(keys, [before, after]);
   const usage = fieldUsage.keptDays > 0 ? await Usage.of(fieldUsage) : null;
   const schemas = await schemasBetween(before.model, after.model, { roles, usage });
   return { access, ...schemas, usage: usage === null ? null : usage.period };
+}
+
+function printAccess({ isInherited = false, isIndirect = false, ...change }: AccessChange): PrintedAccess {
+  return {
+    ...change,
+    ...(isInherited ? { is_inherited: true } : {}),
+    ...(isIndirect ? { is_indirect: true } : {}),
+  };
+}
+
+function permissionChanges(keys: readonly string[], before: Served, after: Served): readonly AccessChange[] {
+  if (keys.length === 0) return [];
+  return accessChanges(keys, objectsOf(before.metadata), objectsOf(after.metadata)).map(
+    ({ change }) => change,
+  );
 }
 
 /** The kinds of objects that concern one role and those that inherit from it. */

@@ -96,13 +96,13 @@ export const getEvent: Performer<'get_event_by_id'> = async (work, args) => {
 export const cleanUpEvents: Performer<'cleanup_event_trigger_logs'> = async (work, args) => {
   const source = work.requireSource(args.source);
   const { name } = requireTrigger(work, args.source, args.event_trigger_name);
-  const database = work.gateway.database(source);
+  const database = work.database(source);
   await withSqlErrors('clean-up', () => cleanUp(database, name, cleanupScope(args)));
   return SUCCESS;
 };
 
 function read(work: UnitOfWork, source: Source, query: LogQuery): Promise<readonly unknown[]> {
-  return withSqlErrors(query.text, () => readLog(work.gateway.database(source), query));
+  return withSqlErrors(query.text, () => readLog(work.reader(source), query));
 }
 
 function requireTrigger(work: UnitOfWork, source: string, name: string): ResolvedEventTrigger {

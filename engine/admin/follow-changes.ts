@@ -9,6 +9,7 @@ import { objectKey } from '../metadata/objects.ts';
 import { printQualified, type QualifiedName, qualifiedKey } from '../metadata/schema/common.ts';
 import type { Metadata } from '../metadata/schema/metadata.ts';
 import type { Table } from '../metadata/schema/table.ts';
+import { targetOfField } from '../resolve/field-target.ts';
 import type { Leaf, Operand, Predicate } from '../resolve/predicate.ts';
 import type { Model, ResolvedTable, TableAccess } from '../resolve/types.ts';
 import { printDependents } from './dependents.ts';
@@ -142,7 +143,7 @@ export function renamesOf(change: SourceChange): Renames {
     source,
     table: (table) => tables.get(qualifiedKey(table)) ?? table,
     column: (table, column) => columns.get(qualifiedKey(table))?.get(column) ?? column,
-    target: (table, name) => resolved?.get(qualifiedKey(table))?.relationships.get(name)?.join.table,
+    target: (table, name) => targetOfField(resolved?.get(qualifiedKey(table)), name),
   };
 }
 

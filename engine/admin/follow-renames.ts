@@ -2,10 +2,14 @@
  *  replaced by the new name. Pure and total: references that cannot be interpreted are kept, and resolve reports them.
  *  Not here: finding renames (catalog/changes.ts), the meaning of conditions (resolve/). */
 import { isRecord, type JsonRecord } from '../json/value.ts';
-import { fieldOf, type Links, noLinks, qualifiedOf } from '../metadata/dependencies.ts';
+import { fieldOf, type Links, NO_TABLE, noLinks, qualifiedOf } from '../metadata/dependencies.ts';
 import { objectsOf } from '../metadata/objects.ts';
+import { mapObjectRelationships, type TypeRelationship } from '../metadata/schema/action.ts';
 import type { BoolExp, QualifiedName } from '../metadata/schema/common.ts';
+import type { TrackedFunction } from '../metadata/schema/function.ts';
+import type { LogicalModel } from '../metadata/schema/logical-model.ts';
 import type { Metadata } from '../metadata/schema/metadata.ts';
+import type { NativeRelationship } from '../metadata/schema/native-query.ts';
 import type {
   ArrayRelationship,
   ObjectRelationship,
@@ -25,10 +29,13 @@ export function followRenames(metadata: Metadata, renames: Renames): Metadata {
         mapTypeRelationships(remote, (list) => list.map((each) => renameInRemote(each, undefined, renames))),
       ),
     ),
+    ...present('custom_types', metadata.custom_types, (types) =>
+      mapObjectRelationships(types, (each) => renameInObject(each, renames)),
+    ),
   };
 }
 
-/** Returns the document after a relationship was renamed, with its new name in every permission of the source. The relationship itself
+/** Returns the document after a relationship was renamed, with its new name in every permission of the source, those of logical models included. The relationship itself
  *  still has the old name. */
 export function followRelationship(
   metadata: Metadata,
@@ -47,19 +54,119 @@ export function followRelationship(
     ...metadata,
     sources: metadata.sources.map((source) =>
       source.name === name
-        ? { ...source, tables: source.tables.map((each) => ({ ...each, ...permissions(each, renames) })) }
+        ? {
+            ...source,
+            tables: source.tables.map((each) => ({ ...each, ...permissions(each, renames) })),
+            ...present('logical_models', source.logical_models, (models) =>
+              models.map((model) => renameInModel(model, renames)),
+            ),
+          }
         : source,
     ),
   };
 }
 
 function renameInSource(source: Source, renames: Renames): Source {
-  const isOwn = source.name === renames.source;
+  const remote = remoteTargets(source, renames);
+  if (source.name === renames.source) {
+    const own = { ...renames, remote };
+    const tables = source.tables.map((table) => renameInTable(table, own));
+    return { ...source, tables, ...renameBesideTables(source, own) };
+  }
+  const other = { ...NOTHING_RENAMED, source: source.name, remote };
   return {
     ...source,
     tables: source.tables.map((table) =>
-      isOwn ? renameInTable(table, renames) : { ...table, ...remoteRelationships(table, undefined, renames) },
+      table.remote_relationships?.length
+        ? { ...table, ...remoteRelationships(table, undefined, renames), ...permissions(table, other) }
+        : table,
     ),
+  };
+}
+
+/** Returns the tables of the renamed source that remote relationships of a source lead to. */
+function remoteTargets(source: Source, renames: Renames): NonNullable<Renames['remote']> {
+  const targets = new Map<string, QualifiedName>();
+  for (const { table, remote_relationships: related } of source.tables) {
+    for (const { name, definition } of related ?? []) {
+      const to = definition.to_source;
+      if (to?.source === renames.source) targets.set(fieldKey(table, name), to.table);
+    }
+  }
+  return (table, name) => {
+    const target = targets.get(fieldKey(table, name));
+    return target && { table: target, renames };
+  };
+}
+
+function fieldKey({ schema, name }: QualifiedName, field: string): string {
+  return JSON.stringify([schema, name, field]);
+}
+
+const NOTHING_RENAMED: Omit<Renames, 'source'> = {
+  table: (table) => table,
+  column: (_, column) => column,
+  target: () => undefined,
+};
+
+/** Returns the functions, native queries and logical models of a source with the new names of the tables that they lead to. */
+function renameBesideTables(source: Source, renames: Renames): Partial<Source> {
+  return {
+    ...present('functions', source.functions, (list) => list.map((each) => renameInFunction(each, renames))),
+    ...present('native_queries', source.native_queries, (list) =>
+      list.map((query) => ({
+        ...query,
+        ...present('object_relationships', query.object_relationships, (of) =>
+          of.map((each) => renameInNative(each, renames)),
+        ),
+        ...present('array_relationships', query.array_relationships, (of) =>
+          of.map((each) => renameInNative(each, renames)),
+        ),
+      })),
+    ),
+    ...present('logical_models', source.logical_models, (models) =>
+      models.map((model) => renameInModel(model, renames)),
+    ),
+  };
+}
+
+/** Renames in the permissions of a logical model, from which only `_exists` leads to tables. */
+function renameInModel(model: LogicalModel, renames: Renames): LogicalModel {
+  return {
+    ...model,
+    ...present('select_permissions', model.select_permissions, (entries) =>
+      entries.map((entry) => renameRule(entry, NO_TABLE, renames)),
+    ),
+  };
+}
+
+function renameInFunction(tracked: TrackedFunction, renames: Renames): TrackedFunction {
+  const { configuration } = tracked;
+  const table = configuration?.response?.table;
+  if (!table) return tracked;
+  const response = { ...configuration.response!, table: renames.table(table) };
+  return { ...tracked, configuration: { ...configuration, response } };
+}
+
+function renameInNative(relationship: NativeRelationship, renames: Renames): NativeRelationship {
+  const { remote_table: remote, column_mapping } = relationship.using;
+  if (!remote) return relationship;
+  const using = {
+    ...relationship.using,
+    remote_table: renames.table(remote),
+    column_mapping: renameValues(column_mapping, (column) => renames.column(remote, column)),
+  };
+  return { ...relationship, using };
+}
+
+/** Renames in a relationship of a custom type, whose source is `default` unless it names one. */
+function renameInObject(relationship: TypeRelationship, renames: Renames): TypeRelationship {
+  const { source = 'default', remote_table: remote, field_mapping } = relationship;
+  if (source !== renames.source) return relationship;
+  return {
+    ...relationship,
+    remote_table: renames.table(remote),
+    field_mapping: renameValues(field_mapping, (column) => renames.column(remote, column)),
   };
 }
 
@@ -201,7 +308,7 @@ const PERMISSIONS = [
 function permissions(table: Table, renames: Renames): Partial<Table> {
   const renamed = PERMISSIONS.map((list) =>
     present(list, table[list] as readonly { permission: Rule }[] | undefined, (entries) =>
-      entries.map((entry) => renameRule(entry, table, renames)),
+      entries.map((entry) => renameRule(entry, table.table, renames)),
     ),
   );
   return Object.assign({}, ...renamed) as Partial<Table>;
@@ -214,16 +321,16 @@ type Rule = {
   readonly set?: Record<string, unknown>;
 };
 
-function renameRule<P extends { permission: Rule }>(entry: P, table: Table, renames: Renames): P {
-  const column = (name: string) => renames.column(table.table, name);
+function renameRule<P extends { permission: Rule }>(entry: P, table: QualifiedName, renames: Renames): P {
+  const column = (name: string) => renames.column(table, name);
   const rule = entry.permission;
   return {
     ...entry,
     permission: {
       ...rule,
       ...present('columns', rule.columns, (columns) => (columns === '*' ? columns : columns.map(column))),
-      ...present('filter', rule.filter, (filter) => renameInBoolExp(filter, table.table, renames)),
-      ...present('check', rule.check, (check) => renameInBoolExp(check, table.table, renames)),
+      ...present('filter', rule.filter, (filter) => renameInBoolExp(filter, table, renames)),
+      ...present('check', rule.check, (check) => renameInBoolExp(check, table, renames)),
       ...present('set', rule.set, (set) => renameKeys(set, column)),
     },
   };
@@ -255,6 +362,13 @@ function renameKeys<T>(map: Readonly<Record<string, T>>, name: (key: string) => 
   return Object.fromEntries(Object.entries(map).map(([key, value]) => [name(key), value]));
 }
 
+function renameValues(
+  map: Readonly<Record<string, string>>,
+  name: (value: string) => string,
+): Record<string, string> {
+  return Object.fromEntries(Object.entries(map).map(([key, value]) => [key, name(value)]));
+}
+
 /** The new names in one source, by old name. A name that has not changed maps to itself. */
 export type Renames = {
   readonly source: string;
@@ -262,6 +376,11 @@ export type Renames = {
   readonly column: (table: QualifiedName, column: string) => string;
   /** The table at the other end of a relationship; undefined when there is no such relationship. */
   readonly target: (table: QualifiedName, relationship: string) => QualifiedName | undefined;
+  /** The table at the other end of a remote relationship to the renamed source, and the renames there. */
+  readonly remote?: (
+    table: QualifiedName,
+    relationship: string,
+  ) => { readonly table: QualifiedName; readonly renames: Renames } | undefined;
   /** The new name of a relationship; undefined when it keeps its name. */
   readonly relationship?: (table: QualifiedName, name: string) => string | undefined;
 };
@@ -292,6 +411,8 @@ function renameEntry(
 ): [string, unknown] {
   if (/^[_$](and|or|not)$/.test(key)) return [key, rename(value, table, root, renames)];
   if (/^[_$]exists$/.test(key)) return [key, renameExists(value, root, renames)];
+  const remote = renames.remote?.(table, key);
+  if (remote) return [key, rename(value, remote.table, remote.table, remote.renames)];
   const [target, renamed] = [renames.target(table, key), renames.relationship?.(table, key)];
   if (target) return [renamed ?? key, rename(value, target, root, renames)];
   if (renamed !== undefined) return [renamed, value];

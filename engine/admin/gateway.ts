@@ -36,6 +36,7 @@ import type { NamedValues } from '../values/named-values.ts';
 import type { ActionCalls } from '../webhook/async-action-types.ts';
 import { outboundVariables } from '../webhook/outbound.ts';
 import { Extensions } from './extensions.ts';
+import { FailureCache } from './failure-cache.ts';
 import { MigrationRuns } from './migration-runs.ts';
 import type { Catalogs, SourceCatalog } from './snapshot.ts';
 
@@ -61,6 +62,9 @@ type GatewayOptions = {
   readonly metadataExtensionsSchema?: string | undefined;
   readonly timed?: SourceTimed | undefined;
   readonly failed?: SourceFailed | undefined;
+  /** A source that does not answer in this time counts as unreachable, so that the other sources need not wait longer for it.
+   *  Default 20 s. */
+  readonly introspectionTimeoutMs?: number | undefined;
   /** True if native queries are validated with PREPARE. */
   readonly validatesNativeQueries: boolean;
   readonly onUnreachable: (source: string, reason: string) => void;
@@ -68,7 +72,6 @@ type GatewayOptions = {
   readonly onMigrated: (source: Source) => Promise<void>;
 };
 
-/** A source that does not answer in this time counts as unreachable, so that the other sources need not wait longer for it. */
 const INTROSPECTION_TIMEOUT_MS = 20_000;
 const STATUS_PAUSE_MS = 20;
 /** A replica or member that does not answer in this time is unreachable. */
@@ -224,17 +227,29 @@ export class Gateway {
    *  an error in place of its catalog, and the other sources are not affected. */
   async introspect(source: Source, inside?: Introspectable): Promise<SourceCatalog> {
     if (inside) return this.introspectInside(source, inside);
-    const late = new AbortController();
     try {
       const database = this.database(source);
-      const catalog = introspect(database).then((found) => this.complete(source, found));
-      return await Promise.race([catalog, timeout(late.signal)]);
+      return await this.#inTime(async () => this.complete(source, await introspect(database)));
     } catch (error) {
       const reason = thrownMessage(error);
       this.#options.onUnreachable(source.name, reason);
       return { error: reason, ...faultOf(error) };
+    }
+  }
+
+  /** Completes the catalog of a source; if that fails or takes too long, introspects the source. Never throws. */
+  async completeOrIntrospect(source: Source, catalog: Catalog): Promise<SourceCatalog> {
+    return this.#inTime(() => this.complete(source, catalog)).catch(() => this.introspect(source));
+  }
+
+  /** Returns what `work` returns. Throws when that takes longer than an introspection may. */
+  async #inTime<T>(work: () => Promise<T>): Promise<T> {
+    const { introspectionTimeoutMs = INTROSPECTION_TIMEOUT_MS } = this.#options;
+    const done = new AbortController();
+    try {
+      return await Promise.race([work(), timeout(introspectionTimeoutMs, done.signal)]);
     } finally {
-      late.abort();
+      done.abort();
     }
   }
 
@@ -299,9 +314,9 @@ function faultOf(error: unknown): { readonly fault?: EngineError } {
   return { fault: error.at('connection_info').at('configuration') };
 }
 
-async function timeout(signal: AbortSignal): Promise<never> {
-  await sleep(INTROSPECTION_TIMEOUT_MS, undefined, { signal });
-  throw new Error(`no answer in ${INTROSPECTION_TIMEOUT_MS / 1000} s`);
+async function timeout(ms: number, signal: AbortSignal): Promise<never> {
+  await sleep(ms, undefined, { signal });
+  throw new Error(`no answer in ${ms / 1000} s`);
 }
 
 /** Returns a key that is equal for two addresses of the same database and user, whatever their other parameters. */
@@ -322,36 +337,4 @@ export function isSameEndpoint(before: RemoteSchema | undefined, after: RemoteSc
 /** True when the source is connected to as before, so that its catalog is still valid. */
 export function isSameConnection(before: Source | undefined, after: Source): boolean {
   return before !== undefined && isSameJsonText(before.configuration, after.configuration);
-}
-
-const SLOW_MS = 2000;
-const CACHED_MS = 60_000;
-const MOST_CACHED = 1000;
-
-/** Remembers databases and remote schemas that failed slowly, for a minute. Consecutive drafts, such as the operator's dry runs, would
- *  otherwise each wait for the same service while nothing else can change the metadata. Operations that name the service
- *  (reload_metadata, add_remote_schema) do not use the cache. */
-class FailureCache {
-  readonly #failures = new Map<string, { readonly answer: unknown; readonly untilMs: number }>();
-
-  /** Returns the cached failure, or else the answer of `request`. The key identifies the service as it is configured. `request` never
-   *  throws: an answer with `error` or `unanswered` is a failure. */
-  async request<T extends object>(
-    key: string,
-    request: () => Promise<T | (T & { readonly error: unknown })>,
-  ): Promise<T> {
-    const beganMs = performance.now();
-    const cached = this.#failures.get(key);
-    if (cached && beganMs < cached.untilMs) return cached.answer as T;
-    this.#failures.delete(key);
-    const answer = await request();
-    const endedMs = performance.now();
-    const isFailure = 'error' in answer || 'unanswered' in answer;
-    if (isFailure && endedMs - beganMs >= SLOW_MS) {
-      const [oldest] = this.#failures.keys();
-      if (oldest !== undefined && this.#failures.size >= MOST_CACHED) this.#failures.delete(oldest);
-      this.#failures.set(key, { answer, untilMs: endedMs + CACHED_MS });
-    }
-    return answer;
-  }
 }

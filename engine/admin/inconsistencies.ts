@@ -1,6 +1,7 @@
 /** Inconsistencies as clients see them and as requests are refused with them. Not here: finding them (resolve/).
  *  Spec: "replace_metadata", "get_inconsistent_metadata"; docs/reference/behaviour/metadata-api.md. */
 import { type EngineError, fail, type PathStep } from '../errors/engine-error.ts';
+import { nearestNames } from '../errors/nearest.ts';
 import { putObject, removeObject } from '../metadata/edit.ts';
 import { findObject } from '../metadata/objects.ts';
 import type { QueryCollection } from '../metadata/schema/collection.ts';
@@ -11,26 +12,70 @@ export type PrintedInconsistency = Pick<Inconsistency, 'type' | 'name' | 'reason
   readonly definition?: unknown;
   readonly key?: string;
   readonly code?: string | undefined;
+  /** The code of the error behind it, where the admin API has another code for it. */
+  readonly behind?: string;
   readonly path?: readonly PathStep[];
+  readonly nearest?: readonly string[];
+  readonly more?: readonly FurtherError[];
 };
 
-/** Prints inconsistencies. `includeKeys` adds each object's key, the error code, and the path of the error within the definition, for
- *  clients that keep track of objects (the operator). */
+/** A further error of an inconsistent object. */
+type FurtherError = {
+  readonly reason: string;
+  readonly path?: readonly PathStep[];
+  readonly nearest?: readonly string[];
+};
+
+/** The most inconsistencies for which the nearest names and further errors are printed. More follow from a cause other than a typing error. */
+const MOST_MISNAMED = 100;
+
+/** Prints inconsistencies. `includeKeys` adds each object's key, the error codes, the path of the error within the definition, the
+ *  nearest names to one that does not exist, and the further errors of the object, for clients that keep track of objects (the operator). */
 export function printInconsistencies(
   inconsistencies: readonly Inconsistency[],
   includeKeys: boolean,
 ): readonly PrintedInconsistency[] {
+  const isFew = inconsistencies.length <= MOST_MISNAMED;
   return inconsistencies.map(({ definition, entity, reason, name, type, key, cause }) => ({
     ...(entity ? { entity } : { definition }),
     reason,
     name,
     type,
-    ...(includeKeys ? { key, code: cause?.codeIn('specification'), ...pathOf(cause) } : {}),
+    ...(includeKeys
+      ? {
+          key,
+          code: cause?.codeIn('specification'),
+          ...behindOf(cause),
+          ...pathOf(cause),
+          ...(isFew ? { ...nearestTo(cause), ...furtherErrors(cause) } : {}),
+        }
+      : {}),
   }));
+}
+
+function behindOf(cause: EngineError | undefined): { readonly behind?: string } {
+  const behind = cause?.hints.behind;
+  return behind === undefined || behind === cause?.codeIn('specification') ? {} : { behind };
 }
 
 function pathOf(cause: EngineError | undefined): { readonly path?: readonly PathStep[] } {
   return cause && cause.path.length > 0 ? { path: cause.path } : {};
+}
+
+function nearestTo(cause: EngineError | undefined): { readonly nearest?: readonly string[] } {
+  const misnamed = cause?.hints.misnamed;
+  if (!misnamed) return {};
+  const nearest = nearestNames(misnamed.name, misnamed.known());
+  return nearest.length > 0 ? { nearest } : {};
+}
+
+function furtherErrors(cause: EngineError | undefined): { readonly more?: readonly FurtherError[] } {
+  const more = (cause?.hints.more ?? []).map((error) => ({
+    reason: error.messageIn('newer'),
+    ...pathOf(error),
+    ...nearestTo(error),
+  }));
+  return more.length > 0 ? { more } : {};
 }
 
 /** Returns the inconsistencies in `after` that were not in `before` and concern the document. An object that is inconsistent for another

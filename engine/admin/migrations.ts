@@ -3,16 +3,16 @@
  *  metadata that the client will make next: they count as made.
  *  Not here: runs and their answers (migration-runs.ts), migrations (migrate/). Reference: docs/guides/migrations.md. */
 import type { ClientBase } from 'pg';
+import { listText } from '../errors/list-text.ts';
 import { editObjects } from '../metadata/edit.ts';
 import { normalMetadata } from '../metadata/normal-form.ts';
 import { findObject } from '../metadata/objects.ts';
 import type { ArgsOf } from '../metadata/operations.ts';
 import type { Metadata } from '../metadata/schema/metadata.ts';
 import type { Source } from '../metadata/schema/source.ts';
-import { assess } from '../migrate/assess.ts';
+import { currentVersions } from '../migrate/current-versions.ts';
 import type { Migration } from '../migrate/migration.ts';
 import { migrationsIn } from '../migrate/read-migrations.ts';
-import { readRecord } from '../migrate/record.ts';
 import { isToRun, MigrationRefusal, problemsOf, runMigrations } from '../migrate/run-migrations.ts';
 import { withMigrationClient } from '../migrate/session.ts';
 import type { Inconsistency } from '../resolve/types.ts';
@@ -56,10 +56,9 @@ type PlannedMigrations = {
 /** Compares the files with the record. Takes no lock, and runs nothing. */
 async function plannedIn(work: UnitOfWork, source: Source, args: Args): Promise<PlannedMigrations> {
   const folder = folderOf(args);
-  const rows = await work.gateway
+  const { rows, versions } = await work
     .database(source)
-    .session((client) => readRecord(client, source.name), work.signal);
-  const versions = assess(folder.migrations, rows);
+    .session((client) => currentVersions(client, source.name, folder.migrations));
   const reasons = problemsOf(folder, versions, permissionsOf(args));
   const pending = versions.filter(isToRun).map(({ migration }) => migration!.file);
   const state = reasons.length > 0 ? 'refused' : pending.length > 0 ? 'pending' : 'applied';
@@ -109,12 +108,11 @@ function checkOf(work: UnitOfWork, source: Source, draft: Metadata) {
       .resolve(normalMetadata(draft), catalogs, work.base.upstreams)
       .inconsistencies.filter(isBroken);
     if (broken.length === 0) return;
-    const named = broken.slice(0, MOST_NAMED).map((object) => `${object.name}: ${object.reason}`);
-    const rest = broken.length - named.length;
+    const named = broken.map((object) => `${object.name}: ${object.reason}`);
     throw new MigrationRefusal([
       `${version} ${name} would break ${broken.length === 1 ? 'an object' : `${broken.length} objects`} that the API serves; change ` +
-        `the resources together with it, or remove what uses the old form first: ${named.join('; ')}` +
-        (rest > 0 ? `; and ${rest} more` : ''),
+        'the resources together with it, or remove what uses the old form first: ' +
+        listText(named, { most: MOST_NAMED, separator: '; ' }),
     ]);
   };
 }

@@ -1,5 +1,5 @@
 /** A transaction that outlives the function that began it: an operation begins one on its source, and the request commits all of them
- *  together with the metadata at its end. Not here: when that is (unit-of-work.ts). */
+ *  together with the metadata at its end. Not here: those of a request (source-transactions.ts), when they end (unit-of-work.ts). */
 import type pg from 'pg';
 import type { Database, TransactionOptions } from '../database/pool.ts';
 

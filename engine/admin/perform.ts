@@ -5,9 +5,9 @@
  *  Reference: docs/reference/behaviour/metadata-api.md. */
 import { EngineError, fail, type PathStep, printPath, toAdminBody } from '../errors/engine-error.ts';
 import type { Links } from '../metadata/dependencies.ts';
-import type { ArgsOf, EditOperation, OperationName } from '../metadata/operations.ts';
+import type { ArgsOf, EditOperation, ListOperation, OperationName } from '../metadata/operations.ts';
 import { parseArgs } from '../metadata/parse.ts';
-import { printQualified, qualifiedKey } from '../metadata/schema/common.ts';
+import { qualifiedKey } from '../metadata/schema/common.ts';
 import type { Metadata } from '../metadata/schema/metadata.ts';
 import {
   clearMetadata,
@@ -34,10 +34,12 @@ import {
   invokeEventTrigger,
   redeliverEvent,
 } from './events.ts';
-import { explainAccess } from './explain-access.ts';
+import { explainAccess } from './explain-access/explain-access.ts';
 import { getFieldUsage } from './field-usage.ts';
 import { dropAction } from './handlers/actions.ts';
 import { HANDLERS } from './handlers/index.ts';
+import { type NamingArgs, refuseName } from './handlers/relationships.ts';
+import { trackFunctions, trackTables, untrackFunctions, untrackTables } from './lists.ts';
 import { applyMigrations } from './migrations.ts';
 import {
   addRemoteSchema,
@@ -69,12 +71,23 @@ import {
 import { testConnectionTemplate, testWebhookTransform } from './template-tests.ts';
 import type { UnitOfWork } from './unit-of-work.ts';
 import { deleteValues, listValues, reencryptValues, setValues } from './values.ts';
-import { managedChanges, refuseWarnings, unenforcedChanges } from './warnings.ts';
+import {
+  managedChanges,
+  refuseWarnings,
+  triggerNameWarnings,
+  unenforcedChanges,
+  withWarnings,
+} from './warnings.ts';
+
+/** The operations that HANDLERS performs. */
+type HandledOperation = Exclude<EditOperation, ListOperation>;
 
 type BatchOperation = 'bulk' | 'bulk_atomic' | 'bulk_keep_going' | 'concurrent_bulk';
 
 /** The operations that are not pure functions of the document. */
-const PERFORMERS: { readonly [N in Exclude<OperationName, EditOperation | BatchOperation>]: Performer<N> } = {
+const PERFORMERS: {
+  readonly [N in Exclude<OperationName, HandledOperation | BatchOperation>]: Performer<N>;
+} = {
   export_metadata: exportMetadata,
   replace_metadata: replaceMetadata,
   patch_metadata: patchMetadata,
@@ -111,6 +124,10 @@ const PERFORMERS: { readonly [N in Exclude<OperationName, EditOperation | BatchO
   insert: insertRows,
   update: updateRows,
   delete: deleteRows,
+  track_tables: trackTables,
+  untrack_tables: untrackTables,
+  track_functions: trackFunctions,
+  untrack_functions: untrackFunctions,
   drop_action: dropActionWithCalls,
   create_event_trigger: addEventTrigger,
   invoke_event_trigger: invokeEventTrigger,
@@ -141,11 +158,11 @@ export async function perform(work: UnitOfWork, request: AdminRequest): Promise<
     const warnings = [
       ...managedChanges(work.ledger, before, work.metadata),
       ...unenforcedChanges(work.gateway, before, work.metadata),
+      ...triggerNameWarnings(before, work.metadata),
     ];
     if (warnings.length === 0) return answer;
     if ('allow_warnings' in args && args.allow_warnings === false) refuseWarnings(warnings);
-    // Every operation that changes the document answers with an object.
-    return (published) => ({ ...(answer(published) as object), warnings });
+    return (published) => withWarnings(answer(published), warnings);
   });
 }
 
@@ -165,9 +182,7 @@ function performOne(
     const message = alreadyAllowed((args as ArgsOf<'add_collection_to_allowlist'>).collection);
     return () => ({ message });
   }
-  if (name === 'create_object_relationship' || name === 'create_array_relationship') {
-    refuseColumn(work, args as ArgsOf<'create_object_relationship'>);
-  }
+  if (NAMES_RELATIONSHIP.has(name)) refuseColumn(work, args as NamingArgs);
   if (name === 'track_table') refuseRemoteNode(work, (args as ArgsOf<'track_table'>).table);
   work.edit(request.path, edited);
   if (name !== 'pg_add_source' && name !== 'pg_update_source') return SUCCESS;
@@ -184,14 +199,21 @@ async function connectSource(work: UnitOfWork, name: string): Promise<AdminAnswe
   return SUCCESS;
 }
 
-/** Raises `relationshipExists` when a column of the table has the name of a new relationship. */
-function refuseColumn(work: UnitOfWork, { source, table, name }: ArgsOf<'create_object_relationship'>): void {
-  const catalog = work.catalogs.get(source);
+/** The operations that give a relationship a name. */
+const NAMES_RELATIONSHIP: ReadonlySet<OperationName> = new Set([
+  'create_object_relationship',
+  'create_array_relationship',
+  'create_remote_relationship',
+  'rename_relationship',
+]);
+
+/** Raises the error of `refuseName` when a column of the table has the name of a relationship. */
+function refuseColumn(work: UnitOfWork, args: NamingArgs): void {
+  const catalog = work.catalogs.get(args.source);
   const columns =
-    catalog && 'tables' in catalog ? catalog.tables.get(qualifiedKey(table))?.columns : undefined;
-  if (columns?.some((column) => column.name === name)) {
-    fail('relationshipExists', { table: printQualified(table), name });
-  }
+    catalog && 'tables' in catalog ? catalog.tables.get(qualifiedKey(args.table))?.columns : undefined;
+  const name = args.new_name ?? args.name;
+  if (columns?.some((column) => column.name === name)) refuseName(args);
 }
 
 /** Returns the message for a collection that is allowed already, which is no error. */
@@ -282,7 +304,7 @@ async function performOrReport(work: UnitOfWork, item: AdminRequest | EngineErro
 /** Refuses a batch that mixes read-only `run_sql` with operations that write, because a request has one access mode. */
 function refuseMixedAccess(request: AdminRequest): void {
   let expected: string | undefined;
-  for (const item of request.items) {
+  for (const item of request.items.flatMap(withInner)) {
     const mode = accessModeOf(item);
     if (item instanceof EngineError || mode === undefined) continue;
     expected ??= mode;
@@ -290,6 +312,12 @@ function refuseMixedAccess(request: AdminRequest): void {
     const path = printPath(item.path.slice(0, -1));
     fail('mixedAccessModes', { expected, path, forced: mode }, { path: request.path });
   }
+}
+
+/** Returns an item with the items of the batch that it may be. */
+function withInner(item: AdminRequest | EngineError): readonly (AdminRequest | EngineError)[] {
+  if (item instanceof EngineError || item.operation.effect !== 'batch') return [item];
+  return item.items.flatMap(withInner);
 }
 
 function accessModeOf(item: AdminRequest | EngineError): string | undefined {

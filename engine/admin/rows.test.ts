@@ -251,9 +251,15 @@ describe('a role', () => {
 });
 
 describe('count', () => {
+  test('of the distinct values of no columns is refused', async () => {
+    const error = { code: 'unexpected-payload', path: '$.args.distinct', error: "can't be empty" };
+    expect(await ask('count', { table: 'article', distinct: [] })).toEqual(error);
+  });
+
   test('counts the rows that the role may select, and distinct values', async () => {
     expect(await ask('count', { table: 'article' })).toEqual({ count: 3 });
     expect(await ask('count', { table: 'article', distinct: ['author_id'] })).toEqual({ count: 2 });
+    expect(await ask('count', { table: 'article', distinct: null })).toEqual({ count: 3 });
     expect(await ask('count', { table: 'article', where: { is_published: false } }, USER(2))).toEqual({
       count: 0,
     });

@@ -91,9 +91,7 @@ async function runInTransaction(
 }
 
 function runReadOnly(work: UnitOfWork, source: Source, args: RunSqlArgs): Promise<RunSqlResult> {
-  const database = work.gateway.database(source);
-  const { signal } = work;
-  return database.transaction({ readOnly: true, isForeign: true, signal }, async (client) => {
+  return work.database(source).transaction({ readOnly: true, isForeign: true }, async (client) => {
     // After a first query the transaction cannot become read-write any more, and a transaction that begins after a `commit` in the text is
     // read-only again.
     await client.query('set session characteristics as transaction read only; select 1');
@@ -109,11 +107,11 @@ async function runOutsideTransaction(
 ): Promise<RunSqlResult> {
   await work.endTransaction(source);
   work.isRepeatable = false;
-  const result = await work.gateway.database(source).session(async (client) => {
+  const result = await work.database(source).session(async (client) => {
     let last: RunSqlResult = { result_type: 'CommandOk', result: null };
     for (const statement of splitStatements(args.sql)) last = await execute(client, statement);
     return last;
-  }, work.signal);
+  });
   if (mayChangeSchema(args)) await acceptSchema(work, source);
   return result;
 }

@@ -1,6 +1,6 @@
 /** A snapshot of what the engine knows: the document, the catalogs of the databases, and the model resolved from both. Immutable. A
  *  request takes one snapshot and keeps it until its end; `EngineState` (state.ts) publishes the next.
- *  Not here: creating snapshots (state.ts), storing the document (store/). */
+ *  Not here: creating snapshots (read-snapshot.ts, unit-of-work.ts), storing the document (store/). */
 import type { Catalog } from '../catalog/types.ts';
 import type { Metadata } from '../metadata/schema/metadata.ts';
 import type { Upstreams } from '../resolve/remote-schema.ts';

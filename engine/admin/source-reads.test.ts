@@ -106,7 +106,7 @@ test('the state of this replica is dumped', async () => {
 test('concurrent_bulk runs read-only SQL concurrently, and answers in order', async () => {
   const sleep = (seconds: number) =>
     op('run_sql', { read_only: true, sql: `select pg_sleep(${seconds}), clock_timestamp()` });
-  const body = op('concurrent_bulk', [sleep(0.6), sleep(0.3)]);
+  const body = op('concurrent_bulk', [sleep(1.5), sleep(0.1)]);
   const answers = (await engine.send(body, '/v2/query')).body as { result: string[][] }[];
   const [slow, quick] = answers.map(({ result }) => Date.parse(result[1]![1]!));
   expect(slow! - quick!).toBeGreaterThan(0);
@@ -127,20 +127,6 @@ test('concurrent_bulk refuses a request with anything that could write, and runs
       },
     });
   }
-});
-
-test('several functions are tracked together or not at all, and the error names the failing one', async () => {
-  const functions = [{ function: 'find' }, { function: 'find_book' }];
-  const tracked = () => engine.state.snapshot().metadata.sources[0]?.functions?.length ?? 0;
-  const repeated = op('pg_track_functions', { functions: [...functions, { function: 'find' }] });
-  expect(await engine.metadata(repeated)).toMatchObject({
-    body: { code: 'already-tracked', path: '$.args.functions[2]' },
-  });
-  expect(tracked()).toBe(0);
-  expect(await engine.metadata(op('pg_track_functions', { functions }))).toMatchObject({ status: 200 });
-  expect(tracked()).toBe(2);
-  expect(await engine.metadata(op('pg_untrack_functions', { functions }))).toMatchObject({ status: 200 });
-  expect(tracked()).toBe(0);
 });
 
 test('missing objects are refused by name', async () => {
@@ -177,9 +163,13 @@ test('trusted hosts, metrics and federation are part of the document', async () 
   expect(metadata().sources[0]?.tables[0]).not.toHaveProperty('apollo_federation_config');
 });
 
-test('a missing source cannot be reloaded', async () => {
-  expect(await engine.metadata(op('reload_metadata', { reload_sources: ['default', 'x'] }))).toMatchObject({
+test.each([
+  ['reload_sources', ['default', 'x'], 'source with name "x" does not exist'],
+  ['recreate_event_triggers', ['default', 'x'], 'source with name "x" does not exist'],
+  ['reload_remote_schemas', ['x'], 'remote schema with name "x" does not exist'],
+])('%s cannot name one that is missing', async (list, names, error) => {
+  expect(await engine.metadata(op('reload_metadata', { [list]: names }))).toMatchObject({
     status: 400,
-    body: { path: '$.args.reload_sources', code: 'not-exists' },
+    body: { path: `$.args.${list}`, code: 'not-exists', error },
   });
 });

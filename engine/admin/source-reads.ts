@@ -10,6 +10,7 @@ import type { Join } from '../resolve/predicate.ts';
 import { printInconsistencies } from './inconsistencies.ts';
 import type { Performer } from './request.ts';
 import type { SourceCatalog } from './snapshot.ts';
+import { withSqlErrors } from './sql-failure.ts';
 import type { UnitOfWork } from './unit-of-work.ts';
 
 export const listSourceKinds: Performer<'list_source_kinds'> = () => {
@@ -52,9 +53,8 @@ export const getViewDefinition: Performer<'get_viewdef_info'> = async (work, arg
   const source = work.requireSource(args.source);
   const { kind, oid, schema, name } = requireTable(await catalogOf(work, source), args.view);
   if (!kind.endsWith('view')) fail('notSupported', { text: `${printQualified(args.view)} is no view` });
-  const found = await work.gateway
-    .database(source)
-    .query('select pg_get_viewdef($1::oid, true) as text', [oid]);
+  const text = 'select pg_get_viewdef($1::oid, true) as text';
+  const found = await withSqlErrors(text, () => work.reader(source).query(text, [oid]));
   const body = { schema, name, definition: found.rows[0]?.text ?? null };
   return () => body;
 };
@@ -174,6 +174,6 @@ function requireTable(catalog: Catalog, table: QualifiedName): CatalogTable {
 }
 
 async function catalogOf(work: UnitOfWork, source: Source): Promise<Catalog> {
-  const catalog = await work.gateway.introspect(source);
+  const catalog = await withSqlErrors('introspection', () => work.readCatalog(source));
   return 'error' in catalog ? fail('sourceUnreachable', { reason: catalog.error }) : catalog;
 }

@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import { openProxy } from '../wire/testing/proxy.ts';
 import { EngineState } from './state.ts';
 import { type AdminTestEngine, op, startTestEngine } from './testing/engine.ts';
 
@@ -152,6 +153,24 @@ describe('replicas', () => {
     await engine.database.sql('create table newcomer (id int primary key)');
     await engine.must(op('track_table', 'newcomer'));
     await soon(() => expect(trackedIn(replica)).toEqual(['["public","newcomer"]']));
+  });
+
+  test('follow a change that needs rows of a source which is silent', async () => {
+    const colour = { schema: 'public', name: 'colour' };
+    await engine.must(op('run_sql', { sql: `create table colour (name text primary key)` }));
+    await engine.must(op('run_sql', { sql: `insert into colour values ('red')` }));
+    await engine.must(op('track_table', colour));
+    const proxy = await openProxy(engine.database.url);
+    const env = { ENGINE_GRAPHQL_DATABASE_URL: proxy.url };
+    const replica = await startReplica({ env, introspectionTimeoutMs: 200, sourceCheckIntervalMs: 50 });
+    proxy.isSilent = true;
+    await engine.must(op('set_table_is_enum', { table: colour, is_enum: true }));
+    const { resourceVersion } = engine.state.snapshot();
+    await vi.waitFor(() => expect(replica.state.snapshot().resourceVersion).toBe(resourceVersion), 10_000);
+    expect(replica.state.snapshot().inconsistencies.map(({ key }) => key)).toEqual(['source/default']);
+    proxy.isSilent = false;
+    await vi.waitFor(() => expect(trackedIn(replica)).toEqual(['["public","colour"]']), 10_000);
+    await proxy.close();
   });
 
   test('that load a rename only with a changed value know the new name', async () => {

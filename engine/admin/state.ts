@@ -8,13 +8,9 @@ import { type Database, openDatabase, type PoolOptions } from '../database/pool.
 import type { Sources, SourceTimed } from '../database/sources.ts';
 import { EngineError, thrownMessage } from '../errors/engine-error.ts';
 import { ended } from '../limits/grace.ts';
-import { normalMetadata } from '../metadata/normal-form.ts';
-import { qualifiedKey } from '../metadata/schema/common.ts';
-import type { Metadata } from '../metadata/schema/metadata.ts';
-import { type ConnectionInfo, type Source, SourceConfiguration } from '../metadata/schema/source.ts';
-import { type NamedVariable, variablesIn, variablesOf } from '../metadata/variables.ts';
+import { FILE_AGE_MS } from '../metadata/references.ts';
+import type { ConnectionInfo, Source } from '../metadata/schema/source.ts';
 import type { TrustsSelfSigned } from '../outgoing/tls-allowlist.ts';
-import type { Upstream, Upstreams } from '../resolve/remote-schema.ts';
 import { SESSION_PREFIX } from '../resolve/session.ts';
 import type { ResolveOptions } from '../resolve/types.ts';
 import { actionCalls } from '../store/action-calls.ts';
@@ -28,9 +24,10 @@ import { NamedValues } from '../values/named-values.ts';
 import type { ValueKey } from '../values/seal.ts';
 import { type OutboundVariables, outboundVariables } from '../webhook/outbound.ts';
 import type { MissingExtension } from './extensions.ts';
-import { Gateway, isSameConnection, isSameEndpoint, trustsOf } from './gateway.ts';
+import { Gateway, trustsOf } from './gateway.ts';
+import { readSnapshot } from './read-snapshot.ts';
 import { refreshCatalog } from './refresh-catalog.ts';
-import type { Catalogs, Snapshot, SourceCatalog } from './snapshot.ts';
+import type { Snapshot } from './snapshot.ts';
 import { SourceRecovery, SourceWatch, type Watched } from './source-watch.ts';
 
 /** A pause before compaction, in which the answer is sent. */
@@ -71,6 +68,8 @@ export type EngineStateOptions = ResolveOptions & {
   readonly sourceCheckIntervalMs?: number;
   /** The time that an unreachable metadata database is waited for at start. Default 60 000. */
   readonly startTimeoutMs?: number;
+  /** The time after which a source that does not answer counts as unreachable. Default 20 s. */
+  readonly introspectionTimeoutMs?: number;
   /** The settings of connections to sources that have none of their own. */
   readonly pool?: PoolOptions;
   /** The read replicas of the database of --database-url, from options. Default none. */
@@ -126,6 +125,7 @@ export class EngineState {
   readonly #report: (event: StateEvent) => void;
   #snapshot: Snapshot | undefined;
   #watch: MetadataWatch | undefined;
+  #fileWatch: NodeJS.Timeout | undefined;
   /** The end of the queue of requests that may change the document. */
   #lastTurn: Promise<unknown> = Promise.resolve();
   /** The number of requests in that queue. */
@@ -172,6 +172,7 @@ export class EngineState {
       metadataExtensionsSchema: options.metadataExtensionsSchema,
       timed: options.timed,
       failed: (source, failure) => this.#sourceWatch.suspect(source, failure),
+      introspectionTimeoutMs: options.introspectionTimeoutMs,
       validatesNativeQueries: options.validatesNativeQueries ?? true,
       onUnreachable: (source, reason) => this.#report({ kind: 'source unreachable', source, reason }),
       onMigrated: (source) => this.#refreshCatalog(source),
@@ -230,6 +231,7 @@ export class EngineState {
       onInterruption: (reason) => this.#report({ kind: 'watch interrupted', reason }),
     });
     this.#sourceWatch.start();
+    this.#fileWatch = setInterval(() => this.#retryFiles(), FILE_AGE_MS).unref();
   }
 
   /** True in maintenance mode: operations may not change the document. */
@@ -313,6 +315,7 @@ export class EngineState {
   /** Waits for work in progress. At `cut` every connection to a database is closed. */
   async close(cut: AbortSignal): Promise<void> {
     this.#isClosed = true;
+    clearInterval(this.#fileWatch);
     this.#recovery.close();
     this.#sourceWatch.close();
     await ended([this.#watch?.close()], cut);
@@ -438,6 +441,12 @@ export class EngineState {
     if (changed.size > 0) await this.#adoptAgain(changed);
   }
 
+  /** Publishes the document again when a file that could not be read can be read. */
+  #retryFiles(): void {
+    const changed = this.values.retryFiles();
+    if (changed.size > 0) void this.#adoptAgain(changed);
+  }
+
   async #adoptAgain(changed: ReadonlySet<string>): Promise<void> {
     try {
       await this.exclusively(async () => {
@@ -468,79 +477,20 @@ export class EngineState {
     const isFresh = options.isFresh || current?.versions.catalog !== stored.versions.catalog;
     const cached = isFresh ? undefined : current;
     const changed = options.changed ?? NO_REFERENCES;
-    const metadata = normalMetadata(stored.document);
-    const [catalogs, upstreams] = await Promise.all([
-      this.#catalogsOf(metadata, cached, changed),
-      this.#upstreamsOf(metadata, cached, changed),
-    ]);
-    const { model, inconsistencies } = this.gateway.resolve(metadata, catalogs, upstreams);
+    const next = await readSnapshot(stored, this.gateway, { cached, changed });
     const { attempt = 1 } = options;
     if (
       current &&
-      inconsistencies.length > current.inconsistencies.length &&
+      next.inconsistencies.length > current.inconsistencies.length &&
       attempt < MOST_LOADS &&
       isBehind(stored.versions, await this.gateway.store.versions())
     ) {
       // A database may have changed again while it was read, and the next document fits it.
-      const next = await this.gateway.store.load(stored);
-      return this.#adopt(next, { ...options, attempt: attempt + 1 });
+      const later = await this.gateway.store.load(stored);
+      return this.#adopt(later, { ...options, attempt: attempt + 1 });
     }
-    this.publish({
-      id: stored.id,
-      versions: stored.versions,
-      resourceVersion: stored.versions.resource,
-      document: stored.document,
-      metadata,
-      catalogStates: stored.catalogStates,
-      catalogs,
-      upstreams,
-      model,
-      inconsistencies,
-    });
+    this.publish(next);
     await this.createExtensions();
-  }
-
-  async #catalogsOf(
-    metadata: Metadata,
-    cached: Snapshot | undefined,
-    changed: ReadonlySet<string>,
-  ): Promise<Catalogs> {
-    const before = new Map(cached?.metadata.sources.map((source) => [source.name, source]));
-    const entries = metadata.sources.map(async (source): Promise<[string, SourceCatalog]> => {
-      const catalog = cached?.catalogs.get(source.name);
-      const isMoved = refersTo(variablesIn(SourceConfiguration, source.configuration), changed);
-      const isValid = catalog && !isMoved && isCovered(before.get(source.name), source, catalog);
-      if (!isValid || 'error' in catalog) return [source.name, await this.gateway.introspect(source)];
-      const whole = this.gateway.complete(source, catalog).catch(() => this.gateway.introspect(source));
-      return [source.name, await whole];
-    });
-    return new Map(await Promise.all(entries));
-  }
-
-  /** Returns the upstreams of the document. Failed ones are introspected again. */
-  async #upstreamsOf(
-    metadata: Metadata,
-    cached: Snapshot | undefined,
-    changed: ReadonlySet<string>,
-  ): Promise<Upstreams> {
-    const before = new Map(cached?.metadata.remote_schemas?.map((remote) => [remote.name, remote]));
-    const remotes = metadata.remote_schemas ?? [];
-    const entries = remotes.map(async (remote): Promise<[string, Upstream]> => {
-      const upstream = cached?.upstreams.get(remote.name);
-      // A new token in a header needs no new introspection, which could fail.
-      const isMoved = refersTo(
-        variablesOf('remote_schema', remote).filter(({ path }) => !path.includes('headers')),
-        changed,
-      );
-      const isValid =
-        upstream &&
-        !('error' in upstream) &&
-        !isMoved &&
-        isSameEndpoint(before.get(remote.name), remote.definition);
-      if (isValid) return [remote.name, upstream];
-      return [remote.name, await this.gateway.introspectRemote(remote, metadata)];
-    });
-    return new Map(await Promise.all(entries));
   }
 
   /** At the very first start with `--database-url`, writes a source that names the variable of its URL, so that the document holds no
@@ -573,23 +523,7 @@ type AdoptOptions = {
 
 const NO_REFERENCES: ReadonlySet<string> = new Set();
 
-function refersTo(variables: readonly NamedVariable[], changed: ReadonlySet<string>): boolean {
-  return changed.size > 0 && variables.some(({ name }) => changed.has(name));
-}
-
 /** True when `a` is older than `b` in any counter of the document. Counters only grow. */
 function isBehind(a: Versions, b: Versions): boolean {
   return a.resource < b.resource || a.catalog < b.catalog || a.state < b.state;
-}
-
-/** True when the catalog is still valid for the source: the connection is unchanged, and the catalog has every newly tracked table. A
- *  table it lacks may be newer than the catalog. */
-function isCovered(before: Source | undefined, after: Source, catalog: SourceCatalog): boolean {
-  if ('error' in catalog || !before || !isSameConnection(before, after)) return false;
-  const kept = new Set(before.tables);
-  return after.tables.every((table) => {
-    if (kept.has(table)) return true;
-    const key = qualifiedKey(table.table);
-    return catalog.tables.has(key) || before.tables.some((tracked) => qualifiedKey(tracked.table) === key);
-  });
 }

@@ -8,33 +8,32 @@
  *  (store/intents.ts). Several sources in one request commit one after the other: a crash in between leaves some of them ahead of
  *  the document, which shows as inconsistent objects. */
 
+import type pg from 'pg';
+import { type Database, wrapped } from '../database/pool.ts';
 import { fail, type PathStep } from '../errors/engine-error.ts';
 import { updateSchedules } from '../events/upcoming-events.ts';
-import { isSameJson, isSameJsonText } from '../json/value.ts';
-import { dependentsOf, type Links } from '../metadata/dependencies.ts';
+import { isSameJsonText } from '../json/value.ts';
+import type { Links } from '../metadata/dependencies.ts';
 import { editsBetween } from '../metadata/diff.ts';
 import { mergePatch } from '../metadata/merge-patch.ts';
 import { normalMetadata } from '../metadata/normal-form.ts';
-import { findObject } from '../metadata/objects.ts';
 import { qualifiedKey } from '../metadata/schema/common.ts';
 import type { Metadata } from '../metadata/schema/metadata.ts';
 import type { RemoteSchema } from '../metadata/schema/remote-schema.ts';
 import type { Source } from '../metadata/schema/source.ts';
+import { targetOfField } from '../resolve/field-target.ts';
 import type { Upstream, Upstreams } from '../resolve/remote-schema.ts';
 import type { Resolution } from '../resolve/resolve.ts';
 import type { Inconsistency } from '../resolve/types.ts';
 import { type CatalogStates, changesOperator, patchStates, setStates } from '../store/catalog-states.ts';
 import type { Authorship, MetadataWrite, Versions } from '../store/document.ts';
-import { assignedTransactionId, type ForeignTransaction } from '../store/intents.ts';
+import { causingPath, type RequestEdit, rootOf } from './blame.ts';
 import { applyEventTriggers } from './event-capture.ts';
 import { type Gateway, isSameConnection, isSameEndpoint } from './gateway.ts';
 import { newInconsistencies, refuseInconsistencies } from './inconsistencies.ts';
-import { type OpenTransaction, openTransaction } from './open-transaction.ts';
+import type { OpenTransaction } from './open-transaction.ts';
 import type { Catalogs, Snapshot, SourceCatalog } from './snapshot.ts';
-import { withSqlErrors } from './sql-failure.ts';
-
-/** A document that an operation created, and the path of that operation in the request. */
-type RequestEdit = { readonly path: readonly PathStep[]; readonly document: Metadata };
+import { SourceTransactions } from './source-transactions.ts';
 
 /** Everything an operation may change before the commit. Immutable, so that it is its own checkpoint. */
 type DraftState = {
@@ -77,7 +76,7 @@ export class UnitOfWork {
   isRepeatable = true;
   #draft: DraftState;
   #resolved: Resolved;
-  readonly #transactions = new Map<string, OpenTransaction & { readonly source: Source }>();
+  readonly #transactions = new SourceTransactions((source) => this.database(source));
   readonly #abandoned = new AbortController();
   /** Stops listening for the client's disconnect. */
   readonly #ignoreDisconnect: () => void;
@@ -127,11 +126,14 @@ export class UnitOfWork {
     return this.#draft.catalogStates;
   }
 
-  /** The target tables of relationships that name only their foreign key column, which only a database knows. */
+  /** The tables that relationships, computed fields and functions of the base lead to, which only a database knows. */
   get links(): Links {
     const { sources } = this.base.model;
-    return (source, table, relationship) =>
-      sources.get(source)?.tables.get(qualifiedKey(table))?.relationships.get(relationship)?.join.table;
+    return {
+      field: (source, table, name) =>
+        targetOfField(sources.get(source)?.tables.get(qualifiedKey(table)), name),
+      function: (source, name) => sources.get(source)?.functions.get(qualifiedKey(name))?.returns,
+    };
   }
 
   edit(path: readonly PathStep[], document: Metadata): void {
@@ -181,22 +183,10 @@ export class UnitOfWork {
   /** Runs `body`. If it throws, its changes to the draft and in open transactions are undone. */
   async attempt<T>(body: () => Promise<T>): Promise<T> {
     const before = this.checkpoint();
-    const open = new Map(this.#transactions);
-    for (const { client } of open.values()) await client.query('savepoint attempt');
     try {
-      const result = await body();
-      for (const { client } of open.values()) await client.query('release savepoint attempt');
-      return result;
+      return await this.#transactions.attempt(body);
     } catch (error) {
       this.restore(before);
-      for (const [name, transaction] of this.#transactions) {
-        if (open.has(name)) {
-          await transaction.client.query('rollback to savepoint attempt; release savepoint attempt');
-        } else {
-          this.#transactions.delete(name);
-          await transaction.rollback();
-        }
-      }
       throw error;
     }
   }
@@ -239,7 +229,7 @@ export class UnitOfWork {
     );
     await Promise.all(
       unknown.map(async (source) => {
-        const request = () => this.gateway.connect(source, this.#transactions.get(source.name)?.client);
+        const request = () => this.gateway.connect(source, this.#transactions.clientOf(source));
         this.setCatalog(source, await this.gateway.failureCache.request(identityOf(source), request));
       }),
     );
@@ -278,42 +268,45 @@ export class UnitOfWork {
 
   /** Introspects the source again, inside its open transaction if there is one. */
   async introspect(source: Source): Promise<void> {
-    this.setCatalog(source, await this.#catalogOf(source));
+    this.setCatalog(source, await this.readCatalog(source));
   }
 
-  #catalogOf(source: Source): Promise<SourceCatalog> {
-    return this.gateway.introspect(source, this.#transactions.get(source.name)?.client);
+  /** Returns the catalog that the source has now, inside its open transaction if there is one. */
+  readCatalog(source: Source): Promise<SourceCatalog> {
+    return this.gateway.introspect(source, this.#transactions.clientOf(source));
   }
 
   /** Validates new native queries and reads the rows of new enum tables. */
   async #complete(source: Source): Promise<void> {
     const catalog = this.catalogs.get(source.name);
     if (!catalog || 'error' in catalog) return;
-    const complete = await this.gateway.complete(
-      source,
-      catalog,
-      this.#transactions.get(source.name)?.client,
-    );
+    const complete = await this.gateway.complete(source, catalog, this.#transactions.clientOf(source));
     if (complete !== catalog) this.#change({ catalogs: new Map(this.catalogs).set(source.name, complete) });
   }
 
+  /** The database of a source on connections beside the request's transaction there, which they do not see and may wait for: an operation
+   *  that can follow a change of the source reads through `reader`. What runs is cancelled when the client disconnects. */
+  database(source: Source): Database {
+    return wrapped(this.gateway.database(source), { signal: this.signal });
+  }
+
+  /** Returns the request's transaction on the source if one is open, or else its database. */
+  reader(source: Source): pg.ClientBase | Database {
+    return this.#transactions.clientOf(source) ?? this.database(source);
+  }
+
+  hasTransaction(source: Source): boolean {
+    return this.#transactions.clientOf(source) !== undefined;
+  }
+
   /** Returns the request's transaction on a source. The first call begins it. */
-  async transaction(source: Source): Promise<OpenTransaction> {
-    const open = this.#transactions.get(source.name);
-    if (open) return open;
-    const begun = await openTransaction(this.gateway.database(source), {
-      isForeign: true,
-      signal: this.signal,
-    });
-    this.#transactions.set(source.name, { ...begun, source });
-    return begun;
+  transaction(source: Source): Promise<OpenTransaction> {
+    return this.#transactions.begin(source);
   }
 
   /** Commits the request's transaction on the source, if one is open, before statements that cannot run inside one. */
-  async endTransaction(source: Source): Promise<void> {
-    const open = this.#transactions.get(source.name);
-    this.#transactions.delete(source.name);
-    if (open) await withSqlErrors('commit', open.commit);
+  endTransaction(source: Source): Promise<void> {
+    return this.#transactions.commitOn(source);
   }
 
   /** Resolves the draft and returns the inconsistencies it adds to those of the base. If there are any, the catalog may be outdated
@@ -334,7 +327,16 @@ export class UnitOfWork {
   async validate(): Promise<void> {
     const added = await this.addedInconsistencies();
     const [first] = added;
-    if (first) refuseInconsistencies(added, { path: this.#causingPath(first), root: this.#rootOf(added) });
+    if (!first) return;
+    const root = rootOf(added, this.base.metadata, this.metadata);
+    const inconsistenciesIn = (document: Metadata) => this.#inconsistenciesIn(document);
+    const path = causingPath(root ?? first, this.#draft.edits, inconsistenciesIn);
+    refuseInconsistencies(added, { path, root });
+  }
+
+  /** Returns the inconsistencies of a document under the catalogs of the draft. */
+  #inconsistenciesIn(document: Metadata): readonly Inconsistency[] {
+    return this.gateway.resolve(normalMetadata(document), this.catalogs, this.upstreams).inconsistencies;
   }
 
   /** Accepts these inconsistencies, because the client allows them. */
@@ -387,15 +389,13 @@ export class UnitOfWork {
 
   async rollback(): Promise<void> {
     this.#ignoreDisconnect();
-    const open = [...this.#transactions.values()];
-    this.#transactions.clear();
-    await Promise.allSettled(open.map((transaction) => transaction.rollback()));
+    await this.#transactions.rollback();
   }
 
   async #write(write: MetadataWrite | undefined): Promise<Versions> {
     if (!write) {
       if (this.confirmsBase && this.#transactions.size > 0) await this.#commitWith({});
-      else await this.#commitSources();
+      else await this.#transactions.commit();
       return this.base.versions;
     }
     return this.#commitWith(write);
@@ -405,50 +405,28 @@ export class UnitOfWork {
     const { store } = this.gateway;
     const expected = this.base.resourceVersion;
     const home = this.metadata.sources.find(
-      (source) => this.#transactions.has(source.name) && this.gateway.isMetadataDatabase(source),
+      (source) => this.hasTransaction(source) && this.gateway.isMetadataDatabase(source),
     );
     if (home) {
-      const transaction = await this.transaction(home);
-      const versions = await store.saveIn(transaction.client, write, expected);
-      await this.#commitSources(home.name);
+      const { client } = await this.transaction(home);
+      const versions = await store.saveIn(client, write, expected);
+      // The metadata must still be able to roll back if another source cannot commit.
+      await this.#transactions.commit(home);
       return versions;
     }
-    const transactions = await this.#foreignTransactions();
+    const transactions = await this.#transactions.written();
     if (transactions.length === 0) {
       const versions = await store.save(write, expected);
-      await this.#commitSources();
+      await this.#transactions.commit();
       return versions;
     }
     const commit = () => {
       this.isInDoubt = true;
-      return this.#commitSources();
+      return this.#transactions.commit();
     };
-    const versions = await this.gateway.store.saveWithForeignCommit(write, expected, {
-      transactions,
-      commit,
-    });
+    const versions = await store.saveWithForeignCommit(write, expected, { transactions, commit });
     this.isInDoubt = false;
     return versions;
-  }
-
-  /** Returns the open transactions that have written something, by the transaction IDs of their databases. */
-  async #foreignTransactions(): Promise<readonly ForeignTransaction[]> {
-    const found: ForeignTransaction[] = [];
-    for (const { source, client } of this.#transactions.values()) {
-      const xid = await assignedTransactionId(client);
-      if (xid !== null) found.push({ source, xid });
-    }
-    return found;
-  }
-
-  /** Commits all sources. `last` holds the metadata, which must still be able to roll back if another source cannot commit. */
-  async #commitSources(last?: string): Promise<void> {
-    const open = [...this.#transactions].sort(([a], [b]) => Number(a === last) - Number(b === last));
-    for (const [name, transaction] of open) {
-      this.#transactions.delete(name);
-      // Deferred constraints fail here, after the SQL itself has succeeded.
-      await withSqlErrors('commit', transaction.commit);
-    }
   }
 
   #added(): readonly Inconsistency[] {
@@ -469,47 +447,6 @@ export class UnitOfWork {
     for (const { name } of moved) current.delete(name);
     const catalogs = new Map([...base.catalogs, ...current]);
     return this.gateway.resolve(base.metadata, catalogs, base.upstreams).inconsistencies;
-  }
-
-  /** Returns the inconsistency that all others follow from, if there is one. Tables come first in the list, so it can only be the
-   *  first. */
-  #rootOf([first, ...others]: readonly Inconsistency[]): Inconsistency | null {
-    // Fields of one name, and stored queries that no longer fit, are reported whatever the operation changed.
-    const kind = first?.cause?.kind;
-    const isReported = kind === 'conflictingRootFields' || kind === 'newlyInconsistent';
-    const isOwn = first && (isReported || this.#changes(first));
-    if (!isOwn) return null;
-    if (others.length === 0) return first;
-    const dependents = new Set(dependentsOf(this.metadata, first.key, this.links));
-    return others.every(({ key }) => dependents.has(key)) ? first : null;
-  }
-
-  /** True when the request changed the object, rather than others that it depends on or conflicts with. */
-  #changes({ key }: Inconsistency): boolean {
-    const [before, after] = [this.base.metadata, this.metadata].map(
-      (metadata) => findObject(metadata, key)?.definition,
-    );
-    return !isSameJson(before, after);
-  }
-
-  /** Returns the path of the first operation after which the object is inconsistent. Bisects the edits: log2(edits) resolves, only
-   *  when the request is refused. */
-  #causingPath(inconsistency: Inconsistency): readonly PathStep[] {
-    const { edits } = this.#draft;
-    let [low, high] = [0, edits.length - 1];
-    while (low < high) {
-      const middle = (low + high) >> 1;
-      const { inconsistencies } = this.gateway.resolve(
-        normalMetadata(edits[middle]!.document),
-        this.catalogs,
-        this.upstreams,
-      );
-      const isSame = ({ key, reason }: Inconsistency) =>
-        key === inconsistency.key && reason === inconsistency.reason;
-      if (inconsistencies.some(isSame)) high = middle;
-      else low = middle + 1;
-    }
-    return edits[low]?.path ?? ['args'];
   }
 }
 

@@ -1,10 +1,15 @@
 /** The form of a warning in the answer of an admin operation. A leaf, so that its producers do not import each other.
- *  Not here: which changes have warnings (warnings.ts, extensions.ts). */
+ *  Not here: which changes have warnings (warnings.ts, extensions.ts, lists.ts). */
 
 export type Warning = {
-  readonly code: 'managed-object' | 'not-enforced' | 'extension-missing';
+  readonly code:
+    | 'managed-object'
+    | 'not-enforced'
+    | 'extension-missing'
+    | 'illegal-event-trigger-name'
+    | `${'track' | 'untrack'}-${'table' | 'function'}-failed`;
   readonly message: string;
   readonly type: string;
-  /** The key of the object. */
+  /** The key of the object, or its name in words: `table author in source default`. */
   readonly name: string;
 };

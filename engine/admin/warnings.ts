@@ -1,9 +1,11 @@
-/** Warnings about a change of the document: it changes an object that a custom resource manages, or it declares a restriction that
- *  the engine does not enforce. In: two documents. Out: one warning per object.
+/** Warnings about a change of the document: it changes an object that a custom resource manages, it declares a restriction that
+ *  the engine does not enforce, or it has an event trigger with an unusual name. In: two documents. Out: one warning per object.
  *  Not here: the operator's ledger (operator/objects/ledger.ts), which restrictions are enforced (resolve/unenforced.ts). */
 import { fail } from '../errors/engine-error.ts';
 import { changedKeys } from '../metadata/diff.ts';
-import { parseKey } from '../metadata/objects.ts';
+import { objectKey, parseKey } from '../metadata/objects.ts';
+import { printQualified } from '../metadata/schema/common.ts';
+import { TRIGGER_NAME } from '../metadata/schema/event.ts';
 import type { Metadata } from '../metadata/schema/metadata.ts';
 import type { Gateway } from './gateway.ts';
 import type { Warning } from './warning.ts';
@@ -41,6 +43,34 @@ export function refuseWarnings(warnings: readonly object[]): never {
 function warningOf(key: string, owner: string): Warning {
   const message = `${key} belongs to the custom resource ${owner}, whose operator may put it back; change that instead`;
   return { code: 'managed-object', message, type: parseKey(key)?.kind ?? '', name: key };
+}
+
+/** Returns a warning for each new event trigger whose name `create_event_trigger` would refuse. */
+export function triggerNameWarnings(before: Metadata, after: Metadata): readonly Warning[] {
+  if (before === after) return [];
+  const known = new Set(triggersOf(before).map(({ key }) => key));
+  return triggersOf(after)
+    .filter(({ key, trigger }) => !TRIGGER_NAME.test(trigger) && !known.has(key))
+    .map(({ trigger, owner }) => ({
+      code: 'illegal-event-trigger-name',
+      message: `The event trigger with name "${trigger}" may not work as expected, use only alphanumeric, underscore and hyphens in an event trigger name`,
+      type: 'event_trigger',
+      name: `event_trigger ${trigger} in ${owner}`,
+    }));
+}
+
+type NamedTrigger = { readonly key: string; readonly trigger: string; readonly owner: string };
+
+function triggersOf({ sources }: Metadata): readonly NamedTrigger[] {
+  return sources.flatMap(({ name: source, tables }) =>
+    tables.flatMap(({ table, event_triggers: triggers }) =>
+      (triggers ?? []).map(({ name }) => ({
+        key: objectKey('event_trigger', source, table.schema, table.name, name),
+        trigger: name,
+        owner: `table ${printQualified(table)} in source ${source}`,
+      })),
+    ),
+  );
 }
 
 function ownersIn(ledger: unknown): Readonly<Record<string, { readonly cr?: unknown }>> {

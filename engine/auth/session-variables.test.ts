@@ -1,7 +1,7 @@
 import { createServer, type IncomingHttpHeaders, request } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { expect, test } from 'vitest';
-import { keepLastHeader } from './session-variables.ts';
+import { keepLastHeader, secretOf } from './session-variables.ts';
 
 /** Returns the headers a server receives for these lines. */
 function received(lines: readonly [string, string][]): Promise<IncomingHttpHeaders> {
@@ -37,4 +37,9 @@ test('repeated headers with other names stay lists', async () => {
     ['X-Other', 'b'],
   ]);
   expect(headers['x-other']).toBe('a, b');
+});
+
+test('the admin secret is read as UTF-8', () => {
+  const received = Buffer.from('clé').toString('latin1');
+  expect(secretOf({ 'x-engine-admin-secret': received }, 'x-engine-')).toBe('clé');
 });

@@ -1,8 +1,9 @@
 /** Session variables from request headers, and from the claims of tokens and the authentication hook. From headers
  *  these are all headers with the configured prefix except the secrets, renamed to the internal prefix. Names arrive
- *  in lower case from Node; values are unchanged.
+ *  in lower case from Node; values are read as UTF-8.
  *  Not here: which headers are trusted (authenticate.ts). */
 import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
+import { headerText } from '../outgoing/header-values.ts';
 import { SESSION_PREFIX, type Session } from '../resolve/session.ts';
 
 /** The headers, without the prefix, that may hold the admin secret. The second is an older name of the first. */
@@ -15,7 +16,7 @@ export function sessionVariablesOf(headers: IncomingHttpHeaders, prefix: string)
     const rest = name.slice(prefix.length);
     const value = headers[name];
     if (value === undefined || rest === '' || SECRET_HEADERS.includes(rest)) continue;
-    variables[SESSION_PREFIX + rest] = Array.isArray(value) ? value.join(', ') : value;
+    variables[SESSION_PREFIX + rest] = headerText(value);
   }
   return variables;
 }
@@ -44,7 +45,7 @@ export function sessionEntries<T>(entries: Iterable<readonly [string, T]>, prefi
 export function secretOf(headers: IncomingHttpHeaders, prefix: string): string | undefined {
   for (const name of SECRET_HEADERS) {
     const found = headers[prefix + name];
-    if (found !== undefined) return Array.isArray(found) ? found.join(', ') : found;
+    if (found !== undefined) return headerText(found);
   }
   return undefined;
 }

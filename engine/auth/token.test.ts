@@ -192,6 +192,12 @@ test.for(['RS256', 'ES384', 'Ed25519'])('a public key of %s verifies', async (ty
   expect((await refusalOf({ secret, headers: bearer(confused) }))[1]).toBe('invalid-jwt');
 });
 
+test('a public key for another algorithm is refused', async () => {
+  const key = await exportSPKI((await generateKeyPair('ES256', { extractable: true })).publicKey);
+  const text = JSON.stringify({ type: 'RS256', key });
+  expect(() => jwtSecret.parse(text)).toThrow('needs a "key" that is a public key or certificate for RS256');
+});
+
 test('the issuer selects one of several secrets', async () => {
   const other = 'another secret of thirty-two bytes!!';
   const secrets = [
@@ -255,6 +261,7 @@ test.for([
   ['{"type":"RS256"}', 'needs a "key" or a "jwk_url"'],
   ['{"key":"x"}', 'needs a "type" with its "key"'],
   ['{"type":"HS256","key":"short"}', 'needs a "key" of at least 32 bytes for HS256'],
+  ['{"type":"RS256","key":"x"}', 'needs a "key" that is a public key or certificate for RS256 in PEM'],
   ['{"type":"none","key":"x"}', 'expects "type" to be one of'],
   ['nonsense', 'expects JSON'],
 ] as const)('the option %s is refused, without repeating it', ([text, message]) => {

@@ -8,6 +8,7 @@ import { decodeJwt, errors, type JWTPayload, type JWTVerifyGetKey, jwtVerify } f
 import type { JwtAlgorithm, JwtSecret, TokenLocation } from '../config/jwt-secret.ts';
 import { fail } from '../errors/engine-error.ts';
 import type { Observe } from '../observe/observation.ts';
+import { headerText } from '../outgoing/header-values.ts';
 import type { TrustsSelfSigned } from '../outgoing/tls-allowlist.ts';
 import type { Session } from '../resolve/session.ts';
 import { sessionOfClaims } from './claims.ts';
@@ -71,8 +72,9 @@ async function verified(
     (error: unknown) => fail('jwtUnverified', { reason: reasonOf(error) }),
   );
   refuseForeign(payload, secret);
-  const requestedRole = headers[`${prefix}role`];
-  const session = sessionOfClaims(payload, secret, prefix, textOf(requestedRole));
+  const requested = textOf(headers[`${prefix}role`]);
+  const role = requested === undefined ? undefined : headerText(requested);
+  const session = sessionOfClaims(payload, secret, prefix, role);
   return payload.exp === undefined ? session : { ...session, expiresAt: payload.exp * 1000 };
 }
 

@@ -6,6 +6,7 @@ import type { IncomingHttpHeaders } from 'node:http';
 import { fail } from '../errors/engine-error.ts';
 import type { Observe } from '../observe/observation.ts';
 import { observeCall } from '../observe/webhook-call.ts';
+import { headerText } from '../outgoing/header-values.ts';
 import {
   NoResponse,
   type OutgoingRequest,
@@ -109,7 +110,7 @@ function forwarded(headers: IncomingHttpHeaders): Record<string, string> {
 function allOf(headers: IncomingHttpHeaders): Record<string, string> {
   return Object.fromEntries(
     Object.entries(headers).flatMap(([name, value]) =>
-      value === undefined ? [] : [[name, Array.isArray(value) ? value.join(', ') : value]],
+      value === undefined ? [] : [[name, headerText(value)]],
     ),
   );
 }

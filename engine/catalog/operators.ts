@@ -2,7 +2,7 @@
  *  and the documents are derived from it. sql/operators.ts has one SQL template for each row and does not compile while one is
  *  missing. Rows are in the order of the documents and the schema. Spec: BoolExp; docs/reference/behaviour/operators.md. */
 import { SCALARS, type Scalar, type ScalarFamily } from './scalars.ts';
-import { arrayOf, builtinType, type PgType } from './types.ts';
+import { arrayOf, baseType, builtinType, type PgType } from './types.ts';
 
 export type OperatorRow = {
   /** The scalar families it applies to. */
@@ -45,12 +45,12 @@ export type OperandField = {
 /** Returns a type of the same extension as the type `own`. */
 const sibling = (own: PgType, name: string): PgType => ({
   ...builtinType(name),
-  schema: (own.base ?? own).schema,
+  schema: baseType(own).schema,
 });
 
 const OPERAND_TYPES = {
-  same: (own: PgType): PgType => own,
-  list: (own: PgType): PgType => arrayOf(own),
+  same: baseType,
+  list: (own: PgType): PgType => arrayOf(baseType(own)),
   text: (): PgType => builtinType('text'),
   'text-list': (): PgType => arrayOf(builtinType('text')),
   boolean: (): PgType => builtinType('bool'),
@@ -66,7 +66,7 @@ export function operandType(form: OperandForm, own: PgType): PgType {
 
 /** Returns the Postgres type of one value of an operand of several. */
 export function operandFieldType({ type }: OperandField, own: PgType): PgType {
-  if (type === 'same') return own;
+  if (type === 'same') return baseType(own);
   return type === 'geometry' ? sibling(own, type) : builtinType(type);
 }
 
@@ -197,6 +197,9 @@ const BY_RULE_NAME: ReadonlyMap<string, OperatorName> = new Map(
     return [name.slice(1), ...(row.aliases ?? [])].map((spelling) => [spelling, name] as const);
   }),
 );
+
+/** The operators with the names that the documentation uses in permissions, without aliases. */
+export const RULE_OPERATORS = Object.keys(OPERATORS) as readonly OperatorName[];
 
 /** Returns the operator of a key in a permission: `_eq`, `$eq`, or an alias such as `$ne`. */
 export function operatorOfRule(key: string): OperatorName | undefined {

@@ -89,7 +89,9 @@ const VALUES: Readonly<Record<string, readonly string[]>> = {
   bit: ['1'],
   varbit: ['101'],
   oid: ['4294967295'],
+  xid: ['4294967295'],
   xml: ['<a b="c"/>'],
+  jsonpath: ['$."a"[*]'],
   point: ['(1,2)'],
   line: ['{1,2,3}'],
   lseg: ['[(1,2),(3,4)]'],
@@ -134,3 +136,23 @@ test.for(Object.keys(VALUES))('every value of %s leaves as valid JSON', async (n
     expect(typeof JSON.parse(row!['text'] as string)).toBe('string');
   }
 });
+
+test.for(Object.keys(SCALARS).filter((name) => !WITHOUT_DATABASE.includes(name)))(
+  'Postgres compares values of %s as the row says',
+  async (name) => {
+    const [value] = VALUES[name]!;
+    const compares = async (operator: string) => {
+      const statement = `select $1::"${name}" ${operator} $1::"${name}"`;
+      return database.sql(statement, [value]).then(
+        () => true,
+        ({ code }: { code: string }) => {
+          expect(code, statement).toBe('42883');
+          return false;
+        },
+      );
+    };
+    const isEquated = await compares('=');
+    const isOrdered = isEquated && (await compares('<'));
+    expect(SCALARS[name]!.comparison).toBe(isOrdered ? 'order' : isEquated ? 'equality' : 'none');
+  },
+);

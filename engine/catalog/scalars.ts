@@ -101,7 +101,9 @@ export const SCALARS: Readonly<Record<string, Scalar>> = {
   bit: scalar('bit', 'other', 'string', unordered),
   varbit: scalar('varbit', 'other', 'string', unordered),
   oid: scalar('oid', 'other', 'any'),
+  xid: scalar('xid', 'other', 'any', equated),
   xml: scalar('xml', 'other', 'string', incomparable),
+  jsonpath: scalar('jsonpath', 'other', 'string', incomparable),
   point: scalar('point', 'other', 'string', incomparable),
   line: scalar('line', 'other', 'string', equated),
   lseg: scalar('lseg', 'other', 'string', unordered),
@@ -111,6 +113,7 @@ export const SCALARS: Readonly<Record<string, Scalar>> = {
   circle: scalar('circle', 'other', 'string', unordered),
   tsvector: scalar('tsvector', 'other', 'string', unordered),
   tsquery: scalar('tsquery', 'other', 'string', unordered),
+  hstore: scalar('hstore', 'other', 'any', equated),
   ltree: scalar('ltree', 'ltree', 'string'),
   lquery: scalar('lquery', 'other', 'string', incomparable),
   ltxtquery: scalar('ltxtquery', 'other', 'string', incomparable),
@@ -122,6 +125,7 @@ export const SCALARS: Readonly<Record<string, Scalar>> = {
 /** The rows of types of extensions, whose schema is where the extension was installed. All other rows are types of pg_catalog. */
 const OF_EXTENSIONS: ReadonlySet<string> = new Set([
   'citext',
+  'hstore',
   'ltree',
   'lquery',
   'ltxtquery',

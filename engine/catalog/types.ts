@@ -103,10 +103,23 @@ export function builtinType(name: string): PgType {
   return { schema: 'pg_catalog', name, kind: 'base', element: null, base: null };
 }
 
+/** Returns the type of the values of a domain; other types are returned as they are. An operand has this type: the conditions of a domain
+ *  are about the values that a column holds, not about those that it is compared with or changed by. */
+export function baseType(type: PgType): PgType {
+  return type.base ?? type;
+}
+
 /** Returns the array type over `element`, under its usual name in Postgres; SQL writes `element[]`. Postgres has no arrays of arrays:
  *  an array over an array type is a list of arrays in their text form (sql/fragment.ts, execute/bind.ts). */
 export function arrayOf(element: PgType): PgType {
   return { schema: element.schema, name: `_${element.name}`, kind: 'base', element, base: null };
+}
+
+/** Returns what separates the elements of an array in text: a comma, and a semicolon between boxes. PostgreSQL manual, "Array Input and
+ *  Output Syntax". */
+export function arrayDelimiter(element: PgType): ',' | ';' {
+  const { schema, name } = baseType(element);
+  return schema === 'pg_catalog' && name === 'box' ? ';' : ',';
 }
 
 export type CatalogFunction = QualifiedName & {

@@ -1,6 +1,7 @@
 /** The JSON of `--jwt-secret` → JwtSecret. In: `{"type": "RS256", "key": "…"}` or `{"jwk_url": "…"}`, and how claims
  *  are found. Error messages never repeat the text, because it contains keys.
- *  Not here: keys and signatures (auth/token.ts). Reference: docs/reference/behaviour/authentication.md. */
+ *  Not here: signatures (auth/token.ts). Reference: docs/reference/behaviour/authentication.md. */
+import { createPublicKey } from 'node:crypto';
 import { type OptionType, OptionValueError } from './option-types.ts';
 
 const JWT_ALGORITHMS = [
@@ -102,9 +103,25 @@ function keyFrom(value: Json): JwtSecret['key'] {
   }
   if (text === null) return wrong('needs a "key" or a "jwk_url"');
   if (algorithm === null) return wrong('needs a "type" with its "key"');
-  const least = algorithm.startsWith('HS') ? Number(algorithm.slice(2)) / 8 : 0;
-  if (Buffer.byteLength(text) < least) wrong(`needs a "key" of at least ${least} bytes for ${algorithm}`);
+  if (algorithm.startsWith('HS')) {
+    const least = Number(algorithm.slice(2)) / 8;
+    if (Buffer.byteLength(text) < least) wrong(`needs a "key" of at least ${least} bytes for ${algorithm}`);
+  } else if (typeOfPublicKey(text) !== PUBLIC_KEY_TYPES[algorithm.slice(0, 2)]) {
+    wrong(`needs a "key" that is a public key or certificate for ${algorithm} in PEM`);
+  }
   return { kind: 'given', algorithm, text };
+}
+
+/** The types of public keys, by the first letters of the algorithms. */
+const PUBLIC_KEY_TYPES: Readonly<Record<string, string>> = { RS: 'rsa', ES: 'ec', Ed: 'ed25519' };
+
+/** Returns the type of a public key; undefined when the text is none. */
+function typeOfPublicKey(text: string): string | undefined {
+  try {
+    return createPublicKey(text).asymmetricKeyType;
+  } catch {
+    return undefined;
+  }
 }
 
 /** Parses `{"x-engine-role": {"path": "$.role", "default": "user"}, "x-engine-tenant": "one"}`; names become

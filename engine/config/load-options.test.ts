@@ -3,6 +3,7 @@ import { expect, test } from 'vitest';
 import { isReserved } from '../metadata/variables.ts';
 import { foreignSettings, loadOptions, OptionsError } from './load-options.ts';
 import {
+  nameOf,
   OPTIONS,
   type OptionFlag,
   type OptionRow,
@@ -207,6 +208,36 @@ test('an empty list of origins allows none, where an absent one allows all', () 
   expect(load(['--cors-domain', '']).corsDomain).toBe('');
   expect(load().corsDomain).toBe('*');
 });
+
+test.each([
+  ...['app.example.com', 'localhost:3000', 'https://app.example.com/path', 'https://a b', 'https://', '//a'],
+  ...['https://*.*.example.com', 'https://u:p@a.example', 'null', '**'],
+])('%s is no origin', (text) => {
+  expect(problemsOf(['--cors-domain', `https://a.example, ${text}`])).toEqual([
+    `--cors-domain expects * or origins such as https://*.example.com, comma-separated, not "${text}"`,
+  ]);
+});
+
+test('origins have any scheme, a name with at most one star, and perhaps a port and a slash', () => {
+  const text =
+    '*, https://*.example.com, http://localhost:*, http://[::1]:3000, HTTPS://a.example/, tauri://app,';
+  expect(load([], { HASURA_GRAPHQL_CORS_DOMAIN: text }).corsDomain).toBe(text);
+});
+
+test.each(['auth-hook', 'otlp-traces-endpoint', 'otlp-metrics-endpoint', 'otlp-logs-endpoint'] as const)(
+  '--%s is a URL of HTTP, and a problem does not repeat its text',
+  (flag) => {
+    const secret = ['--admin-secret', 'hush'];
+    for (const wrong of ['auth:8080/check', 'example.com/token-hush', 'ftp://u:hush@a.example', '/check']) {
+      expect(problemsOf([...secret, `--${flag}`, wrong])).toEqual([
+        `--${flag} expects http://… or https://…`,
+      ]);
+    }
+    for (const url of ['http://a.example', 'HTTPS://u:p@a.example:1/x?y=z']) {
+      expect(load([...secret, `--${flag}`, url])[nameOf(flag)]).toBe(url);
+    }
+  },
+);
 
 test.each(['*4', '!4', '*6', '!6', '*', '127.0.0.1'])('%s is an address to listen on', (host) => {
   const expected = { '*4': '0.0.0.0', '!4': '0.0.0.0', '*6': '::', '!6': '::' }[host] ?? host;

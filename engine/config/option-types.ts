@@ -162,6 +162,31 @@ export const pairs: OptionType<Readonly<Record<string, string>>> = {
     ),
 };
 
+/** An address of HTTP or HTTPS. Errors never repeat the text, which may contain a password. */
+export const httpUrl: OptionType<string> = {
+  placeholder: 'URL',
+  parse: (value) => {
+    const protocol = URL.parse(value)?.protocol;
+    return protocol === 'http:' || protocol === 'https:' ? value : wrong('expects http://… or https://…');
+  },
+};
+
+/** The origin of a page as browsers send it: scheme, name and perhaps port. A star can be a part of the name or the port, and a
+ *  slash at the end is accepted. */
+const ORIGIN = /^[a-z][a-z0-9+.-]*:\/\/(?=[^/])[^\s/?#@*]*\*?[^\s/?#@*]*\/?$/i;
+
+/** A comma-separated list of origins, or `*` for every origin. The value is the text. Not here: which origins match
+ *  (http/cors.ts). */
+export const origins: OptionType<string> = {
+  placeholder: 'ORIGINS',
+  parse: (value) => {
+    const other = commaSeparated(value).find((origin) => origin !== '*' && !ORIGIN.test(origin));
+    return other === undefined
+      ? value
+      : wrong(`expects * or origins such as https://*.example.com, comma-separated, not "${other}"`);
+  },
+};
+
 /** A header prefix such as `x-engine-`: lower case, ending in a dash. */
 export const headerPrefix: OptionType<string> = {
   placeholder: 'PREFIX',

@@ -8,6 +8,7 @@ import { jwtSecret, jwtSecrets } from './jwt-secret.ts';
 import {
   flag,
   headerPrefix,
+  httpUrl,
   integer,
   jsonTexts,
   listeningHost,
@@ -15,6 +16,7 @@ import {
   namingConvention,
   type OptionType,
   oneOf,
+  origins,
   pairs,
   paths,
   text,
@@ -241,7 +243,7 @@ export const OPTIONS = {
     default: '*',
     doc: 'address to listen on; * is all addresses, *4 all of IPv4 and *6 all of IPv6',
   }),
-  'cors-domain': row('Server', text('ORIGINS'), {
+  'cors-domain': row('Server', origins, {
     default: '*',
     whenEmpty: '',
     doc: 'origins that browsers may call from, comma-separated: https://*.example.com, http://localhost:3000; * is any origin, without cookies',
@@ -352,7 +354,7 @@ export const OPTIONS = {
     isSecret: true,
     doc: 'several JWT secrets, selected by the issuer of the token, in place of --jwt-secret',
   }),
-  'auth-hook': row('Access', text('URL'), {
+  'auth-hook': row('Access', httpUrl, {
     doc: 'an HTTP service that authenticates requests and answers with session variables',
   }),
   'auth-hook-mode': row('Access', oneOf(['GET', 'POST']), {
@@ -475,13 +477,13 @@ export const OPTIONS = {
     isSecret: true,
     doc: 'bearer token for /v1/metrics (API metrics); administrators have access without it',
   }),
-  'otlp-traces-endpoint': row('Observation', text('URL'), {
+  'otlp-traces-endpoint': row('Observation', httpUrl, {
     doc: 'the collector that spans are sent to (OTLP over HTTP, protobuf), such as http://collector:4318/v1/traces; metadata can override it',
   }),
-  'otlp-metrics-endpoint': row('Observation', text('URL'), {
+  'otlp-metrics-endpoint': row('Observation', httpUrl, {
     doc: 'the collector that metrics are sent to once a minute, such as http://collector:4318/v1/metrics; needs the API metrics; metadata can override it',
   }),
-  'otlp-logs-endpoint': row('Observation', text('URL'), {
+  'otlp-logs-endpoint': row('Observation', httpUrl, {
     doc: 'the collector that lines of the log are sent to, such as http://collector:4318/v1/logs; metadata can override it',
   }),
   'otlp-headers': row('Observation', pairs, {

@@ -34,7 +34,7 @@ beforeAll(async () => {
   const conninfo = `primary_conninfo = 'host=127.0.0.1 port=${port} user=postgres'\n`;
   writeFileSync(settings, readFileSync(settings, 'utf8') + conninfo);
   two = await startEmbeddedPostgres({ folder: second, isDurable: false });
-}, 60_000);
+}, 180_000);
 afterAll(async () => {
   await Promise.allSettled([one?.stop(), two?.stop()]);
   rmSync(folder, { recursive: true, force: true });

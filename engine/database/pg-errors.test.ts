@@ -130,6 +130,7 @@ describe('clients read', () => {
     ['another violation of a constraint', '23000', 'constraint-violation', 'said'],
     ['another data exception', '22000', 'data-exception', 'said'],
     ['another rollback', '40003', 'concurrent-update', 'said'],
+    ['a lock that is not available', '55P03', 'concurrent-update', 'said'],
     [
       'a limit of Postgres',
       '54001',

@@ -81,6 +81,8 @@ const PG_ERRORS: readonly Entry[] = [
   },
   // A deadlock: this transaction was the one to give way.
   { state: /^40/, error: saying('concurrentUpdate') },
+  // lock_not_available: waited for as long as the transaction may.
+  { state: /^55P03$/, error: saying('concurrentUpdate') },
   {
     // program_limit_exceeded: what Postgres has no room for.
     state: /^54/,

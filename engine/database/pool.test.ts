@@ -1,6 +1,7 @@
 /** Twins of pool.ts, against a real Postgres whose connections are broken on purpose. */
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
 import { createDatabase, type TestDatabase } from '../../testing/database.ts';
+import { thrownMessage } from '../errors/engine-error.ts';
 import { openProxy } from '../wire/testing/proxy.ts';
 import { type Database, openDatabase } from './pool.ts';
 
@@ -111,8 +112,10 @@ test('settings made by SQL of a client are gone with their transaction', async (
 test('an idle connection that breaks is replaced, and the process lives', async () => {
   await database.run({ name: '', text: 'select 1' }, []);
   await terminate();
-  await new Promise((resolve) => setTimeout(resolve, 50));
-  expect(await database.run({ name: '', text: 'select 1' }, [])).toEqual(['1']);
+  // A statement that is sent before the end of the connection has arrived fails.
+  await expect
+    .poll(() => database.run({ name: '', text: 'select 1' }, []).catch(thrownMessage), { timeout: 10_000 })
+    .toEqual(['1']);
 });
 
 test('a connection that breaks under a statement fails it, and the process lives', async () => {

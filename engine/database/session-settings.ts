@@ -10,6 +10,12 @@ export const SESSION_SETTINGS: NamedStatement = {
   text: `select set_config('engine.user', $1, true), set_config('engine.trace', $2, true), set_config('hasura.user', $3, true)`,
 };
 
+/** Limits how long a transaction waits for each lock. */
+export const LOCK_LIMIT: NamedStatement = {
+  name: 'pergola_lock_limit',
+  text: "select set_config('lock_timeout', '5s', true)",
+};
+
 export function sessionSettings({ variables }: Session, trace: SpanContext | null = null): string[] {
   const ids = trace && { trace_id: trace.traceId, span_id: trace.spanId };
   const foreign = Object.entries(variables).map(([name, value]) => [

@@ -3,6 +3,7 @@
  *  work is done. Not here: pools (pool.ts). */
 import { variablesOf } from '../config/options.ts';
 import { EngineError, fail, type PathStep, thrownMessage, withPath } from '../errors/engine-error.ts';
+import { FILE_AGE_MS } from '../metadata/references.ts';
 import type { ConnectionInfo, Source } from '../metadata/schema/source.ts';
 import { SourceConfiguration } from '../metadata/schema/source.ts';
 import { variablesIn } from '../metadata/variables.ts';
@@ -17,9 +18,6 @@ import type { Databases } from './databases.ts';
 import { type Database, openDatabase, type PoolObservers, type PoolOptions, probe } from './pool.ts';
 import { Replicas } from './replicas.ts';
 import { tlsOf } from './tls.ts';
-
-/** How long a URL read from a file is trusted. */
-const FILE_AGE_MS = 1000;
 
 type Found = {
   readonly database: Database;

@@ -9,7 +9,7 @@ const SCHEMA = `
   create domain scores as int[];
   create table note (
     id int primary key, tags text[] not null default '{}', numbers int[], big bigint[], moods mood[], docs jsonb[],
-    grid int[], boxes box[], flags bool[], own scores);
+    grid int[], boxes box[], flags bool[], own scores, area box);
   insert into note (id, tags, numbers, big, moods, docs, grid, flags, own) values
     (1, '{a,b}', '{1,2}', '{9007199254740993}', '{ok}', array['{"a":[1]}', '"x"']::jsonb[], '{{1,2},{3,4}}', '{t,f}', '{5}'),
     (2, '{"q\\"c,",NULL}', '{2}', '{2}', '{sad,ok}', null, null, null, null),
@@ -197,6 +197,37 @@ test('a value that is not an array is refused with the path of the array', async
   const insert =
     'mutation { insert_note_one(object: {id: 77, numbers: [1, null]}) { numbers } delete_note_by_pk(id: 77) { id } }';
   expect(await ask(insert)).toMatchObject({ insert_note_one: { numbers: [1, null] } });
+});
+
+test('boxes, which Postgres separates by semicolons, are lists like others', async () => {
+  const boxes = ['(1,1),(0,0)', '(3,3),(2,2)'];
+  const literal = JSON.stringify(boxes);
+  const write = `mutation ($b: [box!]) {
+    insert_note_one(object: {id: 78, boxes: ${literal}, area: "(1,1),(0,0)"}) { boxes }
+    update_note_by_pk(pk_columns: {id: 78}, _set: {boxes: $b}) { boxes }
+  }`;
+  const written = { boxes: [...boxes, null] };
+  expect(await ask(write, { b: written.boxes })).toEqual({
+    insert_note_one: { boxes },
+    update_note_by_pk: written,
+  });
+  expect(await idsWhere(`{area: {_in: ${literal}}}`)).toEqual([78]);
+  const query = 'query ($b: [box!]!) { note(where: {area: {_nin: $b}}) { id } }';
+  expect(await ask(query, { b: boxes })).toEqual({ note: [] });
+  await ask('mutation { delete_note_by_pk(id: 78) { id } }');
+});
+
+test('several rows take arrays of a domain', async () => {
+  const write = `mutation ($rows: [note_insert_input!]!) {
+    insert_note(objects: $rows) { returning { id own } }
+    delete_note(where: {id: {_gte: 78}}) { affected_rows }
+  }`;
+  const rows = [
+    { id: 78, own: [1, 2] },
+    { id: 79, own: [3] },
+    { id: 80, own: null },
+  ];
+  expect(await ask(write, { rows })).toMatchObject({ insert_note: { returning: rows } });
 });
 
 test('session variables that contain arrays work in filters, presets and checks', async () => {

@@ -7,6 +7,7 @@ import { openSocket, type TestSocket } from '../../testing/websocket.ts';
 
 const TEMPLATE = `
   {{ if $.request.headers?["x-fresh"] == "true" }} {{ $.primary }}
+  {{ elif $.request.headers?["x-place"] == "Zürich" }} {{ $.primary }}
   {{ elif $.request.query.operation_type == "mutation" }}
     {{ if $.request.query?.operation_name == "astray" }} {{ $.read_replicas }} {{ else }} {{ $.default }} {{ end }}
   {{ elif $.request.session?["x-engine-tenant"] == "nowhere" }} {{ $.request.session.x-engine-tenant }}
@@ -67,6 +68,12 @@ describe('a query goes to', () => {
     ['the member of the connection set its session names', as('red'), 'red'],
     ['another for another session', as('blue'), 'blue'],
     ['the primary where its headers ask for it', as('red', { 'X-Fresh': 'true' }), 'primary'],
+    // Clients of Node send one byte for each character.
+    [
+      'the primary where a header has text beyond ASCII',
+      as('red', { 'x-place': 'Z\u00c3\u00bcrich' }),
+      'primary',
+    ],
     ['a read replica by default', as('green'), 'replica'],
     [
       'a read replica by default when an administrator asks',

@@ -109,7 +109,7 @@ beforeAll(async () => {
     { version: 2 },
   );
   expect(replaced).toMatchObject({ status: 200, body: { is_consistent: true } });
-}, 60_000);
+}, 180_000);
 afterAll(async () => {
   await engine?.close();
   await Promise.all([database?.drop(), elsewhere?.drop()]);

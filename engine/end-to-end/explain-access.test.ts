@@ -1,7 +1,7 @@
 /** Compares `explain_access` on random filters and rows with what the role reads: the verdict is `visible` exactly for the rows that a query
  *  returns, every clause has the truth that it has as a filter of its own, and a row that is hidden becomes visible when the decisive
  *  clauses are changed.
- *  Not here: chosen permissions (engine/admin/explain-access.test.ts). ACCESS_SEED repeats a run. */
+ *  Not here: chosen permissions (engine/admin/explain-access). ACCESS_SEED repeats a run. */
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { createDatabase, type TestDatabase } from '../../testing/database.ts';
 import { replaceMetadata, startTestEngine, type TestEngine } from '../../testing/engine.ts';
@@ -39,7 +39,7 @@ beforeAll(async () => {
   // Tags must not keep an item from being deleted.
   await database.sql(`${SCHEMA}; alter table item disable trigger all; create table kept as table item`);
   engine = await startTestEngine({ databaseUrl: database.url });
-}, 60_000);
+}, 180_000);
 afterAll(async () => {
   await engine?.close();
   await database?.drop();

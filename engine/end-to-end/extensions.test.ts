@@ -190,6 +190,22 @@ test('--metadata-database-extensions-schema counts where the source is the metad
   await other.close();
 });
 
+test('a source in the metadata database that names the schema public gets it there', async () => {
+  const database = await created('create schema ext');
+  const other = await startTestEngine({
+    databaseUrl: (await created()).url,
+    metadataDatabaseUrl: database.url,
+    metadataDatabaseExtensionsSchema: 'ext',
+    log,
+  });
+  await other.admin('pg_add_source', {
+    name: 'named',
+    configuration: { connection_info: { database_url: database.url }, extensions_schema: 'public' },
+  });
+  expect(await schemaOf(database)).toBe('public');
+  await other.close();
+});
+
 test('engines that start at the same time on one database do not fail each other', async () => {
   const database = await created();
   const engines = await Promise.all(
@@ -224,4 +240,4 @@ test('a standby is served without a warning', async () => {
     await standby.stop();
     rmSync(folder, { recursive: true, force: true });
   }
-}, 60_000);
+}, 180_000);

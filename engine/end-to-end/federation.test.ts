@@ -84,6 +84,8 @@ describe('the schema', () => {
     await admin('set_graphql_schema_introspection_options', { disabled_for_roles: ['user'] });
     const { errors } = await engine.graphql('{ _service { sdl } }', { role: 'user' });
     expect(errors).toMatchObject([{ extensions: { code: 'not-supported' } }]);
+    const wrong = await engine.graphql('{ _service { sdl @include(if: 1) } }');
+    expect(wrong.errors?.[0]?.extensions.path).toBe('$.selectionSet._service.selectionSet.include.args.if');
     const nobody = await engine.graphql('{ _service { sdl } }', { role: 'nobody' });
     expect(nobody.errors?.[0]?.message).toBe("field '_service' not found in type: 'query_root'");
   });

@@ -183,6 +183,24 @@ test('the header of Apollo names the client, and a client without a name has non
   expect((await usage({ operation: 'Named', client: '' })).operations).toHaveLength(1);
 });
 
+test('the name of a client is read as UTF-8, in a header and in a message', async () => {
+  await ask(Buffer.from('日本').toString('latin1'), '{ author { id } }');
+  expect((await usage({ client: '日本' })).operations).toMatchObject([{ requests: 1 }]);
+  const socket = await openSocket(engine.url, 'graphql-transport-ws');
+  const headers = {
+    'x-engine-admin-secret': engine.adminSecret,
+    'x-engine-role': 'reader',
+    'graphql-client-name': '日本',
+  };
+  socket.send({ type: 'connection_init', payload: { headers } });
+  await socket.next();
+  socket.send({ type: 'subscribe', id: '1', payload: { query: '{ author { id } }' } });
+  await socket.next();
+  await socket.next();
+  socket.close();
+  expect((await usage({ client: '日本' })).operations).toMatchObject([{ requests: 2 }]);
+});
+
 test('a REST endpoint counts under its name, and its document under its own', async () => {
   const headers = { 'x-engine-role': 'reader', 'graphql-client-name': 'rest' };
   expect((await engine.fetch('/api/rest/authors', { headers })).status).toBe(200);
@@ -287,7 +305,7 @@ test('a role has a limited number of operations on a day; what is beyond is coun
   // Other roles are counted as before.
   await ask('others', 'query Others { author { id } }');
   expect((await usage({ client: 'others' })).operations).toHaveLength(1);
-}, 60_000);
+}, 180_000);
 
 test('with --field-usage-days 0 nothing is counted', async () => {
   const off = await startTestEngine({ databaseUrl: database.url, fieldUsageDays: 0 });

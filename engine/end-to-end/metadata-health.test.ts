@@ -16,7 +16,7 @@ beforeAll(async () => {
   proxy = await openProxy(metadata.url);
   engine = await startTestEngine({ databaseUrl: served.url, metadataDatabaseUrl: proxy.url });
   await engine.admin('pg_track_table', { table: 'note' });
-}, 60_000);
+}, 180_000);
 afterAll(async () => {
   await engine?.close();
   await proxy?.close();
@@ -40,4 +40,4 @@ test('a lost metadata database fails the strict check only, and requests are ans
   expect(await engine.graphql('{ note { id } }')).toEqual({ data: { note: [{ id: 1 }] } });
   proxy.mostBytes = Number.POSITIVE_INFINITY;
   await expect.poll(() => health('/healthz?strict=true'), { timeout: 15_000 }).toBe('200 OK');
-}, 60_000);
+}, 180_000);

@@ -28,7 +28,7 @@ beforeAll(async () => {
     await first.sql(`create role ${name(role)} superuser login password 'planted'`);
   writeFileSync(file, `${as('before', first)}\n`);
   engine = await startTestEngine({ databaseUrl: served.url, metadataDatabaseUrl: option });
-}, 60_000);
+}, 180_000);
 afterAll(async () => {
   await engine?.close();
   await Promise.all([served?.drop(), first?.drop()]);

@@ -27,7 +27,7 @@ beforeEach(async () => {
     ENGINE_GRAPHQL_ADMIN_SECRET: SECRET,
   };
   engines = await Promise.all([startEngine(environment, 'ignore'), startEngine(environment, 'ignore')]);
-}, 90_000);
+}, 180_000);
 afterEach(async () => {
   await Promise.all(engines.map(({ kill }) => kill()));
   await database.drop();

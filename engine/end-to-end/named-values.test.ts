@@ -62,7 +62,7 @@ beforeAll(async () => {
      insert into book (title) values ('one')`,
   );
   engines = [await start(), await start()];
-}, 60_000);
+}, 180_000);
 afterAll(async () => {
   for (const engine of engines ?? []) await engine.close();
   webhook?.close();

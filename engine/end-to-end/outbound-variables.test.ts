@@ -80,21 +80,28 @@ type Parts = Readonly<Record<string, unknown>> & { readonly table?: object };
 const OBJECTS: readonly (readonly [type: string, name: string, make: (variable: string) => Parts])[] = [
   ['action', 'URL', (v) => action({ handler: `${hookUrl}/{{${v}}}` })],
   ['action', 'header', (v) => action({ handler: hookUrl, headers: header(v) })],
+  ['action', 'text of a header', (v) => action({ handler: hookUrl, headers: text(v) })],
   ['event_trigger', 'URL', (v) => trigger({ webhook: `${hookUrl}/{{ ${v} }}` })],
   ['event_trigger', 'URL from a variable', (v) => trigger({ webhook_from_env: v })],
   ['event_trigger', 'header', (v) => trigger({ webhook: hookUrl, headers: header(v) })],
+  ['event_trigger', 'text of a header', (v) => trigger({ webhook: hookUrl, headers: text(v) })],
   ['cron_trigger', 'URL', (v) => cron({ webhook: `${hookUrl}/{{${v}}}` })],
   ['cron_trigger', 'URL from a variable', (v) => cron({ webhook: { from_env: v } })],
   ['cron_trigger', 'header', (v) => cron({ webhook: hookUrl, headers: header(v) })],
+  ['cron_trigger', 'text of a header', (v) => cron({ webhook: hookUrl, headers: text(v) })],
   ['remote_schema', 'URL', (v) => remote({ url: `${hookUrl}/{{${v}}}` })],
   ['remote_schema', 'URL from a variable', (v) => remote({ url_from_env: v })],
   ['remote_schema', 'header', (v) => remote({ url: hookUrl, headers: header(v) })],
+  ['remote_schema', 'text of a header', (v) => remote({ url: hookUrl, headers: text(v) })],
   ['insert_permission', 'URL', (v) => permission({ url: `${hookUrl}/{{${v}}}` })],
   ['insert_permission', 'header', (v) => permission({ url: hookUrl, headers: header(v) })],
+  ['insert_permission', 'text of a header', (v) => permission({ url: hookUrl, headers: text(v) })],
   ['open_telemetry', 'header', (v) => telemetry(header(v))],
+  ['open_telemetry', 'text of a header', (v) => telemetry(text(v))],
 ];
 
 const header = (variable: string) => [{ name: 'x-a', value_from_env: variable }];
+const text = (variable: string) => [{ name: 'x-a', value: `Bearer {{${variable}}}` }];
 const action = (more: object) => ({
   actions: [{ name: 'act', definition: { type: 'query', output_type: 'String', arguments: [], ...more } }],
 });

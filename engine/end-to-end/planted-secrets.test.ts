@@ -100,7 +100,7 @@ beforeAll(async () => {
     enabledApis: ['metadata', 'graphql', 'config', 'pgdump', 'metrics', 'developer'],
     log: { observe: (observation) => seen.push(printed(observation)), flush: () => {} },
   });
-}, 60_000);
+}, 180_000);
 afterAll(async () => {
   await engine?.close();
   for (const socket of sockets) socket.destroy();
@@ -302,7 +302,7 @@ test('a variable that is named as a certificate or key is in no answer', async (
     }
   }
   expect(leaks(seen)).toEqual([]);
-}, 60_000);
+}, 180_000);
 
 test('only connection strings are sent, and only to the server they name', async () => {
   outbound = [];

@@ -76,8 +76,8 @@ beforeAll(async () => {
     insert into many select generate_series(1, 1000);`);
   await elsewhere.sql(`create table sale (id bigint primary key, author int, code text, price numeric);
     insert into sale values (1, 1, 'x', 1.50), (2, 1, 'y', 20), (3, 3, 'x', 9007199254740993);
-    create table profile (author int primary key, bio text);
-    insert into profile values (1, 'first'), (2, 'second');`);
+    create table profile (author int primary key, bio text, favourites int[]);
+    insert into profile values (1, 'first', '{1,3}'), (2, 'second', '{}');`);
   remote = await startRemote(SDL, RESOLVERS);
   engine = await startTestEngine({
     databaseUrl: database.url,
@@ -387,6 +387,23 @@ describe('roles', () => {
     const given = await engine.graphql('{ author { later(only: {ids: [1]}) { id } } }', { role: 'user' });
     expect(given.errors).toMatchObject([{ message: "'later' has no argument named 'only'" }]);
   });
+
+  test.each([
+    ['of the argument', 'where: Where @preset(value: {text: {eq: "post 2"}, id: {gt: 9}})', 'text: Text'],
+    ['of a field', 'where: Where', 'text: Text @preset(value: {eq: "post 2"})'],
+  ])('have the preset %s for what the relationship leaves open in it', async (_, argument, field) => {
+    await relate('later', { posts: { arguments: { where: { id: { gt: '$id' } } } } });
+    await readAuthors('user');
+    await show(
+      'user',
+      `type Post { id: Int! } input Where { id: Number ${field} } input Number { gt: Int } input Text { eq: String }
+       type Query { posts(${argument}): [Post!]! }`,
+    );
+    const { data } = await engine.graphql('{ author(order_by: {id: asc}) { later { id } } }', {
+      role: 'user',
+    });
+    expect(data).toEqual({ author: [{ later: [{ id: 2 }] }, { later: [] }] });
+  });
 });
 
 describe('from rows to another database', () => {
@@ -426,6 +443,14 @@ describe('from rows to another database', () => {
     await relateRows('sales', 'array', { id: 'author', code: 'code' });
     const { data } = await engine.graphql('{ author(order_by: {id: asc}) { sales { id } } }');
     expect(data).toEqual({ author: [{ sales: [{ id: 1 }] }, { sales: [] }, { sales: [{ id: 3 }] }] });
+  });
+
+  test('by arrays', async () => {
+    await relateRows('alike', 'array', { favourites: 'favourites' }, 'profile');
+    const { data } = await engine.graphql('{ author(order_by: {id: asc}) { alike { bio } } }');
+    expect(data).toEqual({
+      author: [{ alike: [{ bio: 'first' }] }, { alike: [{ bio: 'second' }] }, { alike: [] }],
+    });
   });
 
   test('and back again, at any depth', async () => {

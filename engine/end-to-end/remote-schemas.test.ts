@@ -398,7 +398,12 @@ describe('failures', () => {
     ['it answers half of JSON', answerWith('{"data":{"broken":"a'), 'did not answer', /^undefined$/],
     ['it answers a list', answerWith('[]'), 'it is no object', /^undefined$/],
     ['its data is text', answerWith('{"data":"x"}'), 'there is no data', /^undefined$/],
-    ['its errors are none', answerWith('{"errors":"x"}'), 'its errors are none', /^undefined$/],
+    [
+      'its errors are text',
+      answerWith('{"errors":"x"}'),
+      'its "errors" is not a list of errors',
+      /^undefined$/,
+    ],
     ['it leaves out a field', answerWith('{"data":{}}'), 'has no "broken"', /^undefined$/],
   ])('%s: a clear error in its place, and the other fields are there', async (_, handle, message, cause) => {
     remote.misbehave(handle);

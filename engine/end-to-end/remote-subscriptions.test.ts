@@ -428,4 +428,4 @@ test('counts against the limits, and ends when its client does not read', async 
   await second.closed;
   client.socket.resume();
   await client.closed;
-}, 30_000);
+}, 90_000);

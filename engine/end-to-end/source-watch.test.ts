@@ -89,7 +89,7 @@ describe('a database that fails', () => {
     });
     proxy.isSilent = false;
     await eventually(async () => expect((await checked()).state_version).toBe(before.state_version));
-  }, 20_000);
+  }, 90_000);
 
   test("is noticed when a client's request fails, before the next check", async () => {
     await proxy.close();
@@ -130,7 +130,7 @@ describe('a database that fails', () => {
     await checked();
     expect(await wrong()).toEqual([]);
     await slow;
-  }, 20_000);
+  }, 90_000);
 });
 
 /** How a database refuses the role of the engine, and how it accepts it again. */
@@ -210,7 +210,7 @@ test('a database without a free connection is not unreachable', async () => {
   await slow;
   await engine.admin('pg_drop_source', { name: 'data', cascade: true });
   await data.sql(`drop owned by ${role}; drop role ${role}`);
-}, 20_000);
+}, 90_000);
 
 /** DDL outside the engine: the resulting inconsistency, and the DDL that resolves it. */
 const CHANGES: readonly (readonly [name: string, change: string, wrong: readonly string[], undo: string])[] =

@@ -48,6 +48,26 @@ async function configure(
   expect(answer.status).toBe(200);
 }
 
+test('a mutation on two sources that are one database does not wait for itself', async () => {
+  await configure({});
+  const customization = { root_fields: { prefix: 'same_' }, type_names: { prefix: 'same_' } };
+  const configuration = { connection_info: { database_url: primary.url } };
+  await engine.admin('pg_add_source', { name: 'same', configuration, customization });
+  await engine.admin('pg_track_table', { source: 'same', table: 'note' });
+  const writes = ['update_note', 'same_update_note'].map(
+    (field) => `${field}(where: {id: {_eq: 1}}, _set: {place: "both"}) { affected_rows }`,
+  );
+  const { errors } = await engine.graphql(`mutation { ${writes.join(' ')} }`);
+  expect(errors).toMatchObject([
+    {
+      message: 'canceling statement due to lock timeout',
+      extensions: { code: 'concurrent-update', path: '$' },
+    },
+  ]);
+  const { data } = await engine.graphql('{ note(where: {place: {_eq: "both"}}) { id } }');
+  expect(data).toEqual({ note: [] });
+});
+
 const QUERY = '{ note(limit: 1) { place } }';
 const from = (place: string) => ({ data: { note: [{ place }] } });
 

@@ -7,6 +7,19 @@ import { ERRORS, type ErrorDialect, type ErrorName, type ErrorParams, type Error
 /** A step of a path: a key, or an index of a list. */
 export type PathStep = string | number;
 
+/** A name that does not exist, and the names that exist where it was looked up. They are read only for administrators. */
+export type Misnamed = { readonly name: string; readonly known: () => Iterable<string> };
+
+/** Facts that only administrators who keep track of objects read. No response to an API client has them. */
+export type ErrorHints = {
+  /** The name that does not exist, where the error is about one. */
+  readonly misnamed?: Misnamed | undefined;
+  /** Further errors of the same object, in order (together.ts). */
+  readonly more?: readonly EngineError[] | undefined;
+  /** The code of the error behind this one, where the admin API has one code for all errors of the object. */
+  readonly behind?: string | undefined;
+};
+
 export class EngineError extends Error {
   readonly kind: ErrorName;
   readonly params: object;
@@ -14,14 +27,26 @@ export class EngineError extends Error {
   readonly path: readonly PathStep[];
   /** Facts for administrators only, for example the database's own message. */
   readonly internal: unknown;
+  readonly #hints: ErrorHints;
 
-  constructor(kind: ErrorName, params: object, path: readonly PathStep[] = [], internal?: unknown) {
+  constructor(
+    kind: ErrorName,
+    params: object,
+    path: readonly PathStep[] = [],
+    internal?: unknown,
+    hints: ErrorHints = {},
+  ) {
     super(rowOf(kind).message(params as never));
     this.name = 'EngineError';
     this.kind = kind;
     this.params = params;
     this.path = path;
     this.internal = internal;
+    this.#hints = hints;
+  }
+
+  get hints(): ErrorHints {
+    return this.#hints;
   }
 
   get status(): number {
@@ -47,7 +72,9 @@ export class EngineError extends Error {
   }
 
   at(step: PathStep): EngineError {
-    return new EngineError(this.kind, this.params, [step, ...this.path], this.internal);
+    const { more } = this.#hints;
+    const hints = more ? { ...this.#hints, more: more.map((other) => other.at(step)) } : this.#hints;
+    return new EngineError(this.kind, this.params, [step, ...this.path], this.internal, hints);
   }
 }
 
@@ -55,9 +82,15 @@ export class EngineError extends Error {
 export function fail<N extends ErrorName>(
   kind: N,
   params: ErrorParams<N>,
-  options: { readonly path?: readonly PathStep[]; readonly internal?: unknown } = {},
+  options: {
+    readonly path?: readonly PathStep[];
+    readonly internal?: unknown;
+    readonly misnamed?: Misnamed;
+    readonly behind?: string;
+  } = {},
 ): never {
-  throw new EngineError(kind, params as object, options.path ?? [], options.internal);
+  const { path = [], internal, misnamed, behind } = options;
+  throw new EngineError(kind, params as object, path, internal, { misnamed, behind });
 }
 
 /** Returns the message of anything that was thrown. */

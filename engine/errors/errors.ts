@@ -175,6 +175,10 @@ export const ERRORS = {
       'column/relationship of table {table} already exists',
       'field with name "{name}" already exists in table "{table}"',
     ],
+    renamedRelationshipExists: [
+      'column/relationship of table {table} already exists',
+      'cannot rename relationship "{name}" to "{newName}" in table "{table}" as a column/relationship with the name already exists',
+    ],
     sourceExists: 'source with name "{source}" already exists',
     tlsHostExists: 'the host "{host}" is on the TLS allow list already',
     collectionExists: 'query collection with name "{name}" already exists',
@@ -208,6 +212,13 @@ export const ERRORS = {
   ),
   /** The program's own message is in `internal`. */
   pgDumpFailed: row(500, 'unexpected', 'error while executing pg_dump'),
+  /** Every table or function of a list failed. The failures are in `internal`. */
+  allItemsFailed: row(400, 'invalid-configuration', 'all {items} failed to {verb}'),
+  repeatedItems: row(
+    400,
+    'bad-request',
+    'The following {items} occur more than once in the request: {names}',
+  ),
   /** Raised for `allow_warnings: false`. The warnings are in `internal`. */
   metadataWarnings: row(
     400,

@@ -244,9 +244,12 @@ export function invocationsQuery(
 }
 
 /** Reads the log. A source without a log has no events. */
-export async function readLog(database: Database, { text, values }: LogQuery): Promise<readonly unknown[]> {
-  if (!(await hasLog(database))) return [];
-  const found = await database.query(text, values);
+export async function readLog(
+  client: Pick<Database, 'query'> | ClientBase,
+  { text, values }: LogQuery,
+): Promise<readonly unknown[]> {
+  if (!(await hasLog(client))) return [];
+  const found: QueryResult = await client.query(text, [...values]);
   return found.rows.map(({ row }: { readonly row: string }) => parseJson(row));
 }
 

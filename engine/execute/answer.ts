@@ -5,6 +5,7 @@
 import { type Databases, databasesOfRequest } from '../database/databases.ts';
 import { fail } from '../errors/engine-error.ts';
 import type { Span } from '../observe/span.ts';
+import { headerTexts } from '../outgoing/header-values.ts';
 import type { OperationUsage } from '../plan/coordinates.ts';
 import { ADMIN_ROLE, SESSION_PREFIX, type Session } from '../resolve/session.ts';
 import type { Model } from '../resolve/types.ts';
@@ -127,7 +128,7 @@ export function chosenDatabases(
 ): Databases {
   if (!databases.chosenFor || session.role === ADMIN_ROLE) return databases;
   return databases.chosenFor({
-    headers: outbound.headers,
+    headers: headerTexts(outbound.headers),
     session: sessionVariablesOf(session, outbound.headerPrefix),
     query: {
       operation_type: plan.operation,

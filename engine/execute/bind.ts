@@ -6,7 +6,7 @@ import { parseJson } from '../json/parse-json.ts';
 import type { SpanContext } from '../observe/span.ts';
 import type { Variables } from '../plan/literal.ts';
 import { opened } from '../plan/opaque.ts';
-import { textOf, textProblem } from '../plan/scalar-value.ts';
+import { arrayForm, textOf, textProblem } from '../plan/scalar-value.ts';
 import type { Leaf } from '../resolve/predicate.ts';
 import type { Session } from '../resolve/session.ts';
 import { arrayLiteral } from '../wire/encode.ts';
@@ -44,10 +44,14 @@ function refuseUnfinishedPattern(pattern: Value): void {
   }
 }
 
-/** A list of arrays is sent as one of their texts: Postgres would take it for an array of two dimensions. */
-function listed(value: Value, { element }: Leaf['type']): Value {
-  if (!Array.isArray(value) || !(element?.base ?? element)?.element) return value;
-  return value.map((item) => (Array.isArray(item) ? arrayLiteral(item) : item));
+/** Returns the form in which a list is sent. A list of arrays is one of their texts: Postgres would take it for an array of two dimensions.
+ *  A list of boxes is a text, because their delimiter is not that of other types. */
+function listed(value: Value, type: Leaf['type']): Value {
+  const form = Array.isArray(value) ? arrayForm(type) : null;
+  if (!Array.isArray(value) || !form) return value;
+  const { delimiter, isOfArrays } = form;
+  if (isOfArrays) return value.map((item) => (Array.isArray(item) ? arrayLiteral(item, delimiter) : item));
+  return delimiter === ',' ? value : arrayLiteral(value, delimiter);
 }
 
 function bindLeaf(leaf: Leaf, binding: Binding): Value {

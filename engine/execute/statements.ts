@@ -7,7 +7,7 @@ import type { Databases } from '../database/databases.ts';
 import { type Deadline, deadlineAfter } from '../database/deadline.ts';
 import { engineErrorOf, type Failed } from '../database/pg-errors.ts';
 import { type Database, isConnectionLost, type Run } from '../database/pool.ts';
-import { SESSION_SETTINGS, sessionSettings } from '../database/session-settings.ts';
+import { LOCK_LIMIT, SESSION_SETTINGS, sessionSettings } from '../database/session-settings.ts';
 import { fail } from '../errors/engine-error.ts';
 import type { Leaf } from '../resolve/predicate.ts';
 import type { Statement } from '../sql/fragment.ts';
@@ -106,6 +106,7 @@ export async function runMutation(
   const { isByAdministrator = false, limitMs = null } = only ?? {};
   const on = { databases, deadline, limitMs, isByAdministrator };
   return inTransactions(sources, on, new Map(), async (runs) => {
+    if (sources.length > 1) for (const run of runs.values()) limitLocks(run);
     const watched = new Set(statements.filter(({ isWatched }) => isWatched).map(({ source }) => source));
     for (const source of watched) setSession(runs.get(source)!, binding);
     const rows: Row[] = [];
@@ -125,6 +126,12 @@ function partsOf(statement: PreparedStatement): readonly Pick<Statement, 'parame
 /** Sends the session for triggers, together with the first statement, which fails if this does. */
 function setSession(run: Run, { session, trace = null }: Binding): void {
   run(SESSION_SETTINGS, sessionSettings(session, trace)).catch(() => {});
+}
+
+/** Limits the waits for locks in one of several transactions. Two sources may be one database, which does not see that one transaction waits
+ *  for the other and that the other ends only after it. */
+function limitLocks(run: Run): void {
+  run(LOCK_LIMIT, []).catch(() => {});
 }
 
 /** True when nothing runs before or after the statement. */

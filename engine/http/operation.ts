@@ -6,6 +6,7 @@ import { type EngineError, fail } from '../errors/engine-error.ts';
 import type { AnswerContext, Progress } from '../execute/answer.ts';
 import type { RateLimiter } from '../limits/rate-limiter.ts';
 import type { OperationFinished } from '../observe/observation.ts';
+import { headerText } from '../outgoing/header-values.ts';
 import { requestPolicyOf } from '../resolve/request-policy.ts';
 import type { Session } from '../resolve/session.ts';
 import type { Model } from '../resolve/types.ts';
@@ -101,7 +102,7 @@ export function endOperation(
 /** The name of the client as it calls itself; empty when it does not. The second header is the one that Apollo's clients send. */
 function clientNameOf(headers: IncomingHttpHeaders): string {
   const given = headers['graphql-client-name'] ?? headers['apollographql-client-name'] ?? '';
-  return typeof given === 'string' ? given.slice(0, MOST_NAME_CHARACTERS) : '';
+  return typeof given === 'string' ? headerText(given).slice(0, MOST_NAME_CHARACTERS) : '';
 }
 
 /** More than are stored. */

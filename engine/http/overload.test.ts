@@ -98,7 +98,8 @@ const asUser = () => [secret(), 'x-engine-role: user'];
 const isServed = async () => expect(await engine.graphql('{ __typename }')).toHaveProperty('data');
 const gauge = async (name: string, of = engine) =>
   Number(new RegExp(`^${name} (\\d+)`, 'm').exec(await (await of.fetch('/v1/metrics')).text())![1]);
-const nothingHeld = () => expect.poll(() => gauge('pergola_request_bytes_in_flight')).toBe(0);
+const nothingHeld = () =>
+  expect.poll(() => gauge('pergola_request_bytes_in_flight'), { timeout: 10_000 }).toBe(0);
 
 const ENDPOINTS = [
   '/v1/graphql',

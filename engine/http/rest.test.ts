@@ -18,6 +18,7 @@ const QUERIES = {
   priced: 'query ($prices: [numeric!]!) { book(order_by: {id: asc}, where: {price: {_in: $prices}}) { id } }',
   tagged: 'query ($tags: jsonb!) { book(where: {tags: {_contains: $tags}}) { id } }',
   kept: 'query @cached(ttl: 5) { book { id } }',
+  negative: 'query @cached(ttl: -5) { book { id } }',
   add: 'mutation ($id: Int!, $title: String!) { insert_book_one(object: {id: $id, title: $title}) { title } }',
   live: 'subscription { book { id } }',
 };
@@ -33,6 +34,7 @@ const ENDPOINTS = [
   ['priced', 'priced', ['GET', 'POST']],
   ['tagged', 'tagged', ['GET']],
   ['kept', 'kept', ['GET', 'POST']],
+  ['negative', 'negative', ['GET']],
 ] as const;
 
 beforeAll(async () => {
@@ -199,6 +201,7 @@ test.each([
 
 test('only GET of a @cached query has Cache-Control', async () => {
   expect((await rest('kept')).headers.get('cache-control')).toBe('max-age=5');
+  expect((await rest('negative')).headers.get('cache-control')).toBe('max-age=0');
   expect((await rest('kept', { method: 'POST' })).headers.get('cache-control')).toBeNull();
   expect((await rest('kept?x=1')).headers.get('cache-control')).toBeNull();
   expect((await rest('books')).headers.get('cache-control')).toBeNull();

@@ -5,6 +5,7 @@
  *  docs/reference/behaviour/observability.md; docs/reference/behaviour/metadata.md. */
 import type { EngineState } from '../admin/state.ts';
 import type { Options } from '../config/options.ts';
+import { FILE_AGE_MS } from '../metadata/references.ts';
 import type { Metadata } from '../metadata/schema/metadata.ts';
 import { fillTemplate, variablesOf } from '../metadata/variables.ts';
 import type { Observe } from '../observe/observation.ts';
@@ -14,7 +15,7 @@ import type { Log } from '../observe/sinks.ts';
 import type { Span } from '../observe/span.ts';
 import { type ExporterOptions, SpanExporter, type TraceHeaders } from '../observe/span-exporter.ts';
 import { agentFor } from '../outgoing/http-client.ts';
-import { headerReference } from '../resolve/environment-variables.ts';
+import { headerValue } from '../resolve/environment-variables.ts';
 import { type OutboundVariables, WebhookFailure } from '../webhook/outbound.ts';
 import { VERSION } from './version.ts';
 
@@ -24,8 +25,6 @@ type Exporting = NonNullable<OpenTelemetry['exporter_otlp']>;
 const BATCH_SIZE = 512;
 /** The interval at which a change of the metadata is noticed while no operation runs. */
 const FOLLOW_EVERY_MS = 5_000;
-/** How long the text of a file is trusted that the configuration names. */
-const FILE_AGE_MS = 1_000;
 
 /** The collectors of one configuration. */
 type Exports = {
@@ -200,12 +199,7 @@ function headersOf(
   variables: OutboundVariables,
 ): Readonly<Record<string, string>> | null {
   return sendable(() =>
-    Object.fromEntries(
-      headers.map((header) => {
-        const reference = headerReference(header);
-        return [header.name, reference === undefined ? (header.value ?? '') : variables(reference)];
-      }),
-    ),
+    Object.fromEntries(headers.map((header) => [header.name, headerValue(header, variables)])),
   );
 }
 

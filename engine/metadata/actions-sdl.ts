@@ -3,18 +3,17 @@
  *  In and out: the document's JSON. Pure. Raises `parseFailed` for SDL and settings that do not belong together.
  *  Not here: files (directory.ts), what an action means. Spec: "actions.graphql", "actions.yaml". */
 // Not from 'graphql': the operator loads this file, and needs none of the 140 modules that execute requests.
-import { GraphQLError } from 'graphql/error';
 import {
   type DefinitionNode,
   type DocumentNode,
   type FieldDefinitionNode,
   type InputValueDefinitionNode,
   Kind,
-  parse,
   print,
 } from 'graphql/language';
 import { fail } from '../errors/engine-error.ts';
 import { isRecord, type JsonRecord } from '../json/value.ts';
+import { parseGraphql } from './graphql-syntax.ts';
 import { CUSTOM_TYPE_CATEGORIES } from './locations.ts';
 import { own } from './own.ts';
 
@@ -48,13 +47,13 @@ export function printActionsSdl(document: JsonRecord): string {
 
 export type ActionsSdl = { readonly actions: readonly ReadAction[]; readonly types: readonly ReadType[] };
 
-/** Prints actions, as fields of Query and Mutation, and types. Raises `parseFailed`. */
+/** Parses actions, as fields of Query and Mutation, and types. Raises `parseFailed`. */
 export function readActionsSdl(sdl: string): ActionsSdl {
   const { definitions } = parseSdl(sdl);
   return { actions: definitions.flatMap(actionsIn), types: definitions.flatMap(typeIn) };
 }
 
-/** Parses what `printActionsSdl` prints. Raises `parseFailed` for an action or type that only one of the two files has. */
+/** Parses what `splitActions` returns. Raises `parseFailed` for an action or type that only one of the two files has. */
 export function joinActions(sdl: string, settings: JsonRecord): JsonRecord {
   const found = readActionsSdl(sdl);
   const ofActions = byName(settings['actions']);
@@ -158,16 +157,16 @@ function indent(text: string): string {
 
 function parseSdl(sdl: string): Pick<DocumentNode, 'definitions'> {
   if (sdl.replaceAll(/#.*$/gm, '').trim() === '') return { definitions: [] };
-  try {
-    return parse(sdl);
-  } catch (error) {
-    if (!(error instanceof GraphQLError)) throw error;
-    const at = error.locations?.[0];
-    fail('parseFailed', { text: at ? `${error.message} (line ${at.line})` : error.message });
-  }
+  const parsed = parseGraphql(sdl);
+  return 'problem' in parsed ? fail('parseFailed', { text: parsed.problem }) : parsed.document;
 }
 
-type ReadAction = { readonly name: string; readonly definition: JsonRecord };
+type ReadAction = {
+  readonly name: string;
+  /** The description of the field. A metadata directory has it as the comment of the action in actions.yaml. */
+  readonly description?: string;
+  readonly definition: JsonRecord;
+};
 type ReadType = { readonly category: Category; readonly type: Named };
 
 const ROOTS: Readonly<Record<string, 'query' | 'mutation'>> = { Query: 'query', Mutation: 'mutation' };
@@ -177,7 +176,7 @@ function actionsIn(node: DefinitionNode): readonly ReadAction[] {
   const type = own(ROOTS, node.name.value);
   if (type === undefined) return [];
   return (node.fields ?? []).map((field) => ({
-    name: field.name.value,
+    ...headOf(field),
     definition: { type, arguments: field.arguments?.map(readInput), output_type: print(field.type) },
   }));
 }

@@ -1,6 +1,6 @@
 /** Who stands on whom. */
 import { expect, test } from 'vitest';
-import { dependentsOf, type Links, removeObjects } from './dependencies.ts';
+import { dependentsOf, type Links, noLinks, removeObjects } from './dependencies.ts';
 import { objectsOf } from './objects.ts';
 import { parseMetadata } from './parse.ts';
 
@@ -84,8 +84,11 @@ const metadata = parseMetadata({
 });
 
 /** What a database with a foreign key knows. */
-const links: Links = (_, table, name) =>
-  table.name === 'article' && name === 'author' ? { schema: 'public', name: 'author' } : undefined;
+const links: Links = {
+  ...noLinks,
+  field: (_, table, name) =>
+    table.name === 'article' && name === 'author' ? { schema: 'public', name: 'author' } : undefined,
+};
 
 test('a table carries what is nested in it and what leads to it, from any source', () => {
   expect(dependentsOf(metadata, 'table/default/public/author')).toEqual([

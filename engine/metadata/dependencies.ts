@@ -11,10 +11,15 @@ import type { RestEndpoint } from './schema/collection.ts';
 import type { QualifiedName } from './schema/common.ts';
 import type { Metadata } from './schema/metadata.ts';
 
-/** Returns the table of a relationship that names only a column with a foreign key; undefined when it is unknown. */
-export type Links = (source: string, table: QualifiedName, relationship: string) => QualifiedName | undefined;
+/** The tables that objects lead to, where only a database knows them; undefined when it does not. */
+export type Links = {
+  /** Returns the table of a relationship that names only a column with a foreign key, or of the rows of a computed field. */
+  readonly field: (source: string, table: QualifiedName, name: string) => QualifiedName | undefined;
+  /** Returns the table whose rows a tracked function returns. */
+  readonly function: (source: string, name: QualifiedName) => QualifiedName | undefined;
+};
 
-export const noLinks: Links = () => undefined;
+export const noLinks: Links = { field: () => undefined, function: () => undefined };
 
 /** Returns the keys of every object that is nested in the object, or refers to it or to one of those, directly or not. The keys are in
  *  document order, without the object itself. */
@@ -76,10 +81,20 @@ export function referencesOf(
     case 'delete_permission':
       return referencesOfRule(scope, table, fragment['permission']);
     case 'remote_relationship':
+      return [
+        ...joinedFields(fragment['definition']).map((name) =>
+          objectKey('computed_field', source, table.schema, table.name, name),
+        ),
+        ...referencesOfRemote(fragment['definition']),
+      ];
     case 'remote_schema_relationship':
       return referencesOfRemote(fragment['definition']);
+    case 'computed_field':
+      return tableKeys(source, [targetOf(scope, table, own, fragment)]);
     case 'function':
-      return tableKeys(source, [at(fragment, 'configuration', 'response', 'table')]);
+      return tableKeys(source, [
+        at(fragment, 'configuration', 'response', 'table') ?? links.function(source, table),
+      ]);
     case 'native_query':
       return [
         objectKey('logical_model', source, String(fragment['returns'])),
@@ -131,16 +146,12 @@ function usersOf(objects: ReadonlyMap<string, MetadataObject>, links: Links): Ma
   return users;
 }
 
-function targetOf(
-  scope: ReferenceScope,
-  table: QualifiedName,
-  name: string,
-  relationship: JsonRecord,
-): unknown {
+/** Returns the table that a relationship or computed field leads to. */
+function targetOf(scope: ReferenceScope, table: QualifiedName, name: string, field: JsonRecord): unknown {
   return (
-    at(relationship, 'using', 'manual_configuration', 'remote_table') ??
-    at(relationship, 'using', 'foreign_key_constraint_on', 'table') ??
-    scope.links(scope.source, table, name)
+    at(field, 'using', 'manual_configuration', 'remote_table') ??
+    at(field, 'using', 'foreign_key_constraint_on', 'table') ??
+    scope.links.field(scope.source, table, name)
   );
 }
 
@@ -194,14 +205,28 @@ function referencesOfField(
 
 type Field = { readonly key: string; readonly target: QualifiedName | undefined };
 
-/** Returns the relationship or computed field of a name in a boolean expression, and the table it leads to. */
+/** Returns the relationship or computed field of a name in a boolean expression, and the table of the same source that it leads to. */
 export function fieldOf(scope: ReferenceScope, table: QualifiedName, name: string): Field | undefined {
-  const kinds = ['object_relationship', 'array_relationship', 'computed_field'] as const;
+  const kinds = [
+    'object_relationship',
+    'array_relationship',
+    'computed_field',
+    'remote_relationship',
+  ] as const;
   const keys = kinds.map((kind) => objectKey(kind, scope.source, table.schema, table.name, name));
   const object = keys.map((key) => scope.objects.get(key)).find((found) => found !== undefined);
   if (!object) return undefined;
   const target = qualifiedOf(targetOf(scope, table, name, object.definition as JsonRecord));
   return { key: object.key, target };
+}
+
+/** Returns the columns and computed fields that a remote relationship joins by. */
+function joinedFields(definition: unknown): readonly string[] {
+  const mapping = at(definition, 'to_source', 'field_mapping');
+  const names = isRecord(mapping)
+    ? Object.keys(mapping)
+    : listOf(at(definition, 'to_remote_schema', 'lhs_fields'));
+  return names.map(String);
 }
 
 function referencesOfRemote(definition: unknown): readonly string[] {
@@ -248,7 +273,7 @@ function modelKeys(source: string, type: unknown): readonly string[] {
 }
 
 /** The table of rows of a logical model, which belong to none: only `_exists` leads out of a condition on them. */
-const NO_TABLE: QualifiedName = { schema: '', name: '' };
+export const NO_TABLE: QualifiedName = { schema: '', name: '' };
 
 /** Returns the table of an `_exists`. Boolean expressions are kept as written, so it may be a bare name. */
 export function qualifiedOf(value: unknown): QualifiedName | undefined {

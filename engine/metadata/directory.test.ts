@@ -173,10 +173,26 @@ describe('read back', () => {
     expect(source).toMatchObject({ name: 'default', tables: [{ table: { name: 'author' } }, {}] });
   });
 
+  test.each(['', '\n', '# - !include one.yaml\n', '---\n# none\n', 'null'])(
+    'a file may be empty or have only comments: %j',
+    (text) => {
+      const empty = (file: string) => readFrom(withFile(file, text)).metadata;
+      expect(empty('allow_list.yaml').allowlist).toBeUndefined();
+      expect(empty('actions.yaml').actions).toBeUndefined();
+      expect(empty('databases/default/tables/tables.yaml').sources[0]!.tables).toEqual([]);
+      expect(empty('databases/default/functions/functions.yaml').sources[0]!.functions ?? []).toEqual([]);
+      expect(problemOf(withFile('databases/databases.yaml', text))).toBe(
+        'databases/databases.yaml: the file is empty; write [] for no sources',
+      );
+    },
+  );
+
   test.each<[string, string, string, string]>([
     ['a missing key', 'databases/default/tables/app_book.yaml', '{}', '$: key "table" not found'],
     ['a wrong value', 'allow_list.yaml', '[{collection: 1}]', '$[0].collection: '],
     ['text that is no YAML', 'network.yaml', 'a: [', 'flow'],
+    ['a second document', 'network.yaml', '{}\n---\n{}', 'expected one document, but there are several'],
+    ['an empty table', 'databases/default/tables/app_book.yaml', '# none', 'encountered Null'],
     [
       'a file that is not there',
       'databases/default/tables/tables.yaml',

@@ -1,14 +1,24 @@
 /** The public interface of the metadata model and of the engine package, for the operator and the CRDs.
  *  Not here: anything with I/O. */
+
 export { EngineError, type PathStep, printPath, withPath } from '../errors/engine-error.ts';
+export { nearestNames, nearestText } from '../errors/nearest.ts';
 export { parseJson } from '../json/parse-json.ts';
 export { isRecord, isSameJson, withNearestNumbers } from '../json/value.ts';
-export { type AccessChange, type AccessPart, accessChange } from './access/access-change.ts';
+export {
+  type AccessChange,
+  type AccessOperation,
+  type AccessPart,
+  accessChange,
+  isOfRequests,
+} from './access/access-change.ts';
+export { accessChanges, type CausedAccessChange } from './access/access-changes.ts';
 export { type AccessVerdict, compareFilters } from './access/compare-filters.ts';
 export { type ActionsSdl, printActionsSdl, readActionsSdl } from './actions-sdl.ts';
 export * from './dependencies.ts';
 export * from './edit.ts';
 export * from './export.ts';
+export { parseGraphql } from './graphql-syntax.ts';
 export { canonicalPrefix, fromWire } from './header-prefix.ts';
 export { cycleAmong, orderRoles } from './inherited-roles.ts';
 export { withChanges } from './layered-map.ts';
@@ -36,6 +46,7 @@ export * from './schema/remote-schema.ts';
 export * from './schema/source.ts';
 export * from './schema/table.ts';
 export { type Static, type TProperties, type TSchema, Type } from './schema/type.ts';
+export { lossesInSdl } from './sdl-losses.ts';
 export { stateVersionOf } from './state-version.ts';
 export { validate } from './validate.ts';
 export * from './variables.ts';

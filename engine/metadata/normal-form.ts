@@ -30,7 +30,7 @@ import {
   RemoteRelationshipDefinition,
 } from './schema/relationship.ts';
 import { RemoteSchema, RemoteSchemaDefinition } from './schema/remote-schema.ts';
-import { ConnectionInfo, Source, SourceConfiguration, SourceCustomization } from './schema/source.ts';
+import { Source, SourceCustomization } from './schema/source.ts';
 import { CustomRootFields, Table, TableConfiguration } from './schema/table.ts';
 import {
   asJsonSchema,
@@ -83,10 +83,9 @@ function asTemplate(fields: JsonRecord, field: string): JsonRecord {
 
 const qualified = [QualifiedName.properties, qualify] as const;
 
+/** The defaults of keys. Not here: keys of a source whose default is an option of the engine (`isolation_level`, `extensions_schema`,
+ *  `use_prepared_statements`), because a source that sets the usual value overrides the option. */
 export const DEFAULTS: ReadonlyMap<unknown, JsonRecord> = new Map<unknown, JsonRecord>([
-  [SourceConfiguration.properties, { extensions_schema: 'public' }],
-  // `use_prepared_statements` is not here: who does not say keeps them, who says `false` must be heard.
-  [ConnectionInfo.properties, { isolation_level: 'read-committed' }],
   [Table.properties, { is_enum: false }],
   [SelectRule.properties, { allow_aggregations: false }],
   [InsertRule.properties, { backend_only: false }],

@@ -158,9 +158,8 @@ type ObjectIdentity = { readonly kind: ObjectKind; readonly segments: readonly s
 
 /** Returns the key of an object: `table/default/public/author` for `objectKey('table', 'default', 'public', 'author')`. */
 export function objectKey(kind: ObjectKind, ...segments: readonly string[]): string {
-  let key: string = kind;
-  for (const segment of segments) key += `/${encodeSegment(segment)}`;
-  return key;
+  // A text that is concatenated in steps would keep all of its parts in memory.
+  return [kind, ...segments.map(encodeSegment)].join('/');
 }
 
 /** Parses a key. Returns undefined for other text: an unknown kind, or a wrong number of segments. */

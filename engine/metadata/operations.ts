@@ -75,6 +75,8 @@ export type OperationDeclaration = {
   readonly takesSource: boolean;
   /** Rewrites other forms of the arguments to that of `args`. */
   readonly lenient?: (args: unknown) => unknown;
+  /** True when an empty object removes a setting, and so differs from a missing argument. */
+  readonly keepsEmpty?: boolean;
   /** Raises `parseFailed` for arguments that fit the schema and do not fit together. */
   readonly check?: (args: never) => void;
 };
@@ -294,11 +296,12 @@ export const OPERATIONS = {
     replace_configuration: flag,
     ...sourceSettings,
   }),
-  pg_update_source: row('edit', 'Changes the settings of a source that are given.', {
-    name: ObjectName,
-    configuration: Type.Optional(SourceConfiguration),
-    ...sourceSettings,
-  }),
+  pg_update_source: row(
+    'edit',
+    'Changes the settings of a source that are given. An empty object removes one.',
+    { name: ObjectName, configuration: Type.Optional(SourceConfiguration), ...sourceSettings },
+    { keepsEmpty: true },
+  ),
   pg_drop_source: row('edit', 'Removes a source with everything tracked in it.', {
     name: ObjectName,
     cascade: flag,
@@ -340,15 +343,28 @@ export const OPERATIONS = {
   get_viewdef_info: sourced('read', 'Returns the query of a view.', { view: QualifiedName }),
   explain_access: sourced(
     'read',
-    'Returns whether a role may read or write one row, and which clauses of its permissions decide it. Writes nothing.',
+    'Returns whether a role may read or write rows, and which clauses of its permissions decide it. Writes nothing.',
     {
       table: QualifiedName,
       role: RoleName,
       session_variables: Type.Optional(Type.Record(Type.String(), Type.Unknown())),
       operation: Type.Optional(oneOf('select', 'insert', 'update', 'delete')),
-      key: Type.Optional(Type.Record(Type.String(), Type.Unknown())),
+      key: values,
+      where: Type.Optional(Type.Unknown()),
       columns: Type.Optional(Type.Array(ColumnName)),
+      fields: Type.Optional(Type.Array(Type.String())),
       values,
+      operators: Type.Optional(Type.Record(Type.String(), Type.Record(Type.String(), Type.Unknown()))),
+      on_conflict: Type.Optional(
+        Type.Object(
+          {
+            constraint: Type.String(),
+            update_columns: Type.Optional(Type.Array(ColumnName)),
+            where: Type.Optional(Type.Unknown()),
+          },
+          { additionalProperties: false },
+        ),
+      ),
     },
   ),
 
@@ -364,11 +380,11 @@ export const OPERATIONS = {
     { table: QualifiedName, cascade: flag },
     { lenient: wrapTable },
   ),
-  track_tables: sourced('edit', 'Tracks several tables.', {
+  track_tables: sourced('edit', 'Tracks several tables. One that fails is a warning, unless all do.', {
     tables: Type.Array(Type.Object({ source: Type.Optional(ObjectName), ...tracked })),
     allow_warnings: flag,
   }),
-  untrack_tables: sourced('edit', 'Untracks several tables.', {
+  untrack_tables: sourced('edit', 'Untracks several tables. One that fails is a warning, unless all do.', {
     tables: Type.Array(
       Type.Object({ source: Type.Optional(ObjectName), table: QualifiedName, cascade: flag }),
     ),
@@ -476,14 +492,18 @@ export const OPERATIONS = {
     { function: QualifiedName },
     { lenient: nameFunction },
   ),
-  track_functions: sourced('edit', 'Tracks several functions.', {
+  track_functions: sourced('edit', 'Tracks several functions. One that fails is a warning, unless all do.', {
     functions: Type.Array(Type.Object({ source: Type.Optional(ObjectName), ...trackedFunction })),
     allow_warnings: flag,
   }),
-  untrack_functions: sourced('edit', 'Untracks several functions.', {
-    functions: Type.Array(Type.Object({ source: Type.Optional(ObjectName), function: QualifiedName })),
-    allow_warnings: flag,
-  }),
+  untrack_functions: sourced(
+    'edit',
+    'Untracks several functions. One that fails is a warning, unless all do.',
+    {
+      functions: Type.Array(Type.Object({ source: Type.Optional(ObjectName), function: QualifiedName })),
+      allow_warnings: flag,
+    },
+  ),
   set_function_customization: sourced('edit', 'Replaces the names and options of a tracked function.', {
     function: QualifiedName,
     configuration: FunctionConfiguration,
@@ -798,7 +818,8 @@ export const OPERATIONS = {
   ),
   count: rows('Returns the number of rows of a tracked table, or of distinct values.', {
     where: Type.Optional(Type.Unknown()),
-    distinct: Type.Optional(Type.Array(ColumnName)),
+    // Nullable: an empty list is an error, not the same as none.
+    distinct: Type.Optional(nullable(Type.Array(ColumnName))),
   }),
   insert: rows('Inserts rows into a tracked table, by column name.', {
     objects: Type.Array(Type.Record(Type.String(), Type.Unknown())),
@@ -946,10 +967,13 @@ export type OperationName = keyof typeof OPERATIONS;
 
 export type ArgsOf<N extends OperationName> = Static<(typeof OPERATIONS)[N]['args']>;
 
-/** The operations that admin/handlers performs. */
+/** The operations that edit the document. */
 export type EditOperation = {
   [N in OperationName]: (typeof OPERATIONS)[N]['effect'] extends 'edit' ? N : never;
 }[OperationName];
+
+/** The edits of several objects, each of which may fail without the others. */
+export type ListOperation = 'track_tables' | 'untrack_tables' | 'track_functions' | 'untrack_functions';
 
 /** The row of an operation of a request. */
 export type OperationRow = OperationDeclaration & { readonly name: OperationName; readonly version: number };

@@ -28,7 +28,7 @@ export function parseArgs<N extends OperationName>(name: N, args: unknown): Args
     isRecord(written) && row.takesSource ? { ...written, source: written['source'] ?? 'default' } : written;
   const normal = parseAs(row.args, complete);
   refuseOptionsInHeaders(row.args, normal);
-  const parsed = row.effect === 'edit' ? withGiven(normal, row.args, complete) : normal;
+  const parsed = row.effect === 'edit' ? withGiven(normal, row, complete) : normal;
   row.check?.(parsed as never);
   return parsed as ArgsOf<N>;
 }
@@ -41,13 +41,20 @@ function refuseOptionsInHeaders(args: TSchema, normal: unknown): void {
   }
 }
 
-function withGiven(normal: unknown, args: TSchema, complete: unknown): unknown {
+function withGiven(
+  normal: unknown,
+  { args, keepsEmpty = false }: OperationDeclaration,
+  complete: unknown,
+): unknown {
   const given = toGivenForm(asJsonSchema(args), complete);
   if (!isRecord(normal) || !isRecord(given)) return normal;
   const entries = Object.entries(normal).map(([key, value]) => {
     return [key, typeof value === 'object' ? given[key] : value];
   });
-  return Object.fromEntries(entries);
+  const empty = keepsEmpty
+    ? Object.entries(given).filter(([key, value]) => isRecord(value) && !Object.hasOwn(normal, key))
+    : [];
+  return Object.fromEntries([...entries, ...empty]);
 }
 
 /** Parses a document of format 3, or of format 1 and 2, whose only database becomes the source `default`. Returns it as it was given.
@@ -109,7 +116,9 @@ function upgrade(value: unknown): unknown {
   const version = nearestNumber(value['version']);
   if (version === 3 || 'sources' in value) return { ...value, version: version ?? 3 };
   if (version !== undefined && version !== 1 && version !== 2) refuseVersion(version);
-  const { tables = [], functions = [], ...rest } = value;
+  // Without this rule, `{}` would be an empty document, and the one in force would be lost.
+  if (!('tables' in value)) fail('parseFailed', { text: 'key "tables" not found' });
+  const { tables, functions = [], ...rest } = value;
   return {
     ...rest,
     version: 3,

@@ -2,7 +2,7 @@
  *  directory. An error names the file and the path in it.
  *  In: a function that reads a file. Out: the metadata and its files. Pure except for that function.
  *  Not here: writing (directory.ts), the disk (store/directory.ts). Spec: "Metadata directory"; docs/reference/behaviour/metadata.md. */
-import { defineScalarTag, load, YAMLException } from 'js-yaml';
+import { defineScalarTag, loadAll, YAMLException } from 'js-yaml';
 import { EngineError, type PathStep, printPath } from '../errors/engine-error.ts';
 import { isRecord, type JsonRecord } from '../json/value.ts';
 import { joinActions } from './actions-sdl.ts';
@@ -64,6 +64,9 @@ export function fromDirectory(read: ReadFile): DirectoryContent {
   if (!isRecord(version))
     throw new DirectoryError(`${VERSION_FILE} is missing: this is no metadata directory`);
   const sources = reader.file(DATABASES_FILE, ['sources']);
+  // A file that was emptied by mistake must not remove every source.
+  if (sources === null)
+    throw new DirectoryError(`${DATABASES_FILE}: the file is empty; write [] for no sources`);
   const plain = [...(sources === undefined ? OLDER_FILES : []), ...FILES].map(
     ({ file, key }) => [key, reader.file(file, [key])] as const,
   );
@@ -80,7 +83,7 @@ export function fromDirectory(read: ReadFile): DirectoryContent {
 function readActions(reader: DirectoryReader): JsonRecord {
   const settings = reader.file(ACTIONS_FILE, ['actions']);
   const sdl = reader.text(ACTIONS_SDL_FILE);
-  if (settings === undefined && sdl === undefined) return {};
+  if ((settings ?? null) === null && sdl === undefined) return {};
   try {
     return joinActions(sdl ?? '', isRecord(settings) ? settings : {});
   } catch (error) {
@@ -115,8 +118,8 @@ class DirectoryReader {
     return text;
   }
 
-  /** Returns the content of a file with everything it includes; undefined when there is no such file. `path` is its path in the
-   *  document. */
+  /** Returns the content of a file with everything it includes: null when it is empty, undefined when there is no such file. `path`
+   *  is its path in the document. */
   file(file: string, path: readonly PathStep[], including: readonly string[] = []): unknown {
     const text = this.text(file);
     if (text === undefined) return undefined;
@@ -179,10 +182,11 @@ function holdsItself(value: unknown, around: Set<unknown>, known: Set<unknown>):
   return isCycle;
 }
 
+/** Returns the content of a file; null when it has comments at most. */
 function parseYaml(text: string, file: string): unknown {
-  if (text.trim() === '') return undefined;
   try {
-    const content = load(text, { schema: SCHEMA });
+    const [content = null, ...more] = loadAll(text, { schema: SCHEMA });
+    if (more.length > 0) throw new DirectoryError(`${file}: expected one document, but there are several`);
     if (holdsItself(content, new Set(), new Set()))
       throw new DirectoryError(`${file}: an alias is inside of its anchor`);
     return content;

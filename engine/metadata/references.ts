@@ -3,6 +3,10 @@
  *  In and out: parts of metadata objects, reference texts. Pure.
  *  Not here: the references of an object (variables.ts), what they stand for (values/named-values.ts, resolve/environment-variables.ts). */
 
+/** How long the text of a file is trusted, in milliseconds. What is made from it may be kept as long again, and a change must take effect
+ *  within a second (docs/guides/secrets.md). */
+export const FILE_AGE_MS = 400;
+
 /** The name or path behind a reference text. */
 export type ParsedReference = { readonly from: 'env' | 'value' | 'file'; readonly name: string };
 

@@ -6,7 +6,7 @@ import { asJsonSchema, type JsonSchema } from './walk-schema.ts';
 
 const HEADERS = [
   { name: 'a', value_from_env: 'IN_HEADER' },
-  { name: 'b', value: '{{NO_TEMPLATE}}' },
+  { name: 'b', value: 'Bearer {{IN_TEXT}}' },
 ];
 const VALIDATION = {
   validate_input: { type: 'http', definition: { url: 'http://{{HOST}}/x', headers: HEADERS } },
@@ -51,24 +51,33 @@ const CASES: readonly (readonly [ObjectKind, unknown, Readonly<Record<string, st
     {
       HOST: 'permission.validate_input.definition.url',
       IN_HEADER: 'permission.validate_input.definition.headers.0.value_from_env',
+      IN_TEXT: 'permission.validate_input.definition.headers.1.value',
     },
   ]),
   [
     'event_trigger',
     { name: 't', definition: {}, webhook_from_env: 'HOOK', headers: HEADERS },
-    { HOOK: 'webhook_from_env', IN_HEADER: 'headers.0.value_from_env' },
+    { HOOK: 'webhook_from_env', IN_HEADER: 'headers.0.value_from_env', IN_TEXT: 'headers.1.value' },
   ],
   ['event_trigger', { name: 't', definition: {}, webhook: '{{ A }}/{{B}}' }, { A: 'webhook', B: 'webhook' }],
   [
     'remote_schema',
     { name: 'r', definition: { url_from_env: 'REMOTE', headers: HEADERS } },
-    { REMOTE: 'definition.url_from_env', IN_HEADER: 'definition.headers.0.value_from_env' },
+    {
+      REMOTE: 'definition.url_from_env',
+      IN_HEADER: 'definition.headers.0.value_from_env',
+      IN_TEXT: 'definition.headers.1.value',
+    },
   ],
   ['remote_schema', { name: 'r', definition: { url: 'http://{{R}}' } }, { R: 'definition.url' }],
   [
     'action',
     { name: 'a', definition: { handler: '{{BASE}}/a', output_type: 'String', headers: HEADERS } },
-    { BASE: 'definition.handler', IN_HEADER: 'definition.headers.0.value_from_env' },
+    {
+      BASE: 'definition.handler',
+      IN_HEADER: 'definition.headers.0.value_from_env',
+      IN_TEXT: 'definition.headers.1.value',
+    },
   ],
   [
     'cron_trigger',
@@ -79,7 +88,7 @@ const CASES: readonly (readonly [ObjectKind, unknown, Readonly<Record<string, st
       include_in_metadata: true,
       headers: HEADERS,
     },
-    { CRON: 'webhook.from_env', IN_HEADER: 'headers.0.value_from_env' },
+    { CRON: 'webhook.from_env', IN_HEADER: 'headers.0.value_from_env', IN_TEXT: 'headers.1.value' },
   ],
   [
     'cron_trigger',
@@ -89,12 +98,12 @@ const CASES: readonly (readonly [ObjectKind, unknown, Readonly<Record<string, st
   [
     'scheduled_event',
     { name: 'e', webhook: 'http://{{S}}', schedule_at: '2099-01-01T00:00:00Z', headers: HEADERS },
-    { S: 'webhook', IN_HEADER: 'headers.0.value_from_env' },
+    { S: 'webhook', IN_HEADER: 'headers.0.value_from_env', IN_TEXT: 'headers.1.value' },
   ],
   [
     'opentelemetry',
     { status: 'enabled', exporter_otlp: { headers: HEADERS } },
-    { IN_HEADER: 'exporter_otlp.headers.0.value_from_env' },
+    { IN_HEADER: 'exporter_otlp.headers.0.value_from_env', IN_TEXT: 'exporter_otlp.headers.1.value' },
   ],
 ];
 
@@ -120,7 +129,7 @@ test('no field that names a variable is without a mark, in any kind', () => {
 
 test('an event at a time of its own names variables like a cron trigger', () => {
   const event = { webhook: 'http://{{A}}', headers: HEADERS };
-  expect(variablesIn(OneOffEvent, event).map(({ name }) => name)).toEqual(['A', 'IN_HEADER']);
+  expect(variablesIn(OneOffEvent, event).map(({ name }) => name)).toEqual(['A', 'IN_HEADER', 'IN_TEXT']);
 });
 
 test('a template is filled in where it names variables, without a second pass', () => {

@@ -15,6 +15,8 @@ export type VersionState =
   | 'changed'
   /** Applied, and there is no file. */
   | 'missing'
+  /** A run that is at work has begun it. */
+  | 'running'
   /** A run ended between two statements: the rest can run. */
   | 'interrupted'
   /** A statement outside of a transaction failed. */
@@ -32,10 +34,11 @@ export type AssessedVersion = {
   readonly row: RecordRow | null;
 };
 
-/** Returns the state of each version, in order. */
+/** Returns the state of each version, in order. `lockHolder` is the session of another run that has the lock; null when none has it. */
 export function assess(
   migrations: readonly Migration[],
   rows: readonly RecordRow[],
+  lockHolder: string | null = null,
 ): readonly AssessedVersion[] {
   const files = new Map(migrations.map((migration) => [migration.version, migration]));
   const recorded = new Map(rows.map((row) => [row.version, row]));
@@ -45,19 +48,20 @@ export function assess(
     const migration = files.get(version) ?? null;
     const row = recorded.get(version) ?? null;
     const { name } = migration ?? row!;
-    return { version, name, migration, row, ...stateOf(migration, row, newest) };
+    return { version, name, migration, row, ...stateOf({ migration, row, newest, lockHolder }) };
   });
 }
 
 type Judgement = Pick<AssessedVersion, 'state' | 'reason'>;
 
-function stateOf(
-  migration: Migration | null,
-  row: RecordRow | null,
-  newest: RecordRow | undefined,
-): Judgement {
+type Facts = Pick<AssessedVersion, 'migration' | 'row'> & {
+  readonly newest: RecordRow | undefined;
+  readonly lockHolder: string | null;
+};
+
+function stateOf({ migration, row, newest, lockHolder }: Facts): Judgement {
   if (!row) return stateOfNew(migration!, newest);
-  if (row.state !== 'applied') return stateOfUnfinished(row);
+  if (row.state !== 'applied') return stateOfUnfinished(row, lockHolder);
   if (!migration) return { state: 'missing', reason: 'it is applied, and its file is gone' };
   if (row.sha256 !== null && row.sha256 !== migration.sha256) {
     return { state: 'changed', reason: 'the file was edited after it was applied' };
@@ -72,13 +76,22 @@ function stateOfNew({ version }: Migration, newest: RecordRow | undefined): Judg
   return { state: 'out-of-order', reason: `it is not applied, and the later version ${newest.version} is` };
 }
 
-function stateOfUnfinished({ state, statements, started, finished, error, origin }: RecordRow): Judgement {
+function stateOfUnfinished(
+  { state, statements, started, finished, error, origin }: RecordRow,
+  lockHolder: string | null,
+): Judgement {
   const of = statements === null ? '' : ` of ${statements}`;
   if (origin === 'adopted' || started === null) {
     return { state: 'unknown', reason: 'the tool that ran it before recorded that it did not finish' };
   }
   if (state === 'failed') {
     return { state: 'failed', reason: `statement ${started}${of} failed: ${error ?? 'without a message'}` };
+  }
+  if (lockHolder !== null) {
+    return {
+      state: 'running',
+      reason: `statement ${started}${of} began, and a run is at work (${lockHolder})`,
+    };
   }
   if (started === finished) {
     return { state: 'interrupted', reason: `the run ended after statement ${finished}${of}` };
@@ -111,6 +124,7 @@ function adviceFor(
   switch (state) {
     case 'applied':
     case 'pending':
+    case 'running':
     case 'interrupted':
       return state === 'interrupted' ? editedBefore(row!, migration) : null;
     case 'out-of-order':

@@ -43,9 +43,10 @@ export async function hasLock(client: ClientBase): Promise<boolean> {
   return rows[0].held;
 }
 
-async function holderText(client: ClientBase): Promise<string> {
+/** Returns the session that has the lock, in words; null when none has it. */
+export async function lockHolder(client: ClientBase): Promise<string | null> {
   const { rows } = await client.query(
-    `select l.pid, a.application_name as name, a.client_addr::text as address
+    `select l.pid, a.application_name as name
        from pg_locks l left join pg_stat_activity a using (pid)
       where l.locktype = 'advisory' and l.granted and l.objsubid = 1
         and l.database = (select oid from pg_database where datname = current_database())
@@ -53,6 +54,11 @@ async function holderText(client: ClientBase): Promise<string> {
     [KEY],
   );
   const [holder] = rows;
-  const who = holder ? ` (process ${holder.pid} of the database, ${holder.name || 'without a name'})` : '';
+  return holder ? `process ${holder.pid} of the database, ${holder.name || 'without a name'}` : null;
+}
+
+async function holderText(client: ClientBase): Promise<string> {
+  const holder = await lockHolder(client);
+  const who = holder === null ? '' : ` (${holder})`;
   return `another run has the lock of migrations${who}; wait for it, or look at it in pg_stat_activity`;
 }

@@ -105,12 +105,17 @@ type Refusal = {
   readonly reason: string;
 };
 
-const REFUSALS: readonly Refusal[] = [
+/** Statements that only psql can run. */
+const OF_PSQL: readonly Refusal[] = [
   { of: /^\\/, reason: 'is a command of psql, not SQL; remove it' },
   {
     of: /^copy\b[\s\S]*\bfrom\s+(stdin|program)\b/i,
-    reason: 'reads rows from outside of the database; use insert',
+    reason: 'reads rows from outside of the database; use insert, as pg_dump --inserts writes it',
   },
+];
+
+const REFUSALS: readonly Refusal[] = [
+  ...OF_PSQL,
   {
     of: /^(begin|start\s+transaction|commit|end|rollback(?!\s+to\b)|abort|prepare\s+transaction)\b/i,
     reason: `begins or ends a transaction; remove it: a file runs in one transaction, or, with the first line "${NO_TRANSACTION}", in none`,
@@ -126,6 +131,11 @@ const REFUSALS: readonly Refusal[] = [
     reason: `cannot run in a transaction; begin the file with the line "${NO_TRANSACTION}"`,
   },
 ];
+
+/** Returns why only psql can run the statement; undefined when the database can. */
+export function psqlProblem(statement: string): string | undefined {
+  return OF_PSQL.find(({ of }) => of.test(statement))?.reason;
+}
 
 /** Returns what prevents a migration from running. */
 export function contentProblems(migration: Migration, text: string): readonly string[] {

@@ -85,7 +85,10 @@ test.each([
     '1_a.sql:1: unknown directive "no transaction"; the only one is "-- pergola: no-transaction"',
   ],
   ['select 1;\n\\i other.sql', '1_a.sql:2: statement 2 is a command of psql, not SQL; remove it'],
-  ['copy t from stdin', '1_a.sql:1: statement 1 reads rows from outside of the database; use insert'],
+  [
+    'copy t from stdin',
+    '1_a.sql:1: statement 1 reads rows from outside of the database; use insert, as pg_dump --inserts writes it',
+  ],
   [
     'begin;\nselect 1;\ncommit;',
     '1_a.sql:1: statement 1 begins or ends a transaction; remove it: a file runs in one transaction, or, with the first line "-- pergola: no-transaction", in none',

@@ -10,6 +10,7 @@ import {
   versionsOf,
   writeFiles,
 } from '../../testing/migrate/folder.ts';
+import { refusals } from './assess.ts';
 import { readMigrations } from './read-migrations.ts';
 import { MigrationRefusal } from './run-migrations.ts';
 
@@ -195,6 +196,19 @@ test('a run that waits too long for another one names it', async () => {
     /^another run has the lock of migrations \(process \d+ of the database, pergola migrate\); wait for it, or look at it in pg_stat_activity$/,
   );
   await first;
+});
+
+test('a version whose statements run now is running, not unknown, also for other sessions', async () => {
+  const folder = folderOf({ '1_a.sql': `${FREE}select 1;\nselect pg_sleep(2);\nselect 2` });
+  const first = run(folder);
+  await expect.poll(() => states(folder), { timeout: 2000 }).toEqual({ 1: 'running' });
+  const [version] = await versionsOf(database.url, folder);
+  expect(version!.reason).toMatch(
+    /^statement 2 of 3 began, and a run is at work \(process \d+ of the database, pergola migrate\)$/,
+  );
+  expect(refusals([version!], { allowsOutOfOrder: false, allowsMissing: false })).toEqual([]);
+  await first;
+  expect(await states(folder)).toEqual({ 1: 'applied' });
 });
 
 test('a statement that waits for a table is tried again, as often as is allowed', async () => {

@@ -15,12 +15,14 @@ import type { TLSSocket } from 'node:tls';
 import { promisify } from 'node:util';
 import { brotliDecompress, gunzip, inflate, type ZlibOptions } from 'node:zlib';
 import { LONGEST_MS } from '../metadata/schema/number.ts';
+import { headerBytes } from './header-values.ts';
 import { isAllowedFault, type TrustsSelfSigned } from './tls-allowlist.ts';
 
 export type OutgoingRequest = {
   /** A user and password in it are sent as Basic credentials. */
   readonly url: string;
   readonly method: string;
+  /** Values are text; they are sent as UTF-8. */
   readonly headers: Iterable<readonly [string, string]>;
   /** Null for a request without a body. */
   readonly body: string | null;
@@ -118,8 +120,9 @@ function opened(
   try {
     const parsed = new URL(url);
     const isTls = parsed.protocol === 'https:';
-    const sent = Object.fromEntries([...headers].filter(([name]) => !RESERVED_HEADERS.has(name)));
-    const options = { method, headers: sent, agent: agentFor(parsed, trusts) };
+    const sent = [...headers].filter(([name]) => !RESERVED_HEADERS.has(name));
+    const values = Object.fromEntries(sent.map(([name, value]) => [name, headerBytes(value)]));
+    const options = { method, headers: values, agent: agentFor(parsed, trusts) };
     return isTls ? requestHttps(parsed, options) : requestHttp(parsed, options);
   } catch (error) {
     throw new NoResponse('invalid', codeOf(error) ?? 'the request is invalid');
@@ -151,8 +154,13 @@ export function requestStream(
       clearTimeout(timer);
       resolve(response);
     });
-    sent.end(request.body ?? undefined);
+    finish(sent, request.body);
   });
+}
+
+/** Sends the body as bytes: Node writes headers together with a text, in the encoding of the text. */
+function finish(request: ClientRequest, body: string | null): void {
+  request.end(body === null ? undefined : Buffer.from(body));
 }
 
 type RoundTrip = { readonly response: IncomingMessage; readonly body: Buffer };
@@ -196,7 +204,7 @@ function roundTrip(
         },
       );
     });
-    request.end(body ?? undefined);
+    finish(request, body);
   });
 }
 

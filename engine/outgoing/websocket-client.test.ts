@@ -16,6 +16,20 @@ async function failure(certificate: keyof typeof CERTIFICATES, trusts: boolean):
   return 'code' in error ? String(error.code) : error.message;
 }
 
+test('values of headers are sent as UTF-8', async () => {
+  const received: unknown[] = [];
+  const server = await startTlsServer('selfSigned', (request, response) => {
+    received.push(request.headers['x-name']);
+    response.end();
+  });
+  onTestFinished(server.close);
+  const headers = { 'x-name': '日本' };
+  const socket = openWebsocket({ ...SOCKET, headers, url: server.url, trusts: () => true });
+  await once(socket, 'error');
+  // Node shows one character for each byte.
+  expect(received).toEqual([Buffer.from('日本').toString('latin1')]);
+});
+
 test('a self-signed certificate is refused, and accepted from a trusted host', async () => {
   expect(await failure('selfSigned', false)).toBe('DEPTH_ZERO_SELF_SIGNED_CERT');
   expect(await failure('selfSigned', true)).toBe('Unexpected server response: 200');

@@ -3,6 +3,7 @@
  *  followed.
  *  Not here: the messages (remote/socket.ts, remote/feed.ts). */
 import { WebSocket } from 'ws';
+import { headerBytes } from './header-values.ts';
 import { NoResponse, SelfSignedAgent } from './http-client.ts';
 import type { TrustsSelfSigned } from './tls-allowlist.ts';
 
@@ -26,7 +27,7 @@ export function openWebsocket({ url, protocols, headers, mostBytes, trusts }: Ou
     const isForgiving = parsed.protocol === 'https:' && trusts?.(parsed);
     parsed.protocol = parsed.protocol.replace('http', 'ws');
     return new WebSocket(parsed, [...protocols], {
-      headers,
+      headers: Object.fromEntries(Object.entries(headers).map(([name, value]) => [name, headerBytes(value)])),
       maxPayload: mostBytes,
       perMessageDeflate: false,
       ...(isForgiving ? { agent: SELF_SIGNED_AGENT } : {}),

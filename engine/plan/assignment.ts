@@ -1,8 +1,9 @@
 /** Assignments of an update: the operators among its arguments, and the role's presets. Raises `validationFailed` for a column
  *  that appears in two operators. Not here: the rows (update.ts). Reference: docs/reference/behaviour/mutations.md. */
-import { arrayOf, builtinType, type PgType } from '../catalog/types.ts';
+import { arrayOf, baseType, builtinType, type PgType } from '../catalog/types.ts';
 import { fail } from '../errors/engine-error.ts';
-import type { ResolvedTable, UpdateAccess } from '../resolve/types.ts';
+import type { Leaf } from '../resolve/predicate.ts';
+import type { ResolvedColumn, ResolvedTable, UpdateAccess } from '../resolve/types.ts';
 import { inputOrigin } from '../schema/origin.ts';
 import { type Input, leafOf } from './input.ts';
 import type { Assignment } from './mutation-types.ts';
@@ -11,22 +12,31 @@ const KINDS: Readonly<
   Record<string, { kind: Exclude<Assignment['kind'], 'default'>; type: (own: PgType) => PgType }>
 > = {
   _set: { kind: 'set', type: (own) => own },
-  _inc: { kind: 'increment', type: (own) => own },
-  _append: { kind: 'append', type: (own) => own },
-  _prepend: { kind: 'prepend', type: (own) => own },
+  _inc: { kind: 'increment', type: baseType },
+  _append: { kind: 'append', type: baseType },
+  _prepend: { kind: 'prepend', type: baseType },
   _delete_key: { kind: 'delete-key', type: () => builtinType('text') },
   _delete_elem: { kind: 'delete-element', type: () => builtinType('int4') },
   _delete_at_path: { kind: 'delete-at-path', type: () => arrayOf(builtinType('text')) },
 };
 
+/** Returns the assignment of an operator to a column. The operator has its name in the default naming convention; `operandOf` returns its
+ *  operand as a value of a type. */
+export function assignmentOf(
+  operator: string,
+  column: ResolvedColumn,
+  operandOf: (type: PgType) => Leaf,
+): Assignment {
+  const { kind, type } = KINDS[operator]!;
+  return { kind, column: column.name, type: column.type, value: operandOf(type(column.type)) };
+}
+
 /** Returns the assignments of one operator, given by its name in the default naming convention. */
 export function assignments(operator: string, input: Extract<Input, { kind: 'object' }>): Assignment[] {
-  const { kind, type } = KINDS[operator]!;
   return [...input.fields].map(([name, value]) => {
     const origin = inputOrigin(input.type.getFields()[name]!);
     if (origin.kind !== 'column') throw new Error(`${name} is no column`);
-    const { column } = origin;
-    return { kind, column: column.name, type: column.type, value: leafOf(value, type(column.type)) };
+    return assignmentOf(operator, origin.column, (type) => leafOf(value, type));
   });
 }
 

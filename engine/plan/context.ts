@@ -10,7 +10,7 @@ import type {
   OperationDefinitionNode,
   ValueNode,
 } from 'graphql';
-import type { PathStep } from '../errors/engine-error.ts';
+import type { EngineError, PathStep } from '../errors/engine-error.ts';
 import { accessOf } from '../resolve/access.ts';
 import { FALSE, type Predicate, type VisibleIf } from '../resolve/predicate.ts';
 import type { ResolvedTable, SelectAccess, TableAccess } from '../resolve/types.ts';
@@ -46,6 +46,8 @@ export type VariableDefinition = {
   /** True when a position of use is not nullable. */
   readonly isRequired: boolean;
   readonly defaultValue: ValueNode | null;
+  /** The error of a default that is no literal of the type, raised when a request uses the default. */
+  readonly defaultProblem: EngineError | null;
   /** True when the operation uses the variable. A value for one that it does not use is refused. */
   readonly isUsed: boolean;
   /** The first position of use, at which an error in the value is reported. */

@@ -3,7 +3,9 @@
  *  documents are cached and shared by requests. Not here: values of variables (variables.ts). Source: GraphQL specification,
  *  "Validation"; message texts: docs/reference/behaviour/errors.md. */
 import {
+  type ConstValueNode,
   type DocumentNode,
+  ExecutableDefinitionsRule,
   GraphQLError,
   type GraphQLInputType,
   GraphQLList,
@@ -25,24 +27,27 @@ import {
   visit,
   visitInParallel,
 } from 'graphql';
-import { fail } from '../errors/engine-error.ts';
+import { EngineError, fail } from '../errors/engine-error.ts';
 import { ArrayType } from '../schema/origin.ts';
 import type { RoleSchema } from '../schema/role-schemas.ts';
 import { type Conditions, NO_CONDITIONS } from './conditions.ts';
 import type { Fragments, PreparedDocument } from './context.ts';
+import { MANY_ROOTS } from './directives.ts';
+import { readInput } from './input.ts';
 import { fragmentsOf, usedVariables } from './reach.ts';
 import { checkAllowList, checkRequestPolicy } from './request-policy.ts';
-import { MANY_ROOTS, type Usage, validateOperation } from './validation.ts';
+import { type IsUnjudged, type Usage, validateOperation } from './validation.ts';
 import { printedType } from './variables.ts';
 
 /** Prepares a document. A document that is valid only because variables of the request skip some selections is prepared for the values
- *  in `given`, and has them as its `conditions`. Raises `notGraphql`, `validationFailed` and the errors of validation.ts and
+ *  in `given`, and has them as its `conditions`. Unknown fields that `isUnjudged` names are not errors. Raises `notGraphql`, `validationFailed` and the errors of validation.ts and
  *  request-policy.ts. */
 export function prepareDocument(
   role: RoleSchema,
   text: string,
   operationName: string | null,
   given: Conditions = NO_CONDITIONS,
+  isUnjudged?: IsUnjudged,
 ): PreparedDocument {
   const document = parseText(text);
   checkAllowList(document, role);
@@ -51,7 +56,7 @@ export function prepareDocument(
   const fragments = fragmentsOf(document);
   const used = usedVariables(operation, fragments);
   const rootType = rootTypeOf(role, operation);
-  const { usages, conditions } = validated(operation, fragments, rootType, given);
+  const { usages, conditions } = validated(operation, fragments, rootType, given, isUnjudged);
   checkRequestPolicy(operation, fragments, role);
   return {
     role,
@@ -70,13 +75,17 @@ function validated(
   fragments: Fragments,
   rootType: GraphQLObjectType,
   given: Conditions,
+  isUnjudged: IsUnjudged | undefined,
 ): { readonly usages: ReadonlyMap<string, Usage>; readonly conditions: Conditions } {
   try {
-    return { usages: validateOperation(operation, fragments, rootType), conditions: NO_CONDITIONS };
+    return {
+      usages: validateOperation(operation, fragments, rootType, NO_CONDITIONS, isUnjudged),
+      conditions: NO_CONDITIONS,
+    };
   } catch (error) {
     const conditions = conditionsOf(operation, given);
     if (conditions.size === 0) throw error;
-    return { usages: validateOperation(operation, fragments, rootType, conditions), conditions };
+    return { usages: validateOperation(operation, fragments, rootType, conditions, isUnjudged), conditions };
   }
 }
 
@@ -93,7 +102,7 @@ function conditionsOf({ variableDefinitions = [] }: OperationDefinitionNode, giv
 
 /** Validation rules about the document itself, which the reference counts as its syntax. Unused variables and fragments are
  *  allowed, and of two operations of one name the first counts, as in the reference. */
-const WHOLE_DOCUMENT_RULES = [UniqueArgumentNamesRule, UniqueInputFieldNamesRule];
+const WHOLE_DOCUMENT_RULES = [ExecutableDefinitionsRule, UniqueArgumentNamesRule, UniqueInputFieldNamesRule];
 
 /** An empty schema. These rules need no types, so a role's lazy schema stays unbuilt; graphql's `validate` would build it. */
 const NO_TYPES = new GraphQLSchema({ assumeValid: true });
@@ -171,12 +180,28 @@ function variablesOf(
       const type = usage ? typeAs(node.type, usage.type) : null;
       const path = usage?.path ?? [];
       const defaultValue = node.defaultValue ?? null;
+      const defaultProblem = defaultValue && type ? literalProblem(defaultValue, type) : null;
       const isUsed = used.has(name);
       const declared = printedType(node.type);
       const isRequired = usage?.isRequired ?? false;
-      return [name, { name, type, declared, isRequired, defaultValue, isUsed, path }] as const;
+      const common = { name, type, declared, isRequired, isUsed, path };
+      return [name, { ...common, defaultValue, defaultProblem }] as const;
     }),
   );
+}
+
+/** Returns the error of a literal as a value of the type. A literal says more than the JSON value of a variable: `red` is a name, `"red"` a
+ *  string, and `1.0` a float. */
+function literalProblem(node: ConstValueNode, type: GraphQLInputType): EngineError | null {
+  // Null of a non-null type has an error of its own (variables.ts).
+  if (node.kind === Kind.NULL) return null;
+  try {
+    readInput(node, type, { variables: {}, byValue: new Set() });
+    return null;
+  } catch (error) {
+    if (error instanceof EngineError) return error;
+    throw error;
+  }
 }
 
 function typeAs(node: TypeNode, used: GraphQLInputType): GraphQLInputType {

@@ -3,7 +3,7 @@
  *  A plan depends on the requested types, not on the rows. Raises `introspectionDisabled`.
  *  Not here: representations (execute/entities.ts). Reference: docs/reference/behaviour/remote-schemas.md. */
 import { Kind, visit } from 'graphql';
-import { fail } from '../errors/engine-error.ts';
+import { fail, withPath } from '../errors/engine-error.ts';
 import { keyColumn } from '../resolve/remote-relationship.ts';
 import { requestPolicyOf } from '../resolve/request-policy.ts';
 import type { ResolvedTable } from '../resolve/types.ts';
@@ -26,7 +26,8 @@ export function planService({ alias, field, nodes }: SelectedField, context: Pla
   if (!requestPolicyOf(role.model, role.role).mayIntrospect)
     fail('introspectionDisabled', { role: role.role });
   const type = objectTypeOf(field!);
-  const members = selectedFields(subselections(nodes), type, context).map((selected) => [
+  const selection = withPath('selectionSet', () => selectedFields(subselections(nodes), type, context));
+  const members = selection.map((selected) => [
     selected.alias,
     selected.field ? subgraphSdl(role.builder, role.schema()) : type.name,
   ]);

@@ -47,12 +47,15 @@ type InputSource =
       readonly meaning?: ReadonlyMap<string, string>;
     };
 
+/** The variables of a request, and the names of those whose values were read while planning. */
+export type GivenVariables = Pick<PlanContext, 'variables' | 'byValue'>;
+
 /** Reads a value. Returns undefined for a variable without a value, as if it had not been written. `hasDefault`: the position
  *  has a default, so a nullable variable may be used there although the type is non-null. */
 export function readInput(
   node: ValueNode,
   type: GraphQLInputType,
-  context: PlanContext,
+  context: GivenVariables,
   hasDefault = false,
 ): Input | undefined {
   if (node.kind === Kind.VARIABLE) return readVariable(node.name.value, type, context, hasDefault);
@@ -79,7 +82,7 @@ export function readInput(
   return readScalar(node, type, context);
 }
 
-function readScalar(node: ValueNode, type: GraphQLScalarType, context: PlanContext): Input {
+function readScalar(node: ValueNode, type: GraphQLScalarType, context: GivenVariables): Input {
   // Variables inside a JSON literal are read by value: the literal is one parameter.
   const value = literalValue(node, (name) => valueOfVariable(name, context));
   checkScalar(type, value, kindOfLiteral(node), []);
@@ -88,7 +91,7 @@ function readScalar(node: ValueNode, type: GraphQLScalarType, context: PlanConte
 
 /** Reads an array, which is one value: an error in an element is reported at the array. A text is a whole array in Postgres's
  *  notation: `{1,2}`. */
-function readArray(node: ValueNode, type: ArrayType, context: PlanContext): Input {
+function readArray(node: ValueNode, type: ArrayType, context: GivenVariables): Input {
   if (node.kind !== Kind.LIST) {
     const value = literalValue(node);
     checkArray(value, []);
@@ -101,7 +104,7 @@ function readArray(node: ValueNode, type: ArrayType, context: PlanContext): Inpu
   return { kind: 'list', items, from: null };
 }
 
-function readList(node: ValueNode, itemType: GraphQLInputType, context: PlanContext): Input {
+function readList(node: ValueNode, itemType: GraphQLInputType, context: GivenVariables): Input {
   // A single value is coerced to a list.
   const nodes = node.kind === Kind.LIST ? node.values : [node];
   const items = nodes.map((item, i) =>
@@ -110,7 +113,7 @@ function readList(node: ValueNode, itemType: GraphQLInputType, context: PlanCont
   return { kind: 'list', items, from: null };
 }
 
-function readObject(node: ValueNode, type: InputObject, context: PlanContext): Input {
+function readObject(node: ValueNode, type: InputObject, context: GivenVariables): Input {
   if (node.kind !== Kind.OBJECT) {
     return fail('expectedButFound', { expected: 'an object', type: type.name, found: kindOfLiteral(node) });
   }
@@ -152,7 +155,7 @@ function requiredOf(type: InputObject): readonly string[] {
 function readVariable(
   name: string,
   type: GraphQLInputType,
-  context: PlanContext,
+  context: GivenVariables,
   hasDefault: boolean,
 ): Input | undefined {
   const value = context.variables[name];
@@ -197,7 +200,7 @@ function meaningOf(type: GraphQLInputType): { readonly meaning?: ReadonlyMap<str
 }
 
 /** Returns the value of a scalar while planning. The plan then holds for this value only. */
-export function valueByValue(input: Extract<Input, { kind: 'leaf' }>, context: PlanContext): unknown {
+export function valueByValue(input: Extract<Input, { kind: 'leaf' }>, context: GivenVariables): unknown {
   if (input.from.kind === 'variable') context.byValue.add(String(input.from.path[0]));
   return input.from.value;
 }
@@ -238,7 +241,7 @@ export function listLeafOf(input: Extract<Input, { kind: 'list' }>, type: PgType
   return { kind: 'list', items, type };
 }
 
-function valueOfVariable(name: string, context: PlanContext): unknown {
+function valueOfVariable(name: string, context: GivenVariables): unknown {
   context.byValue.add(name);
   return context.variables[name] ?? null;
 }

@@ -2,6 +2,7 @@
  *  bits (PostgreSQL manual, "Message Formats": Bind). Rows that all have the same columns take one parameter per column,
  *  however many rows there are. Other rows take one parameter per value and are cut into pieces. Not here: the statements
  *  (sql/write.ts). */
+import { baseType } from '../catalog/types.ts';
 import type { Insert } from './mutation-types.ts';
 
 /** The most values in a piece; conditions and presets have parameters as well. */
@@ -12,7 +13,7 @@ const MOST_VALUES = 60_000;
 export function isColumnwise({ columns, rows }: Pick<Insert, 'columns' | 'rows'>): boolean {
   return (
     rows.length > 1 &&
-    columns.every(({ type }) => type.element === null) &&
+    columns.every(({ type }) => baseType(type).element === null) &&
     rows.every((row) => row.every((value) => value !== 'default'))
   );
 }

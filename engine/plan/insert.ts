@@ -6,7 +6,7 @@ import { fail, type PathStep, withPath } from '../errors/engine-error.ts';
 import { printQualified } from '../metadata/schema/common.ts';
 import { and, type Leaf, type Predicate, TRUE } from '../resolve/predicate.ts';
 import { filtered } from '../resolve/row-barrier.ts';
-import type { ResolvedRelationship, ResolvedTable } from '../resolve/types.ts';
+import type { ResolvedRelationship, ResolvedTable, UpdateAccess } from '../resolve/types.ts';
 
 import { NO_COLUMN } from '../schema/insert.ts';
 import { inputOrigin } from '../schema/origin.ts';
@@ -255,19 +255,33 @@ function planOnConflict(
   context: PlanContext,
 ): OnConflict {
   const constraint = fields.get('constraint');
-  const target = targetOf(table, constraint?.kind === 'enum' ? constraint.value : '');
   const where = fields.get('where');
   const condition = where ? withPath('where', () => planBoolExp(where, context)) : TRUE;
   const updateColumns = columnsOf(fields.get(table.naming.names.update_columns));
   if (updateColumns.includes(NO_COLUMN)) fail('validationFailed', { text: 'erroneous column name' });
+  const name = constraint?.kind === 'enum' ? constraint.value : '';
+  return onConflictOf(table, { constraint: name, updateColumns, where: condition }, () => {
+    return context.access(table).update ?? notPermitted();
+  });
+}
+
+type RequestedConflict = Pick<OnConflict, 'updateColumns' | 'where'> & { readonly constraint: string };
+
+/** Returns what happens to a row that conflicts. The update permission counts only when columns are updated. */
+export function onConflictOf(
+  table: ResolvedTable,
+  { constraint, updateColumns, where }: RequestedConflict,
+  updateAccess: () => UpdateAccess,
+): OnConflict {
+  const target = targetOf(table, constraint);
   if (updateColumns.length === 0) return { target, updateColumns, presets: [], where: TRUE };
-  const access = context.access(table).update ?? notPermitted();
+  const access = updateAccess();
   return {
     target,
     check: access.check,
     updateColumns,
     presets: presetAssignments(table, access, new Set(updateColumns)),
-    where: filtered(access.filter, condition),
+    where: filtered(access.filter, where),
   };
 }
 

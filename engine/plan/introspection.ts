@@ -14,6 +14,7 @@ import {
   isObjectType,
   SchemaMetaFieldDef,
 } from 'graphql';
+import { withPath } from '../errors/engine-error.ts';
 import { readArguments } from './arguments.ts';
 import type { PlanContext, SelectedNodes } from './context.ts';
 import { type Arguments, valueByValue } from './input.ts';
@@ -44,21 +45,29 @@ function writerOf(
   if (isListType(type)) return orNull(listOf(writerOf(type.ofType, nodes, context, schema)));
   if (isLeafType(type)) return orNull((value) => JSON.stringify(value));
   if (!isObjectType(type)) throw new Error(`introspection has no ${type}`);
-  const selection = selectedFields(subselections(nodes), type, context);
-  const members = selection.map((selected, i): Writer => {
-    const key = `${i === 0 ? '' : ','}${JSON.stringify(selected.alias)}:`;
-    const { field } = selected;
-    if (!field) return () => `${key}${JSON.stringify(type.name)}`;
-    const values = plainValues(readArguments({ field, nodes: selected.nodes }, context), context);
-    const write = writerOf(field.type, selected.nodes, context, schema);
-    const resolve = field.resolve!;
-    // The library's introspection resolvers read nothing else.
-    const info = { schema } as GraphQLResolveInfo;
-    return (value) => key + write(resolve(value, values, undefined, info));
+  return withPath('selectionSet', () => {
+    const selection = selectedFields(subselections(nodes), type, context);
+    const members = selection.map((selected, i): Writer => {
+      const key = `${i === 0 ? '' : ','}${JSON.stringify(selected.alias)}:`;
+      const { field } = selected;
+      if (!field) return () => `${key}${JSON.stringify(type.name)}`;
+      const write = withPath(field.name, () => memberOf({ field, nodes: selected.nodes }, context, schema));
+      return (value) => key + write(value);
+    });
+    const write = orNull(objectOf(members));
+    const isReference = selection.every(({ field }) => !field || !isListType(getNullableType(field.type)));
+    return type.name === '__Type' && isReference ? cached(write) : write;
   });
-  const write = orNull(objectOf(members));
-  const isReference = selection.every(({ field }) => !field || !isListType(getNullableType(field.type)));
-  return type.name === '__Type' && isReference ? cached(write) : write;
+}
+
+/** Returns the writer of a field of the object that it is given. */
+function memberOf({ field, nodes }: SelectedNodes, context: PlanContext, schema: GraphQLSchema): Writer {
+  const values = plainValues(readArguments({ field, nodes }, context), context);
+  const write = writerOf(field.type, nodes, context, schema);
+  const resolve = field.resolve!;
+  // The library's introspection resolvers read nothing else.
+  const info = { schema } as GraphQLResolveInfo;
+  return (value) => write(resolve(value, values, undefined, info));
 }
 
 function listOf(writeItem: Writer): Writer {

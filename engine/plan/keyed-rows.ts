@@ -1,6 +1,6 @@
 /** Queries for rows that are joined to an earlier answer: the keys are bound as lists, and the fields are read for each key.
  *  Not here: choosing the keys (action.ts, remote-relationship.ts). */
-import { arrayOf, builtinType, type PgType } from '../catalog/types.ts';
+import { arrayOf, baseType, builtinType, type PgType } from '../catalog/types.ts';
 import { TRUE } from '../resolve/predicate.ts';
 import type { Field, QueryRoot } from './query-types.ts';
 
@@ -17,7 +17,7 @@ export function keyedRows(
 ): QueryRoot {
   const columns = keys.map(({ column, type }, i) => ({
     column,
-    values: { kind: 'variable' as const, path: [KEYS_VARIABLE, position, i], type: arrayOf(type) },
+    values: { kind: 'variable' as const, path: [KEYS_VARIABLE, position, i], type: arrayOf(baseType(type)) },
   }));
   const select = {
     table: { schema: '', name: 'keys' },

@@ -2,6 +2,7 @@
  *  the key becomes parameters, so the ids of a client lead to at most one plan per table. Raises `validationFailed` for a text
  *  that is not the id of a table the role reads as Node, and `parseFailed` for an impossible key. Not here: ids in responses
  *  (sql/opaque.ts). Reference: docs/reference/behaviour/relay.md. */
+import { baseType } from '../catalog/types.ts';
 import { fail, withPath } from '../errors/engine-error.ts';
 import { nameOfJson } from '../json/value.ts';
 import { printQualified } from '../metadata/schema/common.ts';
@@ -40,7 +41,7 @@ export function planNode(
   if (from.kind === 'variable') context.facets.set(from.path[0] as string, facetOf);
   const columns = key.map((column, i): Predicate => {
     const value = checked(id.values[i], column);
-    const { type } = column;
+    const type = baseType(column.type);
     const right: Leaf =
       from.kind === 'variable'
         ? { kind: 'variable', path: from.path, within: [VALUES_AT + i], type }

@@ -1,6 +1,6 @@
 /** Prepared document × variables → Plan: each root field handed to its concept, in response order.
  *  Raises validation errors with paths that begin at `selectionSet`. Not here: statements (sql/plan.ts). */
-import type { GraphQLField, GraphQLObjectType } from 'graphql';
+import type { GraphQLField, GraphQLObjectType, OperationDefinitionNode } from 'graphql';
 import { fail, withPath } from '../errors/engine-error.ts';
 import type { FunctionCall } from '../resolve/predicate.ts';
 import type { ResolvedFunction } from '../resolve/types.ts';
@@ -17,10 +17,12 @@ import {
   type SelectedNodes,
   type VariableDependencies,
 } from './context.ts';
+import { REQUEST_DIRECTIVES } from './directives.ts';
 import { planEntities, planService } from './federation.ts';
 import { planField } from './field.ts';
 import { planCall } from './function.ts';
 import { planGroups } from './group-by.ts';
+import { readInput } from './input.ts';
 import { introspectionJson, isIntrospection } from './introspection.ts';
 import { planMutation } from './mutation.ts';
 import { planNode } from './node.ts';
@@ -49,6 +51,7 @@ export function planRequest(
   const { operation } = document;
   const context = new PlanContext(document, variables.values, PLANNERS);
   const type = document.rootType;
+  readDirectives(operation, context);
   const selection = withPath('selectionSet', () => selectedFields([operation.selectionSet], type, context));
   if (selection.length !== 1 && operation.operation === 'subscription') {
     // However many are allowed, they are not of different namespaces.
@@ -67,6 +70,19 @@ export function planRequest(
     ...(validations.length > 0 ? { validations } : {}),
   };
   return { plan, dependencies: extended(known, context) };
+}
+
+/** Reads the arguments of the operation's directives, so that a wrong value is refused. They have no effect on the plan. */
+function readDirectives({ directives = [] }: OperationDefinitionNode, context: PlanContext): void {
+  for (const { name, arguments: given = [] } of directives) {
+    const known = REQUEST_DIRECTIVES[name.value]!.args;
+    const read = () =>
+      given.map((each) => {
+        const { type, isOptional } = known[each.name.value]!;
+        return withPath(each.name.value, () => readInput(each.value, type, context, isOptional));
+      });
+    withPath(name.value, () => withPath('args', read));
+  }
 }
 
 /** Returns `known` itself when nothing was found besides it. */
@@ -118,10 +134,10 @@ function planRoots(
     selection.map((selected): Root => {
       const { alias, name, nodes, field } = selected;
       if (!field) return { kind: 'local', alias, json: JSON.stringify(type.name) };
-      if (isIntrospection(name)) {
-        return { kind: 'local', alias, json: introspectionJson({ field, nodes }, context) };
-      }
       return withPath(name, () => {
+        if (isIntrospection(name)) {
+          return { kind: 'local', alias, json: introspectionJson({ field, nodes }, context) };
+        }
         const origin = fieldOrigin(field);
         if (origin.kind === 'remote') return remote.add(selected, origin);
         if (origin.kind === 'service') return planService(selected, context);

@@ -93,7 +93,7 @@ function planStep(
     const { name, type } = argument;
     const written = given.find((each) => each.name.value === name)?.value;
     const value = step.arguments.get(name);
-    if (value) filled.push({ name, type, value, given: written ?? null });
+    if (value) filled.push({ name, type, value, given: written ?? null, preset: argument.preset ?? null });
     else {
       const sent = read.value(argument, written);
       if (sent) fixed.push(`${name}:${stripIgnoredCharacters(print(sent))}`);

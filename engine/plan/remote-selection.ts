@@ -30,7 +30,7 @@ import type { PlanContext } from './context.ts';
 import { RemoteArguments } from './remote-arguments.ts';
 import { type PathField, RemoteKeys } from './remote-keys.ts';
 import type { RemoteField, RemoteVariable, TypeNamePaths } from './remote-types.ts';
-import { definitionOf, isLeftOut, spreadType, subselections } from './selection.ts';
+import { definitionOf, isLeftOut, refuseAmbiguous, spreadType, subselections } from './selection.ts';
 import { printedType } from './variables.ts';
 
 type RemoteOrigin = Extract<FieldOrigin, { kind: 'remote' }>;
@@ -39,6 +39,8 @@ type RemoteOrigin = Extract<FieldOrigin, { kind: 'remote' }>;
 type Answer = {
   readonly names: TypeNameCollector;
   readonly keys: RemoteKeys;
+  /** The fields that are always selected, by their path and the type they are selected on. */
+  readonly selected: Map<string, Map<GraphQLCompositeType, FieldNode>>;
   /** The path from the root field of the document. */
   readonly way: readonly PathField[];
   /** The selections on the path that `@skip` or `@include` may leave out. */
@@ -77,6 +79,7 @@ export class RemoteSelection {
     return {
       names: new TypeNameCollector(),
       keys: new RemoteKeys(this.#context),
+      selected: new Map(),
       way: [],
       conditions: [],
       owner: null,
@@ -172,14 +175,15 @@ export class RemoteSelection {
     const name = node.name.value;
     const alias = node.alias?.value ?? name;
     const field = definitionOf(type, name);
+    const { owner, names, keys, conditions } = answer;
+    const way = [...answer.way, { owner: owner?.name ?? '', name, alias }];
+    if (conditions.length === 0) refuseConflict(answer, alias, node);
     if (!field) {
       this.#context.countFields(1);
-      answer.names.own.add(alias);
+      names.own.add(alias);
       return node;
     }
     const origin = fieldOrigin(field);
-    const { owner, names, keys, conditions } = answer;
-    const way = [...answer.way, { owner: owner?.name ?? '', name, alias }];
     if (origin.kind !== 'joined') {
       const inside = { ...answer, names: names.under(alias), way };
       return withPath(name, () => this.field([node], field, alias, inside));
@@ -219,6 +223,24 @@ export class RemoteSelection {
     const ours = namedType(type);
     return type.replace(ours, this.#remote.names.upstreamTypes.get(ours) ?? ours);
   }
+}
+
+/** Raises `ambiguousAlias` or `inconsistentArguments` if another field is selected at the same path of an object. Only one of two fields
+ *  that depend on variables may be selected, so the service validates those. */
+function refuseConflict({ selected, owner, way }: Answer, alias: string, node: FieldNode): void {
+  const path = JSON.stringify([...way.map((step) => [step.owner, step.alias]), alias]);
+  const others = selected.get(path) ?? new Map<GraphQLCompositeType, FieldNode>();
+  selected.set(path, others);
+  for (const [type, other] of others) if (overlap(type, owner!)) refuseAmbiguous(alias, other, node);
+  if (!others.has(owner!)) others.set(owner!, node);
+}
+
+/** True when an object can be of both types. */
+function overlap(one: GraphQLCompositeType, other: GraphQLCompositeType): boolean {
+  if (one === other) return true;
+  // A type that a table has, too, is an object type of its own.
+  const [mine, theirs] = [one, other].map((type) => remoteTypeOrigin(type)?.possible ?? new Set([type.name]));
+  return [...mine!].some((name) => theirs!.has(name));
 }
 
 /** Returns the JSON shape of a field's answer. */

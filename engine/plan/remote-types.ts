@@ -106,5 +106,8 @@ export type FilledArgument = {
   readonly name: string;
   readonly type: string;
   readonly value: StepValue;
+  /** The client's value for the fields that the relationship leaves open. */
   readonly given: ValueNode | null;
+  /** The argument's own preset, which also hides it from the client. */
+  readonly preset: Preset | null;
 };

@@ -84,13 +84,18 @@ export function isAllowed(document: DocumentNode, collections: readonly QueryCol
   return collections.some((collection) => textsOf(collection).has(text));
 }
 
-/** The normalized texts of each collection. A collection keeps its identity when others are edited, so it is parsed once. */
-const read = new WeakMap<QueryCollection, ReadonlySet<string>>();
+/** The texts of each collection. A collection keeps its identity when others are edited, so it is parsed once. */
+const read = new WeakMap<QueryCollection, ReadonlyMap<string, string>>();
 
-function textsOf(collection: QueryCollection): ReadonlySet<string> {
+/** Returns the normalized texts that the collection allows, each with the name of its query. */
+export function textsOf(collection: QueryCollection): ReadonlyMap<string, string> {
   const known = read.get(collection);
   if (known) return known;
-  const texts = new Set(collection.definition.queries.flatMap(({ query }) => normalizedText(query)));
+  const texts = new Map(
+    collection.definition.queries.flatMap(({ name, query }) =>
+      normalizedText(query).map((text) => [text, name] as const),
+    ),
+  );
   read.set(collection, texts);
   return texts;
 }

@@ -7,7 +7,7 @@ import type { ResolvedTable } from '../resolve/types.ts';
 import type { QueryRoot } from './query-types.ts';
 import { planWhere, type Reader, readableColumn } from './row-selection.ts';
 
-type CountRequest = { readonly where?: unknown; readonly distinct?: readonly string[] };
+type CountRequest = { readonly where?: unknown; readonly distinct?: readonly string[] | null };
 
 /** Plans a count. `withoutAggregations` is the option --count-without-aggregations. Raises `rootReadNotPermitted`. */
 export function planRowsCount(
@@ -19,7 +19,7 @@ export function planRowsCount(
   const { filter, cells } = withoutAggregations
     ? readAccess(table, role, 'count')
     : rootAccess(table, role, 'select_aggregate', 'count');
-  const { distinct } = request;
+  const distinct = request.distinct ?? null;
   if (distinct?.length === 0) fail('empty', {}, { path: ['distinct'] });
   const columns = withPath('distinct', () =>
     (distinct ?? []).map((name, i) => withPath(i, () => readableColumn(table, name, reader).name)),
@@ -31,7 +31,7 @@ export function planRowsCount(
   const counted = {
     kind: 'count',
     columns,
-    isDistinct: distinct !== undefined,
+    isDistinct: distinct !== null,
     ...(partly.length > 0 ? { visibleIf: Object.fromEntries(partly) } : {}),
   } as const;
   return {

@@ -4,6 +4,7 @@
  *  InsertPermission; docs/reference/behaviour/endpoints.md. */
 import { columnValueProblem } from '../catalog/column-value.ts';
 import { scalarOf } from '../catalog/scalars.ts';
+import { baseType, type PgType } from '../catalog/types.ts';
 import { fail, withPath } from '../errors/engine-error.ts';
 import { printQualified } from '../metadata/schema/common.ts';
 import { accessOf, readAccess } from '../resolve/access.ts';
@@ -178,12 +179,12 @@ function valueIn(object: Values, column: ResolvedColumn): Leaf | 'default' {
 }
 
 /** Returns the leaf of a value. Its text never names a session variable. */
-function leafOf(value: unknown, column: ResolvedColumn): Leaf {
+function leafOf(value: unknown, column: ResolvedColumn, type: PgType = column.type): Leaf {
   return withPath(column.name, () => {
     checkEnumValue(column, value, null);
     const problem = value === null ? null : columnValueProblem(value, scalarOf(column.type));
     if (problem) fail('parseFailed', { text: problem });
-    return { kind: 'constant', value: textOf(value, column.type) as LeafValue, type: column.type };
+    return { kind: 'constant', value: textOf(value, type) as LeafValue, type };
   });
 }
 
@@ -248,7 +249,8 @@ function assignmentsOf(
   return withPath(operator, () =>
     Object.entries(values ?? {}).map(([name, value]): Assignment => {
       const column = updatedColumn(name, updated);
-      return { kind, column: column.name, type: column.type, value: leafOf(value, column) };
+      const operand = kind === 'set' ? column.type : baseType(column.type);
+      return { kind, column: column.name, type: column.type, value: leafOf(value, column, operand) };
     }),
   );
 }

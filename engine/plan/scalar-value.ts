@@ -14,7 +14,7 @@ import {
 import { columnValueProblem, integerProblem } from '../catalog/column-value.ts';
 import { geojsonTextProblem } from '../catalog/geojson.ts';
 import { scalarOf } from '../catalog/scalars.ts';
-import type { PgType } from '../catalog/types.ts';
+import { arrayDelimiter, baseType, type PgType } from '../catalog/types.ts';
 import { fail, type PathStep } from '../errors/engine-error.ts';
 import { isNumber, nearestNumber, wholeText } from '../json/number.ts';
 import { own } from '../metadata/own.ts';
@@ -121,6 +121,17 @@ export function textOf(value: unknown, type: PgType): ValueText {
   const isWhole = isNumber(value) && WHOLE.has(scalarOf(type).input);
   const whole = isWhole ? wholeText(value) : undefined;
   return whole ?? (typeof value === 'object' ? JSON.stringify(value) : String(value));
+}
+
+/** Returns whether the elements of an array type are arrays themselves, and the delimiter of the innermost; null for other types. */
+export function arrayForm(type: PgType): {
+  readonly isOfArrays: boolean;
+  readonly delimiter: ReturnType<typeof arrayDelimiter>;
+} | null {
+  const { element } = baseType(type);
+  if (!element) return null;
+  const inner = baseType(element).element;
+  return { isOfArrays: inner !== null, delimiter: arrayDelimiter(inner ?? element) };
 }
 
 /** Integer types, which Postgres does not read from `1.0`. */

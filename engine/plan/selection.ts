@@ -5,10 +5,8 @@
 import {
   type ArgumentNode,
   type FieldNode,
-  GraphQLBoolean,
   type GraphQLCompositeType,
   type GraphQLField,
-  GraphQLNonNull,
   type GraphQLObjectType,
   isInterfaceType,
   isUnionType,
@@ -27,6 +25,7 @@ import { own } from '../metadata/own.ts';
 import { findNodeType, type RemoteTypeOrigin, remoteTypeOrigin } from '../schema/origin.ts';
 import type { Conditions } from './conditions.ts';
 import type { PlanContext, SelectedField } from './context.ts';
+import { CONDITION } from './directives.ts';
 import { readInput, valueByValue } from './input.ts';
 
 type Found = { readonly name: string; readonly nodes: FieldNode[] };
@@ -189,5 +188,3 @@ export function isLeftOut({ directives = [] }: SelectionNode, conditions: Condit
     return value === undefined ? false : value === (name.value === 'skip');
   });
 }
-
-export const CONDITION = new GraphQLNonNull(GraphQLBoolean);

@@ -1,7 +1,7 @@
 /** Validates the queries of collections against the administrator's schema: a query that does not fit is an inconsistency of
  *  its collection. In: the document and its model. Not here: REST endpoints over them (resolve/rest-endpoint.ts). Pure, but
  *  not in resolve/, which has no schema. Reference: docs/reference/behaviour/errors.md. */
-import { Kind, parse } from 'graphql';
+import { Kind, type OperationTypeNode, parse } from 'graphql';
 import { EngineError, type PathStep, printPath } from '../errors/engine-error.ts';
 import { endpointsOf } from '../metadata/dependencies.ts';
 
@@ -11,29 +11,32 @@ import type { Metadata } from '../metadata/schema/metadata.ts';
 import { ADMIN_ROLE } from '../resolve/session.ts';
 import type { Inconsistency, Model } from '../resolve/types.ts';
 import { type RoleSchema, roleSchema } from '../schema/role-schemas.ts';
+import { NO_CONDITIONS } from './conditions.ts';
 import { prepareDocument } from './document.ts';
+import { type MissingParts, missingParts } from './missing-parts.ts';
 
+/** Returns the queries that do not fit. A field that may belong to a part that is missing, such as a remote schema that does not answer, is
+ *  not judged: that part is inconsistent itself, and must not make others so. */
 export function brokenQueries(metadata: Metadata, model: Model): readonly Inconsistency[] {
-  const { query_collections = [], remote_schemas = [], actions = [] } = metadata;
-  const isWhole =
-    remote_schemas.every(({ name }) => model.remoteSchemas.has(name)) &&
-    actions.every(({ name }) => model.actions.has(name));
-  // A missing field may belong to a source or remote schema that is unavailable, which must not make other objects
-  // inconsistent.
-  if (query_collections.length === 0 || !isWhole) return [];
+  const { query_collections = [] } = metadata;
+  if (query_collections.length === 0) return [];
+  const missing = missingParts(metadata, model);
   const role = roleSchema(model, ADMIN_ROLE, false);
   return query_collections.flatMap(({ name: collection, definition }) =>
     definition.queries.flatMap((query, i) => {
-      const problem = problemOf(query.query, role);
+      const problem = problemOf(query.query, role, missing);
       const path = ['definition', 'queries', i];
       return problem === null ? [] : [inconsistent(metadata, collection, query, problem, path)];
     }),
   );
 }
 
-function problemOf(text: string, role: RoleSchema): EngineError | null {
+function problemOf(text: string, role: RoleSchema, missing: MissingParts): EngineError | null {
   try {
-    for (const name of operationNames(text)) prepareDocument(role, text, name);
+    for (const { name, operation } of operationsIn(text)) {
+      if (operation !== null && !role.roots[operation] && missing.mayHaveRoots) continue;
+      prepareDocument(role, text, name, NO_CONDITIONS, missing.mayHave);
+    }
     return null;
   } catch (error) {
     if (!(error instanceof EngineError)) throw error;
@@ -41,14 +44,26 @@ function problemOf(text: string, role: RoleSchema): EngineError | null {
   }
 }
 
-/** Returns the names of operations in a text; null is an operation without a name. */
-function operationNames(text: string): readonly (string | null)[] {
+type Operation = {
+  /** Null when the text has no other operation. */
+  readonly name: string | null;
+  /** Null for a text without operations, or that is not GraphQL. */
+  readonly operation: OperationTypeNode | null;
+};
+
+function operationsIn(text: string): readonly Operation[] {
+  const nothing = [{ name: null, operation: null }];
   try {
     const { definitions } = parse(text, { noLocation: true, maxTokens: 100_000 });
     const operations = definitions.filter((node) => node.kind === Kind.OPERATION_DEFINITION);
-    return operations.length > 1 ? operations.map(({ name }) => name?.value ?? null) : [null];
+    if (operations.length === 0) return nothing;
+    const isOnly = operations.length === 1;
+    return operations.map(({ name, operation }) => ({
+      name: isOnly ? null : (name?.value ?? null),
+      operation,
+    }));
   } catch {
-    return [null];
+    return nothing;
   }
 }
 

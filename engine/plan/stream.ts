@@ -2,6 +2,7 @@
  *  after each batch the value of the last row replaces it. Every batch of a stream is therefore the same statement. A row
  *  without a value in the cursor's column is never returned. Raises `validationFailed` unless there is exactly one column. Not
  *  here: when batches are fetched (subscribe/stream.ts). Reference: docs/reference/behaviour/subscriptions.md. */
+import { baseType } from '../catalog/types.ts';
 import { fail, withPath } from '../errors/engine-error.ts';
 import { comparison, visibleIfOf } from '../resolve/predicate.ts';
 import { filtered } from '../resolve/row-barrier.ts';
@@ -21,7 +22,7 @@ export function planStream(table: ResolvedTable, at: SelectedNodes, context: Pla
   const { column, initial, direction } = withPath('args', () =>
     cursorOf(itemsOf(given.get('cursor')), names.initial_value),
   );
-  const { type } = column;
+  const type = baseType(column.type);
   const rowArguments = withPath('args', () => planRowArguments(table, given, context));
   const batchSize = withPath('args', () => countOf(given.get(names.batch_size), context));
   const right = { kind: 'stream-cursor', initial: leafOf(initial, type), type } as const;

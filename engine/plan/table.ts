@@ -2,6 +2,7 @@
  *  Not here: single fields (field.ts), root fields (plan.ts), predicates (bool-exp.ts). Reference:
  *  docs/reference/behaviour/queries.md, docs/reference/behaviour/relationships.md, docs/reference/behaviour/permissions.md. */
 import { type FieldNode, type GraphQLField, type GraphQLObjectType, getNamedType } from 'graphql';
+import { baseType } from '../catalog/types.ts';
 import { withPath } from '../errors/engine-error.ts';
 import { and, comparison, type FunctionCall, type Predicate, TRUE } from '../resolve/predicate.ts';
 import { filtered, filteredWhole } from '../resolve/row-barrier.ts';
@@ -59,7 +60,7 @@ export function keyPredicate(table: ResolvedTable, given: Arguments, context: Pl
   return and(
     ...Object.values(visibleIf),
     ...(table.primaryKey ?? []).map((column): Predicate => {
-      const right = leafOf(given.get(column.graphqlName)!, column.type);
+      const right = leafOf(given.get(column.graphqlName)!, baseType(column.type));
       return comparison(columnRef(column), '_eq', right);
     }),
   );

@@ -14,8 +14,6 @@ import {
   type GraphQLCompositeType,
   type GraphQLField,
   type GraphQLInputType,
-  GraphQLInt,
-  GraphQLNonNull,
   getNamedType,
   getNullableType,
   isCompositeType,
@@ -23,6 +21,7 @@ import {
   isListType,
   isNonNullType,
   isScalarType,
+  isUnionType,
   Kind,
   type OperationDefinitionNode,
   type SelectionNode,
@@ -36,11 +35,11 @@ import { isForwarded } from '../schema/origin.ts';
 import { type Conditions, NO_CONDITIONS } from './conditions.ts';
 import type { Fragments } from './context.ts';
 import { argumentType } from './count.ts';
+import { type DirectivePosition, POSITIONS, REQUEST_DIRECTIVES } from './directives.ts';
 import { MOST_LEVELS } from './reach.ts';
-import { CONDITION, definitionOf, isLeftOut, spreadType } from './selection.ts';
+import { definitionOf, isLeftOut, spreadType } from './selection.ts';
 import { printedType } from './variables.ts';
 
-/** The first position where a variable is used. */
 /** The first use of a variable, and whether any of its uses needs a value. */
 export type Usage = {
   readonly type: GraphQLInputType;
@@ -51,18 +50,21 @@ export type Usage = {
 type Path = readonly PathStep[];
 type OutputField = GraphQLField<unknown, unknown>;
 
-/** An internal directive: it allows one live query to stand for several. */
-export const MANY_ROOTS = '_multiple_top_level_fields';
+/** True for a field that the type does not have and that is not an error. */
+export type IsUnjudged = (type: string, field: string) => boolean;
 
 /** Validates an operation and returns usages by variable; a variable that is unused, or used only inside JSON, has none. Selections that
- *  `conditions` leave out are not validated. */
+ *  `conditions` leave out are not validated, and neither are unknown fields that `isUnjudged` names. */
 export function validateOperation(
   operation: OperationDefinitionNode,
   fragments: Fragments,
   rootType: GraphQLCompositeType,
   conditions: Conditions = NO_CONDITIONS,
+  isUnjudged: IsUnjudged = () => false,
 ): ReadonlyMap<string, Usage> {
-  const walk = new Walk(operation.variableDefinitions ?? [], fragments, conditions);
+  const definitions = operation.variableDefinitions ?? [];
+  const walk = new Walk(definitions, fragments, conditions, isUnjudged);
+  for (const { directives } of definitions) walk.directives(directives, 'variable', []);
   walk.directives(operation.directives, operation.operation, []);
   walk.selectionSet(operation.selectionSet, rootType, ['selectionSet']);
   return walk.usages;
@@ -77,10 +79,17 @@ class Walk {
   /** Fragments being visited, outermost first. */
   readonly #open: string[] = [];
   readonly #conditions: Conditions;
+  readonly #isUnjudged: IsUnjudged;
   #deepest = 0;
 
-  constructor(definitions: readonly VariableDefinitionNode[], fragments: Fragments, conditions: Conditions) {
+  constructor(
+    definitions: readonly VariableDefinitionNode[],
+    fragments: Fragments,
+    conditions: Conditions,
+    isUnjudged: IsUnjudged,
+  ) {
     this.#conditions = conditions;
+    this.#isUnjudged = isUnjudged;
     this.#declared = new Map(definitions.map((node) => [node.variable.name.value, node]));
     this.#fragments = fragments;
   }
@@ -96,7 +105,9 @@ class Walk {
   }
 
   #field(node: FieldNode, type: GraphQLCompositeType, path: Path): void {
-    const field = definitionOf(type, node.name.value, path);
+    const name = node.name.value;
+    if (this.#isUnjudged(type.name, name) && !hasField(type, name)) return;
+    const field = definitionOf(type, name, path);
     if (!field) return;
     const at = [...path, field.name];
     const inner = getNamedType(field.type);
@@ -153,11 +164,11 @@ class Walk {
     }
   }
 
-  /** Validates the directives of a selection or of the operation. */
+  /** Validates the directives of a selection, of a variable or of the operation. */
   directives(directives: readonly DirectiveNode[] = [], on: DirectivePosition, path: Path): void {
     for (const { name: node, arguments: given = [] } of directives) {
       const name = node.value;
-      const known = own(DIRECTIVES, name) ?? fail('unknownDirective', { name }, { path });
+      const known = own(REQUEST_DIRECTIVES, name) ?? fail('unknownDirective', { name }, { path });
       if (!known.on.includes(on)) fail('misplacedDirective', { name, on: POSITIONS[on] }, { path });
       const at = [...path, name];
       for (const { name: argument } of given) {
@@ -227,39 +238,9 @@ class Walk {
   }
 }
 
-const POSITIONS = {
-  field: 'a field',
-  fragment: 'an inline fragment',
-  query: 'a query',
-  mutation: 'a mutation',
-  subscription: 'a subscription',
-} as const;
-
-type DirectivePosition = keyof typeof POSITIONS;
-
-type DirectiveRow = {
-  readonly on: readonly DirectivePosition[];
-  readonly args: Readonly<Record<string, { readonly type: GraphQLInputType; readonly isOptional: boolean }>>;
-};
-
-const SELECTIONS = {
-  on: ['field', 'fragment'],
-  args: { if: { type: CONDITION, isOptional: false } },
-} as const satisfies DirectiveRow;
-
-/** The directives of requests. The engine ignores `@cached`, which is for caching proxies. */
-const DIRECTIVES: Readonly<Record<string, DirectiveRow>> = {
-  include: SELECTIONS,
-  skip: SELECTIONS,
-  cached: {
-    on: ['query'],
-    args: {
-      ttl: { type: new GraphQLNonNull(GraphQLInt), isOptional: true },
-      refresh: { type: CONDITION, isOptional: true },
-    },
-  },
-  [MANY_ROOTS]: { on: ['subscription'], args: {} },
-};
+function hasField(type: GraphQLCompositeType, name: string): boolean {
+  return !isUnionType(type) && Object.hasOwn(type.getFields(), name);
+}
 
 function isJudgedElsewhere(type: GraphQLInputType): boolean {
   const named = getNamedType(type);

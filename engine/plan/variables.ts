@@ -63,18 +63,21 @@ function refuseUnknown(document: PreparedDocument, given: Readonly<Record<string
 }
 
 function givenOrDefault(
-  { name, defaultValue, declared }: VariableDefinition,
+  definition: VariableDefinition,
   given: Readonly<Record<string, unknown>> | null,
   acceptsNull: boolean,
 ): unknown {
-  const value = given && Object.hasOwn(given, name) ? given[name] : undefined;
-  if (value === undefined) {
-    if (defaultValue) return literalValue(defaultValue);
-    if (declared.endsWith('!')) fail('missingVariable', { name });
-    return undefined;
-  }
+  const { name, declared } = definition;
+  const own = given && Object.hasOwn(given, name) ? given[name] : undefined;
+  const value = own === undefined ? defaultOf(definition) : own;
+  if (value === undefined && declared.endsWith('!')) fail('missingVariable', { name });
   if (value === null && declared.endsWith('!') && !acceptsNull) fail('nullVariable', { type: declared });
   return value;
+}
+
+function defaultOf({ defaultValue, defaultProblem, path }: VariableDefinition): unknown {
+  if (defaultProblem) throw placed(defaultProblem, path);
+  return defaultValue ? literalValue(defaultValue) : undefined;
 }
 
 function shapeOfVariable(value: unknown, definition: VariableDefinition, byValue: boolean): string {
@@ -89,9 +92,13 @@ function inPlace(definition: VariableDefinition, read: () => string): string {
   try {
     return read();
   } catch (error) {
-    if (!(error instanceof EngineError)) throw error;
-    throw definition.path.reduceRight((grown, step) => grown.at(step), error);
+    throw error instanceof EngineError ? placed(error, definition.path) : error;
   }
+}
+
+/** Returns the error with the path of the position in front of its own. */
+function placed(error: EngineError, path: readonly PathStep[]): EngineError {
+  return path.reduceRight((grown, step) => grown.at(step), error);
 }
 
 const HERE: readonly PathStep[] = [];

@@ -67,7 +67,7 @@ export function readAnswer(
     if (error instanceof NotJson) return refuse(`it is no JSON: ${error.message}`);
     throw error;
   }
-  if (!isErrorList(errors)) return refuse('its errors are none');
+  if (!isErrorList(errors)) return refuse('its "errors" is not a list of errors');
   if (!isThere && errors.length === 0) return refuse('there is no data');
   if (isThere && !hasData && errors.length === 0) return refuse('its data is null, without an error');
   const pieceOf = (key: string) =>

@@ -7,7 +7,7 @@ import { parseJson } from '../json/parse-json.ts';
 import { isRecord } from '../json/value.ts';
 import { literalValue, type Variables } from '../plan/literal.ts';
 import type { FilledArgument, JoinStep, RemoteSchemaJoin } from '../plan/remote-types.ts';
-import { withPresets } from '../resolve/remote-preset.ts';
+import { presetValue, withPresets } from '../resolve/remote-preset.ts';
 import type { StepValue } from '../resolve/types.ts';
 import { readAnswer } from './answer.ts';
 import { postToRemote, type RequestOrigin } from './http.ts';
@@ -27,8 +27,11 @@ export async function requestByKeys(
   const document = new KeyedDocument(join, (argument, key) => {
     const own = filled(argument.value, key);
     const client = argument.given ? literalValue(argument.given, (name) => given[name]) : undefined;
-    const preset = withPresets(overlaid(client, own), argument.type, part, session);
-    return overlaid(preset, own);
+    const withInner = withPresets(overlaid(client, own), argument.type, part, session);
+    const { preset } = argument;
+    const base = preset ? overlaid(withInner, presetValue(preset, part, session)) : withInner;
+    // The relationship sets its parts of an object; the other parts of a preset restrict the role and stay.
+    return overlaid(base, own);
   });
   const within = join.steps.slice(1).map(({ field }) => field);
   const fields = keys.map((key, i) => {

@@ -7,7 +7,7 @@ import { timerSeconds } from '../metadata/schema/number.ts';
 import type { InheritedRole } from '../metadata/schema/policy.ts';
 import type { TakenNames } from './conflicts.ts';
 import type { ResolveContext } from './context.ts';
-import { GRAPHQL_SCALARS, namedIn, typeUse } from './custom-type.ts';
+import { duplicates, GRAPHQL_SCALARS, namedIn, typeUse } from './custom-type.ts';
 import { actionSubject } from './inconsistency.ts';
 import { withInheritedRoles } from './inherited-roles.ts';
 import type { ActionTypes, ActionWebhook, ResolvedAction, TypeUse } from './types.ts';
@@ -46,7 +46,10 @@ function resolveAction(
 ): ResolvedAction {
   const type = definition.type ?? 'mutation';
   const isAsynchronous = type === 'mutation' && definition.kind === 'asynchronous';
-  const output = usedType(definition.output_type, 'output', types);
+  const given = definition.arguments ?? [];
+  const twice = duplicates(given);
+  if (twice !== null) fail('invalidConfiguration', { text: `the action has duplicate arguments: ${twice}` });
+  const output = usedType(definition.output_type, null, types);
   if (isAsynchronous) refuseNestedObjects(output, types);
   const { response_transform: responseTransform } = definition;
   return {
@@ -54,7 +57,7 @@ function resolveAction(
     description: comment ?? null,
     type,
     isAsynchronous,
-    arguments: (definition.arguments ?? []).map((argument) => ({
+    arguments: given.map((argument) => ({
       name: argument.name,
       type: usedType(argument.type, argument.name, types),
       description: argument.description ?? null,
@@ -78,15 +81,16 @@ function webhookOf(definition: Action['definition']): ActionWebhook {
   };
 }
 
-/** Returns the type of the output, or of the argument with the name. Raises `invalidConfiguration`. */
-function usedType(written: string, name: string | 'output', types: ActionTypes): TypeUse {
-  const isOutput = name === 'output';
-  const where = isOutput ? 'the output type' : `the type of the argument "${name}"`;
-  const refuse = (what: string) => fail('invalidConfiguration', { text: `${where}, "${written}", ${what}` });
+/** Returns the type of an argument, or of the output if `argument` is null. Raises `invalidConfiguration`. */
+function usedType(written: string, argument: string | null, types: ActionTypes): TypeUse {
+  const isOutput = argument === null;
+  const where = isOutput ? 'the output type' : `the type of the argument "${argument}"`;
+  const refuse = (what: string, options: { readonly behind?: string } = {}) =>
+    fail('invalidConfiguration', { text: `${where}, "${written}", ${what}` }, options);
   const use = typeUse(written) ?? refuse('is no type');
   const named = namedIn(use);
   if (GRAPHQL_SCALARS.has(named)) return use;
-  const type = types.find(named) ?? refuse('does not exist');
+  const type = types.find(named) ?? refuse('does not exist', { behind: 'not-exists' });
   if (type.kind === (isOutput ? 'input' : 'object')) refuse(`is an ${isOutput ? 'input' : 'output'} type`);
   return use;
 }

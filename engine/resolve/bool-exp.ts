@@ -15,10 +15,12 @@ import {
   operandOf,
   operandType,
   operatorOfRule,
+  RULE_OPERATORS,
 } from '../catalog/operators.ts';
 import { scalarOf } from '../catalog/scalars.ts';
-import { arrayOf, builtinType, type PgType } from '../catalog/types.ts';
+import { arrayOf, baseType, builtinType, type PgType } from '../catalog/types.ts';
 import { fail, withPath } from '../errors/engine-error.ts';
+import { each } from '../errors/together.ts';
 import { isRecord, type JsonRecord, nameOfJson } from '../json/value.ts';
 import { printQualified, type QualifiedName, qualifiedKey } from '../metadata/schema/common.ts';
 import type { RemoteRelationship } from '../metadata/schema/relationship.ts';
@@ -26,6 +28,7 @@ import { readAccess } from './access.ts';
 import { checkEnumValue } from './enum.ts';
 import { callBeside } from './function-call.ts';
 import type { Lookup } from './memo.ts';
+import { noColumn, noTable } from './misnamed.ts';
 import {
   and,
   type ColumnRef,
@@ -67,7 +70,7 @@ const MOST_LEVELS = 100;
 export function resolveBoolExp(value: unknown, scope: BoolExpScope, level = 0): Predicate {
   if (level > MOST_LEVELS) fail('unexpectedPayload', { text: 'the condition is nested too deeply' });
   const entries = Object.entries(objectOf(value));
-  return and(...entries.map(([key, item]) => withPath(key, () => clause(key, item, scope, level + 1))));
+  return and(...each(entries, ([key, item]) => withPath(key, () => clause(key, item, scope, level + 1))));
 }
 
 function clause(key: string, value: unknown, scope: BoolExpScope, level: number): Predicate {
@@ -92,12 +95,32 @@ function clause(key: string, value: unknown, scope: BoolExpScope, level: number)
   const relationship = scope.table.relationships.get(key);
   if (!relationship) {
     const remote = scope.remote?.get(qualifiedKey(scope.table.table))?.find(({ name }) => name === key);
-    return remote ? remoteCondition(remote, value, scope, level) : fail('fieldNotExists', { name: key });
+    return remote ? remoteCondition(remote, value, scope, level) : noField(key, scope);
   }
   const target = scope.tables.get(qualifiedKey(relationship.join.table));
   if (!target) return fail('notSupported', { text: `relationship "${key}" leads to a native query` });
   const where = resolveBoolExp(value, { ...scope, table: target }, level);
   return { kind: 'related', join: relationship.join, where, ...filterOn(target, scope) };
+}
+
+/** Raises `fieldNotExists`. */
+function noField(name: string, { table, remote }: BoolExpScope): never {
+  const known = () => [
+    ...table.columnByName.keys(),
+    ...table.computedFields.keys(),
+    ...table.relationships.keys(),
+    ...(remote?.get(qualifiedKey(table.table)) ?? []).map(({ name }) => name),
+    ...BOOLEAN_OPERATORS,
+  ];
+  return fail('fieldNotExists', { name }, { misnamed: { name, known } });
+}
+
+const BOOLEAN_OPERATORS = ['_and', '_or', '_not', '_exists'] as const;
+
+/** Returns the operators of a condition on a column, as a permission spells them. */
+function ruleOperators({ scalar }: ComparedColumn): readonly string[] {
+  const offered = RULE_OPERATORS.filter((name) => isOffered(OPERATORS[name], scalar));
+  return [...offered, ...[...COLUMN_OPERATORS.keys()].map((name) => `_${name}`), '_cast'];
 }
 
 /** Returns the key of a table in `BoolExpScope.everywhere`. */
@@ -118,8 +141,8 @@ function remoteCondition(
   const found = scope.everywhere?.get(tableKeyIn(to.source, to.table));
   if (!found) return fail('tableNotTracked', { table: printQualified(to.table) });
   const pairs = Object.entries(to.field_mapping).map(([own, theirs]) => {
-    const left = scope.table.columnByName.get(own) ?? fail('columnNotExists', { name: own });
-    if (!found.columnByName.has(theirs)) fail('columnNotExists', { name: theirs });
+    const left = scope.table.columnByName.get(own) ?? noColumn(own, scope.table);
+    if (!found.columnByName.has(theirs)) noColumn(theirs, found);
     return { left: { column: left.name, type: left.type }, theirs };
   });
   const target = { ...found, relationships: new Map(), computedFields: new Map() };
@@ -132,7 +155,7 @@ function remoteCondition(
   const present = pairs.map(({ left }): Predicate => ({ kind: 'is-null', left, isNull: false }));
   const isOne =
     first && more.length === 0
-      ? comparison(first.left, '_in', { ...from, type: arrayOf(first.left.type) })
+      ? comparison(first.left, '_in', { ...from, type: arrayOf(baseType(first.left.type)) })
       : isRowOf(
           pairs.map(({ left }) => left),
           { ...from, type: builtinType('json') },
@@ -145,7 +168,7 @@ function remoteCondition(
 function isRowOf(left: readonly ColumnRef[], rows: Leaf, table: QualifiedName): Predicate {
   const members = left.map((_, i) => `item ->> ${i} as "${i}"`).join(', ');
   const code = [`select ${members} from pg_catalog.json_array_elements(`, rows, ') item'];
-  const columns = left.map(({ type }, i) => ({ column: String(i), type }));
+  const columns = left.map(({ type }, i) => ({ column: String(i), type: baseType(type) }));
   const mapping = left.map(({ column }, i) => [column, String(i)] as const);
   return {
     kind: 'related',
@@ -214,7 +237,7 @@ function plainCall(field: ResolvedComputedField, table: ResolvedTable): Function
 /** Resolves a list of conditions. A single object is a list of one. */
 function conditions(value: unknown, scope: BoolExpScope, level: number): readonly Predicate[] {
   if (!Array.isArray(value)) return [resolveBoolExp(value, scope, level)];
-  return value.map((item, i) => withPath(i, () => resolveBoolExp(item, scope, level)));
+  return each(value, (item, i) => withPath(i, () => resolveBoolExp(item, scope, level)));
 }
 
 function exists(value: JsonRecord, scope: BoolExpScope, level: number): Predicate {
@@ -222,7 +245,7 @@ function exists(value: JsonRecord, scope: BoolExpScope, level: number): Predicat
   if (reader !== ADMIN_ROLE) fail('notSupported', { text: 'a request cannot ask for rows of another table' });
   const name = withPath('_table', () => tableName(value['_table']));
   const table = scope.tables.get(qualifiedKey(name));
-  if (!table) return fail('tableNotTracked', { table: printQualified(name) }, { path: ['_table'] });
+  if (!table) return noTable(name, scope.tables, ['_table']);
   const where = withPath('_where', () => resolveBoolExp(value['_where'], { ...scope, table }, level));
   return { kind: 'exists', table: table.table, where };
 }
@@ -244,10 +267,10 @@ function columnCondition(column: ComparedColumn, value: unknown, scope: BoolExpS
   const isText = prefixIn(scope) !== null && isLiteral(value);
   if (isRecord(value) && !isText) return operations(compared, value, scope);
   if (Array.isArray(value) && value.length > 0 && value.every(isRecord)) {
-    return and(...value.map((item, i) => withPath(i, () => operations(compared, item, scope))));
+    return and(...each(value, (item, i) => withPath(i, () => operations(compared, item, scope))));
   }
   checkEnumValue(column, value, prefixIn(scope));
-  return compare(column, '_eq', leafOf(value, column.type, prefixIn(scope)));
+  return compare(column, '_eq', leafOf(value, operandType('same', column.type), prefixIn(scope)));
 }
 
 /** True for `_is_null`, the only operator of a json column in a request. */
@@ -262,7 +285,7 @@ function prefixIn({ reader, prefix = SESSION_PREFIX }: BoolExpScope): string | n
 
 function operations(column: ComparedColumn, value: JsonRecord, scope: BoolExpScope): Predicate {
   const entries = Object.entries(value);
-  return and(...entries.map(([key, item]) => withPath(key, () => operation(column, key, item, scope))));
+  return and(...each(entries, ([key, item]) => withPath(key, () => operation(column, key, item, scope))));
 }
 
 function operation(column: ComparedColumn, key: string, value: unknown, scope: BoolExpScope): Predicate {
@@ -272,7 +295,12 @@ function operation(column: ComparedColumn, key: string, value: unknown, scope: B
     return compare(column, columnOperator, columnOperand(column, value, scope));
   }
   const operator = operatorOfRule(key);
-  if (!operator) return fail('unknownOperator', { name: key });
+  if (!operator)
+    return fail(
+      'unknownOperator',
+      { name: key },
+      { misnamed: { name: key, known: () => ruleOperators(column) } },
+    );
   refuseOtherFamilies(column, OPERATORS[operator]);
   if (operator === '_is_null') {
     if (typeof value !== 'boolean') {
@@ -349,17 +377,17 @@ function columnOperand(left: ComparedColumn, value: unknown, scope: BoolExpScope
   if (typeof name !== 'string') return fail('columnOperandNotText', {});
   const table = isRoot ? scope.root : scope.table;
   const right = table.columnByName.get(name);
-  if (!right) return fail('columnNotExists', { name });
+  if (!right) return noColumn(name, table);
   // Operands are not masked, so a column that is visible only in some rows cannot be one.
   if (readColumn(right, table, scope).visibleIf)
     fail('notSupported', { text: `${name} is not shown in every row` });
-  if (!areComparable(left.type, right.type)) {
+  if (!areComparable(baseType(left.type), baseType(right.type))) {
     fail('incompatibleColumns', { left: left.name, right: right.name });
   }
   return { kind: 'column', column: right.name, scope: isRoot ? 'root' : 'row', type: right.type };
 }
 
-/** True when Postgres can compare the two types with `=`. */
+/** True when Postgres can compare the two types, which are no domains, with `=`. */
 function areComparable(left: PgType, right: PgType): boolean {
   const { family } = scalarOf(left);
   if (family !== scalarOf(right).family) return false;

@@ -12,6 +12,7 @@ import {
   computedTypeName,
   derivedTypeName,
   groupByField,
+  isSchemaType,
   nativeArgumentsTypeName,
   type RootType,
   rootFieldsIn,
@@ -19,7 +20,7 @@ import {
 } from './names.ts';
 import { NAMESPACE_KINDS, type NamespaceKind, type Naming, namespaceTypeName, namingOf } from './naming.ts';
 import { fieldNameOf, typeNameOf } from './remote-names.ts';
-import { type TypeDefinition, typeDefinition } from './type-definition.ts';
+import { isInputDefinition, type TypeDefinition, typeDefinition } from './type-definition.ts';
 import type {
   CustomType,
   RemoteNames,
@@ -29,7 +30,13 @@ import type {
   ResolvedRemoteSchema,
   ResolvedTable,
 } from './types.ts';
-import { namedType, type UpstreamInput, type UpstreamOperation, type UpstreamType } from './upstream.ts';
+import {
+  BUILT_IN_SCALARS,
+  namedType,
+  type UpstreamInput,
+  type UpstreamOperation,
+  type UpstreamType,
+} from './upstream.ts';
 
 /** Root types, in the order in which they are checked. */
 const ROOT_TYPES = {
@@ -57,6 +64,7 @@ export class TakenNames {
   constructor(features: ReadonlySet<string>, memo: Memo) {
     this.#features = features;
     this.#memo = memo;
+    for (const root of ROOTS) for (const field of META_FIELDS) this.#fieldsOf(root).set(field, SCHEMA);
     if (!features.has(FEDERATION_FEATURE)) return;
     for (const field of [SERVICE_FIELD, ENTITIES_FIELD]) this.#fieldsOf('query_root').set(field, FEDERATION);
     for (const type of FEDERATION_TYPES) this.#types.set(type, FEDERATION);
@@ -152,6 +160,8 @@ export class TakenNames {
   }
 
   addCustomType(name: string, kind: CustomType['kind']): EngineError | null {
+    // Another rule refuses these (custom-type.ts).
+    if (BUILT_IN_SCALARS.has(name)) return null;
     if (kind !== 'scalar') return this.#addTypes('custom types', [name]);
     this.#scalars.add(name);
     return this.#typeConflict('custom types', [name]);
@@ -164,7 +174,7 @@ export class TakenNames {
 
   /** Takes the fields and types of a remote schema. On conflicts it takes none, and returns a text for each; `isAmongRemotes` tells
    *  that one of them is with another remote schema. Types with equal
-   *  definitions may have one name, and scalars never conflict. `definitionOf` finds the definition of a type of the engine. */
+   *  definitions may have one name, and scalars only conflict with types that the schema has by itself. `definitionOf` finds the definition of a type of the engine. */
   addRemoteSchema(
     remote: ResolvedRemoteSchema,
     definitionOf: (type: string) => TypeDefinition | undefined,
@@ -176,7 +186,7 @@ export class TakenNames {
     const types = sharedTypes(remote);
     const found = [
       ...wanted.flatMap(({ fields, names }) => remoteFieldConflicts(names, fields)),
-      ...this.#remoteTypeConflicts(owner, types, definitionOf),
+      ...this.#remoteTypeConflicts(owner, new Map([...types, ...misnamedScalars(remote)]), definitionOf),
     ];
     const reasons = found.map(([, reason]) => reason);
     const isAmongRemotes = found.some(([other]) => other.startsWith(REMOTE_OWNER));
@@ -199,7 +209,14 @@ export class TakenNames {
       if (other === undefined) return [];
       const known = this.#remoteTypes.get(name);
       const definition = known ? remoteDefinition(known) : definitionOf(name);
-      return definition === remoteDefinition(type) ? [] : [[other, typeConflictText(name, [owner, other])]];
+      if (definition === remoteDefinition(type)) return [];
+      if (other === SCHEMA && !Object.hasOwn(ROOT_TYPES, name)) {
+        // The schema has a type such as `order_by` only where something needs it.
+        if (definition === undefined) return [];
+        // Engines of one family compare values by types of the same names, with operators of their own.
+        if (type.type.kind === 'input' && isInputDefinition(definition)) return [];
+      }
+      return [[other, typeConflictText(name, [owner, other])]];
     });
   }
 
@@ -221,7 +238,7 @@ export class TakenNames {
       if (other === owner) continue;
       if (other !== undefined) {
         for (const name of taken) this.#types.delete(name);
-        return new EngineError('conflictingRootFields', { text: typeConflictText(type, [owner, other]) });
+        return typeConflict(type, [owner, other]);
       }
       this.#types.set(type, owner);
       taken.push(type);
@@ -232,11 +249,11 @@ export class TakenNames {
   #typeConflict(owner: string, types: readonly string[]): EngineError | null {
     const type = types.find((name) => (this.#ownerOf(name) ?? owner) !== owner);
     if (type === undefined) return null;
-    const text = typeConflictText(type, [owner, this.#ownerOf(type)!]);
-    return new EngineError('conflictingRootFields', { text });
+    return typeConflict(type, [owner, this.#ownerOf(type)!]);
   }
 
   #ownerOf(type: string): string | undefined {
+    if (isSchemaType(type)) return this.#types.get(type) ?? SCHEMA;
     return this.#types.get(type) ?? (this.#scalars.has(type) ? 'custom types' : undefined);
   }
 
@@ -252,6 +269,12 @@ export class TakenNames {
     return fields;
   }
 }
+
+/** The owner of the fields and types that do not come from the metadata. */
+const SCHEMA = 'the GraphQL schema';
+
+/** The fields of introspection. GraphQL specification, "Schema Introspection". */
+const META_FIELDS = ['__schema', '__type', '__typename'];
 
 /** The owner of the fields and types of a subgraph. */
 const FEDERATION = 'federation';
@@ -287,14 +310,27 @@ export function remoteFieldsIn({ schema, names }: ResolvedRemoteSchema, root: Ro
   return type.fields.map((field) => fieldNameOf(names, type.name, field.name));
 }
 
-/** Returns the types that a remote schema adds to the engine's schema. Its root types are among them only in a namespace. */
+/** Returns the types that a remote schema adds to the engine's schema. Its root types are among them only in a namespace, or when a
+ *  field returns them. */
 function sharedTypes({ schema, names }: ResolvedRemoteSchema): ReadonlyMap<string, RemoteType> {
-  const hidden = names.namespace === null ? new Set(Object.values(schema.roots)) : new Set();
+  const fields = [...schema.types.values()].flatMap((type) =>
+    type.kind === 'object' || type.kind === 'interface' ? type.fields : [],
+  );
+  const returned = new Set(fields.map(({ type }) => namedType(type)));
+  const hidden = new Set(names.namespace === null ? Object.values(schema.roots) : []);
   return new Map(
     [...schema.types.values()]
-      .filter((type) => type.kind !== 'scalar' && !hidden.has(type.name))
+      .filter(({ kind, name }) => kind !== 'scalar' && (!hidden.has(name) || returned.has(name)))
       .map((type) => [typeNameOf(names, type.name), { type, names }]),
   );
+}
+
+/** Returns the scalars of a remote schema that have the names of other types of the engine's schema. */
+function misnamedScalars({ schema, names }: ResolvedRemoteSchema): ReadonlyMap<string, RemoteType> {
+  const scalars = [...schema.types.values()]
+    .filter(({ kind }) => kind === 'scalar')
+    .map((type) => [typeNameOf(names, type.name), { type, names }] as const);
+  return new Map(scalars.filter(([name]) => isSchemaType(name) && !BUILT_IN_SCALARS.has(name)));
 }
 
 /** Returns the definition of a remote type, in our names. */
@@ -341,6 +377,10 @@ type Conflict = readonly [owner: string, reason: string];
 
 /** How the owners of remote fields and types begin. */
 const REMOTE_OWNER = 'remote schema ';
+
+function typeConflict(type: string, owners: readonly [string, string]): EngineError {
+  return new EngineError('conflictingRootFields', { text: typeConflictText(type, owners) });
+}
 
 function typeConflictText(type: string, owners: readonly [string, string]): string {
   return (

@@ -187,7 +187,7 @@ function problemOf(type: CustomType, find: ActionTypes['find']): Problem | null 
 }
 
 /** Returns the names that occur more than once, quoted; null when there are none. */
-function duplicates(named: readonly { readonly name: string }[]): string | null {
+export function duplicates(named: readonly { readonly name: string }[]): string | null {
   const names = named.map(({ name }) => name);
   const repeated = new Set(names.filter((name, i) => names.indexOf(name) !== i));
   return repeated.size === 0 ? null : [...repeated].map((name) => `"${name}"`).join(', ');

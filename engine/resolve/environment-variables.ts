@@ -9,6 +9,7 @@ import type { Header } from '../metadata/schema/common.ts';
 import type { Metadata } from '../metadata/schema/metadata.ts';
 import { SourceConfiguration } from '../metadata/schema/source.ts';
 import {
+  fillTemplate,
   isReserved,
   type NamedVariable,
   refusedHeader,
@@ -28,9 +29,10 @@ export type ReferenceReader = {
   problemOf(reference: string): string | null;
 };
 
-/** Returns the reference of a header whose value does not stand in the metadata; undefined for one whose value does. */
-export function headerReference(header: Header): string | undefined {
-  return siblingReferences(header, 'value')[0];
+/** Returns the value of a header. `read` returns the text of a reference. */
+export function headerValue(header: Header, read: (reference: string) => string): string {
+  const [reference] = siblingReferences(header, 'value');
+  return reference === undefined ? fillTemplate(header.value ?? '', read) : read(reference);
 }
 
 /** Returns the text of a reference; undefined when there is none. */

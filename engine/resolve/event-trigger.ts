@@ -9,6 +9,7 @@ import { type CleanupConfig, type EventTrigger, MOST_TRIGGER_NAME_BYTES } from '
 import { hoursAgo, timerSeconds } from '../metadata/schema/number.ts';
 import type { PartialSource, ResolveContext } from './context.ts';
 import { eventTriggerSubject } from './inconsistency.ts';
+import { noColumn } from './misnamed.ts';
 import { parseSchedule } from './schedule.ts';
 import type {
   Capture,
@@ -131,10 +132,10 @@ function sentOf(columns: Columns, table: ResolvedTable): Capture['sent'] {
 }
 
 /** Returns the listed columns; null for all. Raises `columnNotExists`. */
-function namesIn(columns: Columns, { columnByName }: ResolvedTable): readonly string[] | null {
+function namesIn(columns: Columns, table: ResolvedTable): readonly string[] | null {
   if (columns === '*') return null;
-  const missing = columns.find((name) => !columnByName.has(name));
-  return missing === undefined ? columns : fail('columnNotExists', { name: missing });
+  const missing = columns.find((name) => !table.columnByName.has(name));
+  return missing === undefined ? columns : noColumn(missing, table);
 }
 
 function refuse(text: string): never {

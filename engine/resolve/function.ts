@@ -180,7 +180,11 @@ function rowArgumentIndex(
 /** Returns the function. Raises `functionNotInDatabase`, or `notSupported` when it is overloaded. */
 function onlyFunction(name: QualifiedName, catalog: Catalog): CatalogFunction {
   const [found, ...overloads] = catalog.functions.get(qualifiedKey(name)) ?? [];
-  if (!found) return fail('functionNotInDatabase', { name: printQualified(name) });
+  if (!found) {
+    const printed = printQualified(name);
+    const known = () => [...catalog.functions.values()].flatMap(([one]) => (one ? printQualified(one) : []));
+    return fail('functionNotInDatabase', { name: printed }, { misnamed: { name: printed, known } });
+  }
   if (overloads.length > 0) {
     fail('notSupported', {
       text: `function "${printQualified(name)}" is overloaded. Overloaded functions are not supported`,

@@ -1,7 +1,14 @@
 /** Inconsistencies as they are collected and worded. */
 import { expect, test } from 'vitest';
+import { printInconsistencies } from '../admin/inconsistencies.ts';
 import { fail } from '../errors/engine-error.ts';
-import { Inconsistencies, permissionSubject, relationshipSubject, tableSubject } from './inconsistency.ts';
+import {
+  eventTriggerSubject,
+  Inconsistencies,
+  permissionSubject,
+  relationshipSubject,
+  tableSubject,
+} from './inconsistency.ts';
 
 const ORDER = { schema: 'sales', name: 'order' };
 
@@ -42,6 +49,18 @@ test('the cause speaks both dialects', () => {
     'no such table/view exists in the database: sales.order',
   ]);
   expect([cause!.codeIn('newer'), cause!.messageIn('newer')]).toEqual(['invalid-configuration', reason]);
+});
+
+test('the code of the error is kept for those who keep track of objects, where the admin API has one code', () => {
+  const found = new Inconsistencies();
+  const trigger = { name: 'changed', definition: {}, webhook: 'http://example.org' } as never;
+  found.attempt(eventTriggerSubject({ source: 'default', table: ORDER }, trigger), () =>
+    fail('columnNotExists', { name: 'total' }),
+  );
+  expect(found.all[0]!.cause!.codeIn('specification')).toBe('invalid-configuration');
+  expect(printInconsistencies(found.all, true)).toMatchObject([
+    { code: 'invalid-configuration', behind: 'not-exists' },
+  ]);
 });
 
 test('a programmer’s error is not swallowed', () => {

@@ -100,7 +100,8 @@ function causeOf(subject: Subject, error: EngineError): EngineError {
   const params = subject.hasOneWording
     ? { code: 'invalid-configuration', text: reason, reason }
     : { code: error.codeIn('specification'), text: error.messageIn('specification'), reason };
-  return new EngineError('inconsistentObject', params, error.path, error.internal);
+  const hints = { ...error.hints, behind: error.hints.behind ?? error.codeIn('specification') };
+  return new EngineError('inconsistentObject', params, error.path, error.internal, hints);
 }
 
 type Naming = {

@@ -143,7 +143,10 @@ export function inheritedRolesOf(
   return ordered.filter((role) => {
     const missing = role.role_set.filter((parent) => !roles.has(parent) || parent === ADMIN_ROLE);
     if (missing.length === 0) return true;
-    const error = new EngineError('parentRolesNotFound', { roles: missing, role: role.role_name });
+    const known = () => [...roles].filter((name) => name !== ADMIN_ROLE && name !== role.role_name);
+    const misnamed = { name: missing[0]!, known };
+    const params = { roles: missing, role: role.role_name };
+    const error = new EngineError('parentRolesNotFound', params, [], undefined, { misnamed });
     found.add(inheritedRoleSubject(role), error);
     return false;
   });

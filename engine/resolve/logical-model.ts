@@ -79,11 +79,14 @@ function resolveField(
   if (!isGraphqlName(name)) refuse(`"${name}" is not a valid GraphQL identifier`);
   if ('model' in kind) {
     if (!scope.models.has(kind.model))
-      refuse(`${where} is of logical model "${kind.model}", which is unknown`);
+      refuse(`${where} is of logical model "${kind.model}", which is unknown`, { behind: 'not-exists' });
     return { field: name, model: kind.model, kind: kind.isList ? 'array' : 'object' };
   }
   const named = typeByName(kind.scalar, scope.catalog);
-  if (!named) return refuse(`${where} is of type "${kind.scalar}", which the database does not have`);
+  if (!named)
+    return refuse(`${where} is of type "${kind.scalar}", which the database does not have`, {
+      behind: 'not-exists',
+    });
   const type = kind.isList && !named.element ? arrayOf(named) : named;
   const isNullable = field.nullable ?? kind.isNullable;
   return {
@@ -122,6 +125,6 @@ function kindOf(type: LogicalModelType): Kind {
   return { model: type.logical_model, isList: false, isNullable };
 }
 
-function refuse(text: string): never {
-  fail('invalidConfiguration', { text });
+function refuse(text: string, options: { readonly behind?: string } = {}): never {
+  fail('invalidConfiguration', { text }, options);
 }

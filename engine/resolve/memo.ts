@@ -9,8 +9,8 @@
  *  Not here: the computations (table.ts, source.ts, conflicts.ts, names.ts, unenforced.ts). */
 import type { Inconsistencies } from './inconsistency.ts';
 
-/** A map that a computation may only look single entries up in. */
-export type Lookup<T> = Pick<ReadonlyMap<string, T>, 'get'>;
+/** A map that a computation may only look single entries up in. `values` is for what it reports: a result that reports is not kept. */
+export type Lookup<T> = Pick<ReadonlyMap<string, T>, 'get'> & { readonly values?: () => Iterable<T> };
 
 type Result = {
   readonly inputs: readonly unknown[];
@@ -54,6 +54,7 @@ export class Memo {
         lookups.push([i, key, entry]);
         return entry;
       },
+      values: () => map.values?.() ?? [],
     }));
     const reported = found.all.length;
     const value = compute(subject, inputs, recorded as unknown as M, found);

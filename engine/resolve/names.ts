@@ -130,6 +130,11 @@ function ownTypes(convention: NamingConvention): ReadonlySet<string> {
   return new Set([...OWN_TYPES, ...OWN_SPELLED_TYPES.map((own) => sharedTypeName({ convention }, own))]);
 }
 
+/** True for a type that the GraphQL schema may have whatever the metadata is, in either naming convention. */
+export function isSchemaType(name: string): boolean {
+  return Object.values(OWN_TYPES_SPELLED).some((names) => names.has(name));
+}
+
 /** Returns the names of a table. Raises `invalidConfiguration` for a name that every schema has, and for a custom root field that is no
  *  GraphQL name. */
 export function namesOf(

@@ -48,7 +48,10 @@ function resolveNativeQuery(
   const name = definition.root_field_name;
   if (!isGraphqlName(name)) refuse(`"${name}" is not a valid GraphQL identifier`);
   const model = models.get(definition.returns);
-  if (!model) return fail('logicalModelNotFound', { name: definition.returns, source });
+  if (!model) {
+    const misnamed = { name: definition.returns, known: () => models.keys() };
+    return fail('logicalModelNotFound', { name: definition.returns, source }, { misnamed });
+  }
   const args = argumentsOf(definition, catalog);
   const code = parseNativeQueryCode(definition.code, new Set(args.map((argument) => argument.name)));
   refuseUnfilled(definition, model);
@@ -123,7 +126,10 @@ function argumentsOf(definition: NativeQuery, catalog: Catalog): readonly Native
       const where = `argument "${name}" of native query "${definition.root_field_name}"`;
       if (!isGraphqlName(name)) refuse(`${where} is not a valid GraphQL identifier`);
       const type = typeByName(written, catalog);
-      if (!type) return refuse(`${where} is of type "${written}", which the database does not have`);
+      if (!type)
+        return refuse(`${where} is of type "${written}", which the database does not have`, {
+          behind: 'not-exists',
+        });
       const text = description || `Native query argument ${name}`;
       return { name, type, scalar: scalarOf(type), isNullable: nullable ?? false, description: text };
     },
@@ -142,8 +148,8 @@ function refuseUnfilled(definition: NativeQuery, model: ResolvedLogicalModel): v
   }
 }
 
-function refuse(text: string): never {
-  fail('invalidConfiguration', { text });
+function refuse(text: string, options: { readonly behind?: string } = {}): never {
+  fail('invalidConfiguration', { text }, options);
 }
 
 type Tables = PartialSource['tables'];

@@ -3,6 +3,7 @@
  *  (`permission.filter.name._eq`).
  *  Not here: the grammar of conditions (bool-exp.ts), the administrator's access (access.ts). Spec: "Permission arguments". */
 import { fail, withPath } from '../errors/engine-error.ts';
+import { each, together } from '../errors/together.ts';
 import { siblingReferences } from '../metadata/references.ts';
 import { type Columns, printQualified } from '../metadata/schema/common.ts';
 import { timerSeconds } from '../metadata/schema/number.ts';
@@ -17,6 +18,7 @@ import { ALL_CELLS } from './access.ts';
 import { type BoolExpScope, resolveBoolExp } from './bool-exp.ts';
 import { checkEnumValue } from './enum.ts';
 import type { Lookup } from './memo.ts';
+import { noColumn } from './misnamed.ts';
 import { type Leaf, type Predicate, TRUE } from './predicate.ts';
 import type {
   DeleteAccess,
@@ -38,11 +40,16 @@ export type PermissionScope = {
 } & Pick<BoolExpScope, 'remote' | 'everywhere' | 'prefix'>;
 
 export function resolveSelect(rule: SelectRule, scope: PermissionScope): SelectAccess {
+  const [columns, computedFields, filter] = together(
+    () => columnsOf(rule.columns, scope),
+    () => computedFieldsOf(rule.computed_fields ?? [], scope),
+    () => conditionOf('filter', rule.filter, scope),
+  );
   return {
-    columns: columnsOf(rule.columns, scope),
-    computedFields: computedFieldsOf(rule.computed_fields ?? [], scope),
+    columns,
+    computedFields,
     cells: ALL_CELLS,
-    filter: conditionOf('filter', rule.filter, scope),
+    filter,
     limit: rule.limit ?? null,
     allowsAggregation: rule.allow_aggregations ?? false,
     queryRootFields: rule.query_root_fields ? new Set(rule.query_root_fields) : null,
@@ -52,34 +59,45 @@ export function resolveSelect(rule: SelectRule, scope: PermissionScope): SelectA
 
 /** Resolves an insert permission. Without `columns`, all columns may be given. */
 export function resolveInsert(rule: InsertRule, scope: PermissionScope): InsertAccess {
-  const presets = presetsOf(rule.set, scope);
+  const [presets, columns, check, validation] = together(
+    () => presetsOf(rule.set, scope),
+    () => columnsOf(rule.columns ?? '*', scope),
+    () => conditionOf('check', rule.check, scope),
+    () => validationOf(rule),
+  );
   return {
-    columns: writableColumns(rule.columns ?? '*', scope, presets),
-    check: conditionOf('check', rule.check, scope),
+    columns: writableColumns(columns, scope, presets),
+    check,
     presets,
     backendOnly: rule.backend_only ?? false,
-    ...validationOf(rule),
+    ...validation,
   };
 }
 
 export function resolveUpdate(rule: UpdateRule, scope: PermissionScope): UpdateAccess {
-  const presets = presetsOf(rule.set, scope);
+  const [presets, columns, filter, check, validation] = together(
+    () => presetsOf(rule.set, scope),
+    () => columnsOf(rule.columns, scope),
+    () => conditionOf('filter', rule.filter, scope),
+    () => conditionOf('check', rule.check ?? null, scope),
+    () => validationOf(rule),
+  );
   return {
-    columns: writableColumns(rule.columns, scope, presets),
-    filter: conditionOf('filter', rule.filter, scope),
-    check: conditionOf('check', rule.check ?? null, scope),
+    columns: writableColumns(columns, scope, presets),
+    filter,
+    check,
     presets,
     backendOnly: rule.backend_only ?? false,
-    ...validationOf(rule),
+    ...validation,
   };
 }
 
 export function resolveDelete(rule: DeleteRule, scope: PermissionScope): DeleteAccess {
-  return {
-    filter: conditionOf('filter', rule.filter, scope),
-    backendOnly: rule.backend_only ?? false,
-    ...validationOf(rule),
-  };
+  const [filter, validation] = together(
+    () => conditionOf('filter', rule.filter, scope),
+    () => validationOf(rule),
+  );
+  return { filter, backendOnly: rule.backend_only ?? false, ...validation };
 }
 
 /** Resolves a condition. The check of an update may be null and then restricts nothing. */
@@ -100,27 +118,22 @@ function columnsOf(columns: Columns, { table, columnSets }: PermissionScope): Re
 
 function columnsIn(columns: Columns, table: ResolvedTable): ReadonlySet<string> {
   const listed = columns === '*' ? null : new Set(columns);
-  const missing = listed && columnNotIn(listed, table);
-  if (missing !== null) {
-    fail('columnNotExists', { name: missing }, { path: ['permission', 'columns', columns.indexOf(missing)] });
-  }
+  each([...(listed ?? [])], (name) => {
+    if (!table.columnByName.has(name))
+      noColumn(name, table, ['permission', 'columns', columns.indexOf(name)]);
+  });
   const names = table.columns.map(({ name }) => name);
   return new Set(listed === null ? names : names.filter((name) => listed.has(name)));
 }
 
-function columnNotIn(names: Iterable<string>, { columnByName }: ResolvedTable): string | null {
-  for (const name of names) if (!columnByName.has(name)) return name;
-  return null;
-}
-
-/** Returns the listed columns without generated columns and columns with a preset, which clients cannot write. */
+/** Returns the columns without generated columns and columns with a preset, which clients cannot write. */
 function writableColumns(
-  columns: Columns,
+  columns: ReadonlySet<string>,
   scope: PermissionScope,
   presets: ReadonlyMap<string, Leaf>,
 ): ReadonlySet<string> {
   const isAllowed = (name: string) => scope.table.columnByName.get(name)!.isWritable && !presets.has(name);
-  return new Set([...columnsOf(columns, scope)].filter(isAllowed));
+  return new Set([...columns].filter(isAllowed));
 }
 
 function presetsOf(
@@ -128,14 +141,14 @@ function presetsOf(
   { table, prefix }: PermissionScope,
 ): ReadonlyMap<string, Leaf> {
   return new Map(
-    Object.entries(set ?? {}).map(([name, value]) => {
+    each(Object.entries(set ?? {}), ([name, value]) => {
       const path = ['permission', 'set', name];
       const column = table.columnByName.get(name);
-      if (!column) return fail('columnNotExists', { name }, { path });
+      if (!column) return noColumn(name, table, path);
       if (!column.isWritable) {
         return fail('notSupported', { text: `column "${name}" cannot be written` }, { path });
       }
-      return [name, within(path, () => presetOf(value, column, prefix))];
+      return [name, within(path, () => presetOf(value, column, prefix))] as const;
     }),
   );
 }
@@ -147,16 +160,18 @@ function presetOf(value: unknown, column: ResolvedColumn, prefix?: string): Leaf
 
 /** Returns the scalar computed fields that a role may read. Computed fields that return rows follow the permission of their table. */
 function computedFieldsOf(names: readonly string[], { table }: PermissionScope): ReadonlySet<string> {
-  for (const [i, name] of names.entries()) {
+  each(names, (name, i) => {
     const path = ['permission', 'computed_fields', i];
-    const field = table.computedFields.get(name) ?? fail('computedFieldNotExists', { name }, { path });
+    const misnamed = { name, known: () => table.computedFields.keys() };
+    const field =
+      table.computedFields.get(name) ?? fail('computedFieldNotExists', { name }, { path, misnamed });
     if (field.returns.kind === 'rows') {
       const text =
         `select permissions on computed field "${name}" are auto-derived from the permissions on its ` +
         `returning table "${printQualified(field.returns.table)}" and cannot be specified manually`;
       fail('invalidConfiguration', { text }, { path });
     }
-  }
+  });
   return new Set(names);
 }
 

@@ -12,6 +12,7 @@ import type {
   ObjectRelationship,
 } from '../metadata/schema/relationship.ts';
 import type { Lookup } from './memo.ts';
+import { namesOf, noColumn, noTable } from './misnamed.ts';
 import { nativeName } from './names.ts';
 
 import type { Join } from './predicate.ts';
@@ -58,7 +59,7 @@ function byOwnForeignKey(
   const own = targets.catalog.tables.get(qualifiedKey(table.table))!;
   const key = theOne(own.foreignKeys.filter((candidate) => sameColumns(candidate.columns, columns)));
   const target = targets.tables.get(qualifiedKey(key.table));
-  if (!target) fail('tableNotTracked', { table: printQualified(key.table) });
+  if (!target) return noTable(key.table, targets.tables);
   return {
     join: { table: key.table, mapping: zip(key.columns, key.foreignColumns), isUnique: true },
     isNullable: key.columns.some((name) => table.columnByName.get(name)!.isNullable),
@@ -70,7 +71,11 @@ function byOwnForeignKey(
  *  are unique. */
 function byForeignKeyThere(on: ForeignKeyOn, table: ResolvedTable, targets: RelationshipTargets): Found {
   const target = targets.tables.get(qualifiedKey(on.table));
-  if (!target) fail('tableNotInSource', { table: printQualified(on.table), source: targets.source });
+  if (!target) {
+    const table = printQualified(on.table);
+    const misnamed = { name: table, known: namesOf(targets.tables) };
+    return fail('tableNotInSource', { table, source: targets.source }, { misnamed });
+  }
   requireColumns(on.columns, target);
   const theirs = targets.catalog.tables.get(qualifiedKey(on.table))!;
   const key = theOne(
@@ -115,9 +120,10 @@ function manualTarget(
   const name = table ?? nativeName(query!);
   const target = (table ? targets.tables : targets.nativeQueries).get(qualifiedKey(name));
   if (target) return target;
-  return table
-    ? fail('tableNotTracked', { table: printQualified(table) })
-    : fail('nativeQueryNotFound', { name: query!, source: targets.source });
+  if (table) return noTable(table, targets.tables);
+  const known = () => [...(targets.nativeQueries.values?.() ?? [])].map(({ table }) => table.name);
+  const misnamed = { name: query!, known };
+  return fail('nativeQueryNotFound', { name: query!, source: targets.source }, { misnamed });
 }
 
 /** Raises `fieldConflict` and `customNameConflict` when a column has the name: both would be fields of the table. */
@@ -131,7 +137,7 @@ function refuseColumnName(name: string, table: ResolvedTable): void {
 
 function requireColumns(names: readonly string[], table: ResolvedTable): void {
   const missing = names.find((name) => !table.columnByName.has(name));
-  if (missing !== undefined) fail('columnNotExists', { name: missing });
+  if (missing !== undefined) noColumn(missing, table);
 }
 
 function theOne(keys: readonly CatalogForeignKey[]): CatalogForeignKey {

@@ -10,11 +10,14 @@ import type { RemoteRelationship, RemoteRelationshipDefinition } from '../metada
 import type { RemoteSchema } from '../metadata/schema/remote-schema.ts';
 import type { Source } from '../metadata/schema/source.ts';
 import type { Table } from '../metadata/schema/table.ts';
+import { aggregateFieldName, refuseAggregateName } from './aggregate-fields.ts';
 import {
   type Inconsistencies,
   remoteRelationshipSubject,
   remoteTypeRelationshipSubject,
 } from './inconsistency.ts';
+import { noColumn, noTable } from './misnamed.ts';
+import type { Naming } from './naming.ts';
 import { isUniqueOn } from './relationship.ts';
 import { fieldNameOf } from './remote-names.ts';
 import { readSteps, stepsProblem } from './remote-step.ts';
@@ -34,13 +37,29 @@ type RemoteRelationshipScope = {
   readonly remoteSchemas: ReadonlyMap<string, ResolvedRemoteSchema>;
 };
 
+type RemoteRelationships = ReadonlyMap<string, ResolvedRemoteRelationship>;
+
+/** Resolves a relationship that starts at rows of the table, which has the others already. */
 function resolveRemoteRelationship(
   { name, definition }: RemoteRelationship,
   table: ResolvedTable,
+  others: RemoteRelationships,
   scope: RemoteRelationshipScope,
 ): ResolvedRemoteRelationship {
-  refuseTaken(name, table);
-  return resolveTarget(name, definition, (key) => keyOfRow(key, table), scope);
+  refuseTaken(name, table, others, scope);
+  const resolved = resolveTarget(name, definition, (key) => keyOfRow(key, table), scope);
+  const naming = namingOfRows(resolved, scope);
+  if (naming) refuseTaken(aggregateFieldName(naming, name), table, others, scope);
+  return resolved;
+}
+
+/** Returns the naming of the rows that a relationship leads to, if it has an aggregate. */
+function namingOfRows(
+  { target }: ResolvedRemoteRelationship,
+  { sources }: RemoteRelationshipScope,
+): Naming | undefined {
+  if (target.kind !== 'source' || target.relationship.kind !== 'array') return undefined;
+  return sources.get(target.source)?.tables.get(qualifiedKey(target.relationship.join.table))?.naming;
 }
 
 /** Resolves a relationship that starts at objects of a type. `type` and the keys are names of the remote schema. */
@@ -60,7 +79,13 @@ function resolveTypeRelationship(
 
 /** Returns the fields of an object type. Root types are refused: no response contains their objects. */
 function fieldsOfObject({ name, schema }: ResolvedRemoteSchema, type: string): readonly UpstreamField[] {
-  const found = schema.types.get(type) ?? fail('remoteTypeNotFound', { schema: name, type });
+  const found =
+    schema.types.get(type) ??
+    fail(
+      'remoteTypeNotFound',
+      { schema: name, type },
+      { misnamed: { name: type, known: () => schema.types.keys() } },
+    );
   if (found.kind !== 'object' || Object.values(schema.roots).includes(type)) fail('remoteTypeNotObject', {});
   return found.fields;
 }
@@ -72,7 +97,14 @@ function keyOfObject(
   { types }: UpstreamSchema,
 ): JoinKey {
   const field = fields.find((each) => each.name === name);
-  if (!field) return fail('remoteRelationshipInvalid', { text: `the type "${type}" has no field "${name}"` });
+  if (!field) {
+    const misnamed = { name, known: () => fields.map((each) => each.name) };
+    return fail(
+      'remoteRelationshipInvalid',
+      { text: `the type "${type}" has no field "${name}"` },
+      { misnamed },
+    );
+  }
   const { kind } = types.get(namedType(field.type)) ?? { kind: 'scalar' };
   if ((kind !== 'scalar' && kind !== 'enum') || field.arguments.some(isRequired)) {
     const text = `the field "${name}" of the type "${type}" is no plain value, and cannot be joined by`;
@@ -98,7 +130,7 @@ function keyOfRow(name: string, table: ResolvedTable): JoinKey {
   if (column) return { kind: 'column', column };
   const field = table.computedFields.get(name);
   const { returns } = field ?? {};
-  if (!field || returns?.kind !== 'scalar') return fail('columnNotExists', { name });
+  if (!field || returns?.kind !== 'scalar') return noColumn(name, table);
   if (field.arguments.some((argument) => argument.kind === 'user')) {
     const text = `the computed field "${name}" takes arguments, and cannot be joined by`;
     fail('remoteRelationshipInvalid', { text });
@@ -112,9 +144,15 @@ function toRows(
   keyOf: (key: string) => JoinKey,
   { sources }: RemoteRelationshipScope,
 ): ResolvedRemoteRelationship {
-  const source = sources.get(to.source) ?? fail('sourceNotFound', { source: to.source });
+  const source =
+    sources.get(to.source) ??
+    fail(
+      'sourceNotFound',
+      { source: to.source },
+      { misnamed: { name: to.source, known: () => sources.keys() } },
+    );
   const target = source.tables.get(qualifiedKey(to.table));
-  if (!target) return fail('tableNotTracked', { table: printQualified(to.table) });
+  if (!target) return noTable(to.table, source.tables);
   const mapping = Object.entries(to.field_mapping);
   if (mapping.length === 0) fail('unexpectedPayload', { text: 'field_mapping should not be empty' });
   const keys = mapping.map(([own]) => keyOf(own));
@@ -124,9 +162,7 @@ function toRows(
       text: `the field "${list.field.name}" is a list, and no row has it`,
     });
   }
-  const columns = mapping.map(
-    ([, column]) => target.columnByName.get(column) ?? fail('columnNotExists', { name: column }),
-  );
+  const columns = mapping.map(([, column]) => target.columnByName.get(column) ?? noColumn(column, target));
   const names = columns.map((column) => column.name);
   return {
     name,
@@ -162,7 +198,10 @@ function toRemoteSchema(
 ): ResolvedRemoteRelationship {
   const known = new Map(to.lhs_fields.map((field) => [field, keyOf(field)]));
   const remote = remoteSchemas.get(to.remote_schema);
-  if (!remote) return fail('remoteSchemaNotExists', { name: to.remote_schema });
+  if (!remote) {
+    const misnamed = { name: to.remote_schema, known: () => remoteSchemas.keys() };
+    return fail('remoteSchemaNotExists', { name: to.remote_schema }, { misnamed });
+  }
   const { steps, used } = readSteps(to.remote_field, new Set(known.keys()));
   const keys = used.map((key) => known.get(key)!);
   const problem = stepsProblem(steps, remote.schema, keys);
@@ -171,13 +210,24 @@ function toRemoteSchema(
 }
 
 /** Raises `fieldConflict` when another field of the table has the name. */
-function refuseTaken(name: string, table: ResolvedTable): void {
+function refuseTaken(
+  name: string,
+  table: ResolvedTable,
+  others: RemoteRelationships,
+  scope: RemoteRelationshipScope,
+): void {
   const conflict = (text: string): never =>
     fail('fieldConflict', { table: printQualified(table.table), with: text });
   const column = table.columns.find(({ graphqlName }) => graphqlName === name);
   if (column) conflict(`postgres column "${column.name}"`);
   if (table.relationships.has(name)) conflict(`relationship "${name}"`);
   if (table.computedFields.has(name)) conflict(`computed field "${name}"`);
+  refuseAggregateName(name, table);
+  for (const other of others.values()) {
+    const naming = namingOfRows(other, scope);
+    const isAggregate = naming && aggregateFieldName(naming, other.name) === name;
+    if (other.name === name || isAggregate) conflict(`remote relationship "${other.name}"`);
+  }
 }
 
 type Sources = ReadonlyMap<string, ResolvedSource>;
@@ -217,9 +267,7 @@ function relationshipsOf(
   for (const definition of definitions) {
     const { name } = definition;
     const resolved = found.attempt(remoteRelationshipSubject(table, definition), () => {
-      if (!relationships.has(name)) return resolveRemoteRelationship(definition, table, scope);
-      const other = `remote relationship "${name}"`;
-      return fail('fieldConflict', { table: printQualified(table.table), with: other });
+      return resolveRemoteRelationship(definition, table, relationships, scope);
     });
     if (resolved) relationships.set(name, resolved);
   }

@@ -21,6 +21,7 @@ import {
   remoteSchemaPermissionSubject,
   remoteSchemaSubject,
 } from './inconsistency.ts';
+import { canBeUrl } from './outbound-url.ts';
 import { remoteNames } from './remote-names.ts';
 import { readPermission } from './remote-permission.ts';
 import { ADMIN_ROLE } from './session.ts';
@@ -92,12 +93,15 @@ export function resolveRemoteSchema(
   };
 }
 
-/** Returns where requests are sent. Raises `remoteSchemaInvalid` unless there is exactly one URL. */
+/** Returns where requests are sent. Raises `remoteSchemaInvalid` unless there is exactly one URL, which can be one of HTTP. */
 export function endpointOf(definition: RemoteSchemaDefinition): RemoteEndpoint {
   const { url, headers = [] } = definition;
   const references = siblingReferences(definition, 'url');
   if (references.length + (url === undefined ? 0 : 1) !== 1) {
     fail('remoteSchemaInvalid', { text: 'exactly one of "url" and "url_from_env" has to be there' });
+  }
+  if (url !== undefined && !canBeUrl(url)) {
+    fail('remoteSchemaInvalid', { text: `"${url}" is no URL that begins with http:// or https://` });
   }
   return {
     url: url ?? `{{${references[0]}}}`,

@@ -44,10 +44,12 @@ function storedQuery(definition: RestEndpoint, { query_collections = [] }: Metad
   const { collection_name, query_name } = definition.definition.query;
   const collection =
     query_collections.find(({ name }) => name === collection_name) ??
-    refuse(definition, `collection with name "${collection_name}" does not exist`);
+    refuse(definition, `collection with name "${collection_name}" does not exist`, { behind: 'not-exists' });
   const stored =
     collection.definition.queries.find(({ name }) => name === query_name) ??
-    refuse(definition, `query with name "${query_name}" does not exist in collection "${collection_name}"`);
+    refuse(definition, `query with name "${query_name}" does not exist in collection "${collection_name}"`, {
+      behind: 'not-exists',
+    });
   return stored.query;
 }
 
@@ -75,8 +77,9 @@ function parsed(definition: RestEndpoint, text: string): DocumentNode {
   }
 }
 
-function refuse({ name }: RestEndpoint, reason: string): never {
-  return fail('invalidConfiguration', { text: `Inconsistent object: in endpoint ${name}: ${reason}` });
+function refuse({ name }: RestEndpoint, reason: string, options: { readonly behind?: string } = {}): never {
+  const text = `Inconsistent object: in endpoint ${name}: ${reason}`;
+  return fail('invalidConfiguration', { text }, options);
 }
 
 /** The largest age that every cache supports. RFC 9111, 1.2.2. */
@@ -87,7 +90,7 @@ function cachedSeconds({ directives = [] }: OperationDefinitionNode): number | n
   const cached = directives.find((directive) => directive.name.value === 'cached');
   if (!cached) return null;
   const ttl = cached.arguments?.find((argument) => argument.name.value === 'ttl')?.value;
-  return ttl?.kind === Kind.INT ? Math.min(Number(ttl.value), MOST_SECONDS) : 60;
+  return ttl?.kind === Kind.INT ? Math.min(Math.max(Number(ttl.value), 0), MOST_SECONDS) : 60;
 }
 
 function inconsistent(definition: RestEndpoint, cause: EngineError): Inconsistency {

@@ -4,10 +4,11 @@
  *  inherited permissions (inherited-roles.ts). */
 import type { Catalog } from '../catalog/types.ts';
 import { EngineError, fail } from '../errors/engine-error.ts';
-import { printQualified, qualifiedKey } from '../metadata/schema/common.ts';
+import { printQualified, type QualifiedName, qualifiedKey } from '../metadata/schema/common.ts';
 import type { RemoteRelationship } from '../metadata/schema/relationship.ts';
 import type { Source } from '../metadata/schema/source.ts';
 import type { Table } from '../metadata/schema/table.ts';
+import { refuseAggregateName, refuseAggregateOf } from './aggregate-fields.ts';
 import { TakenNames, takeTableNames } from './conflicts.ts';
 import { emptySource, mapValues, type PartialSource, type ResolveContext } from './context.ts';
 import { resolveEnum, withEnums } from './enum.ts';
@@ -66,6 +67,12 @@ export function reachedSources(
   });
 }
 
+function notInDatabase(table: QualifiedName, { tables }: Catalog): never {
+  const name = printQualified(table);
+  const known = () => [...tables.values()].map(printQualified);
+  return fail('tableNotInDatabase', { table: name }, { misnamed: { name, known } });
+}
+
 const keyOf = ({ table }: Table): string => qualifiedKey(table);
 
 export function trackTables(at: PartialSource, { options, memo, found }: ResolveContext): PartialSource {
@@ -77,7 +84,7 @@ export function trackTables(at: PartialSource, { options, memo, found }: Resolve
     const subject = () => tableSubject({ source: at.name, table: definition.table });
     const table = found.attempt(subject, () => {
       if (definitions.has(key)) fail('alreadyTracked', { table: name() });
-      const catalog = at.catalog.tables.get(key) ?? fail('tableNotInDatabase', { table: name() });
+      const catalog = at.catalog.tables.get(key) ?? notInDatabase(definition.table, at.catalog);
       const table = memo.of(resolveTable, definition, catalog, at.name, at.naming, options);
       if (!definition.is_enum) return table;
       if (table.isUnnameable) {
@@ -158,17 +165,23 @@ function relateTable(
 ): ResolvedTable {
   const targets = { source: table.source, tables, nativeQueries, catalog };
   const relationships = new Map<string, ResolvedRelationship>();
+  const related = { ...table, relationships };
   for (const kind of ['object', 'array'] as const) {
     for (const relationship of definition[`${kind}_relationships`] ?? []) {
       const subject = relationshipSubject(kind, table, relationship);
       const resolved = found.attempt(subject, () => {
         refuseRelationshipName(relationship.name, table, relationships);
-        return resolveRelationship(kind, relationship, table, targets);
+        refuseAggregateName(relationship.name, related);
+        const resolved = resolveRelationship(kind, relationship, table, targets);
+        // Rows of native queries have no aggregates.
+        const isAggregated = kind === 'array' && tables.get(qualifiedKey(resolved.join.table)) !== undefined;
+        if (isAggregated) refuseAggregateOf(relationship.name, related);
+        return resolved;
       });
       if (resolved) relationships.set(relationship.name, resolved);
     }
   }
-  return { ...table, relationships };
+  return related;
 }
 
 /** Raises `fieldConflict` when a relationship of the table has the name. */
@@ -196,6 +209,7 @@ export function withComputedFields(
     for (const definition of declared) {
       const field = found.attempt(computedFieldSubject(table, definition), () => {
         refuseRelationshipName(definition.name, table, table.relationships);
+        refuseAggregateName(definition.name, table);
         const resolved = resolveComputedField(table, definition, at, options);
         const conflict = names.addComputedField(table, resolved);
         if (conflict) throw conflict;

@@ -32,6 +32,11 @@ export function typeDefinition(
   return JSON.stringify([kind, sorted(lines), sorted(interfaces), sorted(members), sorted(values)]);
 }
 
+/** True for the definition of an input object. */
+export function isInputDefinition(definition: TypeDefinition): boolean {
+  return definition.startsWith('["input",');
+}
+
 const lineOf = (input: DefinedInput) => JSON.stringify([input.name, input.type, input.default]);
 
 const sorted = (lines: readonly string[]) => [...lines].sort();

@@ -2,7 +2,7 @@
  *  administrator, whom nothing restricts; and stored documents that no client can run. The engine keeps such objects, because documents of
  *  the reference engine have them, and reports them: a warning in the response, a line in the log, a resource that is not Ready.
  *  In: Metadata × ResolveOptions. Out: one entry per object. Pure, total. Not here: restrictions that are inconsistent while an
- *  option is off (remote-schema.ts), objects that cannot work (without-effect.ts), who receives the report (admin/). */
+ *  option is off (remote-schema.ts), objects that cannot work (without-effect.ts), names that GraphQL reserves (reserved-names.ts), who receives the report (admin/). */
 import { parse } from 'graphql';
 import { objectKey } from '../metadata/objects.ts';
 import type { AllowListScope, QueryCollection } from '../metadata/schema/collection.ts';
@@ -11,6 +11,7 @@ import type { Metadata } from '../metadata/schema/metadata.ts';
 import type { ApiLimits } from '../metadata/schema/policy.ts';
 import type { Table } from '../metadata/schema/table.ts';
 import { Memo } from './memo.ts';
+import { reservedNamesIn } from './reserved-names.ts';
 import { ADMIN_ROLE } from './session.ts';
 import type { ResolveOptions, Unenforced } from './types.ts';
 import { withoutEffectIn } from './without-effect.ts';
@@ -20,6 +21,9 @@ const ALLOW_LIST_OFF =
 const OF_ADMINISTRATOR =
   `declared, not enforced: nothing restricts the role ${ADMIN_ROLE}; ` +
   'use another role, or remove the declaration';
+const HAS_ANYWAY =
+  `has no effect, because the role ${ADMIN_ROLE} has every permission: ` +
+  'use another role, or remove the permission';
 
 /** One row per restriction that can be declared without effect. */
 const ROWS: readonly ((metadata: Metadata, options: ResolveOptions, memo: Memo) => readonly Unenforced[])[] =
@@ -57,6 +61,35 @@ const ROWS: readonly ((metadata: Metadata, options: ResolveOptions, memo: Memo) 
           reason: OF_ADMINISTRATOR,
         })),
       ),
+    ({ sources }) =>
+      sources.flatMap(({ name: source, functions = [] }) =>
+        functions.flatMap(({ function: { schema, name }, permissions = [] }) =>
+          ofAdministrator(permissions).map(() => ({
+            key: objectKey('function_permission', source, schema, name, ADMIN_ROLE),
+            type: 'function_permission',
+            name: `function_permission ${ADMIN_ROLE} of function ${printQualified({ schema, name })} in source ${source}`,
+            reason: HAS_ANYWAY,
+          })),
+        ),
+      ),
+    ({ actions = [] }) =>
+      actions.flatMap(({ name, permissions = [] }) =>
+        ofAdministrator(permissions).map(() => ({
+          key: objectKey('action_permission', name, ADMIN_ROLE),
+          type: 'action_permission',
+          name: `action_permission ${ADMIN_ROLE} of action ${name}`,
+          reason: HAS_ANYWAY,
+        })),
+      ),
+    ({ inherited_roles = [] }) =>
+      inherited_roles
+        .filter(({ role_name }) => role_name === ADMIN_ROLE)
+        .map(() => ({
+          key: objectKey('inherited_role', ADMIN_ROLE),
+          type: 'inherited_role',
+          name: `inherited role ${ADMIN_ROLE}`,
+          reason: OF_ADMINISTRATOR,
+        })),
     ({ query_collections = [] }, _, memo) =>
       query_collections.flatMap((collection) => memo.of(unreadableDocuments, collection)),
     ({ graphql_schema_introspection }) =>
@@ -68,6 +101,7 @@ const ROWS: readonly ((metadata: Metadata, options: ResolveOptions, memo: Memo) 
         ? [single('api_limits', `api_limits for the role ${ADMIN_ROLE}`)]
         : [],
     withoutEffectIn,
+    (metadata, _, memo) => reservedNamesIn(metadata, memo),
   ];
 
 export function unenforcedIn(

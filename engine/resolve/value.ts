@@ -4,7 +4,7 @@
 
 import { columnValueProblem } from '../catalog/column-value.ts';
 import { scalarOf } from '../catalog/scalars.ts';
-import { arrayOf, type PgType } from '../catalog/types.ts';
+import { arrayDelimiter, arrayOf, baseType, type PgType } from '../catalog/types.ts';
 import { fail, withPath } from '../errors/engine-error.ts';
 import { numberText, wholeText } from '../json/number.ts';
 import { nameOfJson } from '../json/value.ts';
@@ -18,7 +18,7 @@ export function leafOf(value: unknown, type: PgType, prefix: string | null = SES
   if (prefix !== null && isLiteral(value)) return leafOf(value[LITERAL_KEY], type, null);
   const variable = variableIn(value, prefix);
   if (variable !== undefined) return { kind: 'session', variable, type };
-  const stored = storedType(type);
+  const stored = baseType(type);
   if (stored.element && Array.isArray(value) && !value.some(Array.isArray)) {
     return listOf(value, stored.element, type, prefix);
   }
@@ -63,11 +63,6 @@ function listOf(items: readonly unknown[], element: PgType, type: PgType, prefix
   return isConstant ? { kind: 'constant', value: texts, type } : { kind: 'list', items: leaves, type };
 }
 
-/** Returns the type of the values of a domain; other types are returned as they are. */
-function storedType(type: PgType): PgType {
-  return type.base ?? type;
-}
-
 function textOf(value: unknown, type: PgType): LeafValue {
   if (value === null) return null;
   const scalar = scalarOf(type);
@@ -85,8 +80,8 @@ function textOf(value: unknown, type: PgType): LeafValue {
 function arrayLiteral(items: readonly unknown[], element: PgType): string {
   const parts = items.map((item) => {
     if (Array.isArray(item)) return arrayLiteral(item, element);
-    const text = textOf(item, storedType(element));
+    const text = textOf(item, baseType(element));
     return text === null ? 'NULL' : `"${String(text).replaceAll(/["\\]/g, '\\$&')}"`;
   });
-  return `{${parts.join(',')}}`;
+  return `{${parts.join(arrayDelimiter(element))}}`;
 }

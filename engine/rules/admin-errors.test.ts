@@ -233,6 +233,22 @@ describe('a document that declares an object twice', () => {
   });
 });
 
+describe('a document without tables and sources', () => {
+  const wrapped = { metadata: { version: 3, sources: [] } };
+  test.each(ENDPOINTS)('does not replace another one at %s', async (endpoint) => {
+    const before = await on(endpoint, 'export_metadata', {});
+    const missing = { code: 'parse-failed', message: 'key "tables" not found' };
+    for (const document of [{}, null, wrapped, { version: 1 }, { version: 2, functions: [] }]) {
+      expect(await on(endpoint, 'replace_metadata', document)).toEqual({ ...missing, path: '$.args' });
+      expect(await on(endpoint, 'replace_metadata', { metadata: document ?? {} }, 2)).toEqual({
+        ...missing,
+        path: '$.args.metadata',
+      });
+    }
+    expect(await on(endpoint, 'export_metadata', {})).toEqual(before);
+  });
+});
+
 describe('operations on rows', () => {
   const row = { id: 1, name: 'a' };
   const base = { table: 'author', objects: [row] };
@@ -381,6 +397,19 @@ describe('an operation that makes objects inconsistent', () => {
     ).toMatchObject({
       code: 'invalid-configuration',
       path: '$.args',
+    });
+  });
+  test('fails with that reason also when others that do not depend on it become inconsistent', async () => {
+    const type = (name: string, of: string) => ({ name, fields: [{ name: 'id', type: of }] });
+    const action = { handler: 'http://127.0.0.1:1', output_type: 'Given' };
+    await on('/v1/metadata', 'set_custom_types', { objects: [type('Given', 'Int')] });
+    await on('/v1/metadata', 'create_action', { name: 'act', definition: action });
+    expect(await on('/v1/metadata', 'set_custom_types', { objects: [type('Other', 'Missing')] })).toEqual({
+      code: 'invalid-configuration',
+      path: '$.args',
+      message: expect.stringContaining(
+        'the type "Missing" for field "id" in  object type "Other" does not exist',
+      ),
     });
   });
   test.each([

@@ -1,4 +1,5 @@
-/** Custom types of actions: kinds of types × what may be declared twice, or not at all. Rule: docs/reference/behaviour/actions.md. */
+/** Custom types of actions: kinds of types × what may be declared twice, or not at all; names that no object may take. Rules:
+ *  docs/reference/behaviour/actions.md, docs/reference/behaviour/schema.md, "Conflicts". */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { adminOutcome, type RuleWorld, startWorld } from './testing/rules.ts';
 
@@ -57,6 +58,35 @@ test.each(PAIRS)('a name of $one.list and $other.list', async ({ one, other }) =
     ]),
   );
   expect(apart).toEqual({ data: { message: 'success' } });
+});
+
+test.each(KINDS)('a name of $list that every schema has is refused', async (kind) => {
+  for (const name of ['query_root', 'mutation_root', 'subscription_root', 'order_by', 'Int_comparison_exp']) {
+    expect(await set(document([[kind, declare(kind, name)]]))).toEqual({
+      code: 'unexpected',
+      path: '$.args',
+      message:
+        `Encountered conflicting definitions of the type '${name}' in [custom types, the GraphQL schema]. ` +
+        'Types must not be defined more than once across all sources.',
+    });
+  }
+});
+
+const ACTION = { handler: 'http://127.0.0.1:9/', output_type: 'String' };
+test.each([
+  ['create_action', { name: '__schema', definition: { ...ACTION, type: 'query' } }],
+  ['create_action', { name: '__typename', definition: ACTION }],
+  ['create_action', { name: 'query_root', definition: { ...ACTION, kind: 'asynchronous' } }],
+  ['pg_track_native_query', { root_field_name: 'one', code: 'select 1 as id', returns: 'mutation_root' }],
+  ['pg_track_native_query', { root_field_name: 'one', code: 'select 1 as id', returns: 'Int' }],
+])('%s: %j takes a name that every schema has', async (type, args) => {
+  const { returns } = args as { returns?: string };
+  const fields = [{ name: 'id', type: 'integer' }];
+  if (returns) await adminOutcome(world.engine, 'pg_track_logical_model', { name: returns, fields });
+  expect(await adminOutcome(world.engine, type, args)).toMatchObject({
+    code: 'unexpected',
+    message: expect.stringMatching(/^Encountered conflicting definitions .*the GraphQL schema\]/),
+  });
 });
 
 describe.each(KINDS.filter(({ members }) => members))('$list', (kind) => {

@@ -218,11 +218,73 @@ describe.each(WAYS.map((way) => [way.join(' > ') || 'the field itself', way] as 
   },
 );
 
+/** Mistakes of introspection, at their fields like those of the data. */
+test.each([
+  ['__type { name }', '__type.args.name', "missing required field 'name'"],
+  [
+    '__type(name: 1) { name }',
+    '__type.args.name',
+    "expected a string for type 'String', but found an integer",
+  ],
+  [
+    '__type(name: "author") { of: fields(includeDeprecated: 1) { name } }',
+    '__type.selectionSet.fields.args.includeDeprecated',
+    "expected a boolean for type 'Boolean', but found an integer",
+  ],
+  [
+    '__schema { types { fields(includeDeprecated: null) { name } } }',
+    '__schema.selectionSet.types.selectionSet.fields.args.includeDeprecated',
+    "expected a boolean for type 'Boolean', but found null",
+  ],
+  [
+    '__schema { ...F }',
+    '__schema.selectionSet.queryType.selectionSet.include.args.if',
+    "expected a boolean for type 'Boolean', but found an integer",
+  ],
+  ['__schema { nope }', '__schema.selectionSet.nope', "field 'nope' not found in type: '__Schema'"],
+])('introspection refuses %s', async (selection, path, message) => {
+  const fragment = selection.includes('...F')
+    ? 'fragment F on __Schema { queryType { name @include(if: 1) } }'
+    : '';
+  expect(await ask(`{ ${selection} } ${fragment}`)).toEqual({
+    code: 'validation-failed',
+    path: `$.selectionSet.${path}`,
+    message,
+  });
+});
+
 /** Mistakes of the document as a whole. */
-test.each<
-  [string, string, Parameters<typeof graphqlOutcome>[2], { code?: string; path?: string; message: string }]
->([
+type Mistaken = [
+  name: string,
+  text: string,
+  options: Parameters<typeof graphqlOutcome>[2],
+  refusal: { code?: string; path?: string; message: string },
+];
+
+/** Values of `ttl` that are no integer, or null. */
+const TTLS = [
+  ['"5"', 'a string'],
+  ['1.5', 'a float'],
+  ['null', 'null'],
+  ['[5]', 'a list'],
+] as const;
+
+test.each<Mistaken>([
   ['no text', '', {}, { path: '$.query', message: 'not a valid graphql query' }],
+  ...[
+    'type author { id: Int }',
+    'extend type author { x: Int }',
+    'schema { query: author }',
+    'directive @nope on FIELD',
+    'scalar nope',
+  ].map(
+    (definition): Mistaken => [
+      `a definition of the schema, ${definition}`,
+      `{ author { id } } ${definition}`,
+      {},
+      { path: '$.query', message: 'not a valid graphql query' },
+    ],
+  ),
   [
     'an argument twice',
     '{ author(limit: 1, limit: 1) { id } }',
@@ -310,12 +372,111 @@ test.each<
     {},
     { path: '$.cached', message: "'cached' has no argument named 'for'" },
   ],
+  ...TTLS.map(
+    ([value, found]): Mistaken => [
+      `a cache hint with ${found}`,
+      `query @cached(ttl: ${value}) { author { id } }`,
+      {},
+      { path: '$.cached.args.ttl', message: `expected a 32-bit integer for type 'Int', but found ${found}` },
+    ],
+  ),
+  [
+    'a cache hint with a variable of another type',
+    'query ($s: String) @cached(ttl: $s) { author { id } }',
+    { variables: { s: '5' } },
+    {
+      path: '$.cached.args.ttl',
+      message: "variable 's' is declared as 'String', but used where 'Int!' is expected",
+    },
+  ],
+  [
+    'a cache hint that is neither fresh nor not',
+    'query @cached(refresh: 1) { author { id } }',
+    {},
+    {
+      path: '$.cached.args.refresh',
+      message: "expected a boolean for type 'Boolean', but found an integer",
+    },
+  ],
+  [
+    'an unknown directive of a variable',
+    'query ($n: Int @nope) { author(limit: $n) { id } }',
+    {},
+    { message: "directive 'nope' is not defined in the schema" },
+  ],
+  [
+    'a directive of a variable',
+    'query ($n: Int @skip(if: true)) { author(limit: $n) { id } }',
+    {},
+    { message: "directive 'skip' is not allowed on a variable definition" },
+  ],
+  [
+    'null as the default of a non-null variable',
+    'query ($n: Int! = null) { author(limit: $n) { id } }',
+    {},
+    { message: 'null value found for non-nullable type: "Int!"' },
+  ],
 ])('%s is refused', async (_, text, options, { code = 'validation-failed', path = '$', message }) => {
   expect(await ask(text, options)).toMatchObject({ code, path, message });
 });
 
+/** Defaults that are no literals of the type at the position where the variable is used, and a value that is. */
+test.each([
+  [
+    'order_by',
+    '"asc"',
+    'desc',
+    '{ author(order_by: [{ id: $v }]) { id } }',
+    'order_by[0].id',
+    "expected an enum value for type 'order_by', but found a string",
+  ],
+  [
+    '[author_select_column!]',
+    '["id"]',
+    ['id'],
+    '{ author(distinct_on: $v) { id } }',
+    'distinct_on[0]',
+    "expected an enum value for type 'author_select_column', but found a string",
+  ],
+  [
+    'author_order_by',
+    '{ name: "asc" }',
+    { name: 'asc' },
+    '{ author(order_by: [$v]) { id } }',
+    'order_by[0].name',
+    "expected an enum value for type 'order_by', but found a string",
+  ],
+  [
+    'Int',
+    '1.0',
+    1,
+    '{ author(limit: $v) { id } }',
+    'limit',
+    "expected a non-negative 32-bit integer for type 'Int', but found a float",
+  ],
+  [
+    'Int',
+    'one',
+    1,
+    '{ author(limit: $v) { id } }',
+    'limit',
+    "expected a non-negative 32-bit integer for type 'Int', but found an enum value",
+  ],
+])(
+  'a default %s = %s is refused where it is used',
+  async (type, standard, value, selection, path, message) => {
+    const text = `query ($v: ${type} = ${standard}) ${selection}`;
+    const refusal = { code: 'validation-failed', path: `$.selectionSet.author.args.${path}`, message };
+    expect(await ask(text)).toEqual(refusal);
+    expect(await ask(text, { variables: { v: value } })).toHaveProperty('data');
+    expect(await ask(text)).toEqual(refusal);
+  },
+);
+
 test('unused variables without values, unused fragments and a second operation of one name are fine', async () => {
   const text = `query A($n: Int, $m: NoType) @cached(ttl: 5) { author { id } }
-    query A { nope } fragment F on nope { nope ...Nope }`;
+    query A { nope } query B($s: Int!) @cached(ttl: $s, refresh: true) { author { id } } fragment F on nope { nope ...Nope }`;
   expect(await ask(text, { operationName: 'A' })).toEqual({ data: { author: [{ id: 1 }] } });
+  const inB = { operationName: 'B', variables: { s: 5 } };
+  expect(await ask(text, inB)).toEqual({ data: { author: [{ id: 1 }] } });
 });

@@ -44,6 +44,38 @@ test.each(NAMES)('the name %j is legal: %s', async (name, isLegal) => {
   await adminOutcome(world.engine, 'pg_delete_event_trigger', { name });
 });
 
+test.each(NAMES)(
+  'a document may have the name %j, with a warning unless it is legal: %s',
+  async (name, isLegal) => {
+    const { engine } = world;
+    const { body: before } = await engine.admin<{ sources: { tables: { event_triggers?: object[] }[] }[] }>(
+      'export_metadata',
+      {},
+    );
+    const metadata = structuredClone(before);
+    const { name: _name, table: _table, insert, ...settings } = GOOD;
+    metadata.sources[0]!.tables[1]!.event_triggers = [{ ...settings, name, definition: { insert } }];
+    const replace = (args: object) => engine.admin('replace_metadata', args, { version: 2 });
+    const warning = {
+      code: 'illegal-event-trigger-name',
+      message: expect.stringMatching(/^The event trigger with name ".+" may not work as expected, /),
+      type: 'event_trigger',
+      name: `event_trigger ${name} in table page in source default`,
+    };
+    const report = { is_consistent: true, inconsistent_objects: [] };
+    if (!isLegal) {
+      expect(await replace({ metadata, allow_warnings: false })).toMatchObject({
+        status: 400,
+        body: { code: 'metadata-warnings', path: '$.args', internal: [warning] },
+      });
+    }
+    expect((await replace({ metadata })).body).toEqual(isLegal ? report : { ...report, warnings: [warning] });
+    // The trigger is not new any more.
+    expect((await replace({ metadata, allow_warnings: false })).body).toEqual(report);
+    await replace({ metadata: before });
+  },
+);
+
 test('a name has at most 42 characters', async () => {
   const message = 'event trigger name can be at most 42 characters';
   await both('create_event_trigger', { ...GOOD, name: 'x'.repeat(43) }, unparsed(message));

@@ -1,22 +1,26 @@
-/** Headers of webhooks and remote schemas: every operation that takes them × which of `value` and `value_from_env` is given. Rule:
- *  docs/reference/behaviour/metadata.md, "Headers". */
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+/** Headers of webhooks and remote schemas: every operation that takes them × which of `value` and `value_from_env` is given,
+ *  and what is sent. Rule: docs/reference/behaviour/metadata.md, "Headers". */
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { type RemoteService, startRemote } from '../../testing/remote.ts';
+import { TestWebhook } from '../../testing/webhook.ts';
 import { adminOutcome, type RuleWorld, startWorld } from './testing/rules.ts';
 
 let world: RuleWorld;
 let remote: RemoteService;
+let webhook: TestWebhook<unknown>;
 beforeAll(async () => {
+  webhook = await TestWebhook.start();
   remote = await startRemote('type Query { hello: String }');
   world = await startWorld({
     sql: 'create table note (id int primary key)',
     tables: ['note'],
-    options: { env: { TOKEN: 'secret', REMOTE: remote.url } },
+    options: { env: { TOKEN: 'secret', OTHER: 'open', REMOTE: remote.url, HOOK: webhook.url } },
   });
 });
 afterAll(async () => {
   await world?.close();
   await remote?.close();
+  webhook?.close();
 });
 
 const WEBHOOK = 'http://127.0.0.1:9/';
@@ -77,6 +81,7 @@ const HEADERS: readonly (readonly [object, string | null])[] = [
   [{ value: 'x' }, null],
   [{ value: '' }, null],
   [{ value_from_env: 'TOKEN' }, null],
+  [{ value: 'Bearer {{TOKEN}}, {{ OTHER }}' }, null],
   [{ value: 'x', value_from_env: null }, null],
   [{}, NEITHER],
   [{ value: null }, NEITHER],
@@ -120,3 +125,47 @@ test('a document with such a header is refused at the header', async () => {
     message: NEITHER,
   });
 });
+
+const ODD_TEXTS = [
+  ['plain', 'plain'],
+  ['Bearer {{TOKEN}}', 'Bearer secret'],
+  ['{{TOKEN}}-{{ OTHER }}', 'secret-open'],
+  ['{TOKEN} {{', '{TOKEN} {{'],
+] as const;
+
+describe.each(ODD_TEXTS)('the value %j', (value, sent) => {
+  const headers = [{ name: 'X-Sent', value }];
+
+  test('is sent to a remote schema', async () => {
+    const namespace = name();
+    const customization = { root_fields_namespace: namespace, type_names: { prefix: namespace } };
+    await admin('add_remote_schema', {
+      name: namespace,
+      definition: { url_from_env: 'REMOTE', customization, headers },
+    });
+    await world.engine.graphql(`{ ${namespace} { hello } }`);
+    expect(remote.asked.at(-1)!.headers['x-sent']).toBe(sent);
+  });
+
+  test('is sent to the webhooks of actions and events', async () => {
+    const [action, trigger] = [name(), name()];
+    const definition = { type: 'query', handler: '{{HOOK}}/action', output_type: 'json', headers };
+    await admin('create_action', { name: action, definition });
+    await admin('pg_create_event_trigger', {
+      name: trigger,
+      table: 'note',
+      webhook_from_env: 'HOOK',
+      enable_manual: true,
+      headers,
+    });
+    webhook.reset();
+    await world.engine.graphql(`{ ${action} }`);
+    await admin('pg_invoke_event_trigger', { name: trigger, payload: {} });
+    await vi.waitFor(() => expect(webhook.received.length).toBe(2), 5000);
+    expect(webhook.received.map((each) => each.headers['x-sent'])).toEqual([sent, sent]);
+  });
+});
+
+async function admin(type: string, args: object): Promise<void> {
+  expect(await adminOutcome(world.engine, type, args)).toHaveProperty('data');
+}

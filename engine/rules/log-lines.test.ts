@@ -40,7 +40,7 @@ beforeAll(async () => {
     tables: ['note'],
     options: { log, enabledLogTypes: LOG_TYPES, eventsFetchInterval: 20 },
   });
-}, 60_000);
+}, 180_000);
 afterAll(async () => {
   await world?.close();
   service.close();

@@ -1,5 +1,5 @@
-/** Remote schemas beside tables: which names conflict and what is refused then, and which values are forwarded without a check.
- *  Rule: docs/reference/behaviour/remote-schemas.md, "Names" and "Requests". */
+/** Remote schemas beside tables: which names conflict and what is refused then, which values are forwarded without a check,
+ *  and which selections cannot be merged. Rule: docs/reference/behaviour/remote-schemas.md, "Names" and "Requests". */
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { type RemoteService, startRemote } from '../../testing/remote.ts';
 import { adminOutcome, graphqlOutcome, type RuleWorld, startWorld } from './testing/rules.ts';
@@ -134,7 +134,7 @@ describe('a type of a name that exists', () => {
     expect(await admin('add_remote_schema', { name: 'people', definition: { url: service.url } })).toEqual(
       SUCCESS,
     );
-    const text = '{ person { id name created } person_ { __typename id name created } }';
+    const text = '{ person { id name created } person_ { __typename id id name created } }';
     expect(await graphqlOutcome(world.engine, text)).toEqual({
       data: {
         person: [{ id: 1, name: 'Ada', created: '2024-01-01T00:00:00+00:00' }],
@@ -163,6 +163,45 @@ describe('a type of a name that exists', () => {
       path: '$.args',
       message: expect.stringContaining("conflicting definitions of the type 'person'"),
     });
+  });
+
+  const KINDS = {
+    object: (name: string) => `type ${name} { a: Int }`,
+    interface: (name: string) => `interface ${name} { a: Int } type A implements ${name} { a: Int }`,
+    union: (name: string) => `type A { a: Int } union ${name} = A`,
+    enum: (name: string) => `enum ${name} { a }`,
+    scalar: (name: string) => `scalar ${name}`,
+  };
+  test.each(
+    Object.entries(KINDS).flatMap(([kind, declare]) =>
+      ['query_root', 'mutation_root', 'subscription_root', 'order_by', 'Int_comparison_exp'].map((name) => {
+        return [kind, name, declare(name)] as const;
+      }),
+    ),
+  )('is a conflict when every schema has it: the %s %s', async (_, name, sdl) => {
+    await admin('pg_track_table', { table: 'person' });
+    expect(await add('people', `schema { query: Q } type Q { it: ${name} } ${sdl}`)).toMatchObject({
+      code: 'invalid-configuration',
+      path: '$.args',
+      message: expect.stringContaining(`the type '${name}' in [remote schema people, the GraphQL schema]`),
+    });
+    expect(await graphqlOutcome(world.engine, '{ __schema { queryType { name } } }')).toHaveProperty('data');
+  });
+
+  test('is no conflict when every schema has it with an equal definition, to compare values, or as a root type', async () => {
+    await admin('pg_track_table', { table: 'person' });
+    const order =
+      'enum order_by { asc asc_nulls_first asc_nulls_last desc desc_nulls_first desc_nulls_last }';
+    expect(
+      await add('one', `schema { query: query_root } type query_root { a(by: order_by): Int } ${order}`),
+    ).toEqual(SUCCESS);
+    const compares =
+      'type Query { c(it: Int_comparison_exp): Int } input Int_comparison_exp { _eq: Int _near: Int }';
+    expect(await add('three', compares)).toEqual(SUCCESS);
+    const itself = 'schema { query: query_root } type query_root { b: Int itself: query_root }';
+    expect(await add('two', itself)).toMatchObject({ code: 'invalid-configuration' });
+    expect(await add('two', itself, { customization: { root_fields_namespace: 'two' } })).toEqual(SUCCESS);
+    expect(await graphqlOutcome(world.engine, '{ __schema { queryType { name } } }')).toHaveProperty('data');
   });
 
   test('is no conflict between remote schemas with equal definitions, descriptions aside', async () => {
@@ -230,5 +269,53 @@ describe('values of scalar arguments', () => {
     expect(await graphqlOutcome(world.engine, query, { variables: { n: true } })).toMatchObject({
       path: '$.selectionSet.seen.args.where.id._eq',
     });
+  });
+});
+
+describe('two selections of one response name', () => {
+  const SDL = `interface Named { name(short: Boolean): String other: String }
+    type Cat implements Named { name(short: Boolean): String other: String friend: Named }
+    type Dog implements Named { name(short: Boolean): String other: String bark: String }
+    union Pet = Cat | Dog
+    type Query { cat: Cat pet: Pet named: Named }`;
+  const CAT = { __typename: 'Cat', name: 'Tom', other: 'T', friend: { __typename: 'Dog', name: 'Rex' } };
+  let service: RemoteService;
+
+  beforeAll(async () => {
+    const cat = () => CAT;
+    service = await serve(SDL, { 'Query.cat': cat, 'Query.pet': cat, 'Query.named': cat });
+  });
+  beforeEach(() => admin('add_remote_schema', { name: 'pets', definition: { url: service.url } }));
+
+  const twoFields = "selection of both 'name' and 'other' specify the same response name, 'x'";
+  const twoArguments = "inconsistent arguments between multiple selections of field 'name'";
+  test.each([
+    ['{ cat { x: name x: other } }', '', twoFields],
+    ['{ cat { x: name } cat { x: other } }', '', twoFields],
+    ['{ cat { ...F x: other } } fragment F on Cat { x: name }', '', twoFields],
+    ['{ named { x: name x: other } }', '', twoFields],
+    ['{ pet { ... on Dog { x: name x: other } } }', '', twoFields],
+    ['{ named { x: name ... on Cat { x: other } } }', '', twoFields],
+    ['{ pet { ... on Cat { x: name } ... on Named { x: other } } }', '', twoFields],
+    ['{ cat { friend { x: name x: other } } }', '.friend.selectionSet', twoFields],
+    ['{ cat { name name(short: true) } }', '', twoArguments],
+    ['{ cat { x: name x: __typename } }', '', twoFields.replace('other', '__typename')],
+  ])('%s is refused, as for a table', async (query, at, message) => {
+    const before = service.asked.length;
+    const root = query.match(/\w+/)![0];
+    expect(await graphqlOutcome(world.engine, query)).toEqual({
+      code: 'validation-failed',
+      path: `$.selectionSet.${root}.selectionSet${at}`,
+      message,
+    });
+    expect(service.asked.length).toBe(before);
+  });
+
+  test.each([
+    '{ cat { x: name x: name } }',
+    '{ pet { ... on Cat { x: name } ... on Dog { x: other } } }',
+    '{ pet { ... on Cat { x: name } ... on Dog { x: bark } } }',
+  ])('%s is sent: objects of different types may differ', async (query) => {
+    expect(await graphqlOutcome(world.engine, query)).toMatchObject({ data: {} });
   });
 });

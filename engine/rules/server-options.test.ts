@@ -170,20 +170,23 @@ test('settings of connections count for sources that have none of their own', as
     HASURA_GRAPHQL_PG_CONNECTIONS: '2',
   });
   expect((await engine!.admin('pg_track_table', { table: 'setting' })).status).toBe(200);
-  const own = { database_url: database.url, isolation_level: 'repeatable-read' };
-  const source = {
-    name: 'own',
-    configuration: { connection_info: own },
-    customization: { root_fields: { prefix: 'own_' }, type_names: { prefix: 'own_' } },
-  };
-  expect((await engine!.admin('pg_add_source', source)).status).toBe(200);
-  expect((await engine!.admin('pg_track_table', { table: 'setting', source: 'own' })).status).toBe(200);
+  const levels = { own: 'repeatable-read', same: 'read-committed' };
+  for (const [name, isolation_level] of Object.entries(levels)) {
+    const source = {
+      name,
+      configuration: { connection_info: { database_url: database.url, isolation_level } },
+      customization: { root_fields: { prefix: `${name}_` }, type_names: { prefix: `${name}_` } },
+    };
+    expect((await engine!.admin('pg_add_source', source)).status).toBe(200);
+    expect((await engine!.admin('pg_track_table', { table: 'setting', source: name })).status).toBe(200);
+  }
   const insert = (prefix: string, id: number) =>
     `mutation { a: ${prefix}insert_setting_one(object: {id: ${id}}) { isolation }
                 b: ${prefix}insert_setting_one(object: {id: ${id + 1}}) { isolation } }`;
   const isolation = (level: string) => ({ data: { a: { isolation: level }, b: { isolation: level } } });
   expect(await engine!.graphql(insert('', 1))).toEqual(isolation('serializable'));
   expect(await engine!.graphql(insert('own_', 3))).toEqual(isolation('repeatable read'));
+  expect(await engine!.graphql(insert('same_', 5))).toEqual(isolation('read committed'));
   await Promise.all(Array.from({ length: 20 }, () => engine!.graphql('{ note { id } }')));
   const [open] = await database.sql(
     `select count(*)::int from pg_stat_activity where datname = current_database()

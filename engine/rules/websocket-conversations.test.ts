@@ -199,6 +199,7 @@ describe.each(CASES)('$name at $path', (given) => {
     ['a list', '[]', ''],
     ['no type', '{}', ''],
     ['no id', `{"type":"${given.start}"}`, ''],
+    ['no payload', `{"type":"${given.start}","id":"1"}`, 'Error in $: key "payload" not found'],
     ['an id that is no text', `{"type":"${given.stop}","id":1}`, ''],
   ])('%s is reported, or closes the connection', async (_, text, detail) => {
     for (const socket of [await open(given), await ready(given)]) {

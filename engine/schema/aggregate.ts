@@ -13,6 +13,7 @@ import {
 } from 'graphql';
 import { AGGREGATES } from '../catalog/aggregates.ts';
 import type { Scalar } from '../catalog/scalars.ts';
+import { aggregateFieldName } from '../resolve/aggregate-fields.ts';
 import { derivedTypeName, descriptionOf } from '../resolve/names.ts';
 import { fieldName, type Naming } from '../resolve/naming.ts';
 import type { ResolvedTable } from '../resolve/types.ts';
@@ -46,7 +47,7 @@ export function aggregateOf(
 ): FieldMap {
   if (relationship.kind !== 'array' || !builder.mayAggregate(target)) return {};
   return {
-    [fieldName(naming, { verbatim: relationship.name }, 'aggregate')]: {
+    [aggregateFieldName(naming, relationship.name)]: {
       type: new GraphQLNonNull(aggregateType(builder, target)),
       description: descriptionOf(relationship.comment, 'An aggregate relationship'),
       args: rowArguments(builder, target),

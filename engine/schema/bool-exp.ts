@@ -32,6 +32,7 @@ import {
 import { scalarOf } from '../catalog/scalars.ts';
 import { builtinType, type PgType } from '../catalog/types.ts';
 import { targetOf } from '../resolve/access.ts';
+import { aggregateFieldName } from '../resolve/aggregate-fields.ts';
 import { computedTypeName, derivedTypeName } from '../resolve/names.ts';
 import { fieldName, type Naming, sharedTypeName, typeName } from '../resolve/naming.ts';
 import {
@@ -235,7 +236,7 @@ function aggregatePredicates(builder: SchemaBuilder, table: ResolvedTable): Grap
   if (builder.model.features.has('hide_aggregation_predicates')) return {};
   return Object.fromEntries(
     builder.aggregatedRelationships(table).map(({ relationship, target }) => [
-      fieldName(target.naming, { verbatim: relationship.name }, 'aggregate'),
+      aggregateFieldName(target.naming, relationship.name),
       {
         type: aggregateBoolExp(builder, target),
         extensions: inputExtensions({ kind: 'aggregate-predicates', relationship, target }),

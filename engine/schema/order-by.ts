@@ -3,6 +3,7 @@
 import { GraphQLEnumType, type GraphQLInputFieldConfigMap, GraphQLInputObjectType } from 'graphql';
 import type { AggregateFunction } from '../catalog/aggregates.ts';
 import { targetOf } from '../resolve/access.ts';
+import { aggregateFieldName } from '../resolve/aggregate-fields.ts';
 import { computedTypeName, derivedTypeName } from '../resolve/names.ts';
 import { enumValueName, fieldName, type Naming, sharedTypeName } from '../resolve/naming.ts';
 import type { ResolvedColumn, ResolvedComputedField, ResolvedTable } from '../resolve/types.ts';
@@ -94,10 +95,7 @@ function aggregateOrders(builder: SchemaBuilder, table: ResolvedTable): GraphQLI
 }
 
 function orderField(naming: Naming, name: string, type: GraphQLInputObjectType, origin: InputOrigin) {
-  return [
-    fieldName(naming, { verbatim: name }, 'aggregate'),
-    { type, extensions: inputExtensions(origin) },
-  ] as const;
+  return [aggregateFieldName(naming, name), { type, extensions: inputExtensions(origin) }] as const;
 }
 
 /** Returns the aggregate order of a computed field's rows, with `args` beside the values when the client gives arguments. */

@@ -57,6 +57,15 @@ describe('parameters', () => {
     expect(statement.parameters).toHaveLength(1);
   });
 
+  test('of GeoJSON are converted one by one, and null stays null', () => {
+    const geometry = { ...builtinType('geometry'), schema: 'gis' };
+    const { text } = compile(param({ kind: 'constant', value: null, type: arrayOf(geometry) }));
+    expect(text).toBe(
+      'case when $1::text[] is not null then array(select "gis"."st_geomfromgeojson"("given"::text)::"gis"."geometry" ' +
+        'from unnest($1::text[]) "given") end',
+    );
+  });
+
   test('do not share a number when only their types differ', () => {
     const text: Leaf = { kind: 'constant', value: '1', type: builtinType('text') };
     expect(compile(sql`${param(constant('1'))} ${param(text)}`).parameters).toHaveLength(2);

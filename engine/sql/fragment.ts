@@ -61,6 +61,15 @@ export function param(leaf: Leaf): Fragment {
   return valueFrom(new Fragment([{ kind: 'parameter', leaf }]), leaf.type);
 }
 
+/** Returns a parameter that is a list, for `unnest`, and the column of the items in the list of a SELECT. `unnest` splits an array of arrays
+ *  into their elements, so a list of arrays is sent as a list of their texts. */
+export function unnestParam(leaf: Leaf, column: Fragment): { list: Fragment; items: Fragment } {
+  const { element } = leaf.type;
+  if (!element?.element) return { list: param(leaf), items: column };
+  const given = new Fragment([{ kind: 'parameter', leaf }]);
+  return { list: sql`${given}::text[]`, items: sql`${valueFrom(column, element)} ${column}` };
+}
+
 /** Converts text to a value of a type: a cast, except for GeoJSON, which some PostGIS types do not read. PostGIS manual,
  *  "ST_GeomFromGeoJSON". */
 export function valueFrom(given: Fragment, type: PgType): Fragment {
@@ -69,7 +78,8 @@ export function valueFrom(given: Fragment, type: PgType): Fragment {
   if (scalarOf(element ?? type).input !== 'geojson') return sql`${given}::${typeName(type)}`;
   if (!element) return fromGeojson(given, type);
   const each = id('given');
-  return sql`array(select ${fromGeojson(each, element)} from unnest(${given}::text[]) ${each})`;
+  const elements = sql`array(select ${fromGeojson(each, element)} from unnest(${given}::text[]) ${each})`;
+  return sql`case when ${given}::text[] is not null then ${elements} end`;
 }
 
 /** Returns a list of arrays for `any` and `all`. The arrays are read from their texts: `any` over an array of arrays would

@@ -15,7 +15,7 @@ let hasPostgis = false;
 beforeAll(async () => {
   database = await createDatabase();
   await database.sql(
-    'create schema ext; create extension ltree schema ext; create extension citext schema ext',
+    'create schema ext; create extension ltree schema ext; create extension citext schema ext; create extension hstore schema ext',
   );
   const found = await database.sql("select 1 from pg_available_extensions where name = 'postgis_raster'");
   hasPostgis = found.length > 0;
@@ -26,7 +26,7 @@ beforeAll(async () => {
 afterAll(() => database.drop());
 
 const OF_POSTGIS = ['geometry', 'geography', 'raster'];
-const EXTENSIONS = ['citext', 'ltree', 'lquery', 'ltxtquery', ...OF_POSTGIS];
+const EXTENSIONS = ['citext', 'hstore', 'ltree', 'lquery', 'ltxtquery', ...OF_POSTGIS];
 const typeOf = (name: string): PgType => ({
   ...builtinType(name),
   schema: EXTENSIONS.includes(name) ? 'ext' : 'pg_catalog',

@@ -4,7 +4,7 @@
  *  Not here: the JSON of a row (table.ts), order values (order-by.ts). */
 import type { Field, Keys, Select } from '../plan/query-types.ts';
 import { condition, whereClause } from './bool-exp.ts';
-import { comma, empty, type Fragment, id, integer, join, param, qualified, sql } from './fragment.ts';
+import { comma, empty, type Fragment, id, integer, join, qualified, sql, unnestParam } from './fragment.ts';
 import { functionCall } from './function.ts';
 import { Joins } from './join.ts';
 import { concatenate, type Piece } from './json.ts';
@@ -130,12 +130,15 @@ export function rowSource(select: Select, outer: string): Fragment {
 
 /** Returns one row per index of the lists, which have equal length. */
 function keyRows({ keys, ordinal }: Keys): Fragment {
-  const values = join(
-    keys.map((key) => param(key.values)),
+  const columns = keys.map(({ column }) => id(column));
+  const lists = keys.map(({ values }, i) => unnestParam(values, columns[i]!));
+  const given = join(
+    lists.map(({ list }) => list),
     comma,
   );
-  const columns = join([...keys.map(({ column }) => id(column)), id(ordinal)], comma);
-  return sql`(select * from unnest(${values}) with ordinality ${id('given')}(${columns}))`;
+  const items = join([...lists.map((list) => list.items), id(ordinal)], comma);
+  const names = join([...columns, id(ordinal)], comma);
+  return sql`(select ${items} from unnest(${given}) with ordinality ${id('given')}(${names}))`;
 }
 
 /** Excludes the row of nulls that a function of one row returns for null. */

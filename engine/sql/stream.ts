@@ -21,7 +21,8 @@ export function streamQuery(select: Select, aliases: Aliases): Fragment {
   const [{ value }] = order as [(typeof order)[number]];
   const isAscending = select.orderBy[0]!.direction === 'asc';
   const backwards = isAscending ? directed('desc', 'first') : directed('asc', 'last');
-  const last = sql`(array_agg(${value} order by ${value}${backwards}))[1]::text`;
+  // As text, because arrays would be aggregated to an array of more dimensions.
+  const last = sql`(array_agg(${value}::text order by ${value}${backwards}))[1]`;
   const batch = concatenate(jsonArray(joinedRows(json, orderClause(order))));
   return sql`select ${batch}, ${last} from ${rows}${after.clauses()}`;
 }

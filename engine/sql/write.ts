@@ -96,15 +96,26 @@ function columnArrays({ columns, rows }: Insert, aliases: Aliases): Fragment {
 function conflictClause(conflict: OnConflict, row: string, aliases: Aliases): Fragment {
   const target = sql` on conflict${conflictTarget(conflict.target)}`;
   if (conflict.updateColumns.length === 0) return sql`${target} do nothing`;
-  const preset = new Set(conflict.presets.map(({ column }) => column));
-  const set = [
-    ...conflict.updateColumns
-      .filter((column) => !preset.has(column))
-      .map((column) => sql`${id(column)} = ${columnOf('excluded', column)}`),
-    ...conflict.presets.map((a) => assignment(a, row)),
-  ];
+  const set = conflictValues(conflict, row).map(([column, value]) => sql`${id(column)} = ${value}`);
   const where = whereClause([condition(conflict.where, rowScope(row, aliases))]);
   return sql`${target} do update set ${join(set, comma)}${where}`;
+}
+
+/** The alias of the row that conflicts. PostgreSQL manual, "INSERT": ON CONFLICT. */
+export const EXCLUDED = 'excluded';
+
+/** Returns the values that an upsert assigns to the stored row under the alias `row`, by column. */
+export function conflictValues(
+  { updateColumns, presets }: Pick<OnConflict, 'updateColumns' | 'presets'>,
+  row: string,
+): readonly (readonly [column: string, value: Fragment])[] {
+  const preset = new Set(presets.map(({ column }) => column));
+  return [
+    ...updateColumns
+      .filter((column) => !preset.has(column))
+      .map((column) => [column, columnOf(EXCLUDED, column)] as const),
+    ...presets.map((given) => [given.column, assignedValue(given, row)] as const),
+  ];
 }
 
 function conflictTarget(target: OnConflict['target']): Fragment {
@@ -125,9 +136,14 @@ function conflictTarget(target: OnConflict['target']): Fragment {
 }
 
 function assignment(given: Assignment, row: string): Fragment {
-  if (given.kind === 'default') return sql`${id(given.column)} = default`;
+  return sql`${id(given.column)} = ${assignedValue(given, row)}`;
+}
+
+/** Returns the value that an assignment gives to its column in the row under the alias `row`. */
+export function assignedValue(given: Assignment, row: string): Fragment {
+  if (given.kind === 'default') return sql`default`;
   const { kind, column, value } = given;
-  return sql`${id(column)} = ${ASSIGNMENTS[kind](columnOf(row, column), param(value))}`;
+  return ASSIGNMENTS[kind](columnOf(row, column), param(value));
 }
 
 type WithValue = Exclude<Assignment['kind'], 'default'>;

@@ -1,7 +1,7 @@
 /** Reads and writes metadata directories on disk. Writing replaces the previous document: files that only the previous document
  *  consisted of are deleted, and all other files in the folder are kept.
  *  Not here: the content of the files (metadata/directory.ts, metadata/read-directory.ts). */
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync, readFileSync, statSync } from 'node:fs';
 import { mkdir, rm, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { toDirectory, VERSION_FILE } from '../metadata/directory.ts';
@@ -35,6 +35,8 @@ export async function writeDirectory(folder: string, metadata: Metadata): Promis
 
 function contentOf(folder: string): ReturnType<typeof fromDirectory> {
   if (!existsSync(folder)) throw new DirectoryError(`there is no folder ${folder}`);
+  if (!statSync(folder).isDirectory())
+    throw new DirectoryError(`${folder} is a file; name the folder of version.yaml`);
   return fromDirectory((file) => textOf(join(folder, file)));
 }
 

@@ -3,7 +3,7 @@
  *  A text never leaves but to the code that sends it or connects with it: no method lists texts.
  *  Not here: reading and writing the rows (store/values.ts), when they are read (admin/state.ts), which values an object may name
  *  (resolve/environment-variables.ts). Reference: docs/adr/0017-named-values.md. */
-import { parseReference } from '../metadata/references.ts';
+import { FILE_AGE_MS, parseReference } from '../metadata/references.ts';
 import type { ReferenceReader } from '../resolve/environment-variables.ts';
 import { unseal, type ValueKey } from './seal.ts';
 import { isBelow, secretFile } from './secret-file.ts';
@@ -27,9 +27,9 @@ type KnownValue = {
   readonly text: string | undefined;
 };
 
-/** How long the content of a file is trusted. */
-const FILE_AGE_MS = 1000;
 const MOST_FILES = 1000;
+/** The most files that are tried again, because that happens several times a second. */
+const MOST_UNREADABLE = 200;
 
 export class NamedValues implements ReferenceReader {
   readonly #keys: () => readonly ValueKey[];
@@ -38,6 +38,10 @@ export class NamedValues implements ReferenceReader {
   #identity = '';
   #version = 0;
   readonly #files = new Map<string, { readonly text: string | null; readonly untilMs: number }>();
+  /** The paths of files that metadata names and that could not be read. */
+  readonly #unreadable = new Set<string>();
+  /** How often such files have become readable. */
+  #appearances = 0;
 
   /** `folders` are those of --dynamic-secrets-path. */
   constructor(keys: () => readonly ValueKey[], folders: readonly string[] = []) {
@@ -52,7 +56,7 @@ export class NamedValues implements ReferenceReader {
 
   /** A text that changes when another set of names becomes readable. */
   get identity(): string {
-    return this.#identity;
+    return `${this.#appearances}\n${this.#identity}`;
   }
 
   /** The keys now: the first one encrypts. */
@@ -97,7 +101,18 @@ export class NamedValues implements ReferenceReader {
     if (from !== 'file') return null;
     const file = `file ${JSON.stringify(name)}`;
     if (!isBelow(this.#folders, name)) return `${file} is not below a folder of --dynamic-secrets-path`;
-    return this.#contentOf(name) === null ? `${file} cannot be read` : null;
+    if (this.#contentOf(name) !== null) return null;
+    if (this.#unreadable.size < MOST_UNREADABLE) this.#unreadable.add(name);
+    return `${file} cannot be read`;
+  }
+
+  /** Tries the files again that could not be read: one may have been created, or was being written. Returns the references of those that
+   *  can be read now. */
+  retryFiles(): ReadonlySet<string> {
+    const found = [...this.#unreadable].filter((path) => this.#contentOf(path) !== null);
+    for (const path of found) this.#unreadable.delete(path);
+    if (found.length > 0) this.#appearances++;
+    return new Set(found.map((path) => `file:${path}`));
   }
 
   #problemOfValue(name: string): string | null {

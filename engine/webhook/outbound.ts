@@ -8,11 +8,12 @@ import type { Header } from '../metadata/schema/common.ts';
 import type { Metadata } from '../metadata/schema/metadata.ts';
 import type { Observe } from '../observe/observation.ts';
 import type { Span } from '../observe/span.ts';
+import { headerText } from '../outgoing/header-values.ts';
 import type { OutgoingResponse } from '../outgoing/http-client.ts';
 import type { TrustsSelfSigned } from '../outgoing/tls-allowlist.ts';
 import {
   type Environment,
-  headerReference,
+  headerValue,
   type ReferenceReader,
   textOf,
   VariableRules,
@@ -150,10 +151,7 @@ export function configuredHeaders(
   { headers }: { readonly headers: readonly ConfiguredHeader[] },
   variables: OutboundVariables,
 ): readonly [string, string][] {
-  return headers.map((header) => {
-    const reference = headerReference(header);
-    return [header.name.toLowerCase(), reference === undefined ? (header.value ?? '') : variables(reference)];
-  });
+  return headers.map((header) => [header.name.toLowerCase(), headerValue(header, variables)]);
 }
 
 /** The client's headers a webhook receives. Headers with the engine's prefix are forwarded only where the session has that
@@ -170,8 +168,9 @@ export function forwardedHeaders(
     !(name.startsWith(headerPrefix) && sessionVariables[name] !== value) &&
     !name.startsWith('sec-websocket-');
   return Object.entries(headers).flatMap(([name, given]): [string, string][] => {
-    const value = typeof given === 'object' ? given.join(', ') : given;
-    return value === undefined || !isForwarded(name, value) ? [] : [[name, value]];
+    if (given === undefined) return [];
+    const value = headerText(given);
+    return isForwarded(name, value) ? [[name, value]] : [];
   });
 }
 

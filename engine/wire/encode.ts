@@ -120,11 +120,11 @@ export class Outbox {
 
 /** Returns an array literal: `{"a","b",NULL}`. Every element is quoted, so that none is read as syntax. PostgreSQL
  *  manual, "Array Value Input". */
-export function arrayLiteral(values: readonly Value[]): string {
+export function arrayLiteral(values: readonly Value[], delimiter: ',' | ';' = ','): string {
   const items = values.map((value) => {
     if (value === null) return 'NULL';
-    if (Array.isArray(value)) return arrayLiteral(value);
+    if (Array.isArray(value)) return arrayLiteral(value, delimiter);
     return `"${String(value).replace(/[\\"]/g, '\\$&')}"`;
   });
-  return `{${items.join(',')}}`;
+  return `{${items.join(delimiter)}}`;
 }

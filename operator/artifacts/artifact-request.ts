@@ -3,7 +3,7 @@
  *  Not here: the download (download.ts), whether the Engine grants the host (grants/). */
 import { createHash } from 'node:crypto';
 import type { MigrationSpec } from '../kinds/migration.ts';
-import { type MissingKey, missingKeyText } from '../kinds/missing-key.ts';
+import { type KeyLookup, type MissingKey, missingKeyText } from '../kinds/missing-key.ts';
 import type { CustomResource } from '../kinds.ts';
 import type { ReferenceLookup, ResourceOutcome } from '../ports.ts';
 import { DOCKER_CONFIG_KEY } from './credentials.ts';
@@ -39,7 +39,7 @@ export function artifactRequestOf(
   const config = secretRef && references.secret(namespace, secretRef.name, DOCKER_CONFIG_KEY);
   if (secretRef && config === undefined && fallback === undefined) {
     const wanted = { kind: 'Secret', namespace, name: secretRef.name, key: DOCKER_CONFIG_KEY } as const;
-    return missing('SecretNotFound', 'secretRef', wanted);
+    return missing('SecretNotFound', 'secretRef', wanted, references);
   }
   const dockerConfig = config ?? fallback;
   const { value, secretKeyRef, configMapKeyRef } = caSource ?? {};
@@ -48,10 +48,12 @@ export function artifactRequestOf(
     configMapKeyRef && references.configMap(namespace, configMapKeyRef.name, configMapKeyRef.key);
   const ca = value ?? fromSecret ?? fromConfigMap;
   if (ca === undefined && secretKeyRef) {
-    return missing('SecretNotFound', 'ca', { kind: 'Secret', namespace, ...secretKeyRef });
+    const wanted = { kind: 'Secret', namespace, ...secretKeyRef } as const;
+    return missing('SecretNotFound', 'ca', wanted, references);
   }
   if (ca === undefined && configMapKeyRef) {
-    return missing('DependencyNotReady', 'ca', { kind: 'ConfigMap', namespace, ...configMapKeyRef });
+    const wanted = { kind: 'ConfigMap', namespace, ...configMapKeyRef } as const;
+    return missing('DependencyNotReady', 'ca', wanted, references);
   }
   const reference = referenceOf(ociArtifact);
   const parts = [reference, namespace, path, plainHttp, ca ?? null, dockerConfig ?? null];
@@ -59,6 +61,11 @@ export function artifactRequestOf(
   return { reference, namespace, path, plainHttp, ca, dockerConfig, fingerprint };
 }
 
-function missing(reason: ResourceOutcome['reason'], field: string, wanted: MissingKey): ResourceOutcome {
-  return { reason, message: `spec.ociArtifact.${field}: ${missingKeyText(wanted)}` };
+function missing(
+  reason: ResourceOutcome['reason'],
+  field: string,
+  wanted: MissingKey,
+  lookup: KeyLookup,
+): ResourceOutcome {
+  return { reason, message: `spec.ociArtifact.${field}: ${missingKeyText(wanted, lookup)}` };
 }

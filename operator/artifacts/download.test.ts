@@ -569,7 +569,7 @@ describe('a hostile archive', () => {
     expect(await problem(requestFor(registry))).toContain('the migrations are larger than 8388608 bytes');
     registry.push(NAME, 'v1', orasLayers(many(LIMITS.layers + 1, '')));
     expect(await problem(requestFor(registry))).toContain('more than 2000 layers');
-  }, 30_000);
+  }, 90_000);
 });
 
 describe('addresses', () => {

@@ -41,7 +41,7 @@ test('--check writes nothing and exits with 1', async () => {
   const folder = folderWith({ 'old.yaml': OLD });
   expect(await convert(['-f', folder, '--check'])).toMatchObject({
     code: 1,
-    out: expect.stringContaining('1 of 1 files have the old form'),
+    out: expect.stringContaining('1 of 1 file has the old form'),
   });
   expect(readFileSync(join(folder, 'old.yaml'), 'utf8')).toBe(OLD);
 });

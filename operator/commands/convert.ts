@@ -2,7 +2,7 @@
  *  output. Comments and formatting of what does not change are kept.
  *  Exit codes: 0 done, 1 a file could not be read or, with --check, has the old form; 2 wrong flags.
  *  Not here: the conversion (../conversion), the edits (../yaml/edit.ts). */
-import { readFile, stat, writeFile } from 'node:fs/promises';
+import { writeFile } from 'node:fs/promises';
 import { extname, join, relative } from 'node:path';
 import { text as readAll } from 'node:stream/consumers';
 import { YAML_SCHEMA } from '@pergola/engine/metadata';
@@ -10,8 +10,10 @@ import { loadAll, YAMLException } from 'js-yaml';
 import { convertDocument } from '../conversion/convert.ts';
 import { FlagProblem, reportFailure } from '../folder/flag-problem.ts';
 import { type FlagTable, flagLine, parseFlagTable, textOf } from '../folder/flag-table.ts';
+import { isFolderAt, textOfFile } from '../folder/paths.ts';
 import { filesIn, MANIFEST_EXTENSIONS } from '../folder/read-folder.ts';
 import { editYaml } from '../yaml/edit.ts';
+import { yamlProblem } from '../yaml/problem.ts';
 
 const FLAGS = {
   filename: {
@@ -42,16 +44,20 @@ export async function run(argv: readonly string[]): Promise<number> {
     }
     const filename = textOf(values, 'filename');
     const check = values['check'] === true;
-    if (filename === undefined) throw new FlagProblem('the folder is required: -f FOLDER, or -f -');
+    if (!filename) throw new FlagProblem('the folder is required: -f FOLDER, -f FILE, or -f -');
     if (filename !== '-') return await convertFiles(filename, check);
     if (check) throw new FlagProblem('--check needs a folder or a file');
     return convertStream(await readAll(process.stdin));
   } catch (error) {
-    return reportFailure('convert', error);
+    if (!(error instanceof YAMLException)) return reportFailure('convert', error);
+    const { line, message } = yamlProblem(error);
+    return reportFailure('convert', new Error(`line ${line} of standard input: ${message}`));
   }
 }
 
+/** An empty input is an error: the command before the pipe has failed. */
 function convertStream(text: string): number {
+  if (text.trim() === '') throw new Error('standard input is empty; check the command before the pipe');
   const { output, notes } = converted(text, /^\s*[{[]/.test(text));
   printNotes(notes);
   process.stdout.write(output);
@@ -59,12 +65,12 @@ function convertStream(text: string): number {
 }
 
 async function convertFiles(path: string, isCheck: boolean): Promise<number> {
-  const isFolder = (await stat(path)).isDirectory();
+  const isFolder = await isFolderAt(path);
   const files = isFolder ? await filesIn(path, (file) => MANIFEST_EXTENSIONS.has(extname(file))) : [path];
   const nameOf = (file: string) => (isFolder ? join(path, relative(path, file)) : file);
   let [changed, unreadable] = [0, 0];
   for (const file of files) {
-    const text = await readFile(file, 'utf8');
+    const text = await textOfFile(file);
     try {
       const { output, notes } = converted(text, extname(file) === '.json');
       printNotes(notes);
@@ -75,18 +81,26 @@ async function convertFiles(path: string, isCheck: boolean): Promise<number> {
     } catch (error) {
       if (!(error instanceof YAMLException)) throw error;
       unreadable++;
-      process.stderr.write(`${nameOf(file)}:${(error.mark?.line ?? 0) + 1}: ${error.reason}\n`);
+      const { line, message } = yamlProblem(error);
+      process.stderr.write(`${nameOf(file)}:${line}: ${message}\n`);
     }
   }
-  process.stdout.write(summary(files.length, changed, isCheck));
+  if (files.length === 0) {
+    throw new Error(
+      `${path} contains no *.yaml, *.yml or *.json file; give the folder of the resources: -f FOLDER`,
+    );
+  }
+  process.stdout.write(summary(files.length - unreadable, changed, isCheck));
   return unreadable > 0 || (isCheck && changed > 0) ? 1 : 0;
 }
 
 function summary(files: number, changed: number, isCheck: boolean): string {
-  if (changed === 0) return `${files} files, none has the old form.\n`;
+  const all = files === 1 ? '1 file' : `${files} files`;
+  if (files === 0) return 'No file could be read.\n';
+  if (changed === 0) return `${all}, none has the old form.\n`;
   return isCheck
-    ? `${changed} of ${files} files have the old form.\n`
-    : `${changed} of ${files} files rewritten.\n`;
+    ? `${changed} of ${all} ${changed === 1 ? 'has' : 'have'} the old form.\n`
+    : `${changed} of ${all} rewritten.\n`;
 }
 
 /** Returns the text with its resources in the new form: the same text when none has the old form. */

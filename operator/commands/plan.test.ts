@@ -96,10 +96,49 @@ describe('inputs', () => {
     ]);
   });
 
+  test.each([
+    ['nothing', ''],
+    ['a message', 'Error: no such file\n'],
+    ['other resources', 'apiVersion: v1\nkind: Service\nmetadata: {name: web}\n'],
+  ])('standard input with %s is a problem, and deletes nothing', async (_, text) => {
+    const address = ['--engine', engine.url, '--admin-secret', engine.adminSecret];
+    for (const command of ['plan', 'apply']) {
+      const argv = ['bin/pergola.mjs', command, ...address, '-f', '-'];
+      const child = spawn(process.execPath, argv, { stdio: 'pipe' });
+      child.stdin.end(text);
+      const [out, err, [code]] = await Promise.all([
+        textOf(child.stdout),
+        textOf(child.stderr),
+        once(child, 'close'),
+      ]);
+      expect(code).toBe(1);
+      expect(stripVTControlCharacters(err)).toMatch(
+        /^stdin:1: standard input has no resource of pergola\.dev\/v1alpha1; check the command before the pipe/,
+      );
+      expect(out).not.toContain('held back');
+      if (command === 'plan')
+        expect(out).toBe('Nothing to apply; 1 problem in files, whose resources are kept.\n');
+    }
+    expect(await say(plan, '-f', at('all'))).toMatchObject({ code: 0 });
+  });
+
+  test('a file without a resource is a problem, and deletes nothing', async () => {
+    await write('schema.sql', 'create table note (id int primary key);\n');
+    const position = `${at('schema.sql')}:1`;
+    for (const [command, ...more] of [[plan], [apply], [plan, '-f', at('all')]] as const) {
+      const { code, out, err } = await say(command, '-f', at('schema.sql'), ...more);
+      expect([code, out]).toEqual([1, expect.not.stringContaining('delete')]);
+      expect(err).toContain(
+        `${position}: the file has no resource of pergola.dev/v1alpha1; check its name, or give an empty folder to delete everything`,
+      );
+    }
+    expect(await say(plan, '-f', at('all'))).toMatchObject({ code: 0 });
+  });
+
   test('an input that does not exist', async () => {
     const { code, out, err } = await say(plan, '-f', at('nowhere'));
     expect([code, out]).toEqual([1, '']);
-    expect(err).toContain(`no such file or directory, stat '${at('nowhere')}'`);
+    expect(err).toContain(`there is no file or folder ${at('nowhere')}`);
   });
 });
 
@@ -110,14 +149,14 @@ describe('wrong flags', () => {
     [['-f', '.', '-o', 'xml'], '-o xml is not supported; use text, json, yaml, markdown'],
     [
       ['-f', '.', '--fail-on', 'all'],
-      '--fail-on all is unknown; use widened, granted, breaking, breaking-in-use',
+      '--fail-on all is not supported; use widened, granted, breaking, breaking-in-use',
     ],
     [
       ['-f', '.', '--engine', 'localhost:8080'],
       '--engine localhost:8080 is not a URL; write it as http://HOST:PORT',
     ],
-    [['-f', '.', '--nope'], "Unknown option '--nope'"],
-    [['resources'], "Unexpected argument 'resources'. This command does not take positional arguments"],
+    [['-f', '.', '--nope'], 'there is no flag --nope'],
+    [['resources'], 'resources is no flag; for a folder or a file write -f resources'],
   ];
 
   test.each(CASES)('%j: exit 1, because 2 means changes', async (argv, message) => {
@@ -130,7 +169,7 @@ describe('wrong flags', () => {
     for (const command of [apply, watch]) {
       expect(await say(command, '-f', at('all'), '--fail-on', 'widened')).toMatchObject({
         code: 2,
-        err: expect.stringContaining("Unknown option '--fail-on'"),
+        err: expect.stringContaining('there is no flag --fail-on'),
       });
     }
     expect(await say(apply, '-f', at('all'), '-o', 'markdown')).toMatchObject({
@@ -243,6 +282,91 @@ describe('a filter that is widened', () => {
   });
 });
 
+describe('access that no permission says', () => {
+  const COLLECTION = (queries: string) => `apiVersion: pergola.dev/v1alpha1
+kind: QueryCollection
+metadata: {name: common}
+spec: {name: common, allowlist: {}, queries: [${queries}]}
+`;
+  const NOTES = '{name: notes, query: "query Notes { note { id } }"}';
+  const ENDPOINT = `apiVersion: pergola.dev/v1alpha1
+kind: RestEndpoint
+metadata: {name: notes}
+spec: {name: notes, url: notes, methods: [GET], query: {collection: common, name: notes}}
+`;
+  const argv = () => ['-f', at('all'), '-f', at('common.yaml'), '-f', at('endpoint.yaml')];
+  let own: TestDatabase;
+  let enforcing: TestEngine;
+  const sayTo = (command: typeof plan, ...given: readonly string[]) =>
+    runCommand(command, ['--engine', enforcing.url, '--admin-secret', enforcing.adminSecret, ...given]);
+  const requestNotes = async () =>
+    (
+      await fetch(`${enforcing.url}/api/rest/notes`, {
+        headers: { 'x-engine-admin-secret': enforcing.adminSecret },
+      })
+    ).status;
+
+  beforeAll(async () => {
+    own = await createDatabase();
+    await own.sql('create table note (id int primary key, owner text, text text)');
+    enforcing = await startTestEngine({ databaseUrl: own.url, enableAllowlist: true });
+  });
+  afterAll(async () => {
+    await enforcing?.close();
+    await own?.drop();
+  });
+
+  test('an endpoint and allowed queries are gained: refused as granted, in every format', async () => {
+    await write('common.yaml', COLLECTION(NOTES));
+    await write('endpoint.yaml', ENDPOINT);
+    expect(await sayTo(apply, '-f', at('all'))).toMatchObject({ code: 0 });
+    const { code, out, err } = await sayTo(plan, ...argv(), '--fail-on', 'breaking', '--fail-on', 'granted');
+    expect(code).toBe(1);
+    expect(out).toContain(
+      '\nevery role may run the query common.notes\nevery role may request the endpoint notes\n',
+    );
+    expect(err).toBe(
+      'refused by --fail-on granted: QueryCollection default/common: every role may run the query common.notes\n' +
+        'refused by --fail-on granted: RestEndpoint default/notes: every role may request the endpoint notes\n',
+    );
+    expect(await sayTo(plan, ...argv(), '--fail-on', 'breaking', '--fail-on', 'widened')).toMatchObject({
+      code: 2,
+      err: '',
+    });
+    const json = JSON.parse((await sayTo(plan, ...argv(), '-o', 'json')).out);
+    expect(json.access).toMatchObject([
+      { operation: 'run', role: null, on: 'common.notes', change: 'granted' },
+      { operation: 'request', role: null, on: 'notes', change: 'granted' },
+    ]);
+    expect((await sayTo(plan, ...argv(), '-o', 'markdown')).out).toContain(
+      '**Access**\n\n- every role may run the query common.notes\n- every role may request the endpoint notes\n',
+    );
+  });
+
+  test('what is gone or changes breaks clients', async () => {
+    expect(await sayTo(apply, ...argv())).toMatchObject({ code: 0 });
+    expect(await requestNotes()).toBe(200);
+    await write('common.yaml', COLLECTION('{name: notes, query: "query Notes { note { owner } }"}'));
+    const changed = await sayTo(plan, ...argv(), '--fail-on', 'breaking');
+    expect(changed.err).toContain(
+      'QueryCollection default/common: the query common.notes changes for every role: query: query Notes{note{id}} → query Notes{note{owner}}',
+    );
+    expect(changed.err).toContain(
+      'refused by --fail-on breaking: the endpoint notes changes for every role: query: ',
+    );
+    await write('common.yaml', COLLECTION(NOTES));
+    const gone = ['-f', at('all'), '-f', at('common.yaml')];
+    const { code, err } = await sayTo(plan, ...gone, '--fail-on', 'granted', '--fail-on', 'breaking');
+    expect([code, err]).toEqual([
+      1,
+      'refused by --fail-on breaking: RestEndpoint default/notes: no role may request the endpoint notes any more\n',
+    ]);
+    // What is compared is what the engine serves.
+    expect(await sayTo(apply, ...gone)).toMatchObject({ code: 0 });
+    expect(await requestNotes()).toBe(404);
+  });
+});
+
 describe('an Engine document that holds back breaking changes', () => {
   const HOLDING = `apiVersion: pergola.dev/v1alpha1
 kind: Engine
@@ -301,6 +425,37 @@ spec: {policies: {holdBack: [Breaking]}}
     expect(await say(apply, '-f', at('all'))).toMatchObject({ code: 0 });
   });
 
+  test('with Widened, plan and apply hold back a change that reaches more rows, until it is confirmed', async () => {
+    const noteOf = async () => {
+      const headers = { 'x-engine-user-id': 'u' };
+      const { data } = await engine.graphql<{ note: unknown[] }>('{ note { id } }', {
+        role: 'reader',
+        headers,
+      });
+      return data?.note.length;
+    };
+    await database.sql("insert into note values (901, 'u', 'mine'), (902, 'another', 'theirs')");
+    await write('holding.yaml', HOLDING.replace('[Breaking]', '[Breaking, Widened]'));
+    await write('reader.yaml', reader(OWN));
+    expect(await say(apply, ...argv())).toMatchObject({ code: 0 });
+    expect(await noteOf()).toBe(1);
+    await write('reader.yaml', reader('{}'));
+    const planned = await say(plan, ...argv());
+    expect(planned.code).toBe(1);
+    expect(planned.out).toContain(
+      'it would let role reader reach more rows of public.note: filter: owner is',
+    );
+    expect(planned.out).not.toContain('break clients');
+    const [, hash] = /confirm-change: ([0-9a-f]+)/.exec(planned.out)!;
+    const applied = await say(apply, ...argv());
+    expect([applied.code, applied.out]).toEqual([1, expect.stringContaining('False   ChangeHeldBack')]);
+    expect(await noteOf()).toBe(1);
+    expect(await say(apply, ...argv(), '--confirm-change', hash!)).toMatchObject({ code: 0 });
+    expect(await noteOf()).toBe(2);
+    await database.sql('delete from note where id > 900');
+    expect(await say(apply, '-f', at('all'))).toMatchObject({ code: 0 });
+  });
+
   test('a policy with a wrong value holds back all the same', async () => {
     await write('reader.yaml', reader(OWN, 'id, text'));
     await write('holding.yaml', HOLDING);
@@ -314,9 +469,8 @@ spec: {policies: {holdBack: [Breaking]}}
 });
 
 test('deletions that are held back are listed', async () => {
-  await write('empty.yaml', '# nothing\n');
   await write('guard.yaml', engineWith('{maxObjects: 1, maxPercent: 10}'));
-  const { code, out } = await say(plan, '-f', at('empty.yaml'), '-f', at('guard.yaml'));
+  const { code, out } = await say(plan, '-f', at('guard.yaml'));
   expect(code).toBe(2);
   expect(out.replace(/[0-9a-f]{8,}/, 'HASH')).toBe(`! held back: - table default/public/note
 ! held back: - select permission default/public/note/reader
@@ -326,9 +480,8 @@ Nothing to apply; 2 held back.
 });
 
 test('an Engine document with a problem deletes nothing, because it may say how much may be deleted', async () => {
-  await write('empty.yaml', '# nothing\n');
   await write('guard.yaml', engineWith('{maxObjekts: 1}'));
-  const { code, out, err } = await say(plan, '-f', at('empty.yaml'), '-f', at('guard.yaml'));
+  const { code, out, err } = await say(plan, '-f', at('guard.yaml'));
   expect([code, out]).toEqual([1, 'Nothing to apply; 1 problem in files, whose resources are kept.\n']);
   expect(err).toContain('maxObjekts');
 });

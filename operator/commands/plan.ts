@@ -13,8 +13,9 @@ import {
   printProblems,
   printRefused,
 } from '../folder/print.ts';
-import { plan, schemaEffectsOf } from '../pass/reconcile.ts';
+import { plan, schemaEffectsOf } from '../pass/plan.ts';
 import { refusedChanges } from '../status/fail-on.ts';
+import { appliedAccess } from '../status/planned-access.ts';
 import { verdictsOf } from '../status/verdicts.ts';
 
 const NOTES = `Everything that the inputs no longer contain is deleted: give all resources of the manager.
@@ -49,7 +50,7 @@ async function show({ source, engine, output, failOn, options }: FolderCommand<O
   const snapshot = await source.snapshot();
   const made = await plan(engine, snapshot, options());
   const effects = await schemaEffectsOf(engine, made);
-  const refused = refusedChanges(made.settled.applied, effects, failOn);
+  const refused = refusedChanges(appliedAccess(made, effects), effects, failOn);
   const { problems, positions } = source;
   if (output === 'markdown') process.stdout.write(planAsMarkdown(made, { problems, refused, effects }));
   else if (output === 'text') {

@@ -44,7 +44,7 @@ test('an engine without problems, then a column that is gone, with its resource 
   const fine = await say(status);
   expect([fine.code, fine.err]).toEqual([0, '']);
   expect(fine.out).toMatch(
-    /^http.*metadata version \d+, 2 objects belong to resources\n\nNothing is wrong\.\n$/,
+    /^http.*metadata version \d+, 2 objects belong to resources\n\nNothing is wrong in the engine\. Files are checked by pergola validate -f FOLDER\.\n$/,
   );
 
   await database.sql('alter table note drop column text');
@@ -96,7 +96,7 @@ test('a source that does not answer is before what waits for it', async () => {
 });
 
 test.each([
-  [['-f', 'folder'], 2, "Unknown option '-f'"],
+  [['-f', 'folder'], 2, 'there is no flag -f'],
   [['-o', 'markdown'], 2, '-o markdown is not supported; use text, json, yaml'],
   [['--admin-secret', 'wrong'], 1, 'does not accept the admin secret'],
   [['--engine', 'http://127.0.0.1:2'], 1, 'the engine at http://127.0.0.1:2 does not answer'],

@@ -9,7 +9,8 @@ import { findingsOf } from '../status/findings.ts';
 
 type StatusOutput = 'text' | 'json' | 'yaml';
 
-const NOTES = `Databases and remote schemas are checked first. In a cluster, kubectl get pergola -A has the state of each resource.
+const NOTES = `It looks at the engine, not at files: pergola validate checks a folder, pergola plan compares it with the engine.
+Databases and remote schemas are checked first. In a cluster, kubectl get pergola -A has the state of each resource.
 
 Exit codes: 0 nothing is wrong, 1 something is wrong or the engine does not answer, 2 wrong flags.
 

@@ -51,7 +51,7 @@ test('every problem of every file is there, with the line of its field', async (
     'b.yaml:5: Table default/Second: spec.suspend must be a boolean, and is "perhaps"',
     'b.yaml:8: Table default/third: the resource has an older form of v1alpha1; pergola convert rewrites it',
     'b.yaml:12: Table default/third: spec.table must be a string',
-    'tables/author.yaml:7: Table default/author: spec.permisions is not a field; there are engineRef',
+    'tables/author.yaml:7: Table default/author: spec.permisions is not a field; the nearest name is "permissions"',
     'tables/author.yaml:8: Table default/author: spec.permissions has two items with the role "r"',
     'tables/author.yaml:10: Table default/author: spec.permissions[0].select.lmit is not a field',
     'tables/author.yaml:12: Table default/author: spec.permissions[1].delete.filter is required',
@@ -63,6 +63,18 @@ test('every problem of every file is there, with the line of its field', async (
     ).toBe(true);
   }
   expect(lines.at(-1)).toBe('3 resources, 10 problems.');
+});
+
+test('a broken rule of the spec has its path once', async () => {
+  const text = table('hook', '  table: author\n  name: hook\n  webhook: { value: "http://127.0.0.1:9" }\n');
+  const { lines } = await validate([
+    '-f',
+    folderWith({ 'hook.yaml': text.replace('Table', 'EventTrigger') }),
+  ]);
+  expect(lines).toEqual([
+    'hook.yaml:4: EventTrigger default/hook: spec: an event trigger without insert, update, delete and enableManual never fires; add an operation',
+    '1 resource, 1 problem.',
+  ]);
 });
 
 test('two resources for one object conflict, unless they belong to two engines', async () => {
@@ -86,6 +98,15 @@ test('definitions in the schema language are read', async () => {
   const action = `apiVersion: pergola.dev/v1alpha1\nkind: Action\nmetadata: { name: a }\nspec:\n  handler: { value: "http://a" }\n  sdl: "type Mutation { a: "\n`;
   const { lines } = await validate(['-f', folderWith({ 'a.yaml': action })]);
   expect(lines[0]).toMatch(/^a\.yaml:6: Action default\/a: spec\.sdl: Syntax Error/);
+});
+
+test('the document of a PermissionTest is read, because one that is no GraphQL passes a test of an error', async () => {
+  const text =
+    'apiVersion: pergola.dev/v1alpha1\nkind: PermissionTest\nmetadata: { name: a }\nspec:\n  role: r\n  query: "{ a"\n  expect: { error: {} }\n';
+  const { lines } = await validate(['-f', folderWith({ 'a.yaml': text })]);
+  expect(lines[0]).toBe(
+    'a.yaml:6: PermissionTest default/a: spec.query: Syntax Error: Expected Name, found <EOF>. (line 1)',
+  );
 });
 
 test('a ConfigMap that the folder does not have is no problem, and is reported', async () => {

@@ -17,7 +17,7 @@ const FLAGS = {
     isList: true,
     doc: 'a folder, a file, or - for standard input; may be given several times (required)',
   },
-  output: { short: 'o', value: 'FORMAT', doc: `the format: ${OUTPUTS.join(', ')}` },
+  output: { short: 'o', value: 'FORMAT', values: OUTPUTS, doc: 'the format' },
   help: { short: 'h', doc: 'print this help' },
 } as const satisfies FlagTable;
 
@@ -67,11 +67,10 @@ function report(
   for (const text of unchecked) process.stderr.write(`not checked: ${text}\n`);
   // A wrong path must not look like a valid folder.
   if (isEmpty) process.stderr.write(`${inputs.join(', ')} contains no resources of pergola.dev.\n`);
-  else process.stdout.write(`${resources} resources, ${countOf(problems.length)}.\n`);
+  else process.stdout.write(`${countOf(resources, 'resource')}, ${countOf(problems.length, 'problem')}.\n`);
   return isValid ? 0 : 1;
 }
 
-function countOf(problems: number): string {
-  if (problems === 0) return 'no problems';
-  return problems === 1 ? '1 problem' : `${problems} problems`;
+function countOf(count: number, what: string): string {
+  return `${count === 0 ? 'no' : count} ${what}${count === 1 ? '' : 's'}`;
 }

@@ -29,6 +29,8 @@ export async function run(argv: readonly string[]): Promise<number> {
     }
     const stop = new AbortController();
     for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => stop.abort());
+    // Nobody would see what it does any more.
+    process.stdout.on('error', () => stop.abort());
     // Fails at once when an input does not exist, instead of in every iteration.
     await source.snapshot();
     process.stdout.write(`Watching ${source.inputs.join(', ')} for ${address.url}. Ctrl-C ends it.\n`);

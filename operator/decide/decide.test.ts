@@ -49,6 +49,7 @@ function actionFor(given: Case): DecisionAction | 'nothing' {
     cr: table('author'),
     policies,
     values: new Map<string, string>(),
+    isAtHome: true,
   };
   const desired: Desired = {
     claims: new Map(claim ? [[KEY, claim]] : []),

@@ -1,8 +1,8 @@
 /** Decides for each key what happens to its object, from the ledger (L, the hash written last), the claims (D, desired) and the live
  *  document (V): V = D is unchanged; V = L is an update; V differs from both is drift; D without L is adopted or refused by policy; L
  *  without D is deleted. Also decides what happens to the ledger entry.
- *  Deletions in one namespace that exceed the limit of the policy wait for a confirmation. Objects their owner may no longer own do not
- *  count: they are deleted when the grace period ends.
+ *  Deletions that remove more objects of one namespace than the policy allows wait for a confirmation. Nested objects count. Objects their
+ *  owner may no longer own do not: they are deleted when the grace period ends.
  *  Pure. Not here: whether the engine accepts a decision (settle/settle.ts), the next document (settle/order.ts). */
 import type { MetadataObject } from '@pergola/engine/metadata';
 import type { Revocation } from '../grants/revocation.ts';
@@ -86,7 +86,9 @@ export function decide(
     .filter(([key]) => !desired.claims.has(key))
     .map(([key, entry]) => decideUnclaimed(key, entry, live.get(key), desired, options.mayPrune));
   const owned = Map.groupBy(ours, ([, entry]) => kindAndNamespaceOf(entry.cr).namespace);
-  return guardPrune([...claimed, ...unclaimed], (namespace) => owned.get(namespace)?.length ?? 0, options);
+  const decisions = [...claimed, ...unclaimed];
+  const losses = lossesOf(decisions, ours, live);
+  return guardPrune(decisions, losses, (namespace) => owned.get(namespace)?.length ?? 0, options);
 }
 
 function decideClaim(
@@ -105,7 +107,7 @@ function actionOf(
 ): DecisionAction {
   const { drift, adoption } = claim.policies;
   if (!live && !entry) return 'create';
-  const liveHash = live && hashOfLive(live);
+  const liveHash = live && hashOfLive(live, claim.object);
   if (liveHash === claim.hash) {
     if (entry) return 'unchanged';
     return adoption === 'Never' ? 'refuseAdoption' : 'own';
@@ -133,45 +135,74 @@ function decideUnclaimed(
   return { ...base, action: mayPrune ? 'delete' : 'keep' };
 }
 
+/** An owned object that the document loses. */
+type Loss = {
+  readonly key: string;
+  /** The namespace of its owner. */
+  readonly namespace: string;
+  /** The deletions that remove it: its own, and those of objects that it is nested in. Another namespace can hold back none of them. */
+  readonly deletions: readonly string[];
+};
+
+/** Returns the owned objects that deletions remove, nested objects that a resource still claims included. */
+function lossesOf(
+  decisions: readonly Decision[],
+  ours: readonly (readonly [string, LedgerEntry])[],
+  live: ReadonlyMap<string, MetadataObject>,
+): readonly Loss[] {
+  const deleted = decisions.filter(({ action, revocation }) => action === 'delete' && !revocation);
+  if (deleted.length === 0) return [];
+  const namespaces = new Map(deleted.map(({ key, entry }) => [key, namespaceOf(entry)]));
+  const revoked = new Set(decisions.filter(({ revocation }) => revocation).map(({ key }) => key));
+  return ours.flatMap(([key, entry]) => {
+    if (revoked.has(key)) return [];
+    const namespace = namespaceOf(entry);
+    const deletions = lineOf(key, live).filter((one) => namespaces.get(one) === namespace);
+    return deletions.length === 0 ? [] : [{ key, namespace, deletions }];
+  });
+}
+
+function namespaceOf(entry: LedgerEntry | undefined): string {
+  return kindAndNamespaceOf(entry?.cr ?? '').namespace;
+}
+
+/** Returns the key of a live object and those of the objects that it is nested in. */
+function lineOf(key: string, live: ReadonlyMap<string, MetadataObject>): readonly string[] {
+  const parent = live.get(key)?.parent ?? null;
+  return parent === null ? [key] : [key, ...lineOf(parent, live)];
+}
+
 function guardPrune(
   decisions: readonly Decision[],
+  losses: readonly Loss[],
   ownedBy: (namespace: string) => number,
   options: { readonly pruneGuard: Policies['pruneGuard']; readonly confirmPrune?: string | undefined },
 ): Decisions {
-  const deleted = decisions.filter(({ action, revocation }) => action === 'delete' && !revocation);
   const { maxObjects, maxPercent } = options.pruneGuard;
-  const tooMany = [...Map.groupBy(deleted, namespaceOf)]
-    .map(([namespace, all]) => ({ namespace, keys: all.map(({ key }) => key), owned: ownedBy(namespace) }))
-    .filter(({ keys, owned }) => keys.length > maxObjects && keys.length * 100 > maxPercent * owned)
-    .map(({ namespace, keys, owned }) => ({
-      namespace,
-      count: keys.length,
-      owned,
-      hash: hashOfKeys(keys),
-      keys,
-    }));
+  const tooMany = [...Map.groupBy(losses, ({ namespace }) => namespace)]
+    .map(([namespace, lost]) => ({ namespace, lost, count: lost.length, owned: ownedBy(namespace) }))
+    .filter(({ count, owned }) => count > maxObjects && count * 100 > maxPercent * owned)
+    .map((one) => ({ ...one, hash: hashOfLosses(one.lost) }));
   if (tooMany.length === 0) return { decisions };
-  const hash = hashOfKeys(tooMany.flatMap(({ keys }) => keys));
+  const hash = hashOfLosses(tooMany.flatMap(({ lost }) => lost));
   const confirmed = new Set(options.confirmPrune?.split(/[\s,]+/));
   const held = confirmed.has(hash) ? [] : tooMany.filter((one) => !confirmed.has(one.hash));
   if (held.length === 0) return { decisions };
-  const keys = new Set(held.flatMap((one) => one.keys));
+  const lost = held.flatMap((one) => one.lost);
+  const deletions = new Set(lost.flatMap((one) => one.deletions));
   return {
-    decisions: decisions.map((d) => (keys.has(d.key) ? { ...d, action: 'keep', isPruneHeld: true } : d)),
+    decisions: decisions.map((d) => (deletions.has(d.key) ? { ...d, action: 'keep', isPruneHeld: true } : d)),
     pruneHold: {
-      count: keys.size,
+      count: lost.length,
       owned: held.reduce((sum, one) => sum + one.owned, 0),
-      hash: hashOfKeys([...keys]),
-      namespaces: held.map(({ keys: _, ...one }) => one),
+      hash: hashOfLosses(lost),
+      namespaces: held.map(({ lost: _, ...one }) => one),
     },
   };
 }
 
-function namespaceOf({ entry }: Decision): string {
-  return kindAndNamespaceOf(entry?.cr ?? '').namespace;
-}
-
-function hashOfKeys(keys: readonly string[]): string {
+function hashOfLosses(losses: readonly Loss[]): string {
+  const keys = losses.map(({ key }) => key);
   return shortHash(keys.toSorted().join('\n'));
 }
 

@@ -1,48 +1,31 @@
-/** Translates resources to the metadata objects they claim and finds the owner of each key.
+/** The objects that resources claim, and the owner of each key.
  *  In: the resources, the ledger, the options of the engine. Out: claims by key, keys to keep as they are, and an outcome for each resource
  *  that cannot have its objects. A resource with an invalid spec keeps its objects: the last valid version is served on.
- *  The owner of a key is the one in the ledger, else the oldest resource, else the one with the smallest uid.
- *  Pure. Not here: what exists in the engine (decide.ts). */
-import { checkConnections } from '@pergola/engine/connections';
-import {
-  canonicalPrefix,
-  EngineError,
-  keyOfDefinition,
-  type MetadataObject,
-  printPath,
-  type Source,
-  withPath,
-} from '@pergola/engine/metadata';
+ *  Pure. Not here: the objects of a spec (translation.ts), which of several claims gets a key (conflict.ts), what exists in the engine (decide.ts). */
+import type { MetadataObject } from '@pergola/engine/metadata';
 import { RELEASE_ANNOTATION } from '../grants/consent.ts';
 import { type ReservedKey, reservationOf } from '../grants/reservation.ts';
 import { type Revocation, revocationOf } from '../grants/revocation.ts';
-import { IdentityCache } from '../identity-cache.ts';
 import { DROPPED_FIELDS } from '../kinds/dropped-fields.ts';
-import { fieldIn } from '../kinds/field.ts';
-import { type KindRow, SpecProblem, type TranslateContext, type ValueSource } from '../kinds/kind.ts';
-import { missingKeyText } from '../kinds/missing-key.ts';
-import { exceededLimit, problemsOf } from '../kinds/validate.ts';
+import type { KindRow } from '../kinds/kind.ts';
 import { type CustomResource, crName, kindAndNamespaceOf, kindOf } from '../kinds.ts';
-import { isOwnedBy, type Ledger, type LedgerEntry } from '../objects/ledger.ts';
-import { hashOf, isKept, normalised, printKey, stableJson } from '../objects/normal-form.ts';
-import { valueName } from '../objects/value-name.ts';
+import type { Ledger, LedgerEntry } from '../objects/ledger.ts';
+import { printKey } from '../objects/normal-form.ts';
 import type { Consent, CrSnapshot, Policies, ReconcileOptions, ResourceOutcome } from '../ports.ts';
+import { type Contest, lostOutcome, winnerOf } from './conflict.ts';
 import { pauseOf } from './pause.ts';
+import { type TranslatedObject, translationOf } from './translation.ts';
 
 export const ADOPT_ANNOTATION = 'pergola.dev/adopt';
-/** The most characters of a value that an engine stores. */
-const MOST_VALUE_CHARACTERS = 65_536;
-/** The most characters of one object. A larger one is a mistake in the resource, and every read of the engine would contain it. */
-const MOST_FRAGMENT_CHARACTERS = 262_144;
 
-export type Claim = {
-  /** The object in normal form. */
-  readonly object: MetadataObject;
-  readonly hash: string;
+/** An object that a resource declares and may own. */
+export type Claim = TranslatedObject & {
   readonly cr: CustomResource;
   readonly policies: Pick<Policies, 'drift' | 'adoption'> & { readonly deletion: 'Delete' | 'Retain' };
   /** The values of Secrets that the resource refers to, by the name under which the engine stores them. */
   readonly values: ReadonlyMap<string, string>;
+  /** True for a resource in the namespace of the Engine. Messages of others do not list names of objects that they may not know. */
+  readonly isAtHome: boolean;
 };
 
 export type Desired = {
@@ -70,7 +53,7 @@ export function desire(
   const outcomes = new Map<string, ResourceOutcome>();
   const claims: Claim[] = [];
   for (const cr of snapshot.resources) {
-    const translated = translate(cr, snapshot, options);
+    const translated = translate(cr, snapshot, options, live);
     if ('reason' in translated) outcomes.set(cr.metadata.uid, translated);
     else claims.push(...translated.claims);
   }
@@ -79,6 +62,7 @@ export function desire(
   const kept = new Set([...silent].filter((key) => !revoked.get(key)?.isOver));
   const winners = new Map<string, Claim>();
   const reserved = new Map<string, Date>();
+  const claimsOf = groupedByOwner(claims);
   for (const [key, rivals] of Map.groupBy(claims, (claim) => claim.object.key)) {
     const entry = ledger.objects.get(key);
     const isOver = revoked.get(key)?.isOver;
@@ -91,7 +75,7 @@ export function desire(
     for (const loser of rivals.filter((rival) => rival !== winner)) {
       const why = isReserved
         ? reservation(key, reservedKey)
-        : conflict(key, loser.cr, winner, entry, options.manager);
+        : lostOutcome(loser, { winner, entry, manager: options.manager, claimsOf });
       outcomes.set(loser.cr.metadata.uid, why);
     }
   }
@@ -108,10 +92,20 @@ export function desire(
   };
 }
 
+/** Returns a function that returns the claims of a resource. They are grouped at its first call: most passes have no conflict. */
+function groupedByOwner(claims: readonly Claim[]): Contest['claimsOf'] {
+  let grouped: ReadonlyMap<CustomResource, readonly Claim[]> | undefined;
+  return (owner) => {
+    grouped ??= Map.groupBy(claims, ({ cr }) => cr);
+    return grouped.get(owner) ?? [];
+  };
+}
+
 function translate(
   cr: CustomResource,
   snapshot: CrSnapshot,
   options: ReconcileOptions,
+  live: ReadonlyMap<string, MetadataObject>,
 ): { readonly claims: readonly Claim[] } | ResourceOutcome {
   const row = kindOf(cr.kind);
   if (!row) return { reason: 'InvalidSpec', message: `there is no kind ${cr.kind}` };
@@ -119,7 +113,7 @@ function translate(
   const refusal = snapshot.consent?.refusalOf(namespace);
   if (refusal !== undefined) return { reason: 'RefNotPermitted', message: refusal };
   const values = new Map<string, string>();
-  const translation = translationOf(cr, row, snapshot, options, values);
+  const translation = translationOf(cr, row, snapshot, options, { values, live });
   if ('reason' in translation && translation.isMalformed) return translation;
   const dropped = cr.metadata.annotations?.[DROPPED_FIELDS];
   if (dropped !== undefined) return { reason: 'InvalidSpec', message: `${dropped}; ${DROPPED}` };
@@ -133,12 +127,14 @@ function translate(
   const held = snapshot.held?.(cr);
   if (held) return held;
   const policies = policiesOf(cr, row, options.policies, snapshot.consent);
+  const isAtHome = isHome(cr, snapshot.consent);
   return {
     claims: translation.map((one) => ({
       ...one,
       cr,
       values: values.size > 0 ? values : NO_VALUES,
       policies: withSourceKept(one.object, cr, policies, options),
+      isAtHome,
     })),
   };
 }
@@ -148,139 +144,6 @@ const DROPPED =
 
 /** Shared by claims without values, to save memory. */
 const NO_VALUES: ReadonlyMap<string, string> = new Map();
-
-/** The objects of a spec, or why there are none. `isMalformed` outcomes are reported even for a paused resource. */
-type Translation =
-  | readonly Pick<Claim, 'object' | 'hash'>[]
-  | (ResourceOutcome & { readonly isMalformed?: boolean });
-
-/** The translations of specs that refer to no Secret and no ConfigMap, for engines with a prefix of session variables. */
-const translations = new IdentityCache<
-  CustomResource['spec'],
-  { readonly prefix: string | undefined; readonly translation: Translation }
->();
-
-/** True when the spec was translated before and refers to no Secret, ConfigMap or artifact: it translates to the same again. */
-export function isSelfContained({ spec }: CustomResource): boolean {
-  return translations.peek(spec) !== undefined && !('configMapRef' in spec) && !('ociArtifact' in spec);
-}
-
-/** Returns the keys of the objects a resource translates to, whether or not it may own them. */
-export function keysClaimedBy(
-  cr: CustomResource,
-  snapshot: CrSnapshot,
-  options: ReconcileOptions,
-): readonly string[] {
-  const row = kindOf(cr.kind);
-  const translation = row ? translationOf(cr, row, snapshot, options) : [];
-  return 'reason' in translation ? [] : translation.map(({ object }) => object.key);
-}
-
-function translationOf(
-  cr: CustomResource,
-  row: KindRow,
-  snapshot: CrSnapshot,
-  options: ReconcileOptions,
-  values: Map<string, string> = new Map(),
-): Translation {
-  const { headerPrefix: prefix } = options;
-  const known = translations.peek(cr.spec);
-  if (known && known.prefix === prefix) return known.translation;
-  const { valueFrom } = contextOf(cr, snapshot, options, values);
-  let isIndependent = true;
-  const context: TranslateContext = {
-    valueFrom: (source, path) => {
-      isIndependent = false;
-      return valueFrom(source, path);
-    },
-  };
-  const translation = translateSpec(cr, row, context, prefix);
-  if (isIndependent) translations.set(cr.spec, { prefix, translation });
-  return translation;
-}
-
-function translateSpec(
-  cr: CustomResource,
-  row: KindRow,
-  context: TranslateContext,
-  prefix: string | undefined,
-): Translation {
-  const excess = exceededLimit(cr.spec);
-  if (excess) return { reason: 'InvalidSpec', message: `spec ${excess}`, isMalformed: true };
-  try {
-    const problems = problemsOf(row, cr.spec);
-    if (problems.length > 0)
-      return { reason: 'InvalidSpec', message: problems.join('; '), isMalformed: true };
-    const translated = row.translate(cr.spec, context);
-    const checked = translated.map((object) => checkedObject(withPrefix(object, prefix), cr));
-    const objects = distinct(checked).filter(isKept);
-    const tooLarge = oversizeOf(objects);
-    if (tooLarge) return { reason: 'InvalidSpec', message: tooLarge };
-    return objects.map((object) => ({ object, hash: hashOf(object) }));
-  } catch (error) {
-    return problemOf(error);
-  }
-}
-
-/** The most characters of all objects of a resource together. Every write that changes them contains them. */
-const MOST_RESOURCE_CHARACTERS = 8_388_608;
-
-function oversizeOf(objects: readonly MetadataObject[]): string | undefined {
-  let total = 0;
-  for (const { key, definition } of objects) {
-    const { length } = stableJson(definition);
-    if (length > MOST_FRAGMENT_CHARACTERS) return `${printKey(key)} is larger than 256 KiB`;
-    total += length;
-  }
-  return total > MOST_RESOURCE_CHARACTERS
-    ? 'the objects of the resource are larger than 8 MiB together; divide it into several resources'
-    : undefined;
-}
-
-/** Returns the object with its session variables spelled as the engine's document has them. */
-function withPrefix(object: MetadataObject, prefix = 'x-engine-'): MetadataObject {
-  return {
-    ...object,
-    definition: canonicalPrefix(object.definition, prefix) as MetadataObject['definition'],
-  };
-}
-
-/** Returns the object in normal form. Throws SpecProblem for an object that the engine would not store: it would reject the whole write,
- *  with the changes of all other resources. */
-function checkedObject(object: MetadataObject, cr: CustomResource): MetadataObject {
-  try {
-    const normal = normalised(object);
-    const actual = keyOfDefinition(object.key, normal.definition);
-    if (actual !== object.key) {
-      throw new SpecProblem(
-        'InvalidSpec',
-        `${printKey(object.key)}: the definition is that of ${printKey(actual)} (key ${actual}), not of key ${object.key}`,
-      );
-    }
-    if (normal.kind === 'source') {
-      withPath('configuration', () => checkConnections((normal.definition as Source).configuration));
-    }
-    return normal;
-  } catch (error) {
-    if (!(error instanceof EngineError)) throw error;
-    const field = fieldIn(cr, object, error.path);
-    throw new SpecProblem('InvalidSpec', `${printKey(object.key)}${field}: ${error.messageIn('newer')}`);
-  }
-}
-
-/** Removes duplicates: documents of one bundle may define the same object. Throws SpecProblem when the definitions differ. */
-function distinct(objects: readonly MetadataObject[]): readonly MetadataObject[] {
-  const byKey = new Map<string, MetadataObject>();
-  for (const object of objects) {
-    const other = byKey.get(object.key);
-    if (other && hashOf(other) !== hashOf(object)) {
-      const message = `${printKey(object.key)} is there twice, and different; remove one of them`;
-      throw new SpecProblem('InvalidSpec', message);
-    }
-    byKey.set(object.key, object);
-  }
-  return [...byKey.values()];
-}
 
 /** Returns the policies of a resource. A resource outside the namespace of the Engine cannot retain its objects: they would have no
  *  owner and outlive the grants of the namespace. */
@@ -295,12 +158,17 @@ function policiesOf(
   };
   const adopts = cr.metadata.annotations?.[ADOPT_ANNOTATION] === 'true';
   const usual = general.deletion ?? row.deletionPolicy;
-  const mayRetain = !consent || cr.metadata.namespace === consent.home;
+  const mayRetain = isHome(cr, consent);
   return {
     drift: own.driftPolicy ?? general.drift,
     adoption: adopts ? 'Always' : (own.adoptionPolicy ?? general.adoption),
     deletion: mayRetain || own.deletionPolicy === 'Delete' ? (own.deletionPolicy ?? usual) : usual,
   };
+}
+
+/** True when the resource is in the namespace of the Engine, or in a folder. */
+function isHome({ metadata }: CustomResource, consent: Consent | undefined): boolean {
+  return !consent || metadata.namespace === consent.home;
 }
 
 /** Retains a source of a bundle by default, as a Source resource does: the objects of every team are in it. */
@@ -312,60 +180,6 @@ function withSourceKept(
 ): Claim['policies'] {
   const isSaid = 'deletionPolicy' in spec || options.policies.deletion !== undefined;
   return kind !== 'source' || isSaid ? policies : { ...policies, deletion: 'Retain' };
-}
-
-/** `values` receives the values of Secrets, which the metadata refers to by name. */
-function contextOf(
-  cr: CustomResource,
-  snapshot: CrSnapshot,
-  options: ReconcileOptions,
-  values: Map<string, string>,
-): TranslateContext {
-  return {
-    valueFrom: (source: ValueSource, path: string) => {
-      if (source.env !== undefined) return { from_env: source.env };
-      if (source.file !== undefined) return { from_file: source.file };
-      if (source.configMapKeyRef) return configMapValue(cr, source.configMapKeyRef, path, snapshot);
-      const { name = '', key = '' } = source.secretKeyRef ?? {};
-      const { namespace } = cr.metadata;
-      const value = snapshot.references.secret(namespace, name, key);
-      const what = `key ${key} of Secret ${namespace}/${name}`;
-      if (value === undefined) {
-        const { secretKeys: keysOf } = snapshot.references;
-        const missing = missingKeyText({ kind: 'Secret', namespace, name, key, keysOf });
-        throw new SpecProblem('SecretNotFound', `${path}.secretKeyRef: ${missing}`);
-      }
-      if (value === '' || value.length > MOST_VALUE_CHARACTERS) {
-        const problem = value === '' ? 'is empty' : `has more than ${MOST_VALUE_CHARACTERS} characters`;
-        throw new SpecProblem('InvalidSpec', `${path}.secretKeyRef: ${what} ${problem}`);
-      }
-      const stored = valueName({ namespace, name, key, manager: options.manager });
-      values.set(stored, value);
-      return { from_value: stored };
-    },
-  };
-}
-
-function configMapValue(
-  { metadata: { namespace } }: CustomResource,
-  { name, key }: { readonly name: string; readonly key: string },
-  path: string,
-  { references }: CrSnapshot,
-): string {
-  const value = references.configMap(namespace, name, key);
-  if (value !== undefined) return value;
-  const { configMapKeys: keysOf } = references;
-  const missing = missingKeyText({ kind: 'ConfigMap', namespace, name, key, keysOf });
-  throw new SpecProblem('DependencyNotReady', `${path}.configMapKeyRef: ${missing}`);
-}
-
-/** Returns the outcome for an error in one resource, so that no such error ends the pass over all resources. */
-function problemOf(error: unknown): ResourceOutcome {
-  if (error instanceof SpecProblem) return { reason: error.reason, message: error.message };
-  if (error instanceof EngineError) {
-    return { reason: 'InvalidSpec', message: `${error.messageIn('newer')} at ${printPath(error.path)}` };
-  }
-  return { reason: 'InvalidSpec', message: `the spec cannot be read: ${error}` };
 }
 
 /** Returns the keys owned by resources that have a problem, and by resources that may exist but cannot be seen. */
@@ -422,49 +236,6 @@ function eligibleRivals(
   const own = rivals.filter(({ cr }) => cr.metadata.namespace === namespace);
   if (own.length > 0) return own;
   return isOver ? rivals : rivals.filter(({ cr }) => cr.metadata.namespace === consent?.home);
-}
-
-function winnerOf(
-  rivals: readonly Claim[],
-  entry: LedgerEntry | undefined,
-  isHeld: boolean,
-  manager: string,
-): Claim | undefined {
-  if (isHeld || (entry && entry.manager !== manager)) return undefined;
-  const owner = entry && rivals.find(({ cr }) => isOwnedBy(entry, cr, manager));
-  return owner ?? rivals.toSorted(byAge)[0];
-}
-
-function byAge(a: Claim, b: Claim): number {
-  const [one, other] = [a.cr.metadata, b.cr.metadata];
-  const [x, y] =
-    one.creationTimestamp === other.creationTimestamp
-      ? [one.uid, other.uid]
-      : [one.creationTimestamp, other.creationTimestamp];
-  return x < y ? -1 : 1;
-}
-
-function conflict(
-  key: string,
-  loser: CustomResource,
-  winner: Claim | undefined,
-  entry: LedgerEntry | undefined,
-  manager: string,
-): ResourceOutcome {
-  if (!winner && entry && entry.manager !== manager && entry.uid === loser.metadata.uid) {
-    return {
-      reason: 'AnotherOperator',
-      message:
-        `${printKey(key)} is written for this resource by another operator, which calls itself ${entry.manager}, ` +
-        `and this operator calls itself ${manager}; let only one of them watch this namespace`,
-    };
-  }
-  const owner = winner ? crName(winner.cr) : (entry?.cr ?? 'another resource');
-  const elsewhere = !winner && entry && entry.manager !== manager ? `, of manager ${entry.manager}` : '';
-  return {
-    reason: 'Conflict',
-    message: `${printKey(key)} belongs to ${owner}${elsewhere}; remove it here or there (key ${key})`,
-  };
 }
 
 function reservation(key: string, { namespace, until }: ReservedKey): ResourceOutcome {

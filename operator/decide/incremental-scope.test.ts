@@ -4,7 +4,7 @@ import '../../testing/seed.ts';
 import { type MetadataObject, objectKey } from '@pergola/engine/metadata';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { cachedEngine } from '../engine/client.ts';
+import { cachedEngine } from '../engine/cached-engine.ts';
 import type { CustomResource } from '../kinds.ts';
 import { type PreviousPass, reconcile } from '../pass/reconcile.ts';
 import type { CrSnapshot } from '../ports.ts';
@@ -100,7 +100,9 @@ function applied(
   return next;
 }
 
-test('an incremental pass has the same result as a full pass after every step', async () => {
+test('an incremental pass has the same result as a full pass after every step', {
+  timeout: 120_000,
+}, async () => {
   let focused = 0;
   await fc.assert(
     fc.asyncProperty(fc.array(step, { minLength: 2, maxLength: 12 }), async (steps) => {

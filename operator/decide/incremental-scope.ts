@@ -3,7 +3,7 @@
  *  A resource is settled when its objects are applied, no delivery is awaited, no test runs after changes or gates it, and it refers to no
  *  Secret or ConfigMap. A pass decides nothing new for it as long as its spec is the same, the engine is at the version the last pass left,
  *  and no other resource claims its keys. In any other case, when
- *  something is inconsistent, and at regular intervals (engine/client.ts) the scope is full.
+ *  something is inconsistent, and at regular intervals (engine/cached-engine.ts) the scope is full.
  *  Pure. Not here: the pass (pass/reconcile.ts). */
 import { isSameJson, type Metadata } from '@pergola/engine/metadata';
 import { type CustomResource, crName } from '../kinds.ts';
@@ -12,14 +12,14 @@ import { isLeaf } from '../objects/normal-form.ts';
 import { gatedTables } from '../permission-tests/gates.ts';
 import type { CrSnapshot, EngineReading, ReconcileOptions, Verdict } from '../ports.ts';
 import type { Decisions } from './decide.ts';
-import { isSelfContained, keysClaimedBy } from './desired.ts';
+import { isSelfContained, keysClaimedBy } from './translation.ts';
 
 /** The state after a pass that the next pass compares with. */
 export type PassState = {
   readonly options: ReconcileOptions;
   /** The fingerprint of the consent of the Engine. */
   readonly consent: string | undefined;
-  /** The document of the engine. The next pass reads the identical object, unless the engine was read again (engine/client.ts). */
+  /** The document of the engine. The next pass reads the identical object, unless the engine was read again (engine/cached-engine.ts). */
   readonly document: Metadata;
   readonly resourceVersion: number;
   /** The resources by uid. */

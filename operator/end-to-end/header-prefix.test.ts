@@ -24,7 +24,7 @@ beforeAll(async () => {
   );
   remote = await startRemote(SDL, { 'Query.messages': (_: unknown, args: object) => [JSON.stringify(args)] });
   engine = await startTestEngine({ databaseUrl: database.url, headerPrefix: PREFIX });
-}, 60_000);
+}, 180_000);
 afterAll(async () => {
   await engine?.close();
   await remote?.close();

@@ -17,7 +17,7 @@ beforeAll(async () => {
   database = await createDatabase();
   await database.sql("create table note (id int primary key, body text); insert into note values (1, 'a')");
   engine = await startTestEngine({ databaseUrl: database.url });
-}, 60_000);
+}, 180_000);
 afterAll(async () => {
   await engine?.close();
   await database?.drop();

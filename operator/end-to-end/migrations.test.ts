@@ -8,7 +8,8 @@ import { planAsMarkdown } from '../folder/markdown.ts';
 import { planAsJson, printPlan } from '../folder/print.ts';
 import { consentOf } from '../grants/consent.ts';
 import type { CrStatus, CustomResource } from '../kinds.ts';
-import { type PreviousPass, plan, reconcile } from '../pass/reconcile.ts';
+import { plan } from '../pass/plan.ts';
+import { type PreviousPass, reconcile } from '../pass/reconcile.ts';
 import type { CrSnapshot, MigrationsRequest, ReconcileOptions } from '../ports.ts';
 import type { PassPlan } from '../status/report.ts';
 import { OPTIONS, permission, resource, snapshotOf, table } from '../testing/resources.ts';
@@ -178,7 +179,9 @@ test('a source, its migration and its table are applied in one pass', async () =
 test('resources of other sources do not wait', async () => {
   const wrong = migration({ '1_a.sql': 'select nope' }, 'schema', { source: 'absent' });
   expect(await pass([wrong, table('author')])).toEqual({ schema: 'DependencyNotReady', author: 'Applied' });
-  expect(messageOf('schema')).toBe('The engine has no source absent yet.');
+  expect(messageOf('schema')).toBe(
+    'The engine has no source absent yet; apply a Source for it, or correct spec.source.',
+  );
 });
 
 test('a source has one Migration, the oldest', async () => {
@@ -190,7 +193,7 @@ test('a source has one Migration, the oldest', async () => {
   );
   expect(await pass([second, migration(BOOK)])).toEqual({ second: 'Conflict', schema: 'Applied' });
   expect(messageOf('second')).toBe(
-    'Migration default/schema has the migrations of source default; move the files there.',
+    'Migration default/schema, which comes first, has the migrations of source default; move the files there and delete this resource.',
   );
   expect(await database.sql(`select to_regclass('second') as found`)).toEqual([{ found: null }]);
 });
@@ -216,7 +219,9 @@ test('a ConfigMap may have all files; its later keys run, and a missing one is n
     schema: 'DependencyNotReady',
     author: 'DependencyNotReady',
   });
-  expect(messageOf('schema')).toBe('There is no ConfigMap default/sql.');
+  expect(messageOf('schema')).toBe(
+    'There is no ConfigMap default/sql; create it, or correct spec.configMapRef.',
+  );
   const having = (data: Readonly<Record<string, string>>) => ({
     references: {
       secret: () => undefined,

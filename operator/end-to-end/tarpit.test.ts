@@ -22,7 +22,7 @@ beforeAll(async () => {
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   world = await GoodWorld.start();
   await world.pass();
-}, 60_000);
+}, 180_000);
 afterAll(async () => {
   server.close();
   await world?.close();

@@ -36,6 +36,17 @@ test('another namespace owns nothing without a grant, and the message has the gr
   expect(world.ports.readiness(mine)).toBe('True Applied');
 });
 
+test('only a resource in the namespace of the Engine reads the names of tables near a misspelt one', async () => {
+  const world = new World();
+  world.grants = [{ ...TEAM_A, tables: ['*'] }];
+  const theirs = permission('user', 'autor', 'user', ['id'], { namespace: 'team-a' });
+  const ours = permission('other', 'autor', 'other', ['id'], { namespace: 'api' });
+  await world.pass(AUTHOR, theirs, ours);
+  expect(world.ports.message(ours)).toContain('the nearest name is "author"');
+  expect(world.ports.message(theirs)).toContain('waits for');
+  expect(world.ports.message(theirs)).not.toContain('author"');
+});
+
 test('a resource without a grant does not block the name for a permitted resource', async () => {
   const world = new World();
   world.grants = [{ ...TEAM_B }];
@@ -263,7 +274,8 @@ test('a held mass deletion of one namespace does not hold the deletions or the r
   expect(status.namespaces).toEqual([{ name: 'team-a', state: 'PruneHeld', objects: 30, pruneHash: hash }]);
   expect(status.conditions[0]?.message).toBe(
     '30 of 30 objects of team-a would be deleted at once; ' +
-      `confirm with pergola.dev/confirm-prune: ${hash} if that is meant.`,
+      `confirm with pergola.dev/confirm-prune: ${hash} if that is meant; ` +
+      'not ready: Table team-b/team_b_0, Table team-b/team_b_1, Table team-b/team_b_10 and 27 more.',
   );
 });
 

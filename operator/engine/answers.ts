@@ -2,8 +2,10 @@
  *  UnexpectedAnswer, which says what is wrong with it.
  *  In: JSON. Out: typed answers. Pure. Not here: HTTP (client.ts), what the answers mean (pass/reconcile.ts). */
 import {
+  type AccessChange,
   asJsonSchema,
   EngineError,
+  isOfRequests,
   isRecord,
   type Metadata,
   parseMetadata,
@@ -33,7 +35,21 @@ const Inconsistent = Type.Object({
   name: Type.String(),
   reason: Type.String(),
   code: Type.Optional(Type.String()),
+  /** Absent where it is the code, and in answers of older engines. */
+  behind: Type.Optional(Type.String()),
   path: Type.Optional(Type.Array(Type.Unknown())),
+  /** Absent where there are none, and in answers of older engines. */
+  nearest: Type.Optional(Type.Array(Type.String())),
+  /** The further errors of the object. */
+  more: Type.Optional(
+    Type.Array(
+      Type.Object({
+        reason: Type.String(),
+        path: Type.Optional(Type.Array(Type.Unknown())),
+        nearest: Type.Optional(Type.Array(Type.String())),
+      }),
+    ),
+  ),
 });
 
 const Report = Type.Object({
@@ -49,9 +65,25 @@ const AffectedOperation = Type.Object({
   last_day: Type.String(),
 });
 
+const Verdict = Type.Union(
+  (['same', 'narrower', 'wider', 'other'] as const).map((verdict) => Type.Literal(verdict)),
+);
+const Words = Type.Union([Type.Null(), Type.String()]);
+const Access = Type.Object({
+  key: Type.String(),
+  role: Type.Union([Type.Null(), Type.String()]),
+  except: Type.Optional(Type.Array(Type.String())),
+  on: Type.String(),
+  operation: Type.String(),
+  change: Type.Union((['granted', 'revoked', 'changed'] as const).map((change) => Type.Literal(change))),
+  verdict: Verdict,
+  parts: Type.Array(Type.Object({ name: Type.String(), verdict: Verdict, before: Words, after: Words })),
+});
+
 const Effects = Type.Object({
   ...Report.properties,
   effects: Type.Object({
+    access: Type.Optional(Type.Array(Access)),
     schemas: Type.Array(
       Type.Object({
         role: Type.String(),
@@ -156,8 +188,18 @@ export function readEffects(answer: unknown): SchemaEffects | undefined {
     return undefined;
   }
   const { effects, ...report } = fitting(Effects, answer);
-  const { schemas, is_complete: isComplete, usage = null } = effects;
-  return { schemas: schemas.map(schemaEffectOf), isComplete, usage, inconsistent: objectsOf(report) };
+  const { access = [], schemas, is_complete: isComplete, usage = null } = effects;
+  // What objects say is found without the engine. Which functions and remote schemas are open to every role, only the engine knows.
+  const requests = (access as readonly AccessChange[]).filter(
+    (one) => isOfRequests(one) || (one.role === null && one.change !== 'changed'),
+  );
+  return {
+    requests,
+    schemas: schemas.map(schemaEffectOf),
+    isComplete,
+    usage,
+    inconsistent: objectsOf(report),
+  };
 }
 
 function schemaEffectOf({

@@ -3,37 +3,25 @@
  *  Not here: the comparison with the expectation (../permission-tests/expectation.ts). */
 import { isRecord, parseJson } from '@pergola/engine/metadata';
 import { EngineProblem, type ResponseError, type TestRequest, type TestResponse } from '../ports.ts';
-import { bodyOf, type EngineAddress } from './address.ts';
+import type { EngineAddress } from './address.ts';
+import { receive } from './request.ts';
 
 const DEFAULT_PREFIX = 'x-engine-';
-const TIMEOUT_MS = 30_000;
 
 export async function sendTest(address: EngineAddress, request: TestRequest): Promise<TestResponse> {
   const { query, operationName, variables } = request;
-  const text = await post(address, request, JSON.stringify({ query, operationName, variables }));
+  const { text } = await receive(address, '/v1/graphql', {
+    method: 'POST',
+    headers: headersOf(address, request),
+    body: JSON.stringify({ query, operationName, variables }),
+    redirect: 'manual',
+  });
   const body = jsonOf(text);
   if (!isRecord(body) || !('data' in body || Array.isArray(body['errors']))) {
     throw new EngineProblem('unreachable', `the engine sent no GraphQL response: ${text.slice(0, 200)}`);
   }
   const errors = Array.isArray(body['errors']) ? body['errors'].map(errorOf) : [];
   return { data: body['data'] ?? null, errors };
-}
-
-async function post(address: EngineAddress, request: TestRequest, body: string): Promise<string> {
-  try {
-    const response = await (address.fetch ?? fetch)(`${address.url.replace(/\/+$/, '')}/v1/graphql`, {
-      method: 'POST',
-      headers: headersOf(address, request),
-      body,
-      redirect: 'manual',
-      signal: AbortSignal.timeout(address.timeoutMs ?? TIMEOUT_MS),
-    });
-    return await bodyOf(response);
-  } catch (error) {
-    const { cause, message } = error as Error;
-    const detail = cause instanceof Error && cause.message !== '' ? cause.message : message;
-    throw new EngineProblem('unreachable', `the request could not be sent: ${detail}`, { cause: error });
-  }
 }
 
 /** The session variables of a resource have the prefix of its engine, or x-engine-. */

@@ -77,7 +77,7 @@ test('without the Secret the credentials are those of the Docker client; without
   expect([missing.code, missing.text]).toEqual([
     1,
     expect.stringMatching(
-      /SecretNotFound.*spec\.ociArtifact\.secretRef: there is no key \.dockerconfigjson/s,
+      /SecretNotFound.*spec\.ociArtifact\.secretRef: there is no Secret default\/pull in the files/s,
     ),
   ]);
   expect(missing.text).toContain('DependencyNotReady');

@@ -1,9 +1,9 @@
 /** The flags of plan, apply, watch and status: one table for parsing and help.
  *  Out: the command. Raises FlagProblem. Environment: ENGINE_GRAPHQL_ADMIN_SECRET, ENGINE_GRAPHQL_HEADER_PREFIX, NO_COLOR. */
-import { type EngineAddress, engineClient } from '../engine/client.ts';
+import type { EngineAddress } from '../engine/address.ts';
+import { engineClient } from '../engine/client.ts';
 import type { EnginePort, ReconcileOptions } from '../ports.ts';
 import { FAIL_ON, type FailOn } from '../status/fail-on.ts';
-import { FlagProblem } from './flag-problem.ts';
 import {
   checkedEngineAddressOf,
   type Flag,
@@ -12,6 +12,7 @@ import {
   flagLine,
   parseFlagTable,
   textOf,
+  textsOf,
 } from './flag-table.ts';
 import { FolderSource } from './folder-source.ts';
 import { type Output, outputOf } from './output.ts';
@@ -41,7 +42,8 @@ const FLAGS = {
   'fail-on': {
     value: 'LEVEL',
     isList: true,
-    doc: 'exit with 1 when a role reaches more: widened (more rows), granted (anything more); or when its clients break: breaking (operations that are valid), breaking-in-use (those of the last days)',
+    values: FAIL_ON,
+    doc: 'exit with 1 when a role reaches more rows (widened) or anything more (granted), or when valid operations (breaking) or those of the last days (breaking-in-use) break; may be given several times',
   },
   help: { short: 'h', doc: 'print this help' },
 } as const satisfies Record<string, Flag>;
@@ -87,7 +89,7 @@ export function parseFlags<T extends Output>(
   return {
     ...command,
     source,
-    failOn: failOnOf(values['fail-on']),
+    failOn: textsOf(values, 'fail-on') as readonly FailOn[],
     options: () =>
       folderOptions(source, {
         manager: textOf(values, 'manager'),
@@ -115,7 +117,9 @@ function valuesOrHelp<T extends Output>(
   form: CommandForm<T>,
   argv: readonly string[],
 ): FlagValues | undefined {
-  const entries = Object.entries<Flag>(FLAGS).filter(([name]) => !form.without.includes(name as FlagName));
+  const entries = Object.entries<Flag>(FLAGS)
+    .filter(([name]) => !form.without.includes(name as FlagName))
+    .map(([name, flag]) => [name, name === 'output' ? { ...flag, values: form.outputs } : flag] as const);
   const flags = Object.fromEntries(entries);
   const { values } = parseFlagTable(flags, argv);
   if (values['help'] !== true) return values;
@@ -126,15 +130,6 @@ function valuesOrHelp<T extends Output>(
 function commandOf<T extends Output>({ outputs }: CommandForm<T>, values: FlagValues): EngineCommand<T> {
   const address = checkedEngineAddressOf(values);
   return { address, engine: engineClient(address), output: outputOf(values['output'], outputs) };
-}
-
-function failOnOf(given: FlagValues[string]): readonly FailOn[] {
-  const levels = (Array.isArray(given) ? given : []) as readonly string[];
-  const unknown = levels.find((level) => !FAIL_ON.includes(level as FailOn));
-  if (unknown !== undefined) {
-    throw new FlagProblem(`--fail-on ${unknown} is unknown; use ${FAIL_ON.join(', ')}`);
-  }
-  return levels as readonly FailOn[];
 }
 
 const PROGRESS_DEADLINE_SECONDS = 300;
@@ -159,13 +154,8 @@ export function folderOptions(
   };
 }
 
-function help<T extends Output>(
-  { command, summary, outputs, notes }: CommandForm<T>,
-  flags: FlagTable,
-): string {
-  const lines = Object.entries(flags).map(([name, flag]) =>
-    flagLine(name, name === 'output' ? { ...flag, doc: `${flag.doc}: ${outputs.join(', ')}` } : flag),
-  );
+function help<T extends Output>({ command, summary, notes }: CommandForm<T>, flags: FlagTable): string {
+  const lines = Object.entries(flags).map(([name, flag]) => flagLine(name, flag));
   const needs = 'filename' in flags ? ' -f PATH' : '';
   return `pergola ${command}${needs}: ${summary}\n\n${lines.join('\n')}\n\n${notes}`;
 }

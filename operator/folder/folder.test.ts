@@ -3,6 +3,7 @@ import { mkdtemp, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { stripVTControlCharacters } from 'node:util';
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
 import { createDatabase, type TestDatabase } from '../../testing/database.ts';
 import { startTestEngine, type TestEngine } from '../../testing/engine.ts';
@@ -11,10 +12,12 @@ import { run as apply } from '../commands/apply.ts';
 import { run as plan } from '../commands/plan.ts';
 import { engineClient } from '../engine/client.ts';
 import { systemClock } from '../pass/clock.ts';
+import { reconcile } from '../pass/reconcile.ts';
 import type { Report } from '../status/report.ts';
 import { folderOptions } from './flags.ts';
 import { FolderSource } from './folder-source.ts';
 import { follow } from './follow.ts';
+import { watchOutput } from './watch-output.ts';
 
 let database: TestDatabase;
 let engine: TestEngine;
@@ -103,6 +106,21 @@ test('a plan lists changes by field, drift, and deletions', async () => {
   await rm(join(folder, 'reader.yaml'));
   expect((await say(plan)).out).toContain(
     '- select permission default/public/author/reader\n      reader may no longer select public.author',
+  );
+});
+
+test('a plan lists paused resources, whose changes it leaves out', async () => {
+  await say(apply);
+  await write('reader.yaml', reader('name, born').replace('spec:', 'spec:\n  suspend: true'));
+  expect(await say(plan)).toEqual({
+    code: 0,
+    out:
+      '? TablePermission default/reader  Paused: spec.suspend is true: its objects are left as they are\n' +
+      'Nothing to apply; 1 resource is paused.\n',
+    err: '',
+  });
+  expect((await say(plan, '-o', 'markdown')).out).toContain(
+    '**Left as it is**\n\n- TablePermission default/reader Paused: spec.suspend is true',
   );
 });
 
@@ -241,6 +259,29 @@ stringData: {uri: "${secretUrl.href}"}
   const exported = JSON.stringify(await engine.admin('export_metadata', {}));
   expect(exported).toContain('from_value');
   expect(exported).not.toContain(secretUrl.href);
+});
+
+test('the resources of broken files count as not Ready, and those of other files are applied', async () => {
+  await write('broken.yaml', 'kind: [\n');
+  const named = (name: string) => TABLE.replace('author}', `${name}}`);
+  await write('three.yaml', [named('a'), named('b'), TABLE.replace('Table', 'Tabel')].join('---\n'));
+  const source = new FolderSource(folder);
+  const written: string[] = [];
+  const output = watchOutput(source, (text) => written.push(text));
+  const pass = async () => {
+    const client = engineClient({ url: engine.url, adminSecret: engine.adminSecret });
+    const ports = { engine: client, source, sink: source, clock: systemClock };
+    output(await reconcile(ports, folderOptions(source)));
+    return stripVTControlCharacters(written.splice(0).join(''));
+  };
+  const first = await pass();
+  expect(first).toMatch(/^broken\.yaml:\d+: .*\nthree\.yaml:\d+: /);
+  expect(first).toContain('2 of 6 resources are Ready; 4 are in files with a problem\n');
+  expect((await asReader('name')).data).toBeDefined();
+  await rm(join(folder, 'three.yaml'));
+  expect(await pass()).toContain('2 of 3 resources are Ready; 1 is in a file with a problem\n');
+  await rm(join(folder, 'broken.yaml'));
+  expect(await pass()).toContain('2 of 2 resources are Ready\n');
 });
 
 /** Runs the loop of `watch` and `up` during `body`. */

@@ -2,8 +2,8 @@
  *  waits for a change of a database, and every ten minutes.
  *  Out: a report for each pass, until the signal. Not here: watching files (folder-watch.ts), a pass (pass/reconcile.ts), printing (print.ts). */
 import { stateVersionOf } from '@pergola/engine/metadata';
-import { type Ports, reconcile } from '../pass/reconcile.ts';
-import { type EnginePort, EngineProblem, type ReconcileOptions } from '../ports.ts';
+import { reconcile } from '../pass/reconcile.ts';
+import { type EnginePort, EngineProblem, type Ports, type ReconcileOptions } from '../ports.ts';
 import type { Report } from '../status/report.ts';
 import { FolderWatch, LOOK_MS } from './folder-watch.ts';
 import { isManifest } from './read-folder.ts';

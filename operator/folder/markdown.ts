@@ -2,15 +2,24 @@
  *  Names and values come from the resources, so they are escaped: they are no markup, no mentions and no links. Pure.
  *  Not here: the same for a terminal (print.ts). */
 
+import { accessLine } from '../decide/access.ts';
 import { crName } from '../kinds.ts';
 import type { SchemaEffects } from '../ports.ts';
-import { accessLine } from '../status/access-text.ts';
 import type { RefusedChange } from '../status/fail-on.ts';
-import { changeLines, plannedChange, valueLine } from '../status/plan-text.ts';
+import { changeLines, valueLine } from '../status/plan-text.ts';
+import { type PlannedAccess, plannedAccess } from '../status/planned-access.ts';
 import { type PassPlan, plannedDecisions } from '../status/report.ts';
 import { schemaLines } from '../status/schema-text.ts';
 import { verdictsOf } from '../status/verdicts.ts';
-import { heldLines, isFailing, migrationLines, planHeading, refusalLine, summaryOf } from './print.ts';
+import {
+  heldLines,
+  isFailing,
+  leftLines,
+  migrationLines,
+  planHeading,
+  refusalLine,
+  summaryOf,
+} from './print.ts';
 import type { FileProblem } from './read-folder.ts';
 
 type Judgement = {
@@ -23,22 +32,23 @@ type Judgement = {
 const MOST_CHARACTERS = 60_000;
 
 export function planAsMarkdown(made: PassPlan, { problems, refused, effects }: Judgement): string {
-  const isRefused = new Set(refused.map(({ key }) => key));
-  const changes = made.settled.applied
-    .flatMap((decision) => plannedChange(decision).access ?? [])
-    .filter(({ key }) => !isRefused.has(key));
+  const isRefused = new Set(refused.map(({ message }) => message));
+  const access = plannedAccess(made, effects);
+  const ofObjects = made.settled.applied.flatMap(({ key }) => access.of(key) ?? []);
+  const changes = [...ofObjects, ...access.others].map(accessLine).filter((line) => !isRefused.has(line));
   const failing = failingLines(made);
   const sections = [
     `### Pergola plan\n\n${escaped(summaryOf(made, problems.length))}`,
     ...refusals(refused),
     listed('Migrations', migrationLines(made)),
     listed('Named values', (made.values ?? []).map(valueLine)),
-    listed('Access', changes.map(accessLine)),
+    listed('Access', changes),
     listed('Schema', schemaLines(effects)),
     listed('Problems', [...problems.map(({ position, message }) => `${position}: ${message}`), ...failing]),
+    listed('Left as it is', leftLines(made)),
     listed('Held back', heldLines(made)),
   ].filter((section) => section !== '');
-  return `${[...sections, details(made, MOST_CHARACTERS - sections.join('').length)].join('\n\n').trimEnd()}\n`;
+  return `${[...sections, details(made, access, MOST_CHARACTERS - sections.join('').length)].join('\n\n').trimEnd()}\n`;
 }
 
 function refusals(refused: readonly RefusedChange[]): readonly string[] {
@@ -73,11 +83,11 @@ function listed(title: string, lines: readonly string[]): string {
   return [`**${title}**`, '', ...shown, ...(rest > 0 ? [`- … and ${rest} more`] : [])].join('\n');
 }
 
-function details(made: PassPlan, room: number): string {
+function details(made: PassPlan, access: PlannedAccess, room: number): string {
   const groups = Map.groupBy(plannedDecisions(made), (decision) => planHeading(made, decision));
   const lines = [...groups].flatMap(([owner, decisions]) => [
     `# ${owner}`,
-    ...decisions.flatMap((decision) => changeLines(decision)),
+    ...decisions.flatMap((decision) => changeLines(decision, access)),
   ]);
   if (lines.length === 0) return '';
   let text = lines.join('\n');

@@ -4,6 +4,8 @@ import { FlagProblem } from './flag-problem.ts';
 
 export const OUTPUTS = ['text', 'json', 'yaml', 'markdown'] as const;
 export type Output = (typeof OUTPUTS)[number];
+/** The formats of all commands, test reports included. No folder is meant by such a name. */
+export const FORMAT_NAMES: readonly string[] = [...OUTPUTS, 'junit', 'tap'];
 /** A format for programs. */
 export type DataOutput = Extract<Output, 'json' | 'yaml'>;
 

@@ -11,6 +11,9 @@ export type EngineSummary = {
   readonly ownedObjects: number;
 };
 
+/** The state of an engine says nothing about resources that were never applied. */
+const NOT_FILES = 'Files are checked by pergola validate -f FOLDER.';
+
 /** Findings of one reason are listed together, with what to do once. */
 export function printFindings(summary: EngineSummary, findings: readonly Finding[]): string {
   const { engine, engineVersion, resourceVersion, ownedObjects } = summary;
@@ -24,6 +27,9 @@ export function printFindings(summary: EngineSummary, findings: readonly Finding
     `  → ${same[0]!.remedy}`,
   ]);
   const count = findings.length;
-  const sum = count === 0 ? 'Nothing is wrong.' : `${count} ${count === 1 ? 'problem' : 'problems'}.`;
-  return `${[head, ...groups, '', paint('bold', sum)].join('\n')}\n`;
+  const sum =
+    count === 0
+      ? `${paint('bold', 'Nothing is wrong in the engine.')} ${NOT_FILES}`
+      : paint('bold', `${count} ${count === 1 ? 'problem' : 'problems'}.`);
+  return `${[head, ...groups, '', sum].join('\n')}\n`;
 }

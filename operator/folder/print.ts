@@ -1,5 +1,6 @@
 /** Prints plans, resources and changes for a terminal, with colours only on a terminal.
  *  Not here: when to print (commands/, follow.ts). */
+import { accessLine } from '../decide/access.ts';
 import { type Decision, ownerOf } from '../decide/decide.ts';
 import { type CustomResource, crName } from '../kinds.ts';
 import { printKey } from '../objects/normal-form.ts';
@@ -7,6 +8,7 @@ import type { SchemaEffects, ValueChange, Verdict } from '../ports.ts';
 import { heldDeletions } from '../status/engine-status.ts';
 import type { RefusedChange } from '../status/fail-on.ts';
 import { changeLines, type PlanStyle, plannedChange, valueLine } from '../status/plan-text.ts';
+import { type PlannedAccess, plannedAccess } from '../status/planned-access.ts';
 import { heldDecisions, type PassPlan, plannedDecisions, type Report } from '../status/report.ts';
 import { schemaLines } from '../status/schema-text.ts';
 import { verdictsOf } from '../status/verdicts.ts';
@@ -33,9 +35,10 @@ export function printPlan(
   { positions, broken }: { readonly positions: ReadonlyMap<string, string>; readonly broken: number },
 ): string {
   const groups = Map.groupBy(plannedDecisions(made), (decision) => planHeading(made, decision));
+  const access = plannedAccess(made, effects);
   const changed = [...groups].flatMap(([owner, decisions]) => [
     `${paint('bold', owner)}${positionText(owner.replace(HELD_BACK, ''), positions)}`,
-    ...decisions.map(printWrite),
+    ...decisions.map((decision) => printWrite(decision, access)),
   ]);
   const verdicts = verdictsOf(made, made.settled.inconsistent);
   const failing = made.scope.snapshot.resources.flatMap((cr) => {
@@ -46,10 +49,7 @@ export function printPlan(
       ? [`${paint('red', '!')} ${crName(cr)}${position}  ${outcome.reason}: ${outcome.message}`]
       : [];
   });
-  const drifted = made.scope.snapshot.resources.flatMap((cr) => {
-    const { drift } = verdicts.get(cr.metadata.uid)!;
-    return drift === undefined ? [] : [`${paint('yellow', '?')} ${crName(cr)}  left by policy: ${drift}`];
-  });
+  const left = leftLines(made).map((line) => `${paint('yellow', '?')} ${line}`);
   const migrations = migrationLines(made).map((line) => `${paint('yellow', '>')} ${line}`);
   const values = (made.values ?? []).map((change) => {
     const [sign, ...rest] = valueLine(change).split(' ');
@@ -57,12 +57,18 @@ export function printPlan(
   });
   const held = heldLines(made).map((line) => `${paint('red', '!')} ${line}`);
   const sum = paint('bold', summaryOf(made, broken));
-  const lines = [...migrations, ...changed, ...values, ...schemaLines(effects)];
-  return [...lines, ...failing, ...drifted, ...held, sum].join('\n');
+  const lines = [
+    ...migrations,
+    ...changed,
+    ...values,
+    ...access.others.map(accessLine),
+    ...schemaLines(effects),
+  ];
+  return [...lines, ...failing, ...left, ...held, sum].join('\n');
 }
 
-export function printWrite(decision: Decision): string {
-  return changeLines(decision, STYLE)
+export function printWrite(decision: Decision, access: PlannedAccess): string {
+  return changeLines(decision, access, STYLE)
     .map((line) => `  ${line}`)
     .join('\n');
 }
@@ -82,6 +88,18 @@ export function migrationCount({ migrations }: PassPlan): number {
   return [...(migrations?.pending.values() ?? [])].flat().length;
 }
 
+/** Returns what stays as it is although the resources say something else, or may: paused resources, and drift that a policy leaves. */
+export function leftLines(made: PassPlan): readonly string[] {
+  const verdicts = verdictsOf(made, made.settled.inconsistent);
+  return made.scope.snapshot.resources.flatMap((cr) => {
+    const { outcome, drift } = verdicts.get(cr.metadata.uid)!;
+    return [
+      ...(outcome.reason === 'Paused' ? [`${crName(cr)}  Paused: ${outcome.message}`] : []),
+      ...(drift === undefined ? [] : [`${crName(cr)}  left by policy: ${drift}`]),
+    ];
+  });
+}
+
 /** Returns the deletions that are held back, and how to confirm them. */
 export function heldLines(made: PassPlan): readonly string[] {
   const { pruneHold, settled } = made;
@@ -98,10 +116,12 @@ export function heldLines(made: PassPlan): readonly string[] {
 export function summaryOf(made: PassPlan, broken: number): string {
   const verdicts = [...verdictsOf(made, made.settled.inconsistent).values()];
   const failing = verdicts.filter(isFailing).length;
+  const paused = verdicts.filter(({ outcome }) => outcome.reason === 'Paused').length;
   const held = heldKeys(made).length + heldDecisions(made).length;
   const obstacles = [
     held > 0 ? `${held} held back` : '',
     failing > 0 ? `${failing} ${failing === 1 ? 'resource has' : 'resources have'} a problem` : '',
+    paused > 0 ? `${paused} ${paused === 1 ? 'resource is' : 'resources are'} paused` : '',
     broken > 0 ? `${broken} ${broken === 1 ? 'problem' : 'problems'} in files, whose resources are kept` : '',
   ].filter((text) => text !== '');
   const files = migrationCount(made);
@@ -209,9 +229,11 @@ export function planAsJson(
   }: { readonly problems: readonly FileProblem[]; readonly refused: readonly RefusedChange[] },
 ): unknown {
   const verdicts = verdictsOf(made, made.settled.inconsistent);
+  const access = plannedAccess(made, effects);
   return {
     resourceVersion: made.reading.resourceVersion,
-    changes: made.settled.applied.map(plannedChange),
+    changes: made.settled.applied.map((decision) => plannedChange(decision, access)),
+    access: access.others,
     values: made.values ?? [],
     migrations: [...(made.migrations?.pending ?? [])].map(([resource, files]) => ({ resource, files })),
     resources: made.scope.snapshot.resources.map((cr) => ({
@@ -219,7 +241,7 @@ export function planAsJson(
       ...verdicts.get(cr.metadata.uid)!.outcome,
     })),
     ...(made.pruneHold ? { pruneHold: { ...made.pruneHold, keys: heldKeys(made) } } : {}),
-    ...heldAsJson(made),
+    ...heldAsJson(made, access),
     schemas: effects.schemas,
     usage: effects.usage ?? null,
     isComplete: effects.isComplete,
@@ -229,11 +251,11 @@ export function planAsJson(
 }
 
 /** Returns the changes that wait for a confirmation, by resource; nothing when there are none. */
-function heldAsJson(made: PassPlan): object {
+function heldAsJson(made: PassPlan, access: PlannedAccess): object {
   if (made.heldBack.size === 0) return {};
   const byOwner = Map.groupBy(heldDecisions(made), ownerOf);
   const heldBack = [...made.heldBack].map(([resource, { hash, outcome }]) => {
-    const changes = (byOwner.get(resource) ?? []).map(plannedChange);
+    const changes = (byOwner.get(resource) ?? []).map((decision) => plannedChange(decision, access));
     return { resource, hash, message: outcome.message, changes };
   });
   return { heldBack };

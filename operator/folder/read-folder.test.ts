@@ -94,7 +94,23 @@ test.each([
   ],
   ['apiVersion: pergola.dev/v1alpha1', 'there is no kind (none)'],
   ['apiVersion: pergola.dev/v1alpha1\nkind: Table', 'Table: metadata.name is required'],
-  ['apiVersion: pergola.dev/v1alpha1\nkind: Table\nkind: Source', 'duplicated mapping key'],
+  [
+    'apiVersion: pergola.dev/v1alpha1\nkind: Table\nmetadata: {name: 5}',
+    'Table: metadata.name must be a string, and is 5',
+  ],
+  ['kind: Table\nmetadata: {name: a}', 'Table: apiVersion is required; write pergola.dev/v1alpha1'],
+  [
+    '\n- apiVersion: pergola.dev/v1alpha1\n  kind: Table\n  metadata: {name: a}',
+    'x.yaml:2: a list of resources; write each as a document of its own, with --- between them',
+  ],
+  [
+    'apiVersion: pergola.dev/v1alpha1\nkind: Table\nmetadata: {name: {{ .Release.Name }}}',
+    'a mapping or list is a key, as in {{ … }} without quotes; render a template first, as helm template does, or quote it',
+  ],
+  [
+    'apiVersion: pergola.dev/v1alpha1\nkind: Table\nkind: Source',
+    'invalid YAML at column 1: the key is written twice',
+  ],
 ])('an invalid document is reported: %j', async (text, message) => {
   const { names, problems } = await read({ 'x.yaml': text });
   expect([names, problems.length]).toEqual([[], 1]);

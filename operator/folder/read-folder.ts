@@ -2,12 +2,13 @@
  *  Reads *.yaml, *.yml and *.json at any depth, with several documents per file and `kind: List`, as kubectl does. A file with any
  *  problem contributes no resources: they count as unseen, and their objects are kept. Documents of other API groups are ignored.
  *  Not here: the meaning of a spec (kinds/validate.ts). */
-import { readdir, readFile } from 'node:fs/promises';
 import { extname, join, relative } from 'node:path';
 import { isRecord, parseJson, YAML_SCHEMA } from '@pergola/engine/metadata';
 import { loadAll, YAMLException } from 'js-yaml';
 import { API_GROUP, GROUP_VERSION, KINDS, kindOf } from '../kinds.ts';
+import { yamlProblem } from '../yaml/problem.ts';
 import { lineAt, offsetOf, parseTree } from '../yaml/tree.ts';
+import { entriesOf, textOfFile } from './paths.ts';
 
 /** A resource as a file contains it. */
 export type Manifest = {
@@ -61,7 +62,7 @@ export async function readFolder(folder: string): Promise<FolderContent> {
 export async function textsIn(folder: string): Promise<readonly ManifestText[]> {
   const files = await filesIn(folder, isManifest);
   return Promise.all(
-    files.map(async (file) => ({ name: relative(folder, file), text: await readFile(file, 'utf8') })),
+    files.map(async (file) => ({ name: relative(folder, file), text: await textOfFile(file) })),
   );
 }
 
@@ -85,7 +86,7 @@ export async function filesIn(
   folder: string,
   isWanted: (file: string) => boolean,
 ): Promise<readonly string[]> {
-  const entries = await readdir(folder, { withFileTypes: true });
+  const entries = await entriesOf(folder);
   const nested = await Promise.all(
     entries
       .filter(({ name }) => !name.startsWith('.') && name !== 'node_modules')
@@ -136,14 +137,15 @@ function documentsOf(text: string, name: string): readonly Found[] {
   return bounds.slice(0, -1).flatMap((start, i) => {
     const part = text.slice(start, bounds[i + 1]);
     const before = text.slice(0, start).split('\n').length - 1;
-    const position = `${name}:${before + 1 + linesBeforeContent(part)}`;
-    return parse(part, before)
-      .flatMap(itemsOf)
-      .map(({ fields, at }) => {
-        const positionOf = (path: readonly (string | number)[]) =>
-          positionIn(part, [...at, ...path], name, before) ?? position;
-        return { fields, position: at.length === 0 ? position : positionOf([]), positionOf };
-      });
+    const line = before + 1 + linesBeforeContent(part);
+    const position = `${name}:${line}`;
+    const documents = parse(part, before);
+    if (documents.some(isListOfResources)) throw new SyntaxProblem(line, LIST_OF_RESOURCES);
+    return documents.flatMap(itemsOf).map(({ fields, at }) => {
+      const positionOf = (path: readonly (string | number)[]) =>
+        positionIn(part, [...at, ...path], name, before) ?? position;
+      return { fields, position: at.length === 0 ? position : positionOf([]), positionOf };
+    });
   });
 }
 
@@ -164,7 +166,8 @@ function parse(text: string, linesBefore: number): readonly unknown[] {
     return parseJson(JSON.stringify(loadAll(text, { schema: YAML_SCHEMA }))) as readonly unknown[];
   } catch (error) {
     if (!(error instanceof YAMLException)) throw error;
-    throw new SyntaxProblem(linesBefore + (error.mark?.line ?? 0) + 1, error.reason);
+    const { line, message } = yamlProblem(error);
+    throw new SyntaxProblem(linesBefore + line, message);
   }
 }
 
@@ -185,6 +188,17 @@ function linesBeforeContent(text: string): number {
   );
 }
 
+const LIST_OF_RESOURCES = 'a list of resources; write each as a document of its own, with --- between them';
+
+/** True for a sequence with a resource in it. An API server refuses it, and without a word its resources would be left out. */
+function isListOfResources(document: unknown): boolean {
+  return Array.isArray(document) && document.some((item) => isRecord(item) && isOfGroup(item));
+}
+
+function isOfGroup({ apiVersion }: Fields): boolean {
+  return String(apiVersion ?? '').split('/')[0] === API_GROUP;
+}
+
 function itemsOf(
   document: unknown,
 ): readonly { readonly fields: Fields; readonly at: readonly (string | number)[] }[] {
@@ -202,12 +216,20 @@ type ValuesDocument = {
   readonly values: Values;
 };
 
+/** The problem of a document that has no apiVersion, and would be left out as one of another API group; undefined when it is no resource.
+ *  Without its resource, the objects in the engine would be deleted. */
+function missingVersion({ fields, position }: Found): FileProblem | undefined {
+  const isResource = kindOf(String(fields['kind'])) !== undefined && isRecord(fields['metadata']);
+  if (fields['apiVersion'] !== undefined || !isResource) return undefined;
+  return { position, message: `${String(fields['kind'])}: apiVersion is required; write ${GROUP_VERSION}` };
+}
+
 /** Reads one document; undefined when it is of another API group. */
 function readDocument(found: Found): Manifest | ValuesDocument | FileProblem | undefined {
   const { fields, position, positionOf } = found;
   const [apiVersion, kind] = [String(fields['apiVersion'] ?? ''), String(fields['kind'] ?? '')];
   if (apiVersion === 'v1' && (kind === 'Secret' || kind === 'ConfigMap')) return valuesOf(kind, found);
-  if (apiVersion.split('/')[0] !== API_GROUP) return undefined;
+  if (!isOfGroup(fields)) return missingVersion(found);
   if (apiVersion !== GROUP_VERSION) {
     return { position, message: `apiVersion ${apiVersion} is not known; write ${GROUP_VERSION}` };
   }
@@ -215,8 +237,10 @@ function readDocument(found: Found): Manifest | ValuesDocument | FileProblem | u
   if (!kindOf(kind)) return { position, message: `there is no kind ${kind || '(none)'}; there are ${kinds}` };
   const metadata = isRecord(fields['metadata']) ? fields['metadata'] : {};
   const name = metadata['name'];
-  if (typeof name !== 'string' || name === '')
+  if (name === undefined || name === null || name === '')
     return { position, message: `${kind}: metadata.name is required` };
+  if (typeof name !== 'string')
+    return { position, message: `${kind}: metadata.name must be a string, and is ${JSON.stringify(name)}` };
   return {
     kind,
     name,

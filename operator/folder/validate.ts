@@ -118,6 +118,7 @@ function meaningOf(manifests: readonly Manifest[], content: FolderContent): read
       configMap: lookup(content.configMaps),
       secretKeys: keysIn(content.secrets),
       configMapKeys: keysIn(content.configMaps),
+      isFiles: true,
     },
   };
   const ledger = { manager: OPTIONS.manager, objects: new Map() };

@@ -3,7 +3,8 @@
 
 import { crName, GROUP_VERSION } from '../kinds.ts';
 import { outcomeOfPass } from '../status/engine-status.ts';
-import type { Report } from '../status/report.ts';
+import { plannedAccess } from '../status/planned-access.ts';
+import type { PassPlan, Report } from '../status/report.ts';
 import type { FolderSource } from './folder-source.ts';
 import { ownerHeading, printProblems, printResource, printWrite } from './print.ts';
 
@@ -23,12 +24,7 @@ export function watchOutput(source: FolderSource, write: (text: string) => void)
       write(trouble === '' ? `${time()} the engine is in sync again\n` : `${time()} ${trouble}\n`);
     pass = trouble;
     if (report.problem) return;
-    for (const [owner, decisions] of Map.groupBy(
-      report.wasWritten ? report.plan!.settled.applied : [],
-      ownerHeading,
-    )) {
-      write([`${time()} ${owner}`, ...decisions.map(printWrite), ''].join('\n'));
-    }
+    if (report.wasWritten && report.plan) write(writtenText(report.plan));
     for (const cr of report.resources) {
       const verdict = report.verdicts.get(cr.metadata.uid)!;
       const text = printResource(cr, verdict);
@@ -40,10 +36,24 @@ export function watchOutput(source: FolderSource, write: (text: string) => void)
   };
 }
 
+function writtenText(made: PassPlan): string {
+  const access = plannedAccess(made);
+  const groups = Map.groupBy(made.settled.applied, ownerHeading);
+  return [...groups]
+    .map(([owner, decisions]) => {
+      const lines = decisions.map((decision) => printWrite(decision, access));
+      return [`${time()} ${owner}`, ...lines, ''].join('\n');
+    })
+    .join('');
+}
+
 function readyCount({ resources, verdicts }: Report, source: FolderSource): string {
   const ready = [...verdicts.values()].filter(({ outcome }) => outcome.reason === 'Applied').length;
-  const count = `${ready} of ${resources.length} resources are Ready`;
-  return resources.length === 0 ? `${count}: ${whatIsMissing(source)}` : count;
+  const { unread } = source;
+  const count = `${ready} of ${resources.length + unread} resources are Ready`;
+  if (resources.length === 0) return `${count}: ${whatIsMissing(source)}`;
+  if (unread === 0) return count;
+  return `${count}; ${unread === 1 ? '1 is in a file' : `${unread} are in files`} with a problem`;
 }
 
 function whatIsMissing({ problems, inputs }: FolderSource): string {

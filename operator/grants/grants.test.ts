@@ -366,6 +366,24 @@ test.each<[string, MetadataObject, Omit<Grant, 'name'>, string | undefined]>([
   ],
   ['a file', withHeader({ value_from_file: '/run/secrets/token' }), HOSTS, '"file:/run/secrets/token"'],
   [
+    'a variable within the value of a header',
+    withHeader({ value: 'Bearer {{PAYMENTS_KEY}}' }),
+    HOSTS,
+    'variables: [PAYMENTS_KEY]',
+  ],
+  [
+    'a value of another namespace within the value of a header',
+    withHeader({ value: 'Bearer {{value:team-b/0a/keys/token}}' }),
+    HOSTS,
+    '"value:team-b/0a/keys/token"',
+  ],
+  [
+    'a granted variable within the value of a header',
+    withHeader({ value: 'Bearer {{PAYMENTS_KEY}}' }),
+    { ...HOSTS, variables: ['PAYMENTS_KEY'] },
+    undefined,
+  ],
+  [
     'a value of another namespace in a template',
     actionOf({ handler: 'https://hooks.example.org/{{value:team-b/0a/keys/token}}' }),
     HOSTS,

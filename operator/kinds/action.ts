@@ -4,6 +4,7 @@
 import {
   type Action,
   ActionDefinition,
+  type ActionsSdl,
   type MetadataObject,
   objectKey,
   parseKey,
@@ -30,6 +31,7 @@ import {
   describeHeaders,
   describeTemplate,
   Headers,
+  headerPaths,
   headersOf,
   readValue,
   templateFor,
@@ -81,7 +83,10 @@ export const ActionSpec = specOf({
   relationships: Type.Optional(TypeRelationships),
   ...TRANSFORMS,
   comment: Type.Optional(
-    withDescription('A note about the action, which clients see as the description of its field.', Comment),
+    withDescription(
+      'A note about the action, which clients see as the description of its field. Absent: the description in spec.sdl.',
+      Comment,
+    ),
   ),
 });
 type ActionSpec = Static<typeof ActionSpec>;
@@ -114,6 +119,12 @@ export const action = kindRow({
     ];
   },
   fieldPaths: (spec, { key, kind }) => {
+    if (kind === 'action') {
+      return [
+        { at: 'spec.handler', of: ['definition', 'handler'] },
+        ...headerPaths(spec.headers, ['definition']),
+      ];
+    }
     const own = parseKey(key)?.segments.at(-1);
     return kind === 'action_permission'
       ? wholeAt(itemAt('permissions', spec.permissions, ({ role }) => role === own))
@@ -134,7 +145,7 @@ function declaredIn(sdl: string) {
 }
 
 function actionObject(
-  { name, definition }: { readonly name: string; readonly definition: object },
+  { name, description, definition }: ActionsSdl['actions'][number],
   spec: ActionSpec,
   context: TranslateContext,
 ): MetadataObject {
@@ -154,7 +165,7 @@ function actionObject(
         headers: headersOf(spec.headers, context),
         ...transformsOf(spec),
       },
-      comment: spec.comment,
+      comment: spec.comment ?? description,
     },
   };
 }

@@ -14,7 +14,12 @@ export const AllowListScope = withDescription(
   closed(
     {
       global: Type.Optional(Type.Boolean({ description: 'True: every role.' })),
-      roles: Type.Optional(withDescription('The names of the roles.', plainList(MetadataName, 500))),
+      roles: Type.Optional(
+        withDescription('The names of the roles.', {
+          ...plainList(MetadataName, 500),
+          minItems: 1,
+        }),
+      ),
     },
     {
       rule: '(has(self.global) && self.global) != has(self.roles)',

@@ -8,9 +8,9 @@ import { type TProperties, type TSchema, Type } from '@pergola/engine/metadata';
 export type Rule = {
   readonly rule: string;
   readonly message: string;
-  /** Returns whether the value passes. Absent for rules that compare with the old object, which a folder does not have. */
+  /** Returns whether the value passes. */
   // biome-ignore lint/suspicious/noExplicitAny: the schema of the rule defines the type of its value
-  readonly holds?: (value: any) => boolean;
+  readonly holds: (value: any) => boolean;
 };
 
 /** The most items of a list: the number of columns a table may have. */
@@ -64,14 +64,6 @@ export function exactlyOne(what: string, ...fields: readonly string[]): Rule {
     message: `${what} has exactly one of ${fields.join(', ').replace(/, ([^,]*)$/, ' and $1')}; name one of them`,
     holds: (value: object) => fields.filter((field) => field in value).length === 1,
   };
-}
-
-/** Names reserved by CEL, which are escaped: "Validation rules" in the Kubernetes documentation. */
-const CEL_WORDS: ReadonlySet<string> = new Set(['function']);
-
-export function immutable(field: string, remedy: string): Rule {
-  const name = CEL_WORDS.has(field) ? `__${field}__` : field;
-  return { rule: `self.${name} == oldSelf.${name}`, message: `spec.${field} is immutable; ${remedy}` };
 }
 
 /** Returns the schema with a description, which `kubectl explain` shows. */

@@ -10,6 +10,7 @@ import {
 import { MetadataName, withDescription } from './annotate.ts';
 import { kindRow, OBJECT_COLUMNS, type ResourceDraft, specOf, type TranslateContext } from './kind.ts';
 import { callOf, describeCall, SCHEDULED_CALL } from './scheduled-call.ts';
+import { headerPaths } from './value-source.ts';
 
 export const CronTriggerSpec = specOf({
   name: withDescription(
@@ -46,10 +47,11 @@ export const cronTrigger = kindRow({
   deletionPolicy: 'Delete',
   target: (spec) => `cron trigger ${spec.name}`,
   translate: (spec, context) => [triggerObject(spec, context)],
-  fieldPaths: () => [
+  fieldPaths: ({ headers }) => [
     { at: 'spec.schedule', of: ['schedule'] },
     { at: 'spec.timeZone', of: ['timezone'] },
     { at: 'spec.webhook', of: ['webhook'] },
+    ...headerPaths(headers),
   ],
   describe: (inventory) => inventory.all('cron_trigger').map(describeTrigger),
 });

@@ -4,6 +4,7 @@ import {
   type ActionsSdl,
   CUSTOM_TYPE_CATEGORIES,
   EngineError,
+  lossesInSdl,
   type MetadataObject,
   objectKey,
   printActionsSdl,
@@ -84,9 +85,14 @@ function namesIn(sdl: string): string {
   return text.length > MOST_CHARACTERS ? `${text.slice(0, MOST_CHARACTERS)}…` : text;
 }
 
+/** Throws SpecProblem for text that is not the SDL of actions and types, and for parts that the metadata cannot express. */
 export function readSdl(sdl: string): ActionsSdl {
   try {
-    return readActionsSdl(sdl);
+    const read = readActionsSdl(sdl);
+    const losses = lossesInSdl(sdl);
+    if (losses.length === 0) return read;
+    const text = losses.map((loss) => `${loss} has no effect; remove it`).join('; ');
+    throw new SpecProblem('InvalidSpec', `spec.sdl: ${text}`);
   } catch (error) {
     if (!(error instanceof EngineError)) throw error;
     throw new SpecProblem('InvalidSpec', `spec.sdl: ${error.messageIn('newer')}`);

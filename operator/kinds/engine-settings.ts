@@ -152,6 +152,13 @@ export const engineSettings = kindRow({
       .filter((key) => PARTS.has(key))
       .join(', ') || 'nothing',
   translate: (spec, context) => settingsObjects(spec, context),
+  fieldPaths: (_, { kind }) =>
+    kind === 'opentelemetry'
+      ? (['traces', 'metrics', 'logs'] as const).map((signal) => ({
+          at: `spec.openTelemetry.${signal}`,
+          of: ['exporter_otlp', `otlp_${signal}_endpoint`],
+        }))
+      : [],
   describe: describeSettings,
 });
 

@@ -184,9 +184,10 @@ export const EngineSpec = closed({
         holdBack: Type.Optional(
           withDescription(
             'The changes of resources that wait for a confirmation by the annotation pergola.dev/confirm-change, on the resource or on this object. ' +
-              'Breaking: an operation that is valid for a role may be invalid afterwards. Meanwhile the engine keeps the previous objects of the resource; ' +
-              'a deleted resource is a change, too. Absent: nothing waits.',
-            plainList(Type.Literal('Breaking'), 8),
+              'Breaking: an operation that is valid for a role may be invalid afterwards. Widened: a role that has a permission reaches more rows, or it ' +
+              'is not known that it does not. Meanwhile the engine keeps the previous objects of the resource; a deleted resource is a change, too. ' +
+              'Absent: nothing waits.',
+            plainList(Type.Union([Type.Literal('Breaking'), Type.Literal('Widened')]), 8),
           ),
         ),
         permissionTests: Type.Optional(

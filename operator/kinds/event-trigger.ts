@@ -28,37 +28,57 @@ import {
   describeHeaders,
   fieldOf,
   Headers,
+  headerPaths,
   headersOf,
   readValue,
   urlSource,
 } from './value-source.ts';
 
-const Columns = plainList(Identifier);
+const Columns = { ...plainList(Identifier), minItems: 1 };
 
 /** The engine makes names of functions of it. */
-const TriggerName = Type.String({ minLength: 1, maxLength: 42 });
+const TriggerName = Type.String({ minLength: 1, maxLength: 42, pattern: '^[A-Za-z][A-Za-z0-9_-]*$' });
 
 const Payload = Type.Optional(
-  withDescription('Columns whose values are sent to the webhook. Absent or ["*"]: all.', Columns),
+  withDescription(
+    'Columns whose values are sent to the webhook. Absent or ["*"]: all.',
+    plainList(Identifier),
+  ),
 );
+const isAll = (columns: readonly string[] | undefined) =>
+  columns === undefined || (columns.length === 1 && columns[0] === '*');
+/** The engine refuses such an operation, as the reference does. */
+const SOME_PAYLOAD: Rule = {
+  rule:
+    '!has(self.payload) || size(self.payload) > 0 || ' +
+    "(has(self.columns) && !(size(self.columns) == 1 && self.columns[0] == '*'))",
+  message: 'an empty payload needs a list of columns; add columns, or remove payload',
+  holds: ({ columns, payload }) => payload?.length !== 0 || !isAll(columns),
+};
 /** Inserts and deletes. Their columns have no effect; the metadata has them. */
-const Operation = closed({
-  columns: Type.Optional(
-    withDescription(
-      'Columns that must exist. Inserts and deletes concern whole rows, so they have no other effect. Absent: ["*"].',
+const Operation = closed(
+  {
+    columns: Type.Optional(
+      withDescription(
+        'Columns that must exist. Inserts and deletes concern whole rows, so they have no other effect. Absent: ["*"].',
+        Columns,
+      ),
+    ),
+    payload: Payload,
+  },
+  SOME_PAYLOAD,
+);
+type Operation = Static<typeof Operation>;
+const Update = closed(
+  {
+    columns: withDescription(
+      'Columns of which at least one has to change, for example [status]. ["*"] means all.',
       Columns,
     ),
-  ),
-  payload: Payload,
-});
-type Operation = Static<typeof Operation>;
-const Update = closed({
-  columns: withDescription(
-    'Columns of which at least one has to change, for example [status]. ["*"] means all.',
-    Columns,
-  ),
-  payload: Payload,
-});
+    payload: Payload,
+  },
+  SOME_PAYLOAD,
+);
 
 const Cleanup = closed({
   schedule: Type.String({
@@ -96,7 +116,7 @@ export const EventTriggerSpec = specOf(
     source: sourceField('the table'),
     ...tableFields('The name of the table in the database.'),
     name: withDescription(
-      'The name of the trigger, at most 42 bytes. It is unique over all sources. A new name replaces the trigger.',
+      'The name of the trigger: a letter, then letters, digits, underscores and hyphens, at most 42. It is unique over all sources. A new name replaces the trigger.',
       TriggerName,
     ),
     insert: Type.Optional(withDescription('Fires when rows are inserted. {} sends all columns.', Operation)),
@@ -137,6 +157,12 @@ export const eventTrigger = kindRow({
   deletionPolicy: 'Delete',
   target: (spec) => `event trigger ${spec.name} of ${printTarget(spec.source, tableNamed(spec))}`,
   translate: (spec, context) => [triggerObject(spec, context)],
+  fieldPaths: ({ headers }) => [
+    { at: 'spec.webhook', of: ['webhook'] },
+    { at: 'spec.webhook', of: ['webhook_from_env'] },
+    { at: 'spec.cleanup.schedule', of: ['schedule'] },
+    ...headerPaths(headers),
+  ],
   describe: (inventory) => inventory.all('event_trigger').map(describeTrigger),
 });
 
@@ -214,7 +240,7 @@ function describeTrigger({ key, definition: given }: MetadataObject): ResourceDr
 }
 
 function operationOf({ columns = ['*'], payload }: Operation): unknown {
-  const all = (list: readonly string[] | undefined) => (list?.length === 1 && list[0] === '*' ? '*' : list);
+  const all = (list: readonly string[] | undefined) => (list !== undefined && isAll(list) ? '*' : list);
   return { columns: all(columns), payload: all(payload) };
 }
 

@@ -19,6 +19,7 @@ const byTable = table('book', {
 const bundle = resource('MetadataBundle', 'all', {
   objects: [{ key: 'table/default/public/x', definition: { table: 'x' } }],
 });
+const ACTION = { sdl: 'type Query { a: Int }', handler: { env: 'A' }, headers: [{ name: 'x', env: 'A' }] };
 const source = resource('Source', 'far', { name: 'far', connection: { url: { env: 'FAR' } } });
 
 test.each<[string, CustomResource, string, readonly PathStep[], string]>([
@@ -71,6 +72,48 @@ test.each<[string, CustomResource, string, readonly PathStep[], string]>([
     'table/default/public/x',
     ['configuration', 'custom_name'],
     ' at spec.objects[0].definition.configuration.custom_name',
+  ],
+  [
+    'the URL of an action',
+    resource('Action', 'a', ACTION),
+    'action/a',
+    ['definition', 'handler'],
+    ' at spec.handler',
+  ],
+  [
+    'the value of a header of an action, from a variable',
+    resource('Action', 'a', ACTION),
+    'action/a',
+    ['definition', 'headers', 0, 'value_from_env'],
+    ' at spec.headers[0]',
+  ],
+  [
+    'the URL of a remote schema, from a variable',
+    resource('RemoteSchema', 'r', { name: 'r', url: { env: 'A' } }),
+    'remote_schema/r',
+    ['definition', 'url_from_env'],
+    ' at spec.url',
+  ],
+  [
+    'the URL of an event trigger, from a variable',
+    resource('EventTrigger', 't', { name: 't', table: 'a', webhook: { env: 'A' } }),
+    'event_trigger/default/public/a/t',
+    ['webhook_from_env'],
+    ' at spec.webhook',
+  ],
+  [
+    'the value of a header of a cron trigger',
+    resource('CronTrigger', 'c', { name: 'c', headers: [{ name: 'a', value: '{{A}}' }] }),
+    'cron_trigger/c',
+    ['headers', 0, 'value'],
+    ' at spec.headers[0]',
+  ],
+  [
+    'the URL of a collector',
+    resource('EngineSettings', 's', { openTelemetry: { metrics: { env: 'A' } } }),
+    'opentelemetry',
+    ['exporter_otlp', 'otlp_metrics_endpoint'],
+    ' at spec.openTelemetry.metrics',
   ],
   [
     'the path in the metadata for an object without a field in the resource',

@@ -2,8 +2,14 @@
  *  resources, and covers what no other kind can express.
  *  An object that both a bundle and another resource define is a conflict, as between any two resources. */
 import {
+  ancestry,
   EngineError,
+  isRecord,
   type MetadataObject,
+  nearestNames,
+  nearestText,
+  OBJECT_KINDS,
+  OBJECTS,
   objectsOf,
   parentKeyOf,
   parseKey,
@@ -41,7 +47,10 @@ export const MetadataBundleSpec = specOf(
       ),
     ),
     metadata: Type.Optional(
-      withDescription('A document of version 3, as export_metadata returns it.', Document),
+      withDescription(
+        'A document of version 3, as export_metadata returns it, or a part of one, such as {query_collections: […]}.',
+        Document,
+      ),
     ),
     objects: Type.Optional(
       withDescription(
@@ -97,6 +106,7 @@ export const metadataBundle = kindRow({
       .join(', '),
   fieldPaths: (spec, object) => fieldPathsIn(spec, object),
   translate: (spec, context) => {
+    checkExclusions(spec.exclude ?? []);
     const documents = [
       ...(spec.from ?? []).map(({ configMapKeyRef }, i) => ({
         path: `spec.from[${i}]`,
@@ -139,11 +149,18 @@ function documentIn(
 
 function objectsIn(document: unknown, path: string): readonly MetadataObject[] {
   try {
-    return [...objectsOf(parseMetadata(document)).values()];
+    return [...objectsOf(parseMetadata(wholeDocument(document))).values()];
   } catch (error) {
     if (!(error instanceof EngineError)) throw error;
     throw new SpecProblem('InvalidSpec', `${path}: ${error.messageIn('newer')} at ${printPath(error.path)}`);
   }
+}
+
+/** Returns the document with its list of sources, which a document of this version must have. Documents of a bundle are parts, and may have
+ *  custom types alone, for example. A document with `tables` is of an older version. */
+function wholeDocument(document: unknown): unknown {
+  const isPart = isRecord(document) && !('sources' in document || 'tables' in document);
+  return isPart ? { ...document, sources: [] } : document;
 }
 
 function objectOf({
@@ -163,7 +180,30 @@ function objectOf({
   return { key, kind: identity.kind, parent: parentKeyOf(key), definition };
 }
 
-function isKept(excluded: NonNullable<MetadataBundleSpec['exclude']>): (object: MetadataObject) => boolean {
+type Exclusions = NonNullable<MetadataBundleSpec['exclude']>;
+
+/** Raises SpecProblem for an exclusion that no object can have: of an unknown kind, or with too few names. */
+function checkExclusions(excluded: Exclusions): void {
+  for (const [i, { kind, name }] of excluded.entries()) {
+    const known = OBJECT_KINDS.find((candidate) => candidate === kind);
+    if (known === undefined) {
+      const nearest = nearestText(nearestNames(kind, OBJECT_KINDS));
+      throw new SpecProblem('InvalidSpec', `spec.exclude[${i}].kind: there is no kind ${kind}${nearest}`);
+    }
+    const width = ancestry(known).reduce((sum, step) => sum + OBJECTS[step].identity.width, 0);
+    // A name may contain slashes.
+    const isPossible = name === '' ? width === 0 : width > 0 && name.split('/').length >= width;
+    if (!isPossible) {
+      const names = ['no name', '1 name'][width] ?? `${width} names, the parent’s first`;
+      throw new SpecProblem(
+        'InvalidSpec',
+        `spec.exclude[${i}].name: a key of ${kind} has ${names}, and this is ${JSON.stringify(name)}`,
+      );
+    }
+  }
+}
+
+function isKept(excluded: Exclusions): (object: MetadataObject) => boolean {
   const names = new Set(excluded.map(({ kind, name }) => `${kind} ${name}`));
   const isNamed = (key: string): boolean => {
     const { kind, segments = [] } = parseKey(key) ?? {};

@@ -1,9 +1,12 @@
 /** Tests the sentence about a missing key: a missing object, a missing key, and what is not known are told apart. */
 import { expect, test } from 'vitest';
-import { missingKeyText } from './missing-key.ts';
+import { type KeysOf, missingKeyText } from './missing-key.ts';
 
-const said = (keysOf: (() => readonly string[] | undefined) | undefined) =>
-  missingKeyText({ kind: 'Secret', namespace: 'api', name: 'hooks', key: 'tokn', keysOf });
+const said = (secretKeys: KeysOf | undefined, isFiles = false) =>
+  missingKeyText(
+    { kind: 'Secret', namespace: 'api', name: 'hooks', key: 'tokn' },
+    { ...(secretKeys ? { secretKeys } : {}), isFiles },
+  );
 
 test('a key that an existing Secret lacks is named with those that it has', () => {
   expect(said(() => ['url', 'token'])).toBe('the Secret api/hooks has no key tokn; its keys are token, url');
@@ -13,12 +16,13 @@ test('a key that an existing Secret lacks is named with those that it has', () =
 test('at most ten keys are listed', () => {
   const keys = Array.from({ length: 13 }, (_, i) => `k${String.fromCharCode(97 + i)}`);
   expect(said(() => keys)).toBe(
-    'the Secret api/hooks has no key tokn; its keys are ka, kb, kc, kd, ke, kf, kg, kh, ki, kj, and 3 more',
+    'the Secret api/hooks has no key tokn; its keys are ka, kb, kc, kd, ke, kf, kg, kh, ki, kj and 3 more',
   );
 });
 
 test('a Secret that cannot be read is said to be missing or unreadable', () => {
   expect(said(() => undefined)).toBe('there is no Secret api/hooks, or the operator may not read it');
+  expect(said(() => undefined, true)).toBe('there is no Secret api/hooks in the files');
 });
 
 test('without knowledge of keys, the sentence does not say which of both is missing', () => {

@@ -1,6 +1,6 @@
 /** PermissionTest: a request as a role, and what must come back. It has no object in the engine.
  *  Not here: sending the request and comparing the response (../permission-tests). */
-import { type Static, Type } from '@pergola/engine/metadata';
+import { parseGraphql, type Static, Type } from '@pergola/engine/metadata';
 import {
   closed,
   keyedList,
@@ -11,7 +11,7 @@ import {
   textRecord,
   withDescription,
 } from './annotate.ts';
-import { kindRow, OBJECT_COLUMNS, specWithoutObjects } from './kind.ts';
+import { kindRow, OBJECT_COLUMNS, SpecProblem, specWithoutObjects } from './kind.ts';
 
 const openObject = (description: string) =>
   withDescription(description, Type.Unsafe<Readonly<Record<string, unknown>>>(OPEN_OBJECT));
@@ -158,6 +158,12 @@ export const PermissionTestSpec = specWithoutObjects(
 );
 export type PermissionTestSpec = Static<typeof PermissionTestSpec>;
 
+/** Returns why the document of a valid spec is no GraphQL; null when it is. A test that expects an error would pass with any such document. */
+export function queryProblem({ query }: PermissionTestSpec): string | null {
+  const parsed = parseGraphql(query);
+  return 'problem' in parsed ? `spec.query: ${parsed.problem}` : null;
+}
+
 export const permissionTest = kindRow({
   kind: 'PermissionTest',
   plural: 'permissiontests',
@@ -180,5 +186,9 @@ export const permissionTest = kindRow({
   deletionPolicy: 'Delete',
   isTest: true,
   target: (spec) => `test as ${spec.role}`,
-  translate: () => [],
+  translate: (spec) => {
+    const problem = queryProblem(spec);
+    if (problem !== null) throw new SpecProblem('InvalidSpec', problem);
+    return [];
+  },
 });

@@ -87,7 +87,7 @@ export const REASONS = {
   ),
   NotEnforced: row(
     'at once',
-    'The engine has it, but it has no effect: an entry of the allow list while the allow list is off, a restriction of the role `admin`, a query of a QueryCollection that is not GraphQL, a table whose name GraphQL forbids, a schedule without a time, a webhook that is no URL, a setting of other engines that this one only keeps.',
+    'The engine has it, but it has no effect: an entry of the allow list while the allow list is off, a restriction or a permission of the role `admin`, a query of a QueryCollection that is not GraphQL, a table whose name GraphQL forbids, a name that begins with two underscores, a schedule without a time, a webhook or a collector that is no URL, a method or a header that HTTP forbids, a template of a transform that cannot be parsed, a variable in the path of a RestEndpoint that its query does not declare, a setting of other engines that this one only keeps.',
     'Start the engine with the option the message names, or correct or remove the declaration.',
   ),
   PartlyServed: row(
@@ -97,8 +97,8 @@ export const REASONS = {
   ),
   Conflict: row(
     'at once',
-    'The same object belongs to another resource, or to the operator of another cluster. The message names the owner, or the namespace it is [reserved](../guides/tenants.md#who-keeps-a-name) for.',
-    'Remove one of the two, or wait.',
+    'The same object belongs to another resource, or to the operator of another cluster. The message names the owner and why it has the object, or the namespace it is [reserved](../guides/tenants.md#who-keeps-a-name) for. See [two resources for one object](../guides/troubleshooting.md#two-resources-for-one-object).',
+    'Remove one of the two, as the message says, or wait.',
   ),
   AnotherOperator: row(
     'at once',
@@ -127,8 +127,8 @@ export const REASONS = {
   ),
   AdoptionRequired: row(
     'at once',
-    'The object exists, differs, and no resource owns it.',
-    'Set `pergola.dev/adopt: "true"` or `adoptionPolicy: Always`, or change the resource until both are equal.',
+    'The object exists and no resource owns it: it was created by hand or with another tool. It differs, or `adoptionPolicy` is `Never`.',
+    'As the message says: set `pergola.dev/adopt: "true"` or `adoptionPolicy: Always`, or change the resource until both are equal. With `adoptionPolicy: Never` an equal object needs `IfEqual`.',
   ),
   RefNotPermitted: row(
     'at once',
@@ -202,8 +202,8 @@ export const REASONS = {
   ),
   ChangeHeldBack: row(
     'at once',
-    'The Engine has `policies.holdBack`, and the change of the resource would break clients of a role, or it is not known whether it would. The engine serves what it had; the message says what breaks, and for which role. Of an Engine: the deletion of a resource is held back.',
-    'If it is intended: `pergola.dev/confirm-change` with the hash in the message, see [Holding back breaking changes](../guides/reviewing-changes.md#holding-back-breaking-changes). If not, undo the change.',
+    'The Engine has `policies.holdBack`, and the change of the resource would break clients of a role or let a role reach more rows, or it is not known whether it would. The engine serves what it had; the message says what changes, and for which role. Of an Engine: the deletion of a resource is held back.',
+    'If it is intended: `pergola.dev/confirm-change` with the hash in the message, see [Holding back changes](../guides/reviewing-changes.md#holding-back-changes). If not, undo the change.',
   ),
   Deleting: row(
     'late',

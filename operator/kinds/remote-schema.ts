@@ -36,6 +36,7 @@ import {
   describeHeaders,
   fieldOf,
   Headers,
+  headerPaths,
   headersOf,
   readValue,
   urlSource,
@@ -146,7 +147,11 @@ export const remoteSchema = kindRow({
     const own = parseKey(key)?.segments.at(-1);
     return kind === 'remote_schema_permission'
       ? wholeAt(itemAt('permissions', spec.permissions, ({ role }) => role === own))
-      : [];
+      : [
+          { at: 'spec.url', of: ['definition', 'url'] },
+          { at: 'spec.url', of: ['definition', 'url_from_env'] },
+          ...headerPaths(spec.headers, ['definition']),
+        ];
   },
   describe: (inventory) => inventory.all('remote_schema').map((object) => describeSchema(object, inventory)),
 });

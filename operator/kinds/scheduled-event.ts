@@ -10,6 +10,7 @@ import {
 import { MetadataName, withDescription } from './annotate.ts';
 import { kindRow, OBJECT_COLUMNS, type ResourceDraft, specOf, type TranslateContext } from './kind.ts';
 import { callOf, describeCall, SCHEDULED_CALL } from './scheduled-call.ts';
+import { headerPaths } from './value-source.ts';
 
 export const ScheduledEventSpec = specOf({
   name: withDescription(
@@ -49,9 +50,10 @@ export const scheduledEvent = kindRow({
   deletionPolicy: 'Delete',
   target: (spec) => `scheduled event ${spec.name}`,
   translate: (spec, context) => [eventObject(spec, context)],
-  fieldPaths: () => [
+  fieldPaths: ({ headers }) => [
     { at: 'spec.scheduledAt', of: ['schedule_at'] },
     { at: 'spec.webhook', of: ['webhook'] },
+    ...headerPaths(headers),
   ],
   describe: (inventory) => inventory.all('scheduled_event').map(describeEvent),
   delivery: ({ name, scheduledAt }) => ({ name, time: new Date(scheduledAt) }),

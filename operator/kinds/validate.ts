@@ -1,6 +1,5 @@
 /** Validates a spec against its kind. Out: sentences with a path and a remedy; none when the spec is valid.
  *  It uses the schemas of the definitions with their list keys and rules, so a folder must pass the validation of an API server.
- *  Transition rules are ignored: a folder has no old object.
  *  The schemas derive from those of the metadata, which the engine validates on its own (engine/metadata/validate.ts). ajv stays here
  *  because specs need keywords of Kubernetes, unknown fields and all problems at once, and few are validated at start.
  *  Not here: the meaning, which only the engine checks. */
@@ -10,6 +9,7 @@ import { hasOldForm } from '../conversion/convert.ts';
 import { IdentityCache } from '../identity-cache.ts';
 import type { Rule } from './annotate.ts';
 import type { KindRow } from './kind.ts';
+import { meantInstead } from './unknown-field.ts';
 
 const MOST_PROBLEMS = 5;
 
@@ -44,7 +44,7 @@ export function issuesOf(row: KindRow, spec: unknown): readonly SpecIssue[] {
   if (validator(withNearestNumbers(spec))) return [];
   const issues = (validator.errors ?? []).filter(isInformative).map((error) => ({
     path: [...segmentsOf(error.instancePath), ...fieldNamedBy(error)],
-    text: textOf(error),
+    text: textOf(error, row),
     isUnknownField: error.keyword === 'additionalProperties',
   }));
   return [...new Map(issues.map((issue) => [issue.text, issue])).values()];
@@ -55,14 +55,24 @@ function fieldNamedBy({ keyword, params }: ErrorObject): readonly string[] {
   return keyword === 'additionalProperties' ? [String(params['additionalProperty'])] : [];
 }
 
+/** The schemas are constants, so they are not validated, and validators are not optimized: that would take half of the time and of the
+ *  memory of a compilation, and the validators would not be faster. */
+const OPTIONS = {
+  strict: false,
+  allErrors: true,
+  verbose: true,
+  validateFormats: false,
+  validateSchema: false,
+  meta: false,
+  code: { optimize: false },
+} as const;
+
 let ajv: Ajv | undefined;
 const validators = new IdentityCache<KindRow, ValidateFunction>();
 
 function compiled(row: KindRow): ValidateFunction {
   return validators.get(row, () => {
-    ajv ??= withKubernetesWords(
-      new Ajv({ strict: false, allErrors: true, verbose: true, validateFormats: false }),
-    );
+    ajv ??= withKubernetesWords(new Ajv(OPTIONS));
     return ajv.compile(row.spec);
   });
 }
@@ -71,7 +81,7 @@ function withKubernetesWords(instance: Ajv): Ajv {
   instance.addKeyword({
     keyword: 'x-kubernetes-validations',
     type: 'object',
-    validate: (rules: readonly Rule[], value: unknown) => rules.every((rule) => rule.holds?.(value) ?? true),
+    validate: (rules: readonly Rule[], value: unknown) => rules.every((rule) => rule.holds(value)),
   });
   instance.addKeyword({
     keyword: 'x-kubernetes-list-map-keys',
@@ -98,14 +108,16 @@ function isInformative(error: ErrorObject): boolean {
   return !(error.keyword === 'const' && error.schemaPath.includes('/anyOf/'));
 }
 
-function textOf(error: ErrorObject): string {
+function textOf(error: ErrorObject, row: KindRow): string {
   const at = pathOf(error.instancePath);
   const { keyword, params, schema, data } = error;
   switch (keyword) {
     case 'required':
       return `${at}.${params['missingProperty']} is required`;
-    case 'additionalProperties':
-      return `${at}.${params['additionalProperty']} is not a field; there are ${fieldsOf(error)}`;
+    case 'additionalProperties': {
+      const name = String(params['additionalProperty']);
+      return `${at}.${name} is not a field${meantInstead(row.spec, fieldsOf(error), name)}`;
+    }
     case 'type':
       return `${at} must be ${article(String(params['type']))}, and is ${printed(data)}`;
     case 'enum':
@@ -119,7 +131,7 @@ function textOf(error: ErrorObject): string {
     case 'minLength':
       return `${at} must not be empty`;
     case 'x-kubernetes-validations':
-      return `${at}: ${brokenRule(schema as readonly Rule[], data)}`;
+      return ruleText(at, brokenRule(schema as readonly Rule[], data));
     case 'x-kubernetes-list-map-keys': {
       const keys = schema as readonly string[];
       const repeated = repeatedItem(data as readonly unknown[], keys);
@@ -130,13 +142,17 @@ function textOf(error: ErrorObject): string {
   }
 }
 
-function brokenRule(rules: readonly Rule[], value: unknown): string {
-  return rules.find((rule) => rule.holds?.(value) === false)?.message ?? 'a rule does not hold';
+/** Returns the message of a rule behind its path, unless the message begins with the path: an API server does not print that of a spec. */
+function ruleText(at: string, message: string): string {
+  return message.startsWith(at) ? message : `${at}: ${message}`;
 }
 
-function fieldsOf(error: ErrorObject): string {
-  const properties = (error.parentSchema as { properties?: object } | undefined)?.properties ?? {};
-  return Object.keys(properties).join(', ') || 'none';
+function brokenRule(rules: readonly Rule[], value: unknown): string {
+  return rules.find((rule) => !rule.holds(value))?.message ?? 'a rule does not hold';
+}
+
+function fieldsOf(error: ErrorObject): readonly string[] {
+  return Object.keys((error.parentSchema as { properties?: object } | undefined)?.properties ?? {});
 }
 
 function choices(schema: unknown): string {

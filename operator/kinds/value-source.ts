@@ -1,9 +1,10 @@
 /** Values that a resource may contain or refer to: text, an environment variable or a file of the engine, or a key of a Secret or ConfigMap
  *  in the namespace of the resource. URLs, headers, passwords and certificates have this form in every kind.
  *  In: a ValueSource. Out: the fields of the metadata (`url`, `url_from_env`, `url_from_value`, `url_from_file`), and back.
- *  Not here: reading Secrets and ConfigMaps (decide/desired.ts). */
-import { type Header, isRecord, type Static, Type } from '@pergola/engine/metadata';
+ *  Not here: what the metadata has in its place (decide/value-sources.ts). */
+import { type Header, isRecord, type PathStep, type Static, Type } from '@pergola/engine/metadata';
 import { closed, exactlyOne, keyedList, Name, Variable, withDescription } from './annotate.ts';
+import type { FieldPath } from './field-path.ts';
 import type { MetadataValue, TranslateContext, ValueSource } from './kind.ts';
 
 /** The schema of a reference to a key of a Secret or ConfigMap. */
@@ -146,7 +147,7 @@ export const Headers = withDescription(
           description: 'The name, for example authorization.',
         }),
         ...members(
-          'The whole value, such as Bearer abc, without placeholders. Everyone who reads this resource sees it.',
+          'The value. It may contain environment variables of the engine: Bearer {{BILLING_TOKEN}}. Everyone who reads this resource sees it.',
           0,
         ),
       },
@@ -156,6 +157,19 @@ export const Headers = withDescription(
   ),
 );
 export type Headers = Static<typeof Headers>;
+
+/** The fields of a header in the metadata that hold its value. */
+const HEADER_VALUES = ['value', 'value_from_env'];
+
+/** Returns the field paths of `spec.headers`. `within` is the path in the definition that contains the list. */
+export function headerPaths(
+  headers: Headers | undefined,
+  within: readonly PathStep[] = [],
+): readonly FieldPath[] {
+  return (headers ?? []).flatMap((_, i) =>
+    HEADER_VALUES.map((member) => ({ at: `spec.headers[${i}]`, of: [...within, 'headers', i, member] })),
+  );
+}
 
 /** Returns the headers of the metadata. `path` is that of the list. */
 export function headersOf(

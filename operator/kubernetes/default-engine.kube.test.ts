@@ -32,7 +32,7 @@ await describeKube('resources without engineRef', (kube) => {
   beforeAll(async () => {
     rig = await createRig(kube(), SCHEMA);
     await rig.startOperator();
-  }, 90_000);
+  }, 180_000);
   afterAll(() => rig?.close(), 30_000);
 
   const isServed = async (field: string) =>

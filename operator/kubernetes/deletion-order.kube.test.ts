@@ -34,7 +34,7 @@ await describeKube('the deletion of an Engine with its resources', (kube) => {
 
     beforeAll(async () => {
       ({ rig, operator } = await createDeletionRig(kube(), helm, SCHEMA));
-    }, 90_000);
+    }, 180_000);
     afterAll(() => rig?.close(), 30_000);
     beforeEach(async () => {
       await eventually(async () => expect(await existing()).toEqual([]));
@@ -154,7 +154,7 @@ await describeKube('the deletion of an Engine with its resources', (kube) => {
       await kube().apply(SECRET, engine());
       await isRemoved();
       await remove('Engine', 'own');
-    }, 90_000);
+    }, 180_000);
 
     test('an operator that starts after the Secret was deleted releases the Engine at once', async () => {
       await created();
@@ -169,7 +169,7 @@ await describeKube('the deletion of an Engine with its resources', (kube) => {
       await isRemoved();
       await remove('Engine', 'own');
       await restarted([]);
-    }, 90_000);
+    }, 180_000);
 
     test('an Engine alone is deleted after the deadline, and its resources are served on', async () => {
       await restarted(['--progress-deadline-seconds', '3']);
@@ -185,7 +185,7 @@ await describeKube('the deletion of an Engine with its resources', (kube) => {
       await isRemoved();
       await remove('Engine', 'own');
       await restarted([]);
-    }, 90_000);
+    }, 180_000);
 
     test('a paused Engine is deleted at once, and its objects stay', async () => {
       await created();

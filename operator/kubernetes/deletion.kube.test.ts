@@ -29,7 +29,7 @@ await describeKube('waiting deletion', (kube) => {
 
     beforeAll(async () => {
       ({ rig, operator } = await createDeletionRig(kube(), helm, SCHEMA));
-    }, 90_000);
+    }, 180_000);
     afterAll(() => rig?.close(), 30_000);
     afterEach(async () => {
       for (const namespace of [TEAM, HOME]) {

@@ -3,6 +3,7 @@
  *  resources.
  *  Pure. Not here: writing finalizers (finalizers.ts), the deletion of objects (decide/decide.ts). */
 
+import { listText } from '@pergola/engine/list-text';
 import { type CustomResource, crName } from '../kinds.ts';
 import { printKey } from '../objects/normal-form.ts';
 import type { ResourceOutcome } from '../ports.ts';
@@ -47,13 +48,13 @@ export function blockerAfter(report: Report): DeletionBlocker {
   // An incremental scope contains all remaining objects of deleted resources (decide/incremental-scope.ts).
   const byOwner = Map.groupBy(plan.entries, ({ after }) => after?.cr);
   return (cr) => {
-    const [first, ...others] = byOwner.get(crName(cr)) ?? [];
+    const left = byOwner.get(crName(cr)) ?? [];
+    const [first] = left;
     if (!first) return undefined;
     const why = excluded.get(first.key)?.message ?? (plan.pruneHold ? TOO_MANY : NOT_YET);
-    const more = others.length === 0 ? '' : ` and ${others.length} more`;
     return {
       reason: 'Deleting',
-      message: `waits for ${printKey(first.key)}${more} to be deleted: ${why}`,
+      message: `waits for ${firstOf(left, ({ key }) => printKey(key))} to be deleted: ${why}`,
     };
   };
 }
@@ -68,16 +69,16 @@ export function engineBlockerAfter(
   const pass = outcomeOfPass(report);
   // The Engine alone says how to confirm deletions that are held back.
   const held = pass.reason === 'Applied' || report.problem ? '' : `: ${pass.message}`;
-  const others = (count: number) => (count === 0 ? '' : ` and ${count} more`);
   const unfinished = whyUnfinished(report);
   if (unfinished !== undefined) return waits(unfinished);
-  const [resource, ...resources] = bound;
-  if (resource) return waits(`waits for ${crName(resource)}${others(resources.length)} to be deleted${held}`);
+  if (bound.length > 0) return waits(`waits for ${firstOf(bound, crName)} to be deleted${held}`);
   const { manager } = report.plan!.scope.ledger;
-  const [left, ...more] = report.plan!.entries.filter(({ after }) => after?.manager === manager);
-  if (!left) return undefined;
-  const why = held === '' ? `: ${report.plan!.settled.excluded.get(left.key)?.message ?? NOT_YET}` : held;
-  return waits(`waits for ${printKey(left.key)}${others(more.length)} to be deleted from the engine${why}`);
+  const left = report.plan!.entries.filter(({ after }) => after?.manager === manager);
+  const [first] = left;
+  if (!first) return undefined;
+  const why = held === '' ? `: ${report.plan!.settled.excluded.get(first.key)?.message ?? NOT_YET}` : held;
+  const names = firstOf(left, ({ key }) => printKey(key));
+  return waits(`waits for ${names} to be deleted from the engine${why}`);
 }
 
 /** Returns why a pass could not delete objects on every replica; undefined when it could. */
@@ -85,6 +86,11 @@ function whyUnfinished({ plan, problem, replicaSync }: Report): string | undefin
   if (!plan) return problem ? outcomeOf(problem).message : 'the engine was not asked';
   const late = replicaSync?.lagging.filter(({ isAwaited }) => isAwaited) ?? [];
   return late.length > 0 ? `waits for replicas: ${late.map(({ replica }) => replica).join(', ')}` : undefined;
+}
+
+/** Returns the name of the first and the number of the others. */
+function firstOf<T>(all: readonly T[], nameOf: (one: T) => string): string {
+  return listText(all.slice(0, 1).map(nameOf), { most: 1, total: all.length });
 }
 
 const TOO_MANY = 'too many objects would go at once; the Engine says how to confirm that';

@@ -1,7 +1,8 @@
 /** Connections to engines: one client for each Engine resource, kept while its address and credentials are the same, with its certificate
  *  authority and its cache.
  *  Not here: the requests (engine/client.ts), the source of the authority (references.ts). */
-import { cachedEngine, engineClient } from '../engine/client.ts';
+import { cachedEngine } from '../engine/cached-engine.ts';
+import { engineClient } from '../engine/client.ts';
 import type { CustomResource } from '../kinds.ts';
 import { agentFor, fetchOver, type HttpAgent } from '../outgoing/http-request.ts';
 import type { EnginePort } from '../ports.ts';

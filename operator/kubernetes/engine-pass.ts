@@ -266,7 +266,7 @@ export class EnginePass {
     }
     const message =
       references.refusalOf(wanted) ??
-      missingKeyText({ ...wanted, kind: 'Secret', keysOf: () => references.keysOf(wanted) });
+      missingKeyText({ ...wanted, kind: 'Secret' }, { secretKeys: () => references.keysOf(wanted) });
     const refuse = () => Promise.reject(new EngineProblem('unauthorized', message));
     const port = {
       read: refuse,

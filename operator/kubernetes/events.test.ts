@@ -104,14 +104,25 @@ test('the Events of one resource are limited over time, and other resources are 
   expect(sent.length).toBe(13);
 });
 
-test('the queue of Events is bounded when thousands of resources change, with more room for warnings', async () => {
-  const { events, sent } = setUp();
-  for (let n = 0; n < 2000; n++) events.record(table(`t${n}`), statusFor(table(`t${n}`), 'Applied'));
-  for (let n = 0; n < 2000; n++) events.record(table(`t${n}`), statusFor(table(`t${n}`), 'Conflict'));
-  await events.settled();
+test('the normal Events of all resources are limited over time, and leave room for warnings', async () => {
+  const { events, sent, results, timers } = setUp();
   const count = (type: string) => sent.filter(({ body }) => body['type'] === type).length;
-  expect(count('Normal')).toBeLessThan(510);
-  expect(count('Warning')).toBeGreaterThan(490);
+  for (let n = 0; n < 2000; n++) events.record(table(`t${n}`), statusFor(table(`t${n}`), 'Applied'));
+  for (let n = 0; n < 50; n++) events.record(table(`w${n}`), statusFor(table(`w${n}`), 'Conflict'));
+  await events.settled();
+  expect([count('Normal'), count('Warning')]).toEqual([100, 50]);
+  expect(results.filter((result) => result === 'dropped')).toHaveLength(1900);
+  await timers.pass(3000);
+  for (let n = 0; n < 50; n++) events.record(table(`u${n}`), statusFor(table(`u${n}`), 'Applied'));
+  await events.settled();
+  expect(count('Normal')).toBe(103);
+});
+
+test('the queue of Events is bounded when thousands of resources fail', async () => {
+  const { events, sent } = setUp();
+  for (let n = 0; n < 3000; n++) events.record(table(`t${n}`), statusFor(table(`t${n}`), 'Conflict'));
+  await events.settled();
+  expect(sent.length).toBeGreaterThan(990);
   expect(sent.length).toBeLessThan(1010);
 });
 

@@ -1,5 +1,6 @@
 /** Writes Events of resources, as `kubectl describe` shows them: one for each transition of a written status, `regarding` the resource,
- *  `related` to its Engine. Repetitions within minutes are counted in a series, and the rate per resource is limited.
+ *  `related` to its Engine. Repetitions within minutes are counted in a series. The rate per resource is limited, and that of normal Events
+ *  also over all resources.
  *  Events are informative: they are written beside the passes, never waited for, and lost when the write fails.
  *  Source: Kubernetes API reference, Event events.k8s.io/v1. Not here: the transitions (status/transitions.ts). */
 import { API_GROUP, type CrStatus, type CustomResource, GROUP_VERSION } from '../kinds.ts';
@@ -24,7 +25,7 @@ export type EventResult = 'written' | 'counted' | 'dropped' | 'failed';
 
 type Series = { readonly path: string; readonly since: number; count: number };
 
-/** The remaining Events of a resource and its recent series. */
+/** The remaining Events of a resource and its recent series, or the remaining normal Events of all resources. */
 type EventBudget = { tokens: number; at: number; series?: Map<string, Series> };
 
 type PendingEvent = {
@@ -36,10 +37,14 @@ type PendingEvent = {
 /** The most Events of one resource at once. Another one is allowed each minute. */
 const MOST_AT_ONCE = 10;
 const ONE_MORE_MS = 60_000;
+/** The most normal Events of all resources at once. Another one is allowed each second. Without the limit, the first sync of thousands of
+ *  resources would write one for each fifth of them, at half the cost of a status, and nobody would read them. */
+const MOST_NORMAL_AT_ONCE = 100;
+const ONE_MORE_NORMAL_MS = 1000;
 /** The duration of a series. A later occurrence is a new Event. */
 const SERIES_MS = 360_000;
 /** The most waiting Events. Users would not read more, and passes need the API server. */
-const MOST_WAITING = { Normal: 500, Warning: 1000 } as const;
+const MOST_WAITING = 1000;
 const IN_FLIGHT = 2;
 const MOST_BUDGETS = 2000;
 /** The timeout of a write, and the longest delay of `stop`. */
@@ -52,6 +57,7 @@ export class Events {
   readonly #options: EventsOptions;
   readonly #budgets = new Map<string, EventBudget>();
   readonly #waiting: PendingEvent[] = [];
+  #normal: EventBudget | undefined;
   readonly #lanes = new Set<Promise<void>>();
   #made = 0;
   #isStopped = false;
@@ -65,13 +71,14 @@ export class Events {
     if (this.#isStopped) return;
     const options = { kind: cr.kind, corrected };
     for (const transition of transitionsOf(cr.status, status, options)) {
-      const isFull = this.#waiting.length >= MOST_WAITING[transition.type];
-      const budget = isFull ? undefined : this.#budgetOf(cr.metadata.uid);
-      if (!budget || budget.tokens < 1) {
+      const budget = this.#waiting.length < MOST_WAITING ? this.#budgetOf(cr.metadata.uid) : undefined;
+      const shared = transition.type === 'Normal' ? this.#normalBudget() : undefined;
+      if (!budget || budget.tokens < 1 || (shared && shared.tokens < 1)) {
         this.#options.onResult('dropped');
         continue;
       }
       budget.tokens -= 1;
+      if (shared) shared.tokens -= 1;
       this.#waiting.push({ cr, transition, budget });
       this.#pump();
     }
@@ -165,14 +172,18 @@ export class Events {
       // Moves the resource to the end, in order of the last Event.
       this.#budgets.delete(uid);
       this.#budgets.set(uid, existing);
-      existing.tokens = Math.min(MOST_AT_ONCE, existing.tokens + (now - existing.at) / ONE_MORE_MS);
-      existing.at = now;
-      return existing;
+      return refilled(existing, { now, most: MOST_AT_ONCE, oneMoreMs: ONE_MORE_MS });
     }
     if (this.#budgets.size >= MOST_BUDGETS) this.#forgetUnused(now);
     const budget: EventBudget = { tokens: MOST_AT_ONCE, at: now };
     this.#budgets.set(uid, budget);
     return budget;
+  }
+
+  #normalBudget(): EventBudget {
+    const now = this.#options.timers.nowMs();
+    this.#normal ??= { tokens: MOST_NORMAL_AT_ONCE, at: now };
+    return refilled(this.#normal, { now, most: MOST_NORMAL_AT_ONCE, oneMoreMs: ONE_MORE_NORMAL_MS });
   }
 
   /** Removes budgets that are full again. */
@@ -182,6 +193,16 @@ export class Events {
       this.#budgets.delete(uid);
     }
   }
+}
+
+/** Adds the Events that are allowed since the last one, and returns the budget. */
+function refilled(
+  budget: EventBudget,
+  { now, most, oneMoreMs }: { readonly now: number; readonly most: number; readonly oneMoreMs: number },
+): EventBudget {
+  budget.tokens = Math.min(most, budget.tokens + (now - budget.at) / oneMoreMs);
+  budget.at = now;
+  return budget;
 }
 
 function regardingOf({ apiVersion, kind, metadata: { name, namespace, uid } }: CustomResource): object {

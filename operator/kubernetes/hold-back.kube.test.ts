@@ -17,12 +17,12 @@ function cr(kind: string, name: string, spec: object): KubeObject {
 }
 
 const tracked = (name: string) => cr('Table', name, { source: 'default', table: name });
-const reader = (columns: readonly string[]) =>
+const reader = (columns: readonly string[], filter: object = {}) =>
   cr('TablePermission', 'reader', {
     source: 'default',
     table: 'author',
     role: 'reader',
-    select: { columns, filter: {} },
+    select: { columns, filter },
   });
 
 await describeKube('changes that are held back', (kube) => {
@@ -32,7 +32,7 @@ await describeKube('changes that are held back', (kube) => {
     rig = await createRig(kube(), SCHEMA);
     await patch('Engine', 'main', { spec: { policies: { holdBack: ['Breaking'] } } });
     await rig.startOperator();
-  }, 90_000);
+  }, 180_000);
   afterAll(() => rig?.close(), 30_000);
 
   const eventually = <T>(look: () => Promise<T> | T, seconds = 25) =>
@@ -90,6 +90,33 @@ await describeKube('changes that are held back', (kube) => {
     expect(metadata.annotations?.[CONFIRM_CHANGE_ANNOTATION]).not.toBe(hashIn(message));
     await rig.kube.apply(reader(['id', 'born']));
     await rig.ready('TablePermission', 'reader', 'Applied');
+  });
+
+  test('a change that reaches more rows is held back with Widened, together with what breaks', async () => {
+    await patch('Engine', 'main', { spec: { policies: { holdBack: ['Breaking', 'Widened'] } } });
+    const rows = async () => {
+      const { data } = await rig
+        .engine()
+        .graphql<{ author: unknown[] }>('{ author { id } }', { role: 'reader' });
+      return data?.author.length;
+    };
+    await rig.kube.apply(reader(['id', 'born'], { id: { _gt: 1 } }));
+    await rig.ready('TablePermission', 'reader', 'Applied');
+    expect(await rows()).toBe(0);
+    await rig.kube.apply(reader(['id']));
+    const { message } = await rig.ready('TablePermission', 'reader', 'ChangeHeldBack');
+    expect(message).toContain(
+      'would let role reader reach more rows of public.author: filter: id is more than 1',
+    );
+    expect(message).toContain('and it would break clients of role reader (Field author.born was removed');
+    expect(await rows()).toBe(0);
+    await rig.kube.apply(reader(['id', 'born']));
+    const wider = await rig.ready('TablePermission', 'reader', 'ChangeHeldBack');
+    expect(wider.message).toContain('all rows; set the annotation');
+    await confirm('TablePermission', 'reader', hashIn(wider.message));
+    await rig.ready('TablePermission', 'reader', 'Applied');
+    expect(await rows()).toBe(1);
+    await eventually(async () => expect(await held()).toEqual([]));
   });
 
   test('a deletion is held back until the annotation of the Engine confirms it', async () => {

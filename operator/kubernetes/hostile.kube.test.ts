@@ -64,7 +64,7 @@ await describeKube('hostile resources of another namespace', (kube) => {
       },
     });
     await rig.startOperator();
-  }, 90_000);
+  }, 180_000);
   afterAll(() => rig?.close(), 30_000);
 
   const good = [
@@ -80,7 +80,7 @@ await describeKube('hostile resources of another namespace', (kube) => {
   test('good resources are Ready', async () => {
     for (const resource of good) await rig.kube.apply(resource);
     await allReady();
-  }, 60_000);
+  }, 180_000);
 
   test('a newer role that forms a cycle with one of another namespace is rejected, and its message names the other', async () => {
     await rig.kube.apply(role('reader', ['editor']));
@@ -88,7 +88,7 @@ await describeKube('hostile resources of another namespace', (kube) => {
     const told = await rig.ready('InheritedRole', 'reader', 'RejectedByEngine', INTRUDER);
     expect(told.message).toContain(`inherited role editor of InheritedRole ${GOOD}/editor`);
     await rig.ready('InheritedRole', 'selfish', 'RejectedByEngine', INTRUDER);
-  }, 60_000);
+  }, 180_000);
 
   test('newer resources cannot take the names of good resources', async () => {
     const forms = [
@@ -116,7 +116,7 @@ await describeKube('hostile resources of another namespace', (kube) => {
     for (const [{ kind, metadata }, reason, says] of forms) {
       expect((await rig.ready(kind, metadata.name, reason, INTRUDER)).message).toMatch(says);
     }
-  }, 60_000);
+  }, 180_000);
 
   test('a resource nested as deeply as the API server accepts is read and rejected', async () => {
     const deep = cr('TablePermission', 'deep', {
@@ -131,14 +131,14 @@ await describeKube('hostile resources of another namespace', (kube) => {
     await rig.kube.kubectl(['create', '--validate=false', '-f', file]);
     const told = await rig.ready('TablePermission', 'deep', 'InvalidSpec', INTRUDER);
     expect(told.message).toContain('nested more than');
-  }, 60_000);
+  }, 180_000);
 
   test('a status that is longer than its definition allows is cut and written', async () => {
     const roles = Array.from({ length: 500 }, (_, i) => `role-${i}-${'x'.repeat(100)}`);
     await rig.kube.apply(role('many', roles));
     await rig.ready('InheritedRole', 'many', 'DependencyNotReady', INTRUDER);
     expect((await rig.get('InheritedRole', 'many', INTRUDER)).status!.target).toHaveLength(1024);
-  }, 60_000);
+  }, 180_000);
 
   test('changes of the good namespace are applied, and all its resources are Ready', async () => {
     await rig.kube.apply(
@@ -147,5 +147,5 @@ await describeKube('hostile resources of another namespace', (kube) => {
     await allReady();
     const answer = await rig.engine().graphql('{ author { id name } }', { role: 'reader' });
     expect(answer.errors).toBeUndefined();
-  }, 60_000);
+  }, 180_000);
 });

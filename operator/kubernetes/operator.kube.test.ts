@@ -61,7 +61,7 @@ await describeKube('the operator', (kube) => {
   beforeAll(async () => {
     rig = await createRig(kube(), SCHEMA);
     operator = await rig.startOperator();
-  }, 90_000);
+  }, 180_000);
   afterAll(() => rig?.close(), 30_000);
 
   const eventually = <T>(look: () => Promise<T> | T, seconds = 20) =>
@@ -90,7 +90,7 @@ await describeKube('the operator', (kube) => {
     const hidden = await asUser('{ t7 { note } }');
     expect(hidden.errors?.[0]?.extensions.code).toBe('validation-failed');
     expect((await rig.engine().graphql('{ t7(limit: 1) { before { id } } }')).errors).toBeUndefined();
-  }, 90_000);
+  }, 180_000);
 
   test('the Engine counts its owned objects, and kubectl wait finds it and its resources Ready', async () => {
     const { status } = await eventually(async () => {
@@ -225,7 +225,10 @@ await describeKube('the operator', (kube) => {
     expect(message).toContain('_resembles');
     expect(message).toContain('serving generation 1');
     expect(await asUser('{ t11 { owner } }')).toEqual({ data: { t11: [{ owner: 'ann' }] } });
-    expect((await rig.get('Engine', 'main')).status?.objects?.failing).toBe(3);
+    // The status of the Engine is written after those of its resources.
+    await expect
+      .poll(async () => (await rig.get('Engine', 'main')).status?.objects?.failing, { timeout: 10_000 })
+      .toBe(3);
   });
 
   test('resources that wait for a table are applied once it exists', async () => {

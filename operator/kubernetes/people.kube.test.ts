@@ -41,7 +41,7 @@ await describeKube('annotations and statuses for users', (kube) => {
   beforeAll(async () => {
     rig = await createRig(kube(), SCHEMA);
     operator = await rig.startOperator();
-  }, 90_000);
+  }, 180_000);
   afterAll(() => rig?.close(), 30_000);
 
   const eventually = <T>(look: () => Promise<T> | T, seconds = 25) =>

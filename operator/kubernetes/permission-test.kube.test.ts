@@ -13,7 +13,7 @@ await describeKube('permission tests', (kube) => {
   beforeAll(async () => {
     rig = await createRig(kube(), SCHEMA);
     await rig.startOperator();
-  }, 90_000);
+  }, 180_000);
   afterAll(() => rig?.close(), 30_000);
 
   const object = (kind: string, name: string, spec: object, namespace = HOME): KubeObject => ({

@@ -4,6 +4,7 @@
  *  In: a path. Out: objects by `namespace/name`, a call for every relevant change, whether it is in sync.
  *  Not here: connections (transport.ts), the effects of a change (cluster.ts, references.ts). */
 import { DROPPED_FIELDS, LAST_APPLIED } from '../kinds/dropped-fields.ts';
+import { TextPool } from '../text-pool.ts';
 import { backoffMs, sleep, type Timers } from './timers.ts';
 import { ApiProblem, type Transport, type WatchEvent } from './transport.ts';
 
@@ -41,6 +42,8 @@ export type ReflectorOptions<T extends KubeObject> = {
 export type ReflectorCounts = { readonly lists: number; readonly watches: number; readonly failures: number };
 
 const PAGE_SIZE = '500';
+/** The most texts that are kept to be shared by objects. */
+const MOST_TEXTS = 5000;
 /** The shortest timeout of a watch. Each watch requests up to twice as much, so many do not end together. */
 const LEAST_WATCH_SECONDS = 300;
 const SILENCE_MS = 150_000;
@@ -55,6 +58,7 @@ const LEAST_WATCH_MS = 1000;
 export class Reflector<T extends KubeObject> {
   readonly #options: ReflectorOptions<T>;
   readonly #objects = new Map<string, T>();
+  readonly #texts = new TextPool(MOST_TEXTS);
   /** The versions of the operator's own writes that the watch has not reported yet. */
   readonly #ahead = new Map<string, string>();
   readonly #stop = new AbortController();
@@ -258,7 +262,9 @@ export class Reflector<T extends KubeObject> {
       cached.metadata.uid === object.metadata.uid &&
       cached.metadata.generation === object.metadata.generation;
     const kept = slim(object, this.#options.summarise);
-    return isSameGeneration ? { ...kept, spec: cached.spec } : kept;
+    if (!isSameGeneration) return this.#texts.share(kept);
+    const { spec: _, ...rest } = kept as T & { readonly spec?: unknown };
+    return { ...this.#texts.share(rest), spec: cached.spec } as unknown as T;
   }
 
   #markHealthy(): void {

@@ -49,7 +49,7 @@ await describeKube('an engine with two replicas', (kube) => {
     await rig?.close();
     await proxy?.close();
     await far?.drop();
-  }, 30_000);
+  }, 90_000);
 
   function startReplica(): ChildProcess {
     const bin = join(import.meta.dirname, '../../bin/pergola.mjs');

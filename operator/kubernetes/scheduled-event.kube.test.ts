@@ -14,11 +14,11 @@ await describeKube('scheduled events', (kube) => {
     webhook = await TestWebhook.start();
     rig = await createRig(kube(), 'select 1');
     await rig.startOperator();
-  }, 90_000);
+  }, 180_000);
   afterAll(async () => {
     await rig?.close();
     webhook?.close();
-  }, 30_000);
+  }, 90_000);
 
   const event = (name: string, spec: object): KubeObject => ({
     apiVersion: GROUP_VERSION,

@@ -38,7 +38,7 @@ await describeKube('the storage of resources', (kube) => {
     await kube().kubectl(['apply', '--server-side', '-f', join(ROOT, 'crds/generated')]);
     await kube().kubectl(['wait', '--for=condition=Established', `crd/tables.${API_GROUP}`]);
     kubeconfig = await kube().kubeconfigFor(await documentedToken(kube()));
-  }, 60_000);
+  }, 180_000);
 
   const migrate = () =>
     promisify(execFile)(

@@ -42,7 +42,7 @@ await describeKube('namespaces that share an engine', (kube) => {
       );
       await rig.kube.apply(cr('Table', 'author', AUTHOR, HOME), reader(HOME, ['id']));
       await rig.ready('TablePermission', 'reader', 'Applied');
-    }, 90_000);
+    }, 180_000);
     afterAll(() => rig?.close(), 30_000);
 
     const asUser = (args: readonly string[], input?: string) =>

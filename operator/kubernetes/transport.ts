@@ -8,7 +8,14 @@ import type { AgentOptions, RequestOptions } from 'node:https';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { KubeConfig } from '@kubernetes/client-node';
 import { HttpProxyAgent, HttpsProxyAgent } from 'hpagent';
-import { agentFor, type HttpAgent, KEPT_ALIVE, sendRequest } from '../outgoing/http-request.ts';
+import {
+  agentFor,
+  bytesOf,
+  type HttpAgent,
+  type HttpRequest,
+  KEPT_ALIVE,
+  sendRequest,
+} from '../outgoing/http-request.ts';
 import { readAnswer } from './read-answer.ts';
 
 export type ApiRequest = {
@@ -104,6 +111,8 @@ function identityOf(config: KubeConfig): Identity {
   };
 }
 
+type Limits = Pick<HttpRequest, 'silenceMs' | 'limitMs'>;
+
 class HttpTransport implements Transport {
   readonly #server: string;
   readonly #agent: HttpAgent;
@@ -132,7 +141,7 @@ class HttpTransport implements Transport {
     const query = { ...apiRequest.query, watch: 'true' };
     const response = await this.#open(
       { method: 'GET', path: apiRequest.path, query, signal: apiRequest.signal },
-      apiRequest.silenceMs,
+      { silenceMs: apiRequest.silenceMs },
       false,
     );
     for await (const line of linesOf(response)) yield readAnswer(line) as WatchEvent;
@@ -156,17 +165,12 @@ class HttpTransport implements Transport {
   }
 
   async #send<T>(apiRequest: ApiRequest, isRefused: boolean): Promise<T> {
-    const limit = AbortSignal.timeout(apiRequest.timeoutMs ?? TIMEOUT_MS);
-    const signal = apiRequest.signal ? AbortSignal.any([apiRequest.signal, limit]) : limit;
-    const response = await this.#open(
-      { ...apiRequest, signal },
-      apiRequest.timeoutMs ?? TIMEOUT_MS,
-      isRefused,
-    );
+    const limitMs = apiRequest.timeoutMs ?? TIMEOUT_MS;
+    const response = await this.#open(apiRequest, { silenceMs: limitMs, limitMs }, isRefused);
     return readAnswer(await textOf(response)) as T;
   }
 
-  async #open(apiRequest: ApiRequest, silenceMs: number, isRefused: boolean): Promise<IncomingMessage> {
+  async #open(apiRequest: ApiRequest, limits: Limits, isRefused: boolean): Promise<IncomingMessage> {
     const { method, path, body, contentType = 'application/json', signal } = apiRequest;
     const query = apiRequest.query ? `?${new URLSearchParams(apiRequest.query)}` : '';
     const response = await sendRequest(this.#agent, this.#server + path + query, {
@@ -179,7 +183,7 @@ class HttpTransport implements Transport {
       },
       body: body === undefined ? undefined : JSON.stringify(body),
       signal,
-      silenceMs,
+      ...limits,
     });
     if (response.statusCode! >= 300) throw await problemOf(response);
     return response;
@@ -197,7 +201,7 @@ async function problemOf(response: IncomingMessage): Promise<ApiProblem> {
 }
 
 async function textOf(response: IncomingMessage): Promise<string> {
-  return Buffer.concat(await response.toArray()).toString();
+  return (await bytesOf(response)).toString();
 }
 
 function messageOf(text: string): string {

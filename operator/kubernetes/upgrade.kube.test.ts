@@ -2,18 +2,15 @@
  *  stored, the definitions are replaced, and what was served stays served until the converted resources are applied. Each test continues from
  *  the state that the previous one left.
  *  Not here: the conversion (../conversion), the upgrade of a release (deploy/e2e/upgrade.e2e.ts). */
-import { execFileSync } from 'node:child_process';
-import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
-import { loadAll } from 'js-yaml';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { describeKube, type KubeObject } from '../../testing/kube.ts';
 import { convertDocument } from '../conversion/convert.ts';
 import { GROUP_VERSION } from '../kinds.ts';
 import type { Operator } from './operator.ts';
+import { previousDefinitions, ROOT } from './testing/previous-definitions.ts';
 import { createRig, HOME, type Rig, readyOf } from './testing/rig.ts';
 
-const ROOT = join(import.meta.dirname, '../..');
 const SCHEMA = `
   create schema library;
   create table library.author (id serial primary key, name text);
@@ -49,20 +46,6 @@ function old(kind: string, name: string, spec: object): KubeObject {
   };
 }
 
-/** Returns the definitions of the chart of the previous release. */
-function previousDefinitions(): readonly KubeObject[] {
-  const folder = join(ROOT, 'deploy/e2e/previous');
-  const [chart] = readdirSync(folder).filter((name) => name.endsWith('.tgz'));
-  const text = execFileSync('tar', [
-    '-xzOf',
-    join(folder, chart!),
-    '--wildcards',
-    'pergola/files/crds/*.yaml',
-  ]);
-  const separated = String(text).replaceAll(/^apiVersion: apiextensions/gm, '---\napiVersion: apiextensions');
-  return loadAll(separated).filter(Boolean) as KubeObject[];
-}
-
 await describeKube('an upgrade from the previous definitions', (kube) => {
   let rig: Rig;
   let operator: Operator;
@@ -72,7 +55,7 @@ await describeKube('an upgrade from the previous definitions', (kube) => {
     operator = await rig.startOperator();
     await rig.kube.apply(...converted);
     for (const { kind, metadata } of OLD) await rig.ready(kind, metadata.name, 'Applied');
-  }, 90_000);
+  }, 180_000);
   afterAll(() => rig?.close(), 30_000);
 
   const rowsOf = async (role: string, field: string) =>
@@ -106,7 +89,7 @@ await describeKube('an upgrade from the previous definitions', (kube) => {
     expect(readyOf((await rig.get('Table', 'author')).status)).toBeUndefined();
     expect(await exported()).toEqual(before);
     expect(await served()).toEqual([2, 1]);
-  }, 60_000);
+  }, 180_000);
 
   test('the converted resources are applied, and nothing was lost', async () => {
     const before = await exported();
@@ -122,7 +105,7 @@ await describeKube('an upgrade from the previous definitions', (kube) => {
     expect(
       (await rig.engine().graphql('{ library_author { name } }', { role: 'reader' })).errors,
     ).toBeDefined();
-  }, 60_000);
+  }, 180_000);
 
   /** Deletes a resource and creates it again, because the previous rules of change cannot read the new form. Waits until the API server uses
    *  the previous definition. */

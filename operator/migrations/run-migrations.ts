@@ -144,7 +144,7 @@ function byAge(a: CustomResource, b: CustomResource): number {
 function conflict(source: string, owner: CustomResource): ResourceOutcome {
   return {
     reason: 'Conflict',
-    message: `${crName(owner)} has the migrations of source ${source}; move the files there`,
+    message: `${crName(owner)}, which comes first, has the migrations of source ${source}; move the files there and delete this resource`,
   };
 }
 
@@ -167,7 +167,10 @@ export async function answerOf(
 ): Promise<Answer> {
   const { engine, sources, edits } = context;
   if (!sources.has(source)) {
-    return { ...MISSING, message: `the engine has no source ${source} yet` };
+    return {
+      ...MISSING,
+      message: `the engine has no source ${source} yet; apply a Source for it, or correct spec.source`,
+    };
   }
   if (!engine.migrate) return { ...MISSING, message: 'the engine cannot run migrations' };
   const { lockTimeoutSeconds, allowOutOfOrder = false, allowBreaking = false } = specOf(cr);
@@ -203,7 +206,12 @@ export async function migrationFilesOf(
   if (isFromArtifact(cr)) return artifactOf(snapshot, cr);
   const files = declaredFilesOf(snapshot, cr);
   const name = `${cr.metadata.namespace}/${specOf(cr).configMapRef?.name}`;
-  return files ? { files } : { reason: 'DependencyNotReady', message: `there is no ConfigMap ${name}` };
+  return files
+    ? { files }
+    : {
+        reason: 'DependencyNotReady',
+        message: `there is no ConfigMap ${name}; create it, or correct spec.configMapRef`,
+      };
 }
 
 /** Returns the files that a Migration or its ConfigMap contains; undefined when the ConfigMap does not exist, or for an artifact. */

@@ -1,5 +1,6 @@
 /** Computes the differences between two versions of a metadata object, field by field, for plans and for messages about drift and adoption.
  *  Values that may be secret are masked. Not here: whether a difference matters (decide/decide.ts). */
+import { listText } from '@pergola/engine/list-text';
 import { isRecord, isSameJson, type MetadataObject, parseJson } from '@pergola/engine/metadata';
 
 export type Difference = {
@@ -25,11 +26,8 @@ export function differencesOf(
 
 /** Returns the first differences as text: `permission.limit: 10 → 20; permission.columns[1]: + "title"`. */
 export function summarise(differences: readonly Difference[], most = 3): string {
-  const shown = differences
-    .slice(0, most)
-    .map((one) => printDifference(one))
-    .join('; ');
-  return differences.length > most ? `${shown}; and ${differences.length - most} more` : shown;
+  const texts = differences.slice(0, most).map((one) => printDifference(one));
+  return listText(texts, { most, separator: '; ', total: differences.length });
 }
 
 export type DifferenceStyle = {

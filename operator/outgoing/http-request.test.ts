@@ -9,7 +9,7 @@ import { KubeConfig } from '@kubernetes/client-node';
 import { afterEach, expect, test } from 'vitest';
 import { certificate } from '../kubernetes/testing/certificate.ts';
 import { connect } from '../kubernetes/transport.ts';
-import { agentFor, fetchOver, type HttpAgent, sendRequest } from './http-request.ts';
+import { agentFor, bytesOf, fetchOver, type HttpAgent, sendRequest } from './http-request.ts';
 
 const closing: (() => void)[] = [];
 afterEach(() => {
@@ -41,6 +41,46 @@ test('a server that does not answer in time is an error, before and during the r
   const stuck = await serve((_, response) => void response.write('half'));
   const response = await sendRequest(stuck.agent, stuck.url, { ...GET, silenceMs: 50 });
   await expect(text(response)).rejects.toThrow(/timeout/);
+});
+
+test('a response that is not complete in time is an error, although the server is never silent', async () => {
+  const { url, agent } = await serve((_, response) => {
+    const writing = setInterval(() => response.write('more'), 10);
+    response.once('close', () => clearInterval(writing));
+  });
+  const response = await sendRequest(agent, url, { ...GET, silenceMs: 1000, limitMs: 100 });
+  await expect(bytesOf(response)).rejects.toThrow('timeout: there was no complete response within 0.1 s');
+  const silent = await serve(() => {});
+  await expect(sendRequest(silent.agent, silent.url, { ...GET, limitMs: 50 })).rejects.toThrow(/timeout/);
+});
+
+test('the bytes of a response are read to the end, or fail as the response does', async () => {
+  const { url, agent } = await serve((_, response) => {
+    response.write('first, ');
+    setTimeout(() => response.end('last'), 20);
+  });
+  expect((await bytesOf(await sendRequest(agent, url, GET))).toString()).toBe('first, last');
+  const cut = await serve((_, response) => {
+    response.write('half');
+    setTimeout(() => response.destroy(), 20);
+  });
+  await expect(bytesOf(await sendRequest(cut.agent, cut.url, GET))).rejects.toThrow();
+  const ended = await sendRequest(cut.agent, cut.url, GET);
+  ended.destroy(new Error('ended before'));
+  await sleep(20);
+  await expect(bytesOf(ended)).rejects.toThrow('ended before');
+});
+
+test('one agent keeps the connections to several servers apart', async () => {
+  const [one, other] = await Promise.all(
+    ['one', 'other'].map((name) => serve((_, response) => void response.end(name))),
+  );
+  for (let i = 0; i < 2; i++) {
+    expect((await bytesOf(await sendRequest(one!.agent, one!.url, GET))).toString()).toBe('one');
+    expect((await bytesOf(await sendRequest(one!.agent, other!.url, GET))).toString()).toBe('other');
+    await sleep(20);
+  }
+  expect(Object.keys(one!.agent.freeSockets)).toHaveLength(2);
 });
 
 test('an aborted request fails with the reason of its signal, before and during the response', async () => {

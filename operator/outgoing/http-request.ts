@@ -4,7 +4,7 @@
  *  Not here: certificates and addresses of the agents (kubernetes/, artifacts/registry.ts), repetition. */
 import http, { type IncomingMessage } from 'node:http';
 import https from 'node:https';
-import { Readable } from 'node:stream';
+import { finished, Readable } from 'node:stream';
 import type { EngineFetch } from '../engine/address.ts';
 
 export type HttpAgent = http.Agent | https.Agent;
@@ -17,6 +17,8 @@ export type HttpRequest = {
   readonly signal?: AbortSignal | undefined;
   /** The longest silence of the server, before and during the response. Unlimited by default. */
   readonly silenceMs?: number | undefined;
+  /** The longest time until the response has arrived as a whole. Unlimited by default. */
+  readonly limitMs?: number | undefined;
 };
 
 /** The silence after which TCP keep-alive probes begin: a connection whose peer has disappeared is closed. */
@@ -24,13 +26,22 @@ const PROBE_MS = 15_000;
 /** The keep-alive timeout. It must be shorter than the three minutes of API servers; the timeout that a server announces is used if it
  *  is shorter. */
 const KEEP_ALIVE_MS = 60_000;
-/** The options of an agent that keeps connections. */
-export const KEPT_ALIVE = { keepAlive: true, timeout: KEEP_ALIVE_MS } as const;
+/** The options of an agent that keeps connections. With the same delay of probes before and during a request, a kept connection needs no
+ *  system calls to change it. */
+export const KEPT_ALIVE = { keepAlive: true, keepAliveMsecs: PROBE_MS, timeout: KEEP_ALIVE_MS } as const;
+
+type SocketOwner = Parameters<http.Agent['getName']>[0] & { readonly servername?: string };
+
+/** Returns the key of the connections to a server. The default key includes all certificates, and Node computes and looks it up several
+ *  times for each request. The certificates are options of the agent, so they are the same for all its requests. */
+function nameOf({ host, port, servername = '' }: SocketOwner = {}): string {
+  return `${host}:${port}:${servername}`;
+}
 
 /** Returns an agent for URLs with the protocol of the given one. */
 export function agentFor(url: string, options: https.AgentOptions = {}): HttpAgent {
   const { Agent } = isTls(url) ? https : http;
-  return new Agent({ ...options, ...KEPT_ALIVE });
+  return Object.assign(new Agent({ ...options, ...KEPT_ALIVE }), { getName: nameOf });
 }
 
 /** Resolves with the response when its headers have arrived. Rejects with the network error or the reason of the signal; after the
@@ -40,7 +51,7 @@ export async function sendRequest(
   url: string,
   request: HttpRequest,
 ): Promise<IncomingMessage> {
-  const { method, headers, body, signal, silenceMs = 0 } = request;
+  const { method, headers, body, signal, silenceMs = 0, limitMs } = request;
   signal?.throwIfAborted();
   const { promise, resolve, reject } = Promise.withResolvers<IncomingMessage>();
   const sent = (isTls(url) ? https : http).request(url, { agent, method, headers, timeout: silenceMs });
@@ -48,10 +59,13 @@ export async function sendRequest(
   const end = (error: Error) => (response ?? sent).destroy(error);
   const abort = () => end(signal!.reason as Error);
   signal?.addEventListener('abort', abort, { once: true });
-  sent.once('close', () => signal?.removeEventListener('abort', abort));
+  const limit = limitMs === undefined ? undefined : setTimeout(() => end(timeoutAfter(limitMs)), limitMs);
+  sent.once('close', () => {
+    signal?.removeEventListener('abort', abort);
+    clearTimeout(limit);
+  });
   sent.once('socket', (socket) => socket.setKeepAlive(true, PROBE_MS));
-  const silence = `timeout: the server was silent for ${silenceMs / 1000} s`;
-  sent.on('timeout', () => end(Object.assign(new Error(silence), { code: 'ETIMEDOUT' })));
+  sent.on('timeout', () => end(timeout(`the server was silent for ${silenceMs / 1000} s`)));
   // An error may follow the one that has ended the request. Without a listener it would end the process.
   sent.on('error', reject);
   sent.once('response', (arrived) => {
@@ -61,6 +75,25 @@ export async function sendRequest(
   if (body === undefined || typeof body === 'string') sent.end(body);
   else Readable.from(body).pipe(sent);
   return promise;
+}
+
+/** Resolves with the bytes of a response. An async iterator over it would take more time than a small response. */
+export function bytesOf(response: IncomingMessage): Promise<Buffer> {
+  return new Promise((resolve, reject) => {
+    const chunks: Buffer[] = [];
+    response.on('data', (chunk: Buffer) => chunks.push(chunk));
+    finished(response, { writable: false }, (error) =>
+      error ? reject(error) : resolve(chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks)),
+    );
+  });
+}
+
+function timeoutAfter(limitMs: number): Error {
+  return timeout(`there was no complete response within ${limitMs / 1000} s`);
+}
+
+function timeout(reason: string): Error {
+  return Object.assign(new Error(`timeout: ${reason}`), { code: 'ETIMEDOUT' });
 }
 
 /** Returns what the client of an engine needs of `fetch`, over the given agent; counts requests. */

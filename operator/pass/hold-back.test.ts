@@ -1,5 +1,7 @@
-/** Tests the policy holdBack in a pass: what is held back, what is not, and what releases it. */
+/** Tests the policy holdBack in a pass: what is held back, what is not, and what releases it. Which changes widen access is in
+ *  settle/widening.test.ts. */
 import { beforeEach, describe, expect, test } from 'vitest';
+import type { Decision } from '../decide/decide.ts';
 import { CONFIRM_CHANGE_ANNOTATION } from '../decide/pending-change.ts';
 import type { CustomResource } from '../kinds.ts';
 import { EngineProblem, type ReconcileOptions } from '../ports.ts';
@@ -9,6 +11,7 @@ import { OPTIONS, permission, resource, table } from '../testing/resources.ts';
 import { reportEffects } from '../testing/scripted-effects.ts';
 import { inconsistent } from '../testing/scripted-engine.ts';
 import { ScriptedPorts } from '../testing/scripted-ports.ts';
+import { editsForMigrations } from './hold-back.ts';
 import { type PreviousPass, reconcile } from './reconcile.ts';
 
 const HOLDING: ReconcileOptions = {
@@ -198,6 +201,24 @@ describe('the deletion of a resource', () => {
   });
 });
 
+test('an endpoint that is gone breaks clients of every role, and does not widen', async () => {
+  const common = resource('QueryCollection', 'common', { name: 'common', queries: [] });
+  const query = { collection: 'common', name: 'all' };
+  const endpoint = (name: string) =>
+    resource('RestEndpoint', name, { name, url: name, methods: ['GET'], query });
+  await pass([author, reads(['id']), common, endpoint('one'), endpoint('two')]);
+  const held = await pass([author, reads(['id', 'name'], 2), common, endpoint('two')]);
+  expect([...held.heldBack.keys()]).toEqual(['RestEndpoint default/one']);
+  expect(outcomeOfPass(held).message).toContain(
+    'RestEndpoint default/one is deleted: the change is held back, it would break clients of every role (The endpoint one is gone); set',
+  );
+  expect(ports.engine.objects.has('rest_endpoint/one')).toBe(true);
+  expect(served()).toEqual(['id', 'name']);
+  const policies = { ...HOLDING.policies, holdBack: ['Widened'] as const };
+  await pass([author, reads(['id', 'name'], 2), common, endpoint('two')], { policies });
+  expect(ports.engine.objects.has('rest_endpoint/one')).toBe(false);
+});
+
 test('several causes are found among many changes, and only they are held back', async () => {
   const names = Array.from({ length: 30 }, (_, i) => `t${i}`);
   const tables = names.map((name) => table(name));
@@ -348,4 +369,256 @@ test('the pass fails when the engine does not answer the comparison, and writes 
   const report = await pass([author, reads(['id'], 2)]);
   expect(report.problem?.kind).toBe('unreachable');
   expect(ports.engine.resourceVersion).toBe(resourceVersion);
+});
+
+describe('holdBack: [Widened]', () => {
+  const OWN = { owner: { _eq: 'X-Engine-User-Id' } };
+  const holding = (...holdBack: NonNullable<ReconcileOptions['policies']['holdBack']>) => ({
+    policies: { ...HOLDING.policies, holdBack },
+  });
+  const WIDENED = holding('Widened');
+  const BOTH = holding('Breaking', 'Widened');
+  const rows = (
+    filter: object,
+    { columns = ['id'], role = 'reader', name = 'reads', on = 'author', ...given }: RowsGiven = {},
+  ) =>
+    resource(
+      'TablePermission',
+      name,
+      { source: 'default', table: on, role, select: { columns, filter } },
+      given,
+    );
+  type RowsGiven = {
+    readonly columns?: readonly string[];
+    readonly role?: string;
+    readonly name?: string;
+    readonly on?: string;
+    readonly generation?: number;
+    readonly annotations?: Record<string, string>;
+  };
+  const filterOf = (role = 'reader', on = 'author') => {
+    const object = ports.engine.objects.get(`select_permission/default/public/${on}/${role}`);
+    return (object?.definition as { permission: { filter: object } } | undefined)?.permission.filter;
+  };
+  const staff = (...roles: readonly string[]) => resource('InheritedRole', 'staff', { roles, role: 'staff' });
+
+  test('a change that reaches more rows is not written, says how to confirm it, and is written then', async () => {
+    await pass([author, rows(OWN)], WIDENED);
+    const report = await pass([author, rows({}, { generation: 2 })], WIDENED);
+    expect(filterOf()).toEqual(OWN);
+    expect(ports.readiness(rows({}))).toBe('False ChangeHeldBack');
+    expect(ports.message(rows({}))).toBe(
+      'The change is held back, it would let role reader reach more rows of public.author: filter: owner is ' +
+        `X-Engine-User-Id → all rows; set the annotation pergola.dev/confirm-change: ${hashOf(report)} to apply it; ` +
+        'serving generation 1.',
+    );
+    expect(comparisons.count).toBe(0);
+    const annotations = { [CONFIRM_CHANGE_ANNOTATION]: hashOf(report) };
+    await pass([author, rows({}, { generation: 2, annotations })], WIDENED);
+    expect(filterOf()).toEqual({});
+    // The confirmation stands for this change only.
+    await pass([author, rows(OWN, { generation: 3, annotations })], WIDENED);
+    const other = await pass([author, rows({ id: { _gt: 1 } }, { generation: 4, annotations })], WIDENED);
+    expect(ports.message(rows({}))).toMatch(
+      /^The change is held back, it may let role reader reach more rows/,
+    );
+    expect(hashOf(other)).not.toBe(hashOf(report));
+    expect(filterOf()).toEqual(OWN);
+  });
+
+  test('what reaches fewer rows, more columns or is new is written, also in the first pass', async () => {
+    const all = [author, rows(OWN), rows({}, { name: 'writes', role: 'writer' }), staff('reader', 'writer')];
+    expect((await pass(all, WIDENED)).heldBack.size).toBe(0);
+    const more = rows({ ...OWN, id: { _eq: 1 } }, { columns: ['id', 'name'], generation: 2 });
+    expect((await pass([author, more, ...all.slice(2)], WIDENED)).heldBack.size).toBe(0);
+    expect((await pass([author, ...all.slice(2)], WIDENED)).heldBack.size).toBe(0);
+    expect(filterOf()).toBeUndefined();
+  });
+
+  test('others are written in the same pass, and the change is compared again in each', async () => {
+    await pass([author, rows(OWN)], WIDENED);
+    const report = await pass([author, rows({}, { generation: 2 }), table('book')], WIDENED);
+    expect(outcomesOf(report)).toEqual({ author: 'Applied', reads: 'ChangeHeldBack', book: 'Applied' });
+    const same = await pass([author, rows({}, { generation: 2 }), table('book')], WIDENED);
+    expect(hashOf(same)).toBe(hashOf(report));
+    expect((await pass([author, rows(OWN, { generation: 3 }), table('book')], WIDENED)).heldBack.size).toBe(
+      0,
+    );
+  });
+
+  test('both policies give one message and one hash', async () => {
+    await pass([author, rows(OWN, { columns: ['id', 'name'] })], BOTH);
+    const report = await pass([author, rows({}, { generation: 2 })], BOTH);
+    expect(ports.message(rows({}))).toBe(
+      'The change is held back, it would let role reader reach more rows of public.author: ' +
+        'filter: owner is X-Engine-User-Id → all rows; and it would break clients of role reader (Field author.name ' +
+        `was removed); set the annotation pergola.dev/confirm-change: ${hashOf(report)} to apply it; serving generation 1.`,
+    );
+    expect(report.heldBack.size).toBe(1);
+    const { count } = comparisons;
+    await pass([author, rows({}, { generation: 2 })], BOTH);
+    expect(comparisons.count).toBe(count);
+    await pass([author, rows({}, { generation: 2 })], { ...BOTH, confirmChange: hashOf(report) });
+    expect(filterOf()).toEqual({});
+    expect(served()).toEqual(['id']);
+  });
+
+  test('both policies: what only widens is compared once with what clients use, and what only breaks says only that', async () => {
+    const books = (columns: readonly string[], generation = 1) =>
+      permission('books', 'book', 'reader', columns, { generation });
+    const wanted = [author, table('book'), rows(OWN), books(['id', 'name'])];
+    await pass(wanted, BOTH);
+    const changed = [author, table('book'), rows({}, { generation: 2 }), books(['id'], 2)];
+    await pass(changed, BOTH);
+    expect(ports.message(rows({}))).not.toContain('break clients');
+    expect(ports.message(books(['id']))).not.toContain('more rows');
+    const { count } = comparisons;
+    await pass(changed, BOTH);
+    expect(comparisons.count).toBe(count);
+    expect([filterOf(), served('select_permission/default/public/book/reader')]).toEqual([
+      OWN,
+      ['id', 'name'],
+    ]);
+  });
+
+  test('an engine that cannot compare: the message says both', async () => {
+    await pass([author, rows(OWN)], BOTH);
+    delete ports.engine.schemaEffects;
+    const report = await pass([author, rows({}, { generation: 2 })], BOTH);
+    expect(ports.message(rows({}))).toMatch(
+      /it would let role reader reach more rows .*; it is not known whether the change breaks clients/,
+    );
+    expect(report.heldBack.size).toBe(1);
+    await pass([author, rows(OWN)], WIDENED);
+    await pass([author, rows({ ...OWN, id: { _eq: 1 } }, { generation: 3 })], WIDENED);
+    expect(filterOf()).toEqual({ ...OWN, id: { _eq: 1 } });
+  });
+
+  test('a role that inherits: the parent that widens it is held, also by a new permission', async () => {
+    const writer = rows(OWN, { name: 'writes', role: 'writer' });
+    const book = rows({}, { name: 'books', role: 'reader', on: 'book' });
+    const before = [author, table('book'), writer, book, staff('reader', 'writer')];
+    await pass(before, WIDENED);
+    const report = await pass([...before, rows({})], WIDENED);
+    expect(outcomesOf(report)).toMatchObject({
+      reads: 'ChangeHeldBack',
+      writes: 'Applied',
+      staff: 'Applied',
+    });
+    expect(ports.message(rows({}))).toContain(
+      'it would let role staff reach more rows of public.author, by the roles that it inherits from: filter: ',
+    );
+    expect(filterOf()).toBeUndefined();
+    // Without an inherited role it is a new permission.
+    const alone = await pass([...before.slice(0, -1), rows({})], WIDENED);
+    expect(outcomesOf(alone)).toMatchObject({ reads: 'Applied' });
+  });
+
+  test('an inherited role with a parent more is held, and one with a parent less is not', async () => {
+    const before = [author, rows(OWN), rows({}, { name: 'writes', role: 'writer' })];
+    await pass([...before, staff('reader')], WIDENED);
+    const more = await pass([...before, staff('reader', 'writer')], WIDENED);
+    expect(outcomesOf(more)).toMatchObject({ staff: 'ChangeHeldBack' });
+    expect(ports.message(staff())).toContain(
+      'let role staff reach more rows: role_set: reader → reader, writer',
+    );
+    const confirmed = { ...WIDENED, confirmChange: hashOf(more, 'InheritedRole default/staff') };
+    expect(outcomesOf(await pass([...before, staff('reader', 'writer')], confirmed))['staff']).toBe(
+      'Applied',
+    );
+    expect(outcomesOf(await pass([...before, staff('reader')], WIDENED))['staff']).toBe('Applied');
+  });
+
+  test('a permission that moves to another resource is compared with what it was', async () => {
+    await pass([author, rows(OWN)], WIDENED);
+    const moved = await pass([author, rows(OWN, { name: 'moved' })], WIDENED);
+    expect(outcomesOf(moved)).toMatchObject({ moved: 'Applied' });
+    const wider = await pass([author, rows({}, { name: 'again' })], WIDENED);
+    expect(outcomesOf(wider)).toMatchObject({ again: 'ChangeHeldBack' });
+    expect(filterOf()).toEqual(OWN);
+  });
+
+  test('a bundle is held as a whole', async () => {
+    const bundle = (filter: object, generation = 1) =>
+      resource(
+        'MetadataBundle',
+        'all',
+        {
+          objects: [
+            {
+              key: 'table/default/public/author',
+              definition: { table: { schema: 'public', name: 'author' } },
+            },
+            { key: KEY, definition: { role: 'reader', permission: { columns: ['id'], filter } } },
+            {
+              key: 'select_permission/default/public/author/writer',
+              definition: { role: 'writer', permission: { columns: ['id'], filter } },
+            },
+          ],
+        },
+        { generation },
+      );
+    await pass([bundle(OWN)], WIDENED);
+    await pass([bundle({}, 2)], WIDENED);
+    expect(ports.message(bundle({}))).toMatch(
+      /role reader reach more rows of public\.author: .*, and 1 more; set/,
+    );
+    expect([filterOf('reader'), filterOf('writer')]).toEqual([OWN, OWN]);
+  });
+
+  test('a restoration is written, and an adoption that widens is held', async () => {
+    await pass([author, rows({})], WIDENED);
+    const object = ports.engine.objects.get(KEY)!;
+    const narrow = { role: 'reader', permission: { columns: ['id'], filter: OWN } };
+    ports.engine.put({ ...object, definition: narrow });
+    await pass([author, rows({})], WIDENED);
+    expect(filterOf()).toEqual({});
+    const key = 'select_permission/default/public/author/writer';
+    ports.engine.put({ ...object, key, definition: { ...narrow, role: 'writer' } });
+    const adopting = { policies: { ...WIDENED.policies, adoption: 'Always' as const } };
+    const adopted = await pass([author, rows({}), rows({}, { name: 'writes', role: 'writer' })], adopting);
+    expect(outcomesOf(adopted)).toMatchObject({ writes: 'ChangeHeldBack' });
+    expect(filterOf('writer')).toEqual(OWN);
+  });
+
+  test('a source that does not answer holds back nothing that does not widen', async () => {
+    await pass([author, rows(OWN)], WIDENED);
+    ports.engine.judge = () => [inconsistent('source/default', 'postgres-error', 'connection refused')];
+    await pass([author, rows({ ...OWN, id: { _eq: 1 } }, { generation: 2 })], WIDENED);
+    expect(filterOf()).toEqual({ ...OWN, id: { _eq: 1 } });
+    await pass([author, rows({}, { generation: 3 })], WIDENED);
+    expect(filterOf()).toEqual({ ...OWN, id: { _eq: 1 } });
+    expect(ports.readiness(rows({}))).toBe('False ChangeHeldBack');
+  });
+
+  test('a migration does not rely on a change that widens before it is confirmed, and on others it does', async () => {
+    await pass([author, rows(OWN), rows(OWN, { name: 'writes', role: 'writer' })], WIDENED);
+    const reading = await ports.engine.read();
+    const update = (cr: CustomResource, role: string, filter: object): Decision => {
+      const live = ports.engine.objects.get(`select_permission/default/public/author/${role}`)!;
+      const object = { ...live, definition: { role, permission: { columns: ['id'], filter } } };
+      const claim = { object, cr, hash: JSON.stringify(filter) } as unknown as NonNullable<Decision['claim']>;
+      return { key: live.key, action: 'update', live, claim };
+    };
+    const decisions = [
+      update(rows({}), 'reader', {}),
+      update(rows(OWN, { name: 'writes' }), 'writer', { ...OWN, id: { _eq: 1 } }),
+    ];
+    const editsWith = (confirmChange?: string) => {
+      const options = { ...HOLDING, ...WIDENED, confirmChange };
+      return editsForMigrations(ports.engine, reading, decisions, { resources: [], options });
+    };
+    const { edits, withheld } = await editsWith();
+    expect(edits.map(({ key }) => key)).toEqual(['select_permission/default/public/author/writer']);
+    const [, hash] = /TablePermission default\/reads \(([0-9a-f]+)\)$/.exec(withheld!)!;
+    expect((await editsWith(hash)).edits).toHaveLength(2);
+    expect(comparisons.count).toBe(0);
+  });
+
+  test('a value that this version does not know stands for both', async () => {
+    await pass([author, rows(OWN)], WIDENED);
+    const unknown = holding('Narrowed' as never);
+    await pass([author, rows({}, { generation: 2 })], unknown);
+    expect(filterOf()).toEqual(OWN);
+  });
 });

@@ -1,7 +1,7 @@
 /** Tests when a pass runs PermissionTests, with a scripted engine: what it needs, how often it runs, and what follows for the resource and the
  *  Engine. Not here: a real engine and API server (kubernetes/permission-test.kube.test.ts). */
 import { beforeEach, expect, test } from 'vitest';
-import { cachedEngine } from '../engine/client.ts';
+import { cachedEngine } from '../engine/cached-engine.ts';
 import { type EnginePort, EngineProblem, type ReconcileOptions, type TestResponse } from '../ports.ts';
 import { conditionOf } from '../status/conditions.ts';
 import { outcomeOfPass } from '../status/engine-status.ts';
@@ -49,6 +49,12 @@ function said(cr = noteTest()): string {
     .map((type) => conditionOf({ ...cr, ...(status ? { status } : {}) }, type))
     .map((condition) => `${condition?.status} ${condition?.reason}`)
     .join(', ');
+}
+
+/** Returns the message of the condition Passed. */
+function passedMessage(cr = noteTest()): string | undefined {
+  const status = ports.status(cr);
+  return conditionOf({ ...cr, ...(status ? { status } : {}) }, 'Passed')?.message;
 }
 
 test('a test that passes is Ready, and runs again when the metadata or the test has changed, or after a while', async () => {
@@ -149,18 +155,30 @@ test('a test does not run without runAfterApply, without the policy, in another 
   ports.resources = [noteTest({ runAfterApply: false })];
   await pass();
   expect(said()).toBe('True Applied, Unknown NotRun');
+  expect(passedMessage()).toBe(
+    'The test has no runAfterApply; set runAfterApply: true to run it after changes, or run it with pergola test -f FOLDER.',
+  );
   ports.resources = [noteTest()];
   await pass(OPTIONS);
   expect(said()).toBe('True Applied, Unknown NotRun');
+  expect(passedMessage()).toBe(
+    'The Engine does not allow tests; set spec.policies.permissionTests: Run of the Engine, or run it with pergola test -f FOLDER.',
+  );
   ports.given = { ...ports.given, consent };
   await pass();
   expect(said()).toBe('True Applied, Unknown NotRun');
+  expect(passedMessage()).toBe(
+    'Only tests in home, the namespace of the Engine, run after changes, because they read as any role; move it there, or run it with pergola test -f FOLDER.',
+  );
   ports.given = {
     ...ports.given,
     consent: { ...consent, fingerprint: 'refused', refusalOf: () => 'it is not admitted' },
   };
   await pass();
   expect(said()).toBe('False RefNotPermitted, Unknown NotRun');
+  expect(passedMessage()).toBe(
+    'The test runs once it is Ready, and it is RefNotPermitted: it is not admitted.',
+  );
   expect(sent).toEqual([]);
   ports.given = { ...ports.given, consent: { ...consent, fingerprint: 'home', home: 'default' } };
   await pass();
@@ -174,6 +192,9 @@ test('a test that gets no response has not run, and is tried again in the next p
   };
   await pass();
   expect(said()).toBe('True Applied, Unknown NotRun');
+  expect(passedMessage()).toBe(
+    'The engine did not run the test, and the operator tries again: the connection was closed.',
+  );
   answer = () => ({ data: { note: [{ id: 1 }] }, errors: [] });
   await pass();
   expect(said()).toBe('True Applied, True TestPassed');
@@ -199,4 +220,25 @@ test('a failed pass keeps the result', async () => {
   await pass();
   expect(said()).toBe('False EngineUnreachable, True TestPassed');
   expect(previous.tests?.size).toBe(1);
+});
+
+test('a test that never ran says that the engine does not answer, and has its own reason again afterwards', async () => {
+  ports.resources = [noteTest()];
+  await pass(OPTIONS);
+  const byPolicy = passedMessage();
+  expect(byPolicy).toContain('permissionTests: Run');
+  const answers = ports.engine.before;
+  ports.engine.before = () => {
+    throw new EngineProblem('unreachable', 'the engine does not answer');
+  };
+  await pass(OPTIONS);
+  expect(said()).toBe('False EngineUnreachable, Unknown NotRun');
+  expect(passedMessage()).toBe(
+    'The test runs once it is Ready, and it is EngineUnreachable: the engine does not answer.',
+  );
+  ports.engine.before = answers;
+  await pass(OPTIONS);
+  expect(passedMessage()).toBe(byPolicy);
+  await pass(OPTIONS);
+  expect(ports.published).toEqual([]);
 });

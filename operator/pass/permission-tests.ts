@@ -1,22 +1,28 @@
 /** Runs the PermissionTests of a pass after its resources are applied, when the engine is at another version than at their last run, when a test
  *  changed, and otherwise every few minutes, because the data change as well.
- *  In: the resources, the report of the pass so far, the results of earlier passes. Out: the results by uid.
+ *  In: the resources, the report of the pass so far, the results of earlier passes. Out: the report with the results.
  *  A test runs only if its Engine says so and it is in the namespace of the Engine: it reads as any role.
  *  Not here: sending a request (engine/permission-test.ts), comparing (../permission-tests/expectation.ts), the condition (status/conditions.ts). */
+
 import type { PermissionTestSpec } from '../kinds/permission-test.ts';
-import { type CustomResource, crName, kindOf } from '../kinds.ts';
+import { type CustomResource, crName, kindOf, type Reason } from '../kinds.ts';
 import { summaryFrom } from '../permission-tests/expectation.ts';
+import { failedByTable, failedText, gatedTable } from '../permission-tests/gates.ts';
 import {
   type Clock,
   type CrSnapshot,
   type EnginePort,
   EngineProblem,
   type Policies,
+  type Ports,
+  type ReconcileOptions,
   type TestMemory,
   type TestOutcome,
+  type Verdict,
 } from '../ports.ts';
+import type { Attempt } from './attempt.ts';
 
-export type TestPass = {
+type TestPass = {
   readonly engine: EnginePort;
   readonly clock: Clock;
   readonly consent: CrSnapshot['consent'];
@@ -33,8 +39,63 @@ const MOST_AGE_MS = 300_000;
 /** The most requests at once. */
 const MOST_AT_ONCE = 4;
 
+/** Returns the report with the results of PermissionTests. A test that fails is not Ready. After a problem of the engine they stay as they
+ *  are. */
+export async function withTests(
+  { engine, clock }: Ports,
+  {
+    snapshot,
+    resources,
+    options,
+  }: {
+    readonly snapshot: CrSnapshot;
+    readonly resources: readonly CustomResource[];
+    readonly options: ReconcileOptions;
+  },
+  report: Attempt,
+  before: TestMemory = new Map(),
+): Promise<Attempt> {
+  const { problem, resourceVersion, replicaSync } = report;
+  if (problem || resourceVersion === undefined) return { ...report, tests: before };
+  const isSynced = (replicaSync?.lagging ?? []).length === 0;
+  const { consent } = snapshot;
+  const pass = { engine, clock, consent, policies: options.policies, resourceVersion, isSynced, before };
+  const applied = resources.filter(
+    ({ metadata }) => report.verdicts.get(metadata.uid)?.outcome.reason === 'Applied',
+  );
+  const results = await runTests(applied, pass);
+  const verdicts = new Map(report.verdicts);
+  for (const [uid, test] of results) verdicts.set(uid, withTest(verdicts.get(uid)!, test));
+  const failed = failedByTable(applied, results);
+  const names = new Set(snapshot.resources.map(crName));
+  for (const cr of applied) {
+    const { uid } = cr.metadata;
+    const tests = failed.get(crName(cr));
+    if (tests)
+      verdicts.set(uid, withOutcome(verdicts.get(uid)!, 'TestFailed', failedText('the table is', tests)));
+    const table = gatedTable(cr);
+    if (table !== undefined && !names.has(table)) {
+      verdicts.set(uid, withOutcome(verdicts.get(uid)!, 'DependencyNotReady', missingText(table)));
+    }
+  }
+  return { ...report, verdicts, tests: memoryOf(applied, results, pass) };
+}
+
+function missingText(table: string): string {
+  return `spec.gate names ${table}, and the Engine has no such resource; correct the name, or remove the gate`;
+}
+
+function withOutcome(verdict: Verdict, reason: Reason, message: string): Verdict {
+  return { ...verdict, outcome: { reason, message } };
+}
+
+function withTest(verdict: Verdict, test: TestOutcome): Verdict {
+  const { reason, message } = test;
+  return { ...(reason === 'TestFailed' ? withOutcome(verdict, reason, message) : verdict), test };
+}
+
 /** Returns the results of all tests among the resources. */
-export async function runTests(
+async function runTests(
   resources: readonly CustomResource[],
   pass: TestPass,
 ): Promise<ReadonlyMap<string, TestOutcome>> {
@@ -49,7 +110,7 @@ export async function runTests(
 }
 
 /** Returns the memory for the next pass: results that are decided, of tests that run. */
-export function memoryOf(
+function memoryOf(
   resources: readonly CustomResource[],
   results: ReadonlyMap<string, TestOutcome>,
   { before, resourceVersion, clock }: TestPass,
@@ -86,16 +147,21 @@ async function outcomeOf(cr: CustomResource, pass: TestPass): Promise<TestOutcom
   return run(cr, pass.engine);
 }
 
-/** Returns why the test does not run in passes; undefined when it does. */
+const OR_BY_COMMAND = ', or run it with pergola test -f FOLDER';
+
+/** Returns why the test does not run in passes, and what to do; undefined when it does. */
 function refusalOf(cr: CustomResource, { engine, consent, policies }: TestPass): string | undefined {
   const { runAfterApply } = specOf(cr);
-  if (!runAfterApply) return 'the test has no runAfterApply: pergola test -f FOLDER runs it';
-  if (policies.permissionTests !== 'Run' || !engine.runTest) {
-    return 'the Engine does not run tests; its spec.policies.permissionTests could be Run';
+  if (!runAfterApply) {
+    return `the test has no runAfterApply; set runAfterApply: true to run it after changes${OR_BY_COMMAND}`;
   }
+  if (policies.permissionTests !== 'Run') {
+    return `the Engine does not allow tests; set spec.policies.permissionTests: Run of the Engine${OR_BY_COMMAND}`;
+  }
+  if (!engine.runTest) return `the engine cannot run tests after changes${OR_BY_COMMAND}`;
   const { namespace } = cr.metadata;
   if (consent && consent.home !== namespace) {
-    return `only tests in ${consent.home}, the namespace of the Engine, run after changes, because they read as any role`;
+    return `only tests in ${consent.home}, the namespace of the Engine, run after changes, because they read as any role; move it there${OR_BY_COMMAND}`;
   }
   return undefined;
 }
@@ -111,7 +177,8 @@ async function run(cr: CustomResource, engine: EnginePort): Promise<TestOutcome>
     return { reason: 'TestFailed', message: difference, isRun: true, ...gates };
   } catch (error) {
     if (!(error instanceof EngineProblem)) throw error;
-    return { reason: 'NotRun', message: error.message, isRun: true };
+    const message = `the engine did not run the test, and the operator tries again: ${error.message}`;
+    return { reason: 'NotRun', message, isRun: true };
   }
 }
 

@@ -55,6 +55,29 @@ test('a plan lists changed fields and deleted objects, and omits unchanged ones'
   expect(none['TablePermission default/reader']).toEqual(['no change']);
 });
 
+test('a plan lists what follows for roles that inherit, and for requests as the engine reports them', async () => {
+  const ports = new ScriptedPorts();
+  const staff = resource('InheritedRole', 'staff', { role: 'staff', roles: ['reader'] });
+  ports.resources = [table('author'), permission('reader', 'author', 'reader', ['id']), staff];
+  await reconcile(ports, OPTIONS);
+  const revoked = { key: 'rest_endpoint/all', role: null, on: 'all', operation: 'request' } as const;
+  ports.engine.schemaEffects = async () => ({
+    schemas: [],
+    isComplete: true,
+    requests: [{ ...revoked, change: 'revoked', verdict: 'narrower', parts: [] }],
+  });
+  const asked = permission('reader', 'author', 'reader', ['id', 'name'], { ...ASKED, generation: 2 });
+  ports.resources = [table('author'), asked, staff];
+  await reconcile(ports, OPTIONS);
+  expect(ports.status(asked)?.plan).toEqual([
+    '~ select permission default/public/author/reader',
+    '    permission.columns[]: + "name"',
+    '    reader reaches more: columns: id → id, name',
+    'staff reaches more of public.author (select, by the roles that it inherits from): columns: id → id, name',
+    'no role may request the endpoint all any more',
+  ]);
+});
+
 test('a plan lists what the engine would reject, with the reason', async () => {
   const ports = new ScriptedPorts();
   const asked = permission('reader', 'author', 'reader', ['nothing'], ASKED);

@@ -120,7 +120,9 @@ test('a resource with an invalid spec keeps its objects and reports the invalid 
   await reconcile(ports, OPTIONS);
   expect(keys(ports)).toContain(SELECT);
   expect(ports.readiness(invalid)).toBe('False InvalidSpec');
-  expect(ports.message(invalid)).toContain('spec.select.colums is not a field; there are columns,');
+  expect(ports.message(invalid)).toContain(
+    'spec.select.colums is not a field; the nearest name is "columns"',
+  );
   expect(ports.message(invalid)).toContain('serving generation 1');
 });
 
@@ -265,6 +267,15 @@ test('a resource that waits past the deadline is stalled', async () => {
   expect(ports.status(p)?.conditions.map(({ type }) => type)).toEqual(['Ready', 'Stalled']);
 });
 
+test('a resource that waits for a misspelt table names the nearest table, of the same source only', async () => {
+  const ports = new ScriptedPorts();
+  const misspelt = permission('p', 'autor', 'reader');
+  ports.resources = [table('author'), table('books'), misspelt];
+  await reconcile(ports, OPTIONS);
+  expect(ports.message(misspelt)).toContain('waits for table default/public/autor');
+  expect(ports.message(misspelt)).toMatch(/correct the name; the nearest name is "author"\.$/);
+});
+
 test('the older of two resources owns the object, and the newer one names the owner', async () => {
   const ports = new ScriptedPorts();
   const younger = permission('a', 'author', 'reader', ['id'], { creationTimestamp: '2025-02-01T00:00:00Z' });
@@ -304,7 +315,7 @@ test('objects of another manager are neither adopted nor deleted', async () => {
   ours.resources = [rival, own];
   await reconcile(ours, OPTIONS);
   expect([ours.readiness(rival), ours.readiness(own)]).toEqual(['False Conflict', 'True Applied']);
-  expect(ours.message(rival)).toContain('of manager theirs');
+  expect(ours.message(rival)).toContain('of another operator, which calls itself theirs');
   ours.resources = [named, own];
   await reconcile(ours, OPTIONS);
   expect(ours.readiness(named)).toBe('False AnotherOperator');
@@ -362,6 +373,31 @@ test('a suspended resource leaves its objects as they are', async () => {
   expect(ports.engine.writes).toHaveLength(1);
 });
 
+test('an object that no resource owns is not adopted, and the message says which policy and what to set', async () => {
+  const ports = new ScriptedPorts();
+  const byHand = table('author', { spec: { configuration: { customName: 'Theirs' } } });
+  ports.resources = [byHand];
+  await reconcile(ports, { ...OPTIONS, manager: 'by hand' });
+  ports.engine.operatorState = { manager: 'test', objects: {} };
+  const messageWith = async (spec: Readonly<Record<string, unknown>>) => {
+    const cr = table('author', { spec });
+    ports.resources = [cr];
+    await reconcile(ports, OPTIONS);
+    expect(ports.readiness(cr)).toBe('False AdoptionRequired');
+    return ports.message(cr).split('; ').slice(1).join('; ');
+  };
+  const equal = byHand.spec;
+  expect(await messageWith({ adoptionPolicy: 'IfEqual' })).toMatch(
+    /^it differs, and adoptionPolicy is IfEqual: .*"Theirs"; set adoptionPolicy: Always to overwrite it, or change the resource until both are equal\.$/,
+  );
+  expect(await messageWith({ adoptionPolicy: 'Never' })).toMatch(
+    /^it differs, and adoptionPolicy is Never: .* until both are equal and set adoptionPolicy: IfEqual\.$/,
+  );
+  expect(await messageWith({ ...equal, adoptionPolicy: 'Never' })).toBe(
+    'it is equal, and adoptionPolicy is Never; set adoptionPolicy: IfEqual to take it over.',
+  );
+});
+
 test('while some resources cannot be read, nothing is deleted and no object changes its owner', async () => {
   const ports = new ScriptedPorts();
   ports.resources = [table('author'), permission('p', 'author', 'reader')];
@@ -396,6 +432,33 @@ test('mass deletions wait until they are confirmed', async () => {
   expect(ports.engine.writes).toHaveLength(1);
   await reconcile(ports, { ...OPTIONS, confirmPrune: report.plan!.pruneHold!.hash });
   expect(keys(ports)).toEqual(['source/default', 'table/default/public/t0']);
+});
+
+test('a deletion counts the nested objects that it removes, although resources still claim them', async () => {
+  const ports = new ScriptedPorts();
+  const roles = Array.from({ length: 30 }, (_, i) => permission(`p${i}`, 'author', `role${i}`));
+  ports.resources = [table('author'), ...roles];
+  await reconcile(ports, OPTIONS);
+  ports.resources = roles;
+  const report = await reconcile(ports, OPTIONS);
+  expect(ports.engine.writes).toHaveLength(1);
+  expect(report.plan?.pruneHold).toMatchObject({ count: 31, owned: 31 });
+  expect(ports.readiness(roles[0]!)).toBe('True Applied');
+  await reconcile(ports, { ...OPTIONS, confirmPrune: report.plan!.pruneHold!.hash });
+  expect(keys(ports)).toEqual(['source/default']);
+});
+
+test('nested objects of other namespaces hold back no deletion', async () => {
+  const ports = new ScriptedPorts();
+  const roles = Array.from({ length: 30 }, (_, i) =>
+    permission(`p${i}`, 'author', `role${i}`, ['id'], { namespace: 'team' }),
+  );
+  ports.resources = [table('author'), ...roles];
+  await reconcile(ports, OPTIONS);
+  ports.resources = roles;
+  const report = await reconcile(ports, OPTIONS);
+  expect(report.plan?.pruneHold).toBeUndefined();
+  expect(keys(ports)).toEqual(['source/default']);
 });
 
 test('a concurrent write is not overwritten, and the change is repeated on the new version', async () => {

@@ -1,5 +1,6 @@
 /** The resources that are not Ready while a PermissionTest fails. In: resources and the results of tests. Out: names, and the sentence for
  *  their conditions. Pure. Not here: running tests (../pass/permission-tests.ts), conditions (../status). */
+import { listText } from '@pergola/engine/list-text';
 import type { PermissionTestSpec } from '../kinds/permission-test.ts';
 import { type CustomResource, crName, kindOf } from '../kinds.ts';
 import type { TestOutcome } from '../ports.ts';
@@ -35,7 +36,5 @@ export function failedByTable(
 
 /** Returns the sentence of a resource that is applied while the tests fail. */
 export function failedText(applied: 'the resources are' | 'the table is', tests: readonly string[]): string {
-  const rest = tests.length - MOST_TESTS;
-  const shown = tests.slice(0, MOST_TESTS).join(', ');
-  return `${applied} applied, and tests fail: ${shown}${rest > 0 ? ` and ${rest} more` : ''}`;
+  return `${applied} applied, and tests fail: ${listText(tests, { most: MOST_TESTS })}`;
 }

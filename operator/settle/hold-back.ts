@@ -1,22 +1,35 @@
-/** Leaves out the changes of resources that would break clients, for Engines whose policy holds them back until a person confirms them. The
- *  engine compares the schemas of each role in a dry run; bisection finds the resources that cause a breaking change. What the engine cannot
- *  compare is held back as well. Confirmed changes and restorations are not compared; they are written with what is not held back.
+/** Leaves out the changes of resources that would break clients or let a role reach more rows, for Engines whose policy holds them back until a
+ *  person confirms them. The engine compares the schemas of each role in a dry run; bisection finds the resources that cause a breaking
+ *  change. What the engine cannot compare is held back as well. What a role reaches is found in the decisions. Confirmed changes and
+ *  restorations are not compared; they are written with what is not held back.
  *  A held change is remembered over passes by its hash, so it costs one search and not one in each pass.
  *  In: the settle context, decisions, the confirmations. Out: what can be written, the held changes. Not here: what the engine accepts
- *  (settle.ts), the hash of a change (decide/pending-change.ts). */
-import { isSameJson, parseKey, referencesOf } from '@pergola/engine/metadata';
+ *  (settle.ts), which changes widen access (widening.ts), the hash of a change (decide/pending-change.ts). */
+import { type AccessChange, isSameJson, parseKey, referencesOf } from '@pergola/engine/metadata';
+import { isBreaking, lossText, rolesText } from '../decide/access.ts';
 import { type Decision, isWrite, ownerOf } from '../decide/decide.ts';
 import { CONFIRM_CHANGE_ANNOTATION, type PendingChange, pendingChanges } from '../decide/pending-change.ts';
-import { EngineProblem, type ResourceOutcome, type SchemaEffects, unfit } from '../ports.ts';
+import { objectsIn } from '../objects/normal-form.ts';
+import {
+  EngineProblem,
+  type HoldBackEffect,
+  type ResourceOutcome,
+  type SchemaEffect,
+  type SchemaEffects,
+  unfit,
+} from '../ports.ts';
 import { bisect } from './bisect.ts';
 import { containerKeyOf, isUnavailability, outcomeOfInconsistency } from './inconsistency.ts';
 import { feasibility, type Settled, settle } from './settle.ts';
 import { isAboutContent, type SettleContext } from './trials.ts';
+import { cut, type Widenings, wideningsOf, wideningText } from './widening.ts';
 
 /** A change that is held back. */
 export type HeldChange = {
   readonly hash: string;
   readonly outcome: ResourceOutcome;
+  /** True when the comparison of schemas objects to the change. */
+  readonly isObjected: boolean;
   /** How often the search has found it, and when it may be searched again. */
   readonly times: number;
   readonly retryAtMs: number;
@@ -28,6 +41,7 @@ export type HeldChanges = ReadonlyMap<string, HeldChange>;
 export const NO_HELD_CHANGES: HeldChanges = new Map();
 
 export type HoldBack = {
+  readonly policies: ReadonlySet<HoldBackEffect>;
   /** Returns what the decisions change in the schemas of roles. Throws EngineProblem, `unsupported` for an engine that does not report it. */
   readonly effects: (decisions: readonly Decision[]) => Promise<SchemaEffects>;
   readonly isConfirmed: (change: PendingChange) => boolean;
@@ -82,24 +96,56 @@ export async function settleHoldingBack(
     leaveOut(change, held.outcome);
   };
   for (const change of changes.values()) {
-    const away = unavailableFor(change, context);
-    const known = options.before.get(change.owner);
+    const away = options.policies.has('Breaking') ? unavailableFor(change, context) : undefined;
+    const known = knownFrom(options, change);
     if (away) leaveOut(change, away);
-    else if (known?.hash === change.hash && options.nowMs < known.retryAtMs) hold(change, known);
+    else if (known?.isObjected) hold(change, known);
   }
+  const wideningsIn = (applied: readonly Decision[], others: readonly Decision[]) =>
+    options.policies.has('Widened')
+      ? wideningsOf(objectsIn(context.live), changesIn(applied, changes), others)
+      : NO_WIDENINGS;
   let isCut = false;
   for (;;) {
     const settled = await settle(without(context, left), decisions);
-    const owners = new Set(settled.applied.map(ownerOf));
-    const written = [...owners].flatMap((owner) => changes.get(owner ?? '') ?? []);
-    const { held, untried } = await search({ context, decisions, settled, options }, written);
-    for (const [change, why] of held) hold(change, heldChange(change, why, options));
+    const widenings = wideningsIn(settled.applied, exempt);
+    const written = changesIn(settled.applied, changes);
+    // What widens is held in any case, and the last search says whether it breaks clients as well.
+    const unsearched = written.filter((change) => !widenings.has(change) || !knownFrom(options, change));
+    const { held, untried } = await search({ context, decisions, settled, options }, unsearched);
+    for (const change of new Set([...held.keys(), ...widenings.keys()])) {
+      const why = { objection: held.get(change), widenings: widenings.get(change) };
+      hold(change, heldChange(change, why, options));
+    }
     for (const change of untried) leaveOut(change, WAITS_FOR_COMPARISON);
     isCut ||= untried.length > 0;
-    if (held.size > 0 || untried.length > 0) continue;
+    if (held.size > 0 || untried.length > 0 || widenings.size > 0) continue;
     const whole = await withExempt(context, decisions, settled, exempt);
-    return { settled: { ...whole, isCut: whole.isCut || isCut }, heldBack };
+    // The writes that are not compared may not all be among it.
+    const late = wideningsIn(
+      whole.applied,
+      whole.applied.filter((decision) => !compared.has(decision)),
+    );
+    for (const [change, one] of late) hold(change, heldChange(change, { widenings: one }, options));
+    if (late.size === 0) return { settled: { ...whole, isCut: whole.isCut || isCut }, heldBack };
   }
+}
+
+const NO_WIDENINGS: ReturnType<typeof wideningsOf> = new Map();
+
+/** Returns the changes that the decisions are part of. */
+function changesIn(
+  decisions: readonly Decision[],
+  changes: ReadonlyMap<string, PendingChange>,
+): readonly PendingChange[] {
+  const owners = new Set(decisions.map(ownerOf));
+  return [...owners].flatMap((owner) => changes.get(owner ?? '') ?? []);
+}
+
+/** Returns what an earlier search found for the change, until it may be searched again. */
+function knownFrom({ before, nowMs, policies }: HoldBack, { owner, hash }: PendingChange) {
+  const known = policies.has('Breaking') ? before.get(owner) : undefined;
+  return known?.hash === hash && nowMs < known.retryAtMs ? known : undefined;
 }
 
 const WAITS_FOR_OTHERS: ResourceOutcome = {
@@ -152,7 +198,9 @@ type Objection =
   | { readonly kind: 'refused'; readonly why: string };
 
 /** The breaking changes by identity. */
-type Breaks = ReadonlyMap<string, { readonly role: string; readonly description: string }>;
+type Breaks = ReadonlyMap<string, Break>;
+/** `who`: `role reader`, `every role`. */
+type Break = { readonly who: string; readonly description: string };
 
 type Found = {
   readonly held: ReadonlyMap<PendingChange, Objection>;
@@ -163,8 +211,8 @@ const NOTHING_FOUND: Found = { held: new Map(), untried: [] };
 
 /** Returns the changes that cause what all of them together break. */
 async function search(attempted: Attempted, changes: readonly PendingChange[]): Promise<Found> {
-  if (changes.length === 0) return NOTHING_FOUND;
-  const { budget } = attempted.options;
+  const { budget, policies } = attempted.options;
+  if (changes.length === 0 || !policies.has('Breaking')) return NOTHING_FOUND;
   if (!budget.hasRest) return { held: new Map(), untried: changes };
   const whole = await objectionTo(attempted, changes);
   if (!whole) return NOTHING_FOUND;
@@ -208,41 +256,76 @@ async function objectionTo(
   }
 }
 
-function objectionIn({ schemas, isComplete }: SchemaEffects): Objection | undefined {
+function objectionIn({ schemas, isComplete, requests = [] }: SchemaEffects): Objection | undefined {
   if (!isComplete)
     return { kind: 'unknown', why: 'the engine had no time to compare the schema of every role' };
-  const breaks = new Map(
-    schemas.flatMap(({ role, breaking, changes }) => {
-      const listed = changes.filter(({ severity }) => severity === 'breaking');
-      const found = listed.map(
-        ({ type, description }) =>
-          [JSON.stringify([role, type, description]), { role, description }] as const,
-      );
-      const rest = breaking - listed.length;
-      const unlisted = { role, description: `${rest} more breaking ${rest === 1 ? 'change' : 'changes'}` };
-      return rest > 0 ? [...found, [JSON.stringify([role]), unlisted] as const] : found;
-    }),
-  );
+  const breaks = new Map([
+    ...schemas.flatMap(breaksOfSchema),
+    ...requests.filter(isBreaking).map(breakOfRequests),
+  ]);
   return breaks.size === 0 ? undefined : { kind: 'breaks', breaks };
 }
 
-function heldChange(change: PendingChange, why: Objection, { before, nowMs }: HoldBack): HeldChange {
-  const known = before.get(change.owner);
-  const times = (known?.hash === change.hash ? known.times : 0) + 1;
-  const retryAtMs = nowMs + Math.min(MOST_DELAY_MS, LEAST_DELAY_MS * 2 ** (times - 1));
-  const message = `${objectionText(why)}; set the annotation ${CONFIRM_CHANGE_ANNOTATION}: ${change.hash} to apply it`;
-  return { hash: change.hash, outcome: { reason: 'ChangeHeldBack', message }, times, retryAtMs };
+function breaksOfSchema({ role, breaking, changes }: SchemaEffect): readonly (readonly [string, Break])[] {
+  const who = `role ${role}`;
+  const listed = changes.filter(({ severity }) => severity === 'breaking');
+  const found = listed.map(
+    ({ type, description }) => [JSON.stringify([role, type, description]), { who, description }] as const,
+  );
+  const rest = breaking - listed.length;
+  const unlisted = { who, description: `${rest} more breaking ${rest === 1 ? 'change' : 'changes'}` };
+  return rest > 0 ? [...found, [JSON.stringify([role]), unlisted] as const] : found;
 }
 
-function objectionText(objection: Objection): string {
-  if (objection.kind !== 'breaks')
-    return `it is not known whether the change breaks clients, so it is held back: ${objection.why}`;
-  const [first, ...others] = [...objection.breaks.values()];
-  const { role, description } = first!;
+/** A change for requests is the same one while it is about the same object: its parts may differ between sets of changes. */
+function breakOfRequests(change: AccessChange): readonly [string, Break] {
+  const { role, key, operation, on } = change;
+  const who = role === null ? rolesText(change) : `role ${role}`;
+  return [JSON.stringify([role, key, operation, on]), { who, description: lossText(change) }];
+}
+
+/** Why a change is held back: at least one of both. */
+type HoldReason = {
+  readonly objection?: Objection | undefined;
+  readonly widenings?: Widenings | undefined;
+};
+
+function heldChange(change: PendingChange, why: HoldReason, options: HoldBack): HeldChange {
+  const { hash } = change;
+  const { times, retryAtMs } = knownFrom(options, change) ?? nextSearch(options, change);
+  const message = `${reasonText(why)}; set the annotation ${CONFIRM_CHANGE_ANNOTATION}: ${hash} to apply it`;
+  const isObjected = why.objection !== undefined;
+  return { hash, outcome: { reason: 'ChangeHeldBack', message }, isObjected, times, retryAtMs };
+}
+
+function nextSearch({ before, policies, nowMs }: HoldBack, { owner, hash }: PendingChange) {
+  // Nothing was searched.
+  if (!policies.has('Breaking')) return { times: 0, retryAtMs: nowMs };
+  const known = before.get(owner);
+  const times = (known?.hash === hash ? known.times : 0) + 1;
+  return { times, retryAtMs: nowMs + Math.min(MOST_DELAY_MS, LEAST_DELAY_MS * 2 ** (times - 1)) };
+}
+
+function reasonText({ objection, widenings }: HoldReason): string {
+  const effects = [
+    ...(widenings ? [wideningText(widenings)] : []),
+    ...(objection?.kind === 'breaks' ? [breaksText(objection.breaks)] : []),
+  ];
+  const unknown =
+    objection && objection.kind !== 'breaks'
+      ? [`it is not known whether the change breaks clients, so it is held back: ${objection.why}`]
+      : [];
+  const known = effects.length > 0 ? [`the change is held back, it ${effects.join('; and it ')}`] : [];
+  return [...known, ...unknown].join('; ');
+}
+
+function breaksText(breaks: Breaks): string {
+  const [first, ...others] = [...breaks.values()];
+  const { who, description } = first!;
   const more = others.length === 0 ? '' : `, and ${others.length} more`;
-  const roles = new Set(others.map((other) => other.role).filter((other) => other !== role)).size;
+  const roles = new Set(others.map((other) => other.who).filter((other) => other !== who)).size;
   const also = roles === 0 ? '' : ` and of ${roles} more ${roles === 1 ? 'role' : 'roles'}`;
-  return `the change is held back, it would break clients of role ${role}${also} (${description.replace(/\.$/, '')}${more})`;
+  return `would break clients of ${who}${also} (${cut(description.replace(/\.$/, ''))}${more})`;
 }
 
 /** Returns the outcome of a change that concerns a source or remote schema that does not answer: the engine serves nothing of it now, so a

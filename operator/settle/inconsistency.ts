@@ -3,6 +3,7 @@
  *  Pure. Not here: which decisions are left out (culprits.ts). */
 import {
   type MetadataObject,
+  nearestText,
   OBJECTS,
   type ObjectKind,
   objectKey,
@@ -15,20 +16,35 @@ import type { Reason } from '../kinds.ts';
 import { printKey } from '../objects/normal-form.ts';
 import { type InconsistentObject, NOT_ENFORCED, PARTLY_SERVED, type ResourceOutcome } from '../ports.ts';
 
-/** Returns why an object of this manager is inconsistent, from its position, its references and the code of the engine. */
+/** Returns why an object of this manager is inconsistent, from its position, its references and the code of the engine. The message has all
+ *  errors of the object, and the nearest names to one that does not exist for resources that may know them. */
 export function outcomeOfInconsistency(
   found: InconsistentObject,
   all: readonly InconsistentObject[],
   claim: Claim | undefined,
 ): ResourceOutcome {
-  const field = fieldIn(claim?.cr, claim?.object, found.path ?? []);
-  const message = `${printKey(found.key)}${field}: ${found.reason.replace(/^Inconsistent object: /, '')}`;
+  const text = ({
+    reason,
+    path = [],
+    nearest = [],
+  }: Pick<InconsistentObject, 'reason' | 'path' | 'nearest'>) => {
+    const near = claim?.isAtHome ? nearestText(nearest) : '';
+    return `${fieldIn(claim?.cr, claim?.object, path)}: ${reason.replace(/^Inconsistent object: /, '')}${near}`;
+  };
+  const more = (found.more ?? []).map((error) => `; also${text(error)}`).join('');
+  const message = `${printKey(found.key)}${text(found)}${more}`;
   if (found.code === NOT_ENFORCED) return { reason: 'NotEnforced', message };
   if (found.code === PARTLY_SERVED) return { reason: 'PartlyServed', message };
   const absent = unavailabilityBehind(found, all, claim?.object);
   if (absent) return { reason: absent, message };
-  return { reason: found.code === 'not-exists' ? 'DependencyNotReady' : 'RejectedByEngine', message };
+  return {
+    reason: MISSING.has(found.behind ?? found.code ?? '') ? 'DependencyNotReady' : 'RejectedByEngine',
+    message,
+  };
 }
+
+/** The codes of the engine for an object that needs something that does not exist. */
+const MISSING: ReadonlySet<string> = new Set(['not-exists', 'not-found']);
 
 /** Returns the reason when a source or remote schema that the object needs does not answer: then the object cannot be checked. */
 function unavailabilityBehind(

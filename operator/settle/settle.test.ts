@@ -270,6 +270,7 @@ test('a newer object that takes the name of an older one is left out, although t
 
 test.each<[InconsistentObject, string]>([
   [inconsistent('table/a/b/c', 'not-exists'), 'DependencyNotReady'],
+  [inconsistent('native_query/a/b', 'not-found'), 'DependencyNotReady'],
   [inconsistent('table/a/b/c', 'permission-error'), 'RejectedByEngine'],
   [inconsistent('source/a', 'not-exists'), 'SourceUnavailable'],
   [inconsistent('source/a', 'postgres-error'), 'SourceUnavailable'],

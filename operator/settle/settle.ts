@@ -2,8 +2,16 @@
  *  out, and the rest is tried again. One broken resource delays no other, and a change that would break a foreign object is not made.
  *  Decisions that only wait for an unavailable database or remote schema are written all the same.
  *  In: the live document, decisions, a dry run. Out: the document to write, and why decisions are left out.
- *  Not here: the search for culprits (culprits.ts), the write (pass/reconcile.ts). */
-import { type Metadata, type MetadataObject, parseKey, referencesOf } from '@pergola/engine/metadata';
+ *  Not here: the search for culprits (culprits.ts), the write (pass/attempt.ts). */
+import {
+  type Metadata,
+  type MetadataObject,
+  nearestNames,
+  nearestText,
+  objectKey,
+  parseKey,
+  referencesOf,
+} from '@pergola/engine/metadata';
 import { type Decision, isWrite } from '../decide/decide.ts';
 import { heldDeletions, type Replacements, replacementsIn } from '../decide/replacement.ts';
 import { kindAndNamespaceOf } from '../kinds.ts';
@@ -156,6 +164,7 @@ function withoutOrphans(
     deletable.filter(({ action }) => action === 'delete'),
   );
   const put = new Set<string>();
+  const nearestTo = nearestKeysIn(() => [...objects.keys(), ...deletable.map(({ key }) => key)]);
   return deletable.filter((decision) => {
     if (decision.action === 'delete') return true;
     const missing = needsOf(decision.claim!.object).find((need) => !put.has(need) && !survives(need));
@@ -163,7 +172,8 @@ function withoutOrphans(
       put.add(decision.key);
       return true;
     }
-    excluded.set(decision.key, waitsFor(decision.key, missing, excluded.get(missing)));
+    const near = decision.claim!.isAtHome ? nearestTo(missing) : [];
+    excluded.set(decision.key, waitsFor(decision.key, missing, excluded.get(missing), near));
     return false;
   });
 }
@@ -174,11 +184,45 @@ function needsOf(object: MetadataObject): readonly string[] {
   return object.parent === null ? [] : [object.parent];
 }
 
-export function waitsFor(key: string, parent: string, why?: ResourceOutcome): ResourceOutcome {
-  const because = why ? ` (${why.message})` : `, which the engine does not have${remedyFor(parent)}`;
+/** Returns the outcome of an object that needs another one. `near` are the names that somebody may have meant by it. */
+export function waitsFor(
+  key: string,
+  parent: string,
+  why?: ResourceOutcome,
+  near: readonly string[] = [],
+): ResourceOutcome {
+  const missing = `, which the engine does not have${remedyFor(parent)}${nearestText(near)}`;
+  const because = why ? ` (${why.message})` : missing;
   return {
     reason: 'DependencyNotReady',
     message: `${printKey(key)} waits for ${printKey(parent)}${because}`,
+  };
+}
+
+/** The most missing objects whose nearest names are found. More follow from a cause other than a typing error. */
+const MOST_MISNAMED = 20;
+
+/** Returns a function that finds the names nearest to that of a missing object, among those of its kind in the same object, such as a
+ *  source. */
+function nearestKeysIn(keysOf: () => readonly string[]): (missing: string) => readonly string[] {
+  const found = new Map<string, readonly string[]>();
+  return (missing) => {
+    const wanted = parseKey(missing);
+    const name = wanted?.segments.at(-1);
+    if (!wanted || name === undefined) return [];
+    if (!found.has(missing)) {
+      if (found.size === MOST_MISNAMED) return [];
+      const around = objectKey(wanted.kind, ...wanted.segments.slice(0, -1), '');
+      const siblings = keysOf().filter((key) => key !== missing && key.startsWith(around));
+      found.set(
+        missing,
+        nearestNames(
+          name,
+          siblings.map((key) => parseKey(key)?.segments.at(-1) ?? ''),
+        ),
+      );
+    }
+    return found.get(missing)!;
   };
 }
 

@@ -84,11 +84,26 @@ function deliveryConditions(cr: CustomResource, { delivery }: Verdict): readonly
   return [{ type: 'Delivered', status: reason === 'Delivered' ? 'True' : 'False', reason, message }];
 }
 
-/** Returns `Passed` of a test. The condition of an earlier pass stays when this pass did not decide it. */
-function testConditions(cr: CustomResource, { test }: Verdict): readonly ConditionDraft[] {
+/** Returns `Passed` of a test. The condition of an earlier pass stays when this pass did not decide it, except that a test that has no result
+ *  says what it waits for. */
+function testConditions(cr: CustomResource, { test, outcome }: Verdict): readonly ConditionDraft[] {
   if (!kindOf(cr.kind)?.isTest) return [];
-  const { reason, message } = test ?? conditionOf(cr, 'Passed') ?? NOT_RUN_YET;
+  const { reason, message } = test ?? resultBefore(cr) ?? waitingFor(cr, outcome);
   return [{ type: 'Passed', status: PASSED[reason] ?? 'Unknown', reason, message }];
+}
+
+function resultBefore(cr: CustomResource): Pick<Condition, 'reason' | 'message'> | undefined {
+  const known = conditionOf(cr, 'Passed');
+  return known?.reason === 'NotRun' ? undefined : known;
+}
+
+/** Returns why a test without a result has not run. Of a pass that is running nothing new is known. */
+function waitingFor(
+  cr: CustomResource,
+  { reason, message }: ResourceOutcome,
+): Pick<Condition, 'reason' | 'message'> {
+  if (reason === 'Applied' || reason === 'Applying') return conditionOf(cr, 'Passed') ?? NOT_RUN_YET;
+  return { reason: 'NotRun', message: `the test runs once it is Ready, and it is ${reason}: ${message}` };
 }
 
 const NOT_RUN_YET = { reason: 'NotRun', message: 'the operator has not run the test yet' } as const;

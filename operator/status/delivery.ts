@@ -45,7 +45,7 @@ export function deliveryOf(
           'the webhook was not called within toleranceSeconds of scheduledAt and is not called any more',
       };
     default: {
-      const failed = tries === 0 ? '' : `; it failed ${tries} times`;
+      const failed = tries === 0 ? '' : `; it failed ${tries} times and is called again`;
       const after = isDue ? now.getTime() + LATE_MS : time.getTime() + CALL_MS;
       return {
         reason: 'Scheduled',

@@ -1,6 +1,8 @@
-/** Computes the status of an Engine resource: whether the engine answers, how many objects are owned, which deletions are held.
+/** Computes the status of an Engine resource: whether the engine answers, how many objects are owned, which
+ *  resources are not Ready, which deletions are held.
  *  Pure. Not here: statuses of the other kinds (conditions.ts), the pass (pass/reconcile.ts). */
 
+import { listText } from '@pergola/engine/list-text';
 import type { PruneHold } from '../decide/decide.ts';
 import { withLagging } from '../engine/replica-sync.ts';
 import {
@@ -16,8 +18,10 @@ import { objectsIn } from '../objects/normal-form.ts';
 import { failedText } from '../permission-tests/gates.ts';
 import { type EngineVersions, inconsistentIn, type ResourceOutcome } from '../ports.ts';
 import { type ConditionDraft, conditionsOf, progressConditions, type StatusContext } from './conditions.ts';
+import { notReadyText } from './not-ready.ts';
 import { outcomeOf, type PassPlan, type Report } from './report.ts';
 import { sentence } from './sentence.ts';
+import { appliedText } from './verdicts.ts';
 
 /** The annotation whose value releases deletions that wait for a confirmation. */
 export const CONFIRM_PRUNE_ANNOTATION = 'pergola.dev/confirm-prune';
@@ -42,8 +46,10 @@ export function engineStatusOf(
   context: StatusContext,
   { problem, deleting, note, versions, rivals = [] }: EngineObservations = {},
 ): CrStatus {
-  const { reason, message } = deleting ?? problem ?? outcomeOfPass(report);
-  const outcome = { reason, message: note === undefined ? message : `${message}; ${note}` };
+  const known = deleting ?? problem;
+  const { reason, message } = known ?? outcomeOfPass(report);
+  const clauses = [message, known ? undefined : notReadyText(report), note];
+  const outcome = { reason, message: clauses.filter((clause) => clause !== undefined).join('; ') };
   const drafts = [
     ...progressConditions(cr, outcome, context),
     ...reachable(report),
@@ -123,7 +129,7 @@ export function outcomeOfPass({ plan, problem, replicaSync, verdicts }: Report):
   if (failed.length > 0) return { reason: 'TestFailed', message: failedText('the resources are', failed) };
   return {
     reason: 'Applied',
-    message: withLagging(`${plan?.owned ?? 0} objects applied`, replicaSync?.lagging ?? []),
+    message: withLagging(appliedText(plan?.owned ?? 0), replicaSync?.lagging ?? []),
   };
 }
 
@@ -137,9 +143,8 @@ export function heldDeletions({ heldBack, desired }: PassPlan): readonly string[
 const MOST_NAMED = 3;
 
 function heldText(messages: readonly string[]): string {
-  const rest = messages.length - MOST_NAMED;
-  const more = rest > 0 ? [`and ${rest} more, see status.heldBack`] : [];
-  return [...messages.slice(0, MOST_NAMED), ...more].join('; ');
+  const where = messages.length > MOST_NAMED ? ', see status.heldBack' : '';
+  return `${listText(messages, { most: MOST_NAMED, separator: '; ' })}${where}`;
 }
 
 /** The most held changes in the status. */
@@ -220,9 +225,8 @@ function consistent({ problem, inconsistent: found }: Report): readonly Conditio
   if (inconsistent.length === 0) {
     return [{ type, status: 'True', reason: 'Applied', message: 'every object fits its database' }];
   }
-  const shown = inconsistent.slice(0, 3).map(({ name, reason }) => `${name}: ${reason}`);
-  const rest = inconsistent.length - shown.length;
-  const message = [...shown, ...(rest > 0 ? [`and ${rest} more`] : [])].join('; ');
+  const texts = inconsistent.map(({ name, reason }) => `${name}: ${reason}`);
+  const message = listText(texts, { most: MOST_NAMED, separator: '; ' });
   return [{ type, status: 'False', reason: 'RejectedByEngine', message }];
 }
 

@@ -1,11 +1,24 @@
+import type { AccessChange, MetadataObject } from '@pergola/engine/metadata';
 import { describe, expect, test } from 'vitest';
+import { accessOfDecisions } from '../decide/access.ts';
 import type { Decision } from '../decide/decide.ts';
 import type { SchemaEffects } from '../ports.ts';
-import { FAIL_ON, refusedChanges } from './fail-on.ts';
+import { FAIL_ON, type FailOn, refusedChanges } from './fail-on.ts';
 
 const CR = { kind: 'TablePermission', metadata: { namespace: 'shop', name: 'note' } };
 const NO_EFFECTS: SchemaEffects = { schemas: [], isComplete: true };
 const KEY = 'select_permission/default/public/note/reader';
+
+/** Returns what the levels refuse of the decisions, whose `live` objects are those of the engine. */
+function refusedOf(
+  decisions: readonly Decision[],
+  levels: readonly FailOn[],
+  others: readonly MetadataObject[] = [],
+) {
+  const changed = decisions.flatMap(({ live: object }) => object ?? []);
+  const live = new Map([...changed, ...others].map((object) => [object.key, object]));
+  return refusedChanges(accessOfDecisions(live, decisions), NO_EFFECTS, levels);
+}
 
 /** A planned change of the select permission of reader; undefined is a permission that does not exist. */
 function change(before: object | undefined, after: object | undefined): Decision {
@@ -60,9 +73,7 @@ describe('what each level refuses', () => {
     ],
     ['the same in other words', base, { ...base, filter: { _and: [OWN] } }, []],
   ] as const)('%s', (_, before, after, expected) => {
-    const refused = FAIL_ON.filter(
-      (level) => refusedChanges([change(before, after)], NO_EFFECTS, [level]).length > 0,
-    );
+    const refused = FAIL_ON.filter((level) => refusedOf([change(before, after)], [level]).length > 0);
     expect(refused).toEqual(expected);
   });
 
@@ -75,13 +86,84 @@ describe('what each level refuses', () => {
       live: role(['a']),
       claim: { object: role(['a', 'b']), cr: CR },
     };
-    expect(refusedChanges([decision as unknown as Decision], NO_EFFECTS, ['widened'])).toHaveLength(1);
+    expect(refusedOf([decision as unknown as Decision], ['widened'])).toHaveLength(1);
   });
+});
+
+describe('a role that inherits', () => {
+  const select = (role: string, filter: object) => ({
+    key: `select_permission/default/public/note/${role}`,
+    definition: { role, permission: { ...base, filter } },
+  });
+  const inherited = [
+    { key: 'inherited_role/staff', definition: { role_name: 'staff', role_set: ['reader', 'writer'] } },
+    select('writer', { id: { _eq: 1 } }),
+  ] as unknown as readonly MetadataObject[];
+
+  test('is refused beside the parent that reaches more, and names the resource', () => {
+    expect(refusedOf([change(base, { ...base, filter: {} })], ['widened'], inherited)).toMatchObject([
+      { resource: 'TablePermission shop/note', key: KEY },
+      {
+        resource: 'TablePermission shop/note',
+        key: 'select_permission/default/public/note/staff',
+        message: expect.stringMatching(/^staff reaches more of public\.note \(select, by the roles that it/),
+      },
+    ]);
+  });
+
+  test('reaches more rows by a new permission of a parent, which widens nothing for the parent', () => {
+    const named = { key: 'action_permission/pay/reader', definition: { role: 'reader' } } as unknown;
+    const others = [...inherited, named as MetadataObject];
+    const refused = (level: FailOn) => refusedOf([change(undefined, base)], [level], others);
+    expect(refused('widened').map(({ key }) => key)).toEqual(['select_permission/default/public/note/staff']);
+    expect(refused('granted')).toHaveLength(2);
+  });
+
+  test('names no resource when several cause it together', () => {
+    const mine = change(base, { ...base, filter: {} });
+    const writer = select('writer', { id: { _eq: 1 } });
+    const theirs = {
+      key: writer.key,
+      action: 'update',
+      entry: { cr: 'TablePermission shop/other' },
+      live: writer,
+      claim: { object: select('writer', {}), cr: { ...CR, metadata: { namespace: 'shop', name: 'other' } } },
+    } as unknown as Decision;
+    const refused = refusedOf([mine, theirs], ['widened'], inherited.slice(0, 1));
+    expect(refused.map(({ resource }) => resource)).toEqual([
+      'TablePermission shop/note',
+      undefined,
+      'TablePermission shop/other',
+    ]);
+  });
+});
+
+test('a change for requests is granted when something is added, and breaks clients when something is gone', () => {
+  const endpoint = {
+    key: 'rest_endpoint/notes',
+    role: null,
+    on: 'notes',
+    operation: 'request',
+    parts: [],
+  } as const;
+  const levelsOf = (change: AccessChange) =>
+    FAIL_ON.filter((level) => refusedChanges([{ change, decisions: [] }], NO_EFFECTS, [level]).length > 0);
+  expect(levelsOf({ ...endpoint, change: 'granted', verdict: 'wider' })).toEqual(['granted']);
+  expect(levelsOf({ ...endpoint, change: 'revoked', verdict: 'narrower' })).toEqual([
+    'breaking',
+    'breaking-in-use',
+  ]);
+  const parts = [{ name: 'query', verdict: 'other', before: 'a', after: 'b' }] as const;
+  expect(levelsOf({ ...endpoint, change: 'changed', verdict: 'other', parts })).toEqual([
+    'granted',
+    'breaking',
+    'breaking-in-use',
+  ]);
 });
 
 test('a refused change says which resource, and what it means', () => {
   const decision = change(base, { ...base, filter: {} });
-  expect(refusedChanges([decision], NO_EFFECTS, ['widened'])).toMatchObject([
+  expect(refusedOf([decision], ['widened'])).toMatchObject([
     {
       resource: 'TablePermission shop/note',
       key: KEY,

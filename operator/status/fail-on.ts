@@ -1,13 +1,14 @@
 /** The changes of access that `--fail-on` refuses. Pure.
  *  `widened`: a role that has a permission reaches more rows: its filter, check or limit became weaker, or differs in a way that is not
- *  decided, or one of them is gone. `granted`: also any other access that a role gains: permissions, columns, operations, presets.
- *  `breaking`: the schema of a role that has clients changes so that operations that were valid are not. `breaking-in-use`: such a change
- *  affects an operation that clients used in the last days; what is not counted may be one.
+ *  decided, or one of them is gone, or an object that it uses changes. `granted`: also any other access that a role gains: permissions, columns,
+ *  operations, presets, allowed queries, endpoints, higher limits. `breaking`: the schema of a role that has clients changes so that operations
+ *  that were valid are not, or a request that was answered is not. `breaking-in-use`: such a change affects an operation that clients used in
+ *  the last days; what is not counted may be one.
  *  Not here: comparing permissions (engine/metadata/access). */
-import type { AccessChange, AccessPart } from '@pergola/engine/metadata';
-import { type Decision, ownerOf } from '../decide/decide.ts';
+import type { AccessChange } from '@pergola/engine/metadata';
+import { accessLine, type DecidedAccess, isBreaking, isGaining, wideningParts } from '../decide/access.ts';
+import { ownerOf } from '../decide/decide.ts';
 import type { SchemaEffect, SchemaEffects } from '../ports.ts';
-import { accessLine, accessOf } from './access-text.ts';
 import { INCOMPLETE, uncountedText, usersText } from './schema-text.ts';
 
 export const FAIL_ON = ['widened', 'granted', 'breaking', 'breaking-in-use'] as const;
@@ -16,33 +17,36 @@ export type FailOn = (typeof FAIL_ON)[number];
 /** A change that is refused. */
 export type RefusedChange = {
   readonly level: FailOn;
-  /** The resource, as `Kind namespace/name`, and the key of its object. Absent for the schema of a role, to which many contribute. */
+  /** The resource, as `Kind namespace/name`. Absent where several contribute, as to the schema of a role. */
   readonly resource?: string | undefined;
+  /** The key of the permission. Absent for the schema of a role. */
   readonly key?: string;
   /** The change in words. */
   readonly message: string;
 };
 
-/** The parts of a permission that decide which rows it reaches, and what may be written to them. */
-const ROW_PARTS: ReadonlySet<string> = new Set(['filter', 'check', 'limit', 'validate_input', 'role_set']);
-
 /** Returns the changes of the plan that the levels refuse, each once. */
 export function refusedChanges(
-  decisions: readonly Decision[],
+  access: readonly DecidedAccess[],
   effects: SchemaEffects,
   levels: readonly FailOn[],
 ): readonly RefusedChange[] {
-  const access = decisions.flatMap((decision) => {
-    const change = accessOf(decision);
-    const level = change && levels.find((one) => isRefused(change, one));
-    if (!change || !level) return [];
-    return [{ level, resource: ownerOf(decision), key: change.key, message: accessLine(change) }];
-  });
   return [
-    ...access,
+    ...access.flatMap((one) => refusedAccess(one, levels)),
     ...(levels.includes('breaking') ? brokenSchemas(effects) : []),
     ...(levels.includes('breaking-in-use') ? brokenOperations(effects) : []),
   ];
+}
+
+function refusedAccess(
+  { change, decisions }: DecidedAccess,
+  levels: readonly FailOn[],
+): readonly RefusedChange[] {
+  const level = levels.find((one) => isRefused(change, one));
+  if (!level) return [];
+  const [resource, ...others] = new Set(decisions.map(ownerOf));
+  const owner = others.length === 0 ? { resource } : {};
+  return [{ level, ...owner, key: change.key, message: accessLine(change) }];
 }
 
 function brokenSchemas({ schemas, isComplete }: SchemaEffects): readonly RefusedChange[] {
@@ -89,15 +93,15 @@ function restText(count: number, more = 'more'): string {
   return count > 1 ? `; and ${count - 1} ${more}` : '';
 }
 
-function isRefused({ change, parts }: AccessChange, level: FailOn): boolean {
-  if (level === 'breaking' || level === 'breaking-in-use') return false;
-  if (change === 'revoked') return false;
-  if (change === 'granted') return level === 'granted';
-  const gained = parts.filter(mayGain);
-  return level === 'granted' ? gained.length > 0 : gained.some(({ name }) => ROW_PARTS.has(name));
-}
+/** The changes of access that each level refuses. */
+const REFUSED: Readonly<Record<FailOn, (change: AccessChange) => boolean>> = {
+  widened: (change) => wideningParts(change).length > 0,
+  granted: isGaining,
+  breaking: isBreaking,
+  // Requests are counted by the fields that they use, so whether anybody sends these is not known.
+  'breaking-in-use': isBreaking,
+};
 
-/** An undecided part counts as gained: what is not known to be narrower may be wider. */
-function mayGain({ verdict }: AccessPart): boolean {
-  return verdict === 'wider' || verdict === 'other';
+function isRefused(change: AccessChange, level: FailOn): boolean {
+  return REFUSED[level](change);
 }

@@ -1,7 +1,8 @@
 /** Planned changes as text and as data, for the terminal (folder/print.ts), the status of a resource (`status.plan`) and `-o json`.
- *  Pure. Not here: how a plan is computed (pass/reconcile.ts), which resources have one in their status (decide/pause.ts). */
+ *  Pure. Not here: how a plan is computed (pass/plan.ts), which resources have one in their status (decide/pause.ts). */
 
 import { type AccessChange, variablesOf } from '@pergola/engine/metadata';
+import { accessLine } from '../decide/access.ts';
 import { type Decision, ownerOf } from '../decide/decide.ts';
 import { type CustomResource, crName } from '../kinds.ts';
 import {
@@ -12,7 +13,7 @@ import {
 } from '../objects/difference.ts';
 import { printKey } from '../objects/normal-form.ts';
 import type { ResourceOutcome, ValueChange } from '../ports.ts';
-import { accessLine, accessOf } from './access-text.ts';
+import type { PlannedAccess } from './planned-access.ts';
 import { type PassPlan, plannedDecisions } from './report.ts';
 
 /** The most lines of a plan in a status. */
@@ -57,7 +58,7 @@ export type PlannedChange = {
   readonly access: AccessChange | null;
 };
 
-export function plannedChange(decision: Decision): PlannedChange {
+export function plannedChange(decision: Decision, access: PlannedAccess): PlannedChange {
   const { action, key, live, claim } = decision;
   const after = action === 'delete' ? undefined : claim?.object;
   return {
@@ -65,21 +66,21 @@ export function plannedChange(decision: Decision): PlannedChange {
     key,
     resource: ownerOf(decision),
     differences: differencesOf(live, after),
-    access: accessOf(decision),
+    access: access.of(key),
   };
 }
 
 /** Returns the object with its sign, a line for each difference of a changed object, and a line for the access that a permission gives or
  *  takes; nothing for an object left as it is. */
-export function changeLines(decision: Decision, style?: PlanStyle): readonly string[] {
+export function changeLines(decision: Decision, access: PlannedAccess, style?: PlanStyle): readonly string[] {
   const { action, key } = decision;
   const sign = SIGNS[action];
   if (sign === undefined) return [];
   const text = `${sign} ${printKey(key)}`;
   const head = style ? style.head(sign, text) + style.note(NOTES[action] ?? '') : text;
-  const { differences, access } = plannedChange(decision);
+  const { differences, access: change } = plannedChange(decision, access);
   const details = sign === '~' ? differences.map((one) => printDifference(one, style?.difference)) : [];
-  const effect = access && sign !== '=' ? [accessLine(access)] : [];
+  const effect = change && sign !== '=' ? [accessLine(change)] : [];
   return [head, ...[...details, ...effect].map((line) => `    ${line}`)];
 }
 
@@ -103,16 +104,22 @@ function valuesOf(cr: CustomResource, { desired, decisions, values = [] }: PassP
   return values.filter(({ name }) => names.has(`value:${name}`));
 }
 
-/** Returns the lines of `status.plan` of a resource: its changes, the named values that it refers to, then `effects`, the changes of the
- *  schemas of roles. */
+/** The meaning of all planned changes together: for access, and as lines for roles and their schemas. */
+export type PlanEffects = { readonly access: PlannedAccess; readonly lines: readonly string[] };
+
+/** Returns the lines of `status.plan` of a resource: its changes, the named values that it refers to, then `effects`, what follows for roles
+ *  and their schemas. */
 export function planLines(
   cr: CustomResource,
   made: PassPlan,
   outcome: ResourceOutcome,
-  effects: readonly string[],
+  { access, lines: effects }: PlanEffects,
 ): readonly string[] {
   const own = plannedDecisions(made).filter((decision) => ownerOf(decision) === crName(cr));
-  const changes = [...own.flatMap((decision) => changeLines(decision)), ...valuesOf(cr, made).map(valueLine)];
+  const changes = [
+    ...own.flatMap((decision) => changeLines(decision, access)),
+    ...valuesOf(cr, made).map(valueLine),
+  ];
   const isRefused = outcome.reason !== 'Applied';
   const lines = [...(isRefused ? [`! ${outcome.reason}: ${outcome.message}`] : []), ...changes];
   if (lines.length === 0) return ['no change'];

@@ -1,5 +1,6 @@
 /** The changes of the schemas of roles, in words for people who review a plan. Pure.
  *  Not here: comparing schemas (engine/schema), access (access-text.ts). */
+import { listText } from '@pergola/engine/list-text';
 import type { AffectedOperation, SchemaEffect, SchemaEffects } from '../ports.ts';
 
 /** The most changes of one role that are listed. */
@@ -56,9 +57,7 @@ export function usersText({
   usedByCount = 0,
 }: SchemaEffect['changes'][number]): string | undefined {
   if (usedByCount === 0) return undefined;
-  const listed = usedBy.slice(0, MOST_OPERATIONS).map(operationText);
-  const rest = usedByCount - listed.length;
-  return [...listed, ...(rest > 0 ? [`${rest} more`] : [])].join(', ').replace(/, (?=\d+ more$)/, ' and ');
+  return listText(usedBy.map(operationText), { most: MOST_OPERATIONS, total: usedByCount });
 }
 
 function operationText({ operation, client, requests, lastDay }: AffectedOperation): string {

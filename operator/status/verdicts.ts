@@ -2,6 +2,7 @@
  *  its objects determines the outcome of a resource.
  *  Pure. Not here: conditions (conditions.ts). */
 
+import { listText } from '@pergola/engine/list-text';
 import { type Decision, isWrite, ownerOf } from '../decide/decide.ts';
 import { type Replacements, replacementsIn } from '../decide/replacement.ts';
 import { type ReplicaSync, type TrackedReplica, withLagging } from '../engine/replica-sync.ts';
@@ -140,14 +141,21 @@ function containerOutcome(
     : waitsFor(key, home.key, why);
 }
 
+/** Returns the outcome of an object that exists and that the policy of the resource does not take over. */
 function adoptionRequired({ key, live, claim }: Decision): ResourceOutcome {
   const differences = summarise(differencesOf(live, claim?.object));
-  const differs = differences === '' ? 'it is equal' : `it differs: ${differences}`;
+  const policy = claim?.policies.adoption ?? 'IfEqual';
+  const isEqual = differences === '';
+  const why = isEqual
+    ? `it is equal, and adoptionPolicy is ${policy}`
+    : `it differs, and adoptionPolicy is ${policy}: ${differences}`;
+  const todo = isEqual
+    ? 'set adoptionPolicy: IfEqual to take it over'
+    : 'set adoptionPolicy: Always to overwrite it, or change the resource until both are equal' +
+      (policy === 'Never' ? ' and set adoptionPolicy: IfEqual' : '');
   return {
     reason: 'AdoptionRequired',
-    message:
-      `${printKey(key)} exists and belongs to no resource; ${differs}; ` +
-      'set adoptionPolicy: Always to take it over',
+    message: `${printKey(key)} exists and belongs to no resource: it was created by hand or with another tool; ${why}; ${todo}`,
   };
 }
 
@@ -158,17 +166,20 @@ function driftOf({ key, live, claim }: Decision): string {
 
 function worstOf(outcomes: readonly ResourceOutcome[], objects: number): ResourceOutcome {
   const [worst] = outcomes.toSorted((a, b) => SEVERITY.indexOf(a.reason) - SEVERITY.indexOf(b.reason));
-  if (!worst)
-    return { reason: 'Applied', message: objects === 1 ? '1 object applied' : `${objects} objects applied` };
+  if (!worst) return { reason: 'Applied', message: appliedText(objects) };
   const same = outcomes.filter(({ reason }) => reason === worst.reason);
   // All objects of a resource that is held back have the same message.
-  return { reason: worst.reason, message: shortened([...new Set(same.map(({ message }) => message))]) };
+  const messages = [...new Set(same.map(({ message }) => message))];
+  return { reason: worst.reason, message: shortened(messages) };
 }
 
-/** Returns the first messages as one text, with the number of the others. */
+/** Returns the message of what is applied, such as `3 objects applied`. */
+export function appliedText(objects: number): string {
+  return `${objects} ${objects === 1 ? 'object' : 'objects'} applied`;
+}
+
 function shortened(messages: readonly string[]): string {
-  const rest = messages.length - MOST_MESSAGES;
-  return [...messages.slice(0, MOST_MESSAGES), ...(rest > 0 ? [`and ${rest} more`] : [])].join('; ');
+  return listText(messages, { most: MOST_MESSAGES, separator: '; ' });
 }
 
 /** Returns the outcome with the generation that the engine still serves, when the current one cannot be applied. */

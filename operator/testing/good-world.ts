@@ -3,7 +3,8 @@
  *  Not here: the examples (deploy/examples/every-kind), hostile resources (hostile-forms.ts). */
 import { objectsOf } from '@pergola/engine/metadata';
 import { EVERY_KIND } from '../../testing/examples.ts';
-import { cachedEngine, engineClient } from '../engine/client.ts';
+import { cachedEngine } from '../engine/cached-engine.ts';
+import { engineClient } from '../engine/client.ts';
 import { folderOptions } from '../folder/flags.ts';
 import { FolderSource } from '../folder/folder-source.ts';
 import { type CrStatus, type CustomResource, crName } from '../kinds.ts';

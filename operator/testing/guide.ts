@@ -43,7 +43,8 @@ function requestOf({ line, text, words }: Block, next: Block | undefined): Guide
   return { line, kind: 'request', text, role, headers, response };
 }
 
-function blocksOf(text: string): readonly Block[] {
+/** Returns the fenced blocks of a Markdown text. */
+export function blocksOf(text: string): readonly Block[] {
   const lines = text.split('\n');
   const blocks: Block[] = [];
   for (let i = 0; i < lines.length; i++) {

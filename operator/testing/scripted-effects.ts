@@ -1,5 +1,5 @@
 /** The changes of schemas for a scripted engine: the schema of a role has the columns of its select permissions, and a column that is gone
- *  breaks clients. Not here: the comparison of the real engine (engine/schema). */
+ *  breaks clients. So does a REST endpoint that is gone. Not here: the comparison of the real engine (engine/schema, engine/admin). */
 import { type Edit, editObjects, type MetadataObject, objectsOf } from '@pergola/engine/metadata';
 import type { SchemaEffects } from '../ports.ts';
 import type { ScriptedEngine } from './scripted-engine.ts';
@@ -29,7 +29,19 @@ function effectsBetween(before: Objects, after: Objects): SchemaEffects {
       : [breaking('ROLE_REMOVED', `the role ${role} has no permission any more`)];
     return gone.length === 0 ? [] : [{ role, breaking: changes.length, dangerous: 0, safe: 0, changes }];
   });
-  return { schemas, isComplete: true };
+  return { schemas, requests: goneEndpoints(before, after), isComplete: true };
+}
+
+function goneEndpoints(before: Objects, after: Objects): NonNullable<SchemaEffects['requests']> {
+  const gone = [...before.keys()].filter((key) => key.startsWith('rest_endpoint/') && !after.has(key));
+  const revoked = {
+    role: null,
+    operation: 'request',
+    change: 'revoked',
+    verdict: 'narrower',
+    parts: [],
+  } as const;
+  return gone.map((key) => ({ key, on: key.split('/').at(-1)!, ...revoked }));
 }
 
 const breaking = (type: string, description: string) => ({ severity: 'breaking', type, description });

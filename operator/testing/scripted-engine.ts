@@ -102,7 +102,7 @@ export class ScriptedEngine implements EnginePort {
     return this.resourceVersion;
   }
 
-  /** The engine as a port, which `cachedEngine` can wrap (engine/client.ts). */
+  /** The engine as a port, which `cachedEngine` can wrap (engine/cached-engine.ts). */
   get port(): EnginePort {
     return {
       read: () => this.read(),

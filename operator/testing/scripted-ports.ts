@@ -1,7 +1,6 @@
 /** Ports around a scripted engine: resources that the test sets, published statuses, and a clock that the test sets. */
 import type { CrStatus, CustomResource } from '../kinds.ts';
-import type { Ports } from '../pass/reconcile.ts';
-import type { CrSnapshot, StatusChange } from '../ports.ts';
+import type { CrSnapshot, Ports, StatusChange } from '../ports.ts';
 import { snapshotOf } from './resources.ts';
 import { ScriptedEngine } from './scripted-engine.ts';
 

@@ -1,6 +1,6 @@
 /** A cluster with namespaces that share one engine: the scripted engine, and an Engine resource and a clock that the test sets. */
 
-import { cachedEngine } from '../engine/client.ts';
+import { cachedEngine } from '../engine/cached-engine.ts';
 import { consentOf, type LabelsOf } from '../grants/consent.ts';
 import type { CustomResource } from '../kinds.ts';
 import { type PreviousPass, reconcile } from '../pass/reconcile.ts';

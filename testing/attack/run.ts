@@ -1,17 +1,18 @@
 /** Attacks an engine with 512 MiB, one attack after another, and judges each: the engine survives, its memory stays below the limit, and
- *  an ordinary client is answered within a second throughout. In: a Postgres. Out: a verdict for each attack. An engine that has ended is
- *  started again. Not here: the attacks (attacks.ts). */
+ *  an ordinary client is answered within a second throughout, or longer on a slow machine. In: a Postgres. Out: a verdict for each attack.
+ *  An engine that has ended is started again. Not here: the attacks (attacks.ts). */
 import { fork } from 'node:child_process';
 import { once } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
+import { slowness } from '../machine-speed.ts';
 import { ATTACKS, type Attack } from './attacks.ts';
 import { LIMIT_BYTES, type LimitedEngine, startLimitedEngine } from './limited-engine.ts';
 import { type Probes, probe } from './probe.ts';
 import { createWorld, type World } from './world.ts';
 
 const ATTACKER = new URL('./attacker.ts', import.meta.url);
-/** The time after which an answer is late. */
+/** The time after which an answer is late on a usual machine. */
 const LATE_MS = 1_000;
 /** The interval at which rows change during an attack, which sends a new result to every subscriber. */
 const CHANGE_MS = 500;
@@ -33,9 +34,12 @@ export type Verdict = {
   readonly residentMb: number;
   readonly peakMb: number;
   readonly limitedBy: string;
+  /** The time after which an answer was late on this machine. */
+  readonly lateMs: number;
 };
 
 export async function* attackAll(postgresUrl: string, only: string | undefined): AsyncGenerator<Verdict> {
+  const lateMs = Math.round(LATE_MS * slowness());
   let target = await Target.start(postgresUrl, 0);
   try {
     for (const [number, attack] of ATTACKS.entries()) {
@@ -44,10 +48,10 @@ export async function* attackAll(postgresUrl: string, only: string | undefined):
         await target.stop();
         target = await Target.start(postgresUrl, number);
       }
-      let verdict = await judge(target, attack, number);
+      let verdict = { ...(await judge(target, attack, number, lateMs)), tries: 1, lateMs };
       while (verdict.isOnlyLate && verdict.tries < MOST_TRIES) {
         await sleep(PAUSE_MS);
-        verdict = { ...(await judge(target, attack, number)), tries: verdict.tries + 1 };
+        verdict = { ...verdict, ...(await judge(target, attack, number, lateMs)), tries: verdict.tries + 1 };
       }
       yield verdict;
     }
@@ -82,7 +86,14 @@ class Target {
   }
 }
 
-async function judge({ engine, world }: Target, attack: Attack, number: number): Promise<Verdict> {
+type Judged = Omit<Verdict, 'tries' | 'lateMs'>;
+
+async function judge(
+  { engine, world }: Target,
+  attack: Attack,
+  number: number,
+  lateMs: number,
+): Promise<Judged> {
   const attacker = fork(ATTACKER, [String(number), engine.url]);
   const changing = setInterval(() => void world.changeRows().catch(() => {}), CHANGE_MS);
   const wrong: string[] = [];
@@ -92,7 +103,7 @@ async function judge({ engine, world }: Target, attack: Attack, number: number):
     const [problems] = await Promise.all([verified, sleep(attack.heldSeconds * 1000)]);
     wrong.push(...problems);
   })();
-  const probes = await probe(engine.url, LATE_MS, over);
+  const probes = await probe(engine.url, lateMs, over);
   clearInterval(changing);
   const ended = once(attacker, 'exit');
   if (attacker.connected) attacker.send('end');
@@ -105,7 +116,7 @@ function verdictOf(
   attack: Attack,
   { answered, slowestMs, failures, late }: Probes,
   wrong: readonly string[],
-): Verdict {
+): Judged {
   const problems = [...failures.slice(0, MOST_LISTED), ...wrong];
   if (failures.length > MOST_LISTED) problems.push(`… ${failures.length} such, ${answered} answered well`);
   if (!engine.isAlive()) problems.unshift('the engine has ended');
@@ -116,7 +127,6 @@ function verdictOf(
     attack: attack.name,
     problems: [...problems, ...late.slice(0, MOST_LISTED)],
     isOnlyLate: problems.length === 0 && late.length > 0,
-    tries: 1,
     slowestMs,
     residentMb: mb(engine.residentBytes()),
     peakMb: mb(peak),

@@ -7,7 +7,7 @@ import { toDirectory } from '../../engine/metadata/directory.ts';
 import { parseMetadata } from '../../engine/metadata/parse.ts';
 import { Choices, LARGEST } from '../../engine/oracle/testing/choices.ts';
 import { type Ground, makeRequest } from './requests.ts';
-import { send } from './send.ts';
+import { NO_ANSWER, send } from './send.ts';
 import { ADMIN_SECRET, Subject } from './subject.ts';
 import { admin, rebuild } from './world.ts';
 
@@ -33,12 +33,21 @@ export async function* fuzz(
   try {
     for (let block = options.from; block < options.from + options.blocks; block++) {
       if (!subject.isAlive) subject = await Subject.start(databaseUrl);
-      const problems = await runBlock(subject, databaseUrl, options.seed, block);
-      const memoryMb = subject.isAlive ? await subject.memoryMb() : 0;
-      yield { block, problems, memoryMb };
+      yield await blockOf(subject, databaseUrl, options.seed, block);
     }
   } finally {
     await subject.stop();
+  }
+}
+
+/** Runs a block. Throws with what the engine does when the world cannot be rebuilt, or the engine does not answer. */
+async function blockOf(subject: Subject, databaseUrl: string, seed: number, block: number): Promise<Block> {
+  try {
+    const problems = await runBlock(subject, databaseUrl, seed, block);
+    return { block, problems, memoryMb: subject.isAlive ? await subject.memoryMb() : 0 };
+  } catch (error) {
+    const where = subject.isAlive ? await subject.stopHanging() : 'has ended';
+    throw new Error(`block ${block}: ${(error as Error).message}; the engine ${where}`, { cause: error });
   }
 }
 
@@ -60,7 +69,10 @@ async function runBlock(
     for (const request of rest) {
       if (!subject.isAlive) return;
       const wrong = await send(subject.url, request);
-      for (const what of [...(wrong === null ? [] : [wrong]), ...subject.takeProblems()]) {
+      // An engine that hangs would let every further request wait as long.
+      const where =
+        wrong === NO_ANSWER && subject.isAlive ? `; the engine ${await subject.stopHanging()}` : '';
+      for (const what of [...(wrong === null ? [] : [wrong + where]), ...subject.takeProblems()]) {
         problems.push({ block, what, request: JSON.stringify(request) });
       }
     }

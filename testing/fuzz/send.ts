@@ -8,6 +8,7 @@ import type { FuzzRequest, HttpRequest } from './requests.ts';
 
 /** The time limit of an answer. It is generous, because a request that hangs never ends and the machine may be busy. */
 const MOST_MS = 60_000;
+export const NO_ANSWER = 'no answer in time';
 const agent = new Agent({ keepAlive: false });
 /** The time a client waits for the end of a socket after it has sent everything. */
 const LINGER_MS = 30;
@@ -43,16 +44,19 @@ function sendHttp(url: string, { method, path, headers, body }: HttpRequest): Pr
           ? headers
           : { ...headers, 'content-length': Buffer.byteLength(text) },
     });
-    sent.setTimeout(MOST_MS, () => {
+    // Not the time without traffic: an answer that drips forever never ends either.
+    const limit = setTimeout(() => {
+      resolve(NO_ANSWER);
       sent.destroy();
-      resolve('no answer in time');
-    });
+    }, MOST_MS);
+    sent.once('close', () => clearTimeout(limit));
     sent.once('error', (error) => resolve(`no answer: ${error.message}`));
     sent.once('response', (response) => {
       const chunks: Buffer[] = [];
       response.on('data', (chunk: Buffer) => chunks.push(chunk));
       response.once('end', () => resolve(judge(response, Buffer.concat(chunks).toString(), method)));
       response.once('error', (error) => resolve(`half an answer: ${error.message}`));
+      response.once('close', () => resolve('half an answer: the socket is closed'));
     });
     sent.end(text ?? undefined);
   });

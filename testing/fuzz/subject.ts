@@ -1,14 +1,20 @@
 /** The engine process of a fuzz run, with the errors it reports. Not here: the requests (run.ts). */
 import { type ChildProcess, fork } from 'node:child_process';
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { FromChild } from './engine-child.ts';
 
 const CHILD = new URL('./engine-child.ts', import.meta.url);
 export const ADMIN_SECRET = 'fuzz';
+/** The time limit of a collection. It is generous, because the machine may be busy. */
+const MOST_MS = 60_000;
+/** The time in which a process answers whose event loop runs. */
+const LOOP_MS = 5000;
 
 export class Subject {
   readonly url: string;
   readonly #child: ChildProcess;
   #unexpected: string[] = [];
+  #hanging: Promise<string> | undefined;
 
   private constructor(child: ChildProcess, url: string) {
     this.#child = child;
@@ -42,9 +48,16 @@ export class Subject {
     return this.#child.exitCode === null && this.#child.signalCode === null;
   }
 
-  /** Returns the memory in MB after a garbage collection. */
-  memoryMb(): Promise<number> {
-    return new Promise((resolve) => {
+  /** Returns the memory in MB after a garbage collection. Throws when the process does not answer in time. */
+  async memoryMb(): Promise<number> {
+    const memoryMb = await this.#collected(MOST_MS);
+    if (memoryMb === null) throw new Error('no collection in time');
+    return memoryMb;
+  }
+
+  /** Returns the memory in MB after a garbage collection; null when there is no answer in time. */
+  #collected(mostMs: number): Promise<number | null> {
+    const collected = new Promise<number>((resolve) => {
       const listen = (message: FromChild) => {
         if (message.kind !== 'memory') return;
         this.#child.off('message', listen);
@@ -53,6 +66,19 @@ export class Subject {
       this.#child.on('message', listen);
       this.#child.send('memory');
     });
+    return Promise.race([collected, sleep(mostMs, null, { ref: false })]);
+  }
+
+  /** Ends a process that does not answer. Returns whether its event loop still runs, which means that something is waited for. */
+  stopHanging(): Promise<string> {
+    this.#hanging ??= this.#stopWithReason();
+    return this.#hanging;
+  }
+
+  async #stopWithReason(): Promise<string> {
+    const memoryMb = await this.#collected(LOOP_MS);
+    await this.stop();
+    return memoryMb === null ? 'is busy: its event loop does not run' : 'waits: its event loop runs';
   }
 
   async stop(): Promise<void> {

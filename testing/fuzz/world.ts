@@ -3,6 +3,9 @@
 import pg from 'pg';
 import { ADMIN_SECRET } from './subject.ts';
 
+/** The time limit of a request that builds the world. */
+const MOST_MS = 60_000;
+
 export const ROLES = ['reader', 'writer'] as const;
 
 const SQL = `
@@ -77,10 +80,25 @@ const METADATA = {
   ],
 };
 
+/** The sessions that may hold what the world cannot be dropped without. */
+const SESSIONS = `
+select pid, state, now() - xact_start as transaction, query from pg_stat_activity
+  where xact_start is not null and pid <> pg_backend_pid()`;
+
 export async function rebuild(url: string, databaseUrl: string): Promise<void> {
   const client = new pg.Client({ connectionString: databaseUrl });
   await client.connect();
-  await client.query(SQL).finally(() => client.end());
+  try {
+    await client.query("set lock_timeout = '60s'");
+    await client.query(SQL);
+  } catch (error) {
+    const { rows } = await client.query(SESSIONS);
+    throw new Error(`the world is not rebuilt, and these sessions are open: ${JSON.stringify(rows)}`, {
+      cause: error,
+    });
+  } finally {
+    await client.end();
+  }
   await admin(url, 'clear_metadata', {});
   await admin(url, 'replace_metadata', METADATA);
   await admin(url, 'reload_metadata', {});
@@ -91,6 +109,7 @@ export async function admin(url: string, type: string, args: unknown): Promise<u
     method: 'POST',
     headers: { 'content-type': 'application/json', 'x-engine-admin-secret': ADMIN_SECRET },
     body: JSON.stringify({ type, args }),
+    signal: AbortSignal.timeout(MOST_MS),
   });
   const body = await response.json();
   if (!response.ok) throw new Error(`${type}: ${JSON.stringify(body)}`);

@@ -3,9 +3,9 @@
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
-import { type AssessedVersion, assess } from '../../engine/migrate/assess.ts';
+import type { AssessedVersion } from '../../engine/migrate/assess.ts';
+import { currentVersions } from '../../engine/migrate/current-versions.ts';
 import { readMigrations } from '../../engine/migrate/read-migrations.ts';
-import { readRecord } from '../../engine/migrate/record.ts';
 import {
   type MigrationRequest,
   type MigrationResult,
@@ -68,7 +68,8 @@ export async function statesOf(url: string, folder: string): Promise<Readonly<Re
   return Object.fromEntries(versions.map(({ version, state }) => [version, state]));
 }
 
-export function versionsOf(url: string, folder: string): Promise<readonly AssessedVersion[]> {
+export async function versionsOf(url: string, folder: string): Promise<readonly AssessedVersion[]> {
   const { migrations } = readMigrations(folder, 'default');
-  return withMigrationSession(url, async (client) => assess(migrations, await readRecord(client, 'default')));
+  const read = await withMigrationSession(url, (client) => currentVersions(client, 'default', migrations));
+  return read.versions;
 }

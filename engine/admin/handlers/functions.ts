@@ -5,7 +5,6 @@ import { dependentsOf, removeObjects } from '../../metadata/dependencies.ts';
 import { putObject, removeObject } from '../../metadata/edit.ts';
 import { findObject, objectKey } from '../../metadata/objects.ts';
 import { printQualified, type QualifiedName } from '../../metadata/schema/common.ts';
-import type { Metadata } from '../../metadata/schema/metadata.ts';
 import { printDependents } from '../dependents.ts';
 import type { Handler } from './handler.ts';
 import { editObject, isSameTable, keyIn, putIn, requireSource, requireTable } from './handler.ts';
@@ -31,26 +30,6 @@ export const trackFunction: Handler<'track_function'> = (draft, args) => {
 
 export const untrackFunction: Handler<'untrack_function'> = (draft, args) =>
   removeObject(draft, requireFunction(draft, args));
-
-export const trackFunctions: Handler<'track_functions'> = (draft, { source, functions }, links) =>
-  eachFunction(draft, functions, (next, one) =>
-    trackFunction(next, { ...one, source: one.source ?? source }, links),
-  );
-
-export const untrackFunctions: Handler<'untrack_functions'> = (draft, { source, functions }, links) =>
-  eachFunction(draft, functions, (next, one) =>
-    untrackFunction(next, { ...one, source: one.source ?? source }, links),
-  );
-
-function eachFunction<T>(
-  draft: Metadata,
-  functions: readonly T[],
-  edit: (draft: Metadata, one: T) => Metadata,
-): Metadata {
-  return withPath('functions', () =>
-    functions.reduce((next, one, index) => withPath(index, () => edit(next, one)), draft),
-  );
-}
 
 export const setFunctionCustomization: Handler<'set_function_customization'> = (draft, args) =>
   editObject(draft, requireFunction(draft, args), { configuration: args.configuration });

@@ -13,8 +13,8 @@ import type { Metadata } from '../../metadata/schema/metadata.ts';
 import type { Source } from '../../metadata/schema/source.ts';
 import type { Table } from '../../metadata/schema/table.ts';
 
-/** A handler: the operation as a function from document to document. `links` returns the target of a relationship over a foreign key;
- *  without it such relationships have no target. Paths of errors are relative to the arguments. */
+/** A handler: the operation as a function from document to document. `links` returns the tables that only a database knows, such as the
+ *  target of a relationship over a foreign key; without it such objects have no target. Paths of errors are relative to the arguments. */
 export type Handler<N extends EditOperation> = (draft: Metadata, args: ArgsOf<N>, links?: Links) => Metadata;
 
 /** Arguments that name a tracked table. */

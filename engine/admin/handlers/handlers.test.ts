@@ -1,7 +1,7 @@
 /** Handlers: documents in, documents out, and what each refuses. */
 import { expect, test } from 'vitest';
 import { EngineError } from '../../errors/engine-error.ts';
-import type { Links } from '../../metadata/dependencies.ts';
+import { type Links, noLinks } from '../../metadata/dependencies.ts';
 import { exportMetadata } from '../../metadata/export.ts';
 import { findObject, objectsOf } from '../../metadata/objects.ts';
 import type { EditOperation } from '../../metadata/operations.ts';
@@ -47,11 +47,14 @@ const blog = [
   ['add_collection_to_allowlist', { collection: 'c' }],
 ] as const;
 
-const links: Links = (_, table, name) =>
-  table.name === 'article' && name === 'author' ? { schema: 'public', name: 'author' } : undefined;
+const links: Links = {
+  ...noLinks,
+  field: (_, table, name) =>
+    table.name === 'article' && name === 'author' ? { schema: 'public', name: 'author' } : undefined,
+};
 
 function edit(draft: Metadata, name: EditOperation, args: unknown): Metadata {
-  const handler = HANDLERS[name] as Handler<EditOperation>;
+  const handler = HANDLERS[name as keyof typeof HANDLERS] as Handler<EditOperation>;
   return handler(draft, parseArgs(name, args) as never, links);
 }
 
@@ -427,15 +430,6 @@ test('is_enum is true or absent', () => {
   expect(edit(next, 'set_table_is_enum', { table: 'author', is_enum: false })).toEqual(made);
 });
 
-test('several tables are tracked together or not at all', () => {
-  const next = edit(empty, 'track_tables', { tables: [{ table: 'a' }, { table: 'b', is_enum: true }] });
-  expect(keysOf(next)).toEqual(['source/default', 'table/default/public/a', 'table/default/public/b']);
-  expect(refusalOf(next, 'track_tables', { tables: [{ table: 'c' }, { table: 'b' }] })[0]).toContain(
-    'already tracked',
-  );
-  expect(edit(next, 'untrack_tables', { tables: [{ table: 'a' }, { table: 'b' }] })).toEqual(empty);
-});
-
 test('allowing a collection twice changes nothing, changing its scope does', () => {
   expect(edit(made, 'add_collection_to_allowlist', { collection: 'c', scope: { global: true } })).toBe(made);
   const scope = { global: false, roles: ['u'] };
@@ -488,6 +482,10 @@ test('replacing the configuration of a source keeps its tracked objects', () => 
 test('updating a source changes only the given settings', () => {
   const customization = { type_names: { prefix: 'T' } };
   const next = edit(made, 'pg_update_source', { name: 'default', customization });
+  for (const nothing of [null, undefined]) {
+    expect(edit(next, 'pg_update_source', { name: 'default', customization: nothing })).toEqual(next);
+  }
+  expect(edit(next, 'pg_update_source', { name: 'default', customization: {} })).toEqual(made);
   expect(next.sources[0]).toEqual({ ...made.sources[0], customization });
 });
 

@@ -1,6 +1,6 @@
-/** HANDLERS: the handler of each edit operation. A missing one does not compile.
+/** HANDLERS: the handler of each edit operation on one object. A missing one does not compile.
  *  Not here: operations that are not pure functions of the document (admin/perform.ts). */
-import type { EditOperation } from '../../metadata/operations.ts';
+import type { EditOperation, ListOperation } from '../../metadata/operations.ts';
 import * as actions from './actions.ts';
 import * as collections from './collections.ts';
 import * as functions from './functions.ts';
@@ -15,7 +15,7 @@ import * as sources from './sources.ts';
 import * as tables from './tables.ts';
 import * as triggers from './triggers.ts';
 
-export const HANDLERS: { readonly [N in EditOperation]: Handler<N> } = {
+export const HANDLERS: { readonly [N in Exclude<EditOperation, ListOperation>]: Handler<N> } = {
   pg_add_source: sources.addSource,
   pg_update_source: sources.updateSource,
   pg_drop_source: sources.dropSource,
@@ -23,8 +23,6 @@ export const HANDLERS: { readonly [N in EditOperation]: Handler<N> } = {
   set_query_tags: sources.setQueryTags,
   track_table: tables.trackTable,
   untrack_table: tables.untrackTable,
-  track_tables: tables.trackTables,
-  untrack_tables: tables.untrackTables,
   set_table_customization: tables.setTableCustomization,
   set_table_custom_fields: tables.setTableCustomFields,
   set_apollo_federation_config: tables.setFederation,
@@ -48,8 +46,6 @@ export const HANDLERS: { readonly [N in EditOperation]: Handler<N> } = {
   set_permission_comment: permissions.setPermissionComment,
   track_function: functions.trackFunction,
   untrack_function: functions.untrackFunction,
-  track_functions: functions.trackFunctions,
-  untrack_functions: functions.untrackFunctions,
   set_function_customization: functions.setFunctionCustomization,
   create_function_permission: functions.createFunctionPermission,
   drop_function_permission: functions.dropFunctionPermission,

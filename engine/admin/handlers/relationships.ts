@@ -38,11 +38,11 @@ export const dropRelationship: Handler<'drop_relationship'> = (draft, args, link
   return removeObject(removeObjects(draft, users), key);
 };
 
-/** Raises `relationshipNotExists`, `relationshipExists`. */
+/** Raises `relationshipNotExists`, `renamedRelationshipExists`. */
 export const renameRelationship: Handler<'rename_relationship'> = (draft, args, links) => {
   const key = requireRelationship(draft, args, args.name);
   if (args.new_name === args.name) return draft;
-  refuseTaken(draft, args, args.new_name);
+  refuseTaken(draft, args);
   return replaceNamed(followRelationship(draft, args, links), args, key);
 };
 
@@ -62,17 +62,27 @@ function create(
   args: NewRelationship,
 ): Metadata {
   requireTable(draft, args);
-  refuseTaken(draft, args, args.name);
+  refuseTaken(draft, args);
   const { name, using, comment } = args;
   const definition = { name, using, ...(typeof comment === 'string' ? { comment } : {}) };
   return putIn(draft, kind, args, { name, definition });
 }
 
-/** Raises `relationshipExists`. */
-export function refuseTaken(draft: Metadata, args: TableArgs, name: string): void {
-  if (FIELDS.some((kind) => findObject(draft, keyIn(kind, args, name)))) {
-    fail('relationshipExists', { table: printQualified(args.table), name });
-  }
+/** Arguments that give a field of a table a name: that of a new relationship, or the new name of one. */
+export type NamingArgs = TableArgs & { readonly name: string; readonly new_name?: string };
+
+/** Raises the error of `refuseName` when a field in the document has the name. */
+export function refuseTaken(draft: Metadata, args: NamingArgs): void {
+  const name = args.new_name ?? args.name;
+  if (FIELDS.some((kind) => findObject(draft, keyIn(kind, args, name)))) refuseName(args);
+}
+
+/** Raises `relationshipExists`, or `renamedRelationshipExists` for a new name. */
+export function refuseName({ table, name, new_name: newName }: NamingArgs): never {
+  const printed = printQualified(table);
+  return newName === undefined
+    ? fail('relationshipExists', { table: printed, name })
+    : fail('renamedRelationshipExists', { table: printed, name, newName });
 }
 
 function requireRelationship(draft: Metadata, args: TableArgs, name: string): string {

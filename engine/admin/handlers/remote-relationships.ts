@@ -14,7 +14,7 @@ import { requireRemoteSchema } from './remote-schemas.ts';
 /** Raises `relationshipExists`. */
 export const createRemoteRelationship: Handler<'create_remote_relationship'> = (draft, args) => {
   requireTable(draft, args);
-  refuseTaken(draft, args, args.name);
+  refuseTaken(draft, args);
   const { name, definition } = args;
   return putIn(draft, 'remote_relationship', args, { name, definition: { name, definition } });
 };

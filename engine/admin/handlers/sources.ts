@@ -1,9 +1,11 @@
 /** Operations on sources. Reference: docs/reference/behaviour/metadata-api.md.
  *  Not here: connecting to them (database/sources.ts). */
 import { fail, withPath } from '../../errors/engine-error.ts';
+import { isRecord } from '../../json/value.ts';
 import { foreignDependentsOf, removeObjects } from '../../metadata/dependencies.ts';
 import { putObject, removeObject } from '../../metadata/edit.ts';
 import { findObject, objectKey } from '../../metadata/objects.ts';
+import { mapObjectRelationships } from '../../metadata/schema/action.ts';
 import type { Metadata } from '../../metadata/schema/metadata.ts';
 import type { RemoteRelationship } from '../../metadata/schema/relationship.ts';
 import { mapTypeRelationships } from '../../metadata/schema/remote-schema.ts';
@@ -29,12 +31,14 @@ export const addSource: Handler<'pg_add_source'> = (draft, args) => {
   });
 };
 
-/** Changes only the settings that are given. Raises `sourceNotFound`. */
+/** Changes only the settings that are given; an empty one is removed. Raises `sourceNotFound`. */
 export const updateSource: Handler<'pg_update_source'> = (draft, args) => {
   requireSource(draft, args.name);
   const { configuration } = args;
   if (configuration) withPath('configuration', () => checkConnections(configuration));
-  return editObject(draft, objectKey('source', args.name), args);
+  const isEmpty = (setting: unknown) => isRecord(setting) && Object.keys(setting).length === 0;
+  const changes = Object.entries(args).map(([key, value]) => [key, isEmpty(value) ? undefined : value]);
+  return editObject(draft, objectKey('source', args.name), Object.fromEntries(changes));
 };
 
 /** Replaces all query tags of a source. Raises `sourceNotFound`. */
@@ -54,7 +58,7 @@ export const dropSource: Handler<'pg_drop_source'> = (draft, { name, cascade }) 
   return removeObject(removeObjects(draft, foreign), key);
 };
 
-/** Renames a source, also in the relationships of other sources. Raises `sourceNotFound`, `sourceExists`. */
+/** Renames a source, also in the relationships of other sources, of remote schemas and of custom types. Raises `sourceNotFound`, `sourceExists`. */
 export const renameSource: Handler<'rename_source'> = (draft, { name, new_name }) => {
   requireSource(draft, name);
   if (name === new_name) return draft;
@@ -74,6 +78,12 @@ export const renameSource: Handler<'rename_source'> = (draft, { name, new_name }
       remote_schemas: draft.remote_schemas.map((remote) =>
         mapTypeRelationships(remote, (related) => followSource(related, renamed)),
       ),
+    }),
+    ...(draft.custom_types && {
+      custom_types: mapObjectRelationships(draft.custom_types, (relationship) => {
+        const { source = 'default' } = relationship;
+        return source === name ? { ...relationship, source: new_name } : relationship;
+      }),
     }),
   };
 };

@@ -1,9 +1,10 @@
 /** Operations on tracked tables: track, untrack, names, enums. Spec: "track_table" to "untrack_table".
  *  Not here: does the table exist in the database (resolve/). */
-import { fail, withPath } from '../../errors/engine-error.ts';
+import { fail } from '../../errors/engine-error.ts';
 import { foreignDependentsOf, type Links, removeObjects } from '../../metadata/dependencies.ts';
 import { putObject, removeObject } from '../../metadata/edit.ts';
 import { normalMetadata } from '../../metadata/normal-form.ts';
+import { parentKeyOf } from '../../metadata/objects.ts';
 import { own } from '../../metadata/own.ts';
 import { printQualified } from '../../metadata/schema/common.ts';
 import type { Metadata } from '../../metadata/schema/metadata.ts';
@@ -19,14 +20,6 @@ export const trackTable: Handler<'track_table'> = (draft, args) => track(draft, 
 
 /** Raises `alreadyUntracked`, `cannotDropDependents`. */
 export const untrackTable: Handler<'untrack_table'> = (draft, args, links) => untrack(draft, args, links);
-
-export const trackTables: Handler<'track_tables'> = (draft, { source, tables }) =>
-  eachTable(draft, tables, (next, table) => track(next, { ...table, source: table.source ?? source }));
-
-export const untrackTables: Handler<'untrack_tables'> = (draft, { source, tables }, links) =>
-  eachTable(draft, tables, (next, table) =>
-    untrack(next, { ...table, source: table.source ?? source }, links),
-  );
 
 export const setTableCustomization: Handler<'set_table_customization'> = (draft, args) => {
   requireTable(draft, args);
@@ -82,28 +75,24 @@ function track(draft: Metadata, args: Tracked): Metadata {
 }
 
 /** Untracks a table and removes everything that belongs to it. Objects that refer to it refuse the operation, or are removed with
- *  `cascade`. */
-function untrack(draft: Metadata, args: TableArgs & { readonly cascade?: boolean }, links?: Links): Metadata {
+ *  `cascade`, or when they belong to an object that is leaving as well. */
+export function untrack(
+  draft: Metadata,
+  args: TableArgs & { readonly cascade?: boolean },
+  links?: Links,
+  leaving: ReadonlySet<string> = new Set(),
+): Metadata {
   const { tables } = requireSource(draft, args.source);
   if (!tables.some((entry) => isSameTable(entry.table, args.table))) {
     fail('alreadyUntracked', { table: printQualified(args.table) });
   }
   const key = tableKey(args);
   const foreign = foreignDependentsOf(draft, key, links);
-  if (foreign.length > 0 && !args.cascade) {
-    fail('cannotDropDependents', { dependents: printDependents(foreign) });
+  const kept = foreign.filter((other) => !leaving.has(other) && !leaving.has(parentKeyOf(other) ?? ''));
+  if (kept.length > 0 && !args.cascade) {
+    fail('cannotDropDependents', { dependents: printDependents(kept) });
   }
   return removeObject(removeObjects(draft, foreign), key);
-}
-
-function eachTable<T>(
-  draft: Metadata,
-  tables: readonly T[],
-  change: (draft: Metadata, table: T) => Metadata,
-): Metadata {
-  return withPath('tables', () =>
-    tables.reduce((next, table, i) => withPath(i, () => change(next, table)), draft),
-  );
 }
 
 type Columns = NonNullable<NonNullable<Table['configuration']>['column_config']>;

@@ -5,11 +5,12 @@ import { randomBits } from '../../../testing/random-bits.ts';
 export const SCHEMA = `
   create table owner (id int primary key, name text, level int);
   create table item (id int primary key, owner_id int references owner, a int, b text, c boolean);
-  create table tag (id int primary key, item_id int references item, label text);
+  create table tag (id int primary key, item_id int references item, label text, _rank int, _mark int);
   insert into owner select i, (array['x', 'y', null])[1 + i % 3], nullif(i % 4, 3) from generate_series(1, 6) i;
   insert into item select i, nullif(i % 7, 0), nullif(i % 5, 4), (array['x', 'y', 'xy', null])[1 + i % 4],
     (array[true, false, null])[1 + (i / 4) % 3] from generate_series(1, 120) i;
-  insert into tag select i, 1 + (i * 7) % 120, (array['x', 'y', null])[1 + i % 3] from generate_series(1, 90) i;
+  insert into tag select i, 1 + (i * 7) % 60, (array['x', 'y', null])[1 + i % 3], i % 3, i % 2
+    from generate_series(1, 90) i;
 `;
 
 /** The tables in the metadata. */
@@ -44,7 +45,7 @@ export function randomFilter(random: Random, depth: number): Filter {
     case 7:
       return { owner: pick(random, [{}, { level: number(random) }, { name: text(random) }]) };
     case 8:
-      return { tags: pick(random, [{}, { label: text(random) }, { label: text(random), id: { _gt: 20 } }]) };
+      return { tags: pick(random, tags(random)) };
     default:
       return pick(random, [
         { a: number(random) },
@@ -55,12 +56,25 @@ export function randomFilter(random: Random, depth: number): Filter {
   }
 }
 
+function tags(random: Random): readonly Filter[] {
+  const [rank, mark] = [{ _rank: { _eq: random(3) } }, { _mark: { _eq: random(2) } }];
+  return [
+    {},
+    { label: text(random) },
+    { label: text(random), id: { _gt: 20 } },
+    rank,
+    mark,
+    { ...rank, ...mark },
+  ];
+}
+
 function number(random: Random): Filter {
   const [value, other] = [random(5), random(5)];
   const forms = [
     { _in: [value, other] },
     { _nin: [value, other] },
     { _in: [] },
+    { _nin: [] },
     { _is_null: random(2) === 0 },
   ];
   const operator = pick(random, ['_eq', '_neq', '_gt', '_gte', '_lt', '_lte']);

@@ -1,6 +1,6 @@
 select '[' || coalesce(string_agg('{"title":' || to_json("t0"."title")::text || ',"author":' || case when "t1"."id" is null then 'null' else '{"name":' || to_json("t1"."name")::text || '}' end || '}', ','
-order by "t0"."pages" desc), '') || ']', (array_agg("t0"."pages"
-order by "t0"."pages"))[1]::text
+order by "t0"."pages" desc), '') || ']', (array_agg("t0"."pages"::text
+order by "t0"."pages"))[1]
 from (select "t0".*
 from "public"."book" "t0"
 where "t0"."is_published" = $1::"pg_catalog"."bool" and "t0"."pages" < $2::"pg_catalog"."int4"

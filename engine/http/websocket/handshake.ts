@@ -3,6 +3,7 @@
  *  Not here: messages of a connection (connection.ts). Reference: docs/reference/behaviour/subscriptions.md. */
 import type { IncomingHttpHeaders, IncomingMessage, Server } from 'node:http';
 import { WebSocketServer } from 'ws';
+import { keepLastHeader } from '../../auth/session-variables.ts';
 import { EngineError } from '../../errors/engine-error.ts';
 import type { HttpContext } from '../context.ts';
 import { mayUseCredentials } from '../cors.ts';
@@ -44,6 +45,7 @@ export function acceptWebsockets(server: Server, context: HttpContext): Websocke
       [...offered].find((name) => PROTOCOLS.some((protocol) => protocol.name === name)) ?? false,
   });
   server.on('upgrade', (request, duplex, head) => {
+    keepLastHeader(request, context.options.headerPrefix);
     const refusal = isFinishing
       ? new EngineError('resourceNotFound', {})
       : (refusalReason(context, request) ?? tooManyUnauthenticated(context, connections));

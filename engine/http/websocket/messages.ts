@@ -5,6 +5,7 @@
  *  Not here: which message is allowed when (protocol.ts). Reference: docs/reference/behaviour/subscriptions.md. */
 import { type EngineError, toAdminBody, toGraphqlError } from '../../errors/engine-error.ts';
 import { isRecord } from '../../json/value.ts';
+import { headerBytes } from '../../outgoing/header-values.ts';
 
 export type ClientMessage =
   | { readonly kind: 'init'; readonly headers: Readonly<Record<string, string>> }
@@ -47,12 +48,17 @@ const init = ({ payload }: Fields): ClientMessage => {
   const texts = Object.entries(headers).filter(([, value]) => value !== null && typeof value !== 'object');
   return {
     kind: 'init',
-    headers: Object.fromEntries(texts.map(([name, value]) => [name.toLowerCase(), String(value)])),
+    headers: Object.fromEntries(
+      texts.map(([name, value]) => [name.toLowerCase(), headerBytes(String(value))]),
+    ),
   };
 };
 
-const start = ({ id, payload }: Fields): ClientMessage =>
-  typeof id === 'string' ? { kind: 'start', id, request: payload } : malformed('expected an "id" of text');
+const start = ({ id, payload }: Fields): ClientMessage => {
+  if (typeof id !== 'string') return malformed('expected an "id" of text');
+  if (payload === undefined) return malformed('Error in $: key "payload" not found');
+  return { kind: 'start', id, request: payload };
+};
 
 const stop = ({ id }: Fields): ClientMessage =>
   typeof id === 'string' ? { kind: 'stop', id } : malformed('expected an "id" of text');

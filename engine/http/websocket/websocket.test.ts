@@ -47,7 +47,11 @@ const WORDS = {
   'graphql-ws': { start: 'start', stop: 'stop', next: 'data' },
 };
 
-async function open(protocol: string | null, headers: Record<string, string> = {}, url = engine.url) {
+async function open(
+  protocol: string | null,
+  headers: Record<string, string | string[]> = {},
+  url = engine.url,
+) {
   const socket = await openSocket(url, protocol, headers);
   onTestFinished(() => socket.socket.terminate());
   return socket;
@@ -290,6 +294,18 @@ test('headers of init override those of the handshake', async () => {
   expect((await socket.next()).type).toBe('connection_ack');
   subscribe(socket, '{ note { id } }');
   expect((await socket.next()).type).toBe('error');
+});
+
+test('the last of two session headers of the handshake counts', async () => {
+  const socket = await open('graphql-transport-ws', {
+    'x-engine-admin-secret': engine.adminSecret,
+    'x-engine-role': 'ann-or-bob',
+    'x-engine-user-id': ['ann', 'bob'],
+  });
+  socket.send({ type: 'connection_init' });
+  expect(await socket.next()).toEqual({ type: 'connection_ack' });
+  subscribe(socket, '{ note { id } }');
+  expect((await socket.next()).payload).toEqual({ data: { note: [{ id: 2 }] } });
 });
 
 test('an operation before init closes the connection in the newer protocol, and gets an error in the older one', async () => {

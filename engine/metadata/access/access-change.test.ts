@@ -62,6 +62,32 @@ test('a webhook that validates input restricts, and so does backend_only', () =>
   expect(accessChange(key, insert({ columns: ['a'] }), insert({}))?.verdict).toBe('wider');
 });
 
+test('a schema of a remote schema is compared by the members of its types, on one line', () => {
+  const permission = (schema: string) => ({ role: 'reader', definition: { schema } });
+  const words = (before: string | undefined, after: string) => {
+    const given = before === undefined ? undefined : permission(before);
+    const change = accessChange('remote_schema_permission/billing/reader', given, permission(after));
+    return change?.parts.map((part) => [part.before, part.after]);
+  };
+  const old =
+    'type Query {\n  user(id: Int): User\n}\ntype User {\n  id: Int\n  email: String\n}\nenum Kind { A B }';
+  expect(words(undefined, old)).toEqual([
+    [null, 'Query.user(id: Int): User, User.id: Int, User.email: String, Kind.A, Kind.B'],
+  ]);
+  expect(words(old, old.replace('  email: String\n', ''))).toEqual([['User.email: String', 'none']]);
+  expect(words(old, old.replace('id: Int)', 'id: Int @preset(value: 3))'))).toEqual([
+    ['Query.user(id: Int): User', 'Query.user(id: Int @preset(value: 3)): User'],
+  ]);
+  expect(words(old, old.replace('type User {', 'type User implements Node {'))).toEqual([
+    ['none', 'type User implements Node'],
+  ]);
+  const reordered =
+    'enum Kind { A B } type User { id: Int email: String } type Query { user(id: Int): User }';
+  expect(words('enum Kind {A}', 'enum  Kind {A}')).toEqual([['Kind.A', 'Kind.A']]);
+  expect(words(old, reordered)).toHaveLength(1);
+  expect(words(old, 'type {')).toEqual([[expect.stringContaining('Query.user'), 'type {']]);
+});
+
 test('an inherited role with more parents may do more', () => {
   const role = (...role_set: string[]) => ({ role_name: 'staff', role_set });
   expect(accessChange('inherited_role/staff', role('a'), role('a', 'b'))).toMatchObject({

@@ -1,21 +1,29 @@
 /** Compares the permissions of a role before and after a change: operations granted and revoked, columns, filters and limits gained and
  *  lost.
  *  In: the definitions of one metadata object before and after. Out: the change in parts, each with a verdict, or null when access does
- *  not change. Objects without a role give access to nobody by themselves. Pure.
- *  Not here: comparing filters (compare-filters.ts), printing (operator/status). Spec: "Permission arguments". */
+ *  not change. Pure.
+ *  Not here: objects without a role (common-access.ts, used-objects.ts), comparing filters (compare-filters.ts), printing (operator/status). Spec: "Permission arguments". */
 import { isRecord, isSameJson, type JsonRecord } from '../../json/value.ts';
 import { type ObjectKind, parseKey } from '../objects.ts';
 import { type AccessVerdict, compareFilters } from './compare-filters.ts';
 import { wordsOfFilter } from './filter-words.ts';
+import { wordsOfSchema } from './schema-words.ts';
 
 export type AccessChange = {
-  /** The key of the permission. */
+  /** The key of the permission, or of the object that says who may do what. */
   readonly key: string;
-  readonly role: string;
+  /** Null for every role. */
+  readonly role: string | null;
+  /** The roles that a change for every role does not concern. */
+  readonly except?: readonly string[];
   /** The object of the permission, without its source: `public.article`, `billing`. */
   readonly on: string;
-  readonly operation: Operation;
+  readonly operation: AccessOperation;
   readonly change: 'granted' | 'revoked' | 'changed';
+  /** True when the role has, or had, the permission through a role that it inherits from. */
+  readonly isInherited?: boolean;
+  /** True when the permission itself does not change, but an object that it uses. */
+  readonly isIndirect?: boolean;
   /** The verdict of all parts together: `other` when one is wider and another narrower, or when one cannot be decided. */
   readonly verdict: AccessVerdict;
   /** The parts that differ. For a permission that is granted or revoked, those that it has. */
@@ -26,18 +34,40 @@ export type AccessPart = {
   /** The field of the permission: `columns`, `filter`. */
   readonly name: string;
   readonly verdict: AccessVerdict;
-  /** The value in words; null when the permission did not exist. */
+  /** The value in words. Null when the permission did not exist, and when the value is the same but stands for something else. */
   readonly before: string | null;
+  /** The value in words; null when the permission is gone. What is different, when the value is the same. */
   readonly after: string | null;
 };
 
-type Operation = 'select' | 'insert' | 'update' | 'delete' | 'call' | 'inherit';
+/** `connect`: every role reads another database or another remote service. `run`: a query of a collection on the allow list. `request`: a REST
+ *  endpoint. `send`: requests, within limits. */
+export type AccessOperation =
+  | 'select'
+  | 'insert'
+  | 'update'
+  | 'delete'
+  | 'call'
+  | 'inherit'
+  | 'connect'
+  | 'run'
+  | 'request'
+  | 'send';
+
+/** The operations of changes that no permission says: clients send requests that are refused afterwards, or answered in another way. */
+const OF_REQUESTS: ReadonlySet<AccessOperation> = new Set<AccessOperation>(['run', 'request', 'send']);
+
+/** True for a change of the allow list, of a REST endpoint, or of limits. */
+export function isOfRequests({ operation }: AccessChange): boolean {
+  return OF_REQUESTS.has(operation);
+}
 
 /** How a field of a permission is compared and printed. `undefined` stands for an absent field. */
 type Field = {
   readonly name: string;
   readonly compare: (before: unknown, after: unknown) => AccessVerdict;
-  readonly words: (value: unknown) => string;
+  /** `other` is the value on the other side of the change; undefined when there is none. */
+  readonly words: (value: unknown, other: unknown) => string;
 };
 
 type Definition = JsonRecord | undefined;
@@ -60,6 +90,8 @@ const RESTRICTS = {
 const RULE = { compare: compareRules, words: wordsOfJson };
 /** A value whose changes cannot be compared. */
 const ANY = { compare: compareJson, words: wordsOfJson };
+/** The SDL of what a role sees of a remote schema. */
+const SCHEMA = { compare: compareJson, words: wordsOfSchema };
 
 const WRITE_FIELDS: readonly Field[] = [
   { name: 'set', ...ANY },
@@ -81,7 +113,7 @@ const KINDS: Partial<
   Record<
     ObjectKind,
     {
-      readonly operation: Operation;
+      readonly operation: AccessOperation;
       readonly within: 'permission' | 'definition' | null;
       readonly fields: readonly Field[];
     }
@@ -111,18 +143,29 @@ const KINDS: Partial<
   },
   function_permission: { operation: 'call', within: null, fields: [] },
   action_permission: { operation: 'call', within: null, fields: [] },
-  remote_schema_permission: { operation: 'call', within: 'definition', fields: [{ name: 'schema', ...ANY }] },
+  remote_schema_permission: {
+    operation: 'call',
+    within: 'definition',
+    fields: [{ name: 'schema', ...SCHEMA }],
+  },
   inherited_role: { operation: 'inherit', within: null, fields: [{ name: 'role_set', ...NAMES }] },
 };
 
-/** Returns what the change of an object means for access; null when nothing. Undefined stands for an object that does not exist. */
-export function accessChange(key: string, before: unknown, after: unknown): AccessChange | null {
+/** Returns what the change of an object means for access; null when nothing. Undefined stands for an object that does not exist. `used` are the
+ *  parts that differ because of other objects; they count for a permission that exists before and after. */
+export function accessChange(
+  key: string,
+  before: unknown,
+  after: unknown,
+  used: readonly AccessPart[] = [],
+): AccessChange | null {
   const identity = parseKey(key);
   const kind = identity && KINDS[identity.kind];
   if (!kind || (before === undefined && after === undefined)) return null;
   const [old, next] = [before, after].map((value) => rulesOf(value, kind.within)) as [Definition, Definition];
-  const parts = kind.fields.flatMap((field) => partOf(field, old, next));
+  const own = kind.fields.flatMap((field) => partOf(field, old, next));
   const change = old === undefined ? 'granted' : next === undefined ? 'revoked' : 'changed';
+  const parts = change === 'changed' ? [...own, ...used] : own;
   if (change === 'changed' && parts.length === 0) return null;
   const verdict = change === 'granted' ? 'wider' : change === 'revoked' ? 'narrower' : together(parts);
   return { key, ...nameOf(identity.segments), operation: kind.operation, change, verdict, parts };
@@ -150,10 +193,13 @@ function partOf(
   const isThere = before && after ? compare(old, next) !== 'same' : old !== undefined || next !== undefined;
   if (!isThere) return [];
   const verdict = before && after ? compare(old, next) : before ? 'narrower' : 'wider';
-  return [{ name, verdict, before: before ? words(old) : null, after: after ? words(next) : null }];
+  return [
+    { name, verdict, before: before ? words(old, next) : null, after: after ? words(next, old) : null },
+  ];
 }
 
-function together(parts: readonly AccessPart[]): AccessVerdict {
+/** Returns the verdict of all parts together. */
+export function together(parts: readonly AccessPart[]): AccessVerdict {
   const verdicts = new Set(parts.map(({ verdict }) => verdict));
   return verdicts.size === 1 ? parts[0]!.verdict : 'other';
 }

@@ -8,6 +8,11 @@ const OWN = { owner_id: { _eq: 'X-Engine-User-Id' } };
 const PUBLIC = { is_public: { _eq: true } };
 
 const PAIRS: readonly (readonly [before: unknown, after: unknown, verdict: AccessVerdict])[] = [
+  // A session variable is the same in any case; a literal is not a variable, and other texts have their case.
+  [OWN, { owner_id: { _eq: 'x-engine-user-id' } }, 'same'],
+  [{ owner_id: { _in: ['x-engine-user-id', 1] } }, OWN, 'narrower'],
+  [OWN, { owner_id: { _eq: { $literal: 'X-Engine-User-Id' } } }, 'other'],
+  [{ name: { _eq: 'Ada' } }, { name: { _eq: 'ada' } }, 'other'],
   [{}, {}, 'same'],
   [OWN, { owner_id: { $eq: 'X-Engine-User-Id' } }, 'same'],
   [OWN, { owner_id: 'X-Engine-User-Id' }, 'same'],
@@ -43,6 +48,23 @@ const PAIRS: readonly (readonly [before: unknown, after: unknown, verdict: Acces
   // Null is neither equal nor unequal, so a negation is not the complement.
   [{ _not: OWN }, { _not: { ...OWN, ...PUBLIC } }, 'other'],
   [{}, { _or: [OWN, { _not: OWN }] }, 'narrower'],
+  // Every value, also null, is none of an empty list, which a session variable may hold.
+  [{ id: { _is_null: false } }, { id: { _nin: [] } }, 'other'],
+  [{ id: { _is_null: false } }, { id: { _nin: 'X-Engine-Blocked' } }, 'other'],
+  [{ id: { _nin: [1] } }, { id: { _is_null: false } }, 'wider'],
+  // A column may be called like an operator: two notes may have what one has not.
+  [
+    { notes: { _rank: { _eq: 1 }, _mark: { _eq: 1 } } },
+    { _and: [{ notes: { _rank: { _eq: 1 } } }, { notes: { _mark: { _eq: 1 } } }] },
+    'other',
+  ],
+  [{ notes: { _rank: { _eq: 1 }, _mark: 1 } }, { notes: { _mark: 1, _rank: { _eq: 1 } } }, 'same'],
+  [{ id: { _gt: 1, _lt: 9, _is_null: false } }, { id: { _gt: 1 } }, 'wider'],
+  [
+    { _exists: { _table: { schema: 'a.b', name: 'c' }, _where: {} } },
+    { _exists: { _table: { schema: 'a', name: 'b.c' }, _where: {} } },
+    'other',
+  ],
   // What null in a comparison means is an option of the engine.
   [{ id: { _eq: null } }, {}, 'wider'],
   [{ id: { _eq: null } }, { id: { _is_null: false } }, 'other'],
@@ -75,6 +97,21 @@ describe('words', () => {
     [{ author: { name: { _like: 'A b%' } } }, 'some author has name matches "A b%"'],
     [{ author: {} }, 'some author exists'],
     [{ status: { _in: ['open', 'new'] } }, 'status is one of open, new'],
+    // What follows is no part of a list, nor of a condition on related rows.
+    [
+      { _or: [{ status: { _in: ['open', 'new'] } }, PUBLIC] },
+      '(status is one of open, new) or is_public is true',
+    ],
+    [
+      { _or: [{ author: OWN }, PUBLIC] },
+      '(some author has owner_id is X-Engine-User-Id) or is_public is true',
+    ],
+    [
+      { _or: [{ _exists: { _table: 'member', _where: OWN } }, PUBLIC] },
+      '(a row of public.member has owner_id is X-Engine-User-Id) or is_public is true',
+    ],
+    // A text is told from the number, the boolean or the list that looks the same.
+    [{ id: { _in: [1, '1', true, 'true', 'a,b', ''] } }, 'id is one of 1, "1", true, "true", "a,b", ""'],
     [{ deleted_at: { _is_null: true } }, 'deleted_at is null'],
     [
       { _exists: { _table: 'member', _where: OWN } },

@@ -2,7 +2,7 @@
  *  `wider` hold for all rows and sessions. It is not complete: filters that cannot be decided are `other`, and so are those of which
  *  neither contains the other.
  *  A filter admits a row only when it is true, so null counts as false; that is why `_not` is compared by its text. Pure. */
-import { and, type FilterTerm, filterTerm, textOfTerm } from './filter.ts';
+import { and, type FilterTerm, filterTerm, STRICT, textOfTerm, valueText } from './filter.ts';
 
 /** The relation of what a role reaches after a change to what it reached before. */
 export type AccessVerdict = 'same' | 'narrower' | 'wider' | 'other';
@@ -63,37 +63,25 @@ function isAtomImplied(a: FilterTerm, b: FilterTerm, budget: { cases: number }):
 
 type Comparison = Extract<FilterTerm, { kind: 'compare' }>;
 
-/** Operators that are never true of a null column. `_is_null` and those that are not listed may be. */
-const STRICT: ReadonlySet<string> = new Set([
-  ...['_eq', '_neq', '_gt', '_gte', '_lt', '_lte', '_in', '_nin'],
-  ...[
-    '_like',
-    '_nlike',
-    '_ilike',
-    '_nilike',
-    '_similar',
-    '_nsimilar',
-    '_regex',
-    '_nregex',
-    '_iregex',
-    '_niregex',
-  ],
-  ...['_contains', '_contained_in', '_has_key', '_has_keys_any', '_has_keys_all'],
-]);
-
 /** Values are compared by their JSON only: whether 1 and "1", or two texts, are one value is for the type of the column to say. */
 function isComparisonImplied(a: Comparison, b: Comparison): boolean {
-  if (b.operator === '_is_null') return b.value === false && STRICT.has(a.operator);
+  if (b.operator === '_is_null') return b.value === false && isNeverNull(a);
   const admitted = valuesAdmitted(a);
   if (admitted) {
     const allowed = valuesAdmitted(b);
     if (allowed) return admitted.every((value) => allowed.includes(value));
     const isBound = b.operator === '_gte' || b.operator === '_lte';
-    return isBound && admitted.every((value) => value === JSON.stringify(b.value));
+    return isBound && admitted.every((value) => value === valueText(b.value));
   }
   const excluded = valuesExcluded(a);
   if (excluded) return valuesExcluded(b)?.every((value) => excluded.includes(value)) ?? false;
   return `${a.operator}e` === b.operator && isOrder(a) && isSameValue(a, b);
+}
+
+/** True when the comparison is not true of a null column. A session variable may hold an empty list. */
+function isNeverNull({ operator, value }: Comparison): boolean {
+  if (operator === '_nin') return Array.isArray(value) && value.length > 0;
+  return STRICT.has(operator);
 }
 
 function isOrder({ operator }: Comparison): boolean {
@@ -101,17 +89,17 @@ function isOrder({ operator }: Comparison): boolean {
 }
 
 function isSameValue(a: Comparison, b: Comparison): boolean {
-  return JSON.stringify(a.value) === JSON.stringify(b.value);
+  return valueText(a.value) === valueText(b.value);
 }
 
 /** Returns the JSON of the values that `_eq` or `_in` admits; undefined for other operators and for a list in a session variable. */
 function valuesAdmitted({ operator, value }: Comparison): readonly string[] | undefined {
-  if (operator === '_eq') return [JSON.stringify(value)];
-  return operator === '_in' && Array.isArray(value) ? value.map((item) => JSON.stringify(item)) : undefined;
+  if (operator === '_eq') return [valueText(value)];
+  return operator === '_in' && Array.isArray(value) ? value.map((item) => valueText(item)) : undefined;
 }
 
 /** Returns the JSON of the values that `_neq` or `_nin` excludes. */
 function valuesExcluded({ operator, value }: Comparison): readonly string[] | undefined {
-  if (operator === '_neq') return [JSON.stringify(value)];
-  return operator === '_nin' && Array.isArray(value) ? value.map((item) => JSON.stringify(item)) : undefined;
+  if (operator === '_neq') return [valueText(value)];
+  return operator === '_nin' && Array.isArray(value) ? value.map((item) => valueText(item)) : undefined;
 }

@@ -47,10 +47,25 @@ function isEmpty(term: FilterTerm): boolean {
   return term.kind === 'and' && term.parts.length === 0;
 }
 
-/** Returns the words in parentheses when they have several parts. */
+/** Returns the words as a part of others: in parentheses where what follows could be taken for a part of them. */
 function inside(term: FilterTerm): string {
-  const isCombined = (term.kind === 'and' || term.kind === 'or') && term.parts.length > 1;
-  return isCombined ? `(${wordsOf(term)})` : wordsOf(term);
+  return isOpenEnded(term) ? `(${wordsOf(term)})` : wordsOf(term);
+}
+
+function isOpenEnded(term: FilterTerm): boolean {
+  switch (term.kind) {
+    case 'and':
+    case 'or':
+      return term.parts.length > 1;
+    case 'related':
+      return !isEmpty(term.where);
+    case 'exists':
+      return true;
+    case 'compare':
+      return Array.isArray(term.value) && term.value.length > 1;
+    default:
+      return false;
+  }
 }
 
 function comparisonWords({ column, operator, value }: Extract<FilterTerm, { kind: 'compare' }>): string {
@@ -59,7 +74,17 @@ function comparisonWords({ column, operator, value }: Extract<FilterTerm, { kind
   return `${column} ${WORDS[operator] ?? operator} ${values}`;
 }
 
-/** Texts have no quotes, unless they are empty or have spaces. */
+/** Texts have no quotes, unless they are empty, have spaces or punctuation of the words, or would be read as another JSON value: 1, true. */
 function valueWords(value: unknown): string {
-  return typeof value === 'string' && /^\S+$/.test(value) ? value : JSON.stringify(value);
+  const isPlain = typeof value === 'string' && /^[^\s,()"]+$/.test(value) && !isJson(value);
+  return isPlain ? value : JSON.stringify(value);
+}
+
+function isJson(text: string): boolean {
+  try {
+    JSON.parse(text);
+    return true;
+  } catch {
+    return false;
+  }
 }

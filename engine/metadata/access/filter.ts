@@ -20,6 +20,26 @@ const EVERY_ROW: FilterTerm = { kind: 'and', parts: [] };
 
 const COMBINATIONS: ReadonlySet<string> = new Set(['_and', '_or', '_not', '_exists']);
 
+/** Operators that are never true of a null column. `_nin` is one when its list has a value: every value is none of an empty list. */
+export const STRICT: ReadonlySet<string> = new Set([
+  ...['_eq', '_neq', '_gt', '_gte', '_lt', '_lte', '_in'],
+  ...[
+    '_like',
+    '_nlike',
+    '_ilike',
+    '_nilike',
+    '_similar',
+    '_nsimilar',
+    '_regex',
+    '_nregex',
+    '_iregex',
+    '_niregex',
+  ],
+  ...['_contains', '_contained_in', '_has_key', '_has_keys_any', '_has_keys_all'],
+]);
+/** Names that are operators rather than columns of related rows. */
+const OPERATORS: ReadonlySet<string> = new Set([...STRICT, '_nin', '_is_null']);
+
 /** Returns the term of a filter or check. Absent and null are no condition. Terms are for any JSON: what is no filter is opaque. */
 export function filterTerm(filter: unknown): FilterTerm {
   if (filter === undefined || filter === null) return EVERY_ROW;
@@ -40,7 +60,7 @@ export function textOfTerm(term: FilterTerm): string {
     case 'exists':
       return `exists(${term.table},${textOfTerm(term.where)})`;
     case 'compare':
-      return `${JSON.stringify(term.column)}${term.operator}${stable(term.value)}`;
+      return `${JSON.stringify(term.column)}${term.operator}${valueText(term.value)}`;
     case 'opaque':
       return `opaque(${JSON.stringify(term.name)},${stable(term.value)})`;
   }
@@ -75,11 +95,13 @@ function clause(written: string, value: unknown): FilterTerm {
   return comparison(written, '_eq', value);
 }
 
-/** Operators compare a column; anything else is a condition on related rows. */
+/** Operators compare a column; anything else is a condition on related rows. A key such as `_rank` may be an operator or a column of
+ *  related rows. Several operators are several conditions, but conditions on one related row are not: such a value is opaque. */
 function conditionOn(name: string, value: JsonRecord): FilterTerm {
-  const operators = Object.keys(value).map(operatorName);
-  const isColumn = operators.some((key) => /^_/.test(key) && !COMBINATIONS.has(key));
-  if (!isColumn) return { kind: 'related', name, where: filterTerm(value) };
+  const keys = Object.keys(value).map(operatorName);
+  const mayBeColumn = keys.some((key) => key.startsWith('_') && !COMBINATIONS.has(key));
+  if (!mayBeColumn) return { kind: 'related', name, where: filterTerm(value) };
+  if (keys.length > 1 && !keys.every((key) => OPERATORS.has(key))) return { kind: 'opaque', name, value };
   return and(Object.entries(value).map(([key, item]) => comparison(name, operatorName(key), item)));
 }
 
@@ -94,8 +116,15 @@ function existsTerm(value: unknown): FilterTerm {
   if (!isRecord(value)) return { kind: 'opaque', name: '_exists', value };
   const { _table: table, _where: where } = value;
   const name = typeof table === 'string' ? { schema: 'public', name: table } : table;
-  const text = isRecord(name) ? `${name['schema'] ?? 'public'}.${name['name']}` : stable(name);
+  const text = isRecord(name)
+    ? `${nameText(name['schema'] ?? 'public')}.${nameText(name['name'])}`
+    : stable(name);
   return { kind: 'exists', table: text, where: filterTerm(where) };
+}
+
+/** Returns a name, quoted when it could be taken for two. */
+function nameText(name: unknown): string {
+  return typeof name === 'string' && !/[."]/.test(name) ? name : stable(name);
 }
 
 /** Returns the name of an operator in its `_` form, of `$eq` or `_eq`. */
@@ -105,6 +134,16 @@ function operatorName(key: string): string {
 
 function listOf(value: unknown): readonly unknown[] {
   return Array.isArray(value) ? value : [value];
+}
+
+/** A text that names a session variable, which counts in any case (resolve/session.ts). */
+const SESSION_VARIABLE = /^x-engine-./i;
+
+/** Returns a text that is equal for equal values of comparisons. */
+export function valueText(value: unknown): string {
+  return typeof value === 'string' && SESSION_VARIABLE.test(value)
+    ? JSON.stringify(value.toLowerCase())
+    : stable(value);
 }
 
 /** Returns JSON whose keys are sorted. */

@@ -56,6 +56,7 @@ export const TypeRelationship = Type.Object({
   source: Type.Optional(Type.String()),
   field_mapping: Type.Record(Type.String(), Type.String()),
 });
+export type TypeRelationship = Static<typeof TypeRelationship>;
 
 export const CustomTypes = Type.Object({
   scalars: Type.Optional(Type.Array(Type.Object({ name: GraphqlName, description: Type.Optional(Comment) }))),
@@ -91,3 +92,15 @@ export const CustomTypes = Type.Object({
   ),
 });
 export type CustomTypes = Static<typeof CustomTypes>;
+
+/** Returns the types with each relationship of their objects changed. */
+export function mapObjectRelationships(
+  types: CustomTypes,
+  change: (relationship: TypeRelationship) => TypeRelationship,
+): CustomTypes {
+  if (!types.objects) return types;
+  const objects = types.objects.map((object) =>
+    object.relationships ? { ...object, relationships: object.relationships.map(change) } : object,
+  );
+  return { ...types, objects };
+}

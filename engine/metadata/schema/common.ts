@@ -113,12 +113,13 @@ export type EnvValue = Static<typeof EnvValue>;
  *  from the schema does not have it. */
 export const CHOICE_MARK = Symbol('choice');
 
-/** A header sent to a webhook or remote schema; exactly one of `value`, `value_from_env`, `value_from_value` and `value_from_file`. */
+/** A header sent to a webhook or remote schema. `value` may contain `{{ENV_VAR}}`. Exactly one of `value`, `value_from_env`, `value_from_value` and `value_from_file`
+ *  is given. */
 export const Header = {
   ...Type.Object(
     {
       name: Type.String({ minLength: 1 }),
-      value: Type.Optional(Type.String()),
+      value: Type.Optional(marked(Type.String(), 'template', 'outbound')),
       value_from_env: Type.Optional(OutboundVariable),
       value_from_value: Type.Optional(OutboundValue),
       value_from_file: Type.Optional(OutboundFile),

@@ -60,13 +60,16 @@ export type EventTrigger = Static<typeof EventTrigger>;
 /** The limit of names, because Postgres has names made of them. */
 export const MOST_TRIGGER_NAME_BYTES = 42;
 
+/** The names that `create_event_trigger` takes. A document may have others. */
+export const TRIGGER_NAME = /^[A-Za-z][A-Za-z0-9_-]*$/;
+
 /** Raises `parseFailed` for the arguments of `create_event_trigger` that fit their schema and make no trigger. A document is not held to
  *  these rules: what is wrong in it is inconsistent. */
 export function checkNewTrigger(args: Omit<EventTrigger, 'definition'> & EventTrigger['definition']): void {
   const { name, insert, update, delete: deleted, enable_manual: isManual, webhook } = args;
   const urls = (webhook === undefined ? 0 : 1) + siblingReferences(args, 'webhook').length;
   const refuse = (text: string) => fail('parseFailed', { text });
-  if (!/^[A-Za-z][A-Za-z0-9_-]*$/.test(name)) {
+  if (!TRIGGER_NAME.test(name)) {
     refuse('only alphanumeric and underscore and hyphens allowed for name');
   }
   if (name.length > MOST_TRIGGER_NAME_BYTES) {

@@ -1,0 +1,43 @@
+/** Which object and which operation of a request are to blame for inconsistencies, so that its error names them.
+ *  In: the inconsistencies that the request adds, the documents before and after. Out: one inconsistency, a path. Pure.
+ *  Not here: which inconsistencies a request adds (unit-of-work.ts), the error (inconsistencies.ts). */
+import type { PathStep } from '../errors/engine-error.ts';
+import { isSameJson } from '../json/value.ts';
+import { findObject } from '../metadata/objects.ts';
+import type { Metadata } from '../metadata/schema/metadata.ts';
+import type { Inconsistency } from '../resolve/types.ts';
+
+/** A document that an operation created, and the path of that operation in the request. */
+export type RequestEdit = { readonly path: readonly PathStep[]; readonly document: Metadata };
+
+/** Returns the inconsistency to report, if there is one: the first of an object that the request changed, rather than of others that depend on
+ *  it or conflict with it. Causes come before what follows from them. Fields of one name, and stored queries that no longer fit, are
+ *  reported whatever the request changed. */
+export function rootOf(
+  added: readonly Inconsistency[],
+  before: Metadata,
+  after: Metadata,
+): Inconsistency | null {
+  const isReported = ({ cause }: Inconsistency) =>
+    cause?.kind === 'conflictingRootFields' || cause?.kind === 'newlyInconsistent';
+  const isChanged = ({ key }: Inconsistency) =>
+    !isSameJson(findObject(before, key)?.definition, findObject(after, key)?.definition);
+  return added.find((each) => isReported(each) || isChanged(each)) ?? null;
+}
+
+/** Returns the path of the first operation after which the object is inconsistent. Bisects the edits: log2(edits) resolves, only when the
+ *  request is refused. */
+export function causingPath(
+  { key, reason }: Inconsistency,
+  edits: readonly RequestEdit[],
+  inconsistenciesIn: (document: Metadata) => readonly Inconsistency[],
+): readonly PathStep[] {
+  let [low, high] = [0, edits.length - 1];
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    const found = inconsistenciesIn(edits[middle]!.document);
+    if (found.some((one) => one.key === key && one.reason === reason)) high = middle;
+    else low = middle + 1;
+  }
+  return edits[low]?.path ?? ['args'];
+}

@@ -1,0 +1,103 @@
+/** A stored document → the snapshot that serves it. Sources and remote schemas are read again where their catalog may have changed.
+ *  In: the document, the gateway, what of the current snapshot may be reused. Out: a Snapshot. Never fails because of a source or a remote
+ *  schema: its objects are inconsistent.
+ *  Not here: when a document is read, and whether its snapshot is published (state.ts); one database that changed (refresh-catalog.ts). */
+import { normalMetadata } from '../metadata/normal-form.ts';
+import { qualifiedKey } from '../metadata/schema/common.ts';
+import type { Metadata } from '../metadata/schema/metadata.ts';
+import { type Source, SourceConfiguration } from '../metadata/schema/source.ts';
+import { type NamedVariable, variablesIn, variablesOf } from '../metadata/variables.ts';
+import type { Upstream, Upstreams } from '../resolve/remote-schema.ts';
+import type { StoredDocument } from '../store/document.ts';
+import { type Gateway, isSameConnection, isSameEndpoint } from './gateway.ts';
+import type { Catalogs, Snapshot, SourceCatalog } from './snapshot.ts';
+
+export type Reusable = {
+  /** The snapshot whose catalogs and upstreams are still valid where the document has the same; undefined: none is. */
+  readonly cached: Snapshot | undefined;
+  /** References whose text may have changed since. */
+  readonly changed: ReadonlySet<string>;
+};
+
+export async function readSnapshot(
+  stored: StoredDocument,
+  gateway: Gateway,
+  reusable: Reusable,
+): Promise<Snapshot> {
+  const metadata = normalMetadata(stored.document);
+  const [catalogs, upstreams] = await Promise.all([
+    catalogsOf(metadata, gateway, reusable),
+    upstreamsOf(metadata, gateway, reusable),
+  ]);
+  const { model, inconsistencies } = gateway.resolve(metadata, catalogs, upstreams);
+  return {
+    id: stored.id,
+    versions: stored.versions,
+    resourceVersion: stored.versions.resource,
+    document: stored.document,
+    metadata,
+    catalogStates: stored.catalogStates,
+    catalogs,
+    upstreams,
+    model,
+    inconsistencies,
+  };
+}
+
+async function catalogsOf(
+  metadata: Metadata,
+  gateway: Gateway,
+  { cached, changed }: Reusable,
+): Promise<Catalogs> {
+  const before = new Map(cached?.metadata.sources.map((source) => [source.name, source]));
+  const entries = metadata.sources.map(async (source): Promise<[string, SourceCatalog]> => {
+    const catalog = cached?.catalogs.get(source.name);
+    const isMoved = refersTo(variablesIn(SourceConfiguration, source.configuration), changed);
+    const isValid = catalog && !isMoved && isCovered(before.get(source.name), source, catalog);
+    if (!isValid || 'error' in catalog) return [source.name, await gateway.introspect(source)];
+    return [source.name, await gateway.completeOrIntrospect(source, catalog)];
+  });
+  return new Map(await Promise.all(entries));
+}
+
+/** Returns the upstreams of the document. Failed ones are introspected again. */
+async function upstreamsOf(
+  metadata: Metadata,
+  gateway: Gateway,
+  { cached, changed }: Reusable,
+): Promise<Upstreams> {
+  const before = new Map(cached?.metadata.remote_schemas?.map((remote) => [remote.name, remote]));
+  const remotes = metadata.remote_schemas ?? [];
+  const entries = remotes.map(async (remote): Promise<[string, Upstream]> => {
+    const upstream = cached?.upstreams.get(remote.name);
+    // A new token in a header needs no new introspection, which could fail.
+    const isMoved = refersTo(
+      variablesOf('remote_schema', remote).filter(({ path }) => !path.includes('headers')),
+      changed,
+    );
+    const isValid =
+      upstream &&
+      !('error' in upstream) &&
+      !isMoved &&
+      isSameEndpoint(before.get(remote.name), remote.definition);
+    if (isValid) return [remote.name, upstream];
+    return [remote.name, await gateway.introspectRemote(remote, metadata)];
+  });
+  return new Map(await Promise.all(entries));
+}
+
+function refersTo(variables: readonly NamedVariable[], changed: ReadonlySet<string>): boolean {
+  return changed.size > 0 && variables.some(({ name }) => changed.has(name));
+}
+
+/** True when the catalog is still valid for the source: the connection is unchanged, and the catalog has every newly tracked table. A
+ *  table it lacks may be newer than the catalog. */
+function isCovered(before: Source | undefined, after: Source, catalog: SourceCatalog): boolean {
+  if ('error' in catalog || !before || !isSameConnection(before, after)) return false;
+  const kept = new Set(before.tables);
+  return after.tables.every((table) => {
+    if (kept.has(table)) return true;
+    const key = qualifiedKey(table.table);
+    return catalog.tables.has(key) || before.tables.some((tracked) => qualifiedKey(tracked.table) === key);
+  });
+}

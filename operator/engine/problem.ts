@@ -1,0 +1,144 @@
+/** A failed request to an engine as an EngineProblem: unreachable (network, timeout, 5xx, or something else than an engine answers),
+ *  unauthorized, conflict (409), tooLarge (413), inconsistent, rejected. Its message says what came back, shortened and without the admin
+ *  secret. Pure. Not here: sending (request.ts), when a request is sent again (pass/attempt.ts, and the callers of a pass). */
+import { EngineProblem } from '../ports.ts';
+import type { EngineAddress } from './address.ts';
+import { jsonParts } from './json-parts.ts';
+
+export type Answer = {
+  readonly status: number;
+  /** The content type; empty when there is none. */
+  readonly contentType: string;
+  readonly location: string | null;
+  /** Empty when the text was parsed. */
+  readonly text: string;
+  /** The value of a response that is JSON. */
+  readonly json?: { readonly value: unknown };
+};
+
+export function problemOf(response: Answer, address: EngineAddress): EngineProblem {
+  const { status, text } = response;
+  const url = displayUrl(address);
+  const { code, error, path } = refusalIn(text);
+  const detail = excerpt(withoutSecret(error ?? text, address.adminSecret));
+  if (status === 401 || status === 403 || code === 'access-denied') {
+    return new EngineProblem('unauthorized', `${url} does not accept the admin secret: ${detail}`);
+  }
+  if (status === 400 && code === INCONSISTENT) {
+    return new EngineProblem('inconsistent', `${url} finds the change does not fit: ${detail}`);
+  }
+  if (status === 409) {
+    return new EngineProblem('conflict', `the metadata of ${url} changed meanwhile: ${detail}`);
+  }
+  const message = `${url} answers ${status}: ${detail}`;
+  // A proxy before the engine may be the one that refuses the size.
+  if (status === 413) return new EngineProblem('tooLarge', message, { reason: detail });
+  if (code === undefined && status < 500) return unexpectedAnswer(whatIs(response), response, address);
+  const mayPass = status >= 500 || status === 404 || status === 429 || status === 408;
+  return new EngineProblem(mayPass ? 'unreachable' : 'rejected', message, { reason: detail, at: path });
+}
+
+/** Returns the problem of an answer that is not the one of an engine of this version. */
+export function unexpectedAnswer(what: string, response: Answer, address: EngineAddress): EngineProblem {
+  const { status, contentType, json } = response;
+  const text = json ? jsonParts(json.value).next().value : response.text;
+  const type = contentType === '' ? 'without a content type' : excerpt(contentType);
+  const came = text === '' ? '' : `: ${excerpt(withoutSecret(text, address.adminSecret))}`;
+  const detail =
+    `${displayUrl(address)} does not answer as an engine of this version: ${what}. ` +
+    `It sent ${status} ${type}${came}. Check the endpoint, and that the engine is not older than the operator`;
+  return new EngineProblem('unreachable', withoutSecret(detail, address.adminSecret));
+}
+
+/** Returns the URL of the engine without a user and password. */
+export function displayUrl({ url }: EngineAddress): string {
+  if (!URL.canParse(url)) return 'its endpoint';
+  const { origin, pathname } = new URL(url);
+  return origin + pathname.replace(/\/+$/, '');
+}
+
+/** Returns the problem of a request that was not answered, because of an error of the network or the time limit. */
+export function unanswered(address: EngineAddress, error: unknown): EngineProblem {
+  const cause = causeOf(error);
+  const detail = `the engine at ${displayUrl(address)} does not answer: ${cause}${adviceOn(error, cause)}`;
+  return new EngineProblem('unreachable', withoutSecret(detail, address.adminSecret), { cause: error });
+}
+
+/** Returns the cause of a network error. The message of `fetch` is only "fetch failed", or repeats a URL with its password. */
+function causeOf(error: unknown): string {
+  if (!(error instanceof Error)) return String(error);
+  if (error.message.includes('includes credentials')) {
+    return 'its URL has a user or a password, which belong into adminSecretRef';
+  }
+  const { message } = networkErrorOf(error);
+  return message === '' ? (codeOf(error) ?? error.message) : message;
+}
+
+/** Returns the error of the connection, which `fetch` wraps. */
+function networkErrorOf(error: Error): Error {
+  return error.cause instanceof Error ? error.cause : error;
+}
+
+/** Returns the code of the network error. The one of a DOMException is a number and means nothing. */
+function codeOf(error: Error): string | undefined {
+  const { code } = networkErrorOf(error) as { readonly code?: unknown };
+  return typeof code === 'string' ? code : undefined;
+}
+
+function adviceOn(error: unknown, detail: string): string {
+  const code = (error instanceof Error && codeOf(error)) || '';
+  if (/CERT|SIGNATURE|ALTNAME/.test(code) || detail.includes('certificate')) {
+    return '; name the authority of its certificate in spec.tls.caRef';
+  }
+  if (code === 'EPROTO' || detail.includes('SSL') || code.startsWith('HPE_')) {
+    return '; is the endpoint https, or http?';
+  }
+  return '';
+}
+
+/** Returns a description of the answer. A redirect is not followed: its location may be the right endpoint. */
+function whatIs({ status, location }: Answer): string {
+  const isRedirect = status >= 300 && status < 400;
+  return isRedirect
+    ? `it redirects to ${location === null ? 'nowhere' : excerpt(location)}`
+    : `it answers ${status}`;
+}
+
+/** The error code of the engine for a document with inconsistent objects (ERRORS, `inconsistentMetadata`). */
+const INCONSISTENT = 'unexpected';
+
+type ErrorBody = { readonly code?: string; readonly error?: string; readonly path?: string | undefined };
+
+/** Returns the code, text and path of an error of the engine. */
+function refusalIn(text: string): ErrorBody {
+  try {
+    const body = JSON.parse(text) as { readonly [key in keyof ErrorBody]: unknown } | null;
+    const { code, error, path } = body ?? {};
+    if (typeof code !== 'string' || typeof error !== 'string') return {};
+    return { code, error, path: typeof path === 'string' ? path : undefined };
+  } catch {
+    return {};
+  }
+}
+
+const MOST_CHARACTERS = 160;
+
+/** The least length of a secret to mask. A shorter one would be replaced inside ordinary words. */
+const LEAST_SECRET = 4;
+
+/** Returns the text as one short line. */
+function excerpt(text: string): string {
+  const line = text
+    .slice(0, 4 * MOST_CHARACTERS)
+    // biome-ignore lint/suspicious/noControlCharactersInRegex: they would break the line
+    .replace(/[\s\u0000-\u001f\u007f-\u009f]+/g, ' ')
+    .trim();
+  return line.length > MOST_CHARACTERS ? `${line.slice(0, MOST_CHARACTERS)}…` : line;
+}
+
+/** Returns the text without the secret: a service may send back its requests. */
+function withoutSecret(text: string, secret: string | undefined): string {
+  if (secret === undefined || secret.length < LEAST_SECRET) return text;
+  const forms = new Set([secret, JSON.stringify(secret).slice(1, -1), encodeURIComponent(secret)]);
+  return [...forms].reduce((left, form) => left.replaceAll(form, '•••'), text);
+}

@@ -1,0 +1,183 @@
+/** One attempt of a pass and its repetitions: observe, decide, settle, and one compare-and-swap write.
+ *  In: the ports, the options, what the previous pass left. Out: the resources that were seen, and the report so far.
+ *  Not here: each step; what follows the write (reconcile.ts). */
+import { type Decision, isWrite } from '../decide/decide.ts';
+import type { PassState } from '../decide/incremental-scope.ts';
+import { ledgerPatch } from '../objects/ledger.ts';
+import { objectsIn } from '../objects/normal-form.ts';
+import {
+  type CrSnapshot,
+  type EnginePort,
+  EngineProblem,
+  type InconsistentObject,
+  inconsistentIn,
+  type Ports,
+  type ReconcileOptions,
+} from '../ports.ts';
+import { type HeldChanges, HoldBackBudget, NO_HELD_CHANGES } from '../settle/hold-back.ts';
+import { editsOf } from '../settle/order.ts';
+import {
+  NO_BACKOFF,
+  noteBlamed,
+  noteRefusal,
+  type RefusalBackoff,
+  withoutApplied,
+} from '../settle/refusal-backoff.ts';
+import { isAboutContent } from '../settle/trials.ts';
+import { outcomeOf, type PassPlan, type Report } from '../status/report.ts';
+import { verdictsOf } from '../status/verdicts.ts';
+import { type DecidedIn, decideIncrementally, decideOnAll } from './decisions.ts';
+import { comparisonOf } from './hold-back.ts';
+import { afterMigrations, isConnected, withMigrations } from './migrations.ts';
+import { NOTHING_BEFORE, planOn } from './plan.ts';
+import { removeUnusedValues, sendValues } from './values.ts';
+
+const MOST_TRIES = 8;
+/** Attempts of one pass to write in parts what the engine does not take at once. */
+const MOST_PARTS = 64;
+const LEAST_PAUSE_MS = 50;
+const MOST_PAUSE_MS = 500;
+
+/** The result of an attempt. `verdicts` are those of the resources in scope. */
+export type Attempt = Omit<
+  Report,
+  'statuses' | 'isWaiting' | 'isCut' | 'resources' | 'unpublished' | 'passState'
+>;
+
+/** Results of the previous pass that an attempt may use. */
+export type PreviousAttempt = {
+  readonly passState?: PassState | undefined;
+  readonly backoff?: RefusalBackoff | undefined;
+  readonly heldBack?: HeldChanges | undefined;
+};
+
+/** Plans and writes, and starts again from the current state when another client wrote in between. When the engine has no problem, a
+ *  change is written without a dry run, which is half of the cost of a small change; only a refusal is analysed. A change that the
+ *  engine accepts in a dry run and rejects in a write, or that is too large for one request, is written in parts. */
+export async function attempt(
+  { engine, source, clock }: Ports,
+  options: ReconcileOptions,
+  { passState, backoff: earlier = NO_BACKOFF, heldBack: heldEarlier = NO_HELD_CHANGES }: PreviousAttempt,
+): Promise<{ readonly snapshot: CrSnapshot; readonly report: Attempt }> {
+  const parts = new Parts();
+  const budget = new HoldBackBudget();
+  let [isDoubtful, wasWritten, backoff, heldBack] = [false, false, earlier, heldEarlier];
+  for (let tries = 1; ; ) {
+    let snapshot = await source.snapshot();
+    let decided: DecidedIn | undefined;
+    let made: PassPlan | undefined;
+    try {
+      const observed = await afterMigrations(engine, snapshot, options, passState);
+      const { reading, migrated } = observed;
+      snapshot = migrated.snapshot;
+      const mustFit = !isDoubtful && inconsistentIn(reading.inconsistent).length === 0;
+      const dryRun: EnginePort['dryRun'] = mustFit ? async () => [] : (edits) => engine.dryRun(edits);
+      const observation = { snapshot, reading, options };
+      const mayBeIncremental = !isDoubtful && !wasWritten && passState;
+      decided = (mayBeIncremental && decideIncrementally(passState, observation)) || decideOnAll(observation);
+      await sendValues(engine, decided.decided.desired.values);
+      const nowMs = clock.now().getTime();
+      const memory = { backoff, holdBack: { before: heldBack, budget } };
+      const compare = comparisonOf(engine);
+      made = await planOn(reading, decided, options, { dryRun, compare, ...memory, most: parts.most, nowMs });
+      backoff = rememberPlan(backoff, made, nowMs);
+      heldBack = made.heldBack;
+      const report = await apply(engine, made, mustFit);
+      wasWritten ||= report.wasWritten;
+      if (report.wasWritten && isConnected(migrated, made)) continue;
+      if (!made.settled.isCut || !report.wasWritten || !parts.mayGoOn) {
+        await removeUnusedValues(engine, made, snapshot, options);
+        const left = withoutApplied(backoff, made.settled.excluded);
+        const verdicts = withMigrations(report.verdicts, migrated);
+        return { snapshot, report: { ...report, verdicts, wasWritten, backoff: left, heldBack } };
+      }
+      parts.grow();
+    } catch (error) {
+      if (!(error instanceof EngineProblem)) throw error;
+      if (isAboutContent(error) && !isDoubtful) {
+        isDoubtful = true;
+        continue;
+      }
+      const sent = made ? made.settled.applied : sentInDryRun(decided, error);
+      const [only, another] = sent;
+      if (isAboutContent(error) || error.kind === 'tooLarge') {
+        if (another) parts.shrink(sent.length);
+        else if (only) backoff = noteRefusal(backoff, only, error, clock.now().getTime());
+        if (only && parts.mayGoOn) continue;
+      }
+      if (error.kind !== 'conflict' || tries++ === MOST_TRIES) {
+        return { snapshot, report: { ...failed(snapshot, error), backoff, heldBack } };
+      }
+      await clock.sleep(LEAST_PAUSE_MS + clock.random() * (MOST_PAUSE_MS - LEAST_PAUSE_MS));
+    }
+  }
+}
+
+/** The writes of a dry run that failed, when there is no plan. A refusal of its content is not the fault of a single change (settle/trials.ts). */
+function sentInDryRun(decided: DecidedIn | undefined, { kind }: EngineProblem): readonly Decision[] {
+  return kind === 'tooLarge' && decided ? decided.decided.decisions.filter(isWrite) : [];
+}
+
+/** The most changes of a write: halved after each refusal, doubled after each success. */
+class Parts {
+  most: number | undefined;
+  #left = MOST_PARTS;
+
+  get mayGoOn(): boolean {
+    return this.#left > 0;
+  }
+
+  shrink(sent: number): void {
+    this.#left--;
+    this.most = sent >> 1;
+  }
+
+  grow(): void {
+    this.#left--;
+    if (this.most !== undefined) this.most *= 2;
+  }
+}
+
+function rememberPlan(
+  backoff: RefusalBackoff,
+  { decisions, settled }: PassPlan,
+  nowMs: number,
+): RefusalBackoff {
+  const { blamed, document } = settled;
+  return noteBlamed(backoff, { decisions, blamed, live: objectsIn(document), nowMs });
+}
+
+async function apply(engine: EnginePort, made: PassPlan, mustFit: boolean): Promise<Attempt> {
+  const { reading, settled, entries, reservations } = made;
+  const { manager } = made.scope.ledger;
+  const patch = ledgerPatch(entries, reservations, manager);
+  if (settled.applied.length === 0 && !patch) {
+    return done(made, reading.resourceVersion, reading.inconsistent, false);
+  }
+  const written = await engine.write({
+    edits: editsOf(settled.applied),
+    document: settled.document,
+    ledger: patch ?? { manager, objects: {} },
+    expectedVersion: reading.resourceVersion,
+    mustFit,
+  });
+  return done(made, written.resourceVersion, written.inconsistent, true);
+}
+
+function done(
+  made: PassPlan,
+  resourceVersion: number,
+  inconsistent: readonly InconsistentObject[],
+  wasWritten: boolean,
+): Attempt {
+  const verdicts = verdictsOf(made, inconsistent);
+  return { ...NOTHING_BEFORE, plan: made, verdicts, resourceVersion, inconsistent, wasWritten };
+}
+
+/** Returns the report of a pass without an answer of the engine. It has one outcome for all resources. */
+function failed(snapshot: CrSnapshot, problem: EngineProblem): Attempt {
+  const outcome = outcomeOf(problem);
+  const verdict = { outcome, wasWritten: false, failing: [] };
+  const verdicts = new Map(snapshot.resources.map((cr) => [cr.metadata.uid, verdict]));
+  return { ...NOTHING_BEFORE, verdicts, inconsistent: [], wasWritten: false, problem };
+}

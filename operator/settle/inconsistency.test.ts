@@ -1,0 +1,56 @@
+/** Tests the messages about inconsistent objects. */
+import { expect, test } from 'vitest';
+import { hashOf } from '../objects/normal-form.ts';
+import { table } from '../testing/resources.ts';
+import { outcomeOfInconsistency } from './inconsistency.ts';
+
+const KEY = 'select_permission/default/public/author/user';
+const found = {
+  key: KEY,
+  type: 'select_permission',
+  name: 'user',
+  reason: 'Inconsistent object: column "titel" does not exist',
+  code: 'not-exists',
+  nearest: ['title', 'titles'],
+};
+const object = { key: KEY, kind: 'select_permission', parent: null, definition: {} } as never;
+const claim = (isAtHome: boolean) => ({
+  object,
+  hash: hashOf(object),
+  cr: table('author'),
+  policies: { drift: 'Correct', adoption: 'IfEqual', deletion: 'Delete' } as const,
+  values: new Map<string, string>(),
+  isAtHome,
+});
+
+test('the message names the nearest names', () => {
+  expect(outcomeOfInconsistency(found, [found], claim(true)).message).toBe(
+    'select permission default/public/author/user: column "titel" does not exist; ' +
+      'the nearest names are "title" and "titles"',
+  );
+});
+
+test('the message for a resource of another namespace than the Engine, or of nobody, does not', () => {
+  for (const one of [claim(false), undefined]) {
+    const { message } = outcomeOfInconsistency(found, [found], one);
+    expect(message).toBe('select permission default/public/author/user: column "titel" does not exist');
+  }
+});
+
+test('the message has every error of the object, each with its field', () => {
+  const more = [
+    { reason: "field 'idd' does not exist", path: ['permission', 'filter', 'idd'], nearest: ['id'] },
+  ];
+  const [near, far] = [true, false].map(
+    (isAtHome) => outcomeOfInconsistency({ ...found, more }, [found], claim(isAtHome)).message,
+  );
+  expect(near).toBe(
+    'select permission default/public/author/user: column "titel" does not exist; ' +
+      'the nearest names are "title" and "titles"; also at permission.filter.idd: ' +
+      'field \'idd\' does not exist; the nearest name is "id"',
+  );
+  expect(far).toBe(
+    'select permission default/public/author/user: column "titel" does not exist; ' +
+      "also at permission.filter.idd: field 'idd' does not exist",
+  );
+});

@@ -1,0 +1,48 @@
+/** Names the resources that are not Ready, for the message of their Engine. In: resources and their verdicts. Out: one clause.
+ *  The clause depends only on the set of these resources: while the set is the same, the status of the Engine is not written again.
+ *  Pure. Not here: the rest of the message (engine-status.ts). */
+import { listText } from '@pergola/engine/list-text';
+import { type CustomResource, crName, KINDS, type Reason } from '../kinds.ts';
+import type { Report } from './report.ts';
+
+const MOST_NAMED = 3;
+/** The most UTF-16 units of a name, so that three names and the number of the others fit into a sentence (sentence.ts). */
+const MOST_NAME_CHARACTERS = 160;
+
+/** The reasons of resources whose condition Ready is not False. */
+const NOT_FAILED: ReadonlySet<Reason> = new Set(['Applied', 'Applying', 'Paused']);
+
+const RANKS: ReadonlyMap<string, number> = new Map(KINDS.map(({ kind }, rank) => [kind, rank]));
+
+/** Returns a clause such as `not ready: Source default/main, Table default/author`; undefined when every resource is Ready, or when the
+ *  pass could not read the engine. Sources come first, in the order of KINDS, then names. */
+export function notReadyText({
+  problem,
+  resources,
+  verdicts,
+}: Pick<Report, 'problem' | 'resources' | 'verdicts'>): string | undefined {
+  if (problem) return undefined;
+  // Resources out of scope are applied (decide/incremental-scope.ts).
+  const failed = resources.filter(({ metadata }) => {
+    const verdict = verdicts.get(metadata.uid);
+    return verdict !== undefined && !NOT_FAILED.has(verdict.outcome.reason);
+  });
+  if (failed.length === 0) return undefined;
+  const first = failed.toSorted(byImportance).slice(0, MOST_NAMED).map(shortNameOf);
+  return `not ready: ${listText(first, { most: MOST_NAMED, total: failed.length })}`;
+}
+
+function byImportance(a: CustomResource, b: CustomResource): number {
+  const rank = rankOf(a) - rankOf(b);
+  if (rank !== 0) return rank;
+  return crName(a) < crName(b) ? -1 : 1;
+}
+
+function rankOf({ kind }: CustomResource): number {
+  return RANKS.get(kind) ?? KINDS.length;
+}
+
+function shortNameOf(cr: CustomResource): string {
+  const name = crName(cr);
+  return name.length > MOST_NAME_CHARACTERS ? `${name.slice(0, MOST_NAME_CHARACTERS - 1)}…` : name;
+}
