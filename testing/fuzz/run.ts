@@ -9,7 +9,7 @@ import { Choices, LARGEST } from '../../engine/oracle/testing/choices.ts';
 import { type Ground, makeRequest } from './requests.ts';
 import { NO_ANSWER, send } from './send.ts';
 import { ADMIN_SECRET, Subject } from './subject.ts';
-import { admin, rebuild } from './world.ts';
+import { admin, openSessions, rebuild } from './world.ts';
 
 export const BLOCK_SIZE = 500;
 /** The number of random numbers that a request is generated from. */
@@ -71,7 +71,9 @@ async function runBlock(
       const wrong = await send(subject.url, request);
       // An engine that hangs would let every further request wait as long.
       const where =
-        wrong === NO_ANSWER && subject.isAlive ? `; the engine ${await subject.stopHanging()}` : '';
+        wrong === NO_ANSWER && subject.isAlive
+          ? ` to ${JSON.stringify(request).slice(0, 150)}; ${await openSessions(databaseUrl)}; the engine ${await subject.stopHanging()}`
+          : '';
       for (const what of [...(wrong === null ? [] : [wrong + where]), ...subject.takeProblems()]) {
         problems.push({ block, what, request: JSON.stringify(request) });
       }

@@ -80,10 +80,12 @@ const METADATA = {
   ],
 };
 
-/** The sessions that may hold what the world cannot be dropped without. */
+/** The sessions that hold something or wait for something. */
 const SESSIONS = `
-select pid, state, now() - xact_start as transaction, query from pg_stat_activity
-  where xact_start is not null and pid <> pg_backend_pid()`;
+select pid, state, wait_event, pg_blocking_pids(pid) as blocked_by, extract(epoch from now() - xact_start)::int as transaction_s,
+    left(query, 300) as query
+  from pg_stat_activity
+  where datname = current_database() and (xact_start is not null or state <> 'idle') and pid <> pg_backend_pid()`;
 
 export async function rebuild(url: string, databaseUrl: string): Promise<void> {
   const client = new pg.Client({ connectionString: databaseUrl });
@@ -92,16 +94,27 @@ export async function rebuild(url: string, databaseUrl: string): Promise<void> {
     await client.query("set lock_timeout = '60s'");
     await client.query(SQL);
   } catch (error) {
-    const { rows } = await client.query(SESSIONS);
-    throw new Error(`the world is not rebuilt, and these sessions are open: ${JSON.stringify(rows)}`, {
-      cause: error,
-    });
+    throw new Error(`the world is not rebuilt; ${await openSessions(databaseUrl)}`, { cause: error });
   } finally {
     await client.end();
   }
   await admin(url, 'clear_metadata', {});
   await admin(url, 'replace_metadata', METADATA);
   await admin(url, 'reload_metadata', {});
+}
+
+/** Returns the sessions that hold or wait for something, as words for a problem. Its own failure is part of the words. */
+export async function openSessions(databaseUrl: string): Promise<string> {
+  const client = new pg.Client({ connectionString: databaseUrl, connectionTimeoutMillis: 5000 });
+  try {
+    await client.connect();
+    const { rows } = await client.query(SESSIONS);
+    return `sessions: ${JSON.stringify(rows)}`;
+  } catch (error) {
+    return `no sessions: ${(error as Error).message}`;
+  } finally {
+    await client.end();
+  }
 }
 
 export async function admin(url: string, type: string, args: unknown): Promise<unknown> {
