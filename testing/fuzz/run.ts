@@ -9,7 +9,7 @@ import { Choices, LARGEST } from '../../engine/oracle/testing/choices.ts';
 import { type Ground, makeRequest } from './requests.ts';
 import { NO_ANSWER, send } from './send.ts';
 import { ADMIN_SECRET, Subject } from './subject.ts';
-import { admin, openSessions, rebuild } from './world.ts';
+import { admin, openSessions, poolGauges, rebuild } from './world.ts';
 
 export const BLOCK_SIZE = 500;
 /** The number of random numbers that a request is generated from. */
@@ -71,9 +71,7 @@ async function runBlock(
       const wrong = await send(subject.url, request);
       // An engine that hangs would let every further request wait as long.
       const where =
-        wrong === NO_ANSWER && subject.isAlive
-          ? ` to ${JSON.stringify(request).slice(0, 150)}; ${await openSessions(databaseUrl)}; the engine ${await subject.stopHanging()}`
-          : '';
+        wrong === NO_ANSWER && subject.isAlive ? await whatHangs(subject, databaseUrl, request) : '';
       for (const what of [...(wrong === null ? [] : [wrong + where]), ...subject.takeProblems()]) {
         problems.push({ block, what, request: JSON.stringify(request) });
       }
@@ -81,6 +79,13 @@ async function runBlock(
   };
   await Promise.all(Array.from({ length: AT_ONCE }, sendRest));
   return problems;
+}
+
+/** Ends an engine that does not answer. Returns the request and what is waited for, as far as that can be seen from outside. */
+async function whatHangs(subject: Subject, databaseUrl: string, request: unknown): Promise<string> {
+  const seen = [await openSessions(databaseUrl), await poolGauges(subject.url)];
+  const state = await subject.stopHanging();
+  return `; the engine ${state}; to ${JSON.stringify(request).slice(0, 300)}; ${seen.join('; ')}`;
 }
 
 /** Returns the schema and the metadata that requests are generated from. */

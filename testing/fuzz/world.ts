@@ -117,6 +117,20 @@ export async function openSessions(databaseUrl: string): Promise<string> {
   }
 }
 
+/** Returns the gauges of the engine that count connections and who waits for them, as words for a problem. */
+export async function poolGauges(url: string): Promise<string> {
+  try {
+    const response = await fetch(`${url}/v1/metrics`, {
+      headers: { 'x-engine-admin-secret': ADMIN_SECRET },
+      signal: AbortSignal.timeout(5000),
+    });
+    const lines = (await response.text()).split('\n');
+    return `pools: ${lines.filter((line) => /^[^#]*(pool|waiting|in_flight)/.test(line)).join(', ')}`;
+  } catch (error) {
+    return `no metrics: ${(error as Error).message}`;
+  }
+}
+
 export async function admin(url: string, type: string, args: unknown): Promise<unknown> {
   const response = await fetch(`${url}/v1/metadata`, {
     method: 'POST',
