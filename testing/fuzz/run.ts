@@ -6,10 +6,11 @@ import { buildClientSchema, getIntrospectionQuery } from 'graphql';
 import { toDirectory } from '../../engine/metadata/directory.ts';
 import { parseMetadata } from '../../engine/metadata/parse.ts';
 import { Choices, LARGEST } from '../../engine/oracle/testing/choices.ts';
+import { whatHangs } from './hanging.ts';
 import { type Ground, makeRequest } from './requests.ts';
 import { NO_ANSWER, send } from './send.ts';
 import { ADMIN_SECRET, Subject } from './subject.ts';
-import { admin, openSessions, poolGauges, rebuild } from './world.ts';
+import { admin, rebuild } from './world.ts';
 
 export const BLOCK_SIZE = 500;
 /** The number of random numbers that a request is generated from. */
@@ -79,13 +80,6 @@ async function runBlock(
   };
   await Promise.all(Array.from({ length: AT_ONCE }, sendRest));
   return problems;
-}
-
-/** Ends an engine that does not answer. Returns the request and what is waited for, as far as that can be seen from outside. */
-async function whatHangs(subject: Subject, databaseUrl: string, request: unknown): Promise<string> {
-  const seen = [await openSessions(databaseUrl), await poolGauges(subject.url)];
-  const state = await subject.stopHanging();
-  return `; the engine ${state}; to ${JSON.stringify(request).slice(0, 300)}; ${seen.join('; ')}`;
 }
 
 /** Returns the schema and the metadata that requests are generated from. */

@@ -1,6 +1,7 @@
 /** Creates the small world of a fuzz run: tables, functions, and metadata with something of everything that needs no other server.
  *  Each block of requests begins with this world. */
 import pg from 'pg';
+import { openSessions } from './hanging.ts';
 import { ADMIN_SECRET } from './subject.ts';
 
 /** The time limit of a request that builds the world. */
@@ -80,13 +81,6 @@ const METADATA = {
   ],
 };
 
-/** The sessions that hold something or wait for something. */
-const SESSIONS = `
-select pid, state, wait_event, pg_blocking_pids(pid) as blocked_by, extract(epoch from now() - xact_start)::int as transaction_s,
-    left(query, 300) as query
-  from pg_stat_activity
-  where datname = current_database() and (xact_start is not null or state <> 'idle') and pid <> pg_backend_pid()`;
-
 export async function rebuild(url: string, databaseUrl: string): Promise<void> {
   const client = new pg.Client({ connectionString: databaseUrl });
   await client.connect();
@@ -101,34 +95,6 @@ export async function rebuild(url: string, databaseUrl: string): Promise<void> {
   await admin(url, 'clear_metadata', {});
   await admin(url, 'replace_metadata', METADATA);
   await admin(url, 'reload_metadata', {});
-}
-
-/** Returns the sessions that hold or wait for something, as words for a problem. Its own failure is part of the words. */
-export async function openSessions(databaseUrl: string): Promise<string> {
-  const client = new pg.Client({ connectionString: databaseUrl, connectionTimeoutMillis: 5000 });
-  try {
-    await client.connect();
-    const { rows } = await client.query(SESSIONS);
-    return `sessions: ${JSON.stringify(rows)}`;
-  } catch (error) {
-    return `no sessions: ${(error as Error).message}`;
-  } finally {
-    await client.end();
-  }
-}
-
-/** Returns the gauges of the engine that count connections and who waits for them, as words for a problem. */
-export async function poolGauges(url: string): Promise<string> {
-  try {
-    const response = await fetch(`${url}/v1/metrics`, {
-      headers: { 'x-engine-admin-secret': ADMIN_SECRET },
-      signal: AbortSignal.timeout(5000),
-    });
-    const lines = (await response.text()).split('\n');
-    return `pools: ${lines.filter((line) => /^[^#]*(pool|waiting|in_flight)/.test(line)).join(', ')}`;
-  } catch (error) {
-    return `no metrics: ${(error as Error).message}`;
-  }
 }
 
 export async function admin(url: string, type: string, args: unknown): Promise<unknown> {
