@@ -1,5 +1,5 @@
 /** Twins of pool.ts, against a real Postgres whose connections are broken on purpose. */
-import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
+import { afterAll, afterEach, beforeAll, beforeEach, expect, onTestFinished, test } from 'vitest';
 import { createDatabase, type TestDatabase } from '../../testing/database.ts';
 import { thrownMessage } from '../errors/engine-error.ts';
 import { openProxy } from '../wire/testing/proxy.ts';
@@ -149,6 +149,26 @@ test('a transaction on a connection that ends without a word fails', async () =>
   });
   await expect(working).rejects.toThrow('lost');
   await cut.close();
+  expect(await items()).toEqual([]);
+});
+
+test.each([
+  ['a caller that does not wait', () => ({ signal: AbortSignal.timeout(10) })],
+  ['a time limit', () => ({ limitMs: 10 })],
+])('%s never moves a statement out of its transaction', async (_, patience) => {
+  const proxy = await openProxy(source.url);
+  const far = openDatabase(proxy.url);
+  onTestFinished(async () => {
+    await far.close(AbortSignal.timeout(1000));
+    await proxy.close();
+  });
+  await far.run({ name: '', text: 'select 1' }, []);
+  // When the patience ends, Postgres has run BEGIN and the statement, and neither answer has arrived.
+  proxy.delayMs = 200;
+  for (const text of ['insert into item values (1)', 'select pg_advisory_xact_lock(1)']) {
+    const working = far.atomic(patience(), (run) => run({ name: '', text }, []));
+    await expect(working).rejects.toThrow(/took longer|timeout/);
+  }
   expect(await items()).toEqual([]);
 });
 

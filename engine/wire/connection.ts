@@ -149,10 +149,12 @@ export class WireConnection {
   }
 
   /** True when the oldest statement has to be cancelled now: its result is not needed, and Postgres has worked on it
-   *  for at least `afterMs`. */
+   *  for at least `afterMs`. In a transaction only the last statement is cancelled: those after it would run outside
+   *  the transaction when it is BEGIN that is cancelled. */
   isToBeCancelled(now: number, afterMs: number): boolean {
     if (this.#isCancelling || now - this.#cancelledAt < CANCEL_AGAIN_MS) return false;
     if (this.isUnawaited && this.#isLent) return true;
+    if (this.isTaken && this.depth > 1) return false;
     const [oldest] = this.#queue;
     const isUnneeded = oldest !== undefined && shouldStop(oldest);
     return (this.isUnawaited || isUnneeded) && this.workedOnMs(now) >= afterMs;

@@ -504,7 +504,7 @@ export class WirePool {
 
   /** Cancels the oldest statement. The request names a connection, not a statement. So that it cannot hit another
    *  statement, the followers are sent elsewhere, and nothing new is sent on this connection before the server has
-   *  accepted the request. */
+   *  accepted the request. A transaction has no followers here, and may only be rolled back. */
   async #cancel(connection: WireConnection): Promise<void> {
     const cancelled = connection.cancelled(cancel(connection.client, CANCEL_WITHIN_MS));
     for (const execution of connection.takeFollowers()) this.#submit(execution);

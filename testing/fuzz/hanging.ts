@@ -6,15 +6,15 @@ import { ADMIN_SECRET, type Subject } from './subject.ts';
 /** The sessions that hold something or wait for something. */
 const SESSIONS = `
 select pid, state, wait_event, pg_blocking_pids(pid) as blocked_by, extract(epoch from now() - xact_start)::int as transaction_s,
-    left(query, 300) as query
+    left(query, 100) as query
   from pg_stat_activity
   where datname = current_database() and (xact_start is not null or state <> 'idle') and pid <> pg_backend_pid()`;
 
-/** Ends an engine that does not answer. Returns the request and what is waited for, as far as that can be seen from outside. */
-export async function whatHangs(subject: Subject, databaseUrl: string, request: unknown): Promise<string> {
+/** Ends an engine that does not answer. Returns what is waited for, as far as that can be seen from outside. */
+export async function whatHangs(subject: Subject, databaseUrl: string): Promise<string> {
   const seen = [await openSessions(databaseUrl), await poolGauges(subject.url)];
   const state = await subject.stopHanging();
-  return `; the engine ${state}; to ${JSON.stringify(request).slice(0, 300)}; ${seen.join('; ')}`;
+  return `; the engine ${state}; ${seen.join('; ')}`;
 }
 
 /** Returns the sessions that hold or wait for something, as words for a problem. Its own failure is part of the words. */

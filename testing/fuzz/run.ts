@@ -71,8 +71,7 @@ async function runBlock(
       if (!subject.isAlive) return;
       const wrong = await send(subject.url, request);
       // An engine that hangs would let every further request wait as long.
-      const where =
-        wrong === NO_ANSWER && subject.isAlive ? await whatHangs(subject, databaseUrl, request) : '';
+      const where = wrong === NO_ANSWER && subject.isAlive ? await whatHangs(subject, databaseUrl) : '';
       for (const what of [...(wrong === null ? [] : [wrong + where]), ...subject.takeProblems()]) {
         problems.push({ block, what, request: JSON.stringify(request) });
       }

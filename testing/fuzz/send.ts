@@ -7,7 +7,7 @@ import { DirectoryError, fromDirectory } from '../../engine/metadata/read-direct
 import type { FuzzRequest, HttpRequest } from './requests.ts';
 
 /** The time limit of an answer. A request that hangs never ends; a mutation of 3,000 fields takes 12 s beside twelve busy processes. */
-const MOST_MS = 240_000;
+const MOST_MS = 120_000;
 export const NO_ANSWER = 'no answer in time';
 const agent = new Agent({ keepAlive: false });
 /** The time a client waits for the end of a socket after it has sent everything. */

@@ -1,5 +1,5 @@
 /** A proxy between a client and a real Postgres that does what networks do: it splits the stream into pieces of any
- *  size, ends it in the middle of a message, or stops forwarding. */
+ *  size, delays it, ends it in the middle of a message, or stops forwarding. */
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 
 export type CuttingProxy = {
@@ -9,6 +9,8 @@ export type CuttingProxy = {
   sizes: readonly number[];
   /** The number of bytes from Postgres after which everything is cut off. */
   mostBytes: number;
+  /** How long Postgres's bytes take to arrive. */
+  delayMs: number;
   /** True: connections are accepted and kept, but nothing is forwarded, not even their end. */
   isSilent: boolean;
   /** The number of connections so far. */
@@ -36,7 +38,7 @@ export async function openProxy(databaseUrl: string, port = 0): Promise<CuttingP
     client.on('data', (bytes) => proxy.isSilent || upstream.write(bytes));
     client.on('end', () => proxy.isSilent || upstream.end());
     let turn = 0;
-    upstream.on('data', (bytes) => {
+    const forward = (bytes: Buffer) => {
       if (proxy.isSilent) return;
       const allowed = bytes.subarray(0, Math.max(0, proxy.mostBytes));
       proxy.mostBytes -= bytes.length;
@@ -46,6 +48,10 @@ export async function openProxy(databaseUrl: string, port = 0): Promise<CuttingP
         at += size;
       }
       if (proxy.mostBytes < 0) client.destroySoon();
+    };
+    upstream.on('data', (bytes) => {
+      if (proxy.delayMs === 0) forward(bytes);
+      else setTimeout(() => forward(bytes), proxy.delayMs);
     });
   });
   await new Promise<void>((resolve) => server.listen(port, '127.0.0.1', resolve));
@@ -56,6 +62,7 @@ export async function openProxy(databaseUrl: string, port = 0): Promise<CuttingP
     url: url.href,
     sizes: [],
     mostBytes: Number.POSITIVE_INFINITY,
+    delayMs: 0,
     isSilent: false,
     accepted: 0,
     close: async () => {
