@@ -49,9 +49,17 @@ export async function openProxy(databaseUrl: string, port = 0): Promise<CuttingP
       }
       if (proxy.mostBytes < 0) client.destroySoon();
     };
+    let held = 0;
+    let heldUntil = 0;
     upstream.on('data', (bytes) => {
-      if (proxy.delayMs === 0) forward(bytes);
-      else setTimeout(() => forward(bytes), proxy.delayMs);
+      if (proxy.delayMs === 0 && held === 0) return forward(bytes);
+      // Never before the bytes that came earlier.
+      heldUntil = Math.max(heldUntil, performance.now() + proxy.delayMs);
+      held += 1;
+      setTimeout(() => {
+        held -= 1;
+        forward(bytes);
+      }, heldUntil - performance.now());
     });
   });
   await new Promise<void>((resolve) => server.listen(port, '127.0.0.1', resolve));
