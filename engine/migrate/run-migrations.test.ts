@@ -221,14 +221,14 @@ test('a statement that waits for a table is tried again, as often as is allowed'
     expect(await failure(run(folder, { lockTimeoutMs: 50, lockRetries: 1 }))).toBe(
       '1_a.sql:2: statement 2 of 2 failed: canceling statement due to lock timeout (55P03); another session uses the table: see pg_stat_activity, or raise --lock-timeout',
     );
-    const retried = run(folder, { lockTimeoutMs: 50, lockRetries: 20 });
+    const retried = run(folder, { lockTimeoutMs: 500, lockRetries: 20 });
     await expect
       .poll(
         () =>
           database.sql(
             `select 1 from pg_locks where not granted and database = (select oid from pg_database where datname = current_database())`,
           ),
-        { interval: 5 },
+        { interval: 5, timeout: 10_000 },
       )
       .toHaveLength(1);
     await blocker.query('commit');
