@@ -61,7 +61,7 @@ const TEXTS: Record<Step, (row: string) => string> = {
   lock: (row) =>
     `with locked as (update shared set count = count + 1 returning 1) insert into written select ${row} from locked`,
   nap: (row) => `insert into written select ${row} from pg_sleep(0.04)`,
-  fail: (row) => `insert into written select ${row} from shared where 1 / (count - count) = 1`,
+  fail: (row) => `insert into written values (${row}), (${row})`,
 };
 
 /** Returns whether the task succeeded. */

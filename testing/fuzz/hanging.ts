@@ -1,5 +1,5 @@
-/** What an engine that does not answer waits for, as far as that can be seen from outside: sessions of the database, and gauges of its pools.
- *  Not here: whether its event loop runs (subject.ts). */
+/** Finds out what an engine that does not answer waits for, as far as that can be seen from outside: in the sessions of the database and
+ *  the gauges of its pools. Not here: whether its event loop runs (subject.ts). */
 import pg from 'pg';
 import { ADMIN_SECRET, type Subject } from './subject.ts';
 

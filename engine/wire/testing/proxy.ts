@@ -9,7 +9,7 @@ export type CuttingProxy = {
   sizes: readonly number[];
   /** The number of bytes from Postgres after which everything is cut off. */
   mostBytes: number;
-  /** How long Postgres's bytes take to arrive. */
+  /** The most milliseconds that Postgres's bytes are held back. */
   delayMs: number;
   /** True: connections are accepted and kept, but nothing is forwarded, not even their end. */
   isSilent: boolean;
@@ -49,17 +49,12 @@ export async function openProxy(databaseUrl: string, port = 0): Promise<CuttingP
       }
       if (proxy.mostBytes < 0) client.destroySoon();
     };
-    let held = 0;
-    let heldUntil = 0;
+    const held: Buffer[] = [];
     upstream.on('data', (bytes) => {
-      if (proxy.delayMs === 0 && held === 0) return forward(bytes);
-      // Never before the bytes that came earlier.
-      heldUntil = Math.max(heldUntil, performance.now() + proxy.delayMs);
-      held += 1;
-      setTimeout(() => {
-        held -= 1;
-        forward(bytes);
-      }, heldUntil - performance.now());
+      if (proxy.delayMs === 0 && held.length === 0) return forward(bytes);
+      held.push(bytes);
+      // The oldest, whichever timer fires: timers with different delays do not fire in the order of the stream.
+      setTimeout(() => forward(held.shift()!), proxy.delayMs);
     });
   });
   await new Promise<void>((resolve) => server.listen(port, '127.0.0.1', resolve));
