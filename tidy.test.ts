@@ -36,10 +36,11 @@ const LAYERS: Readonly<Record<string, readonly string[]>> = {
     'engine/errors',
   ],
   'engine/sql': ['engine/wire', 'engine/plan', 'engine/resolve', 'engine/catalog', 'engine/metadata'],
-  'engine/wire': [],
-  'engine/outgoing': ['engine/metadata'],
+  'engine/wire': ['engine/limits'],
+  'engine/outgoing': ['engine/limits', 'engine/metadata'],
   'engine/limits': ['engine/resolve', 'engine/metadata', 'engine/errors'],
   'engine/database': [
+    'engine/limits',
     'engine/values',
     'engine/wire',
     'engine/sql',

@@ -1,6 +1,7 @@
 /** The databases of all sources, for code that runs statements, and their variant for one request.
  *  Not here: opening them (sources.ts), one database (pool.ts). Source of span attributes: OpenTelemetry semantic conventions,
  *  "Database". */
+import type { CancelSignal } from '../limits/cancel-signal.ts';
 import { type Span, within } from '../observe/span.ts';
 import type { RoutedRequest } from '../transform/connection.ts';
 import { type Database, type Run, wrapped } from './pool.ts';
@@ -10,7 +11,7 @@ export interface Databases {
   /** Returns a read replica for `read` where the source has one. */
   get(source: string, access?: 'read'): Database;
   /** Returns the databases that connection templates choose for a request. Absent when no source has a template. */
-  readonly chosenFor?: (request: RoutedRequest) => Databases;
+  readonly chosenFor?: (request: () => RoutedRequest) => Databases;
   /** Returns a key of the choice: requests with equal keys use the same database. Absent when there is nothing to choose. */
   readonly choiceOf?: (source: string) => string;
 }
@@ -19,7 +20,7 @@ export interface Databases {
  *  databases are returned as they are. */
 export function databasesOfRequest(
   databases: Databases,
-  { signal, span = null }: { readonly signal?: AbortSignal | undefined; readonly span?: Span | null },
+  { signal, span = null }: { readonly signal?: CancelSignal | undefined; readonly span?: Span | null },
 ): Databases {
   if (!signal && !span) return databases;
   const { choiceOf } = databases;

@@ -3,7 +3,8 @@
  *  which only administrators see. PostgreSQL manual, appendix "Error Codes". */
 import { EngineError, type PathStep } from '../errors/engine-error.ts';
 import { CHECK_FAILED } from '../sql/check.ts';
-import { TimeIsUp, TooManyWaiting, WaitedTooLong } from '../wire/pool.ts';
+import { TimeIsUp } from '../wire/patience.ts';
+import { TooManyWaiting, WaitedTooLong } from '../wire/pool.ts';
 import { type DataFailure, textForRole } from './data-exception.ts';
 
 /** The fields of a `pg` DatabaseError that are used here. */

@@ -4,12 +4,13 @@
  *  pool. Not here: which database a source means (sources.ts), what an SQLSTATE means to a client (pg-errors.ts). */
 import type pg from 'pg';
 import { EngineError } from '../errors/engine-error.ts';
+import type { CancelSignal } from '../limits/cancel-signal.ts';
 import { retriesAtOnce, timerMs } from '../metadata/schema/number.ts';
 import { isReadOnly, type WireConnection } from '../wire/connection.ts';
 import { isNotConnected } from '../wire/dial.ts';
+import type { Patience } from '../wire/patience.ts';
 import {
   type FailureObserver,
-  type Patience,
   type PoolCounts,
   type PoolState,
   type Timed,
@@ -25,7 +26,7 @@ import { type Deadline, timeIsUp, timeLeft } from './deadline.ts';
 import { isOurs, sqlStateOf } from './pg-errors.ts';
 
 export { isNotConnected } from '../wire/dial.ts';
-export type { Patience } from '../wire/pool.ts';
+export type { Patience } from '../wire/patience.ts';
 export { WaitedTooLong } from '../wire/pool.ts';
 export type { NamedStatement, Row } from '../wire/statement.ts';
 
@@ -62,13 +63,14 @@ export type TransactionOptions = Pick<AtomicOptions, 'readOnly' | 'signal'> & {
 
 export interface Database {
   readonly run: Run;
-  /** BEGIN … COMMIT around what `body` runs, ROLLBACK when it throws. BEGIN goes out with the first statement. */
+  /** BEGIN … COMMIT around what `body` runs, ROLLBACK when it throws. BEGIN goes out with the first statement, and statements that `body`
+   *  does not wait for with those before them. `body` runs again when the server turned out to be a standby. */
   atomic<T>(options: AtomicOptions, body: (run: Run) => Promise<T>): Promise<T>;
   /** As `atomic`, with a client that takes any SQL. */
   transaction<T>(options: TransactionOptions, body: (client: pg.ClientBase) => Promise<T>): Promise<T>;
   /** A connection without a transaction around; it is closed afterwards, whatever `body` has set on it. */
-  session<T>(body: (client: pg.ClientBase) => Promise<T>, signal?: AbortSignal): Promise<T>;
-  query(text: string, values?: readonly unknown[], signal?: AbortSignal): Promise<pg.QueryResult>;
+  session<T>(body: (client: pg.ClientBase) => Promise<T>, signal?: CancelSignal): Promise<T>;
+  query(text: string, values?: readonly unknown[], signal?: CancelSignal): Promise<pg.QueryResult>;
   readonly counts: PoolCounts;
   readonly state: PoolState;
   /** Waits for what is under way; what is left at `cut` fails. */
@@ -122,28 +124,63 @@ export async function probe(
  *  `around` does not apply to callers that hold a client of the driver. */
 export function wrapped(
   database: Database,
-  {
-    signal,
-    around = (run) => run,
-  }: { readonly signal?: AbortSignal | undefined; readonly around?: ((run: Run) => Run) | undefined },
+  { signal, around }: { readonly signal?: CancelSignal | undefined; readonly around?: Around | undefined },
 ): Database {
-  const patience = signal && { signal };
-  return {
-    run: around(
-      signal
-        ? (statement, values, own) => database.run(statement, values, own ? { ...own, signal } : patience)
-        : database.run,
-    ),
-    atomic: (options, body) => database.atomic({ ...options, ...patience }, (run) => body(around(run))),
-    transaction: (options, body) => database.transaction({ ...options, ...patience }, body),
-    session: (body, own) => database.session(body, signal ?? own),
-    query: (text, values, own) => database.query(text, values, signal ?? own),
-    counts: database.counts,
-    get state() {
-      return database.state;
-    },
-    close: (cut) => database.close(cut),
-  };
+  return new WrappedDatabase(database, signal, around);
+}
+
+type Around = (run: Run) => Run;
+
+/** Every request has one, so that it creates nothing before a verb is used. */
+class WrappedDatabase implements Database {
+  readonly #database: Database;
+  readonly #around: Around | undefined;
+  readonly signal: CancelSignal | undefined;
+
+  constructor(database: Database, signal: CancelSignal | undefined, around: Around | undefined) {
+    this.#database = database;
+    this.signal = signal;
+    this.#around = around;
+  }
+
+  get run(): Run {
+    const run: Run = (statement, values, own) =>
+      this.#database.run(statement, values, own ? { ...own, signal: this.signal ?? own.signal } : this);
+    return this.#around ? this.#around(run) : run;
+  }
+
+  atomic<T>(options: AtomicOptions, body: (run: Run) => Promise<T>): Promise<T> {
+    const around = this.#around;
+    return this.#database.atomic(this.#signalled(options), around ? (run) => body(around(run)) : body);
+  }
+
+  transaction<T>(options: TransactionOptions, body: (client: pg.ClientBase) => Promise<T>): Promise<T> {
+    return this.#database.transaction(this.#signalled(options), body);
+  }
+
+  session<T>(body: (client: pg.ClientBase) => Promise<T>, own?: CancelSignal): Promise<T> {
+    return this.#database.session(body, this.signal ?? own);
+  }
+
+  query(text: string, values?: readonly unknown[], own?: CancelSignal): Promise<pg.QueryResult> {
+    return this.#database.query(text, values, this.signal ?? own);
+  }
+
+  get counts(): PoolCounts {
+    return this.#database.counts;
+  }
+
+  get state(): PoolState {
+    return this.#database.state;
+  }
+
+  close(cut?: AbortSignal): Promise<void> {
+    return this.#database.close(cut);
+  }
+
+  #signalled<T extends { readonly signal?: CancelSignal | undefined }>(options: T): T {
+    return this.signal ? { ...options, signal: this.signal } : options;
+  }
 }
 
 /** Runs a statement on a connection one already has, for callers that hold one of their own. */
@@ -166,6 +203,8 @@ type Begun = {
   readonly connection: WireConnection;
   readonly watch: TransactionWatch | null;
   readonly begun: Promise<void>;
+  /** True when the server refused to write. */
+  isRefused: boolean;
 };
 
 class PooledDatabase implements Database {
@@ -204,32 +243,45 @@ class PooledDatabase implements Database {
   readonly run: Run = (statement, values, patience) => this.#pool.run(statement, values, patience);
 
   async atomic<T>(options: AtomicOptions, body: (run: Run) => Promise<T>): Promise<T> {
-    const { readOnly = false, deadline = null } = options;
-    let { connection, watch, begun } = await this.#begin(options);
+    const first = await this.#begin(options);
+    try {
+      return await this.#inTransaction(first, options, body);
+    } catch (error) {
+      // Nothing is kept of a transaction on a standby, so that all of it can run on the new primary.
+      if (options.readOnly || !first.isRefused || !this.#pool.leave(first.connection)) throw error;
+      return this.#inTransaction(await this.#begin(options), options, body);
+    }
+  }
+
+  async #begin(options: AtomicOptions): Promise<Begun> {
+    const connection = await this.#take(options.deadline ?? null, options.signal);
+    const watch = isLimited(options) ? this.#pool.watchOver(connection, options) : null;
+    const begun = connection.command(this.#beginOf(options.readOnly));
+    // Awaited at the end; a statement that fails first must not leave it unheard.
+    begun.catch(() => {});
+    return { connection, watch, begun, isRefused: false };
+  }
+
+  async #inTransaction<T>(
+    transaction: Begun,
+    { deadline = null }: AtomicOptions,
+    body: (run: Run) => Promise<T>,
+  ): Promise<T> {
+    const { connection, watch, begun } = transaction;
     const whileWaitedFor = () => {
       if (watch?.reason) throw watch.reason;
     };
-    const send: Run = (statement, values) => {
-      whileWaitedFor();
-      if (deadline) endAfter(connection, timeLeft(deadline));
-      return orTimeIsUp(deadline, this.#pool.runOn(connection, statement, values));
-    };
     let isBroken = false;
-    let isFirst = !readOnly;
     try {
       const result = await body(async (statement, values) => {
-        const mayMove = isFirst;
-        isFirst = false;
+        whileWaitedFor();
+        if (deadline) endAfter(connection, timeLeft(deadline));
         try {
-          return await send(statement, values);
+          return await orTimeIsUp(deadline, this.#pool.runOn(connection, statement, values));
         } catch (error) {
-          if (!mayMove || !isReadOnly(error) || !this.#pool.leave(connection)) throw error;
+          transaction.isRefused ||= isReadOnly(error);
+          throw error;
         }
-        // Nothing has run in the transaction, so that it can begin again on the new primary.
-        watch?.end();
-        this.#pool.giveBack(connection, true);
-        ({ connection, watch, begun } = await this.#begin(options));
-        return send(statement, values);
       });
       await begun;
       if (deadline) timeLeft(deadline);
@@ -246,15 +298,6 @@ class PooledDatabase implements Database {
     } finally {
       this.#pool.giveBack(connection, isBroken);
     }
-  }
-
-  async #begin(options: AtomicOptions): Promise<Begun> {
-    const connection = await this.#take(options.deadline ?? null, options.signal);
-    const watch = isLimited(options) ? this.#pool.watchOver(connection, options) : null;
-    const begun = connection.command(this.#beginOf(options.readOnly));
-    // Awaited at the end; a statement that fails first must not leave it unheard.
-    begun.catch(() => {});
-    return { connection, watch, begun };
   }
 
   async transaction<T>(options: TransactionOptions, body: (client: pg.ClientBase) => Promise<T>): Promise<T> {
@@ -281,15 +324,15 @@ class PooledDatabase implements Database {
     );
   }
 
-  session<T>(body: (client: pg.ClientBase) => Promise<T>, signal?: AbortSignal): Promise<T> {
+  session<T>(body: (client: pg.ClientBase) => Promise<T>, signal?: CancelSignal): Promise<T> {
     return this.#lend(true, signal, body);
   }
 
-  query(text: string, values?: readonly unknown[], signal?: AbortSignal): Promise<pg.QueryResult> {
+  query(text: string, values?: readonly unknown[], signal?: CancelSignal): Promise<pg.QueryResult> {
     return this.#lend(false, signal, (client) => client.query(text, values ? [...values] : undefined));
   }
 
-  async #take(deadline: Deadline | null, signal?: AbortSignal): Promise<WireConnection> {
+  async #take(deadline: Deadline | null, signal?: CancelSignal): Promise<WireConnection> {
     if (!deadline) return this.#pool.take(undefined, signal);
     try {
       return await this.#pool.take(timeLeft(deadline), signal);
@@ -309,7 +352,7 @@ class PooledDatabase implements Database {
   /** The driver's client of a connection; afterwards that is used on only if nothing is open on it. */
   async #lend<T>(
     isForeign: boolean,
-    signal: AbortSignal | undefined,
+    signal: CancelSignal | undefined,
     body: (client: pg.ClientBase, watch: TransactionWatch | null) => Promise<T>,
     isReader = false,
   ): Promise<T> {

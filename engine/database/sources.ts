@@ -45,6 +45,7 @@ export class Sources {
   /** The open databases, by URL and settings. */
   readonly #open = new Map<string, Database>();
   #published: ReadonlyMap<string, Source> = new Map();
+  #hasTemplates = false;
   /** The results of `get`, by source name, cached for a moment because a URL in a file may change. */
   readonly #found = new Map<string, Found>();
   /** The names of published sources and replicas, by URL and settings. */
@@ -71,9 +72,9 @@ export class Sources {
   }
 
   /** Returns the databases of a request. The template of a source is evaluated once for each request. */
-  readonly chosenFor = (request: RoutedRequest): Databases => {
-    const isPlain = ({ configuration }: Source) => !configuration.connection_template;
-    if ([...this.#published.values()].every(isPlain)) return this;
+  readonly chosenFor = (requestOf: () => RoutedRequest): Databases => {
+    if (!this.#hasTemplates) return this;
+    const request = requestOf();
     const routes = new Map<string, Route>();
     const routeOf = (name: string): Route => {
       const route = routes.get(name) ?? routed(this.#find(name).router, request);
@@ -242,6 +243,7 @@ export class Sources {
   /** Makes these the current sources and closes the pools that none of them uses. */
   publish(sources: readonly Source[]): void {
     this.#published = new Map(sources.map((source) => [source.name, source]));
+    this.#hasTemplates = sources.some(({ configuration }) => configuration.connection_template);
     this.#found.clear();
     const used = sources
       .flatMap((source) => this.#connectionsOf(source))

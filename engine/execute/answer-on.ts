@@ -9,7 +9,7 @@ import { parseJson } from '../json/parse-json.ts';
 import type { Plan } from '../plan/types.ts';
 import type { Session } from '../resolve/session.ts';
 import type { Model } from '../resolve/types.ts';
-import { TimeIsUp } from '../wire/pool.ts';
+import { TimeIsUp } from '../wire/patience.ts';
 import { textOfColumn } from '../wire/statement.ts';
 import { preparedOnce } from './plan-cache.ts';
 import { write } from './statements.ts';

@@ -47,7 +47,7 @@ export async function answer(request: GraphqlRequest, context: AnswerContext): P
   const planned = planOf(request, context);
   if (planned.plan.operation === 'subscription') refuseOverHttp(planned.plan);
   if (planned.plan.operation === 'mutation') context.mayWrite?.();
-  return answerPlanned(planned, context);
+  return respond(planned.plan, await run(planned, context));
 }
 
 /** Parses and plans a request, or finds its plan in the cache. Nothing runs. */
@@ -85,19 +85,12 @@ export function notePlan({ plan, usage }: PlannedRequest, progress: Progress): v
   progress.usage = usage;
 }
 
-async function run(planned: PlannedRequest, context: Omit<AnswerContext, 'model'>): Promise<Results> {
+function run(planned: PlannedRequest, context: Omit<AnswerContext, 'model'>): Promise<Results> {
   const { session, outbound = NO_CLIENT, progress } = context;
   if (progress) notePlan(planned, progress);
   const span = progress?.span ?? null;
   const databases = databasesOfRequest(chosenDatabases(planned, context), { signal: outbound.signal, span });
-  const results = await runSteps({
-    planned,
-    session,
-    databases,
-    outbound: span ? { ...outbound, span } : outbound,
-  });
-  if (results.errors.length > 0 && outbound.record) outbound.record.error = results.errors;
-  return results;
+  return runSteps({ planned, session, databases, outbound: span ? { ...outbound, span } : outbound });
 }
 
 /** Returns `{"data":…,"errors":[…]}`. */
@@ -127,12 +120,12 @@ export function chosenDatabases(
   { session, databases, outbound = NO_CLIENT }: Pick<AnswerContext, 'session' | 'databases' | 'outbound'>,
 ): Databases {
   if (!databases.chosenFor || session.role === ADMIN_ROLE) return databases;
-  return databases.chosenFor({
+  return databases.chosenFor(() => ({
     headers: headerTexts(outbound.headers),
     session: sessionVariablesOf(session, outbound.headerPrefix),
     query: {
       operation_type: plan.operation,
       ...(operationName !== null && { operation_name: operationName }),
     },
-  });
+  }));
 }

@@ -258,8 +258,8 @@ function taggedText(
 }
 
 /** A statement is named by its text, so that equal statements of different plans are prepared once. */
-function preparationOf(text: string, { isRead, hasRows = false }: PreparationOf): Preparation {
-  const once = { name: '', text, isRead, hasRows };
+function preparationOf(text: string, { isRead, mayShare, hasRows = false }: PreparationOf): Preparation {
+  const once = { name: '', text, isRead, mayShare, hasRows };
   return { named: { ...once, name: digestOf(text) }, once, wasUsed: false };
 }
 

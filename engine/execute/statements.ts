@@ -97,7 +97,8 @@ export async function runMutation(
   databases: Databases,
 ): Promise<readonly Row[]> {
   const [only] = statements;
-  const binding = await withFetched(statements.flatMap(partsOf), given, databases);
+  const parts = statements.some(needsFetched) ? statements.flatMap(partsOf) : NO_PARTS;
+  const binding = parts.length > 0 ? await withFetched(parts, given, databases) : given;
   const deadline = deadlineAfter(only?.timeLimitMs ?? null);
   if (statements.length === 1 && only && isSingle(only) && !deadline && !only.isWatched) {
     return [await runOne(plainRun(databases.get(only.source), only.limitMs), only, valuesOf(only, binding))];
@@ -109,12 +110,34 @@ export async function runMutation(
     if (sources.length > 1) for (const run of runs.values()) limitLocks(run);
     const watched = new Set(statements.filter(({ isWatched }) => isWatched).map(({ source }) => source));
     for (const source of watched) setSession(runs.get(source)!, binding);
-    const rows: Row[] = [];
+    const rows: Promise<Row>[] = [];
+    // Statements that need nothing of those before are sent with them, but each time limit begins with its statement.
+    const areTogether = sources.length === 1 && !deadline;
     for (const statement of statements) {
-      rows.push(await write(runs.get(statement.source)!, statement, binding));
+      if (!areTogether || !isSingle(statement)) await inOrder(rows);
+      const row = write(runs.get(statement.source)!, statement, binding);
+      // The failure of the first one is raised, and those behind it fail with it.
+      row.catch(() => {});
+      rows.push(row);
     }
-    return rows;
+    return inOrder(rows);
   });
+}
+
+async function inOrder<T>(promises: readonly Promise<T>[]): Promise<readonly T[]> {
+  const results: T[] = [];
+  for (const promise of promises) results.push(await promise);
+  return results;
+}
+
+const NO_PARTS: readonly Pick<Statement, 'parameters'>[] = [];
+
+function needsFetched({ parameters, nestedWrites, answer }: PreparedStatement): boolean {
+  return (
+    parameters.some(isFetched) ||
+    nestedWrites.some((write) => write.parameters.some(isFetched)) ||
+    (answer?.parameters.some(isFetched) ?? false)
+  );
 }
 
 /** Returns a statement with its nested writes and the statement that reads its response. */

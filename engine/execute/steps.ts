@@ -32,6 +32,14 @@ export async function runSteps(run: RunContext): Promise<Results> {
       return { rows: await runMutation([statement], binding, run.databases), errors: NO_ERRORS };
     return { rows: [await runQuery(statement, binding, run.databases)], errors: NO_ERRORS };
   }
+  const results = await runAll(run, isMutation);
+  const { record } = run.outbound;
+  if (record && results.errors.length > 0) record.error = results.errors;
+  return results;
+}
+
+async function runAll(run: RunContext, isMutation: boolean): Promise<Results> {
+  const { steps, keyedSteps } = run.planned.plan;
   const results = await (isMutation ? runInOrder(steps, run) : runTogether(steps, run));
   const errors = results.flatMap((result) => result.errors);
   // A mutation stops at the first step that is not usable.

@@ -14,6 +14,7 @@ import { type AgentOptions, request as requestHttps, Agent as TlsAgent } from 'n
 import type { TLSSocket } from 'node:tls';
 import { promisify } from 'node:util';
 import { brotliDecompress, gunzip, inflate, type ZlibOptions } from 'node:zlib';
+import type { CancelSignal } from '../limits/cancel-signal.ts';
 import { LONGEST_MS } from '../metadata/schema/number.ts';
 import { headerBytes } from './header-values.ts';
 import { isAllowedFault, type TrustsSelfSigned } from './tls-allowlist.ts';
@@ -36,7 +37,7 @@ export type OutgoingOptions = {
   readonly isRepeatable: boolean;
   readonly trusts?: TrustsSelfSigned | undefined;
   /** Aborted when the caller no longer waits; its reason is raised. */
-  readonly signal?: AbortSignal | undefined;
+  readonly signal?: CancelSignal | undefined;
 };
 
 export type OutgoingResponse = {
@@ -136,7 +137,7 @@ export function requestStream(
     signal,
     timeoutMs,
     trusts,
-  }: Pick<OutgoingOptions, 'timeoutMs' | 'trusts'> & { readonly signal: AbortSignal },
+  }: Pick<OutgoingOptions, 'timeoutMs' | 'trusts'> & { readonly signal: CancelSignal },
 ): Promise<IncomingMessage> {
   return new Promise((resolve, reject) => {
     const sent = opened(request, { trusts });
@@ -145,7 +146,7 @@ export function requestStream(
       reject(new NoResponse('timeout', `no answer in ${timeoutMs / 1000} s`));
       abort();
     }, timeoutMs);
-    signal.addEventListener('abort', abort, { once: true });
+    signal.addEventListener('abort', { handleEvent: abort });
     sent.once('close', () => clearTimeout(timer));
     sent.on('error', (error) =>
       reject(new NoResponse('connection', codeOf(error) ?? 'it cannot be reached')),
@@ -173,13 +174,14 @@ function roundTrip(
   return new Promise((resolve, reject) => {
     const end = (settle: () => void) => {
       clearTimeout(timer);
-      signal?.removeEventListener('abort', abort);
+      signal?.removeEventListener('abort', gone);
       settle();
     };
     const abort = () => {
       refuse(signal?.reason);
       request.destroy();
     };
+    const gone = { handleEvent: abort };
     const refuse = (error: unknown) => end(() => reject(error));
     const timer = setTimeout(
       () => {
@@ -189,7 +191,7 @@ function roundTrip(
       Math.min(timeoutMs, LONGEST_MS),
     );
     if (signal?.aborted) return abort();
-    signal?.addEventListener('abort', abort);
+    signal?.addEventListener('abort', gone);
     request.on('error', (error) => {
       const code = codeOf(error);
       const isStale = request.reusedSocket && (code === 'ECONNRESET' || code === 'EPIPE');

@@ -54,7 +54,7 @@ export async function postToRemote(
         const sent = Object.entries({ ...headers, ...traceHeaders });
         return sendRequest({ url, method: 'POST', headers: sent, body }, terms);
       });
-    const isCacheable = isRepeatable && schema !== undefined && remoteCache !== undefined;
+    const isCacheable = isRepeatable && schema !== undefined && remoteCache != null;
     const answer = await (isCacheable ? remoteCache.answer(schema, [url, headers, body], fetch) : fetch());
     if (answer.status < 300 || answer.status >= 400) return answer;
     throw new WebhookFailure(`Redirects are not followed (status ${answer.status})`);

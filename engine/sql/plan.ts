@@ -128,6 +128,8 @@ export type PreparationOf = {
   readonly source: string;
   readonly roots: readonly string[];
   readonly isRead: boolean;
+  /** True when the statement may share a connection with others. */
+  readonly mayShare: boolean;
   /** True when the statement has many rows in its result. */
   readonly hasRows?: boolean;
 };
@@ -135,8 +137,8 @@ export type PreparationOf = {
 /** Options of a plan that is not run by a request: in tests and measurements. */
 const UNNAMED: PrepareOptions = {
   limits: { timeLimitMs: null, limitMs: null, isByAdministrator: false },
-  prepare: (text, { isRead, hasRows = false }) => {
-    const once = { name: '', text, isRead, hasRows };
+  prepare: (text, { isRead, mayShare, hasRows = false }) => {
+    const once = { name: '', text, isRead, mayShare, hasRows };
     return { named: once, once, wasUsed: false };
   },
   isWatched: () => false,
@@ -340,7 +342,7 @@ function finishMutation(
   options: PrepareOptions,
 ): PreparedStatement {
   const { steps, write, answer } = mutation;
-  const about = { source, roots: [alias], isRead: false };
+  const about = { source, roots: [alias], isRead: false, mayShare: true };
   const preparations = new Map<string, Preparation>();
   const preparationOf = (text: string) => {
     const preparation = preparations.get(text) ?? options.prepare(text, about);
@@ -394,7 +396,13 @@ function finishQueries(
   const query = roots.length === 1 ? roots[0]!.query : sql`select ${join(columns, comma)}`;
   const statement = compile(query);
   const isRepeatable = !roots.some((root) => root.isVolatile);
-  const about = { source, roots: roots.map((root) => root.alias), isRead: isRepeatable };
+  // A volatile function may have effects outside of Postgres, which a second run would repeat.
+  const about = {
+    source,
+    roots: roots.map((root) => root.alias),
+    isRead: isRepeatable,
+    mayShare: isRepeatable,
+  };
   const isShared = operation === 'subscription' && statement.parameters.length > 0;
   return {
     ...statement,

@@ -3,6 +3,7 @@
  *  In: an OutboundContext. Out: headers as name-value pairs. Raises WebhookFailure for a variable that may not be sent.
  *  Not here: sending (call.ts, remote/http.ts). Reference: docs/reference/behaviour/metadata.md. */
 import type { IncomingHttpHeaders } from 'node:http';
+import type { CancelSignal } from '../limits/cancel-signal.ts';
 import { printReference } from '../metadata/references.ts';
 import type { Header } from '../metadata/schema/common.ts';
 import type { Metadata } from '../metadata/schema/metadata.ts';
@@ -53,20 +54,20 @@ export type OutboundContext = {
   /** The first part of the engine's headers on the wire, such as `x-engine-`. */
   readonly headerPrefix: string;
   /** Decides whose certificates may be self-signed. Absent: no host's. */
-  readonly trusts?: TrustsSelfSigned;
+  readonly trusts?: TrustsSelfSigned | undefined;
   readonly observe?: Observe;
   /** The id of the request that causes the outbound request. */
   readonly requestId?: string;
   /** The span of the request that causes the outbound request. */
   readonly span?: Span | null;
   /** Aborted when the client no longer waits for the response. */
-  readonly signal?: AbortSignal | undefined;
+  readonly signal?: CancelSignal | undefined;
   /** True when the client may see the causes of failures. */
   readonly showsInternal?: boolean;
-  readonly record?: ResponseNotes;
+  readonly record?: ResponseNotes | undefined;
   readonly asyncActions?: ActionCallQueue;
   /** Absent when answers of remote schemas are not cached. */
-  readonly remoteCache?: AnswerCache;
+  readonly remoteCache?: AnswerCache | null;
   /** True when an action's configured headers take precedence over the client's (--configured-header-precedence). */
   readonly configuredHeaderPrecedence?: boolean;
 };

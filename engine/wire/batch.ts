@@ -1,6 +1,6 @@
 /** Decides which statements of one turn of the event loop are sent together on one connection.
  *  Writing to a socket is the largest cost of a small request, and everything sent on one connection in one turn is
- *  one write. But Postgres runs these statements one after the other. So only quick reads share a connection, and
+ *  one write. But Postgres runs these statements one after the other, each in a transaction of its own. So only quick statements share a connection, and
  *  only so many that the last one does not wait longer than this process needs for a few requests. Whether a
  *  statement is quick is measured against that time too: on a busy machine everything takes longer, and sharing saves
  *  more.
@@ -33,13 +33,13 @@ export class Batch {
     const connection = this.#connection;
     if (!connection || connection.isReserved || connection.isClosed) return undefined;
     if (this.isQuick(statement)) return this.hasRoom(connection) ? connection : undefined;
-    if (!isKept(statement)) return undefined;
+    if (!mayShare(statement)) return undefined;
     this.#tries = (this.#tries + 1) % TRY_EVERY;
     return this.#tries === 0 ? connection : undefined;
   }
 
   isQuick(statement: NamedStatement): boolean {
-    return isKept(statement) && statement.tookMs !== undefined && statement.tookMs < this.#quickMs();
+    return mayShare(statement) && statement.tookMs !== undefined && statement.tookMs < this.#quickMs();
   }
 
   /** True when the connection has room for one more quick statement. */
@@ -50,7 +50,7 @@ export class Batch {
   /** Called when a statement has been written. */
   wrote(connection: WireConnection, statement: NamedStatement): void {
     if (this.#count++ === 0) this.#startedAt = performance.now();
-    if (isKept(statement)) this.#connection ??= connection;
+    if (mayShare(statement)) this.#connection ??= connection;
   }
 
   /** Called at the end of the turn. */
@@ -68,6 +68,6 @@ export class Batch {
   }
 }
 
-function isKept({ isRead, name }: NamedStatement): boolean {
-  return isRead === true && name !== '';
+function mayShare(statement: NamedStatement): boolean {
+  return statement.mayShare === true && statement.name !== '';
 }

@@ -8,33 +8,8 @@ import type { Duplex } from 'node:stream';
 import type pg from 'pg';
 import { Decoder, failureAt, rowAt } from './decode.ts';
 import { Outbox } from './encode.ts';
-import type { Column, NamedStatement, Row, Value } from './statement.ts';
-
-/** One run of a statement. It may be in flight on several connections. */
-export type Execution = {
-  readonly statement: NamedStatement;
-  readonly values: readonly Value[];
-  readonly done: (failure: Error | null, row: Row) => void;
-  wasRetried: boolean;
-  /** True when a result has arrived, or the caller no longer waits for one. Other copies in flight are useless then. */
-  isFinished: boolean;
-};
-
-/** The state of a statement in flight:
- *  `awaited`: its result is for the caller.
- *  `cancelling`: the caller waits for its end only; Postgres should stop it. A write may still have been in time.
- *  `moved`: it was sent again on another connection. Its result is discarded; once that one has a result, Postgres should stop it.
- *  `discarded`: no caller waits. Its result is discarded; Postgres should stop it. */
-type InFlightState = 'awaited' | 'cancelling' | 'moved' | 'discarded';
-
-/** A statement in flight on this connection. */
-type InFlight = {
-  readonly execution: Execution;
-  readonly isParsed: boolean;
-  /** True when another statement was in flight when this one was sent. */
-  readonly isFollower: boolean;
-  state: InFlightState;
-};
+import { Execution, isCancelled } from './execution.ts';
+import type { Column, NamedStatement, Row } from './statement.ts';
 
 /** Raised for a statement whose connection is lost. It has no SQLSTATE, because it does not come from the server. */
 export class ConnectionLost extends Error {
@@ -58,13 +33,13 @@ type ConnectionEvents = {
   readonly wroteTo: (connection: WireConnection) => void;
   /** Called when a statement has ended; there may be room for another. */
   readonly advanced: (connection: WireConnection) => void;
-  /** Called when a statement failed before anything ran, because it was no longer prepared or its table has changed. */
-  readonly stale: (execution: Execution) => void;
-  /** Called when the server refused a statement because it only reads. Returns true when the statement is sent elsewhere. */
-  readonly readOnly: (connection: WireConnection, execution: Execution) => boolean;
+  /** Called for a statement of which nothing is kept: it was no longer prepared, its table had changed, or a request to cancel hit it. */
+  readonly undone: (execution: Execution) => void;
+  /** Called when the server refused a statement because it only reads. Returns true when statements are sent elsewhere from now on. */
+  readonly readOnly: (connection: WireConnection) => boolean;
   readonly closed: (connection: WireConnection) => void;
-  /** Called with each answer; `ms` counts from sending the statement, or from the answer before it. */
-  readonly answered: (ms: number) => void;
+  /** Called with each answer. The statement began when it was sent, or at the answer before it. */
+  readonly answered: (beganAt: number, endedAt: number) => void;
 };
 
 /** The time between two requests to cancel the same statement. */
@@ -74,6 +49,7 @@ const CANCEL_AGAIN_MS = 1000;
 const MAX_PREPARED = 1000;
 
 const NO_ROW: Row = [];
+const NO_VALUES: readonly [] = [];
 
 /** The types of backend messages. */
 const DATA_ROW = 0x44;
@@ -100,7 +76,7 @@ export class WireConnection {
   readonly #events: ConnectionEvents;
   readonly #outbox = new Outbox();
   readonly #prepared = new Set<string>();
-  readonly #queue: InFlight[] = [];
+  readonly #queue: Execution[] = [];
   /** The row of the oldest statement in flight. */
   #row: Column[] | null = null;
   #failure: Failure | null = null;
@@ -149,21 +125,34 @@ export class WireConnection {
   }
 
   /** True when the oldest statement has to be cancelled now: its result is not needed, and Postgres has worked on it
-   *  for at least `afterMs`. In a transaction only the last statement is cancelled: those after it would run outside
-   *  the transaction when it is BEGIN that is cancelled. */
+   *  for at least `afterMs`. The statements behind it in a transaction fail with it; behind a BEGIN that is cancelled they would run
+   *  outside of the transaction. */
   isToBeCancelled(now: number, afterMs: number): boolean {
     if (this.#isCancelling || now - this.#cancelledAt < CANCEL_AGAIN_MS) return false;
     if (this.isUnawaited && this.#isLent) return true;
-    if (this.isTaken && this.depth > 1) return false;
-    const [oldest] = this.#queue;
-    const isUnneeded = oldest !== undefined && shouldStop(oldest);
+    if (this.isTaken && this.#queue[0]?.isCommand) return false;
+    const isUnneeded = this.#queue[0] !== undefined && this.#queue[0].state !== 'awaited';
     return (this.isUnawaited || isUnneeded) && this.workedOnMs(now) >= afterMs;
   }
 
-  /** Waits for a request to cancel. Nothing else is sent in the meantime. */
+  /** True when others wait behind the oldest statement, which may be cancelled for them. */
+  get isBlocking(): boolean {
+    return this.#queue.length > 1 && !this.isTaken && !this.#isCancelling;
+  }
+
+  /** Forgets that the oldest statement was known as quick, so that nothing is sent behind it until it is measured again. */
+  learnThatSlow(now: number): void {
+    const { statement } = this.#queue[0]!;
+    statement.tookMs = Math.max(statement.tookMs ?? 0, this.workedOnMs(now));
+  }
+
+  /** Waits for a request to cancel. Nothing else is sent in the meantime. The request names a connection, not a statement: it may hit
+   *  any that is in flight. */
   async cancelled(cancel: Promise<boolean>): Promise<void> {
     const [oldest] = this.#queue;
     this.#isCancelling = true;
+    // What is hit in a transaction has failed with it.
+    if (!this.isTaken) for (const execution of this.#queue) execution.mayBeHit = true;
     if (!(await cancel)) this.isSpent = true;
     this.#isCancelling = false;
     // If the statement ended in the meantime, the next one can be cancelled without a pause.
@@ -182,6 +171,11 @@ export class WireConnection {
     return this.#backlogMs;
   }
 
+  /** The time at which Postgres began to work on the oldest statement. */
+  get workSince(): number {
+    return this.#since;
+  }
+
   /** The milliseconds Postgres has worked on the oldest statement. */
   workedOnMs(now: number): number {
     return this.#isSent ? now - this.#since : 0;
@@ -198,10 +192,10 @@ export class WireConnection {
     const { statement, values } = execution;
     const name = isKept ? statement.name : '';
     this.#announce();
-    const isParsed = name === '' || !this.#prepared.has(name);
-    if (isParsed) this.#prepare(name, statement);
+    execution.isParsed = name === '' || !this.#prepared.has(name);
+    if (execution.isParsed) this.#prepare(name, statement);
     this.#outbox.run(name, values);
-    this.#enqueue(execution, isParsed);
+    this.#enqueue(execution);
   }
 
   /** Sends BEGIN, COMMIT or ROLLBACK, in one write with what follows in the same turn. */
@@ -209,10 +203,8 @@ export class WireConnection {
     return new Promise((resolve, reject) => {
       this.#announce();
       this.#outbox.query(text);
-      const done = (failure: Error | null) => (failure ? reject(failure) : resolve());
       this.#enqueue(
-        { statement: { name: '', text }, values: [], done, wasRetried: true, isFinished: false },
-        false,
+        new Execution({ name: '', text }, NO_VALUES, { resolve: () => resolve(), reject }, 'command'),
       );
     });
   }
@@ -230,24 +222,11 @@ export class WireConnection {
     this.#socket.write(bytes);
   }
 
-  /** Marks the copies of an execution whose caller no longer waits for the result. Returns false when it is not in
-   *  flight here. */
+  /** Marks an execution whose caller no longer waits for the result. Returns false when it is not in flight here. */
   stopWaiting(execution: Execution): boolean {
-    // A read may be here twice: behind a slow statement, and again after it was moved away and back.
-    const copies = this.#queue.filter((copy) => copy.execution === execution);
-    for (const copy of copies)
-      copy.state = isDiscarded(copy) || execution.statement.isRead ? 'discarded' : 'cancelling';
-    return copies.length > 0;
-  }
-
-  /** Returns everything but the oldest statement, which may run for long. Postgres still runs these statements; their results are
-   *  discarded. */
-  takeFollowers(): Execution[] {
-    return this.#queue.slice(1).flatMap((follower) => {
-      if (isDiscarded(follower)) return [];
-      follower.state = follower.state === 'awaited' ? 'moved' : 'discarded';
-      return follower.execution.isFinished ? [] : [follower.execution];
-    });
+    if (!this.#queue.includes(execution)) return false;
+    execution.state = execution.statement.isRead ? 'discarded' : 'cancelling';
+    return true;
   }
 
   /** Returns the driver's client, for use while nothing is in flight here. */
@@ -297,13 +276,9 @@ export class WireConnection {
     this.#outbox.prepare({ name, text: statement.text });
   }
 
-  #enqueue(execution: Execution, isParsed: boolean): void {
-    this.#queue.push({
-      execution,
-      isParsed,
-      isFollower: this.#queue.length > 0,
-      state: 'awaited',
-    });
+  #enqueue(execution: Execution): void {
+    execution.isFollower = this.#queue.length > 0;
+    this.#queue.push(execution);
     this.#backlogMs += execution.statement.tookMs ?? Number.POSITIVE_INFINITY;
   }
 
@@ -321,7 +296,7 @@ export class WireConnection {
     switch (type) {
       case DATA_ROW:
         if (!this.#row) this.#row = rowAt(bytes, start);
-        else if (this.#queue[0]?.execution.statement.hasRows) this.#row.push(...rowAt(bytes, start));
+        else if (this.#queue[0]?.statement.hasRows) this.#row.push(...rowAt(bytes, start));
         return;
       case READY_FOR_QUERY:
         this.#finish();
@@ -339,64 +314,60 @@ export class WireConnection {
   }
 
   #failureOf(failure: pg.DatabaseError): Failure {
-    const hasParameters = (this.#queue[0]?.execution.values.length ?? 0) > 0;
+    const hasParameters = (this.#queue[0]?.values.length ?? 0) > 0;
     return hasParameters && !this.#isBound ? Object.assign(failure, { isBeforeRun: true }) : failure;
   }
 
   #finish(): void {
-    const inFlight = this.#queue.shift();
-    if (!inFlight) throw new Error('an answer without a statement');
-    const { execution, isParsed } = inFlight;
+    const execution = this.#queue.shift();
+    if (!execution) throw new Error('an answer without a statement');
     if (!this.isUnawaited) this.#cancelledAt = Number.NEGATIVE_INFINITY;
     const row = this.#row ?? NO_ROW;
     const failure = this.#failure;
     this.#row = null;
     this.#failure = null;
     this.#isBound = false;
-    this.#measure(inFlight, failure === null);
-    if (failure && (isParsed || isStale(failure))) this.#prepared.delete(execution.statement.name);
-    if (!isDiscarded(inFlight)) {
-      const mayRetry = failure !== null && !execution.wasRetried;
-      if (mayRetry && isStale(failure)) this.#events.stale(execution);
-      else if (!mayRetry || !isReadOnly(failure) || !this.#events.readOnly(this, execution))
-        execution.done(failure, row);
+    this.#measure(execution, failure === null);
+    if (failure && (execution.isParsed || isStale(failure))) this.#prepared.delete(execution.statement.name);
+    if (execution.state !== 'discarded') {
+      if (failure && this.#isToRunAgain(execution, failure)) this.#events.undone(execution);
+      else execution.done(failure, row);
     }
     this.#events.advanced(this);
   }
 
+  /** True when nothing of the execution has been kept and another run may succeed. */
+  #isToRunAgain(execution: Execution, failure: Failure): boolean {
+    if (execution.mayBeHit && execution.state === 'awaited' && isCancelled(failure)) return true;
+    if (execution.wasRetried || !(isStale(failure) || (isReadOnly(failure) && this.#events.readOnly(this))))
+      return false;
+    execution.wasRetried = true;
+    return true;
+  }
+
   /** Measures a statement. Only a follower shows how long Postgres took, because it started when the one before had
    *  ended. The time of the first one is mostly network latency and the load of this process. */
-  #measure({ execution: { statement }, isFollower }: InFlight, isGood: boolean): void {
+  #measure({ statement, isFollower }: Execution, isGood: boolean): void {
     const now = performance.now();
-    const tookMs = now - this.#since;
-    this.#events.answered(tookMs);
-    if (isGood && isFollower) statement.tookMs = updatedAverage(statement.tookMs, tookMs);
+    const beganAt = this.#since;
+    this.#events.answered(beganAt, now);
+    if (isGood && isFollower) statement.tookMs = updatedAverage(statement.tookMs, now - beganAt);
     this.#since = now;
     this.#isSent = this.#queue.length > 0;
     this.#backlogMs = 0;
-    for (const { execution } of this.#queue)
-      this.#backlogMs += execution.statement.tookMs ?? Number.POSITIVE_INFINITY;
+    for (const other of this.#queue) this.#backlogMs += other.statement.tookMs ?? Number.POSITIVE_INFINITY;
   }
 
   #end(reason: Error): void {
     this.#isClosed = true;
     const first = this.#failure;
-    for (const [i, inFlight] of this.#queue.splice(0).entries()) {
-      if (!isDiscarded(inFlight)) inFlight.execution.done(i === 0 && first ? first : reason, NO_ROW);
+    for (const [i, execution] of this.#queue.splice(0).entries()) {
+      if (execution.state !== 'discarded') execution.done(i === 0 && first ? first : reason, NO_ROW);
     }
     if (this.#isOver) return;
     this.#isOver = true;
     this.#events.closed(this);
   }
-}
-
-function isDiscarded({ state }: InFlight): boolean {
-  return state === 'moved' || state === 'discarded';
-}
-
-/** True when Postgres should stop working on the statement. */
-function shouldStop({ state, execution }: InFlight): boolean {
-  return state === 'cancelling' || state === 'discarded' || (state === 'moved' && execution.isFinished);
 }
 
 /** Returns a moving average that follows increases faster: of two answers in one packet the second seems to take no

@@ -2,16 +2,20 @@
  *  (batch.ts), and when no more connections can be opened any number of quick reads do. A statement without a
  *  connection waits in a queue.
  *  Statements on a connection wait for those before them. When the oldest one takes unexpectedly long (a lock,
- *  different values), the statements behind it are sent again on other connections. This also resolves a deadlock,
- *  where a client holds that lock and waits for one of them. Writes never follow another statement and are never sent
- *  again.
+ *  different values) while other connections answer, it is cancelled, and sent again alone: those behind it have not
+ *  begun, and go on. This also resolves a deadlock, where a client holds that lock and waits for one of them.
+ *  Nothing runs twice because Postgres is slow.
  *  Connections are taken from the front of the list, so that unneeded ones become idle and are closed.
  *  Not here: the protocol (connection.ts), the meaning of errors (execute/). Numbers: docs/adr/0006. */
 import type pg from 'pg';
+import type { CancelSignal } from '../limits/cancel-signal.ts';
+import { TimerWheel } from '../limits/timer-wheel.ts';
 import { Batch } from './batch.ts';
 import { cancel } from './cancel.ts';
-import { ConnectionLost, type Execution, WireConnection } from './connection.ts';
+import { ConnectionLost, WireConnection } from './connection.ts';
 import { type Dialing, dial, followsPrimary } from './dial.ts';
+import { Execution } from './execution.ts';
+import { type Patience, whenOver } from './patience.ts';
 import type { Tls } from './socket.ts';
 import type { NamedStatement, Row, Value } from './statement.ts';
 
@@ -42,8 +46,15 @@ export type FailureObserver = (failure: Error) => void;
 
 export type Timed = (what: 'statement' | 'wait', ms: number) => void;
 
-/** A statement that runs for longer is stalled: its followers are sent on other connections. */
-const STALLED_MS = 20;
+/** How often connections are looked at while statements wait behind others, or are to be cancelled. A statement is not cancelled, and none
+ *  is sent behind it, when it has run for longer. */
+const LOOK_MS = 20;
+/** A statement that others wait for is cancelled after this time if another connection has answered a later one, and after the second
+ *  time in any case: then all connections may be slow. */
+const STALLED_MS = 250;
+const STALLED_WITHOUT_ANSWERS_MS = 1000;
+/** The accuracy of time limits. */
+const TICK_MS = 25;
 const SWEEP_MS = 1000;
 /** Time limits of a request to cancel: while closing, and otherwise. */
 const CANCEL_MS = 500;
@@ -65,25 +76,6 @@ export class WaitedTooLong extends Error {}
 
 /** Raised when the maximum number of statements already waits for a connection. */
 export class TooManyWaiting extends Error {}
-
-/** Raised when a statement exceeds its time limit. */
-export class TimeIsUp extends Error {
-  readonly limitMs: number;
-
-  constructor(limitMs: number) {
-    super(`the statement took longer than ${limitMs / 1000} s`);
-    this.limitMs = limitMs;
-  }
-}
-
-/** How long the caller waits for a result. After that, the statement is cancelled in Postgres; a queued one is not
- *  sent. */
-export type Patience = {
-  /** Aborted when the caller no longer waits. The statement fails with its reason. */
-  readonly signal?: AbortSignal | undefined;
-  /** The time limit of the statement, which fails with TimeIsUp. */
-  readonly limitMs?: number | null | undefined;
-};
 
 /** Watches over the transaction on a taken connection. */
 export type TransactionWatch = {
@@ -128,6 +120,9 @@ export class WirePool {
   readonly #batch = new Batch();
   #sweep: NodeJS.Timeout | undefined;
   #rescueTimer: NodeJS.Timeout | undefined;
+  readonly #wheel = new TimerWheel(TICK_MS);
+  /** The latest time at which Postgres began to work on a statement that it has answered. */
+  #answeredSince = 0;
   #closed: PromiseWithResolvers<void> | undefined;
   /** Set while the server has no connection left; until then the pool does not grow. */
   #refused: NodeJS.Timeout | undefined;
@@ -156,32 +151,15 @@ export class WirePool {
   /** Returns the first row. Raises pg.DatabaseError, ConnectionLost, and the errors of `patience`. */
   run(statement: NamedStatement, values: readonly Value[], patience?: Patience): Promise<Row> {
     return new Promise((resolve, reject) => {
-      let end: (() => void) | undefined;
-      let reason: Error | undefined;
-      const settle = this.#doneWith(resolve, reject);
-      const done: Execution['done'] = (failure, row) => {
-        end?.();
-        execution.isFinished = true;
-        if (failure && reason && isCancelled(failure)) reject(reason);
-        else settle(failure, row);
-      };
-      const execution: Execution = { statement, values, done, wasRetried: false, isFinished: false };
-      if (patience) {
-        end = whenOver(patience, (why) => {
-          reason = why;
-          if (!this.#stopWaiting(execution)) return;
-          execution.isFinished = true;
-          reject(why);
-        });
-        if (reason) return;
-      }
-      this.#submit(execution);
+      const execution = new Execution(statement, values, { resolve, reject: this.#failing(reject) });
+      if (patience) execution.waitFor(patience, this.#wheel, this.#giveUpOn);
+      if (!execution.isGivenUp) this.#submit(execution);
     });
   }
 
   /** Takes a connection for a transaction until it is given back. Raises `WaitedTooLong`; `waitMs` is as in the
    *  options. */
-  take(waitMs = this.#options.waitMs, signal?: AbortSignal): Promise<WireConnection> {
+  take(waitMs = this.#options.waitMs, signal?: CancelSignal): Promise<WireConnection> {
     return new Promise((resolve, reject) => {
       let end: (() => void) | undefined;
       const give = (connection: WireConnection) => {
@@ -243,8 +221,8 @@ export class WirePool {
   /** Runs a statement on a taken connection. */
   runOn(connection: WireConnection, statement: NamedStatement, values: readonly Value[]): Promise<Row> {
     return new Promise((resolve, reject) => {
-      const done = this.#doneWith(resolve, reject);
-      connection.send({ statement, values, done, wasRetried: true, isFinished: false }, this.#options.isKept);
+      const settle = { resolve, reject: this.#failing(reject) };
+      connection.send(new Execution(statement, values, settle, 'in transaction'), this.#options.isKept);
     });
   }
 
@@ -261,15 +239,19 @@ export class WirePool {
     return true;
   }
 
+  /** Submits an execution of which nothing has run, on a connection of its own: behind another one it could fail with it again. */
   #again(execution: Execution): void {
-    execution.wasRetried = true;
+    execution.isSingle = true;
+    execution.mayBeHit = false;
     this.#submit(execution);
   }
 
-  #doneWith(resolve: (row: Row) => void, reject: (failure: Error) => void): Execution['done'] {
-    return (failure, row) => {
-      if (!failure) return resolve(row);
-      this.#options.failed?.(failure);
+  /** Returns `reject` that reports the failure first. */
+  #failing(reject: (failure: Error) => void): (failure: Error) => void {
+    const { failed } = this.#options;
+    if (!failed) return reject;
+    return (failure) => {
+      failed(failure);
       reject(failure);
     };
   }
@@ -288,11 +270,12 @@ export class WirePool {
   }
 
   #submit(execution: Execution): void {
-    const connection = this.#closed ? undefined : this.#connectionFor(execution.statement);
+    const statement = execution.isSingle ? null : execution.statement;
+    const connection = this.#closed ? undefined : this.#connectionFor(statement);
     if (connection) this.#send(connection, execution);
     else {
       const give = (later: WireConnection) => this.#send(later, execution);
-      this.#wait(execution.statement, execution, { give, refuse: (reason) => execution.done(reason, []) });
+      this.#wait(statement, execution, { give, refuse: (reason) => execution.done(reason, []) });
     }
   }
 
@@ -306,7 +289,7 @@ export class WirePool {
     const now = performance.now();
     return this.#connections.find(
       (connection) =>
-        !connection.isReserved && connection.workedOnMs(now) < STALLED_MS && this.#batch.hasRoom(connection),
+        !connection.isReserved && connection.workedOnMs(now) < LOOK_MS && this.#batch.hasRoom(connection),
     );
   }
 
@@ -342,16 +325,14 @@ export class WirePool {
     this.#openMore();
   }
 
-  /** Handles an execution whose caller no longer waits. Postgres has to cancel it only when it takes longer than
-   *  a quick statement. Returns false when its end has to be awaited: a write may have been committed in time. */
-  #stopWaiting(execution: Execution): boolean {
+  /** Handles an execution whose caller no longer waits. Postgres has to cancel it only when it takes longer than a quick statement. The
+   *  end of a write is awaited, because it may have been committed in time. */
+  readonly #giveUpOn = (execution: Execution, reason: Error): void => {
     const wasQueued = this.#leaveQueue(execution);
-    const isRead = execution.statement.isRead === true;
-    // A read that was moved from behind a slow statement may be in flight on several connections.
-    const isInFlight = this.#connections.filter((connection) => connection.stopWaiting(execution)).length > 0;
+    const isInFlight = this.#connections.some((connection) => connection.stopWaiting(execution));
     if (isInFlight) this.#startRescue();
-    return isRead || wasQueued || !isInFlight;
-  }
+    if (execution.statement.isRead || wasQueued || !isInFlight) execution.abandon(reason);
+  };
 
   /** Returns false when the owner is not in the queue. */
   #leaveQueue(owner: unknown): boolean {
@@ -440,14 +421,13 @@ export class WirePool {
     return new WireConnection(await this.#connect(), {
       wroteTo: (connection) => this.#wroteTo(connection),
       advanced: (connection) => this.#advanced(connection),
-      stale: (execution) => this.#again(execution),
-      readOnly: (connection, execution) => {
-        if (!this.leave(connection)) return false;
-        this.#again(execution);
-        return true;
-      },
+      undone: (execution) => this.#again(execution),
+      readOnly: (connection) => this.leave(connection),
       closed: (connection) => this.#forget(connection),
-      answered: (ms) => this.#options.timed?.('statement', ms),
+      answered: (beganAt, endedAt) => {
+        this.#answeredSince = Math.max(this.#answeredSince, beganAt);
+        this.#options.timed?.('statement', endedAt - beganAt);
+      },
     });
   }
 
@@ -482,33 +462,36 @@ export class WirePool {
   }
 
   #startRescue(): void {
-    this.#rescueTimer ??= setInterval(() => this.#rescue(), STALLED_MS).unref();
+    this.#rescueTimer ??= setInterval(() => this.#rescue(), LOOK_MS).unref();
   }
 
   #rescue(): void {
     const now = performance.now();
     let isNeeded = false;
     for (const connection of [...this.#connections]) {
-      isNeeded ||= connection.hasUnawaited;
-      if (connection.isToBeCancelled(now, STALLED_MS)) void this.#cancel(connection);
-      if (connection.depth < 2 || connection.isTaken) continue;
-      isNeeded = true;
-      if (connection.workedOnMs(now) < STALLED_MS || !(this.#canOpen() || this.#connections.some(isFree)))
-        continue;
-      for (const execution of connection.takeFollowers()) this.#submit(execution);
+      isNeeded ||= connection.hasUnawaited || connection.isBlocking;
+      const isStalled = this.#isStalled(connection, now);
+      if (isStalled) connection.learnThatSlow(now);
+      if (isStalled || connection.isToBeCancelled(now, LOOK_MS)) void this.#cancel(connection);
     }
     if (isNeeded) return;
     clearInterval(this.#rescueTimer);
     this.#rescueTimer = undefined;
   }
 
-  /** Cancels the oldest statement. The request names a connection, not a statement. So that it cannot hit another
-   *  statement, the followers are sent elsewhere, and nothing new is sent on this connection before the server has
-   *  accepted the request. A transaction has no followers here, and may only be rolled back. */
+  /** True when statements wait behind one that takes longer than it should, and this one can run on another connection. Where no
+   *  connection has answered a later statement, the server may be slow as a whole. */
+  #isStalled(connection: WireConnection, now: number): boolean {
+    const workedMs = connection.workedOnMs(now);
+    if (!connection.isBlocking || workedMs < STALLED_MS) return false;
+    if (this.#answeredSince <= connection.workSince && workedMs < STALLED_WITHOUT_ANSWERS_MS) return false;
+    return this.#canOpen() || this.#connections.some(isFree);
+  }
+
+  /** Cancels the oldest statement. Nothing new is sent on this connection before the server has accepted the request. Those that it hits
+   *  by mistake are sent again. A transaction may only be rolled back afterwards. */
   async #cancel(connection: WireConnection): Promise<void> {
-    const cancelled = connection.cancelled(cancel(connection.client, CANCEL_WITHIN_MS));
-    for (const execution of connection.takeFollowers()) this.#submit(execution);
-    await cancelled;
+    await connection.cancelled(cancel(connection.client, CANCEL_WITHIN_MS));
     this.#dropSpent(connection);
     this.#serveQueue();
   }
@@ -575,11 +558,6 @@ export class WirePool {
   }
 }
 
-/** True for the error query_canceled. */
-function isCancelled(failure: Error): boolean {
-  return (failure as { readonly code?: unknown }).code === '57014';
-}
-
 /** True for too_many_connections: of the server, the database or the role, or of a pooler in between. */
 function isFull(error: unknown): boolean {
   const { code, message } = error as { readonly code?: unknown; readonly message?: unknown };
@@ -588,26 +566,4 @@ function isFull(error: unknown): boolean {
 
 function isFree({ isIdle, isReserved }: WireConnection): boolean {
   return isIdle && !isReserved;
-}
-
-/** Calls `over` once when patience ends, immediately if it has ended already. The returned function stops waiting. */
-function whenOver({ signal, limitMs }: Patience, over: (reason: Error) => void): () => void {
-  const end = () => {
-    clearTimeout(timer);
-    signal?.removeEventListener('abort', abort);
-  };
-  const abort = () => {
-    end();
-    over(signal!.reason as Error);
-  };
-  const timer =
-    limitMs == null
-      ? undefined
-      : setTimeout(() => {
-          end();
-          over(new TimeIsUp(limitMs));
-        }, limitMs);
-  if (signal?.aborted) abort();
-  else signal?.addEventListener('abort', abort);
-  return end;
 }

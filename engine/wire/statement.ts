@@ -5,9 +5,10 @@ export type NamedStatement = {
   /** The name it is prepared and kept under; empty when it is parsed for one run. */
   readonly name: string;
   readonly text: string;
-  /** True when it only reads: it may be sent again when its connection is lost, and may share a connection with
-   *  others. */
+  /** True when it only reads: it may be sent again when its connection is lost. */
   readonly isRead?: boolean;
+  /** True when it may be sent on a connection together with others, if it is known to be quick. */
+  readonly mayShare?: boolean;
   /** True when the result is the columns of all rows, one row after the other, instead of those of the first row. */
   readonly hasRows?: boolean;
   /** The milliseconds it takes Postgres, as a moving average; absent until it has followed another statement on a

@@ -1,0 +1,60 @@
+/** The fields of a mutation are sent to Postgres together: however many there are, they wait for two answers. A failure among them
+ *  is reported and rolled back as if they were sent one after the other. Reference: docs/reference/behaviour/mutations.md. */
+import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
+import { createDatabase, type TestDatabase } from '../../testing/database.ts';
+import { startTestEngine, type TestEngine } from '../../testing/engine.ts';
+import { type CuttingProxy, openProxy } from '../wire/testing/proxy.ts';
+
+const FIELDS = 8;
+const DELAY_MS = 150;
+
+let database: TestDatabase;
+let proxy: CuttingProxy;
+let engine: TestEngine;
+
+beforeAll(async () => {
+  database = await createDatabase();
+  await database.sql(`create table note (id int primary key, n int,
+      constraint small check (n < 100 or n > 200), constraint large check (n <= 200));
+    insert into note select id, 0 from generate_series(1, ${FIELDS}) as id`);
+  proxy = await openProxy(database.url);
+  engine = await startTestEngine({ databaseUrl: proxy.url });
+  await engine.admin('pg_track_table', { table: 'note' });
+});
+afterAll(async () => {
+  await engine?.close();
+  await proxy?.close();
+  await database?.drop();
+});
+beforeEach(() => database.sql('update note set n = 0').then(() => {}));
+afterEach(() => {
+  proxy.delayMs = 0;
+});
+
+/** Returns a mutation with an update of each row. `values` replaces the new value of some. */
+function mutation(values: Readonly<Record<number, number>> = {}): string {
+  const fields = Array.from({ length: FIELDS }, (_, i) => {
+    const value = values[i + 1] ?? i + 1;
+    return `f${i + 1}: update_note_by_pk(pk_columns: {id: ${i + 1}}, _set: {n: ${value}}) { id n }`;
+  });
+  return `mutation { ${fields.join(' ')} }`;
+}
+
+const stored = async () => (await database.sql('select n from note order by id')).map((row) => row['n']);
+
+test('they take two round trips', async () => {
+  const text = mutation();
+  await engine.graphql(text);
+  proxy.delayMs = DELAY_MS;
+  const start = performance.now();
+  const { data } = await engine.graphql(text);
+  expect(performance.now() - start).toBeLessThan(FIELDS * DELAY_MS);
+  expect(Object.values(data)).toEqual(Array.from({ length: FIELDS }, (_, i) => ({ id: i + 1, n: i + 1 })));
+});
+
+test.each([1, 3, FIELDS])('when field %i fails, its error is reported and nothing is kept', async (at) => {
+  const { data, errors } = await engine.graphql(mutation({ [at]: 100, [FIELDS]: 201 }));
+  expect([data, errors.length]).toEqual([undefined, 1]);
+  expect(errors[0].message).toContain(at === FIELDS ? '"large"' : '"small"');
+  expect(await stored()).toEqual(Array.from({ length: FIELDS }, () => 0));
+});
