@@ -30,7 +30,7 @@ let statements: string[] = [];
 const log: Log = {
   observe: (observation) => {
     if (observation.kind === 'operation finished')
-      statements.push(...(observation.statements ?? []).map(({ text }) => text));
+      statements.push(...(observation.plan?.statements ?? []).map(({ text }) => text));
   },
   flush: () => {},
 };

@@ -30,7 +30,7 @@ export function adminRoutes(app: FastifyInstance, context: HttpContext): void {
   for (const path of EXPLAIN_PATHS) {
     app.post(path, async (request) => {
       adminSessionOf(request);
-      return explainAs(context, request.body, recordOf(request).signal);
+      return explainAs(context, request.body, recordOf(request).signal.toAbortSignal());
     });
   }
   app.get('/api/swagger/json', async (request) => {
@@ -58,7 +58,7 @@ async function performOperation(
     session,
     client: request.headers['user-agent'],
     showInternal: showsInternal(context.options, session),
-    signal: recordOf(request).signal,
+    signal: recordOf(request).signal.toAbortSignal(),
   });
   if (unexpected !== undefined) {
     context.observe({ kind: 'unexpected', requestId: request.id, error: unexpected });

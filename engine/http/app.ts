@@ -25,7 +25,7 @@ import { developerRoutes } from './developer.ts';
 import { errorFrom, retryAfter, showsInternal, writeParserError } from './error-response.ts';
 import { metricsRoutes } from './metrics.ts';
 import { pgDumpRoutes } from './pg-dump.ts';
-import { disconnectSignal, logRequest, recordOf, requestIdOf } from './request-record.ts';
+import { logRequest, recordOf } from './request-record.ts';
 import { VARY } from './respond.ts';
 
 /** The endpoints behind authentication, by the API that enables them. */
@@ -40,7 +40,7 @@ type MakeServer = (handle: (request: IncomingMessage, response: ServerResponse) 
 
 export async function buildApp(context: HttpContext, makeServer: MakeServer): Promise<FastifyInstance> {
   const app = fastify({
-    genReqId: requestIdOf,
+    genReqId: (raw) => recordOf({ raw }).id,
     serverFactory: makeServer,
     clientErrorHandler: (error, socket) =>
       writeParserError(error, socket as Socket, context.options.maxTotalHeaderLength),
@@ -48,11 +48,8 @@ export async function buildApp(context: HttpContext, makeServer: MakeServer): Pr
   });
   app.removeAllContentTypeParsers();
   app.addContentTypeParser('application/json', async (request: FastifyRequest) =>
-    parseJson(await readBody(context, request.raw, recordOf(request).session)),
+    parseJson(await readBody(context, request.raw, recordOf(request), recordOf(request).session)),
   );
-  app.addHook('onRequest', async (request, reply) => {
-    recordOf(request).signal = disconnectSignal(reply.raw);
-  });
   app.addHook('onRequest', async (request, reply) => addCommonHeaders(context, request, reply));
   // Before the body is read: an unknown path needs no body. A known path with another method is unknown, too.
   app.addHook('onRequest', async (request) => {

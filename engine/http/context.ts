@@ -4,6 +4,7 @@ import type { EngineState } from '../admin/state.ts';
 import { type Authenticate, openAuthenticator } from '../auth/authenticate.ts';
 import type { Options } from '../config/options.ts';
 import { RateLimiter } from '../limits/rate-limiter.ts';
+import { TimerWheel } from '../limits/timer-wheel.ts';
 import type { Observe } from '../observe/observation.ts';
 import type { Registry } from '../observe/registry.ts';
 import { RemoteCache } from '../remote/cache.ts';
@@ -15,6 +16,9 @@ import { type CorsPolicy, corsPolicy } from './cors.ts';
 import { type CrossSite, crossSitePolicy } from './cross-site.ts';
 import { errorFrom } from './error-response.ts';
 import { type TelemetrySources, Tracing } from './tracing.ts';
+
+/** The accuracy of the time limits of bodies. */
+const TICK_MS = 50;
 
 export type HttpContext = {
   readonly options: Options;
@@ -30,6 +34,8 @@ export type HttpContext = {
   readonly life: { isStopping: boolean };
   readonly rateLimiter: RateLimiter;
   readonly budget: ByteBudget;
+  /** The time limits of bodies. */
+  readonly wheel: TimerWheel;
   readonly sendQueues: SendQueues;
   readonly live: LiveQueries;
   readonly asyncActions: AsyncActions;
@@ -55,6 +61,7 @@ export async function createContext(
     life: { isStopping: false },
     rateLimiter: new RateLimiter(),
     budget: new ByteBudget(options.maxBodyBytesInFlight),
+    wheel: new TimerWheel(TICK_MS),
     sendQueues: new SendQueues({
       fullBytes: options.sendQueueLength,
       timeoutMs: options.sendQueueTimeout * 1000,

@@ -10,10 +10,12 @@ import { isRecord } from '../json/value.ts';
 const OLDER_GRAPHQL_PATH = '/v1alpha1/graphql';
 /** The path where tables are connections, as Relay wants them. */
 const RELAY_PATH = '/v1beta1/relay';
-const GRAPHQL_PATHS: readonly string[] = ['/v1/graphql', OLDER_GRAPHQL_PATH, RELAY_PATH];
+const GRAPHQL_PATH = '/v1/graphql';
+const GRAPHQL_PATHS: readonly string[] = [GRAPHQL_PATH, OLDER_GRAPHQL_PATH, RELAY_PATH];
 
 /** True for the URL of a GraphQL endpoint, with or without a query string. */
 export function isGraphqlPath(url: string): boolean {
+  if (url === GRAPHQL_PATH) return true;
   return GRAPHQL_PATHS.some(
     (path) => url.startsWith(path) && (url.length === path.length || url[path.length] === '?'),
   );

@@ -95,11 +95,12 @@ async function authenticateAndParse(
   const parse = async (session: Session | null) => {
     record.graphqlBody = isGet
       ? bodyOfUrl(request.url!)
-      : parseJson(await readBody(context, request, session));
+      : parseJson(await readBody(context, request, record, session));
     return record.graphqlBody;
   };
   crossSite.checkSite(request);
-  record.session = await context.authenticate(request.headers, () => parse(null));
+  const found = context.authenticate(request.headers, () => parse(null));
+  record.session = found instanceof Promise ? await found : found;
   // Browsers send GET across origins without a preflight, but it never runs a mutation.
   if (!isGet) crossSite.checkPreflighted(request.headers);
   if (record.graphqlBody === undefined) await parse(record.session);

@@ -4,6 +4,7 @@
 import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
 import { type EngineError, fail } from '../errors/engine-error.ts';
 import type { AnswerContext, Progress } from '../execute/answer.ts';
+import type { CancelSignal } from '../limits/cancel-signal.ts';
 import type { RateLimiter } from '../limits/rate-limiter.ts';
 import type { OperationFinished } from '../observe/observation.ts';
 import { headerText } from '../outgoing/header-values.ts';
@@ -89,8 +90,7 @@ export function endOperation(
     durationMs: performance.now() - startedAt,
     error: error && { name: error.kind, code: error.codeIn('newer') },
     request: progress.request,
-    statements: progress.plan?.statements ?? null,
-    answeredBy: answeredBy(progress.plan),
+    plan: progress.plan,
   });
   progress.span?.end(error?.codeIn('newer') ?? null, {
     'graphql.operation.type': type,
@@ -108,13 +108,6 @@ function clientNameOf(headers: IncomingHttpHeaders): string {
 /** More than are stored. */
 const MOST_NAME_CHARACTERS = 200;
 
-function answeredBy(plan: Progress['plan']): OperationFinished['answeredBy'] {
-  const kinds = new Set(plan?.steps.map(({ kind }) => kind));
-  if (kinds.has('statement')) return 'database';
-  if (kinds.has('action')) return 'action';
-  return kinds.has('remote') ? 'remote-schema' : 'introspection';
-}
-
 /** Builds the context the executor runs an operation in, except for the model, which belongs to the snapshot of the request.
  *  `record` collects cookies and errors for the HTTP response; an operation over a WebSocket has none. */
 export function answerContextOf(
@@ -123,7 +116,7 @@ export function answerContextOf(
   headers: IncomingHttpHeaders,
   { requestId, progress }: RunningOperation,
   record?: RequestRecord,
-  signal = record?.signal,
+  signal: CancelSignal | undefined = record?.signal,
 ): Omit<AnswerContext, 'model' | 'outbound'> & { readonly outbound: OutboundContext } {
   const outbound = {
     variables: state.outboundVariables,
@@ -134,9 +127,9 @@ export function answerContextOf(
     observe,
     showsInternal: showsInternal(options, session),
     asyncActions,
-    ...(remoteCache && { remoteCache }),
+    remoteCache,
     configuredHeaderPrecedence: options.configuredHeaderPrecedence,
-    ...(record && { record }),
+    record,
     signal,
   };
   return { session, databases: state.sources, outbound, progress };

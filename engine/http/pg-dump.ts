@@ -20,7 +20,7 @@ export function pgDumpRoutes(app: FastifyInstance, { state }: HttpContext): void
       sources.tls(source) ?? tlsOfParameters(sources.address(source).target.parameters),
       options,
       process.env,
-      recordOf(request).signal,
+      recordOf(request).signal.toAbortSignal(),
     );
     return reply.type('application/sql; charset=utf-8').send(isClean ? cleanDump(sql) : sql);
   });

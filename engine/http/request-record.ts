@@ -5,35 +5,55 @@ import { randomUUID } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { FastifyRequest } from 'fastify';
 import { EngineError, fail } from '../errors/engine-error.ts';
+import { RequestSignal } from '../limits/cancel-signal.ts';
+import { Linked } from '../limits/linked-set.ts';
 import type { Observe, RequestFinished } from '../observe/observation.ts';
 import { ADMIN_ROLE, type Session } from '../resolve/session.ts';
+import type { ByteReservation } from './body/byte-budget.ts';
 
-export type RequestRecord = {
+/** One for each request, so that it holds nothing that only some requests need. It is a queue of bytes to send (body/send-queues.ts). */
+export class RequestRecord extends Linked {
   readonly id: string;
-  readonly startedAt: number;
-  /** Aborted when the client closes the connection before it has received the response. */
-  signal: AbortSignal | undefined;
+  readonly startedAt = performance.now();
+  readonly response: ServerResponse;
+  readonly #observe: Observe;
+  /** Aborted with `clientGone` when the client closes the connection before it has received the response. */
+  readonly signal = new RequestSignal();
   /** Null before authentication, and on public endpoints. */
-  session: Session | null;
+  session: Session | null = null;
   /** The body of the error the client receives; null on success. */
-  error: unknown;
+  error: unknown = null;
   /** The parsed body of a GraphQL request, for the log of a failure; undefined until it is read. Arguments of admin operations are
    *  never kept, because they may hold secrets. */
-  graphqlBody: unknown;
+  graphqlBody: unknown = undefined;
   /** Values of Set-Cookie headers that webhooks and remote schemas send to the client; null when there are none. */
-  cookies: readonly string[] | null;
-};
+  cookies: readonly string[] | null = null;
+  /** The bytes of the budget that a long body holds until the response is closed; null for others. */
+  reservation: ByteReservation | null = null;
 
-export function newRecord(id: string, signal?: AbortSignal): RequestRecord {
-  return {
-    id,
-    startedAt: performance.now(),
-    signal,
-    session: null,
-    cookies: null,
-    error: null,
-    graphqlBody: undefined,
-  };
+  constructor(request: IncomingMessage, response: ServerResponse, observe: Observe) {
+    super();
+    this.id = requestIdOf(request);
+    this.response = response;
+    this.#observe = observe;
+  }
+
+  /** The response bytes that wait for the client. */
+  get bytes(): number {
+    return this.response.socket?.writableLength ?? 0;
+  }
+
+  /** Disconnects a client that does not read its response. */
+  cut(limit: string): void {
+    this.#observe({ kind: 'request refused', error: limit });
+    this.response.destroy();
+  }
+
+  /** Called once, when the response is closed. */
+  close(): void {
+    this.reservation?.end();
+    if (!this.response.writableFinished) this.signal.abort(new EngineError('clientGone', {}));
+  }
 }
 
 /** Longer request ids of clients are truncated, so that a client cannot fill the log. */
@@ -45,23 +65,17 @@ export function requestIdOf(request: IncomingMessage): string {
   return typeof given === 'string' && given !== '' ? given.slice(0, MAX_ID_LENGTH) : randomUUID();
 }
 
-/** Returns a signal that aborts with `clientGone` when the connection closes before the response has been sent. */
-export function disconnectSignal(response: ServerResponse): AbortSignal {
-  const gone = new AbortController();
-  response.once('close', () => {
-    if (!response.writableFinished) gone.abort(new EngineError('clientGone', {}));
-  });
-  return gone.signal;
+/** The records of requests that the framework handles. */
+const records = new WeakMap<IncomingMessage, RequestRecord>();
+
+export function keepRecord(request: IncomingMessage, record: RequestRecord): void {
+  records.set(request, record);
 }
 
-/** The records of requests that the framework handles. */
-const records = new WeakMap<FastifyRequest, RequestRecord>();
-
-export function recordOf(request: FastifyRequest): RequestRecord {
-  const known = records.get(request);
-  if (known !== undefined) return known;
-  const record = newRecord(request.id);
-  records.set(request, record);
+/** Returns the record of a request that the framework handles. */
+export function recordOf({ raw }: Pick<FastifyRequest, 'raw'>): RequestRecord {
+  const record = records.get(raw);
+  if (!record) throw new Error(`${raw.url} has no record`);
   return record;
 }
 

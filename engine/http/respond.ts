@@ -4,13 +4,7 @@ import type { IncomingMessage, OutgoingHttpHeaders, ServerResponse } from 'node:
 import type { Body } from '../execute/splice.ts';
 import { acceptsGzip, GZIP_HEADERS, gzipped } from './body/gzip.ts';
 import type { HttpContext } from './context.ts';
-import {
-  disconnectSignal,
-  logRequest,
-  newRecord,
-  type RequestRecord,
-  requestIdOf,
-} from './request-record.ts';
+import { logRequest, type RequestRecord } from './request-record.ts';
 
 /** The request headers a response depends on, so that caches keep the responses of clients apart. */
 export const VARY = { vary: 'accept-encoding, origin' } as const;
@@ -18,7 +12,7 @@ export const VARY = { vary: 'accept-encoding, origin' } as const;
 /** The status in the log when the client has disconnected, as of the error `clientGone`. */
 const CLIENT_GONE = 499;
 
-export type NodeHandler = (request: IncomingMessage, response: ServerResponse) => void;
+export type NodeHandler = (request: IncomingMessage, response: ServerResponse, record: RequestRecord) => void;
 
 export type HttpResponse = {
   readonly status: number;
@@ -31,20 +25,23 @@ export function handlerOf(
   context: HttpContext,
   handle: (context: HttpContext, record: RequestRecord, request: IncomingMessage) => Promise<HttpResponse>,
 ): NodeHandler {
-  return async (request, response) => {
-    const record = newRecord(requestIdOf(request), disconnectSignal(response));
-    await respond(context, record, request, response, await handle(context, record, request));
+  return async (request, response, record) => {
+    const answered = await handle(context, record, request);
+    const { body } = answered;
+    const sent = acceptsGzip(request.headers['accept-encoding']) ? gzipped(body) : body;
+    respond(context, record, request, response, answered, sent instanceof Promise ? await sent : sent);
   };
 }
 
-async function respond(
+/** Writes the response with `body`, which may be its body compressed. */
+function respond(
   context: HttpContext,
   record: RequestRecord,
   request: IncomingMessage,
   response: ServerResponse,
   { status, body: plain, headers: own }: HttpResponse,
-): Promise<void> {
-  const body = acceptsGzip(request.headers['accept-encoding']) ? await gzipped(plain) : plain;
+  body: Body,
+): void {
   if (response.destroyed) {
     logRequest(context.observe, record, request, { status: CLIENT_GONE, sizeBytes: 0 });
     return;
@@ -68,7 +65,7 @@ function headersOf(
     'content-type': 'application/json; charset=utf-8',
     'content-length': sizeBytes,
     'x-request-id': id,
-    ...VARY,
+    vary: VARY.vary,
   };
   if (origin !== undefined) Object.assign(headers, corsHeaders(origin));
   if (session?.setCookies || cookies)

@@ -49,7 +49,7 @@ async function handle(
     const { headers, method = '' } = request;
     const session = await context.authenticate(headers);
     record.session = session;
-    const text = await readBody(context, request, session);
+    const text = await readBody(context, request, record, session);
     const { model } = context.state.snapshot();
     const [path, query] = partsOf(request.url!);
     const { endpoint, values } = endpointAt(model.routes, path, method);

@@ -2,19 +2,21 @@
  *  everything else to app.ts, and WebSockets to websocket/handshake.ts.
  *  In: options, state, telemetry. Out: the URL it listens at, and a `close` that lets requests in flight finish.
  *  Not here: what an endpoint does (its own file). */
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import { createServer, type IncomingMessage, type Server } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { EngineState } from '../admin/state.ts';
 import { keepLastHeader } from '../auth/session-variables.ts';
 import type { Options } from '../config/options.ts';
 import { ended, type Grace } from '../limits/grace.ts';
+import { LinkedSet } from '../limits/linked-set.ts';
 import type { Observe } from '../observe/observation.ts';
 import { buildApp } from './app.ts';
-import { discardUnreadBody, releaseBody } from './body/read-body.ts';
+import { discardUnreadBody } from './body/read-body.ts';
 import { createContext, type HttpContext } from './context.ts';
 import { MAX_HEADERS } from './error-response.ts';
 import { graphqlHandler } from './graphql.ts';
 import { isGraphqlPath } from './graphql-request.ts';
+import { keepRecord, RequestRecord } from './request-record.ts';
 import { isRest, restHandler } from './rest.ts';
 import type { TelemetrySources } from './tracing.ts';
 import { acceptWebsockets, isWebsocketUpgrade } from './websocket/handshake.ts';
@@ -49,7 +51,8 @@ export async function openServer(
   const hasGraphql = options.enabledApis.includes('graphql');
   const answerGraphql = graphqlHandler(context);
   const answerRest = restHandler(context);
-  const inFlight = new Set<ServerResponse>();
+  const inFlight = new LinkedSet<RequestRecord>();
+  context.sendQueues.addAll(inFlight);
   /** The time at which the last request arrived or was answered. */
   let busyAt = 0;
   const app = await buildApp(context, (handle) =>
@@ -62,27 +65,23 @@ export async function openServer(
         shouldUpgradeCallback: isWebsocketUpgrade,
       },
       (request, response) => {
-        inFlight.add(response);
-        busyAt = performance.now();
-        response.once('close', () => {
-          inFlight.delete(response);
-          releaseBody(request);
-          leave();
+        const record = new RequestRecord(request, response, observe);
+        inFlight.add(record);
+        busyAt = record.startedAt;
+        response.on('close', () => {
+          inFlight.delete(record);
+          record.close();
+          discardUnreadBody(request);
           busyAt = performance.now();
         });
-        const leave = context.sendQueues.add({
-          bytes: () => response.socket?.writableLength ?? 0,
-          cut: (error) => {
-            observe({ kind: 'request refused', error });
-            response.destroy();
-          },
-        });
-        response.once('finish', () => discardUnreadBody(request));
         if (context.life.isStopping) response.setHeader('connection', 'close');
         keepLastHeader(request, options.headerPrefix);
-        if (hasGraphql && isGraphql(request)) answerGraphql(request, response);
-        else if (hasGraphql && isRest(request)) answerRest(request, response);
-        else handle(request, response);
+        if (hasGraphql && isGraphql(request)) answerGraphql(request, response, record);
+        else if (hasGraphql && isRest(request)) answerRest(request, response, record);
+        else {
+          keepRecord(request, record);
+          handle(request, response);
+        }
       },
     ),
   );
@@ -94,7 +93,8 @@ export async function openServer(
     url: urlOf(app.server, options),
     close: async ({ over, cut }) => {
       context.life.isStopping = true;
-      for (const response of inFlight) if (!response.headersSent) response.setHeader('connection', 'close');
+      for (const { response } of inFlight)
+        if (!response.headersSent) response.setHeader('connection', 'close');
       await quiet(() => busyAt, over);
       const closed = new Promise<void>((resolve) => app.server.close(() => resolve()));
       app.server.closeIdleConnections();
@@ -110,7 +110,10 @@ export async function openServer(
 }
 
 /** Registers the metrics of requests in flight, collected when they are scraped. */
-function readTraffic({ registry, budget, sendQueues }: HttpContext, inFlight: ReadonlySet<unknown>): void {
+function readTraffic(
+  { registry, budget, sendQueues }: HttpContext,
+  inFlight: { readonly size: number },
+): void {
   registry?.read('pergola_http_requests_in_flight', () => [{ labels: {}, value: inFlight.size }]);
   registry?.read('pergola_request_bytes_in_flight', () => [{ labels: {}, value: budget.held }]);
   registry?.read('pergola_queued_bytes', () => [{ labels: {}, value: sendQueues.totalBytes }]);

@@ -66,6 +66,7 @@ const MOST_ZEROS = 40;
 
 /** Returns the digits of a whole number, however it was written: `1000` of 1e3, `1` of 1.0. Undefined for other values. */
 export function wholeText(value: unknown): string | undefined {
+  if (Number.isSafeInteger(value)) return String(value);
   const [, sign, whole, fraction = '', exponent = '0'] = WRITTEN.exec(numberText(value) ?? '') ?? [];
   if (whole === undefined || Math.abs(Number(exponent)) > MOST_ZEROS) return undefined;
   const digits = whole + fraction + '0'.repeat(Math.max(0, Number(exponent) - fraction.length));

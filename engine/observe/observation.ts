@@ -96,10 +96,11 @@ export type OperationFinished = {
   readonly error: { readonly name: string; readonly code: string } | null;
   /** The text and operation name; null when the body was no GraphQL request. */
   readonly request: { readonly query: string; readonly operationName?: string | null } | null;
-  /** The SQL texts without values; null when there was no plan. */
-  readonly statements: readonly { readonly source: string; readonly text: string }[] | null;
-  /** The kind of step that answered; `introspection` when only the schema was queried. */
-  readonly answeredBy: 'database' | 'action' | 'remote-schema' | 'introspection';
+  /** The kinds of steps that answered, and the SQL texts without values. Null when there was no plan. */
+  readonly plan: {
+    readonly steps: readonly { readonly kind: string }[];
+    readonly statements: readonly { readonly source: string; readonly text: string }[];
+  } | null;
 };
 
 /** The keys of an identity provider were fetched, or could not be fetched. */

@@ -40,6 +40,13 @@ type Line = {
 
 const OPTIONAL_TYPES: ReadonlySet<string> = new Set(LOG_TYPES);
 
+/** The types of lines about every request, for which nothing is built when they are not wanted. */
+const TYPES_OF_REQUESTS: Partial<Record<Observation['kind'], readonly string[]>> = {
+  'request finished': ['http-log'],
+  'operation finished': ['query-log', 'execution-log'],
+  'request refused': [],
+};
+
 const FLUSH_EVERY_MS = 250;
 
 /** Opens the log of a file descriptor, standard output by default. */
@@ -58,8 +65,11 @@ export function openLog(options: LogOptions, descriptor = 1): Log {
   timer.unref();
   let receive: ((record: LogRecord) => void) | undefined;
   const isWanted = (type: string) => !OPTIONAL_TYPES.has(type) || options.enabledLogTypes.includes(type);
+  const isQuiet = (kind: Observation['kind']) =>
+    (TYPES_OF_REQUESTS[kind] ?? ['']).every((type) => !isWanted(type));
   return {
     observe: (given) => {
+      if (isQuiet(given.kind)) return;
       for (const { level, type, detail } of linesOf(renamed(given, options.headerPrefix))) {
         if (!isWanted(type) || !logger.isLevelEnabled(level)) continue;
         const content = detail();
@@ -182,19 +192,14 @@ function errorOf(body: unknown): unknown {
 
 /** Returns the lines of an operation. Its text may contain data of users, so these types are off by default; variables are never
  *  written. */
-function operationLogs({
-  requestId,
-  request,
-  statements,
-  answeredBy,
-  durationMs,
-}: OperationFinished): readonly Line[] {
-  if (request === null || statements === null) return [];
+function operationLogs({ requestId, request, plan, durationMs }: OperationFinished): readonly Line[] {
+  if (request === null || plan === null) return [];
   const { query, operationName } = request;
+  const { statements } = plan;
   const sql = () => statements.map(({ source, text }) => ({ source, query: text }));
   return [
     info('query-log', () => ({
-      kind: answeredBy,
+      kind: answeredBy(plan),
       request_id: requestId,
       query: { query, operationName },
       generated_sql: statements.length === 0 ? null : sql(),
@@ -204,6 +209,14 @@ function operationLogs({
       statistics: { execution_time: durationMs / 1000, statements: statements.length },
     })),
   ];
+}
+
+/** Returns the kind of step that answered; `introspection` when only the schema was queried. */
+function answeredBy({ steps }: NonNullable<OperationFinished['plan']>): string {
+  const kinds = new Set(steps.map(({ kind }) => kind));
+  if (kinds.has('statement')) return 'database';
+  if (kinds.has('action')) return 'action';
+  return kinds.has('remote') ? 'remote-schema' : 'introspection';
 }
 
 function pollerLog(polled: StatementPolled): unknown {

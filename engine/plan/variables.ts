@@ -52,14 +52,18 @@ export function coerceVariables(
     if (value !== undefined) values[name] = value;
     shape += `${shapeOfVariable(value, definition, dependencies.byValue.has(name))};`;
     const facet = dependencies.facets.get(name);
-    if (facet) shape += `${inPlace(definition, () => facet(value))};`;
+    if (facet) shape += `${facetInPlace(definition, facet, value)};`;
   }
   return { values, shape };
 }
 
 function refuseUnknown(document: PreparedDocument, given: Readonly<Record<string, unknown>>): void {
-  const unknown = Object.keys(given).filter((name) => !document.variables.get(name)?.isUsed);
-  if (unknown.length > 0) fail('unexpectedVariables', { names: unknown });
+  const { variables } = document;
+  for (const name in given) {
+    if (variables.get(name)?.isUsed) continue;
+    const names = Object.keys(given).filter((each) => !variables.get(each)?.isUsed);
+    fail('unexpectedVariables', { names });
+  }
 }
 
 function givenOrDefault(
@@ -83,17 +87,31 @@ function defaultOf({ defaultValue, defaultProblem, path }: VariableDefinition): 
 function shapeOfVariable(value: unknown, definition: VariableDefinition, byValue: boolean): string {
   const { type, isRequired } = definition;
   if (value === null && !isRequired) return 'n';
-  if (type) return inPlace(definition, () => shapeOf(value, type, byValue, HERE));
+  if (type) {
+    try {
+      return shapeOf(value, type, byValue, HERE);
+    } catch (error) {
+      throw inPlace(error, definition);
+    }
+  }
   return value === undefined ? '-' : byValue ? JSON.stringify(value) : 's';
 }
 
-/** Reports an error of a value at the position where the variable is used. */
-function inPlace(definition: VariableDefinition, read: () => string): string {
+function facetInPlace(
+  definition: VariableDefinition,
+  facet: (value: unknown) => string,
+  value: unknown,
+): string {
   try {
-    return read();
+    return facet(value);
   } catch (error) {
-    throw error instanceof EngineError ? placed(error, definition.path) : error;
+    throw inPlace(error, definition);
   }
+}
+
+/** Returns an error of a value at the position where the variable is used. */
+function inPlace(error: unknown, { path }: VariableDefinition): unknown {
+  return error instanceof EngineError ? placed(error, path) : error;
 }
 
 /** Returns the error with the path of the position in front of its own. */

@@ -18,7 +18,12 @@ export type RoleSchema = {
   readonly schema: () => GraphQLSchema;
 };
 
-const built = new WeakMap<Model, Map<string, RoleSchema>>();
+/** The schemas of a role: with and without permissions for backends only, as tables and as connections. */
+type Variants = (RoleSchema | undefined)[];
+
+const built = new WeakMap<Model, Map<string, Variants>>();
+/** The entry of all roles that a model does not name. No role has an empty name. */
+const UNKNOWN_ROLE = '';
 
 /** Returns the schema of a role. All roles that the model does not name share one empty schema, and the same policy. */
 export function roleSchema(
@@ -32,14 +37,21 @@ export function roleSchema(
     ofModel = new Map();
     built.set(model, ofModel);
   }
+  const ofRole = ofModel.get(role) ?? variantsOf(ofModel, model, role);
+  const variant = (isRelay ? 2 : 0) + (mayUseBackendOnly ? 1 : 0);
+  const known = ofRole[variant];
+  if (known) return known;
+  const schema = buildRole({ model, role, mayUseBackendOnly, isRelay });
+  ofRole[variant] = schema;
+  return schema;
+}
+
+function variantsOf(ofModel: Map<string, Variants>, model: Model, role: string): Variants {
   const isKnown = model.roles.has(role) || model.requestPolicies.byRole.has(role) || role === ADMIN_ROLE;
-  const key = `${isRelay ? 'r' : '-'}${isKnown ? `${mayUseBackendOnly ? 'b' : '-'}${role}` : ''}`;
-  let known = ofModel.get(key);
-  if (!known) {
-    known = buildRole({ model, role, mayUseBackendOnly, isRelay });
-    ofModel.set(key, known);
-  }
-  return known;
+  const name = isKnown ? role : UNKNOWN_ROLE;
+  const variants = ofModel.get(name) ?? [];
+  ofModel.set(name, variants);
+  return variants;
 }
 
 const RECURSIVE: RecursiveBuilders = { objectType, joinedFields };

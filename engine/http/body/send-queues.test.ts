@@ -17,7 +17,9 @@ function queuesUnderTest(maxBytes = 1024 * 1024 * KIB) {
   const add = (name: string, kib: number) => {
     const queue = { kib };
     queues.add({
-      bytes: () => queue.kib * KIB,
+      get bytes() {
+        return queue.kib * KIB;
+      },
       cut: (limit) => {
         cut.push(`${name}: ${limit}`);
         queue.kib = 0;

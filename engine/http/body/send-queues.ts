@@ -5,10 +5,10 @@
 import { totalmem } from 'node:os';
 import { getHeapStatistics } from 'node:v8';
 
-type SendQueue = {
-  /** Returns the number of bytes that wait for this client. */
-  readonly bytes: () => number;
-  readonly cut: (limit: 'slow client' | 'queued bytes') => void;
+export type SendQueue = {
+  /** The number of bytes that wait for this client. */
+  readonly bytes: number;
+  cut(limit: 'slow client' | 'queued bytes'): void;
 };
 
 type QueueLimits = {
@@ -27,18 +27,19 @@ const CHECK_MS = 1000;
 const HEAP_SHARE = 4;
 const MEMORY_SHARE = 8;
 
-type Watched = SendQueue & {
+/** The state of a queue that was long at the last check. */
+type Waiting = {
   /** When the queue became full, and its greatest length since then. */
   fullSince: number | null;
   longest: number;
-  /** True when it was longer than `SHORT_BYTES` at the last check. */
-  wasWaiting: boolean;
 };
 
 export class SendQueues {
   readonly #limits: QueueLimits;
   readonly #maxBytes: number;
-  readonly #queues = new Set<Watched>();
+  readonly #queues = new Set<SendQueue>();
+  readonly #groups: Iterable<SendQueue>[] = [this.#queues];
+  #waiting = new Map<SendQueue, Waiting>();
   readonly #timer: NodeJS.Timeout;
   #isTight = false;
 
@@ -49,11 +50,17 @@ export class SendQueues {
     this.#timer.unref();
   }
 
-  /** Registers a queue. The returned function removes it. */
-  add(queue: SendQueue): () => void {
-    const watched: Watched = { ...queue, fullSince: null, longest: 0, wasWaiting: false };
-    this.#queues.add(watched);
-    return () => this.#queues.delete(watched);
+  /** Adds all queues that are in `group` at a time. */
+  addAll(group: Iterable<SendQueue>): void {
+    this.#groups.push(group);
+  }
+
+  add(queue: SendQueue): void {
+    this.#queues.add(queue);
+  }
+
+  remove(queue: SendQueue): void {
+    this.#queues.delete(queue);
   }
 
   /** The length from which a client receives no more for now. */
@@ -63,7 +70,7 @@ export class SendQueues {
 
   get totalBytes(): number {
     let total = 0;
-    for (const { bytes } of this.#queues) total += bytes();
+    for (const { bytes } of this.#all()) total += bytes;
     return total;
   }
 
@@ -71,18 +78,27 @@ export class SendQueues {
     clearInterval(this.#timer);
   }
 
+  *#all(): Iterable<SendQueue> {
+    for (const group of this.#groups) yield* group;
+  }
+
   #check(): void {
     const now = performance.now();
-    const waiting: (readonly [Watched, number])[] = [];
+    const before = this.#waiting;
+    this.#waiting = new Map();
+    const waiting: (readonly [SendQueue, number])[] = [];
     let total = 0;
-    for (const queue of this.#queues) {
-      const bytes = queue.bytes();
+    for (const queue of this.#all()) {
+      const { bytes } = queue;
       total += bytes;
-      if (this.#isTooSlow(queue, bytes, now)) {
+      if (bytes <= Math.min(SHORT_BYTES, this.#limits.fullBytes)) continue;
+      const known = before.get(queue);
+      const state = known ?? { fullSince: null, longest: 0 };
+      this.#waiting.set(queue, state);
+      if (this.#isTooSlow(state, bytes, now)) {
         total -= bytes;
         this.#cut(queue, 'slow client');
-      } else if (bytes > SHORT_BYTES && queue.wasWaiting) waiting.push([queue, bytes]);
-      queue.wasWaiting = bytes > SHORT_BYTES;
+      } else if (known && bytes > SHORT_BYTES) waiting.push([queue, bytes]);
     }
     this.#isTight = total > this.#maxBytes;
     waiting.sort(([, one], [, other]) => other - one);
@@ -93,7 +109,7 @@ export class SendQueues {
     }
   }
 
-  #isTooSlow(queue: Watched, bytes: number, now: number): boolean {
+  #isTooSlow(queue: Waiting, bytes: number, now: number): boolean {
     if (bytes <= this.#limits.fullBytes) {
       queue.fullSince = null;
       queue.longest = 0;
@@ -104,8 +120,9 @@ export class SendQueues {
     return now - queue.fullSince > this.#limits.timeoutMs + (queue.longest / MIN_BYTES_PER_SECOND) * 1000;
   }
 
-  #cut(queue: Watched, limit: 'slow client' | 'queued bytes'): void {
+  #cut(queue: SendQueue, limit: 'slow client' | 'queued bytes'): void {
     this.#queues.delete(queue);
+    this.#waiting.delete(queue);
     queue.cut(limit);
   }
 }

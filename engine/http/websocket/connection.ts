@@ -91,15 +91,21 @@ export class WebsocketConnection {
     socket.on('pong', () => this.#resetPings());
     // A close event follows every error.
     socket.on('error', () => {});
-    const leave = context.sendQueues.add({
-      bytes: () => socket.bufferedAmount,
-      cut: (limit) => this.#closeForLimit(limit, 4413, 'the client does not read fast enough'),
-    });
+    context.sendQueues.add(this);
     socket.on('close', (code) => {
-      leave();
+      context.sendQueues.remove(this);
       this.#closed(code);
     });
     this.#observe('accepted', { protocol: options.protocol.name });
+  }
+
+  /** The bytes that wait for the client. */
+  get bytes(): number {
+    return this.#options.socket.bufferedAmount;
+  }
+
+  cut(limit: 'slow client' | 'queued bytes'): void {
+    this.#closeForLimit(limit, 4413, 'the client does not read fast enough');
   }
 
   /** True until authentication has succeeded. */
