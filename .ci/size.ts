@@ -3,16 +3,15 @@
  *  tracking one more table. Then metadata writes with 100, 1,000 and 5,000 tables.
  *  Out: a table of elapsed time and of the engine's CPU time, which is more reliable on a busy machine; exit 1 when a limit is exceeded.
  *  Not here: load. */
-import { execFileSync } from 'node:child_process';
-import { chmodSync, existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { chmodSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join, resolve } from 'node:path';
+import { join } from 'node:path';
 import { parseArgs } from 'node:util';
-import { gunzipSync } from 'node:zlib';
 import { getIntrospectionQuery } from 'graphql';
 import { startEmbeddedPostgres } from '../bin/embedded-postgres.ts';
 import { type Engine, startEngine } from '../testing/engine-process.ts';
 import { binariesWithPostgis } from './postgis.ts';
+import { environmentFor, generated, huge, rolesOf, SECRET, type Subject } from './subjects.ts';
 
 const { values: options } = parseArgs({
   options: {
@@ -23,28 +22,13 @@ const { values: options } = parseArgs({
     only: { type: 'string' },
   },
 });
-const SECRET = 'size';
+const ROLES = Number(options.roles);
 /** The limits of elapsed time: for the real export, and for writes with 1,000 tables. */
 const LIMITS = { 'start to ready ms': 3000, 'memory at ready MB': 300 };
 const LIMITS_OF_WRITES = { 'replace_metadata ms': 3000, 'track_table median ms': 100 };
 /** The limit of the cost of a table among 5,000, as a multiple of its cost among 1,000. */
 const MOST_GROWTH = 1.25;
 
-type Subject = {
-  readonly name: string;
-  readonly sql: Buffer | string;
-  readonly metadata: Metadata;
-  /** The relation that is untracked and tracked again for the measurement. */
-  readonly table: { readonly schema: string; readonly name: string };
-};
-type Metadata = {
-  readonly sources: readonly {
-    readonly tables: readonly {
-      readonly table: { readonly schema: string; readonly name: string };
-      readonly select_permissions?: readonly { readonly role: string }[];
-    }[];
-  }[];
-};
 /** Elapsed time, and CPU time of the engine. */
 type Cost = { readonly ms: number; readonly cpuMs: number };
 type Reading = Readonly<Record<string, number | Cost>>;
@@ -55,8 +39,8 @@ const postgres = await startEmbeddedPostgres({ folder, isDurable: false, binarie
 let missed = false;
 try {
   const isAsked = (what: string) => (options.only ?? what) === what;
-  if (isAsked('huge')) report('huge', await measure(huge()), LIMITS);
-  if (isAsked('generated')) report('generated', await measure(generated(Number(options.tables))));
+  if (isAsked('huge')) report('huge', await measure(huge(options.shared)), LIMITS);
+  if (isAsked('generated')) report('generated', await measure(generated(Number(options.tables), ROLES)));
   if (isAsked('scale')) await measureScale(options.scale.split(',').map(Number));
 } finally {
   await postgres.stop();
@@ -65,7 +49,7 @@ try {
 process.exitCode = missed ? 1 : 0;
 
 async function measure(subject: Subject): Promise<Reading> {
-  const environment = environmentFor(subject);
+  const environment = environmentFor(subject, postgres.url);
   const first = await startEngine(environment);
   const replaced = await timed(first, () => admin(first, 'replace_metadata', subject.metadata));
   await first.stop();
@@ -117,8 +101,8 @@ async function tracked(engine: Engine, { table }: Subject): Promise<Cost> {
 async function measureScale(sizes: readonly number[]): Promise<void> {
   const perTable: Cost[] = [];
   for (const count of sizes) {
-    const subject = generated(count);
-    const engine = await startEngine(environmentFor(subject));
+    const subject = generated(count, ROLES);
+    const engine = await startEngine(environmentFor(subject, postgres.url));
     try {
       const replaced = await timed(engine, () => admin(engine, 'replace_metadata', subject.metadata));
       const track = await tracked(engine, subject);
@@ -132,84 +116,6 @@ async function measureScale(sizes: readonly number[]): Promise<void> {
   const growth = perTable.at(-1)!.cpuMs / perTable.at(-2)!.cpuMs;
   console.log(`  CPU of both for a table, beside that among ${sizes.at(-2)}: ${growth.toFixed(2)}`);
   missed ||= growth > MOST_GROWTH;
-}
-
-function huge(): Subject {
-  const from = resolve(options.shared, 'data/huge');
-  if (!existsSync(from)) throw new Error(`no ${from}: name the folder with --shared, or --only generated`);
-  const { args } = JSON.parse(readFileSync(join(from, 'replace_metadata.json'), 'utf8')) as { args: unknown };
-  const metadata = ((args as { metadata?: Metadata }).metadata ?? args) as Metadata;
-  const sql = gunzipSync(readFileSync(join(from, 'dump.sql.gz')));
-  return { name: 'huge', sql, metadata, table: metadata.sources[0]!.tables[0]!.table };
-}
-
-/** Returns tables that each refer to the previous one, with two relationships and a select permission per role. */
-function generated(count: number): Subject {
-  const roles = Array.from({ length: Number(options.roles) }, (_, i) => `role_${i}`);
-  const columns = ['id', 'title', 'owner', 'amount', 'details', 'created_at', 'previous_id'];
-  const sql = Array.from(
-    { length: count },
-    (_, i) =>
-      `create table t${i} (id int primary key, title text not null, owner text, amount numeric, details jsonb,
-        created_at timestamptz default now(), previous_id int references t${Math.max(0, i - 1)});`,
-  ).join('\n');
-  const tables = Array.from({ length: count }, (_, i) => ({
-    table: { schema: 'public', name: `t${i}` },
-    object_relationships: [{ name: 'previous', using: { foreign_key_constraint_on: 'previous_id' } }],
-    array_relationships:
-      i + 1 < count
-        ? [
-            {
-              name: 'next',
-              using: {
-                foreign_key_constraint_on: {
-                  column: 'previous_id',
-                  table: { schema: 'public', name: `t${i + 1}` },
-                },
-              },
-            },
-          ]
-        : [],
-    select_permissions: roles.map((role) => ({
-      role,
-      permission: { columns, filter: { owner: { _eq: 'X-Engine-User-Id' } } },
-    })),
-  }));
-  const source = {
-    name: 'default',
-    kind: 'postgres',
-    tables,
-    configuration: { connection_info: { database_url: { from_env: 'ENGINE_GRAPHQL_DATABASE_URL' } } },
-  };
-  const metadata = { version: 3, sources: [source] };
-  return { name: `generated_${count}`, sql, metadata, table: { schema: 'public', name: `t${count - 1}` } };
-}
-
-function environmentFor(subject: Subject): Readonly<Record<string, string | undefined>> {
-  return {
-    ...process.env,
-    ENGINE_GRAPHQL_DATABASE_URL: databaseFor(subject),
-    ENGINE_GRAPHQL_ADMIN_SECRET: SECRET,
-    ENGINE_GRAPHQL_ENABLED_LOG_TYPES: 'startup',
-  };
-}
-
-function databaseFor({ name, sql }: Subject): string {
-  psql(postgres.url, `drop database if exists ${name} with (force)`);
-  psql(postgres.url, `create database ${name}`);
-  const url = postgres.url.replace(/postgres$/, name);
-  psql(url, 'create extension if not exists postgis');
-  psql(url, sql);
-  return url;
-}
-
-function psql(url: string, input: Buffer | string): void {
-  execFileSync('psql', ['-q', url], { input, stdio: ['pipe', 'ignore', 'ignore'] });
-}
-
-function rolesOf(metadata: Metadata): Set<string> {
-  const permissions = metadata.sources.flatMap((source) => source.tables).map((t) => t.select_permissions);
-  return new Set(permissions.flatMap((rows) => rows ?? []).map((row) => row.role));
 }
 
 async function admin(engine: Engine, type: string, args: unknown): Promise<void> {
