@@ -22,7 +22,6 @@ import {
   type PreparedPlan,
   preparePlan,
   type StatementLimits,
-  type TemplatePart,
 } from '../sql/plan.ts';
 import { tagged } from '../sql/query-tags.ts';
 
@@ -50,10 +49,6 @@ const MOST_TEXT = 1_000_000;
 const DOCUMENT_WEIGHT = 2000;
 /** The estimated bytes of plans in the cache of the process: some 10,000 plans of ordinary size. */
 const MOST_PLANS = 64_000_000;
-/** The length from which a response that is the same for every request is cached as bytes. */
-const LEAST_FIXED = 64_000;
-/** The bytes of such responses that are cached for a model: introspection of its largest roles, in addition to all plans. */
-const MOST_FIXED = 128_000_000;
 
 type CachedDocument = {
   readonly document: PreparedDocument;
@@ -70,7 +65,6 @@ type CachedDocument = {
 
 const documents = new WeakMap<RoleSchema, Lru<string, CachedDocument>>();
 const plans = new Lru<string, PreparedPlan>(MOST_PLANS);
-const fixedPlans = new WeakMap<Model, Lru<string, PreparedPlan>>();
 let count = 0;
 let hits = 0;
 let misses = 0;
@@ -92,8 +86,7 @@ export function cachedPlan(role: RoleSchema, request: GraphqlRequest): PlannedRe
   const given = request.variables ?? null;
   const variables = coerceVariables(document, given, cached.dependencies);
   const operationName = document.operation.name?.value ?? null;
-  const key = `${id} ${variables.shape}`;
-  const hit = plans.get(key) ?? fixedPlans.get(role.model)?.get(key);
+  const hit = plans.get(`${id} ${variables.shape}`);
   if (hit) {
     hits += 1;
     return { plan: hit, usage: cached.usages.get(hit) ?? null, variables, text, operationName };
@@ -110,7 +103,8 @@ export function cachedPlan(role: RoleSchema, request: GraphqlRequest): PlannedRe
   const { shape } = isSameShape ? variables : coerceVariables(document, given, dependencies);
   const usage = role.model.roles.has(role.role) ? usageOf(cached, variables) : null;
   if (usage) cached.usages.set(plan, usage);
-  store(role.model, `${id} ${shape}`, plan);
+  const key = `${id} ${shape}`;
+  plans.set(key, plan, weightOf(plan, key));
   return { plan, usage, variables, text, operationName };
 }
 
@@ -125,17 +119,6 @@ function usageOf(cached: CachedDocument, variables: RequestVariables): Operation
 
 function isSameList(one: readonly string[], other: readonly string[]): boolean {
   return one.length === other.length && one.every((each, i) => each === other[i]);
-}
-
-function store(model: Model, key: string, plan: PreparedPlan): void {
-  const fixedBytes = total(plan.template.map((part) => (part.kind === 'bytes' ? part.bytes.length : 0)));
-  if (fixedBytes === 0) {
-    plans.set(key, plan, weightOf(plan, key));
-    return;
-  }
-  const ofModel = fixedPlans.get(model) ?? new Lru(MOST_FIXED);
-  fixedPlans.set(model, ofModel);
-  ofModel.set(key, plan, fixedBytes);
 }
 
 /** Returns the variables that a request declares, by name. Raises what parsing and validation raise. */
@@ -229,20 +212,11 @@ function prepared(
   { sources }: Pick<Model, 'sources'>,
   request: Pick<PlannedRequest, 'text' | 'operationName'>,
 ): PreparedPlan {
-  const whole = preparePlan(plan, {
+  return preparePlan(plan, {
     limits,
     prepare: (text, about) => preparationOf(taggedText(text, about, sources, request), about),
     isWatched: (source) => sources.get(source)?.hasTriggers ?? false,
   });
-  const isFixed = plan.operation === 'query' && whole.steps.length === 0;
-  return isFixed ? { ...whole, template: fixed(whole.template) } : whole;
-}
-
-/** Turns a long response that is the same for every request into bytes. */
-function fixed(template: readonly TemplatePart[]): readonly TemplatePart[] {
-  const [first, response, last] = template;
-  if (response?.kind !== 'text' || response.text.length < LEAST_FIXED) return template;
-  return [first!, { kind: 'bytes', bytes: Buffer.from(response.text) }, last!];
 }
 
 function taggedText(

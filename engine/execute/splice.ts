@@ -30,6 +30,5 @@ function bytesOf(template: readonly TemplatePart[], rows: readonly Row[]): reado
 
 function pieceOf(part: TemplatePart, rows: readonly Row[]): string | Buffer {
   if (part.kind === 'text') return part.text;
-  if (part.kind === 'bytes') return part.bytes;
   return rows[part.step]?.[part.column] ?? 'null';
 }

@@ -10,6 +10,7 @@ import { runAction } from './action.ts';
 import { runEntities } from './entities.ts';
 import { joinKeyedSteps } from './join.ts';
 import { remoteFailure, runRemote } from './remote.ts';
+import { schemaText } from './schema-text.ts';
 import { runMutation, runQuery } from './statements.ts';
 import { bindingOf, type RunContext, type StepResult } from './step-types.ts';
 
@@ -95,6 +96,8 @@ async function runCall(step: Step, run: RunContext): Promise<StepResult> {
     }
     case 'remote':
       return runRemote(step.call, run);
+    case 'schema-text':
+      return resultOf([await schemaText(step.text)]);
     case 'action':
       return resultOf([await runAction(step, run)]);
     case 'entities':

@@ -14,6 +14,7 @@ import { pathsInFields } from './join-paths.ts';
 import { keyedRows } from './keyed-rows.ts';
 import { literalValue } from './literal.ts';
 import type { Field } from './query-types.ts';
+import { SchemaText } from './schema-text.ts';
 import { selectedFields, subselections } from './selection.ts';
 import { objectTypeOf, planSelection } from './table.ts';
 import type { EntityRows, Root } from './types.ts';
@@ -27,11 +28,13 @@ export function planService({ alias, field, nodes }: SelectedField, context: Pla
     fail('introspectionDisabled', { role: role.role });
   const type = objectTypeOf(field!);
   const selection = withPath('selectionSet', () => selectedFields(subselections(nodes), type, context));
-  const members = selection.map((selected) => [
-    selected.alias,
-    selected.field ? subgraphSdl(role.builder, role.schema()) : type.name,
-  ]);
-  return { kind: 'local', alias, json: JSON.stringify(Object.fromEntries(members)) };
+  const text = new SchemaText(role, function* (output) {
+    const sdl = subgraphSdl(role.builder, role.schema());
+    yield;
+    const members = selection.map((selected) => [selected.alias, selected.field ? sdl : type.name]);
+    output.add(JSON.stringify(Object.fromEntries(members)));
+  });
+  return { kind: 'schema-text', alias, text };
 }
 
 export function planEntities({ alias, field, nodes }: SelectedField, context: PlanContext): Root {

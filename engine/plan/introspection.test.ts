@@ -1,12 +1,13 @@
 /** Introspection says what the library's own executor would say of the same schema. */
 import { executeSync, getIntrospectionQuery, parse } from 'graphql';
 import { expect, test } from 'vitest';
+import { finish } from '../metadata/steps.ts';
 import { planOf, prepare } from './testing/ask.ts';
 
 function asked(text: string, variables: Record<string, unknown> = {}, role = 'reader'): unknown {
   const [root] = planOf(text, variables, role).roots;
-  if (root?.kind !== 'local') throw new Error('introspection needs no database');
-  return JSON.parse(root.json);
+  if (root?.kind !== 'schema-text') throw new Error('introspection is a text about the schema');
+  return JSON.parse(String(finish(root.text.steps())));
 }
 
 /** By the library; lists of named things put in order of name. */

@@ -1,12 +1,11 @@
-/** `__schema` and `__type`, answered while planning from the role's schema: the plan holds their JSON text. The library's
- *  `resolve` functions provide the values of introspection fields; the traversal is ours: the selection is compiled once and
- *  applied to thousands of types, and lists of named things are sorted by name. Not here: fields of the data. Source: GraphQL
- *  specification, "Introspection". */
+/** `__schema` and `__type`, from the role's schema. Planning compiles the selection once; the plan holds a SchemaText, which applies it to
+ *  thousands of types in steps when the plan runs. The library's `resolve` functions provide the values of introspection fields; the
+ *  traversal is ours, and lists of named things are sorted by name.
+ *  Not here: fields of the data, when the steps run (execute/schema-text.ts). Source: GraphQL specification, "Introspection". */
 import {
   type FieldNode,
   type GraphQLOutputType,
   type GraphQLResolveInfo,
-  type GraphQLSchema,
   getNullableType,
   isLeafType,
   isListType,
@@ -15,93 +14,175 @@ import {
   SchemaMetaFieldDef,
 } from 'graphql';
 import { withPath } from '../errors/engine-error.ts';
+import { own } from '../metadata/own.ts';
+import type { Steps } from '../metadata/steps.ts';
+import type { ReachedSchema } from '../schema/whole-schema.ts';
 import { readArguments } from './arguments.ts';
 import type { PlanContext, SelectedNodes } from './context.ts';
 import { type Arguments, valueByValue } from './input.ts';
+import { SchemaText, type TextOutput } from './schema-text.ts';
 import { selectedFields, subselections } from './selection.ts';
 
-/** Writes a value of introspection (a schema, a type, a field, …) as JSON text. */
-type Writer = (value: unknown) => string;
+/** What the writers of one text share. */
+type Run = {
+  readonly schema: ReachedSchema;
+  readonly output: TextOutput;
+  /** The texts of references to types: tens of thousands of fields and arguments refer to the same few types. */
+  readonly references: Map<Write, Map<unknown, string>>;
+};
+
+/** Returns a value of introspection (a schema, a type, a field, …) as JSON text. */
+type Write = (value: unknown, run: Run) => string;
+
+/** Adds a value to the output in steps. */
+type WriteSteps = (value: unknown, run: Run) => Steps<void>;
+
+/** A value with lists of types, of their fields or of their values is written in steps, however deep in it they are. */
+type Writer =
+  | { readonly inSteps: false; readonly write: Write }
+  | { readonly inSteps: true; readonly write: WriteSteps };
+
+type Member = {
+  readonly writer: Writer;
+  /** The comma before it, its name and a colon. */
+  readonly key: string;
+};
 
 export function isIntrospection(name: string): boolean {
   return name === '__schema' || name === '__type';
 }
 
-/** Returns the JSON text of one introspection root field. Builds every type of the role and keeps none of them. */
-export function introspectionJson(at: SelectedNodes, context: PlanContext): string {
-  const schema = context.document.role.schema();
-  const write = writerOf(at.field.type, at.nodes, context, schema);
-  if (at.field.name === SchemaMetaFieldDef.name) return write(schema);
-  return write(schema.getType(String(plainValues(readArguments(at, context), context)['name'])));
+/** Returns the text of one introspection root field. Writing it builds every type of the role and keeps none of them. */
+export function introspectionText(at: SelectedNodes, context: PlanContext): SchemaText {
+  const { role } = context.document;
+  const writer = writerOf(at.field.type, at.nodes, context);
+  const isSchema = at.field.name === SchemaMetaFieldDef.name;
+  const name = isSchema ? '' : String(plainValues(readArguments(at, context), context)['name']);
+  return new SchemaText(role, function* (output) {
+    const schema = yield* role.reachedSchema();
+    const value = isSchema ? schema : own(schema.getTypeMap(), name);
+    const run = { schema, output, references: new Map() };
+    if (writer.inSteps) yield* writer.write(value, run);
+    else output.add(writer.write(value, run));
+  });
 }
 
+/** Returns the writer of values of a type; `owner` is the type with the field that has them. */
 function writerOf(
   type: GraphQLOutputType,
   nodes: readonly FieldNode[],
   context: PlanContext,
-  schema: GraphQLSchema,
+  owner = '',
 ): Writer {
-  if (isNonNullType(type)) return writerOf(type.ofType, nodes, context, schema);
-  if (isListType(type)) return orNull(listOf(writerOf(type.ofType, nodes, context, schema)));
+  if (isNonNullType(type)) return writerOf(type.ofType, nodes, context, owner);
+  if (isListType(type)) {
+    const item = writerOf(type.ofType, nodes, context);
+    // Only the list of arguments of a field is short.
+    if (item.inSteps || owner === '__Type' || owner === '__Schema') return longList(item);
+    return orNull((values, run) => `[${inOrder(values).map((value) => item.write(value, run))}]`);
+  }
   if (isLeafType(type)) return orNull((value) => JSON.stringify(value));
   if (!isObjectType(type)) throw new Error(`introspection has no ${type}`);
   return withPath('selectionSet', () => {
     const selection = selectedFields(subselections(nodes), type, context);
-    const members = selection.map((selected, i): Writer => {
-      const key = `${i === 0 ? '' : ','}${JSON.stringify(selected.alias)}:`;
-      const { field } = selected;
-      if (!field) return () => `${key}${JSON.stringify(type.name)}`;
-      const write = withPath(field.name, () => memberOf({ field, nodes: selected.nodes }, context, schema));
-      return (value) => key + write(value);
+    const members = selection.map(({ alias, field, nodes: selected }, i): Member => {
+      const key = `${i === 0 ? '' : ','}${JSON.stringify(alias)}:`;
+      const typeName: Writer = { inSteps: false, write: () => JSON.stringify(type.name) };
+      if (!field) return { key, writer: typeName };
+      const at = { field, nodes: selected };
+      return { key, writer: withPath(field.name, () => memberOf(at, type.name, context)) };
     });
-    const write = orNull(objectOf(members));
     const isReference = selection.every(({ field }) => !field || !isListType(getNullableType(field.type)));
-    return type.name === '__Type' && isReference ? cached(write) : write;
+    return objectOf(members, type.name === '__Type' && isReference);
   });
 }
 
 /** Returns the writer of a field of the object that it is given. */
-function memberOf({ field, nodes }: SelectedNodes, context: PlanContext, schema: GraphQLSchema): Writer {
+function memberOf({ field, nodes }: SelectedNodes, owner: string, context: PlanContext): Writer {
   const values = plainValues(readArguments({ field, nodes }, context), context);
-  const write = writerOf(field.type, nodes, context, schema);
+  const writer = writerOf(field.type, nodes, context, owner);
   const resolve = field.resolve!;
   // The library's introspection resolvers read nothing else.
-  const info = { schema } as GraphQLResolveInfo;
-  return (value) => write(resolve(value, values, undefined, info));
+  const resolved = (value: unknown, { schema }: Run) =>
+    resolve(value, values, undefined, { schema } as unknown as GraphQLResolveInfo);
+  return writer.inSteps
+    ? { inSteps: true, write: (value, run) => writer.write(resolved(value, run), run) }
+    : { inSteps: false, write: (value, run) => writer.write(resolved(value, run), run) };
 }
 
-function listOf(writeItem: Writer): Writer {
-  return (values) => {
-    let text = '';
-    for (const value of inOrder(values as readonly unknown[])) text += (text && ',') + writeItem(value);
-    return `[${text}]`;
-  };
-}
-
-function objectOf(members: readonly Writer[]): Writer {
-  return (value) => {
+function objectOf(members: readonly Member[], isReference: boolean): Writer {
+  const short = members.flatMap(({ key, writer }) => (writer.inSteps ? [] : [{ key, write: writer.write }]));
+  if (short.length < members.length) return longObject(members);
+  const write: Write = (value, run) => {
     let text = '{';
-    for (const member of members) text += member(value);
+    for (const member of short) text += member.key + member.write(value, run);
     return `${text}}`;
   };
+  return orNull(isReference ? cached(write) : write);
 }
 
-/** Caches the text of each type: tens of thousands of fields and arguments refer to the same few types. */
-function cached(write: Writer): Writer {
-  const known = new Map<unknown, string>();
-  return (type) => {
-    const text = known.get(type) ?? write(type);
-    known.set(type, text);
+function longObject(members: readonly Member[]): Writer {
+  return orNullInSteps(function* (value, run) {
+    const { output } = run;
+    output.add('{');
+    for (const { key, writer } of members) {
+      output.add(key);
+      if (writer.inSteps) yield* writer.write(value, run);
+      else output.add(writer.write(value, run));
+    }
+    output.add('}');
+  });
+}
+
+/** Returns the writer of a list in which each item is a step. */
+function longList(item: Writer): Writer {
+  return orNullInSteps(function* (values, run) {
+    const { output } = run;
+    output.add('[');
+    let isFirst = true;
+    for (const value of inOrder(values)) {
+      if (!isFirst) output.add(',');
+      isFirst = false;
+      if (item.inSteps) yield* item.write(value, run);
+      else output.add(item.write(value, run));
+      yield;
+    }
+    output.add(']');
+  });
+}
+
+/** Writes each value once. */
+function cached(write: Write): Write {
+  return (value, run) => {
+    const known = run.references.get(write) ?? new Map<unknown, string>();
+    run.references.set(write, known);
+    const text = known.get(value) ?? write(value, run);
+    known.set(value, text);
     return text;
   };
 }
 
-function orNull(write: Writer): Writer {
-  return (value) => (value === undefined || value === null ? 'null' : write(value));
+function orNull(write: Write): Writer {
+  return { inSteps: false, write: (value, run) => (isMissing(value) ? 'null' : write(value, run)) };
+}
+
+function orNullInSteps(write: WriteSteps): Writer {
+  return {
+    inSteps: true,
+    *write(value, run) {
+      if (isMissing(value)) run.output.add('null');
+      else yield* write(value, run);
+    },
+  };
+}
+
+function isMissing(value: unknown): boolean {
+  return value === undefined || value === null;
 }
 
 /** Sorts named things by name; a list of texts keeps its order. */
-function inOrder(values: readonly unknown[]): readonly unknown[] {
+function inOrder(list: unknown): readonly unknown[] {
+  const values = list as readonly unknown[];
   return typeof values[0] === 'object' ? values.toSorted((a, b) => (nameOf(a) < nameOf(b) ? -1 : 1)) : values;
 }
 

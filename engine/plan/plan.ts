@@ -23,7 +23,7 @@ import { planField } from './field.ts';
 import { planCall } from './function.ts';
 import { planGroups } from './group-by.ts';
 import { readInput } from './input.ts';
-import { introspectionJson, isIntrospection } from './introspection.ts';
+import { introspectionText, isIntrospection } from './introspection.ts';
 import { planMutation } from './mutation.ts';
 import { planNode } from './node.ts';
 import { planJoin } from './remote-relationship.ts';
@@ -136,7 +136,7 @@ function planRoots(
       if (!field) return { kind: 'local', alias, json: JSON.stringify(type.name) };
       return withPath(name, () => {
         if (isIntrospection(name)) {
-          return { kind: 'local', alias, json: introspectionJson({ field, nodes }, context) };
+          return { kind: 'schema-text', alias, text: introspectionText({ field, nodes }, context) };
         }
         const origin = fieldOrigin(field);
         if (origin.kind === 'remote') return remote.add(selected, origin);

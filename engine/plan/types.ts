@@ -8,6 +8,7 @@ import type { ActionCall, KeyedRows } from './action-types.ts';
 import type { MutationRoot } from './mutation-types.ts';
 import type { QueryRoot } from './query-types.ts';
 import type { JoinPaths, RemoteCall, RemoteJoin } from './remote-types.ts';
+import type { SchemaText } from './schema-text.ts';
 
 export type Plan = {
   readonly operation: 'query' | 'mutation' | 'subscription';
@@ -47,8 +48,10 @@ export type Root =
     }
   /** An object of roots: those of a source with a namespace. */
   | { readonly kind: 'namespace'; readonly alias: string; readonly roots: readonly Root[] }
-  /** Finished JSON text: `__typename`, introspection, placeholders. */
+  /** Finished JSON text: `__typename`, placeholders. */
   | { readonly kind: 'local'; readonly alias: string; readonly json: string }
+  /** Text that is written when the plan runs: introspection, the SDL of a subgraph. */
+  | { readonly kind: 'schema-text'; readonly alias: string; readonly text: SchemaText }
   /** A field of the answer to a call, by index. */
   | { readonly kind: 'called'; readonly alias: string; readonly call: number; readonly field: number };
 

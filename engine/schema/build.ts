@@ -1,17 +1,8 @@
 /** Model × role → the root types, from the root fields of all concepts. A role without permissions gets a schema that says so,
- *  never an error. Not here: when schemas are built (role-schemas.ts). Reference: docs/reference/behaviour/schema.md. */
-import {
-  DirectiveLocation,
-  GraphQLBoolean,
-  GraphQLDirective,
-  GraphQLIncludeDirective,
-  GraphQLInt,
-  GraphQLNonNull,
-  GraphQLObjectType,
-  GraphQLSchema,
-  GraphQLSkipDirective,
-  GraphQLString,
-} from 'graphql';
+ *  never an error. In steps, one for each table.
+ *  Not here: when schemas are built (role-schemas.ts), all types that the roots reach (whole-schema.ts). Reference: docs/reference/behaviour/schema.md. */
+import { GraphQLNonNull, GraphQLObjectType, GraphQLString } from 'graphql';
+import type { Steps } from '../metadata/steps.ts';
 import { type NamespaceKind, namespaceTypeName } from '../resolve/naming.ts';
 import type { ResolvedSource } from '../resolve/types.ts';
 import { actionRoots } from './action.ts';
@@ -20,9 +11,9 @@ import { connectionRoots } from './connection.ts';
 import { federationRoots } from './federation.ts';
 import { functionRoots } from './function.ts';
 import { mutationRoots } from './mutation.ts';
-import { nodeRoot, nodeTables } from './node.ts';
+import { nodeRoot } from './node.ts';
 import { type FieldMap, fieldExtensions } from './origin.ts';
-import { remoteObjects, remoteRoots } from './remote-schema.ts';
+import { remoteRoots } from './remote-schema.ts';
 import { nativeQueryRoots, tableRoots } from './table.ts';
 
 export type Roots = {
@@ -31,18 +22,17 @@ export type Roots = {
   readonly subscription: GraphQLObjectType | null;
 };
 
-export function buildRoots(builder: SchemaBuilder): Roots {
-  const reads = readFields(builder, 'query');
+export function* buildRoots(builder: SchemaBuilder): Steps<Roots> {
+  const reads = yield* readFields(builder, 'query');
   const query = Object.keys(reads).length > 0 ? { ...reads, ...federationRoots(builder) } : reads;
   const mutationKind = builder.mayUseBackendOnly ? 'mutation_backend' : 'mutation_frontend';
   const mutation = {
-    ...sourceFields(builder, mutationKind, (source) => ({
-      ...mutationRoots(builder, source),
-      ...functionRoots(builder, source, 'mutation'),
+    ...(yield* sourceFields(builder, mutationKind, function* (source) {
+      return { ...(yield* mutationRoots(builder, source)), ...functionRoots(builder, source, 'mutation') };
     })),
     ...actionFields(builder, 'mutation'),
   };
-  const subscription = readFields(builder, 'subscription');
+  const subscription = yield* readFields(builder, 'subscription');
   return {
     query: rootType('query_root', { ...query, ...remoteRoots(builder, 'query') }) ?? NO_QUERIES,
     mutation: rootType('mutation_root', { ...mutation, ...remoteRoots(builder, 'mutation') }),
@@ -53,17 +43,21 @@ export function buildRoots(builder: SchemaBuilder): Roots {
   };
 }
 
-function readFields(builder: SchemaBuilder, operation: 'query' | 'subscription'): FieldMap {
+function* readFields(builder: SchemaBuilder, operation: 'query' | 'subscription'): Steps<FieldMap> {
   const actions = actionFields(builder, operation);
   if (builder.isRelay) {
-    const fields = sourceFields(builder, operation, (source) => connectionRoots(builder, source, operation));
+    const fields = yield* sourceFields(builder, operation, (source) => {
+      return connectionRoots(builder, source, operation);
+    });
     return { ...fields, ...actions, ...nodeRoot(builder, operation) };
   }
-  const fields = sourceFields(builder, operation, (source) => ({
-    ...tableRoots(builder, source, operation),
-    ...functionRoots(builder, source, 'query'),
-    ...nativeQueryRoots(builder, source, operation),
-  }));
+  const fields = yield* sourceFields(builder, operation, function* (source) {
+    return {
+      ...(yield* tableRoots(builder, source, operation)),
+      ...functionRoots(builder, source, 'query'),
+      ...nativeQueryRoots(builder, source, operation),
+    };
+  });
   return { ...fields, ...actions };
 }
 
@@ -74,52 +68,24 @@ function actionFields(builder: SchemaBuilder, operation: 'query' | 'mutation' | 
 }
 
 /** Returns the root fields of all sources. A source with a namespace has one field of that name, which holds its root fields. */
-function sourceFields(
+function* sourceFields(
   builder: SchemaBuilder,
   kind: NamespaceKind,
-  fieldsOf: (source: ResolvedSource) => FieldMap,
-): FieldMap {
-  const maps = [...builder.model.sources.values()].map((source): FieldMap => {
-    const fields = fieldsOf(source);
+  fieldsOf: (source: ResolvedSource) => Steps<FieldMap>,
+): Steps<FieldMap> {
+  const maps: FieldMap[] = [];
+  for (const source of builder.model.sources.values()) {
+    const fields = yield* fieldsOf(source);
     const { namespace } = source.naming;
-    if (namespace === null || Object.keys(fields).length === 0) return fields;
+    if (namespace === null || Object.keys(fields).length === 0) {
+      maps.push(fields);
+      continue;
+    }
     const type = new GraphQLObjectType({ name: namespaceTypeName(source.naming, kind), fields });
-    return { [namespace]: { type, extensions: fieldExtensions({ kind: 'namespace' }) } };
-  });
+    maps.push({ [namespace]: { type, extensions: fieldExtensions({ kind: 'namespace' }) } });
+  }
   return Object.assign({}, ...maps);
 }
-
-/** Returns the schema with every type the roots reach, for introspection. */
-export function wholeSchema(builder: SchemaBuilder): GraphQLSchema {
-  return new GraphQLSchema({
-    ...buildRoots(builder),
-    // These types may be reachable only through an interface.
-    types: [...nodeTables(builder).map((table) => builder.objectType(table)), ...remoteObjects(builder)],
-    directives: [GraphQLIncludeDirective, GraphQLSkipDirective, CACHED],
-    // Names were validated when tables were tracked; validating the schema again takes longer than building it.
-    assumeValid: true,
-  });
-}
-
-/** The directive that tells proxies how long to cache the response of a REST endpoint; the engine ignores it elsewhere.
- *  Reference: docs/reference/behaviour/queries.md. */
-const CACHED = new GraphQLDirective({
-  name: 'cached',
-  description: 'whether the answer to this query may be kept',
-  locations: [DirectiveLocation.QUERY],
-  args: {
-    ttl: {
-      type: new GraphQLNonNull(GraphQLInt),
-      description: 'for how many seconds',
-      default: { value: 60 },
-    },
-    refresh: {
-      type: new GraphQLNonNull(GraphQLBoolean),
-      description: 'whether a kept answer is made again',
-      default: { value: false },
-    },
-  },
-});
 
 /** The only field of a schema without queries. */
 export const PLACEHOLDER_FIELD = 'no_queries_available';

@@ -11,6 +11,7 @@ import {
   GraphQLObjectType,
   GraphQLString,
 } from 'graphql';
+import { flatMapped, type Steps } from '../metadata/steps.ts';
 import { mayReadAtRoot, targetOf } from '../resolve/access.ts';
 import { descriptionOf, relayTypeName } from '../resolve/names.ts';
 import { fieldName, rootFieldName } from '../resolve/naming.ts';
@@ -29,13 +30,13 @@ import {
 import { nonNullList, rowArguments } from './rows.ts';
 
 /** Returns the connections of tables, and of functions that only read, as root fields of queries or subscriptions. */
-export function connectionRoots(
+export function* connectionRoots(
   builder: SchemaBuilder,
   { tables, functions }: ResolvedSource,
   operation: 'query' | 'subscription',
-): FieldMap {
+): Steps<FieldMap> {
   return Object.fromEntries([
-    ...[...tables.values()].flatMap((table) => tableConnection(builder, table, operation)),
+    ...(yield* flatMapped(tables.values(), (table) => tableConnection(builder, table, operation))),
     ...[...functions.values()].flatMap((fn) => functionConnection(builder, fn)),
   ]);
 }

@@ -11,6 +11,7 @@ import {
   type GraphQLObjectType,
   type GraphQLType,
 } from 'graphql';
+import { flatMapped, type Steps } from '../metadata/steps.ts';
 import { derivedTypeName } from '../resolve/names.ts';
 import type { ResolvedColumn, ResolvedSource, ResolvedTable } from '../resolve/types.ts';
 import { boolExp } from './bool-exp.ts';
@@ -26,14 +27,13 @@ import {
 import { primaryKeyArguments } from './rows.ts';
 import { mayUpdate, updateArguments, updatesInput, updateWhere } from './update.ts';
 
-export function mutationRoots(builder: SchemaBuilder, { tables }: ResolvedSource): FieldMap {
-  return Object.fromEntries(
-    [...tables.values()].flatMap((table) => [
-      ...insertRoots(builder, table),
-      ...updateRoots(builder, table),
-      ...deleteRoots(builder, table),
-    ]),
-  );
+export function* mutationRoots(builder: SchemaBuilder, { tables }: ResolvedSource): Steps<FieldMap> {
+  const roots = yield* flatMapped(tables.values(), (table) => [
+    ...insertRoots(builder, table),
+    ...updateRoots(builder, table),
+    ...deleteRoots(builder, table),
+  ]);
+  return Object.fromEntries(roots);
 }
 
 type Roots = [string, FieldConfig][];

@@ -2,12 +2,14 @@
  *  plan cache, so a new model never uses an old plan. Requests traverse the root types, which build the types they reach; only
  *  introspection needs the whole schema. */
 import type { GraphQLSchema } from 'graphql';
+import { SharedSteps, type Steps } from '../metadata/steps.ts';
 import { ADMIN_ROLE } from '../resolve/session.ts';
 import type { Model } from '../resolve/types.ts';
-import { buildRoots, type Roots, wholeSchema } from './build.ts';
+import { buildRoots, type Roots } from './build.ts';
 import { type RecursiveBuilders, SchemaBuilder, type SchemaScope } from './builder.ts';
 import { joinedFields } from './remote-relationship.ts';
 import { objectType } from './table.ts';
+import { type ReachedSchema, reachedSchema, wholeSchema } from './whole-schema.ts';
 
 export type RoleSchema = {
   readonly role: string;
@@ -16,10 +18,12 @@ export type RoleSchema = {
   readonly builder: SchemaBuilder;
   /** Builds every type, anew at every call: thousands of types that no other request needs. */
   readonly schema: () => GraphQLSchema;
+  /** Does the same in steps, for introspection. */
+  readonly reachedSchema: () => Steps<ReachedSchema>;
 };
 
 /** The schemas of a role: with and without permissions for backends only, as tables and as connections. */
-type Variants = (RoleSchema | undefined)[];
+type Variants = (SharedSteps<RoleSchema> | undefined)[];
 
 const built = new WeakMap<Model, Map<string, Variants>>();
 /** The entry of all roles that a model does not name. No role has an empty name. */
@@ -32,6 +36,17 @@ export function roleSchema(
   mayUseBackendOnly: boolean,
   isRelay = false,
 ): RoleSchema {
+  return sharedSchema({ model, role, mayUseBackendOnly, isRelay }).finish();
+}
+
+/** Returns the steps that are left of building the schema of a role; null when it is built. */
+export function roleSchemaSteps(scope: SchemaScope): Steps<RoleSchema> | null {
+  const shared = sharedSchema(scope);
+  return shared.isFinished ? null : shared.steps();
+}
+
+function sharedSchema(scope: SchemaScope): SharedSteps<RoleSchema> {
+  const { model, role, mayUseBackendOnly, isRelay } = scope;
   let ofModel = built.get(model);
   if (!ofModel) {
     ofModel = new Map();
@@ -41,9 +56,9 @@ export function roleSchema(
   const variant = (isRelay ? 2 : 0) + (mayUseBackendOnly ? 1 : 0);
   const known = ofRole[variant];
   if (known) return known;
-  const schema = buildRole({ model, role, mayUseBackendOnly, isRelay });
-  ofRole[variant] = schema;
-  return schema;
+  const shared = new SharedSteps(() => buildRole(scope));
+  ofRole[variant] = shared;
+  return shared;
 }
 
 function variantsOf(ofModel: Map<string, Variants>, model: Model, role: string): Variants {
@@ -56,9 +71,16 @@ function variantsOf(ofModel: Map<string, Variants>, model: Model, role: string):
 
 const RECURSIVE: RecursiveBuilders = { objectType, joinedFields };
 
-function buildRole(scope: SchemaScope): RoleSchema {
+function* buildRole(scope: SchemaScope): Steps<RoleSchema> {
   const { model, role } = scope;
   const builder = new SchemaBuilder(scope, RECURSIVE);
-  const schema = (): GraphQLSchema => wholeSchema(new SchemaBuilder(scope, RECURSIVE, true));
-  return { role, model, builder, roots: buildRoots(builder), schema };
+  const whole = () => new SchemaBuilder(scope, RECURSIVE, true);
+  return {
+    role,
+    model,
+    builder,
+    roots: yield* buildRoots(builder),
+    schema: () => wholeSchema(whole()),
+    reachedSchema: () => reachedSchema(whole()),
+  };
 }

@@ -2,6 +2,7 @@
  *  arguments and relationship fields (rows.ts). Reference: docs/reference/behaviour/schema.md,
  *  docs/reference/behaviour/queries.md, docs/reference/behaviour/relationships.md. */
 import { GraphQLList, GraphQLNonNull, type GraphQLObjectType } from 'graphql';
+import { flatMapped, type Steps } from '../metadata/steps.ts';
 import { mayReadAtRoot, type RootRead, targetOf } from '../resolve/access.ts';
 import type {
   ResolvedColumn,
@@ -47,12 +48,13 @@ export function objectType(builder: SchemaBuilder, table: ResolvedTable): GraphQ
 }
 
 /** Returns the query (or subscription) root fields of the tables the role may read there. */
-export function tableRoots(
+export function* tableRoots(
   builder: SchemaBuilder,
   { tables }: ResolvedSource,
   operation: 'query' | 'subscription',
-): FieldMap {
-  return Object.fromEntries([...tables.values()].flatMap((table) => rootsOf(builder, table, operation)));
+): Steps<FieldMap> {
+  const roots = yield* flatMapped(tables.values(), (table) => rootsOf(builder, table, operation));
+  return Object.fromEntries(roots);
 }
 
 function rootsOf(

@@ -1,5 +1,5 @@
 /** Plan → PreparedPlan: the steps that answer a request, and the template that their results are spliced into.
- *  A step is a statement, a webhook call or a request to a remote schema. All query roots of one source are one statement with a
+ *  A step is a statement, a webhook call, a request to a remote schema or a text about the schema. All query roots of one source are one statement with a
  *  column each, up to the limit of columns; a mutation root is a statement of its own, or one per update of an `update-many`.
  *  Not here: running steps (execute/), splicing (execute/splice.ts), names of prepared statements (execute/plan-cache.ts). */
 import type { ActionCall, KeyedRows } from '../plan/action-types.ts';
@@ -7,6 +7,7 @@ import { pathsInMutation, pathsInOutput, pathsInQuery } from '../plan/join-paths
 import type { MutationOutput, MutationRoot } from '../plan/mutation-types.ts';
 import type { QueryRoot } from '../plan/query-types.ts';
 import type { JoinPaths, RemoteCall, RemoteSchemaJoin, RowsJoin } from '../plan/remote-types.ts';
+import type { SchemaText } from '../plan/schema-text.ts';
 import type { Call, EntitiesCall, Plan, Root, Validation } from '../plan/types.ts';
 import type { NamedStatement } from '../wire/statement.ts';
 import { aggregateQuery } from './aggregate.ts';
@@ -40,6 +41,7 @@ export type Step =
   | { readonly kind: 'statement'; readonly statement: PreparedStatement }
   | { readonly kind: 'validation'; readonly validation: Validation }
   | { readonly kind: 'remote'; readonly call: RemoteCall }
+  | { readonly kind: 'schema-text'; readonly text: SchemaText }
   | { readonly kind: 'action'; readonly call: ActionCall; readonly rows: KeyedRead }
   | { readonly kind: 'entities'; readonly call: EntitiesCall; readonly rows: KeyedRead };
 
@@ -107,7 +109,6 @@ type ErrorPath = readonly (string | number)[];
 /** Part of a response: text, or a column of a step's result (null prints `null`). */
 export type TemplatePart =
   | TextPiece
-  | { readonly kind: 'bytes'; readonly bytes: Buffer }
   | {
       readonly kind: 'column';
       readonly step: number;
@@ -182,6 +183,7 @@ type Draft =
       readonly errorPath: ErrorPath;
     }
   | { readonly kind: 'validation'; readonly validation: Validation }
+  | { readonly kind: 'schema-text'; readonly text: SchemaText }
   | { readonly kind: 'call'; readonly call: Call };
 
 type Queries = {
@@ -213,6 +215,8 @@ function place(root: Root, path: ErrorPath, placed: Placed): readonly TemplatePa
       return placeAll(root.roots, [...path, 'selectionSet'], placed);
     case 'local':
       return [text(root.json)];
+    case 'schema-text':
+      return [{ kind: 'column', step: drafts.push(root) - 1, column: 0 }];
     case 'mutation':
       return placeMutation(root.mutation, (mutation, action) => {
         const { source, alias } = root;
@@ -323,6 +327,8 @@ function finishStep(draft: Draft, operation: Plan['operation'], options: Prepare
       return { kind: 'statement', statement: finishMutation(draft, options) };
     case 'validation':
       return draft;
+    case 'schema-text':
+      return { kind: draft.kind, text: draft.text };
     case 'call':
       return finishCall(draft.call, options);
     default:
