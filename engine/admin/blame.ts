@@ -1,5 +1,5 @@
 /** Which object and which operation of a request are to blame for inconsistencies, so that its error names them.
- *  In: the inconsistencies that the request adds, the documents before and after. Out: one inconsistency, a path. Pure.
+ *  In: the inconsistencies that the request adds, the documents before and after. Out: one inconsistency, a path.
  *  Not here: which inconsistencies a request adds (unit-of-work.ts), the error (inconsistencies.ts). */
 import type { PathStep } from '../errors/engine-error.ts';
 import { isSameJson } from '../json/value.ts';
@@ -27,15 +27,15 @@ export function rootOf(
 
 /** Returns the path of the first operation after which the object is inconsistent. Bisects the edits: log2(edits) resolves, only when the
  *  request is refused. */
-export function causingPath(
+export async function causingPath(
   { key, reason }: Inconsistency,
   edits: readonly RequestEdit[],
-  inconsistenciesIn: (document: Metadata) => readonly Inconsistency[],
-): readonly PathStep[] {
+  inconsistenciesIn: (document: Metadata) => Promise<readonly Inconsistency[]>,
+): Promise<readonly PathStep[]> {
   let [low, high] = [0, edits.length - 1];
   while (low < high) {
     const middle = (low + high) >> 1;
-    const found = inconsistenciesIn(edits[middle]!.document);
+    const found = await inconsistenciesIn(edits[middle]!.document);
     if (found.some((one) => one.key === key && one.reason === reason)) high = middle;
     else low = middle + 1;
   }

@@ -81,11 +81,11 @@ export async function replaceDocument(
   request: AdminRequest,
 ): Promise<AdminAnswer> {
   const before = work.checkpoint();
-  const effects = options.include_effects ? effectsFrom(work, options) : undefined;
+  const effects = options.include_effects ? await effectsFrom(work, options) : undefined;
   work.edit(request.path, next);
   const added = await work.addedInconsistencies();
-  const { inconsistencies } = work.resolution();
-  const report = { ...reportOf(work, options.include_keys === true), ...(await effects?.()) };
+  const { inconsistencies } = await work.resolution();
+  const report = { ...(await reportOf(work, options.include_keys === true)), ...(await effects?.()) };
   if (options.dry_run) {
     work.restore(before);
     return () => report;
@@ -130,7 +130,7 @@ export const reloadMetadata: Performer<'reload_metadata'> = async (work, args) =
   work.touchesResource = true;
   work.touchesCatalog = true;
   work.tolerate(await work.addedInconsistencies());
-  const report = reportOf(work, false);
+  const report = await reportOf(work, false);
   return () => ({
     is_consistent: report.is_consistent,
     message: 'success',
@@ -150,8 +150,12 @@ function chosen<T extends { readonly name: string }>(
   return objects.filter(({ name }) => wanted.includes(name));
 }
 
-export const getInconsistentMetadata: Performer<'get_inconsistent_metadata'> = (work, args, request) => {
-  const report = reportOf(work, args.include_keys === true);
+export const getInconsistentMetadata: Performer<'get_inconsistent_metadata'> = async (
+  work,
+  args,
+  request,
+) => {
+  const report = await reportOf(work, args.include_keys === true);
   return () => (request.caller.endpoint === '/v1/query' ? report.inconsistent_objects : report);
 };
 
@@ -163,7 +167,8 @@ export const dropInconsistentMetadata: Performer<'drop_inconsistent_metadata'> =
 ) => {
   await work.ensureCatalogs();
   for (;;) {
-    const inconsistencies = work.resolution().inconsistencies.filter(({ entity }) => !entity);
+    const { inconsistencies: all } = await work.resolution();
+    const inconsistencies = all.filter(({ entity }) => !entity);
     if (inconsistencies.length === 0) return SUCCESS;
     const without = removeInconsistent(work.document, inconsistencies);
     if (without === work.document) refuseInconsistencies(inconsistencies);
@@ -202,13 +207,13 @@ type ReplaceOptions = {
 
 /** Returns a function that compares the draft with what it is now. Raises `parseFailed` for a request that is no dry run: a write does not
  *  wait for the comparison. */
-function effectsFrom(work: UnitOfWork, { dry_run }: ReplaceOptions) {
+async function effectsFrom(work: UnitOfWork, { dry_run }: ReplaceOptions) {
   if (!dry_run) {
     fail('parseFailed', { text: 'include_effects needs dry_run: true' }, { path: ['include_effects'] });
   }
-  const served = () => ({ metadata: work.metadata, model: work.resolution().model });
-  const before = served();
-  return async () => ({ effects: await effectsBetween(before, served(), work.gateway.fieldUsage) });
+  const served = async () => ({ metadata: work.metadata, model: (await work.resolution()).model });
+  const before = await served();
+  return async () => ({ effects: await effectsBetween(before, await served(), work.gateway.fieldUsage) });
 }
 
 type Report = {
@@ -218,8 +223,8 @@ type Report = {
 };
 
 /** Reports the inconsistencies of the draft. `includeKeys` adds restrictions that are not enforced, too. */
-function reportOf(work: UnitOfWork, includeKeys: boolean): Report {
-  const { inconsistencies } = work.resolution();
+async function reportOf(work: UnitOfWork, includeKeys: boolean): Promise<Report> {
+  const { inconsistencies } = await work.resolution();
   const unenforced = includeKeys ? work.gateway.unenforced(work.metadata) : [];
   return {
     is_consistent: inconsistencies.length === 0,

@@ -26,9 +26,9 @@ const PAGE = 100;
 
 /** Creates or replaces an event trigger. Raises `columnNotExists` besides the errors of `createEventTrigger`; the columns of payloads are
  *  checked afterwards, with the document. */
-export const addEventTrigger: Performer<'create_event_trigger'> = (work, args, { path }) => {
+export const addEventTrigger: Performer<'create_event_trigger'> = async (work, args, { path }) => {
   const edited = createEventTrigger(work.metadata, args);
-  const { model } = work.resolution();
+  const { model } = await work.resolution();
   const table = model.sources.get(args.source)?.tables.get(qualifiedKey(args.table));
   const watched = [args.insert, args.update, args.delete].flatMap((operation) => operation?.columns ?? []);
   const missing = watched.find((name) => name !== '*' && table?.columnByName.has(name) === false);
@@ -45,7 +45,7 @@ export const invokeEventTrigger: Performer<'invoke_event_trigger'> = async (
 ) => {
   const source = work.requireSource(name);
   await work.addedInconsistencies();
-  const { table, isManual } = requireTrigger(work, name, trigger);
+  const { table, isManual } = await requireTrigger(work, name, trigger);
   if (!isManual) fail('eventTriggerNotManual', { name: trigger });
   const { client } = await work.transaction(source);
   const id = await logManualEvent(client, trigger, table, { payload, session: session.variables });
@@ -63,7 +63,7 @@ export const redeliverEvent: Performer<'redeliver_event'> = async (work, { sourc
 /** Raises `sourceNotFound`, `eventTriggerNotExists`. */
 export const getEventLogs: Performer<'get_event_logs'> = async (work, args) => {
   const { status, name, limit = PAGE, offset = 0 } = args;
-  requireTrigger(work, args.source, name);
+  await requireTrigger(work, args.source, name);
   const isProcessed = status === undefined ? null : status === 'processed';
   const rows = await read(
     work,
@@ -76,7 +76,7 @@ export const getEventLogs: Performer<'get_event_logs'> = async (work, args) => {
 /** Raises `sourceNotFound`, `eventTriggerNotExists`. */
 export const getInvocationLogs: Performer<'get_event_invocation_logs'> = async (work, args) => {
   const { name, limit = PAGE, offset = 0 } = args;
-  requireTrigger(work, args.source, name);
+  await requireTrigger(work, args.source, name);
   const query = invocationsQuery('trigger_name', name, { limit, offset });
   const rows = await read(work, work.requireSource(args.source), query);
   return () => rows;
@@ -95,7 +95,7 @@ export const getEvent: Performer<'get_event_by_id'> = async (work, args) => {
 /** Raises `sourceNotFound`, `eventTriggerNotExists`, and `queryExecutionFailed` if a batch takes too long. */
 export const cleanUpEvents: Performer<'cleanup_event_trigger_logs'> = async (work, args) => {
   const source = work.requireSource(args.source);
-  const { name } = requireTrigger(work, args.source, args.event_trigger_name);
+  const { name } = await requireTrigger(work, args.source, args.event_trigger_name);
   const database = work.database(source);
   await withSqlErrors('clean-up', () => cleanUp(database, name, cleanupScope(args)));
   return SUCCESS;
@@ -105,8 +105,9 @@ function read(work: UnitOfWork, source: Source, query: LogQuery): Promise<readon
   return withSqlErrors(query.text, () => readLog(work.reader(source), query));
 }
 
-function requireTrigger(work: UnitOfWork, source: string, name: string): ResolvedEventTrigger {
+async function requireTrigger(work: UnitOfWork, source: string, name: string): Promise<ResolvedEventTrigger> {
   work.requireSource(source);
-  const triggers = work.resolution().model.sources.get(source)?.eventTriggers;
+  const { model } = await work.resolution();
+  const triggers = model.sources.get(source)?.eventTriggers;
   return triggers?.get(name) ?? fail('eventTriggerNotExists', { name });
 }

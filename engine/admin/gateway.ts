@@ -12,20 +12,22 @@ import type { Database, PoolOptions } from '../database/pool.ts';
 import { type SourceFailed, Sources, type SourceTimed } from '../database/sources.ts';
 import { EngineError, thrownMessage } from '../errors/engine-error.ts';
 import { isSameJsonText } from '../json/value.ts';
+import { inOrder } from '../limits/slices.ts';
 import { normalMetadata } from '../metadata/normal-form.ts';
 import { siblingReferences } from '../metadata/references.ts';
 import type { Metadata } from '../metadata/schema/metadata.ts';
 import type { RemoteSchema } from '../metadata/schema/remote-schema.ts';
 import type { ConnectionInfo, Source } from '../metadata/schema/source.ts';
+import type { Steps } from '../metadata/steps.ts';
 import { isTrusted, type TrustsSelfSigned } from '../outgoing/tls-allowlist.ts';
-import { brokenQueries } from '../plan/stored-query.ts';
+import { findingBrokenQueries } from '../plan/stored-query.ts';
 import { introspectRemote } from '../remote/introspect.ts';
 import { type ReferenceReader, VariableRules } from '../resolve/environment-variables.ts';
 import { Inconsistencies, sourceSubject } from '../resolve/inconsistency.ts';
 import { Memo } from '../resolve/memo.ts';
 import { nativeQueriesOf, signatureOf } from '../resolve/native-query.ts';
 import type { Upstream, Upstreams } from '../resolve/remote-schema.ts';
-import { type Resolution, type ResolveOptions, resolve } from '../resolve/resolve.ts';
+import { type Resolution, type ResolveOptions, resolving } from '../resolve/resolve.ts';
 import type { Inconsistency, Unenforced } from '../resolve/types.ts';
 import { unenforcedIn } from '../resolve/unenforced.ts';
 import { type ForeignTransaction, statusOfTransaction, type TransactionStatus } from '../store/intents.ts';
@@ -86,6 +88,7 @@ export class Gateway {
   readonly extensions: Extensions;
   readonly #options: GatewayOptions;
   readonly #memo = new Memo();
+  readonly #inOrder = inOrder();
 
   constructor(options: GatewayOptions) {
     this.#options = options;
@@ -140,10 +143,15 @@ export class Gateway {
     return this.#options.onMigrated(source);
   }
 
-  /** Resolves a document, which may be as it was given. */
-  resolve(document: Metadata, catalogs: Catalogs, upstreams: Upstreams): Resolution {
+  /** Resolves a document, which may be as it was given. Documents are resolved one after the other, in slices. */
+  resolve(document: Metadata, catalogs: Catalogs, upstreams: Upstreams): Promise<Resolution> {
+    return this.#inOrder(() => this.#resolving(document, catalogs, upstreams));
+  }
+
+  *#resolving(document: Metadata, catalogs: Catalogs, upstreams: Upstreams): Steps<Resolution> {
     const metadata = normalMetadata(document);
-    const { model, inconsistencies } = resolve(
+    yield;
+    const { model, inconsistencies } = yield* resolving(
       metadata,
       catalogs,
       this.#options.resolve,
@@ -151,10 +159,8 @@ export class Gateway {
       this.#memo,
     );
     const connections = this.#brokenConnections(metadata.sources, catalogs);
-    return {
-      model,
-      inconsistencies: [...inconsistencies, ...connections, ...brokenQueries(metadata, model)],
-    };
+    const queries = yield* findingBrokenQueries(metadata, model);
+    return { model, inconsistencies: [...inconsistencies, ...connections, ...queries] };
   }
 
   /** Returns an inconsistency for each source with a read replica or a member of its connection set that cannot be configured or, in a

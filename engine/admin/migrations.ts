@@ -5,7 +5,6 @@
 import type { ClientBase } from 'pg';
 import { listText } from '../errors/list-text.ts';
 import { editObjects } from '../metadata/edit.ts';
-import { normalMetadata } from '../metadata/normal-form.ts';
 import { findObject } from '../metadata/objects.ts';
 import type { ArgsOf } from '../metadata/operations.ts';
 import type { Metadata } from '../metadata/schema/metadata.ts';
@@ -104,9 +103,8 @@ function checkOf(work: UnitOfWork, source: Source, draft: Metadata) {
   return async (client: ClientBase, { version, name }: Migration) => {
     const catalog = await gateway.introspectInside(source, client);
     const catalogs = new Map(work.base.catalogs).set(source.name, catalog);
-    const broken = gateway
-      .resolve(normalMetadata(draft), catalogs, work.base.upstreams)
-      .inconsistencies.filter(isBroken);
+    const { inconsistencies } = await gateway.resolve(draft, catalogs, work.base.upstreams);
+    const broken = inconsistencies.filter(isBroken);
     if (broken.length === 0) return;
     const named = broken.map((object) => `${object.name}: ${object.reason}`);
     throw new MigrationRefusal([

@@ -166,11 +166,11 @@ export async function perform(work: UnitOfWork, request: AdminRequest): Promise<
   });
 }
 
-function performOne(
+async function performOne(
   work: UnitOfWork,
   args: ArgsOf<OperationName>,
   request: AdminRequest,
-): AdminAnswer | Promise<AdminAnswer> {
+): Promise<AdminAnswer> {
   const { name } = request.operation;
   if (name in PERFORMERS) {
     const performer = PERFORMERS[name as keyof typeof PERFORMERS] as Performer<OperationName>;
@@ -183,7 +183,7 @@ function performOne(
     return () => ({ message });
   }
   if (NAMES_RELATIONSHIP.has(name)) refuseColumn(work, args as NamingArgs);
-  if (name === 'track_table') refuseRemoteNode(work, (args as ArgsOf<'track_table'>).table);
+  if (name === 'track_table') await refuseRemoteNode(work, (args as ArgsOf<'track_table'>).table);
   work.edit(request.path, edited);
   if (name !== 'pg_add_source' && name !== 'pg_update_source') return SUCCESS;
   return connectSource(work, (args as ArgsOf<'pg_add_source'>).name);

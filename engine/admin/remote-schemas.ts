@@ -73,12 +73,15 @@ export const addRemoteSchemaPermission: Performer<'add_remote_schema_permissions
 
 /** Raises `remoteNodeExists` when a remote schema already has a root field of queries with the table's own name. Other fields that
  *  the two have in common make the remote schema inconsistent. */
-export function refuseRemoteNode(work: UnitOfWork, { schema, name: table }: QualifiedName): void {
+export async function refuseRemoteNode(
+  work: UnitOfWork,
+  { schema, name: table }: QualifiedName,
+): Promise<void> {
   const { remote_schemas: remotes = [] } = work.metadata;
   if (remotes.length === 0) return;
   const name = schema === 'public' ? table : `${schema}_${table}`;
   const isBase = remotes === work.base.metadata.remote_schemas;
-  const { remoteSchemas } = isBase ? work.base.model : work.resolution().model;
+  const { remoteSchemas } = isBase ? work.base.model : (await work.resolution()).model;
   for (const remote of remoteSchemas.values()) {
     if (remoteFieldsIn(remote, 'query_root').includes(name)) fail('remoteNodeExists', { name });
   }

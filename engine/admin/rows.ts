@@ -66,7 +66,7 @@ async function contextOf(work: UnitOfWork, args: About, { caller }: AdminRequest
   const { session } = caller;
   const source = work.requireSource(args.source);
   await work.addedInconsistencies();
-  const { model } = work.resolution();
+  const { model } = await work.resolution();
   const { mayIntrospect: _, defaultTimeLimitMs, ...limits } = requestPolicyOf(model, session.role);
   if (session.role !== ADMIN_ROLE && Object.values(limits).some((limit) => limit !== null)) {
     const text = `role "${session.role}" has an allow list or API limits, which are about GraphQL: ask by GraphQL`;

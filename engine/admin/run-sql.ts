@@ -81,12 +81,12 @@ async function runInTransaction(
   const result = await execute(client, args.sql);
   const after = await work.gateway.introspectInside(source, client);
   work.touchesCatalog = true;
-  const change = changeOf(work, source, { before, after });
+  const change = await changeOf(work, source, { before, after });
   const followed = withoutLostFields(followChanges(work.document, change), change, args.cascade === true);
   const { sources } = normalMetadata(followed);
   const renamed = sources.find(({ name }) => name === source.name) ?? source;
   work.setCatalog(renamed, await work.gateway.complete(renamed, after, client));
-  work.edit(path, dropUnfitting(work, followed, change, args.cascade === true));
+  work.edit(path, await dropUnfitting(work, followed, change, args.cascade === true));
   return result;
 }
 
@@ -129,9 +129,13 @@ type BeforeAfter = { readonly before: Catalog; readonly after: Catalog };
 type ChangeInContext = SourceChange & { readonly inconsistencies: readonly Inconsistency[] };
 
 /** Returns the changes that the SQL made, relative to the document before it. */
-function changeOf(work: UnitOfWork, source: Source, { before, after }: BeforeAfter): ChangeInContext {
+async function changeOf(
+  work: UnitOfWork,
+  source: Source,
+  { before, after }: BeforeAfter,
+): Promise<ChangeInContext> {
   work.setCatalog(source, before);
-  const { model, inconsistencies } = work.resolution();
+  const { model, inconsistencies } = await work.resolution();
   const change = { source: source.name, changes: catalogChanges(before, after), model, inconsistencies };
   refuseChanges(change);
   return change;
@@ -146,21 +150,20 @@ function withoutLostFields(followed: Metadata, change: SourceChange, cascade: bo
 }
 
 /** Returns the document without the objects that no longer fit the database. Raises unless they may be removed. */
-function dropUnfitting(
+async function dropUnfitting(
   work: UnitOfWork,
   followed: Metadata,
   change: ChangeInContext,
   cascade: boolean,
-): Metadata {
+): Promise<Metadata> {
   const { changes, inconsistencies } = change;
   const renames = renamesOf(change);
   const known = new Set(inconsistencies.map(({ key }) => followKey(key, renames)));
   const isNew = ({ key, entity }: Inconsistency) => !entity && !known.has(key);
   let next = followed;
   for (;;) {
-    const added = work.gateway
-      .resolve(normalMetadata(next), work.catalogs, work.upstreams)
-      .inconsistencies.filter(isNew);
+    const { inconsistencies: all } = await work.gateway.resolve(next, work.catalogs, work.upstreams);
+    const added = all.filter(isNew);
     if (added.length === 0) return next;
     if (!changes.hasDrops) refuseInconsistencies(added);
     if (!cascade) fail('cannotDropDependents', { dependents: printDependents(added.map(({ key }) => key)) });

@@ -128,6 +128,8 @@ export class EngineState {
   #fileWatch: NodeJS.Timeout | undefined;
   /** The end of the queue of requests that may change the document. */
   #lastTurn: Promise<unknown> = Promise.resolve();
+  /** The end of the queue of marks of sources as lost or found. */
+  #lastMark: Promise<void> = Promise.resolve();
   /** The number of requests in that queue. */
   #turns = 0;
   #refreshing: Promise<void> | undefined;
@@ -182,8 +184,8 @@ export class EngineState {
       watched: () => this.#reached(),
       databaseOf: (source) => this.gateway.database(source),
       probe: (source, timeoutSeconds) => this.gateway.sources.probe(source, timeoutSeconds),
-      onLost: (source, reason) => this.#setLost(source, reason),
-      onBack: (source) => this.#setLost(source, undefined),
+      onLost: (source, reason) => this.#setLostInOrder(source, reason),
+      onBack: (source) => this.#setLostInOrder(source, undefined),
       onChanged: (source) => this.#refreshCatalog(source),
       onRoundDone: () => this.#recoverOnce(),
     });
@@ -339,14 +341,20 @@ export class EngineState {
     });
   }
 
+  #setLostInOrder(source: Source, reason: string | undefined): void {
+    this.#lastMark = this.#lastMark.then(() => (this.#isClosed ? undefined : this.#setLost(source, reason)));
+  }
+
   /** Marks the source as inconsistent, or removes the mark. Its tables are kept: requests fail until the database answers again, and need
    *  no new plan then. A concurrent write may publish the previous state, which the next check corrects. */
-  #setLost(source: Source, reason: string | undefined): void {
+  async #setLost(source: Source, reason: string | undefined): Promise<void> {
     const current = this.snapshot();
     const catalog = current.catalogs.get(source.name);
     if (!catalog || 'error' in catalog || (catalog.lost === undefined) === (reason === undefined)) return;
     const catalogs = new Map(current.catalogs).set(source.name, { ...catalog, lost: reason });
-    const { inconsistencies } = this.gateway.resolve(current.metadata, catalogs, current.upstreams);
+    const { inconsistencies } = await this.gateway.resolve(current.metadata, catalogs, current.upstreams);
+    // What was published meanwhile must not be taken back.
+    if (this.#snapshot !== current) return this.#setLost(source, reason);
     this.publish({ ...current, catalogs, inconsistencies });
     const { name } = source;
     this.#report(

@@ -201,18 +201,26 @@ export class UnitOfWork {
   }
 
   /** Resolves the draft, once for each state of it. Catalogs must cover its sources: see `ensureCatalogs`. */
-  resolution(): Resolution {
+  async resolution(): Promise<Resolution> {
+    if (this.#isResolved()) return this.#resolved.resolution;
     const { metadata } = this;
     const { catalogs, upstreams } = this.#draft;
-    const isCurrent =
-      this.#resolved.metadata === metadata &&
-      this.#resolved.catalogs === catalogs &&
-      this.#resolved.upstreams === upstreams;
-    if (!isCurrent) {
-      const resolution = this.gateway.resolve(metadata, catalogs, upstreams);
-      this.#resolved = { metadata, catalogs, upstreams, resolution };
-    }
+    const resolution = await this.gateway.resolve(metadata, catalogs, upstreams);
+    this.#resolved = { metadata, catalogs, upstreams, resolution };
+    return resolution;
+  }
+
+  /** The resolution of the draft, after a call that needed it. */
+  get resolved(): Resolution {
+    if (!this.#isResolved()) throw new Error('the draft has changed since it was resolved');
     return this.#resolved.resolution;
+  }
+
+  #isResolved(): boolean {
+    const { metadata, catalogs, upstreams } = this.#resolved;
+    return (
+      metadata === this.metadata && catalogs === this.#draft.catalogs && upstreams === this.#draft.upstreams
+    );
   }
 
   /** Introspects sources and remote schemas that are new or connect elsewhere than in the base, and drops the catalogs of removed
@@ -313,7 +321,7 @@ export class UnitOfWork {
    *  (a table was created with psql), so the affected sources are introspected once before the final answer. */
   async addedInconsistencies(): Promise<readonly Inconsistency[]> {
     await this.ensureCatalogs();
-    const added = this.#added();
+    const added = await this.#added();
     const affected = new Set(added.map((inconsistency) => sourceOf(inconsistency.key)));
     const outdated = this.metadata.sources.filter(
       (source) => affected.has(source.name) && !this.#draft.introspected.has(identityOf(source)),
@@ -330,13 +338,13 @@ export class UnitOfWork {
     if (!first) return;
     const root = rootOf(added, this.base.metadata, this.metadata);
     const inconsistenciesIn = (document: Metadata) => this.#inconsistenciesIn(document);
-    const path = causingPath(root ?? first, this.#draft.edits, inconsistenciesIn);
+    const path = await causingPath(root ?? first, this.#draft.edits, inconsistenciesIn);
     refuseInconsistencies(added, { path, root });
   }
 
   /** Returns the inconsistencies of a document under the catalogs of the draft. */
-  #inconsistenciesIn(document: Metadata): readonly Inconsistency[] {
-    return this.gateway.resolve(normalMetadata(document), this.catalogs, this.upstreams).inconsistencies;
+  async #inconsistenciesIn(document: Metadata): Promise<readonly Inconsistency[]> {
+    return (await this.gateway.resolve(document, this.catalogs, this.upstreams)).inconsistencies;
   }
 
   /** Accepts these inconsistencies, because the client allows them. */
@@ -351,7 +359,7 @@ export class UnitOfWork {
     this.signal.throwIfAborted();
     this.#ignoreDisconnect();
     this.#acceptUnanswered();
-    const { model, inconsistencies } = this.resolution();
+    const { model, inconsistencies } = await this.resolution();
     const { metadata } = this;
     const { document, catalogStates, catalogs, upstreams } = this.#draft;
     const after = { metadata, model, catalogs };
@@ -429,14 +437,14 @@ export class UnitOfWork {
     return versions;
   }
 
-  #added(): readonly Inconsistency[] {
-    const known = [...this.#baseline(), ...this.#draft.tolerated];
-    return newInconsistencies(known, this.resolution().inconsistencies);
+  async #added(): Promise<readonly Inconsistency[]> {
+    const known = [...(await this.#baseline()), ...this.#draft.tolerated];
+    return newInconsistencies(known, (await this.resolution()).inconsistencies);
   }
 
   /** Returns the inconsistencies of the base under the current catalogs, so that this request is not blamed for a table that another
    *  client dropped. A source that the request connects elsewhere keeps the catalog of the base. */
-  #baseline(): readonly Inconsistency[] {
+  async #baseline(): Promise<readonly Inconsistency[]> {
     const { base } = this;
     if (this.catalogs === base.catalogs) return base.inconsistencies;
     const before = new Map(base.metadata.sources.map((source) => [source.name, source]));
@@ -446,7 +454,7 @@ export class UnitOfWork {
     const current = new Map(this.catalogs);
     for (const { name } of moved) current.delete(name);
     const catalogs = new Map([...base.catalogs, ...current]);
-    return this.gateway.resolve(base.metadata, catalogs, base.upstreams).inconsistencies;
+    return (await this.gateway.resolve(base.metadata, catalogs, base.upstreams)).inconsistencies;
   }
 }
 

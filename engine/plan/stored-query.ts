@@ -8,9 +8,10 @@ import { endpointsOf } from '../metadata/dependencies.ts';
 import { objectKey } from '../metadata/objects.ts';
 import type { CollectionQuery } from '../metadata/schema/collection.ts';
 import type { Metadata } from '../metadata/schema/metadata.ts';
+import { finish, flatMapped, type Steps } from '../metadata/steps.ts';
 import { ADMIN_ROLE } from '../resolve/session.ts';
 import type { Inconsistency, Model } from '../resolve/types.ts';
-import { type RoleSchema, roleSchema } from '../schema/role-schemas.ts';
+import { type RoleSchema, roleSchemaSteps } from '../schema/role-schemas.ts';
 import { NO_CONDITIONS } from './conditions.ts';
 import { prepareDocument } from './document.ts';
 import { type MissingParts, missingParts } from './missing-parts.ts';
@@ -18,11 +19,17 @@ import { type MissingParts, missingParts } from './missing-parts.ts';
 /** Returns the queries that do not fit. A field that may belong to a part that is missing, such as a remote schema that does not answer, is
  *  not judged: that part is inconsistent itself, and must not make others so. */
 export function brokenQueries(metadata: Metadata, model: Model): readonly Inconsistency[] {
+  return finish(findingBrokenQueries(metadata, model));
+}
+
+/** Finds them in steps: the schema of the administrator, then each collection. */
+export function* findingBrokenQueries(metadata: Metadata, model: Model): Steps<readonly Inconsistency[]> {
   const { query_collections = [] } = metadata;
   if (query_collections.length === 0) return [];
   const missing = missingParts(metadata, model);
-  const role = roleSchema(model, ADMIN_ROLE, false);
-  return query_collections.flatMap(({ name: collection, definition }) =>
+  const scope = { model, role: ADMIN_ROLE, mayUseBackendOnly: false, isRelay: false };
+  const role = yield* roleSchemaSteps(scope);
+  return yield* flatMapped(query_collections, ({ name: collection, definition }) =>
     definition.queries.flatMap((query, i) => {
       const problem = problemOf(query.query, role, missing);
       const path = ['definition', 'queries', i];

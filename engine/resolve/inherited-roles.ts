@@ -8,12 +8,13 @@ import { cycleAmong, orderRoles } from '../metadata/inherited-roles.ts';
 import { printQualified, qualifiedKey } from '../metadata/schema/common.ts';
 import type { Metadata } from '../metadata/schema/metadata.ts';
 import type { InheritedRole } from '../metadata/schema/policy.ts';
+import type { Steps } from '../metadata/steps.ts';
 import { NO_ACCESS } from './access.ts';
 import { mapValues, type PartialSource } from './context.ts';
 import { type Inconsistencies, inheritedConflict, inheritedRoleSubject } from './inconsistency.ts';
 import { and, either, type Predicate, TRUE } from './predicate.ts';
 import { ADMIN_ROLE } from './session.ts';
-import type { InheritedWrite, SelectAccess, TableAccess } from './types.ts';
+import type { InheritedWrite, ResolvedTable, SelectAccess, TableAccess } from './types.ts';
 
 type Accesses = ReadonlyMap<string, TableAccess>;
 type Written = InheritedWrite['permission_type'];
@@ -152,13 +153,15 @@ export function inheritedRolesOf(
   });
 }
 
-export function withInheritedPermissions(
+/** Yields after each table. */
+export function* withInheritedPermissions(
   at: PartialSource,
   inheritedRoles: readonly InheritedRole[],
   found: Inconsistencies,
-): PartialSource {
+): Steps<PartialSource> {
   if (inheritedRoles.length === 0) return at;
-  const tables = mapValues(at.tables, (table) => {
+  const tables = new Map<string, ResolvedTable>();
+  for (const [key, table] of at.tables) {
     const definition = at.definitions.get(qualifiedKey(table.table))!;
     const permissions = inheritAccess(table.permissions, {
       inheritedRoles,
@@ -168,8 +171,9 @@ export function withInheritedPermissions(
         found.all.push(inheritedConflict(role, entity));
       },
     });
-    return { ...table, permissions };
-  });
+    tables.set(key, { ...table, permissions });
+    yield;
+  }
   const models = at.source.logical_models ?? [];
   const nativeQueries = mapValues(at.nativeQueries, (rows) => {
     const own = models.find(({ name }) => name === rows.native!.model)?.select_permissions ?? [];

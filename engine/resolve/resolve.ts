@@ -7,8 +7,9 @@ import type { Catalog } from '../catalog/types.ts';
 import type { Metadata } from '../metadata/schema/metadata.ts';
 import type { QueryTags, Source } from '../metadata/schema/source.ts';
 import type { Table } from '../metadata/schema/table.ts';
+import { finish, type Steps } from '../metadata/steps.ts';
 import { resolveActions } from './action.ts';
-import { mapValues, type ResolveContext } from './context.ts';
+import { mapValues, type PartialSource, type ResolveContext } from './context.ts';
 import { resolveCronTriggers } from './cron-trigger.ts';
 import { resolveCustomTypes } from './custom-type.ts';
 import { VariableRules } from './environment-variables.ts';
@@ -42,15 +43,20 @@ export type { ResolveOptions };
 
 export type Resolution = { readonly model: Model; readonly inconsistencies: readonly Inconsistency[] };
 
-/** Resolves a document. `catalogs` are by source name, `upstreams` by the name of the remote schema; `{error}` says why one is
+/** Resolves a document at once. */
+export function resolve(...args: Parameters<typeof resolving>): Resolution {
+  return finish(resolving(...args));
+}
+
+/** Resolves a document in steps. `catalogs` are by source name, `upstreams` by the name of the remote schema; `{error}` says why one is
  *  missing. With the `memo` of an earlier call, what has not changed since is not resolved again. */
-export function resolve(
+export function* resolving(
   metadata: Metadata,
   catalogs: ReadonlyMap<string, Catalog | Unreached>,
   options: ResolveOptions,
   upstreams: Upstreams = new Map(),
   memo: Memo = new Memo(),
-): Resolution {
+): Steps<Resolution> {
   const found = new Inconsistencies();
   const features = memo.of(featuresOf, options);
   const variables = memo.next(
@@ -61,18 +67,24 @@ export function resolve(
   const context: ResolveContext = { options, features, variables, memo, found };
   const roles = rolesOf(metadata, memo);
   const reached = reachedSources(metadata.sources, catalogs, context);
-  const tracked = reached.map((source) => trackTables(source, context));
+  const tracked = yield* mapped(reached, (source) => trackTables(source, context));
   const { names, sources: distinct } = withDistinctNames(tracked, context);
-  const permitted = distinct
+  yield;
+  const typed: readonly PartialSource[] = distinct
     .map((source) => trackNativeQueries(source, names, context))
-    .map((source) => withEnumColumns(source, context))
-    .map((source) => withRelationships(source, context))
-    .map((source) => withComputedFields(source, names, context))
-    .map((source, _, sources) => withPermissions(source, sources, context));
+    .map((source) => withEnumColumns(source, context));
+  yield;
+  const related = yield* mapped(typed, (source) => withRelationships(source, context));
+  const computed = related.map((source) => withComputedFields(source, names, context));
+  yield;
+  const permitted = yield* mapped(computed, (source) => withPermissions(source, computed, context));
   const inheritedRoles = inheritedRolesOf(metadata, roles, found);
+  const inheriting = yield* mapped(permitted, (source) => {
+    return withInheritedPermissions(source, inheritedRoles, found);
+  });
   const triggerNames = new Set<string>();
-  const resolvedSources = permitted
-    .map((source) => withStrictWrites(withInheritedPermissions(source, inheritedRoles, found), context))
+  const resolvedSources = inheriting
+    .map((source) => withStrictWrites(source, context))
     .map((source) => {
       const { name, naming, tables, nativeQueries } = source;
       const functions = mapValues(functionsOf(source, names, context), (fn) => {
@@ -84,6 +96,7 @@ export function resolve(
       return [name, { ...resolved, queryTags: queryTagsOf(source.source) }] as const;
     });
   const sources = new Map(resolvedSources);
+  yield;
   const scope = { sources, catalogs: catalogs.values(), names, inheritedRoles };
   const customTypes = resolveCustomTypes(metadata.custom_types ?? {}, scope, found);
   const actions = resolveActions(metadata.actions ?? [], { ...scope, types: customTypes }, context);
@@ -104,6 +117,7 @@ export function resolve(
   };
   const definitionOf = definitionsIn(own, options);
   const remoteScope = { ...scope, upstreams, definitionOf };
+  yield;
   const remoteSchemas = resolveRemoteSchemas(metadata.remote_schemas ?? [], remoteScope, context);
   const joined = joinSources(sources, remoteSchemas, metadata.sources, found);
   const typeRelationships = joinTypes(metadata.remote_schemas ?? [], { sources, remoteSchemas }, found);
@@ -112,6 +126,12 @@ export function resolve(
   checkOpenTelemetry(metadata, context);
   const model: Model = { ...own, ...scheduled, sources: joined, remoteSchemas, typeRelationships, routes };
   return { model, inconsistencies: found.all };
+}
+
+function* mapped<T, R>(items: readonly T[], steps: (item: T) => Steps<R>): Steps<R[]> {
+  const results: R[] = [];
+  for (const item of items) results.push(yield* steps(item));
+  return results;
 }
 
 type Scheduled = Pick<Model, 'cronTriggers' | 'scheduledEvents'>;

@@ -1,5 +1,5 @@
 /** The steps that resolve one source: its tables, their names, enums, relationships, computed fields and permissions, and its
- *  functions. In and out: a PartialSource. What does not fit is reported as an inconsistency and left out.
+ *  functions. In and out: a PartialSource. What does not fit is reported as an inconsistency and left out. The long ones yield after each table.
  *  Not here: the order of the steps (resolve.ts), one object (table.ts, relationship.ts, …), native queries (native-query.ts),
  *  inherited permissions (inherited-roles.ts). */
 import type { Catalog } from '../catalog/types.ts';
@@ -8,6 +8,7 @@ import { printQualified, type QualifiedName, qualifiedKey } from '../metadata/sc
 import type { RemoteRelationship } from '../metadata/schema/relationship.ts';
 import type { Source } from '../metadata/schema/source.ts';
 import type { Table } from '../metadata/schema/table.ts';
+import type { Steps } from '../metadata/steps.ts';
 import { refuseAggregateName, refuseAggregateOf } from './aggregate-fields.ts';
 import { TakenNames, takeTableNames } from './conflicts.ts';
 import { emptySource, mapValues, type PartialSource, type ResolveContext } from './context.ts';
@@ -75,7 +76,10 @@ function notInDatabase(table: QualifiedName, { tables }: Catalog): never {
 
 const keyOf = ({ table }: Table): string => qualifiedKey(table);
 
-export function trackTables(at: PartialSource, { options, memo, found }: ResolveContext): PartialSource {
+export function* trackTables(
+  at: PartialSource,
+  { options, memo, found }: ResolveContext,
+): Steps<PartialSource> {
   const definitions = new Map<string, Table>();
   const tables = new Map<string, ResolvedTable>();
   for (const definition of at.source.tables) {
@@ -96,6 +100,7 @@ export function trackTables(at: PartialSource, { options, memo, found }: Resolve
     if (!table) continue;
     definitions.set(key, definition);
     tables.set(key, table);
+    yield;
   }
   return { ...at, definitions, tables };
 }
@@ -144,13 +149,14 @@ export function withEnumColumns(at: PartialSource, { found }: ResolveContext): P
   return { ...at, tables };
 }
 
-export function withRelationships(at: PartialSource, { memo, found }: ResolveContext): PartialSource {
+export function* withRelationships(at: PartialSource, { memo, found }: ResolveContext): Steps<PartialSource> {
   const nativeQueries = relateNativeQueries(at, found);
   const maps = [at.tables, nativeQueries] as const;
   const tables = new Map<string, ResolvedTable>();
   for (const [key, table] of at.tables) {
     const inputs = [at.definitions.get(key)!, at.catalog] as const;
     tables.set(key, memo.ofLookups(relateTable, table, inputs, maps, found));
+    yield;
   }
   return { ...at, tables, nativeQueries };
 }
@@ -241,11 +247,11 @@ export function functionsOf(
 }
 
 /** `sources` are all sources, which rules with remote relationships read. */
-export function withPermissions(
+export function* withPermissions(
   at: PartialSource,
   sources: readonly PartialSource[],
   { variables, options, memo, found }: ResolveContext,
-): PartialSource {
+): Steps<PartialSource> {
   const prefix = options.headerPrefix;
   const remote = { get: (key: string) => at.definitions.get(key)?.remote_relationships };
   const everywhere = {
@@ -261,6 +267,7 @@ export function withPermissions(
       key,
       memo.ofLookups(permitTable, table, inputs, [at.tables, remote, everywhere] as const, found),
     );
+    yield;
   }
   const ofModels = modelPermissions(at, prefix, found);
   const nativeQueries = mapValues(at.nativeQueries, (rows) => {

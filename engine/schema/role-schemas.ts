@@ -39,10 +39,14 @@ export function roleSchema(
   return sharedSchema({ model, role, mayUseBackendOnly, isRelay }).finish();
 }
 
-/** Returns the steps that are left of building the schema of a role; null when it is built. */
-export function roleSchemaSteps(scope: SchemaScope): Steps<RoleSchema> | null {
-  const shared = sharedSchema(scope);
-  return shared.isFinished ? null : shared.steps();
+/** Returns the steps that are left of building the schema of a role; none are left once it is built. */
+export function roleSchemaSteps(scope: SchemaScope): Steps<RoleSchema> {
+  return sharedSchema(scope).steps();
+}
+
+/** True when the schema of a role is built. */
+export function hasRoleSchema(scope: SchemaScope): boolean {
+  return sharedSchema(scope).isFinished;
 }
 
 function sharedSchema(scope: SchemaScope): SharedSteps<RoleSchema> {

@@ -47,7 +47,7 @@ export function explainedFields(
   names: readonly string[],
 ): readonly AccessField[] {
   const { table, args, session } = subject;
-  const { model } = work.resolution();
+  const { model } = work.resolved;
   const scope = { subject, model, metadataSources: work.metadata.sources };
   const schema = roleSchema(model, args.role, session.mayUseBackendOnly);
   return names.flatMap((field, i) => {

@@ -66,7 +66,7 @@ export type AccessConditions = {
 
 /** Raises `tableNotTracked`, and `parseFailed` for a name that is no session variable. */
 export function subjectOf(work: UnitOfWork, source: Source, args: Args): AccessSubject {
-  const { model } = work.resolution();
+  const { model } = work.resolved;
   const key = qualifiedKey(args.table);
   const table = model.sources.get(source.name)?.tables.get(key);
   const definition = source.tables.find((each) => qualifiedKey(each.table) === key);
@@ -119,7 +119,7 @@ function sessionOf({ role, session_variables: given = {} }: Args, prefix: string
 }
 
 function scopeOf(work: UnitOfWork, source: Source, table: ResolvedTable): BoolExpScope {
-  const { sources } = work.resolution().model;
+  const { sources } = work.resolved.model;
   const definitions = new Map(source.tables.map((each) => [qualifiedKey(each.table), each]));
   return {
     table,
