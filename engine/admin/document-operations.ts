@@ -1,16 +1,18 @@
 /** Operations on the whole document and on what is stored beside it: export, replace, roll back to a revision, clear, reload,
  *  inconsistencies, and the states of clients. Each changes the draft of a unit of work and returns the answer for after the commit.
  *  Not here: operations on one object (handlers/), SQL (run-sql.ts). Spec: "Endpoints"; docs/reference/behaviour/metadata-api.md. */
-import { fail, withPath } from '../errors/engine-error.ts';
+import { EngineError, fail, withPath } from '../errors/engine-error.ts';
 import type { JsonRecord } from '../json/value.ts';
+import { inSlices, nextTurn } from '../limits/slices.ts';
 import { type Edit, editObjects } from '../metadata/edit.ts';
 import { exportedPart, exportMetadata as printMetadata } from '../metadata/export.ts';
 import { refuseCycles } from '../metadata/inherited-roles.ts';
 import { keyOfDefinition, type ObjectKind, parseKey } from '../metadata/objects.ts';
 import type { ArgsOf } from '../metadata/operations.ts';
-import { parseDocument, parseObject } from '../metadata/parse.ts';
+import { parseObject, parsingDocument } from '../metadata/parse.ts';
 import { emptyMetadata, type Metadata } from '../metadata/schema/metadata.ts';
 import type { Source } from '../metadata/schema/source.ts';
+import type { Steps } from '../metadata/steps.ts';
 import type { Inconsistency, Unenforced } from '../resolve/types.ts';
 import { checkConnections } from '../transform/check-connections.ts';
 import { effectsBetween } from './effects.ts';
@@ -53,7 +55,9 @@ export const replaceMetadata: Performer<'replace_metadata'> = async (work, args,
   const isWrapped = request.operation.version === 2;
   const options: ReplaceOptions = isWrapped ? (args as ReplaceOptions) : {};
   const document = isWrapped ? (args as { metadata: unknown }).metadata : args;
-  const parsed = isWrapped ? withPath('metadata', () => readDocument(document)) : readDocument(document);
+  // The request has been parsed in this turn.
+  await nextTurn();
+  const parsed = await inSlices(readDocument(document, work.document, isWrapped));
   const next = keepConnection(parsed, document, work.document);
   const whole = keepUnexported(next, work.document);
   const answer = await replaceDocument(work, whole, options, request);
@@ -62,10 +66,14 @@ export const replaceMetadata: Performer<'replace_metadata'> = async (work, args,
   return isWrapped ? answer : SUCCESS;
 };
 
-function readDocument(document: unknown): Metadata {
-  const parsed = parseDocument(document);
-  withPath('sources', () => parsed.sources.forEach(checkSource));
-  return parsed;
+function* readDocument(document: unknown, known: Metadata, isWrapped: boolean): Steps<Metadata> {
+  try {
+    const parsed = yield* parsingDocument(document, 'client', known);
+    withPath('sources', () => parsed.sources.forEach(checkSource));
+    return parsed;
+  } catch (error) {
+    throw isWrapped && error instanceof EngineError ? error.at('metadata') : error;
+  }
 }
 
 function checkSource({ configuration }: Source, i: number): void {

@@ -3,6 +3,7 @@
  *  In: document and model before and after. Out: the member `effects` of a dry run's answer.
  *  Not here: comparing permissions (metadata/access) and what else decides about requests (request-effects.ts), comparing schemas (schema/schema-changes.ts), counts (store/usage.ts). */
 import { setImmediate as untilIdle } from 'node:timers/promises';
+import { inSlices } from '../limits/slices.ts';
 import type { AccessChange } from '../metadata/access/access-change.ts';
 import { accessChanges } from '../metadata/access/access-changes.ts';
 import { changedKeys } from '../metadata/diff.ts';
@@ -72,7 +73,7 @@ export async function effectsBetween(
   after: Served,
   fieldUsage: FieldUsage,
 ): Promise<Effects> {
-  const keys = [...changedKeys(before.metadata, after.metadata)].toSorted();
+  const keys = (await inSlices(changedKeys(before.metadata, after.metadata))).toSorted();
   const access = [
     ...permissionChanges(keys, before, after),
     ...requestChanges(before.model, after.model),

@@ -12,7 +12,7 @@ import type { Database, PoolOptions } from '../database/pool.ts';
 import { type SourceFailed, Sources, type SourceTimed } from '../database/sources.ts';
 import { EngineError, thrownMessage } from '../errors/engine-error.ts';
 import { isSameJsonText } from '../json/value.ts';
-import { inOrder } from '../limits/slices.ts';
+import { inOrder, inSlices } from '../limits/slices.ts';
 import { normalMetadata } from '../metadata/normal-form.ts';
 import { siblingReferences } from '../metadata/references.ts';
 import type { Metadata } from '../metadata/schema/metadata.ts';
@@ -235,7 +235,7 @@ export class Gateway {
     if (inside) return this.introspectInside(source, inside);
     try {
       const database = this.database(source);
-      return await this.#inTime(async () => this.complete(source, await introspect(database)));
+      return await this.#inTime(async () => this.complete(source, await introspect(database, inSlices)));
     } catch (error) {
       const reason = thrownMessage(error);
       this.#options.onUnreachable(source.name, reason);
@@ -271,7 +271,7 @@ export class Gateway {
 
   /** Introspects the source inside an open transaction. */
   async introspectInside(source: Source, inside: Introspectable): Promise<Catalog> {
-    return this.complete(source, await introspect(inside), inside);
+    return this.complete(source, await introspect(inside, inSlices), inside);
   }
 
   /** Adds to the catalog what the source's metadata needs besides: rows of its enum tables, and whether its native queries are valid.

@@ -156,7 +156,7 @@ export async function perform(work: UnitOfWork, request: AdminRequest): Promise<
     const before = work.metadata;
     const answer = await performOne(work, args, request);
     const warnings = [
-      ...managedChanges(work.ledger, before, work.metadata),
+      ...(await managedChanges(work.ledger, before, work.metadata)),
       ...unenforcedChanges(work.gateway, before, work.metadata),
       ...triggerNameWarnings(before, work.metadata),
     ];

@@ -126,7 +126,7 @@ async function change(state: EngineState, request: AdminRequest, signal: Signal)
       await work.validate();
       const published = await work.commit(by);
       state.publish(published);
-      warnOfManaged(state, work, by);
+      await warnOfManaged(state, work, by);
       const missing = await state.createExtensions();
       return withWarnings(complete(published), missing.map(warningOfExtension));
     } catch (error) {
@@ -142,8 +142,9 @@ async function change(state: EngineState, request: AdminRequest, signal: Signal)
   }
 }
 
-function warnOfManaged(state: EngineState, work: UnitOfWork, by: Authorship): void {
-  const keys = managedChanges(work.ledger, work.base.metadata, work.metadata).map(({ name }) => name);
+async function warnOfManaged(state: EngineState, work: UnitOfWork, by: Authorship): Promise<void> {
+  const changes = await managedChanges(work.ledger, work.base.metadata, work.metadata);
+  const keys = changes.map(({ name }) => name);
   if (keys.length > 0) state.report({ kind: 'managed objects changed', by, keys });
 }
 

@@ -13,6 +13,7 @@ import { type Database, wrapped } from '../database/pool.ts';
 import { fail, type PathStep } from '../errors/engine-error.ts';
 import { updateSchedules } from '../events/upcoming-events.ts';
 import { isSameJsonText } from '../json/value.ts';
+import { inSlices } from '../limits/slices.ts';
 import type { Links } from '../metadata/dependencies.ts';
 import { editsBetween } from '../metadata/diff.ts';
 import { mergePatch } from '../metadata/merge-patch.ts';
@@ -365,7 +366,7 @@ export class UnitOfWork {
     const after = { metadata, model, catalogs };
     const transaction = (source: Source) => this.transaction(source);
     await applyEventTriggers(this.base, after, { transaction, recreated: this.recreatedTriggers });
-    const write = writeBetween(this.base, this.#draft, this);
+    const write = await writeBetween(this.base, this.#draft, this);
     const versions = await this.#write(write && by ? { ...write, by } : write);
     await updateSchedules(this.gateway.metadataDatabase, this.base.model, model, versions.resource);
     for (const finish of this.afterCommit) await finish();
@@ -459,13 +460,13 @@ export class UnitOfWork {
 }
 
 /** Returns the shortest write that turns the stored document and states into the draft; undefined if nothing differs. */
-function writeBetween(
+async function writeBetween(
   base: Snapshot,
   draft: DraftState,
   { touchesResource, touchesCatalog }: Pick<UnitOfWork, 'touchesResource' | 'touchesCatalog'>,
-): MetadataWrite | undefined {
+): Promise<MetadataWrite | undefined> {
   const { document, operatorPatches: patches } = draft;
-  const edits = editsBetween(base.document, document);
+  const edits = await inSlices(editsBetween(base.document, document));
   const catalogStates = changedStates(base.catalogStates, draft);
   const write: MetadataWrite = {
     ...(edits?.length === 0 ? {} : { metadata: document, ...(edits ? { edits } : {}) }),

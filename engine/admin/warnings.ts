@@ -2,6 +2,7 @@
  *  the engine does not enforce, or it has an event trigger with an unusual name. In: two documents. Out: one warning per object.
  *  Not here: the operator's ledger (operator/objects/ledger.ts), which restrictions are enforced (resolve/unenforced.ts). */
 import { fail } from '../errors/engine-error.ts';
+import { inSlices } from '../limits/slices.ts';
 import { changedKeys } from '../metadata/diff.ts';
 import { objectKey, parseKey } from '../metadata/objects.ts';
 import { printQualified } from '../metadata/schema/common.ts';
@@ -20,12 +21,12 @@ export function withWarnings(answer: unknown, warnings: readonly Warning[]): unk
 
 /** Returns a warning for each changed object that a custom resource owns. Reads the operator's ledger only if something changed. A
  *  missing or malformed ledger owns nothing. */
-export function managedChanges(
+export async function managedChanges(
   ledger: (() => unknown) | null,
   before: Metadata,
   after: Metadata,
-): readonly Warning[] {
-  const keys = ledger ? changedKeys(before, after) : [];
+): Promise<readonly Warning[]> {
+  const keys = ledger ? await inSlices(changedKeys(before, after)) : [];
   if (!ledger || keys.length === 0) return [];
   const owners = ownersIn(ledger());
   return keys.flatMap((key) => {

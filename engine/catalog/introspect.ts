@@ -4,6 +4,7 @@
  *  Not here: the rows of enum tables (enum-rows.ts), tracked tables (resolve/), when to introspect again (admin/state.ts). */
 import { readFileSync } from 'node:fs';
 import { type QualifiedName, qualifiedKey } from '../metadata/schema/common.ts';
+import { finish, flatMapped, type Steps } from '../metadata/steps.ts';
 import { fingerprintsOf } from './fingerprint.ts';
 import type {
   Catalog,
@@ -94,21 +95,26 @@ const UPDATES = 4;
 const INSERTS = 8;
 const DELETES = 16;
 
-/** Reads the catalog. Raises what the client raises, for example when the database is unreachable. */
-export async function introspect(client: Introspectable): Promise<Catalog> {
+/** Reads the catalog. `run` runs long steps; by default at once. Raises what the client raises, for example when the database is unreachable. */
+export async function introspect(
+  client: Introspectable,
+  run: <T>(steps: Steps<T>) => Promise<T> = async (steps) => finish(steps),
+): Promise<Catalog> {
   // First the fingerprints: what changes in between is then noticed by the next check.
   const fingerprints = await fingerprintsOf(client);
   const { rows } = await client.query(STATEMENT);
-  return { ...readCatalog(JSON.parse((rows[0] as { catalog: string }).catalog) as Row), fingerprints };
+  return { ...(await run(readCatalog((rows[0] as { catalog: string }).catalog))), fingerprints };
 }
 
-function readCatalog(row: Row): Catalog {
+function* readCatalog(text: string): Steps<Omit<Catalog, 'fingerprints'>> {
+  const row = JSON.parse(text) as Row;
+  yield;
   const types = typesOf(row.types);
   const names = new Map<Oid, QualifiedName>(row.tables.map(([oid, schema, name]) => [oid, { schema, name }]));
   return {
     serverVersion: row.serverVersion,
     hasTriggers: row.hasTriggers,
-    tables: tablesOf(row, types, names),
+    tables: yield* tablesOf(row, types, names),
     functions: functionsOf(row.functions, types, names),
     types: valueTypes(types),
     preparedQueries: new Map(),
@@ -160,11 +166,11 @@ function valueTypes(types: Types): Catalog['types'] {
   return new Map(values.filter(isValue).map((type) => [qualifiedKey(type), type]));
 }
 
-function tablesOf(
+function* tablesOf(
   row: Row,
   types: Types,
   names: ReadonlyMap<Oid, QualifiedName>,
-): ReadonlyMap<string, CatalogTable> {
+): Steps<ReadonlyMap<string, CatalogTable>> {
   const columnsOf = new Map(row.columns.map((columns) => [columns[0], columns]));
   const comments = new Map(
     row.columnComments.map(([table, position, text]) => [`${table} ${position}`, text]),
@@ -177,50 +183,53 @@ function tablesOf(
     return columns[2][columns[1].indexOf(position)]!;
   };
   return new Map(
-    row.tables.map(([oid, schema, name, letter, events, comment]): [string, CatalogTable] => {
-      const kind = TABLE_KINDS[letter]!;
-      const keys = (isPrimary: boolean): readonly CatalogKey[] =>
-        (keysOf.get(oid) ?? [])
-          .filter((key) => key[3] === isPrimary)
-          .map(([, keyName, positions, , isConstraint]) => ({
-            name: keyName,
-            columns: positions.map((position) => nameOf(oid, position)),
-            isConstraint,
-          }));
-      const table: CatalogTable = {
-        schema,
-        name,
-        oid,
-        kind,
-        comment,
-        columns: readColumns(columnsOf.get(oid), kind, types, comments),
-        primaryKey: keys(true)[0] ?? null,
-        uniqueKeys: keys(false),
-        uniqueIndexes: (indexesOf.get(oid) ?? []).map(([, indexName, on, where]) => ({
-          name: indexName,
-          on,
-          where,
-        })),
-        foreignKeys: (foreignKeysOf.get(oid) ?? []).flatMap(
-          ([, keyName, own, foreign, others]): CatalogForeignKey[] => {
-            const target = names.get(foreign);
-            if (!target) return [];
-            return [
-              {
-                name: keyName,
-                columns: own.map((position) => nameOf(oid, position)),
-                table: target,
-                foreignColumns: others.map((position) => nameOf(foreign, position)),
-              },
-            ];
-          },
-        ),
-        isInsertable: (events & INSERTS) !== 0,
-        isUpdatable: (events & UPDATES) !== 0,
-        isDeletable: (events & DELETES) !== 0,
-      };
-      return [qualifiedKey(table), table];
-    }),
+    yield* flatMapped(
+      row.tables,
+      ([oid, schema, name, letter, events, comment]): [string, CatalogTable][] => {
+        const kind = TABLE_KINDS[letter]!;
+        const keys = (isPrimary: boolean): readonly CatalogKey[] =>
+          (keysOf.get(oid) ?? [])
+            .filter((key) => key[3] === isPrimary)
+            .map(([, keyName, positions, , isConstraint]) => ({
+              name: keyName,
+              columns: positions.map((position) => nameOf(oid, position)),
+              isConstraint,
+            }));
+        const table: CatalogTable = {
+          schema,
+          name,
+          oid,
+          kind,
+          comment,
+          columns: readColumns(columnsOf.get(oid), kind, types, comments),
+          primaryKey: keys(true)[0] ?? null,
+          uniqueKeys: keys(false),
+          uniqueIndexes: (indexesOf.get(oid) ?? []).map(([, indexName, on, where]) => ({
+            name: indexName,
+            on,
+            where,
+          })),
+          foreignKeys: (foreignKeysOf.get(oid) ?? []).flatMap(
+            ([, keyName, own, foreign, others]): CatalogForeignKey[] => {
+              const target = names.get(foreign);
+              if (!target) return [];
+              return [
+                {
+                  name: keyName,
+                  columns: own.map((position) => nameOf(oid, position)),
+                  table: target,
+                  foreignColumns: others.map((position) => nameOf(foreign, position)),
+                },
+              ];
+            },
+          ),
+          isInsertable: (events & INSERTS) !== 0,
+          isUpdatable: (events & UPDATES) !== 0,
+          isDeletable: (events & DELETES) !== 0,
+        };
+        return [[qualifiedKey(table), table]];
+      },
+    ),
   );
 }
 

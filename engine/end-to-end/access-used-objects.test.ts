@@ -8,6 +8,7 @@ import { accessChanges } from '../metadata/access/access-changes.ts';
 import { changedKeys } from '../metadata/diff.ts';
 import { objectsOf } from '../metadata/objects.ts';
 import { parseMetadata } from '../metadata/parse.ts';
+import { finish } from '../metadata/steps.ts';
 import { pick, type Random, randomFrom } from './testing/random-filter.ts';
 
 const DOCUMENTS = 40;
@@ -146,7 +147,11 @@ test('a role that no change of access names reads the same rows', async () => {
     const after = changed(before, random);
     const next = await readIn(after);
     const documents = [metadataOf(before), metadataOf(after)] as const;
-    const found = accessChanges(changedKeys(...documents), objectsOf(documents[0]), objectsOf(documents[1]));
+    const found = accessChanges(
+      finish(changedKeys(...documents)),
+      objectsOf(documents[0]),
+      objectsOf(documents[1]),
+    );
     const named = new Set(found.map(({ change }) => change.key.split('/').slice(-2).join('/')));
     for (const [key, rows] of old) {
       const isSame = rows === next.get(key);

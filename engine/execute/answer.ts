@@ -4,12 +4,13 @@
 
 import { type Databases, databasesOfRequest } from '../database/databases.ts';
 import { fail } from '../errors/engine-error.ts';
+import { inSlices } from '../limits/slices.ts';
 import type { Span } from '../observe/span.ts';
 import { headerTexts } from '../outgoing/header-values.ts';
 import type { OperationUsage } from '../plan/coordinates.ts';
 import { ADMIN_ROLE, SESSION_PREFIX, type Session } from '../resolve/session.ts';
 import type { Model } from '../resolve/types.ts';
-import { roleSchema } from '../schema/role-schemas.ts';
+import { hasRoleSchema, type RoleSchema, roleSchema, roleSchemaSteps } from '../schema/role-schemas.ts';
 import type { PreparedPlan } from '../sql/plan.ts';
 import { type OutboundContext, outboundVariables, sessionVariablesOf } from '../webhook/outbound.ts';
 import { cachedPlan, type GraphqlRequest, type PlannedRequest } from './plan-cache.ts';
@@ -44,10 +45,22 @@ export type Progress = {
 
 /** Returns `{"data":{…}}` of a query or mutation. */
 export async function answer(request: GraphqlRequest, context: AnswerContext): Promise<Body> {
+  const building = buildingSchema(context);
+  if (building) await building;
   const planned = planOf(request, context);
   if (planned.plan.operation === 'subscription') refuseOverHttp(planned.plan);
   if (planned.plan.operation === 'mutation') context.mayWrite?.();
   return respond(planned.plan, await run(planned, context));
+}
+
+/** Builds the schema of the role in slices; null when it is built. */
+export function buildingSchema({
+  model,
+  session: { role, mayUseBackendOnly },
+  isRelay = false,
+}: Pick<AnswerContext, 'model' | 'session' | 'isRelay'>): Promise<RoleSchema> | null {
+  const scope = { model, role, mayUseBackendOnly, isRelay };
+  return hasRoleSchema(scope) ? null : inSlices(roleSchemaSteps(scope));
 }
 
 /** Parses and plans a request, or finds its plan in the cache. Nothing runs. */

@@ -7,7 +7,7 @@ import { valueOfTexts } from '../plan/text-variables.ts';
 import type { ResolvedEndpoint } from '../resolve/routes.ts';
 
 import { roleSchema } from '../schema/role-schemas.ts';
-import { type AnswerContext, dataOf, planOf } from './answer.ts';
+import { type AnswerContext, buildingSchema, dataOf, planOf } from './answer.ts';
 import { declaredVariables } from './plan-cache.ts';
 import type { Body } from './splice.ts';
 
@@ -34,6 +34,8 @@ export async function answerEndpoint(
   context: AnswerContext,
 ): Promise<Body> {
   const { model, session } = context;
+  const building = buildingSchema(context);
+  if (building) await building;
   const declared = declaredVariables(roleSchema(model, session.role, session.mayUseBackendOnly), { query });
   // Without a prototype: `__proto__` is a name like any other.
   const variables: Record<string, unknown> = Object.create(null);

@@ -14,7 +14,7 @@ import { ADMIN_ROLE } from '../resolve/session.ts';
 import { roleSchema } from '../schema/role-schemas.ts';
 import { renderRoot } from '../sql/plan.ts';
 import type { Value } from '../wire/statement.ts';
-import type { AnswerContext } from './answer.ts';
+import { type AnswerContext, buildingSchema } from './answer.ts';
 import { type Binding, bind } from './bind.ts';
 import { withFetched } from './fetched.ts';
 import type { GraphqlRequest } from './plan-cache.ts';
@@ -40,8 +40,11 @@ type ExplainedSubscription = Omit<ExplainedField, 'field'> & {
 /** A query: a list in response order. A subscription: its only field. Raises `onlyQueriesExplained` for a mutation. */
 export async function explain(
   request: GraphqlRequest,
-  { model, session, isRelay, databases }: AnswerContext,
+  context: AnswerContext,
 ): Promise<readonly ExplainedField[] | ExplainedSubscription> {
+  const { model, session, isRelay, databases } = context;
+  const building = buildingSchema(context);
+  if (building) await building;
   const role = roleSchema(model, session.role, session.mayUseBackendOnly, isRelay);
   const { query, operationName = null } = request;
   const document = prepareDocument(role, query, operationName, conditionsAmong(request.variables));

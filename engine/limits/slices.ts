@@ -5,31 +5,37 @@ import { setImmediate } from 'node:timers';
 import type { Steps } from '../metadata/steps.ts';
 
 /** The length of a slice. It ends with the step in which this time is over. */
-const SLICE_MS = 8;
+const SLICE_MS = 5;
 
-type Computation = {
-  /** Runs a step. Returns true when it was the last one. */
-  readonly step: () => boolean;
-};
+/** Runs steps until a time. Returns true when none are left. */
+type Computation = (until: number) => boolean;
 
 const waiting: Computation[] = [];
+/** The end of the slice of this turn; null before it has begun. */
+let sliceEnd: number | null = null;
 let isScheduled = false;
 
-/** Resolves with the result of the steps, or rejects with what they throw. */
+/** Resolves with the result of the steps, or rejects with what they throw. A short computation is finished when this returns. */
 export function inSlices<T>(steps: Steps<T>): Promise<T> {
   return new Promise((resolve, reject) => {
-    const step = (): boolean => {
+    const run = (until: number): boolean => {
       try {
-        const { done, value } = steps.next();
-        if (done) resolve(value);
-        return done === true;
+        while (performance.now() < until) {
+          const { done, value } = steps.next();
+          if (!done) continue;
+          resolve(value);
+          return true;
+        }
+        return false;
       } catch (error) {
         reject(error);
         return true;
       }
     };
-    waiting.push({ step });
+    sliceEnd ??= performance.now() + SLICE_MS;
     schedule();
+    const isNext = waiting.length === 0;
+    if (!isNext || !run(sliceEnd)) waiting.push(run);
   });
 }
 
@@ -53,20 +59,17 @@ function schedule(): void {
   isScheduled = true;
   setImmediate(() => {
     isScheduled = false;
-    runSlice(performance.now() + SLICE_MS);
-    if (waiting.length > 0) schedule();
+    sliceEnd = null;
+    if (waiting.length > 0) runSlice();
   });
 }
 
-function runSlice(until: number): void {
-  for (;;) {
-    const computation = waiting.shift();
-    if (!computation) return;
-    let isDone = false;
-    while (!isDone && performance.now() < until) isDone = computation.step();
-    if (!isDone) {
-      waiting.push(computation);
-      return;
-    }
+function runSlice(): void {
+  sliceEnd = performance.now() + SLICE_MS;
+  schedule();
+  for (let run = waiting.shift(); run; run = waiting.shift()) {
+    if (run(sliceEnd)) continue;
+    waiting.push(run);
+    return;
   }
 }

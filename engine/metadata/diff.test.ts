@@ -9,6 +9,7 @@ import { canonicalMetadata } from './export.ts';
 import { type MetadataObject, metadataOf, objectsOf } from './objects.ts';
 import { parseEdits, parseMetadata } from './parse.ts';
 import type { Metadata } from './schema/metadata.ts';
+import { finish } from './steps.ts';
 import { applyChanges, diffMetadata } from './testing/diff-metadata.ts';
 
 const connection = { connection_info: { database_url: { from_env: 'URL' } } };
@@ -88,10 +89,10 @@ test('the keys that changed are those of the difference, after an edit that shar
   assert(
     property(document, document, (a, b) => {
       const keysOf = (from: Metadata, to: Metadata) => diffMetadata(from, to).map(({ key }) => key);
-      expect(changedKeys(a, b).toSorted()).toEqual(keysOf(a, b).toSorted());
+      expect(finish(changedKeys(a, b)).toSorted()).toEqual(keysOf(a, b).toSorted());
       const [first] = objectsOf(a).keys();
       const edited = first === undefined ? a : removeObject(a, first);
-      expect(changedKeys(a, edited).toSorted()).toEqual(keysOf(a, edited).toSorted());
+      expect(finish(changedKeys(a, edited)).toSorted()).toEqual(keysOf(a, edited).toSorted());
     }),
     { numRuns: 60 },
   );
@@ -104,7 +105,7 @@ test('edits between two documents make the very text of the second of the first,
   let said = 0;
   assert(
     property(document, document, (a, b) => {
-      const edits = editsBetween(a, b);
+      const edits = finish(editsBetween(a, b));
       if (edits) {
         said++;
         expect(JSON.stringify(editObjects(a, stored(edits)))).toBe(JSON.stringify(b));
@@ -128,7 +129,7 @@ test('what edits have made can be said as edits', () => {
         .map((key) => ({ key, definition: undefined }))
         .filter(({ key }) => !key.startsWith('source'));
       const after = editObjects(a, [...removed, ...put]);
-      const edits = editsBetween(a, after);
+      const edits = finish(editsBetween(a, after));
       expect(edits).toBeDefined();
       expect(JSON.stringify(editObjects(a, stored(edits!)))).toBe(JSON.stringify(after));
     }),
@@ -146,13 +147,13 @@ test('edits keep how numbers are written, and the order of what an object says',
         ], "table": "t"}]}]}`),
     ),
   ) as [Metadata, Metadata];
-  const edits = editsBetween(before, after)!;
+  const edits = finish(editsBetween(before, after))!;
   expect(edits.map(({ key }) => key)).toEqual(['select_permission/s/public/t/u']);
   expect(JSON.stringify(editObjects(before, stored(edits)))).toBe(JSON.stringify(after));
   const [source] = before.sources;
   const table = { ...source!.tables[0]!, is_enum: true };
   const enumerated = { ...before, sources: [{ ...source!, tables: [table] }] };
-  const said = editsBetween(before, enumerated)!;
+  const said = finish(editsBetween(before, enumerated))!;
   expect(JSON.stringify(editObjects(before, said))).toBe(JSON.stringify(enumerated));
 });
 
@@ -163,15 +164,17 @@ test('another order of siblings cannot be said as edits', () => {
       sources: [],
       query_collections: names.map((name) => ({ name, definition: { queries: [] } })),
     });
-  expect(editsBetween(of('a', 'b'), of('b', 'a'))).toBeUndefined();
-  expect(editsBetween(of('a', 'b'), of('b', 'c'))).toHaveLength(2);
-  expect(editsBetween(of('a'), of('a'))).toEqual([]);
+  expect(finish(editsBetween(of('a', 'b'), of('b', 'a')))).toBeUndefined();
+  expect(finish(editsBetween(of('a', 'b'), of('b', 'c')))).toHaveLength(2);
+  expect(finish(editsBetween(of('a'), of('a')))).toEqual([]);
   const many = Array.from({ length: 6000 }, (_, i) => `c${i}`);
-  expect(editsBetween(of(...many), of(...many))).toEqual([]);
-  expect(editsBetween(of(...many), of(...many.slice(0, -1)))).toBeUndefined();
+  expect(finish(editsBetween(of(...many), of(...many)))).toEqual([]);
+  expect(finish(editsBetween(of(...many), of(...many.slice(0, -1))))).toBeUndefined();
   const document = of(...many);
   const keys = ['query_collection/c1', 'query_collection/c5998'];
-  expect(editsBetween(document, keys.reduce(removeObject, document))?.map(({ key }) => key)).toEqual(keys);
+  expect(finish(editsBetween(document, keys.reduce(removeObject, document)))?.map(({ key }) => key)).toEqual(
+    keys,
+  );
 });
 
 test('a document does not differ from itself', () => {

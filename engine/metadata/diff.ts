@@ -1,23 +1,25 @@
 /** The difference of two documents: the keys of changed objects, and the edits between them. Documents are compared as they are.
- *  Pure. Not here: normal form (normal-form.ts), applying edits (edit.ts). */
+ *  In steps, because documents may be large. Pure. Not here: normal form (normal-form.ts), applying edits (edit.ts). */
 import { isSameJson, isSameJsonText, type JsonRecord } from '../json/value.ts';
 import { type Edit, editObjects } from './edit.ts';
 import { bare, childKinds, OBJECTS, type ObjectKind, objectKey, siblingName } from './objects.ts';
 import type { Metadata } from './schema/metadata.ts';
+import type { Steps } from './steps.ts';
 
 /** Returns the keys of the objects that were created, changed or deleted, in no order. Parts that the documents share are skipped, so
  *  it is fast after a small edit. */
-export function changedKeys(before: Metadata, after: Metadata): readonly string[] {
+export function* changedKeys(before: Metadata, after: Metadata): Steps<readonly string[]> {
   const looking = { isSame: isSameJson, isEach: true, left: Number.POSITIVE_INFINITY };
-  return editsIn(TOP, before, after, looking).map(({ key }) => key);
+  return (yield* editsIn(TOP, before, after, looking)).map(({ key }) => key);
 }
 
 /** Returns the edits with which `editObjects` turns `before` into the JSON text of `after`; undefined when edits cannot express the
  *  difference (another order of siblings) or would be too many. Parts that the documents share are skipped. */
-export function editsBetween(before: Metadata, after: Metadata): readonly Edit[] | undefined {
+export function* editsBetween(before: Metadata, after: Metadata): Steps<readonly Edit[] | undefined> {
   if (before === after) return [];
   const looking = { isSame: isSameJsonText, isEach: false, left: MOST_LOOKED_INTO };
-  const edits = editsIn(TOP, before, after, looking);
+  const edits = yield* editsIn(TOP, before, after, looking);
+  yield;
   const isMuch = looking.left < 0;
   if (isMuch) return isSameJsonText(before, after) ? [] : undefined;
   return isSameJsonText(editObjects(before, edits), after) ? edits : undefined;
@@ -38,24 +40,35 @@ type Looking = {
   left: number;
 };
 
-function editsIn(owner: Owner, before: JsonRecord, after: JsonRecord, looking: Looking): readonly Edit[] {
-  return childKinds(owner.kind).flatMap((kind) => {
+/** Yields after each object. */
+function* editsIn(
+  owner: Owner,
+  before: JsonRecord,
+  after: JsonRecord,
+  looking: Looking,
+): Steps<readonly Edit[]> {
+  const edits: Edit[] = [];
+  for (const kind of childKinds(owner.kind)) {
     const { location, identity } = OBJECTS[kind];
-    if (location.keys.every((key) => before[key] === after[key])) return [];
+    if (location.keys.every((key) => before[key] === after[key])) continue;
     const named = (items: readonly JsonRecord[]) =>
       new Map(items.map((item) => [siblingName(kind, item), item]));
     const [from, to] = apart(location.read(before), location.read(after));
     const [gone, come] = [named(from), named(to)];
-    return [...new Set([...gone.keys(), ...come.keys()])].flatMap((name) => {
+    for (const name of new Set([...gone.keys(), ...come.keys()])) {
       const [a, b] = [gone.get(name), come.get(name)];
-      if (a === b || --looking.left < 0) return [];
+      if (a === b || --looking.left < 0) continue;
       const segments = [...owner.segments, ...identity.of((b ?? a)!)];
-      const inner = b || looking.isEach ? editsIn({ kind, segments }, a ?? {}, b ?? {}, looking) : [];
+      const isInner = b || looking.isEach;
+      const inner = isInner ? yield* editsIn({ kind, segments }, a ?? {}, b ?? {}, looking) : [];
       const definition = b && bare(kind, b);
       const isSame = a && b && looking.isSame(bare(kind, a), definition);
-      return isSame ? inner : [{ key: objectKey(kind, ...segments), definition }, ...inner];
-    });
-  });
+      if (!isSame) edits.push({ key: objectKey(kind, ...segments), definition });
+      edits.push(...inner);
+      yield;
+    }
+  }
+  return edits;
 }
 
 /** Returns two lists without their common beginning and end, because an edit leaves most of thousands of items unchanged. */

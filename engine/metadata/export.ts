@@ -9,7 +9,7 @@ import { Metadata } from './schema/metadata.ts';
 import { ForeignKeyOn, ObjectRelationshipUsing } from './schema/relationship.ts';
 import { asJsonSchema, type Rules, rewriting, walkSchema } from './walk-schema.ts';
 
-const { before: _, ...UNCHANGED } = GIVEN;
+const { before: _, cache: __, ...UNCHANGED } = GIVEN;
 
 const PRINTED: Rules = {
   ...UNCHANGED,

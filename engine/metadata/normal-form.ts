@@ -124,6 +124,7 @@ const NORMAL: Rules = {
 
 /** The given form keeps what has the same meaning as a missing key. */
 export const GIVEN: Rules = {
+  cache: { of: new Set([Table.properties]), results: new WeakMap() },
   before: new Map([...rewriting(READ), qualified]),
   keepsEmpty: true,
   keys: new Map([

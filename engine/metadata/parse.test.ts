@@ -1,7 +1,8 @@
 /** Unknown JSON → the model: what is read, what is refused, and with which words. */
-import { expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { EngineError, printPath } from '../errors/engine-error.ts';
-import { normaliseObject, parseArgs, parseDocument, parseMetadata } from './parse.ts';
+import { normaliseObject, parseArgs, parseDocument, parseMetadata, parsingDocument } from './parse.ts';
+import type { Metadata } from './schema/metadata.ts';
 
 const connection = { connection_info: { database_url: { from_env: 'URL' } } };
 const sourceWith = (...tables: unknown[]) => ({
@@ -335,4 +336,59 @@ test('a stored document may have headers without a value, which clients can no l
   const document = { version: 3, sources: [], cron_triggers: [{ ...cron, headers: [{ name: 'X' }] }] };
   expect(parseDocument(document, 'store')).toMatchObject({ cron_triggers: [{ headers: [{ name: 'X' }] }] });
   expect(() => parseDocument(document)).toThrow('expecting value or value_from_env keys');
+});
+
+describe('a document that resembles a known one', () => {
+  const permission = (column: string) => ({ role: 'user', permission: { columns: [column], filter: {} } });
+  const tables = (column: string) => [
+    { table: 'author', select_permissions: [permission('id')] },
+    { table: 'book', select_permissions: [permission(column)] },
+  ];
+  const known = parseDocument(documentWith(...tables('id')));
+  const tablesOf = (document: Metadata) => document.sources[0]!.tables;
+
+  test('has the tables of the known one where their text is the same', () => {
+    const next = parseDocument(documentWith(...tables('title')), 'client', known);
+    expect(tablesOf(next)[0]).toBe(tablesOf(known)[0]);
+    expect(tablesOf(next)[1]).not.toBe(tablesOf(known)[1]);
+    expect(next).toEqual(parseDocument(documentWith(...tables('title'))));
+  });
+
+  test('keeps the order of its own tables, and of the keys in them', () => {
+    const [author, book] = tables('id');
+    const turned = { select_permissions: author!.select_permissions, table: 'author' };
+    const next = parseDocument(documentWith(book, turned), 'client', known);
+    expect(tablesOf(next)).toEqual(tablesOf(parseDocument(documentWith(book, turned))));
+    expect(tablesOf(next)[0]).toBe(tablesOf(known)[1]);
+  });
+
+  test('does not take tables from another source', () => {
+    const other = { ...sourceWith(...tables('id')), name: 'other' };
+    const next = parseDocument({ version: 3, sources: [other] }, 'client', known);
+    expect(tablesOf(next)[0]).not.toBe(tablesOf(known)[0]);
+  });
+
+  test('is refused like any other', () => {
+    const wrong = documentWith(tables('id')[0], { table: 'book', select_permissions: [{ role: 7 }] });
+    expect(refusalOf(() => parseDocument(wrong, 'client', known))).toEqual(
+      refusalOf(() => parseDocument(wrong)),
+    );
+  });
+
+  test('is parsed in a step for each table', () => {
+    const steps = parsingDocument(
+      documentWith(...Array.from({ length: 50 }, (_, i) => ({ table: `t${i}` }))),
+    );
+    let count = 0;
+    while (!steps.next().done) count++;
+    expect(count).toBeGreaterThan(3 * 50);
+  });
+});
+
+test('a table that is valid only as a stored one is refused from a client, whatever was parsed before', () => {
+  const trigger = { name: 't', definition: {}, webhook: 'http://hook', headers: [{ name: 'X' }] };
+  const document = documentWith({ table: 'author', event_triggers: [trigger] });
+  const stored = parseDocument(document, 'store');
+  expect(refusalOf(() => parseDocument(document))[0]).toBe('parse-failed');
+  expect(refusalOf(() => parseDocument(document, 'client', stored))[0]).toBe('parse-failed');
 });

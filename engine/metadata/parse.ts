@@ -6,15 +6,17 @@
 
 import { fail } from '../errors/engine-error.ts';
 import { nearestNumber } from '../json/number.ts';
-import { isRecord, type JsonRecord, nameOfJson } from '../json/value.ts';
+import { isRecord, isSameJsonText, type JsonRecord, nameOfJson } from '../json/value.ts';
 import type { Edit } from './edit.ts';
 import { refuseCycles } from './inherited-roles.ts';
 import { normalMetadata, toGivenForm, toNormalForm } from './normal-form.ts';
 import { bare, childKinds, nameOf, OBJECTS, type ObjectKind, withRequired } from './objects.ts';
 import { type ArgsOf, OPERATIONS, type OperationDeclaration, type OperationName } from './operations.ts';
 import { Metadata } from './schema/metadata.ts';
+import { Table } from './schema/table.ts';
 import type { TSchema } from './schema/type.ts';
-import { validate } from './validate.ts';
+import { finish, forEach, type Steps } from './steps.ts';
+import { isValid, validate } from './validate.ts';
 import { refusedHeader, variablesIn } from './variables.ts';
 import { asJsonSchema } from './walk-schema.ts';
 import { refuseIllFormed } from './well-formed.ts';
@@ -57,16 +59,71 @@ function withGiven(
   return Object.fromEntries([...entries, ...empty]);
 }
 
+/** Parses a document at once. */
+export function parseDocument(...args: Parameters<typeof parsingDocument>): Metadata {
+  return finish(parsingDocument(...args));
+}
+
 /** Parses a document of format 3, or of format 1 and 2, whose only database becomes the source `default`. Returns it as it was given.
- *  `from` says whether a client sends it, or it was stored, perhaps by an earlier version. */
-export function parseDocument(value: unknown, from: 'client' | 'store' = 'client'): Metadata {
+ *  `from` says whether a client sends it, or it was stored, perhaps by an earlier version. Tables that `known` has too are those of
+ *  `known`, so that nothing about them is computed again.
+ *  Yields after each table: what is long is done for single tables first, and found in caches when the document is read as a whole. */
+export function* parsingDocument(
+  value: unknown,
+  from: 'client' | 'store' = 'client',
+  known?: Metadata,
+): Steps<Metadata> {
   refuseIllFormed(value);
-  const document = toGivenForm(asJsonSchema(Metadata), upgrade(value)) as Metadata;
+  yield;
+  const upgraded = upgrade(value);
+  yield* forEach(tablesIn(upgraded), (table) => toGivenForm(TABLE, table));
+  const given = toGivenForm(METADATA, upgraded) as Metadata;
+  const document = known ? yield* withKnownTables(given, known) : given;
+  yield* forEach(tablesIn(document), (table) => toNormalForm(TABLE, table));
   const metadata = normalMetadata(document);
-  validate(asJsonSchema(Metadata), metadata, from);
+  yield* forEach(tablesIn(metadata), (table) => isValid(TABLE, table));
+  validate(METADATA, metadata, from);
+  yield;
   refuseDuplicates(metadata, null);
   refuseCycles(metadata.inherited_roles ?? []);
   return document;
+}
+
+const METADATA = asJsonSchema(Metadata);
+const TABLE = asJsonSchema(Table);
+
+/** Returns the sources of a document, or the tables of a source, whose form may be wrong. */
+function listIn(owner: unknown, key: 'sources' | 'tables'): readonly unknown[] {
+  const list = isRecord(owner) ? owner[key] : undefined;
+  return Array.isArray(list) ? list : [];
+}
+
+function tablesIn(document: unknown): readonly unknown[] {
+  return listIn(document, 'sources').flatMap((source) => listIn(source, 'tables'));
+}
+
+/** Returns the document with the tables of `known` in place of those with the same text. */
+function* withKnownTables(document: Metadata, known: Metadata): Steps<Metadata> {
+  const keyed = ({ sources }: Metadata) =>
+    listIn({ sources }, 'sources').flatMap((source) =>
+      listIn(source, 'tables').map((table): [string, unknown] => [tableKey(source, table), table]),
+    );
+  const all = new Map(keyed(known));
+  const same = new Map<unknown, unknown>();
+  yield* forEach(keyed(document), ([key, table]) => {
+    const other = all.get(key);
+    if (isSameJsonText(table, other)) same.set(table, other);
+  });
+  if (same.size === 0) return document;
+  const sources = document.sources.map((source) => {
+    const tables = listIn(source, 'tables').map((table) => (same.get(table) ?? table) as Table);
+    return tables.length === 0 ? source : { ...source, tables };
+  });
+  return { ...document, sources };
+}
+
+function tableKey(source: unknown, table: unknown): string {
+  return JSON.stringify([isRecord(source) && source['name'], isRecord(table) && table['table']]);
 }
 
 /** Parses a document to normal form. */

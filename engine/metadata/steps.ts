@@ -11,6 +11,14 @@ export function finish<T>(steps: Steps<T>): T {
   }
 }
 
+/** Calls `body` for each item. Each item is a step. */
+export function* forEach<T>(items: Iterable<T>, body: (item: T) => unknown): Steps<void> {
+  for (const item of items) {
+    body(item);
+    yield;
+  }
+}
+
 /** Returns what `map` returns for each item, in one list. Each item is a step. */
 export function* flatMapped<T, R>(items: Iterable<T>, map: (item: T) => readonly R[]): Steps<R[]> {
   const mapped: R[] = [];

@@ -17,6 +17,16 @@ export function validate(schema: JsonSchema, value: unknown, from: 'client' | 's
   fail('parseFailed', { text: textOf(problem) }, { path: problem.path });
 }
 
+/** True when the value fits the schema. An object that fits is not validated again inside of others. */
+export function isValid(schema: JsonSchema, value: unknown): boolean {
+  if (problemOf(schema, value)) return false;
+  if (isRecord(value)) valid.set(value, schema);
+  return true;
+}
+
+/** Objects, which are immutable, and the schema that they were found to fit. */
+const valid = new WeakMap<JsonRecord, JsonSchema>();
+
 type Word =
   | 'anyOf'
   | 'type'
@@ -44,6 +54,8 @@ type Problem = {
 };
 
 function problemOf(schema: JsonSchema, value: unknown): Problem | undefined {
+  if (isRecord(value) && valid.get(value)?.properties === schema.properties && schema.properties)
+    return undefined;
   if (schema.anyOf) return problemOfUnion(schema, schema.anyOf, value);
   const keyword = brokenWord(schema, value);
   if (keyword) return { keyword, schema, value, path: [] };

@@ -53,3 +53,22 @@ test('a selection of it, with aliases, fragments, variables and what is not ther
     fields: ['articles', 'articles_aggregate', 'id', 'meta', 'name'].map((name) => ({ name })),
   });
 });
+
+test('each type, and each field of a type, is written in a step of its own', () => {
+  const [root] = planOf(EVERYTHING, null, 'admin').roots;
+  if (root?.kind !== 'schema-text') throw new Error('introspection is a text about the schema');
+  const { types } = asked(EVERYTHING, {}, 'admin') as { types: { fields: unknown[] | null }[] };
+  const parts = types.flatMap(({ fields }) => [null, ...(fields ?? [])]);
+  const steps = root.text.steps();
+  let count = 0;
+  while (!steps.next().done) count++;
+  expect(count).toBeGreaterThan(parts.length);
+});
+
+test('a plan holds the selection and not the text, which is written anew at every call', () => {
+  const [root] = planOf('{ __schema { queryType { name } } }', null, 'admin').roots;
+  if (root?.kind !== 'schema-text') throw new Error('introspection is a text about the schema');
+  expect(JSON.stringify(root)).toBe('{"kind":"schema-text","alias":"__schema","text":{}}');
+  const texts = [finish(root.text.steps()), finish(root.text.steps())];
+  expect(texts).toEqual(Array(2).fill('{"queryType":{"name":"query_root"}}'));
+});

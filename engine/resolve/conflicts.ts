@@ -5,6 +5,7 @@
 import { EngineError } from '../errors/engine-error.ts';
 import { LayeredMap } from '../metadata/layered-map.ts';
 import { printQualified } from '../metadata/schema/common.ts';
+import type { Steps } from '../metadata/steps.ts';
 import { ENTITIES_FIELD, FEDERATION_FEATURE, FEDERATION_TYPES, SERVICE_FIELD } from './federation.ts';
 import { takesArguments } from './function-call.ts';
 import type { Memo } from './memo.ts';
@@ -423,25 +424,34 @@ type TableNamesTaken = { readonly tables: ReadonlySet<ResolvedTable>; readonly n
 /** Takes the names of all tables at once and returns them, to be added to; undefined when two tables want the same name, or one
  *  table wants a name twice. While there is no conflict the order of the tables does not matter, so only the tables that changed
  *  since the previous resolution are taken and given back: a thousand tables have a hundred thousand names. */
-export function takeTableNames(
+export function* takeTableNames(
   tables: readonly ResolvedTable[],
   features: ReadonlySet<string>,
   memo: Memo,
-): TakenNames | undefined {
-  return memo.next(takeChanged, features, { tables, memo })?.names.copy();
+): Steps<TakenNames | undefined> {
+  const taken = yield* memo.nextInSteps(takeChanged, features, { tables, memo });
+  return taken?.names.copy();
 }
 
-function takeChanged(
+function* takeChanged(
   features: ReadonlySet<string>,
   { tables, memo }: { readonly tables: readonly ResolvedTable[]; readonly memo: Memo },
-  previous: TableNamesTaken = { tables: new Set(), names: new TakenNames(features, memo) },
-): TableNamesTaken | undefined {
+  last: TableNamesTaken = { tables: new Set(), names: new TakenNames(features, memo) },
+): Steps<TableNamesTaken | undefined> {
   const wanted = new Set(tables);
-  const removed = [...previous.tables].filter((table) => !wanted.has(table));
-  const added = tables.filter((table) => !previous.tables.has(table));
-  if (removed.length + added.length === 0) return previous;
+  const kept = tables.filter((table) => last.tables.has(table));
+  if (kept.length === tables.length && tables.length === last.tables.size) return last;
+  // When most tables have changed, to begin anew is less work than to give back their names.
+  const isNew = kept.length < last.tables.size / 2;
+  const previous: TableNamesTaken = isNew
+    ? { tables: new Set(), names: new TakenNames(features, memo) }
+    : last;
   const names = previous.names.copy();
-  for (const table of removed) names.removeTable(table);
-  for (const table of added) if (names.addTable(table)) return undefined;
+  for (const table of previous.tables) if (!wanted.has(table)) names.removeTable(table);
+  for (const table of tables) {
+    if (previous.tables.has(table)) continue;
+    if (names.addTable(table)) return undefined;
+    yield;
+  }
   return { tables: wanted, names };
 }

@@ -7,6 +7,7 @@
  *  Bounds: a memo keeps one result for each computation and subject, and forgets it when nothing else refers to the subject.
  *  The state of an engine owns its memo (admin/state.ts); it ends with the state.
  *  Not here: the computations (table.ts, source.ts, conflicts.ts, names.ts, unenforced.ts). */
+import type { Steps } from '../metadata/steps.ts';
 import type { Inconsistencies } from './inconsistency.ts';
 
 /** A map that a computation may only look single entries up in. `values` is for what it reports: a result that reports is not kept. */
@@ -70,6 +71,18 @@ export class Memo {
   ): V | undefined {
     const results = this.#resultsOf(compute);
     const value = compute(subject, input, results.get(subject)?.value as V | undefined);
+    if (value !== undefined) results.set(subject, { inputs: [], lookups: [], value });
+    return value;
+  }
+
+  /** Like `next`, for a computation in steps. */
+  *nextInSteps<K extends object, I, V>(
+    compute: (subject: K, input: I, previous: V | undefined) => Steps<V | undefined>,
+    subject: K,
+    input: I,
+  ): Steps<V | undefined> {
+    const results = this.#resultsOf(compute);
+    const value = yield* compute(subject, input, results.get(subject)?.value as V | undefined);
     if (value !== undefined) results.set(subject, { inputs: [], lookups: [], value });
     return value;
   }

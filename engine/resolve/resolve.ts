@@ -68,8 +68,7 @@ export function* resolving(
   const roles = rolesOf(metadata, memo);
   const reached = reachedSources(metadata.sources, catalogs, context);
   const tracked = yield* mapped(reached, (source) => trackTables(source, context));
-  const { names, sources: distinct } = withDistinctNames(tracked, context);
-  yield;
+  const { names, sources: distinct } = yield* withDistinctNames(tracked, context);
   const typed: readonly PartialSource[] = distinct
     .map((source) => trackNativeQueries(source, names, context))
     .map((source) => withEnumColumns(source, context));

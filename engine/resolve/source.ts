@@ -106,12 +106,12 @@ export function* trackTables(
 }
 
 /** Removes each table and each source with a namespace whose field or type an earlier one defines already. */
-export function withDistinctNames(
+export function* withDistinctNames(
   sources: readonly PartialSource[],
   { features, memo, found }: ResolveContext,
-): { readonly names: TakenNames; readonly sources: readonly PartialSource[] } {
+): Steps<{ readonly names: TakenNames; readonly sources: readonly PartialSource[] }> {
   const tables = sources.flatMap((at) => [...at.tables.values()]);
-  const together = takeTableNames(tables, features, memo);
+  const together = yield* takeTableNames(tables, features, memo);
   if (together && sources.every((at) => !takeNamespace(at, together))) return { names: together, sources };
   const names = new TakenNames(features, memo);
   return { names, sources: sources.flatMap((at) => withNamesLeft(at, names, found)) };

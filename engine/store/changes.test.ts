@@ -6,6 +6,7 @@ import { type Database, openDatabase } from '../database/pool.ts';
 import { editsBetween } from '../metadata/diff.ts';
 import { putObject, removeObject } from '../metadata/edit.ts';
 import { emptyMetadata, type Metadata } from '../metadata/schema/metadata.ts';
+import { finish } from '../metadata/steps.ts';
 import type { StoredDocument } from './document.ts';
 import { Store } from './store.ts';
 
@@ -41,7 +42,7 @@ const LARGE: Metadata = Array.from({ length: 500 }, (_, i) => collection(`c${i}`
 
 /** As an admin operation saves: the document and what has changed. */
 async function save(store: Store, before: StoredDocument, metadata: Metadata): Promise<StoredDocument> {
-  const edits = editsBetween(before.document, metadata);
+  const edits = finish(editsBetween(before.document, metadata));
   const draft = { metadata, ...(edits ? { edits } : {}) };
   const versions = await store.save(draft, before.versions.resource);
   return { ...before, versions, document: metadata };
@@ -161,7 +162,7 @@ test('the write of an intent is applied by the engine that completes it', async 
   const metadata = putObject(LARGE, collection('c5', 3));
   const draft = {
     metadata,
-    edits: editsBetween(LARGE, metadata)!,
+    edits: finish(editsBetween(LARGE, metadata))!,
     operatorPatches: [{ a: 1 }],
     catalogStates: { operator: { a: 1 } },
   };

@@ -7,7 +7,8 @@ import type { ClientBase } from 'pg';
 import type { Database } from '../database/pool.ts';
 import { fail } from '../errors/engine-error.ts';
 import { parseJson } from '../json/parse-json.ts';
-import { parseDocument } from '../metadata/parse.ts';
+import { inSlices } from '../limits/slices.ts';
+import { parsingDocument } from '../metadata/parse.ts';
 import { emptyMetadata, type Metadata } from '../metadata/schema/metadata.ts';
 import { type CatalogStates, patchStates, setStates } from './catalog-states.ts';
 import {
@@ -95,10 +96,10 @@ export class Store {
   /** Returns the document as it is stored now. Given a `cached` document, it reads only the changes since, and unchanged parts
    *  keep their identity. */
   async load(cached?: StoredDocument): Promise<StoredDocument> {
-    return (cached && (await this.#loadChanges(cached))) ?? (await this.#loadFull());
+    return (cached && (await this.#loadChanges(cached))) ?? (await this.#loadFull(cached));
   }
 
-  async #loadFull(): Promise<StoredDocument> {
+  async #loadFull(cached?: StoredDocument): Promise<StoredDocument> {
     const found = await this.#database.query(
       `select ${ROW_COLUMNS}, document.content::text as document, operator.content::text as operator,
               ${changesSql('edits', 'document.resource_version', 'm.resource_version')} as edits,
@@ -108,8 +109,11 @@ export class Store {
               lateral ${latestFullCopySql('operator_state', 'm.resource_version')} operator`,
     );
     const row: FullRow = found.rows[0] ?? lost();
-    const document = applyEdits(parseDocument(parseJson(row.document), 'store'), row.edits);
-    return documentOf(row, document, { ...statesOf(row), operator: parseJson(row.operator) });
+    const parsed = await inSlices(parsingDocument(parseJson(row.document), 'store', cached?.document));
+    return documentOf(row, applyEdits(parsed, row.edits), {
+      ...statesOf(row),
+      operator: parseJson(row.operator),
+    });
   }
 
   /** Applies the changes since the cached version. Returns undefined if they are not stored completely. */

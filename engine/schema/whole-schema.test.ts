@@ -1,0 +1,64 @@
+/** Tests that the schema that is built in steps is the library's, and that a role's schema is built once. */
+import { type GraphQLNamedType, isAbstractType } from 'graphql';
+import { expect, test } from 'vitest';
+import { finish } from '../metadata/steps.ts';
+import { AUTHORS, resolveTables } from '../resolve/testing/small-world.ts';
+import type { Model } from '../resolve/types.ts';
+import { hasRoleSchema, roleSchema, roleSchemaSteps } from './role-schemas.ts';
+
+const permission = { columns: ['id', 'name'], filter: {} };
+const articles = {
+  name: 'articles',
+  using: {
+    foreign_key_constraint_on: { table: { schema: 'public', name: 'article' }, columns: ['author_id'] },
+  },
+};
+const newModel = (): Model =>
+  resolveTables(
+    {
+      author: { array_relationships: [articles], select_permissions: [{ role: 'reader', permission }] },
+      article: {},
+    },
+    AUTHORS,
+  ).model;
+const model = newModel();
+const scopeOf = (role: string, isRelay = false) => ({ model, role, mayUseBackendOnly: false, isRelay });
+
+test.for([
+  ['admin', false],
+  ['admin', true],
+  ['reader', false],
+  ['nobody', false],
+] as const)('the types of %s are those that the library reaches (Relay: %s)', ([role, isRelay]) => {
+  const { schema, reachedSchema } = roleSchema(model, role, false, isRelay);
+  const [library, ours] = [schema(), finish(reachedSchema())];
+  const names = Object.keys(library.getTypeMap()).sort();
+  expect(Object.keys(ours.getTypeMap()).sort()).toEqual(names);
+  const possible = (from: Pick<typeof library, 'getPossibleTypes'>, type: GraphQLNamedType | undefined) =>
+    isAbstractType(type) ? from.getPossibleTypes(type).map(({ name }) => name) : [];
+  for (const name of names) {
+    const [theirs, own] = [library.getType(name), ours.getTypeMap()[name]];
+    expect(possible(ours, own).toSorted()).toEqual(possible(library, theirs).toSorted());
+  }
+  expect(ours.getMutationType()?.name).toBe(library.getMutationType()?.name);
+});
+
+test('each type is a step', () => {
+  const { schema, reachedSchema } = roleSchema(model, 'admin', false);
+  const steps = reachedSchema();
+  let count = 0;
+  while (!steps.next().done) count++;
+  expect(count).toBeGreaterThanOrEqual(Object.keys(schema().getTypeMap()).length);
+});
+
+test('requests that need the same schema have one, also when one of them cannot wait', () => {
+  const scope = { ...scopeOf('reader'), model: newModel() };
+  const [one, two] = [roleSchemaSteps(scope), roleSchemaSteps(scope)];
+  one.next();
+  two.next();
+  expect(hasRoleSchema(scope)).toBe(false);
+  const atOnce = roleSchema(scope.model, 'reader', false);
+  expect(hasRoleSchema(scope)).toBe(true);
+  expect(finish(one)).toBe(atOnce);
+  expect(finish(two)).toBe(atOnce);
+});
