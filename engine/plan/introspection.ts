@@ -23,7 +23,7 @@ import { type Arguments, valueByValue } from './input.ts';
 import { SchemaText, type TextOutput } from './schema-text.ts';
 import { selectedFields, subselections } from './selection.ts';
 
-/** What the writers of one text share. */
+/** The state that the writers of one text share. */
 type Run = {
   readonly schema: ReachedSchema;
   readonly output: TextOutput;

@@ -5,10 +5,12 @@
  *  Not here: the steps themselves (one file each). */
 import type { Catalog } from '../catalog/types.ts';
 import type { Metadata } from '../metadata/schema/metadata.ts';
+import type { InheritedRole } from '../metadata/schema/policy.ts';
 import type { QueryTags, Source } from '../metadata/schema/source.ts';
 import type { Table } from '../metadata/schema/table.ts';
 import { finish, type Steps } from '../metadata/steps.ts';
 import { resolveActions } from './action.ts';
+import type { TakenNames } from './conflicts.ts';
 import { mapValues, type PartialSource, type ResolveContext } from './context.ts';
 import { resolveCronTriggers } from './cron-trigger.ts';
 import { resolveCustomTypes } from './custom-type.ts';
@@ -66,36 +68,7 @@ export function* resolving(
   )!;
   const context: ResolveContext = { options, features, variables, memo, found };
   const roles = rolesOf(metadata, memo);
-  const reached = reachedSources(metadata.sources, catalogs, context);
-  const tracked = yield* mapped(reached, (source) => trackTables(source, context));
-  const { names, sources: distinct } = yield* withDistinctNames(tracked, context);
-  const typed: readonly PartialSource[] = distinct
-    .map((source) => trackNativeQueries(source, names, context))
-    .map((source) => withEnumColumns(source, context));
-  yield;
-  const related = yield* mapped(typed, (source) => withRelationships(source, context));
-  const computed = related.map((source) => withComputedFields(source, names, context));
-  yield;
-  const permitted = yield* mapped(computed, (source) => withPermissions(source, computed, context));
-  const inheritedRoles = inheritedRolesOf(metadata, roles, found);
-  const inheriting = yield* mapped(permitted, (source) => {
-    return withInheritedPermissions(source, inheritedRoles, found);
-  });
-  const triggerNames = new Set<string>();
-  const resolvedSources = inheriting
-    .map((source) => withStrictWrites(source, context))
-    .map((source) => {
-      const { name, naming, tables, nativeQueries } = source;
-      const functions = mapValues(functionsOf(source, names, context), (fn) => {
-        return { ...fn, roles: withInheritedRoles(fn.roles, inheritedRoles) };
-      });
-      const eventTriggers = eventTriggersOf(source, triggerNames, context);
-      const hasTriggers = source.catalog.hasTriggers || eventTriggers.size > 0;
-      const resolved = { name, naming, tables, nativeQueries, functions, eventTriggers, hasTriggers };
-      return [name, { ...resolved, queryTags: queryTagsOf(source.source) }] as const;
-    });
-  const sources = new Map(resolvedSources);
-  yield;
+  const { sources, names, inheritedRoles } = yield* resolvingSources(metadata, catalogs, roles, context);
   const scope = { sources, catalogs: catalogs.values(), names, inheritedRoles };
   const customTypes = resolveCustomTypes(metadata.custom_types ?? {}, scope, found);
   const actions = resolveActions(metadata.actions ?? [], { ...scope, types: customTypes }, context);
@@ -125,6 +98,51 @@ export function* resolving(
   checkOpenTelemetry(metadata, context);
   const model: Model = { ...own, ...scheduled, sources: joined, remoteSchemas, typeRelationships, routes };
   return { model, inconsistencies: found.all };
+}
+
+type ResolvedSources = {
+  readonly sources: Model['sources'];
+  readonly names: TakenNames;
+  readonly inheritedRoles: readonly InheritedRole[];
+};
+
+function* resolvingSources(
+  metadata: Metadata,
+  catalogs: ReadonlyMap<string, Catalog | Unreached>,
+  roles: ReadonlySet<string>,
+  context: ResolveContext,
+): Steps<ResolvedSources> {
+  const { found } = context;
+  const reached = reachedSources(metadata.sources, catalogs, context);
+  const tracked = yield* mapped(reached, (source) => trackTables(source, context));
+  const { names, sources: distinct } = yield* withDistinctNames(tracked, context);
+  const typed: readonly PartialSource[] = distinct
+    .map((source) => trackNativeQueries(source, names, context))
+    .map((source) => withEnumColumns(source, context));
+  yield;
+  const related = yield* mapped(typed, (source) => withRelationships(source, context));
+  const computed = related.map((source) => withComputedFields(source, names, context));
+  yield;
+  const permitted = yield* mapped(computed, (source) => withPermissions(source, computed, context));
+  const inheritedRoles = inheritedRolesOf(metadata, roles, found);
+  const inheriting = yield* mapped(permitted, (source) => {
+    return withInheritedPermissions(source, inheritedRoles, found);
+  });
+  const triggerNames = new Set<string>();
+  const resolvedSources = inheriting
+    .map((source) => withStrictWrites(source, context))
+    .map((source) => {
+      const { name, naming, tables, nativeQueries } = source;
+      const functions = mapValues(functionsOf(source, names, context), (fn) => {
+        return { ...fn, roles: withInheritedRoles(fn.roles, inheritedRoles) };
+      });
+      const eventTriggers = eventTriggersOf(source, triggerNames, context);
+      const hasTriggers = source.catalog.hasTriggers || eventTriggers.size > 0;
+      const resolved = { name, naming, tables, nativeQueries, functions, eventTriggers, hasTriggers };
+      return [name, { ...resolved, queryTags: queryTagsOf(source.source) }] as const;
+    });
+  yield;
+  return { sources: new Map(resolvedSources), names, inheritedRoles };
 }
 
 function* mapped<T, R>(items: readonly T[], steps: (item: T) => Steps<R>): Steps<R[]> {

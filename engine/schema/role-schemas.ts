@@ -18,7 +18,7 @@ export type RoleSchema = {
   readonly builder: SchemaBuilder;
   /** Builds every type, anew at every call: thousands of types that no other request needs. */
   readonly schema: () => GraphQLSchema;
-  /** Does the same in steps, for introspection. */
+  /** Builds every type in steps, for introspection. */
   readonly reachedSchema: () => Steps<ReachedSchema>;
 };
 

@@ -28,7 +28,7 @@ import type { SchemaBuilder } from './builder.ts';
 import { nodeTables } from './node.ts';
 import { remoteObjects } from './remote-schema.ts';
 
-/** What introspection reads of a schema. */
+/** The part of a schema that introspection reads. */
 export type ReachedSchema = Pick<
   GraphQLSchema,
   | 'description'
