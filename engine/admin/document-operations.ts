@@ -3,7 +3,7 @@
  *  Not here: operations on one object (handlers/), SQL (run-sql.ts). Spec: "Endpoints"; docs/reference/behaviour/metadata-api.md. */
 import { EngineError, fail, withPath } from '../errors/engine-error.ts';
 import type { JsonRecord } from '../json/value.ts';
-import { inSlices, nextTurn } from '../limits/slices.ts';
+import { inSlices } from '../limits/slices.ts';
 import { type Edit, editObjects } from '../metadata/edit.ts';
 import { exportedPart, exportMetadata as printMetadata } from '../metadata/export.ts';
 import { refuseCycles } from '../metadata/inherited-roles.ts';
@@ -55,8 +55,6 @@ export const replaceMetadata: Performer<'replace_metadata'> = async (work, args,
   const isWrapped = request.operation.version === 2;
   const options: ReplaceOptions = isWrapped ? (args as ReplaceOptions) : {};
   const document = isWrapped ? (args as { metadata: unknown }).metadata : args;
-  // The request has been parsed in this turn.
-  await nextTurn();
   const parsed = await inSlices(readDocument(document, work.document, isWrapped));
   const next = keepConnection(parsed, document, work.document);
   const whole = keepUnexported(next, work.document);

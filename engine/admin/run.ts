@@ -6,6 +6,7 @@
  *  5. If another replica committed first, repeat from 3 on its document, unless the client named a version.
  *  Not here: HTTP and authentication (http/), the operations themselves. Spec: "Schema/metadata API". */
 import { EngineError, fail, toAdminBody } from '../errors/engine-error.ts';
+import { nextTurn } from '../limits/slices.ts';
 import { ADMIN_ROLE, SESSION_PREFIX, type Session } from '../resolve/session.ts';
 import { isUnreachable } from '../store/connect.ts';
 import type { Authorship } from '../store/document.ts';
@@ -119,6 +120,8 @@ async function read(state: EngineState, request: AdminRequest, signal: Signal): 
 async function change(state: EngineState, request: AdminRequest, signal: Signal): Promise<unknown> {
   const by = authorshipOf(request);
   const isOperator = operationsIn(request).some(writesLedger);
+  // The body, which may be a large document, has been parsed in this turn.
+  await nextTurn();
   for (let attempt = 1; ; attempt++) {
     const work = new UnitOfWork(await baseOf(state, request), state.gateway, { isOperator, signal });
     try {

@@ -14,7 +14,6 @@ import {
   SchemaMetaFieldDef,
 } from 'graphql';
 import { withPath } from '../errors/engine-error.ts';
-import { own } from '../metadata/own.ts';
 import type { Steps } from '../metadata/steps.ts';
 import type { ReachedSchema } from '../schema/whole-schema.ts';
 import { readArguments } from './arguments.ts';
@@ -60,7 +59,7 @@ export function introspectionText(at: SelectedNodes, context: PlanContext): Sche
   const name = isSchema ? '' : String(plainValues(readArguments(at, context), context)['name']);
   return new SchemaText(role, function* (output) {
     const schema = yield* role.reachedSchema();
-    const value = isSchema ? schema : own(schema.getTypeMap(), name);
+    const value = isSchema ? schema : schema.types.get(name);
     const run = { schema, output, references: new Map() };
     if (writer.inSteps) yield* writer.write(value, run);
     else output.add(writer.write(value, run));
@@ -97,11 +96,16 @@ function writerOf(
   });
 }
 
+function typesOf(schema: unknown): readonly unknown[] {
+  return [...(schema as ReachedSchema).types.values()];
+}
+
 /** Returns the writer of a field of the object that it is given. */
 function memberOf({ field, nodes }: SelectedNodes, owner: string, context: PlanContext): Writer {
   const values = plainValues(readArguments({ field, nodes }, context), context);
   const writer = writerOf(field.type, nodes, context, owner);
-  const resolve = field.resolve!;
+  const isTypes = owner === '__Schema' && field.name === 'types';
+  const resolve = isTypes ? typesOf : field.resolve!;
   // The library's introspection resolvers read nothing else.
   const resolved = (value: unknown, { schema }: Run) =>
     resolve(value, values, undefined, { schema } as unknown as GraphQLResolveInfo);

@@ -4,11 +4,11 @@
  *  Not here: the root types (build.ts), writing introspection (plan/introspection.ts). Source: graphql-js, `GraphQLSchema`. */
 import {
   DirectiveLocation,
-  type GraphQLAbstractType,
   GraphQLBoolean,
   GraphQLDirective,
   GraphQLIncludeDirective,
   GraphQLInt,
+  type GraphQLInterfaceType,
   type GraphQLNamedType,
   GraphQLNonNull,
   type GraphQLObjectType,
@@ -28,7 +28,7 @@ import type { SchemaBuilder } from './builder.ts';
 import { nodeTables } from './node.ts';
 import { remoteObjects } from './remote-schema.ts';
 
-/** The part of a schema that introspection reads. */
+/** The part of a schema that introspection reads. Its types are a list: the library's object with thousands of keys is slow to list. */
 export type ReachedSchema = Pick<
   GraphQLSchema,
   | 'description'
@@ -36,9 +36,11 @@ export type ReachedSchema = Pick<
   | 'getMutationType'
   | 'getSubscriptionType'
   | 'getDirectives'
-  | 'getTypeMap'
   | 'getPossibleTypes'
->;
+> & {
+  /** All types by name. */
+  readonly types: ReadonlyMap<string, GraphQLNamedType>;
+};
 
 /** Returns the schema with every type the roots reach. */
 export function wholeSchema(builder: SchemaBuilder): GraphQLSchema {
@@ -77,18 +79,16 @@ function schemaOf(
   { query, mutation, subscription, directives }: Config,
   types: ReadonlyMap<string, GraphQLNamedType>,
 ): ReachedSchema {
-  const typeMap = Object.fromEntries(types);
-  const objects = [...types.values()].filter(isObjectType);
-  const implementations = (type: GraphQLAbstractType): readonly GraphQLObjectType[] =>
-    isUnionType(type) ? type.getTypes() : objects.filter((object) => object.getInterfaces().includes(type));
+  const implementations = (type: GraphQLInterfaceType): readonly GraphQLObjectType[] =>
+    [...types.values()].filter(isObjectType).filter((object) => object.getInterfaces().includes(type));
   return {
+    types,
     description: undefined,
     getQueryType: () => query,
     getMutationType: () => mutation,
     getSubscriptionType: () => subscription,
     getDirectives: () => directives,
-    getTypeMap: () => typeMap,
-    getPossibleTypes: implementations,
+    getPossibleTypes: (type) => (isUnionType(type) ? type.getTypes() : implementations(type)),
   };
 }
 
