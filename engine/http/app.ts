@@ -12,7 +12,8 @@ import fastify, {
 } from 'fastify';
 import type { ApiName } from '../config/options.ts';
 import { EngineError, toAdminBody } from '../errors/engine-error.ts';
-import { parseJson } from '../json/parse-json.ts';
+import { parsingJson } from '../json/parse-json.ts';
+import { inSlices } from '../limits/slices.ts';
 import { textToWire } from '../metadata/header-prefix.ts';
 import { ADMIN_ENDPOINTS, adminRoutes } from './admin.ts';
 import { acceptsGzip, GZIP_HEADERS, gzipped } from './body/gzip.ts';
@@ -48,7 +49,7 @@ export async function buildApp(context: HttpContext, makeServer: MakeServer): Pr
   });
   app.removeAllContentTypeParsers();
   app.addContentTypeParser('application/json', async (request: FastifyRequest) =>
-    parseJson(await readBody(context, request.raw, recordOf(request), recordOf(request).session)),
+    inSlices(parsingJson(await readBody(context, request.raw, recordOf(request), recordOf(request).session))),
   );
   app.addHook('onRequest', async (request, reply) => addCommonHeaders(context, request, reply));
   // Before the body is read: an unknown path needs no body. A known path with another method is unknown, too.

@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import '../../testing/seed.ts';
 import { array, assert, constantFrom, json, property, string, tuple } from 'fast-check';
 import { numberFrom } from './number.ts';
-import { parseJson } from './parse-json.ts';
+import { parseJson, parsingJson } from './parse-json.ts';
 import { isSameJson } from './value.ts';
 
 test.each([
@@ -108,4 +108,33 @@ test('exactly the texts that JSON.parse accepts are accepted', () => {
       expect(known[1]).toBe(known[0]);
     }),
   );
+});
+
+test('text that is looked at in pieces is parsed and refused like the whole', () => {
+  const texts = string({
+    unit: constantFrom(...'[]{}",:\\-+.eE01 tn', '1.0', '1e3', '\\u0001', '{"a":[', '9007199254740993'),
+  });
+  const outcomeOf = (parse: () => unknown) => {
+    try {
+      return JSON.stringify(parse());
+    } catch (error) {
+      return String(error);
+    }
+  };
+  const inPieces = (text: string, piece: number) => {
+    const steps = parsingJson(text, piece);
+    for (;;) {
+      const { done, value } = steps.next();
+      if (done) return value;
+    }
+  };
+  const isSame = (text: string) => {
+    for (const piece of [1, 2, 5, 1000]) {
+      expect(outcomeOf(() => inPieces(text, piece))).toBe(outcomeOf(() => parseJson(text)));
+    }
+  };
+  assert(property(texts, isSame));
+  assert(property(json(), isSame));
+  isSame(`[${'"1e3",1.0,{"x":-0.50},'.repeat(100)}"\\u00011.0"]`);
+  isSame('['.repeat(2000) + ']'.repeat(2000));
 });

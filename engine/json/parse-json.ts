@@ -7,7 +7,25 @@ import { isPrintedSo, numberFrom } from './number.ts';
 const MOST_LEVELS = 1000;
 
 export function parseJson(text: string): unknown {
-  const { levels, hasRawNumber, additions } = survey(text);
+  const found = newSurvey();
+  survey(text, found, text.length);
+  return parseSurveyed(text, found);
+}
+
+/** Looking at this much takes a few milliseconds. */
+const PIECE = 400_000;
+
+/** Parses long text in steps: it is looked at piece by piece, then JSON.parse of the whole text is one step. */
+export function* parsingJson(text: string, piece = PIECE): Generator<undefined, unknown, undefined> {
+  const found = newSurvey();
+  while (found.at < text.length) {
+    survey(text, found, Math.min(text.length, found.at + piece));
+    yield;
+  }
+  return parseSurveyed(text, found);
+}
+
+function parseSurveyed(text: string, { levels, hasRawNumber, additions }: Survey): unknown {
   if (levels > MOST_LEVELS) fail('invalidJson', {});
   try {
     return hasRawNumber ? unmarked(JSON.parse(marked(text, additions))) : JSON.parse(text);
@@ -26,16 +44,25 @@ const MARK = '\u0001';
 const WRITTEN_MARK = '\\u0001';
 
 type Survey = {
-  readonly levels: number;
+  /** The position up to which the text was looked at, outside of strings and numbers. */
+  at: number;
+  /** The level at that position, and the greatest one. */
+  level: number;
+  levels: number;
   /** True if JavaScript would print one of the numbers otherwise. */
-  readonly hasRawNumber: boolean;
-  readonly additions: readonly Addition[];
+  hasRawNumber: boolean;
+  readonly additions: Addition[];
 };
 
-function survey(text: string): Survey {
-  const additions: Addition[] = [];
-  let [level, levels, hasRawNumber] = [0, 0, false];
-  for (let at = 0; at < text.length; at++) {
+function newSurvey(): Survey {
+  return { at: 0, level: 0, levels: 0, hasRawNumber: false, additions: [] };
+}
+
+/** Looks at the text up to a position, and to the end of the string or number there. */
+function survey(text: string, found: Survey, end: number): void {
+  const { additions } = found;
+  let { at, level, levels, hasRawNumber } = found;
+  for (; at < end; at++) {
     const code = text.charCodeAt(at);
     if (code === QUOTE) {
       const start = at + 1;
@@ -51,7 +78,7 @@ function survey(text: string): Survey {
       additions.push([start, `"${WRITTEN_MARK}`], [at + 1, '"']);
     }
   }
-  return { levels, hasRawNumber, additions };
+  Object.assign(found, { at, level, levels, hasRawNumber });
 }
 
 /** True for most numbers: few digits, nothing else, and no leading zero. */

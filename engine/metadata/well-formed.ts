@@ -2,12 +2,18 @@
  *  keys and statements. Raises `parseFailed` with its path. Not here: other validation (validate.ts).
  *  PostgreSQL manual, "Character Types" and "JSON Types". */
 import { fail, type PathStep } from '../errors/engine-error.ts';
-import { isRecord } from '../json/value.ts';
+import { isRecord, type JsonRecord } from '../json/value.ts';
 
 export function refuseIllFormed(value: unknown): void {
+  if (isRecord(value) && wellFormed.has(value)) return;
   const path = pathOfIllFormed(value);
   if (path) fail('parseFailed', { text: 'text holds a zero byte or half of a surrogate pair' }, { path });
+  if (!isRecord(value)) return;
+  for (const part of [value, ...Object.values(value)]) if (isRecord(part)) wellFormed.add(part);
 }
+
+/** Values, which are immutable, that were read and their members: a document is read with the arguments that hold it. */
+const wellFormed = new WeakSet<JsonRecord>();
 
 /** Returns the path of ill-formed text; null when there is none. For an ill-formed key it is the path of its object, because the key
  *  could not be printed. */
