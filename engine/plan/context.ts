@@ -19,6 +19,7 @@ import type { RoleSchema } from '../schema/role-schemas.ts';
 import type { Conditions } from './conditions.ts';
 import type { Field } from './query-types.ts';
 import type { RemoteJoin } from './remote-types.ts';
+import type { SchemaText } from './schema-text.ts';
 import { SelectionSize } from './selection-size.ts';
 import type { Call, Validation } from './types.ts';
 
@@ -101,6 +102,8 @@ export class PlanContext {
   readonly calls: (() => Call)[] = [];
   /** Joins planned so far. */
   readonly joins: RemoteJoin[] = [];
+  /** Texts about the schema by what they select, however many fields of the response have them. */
+  readonly schemaTexts = new Map<string, SchemaText>();
   /** False where a join is refused: in streams and in events of remote schemas, and in live queries unless the feature is on. */
   mayJoin: boolean;
   /** The variables whose values the plan depends on, as found so far. */

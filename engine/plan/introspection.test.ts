@@ -72,3 +72,11 @@ test('a plan holds the selection and not the text, which is written anew at ever
   const texts = [finish(root.text.steps()), finish(root.text.steps())];
   expect(texts).toEqual(Array(2).fill('{"queryType":{"name":"query_root"}}'));
 });
+
+test('fields that select the same share a text', () => {
+  const text = `{ a: __schema { ...Types } b: __schema { ...Types } c: __schema { queryType { name } }
+    d: __type(name: "author") { name } e: __type(name: "author") { name } f: __type(name: "article") { name } }
+    fragment Types on __Schema { types { name } }`;
+  const texts = planOf(text, null, 'admin').roots.map((root) => root.kind === 'schema-text' && root.text);
+  expect(texts.map((one) => texts.indexOf(one))).toEqual([0, 0, 2, 3, 3, 5]);
+});

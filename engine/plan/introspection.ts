@@ -11,6 +11,7 @@ import {
   isListType,
   isNonNullType,
   isObjectType,
+  print,
   SchemaMetaFieldDef,
 } from 'graphql';
 import { withPath } from '../errors/engine-error.ts';
@@ -51,19 +52,24 @@ export function isIntrospection(name: string): boolean {
   return name === '__schema' || name === '__type';
 }
 
-/** Returns the text of one introspection root field. Writing it builds every type of the role and keeps none of them. */
+/** Returns the text of one introspection root field. Fields that select the same have the same text. Writing it builds every type of the role and keeps none of them. */
 export function introspectionText(at: SelectedNodes, context: PlanContext): SchemaText {
   const { role } = context.document;
   const writer = writerOf(at.field.type, at.nodes, context);
   const isSchema = at.field.name === SchemaMetaFieldDef.name;
   const name = isSchema ? '' : String(plainValues(readArguments(at, context), context)['name']);
-  return new SchemaText(role, function* (output) {
+  const selected = at.nodes.map((node) => print({ ...node, alias: undefined })).join(' ');
+  const known = context.schemaTexts.get(selected);
+  if (known) return known;
+  const text = new SchemaText(role, function* (output) {
     const schema = yield* role.reachedSchema();
     const value = isSchema ? schema : schema.types.get(name);
     const run = { schema, output, references: new Map() };
     if (writer.inSteps) yield* writer.write(value, run);
     else output.add(writer.write(value, run));
   });
+  context.schemaTexts.set(selected, text);
+  return text;
 }
 
 /** Returns the writer of values of a type; `owner` is the type with the field that has them. */
