@@ -8,6 +8,7 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import type { Duplex } from 'node:stream';
 import type { RawData, WebSocket } from 'ws';
+import { buildingSchema } from '../../execute/answer.ts';
 import { parseJson } from '../../json/parse-json.ts';
 import { isRecord } from '../../json/value.ts';
 import { textToWire } from '../../metadata/header-prefix.ts';
@@ -168,10 +169,12 @@ export class WebsocketConnection {
   }
 
   async #authenticate(given: Readonly<Record<string, string>>): Promise<void> {
-    const { context, headers, id } = this.#options;
+    const { context, headers, id, isRelay } = this.#options;
     try {
       this.#headers = { ...headers, ...given };
       this.#session = await context.authenticate(this.#headers);
+      // Operations begin in the order of their messages, so they cannot wait for it later.
+      await buildingSchema({ model: context.state.snapshot().model, session: this.#session, isRelay });
       this.#on({ kind: 'authenticated' });
       this.#observe('connection_initialized', null);
       this.#closeAt(this.#session.expiresAt);
