@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import type { Database, NamedStatement } from '../database/pool.ts';
 import { roleSchema } from '../schema/role-schemas.ts';
-import { answer } from './answer.ts';
+import { answer, buildingSchema } from './answer.ts';
 import { cachedPlan } from './plan-cache.ts';
 import { bodyText } from './splice.ts';
 import { openShop, type Shop } from './testing/shop.ts';
@@ -117,6 +117,19 @@ describe('a plan is kept', () => {
     const query = 'query A { item { id } } query B { item { name } }';
     expect(plan(query, {}, 'A')).toBe(plan(query, {}, 'A'));
     expect(plan(query, {}, 'B')).not.toBe(plan(query, {}, 'A'));
+  });
+
+  test('for the schema of its role, which is built in slices before the first request', async () => {
+    const context = {
+      model: { ...shop.model },
+      session: { role: 'admin', variables: {}, mayUseBackendOnly: false },
+    };
+    const [building, other] = [buildingSchema(context), buildingSchema(context)];
+    expect(building).toBeInstanceOf(Promise);
+    const schema = await building;
+    expect(schema).toBe(roleSchema(context.model, 'admin', false));
+    expect((await other) ?? schema).toBe(schema);
+    expect(buildingSchema(context)).toBeNull();
   });
 
   test('with the text of introspection, as bytes when it is long', async () => {

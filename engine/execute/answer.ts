@@ -57,10 +57,10 @@ export async function answer(request: GraphqlRequest, context: AnswerContext): P
 export function buildingSchema({
   model,
   session: { role, mayUseBackendOnly },
-  isRelay = false,
+  isRelay,
 }: Pick<AnswerContext, 'model' | 'session' | 'isRelay'>): Promise<RoleSchema> | null {
-  const scope = { model, role, mayUseBackendOnly, isRelay };
-  return hasRoleSchema(scope) ? null : inSlices(roleSchemaSteps(scope));
+  if (hasRoleSchema(model, role, mayUseBackendOnly, isRelay)) return null;
+  return inSlices(roleSchemaSteps(model, role, mayUseBackendOnly, isRelay));
 }
 
 /** Parses and plans a request, or finds its plan in the cache. Nothing runs. */

@@ -27,8 +27,7 @@ export function* findingBrokenQueries(metadata: Metadata, model: Model): Steps<r
   const { query_collections = [] } = metadata;
   if (query_collections.length === 0) return [];
   const missing = missingParts(metadata, model);
-  const scope = { model, role: ADMIN_ROLE, mayUseBackendOnly: false, isRelay: false };
-  const role = yield* roleSchemaSteps(scope);
+  const role = yield* roleSchemaSteps(model, ADMIN_ROLE, false);
   return yield* flatMapped(query_collections, ({ name: collection, definition }) =>
     definition.queries.flatMap((query, i) => {
       const problem = problemOf(query.query, role, missing);

@@ -36,21 +36,30 @@ export function roleSchema(
   mayUseBackendOnly: boolean,
   isRelay = false,
 ): RoleSchema {
-  return sharedSchema({ model, role, mayUseBackendOnly, isRelay }).finish();
+  return sharedSchema(model, role, mayUseBackendOnly, isRelay).finish();
 }
 
 /** Returns the steps that are left of building the schema of a role; none are left once it is built. */
-export function roleSchemaSteps(scope: SchemaScope): Steps<RoleSchema> {
-  return sharedSchema(scope).steps();
+export function roleSchemaSteps(...key: Parameters<typeof roleSchema>): Steps<RoleSchema> {
+  return sharedSchema(...key).steps();
 }
 
 /** True when the schema of a role is built. */
-export function hasRoleSchema(scope: SchemaScope): boolean {
-  return sharedSchema(scope).isFinished;
+export function hasRoleSchema(
+  model: Model,
+  role: string,
+  mayUseBackendOnly: boolean,
+  isRelay = false,
+): boolean {
+  return sharedSchema(model, role, mayUseBackendOnly, isRelay).isFinished;
 }
 
-function sharedSchema(scope: SchemaScope): SharedSteps<RoleSchema> {
-  const { model, role, mayUseBackendOnly, isRelay } = scope;
+function sharedSchema(
+  model: Model,
+  role: string,
+  mayUseBackendOnly: boolean,
+  isRelay = false,
+): SharedSteps<RoleSchema> {
   let ofModel = built.get(model);
   if (!ofModel) {
     ofModel = new Map();
@@ -60,7 +69,7 @@ function sharedSchema(scope: SchemaScope): SharedSteps<RoleSchema> {
   const variant = (isRelay ? 2 : 0) + (mayUseBackendOnly ? 1 : 0);
   const known = ofRole[variant];
   if (known) return known;
-  const shared = new SharedSteps(() => buildRole(scope));
+  const shared = new SharedSteps(() => buildRole({ model, role, mayUseBackendOnly, isRelay }));
   ofRole[variant] = shared;
   return shared;
 }

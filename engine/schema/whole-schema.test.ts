@@ -22,7 +22,6 @@ const newModel = (): Model =>
     AUTHORS,
   ).model;
 const model = newModel();
-const scopeOf = (role: string, isRelay = false) => ({ model, role, mayUseBackendOnly: false, isRelay });
 
 test.for([
   ['admin', false],
@@ -52,13 +51,13 @@ test('each type is a step', () => {
 });
 
 test('requests that need the same schema have one, also when one of them cannot wait', () => {
-  const scope = { ...scopeOf('reader'), model: newModel() };
-  const [one, two] = [roleSchemaSteps(scope), roleSchemaSteps(scope)];
+  const key = [newModel(), 'reader', false] as const;
+  const [one, two] = [roleSchemaSteps(...key), roleSchemaSteps(...key)];
   one.next();
   two.next();
-  expect(hasRoleSchema(scope)).toBe(false);
-  const atOnce = roleSchema(scope.model, 'reader', false);
-  expect(hasRoleSchema(scope)).toBe(true);
+  expect(hasRoleSchema(...key)).toBe(false);
+  const atOnce = roleSchema(...key);
+  expect(hasRoleSchema(...key)).toBe(true);
   expect(finish(one)).toBe(atOnce);
   expect(finish(two)).toBe(atOnce);
 });
