@@ -31,9 +31,14 @@ const PROBE = `data:text/javascript,${encodeURIComponent(`
   });
   process.channel.unref();`)}`;
 
-export async function startEngineApart(databaseUrl: string): Promise<EngineApart> {
-  const flags = ['--database-url', databaseUrl, ...ANY_PORT, '--admin-secret', SECRET];
-  const engine = fork('bin/pergola.mjs', ['serve', ...flags], {
+/** `flags` are more options of the engine; `checkout` is the folder of its code, if it is not this one. */
+export async function startEngineApart(
+  databaseUrl: string,
+  { flags = [], checkout = '.' }: { readonly flags?: readonly string[]; readonly checkout?: string } = {},
+): Promise<EngineApart> {
+  const own = ['--database-url', databaseUrl, ...ANY_PORT, '--admin-secret', SECRET];
+  const engine = fork('bin/pergola.mjs', ['serve', ...own, ...flags], {
+    cwd: checkout,
     execArgv: ['--import', PROBE],
     stdio: ['ignore', 'ignore', 'pipe', 'ipc'],
   });

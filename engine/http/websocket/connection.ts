@@ -2,17 +2,16 @@
  *  Messages that arrive during authentication wait for its end.
  *  The engine stops reading from a client that does not read. Of a live query the client then receives only the
  *  latest result.
- *  A ping is sent every few seconds; a client that never answers is disconnected.
  *  `finish` ends live queries at once, and closes the connection after queries and mutations have answered.
- *  Not here: running an operation (operation.ts), handshakes (handshake.ts). */
+ *  Not here: running an operation (operation.ts), handshakes (handshake.ts), keep-alive messages (keepalive.ts). */
 import type { IncomingHttpHeaders } from 'node:http';
-import type { Duplex } from 'node:stream';
+import type { Socket } from 'node:net';
 import type { RawData, WebSocket } from 'ws';
 import { buildingSchema } from '../../execute/answer.ts';
 import { parseJson } from '../../json/parse-json.ts';
 import { isRecord } from '../../json/value.ts';
+import { type TimerWheel, WheelTimer } from '../../limits/timer-wheel.ts';
 import { textToWire } from '../../metadata/header-prefix.ts';
-import { LONGEST_MS } from '../../metadata/schema/number.ts';
 import type { WebsocketEvent } from '../../observe/observation.ts';
 import type { Session } from '../../resolve/session.ts';
 import type { LiveQueries } from '../../subscribe/live-queries.ts';
@@ -22,6 +21,7 @@ import { bodyLimit } from '../body/read-body.ts';
 import type { HttpContext } from '../context.ts';
 import { errorFrom } from '../error-response.ts';
 import { IncomingBytes } from './incoming-bytes.ts';
+import { Keepalive } from './keepalive.ts';
 import { type Protocol, readMessage } from './messages.ts';
 import { type OperationOutput, type RunningWebsocketOperation, refuse, startOperation } from './operation.ts';
 import { type ConnectionEffect, type ConnectionEvent, type Phase, react } from './protocol.ts';
@@ -30,7 +30,7 @@ export type ConnectionOptions = {
   readonly id: string;
   readonly socket: WebSocket;
   /** The TCP or TLS connection below the WebSocket. */
-  readonly duplex: Duplex;
+  readonly duplex: Socket;
   readonly protocol: Protocol;
   readonly isRelay: boolean;
   /** The headers of the handshake. Headers in `connection_init` override them. */
@@ -38,14 +38,14 @@ export type ConnectionOptions = {
   readonly address: string | undefined;
   readonly context: HttpContext;
   readonly live: LiveQueries;
+  /** The time limits of all connections. */
+  readonly wheel: TimerWheel;
 };
 
 /** Results of this size are sent from bytes that all their clients share. */
 const SHARED_BYTES = 8 * 1024;
 /** The most queries and mutations one client may run at the same time. */
 const MAX_OPERATIONS = 50;
-/** The most pings that may stay unanswered. */
-const MAX_UNANSWERED_PINGS = 3;
 /** The most bytes of a reason; a close frame has room for 123 bytes. */
 const MAX_REASON_BYTES = 120;
 /** How long a close frame may take to arrive when the connection is closed for a limit, or before authentication. */
@@ -62,9 +62,10 @@ export class WebsocketConnection {
   #phase: Phase = 'new';
   #session: Session | null = null;
   #headers: IncomingHttpHeaders = {};
-  #unansweredPings = 0;
   #isFinishing = false;
-  readonly #timers: NodeJS.Timeout[];
+  readonly #keepalive: Keepalive;
+  /** The end of the time for `connection_init`, and then of the credentials. */
+  readonly #deadline = new Deadline(() => this.#passed());
   readonly #incoming: IncomingBytes;
   /** The reservations of long requests that run, by operation id. */
   readonly #reserved = new Map<string, Release>();
@@ -73,12 +74,14 @@ export class WebsocketConnection {
 
   constructor(options: ConnectionOptions) {
     this.#options = options;
-    const { socket, context } = options;
+    const { socket, context, wheel } = options;
     const { websocketKeepalive, websocketConnectionInitTimeout } = context.options;
-    this.#timers = [
-      setTimeout(() => this.#on({ kind: 'init timeout' }), websocketConnectionInitTimeout * 1000),
-      setInterval(() => this.#ping(), websocketKeepalive * 1000),
-    ];
+    wheel.add(this.#deadline, websocketConnectionInitTimeout * 1000);
+    this.#keepalive = new Keepalive({
+      ...options,
+      intervalMs: websocketKeepalive * 1000,
+      isReady: () => this.#phase === 'ready',
+    });
     this.#incoming = new IncomingBytes({
       duplex: options.duplex,
       budget: context.budget,
@@ -89,7 +92,6 @@ export class WebsocketConnection {
       pauseChanged: () => this.#readOrPause(),
     });
     socket.on('message', (data, isBinary) => this.#receive(data, isBinary));
-    socket.on('pong', () => this.#resetPings());
     // A close event follows every error.
     socket.on('error', () => {});
     context.sendQueues.add(this);
@@ -135,7 +137,6 @@ export class WebsocketConnection {
   }
 
   #receive(data: RawData, isBinary: boolean): void {
-    this.#resetPings();
     this.#incoming.completed();
     if (this.#isFinishing) return;
     const text = isBinary ? '' : String(data);
@@ -177,7 +178,7 @@ export class WebsocketConnection {
       await buildingSchema({ model: context.state.snapshot().model, session: this.#session, isRelay });
       this.#on({ kind: 'authenticated' });
       this.#observe('connection_initialized', null);
-      this.#closeAt(this.#session.expiresAt);
+      this.#closeAtExpiry();
     } catch (thrown) {
       const { message } = errorFrom(thrown, context.observe, id);
       const reason = textToWire(message, context.options.headerPrefix);
@@ -329,36 +330,24 @@ export class WebsocketConnection {
     else if (!isBusy && socket.isPaused) socket.resume();
   }
 
-  #resetPings(): void {
-    this.#unansweredPings = 0;
-  }
-
-  #ping(): void {
-    const { socket, protocol } = this.#options;
-    // While reading is paused, pongs cannot arrive.
-    if (socket.isPaused || socket.readyState !== socket.OPEN) return;
-    this.#unansweredPings += 1;
-    if (this.#unansweredPings > MAX_UNANSWERED_PINGS) {
-      socket.terminate();
-      return;
-    }
-    socket.ping();
-    if (this.#phase === 'ready') this.#send(protocol.server.alive);
-  }
-
   #closeWhenIdle(): void {
     if (this.#isFinishing && this.inFlight === 0) this.#close(1001, 'the engine is stopping');
   }
 
-  /** Closes the connection when the credentials expire. */
-  #closeAt(expiresAt: number | undefined): void {
+  /** Called when the deadline has passed. */
+  #passed(): void {
+    if (this.#session === null) this.#on({ kind: 'init timeout' });
+    else this.#closeAtExpiry();
+  }
+
+  /** Closes the connection when the credentials have expired. */
+  #closeAtExpiry(): void {
+    const { expiresAt } = this.#session!;
+    this.#deadline.cancel();
     if (expiresAt === undefined || this.#phase === 'closed') return;
-    const leftMs = Math.min(Math.max(0, expiresAt - Date.now()), LONGEST_MS);
-    const timer = setTimeout(() => {
-      if (Date.now() < expiresAt) this.#closeAt(expiresAt);
-      else this.#close(4401, 'the credentials have expired');
-    }, leftMs);
-    this.#timers.push(timer);
+    const leftMs = expiresAt - Date.now();
+    if (leftMs <= 0) this.#close(4401, 'the credentials have expired');
+    else this.#options.wheel.add(this.#deadline, leftMs);
   }
 
   #close(code: number, reason: string): void {
@@ -396,7 +385,8 @@ export class WebsocketConnection {
     for (const id of [...this.#reserved.keys()]) this.#release(id);
     this.#queuedMessages = [];
     this.#pendingResults.clear();
-    for (const timer of this.#timers) clearTimeout(timer);
+    this.#keepalive.cancel();
+    this.#deadline.cancel();
     for (const operation of this.#operations.values()) operation.stop();
     this.#operations.clear();
   }
@@ -423,6 +413,19 @@ export class WebsocketConnection {
       operation_type: failure === null ? { type } : { type, detail: failure },
       query: type === 'query_err' ? query : null,
     });
+  }
+}
+
+class Deadline extends WheelTimer {
+  readonly #passed: () => void;
+
+  constructor(passed: () => void) {
+    super();
+    this.#passed = passed;
+  }
+
+  expire(): void {
+    this.#passed();
   }
 }
 

@@ -2,9 +2,11 @@
  *  handshake from any page, so an origin that may not call is refused here. With CORS off, cookies are ignored unless --ws-read-cookie.
  *  Not here: messages of a connection (connection.ts). Reference: docs/reference/behaviour/subscriptions.md. */
 import type { IncomingHttpHeaders, IncomingMessage, Server } from 'node:http';
+import type { Socket } from 'node:net';
 import { WebSocketServer } from 'ws';
 import { keepLastHeader } from '../../auth/session-variables.ts';
 import { EngineError } from '../../errors/engine-error.ts';
+import { TimerWheel } from '../../limits/timer-wheel.ts';
 import type { HttpContext } from '../context.ts';
 import { mayUseCredentials } from '../cors.ts';
 import { isSameOrigin, isToken } from '../cross-site.ts';
@@ -13,6 +15,7 @@ import { isGraphqlPath, isOlderPath, isRelayPath } from '../graphql-request.ts';
 import { addressOf } from '../operation.ts';
 import { requestIdOf } from '../request-record.ts';
 import { WebsocketConnection } from './connection.ts';
+import { WEBSOCKET_TICK_MS } from './keepalive.ts';
 import { PROTOCOLS, protocolOf } from './messages.ts';
 
 type Websockets = {
@@ -29,6 +32,7 @@ export function isWebsocketUpgrade(request: IncomingMessage): boolean {
 
 export function acceptWebsockets(server: Server, context: HttpContext): Websockets {
   const connections = new Set<WebsocketConnection>();
+  const wheel = new TimerWheel(WEBSOCKET_TICK_MS);
   let isFinishing = false;
   const { live } = context;
   context.registry?.read('pergola_websocket_connections', () => [{ labels: {}, value: connections.size }]);
@@ -69,13 +73,15 @@ export function acceptWebsockets(server: Server, context: HttpContext): Websocke
       const connection = new WebsocketConnection({
         id,
         socket,
-        duplex,
+        // Node's type is that of any stream.
+        duplex: duplex as Socket,
         protocol,
         isRelay,
         headers,
         address,
         context,
         live,
+        wheel,
       });
       connections.add(connection);
       socket.once('close', () => connections.delete(connection));

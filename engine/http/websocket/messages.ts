@@ -36,6 +36,8 @@ export type Protocol = {
   readonly server: ServerMessages;
   /** True when `complete` follows an `error` for an operation that could not start. */
   readonly completesErrors: boolean;
+  /** True when clients answer the keep-alive message. */
+  readonly isAliveAnswered: boolean;
   /** Returns an error as the payloads of messages have it. */
   readonly errorOf: (error: EngineError, showInternal: boolean) => object;
 };
@@ -67,6 +69,7 @@ export const PROTOCOLS: readonly Protocol[] = [
   {
     name: 'graphql-transport-ws',
     completesErrors: false,
+    isAliveAnswered: true,
     errorOf: toGraphqlError,
     client: {
       connection_init: init,
@@ -86,6 +89,7 @@ export const PROTOCOLS: readonly Protocol[] = [
   {
     name: 'graphql-ws',
     completesErrors: true,
+    isAliveAnswered: false,
     errorOf: toGraphqlError,
     client: {
       connection_init: init,
