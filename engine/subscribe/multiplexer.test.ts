@@ -1,4 +1,5 @@
 /** Who is asked with whom, and what becomes of the others when one fails: answers given by hand. */
+import { getEventListeners } from 'node:events';
 import { expect, test } from 'vitest';
 import { EngineError } from '../errors/engine-error.ts';
 import { Multiplexer } from './multiplexer.ts';
@@ -38,7 +39,7 @@ function multiplexerUnderTest({ most = 100, bad = new Set<string>(), isFailingTo
     );
     return { outcomes, statements: [...statements] };
   };
-  return { round, bad };
+  return { multiplexer, round, bad };
 }
 
 test('those who ask in one moment are one statement, and each is told its own row', async () => {
@@ -81,4 +82,11 @@ test('where all are well alone and fail together, they are asked alone, and toge
   expect(await round('a', 'b')).toEqual({ outcomes: told('a', 'b'), statements: ['a+b', 'a', 'b'] });
   for (let i = 0; i < 99; i++) expect((await round('a', 'b')).statements).toEqual(['a', 'b']);
   expect((await round('a', 'b')).statements).toEqual(['a+b', 'a', 'b']);
+});
+
+test('a round leaves nothing behind on the signals of its cohorts, which last as long as their live queries', async () => {
+  const { multiplexer } = multiplexerUnderTest();
+  const signals = [new AbortController().signal, new AbortController().signal];
+  for (let i = 0; i < 3; i++) await Promise.all(signals.map((signal, j) => multiplexer.query([`${j}`], signal)));
+  expect(signals.map((signal) => getEventListeners(signal, 'abort').length)).toEqual([0, 0]);
 });

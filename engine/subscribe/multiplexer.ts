@@ -66,10 +66,10 @@ export class Multiplexer {
       await this.#runSingle(first!);
       return;
     }
+    const all = new AllAborted(cohorts.map(({ signal }) => signal));
     try {
-      const signal = allAborted(cohorts.map((cohort) => cohort.signal));
       const valuesOfEach = cohorts.map(({ values }) => values);
-      const rows = await this.#options.runForMany(valuesOfEach, signal);
+      const rows = await this.#options.runForMany(valuesOfEach, all.signal).finally(() => all.release());
       for (const [i, { answered }] of cohorts.entries()) answered({ kind: 'row', row: rows[i] ?? [] });
     } catch {
       const outcomes = await Promise.all(cohorts.map((cohort) => this.#runSingle(cohort)));
@@ -86,17 +86,32 @@ export class Multiplexer {
   }
 }
 
-/** Returns a signal that is aborted when all signals are. */
-function allAborted(signals: readonly AbortSignal[]): AbortSignal {
-  const all = new AbortController();
-  let left = signals.length;
-  const abortLast = () => {
-    left -= 1;
-    if (left === 0) all.abort(signals[0]?.reason);
-  };
-  for (const signal of signals) {
-    if (signal.aborted) abortLast();
-    else signal.addEventListener('abort', abortLast, { once: true });
+/** A signal that is aborted when all of the given signals are. They live longer than it, so it has to be released. */
+class AllAborted {
+  readonly #signals: readonly AbortSignal[];
+  readonly #controller = new AbortController();
+  #left: number;
+
+  constructor(signals: readonly AbortSignal[]) {
+    this.#signals = signals;
+    this.#left = signals.length;
+    for (const signal of signals) {
+      if (signal.aborted) this.handleEvent();
+      else signal.addEventListener('abort', this, { once: true });
+    }
   }
-  return all.signal;
+
+  get signal(): AbortSignal {
+    return this.#controller.signal;
+  }
+
+  /** Called when one of the signals is aborted. */
+  handleEvent(): void {
+    this.#left -= 1;
+    if (this.#left === 0) this.#controller.abort(this.#signals[0]?.reason);
+  }
+
+  release(): void {
+    for (const signal of this.#signals) signal.removeEventListener('abort', this);
+  }
 }
