@@ -92,6 +92,8 @@ export class WebsocketConnection {
       pauseChanged: () => this.#readOrPause(),
     });
     socket.on('message', (data, isBinary) => this.#receive(data, isBinary));
+    socket.on('ping', (data) => this.#incoming.controlCompleted(data.length));
+    socket.on('pong', (data) => this.#incoming.controlCompleted(data.length));
     // A close event follows every error.
     socket.on('error', () => {});
     context.sendQueues.add(this);

@@ -8,6 +8,9 @@ import { type ByteBudget, ByteReservation, UNCOUNTED_BYTES } from '../body/byte-
 /** The bytes a client may send before authentication, frame headers included. */
 const UNAUTHENTICATED_BYTES = UNCOUNTED_BYTES;
 
+/** The bytes before the payload of a ping or pong, with the mask. RFC 6455, 5.2. */
+const CONTROL_HEADER_BYTES = 6;
+
 type IncomingOptions = {
   readonly duplex: Duplex;
   readonly budget: ByteBudget;
@@ -44,6 +47,13 @@ export class IncomingBytes {
     if (this.#options.maxBytes() === null) return;
     this.#pending = 0;
     this.#reservation.release();
+  }
+
+  /** Called when a ping or a pong is complete, which may be between the parts of a message. An idle client sends only these, for
+   *  months. Before authentication they count. */
+  controlCompleted(payloadBytes: number): void {
+    if (this.#options.maxBytes() === null) return;
+    this.#pending = Math.max(0, this.#pending - payloadBytes - CONTROL_HEADER_BYTES);
   }
 
   end(): void {
