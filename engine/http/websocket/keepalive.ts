@@ -54,8 +54,8 @@ export class Keepalive extends WheelTimer {
   expire(): void {
     const { socket, duplex, wheel, intervalMs } = this.#options;
     if (socket.readyState !== socket.OPEN) return;
-    // A timer is up to a tick late, and an interval should not be longer.
-    wheel.add(this, intervalMs - WEBSOCKET_TICK_MS);
+    // This tick is a little late already. Half a tick less gives the next one an interval later, not one that is a tick longer.
+    wheel.add(this, intervalMs - WEBSOCKET_TICK_MS / 2);
     // While reading is paused, answers cannot arrive.
     if (socket.isPaused) return;
     const isSilent = duplex.bytesRead === this.#bytesRead;
