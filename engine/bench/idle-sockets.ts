@@ -1,5 +1,5 @@
 /** The cost of WebSockets that wait for changes: CPU of an engine while nothing changes, with keep-alive messages and without them, and
- *  its memory for a socket. Each socket has a live query, and shares its values with ten others; half of them use each protocol.
+ *  its memory for a socket. Each socket has a live query with a value of its own; half of them use each protocol.
  *  In: the number of sockets (1,000), and the folder of another checkout to compare with, whose engines run at the same time. Out: a
  *  table. `node engine/bench/idle-sockets.ts [SOCKETS] [FOLDER]`, with `ulimit -n` above the number of all sockets. */
 import { type ChildProcess, fork } from 'node:child_process';
@@ -15,7 +15,6 @@ import { type EngineApart, startEngineApart } from '../../testing/engine-apart.t
 
 const SECONDS = 20;
 const SETTLE_SECONDS = 6;
-const SOCKETS_PER_COHORT = 1;
 const AT_ONCE = 50;
 const QUERY = 'subscription ($id: Int!) { note_by_pk(id: $id) { id body } }';
 
@@ -98,7 +97,7 @@ function openClient(url: string, secret: string, number: number): Promise<void> 
     { perMessageDeflate: false },
   );
   const send = (message: object) => socket.send(JSON.stringify(message));
-  const variables = { id: Math.floor(number / SOCKETS_PER_COHORT) };
+  const variables = { id: number };
   socket.on('open', () =>
     send({ type: 'connection_init', payload: { headers: { 'x-engine-admin-secret': secret } } }),
   );

@@ -87,6 +87,7 @@ test('where all are well alone and fail together, they are asked alone, and toge
 test('a round leaves nothing behind on the signals of its cohorts, which last as long as their live queries', async () => {
   const { multiplexer } = multiplexerUnderTest();
   const signals = [new AbortController().signal, new AbortController().signal];
-  for (let i = 0; i < 3; i++) await Promise.all(signals.map((signal, j) => multiplexer.query([`${j}`], signal)));
+  for (let i = 0; i < 3; i++)
+    await Promise.all(signals.map((signal, j) => multiplexer.query([`${j}`], signal)));
   expect(signals.map((signal) => getEventListeners(signal, 'abort').length)).toEqual([0, 0]);
 });

@@ -50,7 +50,7 @@ export class Keepalive extends WheelTimer {
     options.wheel.add(this, Math.random() * options.intervalMs);
   }
 
-  /** Checks the connection. */
+  /** Checks the connection: writes the messages that are due, or disconnects the client. */
   expire(): void {
     const { socket, duplex, wheel, intervalMs } = this.#options;
     if (socket.readyState !== socket.OPEN) return;
