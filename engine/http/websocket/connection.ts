@@ -20,6 +20,7 @@ import { type Release, UNCOUNTED_BYTES } from '../body/byte-budget.ts';
 import { bodyLimit } from '../body/read-body.ts';
 import type { HttpContext } from '../context.ts';
 import { errorFrom } from '../error-response.ts';
+import { textFrame } from './frames.ts';
 import { IncomingBytes } from './incoming-bytes.ts';
 import { Keepalive } from './keepalive.ts';
 import { type Protocol, readMessage } from './messages.ts';
@@ -71,6 +72,7 @@ export class WebsocketConnection {
   readonly #reserved = new Map<string, Release>();
   /** The size of the message that is being handled. */
   #messageBytes = 0;
+  readonly #onSent = () => this.#sent();
 
   constructor(options: ConnectionOptions) {
     this.#options = options;
@@ -288,24 +290,27 @@ export class WebsocketConnection {
     else this.#sendResult(id, result);
   }
 
-  /** Sends a result. A long one is one message in three fragments, because its bytes are shared with other clients. */
   #sendResult(id: string, result: Result): void {
-    const { socket, protocol } = this.#options;
+    const { socket, protocol, duplex } = this.#options;
     const [before, after] = protocol.server.next(id);
     if (result.size < SHARED_BYTES) {
       this.#send(before + result.text + after);
       return;
     }
     if (socket.readyState !== socket.OPEN) return;
-    socket.send(before, { fin: false });
-    socket.send(result.bytes, { fin: false, binary: false });
-    this.#send(after);
+    const { bytes } = result;
+    duplex.cork();
+    duplex.write(textFrame(before, bytes.length + Buffer.byteLength(after)));
+    duplex.write(bytes);
+    duplex.write(after, this.#onSent);
+    duplex.uncork();
+    this.#readOrPause();
   }
 
   #send(text: string): void {
-    const { socket } = this.#options;
+    const { socket, duplex } = this.#options;
     if (socket.readyState !== socket.OPEN) return;
-    socket.send(text, () => this.#sent());
+    duplex.write(textFrame(text), this.#onSent);
     this.#readOrPause();
   }
 
