@@ -76,16 +76,19 @@ export class WebsocketConnection {
 
   constructor(options: ConnectionOptions) {
     this.#options = options;
-    const { socket, context, wheel } = options;
+    const { socket, duplex, protocol, context, wheel } = options;
     const { websocketKeepalive, websocketConnectionInitTimeout } = context.options;
     wheel.add(this.#deadline, websocketConnectionInitTimeout * 1000);
     this.#keepalive = new Keepalive({
-      ...options,
+      socket,
+      duplex,
+      protocol,
+      wheel,
       intervalMs: websocketKeepalive * 1000,
       isReady: () => this.#phase === 'ready',
     });
     this.#incoming = new IncomingBytes({
-      duplex: options.duplex,
+      duplex,
       budget: context.budget,
       maxBytes: () => (this.#phase === 'ready' ? bodyLimit(context.options, this.#session) : null),
       tooLarge: (most) => this.#closeForLimit('message too large', 1009, `messages may have ${most} bytes`),
@@ -103,7 +106,7 @@ export class WebsocketConnection {
       context.sendQueues.remove(this);
       this.#closed(code);
     });
-    this.#observe('accepted', { protocol: options.protocol.name });
+    this.#observe('accepted', { protocol: protocol.name });
   }
 
   /** The bytes that wait for the client. */
