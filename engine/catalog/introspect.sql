@@ -7,7 +7,7 @@ with namespaces as (
     and nspname !~ '^pg_(toast_)?temp_'
 ),
 relations as (
-  select c.oid, n.nspname, c.relname, c.relkind
+  select c.oid, n.nspname, c.relname, c.relkind, c.relhassubclass
   from pg_catalog.pg_class c
   join namespaces n on n.oid = c.relnamespace
   where c.relkind in ('r', 'p', 'v', 'm', 'f')
@@ -35,14 +35,15 @@ select pg_catalog.json_build_object(
     select from pg_catalog.pg_trigger t join relations r on r.oid = t.tgrelid where not t.tgisinternal
   ),
   'tables', (
-    -- oid, schema, name, kind, supported writes: 4 update, 8 insert, 16 delete (pg_relation_is_updatable), comment
+    -- oid, schema, name, kind, flags, comment. Flags: supported writes as in pg_relation_is_updatable (4 update, 8 insert,
+    -- 16 delete), and 32 when other tables inherit from it.
     select coalesce(pg_catalog.json_agg(pg_catalog.json_build_array(
       r.oid::bigint, r.nspname, r.relname, r.relkind,
       case
         when r.relkind in ('r', 'p') then 28
         when r.relkind = 'm' then 0
         else pg_catalog.pg_relation_is_updatable(r.oid, true)
-      end,
+      end + 32 * (r.relkind <> 'p' and r.relhassubclass)::int,
       d.description
     ) order by r.nspname, r.relname), '[]')
     from relations r

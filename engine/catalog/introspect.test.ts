@@ -169,6 +169,18 @@ test('a foreign key over periods, which does not join by equality, is left out',
   expect(tables.get('["public","room"]')!.primaryKey!.isConstraint).toBe(false);
 });
 
+test('a table that others inherit from is known, and partitions are none of these', async () => {
+  const families = await createDatabase();
+  await families.sql('create table animal (id int primary key); create table dog () inherits (animal)');
+  const { tables } = await ask(families.url);
+  expect([...tables.values()].map(({ name, isParent }) => [name, isParent])).toEqual([
+    ['animal', true],
+    ['dog', undefined],
+  ]);
+  expect(tableOf('measure').isParent).toBeUndefined();
+  await families.drop();
+});
+
 test('views tell which changes they take', () => {
   const takes = (name: string) => {
     const { isInsertable, isUpdatable, isDeletable } = tableOf(name);

@@ -94,6 +94,8 @@ const ARGUMENT_MODES: Readonly<Record<string, CatalogArgument['mode']>> = {
 const UPDATES = 4;
 const INSERTS = 8;
 const DELETES = 16;
+/** The bit of a table that other tables inherit from. */
+const IS_PARENT = 32;
 
 /** Reads the catalog. `run` runs long steps; by default at once. Raises what the client raises, for example when the database is unreachable. */
 export async function introspect(
@@ -185,7 +187,7 @@ function* tablesOf(
   return new Map(
     yield* flatMapped(
       row.tables,
-      ([oid, schema, name, letter, events, comment]): [string, CatalogTable][] => {
+      ([oid, schema, name, letter, flags, comment]): [string, CatalogTable][] => {
         const kind = TABLE_KINDS[letter]!;
         const keys = (isPrimary: boolean): readonly CatalogKey[] =>
           (keysOf.get(oid) ?? [])
@@ -223,9 +225,10 @@ function* tablesOf(
               ];
             },
           ),
-          isInsertable: (events & INSERTS) !== 0,
-          isUpdatable: (events & UPDATES) !== 0,
-          isDeletable: (events & DELETES) !== 0,
+          isInsertable: (flags & INSERTS) !== 0,
+          isUpdatable: (flags & UPDATES) !== 0,
+          isDeletable: (flags & DELETES) !== 0,
+          ...((flags & IS_PARENT) !== 0 ? { isParent: true } : {}),
         };
         return [[qualifiedKey(table), table]];
       },

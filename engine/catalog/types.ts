@@ -45,6 +45,8 @@ export type CatalogTable = QualifiedName & {
   readonly isInsertable: boolean;
   readonly isUpdatable: boolean;
   readonly isDeletable: boolean;
+  /** Present when other tables inherit from it. Its keys do not cover their rows, which are read as rows of it. */
+  readonly isParent?: true;
 };
 
 export type CatalogKey = {

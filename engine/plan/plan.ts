@@ -22,6 +22,7 @@ import { planEntities, planService } from './federation.ts';
 import { planField } from './field.ts';
 import { planCall } from './function.ts';
 import { planGroups } from './group-by.ts';
+import { withoutImpliedConditions } from './implied.ts';
 import { readInput } from './input.ts';
 import { introspectionText, isIntrospection } from './introspection.ts';
 import { planMutation } from './mutation.ts';
@@ -62,14 +63,17 @@ export function planRequest(
   const calls = context.calls.map((finish) => finish());
   if (operation.operation === 'subscription') checkCompany(leavesOf(roots), calls);
   const { validations, joins } = context;
-  const plan = {
+  const plan: Plan = {
     operation: operation.operation,
     roots,
     ...(calls.length > 0 ? { calls } : {}),
     ...(joins.length > 0 ? { joins } : {}),
     ...(validations.length > 0 ? { validations } : {}),
   };
-  return { plan, dependencies: extended(known, context) };
+  return {
+    plan: withoutImpliedConditions(plan, document.role.model),
+    dependencies: extended(known, context),
+  };
 }
 
 /** Reads the arguments of the operation's directives, so that a wrong value is refused. They have no effect on the plan. */

@@ -44,6 +44,7 @@ export function resolveTable(
     conflictIndexes: (configuration?.conflict_indexes ?? []).map((name) => indexOf(catalog, name)),
     ...(definition.apollo_federation_config ? { isEntity: true } : {}),
     isPartitioned: catalog.kind === 'partitioned table',
+    ...(catalog.isParent ? { isParent: true } : {}),
     relationships: new Map(),
     computedFields: new Map(),
     permissions: new Map(),

@@ -118,6 +118,8 @@ export type ResolvedTable = {
   readonly conflictIndexes: readonly CatalogIndex[];
   /** True for a partitioned table, where Postgres does not tell which row an upsert found. */
   readonly isPartitioned: boolean;
+  /** Present when other tables inherit from it: its keys do not cover all of its rows. */
+  readonly isParent?: true;
   /** Every root field, by kind, with its final name. */
   readonly rootFields: Readonly<Record<RootFieldKind, RootField>>;
   /** By name, in metadata order, object relationships first. */
