@@ -10,8 +10,8 @@ import type { Plan } from '../plan/types.ts';
 import type { Session } from '../resolve/session.ts';
 import type { Model } from '../resolve/types.ts';
 import { TimeIsUp } from '../wire/patience.ts';
-import { textOfColumn } from '../wire/statement.ts';
 import { preparedOnce } from './plan-cache.ts';
+import { bodyText, splice } from './splice.ts';
 import { write } from './statements.ts';
 
 const QUERY_CANCELED = '57014';
@@ -25,7 +25,8 @@ export async function answerOn(
     limitMs,
   }: Pick<Model, 'sources'> & { readonly session: Session; readonly limitMs: number | null },
 ): Promise<unknown> {
-  const [statement] = preparedOnce(plan, { sources, session }).statements;
+  const { statements, template } = preparedOnce(plan, { sources, session });
+  const [statement] = statements;
   if (!statement) throw new Error('a plan of one root has a statement');
   if (limitMs !== null) await client.query(`set local statement_timeout = ${limitMs}`);
   await client.query(SESSION_SETTINGS.text, sessionSettings(session));
@@ -34,6 +35,7 @@ export async function answerOn(
       throw limitMs !== null && sqlStateOf(error) === QUERY_CANCELED ? new TimeIsUp(limitMs) : error;
     });
   // The arguments are not GraphQL's: a failure is reported at the operation.
-  const [column = null] = await write(run, { ...statement, errorPath: [] }, { session, variables: {} });
-  return parseJson(textOfColumn(column) ?? 'null');
+  const row = await write(run, { ...statement, errorPath: [] }, { session, variables: {} });
+  const { data } = parseJson(bodyText(splice(template, [row]))) as { readonly data: object };
+  return Object.values(data)[0];
 }

@@ -6,7 +6,7 @@ import { type Database, openDatabase } from '../database/pool.ts';
 import type { Field } from '../plan/query-types.ts';
 import { compile, sql } from './fragment.ts';
 import { columnJson, concatenate, expression, jsonObject, text } from './json.ts';
-import { column, constant, rows, select, textType } from './testing/build.ts';
+import { asc, column, constant, rows, select, textType } from './testing/build.ts';
 import { runPlan } from './testing/run.ts';
 
 const printed = (field: Extract<Field, { kind: 'column' }>) =>
@@ -127,6 +127,29 @@ describe('Postgres prints', () => {
     ],
   ])('%s', async (_name, field, values) => {
     expect(await columnOf(field)).toEqual(values);
+  });
+
+  test('numerics of any size, and what is no number', async () => {
+    await source.sql(`create table vast (id int, n numeric, price numeric(10, 2));
+      insert into vast values (1, 1e40, 'NaN'), (2, -0.10, 0.10), (3, 'NaN', -12345678.90), (4, 0, null);
+      do $$ begin
+        if current_setting('server_version_num')::int >= 140000 then
+          execute 'insert into vast values (5, ''Infinity'', 1), (6, ''-Infinity'', 1)';
+        end if;
+      end $$`);
+    const values = async (name: string) => {
+      const field = column(name, type('numeric'), 'quoted', nullable);
+      const {
+        rows: [row],
+      } = await runPlan(database, rows('vast', select('vast', [field], { orderBy: [asc('id')] })));
+      return String(row![0]);
+    };
+    expect(await values('n')).toMatch(
+      /^\[?{"value":1(0{40})},{"value":-0.10},{"value":"NaN"},{"value":0}(,{"value":"Infinity"},{"value":"-Infinity"})?\]?$/,
+    );
+    expect(await values('price')).toContain(
+      '{"value":"NaN"},{"value":0.10},{"value":-12345678.90},{"value":null}',
+    );
   });
 
   test('a path into jsonb, null where it leads nowhere', async () => {

@@ -112,7 +112,8 @@ function print(value: Fragment, { json, type }: Printed): Piece[] {
       return [plain];
     case 'quoted':
       if (isBuiltin(type, PLAIN_TEXT)) return [text('"'), plain, text('"')];
-      if (isBuiltin(type, FRACTIONS)) return [expression(fraction(value))];
+      if (isBuiltin(type, ['numeric'])) return [expression(finite(value, sql`scale(${value}) is not null`))];
+      if (isBuiltin(type, FLOATS)) return [expression(finite(value, sql`${value} between -1e30 and 1e30`))];
       return [expression(sql`to_json(${value})::text`)];
     case 'geojson': {
       // 15 decimal digits, and a long name of the coordinate system unless it is the default one.
@@ -132,13 +133,14 @@ function print(value: Fragment, { json, type }: Printed): Piece[] {
 }
 
 const PLAIN_TEXT = ['uuid'];
-const FRACTIONS = ['numeric', 'float4', 'float8'];
-const NUMBERS = [...FRACTIONS, 'int2', 'int4', 'int8'];
+const FLOATS = ['float4', 'float8'];
+const NUMBERS = [...FLOATS, 'numeric', 'int2', 'int4', 'int8'];
 
-/** Returns the text of a fractional number. JSON has no NaN or infinities; they are outside the range and `to_json` turns them
- *  into strings. */
-function fraction(value: Fragment): Fragment {
-  return sql`case when ${value} between -1e30 and 1e30 then ${value}::text else to_json(${value})::text end`;
+/** Returns the text of a fractional number. JSON has no NaN or infinities; they do not satisfy `isNumber`, and `to_json` turns them into
+ *  strings. The scale of a numeric is null for them, and cheaper than comparisons, which even a declared precision would need: a
+ *  `numeric(10,2)` may be NaN. */
+function finite(value: Fragment, isNumber: Fragment): Fragment {
+  return sql`case when ${isNumber} then ${value}::text else to_json(${value})::text end`;
 }
 
 function isBuiltin(type: PgType, names: readonly string[]): boolean {

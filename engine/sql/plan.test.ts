@@ -40,13 +40,13 @@ describe('the query roots', () => {
       ['y', ['b']],
     ]);
     expect(template.slice(1, -1)).toEqual([
-      { kind: 'text', text: '{"a":' },
+      { kind: 'text', text: '{"a":[' },
       { kind: 'column', step: 0, column: 0 },
-      { kind: 'text', text: ',"b":' },
+      { kind: 'text', text: '],"b":[' },
       { kind: 'column', step: 1, column: 0 },
-      { kind: 'text', text: ',"c":' },
+      { kind: 'text', text: '],"c":[' },
       { kind: 'column', step: 0, column: 1 },
-      { kind: 'text', text: '}' },
+      { kind: 'text', text: ']}' },
     ]);
   });
 

@@ -19,7 +19,7 @@ import { type MutationAction, type MutationQuery, mutationQuery } from './mutati
 import type { StepQuery } from './nested-write.ts';
 import { Aliases } from './scope.ts';
 import { streamQuery } from './stream.ts';
-import { rowPieces, rowQuery, rowsQuery } from './table.ts';
+import { bareRowsQuery, rowPieces, rowQuery, rowsQuery } from './table.ts';
 
 /** A plan that is ready to run, for every request of the same text and shape of variables. The plan cache holds it. */
 export type PreparedPlan = {
@@ -148,7 +148,7 @@ const UNNAMED: PrepareOptions = {
 export function preparePlan(plan: Plan, options: PrepareOptions = UNNAMED): PreparedPlan {
   const { operation, roots, calls = [], joins = [], validations = [] } = plan;
   const drafts: Draft[] = validations.map((validation) => ({ kind: 'validation', validation }));
-  const response = placeAll(roots, ['selectionSet'], { drafts, calls, steps: [] });
+  const response = placeAll(roots, ['selectionSet'], { operation, drafts, calls, steps: [] });
   const steps = drafts.map((draft) => finishStep(draft, operation, options));
   return {
     operation,
@@ -193,8 +193,9 @@ type Queries = {
   readonly roots: { readonly alias: string; readonly query: Fragment; readonly isVolatile: boolean }[];
 };
 
-/** The steps drafted so far, and the step of each call that has one. */
+/** The operation, the steps drafted so far, and the step of each call that has one. */
 type Placed = {
+  readonly operation: Plan['operation'];
   readonly drafts: Draft[];
   readonly calls: readonly Call[];
   readonly steps: number[];
@@ -232,7 +233,15 @@ function place(root: Root, path: ErrorPath, placed: Placed): readonly TemplatePa
       });
     case 'database': {
       const paths = pathsInQuery(root.query);
-      return [{ kind: 'column', ...addQuery(root, drafts), ...joinedAt(paths, path) }];
+      if (root.query.kind !== 'rows' || paths || placed.operation !== 'query') {
+        return [{ kind: 'column', ...addQuery(root, drafts), ...joinedAt(paths, path) }];
+      }
+      const { select } = root.query;
+      return [
+        text('['),
+        { kind: 'column', ...addColumn(root, drafts, (a) => bareRowsQuery(select, a)) },
+        text(']'),
+      ];
     }
     case 'called': {
       const call = placed.calls[root.call]!;
@@ -266,10 +275,19 @@ type Query = {
   readonly isVolatile?: boolean;
 };
 
+/** Adds a query to the statement of its source. */
+function addQuery(query: Query, drafts: Draft[]) {
+  return addColumn(query, drafts, (aliases) => queryOf(query.query, aliases));
+}
+
 /** Adds a column to the statement of its source. */
-function addQuery({ alias, source, query, isVolatile = false }: Query, drafts: Draft[]) {
+function addColumn(
+  { alias, source, isVolatile = false }: Omit<Query, 'query'>,
+  drafts: Draft[],
+  build: (aliases: Aliases) => Fragment,
+) {
   const { step, draft } = queriesOf(source, drafts);
-  const column = draft.roots.push({ alias, query: queryOf(query, draft.aliases), isVolatile }) - 1;
+  const column = draft.roots.push({ alias, query: build(draft.aliases), isVolatile }) - 1;
   return { step, column };
 }
 

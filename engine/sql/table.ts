@@ -31,6 +31,13 @@ export function rowsQuery(select: Select, aliases: Aliases): Fragment {
   return sql`select ${concatenate(jsonArray(joinedRows(json)))} from ${from}`;
 }
 
+/** Returns the same query without the brackets around the rows. Each bracket that Postgres adds copies the whole text, which is a tenth
+ *  of its work for half a megabyte of rows. */
+export function bareRowsQuery(select: Select, aliases: Aliases): Fragment {
+  const { json, from } = rowsOf(select, aliases, rowPieces);
+  return sql`select coalesce(${joinedRows(json)}, '') from ${from}`;
+}
+
 /** Returns a query of one column: the row as a JSON object. It returns no row when there is none. */
 export function rowQuery(select: Select, aliases: Aliases): Fragment {
   const row = aliases.next();

@@ -21,7 +21,7 @@ from (select "t3".*
 from "public"."book" "t3"
 where "t3"."is_published" = $1::"pg_catalog"."bool"
 order by "t3"."id"
-limit 3) "t3"), (select '[' || coalesce(string_agg("t8"."json", ','), '') || ']'
+limit 3) "t3"), (select coalesce(string_agg("t8"."json", ','), '')
 from (select '{"books_aggregate":' || (select '{"nodes":[' || coalesce((select string_agg('{"id":' || "t7"."id"::text || '}', ',')
 from (select "t7".*
 from "public"."book" "t7"

@@ -3,7 +3,7 @@ order by "t0"."key" desc nulls last))[1]::text || '"', 'null') || ',"ratio":' ||
 order by "t0"."key"))[1]::text || '"', 'null') || '}},"nodes":[' || coalesce(string_agg('{"title":' || to_json("t0"."title")::text || '}', ','
 order by "t0"."id" desc), '') || ']}'
 from "public"."search_songs"("search" => $1::"pg_catalog"."text") "t0"
-where "t0"."singer_id" = $2::"pg_catalog"."int4"), (select '[' || coalesce(string_agg("t3"."json", ','), '') || ']'
+where "t0"."singer_id" = $2::"pg_catalog"."int4"), (select coalesce(string_agg("t3"."json", ','), '')
 from (select '{"name":' || to_json("t1"."name")::text || '}' as "json"
 from "public"."singer" "t1"
 order by (select count(*)

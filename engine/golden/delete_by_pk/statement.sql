@@ -5,7 +5,7 @@ returning "t0".*::"public"."painting" as "written row") select array_agg("writte
 from "written";
 -- $1 = "3" (int4)
 
-select '{"title":' || to_json("t0"."title")::text || ',"offers":[' || coalesce((select string_agg('{"amount":' || case when "t1"."amount" between -1e30 and 1e30 then "t1"."amount"::text else to_json("t1"."amount")::text end || '}', ',')
+select '{"title":' || to_json("t0"."title")::text || ',"offers":[' || coalesce((select string_agg('{"amount":' || case when scale("t1"."amount") is not null then "t1"."amount"::text else to_json("t1"."amount")::text end || '}', ',')
 from "public"."offer" "t1"
 where "t1"."painting_id" = "t0"."id"), '') || ']}'
 from unnest($1::"public"."painting"[]) "t0";

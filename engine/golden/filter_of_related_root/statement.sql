@@ -1,4 +1,4 @@
-select '[' || coalesce(string_agg("t6"."json", ','), '') || ']'
+select coalesce(string_agg("t6"."json", ','), '')
 from (select '{"id":' || "t0"."id"::text || ',"books":[' || coalesce((select string_agg("t5"."json", ',')
 from (select '{"id":' || "t3"."id"::text || '}' as "json"
 from "public"."book" "t3"

@@ -1,2 +1,2 @@
-select '[' || coalesce(string_agg('{}'::text, ','), '') || ']'
+select coalesce(string_agg('{}'::text, ','), '')
 from "public"."author" "t0";

@@ -1,4 +1,4 @@
-select (select '[' || coalesce(string_agg('{"__typename":"ShopThe_book","on_cover":' || to_json("t0"."title")::text || ',"authorId":' || "t0"."author_id"::text || '}', ','), '') || ']'
+select (select coalesce(string_agg('{"__typename":"ShopThe_book","on_cover":' || to_json("t0"."title")::text || ',"authorId":' || "t0"."author_id"::text || '}', ','), '')
 from (select "t0".*
 from "public"."book" "t0"
 where "t0"."is_published" = $1::"pg_catalog"."bool" and "t0"."author_id" is not null

@@ -15,7 +15,7 @@ from "written";
 -- $2 = ["1" (numeric), "2" (numeric)] (text[])
 
 select '{"title":' || to_json("t0"."title")::text || ',"painter":' || case when "t1"."id" is null then 'null' else '{"name":' || to_json("t1"."name")::text || '}' end || ',"offers":[' || coalesce((select string_agg("t3"."json", ',')
-from (select '{"amount":' || case when "t2"."amount" between -1e30 and 1e30 then "t2"."amount"::text else to_json("t2"."amount")::text end || '}' as "json"
+from (select '{"amount":' || case when scale("t2"."amount") is not null then "t2"."amount"::text else to_json("t2"."amount")::text end || '}' as "json"
 from "public"."offer" "t2"
 where "t2"."painting_id" = "t0"."id"
 order by "t2"."amount") "t3"), '') || ']}'

@@ -34,7 +34,7 @@ from "written";
 -- $1 = "820" (numeric)
 -- $2 = kept 0 of step 2 (public.painting[])
 
-select '{"affected_rows":' || $1::"pg_catalog"."text" || ',"returning":[' || coalesce(string_agg('{"is_active":' || "t0"."is_active"::text || ',"paintings":[' || coalesce((select string_agg('{"price":' || coalesce(case when "t1"."price" between -1e30 and 1e30 then "t1"."price"::text else to_json("t1"."price")::text end, 'null') || ',"offers":[' || coalesce((select string_agg('{"amount":' || case when "t2"."amount" between -1e30 and 1e30 then "t2"."amount"::text else to_json("t2"."amount")::text end || '}', ',')
+select '{"affected_rows":' || $1::"pg_catalog"."text" || ',"returning":[' || coalesce(string_agg('{"is_active":' || "t0"."is_active"::text || ',"paintings":[' || coalesce((select string_agg('{"price":' || coalesce(case when scale("t1"."price") is not null then "t1"."price"::text else to_json("t1"."price")::text end, 'null') || ',"offers":[' || coalesce((select string_agg('{"amount":' || case when scale("t2"."amount") is not null then "t2"."amount"::text else to_json("t2"."amount")::text end || '}', ',')
 from "public"."offer" "t2"
 where "t2"."painting_id" = "t1"."id"), '') || ']}', ',')
 from "public"."painting" "t1"

@@ -1,4 +1,4 @@
-select '[' || coalesce(string_agg('{"id":' || "t0"."id"::text || '}', ','), '') || ']'
+select coalesce(string_agg('{"id":' || "t0"."id"::text || '}', ','), '')
 from (select "t0".*
 from "public"."author" "t0"
 order by "t0"."id"

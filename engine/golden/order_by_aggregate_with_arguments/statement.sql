@@ -1,4 +1,4 @@
-select '[' || coalesce(string_agg("t2"."json", ','), '') || ']'
+select coalesce(string_agg("t2"."json", ','), '')
 from (select '{"name":' || to_json("t0"."name")::text || '}' as "json"
 from "public"."painter" "t0"
 order by (select max("t1"."price")

@@ -1,17 +1,17 @@
-select (select '[' || coalesce(string_agg("t3"."json", ','), '') || ']'
+select (select coalesce(string_agg("t3"."json", ','), '')
 from (select '{"name":' || to_json("t0"."name")::text || '}' as "json"
 from "public"."author" "t0"
 order by (select count(*)
 from "public"."book" "t1"
 where "t1"."author_id" = "t0"."id") desc, (select max("t2"."pages")
 from "public"."book" "t2"
-where "t2"."author_id" = "t0"."id") nulls first) "t3"), (select '[' || coalesce(string_agg('{"name":' || to_json("t4"."name")::text || '}', ','), '') || ']'
+where "t2"."author_id" = "t0"."id") nulls first) "t3"), (select coalesce(string_agg('{"name":' || to_json("t4"."name")::text || '}', ','), '')
 from (select "t4".*
 from "public"."author" "t4"
 order by (select avg("t5"."price")
 from "public"."book" "t5"
 where "t5"."author_id" = "t4"."id") desc nulls last
-limit 2) "t4"), (select '[' || coalesce(string_agg("t10"."json", ','), '') || ']'
+limit 2) "t4"), (select coalesce(string_agg("t10"."json", ','), '')
 from (select '{"id":' || "t6"."id"::text || ',"author":' || case when "t9"."id" is null then 'null' else '{"name":' || to_json("t9"."name")::text || '}' end || '}' as "json"
 from (select "t6".*, case when "t7"."id" is not null then (select count(*)
 from "public"."book" "t8"

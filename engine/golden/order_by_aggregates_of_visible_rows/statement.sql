@@ -1,4 +1,4 @@
-select '[' || coalesce(string_agg("t2"."json", ','), '') || ']'
+select coalesce(string_agg("t2"."json", ','), '')
 from (select '{"name":' || to_json("t0"."name")::text || '}' as "json"
 from "public"."author" "t0"
 order by (select count(*)

@@ -1,4 +1,4 @@
-select '[' || coalesce(string_agg("t5"."json", ','), '') || ']'
+select coalesce(string_agg("t5"."json", ','), '')
 from (select '{"id":' || "t0"."id"::text || ',"books":[' || coalesce((select string_agg('{"title":' || to_json("t1"."title")::text || ',"reviews":[' || coalesce((select string_agg("t4"."json", ',')
 from (select '{"stars":' || "t3"."stars"::text || '}' as "json"
 from "public"."review" "t3"

@@ -1,4 +1,4 @@
-select '[' || coalesce(string_agg('{"id":' || "t0"."id"::text || ',"pages":' || coalesce("t0"."pages"::text, 'null') || '}', ','), '') || ']'
+select coalesce(string_agg('{"id":' || "t0"."id"::text || ',"pages":' || coalesce("t0"."pages"::text, 'null') || '}', ','), '')
 from (select "t0".*
 from "public"."book" "t0"
 order by "t0"."pages" desc nulls last, "t0"."id" desc

@@ -1,7 +1,7 @@
 with "written" as (delete
 from "public"."offer" "t0"
 where "t0"."id" = $1::"pg_catalog"."int4"
-returning "t0".*) select '{"amount":' || case when "t1"."amount" between -1e30 and 1e30 then "t1"."amount"::text else to_json("t1"."amount")::text end || '}'
+returning "t0".*) select '{"amount":' || case when scale("t1"."amount") is not null then "t1"."amount"::text else to_json("t1"."amount")::text end || '}'
 from "written" "t1";
 -- $1 = "3" (int4)
 
@@ -11,7 +11,7 @@ from "written";
 -- $1 = "3" (int4)
 -- $2 = "200" (numeric)
 
-select '{"amount":' || case when "t0"."amount" between -1e30 and 1e30 then "t0"."amount"::text else to_json("t0"."amount")::text end || ',"painting":' || case when "t1"."id" is null then 'null' else '{"title":' || to_json("t1"."title")::text || '}' end || '}'
+select '{"amount":' || case when scale("t0"."amount") is not null then "t0"."amount"::text else to_json("t0"."amount")::text end || ',"painting":' || case when "t1"."id" is null then 'null' else '{"title":' || to_json("t1"."title")::text || '}' end || '}'
 from unnest($1::"public"."offer"[]) "t0"
 left join "public"."painting" "t1" on "t1"."id" = "t0"."painting_id";
 -- $1 = rows written (public.offer[])

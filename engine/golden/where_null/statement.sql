@@ -1,2 +1,2 @@
-select '[' || coalesce(string_agg('{"id":' || "t0"."id"::text || '}', ','), '') || ']'
+select coalesce(string_agg('{"id":' || "t0"."id"::text || '}', ','), '')
 from "public"."book" "t0";

@@ -1,4 +1,4 @@
-select '[' || coalesce(string_agg("t2"."json", ','), '') || ']'
+select coalesce(string_agg("t2"."json", ','), '')
 from (select '{"id":' || "t0"."id"::text || '}' as "json"
 from "public"."book" "t0"
 where exists (select 1

@@ -5,7 +5,7 @@
 import { answer, planOf } from '../../execute/answer.ts';
 import { answerEndpoint } from '../../execute/endpoint.ts';
 import { preparedOnce } from '../../execute/plan-cache.ts';
-import { bodyText } from '../../execute/splice.ts';
+import { bodyText, splice } from '../../execute/splice.ts';
 import { runForMany, runQuery, runStatement, valuesOf } from '../../execute/statements.ts';
 import { qualifiedKey } from '../../metadata/schema/common.ts';
 import type { QueryRoot } from '../../plan/query-types.ts';
@@ -245,9 +245,9 @@ async function rowsOf(
     operation: 'query',
     roots: [{ kind: 'database', alias: 'rows', source: 'default', query }],
   } as const;
-  const [statement] = preparedOnce(plan, { sources: model.sources, session }).statements;
-  const row = await runQuery(statement!, { session, variables: {} }, databases);
-  return unordered(JSON.parse(textOf(row)));
+  const { statements, template } = preparedOnce(plan, { sources: model.sources, session });
+  const row = await runQuery(statements[0]!, { session, variables: {} }, databases);
+  return unordered(JSON.parse(bodyText(splice(template, [row]))).data.rows);
 }
 
 function unordered(value: unknown): unknown {

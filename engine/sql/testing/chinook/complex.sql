@@ -1,4 +1,4 @@
-select '[' || coalesce(string_agg("t11"."json", ','), '') || ']'
+select coalesce(string_agg("t11"."json", ','), '')
 from (select '{"Name":' || coalesce(to_json("t0"."Name")::text, 'null') || ',"tracks_of_genre":[' || coalesce((select string_agg('{"Track":' || case when "t7"."TrackId" is null then 'null' else '{"Name":' || to_json("t7"."Name")::text || ',"Album":' || case when "t8"."AlbumId" is null then 'null' else '{"Title":' || to_json("t8"."Title")::text || ',"Artist":' || case when "t9"."ArtistId" is null then 'null' else '{"Name":' || coalesce(to_json("t9"."Name")::text, 'null') || '}' end || '}' end || ',"MediaType":' || case when "t10"."MediaTypeId" is null then 'null' else '{"Name":' || coalesce(to_json("t10"."Name")::text, 'null') || '}' end || '}' end || '}', ',')
 from (select "t4".*
 from "public"."PlaylistTrack" "t4"

@@ -1,4 +1,4 @@
-select '[' || coalesce(string_agg("t5"."json", ','), '') || ']'
+select coalesce(string_agg("t5"."json", ','), '')
 from (select '{"TrackId":' || "t0"."TrackId"::text || ',"Name":' || to_json("t0"."Name")::text || ',"Composer":' || coalesce(to_json("t0"."Composer")::text, 'null') || ',"Album":' || case when "t1"."AlbumId" is null then 'null' else '{"Title":' || to_json("t1"."Title")::text || ',"Artist":' || case when "t2"."ArtistId" is null then 'null' else '{"Name":' || coalesce(to_json("t2"."Name")::text, 'null') || '}' end || '}' end || ',"Genre":' || case when "t3"."GenreId" is null then 'null' else '{"Name":' || coalesce(to_json("t3"."Name")::text, 'null') || '}' end || ',"MediaType":' || case when "t4"."MediaTypeId" is null then 'null' else '{"Name":' || coalesce(to_json("t4"."Name")::text, 'null') || '}' end || '}' as "json"
 from (select "t0".*
 from "public"."Track" "t0"
