@@ -1,7 +1,7 @@
 /** Relationships: over our keys, over theirs, over columns named by hand; and the ways they can be wrong. */
 import { expect, test } from 'vitest';
 import type { Table } from '../metadata/schema/table.ts';
-import { catalogOf, resolveTables, tableIn } from './testing/small-world.ts';
+import { AUTHORS, catalogOf, resolveTables, tableIn } from './testing/small-world.ts';
 
 const ARTICLE = { schema: 'public', name: 'article' };
 const AUTHOR = { schema: 'public', name: 'author' };
@@ -80,6 +80,34 @@ test('columns named by hand join at most one row when they cover a key', () => {
   });
   const loose = resolveTables({ ...ALL, article: manual(AUTHOR, { title: 'name' }) });
   expect(loose.table('article').relationships.get('by_hand')!.join.isUnique).toBe(false);
+});
+
+test('columns named by hand may match several rows when `=` is not the comparison of the key', () => {
+  const catalog = (type: string) =>
+    catalogOf(tableIn('page', { id: 'int8!' }, { primaryKey: ['id'] }), tableIn('note', { page: type }, {}));
+  const target = { schema: 'public', name: 'page' };
+  const isUnique = (type: string) => {
+    const { table } = resolveTables({ page: {}, note: manual(target, { page: 'id' }) }, catalog(type));
+    return table('note').relationships.get('by_hand')!.join.isUnique;
+  };
+  expect(['int8', 'int4', 'numeric', 'float8', 'float4'].map(isUnique)).toEqual([
+    true,
+    true,
+    true,
+    false,
+    false,
+  ]);
+});
+
+test('a table that others inherit from may have several rows of one key', () => {
+  const tables = [...AUTHORS.tables.values()];
+  const catalog = catalogOf(
+    ...tables.map((each) => (each.name === 'author' ? { ...each, isParent: true as const } : each)),
+  );
+  const { table } = resolveTables({ ...ALL, article: objectOn('author', 'author_id') }, catalog);
+  expect(table('article').relationships.get('author')!.join.isUnique).toBe(false);
+  const byHand = resolveTables({ ...ALL, article: manual(AUTHOR, { author_id: 'id' }) }, catalog);
+  expect(byHand.table('article').relationships.get('by_hand')!.join.isUnique).toBe(false);
 });
 
 test('a composite key is found in any order and paired as it was declared', () => {

@@ -2,7 +2,7 @@
  *  In: its metadata, the tables that resolved, the catalog for foreign keys. Out: ResolvedRelationship.
  *  Not here: relationships to other sources and remote schemas (remote-relationship.ts). Spec: "Relationship types"; docs/reference/behaviour/relationships.md. */
 
-import type { Catalog, CatalogForeignKey } from '../catalog/types.ts';
+import { baseType, builtinType, type Catalog, type CatalogForeignKey } from '../catalog/types.ts';
 import { fail } from '../errors/engine-error.ts';
 import { printQualified, type QualifiedName, qualifiedKey } from '../metadata/schema/common.ts';
 import type {
@@ -61,7 +61,7 @@ function byOwnForeignKey(
   const target = targets.tables.get(qualifiedKey(key.table));
   if (!target) return noTable(key.table, targets.tables);
   return {
-    join: { table: key.table, mapping: zip(key.columns, key.foreignColumns), isUnique: true },
+    join: { table: key.table, mapping: zip(key.columns, key.foreignColumns), isUnique: !target.isParent },
     isNullable: key.columns.some((name) => table.columnByName.get(name)!.isNullable),
     insertion: 'before',
   };
@@ -101,8 +101,9 @@ function byColumns(manual: ManualConfiguration, table: ResolvedTable, targets: R
   const remote = mapping.map(([, column]) => column);
   requireColumns(Object.keys(manual.column_mapping), table);
   requireColumns(remote, target);
+  const isUnique = isUniqueOn(target, remote) && mapping.every((pair) => comparesAsKeys(pair, table, target));
   return {
-    join: { table: target.table, mapping, isUnique: isUniqueOn(target, remote) },
+    join: { table: target.table, mapping, isUnique },
     isNullable: true,
     insertion: manual.insertion_order === 'after_parent' ? 'after' : 'before',
   };
@@ -145,8 +146,30 @@ function theOne(keys: readonly CatalogForeignKey[]): CatalogForeignKey {
   return keys[0] ?? fail('noForeignKey', {});
 }
 
-/** True when the columns contain a whole key, so that no two rows have equal values in them. */
+/** True when `=` between the two columns is the comparison that the key of the other table is unique by. A float8 may equal several
+ *  values of an int8. */
+function comparesAsKeys(
+  [own, theirs]: Join['mapping'][number],
+  table: ResolvedTable,
+  target: ResolvedTable,
+): boolean {
+  const types = [table.columnByName.get(own)!, target.columnByName.get(theirs)!].map(({ type }) =>
+    baseType(type),
+  );
+  const [left, right] = types.map(qualifiedKey) as [string, string];
+  return left === right || ALIKE.some((family) => family.includes(left) && family.includes(right));
+}
+
+/** Types that Postgres compares with each other without loss. PostgreSQL manual, "Operator Classes and Operator Families". */
+const ALIKE: readonly (readonly string[])[] = [
+  ['int2', 'int4', 'int8', 'numeric'],
+  ['text', 'varchar'],
+].map((names) => names.map((name) => qualifiedKey(builtinType(name))));
+
+/** True when the columns contain a whole key, so that no two rows have equal values in them. The key of a table does not cover the
+ *  rows of tables that inherit from it. */
 export function isUniqueOn(table: ResolvedTable, columns: readonly string[]): boolean {
+  if (table.isParent) return false;
   return table.uniqueKeys.some((key) => key.columns.every((column) => columns.includes(column)));
 }
 

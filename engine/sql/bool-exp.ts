@@ -1,6 +1,6 @@
 /** Predicate → SQL condition on one row. Out: a fragment for `where`, `on` or `and`; it is never empty (`true` when
- *  unrestricted). Relationships become `exists`. Conditions on aggregates compare a value over related rows or over the rows
- *  of a group. Not here: which filters apply (plan/table.ts). Spec: BoolExp. */
+ *  unrestricted). Relationships become `exists`, or joins where there is a FROM clause and one row is related. Conditions on aggregates
+ *  compare a value over related rows or over the rows of a group. Not here: which filters apply (plan/table.ts). Spec: BoolExp. */
 import { own as ownMember } from '../metadata/own.ts';
 import {
   type AggregateRef,
@@ -79,15 +79,54 @@ export function behind(filter: Fragment, where: Fragment): Fragment {
   return sql`case when ${filter} then ${where} end`;
 }
 
+/** A condition as joins and conditions over all joined rows. */
+type Joined = { readonly joins: readonly Fragment[]; readonly conditions: readonly Fragment[] };
+
+/** Returns a condition with inner joins in place of the members that are about a single related row. The joins neither add rows nor
+ *  remove any that satisfy the condition. Postgres can begin at either side of a join, and look each related row up once; it plans an
+ *  `exists` over several tables only as a whole. */
+export function joined(predicate: Predicate, scope: PredicateScope): Joined {
+  if (predicate.kind === 'and') return together(predicate.all.map((each) => joined(each, scope)));
+  if (predicate.kind !== 'related' || !predicate.join.isUnique || predicate.join.from) {
+    return { joins: [], conditions: [condition(predicate, scope)] };
+  }
+  const { join: on, where, filter = TRUE } = predicate;
+  const row = scope.aliases.next();
+  const { safe, barrier } = behindFilter(where, filter, { ...scope, row });
+  const inner = together([joined(safe, { ...scope, row }), joined(filter, rowScope(row, scope.aliases))]);
+  return {
+    joins: [sql` join ${qualified(on.table)} ${id(row)} on ${matches(on, scope.row, row)}`, ...inner.joins],
+    conditions: [...inner.conditions, ...barrier],
+  };
+}
+
+function together(parts: readonly Joined[]): Joined {
+  return {
+    joins: parts.flatMap(({ joins }) => joins),
+    conditions: parts.flatMap(({ conditions }) => conditions),
+  };
+}
+
 /** Conditions on rows reached from another row: the request's condition and the role's filter. */
 type Reached = { readonly where: Predicate; readonly filter?: Predicate };
 
 /** Returns the conditions on reached rows; `scope` is the scope of the request's condition. */
 function reached({ where, filter = TRUE }: Reached, scope: PredicateScope): readonly Fragment[] {
-  const own = () => condition(filter, rowScope(scope.row, scope.aliases));
+  const { safe, barrier } = behindFilter(where, filter, scope);
+  return [condition(safe, scope), condition(filter, rowScope(scope.row, scope.aliases)), ...barrier];
+}
+
+/** Returns the part of the request's condition that cannot raise an error, and the rest, which is evaluated only on rows that pass the
+ *  filter. */
+function behindFilter(
+  where: Predicate,
+  filter: Predicate,
+  scope: PredicateScope,
+): { readonly safe: Predicate; readonly barrier: readonly Fragment[] } {
   const { safe, unsafe } = filter.kind === 'true' ? { safe: where, unsafe: TRUE } : split(where);
-  const barrier = unsafe.kind === 'true' ? [] : [behind(own(), condition(unsafe, scope))];
-  return [condition(safe, scope), own(), ...barrier];
+  if (unsafe.kind === 'true') return { safe, barrier: [] };
+  const own = condition(filter, rowScope(scope.row, scope.aliases));
+  return { safe, barrier: [behind(own, condition(unsafe, scope))] };
 }
 
 /** Returns the equality of a join's columns between two aliases. */

@@ -16,7 +16,7 @@ import { Joins } from './join.ts';
 import { concatenate, expression, joinedRows, jsonArray, jsonObject, type Piece, text } from './json.ts';
 import { cursor } from './opaque.ts';
 import { carriedColumns, directed, type OrderTerm, orderClause, orderTerms, outside } from './order-by.ts';
-import { type Correlation, filteredTable, limitedTable, type RowPieces } from './rows.ts';
+import { type Correlation, filteredTable, limitedTable, type RowPieces, unjoinedTable } from './rows.ts';
 import type { Aliases } from './scope.ts';
 
 /** The column with the number of a row in the page, which may have one row too many. */
@@ -54,13 +54,15 @@ type Base = {
 };
 
 function baseOf({ select }: ConnectionPage, aliases: Aliases, origin: Correlation): Base {
+  const joins = new Joins(aliases);
+  if (select.distinctOn.length === 0) {
+    const { row, table, conditions } = unjoinedTable(select, aliases, origin);
+    const terms = orderTerms(select.orderBy, row, joins);
+    return { row, terms, conditions, from: sql`${table}${joins.clauses()}` };
+  }
   const place = filteredTable(select, aliases, origin);
   const { row } = place;
-  const joins = new Joins(aliases);
   const terms = orderTerms(select.orderBy, row, joins);
-  if (select.distinctOn.length === 0) {
-    return { row, terms, conditions: place.conditions, from: sql`${place.table}${joins.clauses()}` };
-  }
   const from = limitedTable(select, place, { terms, joins, carried: carriedColumns(terms) });
   const carried = outside(terms, row).map((term) => ({ ...term, isJoined: false }));
   return { row, terms: carried, conditions: [], from };

@@ -3,7 +3,7 @@
  *  a sorted subquery keeps its order as long as nothing is joined outside it.
  *  Not here: the JSON of a row (table.ts), order values (order-by.ts). */
 import type { Field, Keys, Select } from '../plan/query-types.ts';
-import { condition, whereClause } from './bool-exp.ts';
+import { condition, joined, whereClause } from './bool-exp.ts';
 import { comma, empty, type Fragment, id, integer, join, qualified, sql, unnestParam } from './fragment.ts';
 import { functionCall } from './function.ts';
 import { Joins } from './join.ts';
@@ -33,8 +33,8 @@ export type Correlation = { readonly correlate?: (row: string) => Fragment; read
 /** The table of a select under an alias of its own, with conditions on its rows. */
 type FilteredTable = {
   readonly row: string;
+  /** The table, and joins to the rows that its conditions are about. */
   readonly table: Fragment;
-  readonly conditions: readonly Fragment[];
   /** The conditions as a WHERE clause. */
   readonly where: Fragment;
 };
@@ -46,16 +46,26 @@ export function filteredTable(
   { correlate, outer }: Correlation,
 ): FilteredTable {
   const row = aliases.next();
+  const { joins, conditions } = joined(select.where, rowScope(row, aliases));
+  return {
+    row,
+    where: whereClause([...(correlate ? [correlate(row)] : []), ...conditions]),
+    table: sql`${rowSource(select, outer ?? row)} ${id(row)}${join(joins, empty)}`,
+  };
+}
+
+/** Returns the table of a select under a new alias without joins, for conditions that other conditions are evaluated behind. */
+export function unjoinedTable(
+  select: Select,
+  aliases: Aliases,
+  { correlate, outer }: Correlation,
+): { readonly row: string; readonly table: Fragment; readonly conditions: readonly Fragment[] } {
+  const row = aliases.next();
   const conditions = [
     ...(correlate ? [correlate(row)] : []),
     condition(select.where, rowScope(row, aliases)),
   ];
-  return {
-    row,
-    conditions,
-    where: whereClause(conditions),
-    table: sql`${rowSource(select, outer ?? row)} ${id(row)}`,
-  };
+  return { row, conditions, table: sql`${rowSource(select, outer ?? row)} ${id(row)}` };
 }
 
 /** Returns the rows a select describes, each as JSON text. */

@@ -4,9 +4,9 @@
 import type { Field, Select } from '../plan/query-types.ts';
 import type { Join, Predicate } from '../resolve/predicate.ts';
 import { aggregateQuery } from './aggregate.ts';
-import { condition, matches, visibleOrNull, whereClause } from './bool-exp.ts';
+import { joined, matches, visibleOrNull, whereClause } from './bool-exp.ts';
 import { connectionQuery } from './connection.ts';
-import { type Fragment, id, sql } from './fragment.ts';
+import { empty, type Fragment, id, join, sql } from './fragment.ts';
 import { functionCall } from './function.ts';
 import { Joins } from './join.ts';
 import {
@@ -43,11 +43,10 @@ export function rowQuery(select: Select, aliases: Aliases): Fragment {
   const row = aliases.next();
   const joins = new Joins(aliases);
   const json = rowJson(select.fields, row, joins);
-  const where = whereClause([
-    ...(select.from ? [isThere(row)] : []),
-    condition(select.where, rowScope(row, aliases)),
-  ]);
-  return sql`select ${json} from ${rowSource(select, row)} ${id(row)}${joins.clauses()}${where}`;
+  const found = joined(select.where, rowScope(row, aliases));
+  const where = whereClause([...(select.from ? [isThere(row)] : []), ...found.conditions]);
+  const table = sql`${rowSource(select, row)} ${id(row)}${join(found.joins, empty)}`;
+  return sql`select ${json} from ${table}${joins.clauses()}${where}`;
 }
 
 /** Returns the JSON object of a row; joins for its object relationships are added to `joins`. */

@@ -1,10 +1,8 @@
 select coalesce(string_agg("t6"."json", ','), '')
 from (select '{"id":' || "t0"."id"::text || ',"books":[' || coalesce((select string_agg("t5"."json", ',')
 from (select '{"id":' || "t3"."id"::text || '}' as "json"
-from "public"."book" "t3"
-where "t3"."author_id" = "t0"."id" and exists (select 1
-from "public"."author" "t4"
-where "t4"."id" = "t3"."author_id" and "t4"."id" <> "t3"."translator_id")
+from "public"."book" "t3" join "public"."author" "t4" on "t4"."id" = "t3"."author_id"
+where "t3"."author_id" = "t0"."id" and "t4"."id" <> "t3"."translator_id"
 order by "t3"."id") "t5"), '') || ']}' as "json"
 from "public"."author" "t0"
 where exists (select 1

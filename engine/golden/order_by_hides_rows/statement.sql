@@ -5,10 +5,8 @@ from "public"."review" "t3"
 where "t3"."book_id" = "t1"."id"
 order by "t3"."stars" desc) "t4"), '') || ']}', ',')
 from (select "t1".*
-from "public"."book" "t1"
-where "t1"."author_id" = "t0"."id" and exists (select 1
-from "public"."author" "t2"
-where "t2"."id" = "t1"."author_id" and "t2"."country" = any($1::"pg_catalog"."text"[]))
+from "public"."book" "t1" join "public"."author" "t2" on "t2"."id" = "t1"."author_id"
+where "t1"."author_id" = "t0"."id" and "t2"."country" = any($1::"pg_catalog"."text"[])
 order by "t1"."title" desc
 limit 1) "t1"), '') || ']}' as "json"
 from "public"."author" "t0"
