@@ -1,5 +1,5 @@
 /** Insert, update, delete → statements. Most mutations are one statement that writes and builds the response: `with written as
- *  (insert … returning *) select '{"affected_rows":' || …`. Such a statement sees other tables, and its own, as they were
+ *  (insert … returning *) select '{"affected_rows":' || …`, and for a single row `update … returning '{"id":' || …`. Such a statement sees other tables, and its own, as they were
  *  before it (PostgreSQL manual, "Data-Modifying Statements in WITH"). A response that selects through relationships therefore
  *  takes two statements: `write` returns the rows in Postgres's text format, `answer` receives them as a parameter. Not here:
  *  running them (execute/). Spec: "Permission arguments". */
@@ -54,6 +54,10 @@ export function mutationQuery(action: MutationAction, output: MutationOutput): M
   const aliases = new Aliases();
   const row = aliases.next();
   const check = action.kind === 'delete' ? null : checkOf(action, row, aliases);
+  if (output.kind === 'row' && !looksAround(output)) {
+    const columns = sql`${outputJson(output, row, aliases).json}${check ? sql`, ${verdict(check)}` : empty}`;
+    return { steps: [], write: statementOf(action, row, aliases, columns), answer: null };
+  }
   const passes = check ? sql`, ${check} as ${PASSES}` : empty;
   if (!looksAround(output)) {
     const written = statementOf(action, row, aliases, sql`${id(row)}.*${passes}`);

@@ -1,8 +1,7 @@
-with "written" as (delete
+delete
 from "public"."offer" "t0"
 where "t0"."id" = $1::"pg_catalog"."int4"
-returning "t0".*) select '{"amount":' || case when scale("t1"."amount") is not null then "t1"."amount"::text else to_json("t1"."amount")::text end || '}'
-from "written" "t1";
+returning '{"amount":' || case when scale("t0"."amount") is not null then "t0"."amount"::text else to_json("t0"."amount")::text end || '}';
 -- $1 = "3" (int4)
 
 with "written" as (insert into "public"."offer" as "t0" ("painting_id", "amount") values ($1::"pg_catalog"."int4", $2::"pg_catalog"."numeric")
