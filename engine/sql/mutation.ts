@@ -55,7 +55,7 @@ export function mutationQuery(action: MutationAction, output: MutationOutput): M
   const row = aliases.next();
   const check = action.kind === 'delete' ? null : checkOf(action, row, aliases);
   if (output.kind === 'row' && !looksAround(output)) {
-    const columns = sql`${outputJson(output, row, aliases).json}${check ? sql`, ${verdict(check)}` : empty}`;
+    const columns = sql`${outputJson(output, row, aliases).json}${check ? sql`, ${verdict(sql`(${check})`)}` : empty}`;
     return { steps: [], write: statementOf(action, row, aliases, columns), answer: null };
   }
   const passes = check ? sql`, ${check} as ${PASSES}` : empty;

@@ -168,7 +168,7 @@ function statementsOf(steps: readonly Step[]): readonly PreparedStatement[] {
   return steps.flatMap((step) => (step.kind === 'statement' ? [step.statement] : []));
 }
 
-/** The statement of one root by itself, for explain. */
+/** The statement of one root by itself, for explain. It returns the whole value of the root. */
 export function renderRoot(root: QueryRoot): Statement {
   return compile(queryOf(root, new Aliases()));
 }
