@@ -302,7 +302,7 @@ const MOST_FUNCTION_LINES = 70;
 
 /** Files nothing imports because something outside the code starts them. */
 const ENTRIES = [
-  /^bin\/(pergola\.mjs|up\.ts|init\.ts|test\.ts|export\.ts|why\.ts|import\.ts|migrate\.ts|completion\.ts)$/,
+  /^bin\/(pergola\.mjs|bundle\.ts|up\.ts|init\.ts|test\.ts|export\.ts|why\.ts|import\.ts|migrate\.ts|completion\.ts)$/,
   /^engine\/main\.ts$/,
   /^operator\/main\.ts$/,
   /^operator\/commands\//,

@@ -8,7 +8,9 @@ import { existsSync } from 'node:fs';
 import module, { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
+import { BUNDLED, bundleOf } from './bundled.mjs';
 import { COMMANDS } from './commands.mjs';
+import { keepMemorySmall } from './small-memory.mjs';
 
 const LEAST_NODE = [24, 2];
 const ROOT = dirname(dirname(fileURLToPath(import.meta.url)));
@@ -52,7 +54,8 @@ async function dispatch([command = 'help', ...argv]) {
 
 async function start(command, argv) {
   if (!Object.hasOwn(COMMANDS, command)) return unknown(command);
-  const file = join(ROOT, COMMANDS[command][0]);
+  if (BUNDLED.includes(command)) keepMemorySmall();
+  const file = bundleOf(command) ?? join(ROOT, COMMANDS[command][0]);
   if (!existsSync(file)) return fail(`this build has no command ${command}`);
   // Compiled once per machine (NODE_COMPILE_CACHE says where): a third of what starting costs.
   module.enableCompileCache?.();

@@ -1,0 +1,6 @@
+/** The types of bundled.mjs. */
+export const ROOT: string;
+export const FOLDER: string;
+export const LIST: string;
+export const BUNDLED: readonly string[];
+export function bundleOf(command: string, folder?: string): string | undefined;
