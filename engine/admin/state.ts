@@ -7,6 +7,7 @@ import { variableOf } from '../config/options.ts';
 import { type Database, openDatabase, type PoolOptions } from '../database/pool.ts';
 import type { Sources, SourceTimed } from '../database/sources.ts';
 import { EngineError, thrownMessage } from '../errors/engine-error.ts';
+import { replacePlanCache } from '../execute/plan-cache.ts';
 import { ended } from '../limits/grace.ts';
 import { FILE_AGE_MS } from '../metadata/references.ts';
 import type { ConnectionInfo, Source } from '../metadata/schema/source.ts';
@@ -269,6 +270,7 @@ export class EngineState {
     this.#recovery.schedule();
     if (this.gateway.store.needsCompaction) this.#compacting ??= this.#compact();
     if (current?.model === next.model) return;
+    replacePlanCache(current?.model, next.model);
     this.#report({
       kind: 'published',
       resourceVersion: next.resourceVersion,
@@ -325,6 +327,7 @@ export class EngineState {
     await this.fieldUsage.close(cut);
     await this.gateway.sources.close(cut);
     await this.#database.close(cut);
+    replacePlanCache(this.#snapshot?.model, undefined);
   }
 
   #unreachable(): readonly Source[] {

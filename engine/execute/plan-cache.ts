@@ -1,14 +1,15 @@
 /** The plan cache. (role schema, text, operation name) → document, and (document, shape of the variables) → PreparedPlan.
  *  A hit costs two look-ups and the check of the variables. Parsing, validating and planning (0.1 to 1 ms) happen once.
- *  Both levels are bounded, so that no client can fill the memory with texts, or with values of `limit`, which are part of a shape.
- *  A new model has new role schemas, and plans of the old ones are not found again. */
+ *  Both levels are part of the budget of caches, so that no client can fill the memory with texts, or with values of `limit`, which are
+ *  part of a shape. They belong to a model, and end with it. */
 import { createHash } from 'node:crypto';
-import { Lru } from '../limits/lru.ts';
+import { Cache, SHARED_BUDGET } from '../limits/cache-budget.ts';
 import { conditionsAmong } from '../plan/conditions.ts';
 import type { PreparedDocument, VariableDependencies } from '../plan/context.ts';
 import { OperationUsage, variableCoordinates } from '../plan/coordinates.ts';
 import { prepareDocument } from '../plan/document.ts';
 import { planRequest } from '../plan/plan.ts';
+import type { SchemaText } from '../plan/schema-text.ts';
 import type { Plan } from '../plan/types.ts';
 import { coerceVariables, NO_DEPENDENCIES, type RequestVariables } from '../plan/variables.ts';
 import type { Leaf } from '../resolve/predicate.ts';
@@ -43,12 +44,12 @@ export type PlannedRequest = {
   readonly usage: OperationUsage | null;
 };
 
-/** The characters of request text that are cached for one role schema. */
-const MOST_TEXT = 1_000_000;
-/** The weight of a document in addition to its text: at most 500 of them are cached. */
-const DOCUMENT_WEIGHT = 2000;
-/** The estimated bytes of plans in the cache of the process: some 10,000 plans of ordinary size. */
-const MOST_PLANS = 64_000_000;
+/** The estimated bytes of a document: a fixed part, and its syntax tree for each character. Measured, with the plan: 8 kB of heap for a
+ *  text of 33 characters, 15 kB for one of 253. */
+const DOCUMENT_BYTES = 2000;
+const DOCUMENT_BYTES_PER_CHARACTER = 25;
+/** The estimated bytes of a plan without texts and parameters. */
+const PLAN_BYTES = 3000;
 
 type CachedDocument = {
   readonly document: PreparedDocument;
@@ -63,8 +64,32 @@ type CachedDocument = {
   lastUsage: OperationUsage | null;
 };
 
-const documents = new WeakMap<RoleSchema, Lru<string, CachedDocument>>();
-const plans = new Lru<string, PreparedPlan>(MOST_PLANS);
+/** The caches for the requests of a model. */
+class ModelCaches {
+  readonly plans = new Cache<string, PreparedPlan>('plans');
+  readonly texts = new Cache<SchemaText, string | Buffer>('introspections');
+  readonly #documents = new Map<RoleSchema, Cache<string, CachedDocument>>();
+  #hasEnded = false;
+
+  documentsOf(role: RoleSchema): Cache<string, CachedDocument> {
+    let documents = this.#documents.get(role);
+    if (!documents) {
+      documents = new Cache('documents');
+      this.#documents.set(role, documents);
+      if (this.#hasEnded) documents.end();
+    }
+    return documents;
+  }
+
+  end(): void {
+    this.#hasEnded = true;
+    this.plans.end();
+    this.texts.end();
+    for (const documents of this.#documents.values()) documents.end();
+  }
+}
+
+const caches = new WeakMap<Model, ModelCaches>();
 let count = 0;
 let hits = 0;
 let misses = 0;
@@ -75,7 +100,28 @@ export function planCacheCounts(): {
   readonly misses: number;
   readonly plans: number;
 } {
-  return { hits, misses, plans: plans.size };
+  return { hits, misses, plans: SHARED_BUDGET.sizes.get('plans')?.entries ?? 0 };
+}
+
+function cachesOf(model: Model): ModelCaches {
+  let ofModel = caches.get(model);
+  if (!ofModel) {
+    ofModel = new ModelCaches();
+    caches.set(model, ofModel);
+  }
+  return ofModel;
+}
+
+/** Returns the cache of texts about the schemas of a model. */
+export function schemaTextsOf(model: Model): Cache<SchemaText, string | Buffer> {
+  return cachesOf(model).texts;
+}
+
+/** Removes what is cached for the model that was served until now. Requests that still use it are planned each time, because what they
+ *  would cache would keep the whole model in memory. The next model may have been served before. */
+export function replacePlanCache(previous: Model | undefined, next: Model | undefined): void {
+  if (previous) cachesOf(previous).end();
+  if (next) caches.delete(next);
 }
 
 /** Returns the plan of a request. Raises what parsing, validation and planning raise. */
@@ -86,12 +132,14 @@ export function cachedPlan(role: RoleSchema, request: GraphqlRequest): PlannedRe
   const given = request.variables ?? null;
   const variables = coerceVariables(document, given, cached.dependencies);
   const operationName = document.operation.name?.value ?? null;
-  const hit = plans.get(`${id} ${variables.shape}`);
+  const key = `${id} ${variables.shape}`;
+  const hit = cachesOf(role.model).plans.get(key);
   if (hit) {
     hits += 1;
     return { plan: hit, usage: cached.usages.get(hit) ?? null, variables, text, operationName };
   }
   misses += 1;
+  const begin = performance.now();
   const { plan: unprepared, dependencies } = planRequest(document, variables, cached.dependencies);
   const limits = {
     ...limitsOf(requestPolicyOf(role.model, role.role)),
@@ -103,8 +151,9 @@ export function cachedPlan(role: RoleSchema, request: GraphqlRequest): PlannedRe
   const { shape } = isSameShape ? variables : coerceVariables(document, given, dependencies);
   const usage = role.model.roles.has(role.role) ? usageOf(cached, variables) : null;
   if (usage) cached.usages.set(plan, usage);
-  const key = `${id} ${shape}`;
-  plans.set(key, plan, weightOf(plan, key));
+  const used = `${id} ${shape}`;
+  const milliseconds = performance.now() - begin;
+  cachesOf(role.model).plans.set(used, plan, { bytes: bytesOf(plan, used), milliseconds });
   return { plan, usage, variables, text, operationName };
 }
 
@@ -130,11 +179,7 @@ function documentOf(
   role: RoleSchema,
   { query: text, operationName = null, variables = null }: GraphqlRequest,
 ): CachedDocument {
-  let ofRole = documents.get(role);
-  if (!ofRole) {
-    ofRole = new Lru(MOST_TEXT);
-    documents.set(role, ofRole);
-  }
+  const ofRole = cachesOf(role.model).documentsOf(role);
   const key = operationName === null ? text : `${operationName}\n${text}`;
   const hit = ofRole.get(key);
   // A name may end like another text begins, so the key alone is not enough.
@@ -143,6 +188,7 @@ function documentOf(
   const conditionalKey = `${JSON.stringify([...conditions])}\n${key}`;
   const conditional = ofRole.get(conditionalKey);
   if (conditional && conditional.operationName === operationName) return conditional;
+  const begin = performance.now();
   const document = prepareDocument(role, text, operationName, conditions);
   const cached: CachedDocument = {
     document,
@@ -153,12 +199,13 @@ function documentOf(
     lastUsage: null,
   };
   const used = document.conditions.size > 0 ? conditionalKey : key;
-  ofRole.set(used, cached, used.length + DOCUMENT_WEIGHT);
+  const bytes = DOCUMENT_BYTES + DOCUMENT_BYTES_PER_CHARACTER * used.length;
+  ofRole.set(used, cached, { bytes, milliseconds: performance.now() - begin });
   return cached;
 }
 
-/** Returns the estimated bytes of a plan: text twice a character, a parameter some 200 bytes, 1000 for the rest. */
-function weightOf(plan: PreparedPlan, key: string): number {
+/** Returns the estimated bytes of a plan: text twice a character, a parameter some 200 bytes. */
+function bytesOf(plan: PreparedPlan, key: string): number {
   const keyed = [...plan.steps, ...plan.keyedSteps].flatMap((step) =>
     'rows' in step ? step.rows.statements : [],
   );
@@ -178,7 +225,7 @@ function weightOf(plan: PreparedPlan, key: string): number {
   const leaves = statements
     .flatMap((statement) => [statement, ...statement.nestedWrites])
     .flatMap(({ parameters }) => parameters.map((leaf) => sizeOf(leaf)));
-  return 1000 + 2 * total(texts.map(({ length }) => length)) + 200 * total(leaves);
+  return PLAN_BYTES + 2 * total(texts.map(({ length }) => length)) + 200 * total(leaves);
 }
 
 function sizeOf(leaf: Leaf): number {

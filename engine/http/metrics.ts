@@ -7,6 +7,7 @@ import type { FastifyInstance } from 'fastify';
 import type { EngineState } from '../admin/state.ts';
 import type { Database } from '../database/pool.ts';
 import { planCacheCounts } from '../execute/plan-cache.ts';
+import { SHARED_BUDGET } from '../limits/cache-budget.ts';
 import type { Registry } from '../observe/registry.ts';
 import { openRemoteFeeds } from '../remote/feed.ts';
 import type { HttpContext } from './context.ts';
@@ -15,7 +16,7 @@ import { adminSessionOf, recordOf } from './request-record.ts';
 export function metricsRoutes(app: FastifyInstance, context: HttpContext, registry: Registry): void {
   readMetadata(registry, context.state);
   readSources(registry, context.state);
-  readPlanCache(registry);
+  readCaches(registry);
   registry.read('pergola_usage_uncounted_requests_total', () => one(context.state.fieldUsage.uncounted));
   registry.read('pergola_remote_subscriptions', () => one(openRemoteFeeds()));
   const { remoteCache } = context;
@@ -87,9 +88,13 @@ function readSources(registry: Registry, { sources }: EngineState): void {
   );
 }
 
-function readPlanCache(registry: Registry): void {
+function readCaches(registry: Registry): void {
   registry.read('pergola_plan_cache_requests_total', () => hitsAndMisses(planCacheCounts()));
   registry.read('pergola_plan_cache_plans', () => one(planCacheCounts().plans));
+  registry.read('pergola_cache_bytes', () =>
+    [...SHARED_BUDGET.sizes].map(([cache, { bytes }]) => ({ labels: { cache }, value: bytes })),
+  );
+  registry.read('pergola_cache_limit_bytes', () => one(SHARED_BUDGET.mostBytes));
 }
 
 function hitsAndMisses({ hits, misses }: { readonly hits: number; readonly misses: number }) {

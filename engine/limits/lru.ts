@@ -1,12 +1,11 @@
-/** A bounded memo: what was used least recently is forgotten first. Entries may weigh differently.
- *  Rests on a Map keeping the order of insertion. */
+/** A bounded map: the entry that was used least recently is removed first. It relies on the order of insertion that a Map keeps.
+ *  Not here: caches, which share a budget in bytes (cache-budget.ts). */
 
 export class Lru<K, V> {
-  readonly #entries = new Map<K, { readonly value: V; readonly weight: number }>();
+  readonly #entries = new Map<K, V>();
   readonly #most: number;
-  #weight = 0;
 
-  /** `most` is the greatest total weight kept. */
+  /** `most` is the maximum number of entries. */
   constructor(most: number) {
     this.#most = most;
   }
@@ -16,29 +15,20 @@ export class Lru<K, V> {
   }
 
   get(key: K): V | undefined {
-    const entry = this.#entries.get(key);
-    if (!entry) return undefined;
+    const value = this.#entries.get(key);
+    if (value === undefined) return undefined;
     this.#entries.delete(key);
-    this.#entries.set(key, entry);
-    return entry.value;
+    this.#entries.set(key, value);
+    return value;
   }
 
-  /** An entry heavier than everything that may be kept is not kept at all. */
-  set(key: K, value: V, weight = 1): void {
-    this.#remove(key);
-    if (weight > this.#most) return;
-    this.#entries.set(key, { value, weight });
-    this.#weight += weight;
+  set(key: K, value: V): void {
+    this.#entries.delete(key);
+    this.#entries.set(key, value);
+    if (this.#entries.size <= this.#most) return;
     for (const oldest of this.#entries.keys()) {
-      if (this.#weight <= this.#most) return;
-      this.#remove(oldest);
+      this.#entries.delete(oldest);
+      return;
     }
-  }
-
-  #remove(key: K): void {
-    const entry = this.#entries.get(key);
-    if (!entry) return;
-    this.#entries.delete(key);
-    this.#weight -= entry.weight;
   }
 }

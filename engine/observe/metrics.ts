@@ -90,6 +90,11 @@ export const METRICS = {
     'result',
   ),
   pergola_plan_cache_plans: gauge('Cached plans.'),
+  pergola_cache_bytes: gauge(
+    'Estimated bytes of what is cached: plans, documents, and answers of remote schemas.',
+    'cache',
+  ),
+  pergola_cache_limit_bytes: gauge('Maximum of pergola_cache_bytes for all caches together.'),
   pergola_usage_uncounted_requests_total: counter(
     'GraphQL operations that are missing in the counts of field usage by operation and client, because a limit is reached.',
   ),

@@ -7,17 +7,17 @@
 import { createHash } from 'node:crypto';
 import type { IncomingHttpHeaders } from 'node:http';
 import { JsonScanner } from '../json/scanner.ts';
-import { Lru } from '../limits/lru.ts';
+import { Cache } from '../limits/cache-budget.ts';
 import type { OutgoingResponse } from '../outgoing/http-client.ts';
 import type { AnswerCache } from '../webhook/outbound.ts';
 
 type Entry = { readonly answer: OutgoingResponse; readonly expiresAt: number };
 
-/** The weight of an entry in addition to its body. */
+/** The estimated bytes of an entry in addition to its body. */
 const ENTRY_BYTES = 2000;
 
 export class RemoteCache implements AnswerCache {
-  readonly #entries: Lru<string, Entry>;
+  readonly #entries: Cache<string, Entry>;
   readonly #now: () => number;
   readonly #owners = new WeakMap<object, number>();
   #ownerCount = 0;
@@ -25,7 +25,7 @@ export class RemoteCache implements AnswerCache {
   #misses = 0;
 
   constructor(mostBytes: number, now: () => number = Date.now) {
-    this.#entries = new Lru(mostBytes);
+    this.#entries = new Cache('remote_answers', undefined, mostBytes);
     this.#now = now;
   }
 
@@ -52,8 +52,8 @@ export class RemoteCache implements AnswerCache {
     const answer = await fetch();
     const lifetimeMs = lifetimeMsOf(answer.headers);
     if (lifetimeMs > 0 && answer.status === 200 && isWhole(answer.body)) {
-      const { length } = answer.body;
-      this.#entries.set(key, { answer, expiresAt: sentAt + lifetimeMs }, length + ENTRY_BYTES);
+      const weight = { bytes: answer.body.length + ENTRY_BYTES, milliseconds: this.#now() - sentAt };
+      this.#entries.set(key, { answer, expiresAt: sentAt + lifetimeMs }, weight);
     }
     return answer;
   }
