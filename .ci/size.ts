@@ -8,6 +8,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { getIntrospectionQuery } from 'graphql';
+import { bundle } from '../bin/bundle.ts';
+import { FOLDER } from '../bin/bundled.mjs';
 import { startEmbeddedPostgres } from '../bin/embedded-postgres.ts';
 import { type Engine, startEngine } from '../testing/engine-process.ts';
 import { binariesWithPostgis } from './postgis.ts';
@@ -35,6 +37,8 @@ type Reading = Readonly<Record<string, number | Cost>>;
 
 const folder = mkdtempSync(join(tmpdir(), 'pergola-size-'));
 chmodSync(folder, 0o711);
+// As in the image.
+await bundle(FOLDER);
 const postgres = await startEmbeddedPostgres({ folder, isDurable: false, binaries: binariesWithPostgis() });
 let missed = false;
 try {

@@ -80,8 +80,12 @@ function problemOfItems(items: JsonSchema, list: readonly unknown[]): Problem | 
     const stranger = list.findIndex((item) => !hasType(items, item));
     if (stranger >= 0) return at(stranger, problemOf(items, list[stranger]));
   }
+  const isText = items.type === 'string' && items.const === undefined;
   for (let i = 0; i < list.length; i++) {
-    const problem = problemOf(items, list[i]);
+    const item = list[i];
+    // Most values of a document are texts in its lists of columns.
+    if (isText && typeof item === 'string' && !brokenByText(items, item)) continue;
+    const problem = problemOf(items, item);
     if (problem) return at(i, problem);
   }
   return undefined;
@@ -160,7 +164,7 @@ function brokenBy<T>(words: Words<T>, schema: JsonSchema, value: T): Word | unde
   return undefined;
 }
 
-/** Checks a text. Most values of a document are texts, in its lists of columns. */
+/** Returns the keyword that a text violates. */
 function brokenByText({ maxLength, minLength, pattern }: JsonSchema, text: string): Word | undefined {
   if (maxLength !== undefined && text.length > maxLength && lengthOf(text) > maxLength) return 'maxLength';
   if (minLength !== undefined && text.length < 2 * minLength && lengthOf(text) < minLength)

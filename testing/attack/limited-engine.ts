@@ -1,5 +1,5 @@
-/** Starts `pergola serve` with the chart's memory limit of 512 MiB: by a control group where one can be created, otherwise by a heap limit.
- *  In: database URL, flags. Out: its URL, the memory of its process, and a way to stop it. */
+/** Starts `pergola serve` with a memory limit, by default the chart's 512 MiB: by a control group where one can be created, otherwise by a
+ *  heap limit. In: database URL, flags. Out: its URL, the memory of its process, and a way to stop it. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { existsSync, mkdirSync, readFileSync, rmdirSync, writeFileSync } from 'node:fs';
@@ -7,8 +7,8 @@ import { ANY_PORT, healthyUrl } from '../engine-process.ts';
 
 export const LIMIT_BYTES = 512 * 2 ** 20;
 export const ADMIN_SECRET = 'attacked';
-/** The heap limit that Node chooses in a container of 512 MiB. */
-const HEAP_MB = 256;
+/** The heap limit that Node chooses in a container, as a share of its memory. */
+const HEAP_SHARE = 2;
 
 /** Control groups of version 2 and of version 1, the file that holds the limit in each. */
 const CONTROL_GROUPS = [
@@ -16,8 +16,15 @@ const CONTROL_GROUPS = [
   { root: '/sys/fs/cgroup/memory', limit: 'memory.limit_in_bytes', isThere: 'memory.limit_in_bytes' },
 ] as const;
 
+export type LimitedProcess = {
+  readonly limitBytes?: number;
+  /** Flags of Node. */
+  readonly nodeFlags?: readonly string[];
+};
+
 export type LimitedEngine = {
   readonly url: string;
+  readonly pid: number;
   /** How the memory is limited, for the report. */
   readonly limitedBy: string;
   readonly isAlive: () => boolean;
@@ -30,11 +37,14 @@ export type LimitedEngine = {
 export async function startLimitedEngine(
   databaseUrl: string,
   flags: readonly string[],
+  { limitBytes = LIMIT_BYTES, nodeFlags = [] }: LimitedProcess = {},
 ): Promise<LimitedEngine> {
-  const group = makeControlGroup(`pergola-attack-${randomUUID()}`);
+  const group = makeControlGroup(`pergola-attack-${randomUUID()}`, limitBytes);
+  const heapMb = limitBytes / HEAP_SHARE / 2 ** 20;
   const serve = [
     process.execPath,
-    ...(group ? [] : [`--max-old-space-size=${HEAP_MB}`]),
+    ...(group ? [] : [`--max-old-space-size=${heapMb}`]),
+    ...nodeFlags,
     'bin/pergola.mjs',
     'serve',
   ];
@@ -52,7 +62,8 @@ export async function startLimitedEngine(
   const url = await healthyUrl(engine, 'inherit');
   return {
     url,
-    limitedBy: group ? 'a control group' : `a heap of ${HEAP_MB} MB`,
+    pid: engine.pid!,
+    limitedBy: group ? 'a control group' : `a heap of ${heapMb} MB`,
     isAlive: () => engine.exitCode === null && engine.signalCode === null,
     peakBytes: () => statusBytes(engine, 'VmHWM'),
     residentBytes: () => statusBytes(engine, 'VmRSS'),
@@ -64,13 +75,13 @@ export async function startLimitedEngine(
   };
 }
 
-function makeControlGroup(name: string): string | null {
+function makeControlGroup(name: string, limitBytes: number): string | null {
   for (const { root, limit, isThere } of CONTROL_GROUPS) {
     if (!existsSync(`${root}/${isThere}`)) continue;
     const group = `${root}/${name}`;
     try {
       mkdirSync(group);
-      writeFileSync(`${group}/${limit}`, String(LIMIT_BYTES));
+      writeFileSync(`${group}/${limit}`, String(limitBytes));
       return group;
     } catch {
       // Without the right to limit memory by a control group, the heap's limit stands in.
