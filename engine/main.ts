@@ -17,6 +17,7 @@ import { type Feed, Worker } from './events/worker.ts';
 import { type HttpServer, openServer } from './http/server.ts';
 import { VERSION } from './http/version.ts';
 import { type Grace, graceOf } from './limits/grace.ts';
+import { returnIdleMemory } from './limits/idle-memory.ts';
 import type { ConnectionInfo } from './metadata/schema/source.ts';
 import { measure, measureSource } from './observe/measure.ts';
 import type { Observe } from './observe/observation.ts';
@@ -258,6 +259,7 @@ async function serve(options: Options, foreign: ForeignSettings): Promise<void> 
       log.observe({ kind: 'foreign settings', ...foreign });
     }
     const stopped = stopSignal();
+    returnIdleMemory();
     const engine = await Promise.race([startEngine(options, process.env, log), stopped]);
     // The engine was still waiting for a database, so there is nothing to finish.
     if (typeof engine === 'string') return;
