@@ -8,7 +8,7 @@
  *  - The row is the only one that the previous row relates to, and the previous row has been checked to relate to a row that satisfies it.
  *  Everything else is kept: `_or`, `_not`, `_exists`, masked values, functions, aggregates, and comparisons with the root of a condition.
  *  Not here: conditions inside conditions and orders; rows of functions, native queries and mutations, which may not be stored.
- *  Reference: docs/reference/behaviour/permissions.md; ADR 22. */
+ *  Reference: docs/reference/behaviour/permissions.md; ADR 23. */
 import { type QualifiedName, qualifiedKey } from '../metadata/schema/common.ts';
 import { and, type Join, type Leaf, type Operand, type Predicate } from '../resolve/predicate.ts';
 import type { Model, ResolvedTable } from '../resolve/types.ts';
