@@ -58,6 +58,7 @@ const ALL: readonly Stage[] = [
   { name: 'helm-lint', cores: 0.5, run: helmLint },
   { ...script('init', 0.5, { needs: 'data', args: ['--shared', SHARED] }), isAlone: true },
   { ...script('attack', 1, {}), isAlone: true },
+  { ...script('speed', 2, {}), isAlone: true },
 ];
 
 rmSync(REPORTS, { recursive: true, force: true });
