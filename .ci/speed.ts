@@ -4,7 +4,7 @@
  *  In: options. Out: a table, what got worse; --out JSON {passed, failed}. Linux only. Not here: limits (testing/speed/verdict.ts). */
 import { execFileSync } from 'node:child_process';
 import { chmodSync, existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { availableParallelism, tmpdir } from 'node:os';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { type Counts, count, NODE_FLAGS, SETTINGS } from '../testing/speed/counts.ts';
@@ -15,12 +15,14 @@ import { tableOf } from '../testing/speed/table.ts';
 import { sample, timingOf, warm } from '../testing/speed/timing.ts';
 import { bestOf, namesToRepeat, type Results, regressionsIn } from '../testing/speed/verdict.ts';
 import { WORKLOADS } from '../testing/speed/workloads.ts';
+import { type Recorded, writeRecord } from './record.ts';
 
 const HELP = `npm run speed -- [options]
 
   --only NAMES   measure only these, such as --only by-key,update
-  --write        write the results to speed-baseline.json instead of comparing them
+  --write        write the results to speed-baseline.json and docs/SPEED.md instead of comparing them
   --rounds N     rounds of a try (default 12; 30 with --write)
+  --tries N      tries until something has failed (default 3)
   --json         print the results as JSON, without the table
   --out FILE     write {"passed": N, "failed": N} to the file
   --help         print this text
@@ -33,6 +35,7 @@ const { values: options } = parseArgs({
     only: { type: 'string' },
     write: { type: 'boolean', default: false },
     rounds: { type: 'string' },
+    tries: { type: 'string', default: '3' },
     json: { type: 'boolean', default: false },
     out: { type: 'string' },
     help: { type: 'boolean', default: false },
@@ -40,21 +43,11 @@ const { values: options } = parseArgs({
 });
 
 const BASELINE = join(import.meta.dirname, '../speed-baseline.json');
-const TRIES = 3;
+const TRIES = Number(options.tries);
 const ROUNDS = Number(options.rounds ?? (options.write ? 30 : 12));
 /** A later try has fewer rounds, so that all three end in six minutes. */
 const ROUNDS_OF_REPETITION = Math.ceil(ROUNDS * 0.6);
 const ROUND_MS = 120;
-/** All requests share most of the code, so that the last is warm after a second of each. */
-const WARM_MS = 500;
-
-export type Baseline = {
-  readonly date: string;
-  readonly commit: string;
-  readonly node: string;
-  readonly cores: number;
-  readonly workloads: Results;
-};
 
 if (options.help) process.stdout.write(HELP);
 else await run();
@@ -63,7 +56,7 @@ async function run(): Promise<void> {
   const chosen = options.only?.split(',');
   const isChosen = (name: string) => chosen?.includes(name) ?? true;
   const baseline: Results = existsSync(BASELINE)
-    ? (JSON.parse(readFileSync(BASELINE, 'utf8')) as Baseline).workloads
+    ? (JSON.parse(readFileSync(BASELINE, 'utf8')) as Recorded<Results>).figures
     : {};
   let results = await measure(isChosen, isChosen, ROUNDS);
   const names = Object.keys(results);
@@ -125,8 +118,8 @@ async function timings(
       servers,
       WORKLOADS.filter(({ name }) => isTimed(name)),
     );
-    say(`the answers of both servers are the same; warming up ${subjects.length} workloads`);
-    await warm(servers, subjects, { ms: WARM_MS });
+    say(`the answers of both servers are the same; warming up`);
+    await warm(servers, WORKLOADS);
     let done = 0;
     const progress = () => say(`round ${++done} of ${rounds}`);
     const samples = await sample(servers, subjects, { rounds, ms: ROUND_MS, progress });
@@ -140,7 +133,7 @@ async function countsOf(
   say('counting statements, writes, errors and bytes');
   let done = 0;
   const progress = () => say(`counted ${++done} of ${workloads.length}`);
-  return withServers(NODE_FLAGS, SETTINGS, (servers) => count(servers, workloads, { warmMs: 400, progress }));
+  return withServers(NODE_FLAGS, SETTINGS, (servers) => count(servers, workloads, progress));
 }
 
 async function withServers<Answer>(
@@ -159,19 +152,12 @@ async function withServers<Answer>(
   }
 }
 
+/** Writes the baseline, and the document that prints it. */
 function write(workloads: Results): void {
-  const baseline: Baseline = {
-    date: new Date().toISOString().slice(0, 10),
-    commit: execFileSync('git', ['rev-parse', '--short=8', 'HEAD'], { encoding: 'utf8' }).trim(),
-    node: process.versions.node,
-    cores: availableParallelism(),
-    workloads,
-  };
-  const round = (_: string, value: unknown) =>
-    typeof value === 'number' ? Number(value.toPrecision(value < 1 ? 3 : 4)) : value;
-  writeFileSync(BASELINE, `${JSON.stringify(baseline, round, 2)}\n`);
+  writeRecord(BASELINE, workloads);
+  execFileSync(process.execPath, [join(import.meta.dirname, '../docs/generate.ts')]);
   console.log(`\n${tableOf(workloads, {})}\n`);
-  say(`wrote ${BASELINE}`);
+  say(`wrote ${BASELINE} and docs/SPEED.md`);
 }
 
 /** Prints a line for whoever waits; with --json, beside the result. */

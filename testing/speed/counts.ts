@@ -7,26 +7,26 @@ import { type Inspector, openInspector } from './inspector.ts';
 import { writesOf } from './processes.ts';
 import type { Servers } from './servers.ts';
 import { PARALLEL } from './subjects.ts';
-import { median } from './timing.ts';
-import { requestsOf, type Workload } from './workloads.ts';
+import { median, warm } from './timing.ts';
+import { requestsOf, WORKLOADS, type Workload } from './workloads.ts';
 import { ADMIN_SECRET } from './world.ts';
 
 export type Counts = {
   /** Statements of a request, with those that begin and end transactions. */
   readonly statements: number;
-  /** System calls of a request that write, to the client, to Postgres or to a webhook. Null where a response is so long that a socket
-   *  accepts it in pieces, whose number depends on how fast the client reads. */
+  /** System calls of a request that write, to the client, to Postgres or to a webhook. Null for a long response, which is sent in the
+   *  pieces in which it arrives from Postgres. */
   readonly writes: number | null;
   /** Error objects that a request constructs. */
   readonly errors: number;
-  /** Bytes of the heap that a request allocates. */
-  readonly allocated: number;
+  /** Bytes of the heap that a request allocates. Null for a very long response, whose buffers make Node collect garbage. */
+  readonly allocated: number | null;
   /** Bytes of the heap that remain of a thousand requests. */
   readonly retained: number;
 };
 
-/** Flags of Node: the probe, the inspector, and a young generation that holds all that a window allocates, so that no collection takes
- *  place within it. */
+/** Flags of Node: the probe, the inspector, and a young generation that holds all that the windows allocate, so that no collection takes
+ *  place within them. */
 export const NODE_FLAGS = [
   '--import',
   join(import.meta.dirname, 'error-probe.ts'),
@@ -36,7 +36,8 @@ export const NODE_FLAGS = [
 ];
 export const SETTINGS = ["shared_preload_libraries = 'pg_stat_statements'", 'pg_stat_statements.max = 5000'];
 
-const LONG_RESPONSE_BYTES = 100_000;
+const LONG_RESPONSE_BYTES = 8_000;
+const VERY_LONG_RESPONSE_BYTES = 200_000;
 /** The requests of a window, one after the other. */
 const REQUESTS_COUNTED = 100;
 const REQUESTS_ALLOCATED = 30;
@@ -50,43 +51,33 @@ const MOST_RETAINED_REQUESTS = 1000;
 export async function count(
   servers: Servers,
   workloads: readonly Workload[],
-  { warmMs, progress }: { readonly warmMs: number; readonly progress: () => void },
+  progress: () => void,
 ): Promise<ReadonlyMap<string, Counts>> {
   await servers.database.query('create extension if not exists pg_stat_statements');
   const inspector = await openInspector(servers.engine.inspector());
-  // First all of them: what they share is compiled when the first is counted.
-  const warmed = new Map<Workload, number>();
-  for (const workload of workloads) {
-    const { requests, ms } = await servers.load({ ...roundOf(servers, workload), ms: warmMs });
-    warmed.set(workload, requests / ms);
-  }
+  await warm(servers, WORKLOADS);
   const counts = new Map<string, Counts>();
   for (const workload of workloads) {
-    counts.set(workload.name, await countOne(servers, inspector, workload, warmed.get(workload)!));
+    counts.set(workload.name, await countOne(servers, inspector, workload));
     progress();
   }
   inspector.close();
   return counts;
 }
 
-async function countOne(
-  servers: Servers,
-  inspector: Inspector,
-  workload: Workload,
-  perMs: number,
-): Promise<Counts> {
+async function countOne(servers: Servers, inspector: Inspector, workload: Workload): Promise<Counts> {
   const round = roundOf(servers, workload);
   const single = (requests: number) => servers.load({ ...round, connections: 1, count: requests });
   const { bytes } = await single(REQUESTS_ALLOCATED);
   const { writes, ...exact } = await exactCounts(servers, inspector, () => single(REQUESTS_COUNTED));
   const allocated = await allocatedBy(inspector, () => single(REQUESTS_ALLOCATED));
-  const fitting = Math.round(perMs * RETENTION_MS);
-  const requests = Math.min(MOST_RETAINED_REQUESTS, Math.max(LEAST_RETAINED_REQUESTS, fitting));
+  const warmed = await servers.load({ ...round, count: MOST_RETAINED_REQUESTS, ms: RETENTION_MS });
+  const requests = Math.max(LEAST_RETAINED_REQUESTS, warmed.requests);
   const retained = await retainedBy(inspector, () => servers.load({ ...round, count: requests }));
   return {
     ...exact,
     writes: bytes > LONG_RESPONSE_BYTES ? null : writes,
-    allocated: Math.round(allocated / REQUESTS_ALLOCATED),
+    allocated: bytes > VERY_LONG_RESPONSE_BYTES ? null : Math.round(allocated / REQUESTS_ALLOCATED),
     retained: Math.round((retained / requests) * 1000),
   };
 }
@@ -125,8 +116,8 @@ async function callsOf(database: pg.Client): Promise<ReadonlyMap<string, number>
 /** Returns the median of several windows: a timer of the engine may allocate within one. */
 async function allocatedBy(inspector: Inspector, send: () => Promise<unknown>): Promise<number> {
   const windows: number[] = [];
+  await inspector.collect();
   for (let i = 0; i < ALLOCATIONS; i++) {
-    await inspector.collect();
     const before = await inspector.usedBytes();
     await send();
     windows.push((await inspector.usedBytes()) - before);

@@ -6,7 +6,7 @@ export type Round = {
   readonly port: number;
   readonly requests: readonly string[];
   readonly connections: number;
-  /** The round ends after this time, or after this many requests. */
+  /** The round ends after this time or this many requests, whichever is first. */
   readonly ms?: number;
   readonly count?: number;
 };

@@ -1,5 +1,7 @@
-/** Counters of processes, on Linux (proc(5)): CPU time and system calls that write. In: process ids. Not here: what they are divided by. */
+/** Processes on Linux: CPU time and system calls that write (proc(5)), and the core that they run on. In: process ids. Not here: what they are divided by. */
+import { spawnSync } from 'node:child_process';
 import { readdirSync, readFileSync } from 'node:fs';
+import { availableParallelism } from 'node:os';
 
 const NANOSECONDS = 1000;
 const MICROSECONDS_PER_TICK = 10_000;
@@ -17,6 +19,18 @@ export function cpuOfTree(pid: number): number {
   const fields = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')[1]!.split(' ');
   const ended = (Number(fields[13]) + Number(fields[14])) * MICROSECONDS_PER_TICK;
   return cpuOfThread(`/proc/${pid}`) + living + ended;
+}
+
+/** Binds a process, its threads and the children that it starts later to the last processor core. Both servers and Postgres share it, so that
+ *  no request depends on which cores the kernel chooses and how they wake each other. Without taskset(1) nothing happens. */
+export function bindToCore(pid: number): void {
+  spawnSync('taskset', [
+    '--all-tasks',
+    '--cpu-list',
+    '--pid',
+    String(availableParallelism() - 1),
+    String(pid),
+  ]);
 }
 
 /** Returns the number of system calls by which the main thread of a process has written to files and sockets. */

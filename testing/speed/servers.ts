@@ -7,8 +7,10 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import pg from 'pg';
 import { startEmbeddedPostgres } from '../../bin/embedded-postgres.ts';
+import { endWithUs } from '../../bin/end-with-us.ts';
 import { ANY_PORT, healthyUrl } from '../engine-process.ts';
 import type { Load, Round } from './load.ts';
+import { bindToCore } from './processes.ts';
 import { ADMIN_SECRET, applyMetadata, createDatabase, REFETCH_MS } from './world.ts';
 
 export type Target = {
@@ -69,6 +71,7 @@ export async function startServers(options: {
     await applyMetadata(`http://127.0.0.1:${engine.port}`, `http://127.0.0.1:${webhook.port}`);
     const env = { DATABASE_URL: postgres.url, PORT_OF_WEBHOOK: String(webhook.port) };
     const byHand = await started('by-hand/server.ts', env, options.nodeFlags);
+    bindToCore(byHand.child.pid!);
     const client = await started('load.ts');
     const { port, inspector } = byHand;
     const pid = byHand.child.pid!;
@@ -107,6 +110,7 @@ async function startPostgres(
   const { url, stop } = await startEmbeddedPostgres({ folder, isDurable: false });
   stops.push(stop);
   const pid = Number(readFileSync(join(folder, 'data/postmaster.pid'), 'utf8').split('\n', 1)[0]);
+  bindToCore(pid);
   return { url, pid };
 }
 
@@ -125,8 +129,10 @@ async function startEngine(
     },
     stdio: ['ignore', 'ignore', 'pipe'],
   });
+  endWithUs(child, 'KILL');
   stops.push(() => ended(child, 'SIGTERM'));
   const inspector = inspectorOf(child);
+  bindToCore(child.pid!);
   const url = await healthyUrl(child, 'ignore');
   return { port: Number(new URL(url).port), pid: child.pid!, inspector };
 }

@@ -63,7 +63,7 @@ function eventSubject({ database, events }: Servers): Subject {
     };
     return { work, close: () => {} };
   };
-  return { name: 'event', title: "an event's delivery to a webhook", every: 3, prepare };
+  return { name: 'event', title: "an event's delivery to a webhook", every: 2, prepare };
 }
 
 /** Changes all rows, waits until each subscription has its new result, and again. */
@@ -87,7 +87,7 @@ function liveQuerySubject({ database }: Servers): Subject {
     };
     return { work, close };
   };
-  return { name: 'live-query', title: "a live query's delivery", every: 3, prepare };
+  return { name: 'live-query', title: "a live query's delivery", every: 2, prepare };
 }
 
 async function subscribed({ port }: Target, group: number) {

@@ -24,7 +24,9 @@ const COLUMNS: readonly Column[] = [
   {
     head: 'change',
     cell: ({ counts }, before) =>
-      counts && before?.counts ? change(counts.allocated, before.counts.allocated) : '-',
+      counts?.allocated && before?.counts?.allocated
+        ? change(counts.allocated, before.counts.allocated)
+        : '-',
   },
   { head: 'retained', cell: ({ counts }) => String(counts?.retained ?? '-') },
   { head: 'p99 ms', cell: ({ engine, byHand }) => `${engine.p99.toFixed(1)} / ${byHand.p99.toFixed(1)}` },

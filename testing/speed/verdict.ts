@@ -16,15 +16,16 @@ export type Regression = {
 /** The most by which CPU may exceed the baseline: the geometric mean of all workloads, and a single one. */
 const MOST_OF_ALL = 1.08;
 const MOST_OF_ONE = 1.15;
-/** Allocated bytes vary by about one in a hundred with what is compiled when. */
-const MOST_ALLOCATED_OF_ALL = 1.04;
-const MOST_ALLOCATED_OF_ONE = 1.1;
+/** Allocated bytes vary by some hundredths with what is compiled when. */
+const MOST_ALLOCATED_OF_ALL = 1.08;
+const MOST_ALLOCATED_OF_ONE = 1.15;
 /** Bytes retained of a thousand requests, above the baseline: a closure for each request is 60,000. */
 const MOST_RETAINED = 30_000;
 /** Fewer workloads have no mean that is steadier than each of them. */
 const LEAST_FOR_MEAN = 5;
 
 const CPU = 'CPU beside the server written by hand';
+const ALLOCATED = 'bytes allocated by a request';
 const EXACT = { statements: 'statements', writes: 'socket writes', errors: 'errors constructed' } as const;
 
 export function regressionsIn(now: Results, baseline: Results): readonly Regression[] {
@@ -55,7 +56,8 @@ export function bestOf(first: Results, second: Results): Results {
     const before = first[name];
     if (before === undefined) return [name, result] as const;
     const timing = result.ratio < before.ratio ? result : before;
-    return [name, { ...timing, counts: leastOf(before.counts, result.counts) }] as const;
+    const ratioAtLeast = Math.min(result.ratioAtLeast, before.ratioAtLeast);
+    return [name, { ...timing, ratioAtLeast, counts: leastOf(before.counts, result.counts) }] as const;
   });
   return { ...first, ...Object.fromEntries(merged) };
 }
@@ -65,8 +67,10 @@ export function geometricMean(values: readonly number[]): number {
 }
 
 function cpuOfOne(name: string, now: Result, before: Result): readonly Regression[] {
-  const message = exceeded(CPU, now.ratio, before.ratio, MOST_OF_ONE, hundredths);
-  return message ? [{ of: name, what: 'CPU', message }] : [];
+  // On a busy machine a single figure varies by more than its limit: it is worse when it is very likely to be.
+  if (now.ratioAtLeast <= before.ratio * MOST_OF_ONE) return [];
+  const message = exceeded(CPU, now.ratio, before.ratio, MOST_OF_ONE, hundredths)!;
+  return [{ of: name, what: 'CPU', message }];
 }
 
 function countsOfOne(
@@ -81,13 +85,10 @@ function countsOfOne(
     if (is === null || was === null || is <= was) continue;
     found.push({ of: name, what, message: `${noun} of a request: ${is} instead of ${was}` });
   }
-  const allocated = exceeded(
-    'bytes allocated by a request',
-    now.allocated,
-    before.allocated,
-    MOST_ALLOCATED_OF_ONE,
-    String,
-  );
+  const allocated =
+    now.allocated !== null &&
+    before.allocated !== null &&
+    exceeded(ALLOCATED, now.allocated, before.allocated, MOST_ALLOCATED_OF_ONE, String);
   if (allocated) found.push({ of: name, what: 'allocated', message: allocated });
   if (now.retained > before.retained + MOST_RETAINED) {
     const message = `bytes retained of a thousand requests: ${now.retained} instead of ${before.retained}, limit ${before.retained + MOST_RETAINED}`;
@@ -101,13 +102,11 @@ function meanOfAll(now: Results, baseline: Results, names: readonly string[]): r
   const ratio = (results: Results) => geometricMean(names.map((name) => results[name]!.ratio));
   const cpu = exceeded(CPU, ratio(now), ratio(baseline), MOST_OF_ALL, hundredths);
   if (cpu) found.push({ of: 'all', what: 'CPU', message: cpu });
-  const counted = names.filter((name) => now[name]!.counts && baseline[name]!.counts);
-  const bytes = (results: Results) => geometricMean(counted.map((name) => results[name]!.counts!.allocated));
+  const counted = names.filter((name) => now[name]!.counts?.allocated && baseline[name]!.counts?.allocated);
+  const bytes = (results: Results) => geometricMean(counted.map((name) => results[name]!.counts!.allocated!));
   const allocated =
     counted.length > 0 &&
-    exceeded('bytes allocated by a request', bytes(now), bytes(baseline), MOST_ALLOCATED_OF_ALL, (value) =>
-      value.toFixed(0),
-    );
+    exceeded(ALLOCATED, bytes(now), bytes(baseline), MOST_ALLOCATED_OF_ALL, (value) => value.toFixed(0));
   if (allocated) found.push({ of: 'all', what: 'allocated', message: allocated });
   return found;
 }
@@ -131,11 +130,13 @@ function hundredths(ratio: number): string {
 
 function leastOf(first: Counts | undefined, second: Counts | undefined): Counts | undefined {
   if (!first || !second) return first ?? second;
+  const least = (one: number | null, other: number | null) =>
+    one === null || other === null ? null : Math.min(one, other);
   return {
     statements: Math.min(first.statements, second.statements),
-    writes: first.writes === null || second.writes === null ? null : Math.min(first.writes, second.writes),
+    writes: least(first.writes, second.writes),
     errors: Math.min(first.errors, second.errors),
-    allocated: Math.min(first.allocated, second.allocated),
+    allocated: least(first.allocated, second.allocated),
     retained: Math.min(first.retained, second.retained),
   };
 }

@@ -15,3 +15,4 @@ const server = createServer({ keepAliveTimeout: 600_000 }, (request, response) =
 });
 server.listen(0, '127.0.0.1', () => process.send!((server.address() as AddressInfo).port));
 process.on('message', () => process.send!(events));
+process.on('disconnect', () => process.exit());

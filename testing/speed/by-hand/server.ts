@@ -33,6 +33,7 @@ const server = createServer({ keepAliveTimeout: 600_000 }, (incoming, response) 
     .catch((error: Error) => respond(incoming, response, 500, JSON.stringify({ errors: [error.message] })));
 });
 server.listen(0, '127.0.0.1', () => process.send!((server.address() as AddressInfo).port));
+process.on('disconnect', () => process.exit());
 deliverOutbox(pool, (payload) => callWebhook('/event', payload));
 deliverLiveQueries(server, pool);
 
