@@ -10,6 +10,7 @@ import { startEmbeddedPostgres } from '../bin/embedded-postgres.ts';
 import { printSteps } from '../engine/bench/step.ts';
 import { engineOn } from '../engine/oracle/testing/engine-on.ts';
 import { roleSchema } from '../engine/schema/role-schemas.ts';
+import { writeRecord } from './record.ts';
 
 type BenchQuery = {
   readonly name: string;
@@ -17,7 +18,13 @@ type BenchQuery = {
   readonly engine: { readonly query: string };
 };
 
-const { values: options } = parseArgs({ options: { shared: { type: 'string', default: '../shared' } } });
+const { values: options } = parseArgs({
+  options: {
+    shared: { type: 'string', default: '../shared' },
+    /** The file for the figures, such as docs/speed/compile.json. */
+    out: { type: 'string' },
+  },
+});
 const shared = resolve(options.shared);
 process.env['BENCH_HOME'] ??= join(shared, 'bench');
 const { queries } = (await import(join(shared, 'bench/queries/queries.mjs'))) as { queries: BenchQuery[] };
@@ -38,10 +45,11 @@ try {
     text: engine.query,
     variables: variants[0] ?? {},
   }));
-  printSteps(
+  const steps = printSteps(
     roleSchema(model, 'admin', false),
     ofBench.filter(({ name }) => name !== 'introspection'),
   );
+  if (options.out) writeRecord(options.out, steps);
   await sources.close();
 } finally {
   await postgres.stop();

@@ -19,12 +19,15 @@ import { connect } from '../operator/kubernetes/transport.ts';
 import { type Engine, startEngine } from '../testing/engine-process.ts';
 import { startKube, type TestKube } from '../testing/kube.ts';
 import { ManyTables, percentile, schemaOf } from '../testing/scale.ts';
+import { writeRecord } from './record.ts';
 
 const { values: options } = parseArgs({
   options: {
     tables: { type: 'string', default: '5000' },
     edits: { type: 'string', default: '100' },
     idle: { type: 'string', default: '60' },
+    /** The file for the figures, such as docs/speed/scale.json. */
+    out: { type: 'string' },
     /** Prints the log of the operator. */
     log: { type: 'boolean', default: false },
     /** The folder for CPU profiles. */
@@ -41,6 +44,7 @@ const PRUNE_DELAY_MS = 35_000;
 /** The fewest requests of one kind that are printed. */
 const FREQUENT = 5;
 
+const figures: Record<string, number> = { tables: TABLES };
 const folder = mkdtempSync(join(tmpdir(), 'pergola-scale-'));
 chmodSync(folder, 0o711);
 const NODE_COMPILE_CACHE = join(folder, 'compiled');
@@ -107,6 +111,7 @@ async function run(): Promise<void> {
   await measureIdle(operator, engine);
   await operator.stop();
   await measureRestart(kube, engine);
+  if (options.out) writeRecord(options.out, figures);
 }
 
 /** Measures an operator that starts while all resources are Ready: it reads them and the whole document of the engine, and writes
@@ -288,5 +293,6 @@ function since(began: number): number {
 }
 
 function say(what: string, value: number): void {
+  figures[what] = value;
   console.log(`  ${what.padEnd(50)} ${value.toFixed(2)}`);
 }

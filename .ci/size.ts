@@ -13,6 +13,7 @@ import { FOLDER } from '../bin/bundled.mjs';
 import { startEmbeddedPostgres } from '../bin/embedded-postgres.ts';
 import { type Engine, startEngine } from '../testing/engine-process.ts';
 import { binariesWithPostgis } from './postgis.ts';
+import { writeRecord } from './record.ts';
 import { environmentFor, generated, huge, rolesOf, SECRET, type Subject } from './subjects.ts';
 
 const { values: options } = parseArgs({
@@ -22,6 +23,8 @@ const { values: options } = parseArgs({
     roles: { type: 'string', default: '10' },
     scale: { type: 'string', default: '100,1000,5000' },
     only: { type: 'string' },
+    /** The file for the figures, such as docs/speed/size.json. */
+    out: { type: 'string' },
   },
 });
 const ROLES = Number(options.roles);
@@ -40,6 +43,7 @@ chmodSync(folder, 0o711);
 // As in the image.
 await bundle(FOLDER);
 const postgres = await startEmbeddedPostgres({ folder, isDurable: false, binaries: binariesWithPostgis() });
+const readings: Record<string, Reading> = {};
 let missed = false;
 try {
   const isAsked = (what: string) => (options.only ?? what) === what;
@@ -50,6 +54,7 @@ try {
   await postgres.stop();
   rmSync(folder, { recursive: true, force: true });
 }
+if (options.out) writeRecord(options.out, readings);
 process.exitCode = missed ? 1 : 0;
 
 async function measure(subject: Subject): Promise<Reading> {
@@ -170,6 +175,7 @@ function median(costs: readonly Cost[]): Cost {
 
 function report(name: string, reading: Reading, limits: Readonly<Record<string, number>> = {}): void {
   console.log(`\n${name}`);
+  readings[name] = { ...readings[name], ...reading };
   for (const [what, value] of Object.entries(reading)) {
     const [elapsed, cpu] =
       typeof value === 'number' ? [value, ''] : [value.ms, `, CPU ${value.cpuMs.toFixed(0)}`];

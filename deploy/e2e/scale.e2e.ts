@@ -21,11 +21,11 @@ const CREATION_MS = 5;
 /** The pause before the idle measurement, in which the operator collects its garbage. */
 const SETTLING_SECONDS = 20;
 const LIMITS = {
-  // 50 to 58 on an idle machine (docs/SPEED.md); the API server needs most of it to write statuses.
+  // 50 to 58 on an idle machine; the API server needs most of it to write statuses.
   firstSyncSeconds: 75,
   medianMs: 1000,
   p99Ms: 3000,
-  // About 200 (docs/SPEED.md).
+  // About 200 when it was set.
   memoryMb: 250,
   idlePercent: 1,
   requestsPerMinute: 6,

@@ -17,14 +17,17 @@ export type Query = {
 const ROUNDS = 2000;
 
 /** Microseconds at the median. */
-export function printSteps(role: RoleSchema, queries: readonly Query[]): void {
+export type Step = { readonly name: string; readonly first: number; readonly again: number };
+
+export function printSteps(role: RoleSchema, queries: readonly Query[]): readonly Step[] {
   console.log('microseconds at the median of 2,000'.padEnd(40), 'first time', '     again');
-  for (const query of queries) {
+  return queries.map((query) => {
     const first = median(() => compileOnce(role, query));
     cachedPlan(role, { query: query.text, variables: query.variables });
     const again = median(() => cachedPlan(role, { query: query.text, variables: query.variables }));
     console.log(query.name.padEnd(40), first.toFixed(1).padStart(10), again.toFixed(1).padStart(10));
-  }
+    return { name: query.name, first, again };
+  });
 }
 
 function compileOnce(schema: RoleSchema, { text, variables }: Query): void {
