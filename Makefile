@@ -5,7 +5,7 @@ NPM := npm
 # The project's own Node (24) comes with npm, so that a machine's older one is enough to start.
 RUN := npm run --silent
 
-.PHONY: help start test check unit generate golden bench e2e image chart clean
+.PHONY: help start test check unit generate golden bench speed e2e image chart clean
 
 help: ## this list
 	@awk -F':.*## ' '/^[a-z0-9_-]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -44,6 +44,14 @@ golden: node_modules/.installed ## rewrite the golden files; review the diff
 
 bench: node_modules/.installed ## time the compile step and the generated statements
 	@$(RUN) bench
+
+speed: node_modules/.installed ## measure again all that docs/SPEED.md prints (a quarter of an hour; needs ../shared and Go)
+	@$(RUN) speed -- --write
+	@$(RUN) compile -- --out docs/speed/compile.json
+	@# Both also compare with limits; the figures are written in any case.
+	@-$(RUN) size -- --out docs/speed/size.json
+	@-$(RUN) scale -- --out docs/speed/scale.json
+	@node docs/generate.ts
 
 e2e: node_modules/.installed ## the chart on the cluster KUBECONFIG points at (or on kind, where Docker is)
 	@deploy/e2e/run

@@ -45,7 +45,7 @@ const ALLOCATIONS = 7;
 const RETENTIONS = 3;
 /** The time and the number of the requests among which memory is looked for that remains. */
 const RETENTION_MS = 300;
-const LEAST_RETAINED_REQUESTS = 200;
+const LEAST_RETAINED_REQUESTS = 500;
 const MOST_RETAINED_REQUESTS = 1000;
 
 export async function count(
