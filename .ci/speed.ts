@@ -13,7 +13,13 @@ import { type Servers, startServers } from '../testing/speed/servers.ts';
 import { subjectsOf } from '../testing/speed/subjects.ts';
 import { tableOf } from '../testing/speed/table.ts';
 import { sample, timingOf, warm } from '../testing/speed/timing.ts';
-import { bestOf, namesToRepeat, type Results, regressionsIn } from '../testing/speed/verdict.ts';
+import {
+  bestOf,
+  namesToRepeat,
+  type Regression,
+  type Results,
+  regressionsIn,
+} from '../testing/speed/verdict.ts';
 import { WORKLOADS } from '../testing/speed/workloads.ts';
 import { type Recorded, writeRecord } from './record.ts';
 
@@ -67,6 +73,8 @@ async function run(): Promise<void> {
     const timed = namesToRepeat(regressions, names, false);
     const counted = namesToRepeat(regressions, names, true);
     if (timed.length + counted.length === 0) break;
+    for (const regression of regressions)
+      say(`to be measured again: ${nameOf(regression)}: ${regression.message}`);
     say(`try ${attempt} of ${TRIES}: ${[...new Set([...timed, ...counted])].join(', ')}`);
     const again = await measure(
       (name) => timed.includes(name),
@@ -150,6 +158,10 @@ async function withServers<Answer>(
   } finally {
     rmSync(folder, { recursive: true, force: true });
   }
+}
+
+function nameOf({ of }: Regression): string {
+  return of === 'all' ? 'geometric mean' : of;
 }
 
 /** Writes the baseline, and the document that prints it. */

@@ -58,6 +58,13 @@ describe('the verdict', () => {
     expect(found(worse(0.8 * 1.07))).toEqual([]);
   });
 
+  test('passes a geometric mean whose ratios vary so much that the limit may not be exceeded', () => {
+    const varying = (ratioAtLeast: number) =>
+      Object.fromEntries(NAMES.map((name) => [name, { ...result(0.8 * 1.1), ratioAtLeast }]));
+    expect(found(varying(0.8))).toEqual([]);
+    expect(found(varying(0.86))).toEqual(['all: CPU']);
+  });
+
   test('has no mean of fewer than five workloads', () => {
     expect(found({ key: result(0.8 * 1.1), rows: result(0.8 * 1.1) })).toEqual([]);
   });

@@ -67,7 +67,7 @@ export function geometricMean(values: readonly number[]): number {
 }
 
 function cpuOfOne(name: string, now: Result, before: Result): readonly Regression[] {
-  // On a busy machine a single figure varies by more than its limit: it is worse when it is very likely to be.
+  // On a busy machine a figure varies by more than its limit: it is worse when it is very likely to be.
   if (now.ratioAtLeast <= before.ratio * MOST_OF_ONE) return [];
   const message = exceeded(CPU, now.ratio, before.ratio, MOST_OF_ONE, hundredths)!;
   return [{ of: name, what: 'CPU', message }];
@@ -100,8 +100,10 @@ function countsOfOne(
 function meanOfAll(now: Results, baseline: Results, names: readonly string[]): readonly Regression[] {
   const found: Regression[] = [];
   const ratio = (results: Results) => geometricMean(names.map((name) => results[name]!.ratio));
+  const isLikely =
+    ratio(now) * shareOfLowerBound(names.map((name) => now[name]!)) > ratio(baseline) * MOST_OF_ALL;
   const cpu = exceeded(CPU, ratio(now), ratio(baseline), MOST_OF_ALL, hundredths);
-  if (cpu) found.push({ of: 'all', what: 'CPU', message: cpu });
+  if (cpu && isLikely) found.push({ of: 'all', what: 'CPU', message: cpu });
   const counted = names.filter((name) => now[name]!.counts?.allocated && baseline[name]!.counts?.allocated);
   const bytes = (results: Results) => geometricMean(counted.map((name) => results[name]!.counts!.allocated!));
   const allocated =
@@ -109,6 +111,13 @@ function meanOfAll(now: Results, baseline: Results, names: readonly string[]): r
     exceeded(ALLOCATED, bytes(now), bytes(baseline), MOST_ALLOCATED_OF_ALL, (value) => value.toFixed(0));
   if (allocated) found.push({ of: 'all', what: 'allocated', message: allocated });
   return found;
+}
+
+/** Returns the lower bound of the confidence interval of the geometric mean, as a share of the mean: errors of single ratios are independent
+ *  and partly cancel, so that the square root of the sum of their squares counts. */
+function shareOfLowerBound(results: readonly Result[]): number {
+  const squares = results.map(({ ratio, ratioAtLeast }) => Math.log(ratio / ratioAtLeast) ** 2);
+  return Math.exp(-Math.sqrt(squares.reduce((sum, square) => sum + square, 0)) / results.length);
 }
 
 /** Returns a message when a figure exceeds its baseline by more than the factor. */
