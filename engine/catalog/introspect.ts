@@ -185,54 +185,51 @@ function* tablesOf(
     return columns[2][columns[1].indexOf(position)]!;
   };
   return new Map(
-    yield* flatMapped(
-      row.tables,
-      ([oid, schema, name, letter, flags, comment]): [string, CatalogTable][] => {
-        const kind = TABLE_KINDS[letter]!;
-        const keys = (isPrimary: boolean): readonly CatalogKey[] =>
-          (keysOf.get(oid) ?? [])
-            .filter((key) => key[3] === isPrimary)
-            .map(([, keyName, positions, , isConstraint]) => ({
-              name: keyName,
-              columns: positions.map((position) => nameOf(oid, position)),
-              isConstraint,
-            }));
-        const table: CatalogTable = {
-          schema,
-          name,
-          oid,
-          kind,
-          comment,
-          columns: readColumns(columnsOf.get(oid), kind, types, comments),
-          primaryKey: keys(true)[0] ?? null,
-          uniqueKeys: keys(false),
-          uniqueIndexes: (indexesOf.get(oid) ?? []).map(([, indexName, on, where]) => ({
-            name: indexName,
-            on,
-            where,
-          })),
-          foreignKeys: (foreignKeysOf.get(oid) ?? []).flatMap(
-            ([, keyName, own, foreign, others]): CatalogForeignKey[] => {
-              const target = names.get(foreign);
-              if (!target) return [];
-              return [
-                {
-                  name: keyName,
-                  columns: own.map((position) => nameOf(oid, position)),
-                  table: target,
-                  foreignColumns: others.map((position) => nameOf(foreign, position)),
-                },
-              ];
-            },
-          ),
-          isInsertable: (flags & INSERTS) !== 0,
-          isUpdatable: (flags & UPDATES) !== 0,
-          isDeletable: (flags & DELETES) !== 0,
-          ...((flags & IS_PARENT) !== 0 ? { isParent: true } : {}),
-        };
-        return [[qualifiedKey(table), table]];
-      },
-    ),
+    yield* flatMapped(row.tables, ([oid, schema, name, letter, flags, comment]): [string, CatalogTable][] => {
+      const kind = TABLE_KINDS[letter]!;
+      const keys = (isPrimary: boolean): readonly CatalogKey[] =>
+        (keysOf.get(oid) ?? [])
+          .filter((key) => key[3] === isPrimary)
+          .map(([, keyName, positions, , isConstraint]) => ({
+            name: keyName,
+            columns: positions.map((position) => nameOf(oid, position)),
+            isConstraint,
+          }));
+      const table: CatalogTable = {
+        schema,
+        name,
+        oid,
+        kind,
+        comment,
+        columns: readColumns(columnsOf.get(oid), kind, types, comments),
+        primaryKey: keys(true)[0] ?? null,
+        uniqueKeys: keys(false),
+        uniqueIndexes: (indexesOf.get(oid) ?? []).map(([, indexName, on, where]) => ({
+          name: indexName,
+          on,
+          where,
+        })),
+        foreignKeys: (foreignKeysOf.get(oid) ?? []).flatMap(
+          ([, keyName, own, foreign, others]): CatalogForeignKey[] => {
+            const target = names.get(foreign);
+            if (!target) return [];
+            return [
+              {
+                name: keyName,
+                columns: own.map((position) => nameOf(oid, position)),
+                table: target,
+                foreignColumns: others.map((position) => nameOf(foreign, position)),
+              },
+            ];
+          },
+        ),
+        isInsertable: (flags & INSERTS) !== 0,
+        isUpdatable: (flags & UPDATES) !== 0,
+        isDeletable: (flags & DELETES) !== 0,
+        ...((flags & IS_PARENT) !== 0 ? { isParent: true } : {}),
+      };
+      return [[qualifiedKey(table), table]];
+    }),
   );
 }
 
