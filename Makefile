@@ -50,6 +50,7 @@ speed: node_modules/.installed ## measure again all that docs/SPEED.md prints (a
 	@$(RUN) compile -- --out docs/speed/compile.json
 	@# Both also compare with limits; the figures are written in any case.
 	@-$(RUN) size -- --out docs/speed/size.json
+	@-$(RUN) stalls -- --out docs/speed/pauses.json
 	@-$(RUN) scale -- --out docs/speed/scale.json
 	@node docs/generate.ts
 

@@ -2,7 +2,7 @@
  *  every few milliseconds, the metadata is replaced and reloaded, roles send their first request and read the whole schema.
  *  Out: for each of these events the longest response to that client, the longest turn of the event loop, in elapsed time and in CPU of
  *  its thread, which other work on the machine does not lengthen, and the CPU of the process; exit 1 when a turn is over the limit.
- *  --profile names a folder for a CPU profile of each event. Not here: the duration of the events themselves (size.ts). */
+ *  --profile names a folder for a CPU profile of each event, --out a file for the figures. Not here: the duration of the events themselves (size.ts). */
 import { fork } from 'node:child_process';
 import { once } from 'node:events';
 import { chmodSync, mkdtempSync, rmSync } from 'node:fs';
@@ -15,6 +15,7 @@ import { getIntrospectionQuery } from 'graphql';
 import { startEmbeddedPostgres } from '../bin/embedded-postgres.ts';
 import { ANY_PORT, healthyUrl } from '../testing/engine-process.ts';
 import { installedBinaries } from './postgis.ts';
+import { writeRecord } from './record.ts';
 import {
   environmentFor,
   generated,
@@ -32,6 +33,8 @@ const { values: options } = parseArgs({
     roles: { type: 'string', default: '10' },
     only: { type: 'string' },
     profile: { type: 'string' },
+    /** The file for the figures, such as docs/speed/pauses.json. */
+    out: { type: 'string' },
   },
 });
 /** The most CPU of a turn of the event loop. The aim is 50 ms; a machine may be three times as slow as usual. */
@@ -45,6 +48,8 @@ type Turns = {
   readonly turnCpuMs: number;
   readonly cpuMs: number;
 };
+/** The longest turn of the event loop during an event, elapsed and in CPU, and the CPU of the process for the event. */
+export type Pause = { readonly turnMs: number; readonly turnCpuMs: number; readonly cpuMs: number };
 type Measured = {
   readonly url: string;
   /** Returns the longest turns since the previous call, and the CPU of the process. Writes its profile to `profile`. */
@@ -93,6 +98,8 @@ const withPostgis = installedBinaries('postgis');
 const binaries = withPostgis ?? installedBinaries('plpgsql');
 const postgres = await startEmbeddedPostgres({ folder, isDurable: false, binaries });
 let missed = false;
+/** The figures of each subject, by event. */
+const pauses: Record<string, Record<string, Pause>> = {};
 try {
   const isWanted = (name: string) => (options.only ?? name) === name;
   if (isWanted('huge')) {
@@ -104,10 +111,16 @@ try {
   await postgres.stop();
   rmSync(folder, { recursive: true, force: true });
 }
+if (options.out) writeRecord(options.out, pauses);
 process.exitCode = missed ? 1 : 0;
 
 async function measure(subject: Subject): Promise<void> {
   console.log(`\n${subject.name}: ms`);
+  const figures: Record<string, Pause> = {};
+  pauses[subject.name] = figures;
+  const during = async (engine: Measured, event: string, row: string, body: () => Promise<unknown>) => {
+    figures[event] = await measured(engine, event, row, body);
+  };
   const environment = environmentFor(subject, postgres.url);
   const replace = { type: 'replace_metadata', args: subject.metadata };
   const first = await start(environment);
@@ -163,8 +176,13 @@ async function start(environment: Readonly<Record<string, string | undefined>>):
   };
 }
 
-/** Prints what the client beside an event measures. */
-async function during(engine: Measured, event: string, row: string, body: () => Promise<unknown>) {
+/** Prints and returns what is measured beside an event. */
+async function measured(
+  engine: Measured,
+  event: string,
+  row: string,
+  body: () => Promise<unknown>,
+): Promise<Pause> {
   const profile = options.profile && join(options.profile, `${event.replaceAll(/\W+/g, '-')}.cpuprofile`);
   const client = startClient(engine, row);
   await sleep(PAUSE_MS);
@@ -187,6 +205,7 @@ async function during(engine: Measured, event: string, row: string, body: () => 
   const isOver = after.turnCpuMs > MOST_MS;
   console.log(`  ${event.padEnd(36)} ${text.join('  ')}${isOver ? `: over the limit of ${MOST_MS}` : ''}`);
   missed ||= isOver;
+  return { turnMs: after.delayMs, turnCpuMs: after.turnCpuMs, cpuMs: numbers.CPU };
 }
 
 type Client = { longestMs: number; readonly stop: () => Promise<void> };

@@ -3,6 +3,7 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Recorded } from '../../.ci/record.ts';
+import type { Pause } from '../../.ci/stalls.ts';
 import type { Step } from '../../engine/bench/step.ts';
 import { geometricMean, type Results } from '../../testing/speed/verdict.ts';
 import { page, table } from './markdown.ts';
@@ -22,6 +23,7 @@ export function speedPage(): string {
     section('docs/speed/rivals.json', rivals),
     section('docs/speed/compile.json', compiling),
     section('docs/speed/size.json', size),
+    section('docs/speed/pauses.json', pauses),
     section('docs/speed/scale.json', scale),
   ];
   return page('Speed and size', INTRODUCTION, ...sections.flat());
@@ -143,9 +145,38 @@ function size(recorded: Recorded<Readings>): readonly string[] {
       ['', ...subjects.map((subject) => SUBJECTS[subject] ?? subject)],
       lines.map((line) => [line, ...subjects.map((subject) => cell(subject, line))]),
     ),
-    `The engine caches whole introspections as bytes, plain and compressed, up to 128 MB per model. An edit resolves again only the objects that
-depend on the change (\`resolve/memo.ts\`). The engine builds a role's schema at the role's first request, and only the parts that its
+    `Plans, documents, whole introspections and answers of remote schemas share one budget (\`limits/cache-budget.ts\`). An edit resolves again only
+the objects that depend on the change (\`resolve/memo.ts\`). The engine builds a role's schema at the role's first request, and only the parts that its
 requests use.`,
+  ];
+}
+
+function pauses(
+  recorded: Recorded<Readonly<Record<string, Readonly<Record<string, Pause>>>>>,
+): readonly string[] {
+  const subjects = Object.keys(recorded.figures);
+  const roles = (event: string) => event.startsWith('first request of');
+  const events = [...new Set(subjects.flatMap((subject) => Object.keys(recorded.figures[subject]!)))];
+  const cell = (found: readonly (Pause | undefined)[]) => {
+    const turns = found.flatMap((pause) => (pause ? [pause.turnCpuMs] : []));
+    return turns.length === 0 ? '' : Math.max(...turns).toFixed(0);
+  };
+  const line = (title: string, chosen: readonly string[]) => [
+    title,
+    ...subjects.map((subject) => cell(chosen.map((event) => recorded.figures[subject]![event]))),
+  ];
+  return [
+    '## Pauses',
+    measured(recorded, 'npm run stalls -- --out docs/speed/pauses.json'),
+    `The CPU time, in milliseconds, of the longest turn of the event loop, in which the engine answers nobody. Long work is done in slices of 5 ms
+([ADR 22](adr/0022-long-computations-in-slices.md)); what is left are single steps, and collections of garbage.`,
+    table(
+      ['', ...subjects.map((subject) => SUBJECTS[subject] ?? subject)],
+      [
+        line('first request of a role, worst of ten', events.filter(roles)),
+        ...events.filter((event) => !roles(event)).map((event) => line(event, [event])),
+      ],
+    ),
   ];
 }
 
