@@ -1,9 +1,9 @@
 /** Decides which statements of one turn of the event loop are sent together on one connection.
  *  Writing to a socket is the largest cost of a small request, and everything sent on one connection in one turn is
- *  one write. But Postgres runs these statements one after the other, each in a transaction of its own. So only quick statements share a connection, and
- *  only so many that the last one does not wait longer than this process needs for a few requests. Whether a
- *  statement is quick is measured against that time too: on a busy machine everything takes longer, and sharing saves
- *  more.
+ *  one write. But Postgres runs these statements one after the other, each in a transaction of its own. So only quick
+ *  statements share a connection, and only so many that the last one does not wait longer than this process needs for
+ *  a few requests. Whether a statement is quick is measured against that time too: on a busy machine everything takes
+ *  longer, and sharing saves more.
  *  The duration of a statement is measured when it follows another one (connection.ts). So one in many runs of an
  *  unknown or slow statement is sent as a follower to measure it; only such runs follow it.
  *  Not here: connections themselves, and what happens when one stalls (pool.ts). */
@@ -47,10 +47,10 @@ export class Batch {
     return depth < MAX_UNDER_WAY && backlogMs < MAX_BACKLOG * this.#quickMs();
   }
 
-  /** Called when a statement has been written. */
-  wrote(connection: WireConnection, statement: NamedStatement): void {
+  /** Called when a statement has been written; null for one that no other may follow. */
+  wrote(connection: WireConnection, statement: NamedStatement | null): void {
     if (this.#count++ === 0) this.#startedAt = performance.now();
-    if (mayShare(statement)) this.#connection ??= connection;
+    if (statement && mayShare(statement)) this.#connection ??= connection;
   }
 
   /** Called at the end of the turn. */

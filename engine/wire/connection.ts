@@ -6,9 +6,10 @@
 import type { EventEmitter } from 'node:events';
 import type { Duplex } from 'node:stream';
 import type pg from 'pg';
-import { Decoder, failureAt, rowAt } from './decode.ts';
+import { Decoder, failureAt, type ReceiveMessage, rowAt } from './decode.ts';
 import { Outbox } from './encode.ts';
 import { Execution, isCancelled } from './execution.ts';
+import { Reading } from './reading.ts';
 import type { Column, NamedStatement, Row } from './statement.ts';
 
 /** Raised for a statement whose connection is lost. It has no SQLSTATE, because it does not come from the server. */
@@ -26,7 +27,6 @@ type DriverInternals = {
   readonly connection: EventEmitter & { readonly stream: Duplex };
   readonly readyForQuery: boolean | null;
 };
-type Listener = (piece: Buffer) => void;
 
 type ConnectionEvents = {
   /** Called when there is something to send; the pool calls `flush` soon. */
@@ -71,8 +71,7 @@ export class WireConnection {
   isSpent = false;
   readonly openedAt = performance.now();
   readonly #socket: Duplex;
-  readonly #driver: readonly Listener[];
-  readonly #listener: Listener;
+  readonly #reading: Reading;
   readonly #events: ConnectionEvents;
   readonly #outbox = new Outbox();
   readonly #prepared = new Set<string>();
@@ -97,17 +96,16 @@ export class WireConnection {
     this.client = client;
     this.#events = events;
     this.#socket = (client as unknown as DriverInternals).connection.stream;
-    this.#driver = this.#socket.listeners('data') as Listener[];
-    const decoder = new Decoder((type, bytes, start, end) => this.#receive(type, bytes, start, end));
-    this.#listener = (piece) => {
+    const decoder = new Decoder((...message) => this.#receive(...message));
+    this.#reading = new Reading(this.#socket, (piece) => {
       try {
         decoder.push(piece);
       } catch (error) {
         this.destroy(error as Error);
       }
-    };
+    });
     this.#socket.once('close', () => this.#end(new ConnectionLost('it was closed')));
-    this.#listen(this.#driver, [this.#listener]);
+    this.#reading.start();
   }
 
   get isIdle(): boolean {
@@ -232,7 +230,7 @@ export class WireConnection {
   /** Returns the driver's client, for use while nothing is in flight here. */
   lend(): pg.Client {
     this.#isLent = true;
-    this.#listen([this.#listener], this.#driver);
+    this.#reading.stop();
     return this.client;
   }
 
@@ -250,7 +248,7 @@ export class WireConnection {
   takeBack(): void {
     if (!this.#isLent) return;
     this.#isLent = false;
-    this.#listen(this.#driver, [this.#listener]);
+    this.#reading.start();
     this.#since = performance.now();
   }
 
@@ -286,17 +284,12 @@ export class WireConnection {
     if (this.#outbox.isEmpty) this.#events.wroteTo(this);
   }
 
-  #listen(before: readonly Listener[], after: readonly Listener[]): void {
-    for (const listener of before) this.#socket.off('data', listener);
-    for (const listener of after) this.#socket.on('data', listener);
-  }
-
   /** Handles one backend message. Notices, parameter statuses, notifications and confirmations are ignored. */
-  #receive(type: number, bytes: Buffer, start: number, end: number): void {
+  #receive(...[type, bytes, start, end, isKept]: Parameters<ReceiveMessage>): void {
     switch (type) {
       case DATA_ROW:
-        if (!this.#row) this.#row = rowAt(bytes, start);
-        else if (this.#queue[0]?.statement.hasRows) this.#row.push(...rowAt(bytes, start));
+        if (!this.#row) this.#row = rowAt(bytes, start, isKept);
+        else if (this.#queue[0]?.statement.hasRows) this.#row.push(...rowAt(bytes, start, isKept));
         return;
       case READY_FOR_QUERY:
         this.#finish();

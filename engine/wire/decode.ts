@@ -1,13 +1,18 @@
 /** Bytes of a socket, in pieces of any size → whole backend messages → rows and errors. A message within one piece is
- *  read in place. Any other message is collected in a buffer of its final size, so that a row of 16 MB is copied
+ *  read in place, and not kept. Any other message is collected in a buffer of its final size, so that a row of 16 MB is copied
  *  once. PostgreSQL manual, "Message Formats".
  *  Not here: which statement a message belongs to (connection.ts). */
 import pg from 'pg';
 import type { Column } from './statement.ts';
 
-/** Receives a message: its type, and the position of its body. The bytes may be kept, because they are not written
- *  again. */
-type Receive = (type: number, bytes: Buffer, start: number, end: number) => void;
+/** Receives a message: its type, and the position of its body. The bytes are valid until it returns; if `isKept`, always. */
+export type ReceiveMessage = (
+  type: number,
+  bytes: Buffer,
+  start: number,
+  end: number,
+  isKept: boolean,
+) => void;
 
 /** The size of type and length. */
 const HEADER = 5;
@@ -17,14 +22,14 @@ const MAX_MESSAGE = 0x3fffffff + HEADER;
 const NOTHING: Buffer = Buffer.alloc(0);
 
 export class Decoder {
-  readonly #receive: Receive;
+  readonly #receive: ReceiveMessage;
   /** The beginning of an incomplete header. */
   #before = NOTHING;
   /** An incomplete message, and the number of its bytes that have arrived. */
   #message: Buffer | null = null;
   #have = 0;
 
-  constructor(receive: Receive) {
+  constructor(receive: ReceiveMessage) {
     this.#receive = receive;
   }
 
@@ -42,10 +47,10 @@ export class Decoder {
         this.#begin(bytes.subarray(at), end - at);
         return;
       }
-      this.#receive(bytes[at]!, bytes, at + HEADER, end);
+      this.#receive(bytes[at]!, bytes, at + HEADER, end, false);
       at = end;
     }
-    if (at < bytes.length) this.#before = bytes.subarray(at);
+    if (at < bytes.length) this.#before = Buffer.from(bytes.subarray(at));
   }
 
   #begin(first: Buffer, size: number): void {
@@ -59,7 +64,7 @@ export class Decoder {
     this.#have += copied;
     if (this.#have === message.length) {
       this.#message = null;
-      this.#receive(message[0]!, message, HEADER, message.length);
+      this.#receive(message[0]!, message, HEADER, message.length, true);
     }
     return copied;
   }
@@ -76,8 +81,8 @@ function lengthAt(bytes: Buffer, at: number): number {
  *  together with the headers. */
 export const MOST_TEXT = 8192;
 
-/** Reads a DataRow: a count, then length and bytes of each column. */
-export function rowAt(bytes: Buffer, start: number): Column[] {
+/** Reads a DataRow: a count, then length and bytes of each column. Long columns are parts of the bytes if these are kept. */
+export function rowAt(bytes: Buffer, start: number, isKept: boolean): Column[] {
   const row: Column[] = [];
   let at = start + 2;
   for (let rest = bytes.readUInt16BE(start); rest > 0; rest--) {
@@ -88,7 +93,8 @@ export function rowAt(bytes: Buffer, start: number): Column[] {
       continue;
     }
     const end = at + length;
-    row.push(length > MOST_TEXT ? bytes.subarray(at, end) : bytes.toString('utf8', at, end));
+    if (length <= MOST_TEXT) row.push(bytes.toString('utf8', at, end));
+    else row.push(isKept ? bytes.subarray(at, end) : Buffer.from(bytes.subarray(at, end)));
     at = end;
   }
   return row;

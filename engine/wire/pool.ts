@@ -296,7 +296,7 @@ export class WirePool {
   #send(connection: WireConnection, execution: Execution): void {
     if (!connection.isIdle) this.#startRescue();
     connection.send(execution, this.#options.isKept);
-    this.#batch.wrote(connection, execution.statement);
+    this.#batch.wrote(connection, execution.isSingle ? null : execution.statement);
   }
 
   #canOpen(): boolean {

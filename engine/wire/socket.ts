@@ -12,6 +12,7 @@ import {
   type SecureVersion,
   TLSSocket,
 } from 'node:tls';
+import { connectShared } from './reading.ts';
 
 export type SslMode = 'disable' | 'allow' | 'prefer' | 'require' | 'verify-ca' | 'verify-full';
 
@@ -63,9 +64,10 @@ export async function openSocket(
   timeoutMs: number,
 ): Promise<Socket> {
   const { host, port, address } = endpoint;
-  const socket = isUnixSocket(endpoint)
-    ? connect(`${host}/.s.PGSQL.${port}`)
-    : connect({ host: address ?? host, port });
+  const open = way === 'plain' ? connectShared : connect;
+  const socket = open(
+    isUnixSocket(endpoint) ? { path: `${host}/.s.PGSQL.${port}` } : { host: address ?? host, port },
+  );
   let isLate = false;
   let isConnected = false;
   const timer = setTimeout(() => {
