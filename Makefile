@@ -13,6 +13,8 @@ help: ## this list
 node_modules/.installed: package.json package-lock.json engine/package.json operator/package.json crds/package.json
 	@echo "installing dependencies (once, about half a minute)"
 	@$(NPM) ci
+	@# Not in a script of npm: `npx pergola` would run it, too.
+	@$(RUN) bundle || echo "no bundle was built: pergola serve runs from its sources"
 	@touch $@
 
 # The client libraries that testing/clients runs, apart from the project's own packages: they need another GraphQL.

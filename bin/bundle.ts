@@ -2,6 +2,7 @@
  *  bundle opens five files instead of 860.
  *  Out: dist/<command>.mjs, and the list of the files it was built from. Not here: whether a start uses it (bundled.mjs), and the
  *  commands (commands.mjs). */
+import { mkdirSync, mkdtempSync, readdirSync, renameSync, rmSync } from 'node:fs';
 import { join, relative } from 'node:path';
 import { build, type Plugin } from 'vite';
 import { BUNDLED, FOLDER, LIST, ROOT } from './bundled.mjs';
@@ -43,7 +44,23 @@ function isOwn(id: string): boolean {
   return id.startsWith(ROOT) && !id.includes('node_modules');
 }
 
+/** Builds beside the folder and moves the files, so that an engine that starts meanwhile reads whole ones. Parts of earlier bundles are kept:
+ *  an engine that runs from one may load them later. */
 export async function bundle(folder: string): Promise<void> {
+  const built = mkdtempSync(`${folder}-`);
+  try {
+    await buildInto(built);
+    mkdirSync(folder, { recursive: true });
+    const isStart = (file: string) => BUNDLED.includes(file.replace('.mjs', ''));
+    // The files that a start reads first come last.
+    const files = readdirSync(built).toSorted((a, b) => Number(isStart(a)) - Number(isStart(b)));
+    for (const file of files) renameSync(join(built, file), join(folder, file));
+  } finally {
+    rmSync(built, { recursive: true, force: true });
+  }
+}
+
+async function buildInto(folder: string): Promise<void> {
   await build({
     root: ROOT,
     configFile: false,
