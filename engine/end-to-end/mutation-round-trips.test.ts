@@ -19,7 +19,13 @@ beforeAll(async () => {
     insert into note select id, 0 from generate_series(1, ${FIELDS}) as id`);
   proxy = await openProxy(database.url);
   engine = await startTestEngine({ databaseUrl: proxy.url });
-  await engine.admin('pg_track_table', { table: 'note' });
+  await database.sql('create table part (id int primary key, note int references note)');
+  for (const table of ['note', 'part']) await engine.admin('pg_track_table', { table });
+  await engine.admin('pg_create_array_relationship', {
+    table: 'note',
+    name: 'parts',
+    using: { foreign_key_constraint_on: { table: 'part', column: 'note' } },
+  });
 });
 afterAll(async () => {
   await engine?.close();
@@ -57,4 +63,26 @@ test.each([1, 3, FIELDS])('when field %i fails, its error is reported and nothin
   expect([data, errors?.length]).toEqual([undefined, 1]);
   expect(errors?.[0]?.message).toContain(at === FIELDS ? '"large"' : '"small"');
   expect(await stored()).toEqual(Array.from({ length: FIELDS }, () => 0));
+});
+
+/** A field whose result is read by a second statement. */
+const INSERT = `insert_note_one(object: {id: 100, n: 1, parts: {data: [{id: 100}]}}) { n parts_aggregate { aggregate { count } } }`;
+const DELETE = 'delete_part(where: {id: {_eq: 100}}) { affected_rows }';
+
+test('a field has the rows that it wrote, not those that the next one changed', async () => {
+  const { data } = await engine.graphql(
+    `mutation { a: ${INSERT} b: ${DELETE} c: delete_note_by_pk(id: 100) { n } }`,
+  );
+  expect(data).toEqual({
+    a: { n: 1, parts_aggregate: { aggregate: { count: 1 } } },
+    b: { affected_rows: 1 },
+    c: { n: 1 },
+  });
+});
+
+test('a field that fails behind one of several statements is the one that is reported', async () => {
+  const fails = 'update_note_by_pk(pk_columns: {id: 1}, _set: {n: 201}) { n }';
+  const { errors } = await engine.graphql(`mutation { a: ${INSERT} b: ${fails} }`);
+  expect(errors?.[0]?.message).toContain('"large"');
+  expect(await stored()).toHaveLength(FIELDS);
 });

@@ -114,11 +114,13 @@ export async function runMutation(
     // Statements that need nothing of those before are sent with them, but each time limit begins with its statement.
     const areTogether = sources.length === 1 && !deadline;
     for (const statement of statements) {
-      if (!areTogether || !isSingle(statement)) await inOrder(rows);
+      const isTogether = areTogether && isSingle(statement);
+      if (!isTogether) await inOrder(rows);
       const row = write(runs.get(statement.source)!, statement, binding);
       // The failure of the first one is raised, and those behind it fail with it.
       row.catch(() => {});
       rows.push(row);
+      if (!isTogether) await row;
     }
     return inOrder(rows);
   });
