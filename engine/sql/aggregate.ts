@@ -27,11 +27,12 @@ export function aggregateQuery(
   rowPieces: RowPieces,
   origin: Correlation = {},
 ): Fragment {
-  const place = filteredTable(select, aliases, origin);
-  const { row } = place;
   const isWhole = (field: AggregateField) => field.kind === 'nodes' && field.limit === select.limit;
   const hasNodes = output.some(isWhole);
   const isCut = isLimited(select);
+  const isOrderless = !hasNodes && !isCut;
+  const place = filteredTable(select, aliases, origin, isOrderless || select.orderBy.length > 0);
+  const { row } = place;
   // Joins of the nodes come after a limit. The order inside an aggregate is always explicit, because other joins may reorder
   // the rows.
   const joins = new Joins(aliases);

@@ -39,14 +39,19 @@ type FilteredTable = {
   readonly where: Fragment;
 };
 
-/** Returns the table of a select under a new alias, with the conditions on its rows. */
+/** Returns the table of a select under a new alias, with the conditions on its rows. Joins may change the order of rows. Where none is requested,
+ *  Postgres returns them as it reads the table, which clients have come to rely on, so that conditions are no joins there. */
 export function filteredTable(
   select: Select,
   aliases: Aliases,
   { correlate, outer }: Correlation,
+  mayReorder = select.orderBy.length > 0,
 ): FilteredTable {
   const row = aliases.next();
-  const { joins, conditions } = joined(select.where, rowScope(row, aliases));
+  const scope = rowScope(row, aliases);
+  const { joins, conditions } = mayReorder
+    ? joined(select.where, scope)
+    : { joins: [], conditions: [condition(select.where, scope)] };
   return {
     row,
     where: whereClause([...(correlate ? [correlate(row)] : []), ...conditions]),

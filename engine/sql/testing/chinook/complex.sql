@@ -1,8 +1,12 @@
 select coalesce(string_agg("t11"."json", ','), '')
 from (select '{"Name":' || coalesce(to_json("t0"."Name")::text, 'null') || ',"tracks_of_genre":[' || coalesce((select string_agg('{"Track":' || case when "t7"."TrackId" is null then 'null' else '{"Name":' || to_json("t7"."Name")::text || ',"Album":' || case when "t8"."AlbumId" is null then 'null' else '{"Title":' || to_json("t8"."Title")::text || ',"Artist":' || case when "t9"."ArtistId" is null then 'null' else '{"Name":' || coalesce(to_json("t9"."Name")::text, 'null') || '}' end || '}' end || ',"MediaType":' || case when "t10"."MediaTypeId" is null then 'null' else '{"Name":' || coalesce(to_json("t10"."Name")::text, 'null') || '}' end || '}' end || '}', ',')
 from (select "t4".*
-from "public"."PlaylistTrack" "t4" join "public"."Track" "t5" on "t5"."TrackId" = "t4"."TrackId" join "public"."Genre" "t6" on "t6"."GenreId" = "t5"."GenreId"
-where "t4"."PlaylistId" = "t0"."PlaylistId" and "t6"."Name" = $1::"pg_catalog"."varchar"
+from "public"."PlaylistTrack" "t4"
+where "t4"."PlaylistId" = "t0"."PlaylistId" and exists (select 1
+from "public"."Track" "t5"
+where "t5"."TrackId" = "t4"."TrackId" and exists (select 1
+from "public"."Genre" "t6"
+where "t6"."GenreId" = "t5"."GenreId" and "t6"."Name" = $1::"pg_catalog"."varchar"))
 limit 1000) "t4"
 left join "public"."Track" "t7" on "t7"."TrackId" = "t4"."TrackId"
 left join "public"."Album" "t8" on "t8"."AlbumId" = "t7"."AlbumId"
