@@ -39,10 +39,15 @@ class LongestFirst extends BaseSequencer {
 }
 
 /** Files that share a worker's modules with others, because loading the engine takes longer than most of their tests do: measured on 72
- *  files, a quarter less CPU. The rest replace modules, change the environment of the process, or start programs. */
+ *  files, a quarter less CPU. The rest replace modules, change the environment of the process, start programs, or count what the process
+ *  has cached. */
 const SHARED = ['engine/*/**/*.test.ts'];
 const ALL = ['*.test.ts', '.ci/*.test.ts', '{engine,operator,crds,deploy,docs,testing,bin}/**/*.test.ts'];
-const APART = ['engine/{end-to-end,oracle,bench}/**', 'engine/http/pg-dump.test.ts'];
+const APART = [
+  'engine/{end-to-end,oracle,bench}/**',
+  'engine/http/pg-dump.test.ts',
+  'engine/execute/plan-cache.test.ts',
+];
 
 /** Packages bring tests of their own. */
 const MODULES = '**/node_modules/**';
@@ -67,7 +72,7 @@ export default defineConfig({
         test: {
           name: 'apart',
           include: ALL,
-          exclude: ['engine/!(end-to-end|oracle|bench)/**/!(pg-dump).test.ts', MODULES],
+          exclude: ['engine/!(end-to-end|oracle|bench)/**/!(pg-dump|plan-cache).test.ts', MODULES],
         },
       },
     ],

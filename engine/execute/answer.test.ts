@@ -1,6 +1,7 @@
 /** Twins of answer.ts, statements.ts and plan-cache.ts: requests from their text to their text, against a real Postgres. */
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import type { Database, NamedStatement } from '../database/pool.ts';
+import { SHARED_BUDGET } from '../limits/cache-budget.ts';
 import { roleSchema } from '../schema/role-schemas.ts';
 import { answer, buildingSchema } from './answer.ts';
 import { cachedPlan } from './plan-cache.ts';
@@ -109,8 +110,11 @@ describe('a plan is kept', () => {
     expect(plan(query, { n: 2 })).not.toBe(one);
     expect(plan(query, { n: 1 })).toBe(one);
     const long = `query ($n: Int) { item(limit: $n) { ${Array.from({ length: 300 }, (_, i) => `${`a${i}_`.padEnd(200, 'x')}: id`).join(' ')} } }`;
-    for (let n = 0; n < 500; n++) plan(long, { n });
-    expect(plan(query, { n: 1 })).not.toBe(one);
+    const first = plan(long, { n: 0 });
+    expect(plan(long, { n: 0 })).toBe(first);
+    for (let n = 1; n < 1200; n++) plan(long, { n });
+    expect(plan(long, { n: 0 })).not.toBe(first);
+    expect(SHARED_BUDGET.bytes).toBeLessThanOrEqual(SHARED_BUDGET.mostBytes);
   });
 
   test('for each operation of a document', () => {
