@@ -137,13 +137,13 @@ async function startEngine(
   return { port: Number(new URL(url).port), pid: child.pid!, inspector };
 }
 
-/** Returns the address of the inspector that Node writes when it starts. */
+/** Returns the address of the inspector that Node wrote last: `serve` may replace its process at the start, with another inspector. */
 function inspectorOf(child: ChildProcess): () => string {
   let written = '';
   child.stderr!.setEncoding('utf8').on('data', (text: string) => {
     written += written.length < 10_000 ? text : '';
   });
-  return () => /Debugger listening on (ws:\S+)/.exec(written)?.[1] ?? '';
+  return () => [...written.matchAll(/Debugger listening on (ws:\S+)/g)].at(-1)?.[1] ?? '';
 }
 
 async function request<Answer>(child: ChildProcess, message: Round | string): Promise<Answer> {
