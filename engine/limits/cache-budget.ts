@@ -158,11 +158,13 @@ export class Cache<K, V> {
   }
 }
 
+/** Returns the bytes of memory that the process may take: those of its container, or of the machine. */
+export function availableBytes(): number {
+  return Math.min(process.constrainedMemory() || Number.POSITIVE_INFINITY, totalmem());
+}
+
 /** Returns the bytes that caches may take in this process. Long texts are outside of the heap, so the memory of the container counts, too. */
-export function cacheBytes(
-  heap = getHeapStatistics().heap_size_limit,
-  memory = Math.min(process.constrainedMemory() || Number.POSITIVE_INFINITY, totalmem()),
-): number {
+export function cacheBytes(heap = getHeapStatistics().heap_size_limit, memory = availableBytes()): number {
   return Math.floor(Math.min(heap / SHARE, memory / SHARE, MOST_BYTES));
 }
 

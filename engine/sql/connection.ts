@@ -16,7 +16,7 @@ import { Joins } from './join.ts';
 import { concatenate, expression, joinedRows, jsonArray, jsonObject, type Piece, text } from './json.ts';
 import { cursor } from './opaque.ts';
 import { carriedColumns, directed, type OrderTerm, orderClause, orderTerms, outside } from './order-by.ts';
-import { type Correlation, filteredTable, limitedTable, type RowPieces, unjoinedTable } from './rows.ts';
+import { type Correlation, filteredTable, limitedTable, type RowPieces } from './rows.ts';
 import type { Aliases } from './scope.ts';
 
 /** The column with the number of a row in the page, which may have one row too many. */
@@ -56,7 +56,8 @@ type Base = {
 function baseOf({ select }: ConnectionPage, aliases: Aliases, origin: Correlation): Base {
   const joins = new Joins(aliases);
   if (select.distinctOn.length === 0) {
-    const { row, table, conditions } = unjoinedTable(select, aliases, origin);
+    // Conditions on cursors are evaluated behind these, so that none of them is a join.
+    const { row, table, conditions } = filteredTable(select, aliases, origin, false);
     const terms = orderTerms(select.orderBy, row, joins);
     return { row, terms, conditions, from: sql`${table}${joins.clauses()}` };
   }

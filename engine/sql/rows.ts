@@ -35,6 +35,7 @@ type FilteredTable = {
   readonly row: string;
   /** The table, and joins to the rows that its conditions are about. */
   readonly table: Fragment;
+  readonly conditions: readonly Fragment[];
   /** The conditions as a WHERE clause. */
   readonly where: Fragment;
 };
@@ -49,28 +50,16 @@ export function filteredTable(
 ): FilteredTable {
   const row = aliases.next();
   const scope = rowScope(row, aliases);
-  const { joins, conditions } = mayReorder
+  const found = mayReorder
     ? joined(select.where, scope)
     : { joins: [], conditions: [condition(select.where, scope)] };
+  const conditions = [...(correlate ? [correlate(row)] : []), ...found.conditions];
   return {
     row,
-    where: whereClause([...(correlate ? [correlate(row)] : []), ...conditions]),
-    table: sql`${rowSource(select, outer ?? row)} ${id(row)}${join(joins, empty)}`,
+    conditions,
+    where: whereClause(conditions),
+    table: sql`${rowSource(select, outer ?? row)} ${id(row)}${join(found.joins, empty)}`,
   };
-}
-
-/** Returns the table of a select under a new alias without joins, for conditions that other conditions are evaluated behind. */
-export function unjoinedTable(
-  select: Select,
-  aliases: Aliases,
-  { correlate, outer }: Correlation,
-): { readonly row: string; readonly table: Fragment; readonly conditions: readonly Fragment[] } {
-  const row = aliases.next();
-  const conditions = [
-    ...(correlate ? [correlate(row)] : []),
-    condition(select.where, rowScope(row, aliases)),
-  ];
-  return { row, conditions, table: sql`${rowSource(select, outer ?? row)} ${id(row)}` };
 }
 
 /** Returns the rows a select describes, each as JSON text. */

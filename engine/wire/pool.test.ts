@@ -217,7 +217,7 @@ test('a statement that took long is not followed until it is known to be quick a
   expect(new Set(pids.flat()).size).toBe(3);
 });
 
-/** What makes Postgres slow, and how it is undone. */
+/** Ways to slow Postgres down. Each returns a function that undoes it. */
 const SLOW: readonly [name: string, slowDown: () => Promise<() => Promise<unknown>>][] = [
   [
     'every answer takes 100 ms more',

@@ -1,4 +1,4 @@
-/** What sockets receive. Unencrypted sockets read into one buffer that all of them share: Node otherwise allocates 64 kB for each piece, which
+/** Passes on the bytes that sockets receive. Unencrypted sockets read into one buffer that all of them share: Node otherwise allocates 64 kB for each piece, which
  *  is a tenth of a small response's CPU and a third of a long one's.
  *  A piece is valid until the receiver returns. Encrypted sockets, and listeners of `data`, get pieces of their own.
  *  Not here: connecting (socket.ts), what the bytes mean (decode.ts). */

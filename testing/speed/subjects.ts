@@ -1,4 +1,4 @@
-/** What is timed, in one form: a piece of work that a target does some number of times within a round. In: the servers, the names that
+/** The subjects that are timed, in one form: a piece of work that a target does some number of times within a round. In: the servers, the names that
  *  are chosen. Out: subjects, each with a round of a request (workloads.ts), of event deliveries, or of live query deliveries.
  *  Not here: CPU and rounds in turn (timing.ts). */
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -7,7 +7,7 @@ import type { Servers, Target } from './servers.ts';
 import { CLERK, requestsOf, WORKLOADS, type Workload } from './workloads.ts';
 import { ADMIN_SECRET, REFETCH_MS } from './world.ts';
 
-/** What happened within a round: how many times the work was done, and the times of requests in milliseconds, sorted. */
+/** The result of a round: how many times the work was done, and the times of requests in milliseconds, sorted. */
 export type Done = { readonly count: number; readonly times: readonly number[] };
 export type Subject = {
   readonly name: string;

@@ -1,4 +1,4 @@
-/** What the speed measurement fails on, what it measures again, and what it prints. */
+/** Tests which figures fail the speed measurement, which are measured again, and how they are printed. */
 import { describe, expect, test } from 'vitest';
 import type { Counts } from './counts.ts';
 import { tableOf } from './table.ts';

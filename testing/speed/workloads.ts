@@ -4,7 +4,7 @@
 
 export type Workload = {
   readonly name: string;
-  /** What the request is, for tables and documents. */
+  /** The name of the request in tables and documents. */
   readonly title: string;
   readonly role: 'staff' | 'clerk';
   /** A GraphQL request, or a path that is requested by GET. */

@@ -71,7 +71,7 @@ begin
 end $$;
 create trigger write_to_outbox after insert on shipment_by_hand for each row execute function write_to_outbox();`;
 
-/** What would run beside a measurement at times that differ from run to run is switched off. */
+/** Settings that switch off the work of Postgres that would run beside a measurement at other times in each run. */
 const SETTINGS = [
   'autovacuum = off',
   "checkpoint_timeout = '1h'",

@@ -2,8 +2,8 @@
  *  when its queue stays full, or when all queues together exceed the budget and its queue is among the longest.
  *  Checked every second.
  *  Not here: what is sent (respond.ts, websocket/connection.ts). */
-import { totalmem } from 'node:os';
 import { getHeapStatistics } from 'node:v8';
+import { availableBytes } from '../../limits/cache-budget.ts';
 
 export type SendQueue = {
   /** The number of bytes that wait for this client. */
@@ -129,6 +129,7 @@ export class SendQueues {
 
 /** Returns the default budget. Waiting text is in the heap, waiting bytes are outside it. */
 function defaultBytes(): number {
-  const memory = Math.min(process.constrainedMemory() || Number.POSITIVE_INFINITY, totalmem());
-  return Math.floor(Math.min(getHeapStatistics().heap_size_limit / HEAP_SHARE, memory / MEMORY_SHARE));
+  return Math.floor(
+    Math.min(getHeapStatistics().heap_size_limit / HEAP_SHARE, availableBytes() / MEMORY_SHARE),
+  );
 }
