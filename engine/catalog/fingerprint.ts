@@ -7,7 +7,7 @@ import { type QualifiedName, qualifiedKey } from '../metadata/schema/common.ts';
 /** Fingerprints of tables and functions, by `fingerprintKey`. */
 type Fingerprints = ReadonlyMap<string, bigint>;
 
-export type Fingerprinted = { readonly kind: 'table' | 'function' } & QualifiedName;
+export type Fingerprinted = { readonly kind: 'table' | 'function' | 'triggers' } & QualifiedName;
 
 type Queryable = {
   query(text: string, values?: unknown[]): Promise<{ readonly rows: readonly unknown[] }>;
@@ -27,6 +27,12 @@ const TABLE_PRINT = `pg_catalog.hashtextextended(c.oid::text || c.relkind::text,
   + ${sumOver('pg_index i where i.indrelid = c.oid and i.indisunique', hashOf('i', 'i.indexrelid'))}
   + ${sumOver('pg_rewrite r where r.ev_class = c.oid', hashOf('r', 'r.oid'))}`;
 
+/** The hash of every trigger that the engine did not create, of partitions only those of their own. One of a table that is not tracked
+ *  may run after a write to a tracked one. */
+const TRIGGER_PRINT = `select sum(${hashOf('t', 't.oid')}) as print from pg_catalog.pg_trigger t
+where not t.tgisinternal and t.tgparentid = 0 and t.tgname not like 'pergola\\_%'`;
+const TRIGGERS: Fingerprinted = { kind: 'triggers', schema: '', name: '' };
+
 const IS_TABLE = "c.relkind in ('r', 'p', 'v', 'm', 'f')";
 const IS_OURS = `n.nspname not in ('pg_catalog', 'information_schema', 'pg_toast', 'pergola', 'pergola_migrations')
   and n.nspname !~ '^pg_(toast_)?temp_'`;
@@ -39,7 +45,9 @@ union all
 select 'function', n.nspname, p.proname, sum(${hashOf('p', 'p.oid')})::text
 from pg_catalog.pg_proc p join pg_catalog.pg_namespace n on n.oid = p.pronamespace
 where ${IS_OURS}
-group by 1, 2, 3`;
+group by 1, 2, 3
+union all
+select '${TRIGGERS.kind}', '${TRIGGERS.schema}', '${TRIGGERS.name}', (${TRIGGER_PRINT})::text`;
 
 /** The statement; `$1` is a JSON list of `[kind, schema, name]`. */
 const SUM = `
@@ -58,25 +66,30 @@ select coalesce(sum(print), 0)::text as sum from (
   join pg_catalog.pg_namespace n on n.nspname = w.schema
   join pg_catalog.pg_proc p on p.pronamespace = n.oid and p.proname = w.name
   where w.kind = 'function'
+  union all
+  ${TRIGGER_PRINT}
 ) prints`;
 
 /** Returns the fingerprints of every table and function outside the system schemas. Raises what the client raises. */
 export async function fingerprintsOf(client: Queryable): Promise<Fingerprints> {
   const { rows } = await client.query(ALL);
-  const prints = rows as readonly (Fingerprinted & { readonly schema: string; readonly print: string })[];
-  return new Map(prints.map((row) => [fingerprintKey(row), BigInt(row.print)]));
+  const prints = rows as readonly (Fingerprinted & {
+    readonly schema: string;
+    readonly print: string | null;
+  })[];
+  return new Map(prints.map((row) => [fingerprintKey(row), BigInt(row.print ?? 0)]));
 }
 
-/** Reads the sum of the current fingerprints of some objects with one statement. An object that does not exist counts as 0. */
+/** Reads the sum of the current fingerprints of some objects, and of all triggers, with one statement. An object that does not exist counts as 0. */
 export async function currentSum(client: Queryable, wanted: readonly Fingerprinted[]): Promise<bigint> {
   const names = wanted.map(({ kind, schema, name }) => [kind, schema, name]);
   const { rows } = await client.query(SUM, [JSON.stringify(names)]);
   return BigInt((rows[0] as { readonly sum: string }).sum);
 }
 
-/** Returns the sum of the earlier fingerprints of some objects. */
+/** Returns the sum of the earlier fingerprints of some objects, and of all triggers. */
 export function sumOf(prints: Fingerprints, wanted: readonly Fingerprinted[]): bigint {
-  return wanted.reduce((sum, each) => sum + (prints.get(fingerprintKey(each)) ?? 0n), 0n);
+  return [...wanted, TRIGGERS].reduce((sum, each) => sum + (prints.get(fingerprintKey(each)) ?? 0n), 0n);
 }
 
 function fingerprintKey({ kind, schema, name }: Fingerprinted): string {

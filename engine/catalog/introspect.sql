@@ -31,8 +31,53 @@ functions as (
 )
 select pg_catalog.json_build_object(
   'serverVersion', pg_catalog.current_setting('server_version_num')::int,
-  'hasTriggers', exists (
-    select from pg_catalog.pg_trigger t join relations r on r.oid = t.tgrelid where not t.tgisinternal
+  'reactions', (
+    -- Tables whose writes run code that may read the session: table, whether some of it runs during the statement, not only after
+    -- it. Such code is triggers, rules, and functions in defaults, constraints and policies that are not written in C.
+    select coalesce(pg_catalog.json_agg(pg_catalog.json_build_array(c.relation::bigint, c.is_during)), '[]')
+    from (
+      select relation, pg_catalog.bool_or(is_during) as is_during
+      from (
+        -- The bits of tgtype: for each row 1, before 2, instead of 64.
+        select t.tgrelid as relation, t.tgtype & 1 = 0 or t.tgtype & 66 <> 0 as is_during
+        from pg_catalog.pg_trigger t where not t.tgisinternal
+        union all
+        select w.ev_class, true from pg_catalog.pg_rewrite w where w.rulename <> '_RETURN'
+        union all
+        select coalesce(a.adrelid, k.conrelid, p.polrelid), true
+        from pg_catalog.pg_depend u
+        join pg_catalog.pg_proc f on f.oid = u.refobjid
+        join pg_catalog.pg_language l on l.oid = f.prolang and l.lanname not in ('c', 'internal')
+        left join pg_catalog.pg_attrdef a on a.oid = u.objid and u.classid = 'pg_catalog.pg_attrdef'::pg_catalog.regclass
+        left join pg_catalog.pg_constraint k on k.oid = u.objid and u.classid = 'pg_catalog.pg_constraint'::pg_catalog.regclass
+        left join pg_catalog.pg_policy p on p.oid = u.objid and u.classid = 'pg_catalog.pg_policy'::pg_catalog.regclass
+        where u.refclassid = 'pg_catalog.pg_proc'::pg_catalog.regclass
+        union all
+        select a.adrelid, true from pg_catalog.pg_attrdef a
+        where pg_catalog.pg_get_expr(a.adbin, a.adrelid) like '%current_setting(%'
+        union all
+        select k.conrelid, true from pg_catalog.pg_constraint k
+        where k.contype = 'c' and pg_catalog.pg_get_expr(k.conbin, k.conrelid) like '%current_setting(%'
+        union all
+        select p.polrelid, true from pg_catalog.pg_policy p
+        where pg_catalog.concat(pg_catalog.pg_get_expr(p.polqual, p.polrelid), pg_catalog.pg_get_expr(p.polwithcheck, p.polrelid))
+          like '%current_setting(%'
+      ) code
+      join relations r on r.oid = code.relation
+      group by relation
+    ) c
+  ),
+  'writes', (
+    -- The tables that a write to a table may write, too: table, other table, whether the other is a part of it (a partition, a table
+    -- that inherits) and not one whose foreign key changes with it.
+    select coalesce(pg_catalog.json_agg(pg_catalog.json_build_array(w.writer::bigint, w.written::bigint, w.is_part)), '[]')
+    from (
+      select i.inhparent as writer, i.inhrelid as written, true as is_part from pg_catalog.pg_inherits i
+      union all
+      select k.confrelid, k.conrelid, false from pg_catalog.pg_constraint k
+      where k.contype = 'f' and (k.confdeltype in ('c', 'n', 'd') or k.confupdtype in ('c', 'n', 'd'))
+    ) w
+    where w.writer in (select oid from relations) and w.written in (select oid from relations)
   ),
   'tables', (
     -- oid, schema, name, kind, flags, comment. Flags: supported writes as in pg_relation_is_updatable (4 update, 8 insert,

@@ -27,7 +27,8 @@ type Oid = number;
 /** The row of introspect.sql, which documents the meaning of each list. */
 type Row = {
   readonly serverVersion: number;
-  readonly hasTriggers: boolean;
+  readonly reactions: readonly [Oid, boolean][];
+  readonly writes: readonly [Oid, Oid, boolean][];
   readonly tables: readonly [Oid, string, string, string, number, string | null][];
   readonly columns: readonly RawColumns[];
   readonly columnComments: readonly [Oid, number, string][];
@@ -115,12 +116,26 @@ function* readCatalog(text: string): Steps<Omit<Catalog, 'fingerprints'>> {
   const names = new Map<Oid, QualifiedName>(row.tables.map(([oid, schema, name]) => [oid, { schema, name }]));
   return {
     serverVersion: row.serverVersion,
-    hasTriggers: row.hasTriggers,
+    reactions: reactionsOf(row, names),
     tables: yield* tablesOf(row, types, names),
     functions: functionsOf(row.functions, types, names),
     types: valueTypes(types),
     preparedQueries: new Map(),
     enumRows: new Map(),
+  };
+}
+
+function reactionsOf(
+  { reactions, writes }: Pick<Row, 'reactions' | 'writes'>,
+  names: ReadonlyMap<Oid, QualifiedName>,
+): Catalog['reactions'] {
+  const keyOf = (oid: Oid) => qualifiedKey(names.get(oid)!);
+  return {
+    own: new Map(reactions.map(([table, isDuring]) => [keyOf(table), isDuring ? 'during' : 'after'])),
+    writers: Map.groupBy(
+      writes.map(([writer, written, isPart]) => ({ writer: keyOf(writer), written: keyOf(written), isPart })),
+      ({ written }) => written,
+    ),
   };
 }
 

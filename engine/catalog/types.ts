@@ -10,8 +10,7 @@ export type Catalog = {
   readonly tables: ReadonlyMap<string, CatalogTable>;
   /** Functions, keyed by qualifiedKey. Overloads share a key. */
   readonly functions: ReadonlyMap<string, readonly CatalogFunction[]>;
-  /** True when a table has a trigger that the engine did not create. */
-  readonly hasTriggers: boolean;
+  readonly reactions: Reactions;
   /** Types of values, keyed by qualifiedKey, without row types of tables and pseudo-types. */
   readonly types: ReadonlyMap<string, PgType>;
   /** The errors of PREPARE for native queries, by signature (resolve/native-query.ts); null when there was none.
@@ -25,6 +24,19 @@ export type Catalog = {
   readonly lost?: string | undefined;
   /** The failures of the source's new read replicas and members of its connection set, in a draft only. */
   readonly unanswered?: readonly EngineError[];
+};
+
+/** The moment at which a write runs code of the database that may read the session of the writer: already while the statement runs, or only
+ *  after it, before its transaction ends. */
+export type Reaction = 'during' | 'after';
+
+/** The tables whose writes run such code, and the writes that follow from others. Tables are named by qualifiedKey. */
+export type Reactions = {
+  /** The reactions to the writes of each table that has some of its own. */
+  readonly own: ReadonlyMap<string, Reaction>;
+  /** The tables whose writes may write another one, by the other one, which is a part of them or has a foreign key that changes with
+   *  their rows. */
+  readonly writers: ReadonlyMap<string, readonly { readonly writer: string; readonly isPart: boolean }[]>;
 };
 
 export type EnumRow = { readonly value: string; readonly comment: string | null };

@@ -2,12 +2,12 @@
  *  variables, `hasura.user`, the same with the names of the reference engine (`x-hasura-user-id`), and `engine.trace`, `{trace_id, span_id}`, which is empty without a trace. They end with the transaction.
  *  Not here: the statements that need them (execute/statements.ts). Reference: docs/reference/behaviour/event-triggers.md. */
 import type { SpanContext } from '../observe/span.ts';
-import { SESSION_PREFIX, type Session } from '../resolve/session.ts';
+import { SESSION_PREFIX, SESSION_SETTINGS, type Session, type SessionSetting } from '../resolve/session.ts';
 import type { NamedStatement } from './pool.ts';
 
-export const SESSION_SETTINGS: NamedStatement = {
+export const SET_SESSION: NamedStatement = {
   name: 'pergola_session',
-  text: `select set_config('engine.user', $1, true), set_config('engine.trace', $2, true), set_config('hasura.user', $3, true)`,
+  text: `select ${SESSION_SETTINGS.map((name, i) => `set_config('${name}', $${i + 1}, true)`).join(', ')}`,
 };
 
 /** Limits how long a transaction waits for each lock. */
@@ -16,15 +16,32 @@ export const LOCK_LIMIT: NamedStatement = {
   text: "select set_config('lock_timeout', '5s', true)",
 };
 
-export function sessionSettings({ variables }: Session, trace: SpanContext | null = null): string[] {
-  const ids = trace && { trace_id: trace.traceId, span_id: trace.spanId };
-  const foreign = Object.entries(variables).map(([name, value]) => [
-    name.replace(SESSION_PREFIX, 'x-hasura-'),
-    value,
-  ]);
-  return [
-    JSON.stringify(variables),
-    ids ? JSON.stringify(ids) : '',
-    JSON.stringify(Object.fromEntries(foreign)),
-  ];
+/** Returns the values of SET_SESSION. */
+export function sessionSettings(session: Session, trace: SpanContext | null = null): string[] {
+  return SESSION_SETTINGS.map((setting) => sessionSetting(setting, session, trace));
+}
+
+/** Returns the text of one setting. */
+export function sessionSetting(
+  setting: SessionSetting,
+  { variables }: Session,
+  trace: SpanContext | null,
+): string {
+  switch (setting) {
+    case 'engine.user':
+      return JSON.stringify(variables);
+    case 'engine.trace':
+      return trace ? JSON.stringify({ trace_id: trace.traceId, span_id: trace.spanId }) : '';
+    case 'hasura.user':
+      return JSON.stringify(withForeignNames(variables));
+    default:
+      return setting satisfies never;
+  }
+}
+
+function withForeignNames(variables: Session['variables']): Record<string, string> {
+  const entries = Object.entries(variables);
+  return Object.fromEntries(
+    entries.map(([name, value]) => [name.replace(SESSION_PREFIX, 'x-hasura-'), value]),
+  );
 }

@@ -4,7 +4,7 @@
 import type pg from 'pg';
 import { sqlStateOf } from '../database/pg-errors.ts';
 import { type NamedStatement, runOn } from '../database/pool.ts';
-import { SESSION_SETTINGS, sessionSettings } from '../database/session-settings.ts';
+import { SET_SESSION, sessionSettings } from '../database/session-settings.ts';
 import { parseJson } from '../json/parse-json.ts';
 import type { Plan } from '../plan/types.ts';
 import type { Session } from '../resolve/session.ts';
@@ -29,7 +29,7 @@ export async function answerOn(
   const [statement] = statements;
   if (!statement) throw new Error('a plan of one root has a statement');
   if (limitMs !== null) await client.query(`set local statement_timeout = ${limitMs}`);
-  await client.query(SESSION_SETTINGS.text, sessionSettings(session));
+  await client.query(SET_SESSION.text, sessionSettings(session));
   const run = ({ text }: NamedStatement, values: readonly unknown[]) =>
     runOn(client, { name: '', text }, values).catch((error: unknown) => {
       throw limitMs !== null && sqlStateOf(error) === QUERY_CANCELED ? new TimeIsUp(limitMs) : error;

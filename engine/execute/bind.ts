@@ -1,6 +1,7 @@
 /** Leaves × session × request variables → the values a statement is run with, all as text (or arrays of text).
  *  Variables have been validated (plan/variables.ts), so only a session variable can be wrong here: it did not come
  *  (`missingSessionVariable`), or is no GeoJSON where one is needed (`dataException`). */
+import { sessionSetting } from '../database/session-settings.ts';
 import { fail, type PathStep } from '../errors/engine-error.ts';
 import { parseJson } from '../json/parse-json.ts';
 import type { SpanContext } from '../observe/span.ts';
@@ -68,6 +69,8 @@ function bindLeaf(leaf: Leaf, binding: Binding): Value {
       return binding.fetched?.get(leaf) ?? fail('notSupported', { text: NOT_FETCHED });
     case 'session-variables':
       return JSON.stringify(binding.session.variables);
+    case 'session-setting':
+      return sessionSetting(leaf.setting, binding.session, binding.trace ?? null);
     case 'stream-cursor':
       return bindLeaf(leaf.initial, binding);
     case 'written':

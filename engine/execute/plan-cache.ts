@@ -13,6 +13,7 @@ import type { SchemaText } from '../plan/schema-text.ts';
 import type { Plan } from '../plan/types.ts';
 import { coerceVariables, NO_DEPENDENCIES, type RequestVariables } from '../plan/variables.ts';
 import type { Leaf } from '../resolve/predicate.ts';
+import { reactionTo } from '../resolve/reactions.ts';
 import { type RequestPolicy, requestPolicyOf } from '../resolve/request-policy.ts';
 import { ADMIN_ROLE, type Session } from '../resolve/session.ts';
 import type { Model } from '../resolve/types.ts';
@@ -262,7 +263,7 @@ function prepared(
   return preparePlan(plan, {
     limits,
     prepare: (text, about) => preparationOf(taggedText(text, about, sources, request), about),
-    isWatched: (source) => sources.get(source)?.hasTriggers ?? false,
+    reactionTo: (source, table) => reactionTo(sources.get(source)?.reactions, table),
   });
 }
 

@@ -7,7 +7,7 @@ import type { Databases } from '../database/databases.ts';
 import { type Deadline, deadlineAfter } from '../database/deadline.ts';
 import { engineErrorOf, type Failed } from '../database/pg-errors.ts';
 import { type Database, isConnectionLost, type Run } from '../database/pool.ts';
-import { LOCK_LIMIT, SESSION_SETTINGS, sessionSettings } from '../database/session-settings.ts';
+import { LOCK_LIMIT, SET_SESSION, sessionSettings } from '../database/session-settings.ts';
 import { fail } from '../errors/engine-error.ts';
 import type { Leaf } from '../resolve/predicate.ts';
 import type { Statement } from '../sql/fragment.ts';
@@ -100,7 +100,7 @@ export async function runMutation(
   const parts = statements.some(needsFetched) ? statements.flatMap(partsOf) : NO_PARTS;
   const binding = parts.length > 0 ? await withFetched(parts, given, databases) : given;
   const deadline = deadlineAfter(only?.timeLimitMs ?? null);
-  if (statements.length === 1 && only && isSingle(only) && !deadline && !only.isWatched) {
+  if (statements.length === 1 && only && isSingle(only) && !deadline && !only.needsSession) {
     return [await runOne(plainRun(databases.get(only.source), only.limitMs), only, valuesOf(only, binding))];
   }
   const sources = [...new Set(statements.map(({ source }) => source))];
@@ -108,8 +108,10 @@ export async function runMutation(
   const on = { databases, deadline, limitMs, isByAdministrator };
   return inTransactions(sources, on, new Map(), async (runs) => {
     if (sources.length > 1) for (const run of runs.values()) limitLocks(run);
-    const watched = new Set(statements.filter(({ isWatched }) => isWatched).map(({ source }) => source));
-    for (const source of watched) setSession(runs.get(source)!, binding);
+    const needing = new Set(
+      statements.filter(({ needsSession }) => needsSession).map(({ source }) => source),
+    );
+    for (const source of needing) setSession(runs.get(source)!, binding);
     const rows: Promise<Row>[] = [];
     // Statements that need nothing of those before are sent with them, but each time limit begins with its statement.
     const areTogether = sources.length === 1 && !deadline;
@@ -150,7 +152,7 @@ function partsOf(statement: PreparedStatement): readonly Pick<Statement, 'parame
 
 /** Sends the session for triggers, together with the first statement, which fails if this does. */
 function setSession(run: Run, { session, trace = null }: Binding): void {
-  run(SESSION_SETTINGS, sessionSettings(session, trace)).catch(() => {});
+  run(SET_SESSION, sessionSettings(session, trace)).catch(() => {});
 }
 
 /** Limits the waits for locks in one of several transactions. Two sources may be one database, which does not see that one transaction waits

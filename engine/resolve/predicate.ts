@@ -1,11 +1,13 @@
 /** Predicates: typed conditions over the rows of one table. Filters of permissions resolve to predicates, `where` arguments are
  *  planned as predicates, and sql/bool-exp.ts prints them. Values are leaves, which say where a value comes from, so that one plan
  *  serves every request. Not here: parsing conditions (bool-exp.ts, plan/bool-exp.ts). Spec: BoolExp; docs/reference/behaviour/operators.md. */
+
 import type { PredicateFunction } from '../catalog/aggregates.ts';
 import { OPERATORS, type OperatorName, type OperatorRow } from '../catalog/operators.ts';
 import type { PgType } from '../catalog/types.ts';
 import type { PathStep } from '../errors/engine-error.ts';
 import type { QualifiedName } from '../metadata/schema/common.ts';
+import type { SessionSetting } from './session.ts';
 
 /** The origin of a parameter's value when a statement is bound. The value is sent as text and cast to `type` in SQL. */
 export type Leaf =
@@ -43,6 +45,8 @@ export type Leaf =
   | ({ readonly kind: 'fetched'; readonly type: PgType } & FetchedColumns)
   /** All session variables as one json object, for functions with a session argument. */
   | { readonly kind: 'session-variables'; readonly type: PgType }
+  /** The text of a setting that holds the session. */
+  | { readonly kind: 'session-setting'; readonly setting: SessionSetting; readonly type: PgType }
   /** The rows that a mutation has written, as an array of the row type, for the statement that reads its response. */
   | { readonly kind: 'written'; readonly type: PgType }
   /** The cursor of a stream: the initial value, and later the value of the last row sent. */

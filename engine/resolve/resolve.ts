@@ -20,6 +20,7 @@ import { Inconsistencies, openTelemetrySubject } from './inconsistency.ts';
 import { inheritedRolesOf, withInheritedPermissions, withInheritedRoles } from './inherited-roles.ts';
 import { Memo } from './memo.ts';
 import { trackNativeQueries } from './native-query.ts';
+import { reactionsOf } from './reactions.ts';
 import { joinSources, joinTypes } from './remote-relationship.ts';
 import { resolveRemoteSchemas, type Upstreams } from './remote-schema.ts';
 import { resolveRequestPolicies } from './request-policy.ts';
@@ -137,8 +138,8 @@ function* resolvingSources(
         return { ...fn, roles: withInheritedRoles(fn.roles, inheritedRoles) };
       });
       const eventTriggers = eventTriggersOf(source, triggerNames, context);
-      const hasTriggers = source.catalog.hasTriggers || eventTriggers.size > 0;
-      const resolved = { name, naming, tables, nativeQueries, functions, eventTriggers, hasTriggers };
+      const reactions = reactionsOf(source.catalog, eventTriggers.values());
+      const resolved = { name, naming, tables, nativeQueries, functions, eventTriggers, reactions };
       return [name, { ...resolved, queryTags: queryTagsOf(source.source) }] as const;
     });
   yield;

@@ -20,6 +20,10 @@ export type Session = {
   readonly setCookies?: readonly string[];
 };
 
+/** The settings of a transaction that hold the session, for triggers (execute/session-settings.ts). */
+export const SESSION_SETTINGS = ['engine.user', 'engine.trace', 'hasura.user'] as const;
+export type SessionSetting = (typeof SESSION_SETTINGS)[number];
+
 /** The prefix of session variables inside the engine. Another prefix (--header-prefix) is rewritten at the edge. */
 export const SESSION_PREFIX = 'x-engine-';
 

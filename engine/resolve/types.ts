@@ -3,7 +3,7 @@
  *  inconsistencies. Not here: how the parts are resolved (one file each), GraphQL types (schema/), SQL (sql/). */
 
 import type { Scalar } from '../catalog/scalars.ts';
-import type { CatalogIndex, PgType } from '../catalog/types.ts';
+import type { CatalogIndex, PgType, Reaction } from '../catalog/types.ts';
 import type { EngineError } from '../errors/engine-error.ts';
 import type {
   Header,
@@ -86,8 +86,8 @@ export type ResolvedSource = {
   readonly nativeQueries: ReadonlyMap<string, ResolvedTable>;
   /** By name, in metadata order. */
   readonly eventTriggers: ReadonlyMap<string, ResolvedEventTrigger>;
-  /** True when a table has triggers; a trigger may read the session of the writer. */
-  readonly hasTriggers: boolean;
+  /** The reactions to writes of tables that need the session of the writer, by qualifiedKey. */
+  readonly reactions: ReadonlyMap<string, Reaction>;
   /** The configuration of comments on statements; null when there are none. */
   readonly queryTags: QueryTags | null;
 };

@@ -15,9 +15,10 @@ import type {
 } from '../plan/mutation-types.ts';
 import type { Field, Select } from '../plan/query-types.ts';
 import { type Predicate, TRUE } from '../resolve/predicate.ts';
+import { SESSION_SETTINGS } from '../resolve/session.ts';
 import { condition } from './bool-exp.ts';
 import { checkOf, verdict } from './check.ts';
-import { empty, type Fragment, id, param, sql, typeName } from './fragment.ts';
+import { empty, type Fragment, id, join, literal, param, sql, typeName } from './fragment.ts';
 import { Joins } from './join.ts';
 import { concatenate, expression, joinedRows, jsonArray, jsonObject, type Piece, text } from './json.ts';
 import {
@@ -45,17 +46,33 @@ export type MutationQuery = {
   readonly answer: Fragment | null;
 };
 
+/** A column without text that sets the session. It is computed once, with the first row, and so before any trigger that runs after the
+ *  statement (PostgreSQL manual, "Overview of Trigger Behavior"). */
+const SET_SESSION = sql`(select left(${join(
+  SESSION_SETTINGS.map((setting) => {
+    const value = param({ kind: 'session-setting', setting, type: builtinType('text') });
+    return sql`set_config(${literal(setting)}, ${value}, true)`;
+  }),
+  sql` || `,
+)}, 0))`;
+
 /** The number of written rows. */
 const COUNT = sql`count(*)::text`;
 
-export function mutationQuery(action: MutationAction, output: MutationOutput): MutationQuery {
+/** `settings` is true when code that runs after the statement may read the session: the statement then sets it itself. */
+export function mutationQuery(
+  action: MutationAction,
+  output: MutationOutput,
+  settings = false,
+): MutationQuery {
   if (action.kind === 'nested-insert') return nestedQuery(action.steps.map(insertStepQuery), action, output);
   if (action.kind === 'nested-update') return nestedQuery(action.steps.map(updateStepQuery), action, output);
   const aliases = new Aliases();
   const row = aliases.next();
   const check = action.kind === 'delete' ? null : checkOf(action, row, aliases);
+  const set = settings ? sql`, ${SET_SESSION}` : empty;
   if (output.kind === 'row' && !looksAround(output)) {
-    const columns = sql`${outputJson(output, row, aliases).json}${check ? sql`, ${verdict(sql`(${check})`)}` : empty}`;
+    const columns = sql`${outputJson(output, row, aliases).json}${check ? sql`, ${verdict(sql`(${check})`)}` : empty}${set}`;
     return { steps: [], write: statementOf(action, row, aliases, columns), answer: null };
   }
   const passes = check ? sql`, ${check} as ${PASSES}` : empty;
@@ -63,7 +80,7 @@ export function mutationQuery(action: MutationAction, output: MutationOutput): M
     const written = statementOf(action, row, aliases, sql`${id(row)}.*${passes}`);
     const from = aliases.next();
     const { json, joins, having } = outputJson(output, from, aliases);
-    const columns = sql`${json}${check ? sql`, ${verdict(passed(output))}` : empty}`;
+    const columns = sql`${json}${check ? sql`, ${verdict(passed(output))}` : empty}${set}`;
     const query = sql`select ${columns} from ${WRITTEN} ${id(from)}${joins.clauses()}${having}`;
     return { steps: [], write: sql`with ${WRITTEN} as (${written}) ${query}`, answer: null };
   }

@@ -2,9 +2,11 @@
  *  A step is a statement, a webhook call, a request to a remote schema or a text about the schema. All query roots of one source are one statement with a
  *  column each, up to the limit of columns; a mutation root is a statement of its own, or one per update of an `update-many`.
  *  Not here: running steps (execute/), splicing (execute/splice.ts), names of prepared statements (execute/plan-cache.ts). */
+import type { Reaction } from '../catalog/types.ts';
+import type { QualifiedName } from '../metadata/schema/common.ts';
 import type { ActionCall, KeyedRows } from '../plan/action-types.ts';
 import { pathsInMutation, pathsInOutput, pathsInQuery } from '../plan/join-paths.ts';
-import type { MutationOutput, MutationRoot } from '../plan/mutation-types.ts';
+import type { MutationOutput } from '../plan/mutation-types.ts';
 import type { QueryRoot } from '../plan/query-types.ts';
 import type { JoinPaths, RemoteCall, RemoteSchemaJoin, RowsJoin } from '../plan/remote-types.ts';
 import type { SchemaText } from '../plan/schema-text.ts';
@@ -75,8 +77,8 @@ export type PreparedStatement = Statement & {
   readonly answer: PreparedStatement | null;
   /** The path its failures are reported at: the objects of an insert, otherwise the request. */
   readonly errorPath: ErrorPath;
-  /** True when its source has triggers that may read the session. */
-  readonly isWatched: boolean;
+  /** True when the session must be set before it runs, for code of the database that may read it. */
+  readonly needsSession: boolean;
 } & StatementLimits;
 
 /** The limits of a role for each of its statements. */
@@ -121,7 +123,8 @@ export type TemplatePart =
 type PrepareOptions = {
   readonly limits: StatementLimits;
   readonly prepare: (text: string, about: PreparationOf) => Preparation;
-  readonly isWatched: (source: string) => boolean;
+  /** The reaction of a source to a write of a table, or of any table. */
+  readonly reactionTo: (source: string, table: QualifiedName | null) => Reaction | null;
 };
 
 /** The statement that a text is prepared for. */
@@ -142,13 +145,19 @@ const UNNAMED: PrepareOptions = {
     const once = { name: '', text, isRead, mayShare, hasRows };
     return { named: once, once, wasUsed: false };
   },
-  isWatched: () => false,
+  reactionTo: () => null,
 };
 
 export function preparePlan(plan: Plan, options: PrepareOptions = UNNAMED): PreparedPlan {
   const { operation, roots, calls = [], joins = [], validations = [] } = plan;
   const drafts: Draft[] = validations.map((validation) => ({ kind: 'validation', validation }));
-  const response = placeAll(roots, ['selectionSet'], { operation, drafts, calls, steps: [] });
+  const response = placeAll(roots, ['selectionSet'], {
+    operation,
+    drafts,
+    calls,
+    steps: [],
+    reactionTo: options.reactionTo,
+  });
   const steps = drafts.map((draft) => finishStep(draft, operation, options));
   return {
     operation,
@@ -179,6 +188,7 @@ type Draft =
       readonly kind: 'mutation';
       readonly source: string;
       readonly alias: string;
+      readonly table: QualifiedName;
       readonly mutation: MutationQuery;
       readonly errorPath: ErrorPath;
     }
@@ -199,7 +209,7 @@ type Placed = {
   readonly drafts: Draft[];
   readonly calls: readonly Call[];
   readonly steps: number[];
-};
+} & Pick<PrepareOptions, 'reactionTo'>;
 
 /** `path` is the position of the roots in the request. */
 function placeAll(roots: readonly Root[], path: ErrorPath, placed: Placed): readonly TemplatePart[] {
@@ -219,12 +229,13 @@ function place(root: Root, path: ErrorPath, placed: Placed): readonly TemplatePa
     case 'schema-text':
       return [{ kind: 'column', step: drafts.push(root) - 1, column: 0 }];
     case 'mutation':
-      return placeMutation(root.mutation, (mutation, action) => {
+      return placeMutation(root, placed, (mutation, action) => {
         const { source, alias } = root;
         drafts.push({
           kind: 'mutation',
           source,
           alias,
+          table: action.table,
           mutation,
           errorPath: errorPathOf(action, root.mutation.output, path),
         });
@@ -307,12 +318,16 @@ function keyedRead(
 }
 
 function placeMutation(
-  { action, output }: MutationRoot,
+  { source, mutation: { action, output } }: Extract<Root, { kind: 'mutation' }>,
+  { reactionTo }: Placed,
   add: (query: MutationQuery, action: MutationAction) => TemplatePart,
 ): readonly TemplatePart[] {
-  if (action.kind !== 'update-many') return [add(mutationQuery(action, output), action)];
+  const addOne = (one: MutationAction) => {
+    return add(mutationQuery(one, output, reactionTo(source, one.table) === 'after'), one);
+  };
+  if (action.kind !== 'update-many') return [addOne(action)];
   const answers = action.updates.map((update) =>
-    update.kind === 'nothing' ? text(update.json) : add(mutationQuery(update, output), update),
+    update.kind === 'nothing' ? text(update.json) : addOne(update),
   );
   return jsonList<TemplatePart>(answers.map((part) => [part]));
 }
@@ -362,10 +377,11 @@ function finishCall(call: Call, options: PrepareOptions): Step {
 }
 
 function finishMutation(
-  { source, alias, mutation, errorPath }: Extract<Draft, { kind: 'mutation' }>,
+  { source, alias, table, mutation, errorPath }: Extract<Draft, { kind: 'mutation' }>,
   options: PrepareOptions,
 ): PreparedStatement {
   const { steps, write, answer } = mutation;
+  const isSingle = steps.length === 0 && !answer;
   const about = { source, roots: [alias], isRead: false, mayShare: true };
   const preparations = new Map<string, Preparation>();
   const preparationOf = (text: string) => {
@@ -379,7 +395,7 @@ function finishMutation(
     isRepeatable: false,
     forMany: null,
     errorPath,
-    isWatched: options.isWatched(source),
+    needsSession: options.reactionTo(source, isSingle ? table : null) === 'during',
     ...options.limits,
   };
   const statement = compile(write);
@@ -413,7 +429,7 @@ function finishMutation(
 function finishQueries(
   { roots, source }: Queries,
   operation: Plan['operation'],
-  { limits, prepare, isWatched }: PrepareOptions,
+  { limits, prepare, reactionTo }: PrepareOptions,
 ): PreparedStatement {
   // One root is the statement; several are scalar subqueries beside each other.
   const columns = roots.map((root) => sql`(${root.query})`);
@@ -438,7 +454,7 @@ function finishQueries(
     isRepeatable,
     answer: null,
     errorPath: [],
-    isWatched: isWatched(source),
+    needsSession: reactionTo(source, null) !== null,
     ...limits,
   };
 }

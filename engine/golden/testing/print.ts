@@ -51,6 +51,8 @@ function printLeaf(leaf: Leaf): string {
       return `[${leaf.items.map(printLeaf).join(', ')}] (${type})`;
     case 'stream-cursor':
       return `cursor from ${printLeaf(leaf.initial)}`;
+    case 'session-setting':
+      return `setting ${leaf.setting}`;
     case 'written':
       return `rows written (${type})`;
     case 'affected-rows':

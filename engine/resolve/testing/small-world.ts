@@ -73,7 +73,7 @@ export function catalogOf(...tables: readonly CatalogTable[]): Catalog {
     functions: new Map(),
     types: new Map(),
     preparedQueries: new Map(),
-    hasTriggers: false,
+    reactions: { own: new Map(), writers: new Map() },
     enumRows: new Map(),
   };
 }

@@ -15,6 +15,8 @@ export type CuttingProxy = {
   isSilent: boolean;
   /** The number of connections so far. */
   accepted: number;
+  /** The number of prepared statements that were executed so far. */
+  executed: number;
   readonly close: () => Promise<void>;
 };
 
@@ -35,7 +37,11 @@ export async function openProxy(databaseUrl: string, port = 0): Promise<CuttingP
         upstream.destroy();
       });
     }
-    client.on('data', (bytes) => proxy.isSilent || upstream.write(bytes));
+    const isExecute = messageTypes('E');
+    client.on('data', (bytes) => {
+      proxy.executed += isExecute(bytes);
+      if (!proxy.isSilent) upstream.write(bytes);
+    });
     client.on('end', () => proxy.isSilent || upstream.end());
     let turn = 0;
     const forward = (bytes: Buffer) => {
@@ -68,10 +74,31 @@ export async function openProxy(databaseUrl: string, port = 0): Promise<CuttingP
     delayMs: 0,
     isSilent: false,
     accepted: 0,
+    executed: 0,
     close: async () => {
       for (const socket of sockets) socket.destroy();
       await new Promise((resolve) => server.close(resolve));
     },
   };
   return proxy;
+}
+
+/** Returns a function that counts the messages of one type in the next bytes of a client. The first message has no type. PostgreSQL
+ *  manual, "Message Flow". */
+function messageTypes(letter: string): (bytes: Buffer) => number {
+  let rest = Buffer.alloc(0);
+  let headBytes = 0;
+  return (bytes) => {
+    rest = Buffer.concat([rest, bytes]);
+    let count = 0;
+    while (rest.length >= headBytes + 4) {
+      const size = headBytes + rest.readUInt32BE(headBytes);
+      if (rest.length < size) break;
+      if (headBytes === 1 && rest[0] === letter.charCodeAt(0)) count += 1;
+      // A request for TLS is followed by another message without a type.
+      if (size > 8) headBytes = 1;
+      rest = rest.subarray(size);
+    }
+    return count;
+  };
 }
