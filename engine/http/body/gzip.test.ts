@@ -33,6 +33,18 @@ test.for([2000, 400_000])(
   },
 );
 
+test('bodies that are compressed one after the other keep their content, and leave nothing behind', () => {
+  const bodies = Array.from({ length: 200 }, (_, i) =>
+    Buffer.from(`${i} ${'abc'.repeat(i * 401)}`.padEnd(1000)),
+  );
+  const compressed = bodies.map((body) => gzipped([body]) as Buffer[]);
+  for (const [i, [bytes]] of compressed.entries()) expect(gunzipSync(bytes!).equals(bodies[i]!)).toBe(true);
+  const handles = () => process.getActiveResourcesInfo().length;
+  const before = handles();
+  for (const body of bodies) gzipped([body]);
+  expect(handles()).toBe(before);
+});
+
 test('a long body is compressed once, however often it is put together of the same long piece', async () => {
   const long = Buffer.alloc(400_000);
   const around = (start: string) => gzipped([Buffer.from(start), long, Buffer.from('}')]);
