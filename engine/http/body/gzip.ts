@@ -56,7 +56,7 @@ const stayOpen = () => {};
 /** Compresses on the event loop, with one compressor for all bodies. `gzipSync` makes one for each: its quarter of a megabyte has to be
  *  cleared, and the object survives young collections, so that a full one comes every few hundred bodies. */
 function compressedNow(body: Buffer): Buffer {
-  compressor ??= createGzip(LEVEL);
+  compressor ??= createGzip(LEVEL) as unknown as Compressor;
   const { _handle: handle, _processChunk: compress } = compressor;
   if (!handle || !compress) return gzipSync(body, LEVEL);
   const { close } = handle;
