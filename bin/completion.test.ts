@@ -75,7 +75,7 @@ const CASES: readonly (readonly [line: string, words: readonly string[]])[] = [
   ['pergola help val', ['validate']],
   ['pergola plan --fa', ['--fail-on']],
   ['pergola plan -f x -o ma', ['markdown']],
-  ['pergola apply -o ', ['json', 'text', 'yaml']],
+  ['pergola apply -o ', ['json', 'markdown', 'text', 'yaml']],
   ['pergola plan --fail-on ', ['breaking', 'breaking-in-use', 'granted', 'widened']],
   ['pergola plan --fail-on widened --fail-on gr', ['granted']],
   ['pergola test -o j', ['json', 'junit']],

@@ -417,6 +417,8 @@ export type ReconcileOptions = {
   readonly policies: Policies;
   /** The prefix of session variables in the engine. Resources may use it or `x-engine-`. The default is `x-engine-`. */
   readonly headerPrefix?: string | undefined;
+  /** True when objects of resources that no longer exist are left as they are, and stay owned. */
+  readonly keepsAbandoned?: boolean | undefined;
   /** The hash that releases held deletions. */
   readonly confirmPrune?: string | undefined;
   /** The hashes of confirmed changes of any resource, separated by commas or spaces. */

@@ -103,7 +103,7 @@ test('the SQL of a native query loses its condition: refused, and other rows are
     const { code, out, err } = await say(plan, '--fail-on', level);
     expect([code, err]).toEqual([
       1,
-      `refused by --fail-on ${level}: NativeQuery default/own-notes: ${line}\n`,
+      `refused by --fail-on ${level}: NativeQuery default/own-notes (all.yaml:11): ${line}\n`,
     ]);
     expect(out).toContain(`\n${line}\n`);
   }
@@ -124,7 +124,7 @@ test('a relationship of a filter leads elsewhere: refused for the roles whose fi
   const { code, err } = await say(plan, ...REFUSING);
   expect([code, err]).toEqual([
     1,
-    'refused by --fail-on widened: Table default/note: reader reaches something else of public.note (select); ' +
+    'refused by --fail-on widened: Table default/note (all.yaml:5): reader reaches something else of public.note (select); ' +
       'whether more or less is not decided: filter: the relationship author that it uses leads elsewhere\n',
   ]);
   expect(await say(apply)).toMatchObject({ code: 0 });
@@ -138,7 +138,7 @@ test('a function without permissions has no session argument any more: refused o
   const { code, out, err } = await say(plan, ...REFUSING);
   expect([code, err]).toEqual([
     1,
-    'refused by --fail-on widened: Function default/notes-of: every role that reads its table reaches something else of ' +
+    'refused by --fail-on widened: Function default/notes-of (all.yaml:9): every role that reads its table reaches something else of ' +
       'public.notes_of (call); whether more or less is not decided: session_argument: session → none\n',
   ]);
   expect(out.match(/every role that reads its table/g)).toHaveLength(1);

@@ -18,7 +18,7 @@ import { refusedChanges } from '../status/fail-on.ts';
 import { appliedAccess } from '../status/planned-access.ts';
 import { verdictsOf } from '../status/verdicts.ts';
 
-const NOTES = `Everything that the inputs no longer contain is deleted: give all resources of the manager.
+const NOTES = `What the inputs no longer contain is shown as deleted: give all resources of the manager. pergola apply deletes it only with --prune.
 
 Exit codes: 0 no changes, 2 changes, 1 anything wrong: flags, files, resources, the engine, or a change that --fail-on refuses or the Engine holds back.
 
@@ -35,7 +35,7 @@ export async function run(argv: readonly string[]): Promise<number> {
         command: 'plan',
         summary: 'print what the resources would change in the engine',
         outputs: ['text', 'json', 'yaml', 'markdown'],
-        without: [],
+        without: ['prune'],
         notes: NOTES,
       },
       argv,
@@ -52,11 +52,12 @@ async function show({ source, engine, output, failOn, options }: FolderCommand<O
   const effects = await schemaEffectsOf(engine, made);
   const refused = refusedChanges(appliedAccess(made, effects), effects, failOn);
   const { problems, positions } = source;
-  if (output === 'markdown') process.stdout.write(planAsMarkdown(made, { problems, refused, effects }));
+  if (output === 'markdown')
+    process.stdout.write(planAsMarkdown(made, { problems, refused, effects, positions }));
   else if (output === 'text') {
     process.stderr.write(printProblems(problems));
     process.stdout.write(`${printPlan(made, effects, { positions, broken: problems.length })}\n`);
-    process.stderr.write(printRefused(refused));
+    process.stderr.write(printRefused(refused, positions));
   } else process.stdout.write(printData(planAsJson(made, effects, { problems, refused }), output));
   const verdicts = [...verdictsOf(made, made.settled.inconsistent).values()];
   const isFine = !verdicts.some(isFailing);

@@ -7,7 +7,9 @@ import { STANDARD_INPUT } from '../folder/read-inputs.ts';
 import { watchOutput } from '../folder/watch-output.ts';
 import { systemClock } from '../pass/clock.ts';
 
-const NOTES = `Exit codes: 0 ended by Ctrl-C, 1 an input cannot be read, 2 wrong flags.
+const NOTES = `What the inputs no longer contain is deleted: give all resources of the manager.
+
+Exit codes: 0 ended by Ctrl-C, 1 an input cannot be read, 2 wrong flags.
 `;
 
 export async function run(argv: readonly string[]): Promise<number> {
@@ -17,7 +19,7 @@ export async function run(argv: readonly string[]): Promise<number> {
         command: 'watch',
         summary: 'apply the resources to the engine, again after each change, until Ctrl-C',
         outputs: ['text'],
-        without: ['fail-on'],
+        without: ['fail-on', 'prune'],
         notes: NOTES,
       },
       argv,

@@ -97,8 +97,8 @@ const CONNECTIONS: Readonly<Record<string, string>> = {
 };
 
 /** Returns one line for the change: `reader reaches more: filter: id is 1 → all rows`. A permission that does not change itself names its object,
- *  because no line above the change does. */
-export function accessLine(access: AccessChange): string {
+ *  because no line above the change does; with `isAlone` every one does. */
+export function accessLine(access: AccessChange, isAlone = false): string {
   const { key, role, change, operation, on, verdict, parts, isInherited, isIndirect } = access;
   if (operation === 'connect') return `every role reads ${CONNECTIONS[key.split('/')[0]!]} ${on}`;
   const details = partsText(parts);
@@ -113,7 +113,7 @@ export function accessLine(access: AccessChange): string {
     return `${who} may ${operation} ${object}${inherited}${details && `: ${details}`}`;
   if (operation === 'send') return `requests of ${who} are ${LIMITED[verdict]}: ${details}`;
   if (isOfRequests(access)) return `${object} changes for ${who}: ${details}`;
-  const isNamed = isInherited || isIndirect || role === null;
+  const isNamed = isAlone || isInherited || isIndirect || role === null;
   const where = isNamed ? ` of ${on} (${operation}${inherited})` : '';
   return `${who} ${EFFECTS[verdict]}${where}${verdict === 'other' ? UNDECIDED : ''}: ${details}`;
 }

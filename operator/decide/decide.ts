@@ -39,6 +39,8 @@ export type Decision = {
   readonly revocation?: Revocation;
   /** True when the deletion waits for a confirmation, because too many objects of the namespace would be deleted at once. */
   readonly isPruneHeld?: true;
+  /** True when the object of a resource that no longer exists is left as it is. */
+  readonly isAbandoned?: true;
 };
 
 /** Deletions of one namespace that wait for a confirmation; `hash` confirms them. */
@@ -76,6 +78,7 @@ export function decide(
     readonly confirmPrune?: string | undefined;
     /** True when owned objects that no resource claims may be deleted now. */
     readonly mayPrune: boolean;
+    readonly keepsAbandoned?: boolean | undefined;
   },
 ): Decisions {
   const claimed = [...desired.claims.values()].map((claim) =>
@@ -84,7 +87,7 @@ export function decide(
   const ours = [...ledger.objects].filter(([, entry]) => entry.manager === options.manager);
   const unclaimed = ours
     .filter(([key]) => !desired.claims.has(key))
-    .map(([key, entry]) => decideUnclaimed(key, entry, live.get(key), desired, options.mayPrune));
+    .map(([key, entry]) => decideUnclaimed(key, entry, live.get(key), desired, options));
   const owned = Map.groupBy(ours, ([, entry]) => kindAndNamespaceOf(entry.cr).namespace);
   const decisions = [...claimed, ...unclaimed];
   const losses = lossesOf(decisions, ours, live);
@@ -123,15 +126,19 @@ function decideUnclaimed(
   entry: LedgerEntry,
   live: MetadataObject | undefined,
   desired: Desired,
-  mayPrune: boolean,
+  {
+    mayPrune,
+    keepsAbandoned = false,
+  }: { readonly mayPrune: boolean; readonly keepsAbandoned?: boolean | undefined },
 ): Decision {
   const revocation = desired.revoked.get(key);
   const base = { key, entry, ...(live ? { live } : {}), ...(revocation ? { revocation } : {}) };
   if (desired.kept.has(key)) return { ...base, action: 'keep' };
   if (!live) return { ...base, action: 'forget' };
   // `Retain` applies to deleted resources. An object that an existing resource no longer defines is deleted.
-  const isRetained = entry.deletionPolicy === 'Retain' && !desired.present.has(entry.cr) && !revocation;
-  if (isRetained) return { ...base, action: 'forget' };
+  const isAbandoned = !desired.present.has(entry.cr) && !revocation;
+  if (isAbandoned && keepsAbandoned && mayPrune) return { ...base, action: 'keep', isAbandoned };
+  if (isAbandoned && entry.deletionPolicy === 'Retain') return { ...base, action: 'forget' };
   return { ...base, action: mayPrune ? 'delete' : 'keep' };
 }
 

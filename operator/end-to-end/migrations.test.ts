@@ -314,7 +314,12 @@ test('a plan names the files that would run, and runs none', async () => {
   expect(text).toMatch(/> Table default\/book {2}before Migration default\/schema: .*book/);
   expect(text).toMatch(/\n2 migrations to run, 1 to create\.$/);
   expect(
-    planAsMarkdown(made, { problems: [], refused: [], effects: { schemas: [], isComplete: true } }),
+    planAsMarkdown(made, {
+      problems: [],
+      refused: [],
+      positions: new Map(),
+      effects: { schemas: [], isComplete: true },
+    }),
   ).toContain('**Migrations**');
   expect(planAsJson(made, { schemas: [], isComplete: true }, { problems: [], refused: [] })).toMatchObject({
     migrations: [{ resource: 'Migration default/schema', files: ['1_book.sql', '2_isbn.sql'] }],

@@ -33,6 +33,7 @@ const FLAGS = {
   },
   manager: { value: 'NAME', doc: 'the owner of the objects in the ledger (default folder)' },
   output: { short: 'o', value: 'FORMAT', doc: 'the format' },
+  prune: { doc: 'delete what belongs to resources that the inputs no longer contain' },
   'confirm-prune': { value: 'HASH', doc: 'confirm deletions that were held back' },
   'confirm-change': {
     value: 'HASH',
@@ -94,6 +95,9 @@ export function parseFlags<T extends Output>(
       folderOptions(source, {
         manager: textOf(values, 'manager'),
         headerPrefix: command.address.headerPrefix,
+        // A hash names what is deleted, so it needs no other flag.
+        keepsAbandoned:
+          !form.without.includes('prune') && values['prune'] !== true && !values['confirm-prune'],
         confirmPrune: textOf(values, 'confirm-prune'),
         confirmChange: ((values['confirm-change'] ?? []) as readonly string[]).join(' '),
       }),
@@ -107,7 +111,7 @@ export function parseEngineFlags<T extends Output>(
 ): EngineCommand<T> | undefined {
   const whole = {
     ...form,
-    without: ['filename', 'manager', 'confirm-prune', 'confirm-change', 'fail-on'],
+    without: ['filename', 'manager', 'prune', 'confirm-prune', 'confirm-change', 'fail-on'],
   } as const;
   const values = valuesOrHelp(whole, argv);
   return values && commandOf(whole, values);
@@ -140,6 +144,7 @@ export function folderOptions(
   given: {
     manager?: string | undefined;
     headerPrefix?: string | undefined;
+    keepsAbandoned?: boolean | undefined;
     confirmPrune?: string | undefined;
     confirmChange?: string | undefined;
   } = {},
@@ -148,6 +153,7 @@ export function folderOptions(
     manager: given.manager ?? 'folder',
     headerPrefix: given.headerPrefix,
     policies: source.engine.policies,
+    keepsAbandoned: given.keepsAbandoned,
     confirmPrune: given.confirmPrune,
     confirmChange: [given.confirmChange, source.engine.confirmChange].join(' '),
     progressDeadlineSeconds: PROGRESS_DEADLINE_SECONDS,

@@ -1,21 +1,27 @@
-/** A plan as Markdown, for a comment of a pull request: the sum, then the changes of access, then what is wrong, then every difference.
+/** A plan, and what an apply did, as Markdown, for a comment of a pull request: the sum, then the changes of access, then what is wrong, then every difference.
  *  Names and values come from the resources, so they are escaped: they are no markup, no mentions and no links. Pure.
  *  Not here: the same for a terminal (print.ts). */
 
 import { accessLine } from '../decide/access.ts';
+import { ownerOf } from '../decide/decide.ts';
 import { crName } from '../kinds.ts';
 import type { SchemaEffects } from '../ports.ts';
+import { outcomeOfPass } from '../status/engine-status.ts';
 import type { RefusedChange } from '../status/fail-on.ts';
 import { changeLines, valueLine } from '../status/plan-text.ts';
 import { type PlannedAccess, plannedAccess } from '../status/planned-access.ts';
-import { type PassPlan, plannedDecisions } from '../status/report.ts';
+import { type PassPlan, plannedDecisions, type Report } from '../status/report.ts';
 import { schemaLines } from '../status/schema-text.ts';
 import { verdictsOf } from '../status/verdicts.ts';
 import {
+  deletionsOf,
   heldLines,
   isFailing,
   leftLines,
+  locatedLine,
   migrationLines,
+  type Positions,
+  PRUNE_HINT,
   planHeading,
   refusalLine,
   summaryOf,
@@ -26,20 +32,27 @@ type Judgement = {
   readonly problems: readonly FileProblem[];
   readonly refused: readonly RefusedChange[];
   readonly effects: SchemaEffects;
+  readonly positions: Positions;
 };
 
 /** GitHub and GitLab refuse longer comments. */
 const MOST_CHARACTERS = 60_000;
 
-export function planAsMarkdown(made: PassPlan, { problems, refused, effects }: Judgement): string {
+export function planAsMarkdown(made: PassPlan, { problems, refused, effects, positions }: Judgement): string {
   const isRefused = new Set(refused.map(({ message }) => message));
   const access = plannedAccess(made, effects);
-  const ofObjects = made.settled.applied.flatMap(({ key }) => access.of(key) ?? []);
-  const changes = [...ofObjects, ...access.others].map(accessLine).filter((line) => !isRefused.has(line));
+  const ofObjects = made.settled.applied.flatMap((decision) => {
+    const change = access.of(decision.key);
+    return change ? [{ change, owner: ownerOf(decision) }] : [];
+  });
+  const changes = [...ofObjects, ...access.others.map((change) => ({ change, owner: undefined }))]
+    .map(({ change, owner }) => ({ owner, line: accessLine(change, true) }))
+    .filter(({ line }) => !isRefused.has(line))
+    .map(({ owner, line }) => locatedLine(owner, line, positions));
   const failing = failingLines(made);
   const sections = [
     `### Pergola plan\n\n${escaped(summaryOf(made, problems.length))}`,
-    ...refusals(refused),
+    ...refusals(refused, positions),
     listed('Migrations', migrationLines(made)),
     listed('Named values', (made.values ?? []).map(valueLine)),
     listed('Access', changes),
@@ -51,10 +64,39 @@ export function planAsMarkdown(made: PassPlan, { problems, refused, effects }: J
   return `${[...sections, details(made, access, MOST_CHARACTERS - sections.join('').length)].join('\n\n').trimEnd()}\n`;
 }
 
-function refusals(refused: readonly RefusedChange[]): readonly string[] {
+/** Returns what an apply did, in the same form. */
+export function reportAsMarkdown(report: Report, problems: readonly FileProblem[]): string {
+  const { deleted, abandoned } = deletionsOf(report);
+  const states = report.resources.map((cr) => {
+    const verdict = report.verdicts.get(cr.metadata.uid)!;
+    return { verdict, line: `${crName(cr)}: ${verdict.outcome.reason}: ${verdict.outcome.message}` };
+  });
+  const pass = outcomeOfPass(report);
+  const ready = states.filter(({ verdict }) => verdict.outcome.reason === 'Applied').length;
+  const sections = [
+    `### Pergola apply\n\n${ready} of ${states.length} resources are Ready.`,
+    listed('Engine', pass.reason === 'Applied' ? [] : [`${pass.reason}: ${pass.message}`]),
+    listed(
+      'Problems',
+      problems.map(({ position, message }) => `${position}: ${message}`),
+    ),
+    listed(
+      'Not Ready',
+      states.filter(({ verdict }) => verdict.outcome.reason !== 'Applied').map(({ line }) => line),
+    ),
+    listed('Deleted', deleted),
+    listed('Left as it is', abandoned.length === 0 ? [] : [...abandoned, PRUNE_HINT]),
+  ];
+  return `${sections.filter((section) => section !== '').join('\n\n')}\n`;
+}
+
+function refusals(refused: readonly RefusedChange[], positions: Positions): readonly string[] {
   const levels = Map.groupBy(refused, ({ level }) => level);
   return [...levels].map(([level, changes]) =>
-    listed(`Refused by --fail-on ${level}`, changes.map(refusalLine)),
+    listed(
+      `Refused by --fail-on ${level}`,
+      changes.map((change) => refusalLine(change, positions)),
+    ),
   );
 }
 

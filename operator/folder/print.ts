@@ -32,7 +32,7 @@ const STYLE: PlanStyle = {
 export function printPlan(
   made: PassPlan,
   effects: SchemaEffects,
-  { positions, broken }: { readonly positions: ReadonlyMap<string, string>; readonly broken: number },
+  { positions, broken }: { readonly positions: Positions; readonly broken: number },
 ): string {
   const groups = Map.groupBy(plannedDecisions(made), (decision) => planHeading(made, decision));
   const access = plannedAccess(made, effects);
@@ -61,7 +61,7 @@ export function printPlan(
     ...migrations,
     ...changed,
     ...values,
-    ...access.others.map(accessLine),
+    ...access.others.map((change) => accessLine(change)),
     ...schemaLines(effects),
   ];
   return [...lines, ...failing, ...left, ...held, sum].join('\n');
@@ -160,14 +160,26 @@ function valueCountsOf(values: readonly ValueChange[]): string | undefined {
 }
 
 /** Prints the changes that --fail-on refuses. */
-export function printRefused(refused: readonly RefusedChange[]): string {
+export function printRefused(refused: readonly RefusedChange[], positions: Positions): string {
   return refused
-    .map((change) => `${paint('red', `refused by --fail-on ${change.level}`)}: ${refusalLine(change)}\n`)
+    .map((change) => {
+      return `${paint('red', `refused by --fail-on ${change.level}`)}: ${refusalLine(change, positions)}\n`;
+    })
     .join('');
 }
 
-export function refusalLine({ resource, message }: RefusedChange): string {
-  return resource === undefined ? message : `${resource}: ${message}`;
+/** The place of each resource in the files, by `Kind namespace/name`. */
+export type Positions = ReadonlyMap<string, string>;
+
+export function refusalLine({ resource, message }: RefusedChange, positions: Positions): string {
+  return locatedLine(resource, message, positions);
+}
+
+/** Returns the line with the resource that it is about in front, and where the resource is. */
+export function locatedLine(resource: string | undefined, line: string, positions: Positions): string {
+  if (resource === undefined) return line;
+  const position = positions.get(resource);
+  return `${resource}${position === undefined ? '' : ` (${position})`}: ${line}`;
 }
 
 /** Prints one line per resource: `Table default/author       True   Applied  3 objects applied`. */
@@ -176,6 +188,34 @@ export function printResources(report: Report): string {
   return report.resources
     .map((cr) => printResource(cr, report.verdicts.get(cr.metadata.uid)!, width))
     .join('\n');
+}
+
+/** Prints what was deleted from the engine, and what is left although no resource of the inputs has it, for a terminal. */
+export function printDeletions(report: Report): string {
+  const { deleted, abandoned } = deletionsOf(report);
+  const left = abandoned.map((line) => `${paint('yellow', '?')} ${line}\n`).join('');
+  const hint = abandoned.length > 0 ? `${PRUNE_HINT}\n` : '';
+  return `${deleted.map((line) => `${paint('red', line)}\n`).join('')}${left}${hint}`;
+}
+
+export const PRUNE_HINT =
+  'These belong to resources that the inputs no longer contain, and are left as they are. To delete them: --prune';
+
+/** Returns a line for each object that was deleted, and for each that is left although its resource is absent, with its resource. */
+export function deletionsOf({ plan, wasWritten }: Report): {
+  readonly deleted: readonly string[];
+  readonly abandoned: readonly string[];
+} {
+  const text = (decision: Decision) => `${printKey(decision.key)}  ${ownerHeading(decision)}`;
+  const deletions = wasWritten
+    ? (plan?.settled.applied.filter(({ action }) => action === 'delete') ?? [])
+    : [];
+  return {
+    deleted: deletions.map((decision) => `- ${text(decision)}`),
+    abandoned: (plan?.decisions.filter(({ isAbandoned }) => isAbandoned) ?? []).map(
+      ({ key, entry }) => `${printKey(key)}  ${entry?.cr}`,
+    ),
+  };
 }
 
 export function printResource(cr: CustomResource, { outcome, drift }: Verdict, width = 0): string {
@@ -214,7 +254,7 @@ export function ownerHeading(decision: Decision): string {
   return decision.claim ? `${owner}` : `${owner} (deleted, or no longer defines it)`;
 }
 
-function positionText(owner: string, positions: ReadonlyMap<string, string>): string {
+function positionText(owner: string, positions: Positions): string {
   const position = positions.get(owner);
   return position === undefined ? '' : paint('dim', `  ${position}`);
 }
@@ -279,10 +319,18 @@ export function reportAsJson(report: Report, problems: readonly FileProblem[]): 
         status: report.statuses.get(cr.metadata.uid),
       };
     }),
+    deleted: (report.plan?.settled.applied ?? [])
+      .filter(({ action }) => report.wasWritten && action === 'delete')
+      .map(ownedKey),
+    abandoned: (report.plan?.decisions ?? []).filter(({ isAbandoned }) => isAbandoned).map(ownedKey),
     ...(report.plan?.pruneHold ? { pruneHold: report.plan.pruneHold } : {}),
     ...(report.problem ? { problem: report.problem.message } : {}),
     problems: problemsAsJson(problems),
   };
+}
+
+function ownedKey(decision: Decision): object {
+  return { key: decision.key, resource: ownerOf(decision) };
 }
 
 function identityOf({ kind, metadata }: CustomResource): object {

@@ -35,6 +35,7 @@ export function decisionsIn(
     manager: options.manager,
     confirmPrune: options.confirmPrune,
     mayPrune: snapshot.isComplete,
+    keepsAbandoned: options.keepsAbandoned,
   });
   return { desired, ...decided };
 }

@@ -46,7 +46,7 @@ async function planEffects(engine: EnginePort, made: PassPlan): Promise<PlanEffe
   const ofSchemas = isKnown
     ? schemaLines(effects)
     : [`the effect on schemas is not known: ${effects.message}`];
-  const lines = [...access.others.map(accessLine), ...ofSchemas];
+  const lines = [...access.others.map((change) => accessLine(change)), ...ofSchemas];
   const owners = new Set(plannedDecisions(made).map(ownerOf));
   const isTogether = isKnown && lines.length > 0 && owners.size > 1;
   const heading = `with the changes of ${owners.size} resources together:`;

@@ -46,7 +46,7 @@ function refusedAccess(
   if (!level) return [];
   const [resource, ...others] = new Set(decisions.map(ownerOf));
   const owner = others.length === 0 ? { resource } : {};
-  return [{ level, ...owner, key: change.key, message: accessLine(change) }];
+  return [{ level, ...owner, key: change.key, message: accessLine(change, true) }];
 }
 
 function brokenSchemas({ schemas, isComplete }: SchemaEffects): readonly RefusedChange[] {
