@@ -80,7 +80,8 @@ function isDeclared(
   { relationships }: ResolvedTable,
   { target, mapping }: Pick<SuggestedRelationship, 'target' | 'mapping'>,
 ): boolean {
-  const idOf = (columns: readonly (readonly [string, string])[]) => JSON.stringify(columns.toSorted());
+  const idOf = (columns: readonly (readonly [string, string, ...unknown[]])[]) =>
+    JSON.stringify(columns.map(([own, theirs]) => [own, theirs]).toSorted());
   return [...relationships.values()].some(
     ({ join }) => qualifiedKey(join.table) === qualifiedKey(target) && idOf(join.mapping) === idOf(mapping),
   );

@@ -28,6 +28,33 @@ functions as (
       select objid from pg_catalog.pg_depend
       where classid = 'pg_catalog.pg_proc'::pg_catalog.regclass and deptype = 'e'
     )
+),
+-- Types outside pg_catalog that may have operators of their own.
+own_types as (
+  select oid, typnamespace, typowner from pg_catalog.pg_type
+  where typtype = 'b' and typcategory <> 'A' and typnamespace <> 'pg_catalog'::pg_catalog.regnamespace
+),
+-- Equality with such a type. Operators of other owners do not count: any role may create one in a schema of its own.
+equality as (
+  select distinct on (o.oprleft, o.oprright) o.oprleft as one, o.oprright as other, o.oprnamespace as namespace
+  from own_types t
+  join pg_catalog.pg_operator o on t.oid in (o.oprleft, o.oprright)
+  where o.oprname = '=' and o.oprnamespace <> 'pg_catalog'::pg_catalog.regnamespace and o.oprowner = t.typowner
+  order by o.oprleft, o.oprright, o.oprnamespace <> t.typnamespace, o.oid
+),
+implicit_casts as (
+  select castsource as source, casttarget as target from pg_catalog.pg_cast
+  where castcontext = 'i' and castsource <> casttarget
+),
+-- Equality by an implicit cast of one value or of both, which Postgres uses where the types have none of their own.
+equality_by_cast as (
+  select distinct on (p.one, p.other) p.one, p.other, e.namespace
+  from implicit_casts c
+  join equality e on e.one = c.target and e.other = c.target
+  cross join lateral (values (c.source, c.target), (c.target, c.source), (c.source, c.source)) p(one, other)
+  where c.source in (select oid from own_types)
+    and (p.one, p.other) not in (select one, other from equality)
+  order by p.one, p.other, e.namespace
 )
 select pg_catalog.json_build_object(
   'serverVersion', pg_catalog.current_setting('server_version_num')::int,
@@ -182,6 +209,19 @@ select pg_catalog.json_build_object(
     from pg_catalog.pg_type t
     join pg_catalog.pg_namespace n on n.oid = t.typnamespace
     left join pg_catalog.pg_type e on e.oid = t.typelem and e.typarray = t.oid
+  ),
+  'equalities', (
+    -- type outside pg_catalog, the type that it is compared with, schema of the operator
+    select coalesce(pg_catalog.json_agg(pg_catalog.json_build_array(
+      e.one::bigint, e.other::bigint, n.nspname
+    ) order by e.one, e.other), '[]')
+    from (
+      select one, other, namespace from equality
+      union select other, one, namespace from equality
+      union all select one, other, namespace from equality_by_cast
+    ) e
+    join own_types t on t.oid = e.one
+    join pg_catalog.pg_namespace n on n.oid = e.namespace
   ),
   'functions', (
     -- oid, schema, name, volatility, returns a set, return type, variadic, argument types, names, modes, defaults, comment

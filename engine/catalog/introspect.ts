@@ -36,6 +36,7 @@ type Row = {
   readonly indexes: readonly [Oid, string, readonly string[], string | null][];
   readonly foreignKeys: readonly [Oid, string, readonly number[], Oid, readonly number[]][];
   readonly types: readonly RawType[];
+  readonly equalities: readonly (readonly [Oid, Oid, string])[];
   readonly functions: readonly RawFunction[];
 };
 type RawColumns = [
@@ -112,7 +113,7 @@ export async function introspect(
 function* readCatalog(text: string): Steps<Omit<Catalog, 'fingerprints'>> {
   const row = JSON.parse(text) as Row;
   yield;
-  const types = typesOf(row.types);
+  const types = typesOf(row);
   const names = new Map<Oid, QualifiedName>(row.tables.map(([oid, schema, name]) => [oid, { schema, name }]));
   return {
     serverVersion: row.serverVersion,
@@ -148,8 +149,16 @@ type ReadType = {
   readonly rowsOf: Oid;
 };
 
-function typesOf(rows: Row['types']): Types {
+function typesOf({ types: rows, equalities }: Pick<Row, 'types' | 'equalities'>): Types {
   const raw = new Map(rows.map((row) => [row[0], row]));
+  const equalitiesOf = Map.groupBy(equalities, ([type]) => type);
+  const operatorsOf = (oid: Oid): Pick<PgType, 'operators'> => {
+    const listed = equalitiesOf.get(oid)?.map(([, other, schema]): [string, string] => {
+      const [, otherSchema, name] = raw.get(other)!;
+      return [qualifiedKey({ schema: otherSchema, name }), schema];
+    });
+    return listed ? { operators: Object.fromEntries(listed) } : {};
+  };
   const read = new Map<Oid, ReadType>();
   const typeOf = (oid: Oid): ReadType => {
     const known = read.get(oid);
@@ -163,6 +172,7 @@ function typesOf(rows: Row['types']): Types {
       element: elementOid ? typeOf(elementOid).type : null,
       // A domain over a domain stands for what the innermost one stands for.
       base: under ? (under.type.base ?? under.type) : null,
+      ...operatorsOf(oid),
     };
     const result = {
       type,

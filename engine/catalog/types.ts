@@ -110,6 +110,8 @@ export type PgType = {
   readonly element: PgType | null;
   /** The type below all domains, for a domain. */
   readonly base: PgType | null;
+  /** The schema of `=` with a type, by its qualifiedKey, and of the other comparisons. Only operators outside pg_catalog are listed. */
+  readonly operators?: Readonly<Record<string, string>>;
 };
 
 /** Returns a type of pg_catalog by its typname. */

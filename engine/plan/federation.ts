@@ -4,6 +4,7 @@
  *  Not here: representations (execute/entities.ts). Reference: docs/reference/behaviour/remote-schemas.md. */
 import { Kind, visit } from 'graphql';
 import { fail, withPath } from '../errors/engine-error.ts';
+import { joinedPair } from '../resolve/predicate.ts';
 import { keyColumn } from '../resolve/remote-relationship.ts';
 import { requestPolicyOf } from '../resolve/request-policy.ts';
 import type { ResolvedTable } from '../resolve/types.ts';
@@ -73,7 +74,7 @@ function entityRows(
     ...planSelection(table, context.document.role.builder.objectType(table), nodes, context),
     where: context.filterOf(table),
   };
-  const mapping = key.map(({ name }, i) => [keyColumn(i), name] as const);
+  const mapping = key.map((column, i) => joinedPair({ name: keyColumn(i), type: column.type }, column));
   const rows: Field = {
     kind: 'object',
     alias: ENTITY,

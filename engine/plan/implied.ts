@@ -171,7 +171,7 @@ class ImpliedConditions {
 
   /** True when `back` leads from a row to the row that `join` was followed from. */
   #isInverse(back: Join, join: Join, from: ResolvedTable, to: ResolvedTable): boolean {
-    const inverse = join.mapping.map(([local, remote]) => [remote, local] as const);
+    const inverse = join.mapping.map(([local, remote, ...schema]) => [remote, local, ...schema] as const);
     return (
       !join.from &&
       !back.from &&

@@ -34,6 +34,7 @@ import {
   type ColumnRef,
   comparison,
   type FunctionCall,
+  joinedPair,
   type Leaf,
   not,
   type Operand,
@@ -169,7 +170,9 @@ function isRowOf(left: readonly ColumnRef[], rows: Leaf, table: QualifiedName): 
   const members = left.map((_, i) => `item ->> ${i} as "${i}"`).join(', ');
   const code = [`select ${members} from pg_catalog.json_array_elements(`, rows, ') item'];
   const columns = left.map(({ type }, i) => ({ column: String(i), type: baseType(type) }));
-  const mapping = left.map(({ column }, i) => [column, String(i)] as const);
+  const mapping = left.map(({ column, type }, i) =>
+    joinedPair({ name: column, type }, { name: String(i), type }),
+  );
   return {
     kind: 'related',
     join: { table, mapping, isUnique: false, from: { code, columns } },

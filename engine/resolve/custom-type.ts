@@ -12,6 +12,7 @@ import type { CustomTypes } from '../metadata/schema/action.ts';
 import { printQualified, qualifiedKey } from '../metadata/schema/common.ts';
 import type { TakenNames } from './conflicts.ts';
 import { customTypesSubject, type Inconsistencies } from './inconsistency.ts';
+import { type JoinedPair, joinedPair } from './predicate.ts';
 import { isUniqueOn } from './relationship.ts';
 import type {
   ActionType,
@@ -228,14 +229,14 @@ function resolveRelationship(
   if (!target) {
     return `the table "${printQualified(table)}" of source "${source}" for ${where} is not tracked`;
   }
-  const mapping: [string, string][] = [];
+  const mapping: JoinedPair[] = [];
   for (const [field, column] of Object.entries(definition.field_mapping)) {
     const declared = object.fields.find((each) => each.name === field);
     if (!declared) return `the field "${field}" for ${where} does not exist`;
     if (declared.type.kind === 'list') return `the type of the field "${field}" for ${where} is a list type`;
     const remote = target.columnByName.get(column);
     if (!remote) return `the column "${column}" of the table for ${where} does not exist`;
-    mapping.push([keyFor(field, remote.type, keys), column]);
+    mapping.push(joinedPair({ name: keyFor(field, remote.type, keys), type: remote.type }, remote));
   }
   if (mapping.length === 0) return `the field mapping of ${where} is empty`;
   const isUnique = isUniqueOn(

@@ -3,6 +3,7 @@
  *  serves every request. Not here: parsing conditions (bool-exp.ts, plan/bool-exp.ts). Spec: BoolExp; docs/reference/behaviour/operators.md. */
 
 import type { PredicateFunction } from '../catalog/aggregates.ts';
+import { operatorSchema } from '../catalog/comparison.ts';
 import { OPERATORS, type OperatorName, type OperatorRow } from '../catalog/operators.ts';
 import type { PgType } from '../catalog/types.ts';
 import type { PathStep } from '../errors/engine-error.ts';
@@ -86,10 +87,14 @@ export type NativeCall = {
 
 export type LeafValue = string | readonly (string | null)[] | null;
 
-/** The other table of a relationship, and how rows match: pairs of our column and the other table's column. */
+/** A column of ours and the column of the other table that equals it; then the schema of `=` between their types where it is not the
+ *  bare operator (catalog/comparison.ts). */
+export type JoinedPair = readonly [local: string, remote: string, schema?: string];
+
+/** The other table of a relationship, and how rows match. */
 export type Join = {
   readonly table: QualifiedName;
-  readonly mapping: readonly (readonly [local: string, remote: string])[];
+  readonly mapping: readonly JoinedPair[];
   /** True when at most one row of `table` matches, so that a plain left join is safe. */
   readonly isUnique: boolean;
   /** The native query whose rows are joined in place of `table`. */
@@ -167,6 +172,14 @@ export type Predicate =
   | { readonly kind: 'barrier'; readonly filter: Predicate; readonly where: Predicate }
   /** A row of an unrelated table satisfies `where`. A `root` operand inside still means the outermost table. */
   | { readonly kind: 'exists'; readonly table: QualifiedName; readonly where: Predicate };
+
+/** Returns the pair of two columns. */
+export function joinedPair(local: TypedColumn, remote: TypedColumn): JoinedPair {
+  const schema = operatorSchema(local.type, remote.type);
+  return schema === null ? [local.name, remote.name] : [local.name, remote.name, schema];
+}
+
+type TypedColumn = { readonly name: string; readonly type: PgType };
 
 export const TRUE: Predicate = { kind: 'true' };
 export const FALSE: Predicate = { kind: 'false' };

@@ -15,7 +15,7 @@ import type { Lookup } from './memo.ts';
 import { namesOf, noColumn, noTable } from './misnamed.ts';
 import { nativeName } from './names.ts';
 
-import type { Join } from './predicate.ts';
+import { type Join, joinedPair } from './predicate.ts';
 import type { ResolvedRelationship, ResolvedTable } from './types.ts';
 
 /** The possible targets of a relationship: the tables and native queries of its source that resolved. */
@@ -61,7 +61,11 @@ function byOwnForeignKey(
   const target = targets.tables.get(qualifiedKey(key.table));
   if (!target) return noTable(key.table, targets.tables);
   return {
-    join: { table: key.table, mapping: zip(key.columns, key.foreignColumns), isUnique: !target.isParent },
+    join: {
+      table: key.table,
+      mapping: pairs(key.columns, key.foreignColumns, { table, target }),
+      isUnique: !target.isParent,
+    },
     isNullable: key.columns.some((name) => table.columnByName.get(name)!.isNullable),
     insertion: 'before',
   };
@@ -86,7 +90,7 @@ function byForeignKeyThere(on: ForeignKeyOn, table: ResolvedTable, targets: Rela
   return {
     join: {
       table: target.table,
-      mapping: zip(key.foreignColumns, key.columns),
+      mapping: pairs(key.foreignColumns, key.columns, { table, target }),
       isUnique: isUniqueOn(target, key.columns),
     },
     isNullable: true,
@@ -96,11 +100,12 @@ function byForeignKeyThere(on: ForeignKeyOn, table: ResolvedTable, targets: Rela
 
 function byColumns(manual: ManualConfiguration, table: ResolvedTable, targets: RelationshipTargets): Found {
   const target = manualTarget(manual, targets);
-  const mapping = Object.entries(manual.column_mapping);
-  if (mapping.length === 0) fail('unexpectedPayload', { text: 'column_mapping should not be empty' });
-  const remote = mapping.map(([, column]) => column);
-  requireColumns(Object.keys(manual.column_mapping), table);
+  const own = Object.keys(manual.column_mapping);
+  const remote = Object.values(manual.column_mapping);
+  if (own.length === 0) fail('unexpectedPayload', { text: 'column_mapping should not be empty' });
+  requireColumns(own, table);
   requireColumns(remote, target);
+  const mapping = pairs(own, remote, { table, target });
   const isUnique = isUniqueOn(target, remote) && mapping.every((pair) => comparesAsKeys(pair, table, target));
   return {
     join: { table: target.table, mapping, isUnique },
@@ -182,6 +187,13 @@ function isSame(left: QualifiedName, right: QualifiedName): boolean {
   return left.schema === right.schema && left.name === right.name;
 }
 
-function zip(left: readonly string[], right: readonly string[]): Join['mapping'] {
-  return left.map((name, i) => [name, right[i]!] as const);
+/** Returns the pairs of columns of the table and columns of the target, which have them. */
+function pairs(
+  own: readonly string[],
+  theirs: readonly string[],
+  { table, target }: { readonly table: ResolvedTable; readonly target: ResolvedTable },
+): Join['mapping'] {
+  return own.map((name, i) =>
+    joinedPair(table.columnByName.get(name)!, target.columnByName.get(theirs[i]!)!),
+  );
 }

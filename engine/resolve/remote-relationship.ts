@@ -18,6 +18,7 @@ import {
 } from './inconsistency.ts';
 import { noColumn, noTable } from './misnamed.ts';
 import type { Naming } from './naming.ts';
+import { joinedPair } from './predicate.ts';
 import { isUniqueOn } from './relationship.ts';
 import { fieldNameOf } from './remote-names.ts';
 import { readSteps, stepsProblem } from './remote-step.ts';
@@ -176,7 +177,7 @@ function toRows(
         name,
         join: {
           table: target.table,
-          mapping: names.map((column, i) => [keyColumn(i), column] as const),
+          mapping: columns.map((column, i) => joinedPair({ name: keyColumn(i), type: column.type }, column)),
           isUnique: isUniqueOn(target, names),
         },
         isNullable: true,

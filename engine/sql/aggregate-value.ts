@@ -2,7 +2,8 @@
  *  Not here: aggregates in conditions (bool-exp.ts), objects of such values (aggregate.ts).
  *  PostgreSQL manual, "Aggregate Functions". */
 import { type AggregateFunction, hasExtremes } from '../catalog/aggregates.ts';
-import type { PgType } from '../catalog/types.ts';
+import { isOfExtension } from '../catalog/scalars.ts';
+import { baseType, type PgType } from '../catalog/types.ts';
 import { own } from '../metadata/own.ts';
 import type { AggregateValue, OrderAggregate } from '../plan/query-types.ts';
 import { condition, matches, visibleOrNull, whereClause } from './bool-exp.ts';
@@ -24,6 +25,11 @@ export function valueOver(value: AggregateValue, row: string, aliases: Aliases):
   return value.isDistinct ? sql`count(distinct ${counted})` : sql`count(${counted})`;
 }
 
+/** Returns the name of `max` or `min`. citext has its own: those of pg_catalog would compare it as text. */
+function extreme(name: Fragment, type: PgType): Fragment {
+  return isOfExtension(type) ? sql`${id(baseType(type).schema)}.${name}` : name;
+}
+
 type Call = (value: Fragment, type: PgType) => Fragment;
 
 /** How each function is called. The first value of an order replaces `max` and `min` for types that have none in Postgres. */
@@ -31,9 +37,13 @@ const CALLS: Readonly<Record<AggregateFunction, Call>> = {
   sum: (value) => sql`sum(${value})`,
   avg: (value) => sql`avg(${value})`,
   max: (value, type) =>
-    hasExtremes(type) ? sql`max(${value})` : sql`(array_agg(${value} order by ${value} desc nulls last))[1]`,
+    hasExtremes(type)
+      ? sql`${extreme(sql`max`, type)}(${value})`
+      : sql`(array_agg(${value} order by ${value} desc nulls last))[1]`,
   min: (value, type) =>
-    hasExtremes(type) ? sql`min(${value})` : sql`(array_agg(${value} order by ${value}))[1]`,
+    hasExtremes(type)
+      ? sql`${extreme(sql`min`, type)}(${value})`
+      : sql`(array_agg(${value} order by ${value}))[1]`,
   stddev: (value) => sql`stddev(${value})`,
   stddev_pop: (value) => sql`stddev_pop(${value})`,
   stddev_samp: (value) => sql`stddev_samp(${value})`,

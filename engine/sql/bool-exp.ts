@@ -14,7 +14,7 @@ import { split } from '../resolve/row-barrier.ts';
 import { comma, type Fragment, id, join, param, qualified, sql, typeName } from './fragment.ts';
 import { functionCall } from './function.ts';
 import { nativeRows } from './native-query.ts';
-import { OPERATOR_TEMPLATES } from './operators.ts';
+import { compared, EQUALS, OPERATOR_TEMPLATES } from './operators.ts';
 import { type Aliases, columnOf, type PredicateScope, rowScope } from './scope.ts';
 
 export function condition(predicate: Predicate, scope: PredicateScope): Fragment {
@@ -40,6 +40,7 @@ export function condition(predicate: Predicate, scope: PredicateScope): Fragment
         valueOfRef(predicate.left, scope),
         operand(predicate.right, scope),
         predicate.left.type,
+        predicate.right.kind === 'column' ? predicate.right.type : undefined,
       );
     case 'is-null': {
       const column = valueOfRef(predicate.left, scope);
@@ -132,7 +133,9 @@ function behindFilter(
 /** Returns the equality of a join's columns between two aliases. */
 export function matches(on: Join, local: string, remote: string): Fragment {
   return join(
-    on.mapping.map(([l, r]) => sql`${columnOf(remote, r)} = ${columnOf(local, l)}`),
+    on.mapping.map(([l, r, schema = null]) =>
+      compared(columnOf(remote, r), EQUALS, columnOf(local, l), schema),
+    ),
     sql` and `,
   );
 }

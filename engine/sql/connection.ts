@@ -3,9 +3,11 @@
  *  there are rows on the other side of the cursor. An index can find the page when no value of the order is nullable and all
  *  have one direction; otherwise rows are compared one by one. Not here: the form of cursors (opaque.ts). Reference:
  *  docs/reference/behaviour/relay.md. */
+import { operatorSchema } from '../catalog/comparison.ts';
 import type {
   ConnectionField,
   ConnectionPage,
+  CursorKey,
   EdgeField,
   Field,
   PageInfoField,
@@ -15,6 +17,7 @@ import { comma, empty, type Fragment, id, integer, join, param, sql } from './fr
 import { Joins } from './join.ts';
 import { concatenate, expression, joinedRows, jsonArray, jsonObject, type Piece, text } from './json.ts';
 import { cursor } from './opaque.ts';
+import { compared, EQUALS } from './operators.ts';
 import { carriedColumns, directed, type OrderTerm, orderClause, orderTerms, outside } from './order-by.ts';
 import { type Correlation, filteredTable, limitedTable, type RowPieces } from './rows.ts';
 import type { Aliases } from './scope.ts';
@@ -144,7 +147,11 @@ function boundOf(page: ConnectionPage, terms: readonly OrderTerm[], isBeyond = f
   const ways = select.orderBy.map((item) => (bound.side === 'after' ? item : opposite(item)));
   const given = bound.values.map((value) => value && param(value));
   const [{ direction }] = ways as [Directed];
-  const isUniform = keys.every(({ isNullable }, i) => !isNullable && ways[i]!.direction === direction);
+  // One operator compares all values of a row.
+  const isUniform = keys.every(
+    ({ isNullable, type }, i) =>
+      !isNullable && ways[i]!.direction === direction && operatorSchema(type) === null,
+  );
   const whole = given.filter((value) => value !== null);
   if (isUniform && whole.length === keys.length) {
     const own = terms.map(({ value }) => value);
@@ -153,9 +160,9 @@ function boundOf(page: ConnectionPage, terms: readonly OrderTerm[], isBeyond = f
     ];
   }
   const alternatives = terms.flatMap(({ value }, i) => {
-    const further = isFurther(value, given[i]!, ways[i]!, keys[i]!.isNullable);
+    const further = isFurther(value, given[i]!, ways[i]!, keys[i]!);
     if (!further) return [];
-    const same = terms.slice(0, i).map((term, j) => isSame(term.value, given[j]!));
+    const same = terms.slice(0, i).map((term, j) => isSame(term.value, given[j]!, keys[j]!));
     return [sql`(${allOf([...same, further])})`];
   });
   const isBounded = sql`(${join(alternatives, sql` or `)})`;
@@ -168,8 +175,8 @@ const COMPARISONS = {
   desc: { further: sql`<`, beyond: sql`>=` },
 } as const;
 
-function isSame(value: Fragment, given: Fragment | null): Fragment {
-  return given ? sql`${value} = ${given}` : sql`${value} is null`;
+function isSame(value: Fragment, given: Fragment | null, { type }: CursorKey): Fragment {
+  return given ? compared(value, EQUALS, given, operatorSchema(type)) : sql`${value} is null`;
 }
 
 /** Returns the condition that a value follows another in the order; null when no value follows null. */
@@ -177,10 +184,10 @@ function isFurther(
   value: Fragment,
   given: Fragment | null,
   { direction, nulls }: Directed,
-  isNullable: boolean,
+  { type, isNullable }: ConnectionPage['keys'][number],
 ): Fragment | null {
   if (!given) return nulls === 'first' ? sql`${value} is not null` : null;
-  const beyondIt = direction === 'asc' ? sql`${value} > ${given}` : sql`${value} < ${given}`;
+  const beyondIt = compared(value, COMPARISONS[direction].further, given, operatorSchema(type));
   return isNullable && nulls === 'last' ? sql`(${beyondIt} or ${value} is null)` : beyondIt;
 }
 

@@ -1,18 +1,29 @@
 /** One SQL template per row of OPERATORS; a row without a template does not compile. In: the column, its type, and the
  *  operand, which is several arguments for some rows of OPERATORS. Operators and functions of an extension are qualified with
  *  the extension's schema, which may not be on the search path. PostgreSQL manual, "Functions and Operators". */
+import { operatorSchema } from '../catalog/comparison.ts';
 import type { OperatorName } from '../catalog/operators.ts';
 import { isOfExtension } from '../catalog/scalars.ts';
 import type { PgType } from '../catalog/types.ts';
 import { type Fragment, id, qualified, sql } from './fragment.ts';
 
-type Template = (left: Fragment, right: Fragment, type: PgType) => Fragment;
+/** `other` is the type of the operand where it may differ from the type of the column: that of another column. */
+type Template = (left: Fragment, right: Fragment, type: PgType, other?: PgType) => Fragment;
 
-/** Builds a template from an operator's symbol; operators on types of an extension are qualified with its schema. */
+/** Returns a comparison by the operator of a schema; null means a bare operator. */
+export function compared(left: Fragment, symbol: Fragment, right: Fragment, schema: string | null): Fragment {
+  return schema === null
+    ? sql`${left} ${symbol} ${right}`
+    : sql`${left} operator(${id(schema)}.${symbol}) ${right}`;
+}
+
+export const EQUALS = sql`=`;
+
+/** Builds a template from an operator's symbol. */
 const infix =
   (symbol: Fragment): Template =>
-  (l, r, type) =>
-    isOfExtension(type) ? sql`${l} operator(${id(schemaOf(type))}.${symbol}) ${r}` : sql`${l} ${symbol} ${r}`;
+  (l, r, type, other) =>
+    compared(l, symbol, r, operatorSchema(type, other));
 
 /** Builds a template that compares with any value, or with all values, of an array. */
 const infixAny =
@@ -31,6 +42,14 @@ const like =
   (l, r, type) =>
     isOfExtension(type) ? infix(symbol)(l, r, type) : sql`${l} ${keyword} ${r}`;
 
+/** Builds a template for SIMILAR TO. Postgres replaces it by the bare operator `~`, and citext has its own. */
+const similar =
+  (keyword: Fragment, symbol: Fragment): Template =>
+  (l, r, type) =>
+    isOfExtension(type)
+      ? infix(symbol)(l, sql`pg_catalog.similar_to_escape(${r})`, type)
+      : sql`${l} ${keyword} ${r}`;
+
 /** Builds a template that calls a function of PostGIS. */
 const call =
   (name: string): Template =>
@@ -45,8 +64,8 @@ const hasUnequal = (type: PgType): boolean => !WITHOUT_UNEQUAL.includes((type.ba
 
 export const OPERATOR_TEMPLATES: Readonly<Record<OperatorName, Template>> = {
   _eq: infix(sql`=`),
-  _neq: (l, r, type) =>
-    hasUnequal(type) ? infix(sql`<>`)(l, r, type) : sql`not (${infix(sql`=`)(l, r, type)})`,
+  _neq: (l, r, type, other) =>
+    hasUnequal(type) ? infix(sql`<>`)(l, r, type, other) : sql`not (${infix(sql`=`)(l, r, type, other)})`,
   _gt: infix(sql`>`),
   _gte: infix(sql`>=`),
   _lt: infix(sql`<`),
@@ -59,8 +78,8 @@ export const OPERATOR_TEMPLATES: Readonly<Record<OperatorName, Template>> = {
   _nlike: like(sql`not like`, sql`!~~`),
   _ilike: (l, r) => sql`${l} ilike ${r}`,
   _nilike: (l, r) => sql`${l} not ilike ${r}`,
-  _similar: (l, r) => sql`${l} similar to ${r}`,
-  _nsimilar: (l, r) => sql`${l} not similar to ${r}`,
+  _similar: similar(sql`similar to`, sql`~`),
+  _nsimilar: similar(sql`not similar to`, sql`!~`),
   _regex: infix(sql`~`),
   _nregex: infix(sql`!~`),
   _iregex: infix(sql`~*`),

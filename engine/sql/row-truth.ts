@@ -2,6 +2,7 @@
  *  not executed, or a row that is not inserted. Nothing is written.
  *  In: the rows and the questions. Out: a statement for one text, a JSON list with `[[truth, …], [value, …], [key, …]]` for each row.
  *  Not here: running it (execute/row-truth.ts), the clauses (resolve/clause.ts), the values of a write (write.ts). Spec: BoolExp. */
+import { operatorSchema } from '../catalog/comparison.ts';
 import { builtinType, type CatalogIndex } from '../catalog/types.ts';
 import type { QualifiedName } from '../metadata/schema/common.ts';
 import type { Assignment, OnConflict } from '../plan/mutation-types.ts';
@@ -25,6 +26,7 @@ import {
   sql,
   typeName,
 } from './fragment.ts';
+import { compared, EQUALS } from './operators.ts';
 import { Aliases, columnOf, type PredicateScope, rowScope } from './scope.ts';
 import { assignedValue, conflictValues, EXCLUDED } from './write.ts';
 
@@ -206,7 +208,11 @@ function storedWhere(rows: ProbedRows, row: string, aliases: Aliases): Fragment 
     case undefined:
       return empty;
     case 'key':
-      return limited([...stored.values].map(([name, leaf]) => sql`${columnOf(row, name)} = ${param(leaf)}`));
+      return limited(
+        [...stored.values].map(([name, leaf]) =>
+          compared(columnOf(row, name), EQUALS, param(leaf), operatorSchema(leaf.type)),
+        ),
+      );
     case 'texts':
       return limited(
         [...stored.texts].map(
@@ -227,8 +233,15 @@ function storedWhere(rows: ProbedRows, row: string, aliases: Aliases): Fragment 
 
 /** Returns the condition that a stored row conflicts with the row to insert. */
 function conflictsOn(on: ConflictKey, columns: readonly Typed[], row: string): Fragment {
-  const equal = (own: Fragment, other: Fragment) =>
-    on.nullsConflict ? sql`${own} is not distinct from ${other}` : sql`${own} = ${other}`;
+  // Records are compared by the equality of their members' types, wherever its operator is; nulls in them are equal. No index is used.
+  const isElsewhere = columns.some(({ type }) => operatorSchema(type) !== null);
+  const equal = (own: Fragment, other: Fragment) => {
+    if (!isElsewhere) {
+      return on.nullsConflict ? sql`${own} is not distinct from ${other}` : sql`${own} = ${other}`;
+    }
+    const isEqual = sql`row(${own})::record = row(${other})::record`;
+    return on.nullsConflict ? isEqual : sql`(${own} is not null and ${isEqual})`;
+  };
   if (on.kind === 'columns') {
     return allOf(on.columns.map((name) => equal(columnOf(row, name), columnOf(EXCLUDED, name))));
   }
