@@ -10,6 +10,7 @@ import { nextTurn } from '../limits/slices.ts';
 import { ADMIN_ROLE, SESSION_PREFIX, type Session } from '../resolve/session.ts';
 import { isUnreachable } from '../store/connect.ts';
 import type { Authorship } from '../store/document.ts';
+import { checkWarnings } from './check-warnings.ts';
 import { warningOfExtension } from './extensions.ts';
 import { perform } from './perform.ts';
 import {
@@ -131,7 +132,8 @@ async function change(state: EngineState, request: AdminRequest, signal: Signal)
       state.publish(published);
       await warnOfManaged(state, work, by);
       const missing = await state.createExtensions();
-      return withWarnings(complete(published), missing.map(warningOfExtension));
+      const warnings = [...checkWarnings(work.base, published), ...missing.map(warningOfExtension)];
+      return withWarnings(complete(published), warnings);
     } catch (error) {
       await work.rollback();
       const isOvertaken = error instanceof EngineError && error.kind === 'conflict';

@@ -6,6 +6,7 @@ export type Warning = {
     | 'managed-object'
     | 'not-enforced'
     | 'extension-missing'
+    | 'check-of-other-rows'
     | 'illegal-event-trigger-name'
     | `${'track' | 'untrack'}-${'table' | 'function'}-failed`;
   readonly message: string;

@@ -18,9 +18,18 @@ type Sample = {
 
 const point = (text: string) => {
   const [x, y] = /\((.*)\)/.exec(text)![1]!.split(' ').map(Number);
-  return { type: 'Point', coordinates: [x, y], crs: { type: 'name', properties: { name: 'urn:ogc:def:crs:EPSG::4326' } } };
+  return {
+    type: 'Point',
+    coordinates: [x, y],
+    crs: { type: 'name', properties: { name: 'urn:ogc:def:crs:EPSG::4326' } },
+  };
 };
-const POINTS = ['SRID=4326;POINT(1 1)', 'SRID=4326;POINT(2 2)', 'SRID=4326;POINT(3 3)', 'SRID=4326;POINT(1.0 1.00)'] as const;
+const POINTS = [
+  'SRID=4326;POINT(1 1)',
+  'SRID=4326;POINT(2 2)',
+  'SRID=4326;POINT(3 3)',
+  'SRID=4326;POINT(1.0 1.00)',
+] as const;
 
 const SAMPLES: Readonly<Record<string, Sample>> = {
   // The order of text is different: in the C collation capitals come first, and 'a' does not equal 'A'.
@@ -28,7 +37,11 @@ const SAMPLES: Readonly<Record<string, Sample>> = {
   folded: { type: 'folded', extension: 'citext', values: ['a', 'B', 'c', 'A'] },
   ltree: { type: 'ltree', extension: 'ltree', values: ['Top', 'Top.A', 'Top.B.C', 'Top'] },
   hstore: { type: 'hstore', extension: 'hstore', values: ['a=>1', 'b=>2', 'a=>1,b=>2', '"a"=>"1"'] },
-  cube: { type: 'cube', extension: 'cube', values: ['(1, 1)', '(2, 1)', '(3, 3),(4, 4)', '(1.0, 1.0),(1, 1)'] },
+  cube: {
+    type: 'cube',
+    extension: 'cube',
+    values: ['(1, 1)', '(2, 1)', '(3, 3),(4, 4)', '(1.0, 1.0),(1, 1)'],
+  },
   seg: { type: 'seg', extension: 'seg', values: ['1', '1 .. 2', '3', '1'] },
   isbn13: {
     type: 'isbn13',
@@ -51,7 +64,6 @@ const PAIRS: readonly (readonly [left: string, right: string, value: string, oth
   ['ltree', 'text', 'Top', 'Top'],
   ['geometry', 'geography', 'SRID=4326;POINT(1 1)', 'SRID=4326;POINT(1 1)'],
   ['geography', 'geometry', 'SRID=4326;POINT(1 1)', 'SRID=4326;POINT(1 1)'],
-  ['geometry', 'text', 'POINT(1 1)', 'POINT(1 1)'],
   ['box2d', 'geometry', 'BOX(1 1,2 2)', 'POLYGON((1 1,1 2,2 2,2 1,1 1))'],
 ];
 const BUILT_IN = ['text', 'varchar'];
@@ -61,6 +73,9 @@ const EXTENSION_OF: Readonly<Record<string, string>> = {
   ean13: 'isn',
   box2d: 'postgis',
 };
+
+/** True when a value of the type may be a cursor. Those of PostGIS and hstore are objects in JSON. */
+const isCursor = (type: string): boolean => !['hstore', 'geometry', 'geography'].includes(type);
 
 type World = { readonly engine: TestEngine; readonly databases: readonly TestDatabase[] };
 
@@ -89,14 +104,18 @@ async function startWorld(schema: string, otherSchema: string): Promise<World> {
   hasPostgis = found.length > 0;
   const names = Object.keys(SAMPLES).filter((name) => isThere(SAMPLES[name]!.type));
   const pairs = PAIRS.filter(([left, right]) => isThere(left, right));
-  for (const [database, where] of [[own, schema], [other, otherSchema]] as const) {
+  for (const [database, where] of [
+    [own, schema],
+    [other, otherSchema],
+  ] as const) {
     const extensions = [...new Set(names.map((name) => SAMPLES[name]!.extension))];
     await database.sql(
       `create schema if not exists ${where};
       ${extensions.map((each) => `create extension ${each} schema ${where};`).join('\n')}
       create domain folded as ${where}.citext;`,
     );
-    const typeOf = (type: string) => (BUILT_IN.includes(type) || type === 'folded' ? type : `${where}.${type}`);
+    const typeOf = (type: string) =>
+      BUILT_IN.includes(type) || type === 'folded' ? type : `${where}.${type}`;
     for (const name of names) {
       const { type, values } = SAMPLES[name]!;
       const [low, middle, high, again] = values;
@@ -130,49 +149,72 @@ async function startWorld(schema: string, otherSchema: string): Promise<World> {
 }
 
 async function prepare(engine: TestEngine, names: readonly string[], pairs: number): Promise<void> {
-  const perform = async (type: string, args: object) => {
-    const { status, body } = await engine.admin(type, args);
-    if (status !== 200) throw new Error(`${type} ${JSON.stringify(args)}: ${JSON.stringify(body)}`);
-  };
+  const operations: object[] = [];
+  const perform = (type: string, args: object) => operations.push({ type, args });
   const manual = (table: string, column: string) => ({
     manual_configuration: { remote_table: table, column_mapping: { v: column } },
   });
   const connection = { connection_info: { database_url: { from_env: 'OTHER' } } };
-  await perform('pg_add_source', { name: 'other', configuration: connection });
+  perform('pg_add_source', { name: 'other', configuration: connection });
   for (const name of names) {
     const [parent, child] = [`${name}_parent`, `${name}_child`];
     for (const table of [parent, child]) {
       const configuration = table === child ? { conflict_indexes: [`${child}_n`] } : {};
-      await perform('pg_track_table', { table, configuration });
-      await perform('pg_track_table', { source: 'other', table, configuration: { custom_name: `far_${table}` } });
+      perform('pg_track_table', { table, configuration });
+      perform('pg_track_table', {
+        source: 'other',
+        table,
+        configuration: { custom_name: `far_${table}` },
+      });
     }
-    await perform('pg_create_object_relationship', { table: child, name: 'parent', using: manual(parent, 'v') });
-    await perform('pg_create_array_relationship', { table: parent, name: 'children', using: manual(child, 'v') });
+    perform('pg_create_object_relationship', {
+      table: child,
+      name: 'parent',
+      using: manual(parent, 'v'),
+    });
+    perform('pg_create_array_relationship', {
+      table: parent,
+      name: 'children',
+      using: manual(child, 'v'),
+    });
     const far = (table: string, kind: string) => ({
       to_source: { source: 'other', table, relationship_type: kind, field_mapping: { v: 'v' } },
     });
-    await perform('pg_create_remote_relationship', { table: child, name: 'far', definition: far(parent, 'object') });
-    await perform('pg_create_remote_relationship', { table: parent, name: 'far', definition: far(child, 'array') });
-    const both = { ...far(parent, 'object').to_source, table: child, field_mapping: { v: 'v', w: 'w' } };
-    await perform('pg_create_remote_relationship', { table: child, name: 'far_pair', definition: { to_source: both } });
-    await perform('pg_track_logical_model', {
-      name: `${name}_row`,
-      fields: [{ name: 'id', type: 'integer' }, { name: 'v', type: SAMPLES[name]!.type, nullable: true }],
+    perform('pg_create_remote_relationship', {
+      table: child,
+      name: 'far',
+      definition: far(parent, 'object'),
     });
-    await perform('pg_track_native_query', {
+    perform('pg_create_remote_relationship', {
+      table: parent,
+      name: 'far',
+      definition: far(child, 'array'),
+    });
+    const both = { ...far(parent, 'object').to_source, table: child, field_mapping: { v: 'v', w: 'w' } };
+    perform('pg_create_remote_relationship', {
+      table: child,
+      name: 'far_pair',
+      definition: { to_source: both },
+    });
+    perform('pg_track_logical_model', {
+      name: `${name}_row`,
+      fields: [
+        { name: 'id', type: 'integer' },
+        { name: 'v', type: SAMPLES[name]!.type, nullable: true },
+      ],
+    });
+    perform('pg_track_native_query', {
       root_field_name: `${name}_rows`,
       code: `select id, v from ${child}`,
       returns: `${name}_row`,
-      object_relationships: [
-        { name: 'parent', using: { remote_table: parent, column_mapping: { v: 'v' } } },
-      ],
+      object_relationships: [{ name: 'parent', using: { remote_table: parent, column_mapping: { v: 'v' } } }],
     });
     for (const [role, filter] of Object.entries(filtersOf(name))) {
       const permission = { columns: '*', filter };
-      await perform('pg_create_select_permission', { table: child, role, permission });
-      await perform('pg_create_update_permission', { table: child, role, permission });
+      perform('pg_create_select_permission', { table: child, role, permission });
+      perform('pg_create_update_permission', { table: child, role, permission });
     }
-    await perform('pg_create_event_trigger', {
+    perform('pg_create_event_trigger', {
       name: `on_${name}`,
       table: child,
       update: { columns: ['v'] },
@@ -181,10 +223,12 @@ async function prepare(engine: TestEngine, names: readonly string[], pairs: numb
   }
   for (let i = 0; i < pairs; i++) {
     const [one, other] = [`pair${i}_one`, `pair${i}_other`];
-    await perform('pg_track_table', { table: one });
-    await perform('pg_track_table', { table: other });
-    await perform('pg_create_array_relationship', { table: one, name: 'others', using: manual(other, 'w') });
+    perform('pg_track_table', { table: one });
+    perform('pg_track_table', { table: other });
+    perform('pg_create_array_relationship', { table: one, name: 'others', using: manual(other, 'w') });
   }
+  const { status, body } = await engine.admin('bulk', operations);
+  if (status !== 200) throw new Error(JSON.stringify(body));
 }
 
 /** Rules of roles on the children, by role. */
@@ -196,7 +240,9 @@ function filtersOf(name: string): Readonly<Record<string, object>> {
     [`${name}_columns`]: { v: { _ceq: 'w' } },
     [`${name}_unequal`]: { v: { _cne: 'w' } },
     [`${name}_root`]: { parent: { v: { _ceq: ['$', 'w'] } } },
-    [`${name}_exists`]: { _exists: { _table: `${name}_parent`, _where: { v: { _ceq: ['$', 'w'] }, label: { _eq: 'high' } } } },
+    [`${name}_exists`]: {
+      _exists: { _table: `${name}_parent`, _where: { v: { _ceq: ['$', 'w'] }, label: { _eq: 'high' } } },
+    },
     [`${name}_far`]: { far: { label: { _eq: 'low' } } },
     [`${name}_far_pair`]: { far_pair: { n: { _gt: 1 } } },
     [`${name}_equal`]: { v: { _eq: again } },
@@ -209,13 +255,20 @@ function filtersOf(name: string): Readonly<Record<string, object>> {
 function literal(value: unknown): string {
   if (Array.isArray(value)) return `[${value.map(literal).join(', ')}]`;
   if (typeof value !== 'object' || value === null) return JSON.stringify(value);
-  return `{${Object.entries(value).map(([name, member]) => `${name}: ${literal(member)}`).join(', ')}}`;
+  return `{${Object.entries(value)
+    .map(([name, member]) => `${name}: ${literal(member)}`)
+    .join(', ')}}`;
 }
 
 /** Reads of a type by the place that compares. Types without an order or without `max` have none of those. */
 function readsOf(name: string): Readonly<Record<string, string>> {
   const { type, values, form = String } = SAMPLES[name]!;
-  const [low, middle, high, again] = values.map((value) => literal(form(value))) as [string, string, string, string];
+  const [low, middle, high, again] = values.map((value) => literal(form(value))) as [
+    string,
+    string,
+    string,
+    string,
+  ];
   const [parent, child] = [`${name}_parent`, `${name}_child`];
   const where = (condition: string) => `{ ${child}(where: {v: ${condition}}, order_by: {id: asc}) { id } }`;
   const isText = type === 'citext' || type === 'folded';
@@ -234,15 +287,16 @@ function readsOf(name: string): Readonly<Record<string, string>> {
     distinct: `{ ${child}(distinct_on: v, order_by: [{v: asc}, {id: asc}]) { id } }`,
     'a key': `{ ${parent}_by_pk(v: ${again}) { label } }`,
     'distinct counts': `{ ${child}_aggregate { aggregate { one: count(columns: [v], distinct: true) two: count(columns: [v, w], distinct: true) } } }`,
-    groups: `{ ${child}_group_by(keys: [v], order_by: [{keys: {v: asc}}]) { aggregate { count } } }`,
     _eq: where(`{_eq: ${again}}`),
     _neq: where(`{_neq: ${again}}`),
     _in: where(`{_in: [${again}, ${high}]}`),
     _nin: where(`{_nin: [${again}, ${high}]}`),
     'a native query': `{ ${name}_rows(order_by: {id: asc}) { id parent { label } } }`,
-    'a row of another source': `{ ${child}(order_by: {id: asc}) { id far { label } far_pair { id } } }`,
-    'rows of another source': `{ ${parent}(order_by: {label: asc}) { label far(order_by: {id: asc}) { id } } }`,
+    // Rows of another source are joined by what the response prints, and an hstore prints as an object.
     ...(hasOrder && {
+      groups: `{ ${child}_group_by(keys: [v], order_by: [{keys: {v: asc}}]) { aggregate { count } } }`,
+      'a row of another source': `{ ${child}(order_by: {id: asc}) { id far { label } far_pair { id } } }`,
+      'rows of another source': `{ ${parent}(order_by: {label: asc}) { label far(order_by: {id: asc}) { id } } }`,
       _gt: where(`{_gt: ${again}}`),
       _gte: where(`{_gte: ${middle}}`),
       _lt: where(`{_lt: ${high}}`),
@@ -299,7 +353,7 @@ async function same(ask: (world: World) => Promise<unknown>, about: string): Pro
 
 describe.each(Object.keys(SAMPLES))('%s outside the search path compares as inside it', (name) => {
   const { type, values, form = String } = SAMPLES[name]!;
-  const variable = `{${JSON.stringify(values[3])}}`;
+  const variable = JSON.stringify([form(values[3])]);
 
   test.each(Object.entries(readsOf(name)))('in %s', async (about, query) => {
     if (!isThere(type)) return;
@@ -316,14 +370,15 @@ describe.each(Object.keys(SAMPLES))('%s outside the search path compares as insi
   });
 
   test('in pages', async () => {
-    if (!isThere(type) || type === 'hstore') return;
+    if (!isThere(type) || !isCursor(type)) return;
     for (const table of [`${name}_parent`, `${name}_child`]) {
-      for (const order of ['asc', 'desc']) await same((world) => pagesOf(world, table, order), `${table} ${order}`);
+      for (const order of ['asc', 'desc'])
+        await same((world) => pagesOf(world, table, order), `${table} ${order}`);
     }
   });
 
   test('in a stream', async () => {
-    if (!isThere(type) || type === 'hstore') return;
+    if (!isThere(type) || !isCursor(type)) return;
     await same((world) => streamed(world, name, literal(form(values[0]))), name);
   });
 
@@ -406,7 +461,10 @@ async function pagesOf({ engine }: World, table: string, order: string): Promise
 /** Returns the labels of the rows after a value. */
 async function streamed({ engine }: World, name: string, from: string): Promise<unknown> {
   const socket = await openSocket(engine.url, 'graphql-transport-ws');
-  socket.send({ type: 'connection_init', payload: { headers: { 'x-engine-admin-secret': engine.adminSecret } } });
+  socket.send({
+    type: 'connection_init',
+    payload: { headers: { 'x-engine-admin-secret': engine.adminSecret } },
+  });
   await socket.next();
   const cursor = `{initial_value: {v: ${from}}, ordering: ASC}`;
   const query = `subscription { ${name}_parent_stream(cursor: ${cursor}, batch_size: 1) { label } }`;

@@ -58,8 +58,14 @@ export function qualified(name: QualifiedName): Fragment {
 
 /** Returns a parameter, cast to its type: `$1::"pg_catalog"."int4"`. */
 export function param(leaf: Leaf): Fragment {
-  return valueFrom(new Fragment([{ kind: 'parameter', leaf }]), leaf.type);
+  const given = new Fragment([{ kind: 'parameter', leaf }]);
+  // Values that come from a database are texts of Postgres and no GeoJSON.
+  const isText = PRINTED.has(leaf.kind) && !leaf.type.element?.element;
+  return isText ? sql`${given}::${typeName(leaf.type)}` : valueFrom(given, leaf.type);
 }
+
+/** The leaves whose values a statement has returned. */
+const PRINTED: ReadonlySet<Leaf['kind']> = new Set(['inserted', 'fetched']);
 
 /** Returns a parameter that is a list, for `unnest`, and the column of the items in the list of a SELECT. `unnest` splits an array of arrays
  *  into their elements, so a list of arrays is sent as a list of their texts. */
