@@ -104,13 +104,13 @@ async function startWorld(schema: string, otherSchema: string): Promise<World> {
   hasPostgis = found.length > 0;
   const names = Object.keys(SAMPLES).filter((name) => isThere(SAMPLES[name]!.type));
   const pairs = PAIRS.filter(([left, right]) => isThere(left, right));
-  for (const [database, where] of [
-    [own, schema],
-    [other, otherSchema],
+  for (const [database, where, place] of [
+    [own, schema, 'public'],
+    [other, otherSchema, 'far'],
   ] as const) {
     const extensions = [...new Set(names.map((name) => SAMPLES[name]!.extension))];
     await database.sql(
-      `create schema if not exists ${where};
+      `create schema if not exists ${where}; create schema if not exists ${place};
       ${extensions.map((each) => `create extension ${each} schema ${where};`).join('\n')}
       create domain folded as ${where}.citext;`,
     );
@@ -121,11 +121,11 @@ async function startWorld(schema: string, otherSchema: string): Promise<World> {
       const [low, middle, high, again] = values;
       const t = typeOf(type);
       await database.sql(`
-        create table ${name}_parent (v ${t} primary key, label text);
-        create table ${name}_child (id int primary key, v ${t}, w ${t}, n int, k int);
-        create unique index ${name}_child_n on ${name}_child (w, n) where n > 0;
-        insert into ${name}_parent values ('${low}', 'low'), ('${middle}', 'middle'), ('${high}', 'high');
-        insert into ${name}_child (id, v, w, n) values (1, '${again}', '${low}', 1), (2, '${middle}', '${high}', 2),
+        create table ${place}.${name}_parent (v ${t} primary key, label text);
+        create table ${place}.${name}_child (id int primary key, v ${t}, w ${t}, n int, k int);
+        create unique index ${name}_child_n on ${place}.${name}_child (w, n) where n > 0;
+        insert into ${place}.${name}_parent values ('${low}', 'low'), ('${middle}', 'middle'), ('${high}', 'high');
+        insert into ${place}.${name}_child (id, v, w, n) values (1, '${again}', '${low}', 1), (2, '${middle}', '${high}', 2),
           (3, '${high}', '${high}', 3), (4, null, '${low}', 4), (5, '${low}', '${again}', null);`);
     }
     for (const [i, [left, right, value, equal]] of pairs.entries()) {
@@ -139,7 +139,7 @@ async function startWorld(schema: string, otherSchema: string): Promise<World> {
   const engine = await startTestEngine({
     databaseUrl: own.url,
     env: { OTHER: other.url },
-    experimentalFeatures: ['group_by'],
+    experimentalFeatures: ['group_by', 'apollo_federation'],
     streamingQueriesMultiplexedRefetchInterval: 20,
     // Deliveries of event triggers are not what is tested.
     eventsFetchInterval: 60_000,
@@ -160,11 +160,11 @@ async function prepare(engine: TestEngine, names: readonly string[], pairs: numb
     const [parent, child] = [`${name}_parent`, `${name}_child`];
     for (const table of [parent, child]) {
       const configuration = table === child ? { conflict_indexes: [`${child}_n`] } : {};
-      perform('pg_track_table', { table, configuration });
+      const federated = table === parent ? { apollo_federation_config: { enable: 'v1' } } : {};
+      perform('pg_track_table', { table, configuration, ...federated });
       perform('pg_track_table', {
         source: 'other',
-        table,
-        configuration: { custom_name: `far_${table}` },
+        table: { schema: 'far', name: table },
       });
     }
     perform('pg_create_object_relationship', {
@@ -178,7 +178,12 @@ async function prepare(engine: TestEngine, names: readonly string[], pairs: numb
       using: manual(child, 'v'),
     });
     const far = (table: string, kind: string) => ({
-      to_source: { source: 'other', table, relationship_type: kind, field_mapping: { v: 'v' } },
+      to_source: {
+        source: 'other',
+        table: { schema: 'far', name: table },
+        relationship_type: kind,
+        field_mapping: { v: 'v' },
+      },
     });
     perform('pg_create_remote_relationship', {
       table: child,
@@ -190,7 +195,11 @@ async function prepare(engine: TestEngine, names: readonly string[], pairs: numb
       name: 'far',
       definition: far(child, 'array'),
     });
-    const both = { ...far(parent, 'object').to_source, table: child, field_mapping: { v: 'v', w: 'w' } };
+    const both = {
+      ...far(parent, 'object').to_source,
+      table: { schema: 'far', name: child },
+      field_mapping: { v: 'v', w: 'w' },
+    };
     perform('pg_create_remote_relationship', {
       table: child,
       name: 'far_pair',
@@ -377,6 +386,17 @@ describe.each(Object.keys(SAMPLES))('%s outside the search path compares as insi
     }
   });
 
+  test('in ids of nodes and keys of entities', async () => {
+    if (!isThere(type)) return;
+    const again = form(values[3]);
+    const id = Buffer.from(JSON.stringify([1, 'public', `${name}_parent`, again])).toString('base64');
+    const node = `{ node(id: "${id}") { ... on ${name}_parent { label } } }`;
+    await same((world) => relay(world, node), node);
+    const key = `{__typename: "${name}_parent", v: ${literal(again)}}`;
+    const entity = `{ _entities(representations: [${key}]) { ... on ${name}_parent { label } } }`;
+    await same((world) => answerIn(world, entity), entity);
+  });
+
   test('in a stream', async () => {
     if (!isThere(type) || !isCursor(type)) return;
     await same((world) => streamed(world, name, literal(form(values[0]))), name);
@@ -433,25 +453,28 @@ test.each(PAIRS.map(([left, right], i) => [left, right, i] as const))(
   },
 );
 
-/** Returns the cursors of pages of two rows in the order of the column. */
-async function pagesOf({ engine }: World, table: string, order: string): Promise<unknown> {
+async function relay({ engine }: World, query: string): Promise<Record<string, unknown>> {
+  const headers = { 'content-type': 'application/json' };
+  const body = JSON.stringify({ query });
+  const response = await engine.fetch('/v1beta1/relay', { method: 'POST', headers, body });
+  return (await response.json()) as Record<string, unknown>;
+}
+
+/** Returns the pages of two rows in the order of the column. */
+async function pagesOf(world: World, table: string, order: string): Promise<unknown> {
   const pages: unknown[] = [];
   let after = '';
   for (let i = 0; i < 6; i++) {
     const by = `order_by: {v: ${order}}, first: 2${after === '' ? '' : `, after: "${after}"`}`;
-    const query = `{ ${table}_connection(${by}) { edges { cursor } pageInfo { hasNextPage hasPreviousPage endCursor } } }`;
-    const response = await engine.fetch('/v1beta1/relay', {
-      method: 'POST',
-      headers: { 'content-type': 'application/json' },
-      body: JSON.stringify({ query }),
-    });
-    const { data, errors } = (await response.json()) as {
-      data: Record<string, { pageInfo: { hasNextPage: boolean; endCursor: string } }>;
-      errors?: unknown;
-    };
+    const { data, errors } = await relay(
+      world,
+      `{ ${table}_connection(${by}) { edges { cursor } pageInfo { hasNextPage hasPreviousPage endCursor } } }`,
+    );
     if (errors) return { errors };
-    const { pageInfo } = data[`${table}_connection`]!;
     pages.push(data);
+    const { pageInfo } = (data as Record<string, { pageInfo: { hasNextPage: boolean; endCursor: string } }>)[
+      `${table}_connection`
+    ]!;
     if (!pageInfo.hasNextPage) break;
     after = pageInfo.endCursor;
   }
