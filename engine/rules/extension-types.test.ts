@@ -74,7 +74,7 @@ const EXTENSION_OF: Readonly<Record<string, string>> = {
   box2d: 'postgis',
 };
 
-/** True when a value of the type may be a cursor. Those of PostGIS and hstore are objects in JSON. */
+/** True when a value of the type may be a cursor or part of a node id. Those of PostGIS and hstore are objects in JSON. */
 const isCursor = (type: string): boolean => !['hstore', 'geometry', 'geography'].includes(type);
 
 type World = { readonly engine: TestEngine; readonly databases: readonly TestDatabase[] };
@@ -391,7 +391,7 @@ describe.each(Object.keys(SAMPLES))('%s outside the search path compares as insi
     const again = form(values[3]);
     const id = Buffer.from(JSON.stringify([1, 'public', `${name}_parent`, again])).toString('base64');
     const node = `{ node(id: "${id}") { ... on ${name}_parent { label } } }`;
-    await same((world) => relay(world, node), node);
+    if (isCursor(type)) await same((world) => relay(world, node), node);
     const key = `{__typename: "${name}_parent", v: ${literal(again)}}`;
     const entity = `{ _entities(representations: [${key}]) { ... on ${name}_parent { label } } }`;
     await same((world) => answerIn(world, entity), entity);
