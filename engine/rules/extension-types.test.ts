@@ -74,6 +74,9 @@ const EXTENSION_OF: Readonly<Record<string, string>> = {
   box2d: 'postgis',
 };
 
+/** True for types that rules compare with each other. */
+const isTextual = (type: string): boolean => [...BUILT_IN, 'citext', 'folded'].includes(type);
+
 /** True when a value of the type may be a cursor or part of a node id. Those of PostGIS and hstore are objects in JSON. */
 const isCursor = (type: string): boolean => !['hstore', 'geometry', 'geography'].includes(type);
 
@@ -144,11 +147,11 @@ async function startWorld(schema: string, otherSchema: string): Promise<World> {
     // Deliveries of event triggers are not what is tested.
     eventsFetchInterval: 60_000,
   });
-  await prepare(engine, names, pairs.length);
+  await prepare(engine, names, pairs);
   return { engine, databases };
 }
 
-async function prepare(engine: TestEngine, names: readonly string[], pairs: number): Promise<void> {
+async function prepare(engine: TestEngine, names: readonly string[], pairs: typeof PAIRS): Promise<void> {
   const operations: object[] = [];
   const perform = (type: string, args: object) => operations.push({ type, args });
   const manual = (table: string, column: string) => ({
@@ -230,11 +233,16 @@ async function prepare(engine: TestEngine, names: readonly string[], pairs: numb
       webhook: 'http://127.0.0.1:9/',
     });
   }
-  for (let i = 0; i < pairs; i++) {
+  for (const [i, [left, right]] of pairs.entries()) {
     const [one, other] = [`pair${i}_one`, `pair${i}_other`];
     perform('pg_track_table', { table: one });
     perform('pg_track_table', { table: other });
     perform('pg_create_array_relationship', { table: one, name: 'others', using: manual(other, 'w') });
+    if (!isTextual(left) || !isTextual(right)) continue;
+    for (const operator of ['_ceq', '_cne', '_cgt']) {
+      const permission = { columns: ['id'], filter: { v: { [operator]: 'w' } } };
+      perform('pg_create_select_permission', { table: one, role: `pair${operator}`, permission });
+    }
   }
   const { status, body } = await engine.admin('bulk', operations);
   if (status !== 200) throw new Error(JSON.stringify(body));
@@ -450,6 +458,11 @@ test.each(PAIRS.map(([left, right], i) => [left, right, i] as const))(
     const query = `{ pair${index}_one { id others { id } } }`;
     const expected = await answerIn(inside, query);
     expect(await answerIn(outside, query)).toEqual(expected);
+    if (!isTextual(left) || !isTextual(right)) return;
+    for (const operator of ['_ceq', '_cne', '_cgt']) {
+      const read = `{ pair${index}_one { id } }`;
+      await same((world) => answerIn(world, read, `pair${operator}`), `${left} ${operator} ${right}`);
+    }
   },
 );
 
