@@ -38,5 +38,5 @@ export function callOf(
 }
 
 function rowValue(table: ResolvedTable): CallArgument['value'] {
-  return { kind: 'row', table: table.table, columns: [...table.columnByName.keys()] };
+  return { kind: 'row', table: table.table };
 }

@@ -75,8 +75,8 @@ export type CallArgument = {
   readonly name: string | null;
   readonly value:
     | Leaf
-    /** The current row of a table, with all columns in order, as a value of the type of the table. */
-    | { readonly kind: 'row'; readonly table: QualifiedName; readonly columns: readonly string[] };
+    /** The current row of a table, as a value of the type of the table. */
+    | { readonly kind: 'row'; readonly table: QualifiedName };
 };
 
 /** A call of a native query: its SQL with values in it, and the columns that its rows are read as. */

@@ -14,7 +14,7 @@ import { type Aliases, columnOf, rowScope } from './scope.ts';
 export function valueOver(value: AggregateValue, row: string, aliases: Aliases): Fragment {
   if (value.kind === 'function') {
     const { fn, call, column, type, visibleIf } = value;
-    const own = call ? functionCall(call, row) : columnOf(row, column);
+    const own = call ? functionCall(call, row, aliases) : columnOf(row, column);
     return CALLS[fn](visibleOrNull(own, visibleIf, row, aliases), type);
   }
   const [first, ...others] = value.columns.map((column) =>
@@ -60,7 +60,7 @@ export function aggregateOver(
 ): Fragment {
   const inner = aliases.next();
   const isRelated = rows.kind === 'related';
-  const table = isRelated ? qualified(rows.join.table) : functionCall(rows.call, row);
+  const table = isRelated ? qualified(rows.join.table) : functionCall(rows.call, row, aliases);
   const where = whereClause([
     ...(isRelated ? [matches(rows.join, row, inner)] : []),
     condition(filter, rowScope(inner, aliases)),

@@ -39,6 +39,7 @@ export function aggregateQuery(
   const before = isCut ? new Joins(aliases) : joins;
   const terms = isCut || hasNodes ? orderTerms(select.orderBy, row, before) : [];
   const order = orderClause(isCut ? outside(terms, row) : terms);
+  if (isCut && hasNodes && terms.some(({ isJoined }) => isJoined)) aliases.widen(row);
   const json = outputJson(output, (field) => {
     if (field.kind !== 'nodes') return memberPieces(field, row, aliases);
     if (isWhole(field)) return jsonArray(joinedRows(concatenate(rowPieces(field.fields, row, joins)), order));

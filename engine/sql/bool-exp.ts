@@ -58,7 +58,7 @@ export function condition(predicate: Predicate, scope: PredicateScope): Fragment
     case 'called': {
       const row = scope.aliases.next();
       const where = allOf(reached(predicate, { ...scope, row }));
-      return sql`exists (select 1 from ${functionCall(predicate.call, scope.row)} ${id(row)} where ${where})`;
+      return sql`exists (select 1 from ${functionCall(predicate.call, scope.row, scope.aliases)} ${id(row)} where ${where})`;
     }
     case 'barrier': {
       const { filter, where } = predicate;
@@ -164,7 +164,7 @@ export function valueOfRef(ref: Omit<ColumnRef, 'type'>, scope: PredicateScope):
   const own = aggregate
     ? aggregateValue(aggregate, scope)
     : call
-      ? functionCall(call, row)
+      ? functionCall(call, row, aliases)
       : columnOf(row, column);
   const value = visibleOrNull(own, visibleIf, row, aliases);
   return cast ? sql`${value}::${typeName(cast)}` : value;

@@ -44,14 +44,15 @@ export function connectionQuery(
   // A query of constants only would return them once per row.
   const isOverRows = page.output.some((field) => isAboutRows(field, page));
   return isOverRows
-    ? sql`select ${json} from ${rows.from}${joins.clauses()}${rows.where}`
+    ? sql`select ${json} from ${rows.from()}${joins.clauses()}${rows.where}`
     : sql`select ${json}`;
 }
 
 /** The rows to page through, with the terms of their order. */
 type Base = {
   readonly row: string;
-  readonly from: Fragment;
+  /** Composed after what reads the rows. */
+  readonly from: () => Fragment;
   readonly conditions: readonly Fragment[];
   readonly terms: readonly OrderTerm[];
 };
@@ -62,19 +63,21 @@ function baseOf({ select }: ConnectionPage, aliases: Aliases, origin: Correlatio
     // Conditions on cursors are evaluated behind these, so that none of them is a join.
     const { row, table, conditions } = filteredTable(select, aliases, origin, false);
     const terms = orderTerms(select.orderBy, row, joins);
-    return { row, terms, conditions, from: sql`${table}${joins.clauses()}` };
+    return { row, terms, conditions, from: () => sql`${table}${joins.clauses()}` };
   }
   const place = filteredTable(select, aliases, origin);
   const { row } = place;
   const terms = orderTerms(select.orderBy, row, joins);
-  const from = limitedTable(select, place, { terms, joins, carried: carriedColumns(terms) });
+  if (terms.some(({ isJoined }) => isJoined)) aliases.widen(row);
+  const from = () => limitedTable(select, place, { terms, joins, carried: carriedColumns(terms) });
   const carried = outside(terms, row).map((term) => ({ ...term, isJoined: false }));
   return { row, terms: carried, conditions: [], from };
 }
 
 type PageRows = {
   readonly row: string;
-  readonly from: Fragment;
+  /** Composed after what reads the rows. */
+  readonly from: () => Fragment;
   readonly where: Fragment;
   readonly terms: readonly OrderTerm[];
   /** The filter of aggregates over the page, which excludes the extra row. */
@@ -94,12 +97,17 @@ function pageRows(page: ConnectionPage, aliases: Aliases, origin: Correlation): 
   }
   const size = integer(page.size);
   const order = orderClause(page.isFromEnd ? reversed(page, terms) : terms);
-  const columns = sql`${id(row)}.*${carriedColumns(terms)}`;
-  const rows = sql`select ${columns} from ${base.from}${whereClause(bounded)}${order} limit ${integer(page.size + 1)}`;
-  const numbered = sql`select ${id(row)}.*, row_number() over () as ${id(NUMBER)} from (${rows}) ${id(row)}`;
+  const isWider = aliases.isWider(row);
+  aliases.widen(row);
+  const limit = integer(page.size + 1);
   return {
     row,
-    from: sql`(${numbered}) ${id(row)}`,
+    from: () => {
+      const whole = isWider ? empty : aliases.wholeRow(row, page.select.table);
+      const columns = sql`${id(row)}.*${carriedColumns(terms)}${whole}`;
+      const rows = sql`select ${columns} from ${base.from()}${whereClause(bounded)}${order} limit ${limit}`;
+      return sql`(select ${id(row)}.*, row_number() over () as ${id(NUMBER)} from (${rows}) ${id(row)}) ${id(row)}`;
+    },
     where: empty,
     terms: outside(terms, row),
     filter: sql` filter (where ${id(row)}.${id(NUMBER)} <= ${size})`,
@@ -110,7 +118,7 @@ function pageRows(page: ConnectionPage, aliases: Aliases, origin: Correlation): 
 
 function beyond(page: ConnectionPage, aliases: Aliases, origin: Correlation): Fragment {
   const base = baseOf(page, aliases, origin);
-  return sql`exists (select 1 from ${base.from}${whereClause(boundedBy(page, base, true))})`;
+  return sql`exists (select 1 from ${base.from()}${whereClause(boundedBy(page, base, true))})`;
 }
 
 /** Returns the reversed order. */

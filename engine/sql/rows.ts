@@ -58,7 +58,7 @@ export function filteredTable(
     row,
     conditions,
     where: whereClause(conditions),
-    table: sql`${rowSource(select, outer ?? row)} ${id(row)}${join(found.joins, empty)}`,
+    table: sql`${rowSource(select, outer ?? row, aliases)} ${id(row)}${join(found.joins, empty)}`,
   };
 }
 
@@ -88,6 +88,7 @@ function limitedRows(select: Select, place: FilteredTable, aliases: Aliases, row
   const { row } = place;
   const before = new Joins(aliases);
   const terms = orderTerms(select.orderBy, row, before);
+  if (terms.some(({ isJoined }) => isJoined)) aliases.widen(row);
   const after = new Joins(aliases);
   const json = concatenate(rowPieces(select.fields, row, after));
   // A join may return rows in any order; without a join, the order of the subquery is kept.
@@ -106,9 +107,10 @@ type Order = {
   readonly carried: Fragment;
 };
 
-/** Returns the rows that a limit, an offset or `distinct on` leaves, under the alias of the table. */
+/** Returns the rows that a limit, an offset or `distinct on` leaves, under the alias of the table. What reads them is composed before. */
 export function limitedTable(select: Select, { row, table, where }: FilteredTable, order: Order): Fragment {
-  const columns = sql`${distinctClause(select, row, order)}${id(row)}.*${order.carried}`;
+  const whole = order.joins.aliases.wholeRow(row, select.table);
+  const columns = sql`${distinctClause(select, row, order)}${id(row)}.*${order.carried}${whole}`;
   const offset = select.offset === null ? empty : sql` offset ${integer(select.offset)}`;
   const rows = sql`from ${table}${order.joins.clauses()}${where}${orderClause(order.terms)}${limitClause(select)}${offset}`;
   return sql`(select ${columns} ${rows}) ${id(row)}`;
@@ -126,10 +128,10 @@ function sorted(query: Fragment, aliases: Aliases): Rows {
 }
 
 /** Returns the source of the rows in a FROM clause: the table, a call that returns rows of it, a native query, or the request. */
-export function rowSource(select: Select, outer: string): Fragment {
+export function rowSource(select: Select, outer: string, aliases: Aliases): Fragment {
   if (!select.from) return qualified(select.table);
   if ('keys' in select.from) return keyRows(select.from);
-  return 'code' in select.from ? nativeRows(select.from) : functionCall(select.from, outer);
+  return 'code' in select.from ? nativeRows(select.from) : functionCall(select.from, outer, aliases);
 }
 
 /** Returns one row per index of the lists, which have equal length. */

@@ -14,9 +14,10 @@ export function streamQuery(select: Select, aliases: Aliases): Fragment {
   const place = filteredTable(select, aliases, {});
   const joins = new Joins(aliases);
   const terms = orderTerms(select.orderBy, place.row, joins);
-  const rows = limitedTable(select, place, { terms, joins, carried: carriedColumns(terms) });
+  if (terms.some(({ isJoined }) => isJoined)) aliases.widen(place.row);
   const after = new Joins(aliases);
   const json = rowJson(select.fields, place.row, after);
+  const rows = limitedTable(select, place, { terms, joins, carried: carriedColumns(terms) });
   const order = outside(terms, place.row);
   const [{ value }] = order as [(typeof order)[number]];
   const isAscending = select.orderBy[0]!.direction === 'asc';

@@ -45,7 +45,7 @@ export function rowQuery(select: Select, aliases: Aliases): Fragment {
   const json = rowJson(select.fields, row, joins);
   const found = joined(select.where, rowScope(row, aliases));
   const where = whereClause([...(select.from ? [isThere(row)] : []), ...found.conditions]);
-  const table = sql`${rowSource(select, row)} ${id(row)}${join(found.joins, empty)}`;
+  const table = sql`${rowSource(select, row, aliases)} ${id(row)}${join(found.joins, empty)}`;
   return sql`select ${json} from ${table}${joins.clauses()}${where}`;
 }
 
@@ -67,7 +67,7 @@ function fieldPieces(field: Field, row: string, joins: Joins): readonly Piece[] 
     case 'joined':
       return jsonList(field.keys.map((key) => fieldPieces(key, row, joins)));
     case 'computed':
-      return visiblePieces(computedJson(field, functionCall(field.call, row)), field, row, joins.aliases);
+      return visiblePieces(computedJson(field, functionCall(field.call, row, joins.aliases)), field, row, joins.aliases);
     case 'called':
       return calledPieces(field, row, joins);
     case 'array': {

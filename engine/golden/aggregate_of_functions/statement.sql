@@ -7,7 +7,7 @@ where "t0"."singer_id" = $2::"pg_catalog"."int4"), (select coalesce(string_agg("
 from (select '{"name":' || to_json("t1"."name")::text || '}' as "json"
 from "public"."singer" "t1"
 order by (select count(*)
-from "public"."hits"("singer" => row("t1"."id", "t1"."name")::"public"."singer") "t2"
+from "public"."hits"("singer" => row("t1".*)::"public"."singer") "t2"
 where "t2"."singer_id" = $2::"pg_catalog"."int4") desc, "t1"."id" desc) "t3");
 -- $1 = "rain" (text)
 -- $2 = session x-engine-singer-id (int4)
