@@ -18,7 +18,7 @@ export function hasPgbouncer(): boolean {
   return spawnSync('pgbouncer', ['--version']).status === 0;
 }
 
-export async function startPgbouncer(databaseUrl: string): Promise<Pgbouncer> {
+export async function startPgbouncer(databaseUrl: string, { poolSize = 2 } = {}): Promise<Pgbouncer> {
   const { hostname, port, username, password, pathname } = new URL(databaseUrl);
   const own = await freePort();
   const folder = mkdtempSync(join(tmpdir(), 'pergola-pgbouncer-'));
@@ -34,7 +34,7 @@ listen_port = ${own}
 unix_socket_dir =
 auth_type = any
 pool_mode = transaction
-default_pool_size = 2
+default_pool_size = ${poolSize}
 `,
   );
   // pgbouncer refuses to run as root.

@@ -99,8 +99,22 @@ const PG_ERRORS: readonly Entry[] = [
   { state: /^(08|28|3D|53|57P)/, error: unreachable },
 ];
 
-/** The statement that failed: its text, which administrators see, and whether an administrator ran it. */
-export type Failed = { readonly text: string; readonly isByAdministrator: boolean };
+/** The statement that failed: its text, which administrators see, whether an administrator ran it, and its source. */
+export type Failed = {
+  readonly text: string;
+  readonly isByAdministrator: boolean;
+  readonly source?: string;
+};
+
+/** SQLSTATEs for tables, columns, functions, types and constraints that are missing or differ: undefined_table, undefined_column,
+ *  undefined_function, undefined_object, invalid_schema_name, datatype_mismatch, cannot_coerce, wrong_object_type,
+ *  invalid_column_reference, feature_not_supported ("cached plan must not change result type"). */
+const SUGGESTS_CHANGE = /^(42P01|42703|42883|42704|3F000|42804|42846|42809|42P10|0A000)$/;
+
+/** True when the failure suggests that the schema of the database has changed. */
+export function suggestsChange(failure: unknown): boolean {
+  return SUGGESTS_CHANGE.test(sqlStateOf(failure) ?? '');
+}
 
 /** Any failure of a statement as an EngineError. */
 export function engineErrorOf(thrown: unknown, failed: Failed, path: readonly PathStep[]): EngineError {
@@ -115,7 +129,10 @@ export function engineErrorOf(thrown: unknown, failed: Failed, path: readonly Pa
     ({ state, says = '' }) => state.test(failure.code!) && failure.message.search(says) >= 0,
   );
   const visible = failed.isByAdministrator ? failure : forRole(failure);
-  return entry?.error(visible, path, internal) ?? new EngineError('databaseQueryFailed', {}, path, internal);
+  const error =
+    entry?.error(visible, path, internal) ?? new EngineError('databaseQueryFailed', {}, path, internal);
+  if (failed.source === undefined || !suggestsChange(failure)) return error;
+  return new EngineError(error.kind, error.params, path, error.internal, { outdatedSource: failed.source });
 }
 
 /** The pool itself has given up, not the database: no connection became free in time, too many wait for one, or a statement took

@@ -6,7 +6,7 @@ import type pg from 'pg';
 import { EngineError } from '../errors/engine-error.ts';
 import type { CancelSignal } from '../limits/cancel-signal.ts';
 import { retriesAtOnce, timerMs } from '../metadata/schema/number.ts';
-import { isReadOnly, type WireConnection } from '../wire/connection.ts';
+import { isReadOnly, stalenessIn, type WireConnection } from '../wire/connection.ts';
 import { isNotConnected } from '../wire/dial.ts';
 import type { Patience } from '../wire/patience.ts';
 import {
@@ -19,6 +19,7 @@ import {
   WirePool,
 } from '../wire/pool.ts';
 import type { Tls } from '../wire/socket.ts';
+import type { Staleness } from '../wire/staleness.ts';
 import type { NamedStatement, Row, Value } from '../wire/statement.ts';
 import { connectTo, dialingOf, optionAddress } from './connect.ts';
 import type { DatabaseAddress } from './connection-defaults.ts';
@@ -53,6 +54,9 @@ type AtomicOptions = Patience & {
   readonly readOnly?: boolean;
   /** The time at which Postgres ends the statement. Nothing is committed then, and `timeLimitExceeded` is raised. */
   readonly deadline?: Deadline | null;
+  /** Called when the transaction failed because of what its session had cached, and the caller repeats it: it is one of several that
+   *  end together. */
+  readonly onOutdated?: () => void;
 };
 
 export type TransactionOptions = Pick<AtomicOptions, 'readOnly' | 'signal'> & {
@@ -64,13 +68,16 @@ export type TransactionOptions = Pick<AtomicOptions, 'readOnly' | 'signal'> & {
 export interface Database {
   readonly run: Run;
   /** BEGIN … COMMIT around what `body` runs, ROLLBACK when it throws. BEGIN goes out with the first statement, and statements that `body`
-   *  does not wait for with those before them. `body` runs again when the server turned out to be a standby. */
+   *  does not wait for with those before them. `body` runs again when the server turned out to be a standby, and when the session may
+   *  have failed because of what it had cached before the schema changed. */
   atomic<T>(options: AtomicOptions, body: (run: Run) => Promise<T>): Promise<T>;
   /** As `atomic`, with a client that takes any SQL. */
   transaction<T>(options: TransactionOptions, body: (client: pg.ClientBase) => Promise<T>): Promise<T>;
   /** A connection without a transaction around; it is closed afterwards, whatever `body` has set on it. */
   session<T>(body: (client: pg.ClientBase) => Promise<T>, signal?: CancelSignal): Promise<T>;
   query(text: string, values?: readonly unknown[], signal?: CancelSignal): Promise<pg.QueryResult>;
+  /** Called after the schema changed: what the sessions have cached is out of date. Connections in use end with their work. */
+  retire(): void;
   readonly counts: PoolCounts;
   readonly state: PoolState;
   /** Waits for what is under way; what is left at `cut` fails. */
@@ -166,6 +173,10 @@ class WrappedDatabase implements Database {
     return this.#database.query(text, values, this.signal ?? own);
   }
 
+  retire(): void {
+    this.#database.retire();
+  }
+
   get counts(): PoolCounts {
     return this.#database.counts;
   }
@@ -203,17 +214,46 @@ type Begun = {
   readonly connection: WireConnection;
   readonly watch: TransactionWatch | null;
   readonly begun: Promise<void>;
+  /** True when statements are not kept prepared. */
+  readonly isUnnamed: boolean;
   /** True when the server refused to write. */
   isRefused: boolean;
+  /** What may be out of date, as the failure says. */
+  staleness: Staleness | null;
+  /** The latest statement. */
+  last: NamedStatement | null;
+  /** True when only the commit is left. */
+  hasRun: boolean;
 };
+
+type Body<T> = (run: Run) => Promise<T>;
+
+/** What failed before it is repeated. */
+type FailedStatement = { readonly failure: unknown; readonly failed: NamedStatement };
+
+/** The most sessions of a pooler that are replaced for one transaction. */
+const MOST_SESSIONS = 50;
+
+const unnamed = (text: string): NamedStatement => ({ name: '', text });
+const NOW = unnamed('select pg_catalog.clock_timestamp()');
+const SAVEPOINT = unnamed('savepoint afresh');
+const TO_SAVEPOINT = unnamed('rollback to savepoint afresh');
+/** Ends the session that runs it if it is older than `$1`. */
+const END_OLD_SESSION = unnamed(
+  `select pg_catalog.pg_terminate_backend(pid) from pg_catalog.pg_stat_activity
+  where pid = pg_catalog.pg_backend_pid() and backend_start < $1::pg_catalog.timestamptz`,
+);
 
 class PooledDatabase implements Database {
   readonly #pool: WirePool;
   readonly #beginText: string;
+  /** False behind a pooler, which gives the transactions of one connection different sessions. */
+  readonly #hasSessions: boolean;
 
   constructor(address: DatabaseAddress, options: PoolOptions, { timed, failed }: PoolObservers) {
     this.#beginText = `begin isolation level ${(options.isolationLevel ?? 'read-committed').replace('-', ' ')}`;
     const waitMs = timerMs(options.poolTimeoutSeconds ?? 0);
+    this.#hasSessions = options.usePreparedStatements ?? true;
     this.#pool = new WirePool({
       connection: dialingOf(address, {
         applicationName: 'pergola',
@@ -225,7 +265,9 @@ class PooledDatabase implements Database {
       waitMs,
       retries: retriesAtOnce(options.retries ?? 1),
       ...(options.maxWaiting !== undefined && { maxWaiting: options.maxWaiting }),
-      isKept: options.usePreparedStatements ?? true,
+      isKept: this.#hasSessions,
+      runAfresh: (statement, values, patience, failure) =>
+        this.#afresh(patience, (run) => run(statement, values), { failure, failed: statement }),
       ...(options.tls && { tls: options.tls }),
       ...(timed && { timed }),
       ...(failed && { failed }),
@@ -247,19 +289,101 @@ class PooledDatabase implements Database {
     try {
       return await this.#inTransaction(first, options, body);
     } catch (error) {
-      // Nothing is kept of a transaction on a standby, so that all of it can run on the new primary.
-      if (options.readOnly || !first.isRefused || !this.#pool.leave(first.connection)) throw error;
-      return this.#inTransaction(await this.#begin(options), options, body);
+      return this.#again(first, options, body, error);
     }
   }
 
-  async #begin(options: AtomicOptions): Promise<Begun> {
+  /** Repeats a transaction that failed. Nothing of it is kept, so that all of it can run again. Raises its error when that cannot help. */
+  async #again<T>(failed: Begun, options: AtomicOptions, body: Body<T>, failure: unknown): Promise<T> {
+    const { staleness, last, watch } = failed;
+    if (watch?.reason) throw failure;
+    if (staleness !== null && options.onOutdated) {
+      this.retire();
+      // A transaction within this one may have been committed.
+      if (!failed.hasRun) options.onOutdated();
+      throw failure;
+    }
+    if (staleness === 'statement' && !failed.isUnnamed) {
+      const second = await this.#begin(options, { isUnnamed: true });
+      return this.#inTransaction(second, options, body).catch((error: unknown) =>
+        this.#again(second, options, body, error),
+      );
+    }
+    if (staleness === 'session' && last && this.#pool.mayRunAfresh(last))
+      return this.#afresh(options, body, { failure, failed: last });
+    if (options.readOnly || !failed.isRefused || !this.#pool.leave(failed.connection)) throw failure;
+    return this.#inTransaction(await this.#begin(options), options, body);
+  }
+
+  /** Runs a transaction in a session that has cached nothing of an earlier schema, after it failed with `failure`, which is raised when
+   *  there is no such session. */
+  async #afresh<T>(options: AtomicOptions, body: Body<T>, given: FailedStatement): Promise<T> {
+    if (!this.#hasSessions) return this.#behindPooler(options, body, given);
+    const began = performance.now();
+    const connection = await this.#pool.takeNew().catch(() => {
+      throw given.failure;
+    });
+    const begun = this.#beginIn(connection, options, true);
+    try {
+      const result = await this.#inTransaction(begun, options, body);
+      this.#pool.retire(began);
+      return result;
+    } catch (error) {
+      if (begun.staleness !== null) this.#pool.failedAfresh(given.failed);
+      throw error;
+    }
+  }
+
+  /** Ends sessions of the pooler in which the transaction fails, until it runs in one that is new. A session ends itself while this
+   *  transaction has it, so that no other client loses anything. */
+  async #behindPooler<T>(options: AtomicOptions, body: Body<T>, given: FailedStatement): Promise<T> {
+    let before: Value = null;
+    for (let left = MOST_SESSIONS; ; left--) {
+      let hasEnded = false;
+      const begun = await this.#begin(options);
+      try {
+        return await this.#inTransaction(begun, options, async (run) => {
+          if (before === null) [before = null] = (await run(NOW, [])) as readonly Value[];
+          await run(SAVEPOINT, []);
+          try {
+            return await body(run);
+          } catch (error) {
+            if (begun.staleness !== 'session' || left === 0) throw error;
+            await run(TO_SAVEPOINT, []);
+            hasEnded = await run(END_OLD_SESSION, [before]).then(
+              (row) => row.length > 0,
+              (reason: unknown) => isConnectionLost(reason),
+            );
+            if (!hasEnded) this.#pool.failedAfresh(given.failed);
+            throw error;
+          }
+        });
+      } catch (error) {
+        if (!hasEnded) throw error;
+      }
+    }
+  }
+
+  async #begin(options: AtomicOptions, { isUnnamed = false } = {}): Promise<Begun> {
     const connection = await this.#take(options.deadline ?? null, options.signal);
+    return this.#beginIn(connection, options, isUnnamed);
+  }
+
+  #beginIn(connection: WireConnection, options: AtomicOptions, isUnnamed: boolean): Begun {
     const watch = isLimited(options) ? this.#pool.watchOver(connection, options) : null;
     const begun = connection.command(this.#beginOf(options.readOnly));
     // Awaited at the end; a statement that fails first must not leave it unheard.
     begun.catch(() => {});
-    return { connection, watch, begun, isRefused: false };
+    return {
+      connection,
+      watch,
+      begun,
+      isUnnamed,
+      isRefused: false,
+      staleness: null,
+      last: null,
+      hasRun: false,
+    };
   }
 
   async #inTransaction<T>(
@@ -276,13 +400,17 @@ class PooledDatabase implements Database {
       const result = await body(async (statement, values) => {
         whileWaitedFor();
         if (deadline) endAfter(connection, timeLeft(deadline));
+        transaction.last = statement;
         try {
-          return await orTimeIsUp(deadline, this.#pool.runOn(connection, statement, values));
+          const isKept = this.#hasSessions && !transaction.isUnnamed;
+          return await orTimeIsUp(deadline, this.#pool.runOn(connection, statement, values, isKept));
         } catch (error) {
           transaction.isRefused ||= isReadOnly(error);
+          transaction.staleness ??= stalenessIn(error);
           throw error;
         }
       });
+      transaction.hasRun = true;
       await begun;
       if (deadline) timeLeft(deadline);
       whileWaitedFor();
@@ -291,6 +419,7 @@ class PooledDatabase implements Database {
       return result;
     } catch (error) {
       watch?.end();
+      transaction.staleness ??= stalenessIn(error);
       await connection.command('rollback').catch(() => {
         isBroken = true;
       });
@@ -341,8 +470,21 @@ class PooledDatabase implements Database {
     }
   }
 
+  /** Takes a connection whose session has cached nothing: functions that foreign SQL calls after it changed a type would use the former one.
+   *  The connection is closed afterwards, so that this one replaces one of the pool early. */
+  async #takeUnused(signal?: CancelSignal): Promise<WireConnection> {
+    const connection = await this.#pool.take(undefined, signal);
+    if (!this.#hasSessions || !connection.isUsed) return connection;
+    this.#pool.giveBack(connection, true);
+    return this.#pool.takeNew().catch(() => this.#pool.take(undefined, signal));
+  }
+
   #beginOf(readOnly = false): string {
     return readOnly ? `${this.#beginText} read only` : this.#beginText;
+  }
+
+  retire(): void {
+    if (this.#hasSessions) this.#pool.retire();
   }
 
   close(cut?: AbortSignal): Promise<void> {
@@ -356,7 +498,7 @@ class PooledDatabase implements Database {
     body: (client: pg.ClientBase, watch: TransactionWatch | null) => Promise<T>,
     isReader = false,
   ): Promise<T> {
-    const connection = await this.#pool.take(undefined, signal);
+    const connection = isForeign ? await this.#takeUnused(signal) : await this.#pool.take(undefined, signal);
     const client = connection.lend();
     const watch = signal ? this.#pool.watchOver(connection, { signal }) : null;
     try {

@@ -60,6 +60,7 @@ function noticing(database: Database, lost: () => void): Database {
     transaction: (options, body) => noticed(database.transaction(options, body)),
     session: (body, signal) => noticed(database.session(body, signal)),
     query: (text, values, signal) => noticed(database.query(text, values, signal)),
+    retire: () => database.retire(),
     counts: database.counts,
     get state() {
       return database.state;

@@ -155,6 +155,14 @@ export class Sources {
     });
   }
 
+  /** Called after the schema of a source changed: sessions that have cached the earlier one are replaced, on its replicas, too. */
+  retire(source: Source): void {
+    for (const each of this.#connectionsOf(source)) {
+      for (const key of this.#keyOf({ ...source, configuration: each.configuration }))
+        this.#open.get(key)?.retire();
+    }
+  }
+
   /** Runs `select 1` on a connection of its own: whether the server answers when every connection of the pool is at work. Raises
    *  what the attempt raises, or that there was no answer. */
   async probe(source: Source, timeoutSeconds: number): Promise<void> {

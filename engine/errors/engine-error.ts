@@ -18,6 +18,8 @@ export type ErrorHints = {
   readonly more?: readonly EngineError[] | undefined;
   /** The code of the error behind this one, where the admin API has one code for all errors of the object. */
   readonly behind?: string | undefined;
+  /** The source whose database answered as if it had other tables, columns or functions than those the engine has seen. */
+  readonly outdatedSource?: string | undefined;
 };
 
 export class EngineError extends Error {

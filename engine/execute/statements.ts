@@ -106,7 +106,7 @@ export async function runMutation(
   const sources = [...new Set(statements.map(({ source }) => source))];
   const { isByAdministrator = false, limitMs = null } = only ?? {};
   const on = { databases, deadline, limitMs, isByAdministrator };
-  return inTransactions(sources, on, new Map(), async (runs) => {
+  const body = async (runs: ReadonlyMap<string, Run>) => {
     if (sources.length > 1) for (const run of runs.values()) limitLocks(run);
     const needing = new Set(
       statements.filter(({ needsSession }) => needsSession).map(({ source }) => source),
@@ -125,6 +125,17 @@ export async function runMutation(
       if (!isTogether) await row;
     }
     return inOrder(rows);
+  };
+  if (sources.length < 2) return inTransactions(sources, on, new Map(), body);
+  // A transaction that was repeated by itself would write a second time in the others.
+  let isOutdated = false;
+  const onOutdated = () => {
+    isOutdated = true;
+  };
+  const inAll = () => inTransactions(sources, { ...on, onOutdated }, new Map(), body);
+  return inAll().catch((error: unknown) => {
+    if (!isOutdated) throw error;
+    return inAll();
   });
 }
 
@@ -173,19 +184,20 @@ async function inTransactions<T>(
     readonly databases: Databases;
     readonly deadline: Deadline | null;
     readonly limitMs: number | null;
+    readonly onOutdated?: () => void;
   } & Pick<Failed, 'isByAdministrator'>,
   runs: Map<string, Run>,
   body: (runs: ReadonlyMap<string, Run>) => Promise<T>,
 ): Promise<T> {
   if (source === undefined) return body(runs);
   try {
-    const { deadline, limitMs } = on;
-    return await on.databases.get(source).atomic({ deadline, limitMs }, (run) => {
+    const { databases, isByAdministrator: _, ...options } = on;
+    return await databases.get(source).atomic(options, (run) => {
       return inTransactions(others, on, runs.set(source, run), body);
     });
   } catch (error) {
     // Begin and commit can fail, too: a deferred constraint does so only now.
-    throw engineErrorOf(error, { ...on, text: 'commit' }, []);
+    throw engineErrorOf(error, { isByAdministrator: on.isByAdministrator, text: 'commit' }, []);
   }
 }
 

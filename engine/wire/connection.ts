@@ -10,6 +10,7 @@ import { Decoder, failureAt, type ReceiveMessage, rowAt } from './decode.ts';
 import { Outbox } from './encode.ts';
 import { Execution, isCancelled } from './execution.ts';
 import { Reading } from './reading.ts';
+import { type Staleness, stalenessOf } from './staleness.ts';
 import type { Column, NamedStatement, Row } from './statement.ts';
 
 /** Raised for a statement whose connection is lost. It has no SQLSTATE, because it does not come from the server. */
@@ -19,8 +20,9 @@ export class ConnectionLost extends Error {
   }
 }
 
-/** An error of Postgres. `isBeforeRun` is true when Postgres was still reading the parameters and had read no row. */
-type Failure = pg.DatabaseError & { readonly isBeforeRun?: boolean };
+/** An error of Postgres. `isBeforeRun` is true when Postgres was still reading the parameters and had read no row. `staleness` says what
+ *  may be out of date. */
+type Failure = pg.DatabaseError & { readonly isBeforeRun?: boolean; readonly staleness?: Staleness };
 
 /** The private fields of the driver's client. */
 type DriverInternals = {
@@ -37,6 +39,8 @@ type ConnectionEvents = {
   readonly undone: (execution: Execution) => void;
   /** Called when the server refused a statement because it only reads. Returns true when statements are sent elsewhere from now on. */
   readonly readOnly: (connection: WireConnection) => boolean;
+  /** Called when what the session has cached may be out of date. Returns true when the execution is repeated in another session. */
+  readonly outdated: (connection: WireConnection, execution: Execution, failure: Error) => boolean;
   readonly closed: (connection: WireConnection) => void;
   /** Called with each answer. The statement began when it was sent, or at the answer before it. */
   readonly answered: (beganAt: number, endedAt: number) => void;
@@ -55,6 +59,7 @@ const NO_VALUES: readonly [] = [];
 const DATA_ROW = 0x44;
 const READY_FOR_QUERY = 0x5a;
 const ERROR_RESPONSE = 0x45;
+const PARSE_COMPLETE = 0x31;
 const BIND_COMPLETE = 0x32;
 const COPY_IN_RESPONSE = 0x47;
 const COPY_BOTH_RESPONSE = 0x57;
@@ -79,6 +84,8 @@ export class WireConnection {
   /** The row of the oldest statement in flight. */
   #row: Column[] | null = null;
   #failure: Failure | null = null;
+  /** True when Postgres has parsed the oldest statement in flight just now. */
+  #isAnalyzed = false;
   /** True when Postgres has read the parameters of the oldest statement in flight. */
   #isBound = false;
   /** The expected duration of all statements in flight. */
@@ -106,6 +113,11 @@ export class WireConnection {
     });
     this.#socket.once('close', () => this.#end(new ConnectionLost('it was closed')));
     this.#reading.start();
+  }
+
+  /** True when it has run a statement, so that its session may have cached something of the schema. */
+  get isUsed(): boolean {
+    return this.#since > 0;
   }
 
   get isIdle(): boolean {
@@ -188,7 +200,7 @@ export class WireConnection {
    *  only. */
   send(execution: Execution, isKept: boolean): void {
     const { statement, values } = execution;
-    const name = isKept ? statement.name : '';
+    const name = isKept && !execution.isUnnamed ? statement.name : '';
     this.#announce();
     execution.isParsed = name === '' || !this.#prepared.has(name);
     if (execution.isParsed) this.#prepare(name, statement);
@@ -294,6 +306,9 @@ export class WireConnection {
       case READY_FOR_QUERY:
         this.#finish();
         return;
+      case PARSE_COMPLETE:
+        this.#isAnalyzed = true;
+        return;
       case BIND_COMPLETE:
         this.#isBound = true;
         return;
@@ -307,8 +322,17 @@ export class WireConnection {
   }
 
   #failureOf(failure: pg.DatabaseError): Failure {
-    const hasParameters = (this.#queue[0]?.values.length ?? 0) > 0;
-    return hasParameters && !this.#isBound ? Object.assign(failure, { isBeforeRun: true }) : failure;
+    const [execution] = this.#queue;
+    if (!execution) return failure;
+    const { isCommand, values } = execution;
+    const isParsed = isCommand || execution.isParsed;
+    const isBound = isCommand || this.#isBound;
+    const isAnalyzed = isCommand || this.#isAnalyzed || !isParsed;
+    const staleness = stalenessOf(failure, { isParsed, isAnalyzed, isBound });
+    return Object.assign(failure, {
+      ...(values.length > 0 && !isBound && { isBeforeRun: true }),
+      ...(staleness && { staleness }),
+    });
   }
 
   #finish(): void {
@@ -319,12 +343,13 @@ export class WireConnection {
     const failure = this.#failure;
     this.#row = null;
     this.#failure = null;
+    this.#isAnalyzed = false;
     this.#isBound = false;
     this.#measure(execution, failure === null);
-    if (failure && (execution.isParsed || isStale(failure))) this.#prepared.delete(execution.statement.name);
+    if (failure && (execution.isParsed || failure.staleness)) this.#prepared.delete(execution.statement.name);
     if (execution.state !== 'discarded') {
       if (failure && this.#isToRunAgain(execution, failure)) this.#events.undone(execution);
-      else execution.done(failure, row);
+      else if (!failure || !this.#isOutdated(execution, failure)) execution.done(failure, row);
     }
     this.#events.advanced(this);
   }
@@ -332,10 +357,19 @@ export class WireConnection {
   /** True when nothing of the execution has been kept and another run may succeed. */
   #isToRunAgain(execution: Execution, failure: Failure): boolean {
     if (execution.mayBeHit && execution.state === 'awaited' && isCancelled(failure)) return true;
-    if (execution.wasRetried || !(isStale(failure) || (isReadOnly(failure) && this.#events.readOnly(this))))
-      return false;
+    if (execution.wasRetried) return false;
+    const isStale = failure.staleness === 'statement';
+    if (!isStale && !(isReadOnly(failure) && this.#events.readOnly(this))) return false;
     execution.wasRetried = true;
+    execution.isUnnamed ||= isStale;
     return true;
+  }
+
+  /** True when the execution is repeated in another session. A transaction is repeated as a whole, by its owner. */
+  #isOutdated(execution: Execution, failure: Failure): boolean {
+    return (
+      failure.staleness === 'session' && !this.isTaken && this.#events.outdated(this, execution, failure)
+    );
   }
 
   /** Measures a statement. Only a follower shows how long Postgres took, because it started when the one before had
@@ -374,8 +408,7 @@ export function isReadOnly(failure: unknown): boolean {
   return (failure as { readonly code?: unknown } | null)?.code === '25006';
 }
 
-/** True when nothing has run: the server does not know the statement (DEALLOCATE, or a pooler in between), or a table
- *  it reads has changed. Sources: PostgreSQL's plancache.c, RevalidateCachedQuery; prepare.c. */
-function isStale({ code, routine }: pg.DatabaseError): boolean {
-  return code === '26000' || (code === '0A000' && routine === 'RevalidateCachedQuery');
+/** Returns what an error says may be out of date. */
+export function stalenessIn(failure: unknown): Staleness | null {
+  return (failure as { readonly staleness?: Staleness } | null)?.staleness ?? null;
 }

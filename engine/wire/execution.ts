@@ -33,6 +33,8 @@ export class Execution extends WheelTimer implements CancelListener {
   isSingle = false;
   /** True when a request to cancel what its connection runs was sent while it was in flight. */
   mayBeHit = false;
+  /** True when its statement must be parsed for this run only. */
+  isUnnamed = false;
   /** True when its statement was parsed for it. */
   isParsed = false;
   /** True when another execution was in flight when this one was sent. */
@@ -84,6 +86,12 @@ export class Execution extends WheelTimer implements CancelListener {
     this.#stopListening();
     this.#reason = reason;
     this.#givenUp?.(this, reason);
+  }
+
+  /** Returns how long the caller waits. From now on another run of the statement has to keep to that. */
+  handOver(): Patience {
+    this.#stopListening();
+    return { signal: this.#signal, limitMs: this.#limitMs || null };
   }
 
   #stopListening(): void {

@@ -7,6 +7,7 @@
  *  Nothing runs twice because Postgres is slow.
  *  Connections are taken from the front of the list, so that unneeded ones become idle and are closed.
  *  Not here: the protocol (connection.ts), the meaning of errors (execute/). Numbers: docs/adr/0006. */
+import { setTimeout as sleep } from 'node:timers/promises';
 import type pg from 'pg';
 import type { CancelSignal } from '../limits/cancel-signal.ts';
 import { TimerWheel } from '../limits/timer-wheel.ts';
@@ -40,6 +41,13 @@ export type WirePoolOptions = {
   readonly timed?: Timed;
   /** Called with every error of a statement or of opening a connection. */
   readonly failed?: FailureObserver;
+  /** Runs a statement in a new session; raises `failure` when there is none. Absent: such statements fail. */
+  readonly runAfresh?: (
+    statement: NamedStatement,
+    values: readonly Value[],
+    patience: Patience,
+    failure: Error,
+  ) => Promise<Row>;
 };
 
 export type FailureObserver = (failure: Error) => void;
@@ -67,6 +75,14 @@ const LONGEST_REFUSED_MS = 2000;
 /** How long statements wait for a server without a free connection, when no wait is configured and the pool has no
  *  connection. */
 const REFUSED_WAIT_MS = 15_000;
+
+/** A statement that has failed in a new session, too, is not repeated again for this time. */
+const FAILED_AFRESH_MS = 1000;
+/** The most new sessions that may be of no use, in a time. More are not opened for statements that fail. */
+const MOST_USELESS = 60;
+const USELESS_WITHIN_MS = 10_000;
+/** How long the new connection of a repetition waits for the server to have one. */
+const NEW_CONNECTION_MS = 2000;
 
 /** The least age of a connection whose server may have become a standby. */
 const DEMOTED_AFTER_MS = 500;
@@ -127,6 +143,8 @@ export class WirePool {
   /** Set while the server has no connection left; until then the pool does not grow. */
   #refused: NodeJS.Timeout | undefined;
   #pauseMs = REFUSED_MS;
+  /** The number of new sessions that were of no use since a time. */
+  #useless = { count: 0, since: 0 };
   readonly counts: PoolCounts = {
     opened: 0,
     failedToOpen: 0,
@@ -219,11 +237,74 @@ export class WirePool {
   }
 
   /** Runs a statement on a taken connection. */
-  runOn(connection: WireConnection, statement: NamedStatement, values: readonly Value[]): Promise<Row> {
+  runOn(
+    connection: WireConnection,
+    statement: NamedStatement,
+    values: readonly Value[],
+    isKept = this.#options.isKept,
+  ): Promise<Row> {
     return new Promise((resolve, reject) => {
       const settle = { resolve, reject: this.#failing(reject) };
-      connection.send(new Execution(statement, values, settle, 'in transaction'), this.#options.isKept);
+      connection.send(new Execution(statement, values, settle, 'in transaction'), isKept);
     });
+  }
+
+  /** Opens a connection and takes it. Raises what the attempt raises. */
+  async takeNew(): Promise<WireConnection> {
+    const began = performance.now();
+    for (;;) {
+      if (this.#closed) throw new ConnectionLost('it was closed');
+      this.#opening++;
+      try {
+        const connection = await this.#open();
+        connection.isTaken = true;
+        this.#add(connection);
+        return connection;
+      } catch (error) {
+        this.counts.failedToOpen += 1;
+        // The connection that this one replaces may not have ended on the server.
+        if (!isFull(error) || performance.now() - began > NEW_CONNECTION_MS) throw error;
+        await sleep(REFUSED_MS);
+      } finally {
+        this.#opening--;
+      }
+    }
+  }
+
+  /** Closes the connections that were opened before a time, as soon as they are idle: what their sessions have cached is out of date. */
+  retire(before = performance.now()): void {
+    for (const each of [...this.#connections]) {
+      if (each.openedAt >= before) continue;
+      each.isSpent = true;
+      this.#dropSpent(each);
+    }
+    this.#serveQueue();
+  }
+
+  /** True when it may help to run the statement in a new session. */
+  mayRunAfresh({ failedAfreshAt = Number.NEGATIVE_INFINITY }: NamedStatement): boolean {
+    const now = performance.now();
+    if (now - this.#useless.since > USELESS_WITHIN_MS) this.#useless = { count: 0, since: now };
+    return now - failedAfreshAt >= FAILED_AFRESH_MS && this.#useless.count < MOST_USELESS;
+  }
+
+  /** Called when a statement has failed in a new session, too. */
+  failedAfresh(statement: NamedStatement): void {
+    statement.failedAfreshAt = performance.now();
+    this.#useless.count += 1;
+  }
+
+  /** Repeats an execution that has failed because of what the session of a connection has cached. Nothing of it was written. */
+  #repeatAfresh(connection: WireConnection, execution: Execution, failure: Error): boolean {
+    const { runAfresh } = this.#options;
+    const { statement, values } = execution;
+    if (!runAfresh || execution.isCommand || !this.mayRunAfresh(statement)) return false;
+    connection.isSpent = true;
+    runAfresh(statement, values, execution.handOver(), failure).then(
+      (row) => execution.done(null, row),
+      (error: Error) => execution.done(error, []),
+    );
+    return true;
   }
 
   /** Called when a server refused to write. If only a primary is accepted, closes the connections that were opened to this one, and
@@ -370,10 +451,7 @@ export class WirePool {
       this.#open().then(
         (connection) => {
           this.#opening--;
-          this.counts.opened += 1;
-          this.#endRefusal();
-          this.#connections.push(connection);
-          this.#sweep ??= setInterval(() => this.#tidy(), SWEEP_MS).unref();
+          this.#add(connection);
           this.#serveQueue();
         },
         (reason: Error) => {
@@ -388,6 +466,13 @@ export class WirePool {
         },
       );
     }
+  }
+
+  #add(connection: WireConnection): void {
+    this.counts.opened += 1;
+    this.#endRefusal();
+    this.#connections.push(connection);
+    this.#sweep ??= setInterval(() => this.#tidy(), SWEEP_MS).unref();
   }
 
   /** Handles a server without free connections: waiters wait for the pool's connections. If the pool has none, they
@@ -423,6 +508,7 @@ export class WirePool {
       advanced: (connection) => this.#advanced(connection),
       undone: (execution) => this.#again(execution),
       readOnly: (connection) => this.leave(connection),
+      outdated: (...found) => this.#repeatAfresh(...found),
       closed: (connection) => this.#forget(connection),
       answered: (beganAt, endedAt) => {
         this.#answeredSince = Math.max(this.#answeredSince, beganAt);

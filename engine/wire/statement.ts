@@ -14,6 +14,8 @@ export type NamedStatement = {
   /** The milliseconds it takes Postgres, as a moving average; absent until it has followed another statement on a
    *  connection. */
   tookMs?: number;
+  /** The time at which it last failed in a new session as it had in an older one. */
+  failedAfreshAt?: number;
 };
 
 /** A parameter in Postgres's text format; a list is an array. */
