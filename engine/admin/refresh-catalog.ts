@@ -1,5 +1,5 @@
 /** Reads the catalog of one source again, as `reload_metadata` does, after its tables changed without the engine. Stores nothing.
- *  In: the current snapshot. Out: the next one; undefined if the database does not answer, or if another engine has written the
+ *  After a migration that this engine ran it notifies the other replicas. In: the current snapshot. Out: the next one; undefined if the database does not answer, or if another engine has written the
  *  document since: its write may belong to the change. Not here: when this is necessary (source-watch.ts). */
 import { isDeepStrictEqual } from 'node:util';
 import type { Catalog } from '../catalog/types.ts';
@@ -12,6 +12,7 @@ export async function refreshCatalog(
   base: Snapshot,
   gateway: Gateway,
   name: string,
+  { hasMigrated = false } = {},
 ): Promise<Snapshot | undefined> {
   const source = base.metadata.sources.find((each) => each.name === name);
   const before = base.catalogs.get(name);
@@ -22,12 +23,15 @@ export async function refreshCatalog(
     const after = work.catalogs.get(name);
     if (!after || 'error' in after) return undefined;
     // The model keeps its identity, so that plans and role schemas stay cached.
-    if (isSameCatalog(before, after)) return { ...base, catalogs: work.catalogs };
+    const isSame = isSameCatalog(before, after);
+    if (isSame && !hasMigrated) return { ...base, catalogs: work.catalogs };
     if ((await gateway.store.versions()).resource !== base.versions.resource) return undefined;
     // Otherwise the triggers of the next document could be dropped, because they do not fit this one.
     work.confirmsBase = true;
+    work.touchesCatalog = hasMigrated;
     work.tolerate(await work.addedInconsistencies());
-    return await work.commit();
+    const next = await work.commit();
+    return isSame ? { ...next, model: base.model, inconsistencies: base.inconsistencies } : next;
   } catch (error) {
     if (error instanceof EngineError && error.kind === 'conflict') return undefined;
     throw error;

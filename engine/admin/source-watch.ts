@@ -6,7 +6,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { currentSum, type Fingerprinted, sumOf } from '../catalog/fingerprint.ts';
 import type { Catalog } from '../catalog/types.ts';
-import { sqlStateOf } from '../database/pg-errors.ts';
+import { sqlStateOf, suggestsChange } from '../database/pg-errors.ts';
 import { type Database, isConnectionLost } from '../database/pool.ts';
 import { EngineError } from '../errors/engine-error.ts';
 import type { Source } from '../metadata/schema/source.ts';
@@ -49,9 +49,10 @@ const MOST_PENDING_MS = 30_000;
 /** A database that restarts within this time is not reported. */
 const SECOND_TRY_MS = 500;
 
-/** SQLSTATEs for tables, columns and functions that are missing or changed: undefined_table, undefined_column, undefined_function,
- *  datatype_mismatch, feature_not_supported ("cached plan must not change result type"). */
-const SUGGESTS_CHANGE = /^(42P01|42703|42883|42804|0A000)$/;
+/** The least time between two checks of a source for requests that failed, and between two readings of a catalog whose fingerprints are
+ *  unchanged: a renamed type does not change them, and a function that always fails does not either. */
+const FAILED_PAUSE_MS = 1000;
+const FAILED_REREAD_MS = 10_000;
 
 export class SourceWatch {
   readonly #options: SourceWatchOptions;
@@ -59,6 +60,10 @@ export class SourceWatch {
   readonly #suspected = new Set<string>();
   /** The start of each unanswered check, by name of the source. */
   readonly #pending = new Map<string, number>();
+  /** The latest check of each source for a request that failed, and the time before which there is no other. */
+  readonly #forFailed = new Map<string, { readonly check: Promise<void>; readonly notBefore: number }>();
+  /** The time of the latest reading of each unchanged catalog for a request that failed. */
+  readonly #rereadAt = new Map<string, number>();
   #looking: Promise<void> | undefined;
   #notBefore = 0;
   /** The time that the slowest database took to answer in this round. */
@@ -92,10 +97,34 @@ export class SourceWatch {
   /** Schedules an early check if the failure of a statement suggests that the source is lost or changed. */
   suspect(source: string, failure: unknown): void {
     if (this.#options.intervalMs === 0 || this.#isClosed) return;
-    const state = sqlStateOf(failure);
-    const isChange = state !== undefined && SUGGESTS_CHANGE.test(state);
+    const isChange = suggestsChange(failure);
     if (isChange) this.#suspected.add(source);
     if (isChange || isLoss(failure)) this.#schedule(0);
+  }
+
+  /** Checks a source at once, because a request failed as if its tables had changed, and follows the change. Resolves with the latest check if
+   *  that began within the last second. Never rejects. This check is made without an interval, too. */
+  checkForFailed(name: string): Promise<void> {
+    const latest = this.#forFailed.get(name);
+    if (latest && performance.now() < latest.notBefore) return latest.check;
+    const check = this.#followChange(name).catch(() => {});
+    this.#forFailed.set(name, { check, notBefore: performance.now() + FAILED_PAUSE_MS });
+    return check;
+  }
+
+  async #followChange(name: string): Promise<void> {
+    const watched = this.#options.watched().find(({ source }) => source.name === name);
+    if (!watched || this.#isClosed) return;
+    const { kind } = await this.#compareOnce(watched.source, watched.catalog);
+    if (this.#isClosed || !(kind === 'changed' || (kind === 'same' && this.#mayReread(name)))) return;
+    await this.#options.onChanged(watched.source);
+  }
+
+  #mayReread(name: string): boolean {
+    const now = performance.now();
+    if (now - (this.#rereadAt.get(name) ?? Number.NEGATIVE_INFINITY) < FAILED_REREAD_MS) return false;
+    this.#rereadAt.set(name, now);
+    return true;
   }
 
   /** Schedules the next round of checks, in place of one that is scheduled already. */

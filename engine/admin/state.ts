@@ -13,7 +13,7 @@ import { FILE_AGE_MS } from '../metadata/references.ts';
 import type { ConnectionInfo, Source } from '../metadata/schema/source.ts';
 import type { TrustsSelfSigned } from '../outgoing/tls-allowlist.ts';
 import { SESSION_PREFIX } from '../resolve/session.ts';
-import type { ResolveOptions } from '../resolve/types.ts';
+import type { Model, ResolveOptions } from '../resolve/types.ts';
 import { actionCalls } from '../store/action-calls.ts';
 import { nameOfDatabase, retryUntilReachable } from '../store/connect.ts';
 import type { Authorship, StoredDocument, Versions } from '../store/document.ts';
@@ -138,7 +138,7 @@ export class EngineState {
   #isClosed = false;
   readonly #sourceWatch: SourceWatch;
   /** The names of sources whose catalog is being read again. */
-  readonly #catalogsInProgress = new Set<string>();
+  readonly #catalogsInProgress = new Map<string, Promise<void>>();
   readonly #recovery = new SourceRecovery({
     isNeeded: () => this.#unreachable().length > 0,
     attempt: () => this.#recover(),
@@ -178,7 +178,7 @@ export class EngineState {
       introspectionTimeoutMs: options.introspectionTimeoutMs,
       validatesNativeQueries: options.validatesNativeQueries ?? true,
       onUnreachable: (source, reason) => this.#report({ kind: 'source unreachable', source, reason }),
-      onMigrated: (source) => this.#refreshCatalog(source),
+      onMigrated: (source) => this.#followMigration(source),
     });
     this.#sourceWatch = new SourceWatch({
       intervalMs: options.sourceCheckIntervalMs ?? 10_000,
@@ -266,6 +266,7 @@ export class EngineState {
     const current = this.#snapshot;
     if (current && isBehind(next.versions, current.versions)) return;
     this.gateway.sources.publish(next.metadata.sources);
+    for (const source of readAgain(current, next)) this.gateway.sources.retire(source);
     this.#snapshot = next;
     this.#recovery.schedule();
     if (this.gateway.store.needsCompaction) this.#compacting ??= this.#compact();
@@ -367,14 +368,41 @@ export class EngineState {
     );
   }
 
-  /** Reads the catalog of the source again and publishes it. Never rejects. */
-  async #refreshCatalog({ name }: Source): Promise<void> {
-    if (this.#catalogsInProgress.has(name)) return;
-    this.#catalogsInProgress.add(name);
+  /** Returns the model under which a request that failed may succeed: the database of its source is no longer as in `before`. Null when there
+   *  is none. */
+  readonly modelAfter = async (failure: unknown, before: Model): Promise<Model | null> => {
+    const source = failure instanceof EngineError ? failure.hints.outdatedSource : undefined;
+    if (source === undefined) return null;
+    if (this.snapshot().model === before) await this.#sourceWatch.checkForFailed(source);
+    const { model } = this.snapshot();
+    return model === before ? null : model;
+  };
+
+  /** Reads the catalog of the source again and publishes it. Never rejects. Callers share a reading that is in progress. */
+  #refreshCatalog(source: Source): Promise<void> {
+    const { name } = source;
+    const reading = this.#catalogsInProgress.get(name) ?? this.#readCatalog(source);
+    this.#catalogsInProgress.set(name, reading);
+    return reading;
+  }
+
+  /** Reads the catalog that a migration has left, not one that was read meanwhile, and notifies the other replicas. Never rejects. */
+  async #followMigration(source: Source): Promise<void> {
+    await this.#catalogsInProgress.get(source.name);
+    await this.#readCatalog(source, { hasMigrated: true });
+  }
+
+  async #readCatalog({ name }: Source, { hasMigrated = false } = {}): Promise<void> {
     const turn = this.exclusively(async () => {
       if (this.#isClosed) return;
-      const before = this.snapshot();
-      const next = await refreshCatalog(before, this.gateway, name);
+      let before = this.snapshot();
+      let next = await refreshCatalog(before, this.gateway, name, { hasMigrated });
+      if (!next && hasMigrated) {
+        // Another engine has written the document.
+        await this.refresh();
+        before = this.snapshot();
+        next = await refreshCatalog(before, this.gateway, name, { hasMigrated });
+      }
       if (!next) return;
       this.publish(next);
       if (next.model !== before.model) this.#report({ kind: 'source changed', source: name });
@@ -531,6 +559,16 @@ type AdoptOptions = {
   /** References whose text may have changed. */
   readonly changed?: ReadonlySet<string>;
 };
+
+/** Returns the sources whose database was read again, because its schema has changed or may have. */
+function readAgain(current: Snapshot | undefined, { metadata, catalogs }: Snapshot): readonly Source[] {
+  return metadata.sources.filter(({ name }) => {
+    const before = current?.catalogs.get(name);
+    const after = catalogs.get(name);
+    if (!before || !after || before === after || 'error' in after) return false;
+    return 'error' in before || before.fingerprints !== after.fingerprints;
+  });
+}
 
 const NO_REFERENCES: ReadonlySet<string> = new Set();
 

@@ -29,6 +29,8 @@ export type AnswerContext = {
   readonly progress?: Progress;
   /** Called before a mutation runs; raises where this request must not write. */
   readonly mayWrite?: () => void;
+  /** Returns the model under which a request that failed may succeed, because its database has changed; null when there is none. */
+  readonly modelAfter?: (failure: unknown, before: Model) => Promise<Model | null>;
 };
 
 export type Progress = {
@@ -50,7 +52,31 @@ export async function answer(request: GraphqlRequest, context: AnswerContext): P
   const planned = planOf(request, context);
   if (planned.plan.operation === 'subscription') refuseOverHttp(planned.plan);
   if (planned.plan.operation === 'mutation') context.mayWrite?.();
-  return respond(planned.plan, await run(planned, context));
+  try {
+    return respond(planned.plan, await run(planned, context));
+  } catch (failure) {
+    return answer(request, await contextAfter(failure, planned, context));
+  }
+}
+
+/** Returns the context in which a request that failed runs once more. Raises the failure when that cannot help, or something of the request
+ *  may have been written. */
+export async function contextAfter<T extends Pick<AnswerContext, 'model' | 'modelAfter'>>(
+  failure: unknown,
+  { plan }: PlannedRequest,
+  context: T,
+): Promise<T> {
+  const model = leavesNothing(plan) ? await context.modelAfter?.(failure, context.model) : null;
+  if (!model) throw failure;
+  return { ...context, model, modelAfter: undefined };
+}
+
+/** True when nothing is written where the plan fails: its statements only read, or are in one transaction. */
+function leavesNothing({ operation, steps, keyedSteps, statements }: PreparedPlan): boolean {
+  if (operation === 'query')
+    return steps.every((step) => step.kind === 'statement' && step.statement.isRepeatable);
+  const isOneTransaction = new Set(statements.map(({ source }) => source)).size === 1;
+  return isOneTransaction && steps.every(({ kind }) => kind === 'statement') && keyedSteps.length === 0;
 }
 
 /** Builds the schema of the role in slices; null when it is built. */

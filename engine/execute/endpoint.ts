@@ -7,7 +7,7 @@ import { valueOfTexts } from '../plan/text-variables.ts';
 import type { ResolvedEndpoint } from '../resolve/routes.ts';
 
 import { roleSchema } from '../schema/role-schemas.ts';
-import { type AnswerContext, buildingSchema, dataOf, planOf } from './answer.ts';
+import { type AnswerContext, buildingSchema, contextAfter, dataOf, planOf } from './answer.ts';
 import { declaredVariables } from './plan-cache.ts';
 import type { Body } from './splice.ts';
 
@@ -29,10 +29,11 @@ const GRAPHQL_NAME = /^[_A-Za-z]\w*$/;
 
 /** The `data` of the response. */
 export async function answerEndpoint(
-  { query }: Pick<ResolvedEndpoint, 'query'>,
+  endpoint: Pick<ResolvedEndpoint, 'query'>,
   given: EndpointArguments,
   context: AnswerContext,
 ): Promise<Body> {
+  const { query } = endpoint;
   const { model, session } = context;
   const building = buildingSchema(context);
   if (building) await building;
@@ -56,7 +57,11 @@ export async function answerEndpoint(
   if (given.path) read(given.path);
   const planned = planOf({ query, variables }, context);
   if (planned.plan.operation === 'mutation') given.mayWrite?.();
-  return dataOf(planned, context);
+  try {
+    return await dataOf(planned, context);
+  } catch (failure) {
+    return answerEndpoint(endpoint, given, await contextAfter(failure, planned, context));
+  }
 }
 
 function unexpected(name: string): never {

@@ -87,6 +87,7 @@ function liveQueries(options: Options, state: EngineState, observe: Observe): Li
     // The other half of the connections is left for requests.
     mostAtOnce: Math.max(1, Math.floor(options.pgConnections / 2)),
     model: () => state.snapshot().model,
+    modelAfter: state.modelAfter,
     databases: state.sources,
     errorOf: (thrown) => errorFrom(thrown, observe, 'live query'),
     observe: options.enabledLogTypes.includes('livequery-poller-log') ? observe : undefined,

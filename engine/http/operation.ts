@@ -132,5 +132,5 @@ export function answerContextOf(
     record,
     signal,
   };
-  return { session, databases: state.sources, outbound, progress };
+  return { session, databases: state.sources, outbound, progress, modelAfter: state.modelAfter };
 }

@@ -67,7 +67,12 @@ function fieldPieces(field: Field, row: string, joins: Joins): readonly Piece[] 
     case 'joined':
       return jsonList(field.keys.map((key) => fieldPieces(key, row, joins)));
     case 'computed':
-      return visiblePieces(computedJson(field, functionCall(field.call, row, joins.aliases)), field, row, joins.aliases);
+      return visiblePieces(
+        computedJson(field, functionCall(field.call, row, joins.aliases)),
+        field,
+        row,
+        joins.aliases,
+      );
     case 'called':
       return calledPieces(field, row, joins);
     case 'array': {

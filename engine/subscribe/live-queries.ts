@@ -38,6 +38,8 @@ type LiveQueriesOptions = {
   readonly limits: SubscriptionLimits;
   /** Returns the current model. */
   readonly model: () => Model;
+  /** Returns the model under which a statement that failed may succeed; null when there is none. */
+  readonly modelAfter?: (failure: unknown, before: Model) => Promise<Model | null>;
   readonly databases: Databases;
   /** Returns the error that a client receives for whatever was thrown. */
   readonly errorOf: (thrown: unknown) => EngineError;
@@ -229,10 +231,13 @@ export class LiveQueries {
     return { statement, intervalMs, poller };
   }
 
+  /** A failure after which the plans are made again reaches no client: the new plans have pollers of their own. */
   async #outcome(query: () => Promise<Row>): Promise<QueryOutcome> {
+    const model = this.#options.model();
     try {
       return { kind: 'row', row: await query() };
     } catch (thrown) {
+      if (await this.#options.modelAfter?.(thrown, model)) this.#renewAll();
       return { kind: 'failure', error: this.#options.errorOf(thrown) };
     }
   }

@@ -4,10 +4,11 @@
  *  docs/reference/behaviour/subscriptions.md. */
 import type { IncomingHttpHeaders } from 'node:http';
 import { EngineError } from '../../errors/engine-error.ts';
-import { answerPlanned, notePlan, planOf } from '../../execute/answer.ts';
-import type { PlannedRequest } from '../../execute/plan-cache.ts';
+import { answer, answerPlanned, contextAfter, notePlan, planOf } from '../../execute/answer.ts';
+import type { GraphqlRequest, PlannedRequest } from '../../execute/plan-cache.ts';
 import type { Body } from '../../execute/splice.ts';
 import type { Session } from '../../resolve/session.ts';
+import type { Model } from '../../resolve/types.ts';
 import type { LiveQueries } from '../../subscribe/live-queries.ts';
 import { Result } from '../../subscribe/result.ts';
 import type { SubscribeRequest } from '../../subscribe/subscription.ts';
@@ -70,7 +71,8 @@ export function startOperation(start: OperationStart): RunningWebsocketOperation
     checkRateLimit(context.rateLimiter, { model, session, address: start.address });
     const planned = planOf(request, { model, session, isRelay, progress: arrival.progress });
     notePlan(planned, arrival.progress);
-    if (planned.plan.operation !== 'subscription') return answerOnce(start, planned, arrival);
+    if (planned.plan.operation !== 'subscription')
+      return answerOnce(start, { request, model, planned }, arrival);
     const subscribing: SubscribeRequest = {
       request,
       session,
@@ -114,9 +116,16 @@ export function refuse(output: OperationOutput, reason: string): void {
   output.error(JSON.stringify([error]), error);
 }
 
+/** A request with its plan under a model. */
+type Planned = {
+  readonly request: GraphqlRequest;
+  readonly model: Model;
+  readonly planned: PlannedRequest;
+};
+
 function answerOnce(
   start: OperationStart,
-  planned: PlannedRequest,
+  planned: Planned,
   arrival: RunningOperation,
 ): RunningWebsocketOperation {
   const stopped = new AbortController();
@@ -135,15 +144,16 @@ function answerOnce(
 
 async function answerBody(
   { context, session, output, ...start }: OperationStart,
-  planned: PlannedRequest,
+  { request, model, planned }: Planned,
   arrival: RunningOperation,
   signal: AbortSignal,
 ): Promise<Body> {
   try {
-    const body = await answerPlanned(
-      planned,
-      answerContextOf(context, session, start.headers, arrival, undefined, signal),
-    );
+    const answerContext = answerContextOf(context, session, start.headers, arrival, undefined, signal);
+    const body = await answerPlanned(planned, answerContext).catch(async (failure: unknown) => {
+      const later = await contextAfter(failure, planned, { model, ...answerContext });
+      return answer(request, { ...later, isRelay: start.isRelay });
+    });
     endOperation(context, arrival, null);
     return body;
   } catch (thrown) {
