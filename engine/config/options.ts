@@ -233,7 +233,7 @@ export const OPTIONS = {
   }),
   'source-check-interval': row('Databases', integer('SECONDS', 0, 3600), {
     default: 10,
-    doc: 'interval of the checks that each database answers and that tracked tables and functions are unchanged; 0 disables them',
+    doc: 'interval of the checks that each database answers and that tracked tables and functions are unchanged; with 0, only after a statement failed as if they had changed',
   }),
   'server-port': row('Server', integer('PORT', 0, 65_535), {
     default: 8080,

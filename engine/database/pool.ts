@@ -475,8 +475,9 @@ class PooledDatabase implements Database {
   async #takeUnused(signal?: CancelSignal): Promise<WireConnection> {
     const connection = await this.#pool.take(undefined, signal);
     if (!this.#hasSessions || !connection.isUsed) return connection;
+    const opened = this.#pool.takeNew();
     this.#pool.giveBack(connection, true);
-    return this.#pool.takeNew().catch(() => this.#pool.take(undefined, signal));
+    return opened.catch(() => this.#pool.take(undefined, signal));
   }
 
   #beginOf(readOnly = false): string {

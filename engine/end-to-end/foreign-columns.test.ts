@@ -66,11 +66,11 @@ const REQUESTS: readonly (readonly [position: string, query: string, path?: stri
   ['under a limit', '{ book(limit: 2, order_by: {id: asc}) { label others { id } } }'],
   [
     'under a limit, in the order of another table',
-    '{ book(limit: 3, order_by: [{writer: {name: desc}}, {id: asc}]) { label sole { id } writer { name books { label } } } }',
+    '{ book(limit: 3, order_by: [{writer: {name: desc}}, {id: asc}]) { label sole { id } writer { name books(order_by: {id: asc}) { label } } } }',
   ],
   [
     'under a limit, in the order of a computed value',
-    '{ book(limit: 2, order_by: {label: desc}) { label writer { name } } }',
+    '{ book(limit: 2, order_by: [{label: desc}, {id: asc}]) { label writer { name } } }',
   ],
   ['under distinct_on', '{ book(distinct_on: writer_id, order_by: {writer_id: asc, id: asc}) { label } }'],
   [
@@ -78,16 +78,16 @@ const REQUESTS: readonly (readonly [position: string, query: string, path?: stri
     '{ book_aggregate(limit: 2, order_by: [{writer: {name: desc}}, {id: asc}]) { aggregate { count max { label } } nodes { label others { id } writer { name } } } }',
   ],
   ['in a condition', '{ book(where: {label: {_eq: "TWO"}}) { id label } }'],
-  ['in a condition on rows', '{ book(where: {others: {title: {_eq: "one"}}}) { id } }'],
+  ['in a condition on rows', '{ book(where: {others: {title: {_eq: "one"}}}, order_by: {id: asc}) { id } }'],
   [
     'behind relationships',
-    '{ writer(order_by: {id: asc}) { books(order_by: {id: asc}, limit: 1) { label writer { books { label } } } } }',
+    '{ writer(order_by: {id: asc}) { books(order_by: {id: asc}, limit: 1) { label writer { books(order_by: {id: asc}) { label } } } } }',
   ],
   ['of a function', '{ found(args: {n: 2}) { label others { id } } }'],
   ['in groups', '{ book_aggregate(where: {label: {_neq: "X"}}) { aggregate { count } } }'],
   [
     'of a connection',
-    '{ book_connection(first: 2, order_by: {writer: {name: desc}}) { edges { cursor node { label others { edges { node { label } } } } } } }',
+    '{ book_connection(first: 2, order_by: {writer: {name: desc}}) { edges { cursor node { label others { label } } } } }',
     '/v1beta1/relay',
   ],
   [
@@ -106,7 +106,7 @@ const REQUESTS: readonly (readonly [position: string, query: string, path?: stri
   ],
   [
     'of a written row',
-    'mutation { update_book_by_pk(pk_columns: {id: 1}, _set: {title: "one"}) { label writer { books { label } } } }',
+    'mutation { update_book_by_pk(pk_columns: {id: 1}, _set: {title: "one"}) { label writer { books(order_by: {id: asc}) { label } } } }',
   ],
 ];
 
@@ -123,7 +123,8 @@ const CHANGES = [
 ] as const;
 
 test('another client may add and drop columns that no request names', async () => {
-  const before = await Promise.all(REQUESTS.map((request) => ask(request)));
+  const before: Awaited<ReturnType<typeof ask>>[] = [];
+  for (const request of REQUESTS) before.push(await ask(request));
   for (const [i, answer] of before.entries()) expect(answer, REQUESTS[i]![0]).not.toHaveProperty('errors');
   for (const change of CHANGES) {
     await database.sql(change);
@@ -138,23 +139,28 @@ test('another client may add and drop columns that no request names', async () =
 
 /** A request over each endpoint, which returns its response. */
 const OVER: Readonly<Record<string, () => Promise<unknown>>> = {
-  '/v1/graphql': () => ask(['', '{ book(where: {kind: {_eq: "red"}}) { id } }']),
-  '/v1alpha1/graphql': () => ask(['', '{ book(where: {kind: {_eq: "red"}}) { id } }', '/v1alpha1/graphql']),
+  '/v1/graphql': () => ask(['', '{ book(where: {kind: {_eq: "red"}}, order_by: {id: asc}) { id } }']),
+  '/v1alpha1/graphql': () =>
+    ask(['', '{ book(where: {kind: {_eq: "red"}}, order_by: {id: asc}) { id } }', '/v1alpha1/graphql']),
   'a batch': async () => {
-    const query = '{ book(where: {kind: {_eq: "red"}}) { id } }';
+    const query = '{ book(where: {kind: {_eq: "red"}}, order_by: {id: asc}) { id } }';
     const body = JSON.stringify([{ query }, { query }]);
     const headers = { 'content-type': 'application/json' };
     return (await engine.fetch('/v1/graphql', { method: 'POST', headers, body })).json();
   },
   '/v1beta1/relay': () =>
-    ask(['', '{ book_connection(where: {kind: {_eq: "red"}}) { edges { node { id } } } }', '/v1beta1/relay']),
+    ask([
+      '',
+      '{ book_connection(where: {kind: {_eq: "red"}}, order_by: {id: asc}) { edges { node { id } } } }',
+      '/v1beta1/relay',
+    ]),
   'a REST endpoint': async () => (await engine.fetch('/api/rest/books')).json(),
   'a WebSocket': async () => {
     const socket = await openSocket(engine.url, 'graphql-transport-ws');
     const headers = { 'x-engine-admin-secret': engine.adminSecret };
     socket.send({ type: 'connection_init', payload: { headers } });
     await socket.next();
-    const query = '{ book(where: {kind: {_eq: "red"}}) { id } }';
+    const query = '{ book(where: {kind: {_eq: "red"}}, order_by: {id: asc}) { id } }';
     socket.send({ type: 'subscribe', id: '1', payload: { query } });
     const answer = await socket.next();
     socket.close();
@@ -169,7 +175,7 @@ const OVER: Readonly<Record<string, () => Promise<unknown>>> = {
 
 describe('a request that only the former types explain runs again', () => {
   beforeAll(async () => {
-    const query = '{ book(where: {kind: {_eq: "red"}}) { id } }';
+    const query = '{ book(where: {kind: {_eq: "red"}}, order_by: {id: asc}) { id } }';
     const definition = { queries: [{ name: 'books', query }] };
     const args = { collection_name: 'all', query_name: 'books' };
     await must('create_query_collection', { name: 'all', definition });

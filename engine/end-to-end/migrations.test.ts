@@ -55,6 +55,18 @@ const columns = async () =>
   ).map(({ attname }) => attname);
 const PERMISSION = 'select_permission/data/public/author/user';
 
+test('other replicas serve what a migration changed without a check of their own', async () => {
+  const other = await startTestEngine({ databaseUrl: home.url, sourceCheckInterval: 0 });
+  try {
+    expect(await other.graphql('{ author { email } }')).toHaveProperty('errors');
+    await migrate({ '1_email.sql': 'alter table author add email text' });
+    const answers = async () => expect(await other.graphql('{ author { email } }')).toHaveProperty('data');
+    await vi.waitFor(answers, { timeout: 20_000 });
+  } finally {
+    await other.close();
+  }
+});
+
 test('migrations run once and the API can use the new column at once', async () => {
   const files = { '1_email.sql': 'alter table author add email text' };
   expect(await migrate(files)).toEqual({ state: 'applied', applied: ['1'], version: '1', message: null });
@@ -147,8 +159,9 @@ test('a run that another session holds up is running, and its end is found by th
     const files = { '1_a.sql': 'alter table book add title text' };
     expect(await migrate(files)).toMatchObject({ state: 'running', applied: [] });
     await blocker.query('select pg_advisory_unlock_all()');
-    await vi.waitFor(async () =>
-      expect(await migrate(files)).toMatchObject({ state: 'applied', version: '1' }),
+    await vi.waitFor(
+      async () => expect(await migrate(files)).toMatchObject({ state: 'applied', version: '1' }),
+      { timeout: 20_000 },
     );
   } finally {
     await blocker.end();
@@ -167,8 +180,9 @@ test('a run continues when the request ends before it', async () => {
     });
     expect(await migrate({ '1_b.sql': 'select 1' })).toMatchObject({ state: 'running' });
     await blocker.query('commit');
-    await vi.waitFor(async () =>
-      expect(await migrate(files)).toMatchObject({ state: 'applied', version: '1' }),
+    await vi.waitFor(
+      async () => expect(await migrate(files)).toMatchObject({ state: 'applied', version: '1' }),
+      { timeout: 20_000 },
     );
   } finally {
     await blocker.end();
