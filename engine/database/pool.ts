@@ -218,9 +218,9 @@ type Begun = {
   readonly isUnnamed: boolean;
   /** True when the server refused to write. */
   isRefused: boolean;
-  /** What may be out of date, as the failure says. */
+  /** The part of the session that may be out of date, as its failures say. */
   staleness: Staleness | null;
-  /** The latest statement. */
+  /** The statement that was sent last. Null before the first one is sent. */
   last: NamedStatement | null;
   /** True when only the commit is left. */
   hasRun: boolean;
@@ -228,7 +228,7 @@ type Begun = {
 
 type Body<T> = (run: Run) => Promise<T>;
 
-/** What failed before it is repeated. */
+/** A statement that failed before it is repeated, and its error. */
 type FailedStatement = { readonly failure: unknown; readonly failed: NamedStatement };
 
 /** The most sessions of a pooler that are replaced for one transaction. */

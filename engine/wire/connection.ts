@@ -408,7 +408,7 @@ export function isReadOnly(failure: unknown): boolean {
   return (failure as { readonly code?: unknown } | null)?.code === '25006';
 }
 
-/** Returns what an error says may be out of date. */
+/** Returns the part of the session that may be out of date, as an error says. */
 export function stalenessIn(failure: unknown): Staleness | null {
   return (failure as { readonly staleness?: Staleness } | null)?.staleness ?? null;
 }

@@ -4,11 +4,11 @@
  *  Sources: PostgreSQL's plancache.c, execExprInterp.c (CheckVarSlotCompatibility), pl_comp.c; the appendix "Error Codes". */
 import type pg from 'pg';
 
-/** What may be out of date: the prepared statement, which is parsed again, or the session, which is replaced. */
+/** The part that may be out of date: the prepared statement, which is parsed again, or the session, which is replaced. */
 export type Staleness = 'statement' | 'session';
 
 /** How far Postgres had come with a statement: parsed at all, and its parameters read. */
-export type Progress = {
+type Stage = {
   /** True when it was parsed for this run. */
   readonly isParsed: boolean;
   /** True when Postgres has parsed it, in this run or before. */
@@ -24,13 +24,13 @@ const OF_STATEMENTS = /^(0A000|22...|23514|26000|3F000|42...|XX000)$/;
 /** Objects, columns, types and their caches that are missing or differ, in what a function has cached. */
 const OF_SESSIONS = /^(3F000|42...|XX000)$/;
 
-/** insufficient_privilege and syntax_error depend on nothing that is cached. */
+/** Errors that depend on nothing that is cached: insufficient_privilege and syntax_error. */
 const NEVER = /^(42501|42601)$/;
 
-/** Returns what may be out of date; null when the error has another cause. */
+/** Returns the part that may be out of date; null when the error has another cause. */
 export function stalenessOf(
   { code = '', routine = '' }: pg.DatabaseError,
-  { isParsed, isAnalyzed, isBound }: Progress,
+  { isParsed, isAnalyzed, isBound }: Stage,
 ): Staleness | null {
   if (NEVER.test(code)) return null;
   if (code === '26000' || (!isBound && !isParsed)) return OF_STATEMENTS.test(code) ? 'statement' : null;
