@@ -69,6 +69,7 @@ export async function startEngine(
     strictWrites: options.strictWrites,
     countWithoutAggregations: options.countWithoutAggregations,
     defaultTimeLimitMs: options.defaultTimeLimit > 0 ? options.defaultTimeLimit * 1000 : null,
+    defaultResponseBytes: options.maxRoleResponseLength,
     enableRemoteSchemaPermissions: options.enableRemoteSchemaPermissions,
     remoteSchemaPrioritizeData: options.remoteSchemaPrioritizeData,
     typeDefinitions,

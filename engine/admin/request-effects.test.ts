@@ -232,6 +232,7 @@ describe('limits', () => {
       'rate_by: role → address',
     ],
     [{}, { rate_limit: { global: { max_reqs_per_min: 9 } } }, 'narrower', 'rate: no limit → 9 a minute'],
+    [{}, { response_limit: { global: 9 } }, 'narrower', 'response: no limit → 9 bytes'],
   ] as const)('%j → %j is %s', (before, after, verdict, part) => {
     expect(limits([before, after])).toEqual([['every role', [], verdict, part]]);
   });

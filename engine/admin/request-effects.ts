@@ -128,6 +128,10 @@ const LIMITS: Readonly<Record<string, Limit>> = {
   nodes: { of: ({ mostNodes }) => mostNodes, words: String },
   batch: { of: ({ mostInBatch }) => mostInBatch, words: String },
   time: { of: ({ timeLimitMs }) => timeLimitMs, words: (ms) => `${ms / 1000} s` },
+  response: {
+    of: ({ mostResponseBytes, defaultResponseBytes }) => mostResponseBytes ?? defaultResponseBytes,
+    words: (bytes) => `${bytes} bytes`,
+  },
   rate: { of: ({ rate }) => rate?.mostPerMinute ?? null, words: (most) => `${most} a minute` },
 };
 

@@ -67,7 +67,8 @@ async function contextOf(work: UnitOfWork, args: About, { caller }: AdminRequest
   const source = work.requireSource(args.source);
   await work.addedInconsistencies();
   const { model } = await work.resolution();
-  const { mayIntrospect: _, defaultTimeLimitMs, ...limits } = requestPolicyOf(model, session.role);
+  const policy = requestPolicyOf(model, session.role);
+  const { mayIntrospect: _, defaultTimeLimitMs, defaultResponseBytes, ...limits } = policy;
   if (session.role !== ADMIN_ROLE && Object.values(limits).some((limit) => limit !== null)) {
     const text = `role "${session.role}" has an allow list or API limits, which are about GraphQL: ask by GraphQL`;
     fail('notSupported', { text });

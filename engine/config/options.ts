@@ -279,6 +279,10 @@ export const OPTIONS = {
     default: 4 * 1024 * 1024,
     doc: 'maximum size of a request body or a WebSocket message of a role other than admin',
   }),
+  'max-role-response-length': row('Server', integer('BYTES', 1024, 1024 * 1024 * 1024), {
+    default: 32 * 1024 * 1024,
+    doc: 'maximum size of a response to a role other than admin, over HTTP and over a WebSocket; response_limit of the metadata replaces it for its roles',
+  }),
   'max-body-bytes-in-flight': row('Server', integer('BYTES', 64 * 1024), {
     doc: 'maximum size of all requests over 16 KiB that the process holds at a time; more wait 5 s and are then refused with 503; without it, a 32nd of the heap limit',
   }),

@@ -1,9 +1,10 @@
 /** The databases of all sources, for code that runs statements, and their variant for one request.
  *  Not here: opening them (sources.ts), one database (pool.ts). Source of span attributes: OpenTelemetry semantic conventions,
  *  "Database". */
-import type { CancelSignal } from '../limits/cancel-signal.ts';
+
 import { type Span, within } from '../observe/span.ts';
 import type { RoutedRequest } from '../transform/connection.ts';
+import type { Patience } from '../wire/patience.ts';
 import { type Database, type Run, wrapped } from './pool.ts';
 
 /** Looks up databases by the name of their source. */
@@ -16,18 +17,18 @@ export interface Databases {
   readonly choiceOf?: (source: string) => string;
 }
 
-/** Returns databases whose statements are cancelled when `signal` is aborted, and have a span within `span`. Without either, the
- *  databases are returned as they are. */
+/** Returns databases whose statements are cancelled when `signal` is aborted, hold the bytes of their results in `holding`, and have a span
+ *  within `span`. Without any of them, the databases are returned as they are. */
 export function databasesOfRequest(
   databases: Databases,
-  { signal, span = null }: { readonly signal?: CancelSignal | undefined; readonly span?: Span | null },
+  { signal, holding, span = null }: Omit<Patience, 'limitMs'> & { readonly span?: Span | null },
 ): Databases {
-  if (!signal && !span) return databases;
+  if (!signal && !span && !holding) return databases;
   const { choiceOf } = databases;
   return {
     get: (source, access) => {
       const around = span ? (run: Run) => withSpan(run, source, span) : undefined;
-      return wrapped(databases.get(source, access), { signal, around });
+      return wrapped(databases.get(source, access), { signal, holding, around });
     },
     ...(choiceOf && { choiceOf }),
   };

@@ -5,6 +5,7 @@
 import type pg from 'pg';
 import { EngineError } from '../errors/engine-error.ts';
 import type { CancelSignal } from '../limits/cancel-signal.ts';
+import type { AnswerHolding } from '../limits/memory-budget.ts';
 import { retriesAtOnce, timerMs } from '../metadata/schema/number.ts';
 import { isReadOnly, stalenessIn, type WireConnection } from '../wire/connection.ts';
 import { isNotConnected } from '../wire/dial.ts';
@@ -127,13 +128,14 @@ export async function probe(
   }
 }
 
-/** Returns the database with `around` applied to its statements, and with `signal`, which cancels what runs when it is aborted.
+/** Returns the database with `around` applied to its statements, with `signal`, which cancels what runs when it is aborted, and with `holding`
+ *  for the bytes of results.
  *  `around` does not apply to callers that hold a client of the driver. */
 export function wrapped(
   database: Database,
-  { signal, around }: { readonly signal?: CancelSignal | undefined; readonly around?: Around | undefined },
+  { signal, holding, around }: Omit<Patience, 'limitMs'> & { readonly around?: Around | undefined },
 ): Database {
-  return new WrappedDatabase(database, signal, around);
+  return new WrappedDatabase(database, { signal, holding }, around);
 }
 
 type Around = (run: Run) => Run;
@@ -143,26 +145,28 @@ class WrappedDatabase implements Database {
   readonly #database: Database;
   readonly #around: Around | undefined;
   readonly signal: CancelSignal | undefined;
+  readonly holding: AnswerHolding | undefined;
 
-  constructor(database: Database, signal: CancelSignal | undefined, around: Around | undefined) {
+  constructor(database: Database, { signal, holding }: Patience, around: Around | undefined) {
     this.#database = database;
     this.signal = signal;
+    this.holding = holding;
     this.#around = around;
   }
 
   get run(): Run {
     const run: Run = (statement, values, own) =>
-      this.#database.run(statement, values, own ? { ...own, signal: this.signal ?? own.signal } : this);
+      this.#database.run(statement, values, own ? this.#with(own) : this);
     return this.#around ? this.#around(run) : run;
   }
 
   atomic<T>(options: AtomicOptions, body: (run: Run) => Promise<T>): Promise<T> {
     const around = this.#around;
-    return this.#database.atomic(this.#signalled(options), around ? (run) => body(around(run)) : body);
+    return this.#database.atomic(this.#with(options), around ? (run) => body(around(run)) : body);
   }
 
   transaction<T>(options: TransactionOptions, body: (client: pg.ClientBase) => Promise<T>): Promise<T> {
-    return this.#database.transaction(this.#signalled(options), body);
+    return this.#database.transaction(this.#with(options), body);
   }
 
   session<T>(body: (client: pg.ClientBase) => Promise<T>, own?: CancelSignal): Promise<T> {
@@ -189,8 +193,8 @@ class WrappedDatabase implements Database {
     return this.#database.close(cut);
   }
 
-  #signalled<T extends { readonly signal?: CancelSignal | undefined }>(options: T): T {
-    return this.signal ? { ...options, signal: this.signal } : options;
+  #with<T extends Patience>(options: T): T {
+    return { ...options, signal: this.signal ?? options.signal, holding: this.holding };
   }
 }
 
@@ -388,7 +392,7 @@ class PooledDatabase implements Database {
 
   async #inTransaction<T>(
     transaction: Begun,
-    { deadline = null }: AtomicOptions,
+    { deadline = null, holding }: AtomicOptions,
     body: (run: Run) => Promise<T>,
   ): Promise<T> {
     const { connection, watch, begun } = transaction;
@@ -403,7 +407,10 @@ class PooledDatabase implements Database {
         transaction.last = statement;
         try {
           const isKept = this.#hasSessions && !transaction.isUnnamed;
-          return await orTimeIsUp(deadline, this.#pool.runOn(connection, statement, values, isKept));
+          return await orTimeIsUp(
+            deadline,
+            this.#pool.runOn(connection, statement, values, { isKept, holding }),
+          );
         } catch (error) {
           transaction.isRefused ||= isReadOnly(error);
           transaction.staleness ??= stalenessIn(error);

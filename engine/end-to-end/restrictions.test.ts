@@ -140,8 +140,9 @@ const OTHERS: readonly (readonly [restriction: string, role: string, request: st
     ['api_limits.node_limit', 'small', '{ a: note { id } b: note { id } }', 'refused'],
     ['api_limits.time_limit', 'hasty', '{ slow { id } }', 'refused'],
     ['api_limits.rate_limit', 'rare', '{ note { id } }', 'refused'],
+    ['api_limits.response_limit', 'brief', '{ note { id } }', 'refused'],
   ];
-const READERS = ['reader', 'blind', 'shallow', 'small', 'hasty', 'rare', 'batch'];
+const READERS = ['reader', 'blind', 'shallow', 'small', 'hasty', 'rare', 'brief', 'batch'];
 
 /** Restrictions without effect, by the key of the object that declares them. */
 const REPORTED = [
@@ -264,6 +265,7 @@ async function declare(isReported: boolean) {
       batch_limit: perRole('batch', 1),
       time_limit: perRole('hasty', 1),
       rate_limit: perRole('rare', { max_reqs_per_min: 0 }),
+      response_limit: perRole('brief', 10),
     },
     query_collections: [{ name: 'web', definition: { queries: [{ name: 'q', query: '{ note { id } }' }] } }],
     ...(isReported ? { allowlist: [{ collection: 'web' }] } : {}),

@@ -662,6 +662,11 @@ export const ERRORS = {
     'time-limit-exceeded',
     'time limit exceeded: the operation took longer than {most} s',
   ),
+  responseTooLarge: row(
+    400,
+    'response-limit-exceeded',
+    'response limit exceeded: the response is larger than {most} bytes{note}',
+  ),
   fragmentCycle: row<{ names: readonly string[] }>(
     400,
     'validation-failed',

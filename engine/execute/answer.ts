@@ -14,7 +14,8 @@ import { hasRoleSchema, type RoleSchema, roleSchema, roleSchemaSteps } from '../
 import type { PreparedPlan } from '../sql/plan.ts';
 import { type OutboundContext, outboundVariables, sessionVariablesOf } from '../webhook/outbound.ts';
 import { cachedPlan, type GraphqlRequest, type PlannedRequest } from './plan-cache.ts';
-import { type Body, splice } from './splice.ts';
+import { type Body, sizeOfBody, splice } from './splice.ts';
+import { COMMITTED } from './statements.ts';
 import { type Results, runSteps } from './steps.ts';
 
 export type AnswerContext = {
@@ -53,7 +54,7 @@ export async function answer(request: GraphqlRequest, context: AnswerContext): P
   if (planned.plan.operation === 'subscription') refuseOverHttp(planned.plan);
   if (planned.plan.operation === 'mutation') context.mayWrite?.();
   try {
-    return respond(planned.plan, await run(planned, context));
+    return await answerPlanned(planned, context);
   } catch (failure) {
     return answer(request, await contextAfter(failure, planned, context));
   }
@@ -108,14 +109,24 @@ export async function answerPlanned(
   planned: PlannedRequest,
   context: Omit<AnswerContext, 'model'>,
 ): Promise<Body> {
-  return respond(planned.plan, await run(planned, context));
+  return counted(respond(planned.plan, await run(planned, context)), planned.plan, context);
+}
+
+/** Counts the response against the limit of the role. Raises `responseTooLarge`. */
+function counted(
+  body: Body,
+  { operation }: PreparedPlan,
+  { outbound }: Pick<AnswerContext, 'outbound'>,
+): Body {
+  outbound?.holding?.answer(sizeOfBody(body), operation === 'mutation' ? COMMITTED : '');
+  return body;
 }
 
 /** Returns the value of `data` alone. Raises `remoteErrors` where errors would stand beside it. */
 export async function dataOf(planned: PlannedRequest, context: Omit<AnswerContext, 'model'>): Promise<Body> {
   const { rows, errors } = await run(planned, context);
   if (!rows || errors.length > 0) return fail('remoteErrors', {}, { internal: errors });
-  return splice(planned.plan.template.slice(1, -1), rows);
+  return counted(splice(planned.plan.template.slice(1, -1), rows), planned.plan, context);
 }
 
 /** Notes that a planned request runs, for logs, traces and the counts of usage. */
@@ -128,7 +139,9 @@ function run(planned: PlannedRequest, context: Omit<AnswerContext, 'model'>): Pr
   const { session, outbound = NO_CLIENT, progress } = context;
   if (progress) notePlan(planned, progress);
   const span = progress?.span ?? null;
-  const databases = databasesOfRequest(chosenDatabases(planned, context), { signal: outbound.signal, span });
+  const { signal, holding } = outbound;
+  holding?.limitTo(planned.plan.mostResponseBytes);
+  const databases = databasesOfRequest(chosenDatabases(planned, context), { signal, holding, span });
   return runSteps({ planned, session, databases, outbound: span ? { ...outbound, span } : outbound });
 }
 

@@ -16,7 +16,7 @@ import type { KeyedRead, KeyedStep } from '../sql/plan.ts';
 import { type Column, type Row, textOfColumn } from '../wire/statement.ts';
 import { joinFailure } from './remote.ts';
 import { runQuery } from './statements.ts';
-import { bindingOf, type RunContext } from './step-types.ts';
+import { bindingOf, holdParsed, type RunContext } from './step-types.ts';
 
 /** Runs keyed steps for the keys in the rows. Out: the rows with finished JSON text in place of every column that had keys. */
 export async function joinKeyedSteps(
@@ -29,7 +29,9 @@ export async function joinKeyedSteps(
     if (part.kind !== 'column' || !part.joined) return;
     const { step, column } = part;
     const { paths, path } = part.joined;
-    const value = parseJson(textOfColumn(rows[step]?.[column] ?? null) ?? 'null');
+    const keyed = rows[step]?.[column] ?? null;
+    holdParsed(keyed, run);
+    const value = parseJson(textOfColumn(keyed) ?? 'null');
     await joinInto(value, paths, path, run, errors);
     joined[step]![column] = JSON.stringify(value);
   });
@@ -70,7 +72,11 @@ async function readByKeys(
   const binding = bindingOf(run);
   const bound = { ...binding, variables: { ...binding.variables, [KEYS_VARIABLE]: values } };
   const rows = await Promise.all(statements.map((statement) => runQuery(statement, bound, run.databases)));
-  return columns.map(({ statement, column }) => textOfColumn(rows[statement]?.[column] ?? null) ?? '[]');
+  return columns.map(({ statement, column }) => {
+    const found = rows[statement]?.[column] ?? null;
+    holdParsed(found, run);
+    return textOfColumn(found) ?? '[]';
+  });
 }
 
 /** Returns the distinct keys, compared by value, and for each key its index among them. */

@@ -237,12 +237,18 @@ function total(numbers: readonly number[]): number {
   return numbers.reduce((sum, number) => sum + number, 0);
 }
 
-/** The default limit applies to statements of roles without a limit of their own. */
+/** The default limits apply to roles without limits of their own. */
 function limitsOf({
   timeLimitMs,
   defaultTimeLimitMs,
+  mostResponseBytes,
+  defaultResponseBytes,
 }: RequestPolicy): Omit<StatementLimits, 'isByAdministrator'> {
-  return { timeLimitMs, limitMs: timeLimitMs === null ? defaultTimeLimitMs : null };
+  return {
+    timeLimitMs,
+    limitMs: timeLimitMs === null ? defaultTimeLimitMs : null,
+    mostResponseBytes: mostResponseBytes ?? defaultResponseBytes,
+  };
 }
 
 /** Prepares a plan that was not made from the text of a request, and runs once. */
@@ -250,7 +256,12 @@ export function preparedOnce(
   plan: Plan,
   { sources, session }: Pick<Model, 'sources'> & { readonly session: Session },
 ): PreparedPlan {
-  const limits = { timeLimitMs: null, limitMs: null, isByAdministrator: session.role === ADMIN_ROLE };
+  const limits = {
+    timeLimitMs: null,
+    limitMs: null,
+    mostResponseBytes: null,
+    isByAdministrator: session.role === ADMIN_ROLE,
+  };
   return prepared(plan, limits, { sources }, { text: '', operationName: null });
 }
 

@@ -16,6 +16,14 @@ export function splice(template: readonly TemplatePart[], rows: readonly Row[]):
   return text;
 }
 
+/** Returns the size in bytes; for text, the number of characters, which is less where it is not ASCII. */
+export function sizeOfBody(body: Body): number {
+  if (typeof body === 'string') return body.length;
+  let size = 0;
+  for (const { length } of body) size += length;
+  return size;
+}
+
 /** Returns the response as text, however long it is. */
 export function bodyText(body: Body): string {
   return typeof body === 'string' ? body : Buffer.concat(body).toString('utf8');

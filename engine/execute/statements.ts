@@ -8,7 +8,7 @@ import { type Deadline, deadlineAfter } from '../database/deadline.ts';
 import { engineErrorOf, type Failed } from '../database/pg-errors.ts';
 import { type Database, isConnectionLost, type Run } from '../database/pool.ts';
 import { LOCK_LIMIT, SET_SESSION, sessionSettings } from '../database/session-settings.ts';
-import { fail } from '../errors/engine-error.ts';
+import { EngineError, fail } from '../errors/engine-error.ts';
 import type { Leaf } from '../resolve/predicate.ts';
 import type { Statement } from '../sql/fragment.ts';
 import type { NestedWrite, Preparation, PreparedStatement } from '../sql/plan.ts';
@@ -101,7 +101,8 @@ export async function runMutation(
   const binding = parts.length > 0 ? await withFetched(parts, given, databases) : given;
   const deadline = deadlineAfter(only?.timeLimitMs ?? null);
   if (statements.length === 1 && only && isSingle(only) && !deadline && !only.needsSession) {
-    return [await runOne(plainRun(databases.get(only.source), only.limitMs), only, valuesOf(only, binding))];
+    const run = plainRun(databases.get(only.source), only.limitMs);
+    return [await runOne(run, only, valuesOf(only, binding)).catch(afterCommit)];
   }
   const sources = [...new Set(statements.map(({ source }) => source))];
   const { isByAdministrator = false, limitMs = null } = only ?? {};
@@ -137,6 +138,17 @@ export async function runMutation(
     if (!isOutdated) throw error;
     return inAll();
   });
+}
+
+/** The end of a message about an answer that could not be given. */
+export const COMMITTED = '; the changes are committed';
+
+/** Raises the error of a statement outside of a transaction, which had been committed when its result was refused. */
+function afterCommit(error: unknown): never {
+  if (!(error instanceof EngineError)) throw error;
+  if (error.kind === 'responseTooLarge') fail(error.kind, { ...error.params, note: COMMITTED } as never);
+  if (error.kind === 'overloaded') fail(error.kind, { text: `${error.message}${COMMITTED}` });
+  throw error;
 }
 
 async function inOrder<T>(promises: readonly Promise<T>[]): Promise<readonly T[]> {

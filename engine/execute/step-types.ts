@@ -2,7 +2,7 @@
 import type { Databases } from '../database/databases.ts';
 import type { Session } from '../resolve/session.ts';
 import type { OutboundContext } from '../webhook/outbound.ts';
-import type { Row } from '../wire/statement.ts';
+import type { Column, Row } from '../wire/statement.ts';
 import type { Binding } from './bind.ts';
 import type { PlannedRequest } from './plan-cache.ts';
 
@@ -21,6 +21,14 @@ export type StepResult = {
   /** False when `data` is null because of this step. */
   readonly isUsable: boolean;
 };
+
+/** The memory of parsed JSON, as a multiple of its text. */
+const PARSED_SHARE = 8;
+
+/** Holds the memory that a column takes once it is parsed. Raises `overloaded`. */
+export function holdParsed(column: Column, { outbound }: RunContext): void {
+  if (column !== null) outbound.holding?.hold(PARSED_SHARE * column.length);
+}
 
 /** Returns what statements of the request are bound with. */
 export function bindingOf({ planned, session, outbound }: RunContext): Binding {

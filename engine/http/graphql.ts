@@ -6,7 +6,7 @@
 import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
 import { type EngineError, fail, toAdminBody, toGraphqlError } from '../errors/engine-error.ts';
 import { answer } from '../execute/answer.ts';
-import { bodyText } from '../execute/splice.ts';
+import type { Body } from '../execute/splice.ts';
 import { parseJson } from '../json/parse-json.ts';
 import { textToWire } from '../metadata/header-prefix.ts';
 import type { Session } from '../resolve/session.ts';
@@ -112,9 +112,20 @@ async function answerAll(work: GraphqlWork): Promise<HttpResponse> {
   const { graphqlBody: body } = work.record;
   if (!Array.isArray(body)) return answerOne(work, body);
   checkBatchSize(body, work);
-  const answers: string[] = [];
-  for (const item of body) answers.push(bodyText((await answerOne(work, item)).body));
-  return { status: 200, body: `[${answers.join(',')}]` };
+  const answers: Body[] = [];
+  for (const item of body) answers.push((await answerOne(work, item)).body);
+  return { status: 200, body: listOf(answers) };
+}
+
+/** Joins answers to a list: text if all are, otherwise pieces of bytes without copies. */
+function listOf(answers: readonly Body[]): Body {
+  if (answers.every((answer) => typeof answer === 'string')) return `[${answers.join(',')}]`;
+  return answers
+    .flatMap((answer, i) => [
+      Buffer.from(i === 0 ? '[' : ','),
+      ...(typeof answer === 'string' ? [Buffer.from(answer)] : answer),
+    ])
+    .concat(Buffer.from(']'));
 }
 
 async function answerOne(work: GraphqlWork, body: unknown): Promise<HttpResponse> {

@@ -115,6 +115,7 @@ describe('metrics count', () => {
     ['depth', { depth_limit: { global: 1 } }, '{ __typename book { id } }'],
     ['node', { node_limit: { global: 1 } }, '{ a: book { id } b: book { id } }'],
     ['rate', { rate_limit: { global: { max_reqs_per_min: 0 } } }, '{ book { id } }'],
+    ['response', { response_limit: { global: 1 } }, '{ __typename book { id } }'],
   ] as const)('an exceeded limit: %s', async ([limit, limits, query]) => {
     await engine.admin('set_api_limits', { ...limits, depth_limit: limit === 'depth' ? { global: 0 } : {} });
     await engine.admin('create_query_collection', {

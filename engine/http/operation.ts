@@ -5,6 +5,7 @@ import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
 import { type EngineError, fail } from '../errors/engine-error.ts';
 import type { AnswerContext, Progress } from '../execute/answer.ts';
 import type { CancelSignal } from '../limits/cancel-signal.ts';
+import type { AnswerHolding } from '../limits/memory-budget.ts';
 import type { RateLimiter } from '../limits/rate-limiter.ts';
 import type { OperationFinished } from '../observe/observation.ts';
 import { headerText } from '../outgoing/header-values.ts';
@@ -117,6 +118,7 @@ export function answerContextOf(
   { requestId, progress }: RunningOperation,
   record?: RequestRecord,
   signal: CancelSignal | undefined = record?.signal,
+  holding: AnswerHolding | undefined = record?.holding,
 ): Omit<AnswerContext, 'model' | 'outbound'> & { readonly outbound: OutboundContext } {
   const outbound = {
     variables: state.outboundVariables,
@@ -131,6 +133,7 @@ export function answerContextOf(
     configuredHeaderPrecedence: options.configuredHeaderPrecedence,
     record,
     signal,
+    holding,
   };
   return { session, databases: state.sources, outbound, progress, modelAfter: state.modelAfter };
 }

@@ -7,6 +7,7 @@ import type { FastifyRequest } from 'fastify';
 import { EngineError, fail } from '../errors/engine-error.ts';
 import { RequestSignal } from '../limits/cancel-signal.ts';
 import { Linked } from '../limits/linked-set.ts';
+import { AnswerHolding } from '../limits/memory-budget.ts';
 import type { Observe, RequestFinished } from '../observe/observation.ts';
 import { ADMIN_ROLE, type Session } from '../resolve/session.ts';
 import type { ByteReservation } from './body/byte-budget.ts';
@@ -19,6 +20,8 @@ export class RequestRecord extends Linked {
   readonly #observe: Observe;
   /** Aborted with `clientGone` when the client closes the connection before it has received the response. */
   readonly signal = new RequestSignal();
+  /** The bytes of results and answers, until the response is closed. */
+  readonly holding = new AnswerHolding();
   /** Null before authentication, and on public endpoints. */
   session: Session | null = null;
   /** The body of the error the client receives; null on success. */
@@ -52,6 +55,7 @@ export class RequestRecord extends Linked {
   /** Called once, when the response is closed. */
   close(): void {
     this.reservation?.end();
+    this.holding.release();
     if (!this.response.writableFinished) this.signal.abort(new EngineError('clientGone', {}));
   }
 }

@@ -9,6 +9,7 @@ import { keepLastHeader } from '../auth/session-variables.ts';
 import type { Options } from '../config/options.ts';
 import { ended, type Grace } from '../limits/grace.ts';
 import { LinkedSet } from '../limits/linked-set.ts';
+import { SHARED_MEMORY } from '../limits/memory-budget.ts';
 import type { Observe } from '../observe/observation.ts';
 import { buildApp } from './app.ts';
 import { discardUnreadBody } from './body/read-body.ts';
@@ -116,6 +117,7 @@ function readTraffic(
 ): void {
   registry?.read('pergola_http_requests_in_flight', () => [{ labels: {}, value: inFlight.size }]);
   registry?.read('pergola_request_bytes_in_flight', () => [{ labels: {}, value: budget.held }]);
+  registry?.read('pergola_answer_bytes_in_flight', () => [{ labels: {}, value: SHARED_MEMORY.held }]);
   registry?.read('pergola_queued_bytes', () => [{ labels: {}, value: sendQueues.totalBytes }]);
 }
 

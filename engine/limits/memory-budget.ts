@@ -76,3 +76,31 @@ export class Holding {
     this.#bytes = 0;
   }
 }
+
+/** The bytes that the answers to one request hold, up to the limit of its role. The answers of a batch count together. */
+export class AnswerHolding extends Holding {
+  #mostBytes: number | null = null;
+  #answeredBytes = 0;
+
+  /** Sets the limit of the role; null for none. */
+  limitTo(mostBytes: number | null): void {
+    this.#mostBytes = mostBytes;
+  }
+
+  /** Holds the next bytes of a result of which `before` have arrived. Raises `responseTooLarge` and `overloaded`. */
+  receive(bytes: number, before: number): void {
+    this.#check(before + bytes, '');
+    this.hold(bytes);
+  }
+
+  /** Counts an answer that is complete. Raises `responseTooLarge`, with a note for the client. */
+  answer(bytes: number, note = ''): void {
+    this.#answeredBytes += bytes;
+    this.#check(this.#answeredBytes, note);
+  }
+
+  #check(bytes: number, note: string): void {
+    const most = this.#mostBytes;
+    if (most !== null && bytes > most) throw new EngineError('responseTooLarge', { most, note });
+  }
+}

@@ -11,6 +11,8 @@ const LIMITS: Readonly<Record<string, string>> = {
   batchLimitExceeded: 'batch',
   rateLimitExceeded: 'rate',
   timeLimitExceeded: 'time',
+  responseTooLarge: 'response',
+  overloaded: 'memory',
   subscriptionLimitExceeded: 'subscriptions',
 };
 const REFUSALS: Readonly<Record<string, string>> = {

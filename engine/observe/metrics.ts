@@ -30,7 +30,7 @@ export const METRICS = {
   ),
   pergola_graphql_errors_total: counter('Errors in answers to GraphQL operations, by code.', 'code'),
   pergola_limits_exceeded_total: counter(
-    'Operations refused by a limit: depth, node, batch, rate, time, subscriptions.',
+    'Operations refused by a limit: depth, node, batch, rate, time, response, memory, subscriptions.',
     'limit',
   ),
   pergola_overload_refusals_total: counter(
@@ -38,6 +38,9 @@ export const METRICS = {
     'limit',
   ),
   pergola_request_bytes_in_flight: gauge('Bytes of requests over 16 KiB that are being read or answered.'),
+  pergola_answer_bytes_in_flight: gauge(
+    'Bytes of results and answers over 16 KiB from their arrival until clients have received them.',
+  ),
   pergola_queued_bytes: gauge('Bytes of responses and WebSocket messages that wait to be sent.'),
   pergola_refused_queries_total: counter(
     'Operations refused because they are not on the allow list, or use introspection where it is disabled.',

@@ -31,6 +31,18 @@ test('a role may be called like what every object has', () => {
   expect(policiesOf({ api_limits: limits })('constructor').mostDepth).toBe(5);
 });
 
+test('the limit of responses of a role takes precedence over the global one, and both over the option', () => {
+  const metadata = { api_limits: { response_limit: { global: 5, per_role: { user: 7 } } } };
+  const of = (parts: object, role: string) => {
+    const whole = { sources: [], ...parts } as never;
+    const requestPolicies = resolveRequestPolicies(whole, false, { defaultResponseBytes: 9 });
+    const { mostResponseBytes, defaultResponseBytes } = requestPolicyOf({ requestPolicies }, role);
+    return mostResponseBytes ?? defaultResponseBytes;
+  };
+  expect(['user', 'guest', 'admin'].map((role) => of(metadata, role))).toEqual([7, 5, null]);
+  expect(['user', 'guest', 'admin'].map((role) => of({}, role))).toEqual([9, 9, null]);
+});
+
 test('limits that are switched off do not hold', () => {
   expect(policiesOf({ api_limits: { ...limits, disabled: true } })('user')).toMatchObject({
     mostDepth: null,

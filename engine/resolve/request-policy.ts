@@ -21,6 +21,10 @@ export type RequestPolicy = {
   readonly timeLimitMs: number | null;
   /** The time limit of a statement when the metadata has none for the role (--default-time-limit). */
   readonly defaultTimeLimitMs: number | null;
+  /** The limit of bytes in a response. */
+  readonly mostResponseBytes: number | null;
+  /** The limit when the metadata has none for the role (--max-role-response-length). */
+  readonly defaultResponseBytes: number | null;
   readonly rate: ResolvedRateLimit | null;
 };
 
@@ -44,6 +48,8 @@ const UNRESTRICTED: RequestPolicy = {
   mostInBatch: null,
   timeLimitMs: null,
   defaultTimeLimitMs: null,
+  mostResponseBytes: null,
+  defaultResponseBytes: null,
   rate: null,
 };
 
@@ -54,14 +60,17 @@ export function requestPolicyOf(
   return role === ADMIN_ROLE ? UNRESTRICTED : (requestPolicies.byRole.get(role) ?? requestPolicies.others);
 }
 
-/** Returns the policies. `enableAllowlist` is --enable-allowlist, `defaultTimeLimitMs` is --default-time-limit. */
+/** The limits of roles that have none in the metadata. */
+export type DefaultLimits = Pick<RequestPolicy, 'defaultTimeLimitMs' | 'defaultResponseBytes'>;
+
+/** Returns the policies. `enableAllowlist` is --enable-allowlist. */
 export function resolveRequestPolicies(
   metadata: Metadata,
   enableAllowlist: boolean,
-  defaultTimeLimitMs: number | null = null,
+  { defaultTimeLimitMs = null, defaultResponseBytes = null }: Partial<DefaultLimits> = {},
 ): RequestPolicies {
   const policy = (role: string | null) => {
-    return { ...policyOfRole(metadata, enableAllowlist, role), defaultTimeLimitMs };
+    return { ...policyOfRole(metadata, enableAllowlist, role), defaultTimeLimitMs, defaultResponseBytes };
   };
   return {
     byRole: new Map([...namedRoles(metadata)].map((role) => [role, policy(role)])),
@@ -83,7 +92,7 @@ function policyOfRole(
   metadata: Metadata,
   enableAllowlist: boolean,
   role: string | null,
-): Omit<RequestPolicy, 'defaultTimeLimitMs'> {
+): Omit<RequestPolicy, keyof DefaultLimits> {
   const limits = metadata.api_limits?.disabled ? {} : (metadata.api_limits ?? {});
   const seconds = limitOf(limits.time_limit, role);
   const rate = limitOf(limits.rate_limit, role);
@@ -95,6 +104,7 @@ function policyOfRole(
     mostNodes: limitOf(limits.node_limit, role),
     mostInBatch: limitOf(limits.batch_limit, role),
     timeLimitMs: seconds === null ? null : timerMs(seconds),
+    mostResponseBytes: limitOf(limits.response_limit, role),
     rate: rate && rateLimit(rate),
   };
 }

@@ -73,8 +73,7 @@ export function* resolving(
   const scope = { sources, catalogs: catalogs.values(), names, inheritedRoles };
   const customTypes = resolveCustomTypes(metadata.custom_types ?? {}, scope, found);
   const actions = resolveActions(metadata.actions ?? [], { ...scope, types: customTypes }, context);
-  const { enableAllowlist = false, defaultTimeLimitMs = null } = options;
-  const requestPolicies = resolveRequestPolicies(metadata, enableAllowlist, defaultTimeLimitMs);
+  const requestPolicies = resolveRequestPolicies(metadata, options.enableAllowlist ?? false, options);
   const own: Model = {
     sources,
     actions,

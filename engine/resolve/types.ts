@@ -394,6 +394,8 @@ export type ResolveOptions = {
   readonly enableAllowlist?: boolean;
   /** The time limit of statements of roles without one of their own; absent or null: none. */
   readonly defaultTimeLimitMs?: number | null;
+  /** The most bytes in a response to a role without a limit of its own; absent or null: no limit. */
+  readonly defaultResponseBytes?: number | null;
   /** Finds the definitions of the engine's types, to compare remote types of the same names with. Without it no two are equal. */
   readonly typeDefinitions?: TypeDefinitions;
 };

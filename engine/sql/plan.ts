@@ -28,6 +28,8 @@ export type PreparedPlan = {
   readonly operation: Plan['operation'];
   /** The time limit of the role for a whole request. */
   readonly timeLimitMs: number | null;
+  /** The limit of the role for the bytes of the response. */
+  readonly mostResponseBytes: number | null;
   /** Steps that need only constants, session variables and request variables. In a query they run at the same time. In a mutation
    *  they run in this order: validations first, then statements and calls as the request has them. */
   readonly steps: readonly Step[];
@@ -87,6 +89,8 @@ export type StatementLimits = {
   readonly timeLimitMs: number | null;
   /** The time limit of the statement or its transaction, for requests without a limit of their own. */
   readonly limitMs: number | null;
+  /** The limit for the bytes of its result, which is that of the response. */
+  readonly mostResponseBytes: number | null;
   /** True when an administrator runs it, who may read every row. */
   readonly isByAdministrator: boolean;
 };
@@ -140,7 +144,7 @@ export type PreparationOf = {
 
 /** Options of a plan that is not run by a request: in tests and measurements. */
 const UNNAMED: PrepareOptions = {
-  limits: { timeLimitMs: null, limitMs: null, isByAdministrator: false },
+  limits: { timeLimitMs: null, limitMs: null, mostResponseBytes: null, isByAdministrator: false },
   prepare: (text, { isRead, mayShare, hasRows = false }) => {
     const once = { name: '', text, isRead, mayShare, hasRows };
     return { named: once, once, wasUsed: false };
@@ -162,6 +166,7 @@ export function preparePlan(plan: Plan, options: PrepareOptions = UNNAMED): Prep
   return {
     operation,
     timeLimitMs: options.limits.timeLimitMs,
+    mostResponseBytes: options.limits.mostResponseBytes,
     steps,
     statements: statementsOf(steps),
     keyedSteps: joins.map((join): KeyedStep => {

@@ -13,6 +13,7 @@ import { answerPlanned, chosenDatabases, planOf } from '../execute/answer.ts';
 import type { PlannedRequest } from '../execute/plan-cache.ts';
 import { bodyText } from '../execute/splice.ts';
 import { runForMany, runStatement, valuesOf } from '../execute/statements.ts';
+import { AnswerHolding } from '../limits/memory-budget.ts';
 import type { Observe, StatementPolled } from '../observe/observation.ts';
 import type { Model } from '../resolve/types.ts';
 import type { PreparedPlan, PreparedStatement } from '../sql/plan.ts';
@@ -20,7 +21,7 @@ import { type Row, textOfColumn } from '../wire/statement.ts';
 import { Multiplexer } from './multiplexer.ts';
 import { Poller, type QueryOutcome } from './poller.ts';
 import { RemoteSubscription } from './remote-subscription.ts';
-import { Result, resultOf } from './result.ts';
+import { excessOf, Result, resultOf } from './result.ts';
 import { Stream } from './stream.ts';
 import type { SubscribeRequest, Subscription, SubscriptionHost, SubscriptionPlan } from './subscription.ts';
 import { SubscriptionCounts, type SubscriptionLimits } from './subscription-counts.ts';
@@ -67,7 +68,7 @@ export class LiveQueries {
   readonly #turns: Turns;
   /** The turns of plans with calls, which may wait for external services. Statements do not wait behind them. */
   readonly #callTurns: Turns;
-  /** By source, connection, time limit and statement text. */
+  /** By source, connection, limits and statement text. */
   readonly #pollers = new Map<string, SharedPoller>();
   readonly #subscriptions = new Set<Subscription>();
   readonly #counts: SubscriptionCounts;
@@ -169,8 +170,9 @@ export class LiveQueries {
     databases: Databases,
     ...[statement, values, watcher, when]: Parameters<SubscriptionHost['watch']>
   ): () => void {
-    const { source, timeLimitMs, limitMs, text } = statement;
-    const key = [source, databases.choiceOf?.(source), timeLimitMs, limitMs, text].join('\n');
+    const { source, timeLimitMs, limitMs, mostResponseBytes, text } = statement;
+    const choice = databases.choiceOf?.(source);
+    const key = [source, choice, timeLimitMs, limitMs, mostResponseBytes, text].join('\n');
     const shared = this.#pollers.get(key) ?? this.#newPoller(statement, databases);
     this.#pollers.set(key, shared);
     const leave = shared.poller.watch(values, watcher, when);
@@ -184,10 +186,11 @@ export class LiveQueries {
   #watchPlan(...[planned, request, watcher]: Parameters<SubscriptionHost['watchPlan']>): () => void {
     const { databases, refetchIntervalMs } = this.#options;
     const { session, outbound } = request;
-    const response = async (signal: AbortSignal) => {
-      const context = { session, databases, outbound: { ...outbound, signal } };
-      return [bodyText(await answerPlanned(planned, context))];
-    };
+    const response = (signal: AbortSignal) =>
+      holding(planned.plan, async (held) => {
+        const context = { session, databases, outbound: { ...outbound, signal, holding: held } };
+        return [bodyText(await answerPlanned(planned, context))];
+      });
     const poller = new Poller({
       query: (_, signal) => this.#callTurns.take(() => this.#outcome(() => response(signal))),
       intervalMs: refetchIntervalMs,
@@ -210,16 +213,16 @@ export class LiveQueries {
       return observePoll(observe, { pollerId, ...polled }, run);
     };
     const pollerId = randomUUID();
+    const within = <T>(signal: AbortSignal, run: (on: Databases) => Promise<T>) =>
+      holding(statement, (held) => run(databasesOfRequest(databases, { signal, holding: held })));
     const multiplexer = new Multiplexer({
       query: (values, signal) =>
         this.#turns.take(() =>
-          this.#outcome(() =>
-            observed(1, () => runStatement(statement, values, databasesOfRequest(databases, { signal }))),
-          ),
+          this.#outcome(() => observed(1, () => within(signal, (on) => runStatement(statement, values, on)))),
         ),
       runForMany: (each, signal) =>
         this.#turns.take(() =>
-          observed(each.length, () => runForMany(statement, each, databasesOfRequest(databases, { signal }))),
+          observed(each.length, () => within(signal, (on) => runForMany(statement, each, on))),
         ),
       most: statement.forMany ? most : 1,
     });
@@ -262,6 +265,20 @@ export class LiveQueries {
   #fail(live: Subscription, thrown: unknown): void {
     this.#stop(live);
     live.request.sink.ended(this.#options.errorOf(thrown));
+  }
+}
+
+/** Holds the bytes of results while they arrive. Afterwards those that clients do not read count as queued bytes. */
+async function holding<T>(
+  { mostResponseBytes }: Pick<PreparedStatement, 'mostResponseBytes'>,
+  run: (held: AnswerHolding) => Promise<T>,
+): Promise<T> {
+  const held = new AnswerHolding();
+  held.limitTo(mostResponseBytes);
+  try {
+    return await run(held);
+  } finally {
+    held.release();
   }
 }
 
@@ -370,6 +387,11 @@ class LiveQuery implements Subscription {
   #push(rows: readonly Row[] | undefined): void {
     if (this.#isStopped || rows === undefined) return;
     const result = this.#result(rows);
+    const excess = excessOf(result, this.#planned!.plan);
+    if (excess) {
+      this.request.sink.failed(excess);
+      return;
+    }
     this.#sent = result.fingerprint;
     const isNew = this.#sent !== this.#before;
     this.#before = undefined;

@@ -12,7 +12,7 @@ import { RemoteFeed } from '../remote/feed.ts';
 import type { RemoteEvent } from '../remote/feed-types.ts';
 import { requestOf } from '../remote/request.ts';
 import type { Model } from '../resolve/types.ts';
-import { Result } from './result.ts';
+import { excessOf, Result } from './result.ts';
 import type { SubscribeRequest, Subscription, SubscriptionHost, SubscriptionPlan } from './subscription.ts';
 
 /** The interval at which a client that had no room is checked again. */
@@ -87,7 +87,11 @@ export class RemoteSubscription implements Subscription {
     const { sink, outbound } = this.request;
     try {
       const { columns, errors, isUsable } = eventResult(bytes, call, outbound);
-      sink.next(new Result(respond(this.#planned!.plan, { rows: isUsable ? [columns] : null, errors })));
+      const { plan } = this.#planned!;
+      const result = new Result(respond(plan, { rows: isUsable ? [columns] : null, errors }));
+      const excess = excessOf(result, plan);
+      if (excess) this.#host.fail(excess);
+      else sink.next(result);
       if (!sink.hasRoom()) this.#pause();
     } catch (error) {
       if (error instanceof EngineError) this.#lost(error);

@@ -1,7 +1,8 @@
 /** One response of a subscription. Everyone who watches the same rows in the same form shares it, with its bytes: a result of a
  *  megabyte for a thousand clients is in memory once. Not here: the message around it (http/websocket/messages.ts). */
-import { type Body, bodyText, splice } from '../execute/splice.ts';
-import type { TemplatePart } from '../sql/plan.ts';
+import { EngineError } from '../errors/engine-error.ts';
+import { type Body, bodyText, sizeOfBody, splice } from '../execute/splice.ts';
+import type { PreparedPlan, TemplatePart } from '../sql/plan.ts';
 import type { Row } from '../wire/statement.ts';
 import { fingerprintOf } from './fingerprint.ts';
 
@@ -17,8 +18,7 @@ export class Result {
 
   /** The size in bytes, too low for text that is not ASCII. */
   get size(): number {
-    if (typeof this.#body === 'string') return this.#body.length;
-    return this.#body.reduce((sum, { length }) => sum + length, 0);
+    return sizeOfBody(this.#body);
   }
 
   get text(): string {
@@ -39,6 +39,14 @@ export class Result {
     this.#fingerprint ??= fingerprintOf([typeof this.#body === 'string' ? this.#body : this.bytes]);
     return this.#fingerprint;
   }
+}
+
+/** Returns the error of a result that is larger than the limit of its role; null for any other. */
+export function excessOf(
+  { size }: Result,
+  { mostResponseBytes: most }: Pick<PreparedPlan, 'mostResponseBytes'>,
+): EngineError | null {
+  return most !== null && size > most ? new EngineError('responseTooLarge', { most, note: '' }) : null;
 }
 
 /** Results in use, by row and template. */

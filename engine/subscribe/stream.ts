@@ -9,7 +9,7 @@ import { valuesOf } from '../execute/statements.ts';
 import type { Model } from '../resolve/types.ts';
 import { textOfColumn } from '../wire/statement.ts';
 import type { QueryOutcome, Values } from './poller.ts';
-import { resultOf } from './result.ts';
+import { excessOf, resultOf } from './result.ts';
 import type { SubscribeRequest, Subscription, SubscriptionHost, SubscriptionPlan } from './subscription.ts';
 
 export class Stream implements Subscription {
@@ -68,8 +68,16 @@ export class Stream implements Subscription {
     const cursor = textOfColumn(row[1] ?? null);
     // There are no new rows.
     if (cursor === null) return;
+    const { plan } = this.#planned!;
+    const result = resultOf(plan.template, [row]);
+    const excess = excessOf(result, plan);
+    // The cursor does not move, and the poller reports the next outcome.
+    if (excess) {
+      this.request.sink.failed(excess);
+      return;
+    }
     if (this.request.sink.hasRoom()) {
-      this.request.sink.next(resultOf(this.#planned!.plan.template, [row]));
+      this.request.sink.next(result);
       this.#cursor = cursor;
     }
     if (!this.#isStopped) this.#watch('next round');

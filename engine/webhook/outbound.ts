@@ -4,6 +4,7 @@
  *  Not here: sending (call.ts, remote/http.ts). Reference: docs/reference/behaviour/metadata.md. */
 import type { IncomingHttpHeaders } from 'node:http';
 import type { CancelSignal } from '../limits/cancel-signal.ts';
+import type { AnswerHolding } from '../limits/memory-budget.ts';
 import { printReference } from '../metadata/references.ts';
 import type { Header } from '../metadata/schema/common.ts';
 import type { Metadata } from '../metadata/schema/metadata.ts';
@@ -62,6 +63,8 @@ export type OutboundContext = {
   readonly span?: Span | null;
   /** Aborted when the client no longer waits for the response. */
   readonly signal?: CancelSignal | undefined;
+  /** Holds the bytes of results and answers until the client has received the response. */
+  readonly holding?: AnswerHolding | undefined;
   /** True when the client may see the causes of failures. */
   readonly showsInternal?: boolean;
   readonly record?: ResponseNotes | undefined;

@@ -103,7 +103,10 @@ export class WireConnection {
     this.client = client;
     this.#events = events;
     this.#socket = (client as unknown as DriverInternals).connection.stream;
-    const decoder = new Decoder((...message) => this.#receive(...message));
+    const decoder = new Decoder(
+      (...message) => this.#receive(...message),
+      (type, size) => type !== DATA_ROW || this.#acceptsRow(size),
+    );
     this.#reading = new Reading(this.#socket, (piece) => {
       try {
         decoder.push(piece);
@@ -205,6 +208,7 @@ export class WireConnection {
     execution.isParsed = name === '' || !this.#prepared.has(name);
     if (execution.isParsed) this.#prepare(name, statement);
     this.#outbox.run(name, values);
+    execution.begin();
     this.#enqueue(execution);
   }
 
@@ -300,8 +304,8 @@ export class WireConnection {
   #receive(...[type, bytes, start, end, isKept]: Parameters<ReceiveMessage>): void {
     switch (type) {
       case DATA_ROW:
-        if (!this.#row) this.#row = rowAt(bytes, start, isKept);
-        else if (this.#queue[0]?.statement.hasRows) this.#row.push(...rowAt(bytes, start, isKept));
+        // A collected message was accepted when it began.
+        if (isKept || this.#acceptsRow(end - start)) this.#addRow(bytes, start, isKept);
         return;
       case READY_FOR_QUERY:
         this.#finish();
@@ -319,6 +323,15 @@ export class WireConnection {
       case COPY_BOTH_RESPONSE:
         throw new Error('a statement asked for data to copy');
     }
+  }
+
+  #acceptsRow(bytes: number): boolean {
+    return this.#queue[0]?.accepts(bytes) ?? true;
+  }
+
+  #addRow(bytes: Buffer, start: number, isKept: boolean): void {
+    if (!this.#row) this.#row = rowAt(bytes, start, isKept);
+    else if (this.#queue[0]?.statement.hasRows) this.#row.push(...rowAt(bytes, start, isKept));
   }
 
   #failureOf(failure: pg.DatabaseError): Failure {

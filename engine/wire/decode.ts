@@ -1,6 +1,6 @@
 /** Bytes of a socket, in pieces of any size → whole backend messages → rows and errors. A message within one piece is
  *  read in place, and not kept. Any other message is collected in a buffer of its final size, so that a row of 16 MB is copied
- *  once. PostgreSQL manual, "Message Formats".
+ *  once; before that, `accepts` decides whether it is collected or skipped. PostgreSQL manual, "Message Formats".
  *  Not here: which statement a message belongs to (connection.ts). */
 import pg from 'pg';
 import type { Column } from './statement.ts';
@@ -14,6 +14,9 @@ export type ReceiveMessage = (
   isKept: boolean,
 ) => void;
 
+/** Decides, by type and size, whether a message that has to be collected is kept. A message that is not kept is not received. */
+export type AcceptMessage = (type: number, size: number) => boolean;
+
 /** The size of type and length. */
 const HEADER = 5;
 /** Postgres allocates at most this much for one message: MaxAllocSize. */
@@ -23,14 +26,18 @@ const NOTHING: Buffer = Buffer.alloc(0);
 
 export class Decoder {
   readonly #receive: ReceiveMessage;
+  readonly #accepts: AcceptMessage;
   /** The beginning of an incomplete header. */
   #before = NOTHING;
   /** An incomplete message, and the number of its bytes that have arrived. */
   #message: Buffer | null = null;
   #have = 0;
+  /** The bytes that are still to come of a message that is skipped. */
+  #skipped = 0;
 
-  constructor(receive: ReceiveMessage) {
+  constructor(receive: ReceiveMessage, accepts: AcceptMessage = () => true) {
     this.#receive = receive;
+    this.#accepts = accepts;
   }
 
   /** Decodes a piece. Raises when the bytes do not follow the protocol; the connection is unusable then. */
@@ -40,7 +47,7 @@ export class Decoder {
       bytes = Buffer.concat([this.#before, piece]);
       this.#before = NOTHING;
     }
-    let at = this.#message ? this.#complete(this.#message, bytes) : 0;
+    let at = this.#message ? this.#complete(this.#message, bytes) : this.#skip(bytes);
     while (bytes.length - at >= HEADER) {
       const end = at + 1 + lengthAt(bytes, at + 1);
       if (end > bytes.length) {
@@ -54,8 +61,19 @@ export class Decoder {
   }
 
   #begin(first: Buffer, size: number): void {
+    if (!this.#accepts(first[0]!, size)) {
+      this.#skipped = size - first.length;
+      return;
+    }
     this.#message = Buffer.allocUnsafeSlow(size);
     this.#have = first.copy(this.#message);
+  }
+
+  /** Returns the number of bytes that belonged to a skipped message. */
+  #skip(bytes: Buffer): number {
+    const skipped = Math.min(this.#skipped, bytes.length);
+    this.#skipped -= skipped;
+    return skipped;
   }
 
   /** Returns the number of bytes that belonged to the incomplete message. */

@@ -2,6 +2,7 @@
  *  It is the listener of its caller's signal and the timer of its time limit, so that neither costs an object.
  *  Not here: which connection it gets (pool.ts), when it is sent (connection.ts). */
 import type { CancelListener, CancelSignal } from '../limits/cancel-signal.ts';
+import type { AnswerHolding } from '../limits/memory-budget.ts';
 import { type TimerWheel, WheelTimer } from '../limits/timer-wheel.ts';
 import { type Patience, TimeIsUp } from './patience.ts';
 import type { NamedStatement, Row, Value } from './statement.ts';
@@ -24,6 +25,7 @@ export class Execution extends WheelTimer implements CancelListener {
   readonly statement: NamedStatement;
   readonly values: readonly Value[];
   readonly #settle: Settle;
+  readonly #holding: AnswerHolding | undefined;
   /** True for BEGIN, COMMIT, ROLLBACK and SET. */
   readonly isCommand: boolean;
   state: ExecutionState = 'awaited';
@@ -39,6 +41,9 @@ export class Execution extends WheelTimer implements CancelListener {
   isParsed = false;
   /** True when another execution was in flight when this one was sent. */
   isFollower = false;
+  #receivedBytes = 0;
+  /** The error of a result that was refused while it arrived. */
+  #refusal: Error | undefined;
   #reason: Error | undefined;
   #signal: CancelSignal | undefined;
   #limitMs = 0;
@@ -49,11 +54,13 @@ export class Execution extends WheelTimer implements CancelListener {
     values: readonly Value[],
     settle: Settle,
     kind: 'alone' | 'in transaction' | 'command' = 'alone',
+    holding?: AnswerHolding,
   ) {
     super();
     this.statement = statement;
     this.values = values;
     this.#settle = settle;
+    this.#holding = holding;
     this.wasRetried = kind !== 'alone';
     this.isCommand = kind === 'command';
   }
@@ -103,10 +110,32 @@ export class Execution extends WheelTimer implements CancelListener {
     return this.#reason !== undefined;
   }
 
+  /** Called when it is sent. */
+  begin(): void {
+    this.#receivedBytes = 0;
+  }
+
+  /** Returns false for bytes of a result that are not to be kept: nobody waits for them, or they are too many. A read that waits for them fails
+   *  at once, and Postgres should stop it. Others fail when they have ended. */
+  accepts(bytes: number): boolean {
+    if (this.state === 'discarded' || this.#refusal) return false;
+    if (!this.#holding) return true;
+    try {
+      this.#holding.receive(bytes, this.#receivedBytes);
+      this.#receivedBytes += bytes;
+      return true;
+    } catch (error) {
+      this.#refusal = error as Error;
+      if (this.statement.isRead && this.#givenUp) this.#giveUp(this.#refusal);
+      return false;
+    }
+  }
+
   /** Passes the result to the caller. A cancelled execution fails with the reason why the caller no longer waits. */
   done(failure: Error | null, row: Row): void {
     this.#stopListening();
-    if (!failure) this.#settle.resolve(row);
+    if (!failure && this.#refusal) this.#settle.reject(this.#refusal);
+    else if (!failure) this.#settle.resolve(row);
     else this.#settle.reject(this.#reason && isCancelled(failure) ? this.#reason : failure);
   }
 

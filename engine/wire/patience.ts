@@ -1,6 +1,8 @@
-/** How long a caller waits for Postgres: until it has gone, or until its time limit. Not here: what happens then (pool.ts). */
+/** How long a caller waits for Postgres: until it has gone, until its time limit, or until the result is too large. Not here: what happens
+ *  then (pool.ts). */
 
 import type { CancelSignal } from '../limits/cancel-signal.ts';
+import type { AnswerHolding } from '../limits/memory-budget.ts';
 
 /** How long the caller waits for a result. After that, the statement is cancelled in Postgres; a queued one is not
  *  sent. */
@@ -9,6 +11,8 @@ export type Patience = {
   readonly signal?: CancelSignal | undefined;
   /** The time limit of the statement, which fails with TimeIsUp. */
   readonly limitMs?: number | null | undefined;
+  /** Holds the bytes of the result. The statement fails with the error that it raises. */
+  readonly holding?: AnswerHolding | undefined;
 };
 
 /** Raised when a statement exceeds its time limit. */

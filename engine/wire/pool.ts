@@ -10,6 +10,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type pg from 'pg';
 import type { CancelSignal } from '../limits/cancel-signal.ts';
+import type { AnswerHolding } from '../limits/memory-budget.ts';
 import { TimerWheel } from '../limits/timer-wheel.ts';
 import { Batch } from './batch.ts';
 import { cancel } from './cancel.ts';
@@ -169,7 +170,8 @@ export class WirePool {
   /** Returns the first row. Raises pg.DatabaseError, ConnectionLost, and the errors of `patience`. */
   run(statement: NamedStatement, values: readonly Value[], patience?: Patience): Promise<Row> {
     return new Promise((resolve, reject) => {
-      const execution = new Execution(statement, values, { resolve, reject: this.#failing(reject) });
+      const settle = { resolve, reject: this.#failing(reject) };
+      const execution = new Execution(statement, values, settle, 'alone', patience?.holding);
       if (patience) execution.waitFor(patience, this.#wheel, this.#giveUpOn);
       if (!execution.isGivenUp) this.#submit(execution);
     });
@@ -241,11 +243,14 @@ export class WirePool {
     connection: WireConnection,
     statement: NamedStatement,
     values: readonly Value[],
-    isKept = this.#options.isKept,
+    {
+      isKept = this.#options.isKept,
+      holding,
+    }: { readonly isKept?: boolean; readonly holding?: AnswerHolding | undefined } = {},
   ): Promise<Row> {
     return new Promise((resolve, reject) => {
       const settle = { resolve, reject: this.#failing(reject) };
-      connection.send(new Execution(statement, values, settle, 'in transaction'), isKept);
+      connection.send(new Execution(statement, values, settle, 'in transaction', holding), isKept);
     });
   }
 

@@ -276,6 +276,7 @@ const EVERYTHING = parseMetadata({
   api_limits: {
     depth_limit: { global: 1, per_role: { u: 2 } },
     time_limit: { global: 3 },
+    response_limit: { global: 5, per_role: { u: 6 } },
     rate_limit: {
       global: { max_reqs_per_min: 4, unique_params: 'IP' },
       per_role: { u: { max_reqs_per_min: 1, unique_params: ['x'] } },

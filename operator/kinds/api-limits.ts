@@ -57,6 +57,12 @@ export const ApiLimitsSpec = specOf({
   nodes: Type.Optional(withDescription('The most fields of a request. Absent: no limit.', Limit)),
   batch: Type.Optional(withDescription('The most requests in one body. Absent: no limit.', Limit)),
   time: Type.Optional(withDescription('The longest duration of a request. Absent: no limit.', TimeLimit)),
+  response: Type.Optional(
+    withDescription(
+      'The most bytes of a response. Absent: the engine option --max-role-response-length.',
+      Limit,
+    ),
+  ),
   rate: Type.Optional(withDescription('The most requests of one client. Absent: no limit.', RateLimit)),
 });
 type ApiLimitsSpec = Static<typeof ApiLimitsSpec>;
@@ -80,7 +86,15 @@ export const apiLimits = kindRow({
 
 type Metadata<T> = { readonly global?: T; readonly per_role?: Readonly<Record<string, T>> };
 
-function limitsObject({ disabled, depth, nodes, batch, time, rate }: ApiLimitsSpec): MetadataObject {
+function limitsObject({
+  disabled,
+  depth,
+  nodes,
+  batch,
+  time,
+  response,
+  rate,
+}: ApiLimitsSpec): MetadataObject {
   const limit = (given: Static<typeof Limit> | undefined) =>
     given && { global: given.global, per_role: byRole(given.perRole, (item) => item.limit) };
   return {
@@ -96,6 +110,7 @@ function limitsObject({ disabled, depth, nodes, batch, time, rate }: ApiLimitsSp
         global: time.globalSeconds,
         per_role: byRole(time.perRole, (item) => item.seconds),
       },
+      response_limit: limit(response),
       rate_limit: rate && {
         global: rate.global && rateOf(rate.global),
         per_role: byRole(rate.perRole, rateOf),
@@ -138,6 +153,7 @@ function describeLimits({ definition }: MetadataObject): ResourceDraft {
         globalSeconds: time.global,
         perRole: roles(time.per_role, (seconds) => ({ seconds })),
       },
+      response: limit(given.response_limit),
       rate: rate && {
         global: rate.global && describeRate(rate.global),
         perRole: roles(rate.per_role, describeRate),

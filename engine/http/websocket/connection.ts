@@ -264,7 +264,7 @@ export class WebsocketConnection {
       attach: (operation) => {
         own = operation;
       },
-      next: (response) => this.#sendResult(id, response),
+      next: (response, sent) => this.#sendResult(id, response, sent),
       hasRoom: () => !this.#isFull,
       latest: (response) => this.#sendLatest(id, response),
       error: (errors, detail) => {
@@ -293,19 +293,25 @@ export class WebsocketConnection {
     else this.#sendResult(id, result);
   }
 
-  #sendResult(id: string, result: Result): void {
+  #sendResult(id: string, result: Result, sent?: () => void): void {
     const { socket, protocol, duplex } = this.#options;
     const [before, after] = protocol.server.next(id);
-    if (result.size < SHARED_BYTES) {
-      this.#send(before + result.text + after);
+    const isShort = result.size < SHARED_BYTES;
+    if (isShort) this.#send(before + result.text + after);
+    if (isShort || socket.readyState !== socket.OPEN) {
+      sent?.();
       return;
     }
-    if (socket.readyState !== socket.OPEN) return;
     const { bytes } = result;
     duplex.cork();
     duplex.write(textFrame(before, bytes.length + Buffer.byteLength(after)));
     duplex.write(bytes);
-    duplex.write(after, this.#onSent);
+    // Called with an error when the connection ends before.
+    const callback = () => {
+      sent?.();
+      this.#sent();
+    };
+    duplex.write(after, sent ? callback : this.#onSent);
     duplex.uncork();
     this.#readOrPause();
   }

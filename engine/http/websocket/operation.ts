@@ -7,6 +7,8 @@ import { EngineError } from '../../errors/engine-error.ts';
 import { answer, answerPlanned, contextAfter, notePlan, planOf } from '../../execute/answer.ts';
 import type { GraphqlRequest, PlannedRequest } from '../../execute/plan-cache.ts';
 import type { Body } from '../../execute/splice.ts';
+import { RequestSignal } from '../../limits/cancel-signal.ts';
+import { AnswerHolding } from '../../limits/memory-budget.ts';
 import type { Session } from '../../resolve/session.ts';
 import type { Model } from '../../resolve/types.ts';
 import type { LiveQueries } from '../../subscribe/live-queries.ts';
@@ -35,8 +37,8 @@ export type OperationOutput = {
   /** Returns an error as the messages have it. */
   readonly errorOf: (error: EngineError, showInternal: boolean) => object;
   readonly requestId: string;
-  /** Sends `{"data":…}` or `{"errors":…}`. */
-  readonly next: (response: Result) => void;
+  /** Sends `{"data":…}` or `{"errors":…}`. `sent` is called when it has been sent, or cannot be. */
+  readonly next: (response: Result, sent?: () => void) => void;
   readonly hasRoom: () => boolean;
   /** Sends a result like `next`. An earlier one may be skipped when the client had no room for it. */
   readonly latest: (response: Result) => void;
@@ -128,10 +130,13 @@ function answerOnce(
   planned: Planned,
   arrival: RunningOperation,
 ): RunningWebsocketOperation {
-  const stopped = new AbortController();
-  void answerBody(start, planned, arrival, stopped.signal).then((body) => {
-    if (!stopped.signal.aborted) {
-      start.output.next(new Result(body));
+  const stopped = new RequestSignal();
+  const holding = new AnswerHolding();
+  const release = () => holding.release();
+  void answerBody(start, planned, arrival, { signal: stopped, holding }).then((body) => {
+    if (stopped.aborted) release();
+    else {
+      start.output.next(new Result(body), release);
       start.output.complete();
     }
     start.output.done();
@@ -146,10 +151,18 @@ async function answerBody(
   { context, session, output, ...start }: OperationStart,
   { request, model, planned }: Planned,
   arrival: RunningOperation,
-  signal: AbortSignal,
+  { signal, holding }: { readonly signal: RequestSignal; readonly holding: AnswerHolding },
 ): Promise<Body> {
   try {
-    const answerContext = answerContextOf(context, session, start.headers, arrival, undefined, signal);
+    const answerContext = answerContextOf(
+      context,
+      session,
+      start.headers,
+      arrival,
+      undefined,
+      signal,
+      holding,
+    );
     const body = await answerPlanned(planned, answerContext).catch(async (failure: unknown) => {
       const later = await contextAfter(failure, planned, { model, ...answerContext });
       return answer(request, { ...later, isRelay: start.isRelay });

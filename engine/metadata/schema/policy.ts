@@ -30,6 +30,7 @@ export const ApiLimits = Type.Object({
   node_limit: Type.Optional(limit(Count)),
   batch_limit: Type.Optional(limit(Count)),
   time_limit: Type.Optional(limit(Seconds)),
+  response_limit: Type.Optional(limit(Count)),
   rate_limit: Type.Optional(limit(RateLimit)),
 });
 export type ApiLimits = Static<typeof ApiLimits>;
