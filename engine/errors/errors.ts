@@ -625,6 +625,8 @@ export const ERRORS = {
     /** A limit of Postgres is exceeded: columns of a result, arguments of a function, depth of an expression. */
     tooComplex: 'the request is too complex for the database: {text}',
     tooManyFields: 'the request selects more than {most} fields',
+    tooManyWrites:
+      'the request needs more than {most} statements that write; divide it: an object with related objects, its related rows and an update of a list are a statement each',
     distinctNotLeading: '"distinct_on" columns must match initial "order_by" columns',
   }),
   ...rows(400, 'not-supported', {

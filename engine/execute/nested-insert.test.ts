@@ -1,6 +1,7 @@
 /** Nested inserts from request to rows: their order, what they answer, who may do them, and how they fail.
  *  Twins of plan/insert.ts and sql/insert.ts, asked of a real Postgres. */
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { planOf } from './answer.ts';
 import { openWorld, type World } from './testing/world.ts';
 
 const SCHEMA = `
@@ -382,4 +383,52 @@ describe('a role', () => {
       )?.[2],
     ).toBe("field 'author' not found in type: 'article_insert_input'");
   });
+});
+
+describe('a large nested insert', () => {
+  const INSERT = `mutation ($objects: [author_insert_input!]!) { insert_author(objects: $objects) { affected_rows } }`;
+  const objects = (count: number) =>
+    Array.from({ length: count }, (_, i) => ({ name: `a${i}`, articles: { data: [{ title: `t${i}` }] } }));
+
+  test('is refused before it runs when a role needs too many statements, and not for an administrator', async () => {
+    expect(await refusal(INSERT, { objects: objects(5001) })).toEqual([
+      'validation-failed',
+      '$.selectionSet.insert_author.args.objects[5000]',
+      'the request needs more than 10000 statements that write; divide it: an object with related objects, its related rows and an update of a list are a statement each',
+    ]);
+    await noRows();
+    expect(() =>
+      planOf({ query: INSERT, variables: { objects: objects(5001) } }, planning('admin')),
+    ).not.toThrow();
+    expect(() =>
+      planOf({ query: INSERT, variables: { objects: objects(5000) } }, planning('user')),
+    ).not.toThrow();
+  });
+
+  test('is planned in linear time, a tenth of a millisecond for an object', () => {
+    const planned = (count: number) => {
+      const variables = { objects: objects(count) };
+      const before = process.cpuUsage();
+      planOf({ query: INSERT, variables }, planning('admin'));
+      const { user, system } = process.cpuUsage(before);
+      return (user + system) / 1000 / count;
+    };
+    planned(500);
+    // Generous, for a machine under load: composing each statement by itself took 0.4 ms.
+    expect(Math.min(planned(4000), planned(4001), planned(4002))).toBeLessThan(0.25);
+  });
+
+  const planning = (role: string) => ({
+    model: world.model,
+    session: { role, variables: { 'x-engine-user-id': '1' }, mayUseBackendOnly: false },
+  });
+});
+
+test('an update of a list is refused before it runs when a role needs too many statements', async () => {
+  const query = `mutation ($updates: [author_updates!]!) { update_author_many(updates: $updates) { affected_rows } }`;
+  const updates = Array.from({ length: 10_001 }, (_, i) => ({
+    where: { name: { _eq: `a${i}` } },
+    _set: { name: 'b' },
+  }));
+  expect((await refusal(query, { updates }))?.[2]).toContain('more than 10000 statements');
 });

@@ -217,6 +217,7 @@ class Steps {
   }
 
   #add(insert: Insert, path: readonly PathStep[], isAnswered: boolean): number {
+    this.#context.countWrites(1);
     return this.done.push({ insert, keeps: [], isAnswered, unlessInserted: null, path }) - 1;
   }
 

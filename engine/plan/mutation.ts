@@ -54,10 +54,12 @@ export function planMutation(root: MutationRootField, context: PlanContext): Roo
         const where = keyPredicate(table, fieldsOf(given.get(names.pk_columns)), context);
         return one(planUpdate(table, given, where, context) ?? nothing());
       }
-      case 'update-many':
+      case 'update-many': {
+        const updates = itemsOf(given.get('updates'));
+        context.countWrites(updates.length);
         return one({
           kind: 'update-many',
-          updates: itemsOf(given.get('updates')).map((update, i) =>
+          updates: updates.map((update, i) =>
             withPath('updates', () =>
               withPath(i, () => {
                 const fields = fieldsOf(update);
@@ -67,6 +69,7 @@ export function planMutation(root: MutationRootField, context: PlanContext): Roo
             ),
           ),
         });
+      }
       case 'delete':
         return one(planDelete(table, whereOf(given, context), context));
       case 'delete-by-pk':

@@ -115,6 +115,7 @@ function addRelated(
   for (const { relationship, target, deletes, updates } of related) {
     const reached = reachedFrom(table, parent, relationship, context);
     const visible = context.filterOf(target);
+    context.countWrites(deletes.length + updates.length);
     const at = (write: 'delete' | 'update', i: number) => [spelled, relationship.name, write, i];
     deletes.forEach((each, i) => {
       within(at('delete', i), () => {

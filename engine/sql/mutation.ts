@@ -32,6 +32,7 @@ import {
   WRITTEN,
 } from './nested-write.ts';
 import { Aliases, rowScope } from './scope.ts';
+import { StepStatements } from './step-statements.ts';
 import { rowJson } from './table.ts';
 import { deleteStatement, insertStatement, updateStatement } from './write.ts';
 
@@ -65,7 +66,14 @@ export function mutationQuery(
   output: MutationOutput,
   settings = false,
 ): MutationQuery {
-  if (action.kind === 'nested-insert') return nestedQuery(action.steps.map(insertStepQuery), action, output);
+  if (action.kind === 'nested-insert') {
+    const statements = new StepStatements();
+    return nestedQuery(
+      action.steps.map((step) => insertStepQuery(step, statements)),
+      action,
+      output,
+    );
+  }
   if (action.kind === 'nested-update') return nestedQuery(action.steps.map(updateStepQuery), action, output);
   const aliases = new Aliases();
   const row = aliases.next();

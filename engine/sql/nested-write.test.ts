@@ -57,11 +57,11 @@ test('rows nothing refers to are one statement that counts them, and looks at th
   ];
   const check = compare('author_id', '_gt', constant('0'));
   const { nestedWrites: steps } = render(step(insert(rows)), step(insert(rows, { check })));
-  const inserted = `${columns} ${values}, (default, $2::"pg_catalog"."int4") returning`;
+  const inserted = `${columns} ${values}, (default, $3::"pg_catalog"."int4") returning`;
   expect(steps[0]!.text).toBe(`with "written" as (${inserted} 1) select count(*)::text from "written"`);
-  expect(steps[0]!.parameters).toEqual([constant('A', varchar), author]);
+  expect(steps[0]!.parameters).toEqual([constant('A', varchar), author, author]);
   expect(steps[1]!.text).toBe(
-    `with "written" as (${inserted} ("t0"."author_id" > $3::"pg_catalog"."int4") is true as "check passes") ` +
+    `with "written" as (${inserted} ("t0"."author_id" > $4::"pg_catalog"."int4") is true as "check passes") ` +
       `select count(*)::text, ${unless('bool_and("check passes")')} from "written"`,
   );
 });

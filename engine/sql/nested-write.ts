@@ -5,8 +5,9 @@ import type { PgType } from '../catalog/types.ts';
 import type { QualifiedName } from '../metadata/schema/common.ts';
 import type { InsertStep, UpdateStep } from '../plan/mutation-types.ts';
 import { checkOf, verdict } from './check.ts';
-import { comma, type Fragment, id, join, sql, typeName } from './fragment.ts';
+import { comma, compile, type Fragment, id, join, type Statement, sql, typeName } from './fragment.ts';
 import { Aliases, columnOf } from './scope.ts';
+import type { StepStatements } from './step-statements.ts';
 import { deleteStatement, insertStatement, updateStatement } from './write.ts';
 
 export const WRITTEN = id('written');
@@ -19,17 +20,27 @@ export const ALL_PASS = sql`bool_and(${PASSES})`;
 export type StepQuery = Pick<InsertStep, 'unlessInserted' | 'path'> & {
   /** The statement. Its columns are the number of rows, the kept values, the rows as an array when a later step takes them,
    *  and the verdict when there is a check. A step for a single row that is not inserted returns no row at all. */
-  readonly write: Fragment;
+  readonly statement: Statement;
   /** The index of the column with the rows, when the response is about them. */
   readonly answered: number | null;
 };
 
-export function insertStepQuery({ insert, keeps, isAnswered, unlessInserted, path }: InsertStep): StepQuery {
+export function insertStepQuery(step: InsertStep, statements: StepStatements): StepQuery {
+  const { insert, keeps, isAnswered, unlessInserted, path } = step;
+  const answered = insert.rows.length === 1 ? 1 + keeps.length : 1;
+  return {
+    statement: statements.statementOf(step, insertStep),
+    answered: isAnswered ? answered : null,
+    unlessInserted,
+    path,
+  };
+}
+
+function insertStep({ insert, keeps, isAnswered }: InsertStep): Fragment {
   const aliases = new Aliases();
   const row = aliases.next();
   const statement = insertStatement(insert, row, aliases);
   const passes = checkOf(insert, row, aliases);
-  const about = { unlessInserted, path };
   if (insert.rows.length === 1) {
     const whole = sql`${id(row)}.*::${typeName(rowType(insert.table))}`;
     const columns = [
@@ -38,11 +49,9 @@ export function insertStepQuery({ insert, keeps, isAnswered, unlessInserted, pat
       ...(isAnswered ? [sql`array[${whole}]::text`] : []),
       ...(passes ? [verdict(passes)] : []),
     ];
-    const write = sql`${statement} returning ${join(columns, comma)}`;
-    return { ...about, write, answered: isAnswered ? 1 + keeps.length : null };
+    return sql`${statement} returning ${join(columns, comma)}`;
   }
-  const write = manyRows(statement, { row, table: insert.table, passes, returnsRows: isAnswered });
-  return { ...about, write, answered: isAnswered ? 1 : null };
+  return manyRows(statement, { row, table: insert.table, passes, returnsRows: isAnswered });
 }
 
 export function updateStepQuery({ write, keepsRows, isAnswered, path }: UpdateStep): StepQuery {
@@ -53,7 +62,7 @@ export function updateStepQuery({ write, keepsRows, isAnswered, path }: UpdateSt
   const passes = isUpdate ? checkOf(write, row, aliases) : null;
   const returnsRows = keepsRows || isAnswered;
   return {
-    write: manyRows(statement, { row, table: write.table, passes, returnsRows }),
+    statement: compile(manyRows(statement, { row, table: write.table, passes, returnsRows })),
     answered: isAnswered ? 1 : null,
     unlessInserted: null,
     path,

@@ -410,8 +410,7 @@ function finishMutation(
     ...common,
     preparation: options.prepare(statement.text, about),
     nestedWrites: steps.map((step) => {
-      const { answered, unlessInserted, path } = step;
-      const nested = compile(step.write);
+      const { statement: nested, answered, unlessInserted, path } = step;
       return {
         ...nested,
         preparation: preparationOf(nested.text),

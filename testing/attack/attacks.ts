@@ -24,8 +24,13 @@ const BODY_BYTES = 100 * MIB;
 const CHUNK = Buffer.alloc(64 * 1024, 'a');
 /** A subscription to rows of `item`; each result is about 100 kB. */
 const LIST = 'subscription ($least: Int) { item(where: {id: {_gte: $least}}, limit: 100) { id body } }';
+/** The default time limit of statements. */
+const LONGEST_SECONDS = 62;
 /** A quick event is delivered within this time, whatever another trigger's webhook does. */
 const QUICK_MS = 3_000;
+/** Each row has 82 rows of its kind, three times over. */
+const THERE_AND_BACK = '{ part { same_kind { same_kind { body } } } }';
+const LARGE = '{ large { body } }';
 const SLOW = '{ slow_item { id } }';
 
 export const ATTACKS: readonly Attack[] = [
@@ -63,6 +68,32 @@ export const ATTACKS: readonly Attack[] = [
     heldSeconds: 6,
     launch: (url) => hangUps(url, 400),
     verify: noStatementGoesOn,
+  },
+  {
+    name: '4 queries of 60 bytes with answers of 330 MB',
+    heldSeconds: 10,
+    launch: (url) => queries(url, 4, THERE_AND_BACK),
+    verify: noStatementGoesOnLong,
+  },
+  {
+    name: '60 clients that do not read answers of 25 MB',
+    heldSeconds: 10,
+    launch: (url) => queries(url, 60, LARGE, false),
+  },
+  {
+    name: '20 batches of 50 answers of 25 MB',
+    heldSeconds: 8,
+    launch: (url) =>
+      queries(
+        url,
+        20,
+        Array.from({ length: 50 }, () => LARGE),
+      ),
+  },
+  {
+    name: '4 nested inserts of 10,000 rows with two related rows each, and 4 of half of them',
+    heldSeconds: 10,
+    launch: nestedInserts,
   },
   {
     name: '3,000 events for a webhook that never answers',
@@ -189,6 +220,51 @@ async function hangUps(url: URL, count: number): Promise<End> {
   return () => {};
 }
 
+/** Sends a request with one or several queries from many clients, again and again. */
+async function queries(
+  url: URL,
+  count: number,
+  query: string | readonly string[],
+  isReading = true,
+): Promise<End> {
+  const one = (text: string) => ({ query: text });
+  const body = JSON.stringify(typeof query === 'string' ? one(query) : query.map(one));
+  return requests(
+    url,
+    Array.from({ length: count }, () => body),
+    isReading,
+  );
+}
+
+async function nestedInserts(url: URL): Promise<End> {
+  const query =
+    'mutation ($objects: [owner_insert_input!]!) { insert_owner(objects: $objects) { affected_rows } }';
+  const body = (count: number) => {
+    const objects = Array.from({ length: count }, () => ({ name: 'a', belongings: { data: [{}, {}] } }));
+    return JSON.stringify({ query, variables: { objects } });
+  };
+  return requests(url, [10_000, 10_000, 10_000, 10_000, 5_000, 5_000, 5_000, 5_000].map(body), true);
+}
+
+/** Sends a request over each connection, and the same again after its answer. Without reading, the answers wait in the engine. */
+function requests(url: URL, bodies: readonly string[], isReading: boolean): End {
+  const sockets = bodies.map((body) => {
+    const socket = open(url);
+    const send = () => socket.write(post(url, [`content-length: ${Buffer.byteLength(body)}`]) + body);
+    send();
+    if (!isReading) return socket.pause();
+    let left = 0;
+    return socket.on('data', (piece: Buffer) => {
+      const [, length] =
+        left === 0 ? (/content-length: (\d+)/i.exec(piece.toString('latin1', 0, 2000)) ?? []) : [];
+      if (length !== undefined) left = Number(length) + piece.indexOf('\r\n\r\n') + 4;
+      left = Math.max(0, left - piece.length);
+      if (left === 0) send();
+    });
+  });
+  return () => endAll(sockets);
+}
+
 function open(url: URL): Socket {
   const socket = connect(Number(url.port), url.hostname);
   socket.on('error', () => {});
@@ -229,6 +305,15 @@ async function noStatementGoesOn({ database }: World): Promise<readonly string[]
     "select count(*)::int as count from pg_stat_activity where state = 'active' and query like '%slow_item%' and pid <> pg_backend_pid()",
   );
   return rows[0]!.count === 0 ? [] : [`${rows[0]!.count} statements go on after their clients hung up`];
+}
+
+/** Returns a problem when a query is still built while its answer has been refused: each ends by itself or is cancelled. */
+async function noStatementGoesOnLong({ database }: World): Promise<readonly string[]> {
+  const { rows } = await database.query<{ seconds: number }>(
+    "select extract(epoch from now() - query_start)::int as seconds from pg_stat_activity where state = 'active' and query like '%same_kind%' and pid <> pg_backend_pid()",
+  );
+  const longest = Math.max(0, ...rows.map(({ seconds }) => seconds));
+  return longest < LONGEST_SECONDS ? [] : [`a statement has run for ${longest} s`];
 }
 
 async function quickEventsAreDelivered({ database, delivered }: World): Promise<readonly string[]> {

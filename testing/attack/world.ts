@@ -11,10 +11,21 @@ create table item (id int primary key, body text not null, version int not null 
 insert into item (id, body) select i, repeat(md5(i::text), 32) from generate_series(1, 500) i;
 create table waiting_job (id int primary key);
 create table quick_job (id int primary key);
+create table part (id int primary key, kind int not null default 1, body text not null);
+insert into part (id, body) select i, repeat('x', 600) from generate_series(1, 82) i;
+create view large as select i as id, repeat('x', 1000) as body from generate_series(1, 25000) i;
+create table owner (id serial primary key, name text);
+create table belonging (id serial primary key, owner_id int references owner);
 create function slow_item() returns setof item stable language sql as $$ select i.* from item i, pg_sleep(20) limit 1 $$;`;
 
 const READABLE = { role: 'anonymous', permission: { columns: '*', filter: {} } };
+const INSERTABLE = { role: 'anonymous', permission: { columns: '*', check: {} } };
 const table = (name: string) => ({ schema: 'public', name });
+
+const manual = (name: string, column: string) => ({
+  remote_table: table(name),
+  column_mapping: { [column]: column },
+});
 
 export type World = {
   readonly database: pg.Client;
@@ -66,6 +77,26 @@ async function replaceMetadata(engineUrl: string, quick: string, silent: string)
         configuration: { connection_info: { database_url: { from_env: 'ENGINE_GRAPHQL_DATABASE_URL' } } },
         tables: [
           { table: table('item'), select_permissions: [READABLE] },
+          {
+            table: table('part'),
+            array_relationships: [
+              { name: 'same_kind', using: { manual_configuration: manual('part', 'kind') } },
+            ],
+            select_permissions: [READABLE],
+          },
+          { table: table('large'), select_permissions: [READABLE] },
+          {
+            table: table('owner'),
+            array_relationships: [
+              {
+                name: 'belongings',
+                using: { foreign_key_constraint_on: { table: table('belonging'), column: 'owner_id' } },
+              },
+            ],
+            select_permissions: [READABLE],
+            insert_permissions: [INSERTABLE],
+          },
+          { table: table('belonging'), select_permissions: [READABLE], insert_permissions: [INSERTABLE] },
           { table: table('waiting_job'), event_triggers: [trigger('waiting', silent)] },
           { table: table('quick_job'), event_triggers: [trigger('quick', quick)] },
         ],
