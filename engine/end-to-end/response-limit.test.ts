@@ -1,5 +1,8 @@
 /** Tests the limit of responses: at every endpoint a response of the limit passes and one of a byte more is refused, before its first byte,
  *  with the statement cancelled; changes take effect at once, administrators have no limit, and all held bytes are released. */
+import { once } from 'node:events';
+import { connect, Socket } from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, expect, test, vi } from 'vitest';
 import { createDatabase, type TestDatabase } from '../../testing/database.ts';
 import { startTestEngine, type TestEngine } from '../../testing/engine.ts';
@@ -147,6 +150,57 @@ test.each(Object.keys(WAYS))('%s: an administrator has no limit', async (way) =>
   expect(await WAYS[way]!(5 * MOST, 'admin')).toContain('x'.repeat(5 * MOST));
 });
 
+test.each(Object.keys(WAYS))(
+  '%s: while the memory is used up, large results are refused and small ones pass',
+  async (way) => {
+    const bytes = 48 * 1024;
+    await prepare(way, [10, bytes]);
+    const others = SHARED_MEMORY.mostBytes - SHARED_MEMORY.held - 40 * 1024;
+    expect(SHARED_MEMORY.hold(others)).toBe(true);
+    for (const role of ['user', 'admin']) {
+      if (way === 'a mutation') await database.sql('delete from note');
+      expect(await WAYS[way]!(bytes, role)).toContain('too many bytes of answers are in memory');
+      expect(await WAYS[way]!(10, role)).toContain('x'.repeat(10));
+    }
+    SHARED_MEMORY.release(others);
+    if (way === 'a mutation') await database.sql('delete from note');
+    expect(await WAYS[way]!(bytes, 'user')).toContain('x'.repeat(bytes));
+  },
+);
+
+test.each(['HTTP', 'a WebSocket'])(
+  '%s: an answer counts until its client has received it or has gone',
+  async (way) => {
+    const bytes = 20 * 2 ** 20;
+    await prepare('', [bytes]);
+    const address = new URL(engine.url);
+    const body = JSON.stringify({ query: TEXT(bytes) });
+    const socket =
+      way === 'HTTP'
+        ? connect(Number(address.port), address.hostname)
+        : (await openSocket(engine.url, 'graphql-transport-ws')).socket;
+    if (socket instanceof Socket) {
+      socket.write(
+        `POST /v1/graphql HTTP/1.1\r\nhost: ${address.host}\r\ncontent-type: application/json\r\n` +
+          `x-engine-admin-secret: ${engine.adminSecret}\r\ncontent-length: ${body.length}\r\n\r\n${body}`,
+      );
+      socket.pause();
+    } else {
+      const headers = { 'x-engine-admin-secret': engine.adminSecret };
+      socket.send(JSON.stringify({ type: 'connection_init', payload: { headers } }));
+      await once(socket, 'message');
+      socket.send(JSON.stringify({ type: 'subscribe', id: '1', payload: { query: TEXT(bytes) } }));
+      socket.pause();
+    }
+    await vi.waitFor(() => expect(SHARED_MEMORY.held).toBeGreaterThanOrEqual(bytes), { timeout: 10_000 });
+    await sleep(300);
+    expect(SHARED_MEMORY.held).toBeGreaterThanOrEqual(bytes);
+    if (socket instanceof Socket) socket.destroy();
+    else socket.terminate();
+    await vi.waitFor(() => expect(SHARED_MEMORY.held).toBe(0), { timeout: 10_000 });
+  },
+);
+
 test('the answers of a batch count together', async () => {
   await prepare('', [MOST / 2, 10]);
   const of = (...sizes: number[]) =>
@@ -160,6 +214,12 @@ test('the answers of a batch count together', async () => {
   expect(first).toHaveProperty('data');
   expect(second).toMatchObject({ errors: [{ extensions: { code: TOO_LARGE.code } }] });
   expect(third).toMatchObject({ errors: [{ extensions: { code: TOO_LARGE.code } }] });
+  // A mutation whose answer could not be sent does not run.
+  await database.sql('delete from note');
+  const mutation = { query: 'mutation { insert_note_one(object: {id: 10}) { id } }' };
+  const large = { query: TEXT(MOST / 2) };
+  expect(JSON.parse(await post('/v1/graphql', [large, large, mutation], 'user'))[2]).toHaveProperty('errors');
+  expect(await database.sql('select * from note')).toEqual([]);
 });
 
 test('many small columns count together', async () => {

@@ -82,9 +82,11 @@ export class AnswerHolding extends Holding {
   #mostBytes: number | null = null;
   #answeredBytes = 0;
 
-  /** Sets the limit of the role; null for none. */
+  /** Sets the limit of the role; null for none. Raises `responseTooLarge` when the answers before in a batch were too large, so that nothing
+   *  runs whose answer could not be sent. */
   limitTo(mostBytes: number | null): void {
     this.#mostBytes = mostBytes;
+    this.#check(this.#answeredBytes, '');
   }
 
   /** Holds the next bytes of a result of which `before` have arrived. Raises `responseTooLarge` and `overloaded`. */
