@@ -95,7 +95,7 @@ export type Planners = {
 };
 
 /** The most statements of one mutation. Each takes a round trip and some 0.2 ms of CPU, and they hold a transaction together. */
-const MOST_WRITES = 10_000;
+const MOST_WRITES = 5_000;
 
 export class PlanContext {
   readonly document: PreparedDocument;

@@ -20,12 +20,16 @@ function framed({ type, body }: Message): Buffer {
 
 /** Returns what a decoder makes of a stream split at the given positions. Each piece is overwritten afterwards, as the buffer that
  *  sockets read into is. */
-function decoded(stream: Buffer, cuts: readonly number[]): Message[] {
+function decoded(
+  stream: Buffer,
+  cuts: readonly number[],
+  accepts?: (type: number, size: number) => boolean,
+): Message[] {
   const messages: Message[] = [];
   const decoder = new Decoder((type, bytes, start, end, isKept) => {
     const body = bytes.subarray(start, end);
     messages.push({ type, body: isKept ? body : Buffer.from(body) });
-  });
+  }, accepts);
   const places = [0, ...[...cuts].sort((a, b) => a - b), stream.length];
   for (const [i, place] of places.slice(0, -1).entries()) {
     const piece = Buffer.from(stream.subarray(place, places[i + 1]));
@@ -51,6 +55,41 @@ test('messages are the same wherever the stream is split', () => {
       },
     ),
     { numRuns: 500 },
+  );
+});
+
+test('a message that would have to be collected is skipped when it is not accepted, wherever the stream is split', () => {
+  fc.assert(
+    fc.property(
+      fc.array(message, { maxLength: 20 }),
+      fc.array(fc.nat(7000), { maxLength: 40 }),
+      (messages, cuts) => {
+        const stream = Buffer.concat(messages.map(framed));
+        const within = cuts.map((cut) => Math.min(cut, stream.length));
+        const refused: number[] = [];
+        const accepts = (type: number, size: number) => {
+          if (size <= 100) return true;
+          refused.push(type);
+          return false;
+        };
+        const received = decoded(stream, within, accepts);
+        const left = messages.filter(
+          (each) => !received.some((other) => other.body.equals(each.body) && other.type === each.type),
+        );
+        expect(received.length + refused.length).toBe(messages.length);
+        expect(left.every(({ body }) => body.length + 5 > 100)).toBe(true);
+        // The order of the others is kept.
+        let at = 0;
+        for (const each of received) {
+          at =
+            messages.findIndex(
+              (other, i) => i >= at && other.type === each.type && other.body.equals(each.body),
+            ) + 1;
+          expect(at).toBeGreaterThan(0);
+        }
+      },
+    ),
+    { numRuns: 300 },
   );
 });
 
