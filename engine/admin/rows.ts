@@ -81,6 +81,7 @@ async function contextOf(work: UnitOfWork, args: About, { caller }: AdminRequest
       sources: model.sources,
       session,
       limitMs: defaultTimeLimitMs,
+      mostBytes: defaultResponseBytes,
     });
   return {
     table,

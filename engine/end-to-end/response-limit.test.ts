@@ -268,6 +268,15 @@ test.each(Object.entries(MUTATIONS))(
   },
 );
 
+test('rows of the admin API have the limit of the role, and none for an administrator', async () => {
+  await prepare('', [2 * MOST, 10]);
+  const select = (bytes: number, role: string) =>
+    post('/v1/query', { type: 'select', args: { table: 'text', columns: ['body'], where: { bytes } } }, role);
+  expect(await select(2 * MOST, 'user')).toContain(TOO_LARGE.message);
+  expect(await select(10, 'user')).toContain('x'.repeat(10));
+  expect(await select(2 * MOST, 'admin')).toContain('x'.repeat(2 * MOST));
+});
+
 test('a role with a time limit has the limit of responses, too', async () => {
   await prepare('', [2 * MOST]);
   await done('set_api_limits', { time_limit: { global: 10 } });

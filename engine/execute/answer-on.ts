@@ -5,13 +5,14 @@ import type pg from 'pg';
 import { sqlStateOf } from '../database/pg-errors.ts';
 import { type NamedStatement, runOn } from '../database/pool.ts';
 import { SET_SESSION, sessionSettings } from '../database/session-settings.ts';
+import { fail } from '../errors/engine-error.ts';
 import { parseJson } from '../json/parse-json.ts';
 import type { Plan } from '../plan/types.ts';
 import type { Session } from '../resolve/session.ts';
 import type { Model } from '../resolve/types.ts';
 import { TimeIsUp } from '../wire/patience.ts';
 import { preparedOnce } from './plan-cache.ts';
-import { bodyText, splice } from './splice.ts';
+import { bodyText, sizeOfBody, splice } from './splice.ts';
 import { write } from './statements.ts';
 
 const QUERY_CANCELED = '57014';
@@ -23,7 +24,12 @@ export async function answerOn(
     sources,
     session,
     limitMs,
-  }: Pick<Model, 'sources'> & { readonly session: Session; readonly limitMs: number | null },
+    mostBytes: most,
+  }: Pick<Model, 'sources'> & {
+    readonly session: Session;
+    readonly limitMs: number | null;
+    readonly mostBytes: number | null;
+  },
 ): Promise<unknown> {
   const { statements, template } = preparedOnce(plan, { sources, session });
   const [statement] = statements;
@@ -36,6 +42,8 @@ export async function answerOn(
     });
   // The arguments are not GraphQL's: a failure is reported at the operation.
   const row = await write(run, { ...statement, errorPath: [] }, { session, variables: {} });
-  const { data } = parseJson(bodyText(splice(template, [row]))) as { readonly data: object };
+  const body = splice(template, [row]);
+  if (most !== null && sizeOfBody(body) > most) fail('responseTooLarge', { most, note: '' });
+  const { data } = parseJson(bodyText(body)) as { readonly data: object };
   return Object.values(data)[0];
 }

@@ -90,7 +90,9 @@ async function undone(text: string, { model, databases, session }: Side): Promis
   const plan = planRequest(document, coerceVariables(document, null)).plan;
   try {
     return await databases.get('default').transaction({}, async (client) => {
-      throw new Undone(await answerOn(client, plan, { sources: model.sources, session, limitMs: null }));
+      throw new Undone(
+        await answerOn(client, plan, { sources: model.sources, session, limitMs: null, mostBytes: null }),
+      );
     });
   } catch (error) {
     if (error instanceof Undone) return error.answer;
