@@ -47,6 +47,18 @@ export async function attemptDelivery(
   }
 }
 
+/** Returns the attempt during which the engine ended, as the log of invocations has it. */
+export function interruptedAttempt(
+  { webhook }: Recipient,
+  { body: payload }: Message,
+  version: '1' | '2',
+): DeliveryAttempt {
+  const request = { payload, headers: webhook.headers, version };
+  const message = 'the engine ended before it recorded the result';
+  const response = { type: 'client_error', data: { message }, version };
+  return { status: null, retryAfterSeconds: null, request, response };
+}
+
 function responseOf(answer: WebhookAnswer, { responseTransform }: Recipient, message: Message): object {
   const { status, headers, text, plain } = answer;
   const body = responseTransform ? transformedText(responseTransform, answer, plain, message) : text;

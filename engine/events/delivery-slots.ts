@@ -4,6 +4,7 @@
  *  Not here: taking events from a database (worker.ts, event-log.ts, scheduled-log.ts). */
 
 import { fillTemplate } from '../metadata/variables.ts';
+import { InterruptedTurns } from '../webhook/interrupted-turns.ts';
 import { type OutboundVariables, WebhookFailure } from '../webhook/outbound.ts';
 
 type SlotLimits = {
@@ -20,6 +21,7 @@ export class DeliverySlots {
   readonly #triggers = new Map<string, number>();
   readonly #hosts = new Map<string, number>();
   #running = 0;
+  readonly #turns = new InterruptedTurns();
 
   constructor(limits: SlotLimits) {
     this.#limits = limits;
@@ -60,14 +62,26 @@ export class DeliverySlots {
     return Math.max(0, Math.min(perHost - busy, Math.max(open, reserved)));
   }
 
+  /** True when an interrupted event may be taken. */
+  get mayTakeInterrupted(): boolean {
+    return this.#turns.mayBegin(this.#running);
+  }
+
+  /** True while no other delivery may begin, because an interrupted event is delivered alone. */
+  get isReserved(): boolean {
+    return this.#turns.isReserved;
+  }
+
   /** Takes a slot. Returns false and counts nothing if none is free. */
-  begin(lane: DeliveryLane): boolean {
-    if (this.freeFor(lane) <= 0) return false;
+  begin(lane: DeliveryLane, isInterrupted = false): boolean {
+    if (this.freeFor(lane) <= 0 || this.isReserved) return false;
+    if (isInterrupted && !this.#turns.begin()) return false;
     this.#count(lane, 1);
     return true;
   }
 
-  end(lane: DeliveryLane): void {
+  end(lane: DeliveryLane, isInterrupted = false): void {
+    if (isInterrupted) this.#turns.end();
     this.#count(lane, -1);
   }
 

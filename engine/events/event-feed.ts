@@ -5,10 +5,10 @@ import { SESSION_PREFIX } from '../resolve/session.ts';
 import type { Model, ResolvedEventTrigger, ResolvedSource } from '../resolve/types.ts';
 import type { Message } from '../webhook/call.ts';
 import type { OutboundContext } from '../webhook/outbound.ts';
-import { attemptDelivery } from './deliver.ts';
+import { attemptDelivery, type DeliveryAttempt, interruptedAttempt } from './deliver.ts';
 import { type DeliveryLane, hostOf } from './delivery-slots.ts';
 import { type LoggedEvent, recordAttempt, releaseEvents, takeEvents } from './event-log.ts';
-import { decideRetry } from './retry.ts';
+import { decideInterrupted, decideRetry, type RetryDecision } from './retry.ts';
 import type { Feed } from './worker.ts';
 
 export type DeliveryContext = {
@@ -57,37 +57,45 @@ function feedOf(
         .filter(({ free }) => free > 0);
       if (triggers.length === 0) return [];
       const database = databases.get(name);
-      const events = await takeEvents(database, { triggers, most, leaseSeconds });
+      const takesInterrupted = slots.mayTakeInterrupted;
+      const events = await takeEvents(database, { triggers, most, leaseSeconds, takesInterrupted });
       return events.map((event) => ({
         id: event.id,
+        isInterrupted: event.isInterrupted,
         lane: laneOf(triggerOf(event)),
         perform: () => deliverEvent(database, event, triggerOf(event), outbound),
       }));
     },
-    release: (ids) => releaseEvents(databases.get(name), ids),
+    release: (jobs) => releaseEvents(databases.get(name), jobs),
   };
 }
 
 async function deliverEvent(
   database: Database,
-  event: LoggedEvent,
+  taken: LoggedEvent,
   trigger: ResolvedEventTrigger,
   outbound: OutboundContext,
 ): Promise<void> {
-  const result = await attemptDelivery(
-    trigger,
-    messageOf(event, trigger, outbound.headerPrefix),
-    outbound,
-    '2',
-  );
-  const decision = decideRetry(result, event.tries, trigger.retries);
-  await recordAttempt(database, event, result, decision);
-  outbound.observe?.({
-    kind: 'event processed',
-    trigger: 'row',
-    outcome: decision.kind,
-    waitedSeconds: event.waitedSeconds,
-  });
+  const record = async (event: LoggedEvent, attempt: DeliveryAttempt, decision: RetryDecision) => {
+    await recordAttempt(database, event, attempt, decision);
+    outbound.observe?.({
+      kind: 'event processed',
+      trigger: 'row',
+      outcome: decision.kind === 'now' ? 'again' : decision.kind,
+      waitedSeconds: event.waitedSeconds,
+    });
+  };
+  let event = taken;
+  if (taken.isInterrupted) {
+    const message = messageOf(taken, trigger, outbound.headerPrefix);
+    const decision = decideInterrupted(taken.tries, trigger.retries);
+    await record(taken, interruptedAttempt(trigger, message, '2'), decision);
+    if (decision.kind === 'failed') return;
+    event = { ...taken, tries: taken.tries + 1 };
+  }
+  const message = messageOf(event, trigger, outbound.headerPrefix);
+  const result = await attemptDelivery(trigger, message, outbound, '2');
+  await record(event, result, decideRetry(result, event.tries, trigger.retries));
 }
 
 function messageOf(event: LoggedEvent, { retries }: ResolvedEventTrigger, headerPrefix: string): Message {

@@ -11,6 +11,7 @@ import type { QualifiedName } from '../metadata/schema/common.ts';
 import type { CleanupScope } from '../resolve/types.ts';
 import type { DeliveryAttempt } from './deliver.ts';
 import type { RetryDecision } from './retry.ts';
+import type { ReleasedJob } from './worker.ts';
 
 const TABLES = readFileSync(new URL('./event-log.sql', import.meta.url), 'utf8');
 /** An arbitrary key that no other program locks. */
@@ -62,6 +63,8 @@ export type LoggedEvent = {
   readonly tries: number;
   /** The time since the event was due. */
   readonly waitedSeconds: number;
+  /** True when the engine that took the event before has ended. */
+  readonly isInterrupted: boolean;
 };
 
 type EventRow = Readonly<
@@ -69,6 +72,7 @@ type EventRow = Readonly<
 > & {
   readonly tries: number;
   readonly waited: number;
+  readonly is_interrupted: boolean;
 };
 
 /** The number of events of a trigger that may be taken, and the number for its webhook's host. */
@@ -80,10 +84,22 @@ type TriggerSlots = {
 };
 
 /** Takes the oldest due events of each trigger in turn: the first of each, then the second of each. The long backlog of one trigger
- *  therefore does not fill the batch. */
+ *  therefore does not fill the batch. An event whose lease has ended was in delivery when its engine ended, perhaps because of
+ *  the delivery: it is taken by itself, and only if no other event is. */
 export async function takeEvents(
   database: Database,
-  { triggers, most, leaseSeconds }: { triggers: readonly TriggerSlots[]; most: number; leaseSeconds: number },
+  {
+    triggers,
+    most,
+    leaseSeconds,
+    takesInterrupted,
+  }: {
+    readonly triggers: readonly TriggerSlots[];
+    readonly most: number;
+    readonly leaseSeconds: number;
+    /** True when an interrupted event may be taken. */
+    readonly takesInterrupted: boolean;
+  },
 ): Promise<readonly LoggedEvent[]> {
   const taken = await database.query(
     `with wanted as (
@@ -97,18 +113,27 @@ export async function takeEvents(
              from (
                select id, created_at from pergola.event_log
                 where trigger_name = wanted.name and not delivered and not error and not archived
-                  and (locked is null or locked < now() - $6::int * interval '1 second')
+                  and locked is null
                   and (next_retry_at is null or next_retry_at <= now())
                 order by created_at
                 limit least(wanted.room, $5)
                 for update skip locked) oldest) of_trigger),
      picked as materialized (
-       select id from due where host_turn <= host_room order by turn, created_at limit $5)
+       select id from due where host_turn <= host_room order by turn, created_at limit $5),
+     interrupted as materialized (
+       select id from pergola.event_log
+        where $7::bool and not exists (select from picked)
+          and trigger_name = any($1) and not delivered and not error and not archived
+          and locked < now() - $6::int * interval '1 second'
+        order by tries, locked
+        limit 1
+        for update skip locked)
      update pergola.event_log set locked = now()
-      where id in (select id from picked)
+      where id in (select id from picked union all select id from interrupted)
   returning id::text, trigger_name, schema_name, table_name, tries, payload::text,
             to_json(created_at at time zone 'utc') #>> '{}' || 'Z' as created_at,
-            extract(epoch from now() - coalesce(next_retry_at, created_at))::float8 as waited`,
+            extract(epoch from now() - coalesce(next_retry_at, created_at))::float8 as waited,
+            id in (select id from interrupted) as is_interrupted`,
     [
       triggers.map(({ trigger }) => trigger),
       triggers.map(({ free }) => free),
@@ -116,6 +141,7 @@ export async function takeEvents(
       triggers.map(({ freeForHost }) => freeForHost),
       most,
       leaseSeconds,
+      takesInterrupted,
     ],
   );
   return (taken.rows as readonly EventRow[]).map((row) => ({
@@ -127,6 +153,7 @@ export async function takeEvents(
     payload: parseJson(row.payload) as LoggedEvent['payload'],
     tries: row.tries,
     waitedSeconds: row.waited,
+    isInterrupted: row.is_interrupted,
   }));
 }
 
@@ -142,7 +169,7 @@ export async function recordAttempt(
        insert into pergola.event_invocation_log (trigger_name, event_id, status, request, response)
        values ($2, $1, $3, $4, $5))
      update pergola.event_log
-        set tries = tries + 1, locked = null, delivered = $6, error = $7,
+        set tries = tries + 1, locked = case when $9 then now() end, delivered = $6, error = $7,
             next_retry_at = now() + $8::float8 * interval '1 second'
       where id = $1`,
     [
@@ -154,13 +181,19 @@ export async function recordAttempt(
       decision.kind === 'delivered',
       decision.kind === 'failed',
       decision.kind === 'again' ? decision.afterSeconds : null,
+      decision.kind === 'now',
     ],
   );
 }
 
-/** Releases events that were taken and not delivered. */
-export async function releaseEvents(database: Database, ids: readonly string[]): Promise<void> {
-  await database.query('update pergola.event_log set locked = null where id = any($1)', [ids]);
+/** Releases events that were taken and not delivered. An interrupted event remains one. */
+export async function releaseEvents(database: Database, released: readonly ReleasedJob[]): Promise<void> {
+  await database.query(
+    `update pergola.event_log set locked = case when is_interrupted then timestamptz 'epoch' end
+       from unnest($1::uuid[], $2::bool[]) as released (id, is_interrupted)
+      where event_log.id = released.id`,
+    [released.map(({ id }) => id), released.map(({ isInterrupted }) => isInterrupted)],
+  );
 }
 
 /** Archives the events of removed triggers, so that they are not delivered any more. */

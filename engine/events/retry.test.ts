@@ -1,6 +1,6 @@
 /** What becomes of an event after a try, case by case. */
 import { expect, test } from 'vitest';
-import { decideRetry, retryAfterOf } from './retry.ts';
+import { decideInterrupted, decideRetry, retryAfterOf } from './retry.ts';
 
 const retries = { most: 2, intervalSeconds: 10 };
 const failed = { status: 500, retryAfterSeconds: null };
@@ -30,5 +30,14 @@ test('Retry-After is a number of seconds or nothing', () => {
   expect(retryAfterOf('12')).toBe(12);
   for (const text of [null, '', '-1', '1.5', 'Fri, 31 Dec 1999 23:59:59 GMT', '9'.repeat(20)]) {
     expect(retryAfterOf(text)).toBeNull();
+  }
+});
+
+test('an attempt that ended with the engine is repeated at once, five times or as often as configured', () => {
+  for (const most of [0, 2, 4, 9]) {
+    const attempts = [...Array(20).keys()].filter(
+      (tries) => decideInterrupted(tries, { most, intervalSeconds: 10 }).kind === 'now',
+    );
+    expect(attempts).toHaveLength(Math.max(4, most));
   }
 });

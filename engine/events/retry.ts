@@ -5,6 +5,8 @@ import type { Retries } from '../resolve/types.ts';
 export type RetryDecision =
   | { readonly kind: 'delivered' }
   | { readonly kind: 'again'; readonly afterSeconds: number }
+  /** The event stays taken and is attempted at once. */
+  | { readonly kind: 'now' }
   | { readonly kind: 'failed' };
 
 export type DeliveryResult = {
@@ -27,6 +29,15 @@ export function decideRetry(
   if (status !== null && status >= 200 && status < 300) return { kind: 'delivered' };
   if (retryAfterSeconds !== null && tries <= retries.most) return again(retryAfterSeconds);
   return tries < retries.most ? again(retries.intervalSeconds) : { kind: 'failed' };
+}
+
+/** The number of attempts after which an event is failed although the engine always ended before it recorded a result. */
+const MOST_INTERRUPTED = 5;
+
+/** Decides about an attempt during which the engine ended, by the number of attempts before it. It counts as an attempt; the event is
+ *  attempted again even if the configured retries are fewer, because the end of the engine may have had another cause. */
+export function decideInterrupted(tries: number, retries: Retries): RetryDecision {
+  return { kind: tries < Math.max(retries.most, MOST_INTERRUPTED - 1) ? 'now' : 'failed' };
 }
 
 function again(seconds: number): RetryDecision {

@@ -7,11 +7,11 @@ import { EngineError, thrownMessage } from '../errors/engine-error.ts';
 import { scheduledDelivery } from '../resolve/cron-trigger.ts';
 import type { Cleanup, Model, ScheduledDelivery } from '../resolve/types.ts';
 import type { Message } from '../webhook/call.ts';
-import { attemptDelivery } from './deliver.ts';
+import { attemptDelivery, type DeliveryAttempt, interruptedAttempt } from './deliver.ts';
 import { type DeliveryLane, type DeliverySlots, hostOf } from './delivery-slots.ts';
 import type { DeliveryContext } from './event-feed.ts';
 import { cleanUp } from './event-log.ts';
-import { decideRetry } from './retry.ts';
+import { decideInterrupted, decideRetry, type RetryDecision } from './retry.ts';
 import {
   deleteScheduled,
   markDead,
@@ -56,9 +56,11 @@ export function scheduledFeed(now: () => ModelVersion, context: ScheduledContext
         most,
         ...freeSlotsIn(slots, model, context),
         timeoutSeconds: Math.max(0, ...timeouts),
+        takesInterrupted: slots.mayTakeInterrupted,
       });
       return taken.map((event) => ({
         id: event.id,
+        isInterrupted: event.isInterrupted,
         lane: laneOf(event, [now().model, model], cleanups, context),
         perform: async () =>
           event.type === 'cleanup'
@@ -66,7 +68,7 @@ export function scheduledFeed(now: () => ModelVersion, context: ScheduledContext
             : deliverScheduled(event, configuredDelivery(event, [now().model, model]), context),
       }));
     },
-    release: (ids) => releaseScheduled(database, ids),
+    release: (jobs) => releaseScheduled(database, jobs),
   };
 }
 
@@ -144,10 +146,20 @@ async function deliverScheduled(
     reportOutcome('dead');
     return;
   }
-  const result = await attemptDelivery(to, messageOf(event, to), outbound, '1');
-  const decision = decideRetry(result, event.tries, to.retries);
-  await recordScheduledAttempt(database, event.id, result, decision);
-  reportOutcome(decision.kind);
+  const message = messageOf(event, to);
+  const record = async (attempt: DeliveryAttempt, decision: RetryDecision) => {
+    await recordScheduledAttempt(database, event.id, attempt, decision);
+    reportOutcome(decision.kind === 'now' ? 'again' : decision.kind);
+  };
+  let { tries } = event;
+  if (event.isInterrupted) {
+    const decision = decideInterrupted(tries, to.retries);
+    await record(interruptedAttempt(to, message, '1'), decision);
+    if (decision.kind === 'failed') return;
+    tries += 1;
+  }
+  const result = await attemptDelivery(to, message, outbound, '1');
+  await record(result, decideRetry(result, tries, to.retries));
 }
 
 /** Returns the webhook's message. Reference: docs/reference/behaviour/scheduled-triggers.md. */

@@ -8,6 +8,7 @@ import { parseJson } from '../json/parse-json.ts';
 import type { OneOffEvent } from '../metadata/schema/event.ts';
 import type { DeliveryAttempt } from './deliver.ts';
 import type { RetryDecision } from './retry.ts';
+import type { ReleasedJob } from './worker.ts';
 
 export type ScheduledEvent = {
   readonly id: string;
@@ -24,6 +25,8 @@ export type ScheduledEvent = {
   readonly tries: number;
   /** The key that events are counted by when they are fetched: the trigger, or the webhook's host for one-off events. */
   readonly lane: string;
+  /** True when the engine that took the event before has ended. */
+  readonly isInterrupted: boolean;
 };
 
 type Due = {
@@ -36,6 +39,8 @@ type Due = {
   readonly otherwise: number;
   /** The webhook timeout of events that have none of their own. */
   readonly timeoutSeconds: number;
+  /** True when an interrupted event may be taken. */
+  readonly takesInterrupted: boolean;
 };
 
 /** The time for recording the answer, beyond the webhook's timeout. */
@@ -52,9 +57,10 @@ const LANE = `case type
   else type || ' ' || trigger_name end`;
 
 const IS_DUE = `scheduled_time <= now()
-  and ((status = 'scheduled' and (next_retry_at is null or next_retry_at <= now()))
-    or (status = 'locked' and lease_ends_at < now()))
-  and (type = 'one_off' or (type = 'cron' and trigger_name = any($1))
+  and status = 'scheduled' and (next_retry_at is null or next_retry_at <= now())`;
+/** The lease of an event has ended: it was in delivery when its engine ended, perhaps because of the delivery. */
+const IS_INTERRUPTED = `status = 'locked' and lease_ends_at < now()`;
+const IS_TAKEN_HERE = `(type = 'one_off' or (type = 'cron' and trigger_name = any($1))
                         or (type = 'cleanup' and trigger_name = any($2))
                         or (type = 'declared' and trigger_name = any($9)))`;
 
@@ -67,12 +73,13 @@ export async function valuesOfPendingEvents(database: Database): Promise<readonl
   return rows.map(({ definition }) => parseJson(definition));
 }
 
-/** Takes the oldest due events of each lane in turn. */
+/** Takes the oldest due events of each lane in turn. An interrupted event is taken by itself, and only if no other event is. */
 export async function takeScheduled(database: Database, due: Due): Promise<readonly ScheduledEvent[]> {
   const taken = await database.query(
     `with due as (
        select id, scheduled_time, lane, row_number() over (partition by lane order by scheduled_time) as turn
-         from (select id, scheduled_time, ${LANE} as lane from pergola.scheduled_event where ${IS_DUE}) due),
+         from (select id, scheduled_time, ${LANE} as lane from pergola.scheduled_event
+                where ${IS_DUE} and ${IS_TAKEN_HERE}) due),
      oldest as (
        select id, due.lane
          from due left join unnest($6::text[], $7::int[]) as wanted (lane, room) on wanted.lane = due.lane
@@ -81,17 +88,25 @@ export async function takeScheduled(database: Database, due: Due): Promise<reado
         limit $3),
      picked as materialized (
        select id, lane from pergola.scheduled_event e join oldest using (id) where ${IS_DUE}
-          for update of e skip locked)
+          for update of e skip locked),
+     interrupted as materialized (
+       select id, ${LANE} as lane from pergola.scheduled_event
+        where $10::bool and not exists (select from picked) and $3 > 0
+          and ${IS_INTERRUPTED} and ${IS_TAKEN_HERE}
+        order by tries, lease_ends_at
+        limit 1
+        for update skip locked)
      update pergola.scheduled_event e
         set status = 'locked',
             lease_ends_at = now() + interval '1 second' *
               ($5::float8 + least(coalesce((definition #>> '{retry_conf,timeout_seconds}')::float8, $4), 86400))
-       from picked
+       from (select *, false as interrupted from picked union all select *, true from interrupted) picked
       where e.id = picked.id
   returning e.id::text, type, trigger_name as trigger, definition::text, tries, lane,
             ${isoTimestampSql('scheduled_time')} as "scheduledTime", ${isoTimestampSql('created_at')} as "createdAt",
             extract(epoch from now() - scheduled_time)::float8 as "lateSeconds",
-            extract(epoch from now() - coalesce(next_retry_at, scheduled_time))::float8 as "waitedSeconds"`,
+            extract(epoch from now() - coalesce(next_retry_at, scheduled_time))::float8 as "waitedSeconds",
+            interrupted as "isInterrupted"`,
     [
       due.crons,
       due.cleanups,
@@ -102,6 +117,7 @@ export async function takeScheduled(database: Database, due: Due): Promise<reado
       [...due.rooms.values()],
       due.otherwise,
       due.declared,
+      due.takesInterrupted,
     ],
   );
   return (taken.rows as readonly (ScheduledEvent & { readonly definition: string | null })[]).map((row) => ({
@@ -110,7 +126,7 @@ export async function takeScheduled(database: Database, due: Due): Promise<reado
   }));
 }
 
-const STATUS_AFTER = { delivered: 'delivered', failed: 'error', again: 'scheduled' } as const;
+const STATUS_AFTER = { delivered: 'delivered', failed: 'error', again: 'scheduled', now: 'locked' } as const;
 
 /** Records an attempt and what happens to the event next. Does nothing if the event was deleted meanwhile. */
 export async function recordScheduledAttempt(
@@ -122,7 +138,7 @@ export async function recordScheduledAttempt(
   await database.query(
     `with recorded as (
        update pergola.scheduled_event
-          set tries = tries + 1, status = $5, lease_ends_at = null,
+          set tries = tries + 1, status = $5, lease_ends_at = case when $5 = 'locked' then lease_ends_at end,
               next_retry_at = now() + $6::float8 * interval '1 second'
         where id = $1 returning id)
      insert into pergola.scheduled_event_invocation (event_id, status, request, response)
@@ -151,12 +167,15 @@ export async function deleteScheduled(database: Database, id: string): Promise<v
   await database.query('delete from pergola.scheduled_event where id = $1', [id]);
 }
 
-/** Releases events that were taken and not delivered. */
-export async function releaseScheduled(database: Database, ids: readonly string[]): Promise<void> {
+/** Releases events that were taken and not delivered. An interrupted event remains one. */
+export async function releaseScheduled(database: Database, released: readonly ReleasedJob[]): Promise<void> {
   await database.query(
-    `update pergola.scheduled_event set status = 'scheduled', lease_ends_at = null
-      where id = any($1) and status = 'locked'`,
-    [ids],
+    `update pergola.scheduled_event e
+        set status = case when is_interrupted then 'locked' else 'scheduled' end,
+            lease_ends_at = case when is_interrupted then timestamptz 'epoch' end
+       from unnest($1::uuid[], $2::bool[]) as released (id, is_interrupted)
+      where e.id = released.id and status = 'locked'`,
+    [released.map(({ id }) => id), released.map(({ isInterrupted }) => isInterrupted)],
   );
 }
 

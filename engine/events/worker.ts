@@ -7,14 +7,23 @@ import { ended, type Grace } from '../limits/grace.ts';
 import type { Observe } from '../observe/observation.ts';
 import type { DeliveryLane, DeliverySlots } from './delivery-slots.ts';
 
-type Job = { readonly id: string; readonly lane: DeliveryLane; readonly perform: () => Promise<void> };
+export type Job = {
+  readonly id: string;
+  readonly lane: DeliveryLane;
+  /** True when the engine ended during the last attempt. */
+  readonly isInterrupted: boolean;
+  readonly perform: () => Promise<void>;
+};
+
+/** Jobs that were taken and not done. */
+export type ReleasedJob = Pick<Job, 'id' | 'isInterrupted'>;
 
 export type Feed = {
   readonly name: string;
   /** Takes at most `most` jobs, the triggers in turn, and no more of a trigger or host than there are free slots. */
   readonly take: (most: number, slots: DeliverySlots) => Promise<readonly Job[]>;
   /** Releases jobs that were taken and not done. */
-  readonly release: (ids: readonly string[]) => Promise<void>;
+  readonly release: (jobs: readonly ReleasedJob[]) => Promise<void>;
 };
 
 type WorkerOptions = {
@@ -35,7 +44,10 @@ const SKIPPED_POLLS = 10;
 const PAUSE_MS = 20;
 const PAUSE_RATIO = 4;
 
-type Running = Pick<Job, 'id' | 'lane'> & { readonly feed: Feed; readonly done: Promise<void> };
+type Running = Pick<Job, 'id' | 'lane' | 'isInterrupted'> & {
+  readonly feed: Feed;
+  readonly done: Promise<void>;
+};
 
 /** The state of a feed between two polls. */
 type FeedState = {
@@ -92,7 +104,7 @@ export class Worker {
     );
     this.#isOver = true;
     const left = Map.groupBy(this.#running, ({ feed }) => feed);
-    const released = [...left].map(([feed, jobs]) => feed.release(idsOf(jobs)));
+    const released = [...left].map(([feed, jobs]) => feed.release(jobs));
     await ended([...polling(), ...released], cut);
   }
 
@@ -139,16 +151,16 @@ export class Worker {
     const { batchSize, slots } = this.#options;
     for (;;) {
       const most = Math.min(batchSize, slots.free);
-      if (most <= 0 || this.#isClosed) return true;
+      if (most <= 0 || slots.isReserved || this.#isClosed) return true;
       const jobs = await feed.take(most, slots);
       if (this.#isOver) {
-        await feed.release(idsOf(jobs));
+        await feed.release(jobs);
         return false;
       }
       // Another feed may have taken the slots meanwhile.
       const refused = jobs.filter((job) => !this.#start(feed, job));
       if (refused.length > 0) {
-        await feed.release(idsOf(refused));
+        await feed.release(refused);
         return true;
       }
       if (jobs.length < most) return this.#isLimited();
@@ -162,9 +174,9 @@ export class Worker {
   }
 
   /** Starts a job. Returns false if no slot is free. */
-  #start(feed: Feed, { id, lane, perform }: Job): boolean {
+  #start(feed: Feed, { id, lane, isInterrupted, perform }: Job): boolean {
     const { slots, observe } = this.#options;
-    if (!slots.begin(lane)) return false;
+    if (!slots.begin(lane, isInterrupted)) return false;
     const done = perform()
       .catch((error: unknown) => {
         // Jobs that still run after the end have been released.
@@ -172,10 +184,10 @@ export class Worker {
       })
       .finally(() => {
         this.#running.delete(running);
-        slots.end(lane);
+        slots.end(lane, isInterrupted);
         this.#pollLimited();
       });
-    const running = { feed, id, lane, done };
+    const running = { feed, id, lane, isInterrupted, done };
     this.#running.add(running);
     return true;
   }
@@ -193,8 +205,4 @@ export class Worker {
       }, waitMs);
     }
   }
-}
-
-function idsOf(jobs: readonly { readonly id: string }[]): readonly string[] {
-  return jobs.map(({ id }) => id);
 }

@@ -16,21 +16,25 @@ export function actionCalls(database: Database): ActionCalls {
       );
       return (added.rows[0] as { id: string }).id;
     },
-    claim: async (most, leaseSeconds) => {
+    claim: async (most, leaseSeconds, takesInterrupted) => {
       const claimed = await database.query(
-        `update pergola.action_call
+        `with picked as materialized (
+           select id from pergola.action_call
+            where status = 'waiting' order by created_at limit $1 for update skip locked),
+         interrupted as materialized (
+           select id from pergola.action_call
+            where $3::bool and not exists (select from picked)
+              and status = 'running' and lease_ends_at < now()
+            order by lease_ends_at limit 1 for update skip locked)
+         update pergola.action_call
             set status = 'running', lease_ends_at = now() + $2::int * interval '1 second'
-          where id in (
-            select id from pergola.action_call
-             where status = 'waiting' or (status = 'running' and lease_ends_at < now())
-             order by created_at
-             limit $1
-             for update skip locked)
-      returning id::text, action, session_variables::text, message::text, client_headers::text`,
-        [most, leaseSeconds],
+          where id in (select id from picked union all select id from interrupted)
+      returning id in (select id from interrupted) as is_interrupted, id::text, action, session_variables::text, message::text, client_headers::text`,
+        [most, leaseSeconds, takesInterrupted],
       );
-      return claimed.rows.map((row: Record<string, string>) => ({
+      return claimed.rows.map((row: Record<string, string> & { readonly is_interrupted: boolean }) => ({
         id: row['id']!,
+        isInterrupted: row.is_interrupted,
         action: row['action']!,
         sessionVariables: JSON.parse(row['session_variables']!),
         message: JSON.parse(row['message']!),

@@ -12,7 +12,11 @@ type NewActionCall = {
   readonly clientHeaders: Readonly<Record<string, string>>;
 };
 
-export type QueuedActionCall = NewActionCall & { readonly id: string };
+export type QueuedActionCall = NewActionCall & {
+  readonly id: string;
+  /** True when the engine that claimed the call before has ended. */
+  readonly isInterrupted: boolean;
+};
 
 /** The result of a call as JSON texts. Both are null while the call is queued. */
 export type ActionOutcome = { readonly response: string | null; readonly errors: string | null };
@@ -20,7 +24,12 @@ export type ActionOutcome = { readonly response: string | null; readonly errors:
 export interface ActionCalls {
   /** Adds a call and returns its id. */
   readonly add: (call: NewActionCall) => Promise<string>;
-  readonly claim: (most: number, leaseSeconds: number) => Promise<readonly QueuedActionCall[]>;
+  /** Claims the oldest calls. An interrupted call is claimed by itself, and only if no other call is and `takesInterrupted` is true. */
+  readonly claim: (
+    most: number,
+    leaseSeconds: number,
+    takesInterrupted: boolean,
+  ) => Promise<readonly QueuedActionCall[]>;
   readonly finish: (id: string, outcome: ActionOutcome) => Promise<void>;
   /** Returns a call with these session variables, or with any if they are null. `createdAt` is JSON text. */
   readonly find: (

@@ -1,6 +1,6 @@
 /** Processes queued calls of asynchronous actions. An engine claims a call, calls the webhook and stores the result. It looks for
  *  queued calls at an interval, and at once after it has queued one itself. A call is made once. Only when the engine that claimed
- *  it died is it made again, after its lease has expired. Nothing is retried.
+ *  it died is it made again, after its lease has expired, alone and after the others. Nothing is retried.
  *  Not here: the table (store/action-calls.ts), a single call (action.ts). Reference: docs/reference/behaviour/actions.md. */
 import { EngineError } from '../errors/engine-error.ts';
 import { ended, type Grace } from '../limits/grace.ts';
@@ -8,6 +8,7 @@ import type { Observe } from '../observe/observation.ts';
 import type { Model } from '../resolve/types.ts';
 import { callAction, checkAnswer } from './action.ts';
 import type { ActionCallQueue, ActionCalls, ActionOutcome, QueuedActionCall } from './async-action-types.ts';
+import { InterruptedTurns } from './interrupted-turns.ts';
 import type { OutboundContext } from './outbound.ts';
 
 type AsyncActionsOptions = {
@@ -30,6 +31,7 @@ export class AsyncActions implements ActionCallQueue {
   readonly #running = new Set<Promise<void>>();
   readonly #timer: NodeJS.Timeout | undefined;
   #claiming: Promise<void> | undefined;
+  readonly #turns = new InterruptedTurns();
   #isWanted = false;
   #isClosed = false;
 
@@ -60,12 +62,16 @@ export class AsyncActions implements ActionCallQueue {
   async #claimAll(): Promise<void> {
     const { calls, batchSize, observe } = this.#options;
     try {
-      while (this.#isWanted && !this.#isClosed && this.#running.size < MOST_AT_ONCE) {
+      while (this.#mayClaim()) {
         this.#isWanted = false;
         const leaseSeconds = longestTimeout(this.#options.model());
         // Without asynchronous actions nothing is queued.
         if (leaseSeconds === null) return;
-        const claimed = await calls.claim(batchSize, leaseSeconds + LEASE_MARGIN_SECONDS);
+        const claimed = await calls.claim(
+          batchSize,
+          leaseSeconds + LEASE_MARGIN_SECONDS,
+          this.#turns.mayBegin(this.#running.size),
+        );
         for (const call of claimed) this.#start(call);
         this.#isWanted ||= claimed.length === batchSize;
       }
@@ -74,11 +80,21 @@ export class AsyncActions implements ActionCallQueue {
     }
   }
 
+  #mayClaim(): boolean {
+    const isFree = this.#running.size < MOST_AT_ONCE && !this.#turns.isReserved;
+    return this.#isWanted && !this.#isClosed && isFree;
+  }
+
   #start(call: QueuedActionCall): void {
+    if (call.isInterrupted) this.#turns.begin();
     const running = this.#perform(call)
       .catch((error: unknown) => this.#options.observe({ kind: 'unexpected', requestId: call.id, error }))
       .finally(() => {
         this.#running.delete(running);
+        if (call.isInterrupted) {
+          this.#turns.end();
+          this.#isWanted = true;
+        }
         // The limit of running calls may have been reached before.
         if (this.#isWanted) this.look();
       });
