@@ -7,12 +7,8 @@ import { fail } from '../errors/engine-error.ts';
 import type { Observe } from '../observe/observation.ts';
 import { observeCall } from '../observe/webhook-call.ts';
 import { headerText } from '../outgoing/header-values.ts';
-import {
-  NoResponse,
-  type OutgoingRequest,
-  type OutgoingResponse,
-  sendRequest,
-} from '../outgoing/http-client.ts';
+import { type OutgoingRequest, type OutgoingResponse, sendRequest } from '../outgoing/http-client.ts';
+import { NoResponse } from '../outgoing/no-response.ts';
 import type { TrustsSelfSigned } from '../outgoing/tls-allowlist.ts';
 import { SESSION_PREFIX, type Session } from '../resolve/session.ts';
 import { type Caching, cachingOf, statedMs } from './freshness.ts';

@@ -60,9 +60,12 @@ export function interruptedAttempt(
 }
 
 function responseOf(answer: WebhookAnswer, { responseTransform }: Recipient, message: Message): object {
-  const { status, headers, text, plain } = answer;
+  const { status, headers, text, isCut, plain } = answer;
   const body = responseTransform ? transformedText(responseTransform, answer, plain, message) : text;
-  return { type: 'webhook_response', data: { status, body, headers: headerList(headers) } };
+  return {
+    type: 'webhook_response',
+    data: { status, body, headers: headerList(headers), ...(isCut && { truncated: true }) },
+  };
 }
 
 function transformedText(

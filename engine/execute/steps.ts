@@ -3,6 +3,7 @@
  *  In: a planned request and its context. Out: a row of columns for each step, and the errors that stand beside `data`.
  *  Not here: one step of each kind (statements.ts, action.ts, entities.ts, remote.ts, webhook/), keys (join.ts).
  *  Reference: docs/reference/behaviour/mutations.md, docs/reference/behaviour/remote-schemas.md. */
+import { AnswerMemory } from '../outgoing/answer-memory.ts';
 import type { Step } from '../sql/plan.ts';
 import { validateInput } from '../webhook/input-validation.ts';
 import type { Row } from '../wire/statement.ts';
@@ -33,10 +34,21 @@ export async function runSteps(run: RunContext): Promise<Results> {
       return { rows: await runMutation([statement], binding, run.databases), errors: NO_ERRORS };
     return { rows: [await runQuery(statement, binding, run.databases)], errors: NO_ERRORS };
   }
-  const results = await runAll(run, isMutation);
+  const isCalling = keyedSteps.length > 0 || steps.some(({ kind }) => kind !== 'statement');
+  const results = await (isCalling ? runCalls(run, isMutation) : runAll(run, isMutation));
   const { record } = run.outbound;
   if (record && results.errors.length > 0) record.error = results.errors;
   return results;
+}
+
+/** Runs steps that call services. Their answers hold memory until all steps are done. */
+async function runCalls(run: RunContext, isMutation: boolean): Promise<Results> {
+  const memory = new AnswerMemory();
+  try {
+    return await runAll({ ...run, outbound: { ...run.outbound, memory } }, isMutation);
+  } finally {
+    memory.release();
+  }
 }
 
 async function runAll(run: RunContext, isMutation: boolean): Promise<Results> {

@@ -2,7 +2,8 @@
  *  for the size of the response, and an allow list of hosts with self-signed certificates. It uses Node's own client
  *  and not fetch, which takes three times the CPU, returns the body in many pieces and sends a User-Agent. Redirects
  *  are not followed, because they could lead anywhere; they are responses like others. Raises NoResponse.
- *  Not here: what is sent and what a response means (auth/, remote/, webhook/), telemetry (observe/webhook-call.ts). */
+ *  Not here: the body of a response (response-body.ts), what is sent and what a response means (auth/, remote/, webhook/), telemetry
+ *  (observe/webhook-call.ts). */
 import {
   Agent,
   type ClientRequest,
@@ -12,11 +13,11 @@ import {
 } from 'node:http';
 import { type AgentOptions, request as requestHttps, Agent as TlsAgent } from 'node:https';
 import type { TLSSocket } from 'node:tls';
-import { promisify } from 'node:util';
-import { brotliDecompress, gunzip, inflate, type ZlibOptions } from 'node:zlib';
 import type { CancelSignal } from '../limits/cancel-signal.ts';
 import { LONGEST_MS } from '../metadata/schema/number.ts';
 import { headerBytes } from './header-values.ts';
+import { NoResponse } from './no-response.ts';
+import { type BodyLimits, readBody } from './response-body.ts';
 import { isAllowedFault, type TrustsSelfSigned } from './tls-allowlist.ts';
 
 export type OutgoingRequest = {
@@ -29,10 +30,8 @@ export type OutgoingRequest = {
   readonly body: string | null;
 };
 
-export type OutgoingOptions = {
+export type OutgoingOptions = BodyLimits & {
   readonly timeoutMs: number;
-  /** The most bytes of the response body. */
-  readonly mostBytes: number;
   /** True when the request may be sent a second time, because an idle connection turned out to be closed. */
   readonly isRepeatable: boolean;
   readonly trusts?: TrustsSelfSigned | undefined;
@@ -46,19 +45,6 @@ export type OutgoingResponse = {
   /** The body after decoding. */
   readonly body: Buffer;
 };
-
-/** The reason why there is no response. The message contains no part of the URL, which may come from the environment
- *  and hold secrets. */
-export class NoResponse extends Error {
-  readonly why: 'invalid' | 'timeout' | 'connection' | 'cut off' | 'too long';
-  readonly isStale: boolean;
-
-  constructor(why: NoResponse['why'], message: string, isStale = false) {
-    super(message);
-    this.why = why;
-    this.isStale = isStale;
-  }
-}
 
 /** Shorter than services and load balancers keep an idle connection (60 s is usual), so that the engine closes it
  *  first. */
@@ -105,13 +91,7 @@ export async function sendRequest(
 
 async function send(request: OutgoingRequest, options: OutgoingOptions): Promise<OutgoingResponse> {
   const { response, body } = await roundTrip(opened(request, options), request.body, options);
-  return {
-    status: response.statusCode ?? 0,
-    headers: response.headers,
-    body: await decoded(body, response.headers['content-encoding'], options.mostBytes).catch(() => {
-      throw new NoResponse('cut off', 'the body is not what its content-encoding says, or is too long');
-    }),
-  };
+  return { status: response.statusCode ?? 0, headers: response.headers, body };
 }
 
 function opened(
@@ -169,7 +149,7 @@ type RoundTrip = { readonly response: IncomingMessage; readonly body: Buffer };
 function roundTrip(
   request: ClientRequest,
   body: string | null,
-  { timeoutMs, mostBytes, signal }: OutgoingOptions,
+  { timeoutMs, signal, ...limits }: OutgoingOptions,
 ): Promise<RoundTrip> {
   return new Promise((resolve, reject) => {
     const end = (settle: () => void) => {
@@ -198,7 +178,7 @@ function roundTrip(
       refuse(new NoResponse('connection', code ?? 'it cannot be reached', isStale));
     });
     request.on('response', (response) => {
-      bodyOf(response, mostBytes).then(
+      readBody(response, limits).then(
         (bytes) => end(() => resolve({ response, body: bytes })),
         (error: unknown) => {
           refuse(error);
@@ -213,47 +193,4 @@ function roundTrip(
 function codeOf(error: unknown): string | null {
   const { code } = error as { readonly code?: unknown };
   return typeof code === 'string' ? code : null;
-}
-
-/** Reads a body into one buffer of the announced length, so that a long body is not in memory twice. It uses events,
- *  because an iterator would double the CPU time of a request. */
-export function bodyOf(response: IncomingMessage, mostBytes: number): Promise<Buffer> {
-  return new Promise((resolve, reject) => {
-    const tooLong = () => reject(new NoResponse('too long', `the answer is longer than ${mostBytes} bytes`));
-    const cutOff = () => reject(new NoResponse('cut off', 'the answer was cut off'));
-    const announced = Number(response.headers['content-length'] ?? 0);
-    if (announced > mostBytes) return tooLong();
-    let bytes: Buffer = Buffer.allocUnsafe(announced || 16_384);
-    let length = 0;
-    response.on('data', (chunk: Buffer) => {
-      if (length + chunk.length > mostBytes) return tooLong();
-      bytes = withRoom(bytes, length, length + chunk.length);
-      length += chunk.copy(bytes, length);
-    });
-    response.once('error', cutOff);
-    response.once('end', () => (response.complete ? resolve(bytes.subarray(0, length)) : cutOff()));
-  });
-}
-
-function withRoom(bytes: Buffer, used: number, needed: number): Buffer {
-  if (needed <= bytes.length) return bytes;
-  const larger = Buffer.allocUnsafe(Math.max(needed, 2 * bytes.length));
-  bytes.copy(larger, 0, 0, used);
-  return larger;
-}
-
-type Decode = (bytes: Buffer, options: ZlibOptions) => Promise<Buffer>;
-
-const DECODERS: ReadonlyMap<string, Decode> = new Map([
-  ['gzip', promisify<Buffer, ZlibOptions, Buffer>(gunzip)],
-  ['x-gzip', promisify<Buffer, ZlibOptions, Buffer>(gunzip)],
-  ['deflate', promisify<Buffer, ZlibOptions, Buffer>(inflate)],
-  ['br', promisify<Buffer, ZlibOptions, Buffer>(brotliDecompress)],
-]);
-
-/** Decodes known codings; other bodies are returned unchanged. The engine sends no Accept-Encoding, so a server may choose any coding
- *  (RFC 9110, 8.4 and 12.5.3). Rejects a body that does not match its coding, or is longer than `mostBytes` when decoded. */
-async function decoded(body: Buffer, coding: string | undefined, mostBytes: number): Promise<Buffer> {
-  const decode = coding === undefined || body.length === 0 ? undefined : DECODERS.get(coding.toLowerCase());
-  return decode ? decode(body, { maxOutputLength: mostBytes }) : body;
 }

@@ -1,7 +1,7 @@
 /** Tests WebSockets to real servers: accepted certificates, and invalid addresses. */
 import { once } from 'node:events';
 import { expect, onTestFinished, test } from 'vitest';
-import { NoResponse } from './http-client.ts';
+import { NoResponse } from './no-response.ts';
 import { type CERTIFICATES, startTlsServer } from './testing/tls-server.ts';
 import { openWebsocket } from './websocket-client.ts';
 

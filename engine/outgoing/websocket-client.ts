@@ -4,7 +4,8 @@
  *  Not here: the messages (remote/socket.ts, remote/feed.ts). */
 import { WebSocket } from 'ws';
 import { headerBytes } from './header-values.ts';
-import { NoResponse, SelfSignedAgent } from './http-client.ts';
+import { SelfSignedAgent } from './http-client.ts';
+import { NoResponse } from './no-response.ts';
 import type { TrustsSelfSigned } from './tls-allowlist.ts';
 
 type OutgoingWebsocket = {

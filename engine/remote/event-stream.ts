@@ -6,7 +6,8 @@ import type { IncomingMessage } from 'node:http';
 import { fillTemplate } from '../metadata/variables.ts';
 import { observeCall } from '../observe/webhook-call.ts';
 import { EventStream, type ServerEvent } from '../outgoing/event-stream.ts';
-import { bodyOf, requestStream } from '../outgoing/http-client.ts';
+import { requestStream } from '../outgoing/http-client.ts';
+import { readBody } from '../outgoing/response-body.ts';
 import { isErrorList, type RemoteError } from './answer.ts';
 import type { FeedRequest } from './feed-types.ts';
 import { headersFor, messageOf, timeoutMsOf, unreachable } from './http.ts';
@@ -95,7 +96,9 @@ export class RemoteEventStream {
   async #refused(response: IncomingMessage): Promise<void> {
     const { endpoint, origin, notify } = this.#feed;
     const late = setTimeout(() => response.destroy(new Error('late')), timeoutMsOf(endpoint, origin));
-    const errors = errorsIn(await bodyOf(response, MOST_REFUSAL_BYTES).finally(() => clearTimeout(late)));
+    const errors = errorsIn(
+      await readBody(response, { mostBytes: MOST_REFUSAL_BYTES }).finally(() => clearTimeout(late)),
+    );
     if (!errors) return this.#notBegun(`No stream of events: the answer has status ${response.statusCode}`);
     if (this.#stopped.signal.aborted) return;
     this.stop();

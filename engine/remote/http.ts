@@ -6,7 +6,8 @@ import { EngineError } from '../errors/engine-error.ts';
 import { LONGEST_MS, timerMs } from '../metadata/schema/number.ts';
 import { fillTemplate } from '../metadata/variables.ts';
 import { observeCall } from '../observe/webhook-call.ts';
-import { NoResponse, type OutgoingResponse, sendRequest } from '../outgoing/http-client.ts';
+import { type OutgoingResponse, sendRequest } from '../outgoing/http-client.ts';
+import { NoResponse } from '../outgoing/no-response.ts';
 import { SESSION_PREFIX, type Session } from '../resolve/session.ts';
 import type { RemoteEndpoint } from '../resolve/types.ts';
 import type { UpstreamSchema } from '../resolve/upstream.ts';
@@ -26,9 +27,11 @@ export type RequestOrigin = {
   readonly isRepeatable: boolean;
   /** The schema of the service at its last introspection. Cached answers are valid only as long as it is. */
   readonly schema?: UpstreamSchema;
+  /** True when the answer will be parsed. */
+  readonly isParsed?: boolean;
 };
 
-/** Longer answers are cut off, because they would leave no memory for others. */
+/** A longer answer is an error. On small machines the memory for answers ends earlier (outgoing/answer-memory.ts). */
 const MOST_BYTES = 256 * 1024 * 1024;
 
 export async function postToRemote(
@@ -36,7 +39,7 @@ export async function postToRemote(
   body: string,
   origin: RequestOrigin,
 ): Promise<OutgoingResponse> {
-  const { outbound, isRepeatable, schema } = origin;
+  const { outbound, isRepeatable, schema, isParsed } = origin;
   const { remoteCache } = outbound;
   try {
     const url = fillTemplate(endpoint.url, outbound.variables);
@@ -45,6 +48,8 @@ export async function postToRemote(
     const terms = {
       timeoutMs: timeoutMsOf(endpoint, origin),
       mostBytes: MOST_BYTES,
+      memory: outbound.memory,
+      isParsed,
       isRepeatable,
       trusts: outbound.trusts,
       signal: outbound.signal,

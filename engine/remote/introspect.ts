@@ -2,6 +2,7 @@
  *  Not here: reading the introspection result (resolve/introspection.ts), HTTP (http.ts). */
 import { EngineError, fail } from '../errors/engine-error.ts';
 import type { RemoteSchemaDefinition } from '../metadata/schema/remote-schema.ts';
+import { AnswerMemory } from '../outgoing/answer-memory.ts';
 import { INTROSPECTION_QUERY, readIntrospection } from '../resolve/introspection.ts';
 import { endpointOf, type Upstream } from '../resolve/remote-schema.ts';
 import { ADMIN_ROLE, SESSION_PREFIX, type Session } from '../resolve/session.ts';
@@ -21,14 +22,16 @@ export async function introspectRemote(
   outbound: Pick<OutboundContext, 'variables' | 'headerPrefix' | 'trusts'>,
   timeLimitMs: number,
 ): Promise<Upstream> {
+  const memory = new AnswerMemory();
   try {
     const endpoint = endpointOf(definition);
     const body = JSON.stringify({ query: INTROSPECTION_QUERY, operationName: 'IntrospectionQuery' });
     const origin = {
       session: ENGINE_ITSELF,
-      outbound: { ...outbound, headers: {} },
+      outbound: { ...outbound, headers: {}, memory },
       timeLimitMs,
       isRepeatable: true,
+      isParsed: true,
     };
     const answer = await postToRemote(endpoint, body, origin);
     const introspection = dataOf(answer.body.toString(), endpoint, answer.status);
@@ -36,6 +39,8 @@ export async function introspectRemote(
   } catch (error) {
     if (!(error instanceof EngineError)) throw error;
     return { error };
+  } finally {
+    memory.release();
   }
 }
 

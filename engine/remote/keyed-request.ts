@@ -42,7 +42,12 @@ export async function requestByKeys(
   const values = { ...valuesOf(join, given, session), ...document.values };
   const body = JSON.stringify({ query: document.text(), variables: values });
   const { endpoint, schema } = remote;
-  const response = await postToRemote(endpoint, body, { ...origin, isRepeatable: true, schema });
+  const response = await postToRemote(endpoint, body, {
+    ...origin,
+    isRepeatable: true,
+    isParsed: true,
+    schema,
+  });
   const answer = readAnswer(response, fields, remote);
   if (answer.errors.length > 0 && !(remote.prioritizesData && answer.hasData)) {
     fail('remoteErrors', {}, { internal: { errors: answer.errors } });

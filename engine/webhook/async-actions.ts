@@ -5,6 +5,7 @@
 import { EngineError } from '../errors/engine-error.ts';
 import { ended, type Grace } from '../limits/grace.ts';
 import type { Observe } from '../observe/observation.ts';
+import { AnswerMemory } from '../outgoing/answer-memory.ts';
 import type { Model } from '../resolve/types.ts';
 import { callAction, checkAnswer } from './action.ts';
 import type { ActionCallQueue, ActionCalls, ActionOutcome, QueuedActionCall } from './async-action-types.ts';
@@ -103,15 +104,23 @@ export class AsyncActions implements ActionCallQueue {
 
   async #perform(call: QueuedActionCall): Promise<void> {
     const { calls } = this.#options;
-    await calls.finish(call.id, await this.#outcome(call));
+    const memory = new AnswerMemory();
+    try {
+      await calls.finish(call.id, await this.#outcome(call, memory));
+    } finally {
+      memory.release();
+    }
   }
 
-  async #outcome({ action: name, message, clientHeaders }: QueuedActionCall): Promise<ActionOutcome> {
+  async #outcome(
+    { action: name, message, clientHeaders }: QueuedActionCall,
+    memory: AnswerMemory,
+  ): Promise<ActionOutcome> {
     const { model, outbound } = this.#options;
     try {
       const action = model().actions.get(name);
       if (!action) throw new EngineError('actionNotExists', { name });
-      const context = { outbound: { ...outbound, headers: clientHeaders } };
+      const context = { outbound: { ...outbound, headers: clientHeaders, memory } };
       const answered = await callAction(
         action,
         { purpose: 'action', action: action.name, ...message },

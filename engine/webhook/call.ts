@@ -8,7 +8,9 @@ import type { RequestTransform } from '../metadata/schema/common.ts';
 import { fillTemplate } from '../metadata/variables.ts';
 import type { WebhookCalled } from '../observe/observation.ts';
 import { observeCall } from '../observe/webhook-call.ts';
-import { NoResponse, sendRequest } from '../outgoing/http-client.ts';
+import { sendRequest } from '../outgoing/http-client.ts';
+import { NoResponse } from '../outgoing/no-response.ts';
+import type { BodyLimits } from '../outgoing/response-body.ts';
 import { TransformError } from '../transform/render.ts';
 import { type PlainRequest, type TransformedRequest, transformRequest } from '../transform/request.ts';
 import {
@@ -46,14 +48,18 @@ export type WebhookAnswer = {
   readonly status: number;
   readonly headers: IncomingHttpHeaders;
   readonly text: string;
+  /** True when the text is only the beginning of an event's response. */
+  readonly isCut: boolean;
   readonly responseSizeBytes: number;
   /** The request before its transform. */
   readonly plain: PlainRequest;
   readonly sent: TransformedRequest;
 };
 
-/** Longer responses are cut off, because they would leave no memory for others. */
+/** A longer response is an error, because it would leave no memory for others. */
 const MOST_BYTES = 64 * 1024 * 1024;
+/** The part of an event's response that is read and logged. Its status and headers say what happens next, so the rest is not needed. */
+const MOST_LOGGED_BYTES = 64 * 1024;
 
 /** Methods whose requests have no body. RFC 9110, 9.3.1 and 9.3.2. */
 const BODILESS: ReadonlySet<string> = new Set(['GET', 'HEAD']);
@@ -79,10 +85,14 @@ export async function callWebhook(
   // The headers of the call's own span replace trace headers of the client and the metadata.
   return observeCall(call, outbound, async (traceHeaders) => {
     const headers = new Map([...sent.headers, ...Object.entries(traceHeaders)]);
-    const answer = await answerTo(webhook, { ...sent, headers }, body, outbound);
+    const limits = event
+      ? { mostBytes: MOST_LOGGED_BYTES, isCut: true }
+      : { mostBytes: MOST_BYTES, isParsed: true, memory: outbound.memory };
+    const answer = await answerTo(webhook, { ...sent, headers }, body, limits, outbound);
     const { status, headers: answered, body: bytes } = answer;
     const text = bytes.toString();
-    return { status, headers: answered, text, responseSizeBytes: bytes.byteLength, plain, sent };
+    const isCut = event !== undefined && bytes.byteLength === MOST_LOGGED_BYTES;
+    return { status, headers: answered, text, isCut, responseSizeBytes: bytes.byteLength, plain, sent };
   });
 }
 
@@ -90,12 +100,13 @@ function answerTo(
   { timeoutSeconds }: Webhook,
   sent: TransformedRequest,
   body: string | null,
+  limits: BodyLimits,
   { trusts, signal }: OutboundContext,
 ) {
   const { method, url, headers } = sent;
   const terms = {
+    ...limits,
     timeoutMs: timeoutSeconds * 1000,
-    mostBytes: MOST_BYTES,
     isRepeatable: false,
     trusts,
     signal,

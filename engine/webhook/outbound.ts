@@ -10,6 +10,7 @@ import type { Header } from '../metadata/schema/common.ts';
 import type { Metadata } from '../metadata/schema/metadata.ts';
 import type { Observe } from '../observe/observation.ts';
 import type { Span } from '../observe/span.ts';
+import type { AnswerMemory } from '../outgoing/answer-memory.ts';
 import { headerText } from '../outgoing/header-values.ts';
 import type { OutgoingResponse } from '../outgoing/http-client.ts';
 import type { TrustsSelfSigned } from '../outgoing/tls-allowlist.ts';
@@ -68,6 +69,8 @@ export type OutboundContext = {
   /** True when the client may see the causes of failures. */
   readonly showsInternal?: boolean;
   readonly record?: ResponseNotes | undefined;
+  /** The memory of the answers to the request, until its response is composed. Absent where no answer can be long. */
+  readonly memory?: AnswerMemory | undefined;
   readonly asyncActions?: ActionCallQueue;
   /** Absent when answers of remote schemas are not cached. */
   readonly remoteCache?: AnswerCache | null;

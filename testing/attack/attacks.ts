@@ -103,6 +103,30 @@ export const ATTACKS: readonly Attack[] = [
     launch: async () => () => {},
     verify: quickEventsAreDelivered,
   },
+  {
+    name: '60 events whose webhook answers with 60 MB of gzip',
+    heldSeconds: 3,
+    launch: async () => () => {},
+    verify: largelyAnsweredEventsAreDelivered,
+  },
+  {
+    name: '16 calls of an action that answers with 60 MB, 8 at a time',
+    heldSeconds: 3,
+    launch: async () => () => {},
+    verify: (world) => answersAreRefused(world, '{ large_action { text } }', 8),
+  },
+  {
+    name: '16 calls of an action that answers with 10 million objects, 8 at a time',
+    heldSeconds: 3,
+    launch: async () => () => {},
+    verify: (world) => answersAreRefused(world, '{ dense_action { text } }', 8),
+  },
+  {
+    name: 'answers of 200 MB of a remote schema, 4 at a time',
+    heldSeconds: 3,
+    launch: async () => () => {},
+    verify: (world) => answersAreRefused(world, '{ large }', 4),
+  },
 ];
 
 /** Opens sockets that send nothing; half of them become WebSockets first. */
@@ -329,4 +353,31 @@ async function quickEventsAreDelivered({ database, delivered }: World): Promise<
   const took = performance.now() - askedAt;
   if (delivered() < before + 20) return [`${delivered() - before} of 20 quick events were delivered`];
   return took < QUICK_MS ? [] : [`quick events took ${took.toFixed(0)} ms`];
+}
+
+/** A long answer of a webhook is cut after its status has been read, so every event is delivered at its first attempt. */
+async function largelyAnsweredEventsAreDelivered({ database }: World): Promise<readonly string[]> {
+  await database.query('insert into answered_job select generate_series(1, 60)');
+  const delivered = async () => {
+    const { rows } = await database.query<{ count: number }>(
+      "select count(*)::int as count from pergola.event_log where trigger_name = 'answered' and delivered and tries = 1",
+    );
+    return rows[0]!.count;
+  };
+  for (let waited = 0; (await delivered()) < 60 && waited < 15_000; waited += 100) await sleep(100);
+  const count = await delivered();
+  return count === 60 ? [] : [`${count} of 60 events were delivered at the first attempt`];
+}
+
+/** Sends a request twice, `atOnce` times together. Each answer is an error, because the answer of the service is too long. */
+async function answersAreRefused({ ask }: World, query: string, atOnce: number): Promise<readonly string[]> {
+  const problems: string[] = [];
+  for (let i = 0; i < 2; i++) {
+    const asked = Array.from({ length: atOnce }, () => ask(query));
+    for (const answer of await Promise.allSettled(asked)) {
+      if (answer.status === 'rejected') problems.push(`no answer: ${answer.reason}`);
+      else if (!answer.value.errors) problems.push('a long answer was passed on');
+    }
+  }
+  return problems;
 }

@@ -1,8 +1,12 @@
 /** Creates the world of the attacked engine: rows that everybody may read and subscribe to, a slow function, and two event
- *  triggers, one of which has a webhook that never responds. Not here: the attacks (attacks.ts), the engine (limited-engine.ts). */
+ *  triggers, one of which has a webhook that never responds. Other services answer with far more than they are asked for. Not here: the attacks (attacks.ts), the engine (limited-engine.ts). */
 import { once } from 'node:events';
-import { createServer, type Server } from 'node:http';
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { pipeline, Readable } from 'node:stream';
+import { text } from 'node:stream/consumers';
+import { gzipSync } from 'node:zlib';
+import { buildSchema, introspectionFromSchema } from 'graphql';
 import pg from 'pg';
 import { ADMIN_SECRET } from './limited-engine.ts';
 
@@ -16,6 +20,7 @@ insert into part (id, body) select i, repeat('x', 600) from generate_series(1, 8
 create view large as select i as id, repeat('x', 1000) as body from generate_series(1, 25000) i;
 create table owner (id serial primary key, name text);
 create table belonging (id serial primary key, owner_id int references owner);
+create table answered_job (id int primary key);
 create function slow_item() returns setof item stable language sql as $$ select i.* from item i, pg_sleep(20) limit 1 $$;`;
 
 const READABLE = { role: 'anonymous', permission: { columns: '*', filter: {} } };
@@ -33,6 +38,8 @@ export type World = {
   readonly delivered: () => number;
   /** Changes every row of `item`, so that every subscription has a new result. */
   readonly changeRows: () => Promise<void>;
+  /** Sends a GraphQL request as administrator. Returns the response. */
+  readonly ask: (query: string) => Promise<{ readonly data?: unknown; readonly errors?: unknown }>;
   readonly close: () => Promise<void>;
 };
 
@@ -46,13 +53,22 @@ export async function createWorld(databaseUrl: string, engineUrl: string): Promi
     response.end('{}');
   });
   const silent = await listen(() => {});
-  await replaceMetadata(engineUrl, urlOf(quick), urlOf(silent));
+  const large = await listen(answerLargely());
+  await replaceMetadata(engineUrl, { quick: urlOf(quick), silent: urlOf(silent), large: urlOf(large) });
   return {
     database,
     delivered: () => delivered,
     changeRows: async () => void (await database.query('update item set version = version + 1')),
+    ask: async (query) => {
+      const response = await fetch(`${engineUrl}/v1/graphql`, {
+        method: 'POST',
+        headers: HEADERS,
+        body: JSON.stringify({ query }),
+      });
+      return (await response.json()) as object;
+    },
     close: async () => {
-      for (const server of [quick, silent]) {
+      for (const server of [quick, silent, large]) {
         server.close();
         server.closeAllConnections();
       }
@@ -61,7 +77,39 @@ export async function createWorld(databaseUrl: string, engineUrl: string): Promi
   };
 }
 
-async function replaceMetadata(engineUrl: string, quick: string, silent: string): Promise<void> {
+const HEADERS = { 'content-type': 'application/json', 'x-engine-admin-secret': ADMIN_SECRET };
+
+const MIB = 2 ** 20;
+const LARGE_SCHEMA = introspectionFromSchema(buildSchema('type Query { large: String }'));
+
+/** Answers an event with 60 MB in a few kilobytes of gzip, an action with 60 MB or with 10 million
+ *  objects, and a query with 200 MB. */
+function answerLargely(): (request: IncomingMessage, response: ServerResponse) => void {
+  const coded = gzipSync(Buffer.alloc(60 * MIB, 'a'));
+  return async (request, response) => {
+    const body = await text(request);
+    if (request.url === '/event') response.setHeader('content-encoding', 'gzip').end(coded);
+    else if (body.includes('__schema')) response.end(JSON.stringify({ data: LARGE_SCHEMA }));
+    else if (request.url === '/dense') pour(response, '[', 30, '{}]', '{},{},{},{},{}, ');
+    else if (request.url === '/action') pour(response, '{"text":"', 60, '"}');
+    else pour(response, '{"data":{"large":"', 200, '"}}');
+  };
+}
+
+function pour(response: ServerResponse, start: string, mib: number, end: string, filler = 'a'): void {
+  const chunk = filler.repeat(MIB / filler.length);
+  const chunks = function* () {
+    yield start;
+    for (let i = 0; i < mib; i++) yield chunk;
+    yield end;
+  };
+  pipeline(Readable.from(chunks()), response, () => {});
+}
+
+async function replaceMetadata(
+  engineUrl: string,
+  { quick, silent, large }: Readonly<Record<'quick' | 'silent' | 'large', string>>,
+): Promise<void> {
   const trigger = (name: string, webhook: string) => ({
     name,
     definition: { insert: { columns: '*' } },
@@ -99,14 +147,27 @@ async function replaceMetadata(engineUrl: string, quick: string, silent: string)
           { table: table('belonging'), select_permissions: [READABLE], insert_permissions: [INSERTABLE] },
           { table: table('waiting_job'), event_triggers: [trigger('waiting', silent)] },
           { table: table('quick_job'), event_triggers: [trigger('quick', quick)] },
+          { table: table('answered_job'), event_triggers: [trigger('answered', `${large}/event`)] },
         ],
         functions: [{ function: table('slow_item') }],
       },
     ],
+    actions: [
+      {
+        name: 'large_action',
+        definition: { type: 'query', handler: `${large}/action`, output_type: 'LargeText' },
+      },
+      {
+        name: 'dense_action',
+        definition: { type: 'query', handler: `${large}/dense`, output_type: '[LargeText]' },
+      },
+    ],
+    custom_types: { objects: [{ name: 'LargeText', fields: [{ name: 'text', type: 'String' }] }] },
+    remote_schemas: [{ name: 'large', definition: { url: `${large}/graphql`, timeout_seconds: 30 } }],
   };
   const response = await fetch(`${engineUrl}/v1/metadata`, {
     method: 'POST',
-    headers: { 'content-type': 'application/json', 'x-engine-admin-secret': ADMIN_SECRET },
+    headers: HEADERS,
     body: JSON.stringify({ type: 'replace_metadata', args: metadata }),
   });
   if (!response.ok) throw new Error(`replace_metadata: ${await response.text()}`);
