@@ -63,6 +63,15 @@ export async function openJwks(url: string, observe: Observe, trusts?: TrustsSel
   };
 }
 
+/** Parses the key set. The error contains no part of the text, unlike that of JSON.parse. */
+function keySetIn(text: string): JSONWebKeySet {
+  try {
+    return JSON.parse(text) as JSONWebKeySet;
+  } catch {
+    throw new Error('it answered with something that is no JSON');
+  }
+}
+
 /** Fetches the key set. Errors name the URL without its secret parts. */
 async function fetchKeys(url: string, trusts: TrustsSelfSigned | undefined) {
   const options = { timeoutMs: TIMEOUT_MS, mostBytes: MOST_BYTES, isRepeatable: true, trusts };
@@ -73,7 +82,7 @@ async function fetchKeys(url: string, trusts: TrustsSelfSigned | undefined) {
       options,
     );
     if (status !== 200) throw new Error(`it answered ${status}`);
-    return { headers, keySet: JSON.parse(body.toString()) as JSONWebKeySet };
+    return { headers, keySet: keySetIn(body.toString()) };
   } catch (error) {
     throw new Error(`the keys at ${publicUrl(url)} cannot be had: ${(error as Error).message}`);
   }

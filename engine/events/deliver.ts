@@ -33,7 +33,9 @@ export async function attemptDelivery(
       retryAfterSeconds: retryAfterOf(answer.headers['retry-after'] ?? null),
       request: {
         ...request,
-        payload: answer.sent.body.kind === 'json' ? answer.sent.body.value : answer.sent.body,
+        payload: answer.secrets.redactedJson(
+          answer.sent.body.kind === 'json' ? answer.sent.body.value : answer.sent.body,
+        ),
       },
       response: { ...responseOf(answer, recipient, message), version },
     };
@@ -60,12 +62,10 @@ export function interruptedAttempt(
 }
 
 function responseOf(answer: WebhookAnswer, { responseTransform }: Recipient, message: Message): object {
-  const { status, headers, text, isCut, plain } = answer;
+  const { status, headers, text, isCut, plain, secrets } = answer;
   const body = responseTransform ? transformedText(responseTransform, answer, plain, message) : text;
-  return {
-    type: 'webhook_response',
-    data: { status, body, headers: headerList(headers), ...(isCut && { truncated: true }) },
-  };
+  const data = { status, body, headers: headerList(headers), ...(isCut && { truncated: true }) };
+  return { type: 'webhook_response', data: secrets.redactedJson(data) };
 }
 
 function transformedText(

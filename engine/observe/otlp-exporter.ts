@@ -117,11 +117,15 @@ async function send(
   count: number,
   observe: Observe,
 ): Promise<void> {
-  const reason = await post(target, body).catch((error: unknown) =>
-    error instanceof Error ? error.message : String(error),
-  );
+  const reason = await post(target, body).catch(reasonOf);
   const failure = reason === null ? null : `the collector did not take them: ${reason}`;
   observe({ kind: 'telemetry exported', signal, count, failure });
+}
+
+/** Returns the code of an error where it has one, because the message of a connection error contains the address. */
+export function reasonOf(error: unknown): string {
+  const { code, message } = error as { readonly code?: unknown; readonly message?: string };
+  return typeof code === 'string' ? code : (message ?? '');
 }
 
 /** Returns null if the collector accepted the body, otherwise the reason. */

@@ -7,6 +7,7 @@ import { createRequire } from 'node:module';
 import type { TextMapPropagator } from '@opentelemetry/api';
 import type { SpanExporter as OtelExporter, TracerProvider } from '@opentelemetry/sdk-trace';
 import type { Observe } from './observation.ts';
+import { reasonOf } from './otlp-exporter.ts';
 import { Span, type Tracer } from './span.ts';
 
 /** The header formats that send a trace to services. From callers, any of them is accepted. */
@@ -107,7 +108,7 @@ function observedExporter(exporter: OtelExporter, observe: Observe): OtelExporte
     export: (spans, done) =>
       exporter.export(spans, (result) => {
         const isTaken = result.code === EXPORTED;
-        const failure = isTaken ? null : `the collector did not take them: ${result.error?.message ?? ''}`;
+        const failure = isTaken ? null : `the collector did not take them: ${reasonOf(result.error ?? {})}`;
         observe({ kind: 'spans exported', count: spans.length, failure });
         done(result);
       }),

@@ -12,3 +12,10 @@ export class NoResponse extends Error {
     this.isStale = isStale;
   }
 }
+
+/** Returns the reason of a connection error without any address: messages of the system contain it, and it may come from the environment.
+ *  Those of the WebSocket library do not. */
+export function connectionReason(error: Error): string {
+  const { code } = error as { readonly code?: unknown };
+  return typeof code === 'string' && !code.startsWith('WS_') ? code : error.message;
+}

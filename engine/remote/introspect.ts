@@ -8,6 +8,7 @@ import { endpointOf, type Upstream } from '../resolve/remote-schema.ts';
 import { ADMIN_ROLE, SESSION_PREFIX, type Session } from '../resolve/session.ts';
 import type { RemoteEndpoint } from '../resolve/types.ts';
 import type { OutboundContext } from '../webhook/outbound.ts';
+import { SentSecrets } from '../webhook/sent-secrets.ts';
 import { postToRemote } from './http.ts';
 
 const ENGINE_ITSELF: Session = {
@@ -23,18 +24,19 @@ export async function introspectRemote(
   timeLimitMs: number,
 ): Promise<Upstream> {
   const memory = new AnswerMemory();
+  const secrets = new SentSecrets(outbound.variables);
   try {
     const endpoint = endpointOf(definition);
     const body = JSON.stringify({ query: INTROSPECTION_QUERY, operationName: 'IntrospectionQuery' });
     const origin = {
       session: ENGINE_ITSELF,
-      outbound: { ...outbound, headers: {}, memory },
+      outbound: { ...outbound, variables: secrets.read, headers: {}, memory },
       timeLimitMs,
       isRepeatable: true,
       isParsed: true,
     };
     const answer = await postToRemote(endpoint, body, origin);
-    const introspection = dataOf(answer.body.toString(), endpoint, answer.status);
+    const introspection = dataOf(answer.body.toString(), endpoint, answer.status, secrets);
     return { introspection, schema: readIntrospection(introspection) };
   } catch (error) {
     if (!(error instanceof EngineError)) throw error;
@@ -44,10 +46,10 @@ export async function introspectRemote(
   }
 }
 
-function dataOf(text: string, { url }: RemoteEndpoint, status: number): unknown {
+function dataOf(text: string, { url }: RemoteEndpoint, status: number, secrets: SentSecrets): unknown {
   const body = parsed(text);
   if (body?.data !== undefined && body.data !== null) return body.data;
-  const internal = { status, body: body?.errors ?? text.slice(0, 1000) };
+  const internal = secrets.redactedJson({ status, body: body?.errors ?? text.slice(0, 1000) });
   const reason = `there is no introspection in it (status ${status})`;
   return fail('remoteAnswerInvalid', { url, reason }, { internal });
 }

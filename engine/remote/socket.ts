@@ -6,6 +6,7 @@ import { type RawData, WebSocket } from 'ws';
 import { JsonScanner } from '../json/scanner.ts';
 import { fillTemplate } from '../metadata/variables.ts';
 import { observeCall } from '../observe/webhook-call.ts';
+import { connectionReason } from '../outgoing/no-response.ts';
 import { openWebsocket } from '../outgoing/websocket-client.ts';
 import { isErrorList, type RemoteError } from './answer.ts';
 import type { FeedRequest, RemoteEvent } from './feed-types.ts';
@@ -103,7 +104,7 @@ export class RemoteSocket {
     });
     socket.on('pong', alive);
     socket.on('unexpected-response', (_, { statusCode = 0 }) => this.#unanswered(statusCode));
-    socket.on('error', (error) => this.#lose(`Connection failure: ${error.message}`));
+    socket.on('error', (error) => this.#lose(`Connection failure: ${connectionReason(error)}`));
     socket.on('close', (code, reason) => this.#lose(`The connection was closed (${code}) ${reason}`.trim()));
   }
 

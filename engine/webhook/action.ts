@@ -215,5 +215,5 @@ function internalOf(error: unknown, { action, message, answer }: Exchange): unkn
     body: parsedJson(answer.text) ?? answer.text,
     headers: headerList(answer.headers),
   };
-  return { error, request, response };
+  return answer.secrets.redactedJson({ error, request, response });
 }

@@ -13,6 +13,7 @@ import { NoResponse } from '../outgoing/no-response.ts';
 import type { BodyLimits } from '../outgoing/response-body.ts';
 import { TransformError } from '../transform/render.ts';
 import { type PlainRequest, type TransformedRequest, transformRequest } from '../transform/request.ts';
+import type { TemplateProblem } from '../transform/template.ts';
 import {
   type ConfiguredHeader,
   configuredHeaders,
@@ -20,6 +21,7 @@ import {
   type OutboundContext,
   WebhookFailure,
 } from './outbound.ts';
+import { SentSecrets } from './sent-secrets.ts';
 
 export type Webhook = {
   readonly url: string;
@@ -51,6 +53,8 @@ export type WebhookAnswer = {
   /** True when the text is only the beginning of an event's response. */
   readonly isCut: boolean;
   readonly responseSizeBytes: number;
+  /** Redacts what is logged or reported about the request and its answer. */
+  readonly secrets: SentSecrets;
   /** The request before its transform. */
   readonly plain: PlainRequest;
   readonly sent: TransformedRequest;
@@ -69,13 +73,14 @@ export async function callWebhook(
   message: Message,
   outbound: OutboundContext,
 ): Promise<WebhookAnswer> {
+  const secrets = new SentSecrets(outbound.variables);
   const plain: PlainRequest = {
     method: 'POST',
-    url: fillTemplate(webhook.url, outbound.variables),
-    headers: headersFor(webhook, message, outbound),
+    url: fillTemplate(webhook.url, secrets.read),
+    headers: headersFor(webhook, message, outbound, secrets),
     body: message.body,
   };
-  const sent = transformed(webhook, plain, message);
+  const sent = transformed(webhook, plain, message, secrets);
   const { purpose, action, event } = message;
   const body = bodyText(sent);
   const call = {
@@ -92,7 +97,8 @@ export async function callWebhook(
     const { status, headers: answered, body: bytes } = answer;
     const text = bytes.toString();
     const isCut = event !== undefined && bytes.byteLength === MOST_LOGGED_BYTES;
-    return { status, headers: answered, text, isCut, responseSizeBytes: bytes.byteLength, plain, sent };
+    const about = { responseSizeBytes: bytes.byteLength, secrets, plain, sent };
+    return { status, headers: answered, text, isCut, ...about };
   });
 }
 
@@ -126,13 +132,15 @@ function transformed(
   { requestTransform }: Webhook,
   plain: PlainRequest,
   { sessionVariables }: Message,
+  secrets: SentSecrets,
 ): TransformedRequest {
   if (!requestTransform) return { ...plain, body: { kind: 'json', value: plain.body } };
   try {
     return transformRequest(requestTransform, plain, sessionVariables);
   } catch (error) {
     if (!(error instanceof TransformError)) throw error;
-    throw new WebhookFailure('the request transform failed', { problem: error.problem });
+    const problem = secrets.redactedJson(error.problem) as TemplateProblem;
+    throw new WebhookFailure('the request transform failed', { problem });
   }
 }
 
@@ -140,9 +148,11 @@ function headersFor(
   webhook: Webhook,
   message: Message,
   outbound: OutboundContext,
+  secrets: SentSecrets,
 ): ReadonlyMap<string, string> {
-  const configured = configuredHeaders(webhook, outbound.variables);
+  const configured = configuredHeaders(webhook, secrets.read);
   const forwarded = webhook.forwardsClientHeaders ? forwardedHeaders(webhook, message, outbound) : [];
+  secrets.addHeaders(forwarded);
   const [weak, strong] = webhook.prefersClientHeaders ? [configured, forwarded] : [forwarded, configured];
   return new Map([...weak, ['content-type', 'application/json'], ...strong]);
 }

@@ -9,6 +9,7 @@ import type { Validation } from '../plan/types.ts';
 import type { Session } from '../resolve/session.ts';
 import { callWebhook } from './call.ts';
 import { type OutboundContext, sessionVariablesOf, WebhookFailure } from './outbound.ts';
+import type { SentSecrets } from './sent-secrets.ts';
 
 export async function validateInput(
   { webhook, value, steps }: Validation,
@@ -23,23 +24,27 @@ export async function validateInput(
     data: { input: steps.reduce(nestedRows, itemsOf(literalValue(value, (name) => variables[name]))) },
   };
   const message = { purpose: 'input-validation', body, sessionVariables } as const;
-  const { status, text } = await callWebhook(webhook, message, outbound).catch((error: unknown) => {
+  const { status, text, secrets } = await callWebhook(webhook, message, outbound).catch((error: unknown) => {
     if (!(error instanceof WebhookFailure)) throw error;
     return fail('inputNotValidated', { reason: error.message }, { internal: { url: webhook.url } });
   });
   if (status === 200) return;
-  if (status === 400) fail('validationFailed', { text: messageIn(text, webhook.url) });
-  const internal = { url: webhook.url, status, body: text };
+  if (status === 400) fail('validationFailed', { text: messageIn(text, webhook.url, secrets) });
+  const internal = { url: webhook.url, status, body: secrets.redacted(text) };
   fail('inputNotValidated', { reason: `it answered with status ${status}` }, { internal });
 }
 
 /** Returns the message of a rejection. A body, where there is one, must contain it. */
-function messageIn(text: string, url: string): string {
+function messageIn(text: string, url: string, secrets: SentSecrets): string {
   if (text.trim() === '') return 'the input is not valid';
   const message = messageOf(text);
   if (typeof message === 'string') return message;
   const reason = 'it answered with status 400 and no message';
-  return fail('inputNotValidated', { reason }, { internal: { url, status: 400, body: text } });
+  return fail(
+    'inputNotValidated',
+    { reason },
+    { internal: { url, status: 400, body: secrets.redacted(text) } },
+  );
 }
 
 function messageOf(text: string): unknown {
