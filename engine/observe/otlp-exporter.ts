@@ -125,7 +125,7 @@ async function send(
 /** Returns the code of an error where it has one, because the message of a connection error contains the address. */
 export function reasonOf(error: unknown): string {
   const { code, message } = error as { readonly code?: unknown; readonly message?: string };
-  return typeof code === 'string' ? code : (message ?? '');
+  return typeof code === 'string' && code !== 'ERR_INVALID_URL' ? code : (message ?? '');
 }
 
 /** Returns null if the collector accepted the body, otherwise the reason. */

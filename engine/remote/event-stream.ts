@@ -7,7 +7,6 @@ import { fillTemplate } from '../metadata/variables.ts';
 import { observeCall } from '../observe/webhook-call.ts';
 import { EventStream, type ServerEvent } from '../outgoing/event-stream.ts';
 import { requestStream } from '../outgoing/http-client.ts';
-import { connectionReason } from '../outgoing/no-response.ts';
 import { readBody } from '../outgoing/response-body.ts';
 import { isErrorList, type RemoteError } from './answer.ts';
 import type { FeedRequest } from './feed-types.ts';
@@ -80,7 +79,7 @@ export class RemoteEventStream {
       for (const event of this.#events.read(chunk)) this.#read(event);
       if (this.#events.heldBytes > MOST_BYTES) this.#lose(`An event is longer than ${MOST_BYTES} bytes`);
     });
-    response.on('error', (error) => this.#lose(`Connection failure: ${connectionReason(error)}`));
+    response.on('error', (error) => this.#lose(`Connection failure: ${error.message}`));
     response.on('end', () => this.#lose('The stream of events ended'));
   }
 
