@@ -1,5 +1,5 @@
 /** Tests tokens signed with real keys: the sessions of valid ones, and why others are refused. */
-import { createServer } from 'node:http';
+import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { type CryptoKey, exportJWK, exportSPKI, generateKeyPair, type JWTPayload, SignJWT } from 'jose';
 import { beforeAll, describe, expect, test } from 'vitest';
@@ -254,6 +254,72 @@ describe('keys from a URL', () => {
     );
     expect((await refusalOf({ secret: { jwk_url: `${url}/jwks` }, headers }))[1]).toBe('invalid-jwt');
     await expect(sessionOf({ secret: { jwk_url: `${url}/nothing` }, headers })).rejects.toThrow(/404/);
+  });
+});
+
+describe('key ids', () => {
+  let server: Server;
+  let keys: readonly object[] = [];
+  let pairs: { readonly privateKey: CryptoKey; readonly jwk: object }[];
+
+  beforeAll(async () => {
+    server = createServer((_, response) => response.end(JSON.stringify({ keys })));
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    const three = await Promise.all([0, 1, 2].map(() => generateKeyPair('ES256', { extractable: true })));
+    pairs = await Promise.all(
+      three.map(async ({ privateKey, publicKey }) => ({ privateKey, jwk: await exportJWK(publicKey) })),
+    );
+    return () => server.close();
+  });
+
+  const named = (jwk: object, kid: string | undefined) => (kid === undefined ? jwk : { ...jwk, kid });
+
+  /** Returns the reason of the refusal of a token of the first pair, or null. */
+  async function refusal(kid: string | undefined, privateKey = pairs[0]!.privateKey): Promise<string | null> {
+    const token = await new SignJWT({ [NAMESPACE]: CLAIMS })
+      .setProtectedHeader({ alg: 'ES256', ...(kid === undefined ? {} : { kid }) })
+      .sign(privateKey);
+    const { port } = server.address() as AddressInfo;
+    const secret = { jwk_url: `http://127.0.0.1:${port}/` };
+    return sessionOf({ secret, headers: bearer(token) }).then(
+      () => null,
+      (thrown: unknown) => (thrown as Error).message.replace(/^Could not verify JWT: /, ''),
+    );
+  }
+
+  const IDS = [undefined, 'a', 'b'];
+  const SETS = IDS.flatMap((first) => IDS.flatMap((second) => [0, 1].map((at) => ({ first, second, at }))));
+
+  test.each(SETS)(
+    'keys %j: every key that the id of a token allows is tried',
+    async ({ first, second, at }) => {
+      const [own, other] = [named(pairs[0]!.jwk, first), named(pairs[1]!.jwk, second)];
+      keys = at === 0 ? [own, other] : [other, own];
+      for (const kid of [...IDS, 'c']) {
+        const isCandidate = (id: string | undefined) => kid === undefined || id === undefined || id === kid;
+        const refused = [first, second].some(isCandidate)
+          ? 'JWSError JWSInvalidSignature'
+          : 'JWSError (no key of the provider matches)';
+        expect(await refusal(kid), `kid ${kid}`).toBe(isCandidate(first) ? null : refused);
+        expect(await refusal(kid, pairs[2]!.privateKey), `kid ${kid} of a stranger`).toBe(refused);
+      }
+    },
+  );
+
+  test('a key that cannot be read and one for another use do not keep the others from being tried', async () => {
+    const [{ jwk }, other] = [pairs[0]!, pairs[1]!];
+    keys = [{ ...other.jwk, x: 'nonsense' }, { ...other.jwk, use: 'enc' }, { kty: 'oct', k: 'x' }, jwk];
+    for (const kid of [undefined, 'a']) expect(await refusal(kid)).toBeNull();
+    keys = [{ ...other.jwk, x: 'nonsense', kid: 'a' }, jwk];
+    expect(await refusal('a')).toBeNull();
+  });
+
+  test('a token is tried with 32 keys at most', async () => {
+    const others = (count: number) => Array.from({ length: count }, () => pairs[1]!.jwk);
+    keys = [...others(31), pairs[0]!.jwk];
+    expect(await refusal(undefined)).toBeNull();
+    keys = [...others(32), pairs[0]!.jwk];
+    expect(await refusal(undefined)).toBe('JWSError JWSInvalidSignature');
   });
 });
 

@@ -4,7 +4,16 @@
  *  docs/reference/behaviour/authentication.md. RFC 7519. */
 import { createPublicKey } from 'node:crypto';
 import type { IncomingHttpHeaders } from 'node:http';
-import { decodeJwt, errors, type JWTPayload, type JWTVerifyGetKey, jwtVerify } from 'jose';
+import {
+  type CryptoKey,
+  decodeJwt,
+  errors,
+  type JWTHeaderParameters,
+  type JWTPayload,
+  type JWTVerifyGetKey,
+  type JWTVerifyOptions,
+  jwtVerify,
+} from 'jose';
 import type { JwtAlgorithm, JwtSecret, TokenLocation } from '../config/jwt-secret.ts';
 import { fail } from '../errors/engine-error.ts';
 import type { Observe } from '../observe/observation.ts';
@@ -15,8 +24,11 @@ import { sessionOfClaims } from './claims.ts';
 import { cookieOf } from './cookie.ts';
 import { openJwks } from './jwks.ts';
 
-/** A secret with its key. */
-type Verifier = { readonly secret: JwtSecret; readonly key: JWTVerifyGetKey };
+/** A secret and what verifies its tokens. Returns the claims of a token, or rejects with an error of the library. */
+type Verifier = {
+  readonly secret: JwtSecret;
+  readonly verify: (token: string, options: JWTVerifyOptions) => Promise<JWTPayload>;
+};
 
 /** A verifier and the token at its place in the request. */
 type Candidate = Verifier & { readonly token: string };
@@ -39,11 +51,41 @@ async function openVerifier(
   trusts?: TrustsSelfSigned,
 ): Promise<Verifier> {
   if (secret.key.kind === 'url') {
-    return { secret, key: (await openJwks(secret.key.url, observe, trusts)).find };
+    const { candidates } = await openJwks(secret.key.url, observe, trusts);
+    return { secret, verify: (token, options) => verifyWithEach(token, options, candidates) };
   }
   const { algorithm, text } = secret.key;
   const key = algorithm.startsWith('HS') ? new TextEncoder().encode(text) : createPublicKey(text);
-  return { secret, key: () => key };
+  const verify: Verifier['verify'] = async (token, options) => (await jwtVerify(token, key, options)).payload;
+  return { secret, verify };
+}
+
+/** A token is tried with this many keys at most, so that one costs no more than a few milliseconds. */
+const MOST_KEYS = 32;
+
+/** Tries the keys in order until one verifies the signature. Whatever else is wrong with the token is not the key's fault. */
+async function verifyWithEach(
+  token: string,
+  options: JWTVerifyOptions,
+  candidates: (header: JWTHeaderParameters) => AsyncGenerator<CryptoKey>,
+): Promise<JWTPayload> {
+  let untried: AsyncGenerator<CryptoKey> | undefined;
+  let failure: unknown;
+  const nextKey: JWTVerifyGetKey = async (header) => {
+    untried ??= candidates(header);
+    const { done, value } = await untried.next();
+    if (done) throw failure ?? new errors.JWKSNoMatchingKey();
+    return value;
+  };
+  for (let tries = 0; tries < MOST_KEYS; tries++) {
+    try {
+      return (await jwtVerify(token, nextKey, options)).payload;
+    } catch (error) {
+      if (error === failure || !(error instanceof errors.JWSSignatureVerificationFailed)) throw error;
+      failure = error;
+    }
+  }
+  throw failure;
 }
 
 /** Returns undefined when the request has no token. */
@@ -60,17 +102,14 @@ function sessionOfToken(
 }
 
 async function verified(
-  { secret, key, token }: Candidate,
+  { secret, verify, token }: Candidate,
   headers: IncomingHttpHeaders,
   prefix: string,
 ): Promise<Session> {
-  const payload = await jwtVerify(token, key, {
+  const payload = await verify(token, {
     algorithms: algorithmsOf(secret.key.algorithm),
     clockTolerance: secret.allowedSkewSeconds,
-  }).then(
-    (result) => result.payload,
-    (error: unknown) => fail('jwtUnverified', { reason: reasonOf(error) }),
-  );
+  }).catch((error: unknown) => fail('jwtUnverified', { reason: reasonOf(error) }));
   refuseForeign(payload, secret);
   const requested = textOf(headers[`${prefix}role`]);
   const role = requested === undefined ? undefined : headerText(requested);
