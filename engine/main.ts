@@ -71,6 +71,7 @@ export async function startEngine(
     defaultTimeLimitMs: options.defaultTimeLimit > 0 ? options.defaultTimeLimit * 1000 : null,
     defaultResponseBytes: options.maxRoleResponseLength,
     enableRemoteSchemaPermissions: options.enableRemoteSchemaPermissions,
+    mostRemoteDefinitions: options.maxRemoteSchemaSize,
     remoteSchemaPrioritizeData: options.remoteSchemaPrioritizeData,
     typeDefinitions,
     remoteSchemaSkipNulls: options.remoteSchemaSkipNulls,

@@ -67,6 +67,8 @@ type GatewayOptions = {
   /** A source that does not answer in this time counts as unreachable, so that the other sources need not wait longer for it.
    *  Default 20 s. */
   readonly introspectionTimeoutMs?: number | undefined;
+  /** The most types, fields, arguments and values of a remote schema. */
+  readonly mostRemoteDefinitions: number;
   /** True if native queries are validated with PREPARE. */
   readonly validatesNativeQueries: boolean;
   readonly onUnreachable: (source: string, reason: string) => void;
@@ -196,13 +198,12 @@ export class Gateway {
   /** Introspects a remote schema of the document. Never throws: if the service fails, the result holds the error, and only this
    *  remote schema is affected. */
   async introspectRemote({ name, definition }: RemoteSchema, metadata: Metadata): Promise<Upstream> {
-    const { env, values, headerPrefix, onUnreachable } = this.#options;
+    const { env, values, headerPrefix, onUnreachable, mostRemoteDefinitions } = this.#options;
     const fault = new VariableRules(metadata, env, values).faultOf('remote_schema', { name, definition });
     const variables = outboundVariables(env, () => metadata, values);
     const outbound = { variables, headerPrefix, trusts: trustsOf(metadata) };
-    const upstream = fault
-      ? { error: fault }
-      : await introspectRemote(definition, outbound, INTROSPECTION_TIMEOUT_MS);
+    const limits = { timeLimitMs: INTROSPECTION_TIMEOUT_MS, mostDefinitions: mostRemoteDefinitions };
+    const upstream = fault ? { error: fault } : await introspectRemote(definition, outbound, limits);
     if ('error' in upstream) onUnreachable(`remote schema ${name}`, upstream.error.message);
     return upstream;
   }

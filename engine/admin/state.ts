@@ -57,6 +57,8 @@ export type EngineStateOptions = ResolveOptions & {
   readonly countWithoutAggregations?: boolean;
   /** True if native queries are validated with PREPARE. Default true. */
   readonly validatesNativeQueries?: boolean;
+  /** The most types, fields, arguments and values of a remote schema. Default: no limit. */
+  readonly mostRemoteDefinitions?: number;
   /** The number of revisions that are kept. Default 50. */
   readonly metadataRevisions?: number;
   /** The number of days for which the usage of the schema is kept; 0, the default, counts nothing. */
@@ -177,6 +179,7 @@ export class EngineState {
       failed: (source, failure) => this.#sourceWatch.suspect(source, failure),
       introspectionTimeoutMs: options.introspectionTimeoutMs,
       validatesNativeQueries: options.validatesNativeQueries ?? true,
+      mostRemoteDefinitions: options.mostRemoteDefinitions ?? Number.POSITIVE_INFINITY,
       onUnreachable: (source, reason) => this.#report({ kind: 'source unreachable', source, reason }),
       onMigrated: (source) => this.#followMigration(source),
     });

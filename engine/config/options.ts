@@ -420,6 +420,10 @@ export const OPTIONS = {
     default: false,
     doc: 'send no arguments with the value null to remote schemas',
   }),
+  'max-remote-schema-size': row('API', integer('COUNT', 1000, 10_000_000), {
+    default: 100_000,
+    doc: 'maximum number of types, fields, arguments and values of a remote schema, whose introspection has at most 256 bytes for each; a larger one is inconsistent',
+  }),
   'remote-schema-cache-size': row('API', integer('BYTES', 0), {
     default: 0,
     doc: 'memory for answers of remote schemas that Cache-Control allows to cache; 0 disables the cache',

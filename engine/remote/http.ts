@@ -29,6 +29,8 @@ export type RequestOrigin = {
   readonly schema?: UpstreamSchema;
   /** True when the answer will be parsed. */
   readonly isParsed?: boolean;
+  /** A limit of the answer's length below the general one, and the error for a longer answer. */
+  readonly limit?: { readonly bytes: number; readonly exceeded: EngineError };
 };
 
 /** A longer answer is an error. On small machines the memory for answers ends earlier (outgoing/answer-memory.ts). */
@@ -39,7 +41,7 @@ export async function postToRemote(
   body: string,
   origin: RequestOrigin,
 ): Promise<OutgoingResponse> {
-  const { outbound, isRepeatable, schema, isParsed } = origin;
+  const { outbound, isRepeatable, schema, isParsed, limit } = origin;
   const { remoteCache } = outbound;
   try {
     const url = fillTemplate(endpoint.url, outbound.variables);
@@ -47,7 +49,7 @@ export async function postToRemote(
     const call = { purpose: 'remote-schema', url: endpoint.url, method: 'POST' } as const;
     const terms = {
       timeoutMs: timeoutMsOf(endpoint, origin),
-      mostBytes: MOST_BYTES,
+      mostBytes: limit?.bytes ?? MOST_BYTES,
       memory: outbound.memory,
       isParsed,
       isRepeatable,
@@ -64,6 +66,7 @@ export async function postToRemote(
     if (answer.status < 300 || answer.status >= 400) return answer;
     throw new WebhookFailure(`Redirects are not followed (status ${answer.status})`);
   } catch (error) {
+    if (limit && error instanceof NoResponse && error.why === 'too long') throw limit.exceeded;
     throw unreachable(endpoint, messageOf(error));
   }
 }

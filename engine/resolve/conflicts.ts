@@ -364,8 +364,10 @@ function remoteFieldConflicts(
   names: readonly string[],
   fields: Pick<LayeredMap<string>, 'get'>,
 ): readonly Conflict[] {
-  return names.flatMap((name, i): Conflict[] => {
-    const other = fields.get(name) ?? (names.indexOf(name) < i ? REMOTE_OWNER : undefined);
+  const seen = new Set<string>();
+  return names.flatMap((name): Conflict[] => {
+    const isRepeated = seen.size === seen.add(name).size;
+    const other = fields.get(name) ?? (isRepeated ? REMOTE_OWNER : undefined);
     if (other === undefined) return [];
     const isRemote = other.startsWith(REMOTE_OWNER);
     const reason = isRemote ? 'Duplicate remote field' : 'Field cannot be overwritten by remote field';

@@ -1,11 +1,12 @@
-/** Parses the response of a GraphQL service to an introspection query into an UpstreamSchema. Raises `remoteSchemaInvalid` for a
- *  response that is no introspection, and for one that describes no valid schema (an object that lacks a field of its interface,
- *  an empty union). Not here: the request (remote/request.ts). Reference: GraphQL specification, "Introspection";
+/** Parses the response of a GraphQL service to an introspection query into an UpstreamSchema, in steps. Raises `remoteSchemaInvalid`
+ *  for a response that is no introspection, for one that describes no valid schema (an object that lacks a field of its interface,
+ *  an empty union), and for a schema that is too large. Not here: the request (remote/request.ts). Reference: GraphQL specification, "Introspection";
  *  message texts: docs/reference/behaviour/errors.md. */
 
 import { parseConstValue } from 'graphql';
 import { fail } from '../errors/engine-error.ts';
 import { isRecord } from '../json/value.ts';
+import { finish, type Steps } from '../metadata/steps.ts';
 import type {
   UpstreamField,
   UpstreamInput,
@@ -30,10 +31,19 @@ export const INTROSPECTION_QUERY = `query IntrospectionQuery { __schema {
 fragment Input on __InputValue { name description type { ...Type } defaultValue }
 fragment Type on __Type { kind name ${'ofType { kind name '.repeat(TYPE_DEPTH)}${'}'.repeat(TYPE_DEPTH)} }`;
 
-/** Parses the `data` of the response: `{__schema: …}`. */
+/** Parses the `data` of the response at once: `{__schema: …}`. */
 export function readIntrospection(data: unknown): UpstreamSchema {
+  return finish(readingIntrospection(data));
+}
+
+/** Parses the `data` of the response. A schema of more than `most` types, fields, arguments, values and members is refused. */
+export function* readingIntrospection(data: unknown, most = Number.POSITIVE_INFINITY): Steps<UpstreamSchema> {
   const schema = objectAt(objectAt(data, [])['__schema'], []);
-  const types = listAt(schema, 'types', []).map((type, i) => typeOf(type, ['types', i]));
+  const size = { left: most, most };
+  const listed = listAt(schema, 'types', []);
+  takeSize(size, listed.length);
+  const types: UpstreamType[] = [];
+  for (const [i, type] of listed.entries()) types.push(yield* typeOf(type, ['types', i], size));
   const root = (key: string) => (schema[key] ? nameAt(objectAt(schema[key], [key]), [key]) : null);
   const upstream: UpstreamSchema = {
     types: new Map(types.filter(({ name }) => !name.startsWith('__')).map((type) => [type.name, type])),
@@ -43,45 +53,72 @@ export function readIntrospection(data: unknown): UpstreamSchema {
       subscription: root('subscriptionType'),
     },
   };
-  checkUpstream(upstream);
+  yield* checkUpstream(upstream);
   return upstream;
+}
+
+/** How many types, fields, arguments, values and members a schema may still have. */
+type Size = { left: number; readonly most: number };
+
+function takeSize(size: Size, count: number): void {
+  size.left -= count;
+  if (size.left >= 0) return;
+  const limit = `${size.most}, the limit of --max-remote-schema-size`;
+  fail('remoteSchemaInvalid', {
+    text: `the schema has more types, fields, arguments and values than ${limit}`,
+  });
 }
 
 type Path = readonly (string | number)[];
 type Json = Readonly<Record<string, unknown>>;
 
-function typeOf(json: unknown, path: Path): UpstreamType {
+function* typeOf(json: unknown, path: Path, size: Size): Steps<UpstreamType> {
   const type = objectAt(json, path);
   const about = { name: nameAt(type, path), description: textOrNull(type['description']) };
   const kind = String(type['kind']);
+  const each = <T>(key: string, read: Read<T>) => eachOf(type, key, path, read, size);
   switch (kind) {
     case 'SCALAR':
       return { ...about, kind: 'scalar' };
     case 'ENUM':
-      return { ...about, kind: 'enum', values: eachOf(type, 'enumValues', path, namedValueOf) };
+      return { ...about, kind: 'enum', values: yield* each('enumValues', namedValueOf) };
     case 'OBJECT':
     case 'INTERFACE':
       return {
         ...about,
         kind: kind === 'OBJECT' ? 'object' : 'interface',
-        fields: eachOf(type, 'fields', path, fieldOf),
-        interfaces: eachOf(type, 'interfaces', path, nameAt),
+        fields: yield* each('fields', fieldOf),
+        interfaces: yield* each('interfaces', nameAt),
       };
     case 'UNION':
-      return { ...about, kind: 'union', members: eachOf(type, 'possibleTypes', path, nameAt) };
+      return { ...about, kind: 'union', members: yield* each('possibleTypes', nameAt) };
     case 'INPUT_OBJECT':
-      return { ...about, kind: 'input', fields: eachOf(type, 'inputFields', path, inputOf) };
+      return { ...about, kind: 'input', fields: yield* each('inputFields', inputOf) };
     default:
       return refuse([...path, 'kind'], `unknown kind: ${kind}`);
   }
 }
 
-function eachOf<T>(type: Json, key: string, path: Path, read: (item: Json, path: Path) => T): readonly T[] {
-  return listAt(type, key, path).map((item, i) => {
+type Read<T> = (item: Json, path: Path, size: Size) => T;
+
+/** Reads the items of a list. A hundred of them are a step, because a type may have a hundred thousand. */
+function* eachOf<T>(type: Json, key: string, path: Path, read: Read<T>, size: Size): Steps<readonly T[]> {
+  const items = listAt(type, key, path);
+  takeSize(size, items.length);
+  if (items.length > MOST_ITEMS) refuse([...path, key], `more than ${MOST_ITEMS} items`);
+  const found: T[] = [];
+  for (const [i, item] of items.entries()) {
     const at = [...path, key, i];
-    return read(objectAt(item, at), at);
-  });
+    found.push(read(objectAt(item, at), at, size));
+    if (i % ITEMS_OF_STEP === 0) yield;
+  }
+  return found;
 }
+
+const ITEMS_OF_STEP = 100;
+
+/** The library builds the fields of a type at once: a quarter of a second for this number. */
+const MOST_ITEMS = 40_000;
 
 function namedValueOf(json: Json, path: Path): UpstreamValue {
   const reason = textOrNull(json['deprecationReason']) ?? '';
@@ -92,11 +129,11 @@ function namedValueOf(json: Json, path: Path): UpstreamValue {
   };
 }
 
-function fieldOf(json: Json, path: Path): UpstreamField {
+function fieldOf(json: Json, path: Path, size: Size): UpstreamField {
   return {
     ...namedValueOf(json, path),
     type: printedType(json['type'], [...path, 'type']),
-    arguments: eachOf(json, 'args', path, inputOf),
+    arguments: finish(eachOf(json, 'args', path, inputOf, size)),
   };
 }
 
@@ -109,10 +146,14 @@ function inputOf(json: Json, path: Path): UpstreamInput {
   };
 }
 
-function printedType(json: unknown, path: Path): string {
+function printedType(json: unknown, path: Path, levels = TYPE_DEPTH): string {
   const type = objectAt(json, path);
-  if (type['kind'] === 'NON_NULL') return `${printedType(type['ofType'], [...path, 'ofType'])}!`;
-  if (type['kind'] === 'LIST') return `[${printedType(type['ofType'], [...path, 'ofType'])}]`;
+  const inner = () =>
+    levels > 0
+      ? printedType(type['ofType'], [...path, 'ofType'], levels - 1)
+      : refuse(path, `lists and non-null types are nested more than ${TYPE_DEPTH} levels deep`);
+  if (type['kind'] === 'NON_NULL') return `${inner()}!`;
+  if (type['kind'] === 'LIST') return `[${inner()}]`;
   return nameAt(type, path);
 }
 
@@ -153,12 +194,15 @@ function nameOf(value: unknown): string {
 function literalOrNull(value: unknown, path: Path): string | null {
   if (typeof value !== 'string') return null;
   try {
-    parseConstValue(value);
+    parseConstValue(value, { maxTokens: MOST_TOKENS });
     return value;
   } catch {
     return refuse(path, `${value} is not a GraphQL value`);
   }
 }
+
+/** Longer default values are refused: reading one that is nested as deeply would overflow the stack. */
+const MOST_TOKENS = 1000;
 
 function textOrNull(value: unknown): string | null {
   return typeof value === 'string' ? value : null;

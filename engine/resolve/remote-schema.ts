@@ -13,6 +13,7 @@ import type {
   RemoteSchemaDefinition,
   RemoteSchemaPermission,
 } from '../metadata/schema/remote-schema.ts';
+import type { Steps } from '../metadata/steps.ts';
 import type { TakenNames } from './conflicts.ts';
 import type { ResolveContext } from './context.ts';
 import {
@@ -45,31 +46,37 @@ type RemoteSchemaScope = {
   readonly definitionOf: (type: string) => TypeDefinition | undefined;
 };
 
-export function resolveRemoteSchemas(
+/** Each remote schema, and the part of each role, is a step. */
+export function* resolveRemoteSchemas(
   definitions: readonly RemoteSchema[],
   { upstreams, names, inheritedRoles, definitionOf }: RemoteSchemaScope,
   { options, variables, found }: ResolveContext,
-): ReadonlyMap<string, ResolvedRemoteSchema> {
-  const resolved = definitions.flatMap((definition): [string, ResolvedRemoteSchema][] => {
+): Steps<ReadonlyMap<string, ResolvedRemoteSchema>> {
+  const resolved = new Map<string, ResolvedRemoteSchema>();
+  for (const definition of definitions) {
+    yield;
     const { name, permissions = [] } = definition;
     const subject = remoteSchemaSubject(definition);
     const remote = found.attempt(subject, () => {
       variables.require('remote_schema', definition);
       return resolveRemoteSchema(definition, upstreams.get(name), options);
     });
-    if (!remote) return [];
+    if (!remote) continue;
+    yield;
     const { reasons, isAmongRemotes } = names.addRemoteSchema(remote, definitionOf);
     if (reasons.length > 0) {
       found.addConflict(subject, reasons.join(', '), isAmongRemotes);
-      return [];
+      continue;
     }
     if (options.enableRemoteSchemaPermissions === false) {
-      return [[name, unenforced(remote, permissions, found)]];
+      resolved.set(name, unenforced(remote, permissions, found));
+      continue;
     }
-    const own = permissionsOf(remote, permissions, options.headerPrefix, found);
-    return [[name, { ...remote, permissions: withInherited(own, permissions, inheritedRoles, name, found) }]];
-  });
-  return new Map(resolved);
+    const own = yield* permissionsOf(remote, permissions, options.headerPrefix, found);
+    const parts = withInherited(own, permissions, inheritedRoles, name, found);
+    resolved.set(name, { ...remote, permissions: parts });
+  }
+  return resolved;
 }
 
 /** Resolves a remote schema without its permissions. Raises the error of its introspection, or of a customization that does not fit. */
@@ -130,14 +137,15 @@ function unenforced(
 
 type Parts = ReadonlyMap<string, UpstreamSchema>;
 
-function permissionsOf(
+function* permissionsOf(
   remote: ResolvedRemoteSchema,
   permissions: readonly RemoteSchemaPermission[],
   prefix: string | undefined,
   found: Inconsistencies,
-): Parts {
+): Steps<Parts> {
   const parts = new Map<string, UpstreamSchema>();
   for (const permission of permissions) {
+    yield;
     if (permission.role === ADMIN_ROLE) continue;
     const subject = remoteSchemaPermissionSubject(remote.name, permission);
     const part = found.attempt(subject, () =>
@@ -162,7 +170,7 @@ function withInherited(
     if (permissions.some((permission) => permission.role === role)) continue;
     const lent = parents.flatMap((parent) => parts.get(parent) ?? []);
     const [first, ...others] = lent;
-    const text = first && canonical(first);
+    const text = first && others.length > 0 ? canonical(first) : undefined;
     if (parents.some((parent) => unclear.has(parent)) || others.some((other) => canonical(other) !== text)) {
       unclear.add(role);
       found.all.push(inheritedConflict(role, { remote_schema }));

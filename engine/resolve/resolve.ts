@@ -90,7 +90,7 @@ export function* resolving(
   const definitionOf = definitionsIn(own, options);
   const remoteScope = { ...scope, upstreams, definitionOf };
   yield;
-  const remoteSchemas = resolveRemoteSchemas(metadata.remote_schemas ?? [], remoteScope, context);
+  const remoteSchemas = yield* resolveRemoteSchemas(metadata.remote_schemas ?? [], remoteScope, context);
   const joined = joinSources(sources, remoteSchemas, metadata.sources, found);
   const typeRelationships = joinTypes(metadata.remote_schemas ?? [], { sources, remoteSchemas }, found);
   const routes = resolveEndpoints(metadata, (inconsistency) => found.all.push(inconsistency));

@@ -2,30 +2,36 @@
  *  empty. Raises `remoteSchemaInvalid` for the first error in the order of the types. Not here: parsing (introspection.ts).
  *  Reference: GraphQL specification, "Type System"; message texts: docs/reference/behaviour/errors.md. */
 import { fail } from '../errors/engine-error.ts';
+import type { Steps } from '../metadata/steps.ts';
 import {
   BUILT_IN_SCALARS,
   elementType,
   isRequired,
   namedType,
   nullableType,
-  possibleTypes,
+  subtypes,
   type UpstreamComposite,
   type UpstreamField,
   type UpstreamSchema,
   type UpstreamType,
 } from './upstream.ts';
 
-export function checkUpstream(schema: UpstreamSchema): void {
+/** Each type and each interface that a type implements is a step. */
+export function* checkUpstream(schema: UpstreamSchema): Steps<void> {
   const { query } = schema.roots;
   if (query === null || schema.types.get(query)?.kind !== 'object') invalid('the schema has no query root');
-  for (const type of schema.types.values()) checkType(type, schema);
+  for (const type of schema.types.values()) yield* checkType(type, schema);
 }
 
-function checkType(type: UpstreamType, schema: UpstreamSchema): void {
+function* checkType(type: UpstreamType, schema: UpstreamSchema): Steps<void> {
   if (type.kind === 'union') checkUnion(type, schema);
   if (type.kind === 'object' || type.kind === 'interface') {
     if (type.fields.length === 0) invalid(`List of fields cannot be empty for ${type.kind} '${type.name}'`);
-    for (const name of type.interfaces) checkImplementation(type, name, schema);
+    const fields = type.interfaces.length > 0 ? byName(type.fields) : NO_FIELDS;
+    for (const name of type.interfaces) {
+      checkImplementation({ type, fields }, name, schema);
+      yield;
+    }
   }
   if (type.kind === 'input' && type.fields.length === 0) {
     invalid(`List of fields cannot be empty for input object '${type.name}'`);
@@ -38,7 +44,15 @@ function checkType(type: UpstreamType, schema: UpstreamSchema): void {
       invalid(`Could not find type with name "${name}", which '${type.name}' refers to`);
     }
   }
+  yield;
 }
+
+/** Returns the items by name. Of items with one name the first counts. */
+function byName<T extends { readonly name: string }>(items: readonly T[]): ReadonlyMap<string, T> {
+  return new Map(items.map((item) => [item.name, item] as const).reverse());
+}
+
+const NO_FIELDS: ReadonlyMap<string, UpstreamField> = new Map();
 
 function referencesOf(type: UpstreamType): readonly string[] {
   if (!('fields' in type)) return [];
@@ -63,13 +77,17 @@ function checkUnion(
 }
 
 /** Checks that a type implements an interface. Messages call an interface that implements another one an object, too. */
-function checkImplementation(type: UpstreamComposite, name: string, schema: UpstreamSchema): void {
+function checkImplementation(
+  { type, fields }: { readonly type: UpstreamComposite; readonly fields: ReadonlyMap<string, UpstreamField> },
+  name: string,
+  schema: UpstreamSchema,
+): void {
   const implemented = schema.types.get(name);
   if (implemented?.kind !== 'interface') {
     invalid(`Could not find interface '${name}' implemented by Object type '${type.name}'`);
   }
   for (const promised of implemented.fields) {
-    const own = type.fields.find((field) => field.name === promised.name);
+    const own = fields.get(promised.name);
     if (!own) {
       invalid(
         `Interface field '${name}'."${promised.name}" expected, but '${type.name}' does not provide it`,
@@ -89,8 +107,9 @@ type OwnedField = { readonly owner: string; readonly field: UpstreamField };
 
 function checkArguments(promised: OwnedField, own: OwnedField): void {
   const argumentOf = ({ owner, field }: OwnedField, name: string) => `'${owner}'."${field.name}"("${name}":)`;
+  const ownArguments = byName(own.field.arguments);
   for (const { name, type } of promised.field.arguments) {
-    const given = own.field.arguments.find((each) => each.name === name);
+    const given = ownArguments.get(name);
     if (!given) {
       invalid(
         `Interface field argument ${argumentOf(promised, name)} required, but Object field ` +
@@ -103,8 +122,9 @@ function checkArguments(promised: OwnedField, own: OwnedField): void {
       );
     }
   }
+  const promisedArguments = byName(promised.field.arguments);
   for (const extra of own.field.arguments) {
-    if (!isRequired(extra) || promised.field.arguments.some(({ name }) => name === extra.name)) continue;
+    if (!isRequired(extra) || promisedArguments.has(extra.name)) continue;
     invalid(
       `Object field argument ${argumentOf(own, extra.name)} is of required type ${extra.type}, ` +
         `but is not provided by Interface field '${promised.owner}'."${promised.field.name}"`,
@@ -119,10 +139,7 @@ function isSubtype(type: string, of: string, schema: UpstreamSchema): boolean {
   if (element !== null || expected !== null) {
     return element !== null && expected !== null && isSubtype(element, expected, schema);
   }
-  if (own === of) return true;
-  const implemented = schema.types.get(own);
-  const isNarrower = implemented?.kind === 'interface' && implemented.interfaces.includes(of);
-  return isNarrower || possibleTypes(schema, of).includes(own);
+  return own === of || subtypes(schema, of).has(own);
 }
 
 function invalid(text: string): never {

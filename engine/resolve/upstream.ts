@@ -74,14 +74,41 @@ export function isRequired({ type, default: standard }: UpstreamInput): boolean 
 }
 
 /** Returns every object type that a value of the composite type may have. */
-export function possibleTypes({ types }: UpstreamSchema, name: string): readonly string[] {
-  const type = types.get(name);
-  if (type?.kind === 'object') return [name];
-  if (type?.kind === 'union') return type.members;
-  if (type?.kind !== 'interface') return [];
-  return [...types.values()].flatMap((each) =>
-    each.kind === 'object' && each.interfaces.includes(name) ? [each.name] : [],
-  );
+export function possibleTypes(schema: UpstreamSchema, name: string): readonly string[] {
+  const { types } = schema;
+  if (types.get(name)?.kind === 'object') return [name];
+  return [...subtypes(schema, name)].filter((each) => types.get(each)?.kind === 'object');
+}
+
+/** Returns the members of a union, or the types that implement an interface, which may be interfaces too. */
+export function subtypes(schema: UpstreamSchema, name: string): ReadonlySet<string> {
+  let ofSchema = subtypesOf.get(schema);
+  if (!ofSchema) {
+    ofSchema = allSubtypes(schema);
+    subtypesOf.set(schema, ofSchema);
+  }
+  return ofSchema.get(name) ?? NO_NAMES;
+}
+
+type Subtypes = ReadonlyMap<string, ReadonlySet<string>>;
+
+/** Found once for each schema: to look for the types of one interface among all types takes as long as for every interface. */
+const subtypesOf = new WeakMap<UpstreamSchema, Subtypes>();
+
+const NO_NAMES: ReadonlySet<string> = new Set();
+
+function allSubtypes({ types }: UpstreamSchema): Subtypes {
+  const found = new Map<string, Set<string>>();
+  for (const type of types.values()) {
+    if (type.kind === 'union') found.set(type.name, new Set(type.members));
+    if (type.kind !== 'object' && type.kind !== 'interface') continue;
+    for (const name of type.interfaces) {
+      if (types.get(name)?.kind !== 'interface') continue;
+      const ofInterface = found.get(name) ?? new Set();
+      found.set(name, ofInterface.add(type.name));
+    }
+  }
+  return found;
 }
 
 /** The value of an argument that the engine gives, from `@preset` in a permission. */

@@ -34,11 +34,11 @@ export function* buildRoots(builder: SchemaBuilder): Steps<Roots> {
   };
   const subscription = yield* readFields(builder, 'subscription');
   return {
-    query: rootType('query_root', { ...query, ...remoteRoots(builder, 'query') }) ?? NO_QUERIES,
-    mutation: rootType('mutation_root', { ...mutation, ...remoteRoots(builder, 'mutation') }),
+    query: rootType('query_root', { ...query, ...(yield* remoteRoots(builder, 'query')) }) ?? NO_QUERIES,
+    mutation: rootType('mutation_root', { ...mutation, ...(yield* remoteRoots(builder, 'mutation')) }),
     subscription: rootType('subscription_root', {
       ...subscription,
-      ...remoteRoots(builder, 'subscription'),
+      ...(yield* remoteRoots(builder, 'subscription')),
     }),
   };
 }

@@ -19,6 +19,7 @@ import {
   parseConstValue,
 } from 'graphql';
 import { SCALARS } from '../catalog/scalars.ts';
+import type { Steps } from '../metadata/steps.ts';
 import { remoteSchemaFor } from '../resolve/access.ts';
 import { fieldNameOf, typeNameOf } from '../resolve/remote-names.ts';
 import type { ResolvedRemoteSchema } from '../resolve/types.ts';
@@ -34,35 +35,48 @@ import {
   type UpstreamType,
 } from '../resolve/upstream.ts';
 import { BUILT_IN, type SchemaBuilder } from './builder.ts';
-import { type FieldMap, fieldExtensions, remoteTypeExtensions } from './origin.ts';
+import { type FieldConfig, type FieldMap, fieldExtensions, remoteTypeExtensions } from './origin.ts';
 
-/** Returns the root fields of every remote schema the role sees, for one kind of operation. The Relay schema has none. */
-export function remoteRoots(builder: SchemaBuilder, operation: UpstreamOperation): FieldMap {
-  if (builder.isRelay) return {};
-  const maps = [...builder.model.remoteSchemas.values()].map((remote): FieldMap => {
+/** Returns the root fields of every remote schema the role sees, for one kind of operation. The Relay schema has none. A field is a
+ *  step. */
+export function* remoteRoots(builder: SchemaBuilder, operation: UpstreamOperation): Steps<FieldMap> {
+  const fields: Record<string, FieldConfig> = {};
+  if (builder.isRelay) return fields;
+  for (const remote of builder.model.remoteSchemas.values()) {
     const part = remoteSchemaFor(remote, builder.role);
     const root = part?.types.get(part.roots[operation] ?? '');
-    if (!part || root?.kind !== 'object') return {};
+    if (!part || root?.kind !== 'object') continue;
     const types = new RemoteTypes(builder, remote, part);
     const { namespace } = remote.names;
-    if (namespace === null) return types.fieldsOf(root);
-    const type = types.named(root.name) as GraphQLObjectType;
-    return { [namespace]: { type, extensions: fieldExtensions({ kind: 'namespace' }) } };
-  });
-  return Object.assign({}, ...maps);
+    if (namespace !== null) {
+      const type = types.named(root.name) as GraphQLObjectType;
+      fields[namespace] = { type, extensions: fieldExtensions({ kind: 'namespace' }) };
+      continue;
+    }
+    for (const field of root.fields) {
+      const [name, config] = types.field(root, field);
+      fields[name] = config;
+      yield;
+    }
+  }
+  return fields;
 }
 
-/** Returns objects that may be reachable only through an interface, for introspection. */
-export function remoteObjects(builder: SchemaBuilder): readonly GraphQLNamedType[] {
-  if (builder.isRelay) return [];
-  return [...builder.model.remoteSchemas.values()].flatMap((remote) => {
+/** Returns objects that may be reachable only through an interface, for introspection. A type is a step. */
+export function* remoteObjects(builder: SchemaBuilder): Steps<readonly GraphQLNamedType[]> {
+  const objects: GraphQLNamedType[] = [];
+  if (builder.isRelay) return objects;
+  for (const remote of builder.model.remoteSchemas.values()) {
     const part = remoteSchemaFor(remote, builder.role);
-    if (!part) return [];
+    if (!part) continue;
     const types = new RemoteTypes(builder, remote, part);
-    return [...part.types.values()].flatMap((type) =>
-      type.kind === 'object' && type.interfaces.length > 0 ? [types.named(type.name)] : [],
-    );
-  });
+    for (const type of part.types.values()) {
+      if (type.kind !== 'object' || type.interfaces.length === 0) continue;
+      objects.push(types.named(type.name));
+      yield;
+    }
+  }
+  return objects;
 }
 
 /** The types of one remote schema, as one role sees them. */
@@ -164,18 +178,19 @@ export class RemoteTypes {
   }
 
   fieldsOf(type: UpstreamComposite): FieldMap {
-    return Object.fromEntries(
-      type.fields.map((field) => [
-        fieldNameOf(this.#remote.names, type.name, field.name),
-        {
-          type: this.wrapped(field.type) as GraphQLOutputType,
-          description: field.description,
-          deprecationReason: field.deprecation,
-          args: this.#arguments(field),
-          extensions: fieldExtensions({ kind: 'remote', remote: this.#remote, part: this.#part, field }),
-        },
-      ]),
-    );
+    return Object.fromEntries(type.fields.map((field) => this.field(type, field)));
+  }
+
+  /** Returns our name of a field of the type, and the field. */
+  field({ name }: UpstreamComposite, field: UpstreamField): [string, FieldConfig] {
+    const config: FieldConfig = {
+      type: this.wrapped(field.type) as GraphQLOutputType,
+      description: field.description,
+      deprecationReason: field.deprecation,
+      args: this.#arguments(field),
+      extensions: fieldExtensions({ kind: 'remote', remote: this.#remote, part: this.#part, field }),
+    };
+    return [fieldNameOf(this.#remote.names, name, field.name), config];
   }
 
   /** Returns the fields of the type's relationships. */

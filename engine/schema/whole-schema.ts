@@ -42,10 +42,13 @@ export type ReachedSchema = Pick<
   readonly types: ReadonlyMap<string, GraphQLNamedType>;
 };
 
-/** Returns the schema with every type the roots reach. */
+/** Returns the schema with every type the roots reach. The library gets all of them, and so does not look for them: it would follow a
+ *  chain of thousands of types into a stack overflow. */
 export function wholeSchema(builder: SchemaBuilder): GraphQLSchema {
+  const config = finish(configOf(builder));
   return new GraphQLSchema({
-    ...finish(configOf(builder)),
+    ...config,
+    types: [...finish(reachedTypes(config)).values()],
     // Names were validated when tables were tracked; validating the schema again takes longer than building it.
     assumeValid: true,
   });
@@ -54,33 +57,62 @@ export function wholeSchema(builder: SchemaBuilder): GraphQLSchema {
 /** Returns the same schema for introspection. A type is a step. Throws when two types have the same name. */
 export function* reachedSchema(builder: SchemaBuilder): Steps<ReachedSchema> {
   const config = yield* configOf(builder);
-  const { query, mutation, subscription, types, directives } = config;
-  const reached = new Map<string, GraphQLNamedType>();
-  const waiting: GraphQLNamedType[] = [];
-  const add = (type: GraphQLType): void => {
-    const named = getNamedType(type);
-    const other = reached.get(named.name);
-    if (other === named) return;
-    if (other) throw new Error(`the schema has two types named "${named.name}"`);
-    reached.set(named.name, named);
-    waiting.push(named);
-  };
+  const types = yield* reachedTypes(config);
+  return schemaOf(config, types, yield* implementationsIn(types));
+}
+
+/** Returns the types by name, in the order in which the library finds them. */
+function* reachedTypes({
+  query,
+  mutation,
+  subscription,
+  types,
+  directives,
+}: Config): Steps<ReadonlyMap<string, GraphQLNamedType>> {
   const roots = [query, mutation, subscription].filter((type) => type !== null);
-  for (const type of [...types, ...roots, SchemaType]) add(type);
-  for (const { args } of directives) for (const { type } of args) add(type);
-  for (let type = waiting.pop(); type; type = waiting.pop()) {
-    for (const referred of referredTypes(type)) add(referred);
+  const ofDirectives = directives.flatMap(({ args }) => args.map(({ type }) => type));
+  const reached = new Map<string, GraphQLNamedType>();
+  // The types that are named by the types on the way to the current one; a function that calls itself would need too deep a stack.
+  const waiting: Iterator<GraphQLType>[] = [[...types, ...roots, ...ofDirectives, SchemaType].values()];
+  for (let last = waiting.at(-1); last; last = waiting.at(-1)) {
+    const { done, value } = last.next();
+    if (done) {
+      waiting.pop();
+      continue;
+    }
+    const type = getNamedType(value);
+    const other = reached.get(type.name);
+    if (other === type) continue;
+    if (other) throw new Error(`the schema has two types named "${type.name}"`);
+    reached.set(type.name, type);
+    waiting.push(referredTypes(type));
     yield;
   }
-  return schemaOf(config, reached);
+  return reached;
+}
+
+type Implementations = ReadonlyMap<GraphQLInterfaceType, readonly GraphQLObjectType[]>;
+
+/** Returns the objects that implement each interface. */
+function* implementationsIn(types: ReadonlyMap<string, GraphQLNamedType>): Steps<Implementations> {
+  const found = new Map<GraphQLInterfaceType, GraphQLObjectType[]>();
+  for (const type of types.values()) {
+    if (!isObjectType(type)) continue;
+    for (const implemented of type.getInterfaces()) {
+      const objects = found.get(implemented);
+      if (objects) objects.push(type);
+      else found.set(implemented, [type]);
+    }
+    yield;
+  }
+  return found;
 }
 
 function schemaOf(
   { query, mutation, subscription, directives }: Config,
   types: ReadonlyMap<string, GraphQLNamedType>,
+  implementations: Implementations,
 ): ReachedSchema {
-  const implementations = (type: GraphQLInterfaceType): readonly GraphQLObjectType[] =>
-    [...types.values()].filter(isObjectType).filter((object) => object.getInterfaces().includes(type));
   return {
     types,
     description: undefined,
@@ -88,12 +120,12 @@ function schemaOf(
     getMutationType: () => mutation,
     getSubscriptionType: () => subscription,
     getDirectives: () => directives,
-    getPossibleTypes: (type) => (isUnionType(type) ? type.getTypes() : implementations(type)),
+    getPossibleTypes: (type) => (isUnionType(type) ? type.getTypes() : (implementations.get(type) ?? [])),
   };
 }
 
 /** Returns the types that a type names. */
-function* referredTypes(type: GraphQLNamedType): Iterable<GraphQLType> {
+function* referredTypes(type: GraphQLNamedType): Generator<GraphQLType> {
   if (isUnionType(type)) yield* type.getTypes();
   if (isInputObjectType(type)) for (const field of Object.values(type.getFields())) yield field.type;
   if (!isObjectType(type) && !isInterfaceType(type)) return;
@@ -113,7 +145,10 @@ function* configOf(builder: SchemaBuilder): Steps<Config> {
   return {
     ...(yield* buildRoots(builder)),
     // These types may be reachable only through an interface.
-    types: [...nodeTables(builder).map((table) => builder.objectType(table)), ...remoteObjects(builder)],
+    types: [
+      ...nodeTables(builder).map((table) => builder.objectType(table)),
+      ...(yield* remoteObjects(builder)),
+    ],
     directives: [GraphQLIncludeDirective, GraphQLSkipDirective, CACHED],
   };
 }
