@@ -19,6 +19,8 @@ export type CrossSite = {
   readonly checkSite: (request: Pick<IncomingMessage, 'headers' | 'url'>) => void;
   /** Raises `preflightMissing`. */
   readonly checkPreflighted: (headers: IncomingHttpHeaders) => void;
+  /** Removes the cookies of a request of an origin whose cookies do not count. With CORS off, a proxy decides about origins. */
+  readonly dropForeignCookies: (headers: IncomingHttpHeaders) => void;
 };
 
 /** The media types of our bodies. Pages can send other types (text, forms) without a preflight. */
@@ -42,6 +44,7 @@ export function crossSitePolicy(options: Options): CrossSite {
     place.kind === 'header' ? [place.name.toLowerCase()] : [],
   );
   const forcing = new Set([...FORCING_HEADERS, ...tokenHeaders]);
+  const mayUse = mayUseCredentials(options);
   const isForcing = (name: string) => name.startsWith(headerPrefix) || forcing.has(name);
   return {
     checkSite: isSecretSet(options) ? () => {} : siteCheck(options),
@@ -49,6 +52,11 @@ export function crossSitePolicy(options: Options): CrossSite {
       if (options.allowSimpleRequests) return;
       if (JSON_TYPE.test(headers['content-type'] ?? '') || isToken(headers.authorization)) return;
       if (!Object.keys(headers).some(isForcing)) fail('preflightMissing', { prefix: headerPrefix });
+    },
+    dropForeignCookies: (headers) => {
+      const { origin, cookie } = headers;
+      if (origin === undefined || cookie === undefined || options.disableCors) return;
+      if (!isOwnOrigin(headers) && !mayUse(origin)) delete headers.cookie;
     },
   };
 }
@@ -71,9 +79,16 @@ function siteCheck(options: Options): CrossSite['checkSite'] {
   };
 }
 
+/** True for a page of this engine's own origin. A proxy may have changed the host, but no page can set the header in which the
+ *  browser says so. Fetch Metadata, "Sec-Fetch-Site". */
+export function isOwnOrigin(headers: IncomingHttpHeaders): boolean {
+  const { origin, host } = headers;
+  return headers['sec-fetch-site'] === 'same-origin' || (origin !== undefined && isSameOrigin(origin, host));
+}
+
 /** True when the page comes from the host the request is sent to. Schemes are not compared: a proxy may have ended
  *  TLS. */
-export function isSameOrigin(origin: string, host: string | undefined): boolean {
+function isSameOrigin(origin: string, host: string | undefined): boolean {
   return host !== undefined && URL.parse(origin)?.host === host.toLowerCase();
 }
 

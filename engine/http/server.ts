@@ -77,6 +77,7 @@ export async function openServer(
         });
         if (context.life.isStopping) response.setHeader('connection', 'close');
         keepLastHeader(request, options.headerPrefix);
+        context.crossSite.dropForeignCookies(request.headers);
         if (hasGraphql && isGraphql(request)) answerGraphql(request, response, record);
         else if (hasGraphql && isRest(request)) answerRest(request, response, record);
         else {

@@ -72,6 +72,17 @@ const COMMON = {
   'access-control-expose-headers': 'X-Engine-Query-Cache-Key,X-Engine-Query-Family-Cache-Key,Warning',
 };
 
+/** Requests without an origin, and of pages of the engine itself: directly, behind TLS, and behind a proxy that changes the host. */
+function ownOrigins(): readonly Record<string, string>[] {
+  const { host } = new URL(running!.url);
+  return [
+    {},
+    { origin: `http://${host}` },
+    { origin: `https://${host}` },
+    { origin: 'https://shown.example', 'sec-fetch-site': 'same-origin' },
+  ];
+}
+
 function corsHeadersOf(response: Response): Record<string, string> {
   return Object.fromEntries([...response.headers].filter(([name]) => name.startsWith('access-control-')));
 }
@@ -106,6 +117,36 @@ describe.for(Object.entries(POLICIES))('%s', ([, { options, allows, trusts }]) =
     }
     const sameOrigin = await fetch(`${running!.url}/v1/version`);
     expect(corsHeadersOf(sameOrigin)).toEqual({});
+  });
+
+  test('cookies of requests', async () => {
+    const body = '{"query": "{ __typename }"}';
+    const isAnswered = async (path: string, headers: Record<string, string>) => {
+      const sent = { 'content-type': 'application/json', ...headers, ...COOKIE };
+      const response = await fetch(running!.url + path, { method: 'POST', headers: sent, body });
+      return !(await response.text()).includes('access-denied');
+    };
+    for (const path of ['/v1/graphql', '/v1alpha1/graphql', '/v1beta1/relay']) {
+      for (const [origin, isListed] of Object.entries(ORIGINS)) {
+        const isCounted = trusts(isListed) || options === POLICIES.disabled.options;
+        expect(await isAnswered(path, { origin }), `${origin} ${path}`).toBe(isCounted);
+      }
+      for (const headers of ownOrigins()) expect(await isAnswered(path, headers), path).toBe(true);
+    }
+  });
+
+  test("WebSockets of the engine's own origin", async () => {
+    for (const protocol of ['graphql-ws', 'graphql-transport-ws']) {
+      for (const headers of ownOrigins()) {
+        const socket = await openSocket(running!.url, protocol, { ...headers, ...COOKIE });
+        socket.send({ type: 'connection_init' });
+        // With CORS disabled, cookies of WebSockets need an option.
+        const isCounted = options !== POLICIES.disabled.options;
+        const { type } = await socket.next().catch(() => ({ type: 'closed' }));
+        expect(type === 'connection_ack', JSON.stringify(headers)).toBe(isCounted);
+        socket.close();
+      }
+    }
   });
 
   test('WebSockets', async () => {

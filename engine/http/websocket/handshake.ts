@@ -1,5 +1,5 @@
 /** WebSocket handshakes at the GraphQL paths, and the set of open connections. A browser sends cookies with a
- *  handshake from any page, so an origin that may not call is refused here. With CORS off, cookies are ignored unless --ws-read-cookie.
+ *  handshake from any page, so another origin that may not call is refused here. With CORS off, cookies are ignored unless --ws-read-cookie.
  *  Not here: messages of a connection (connection.ts). Reference: docs/reference/behaviour/subscriptions.md. */
 import type { IncomingHttpHeaders, IncomingMessage, Server } from 'node:http';
 import type { Socket } from 'node:net';
@@ -9,7 +9,7 @@ import { EngineError } from '../../errors/engine-error.ts';
 import { TimerWheel } from '../../limits/timer-wheel.ts';
 import type { HttpContext } from '../context.ts';
 import { mayUseCredentials } from '../cors.ts';
-import { isSameOrigin, isToken } from '../cross-site.ts';
+import { isOwnOrigin, isToken } from '../cross-site.ts';
 import { writeError } from '../error-response.ts';
 import { isGraphqlPath, isOlderPath, isRelayPath } from '../graphql-request.ts';
 import { addressOf } from '../operation.ts';
@@ -115,7 +115,8 @@ function refusalReason(
     throw error;
   }
   if (origin === undefined || options.disableCors) return null;
-  const isAllowed = corsHeaders(origin)['access-control-allow-origin'] !== undefined;
+  const isAllowed =
+    isOwnOrigin(request.headers) || corsHeaders(origin)['access-control-allow-origin'] !== undefined;
   return isAllowed ? null : new EngineError('originNotAllowed', {});
 }
 
@@ -137,10 +138,10 @@ function tooManyUnauthenticated(
  *  from any page, so these count only from this origin, from origins that may use credentials, and without an origin;
  *  with CORS off they count only with --ws-read-cookie. */
 function credentialHeaders({ options }: HttpContext, headers: IncomingHttpHeaders): IncomingHttpHeaders {
-  const { origin, host } = headers;
+  const { origin } = headers;
   const isTrusted = options.disableCors
     ? options.wsReadCookie
-    : origin === undefined || isSameOrigin(origin, host) || mayUseCredentials(options)(origin);
+    : origin === undefined || isOwnOrigin(headers) || mayUseCredentials(options)(origin);
   if (isTrusted) return headers;
   const { cookie: _, authorization, ...others } = headers;
   return isToken(authorization) ? { ...others, authorization } : others;
