@@ -2,7 +2,7 @@
  *  Pure data, built by action.ts. Not here: other calls, and the Plan (types.ts). */
 
 import type { ValueNode } from 'graphql';
-import type { ResolvedAction, TypeUse } from '../resolve/types.ts';
+import type { ActionTypes, ResolvedAction, TypeUse } from '../resolve/types.ts';
 import type { QueryRoot } from './query-types.ts';
 import type { JoinPaths } from './remote-types.ts';
 
@@ -12,6 +12,8 @@ export type ActionCall = {
   readonly action: ResolvedAction;
   /** The arguments as the client wrote them. */
   readonly input: ValueNode;
+  /** The types that the arguments refer to. */
+  readonly types: ActionTypes;
   /** The selected part of the answer; null for an action that answers with an id only. */
   readonly output: OutputPlan | null;
   /** Joins with rows for the objects of the answer. */

@@ -34,9 +34,10 @@ export function planAction({ alias, field, nodes, origin }: ActionField, context
   const type = kind === 'action' ? action.output : RESULT;
   const isLater = kind === 'action' && action.isAsynchronous;
   const selected = isLater ? null : planOutput(type, { field, nodes }, { context, joins });
-  const required = kind === 'action' ? requiredFields(context.document.role.model.customTypes, type) : [];
+  const { customTypes: types } = context.document.role.model;
+  const required = kind === 'action' ? requiredFields(types, type) : [];
   const output = selected && required.length > 0 ? { ...selected, required } : selected;
-  const call: Call = { kind, action, input: { kind: Kind.OBJECT, fields }, output, joins };
+  const call: Call = { kind, action, input: { kind: Kind.OBJECT, fields }, types, output, joins };
   return { kind: 'called', alias, call: context.calls.push(() => call) - 1, field: 0 };
 }
 

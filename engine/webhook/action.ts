@@ -11,6 +11,7 @@ import { ADMIN_ROLE, type Session } from '../resolve/session.ts';
 import type { ActionTypes, ResolvedAction } from '../resolve/types.ts';
 import { TransformError } from '../transform/render.ts';
 import { transformResponse } from '../transform/response.ts';
+import { coercedFields } from './action-input.ts';
 import { checkOutput } from './action-output.ts';
 import type { ActionCallQueue } from './async-action-types.ts';
 import { callWebhook, type Message, type WebhookAnswer } from './call.ts';
@@ -103,17 +104,20 @@ function queueOf({ asyncActions }: OutboundContext): ActionCallQueue {
 }
 
 function messageFor(
-  { action, input }: ActionCall,
+  { kind, action, input, types }: ActionCall,
   { text, variables }: ActionRequest,
   { session, outbound }: ActionContext,
 ): Message {
   const sessionVariables = sessionVariablesOf(session, outbound.headerPrefix);
+  // The result of an earlier call is read by an id that is no argument of the action.
+  const fields = kind === 'action' ? action.arguments : [];
+  const given = literalValue(input, (name) => variables[name]) as Readonly<Record<string, unknown>>;
   return {
     purpose: 'action',
     action: action.name,
     body: {
       action: { name: action.name },
-      input: literalValue(input, (name) => variables[name]),
+      input: coercedFields(given, fields, types),
       session_variables: sessionVariables,
       request_query: text,
     },
