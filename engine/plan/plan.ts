@@ -253,7 +253,7 @@ function planQuery(
     case 'row':
       return { source, query: { kind: 'row', select: planRow(table, at, context) } };
     case 'stream':
-      return { source, query: { kind: 'stream', select: planStream(table, at, context) } };
+      return { source, query: { kind: 'stream', ...planStream(table, at, context) } };
     case 'rows-aggregate':
       return { source, query: { kind: 'aggregate', ...planAggregate(table, at, context) } };
     case 'rows-groups':

@@ -13,8 +13,8 @@ export type QueryRoot =
   | { readonly kind: 'rows'; readonly select: Select }
   /** One row or null, found by its primary key. */
   | { readonly kind: 'row'; readonly select: Select }
-  /** A JSON array of the next rows, and the position of the cursor after them. It is the only root field of its request. */
-  | { readonly kind: 'stream'; readonly select: Select }
+  /** A JSON array of the rows after the cursor, and the position of the cursor after them. It is the only root field of its request. */
+  | { readonly kind: 'stream'; readonly select: Select; readonly cursor: Leaf }
   /** One object with aggregates over many rows. */
   | ({ readonly kind: 'aggregate' } & Aggregate)
   /** One object with a page of rows. */

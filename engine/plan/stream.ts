@@ -4,7 +4,7 @@
  *  here: when batches are fetched (subscribe/stream.ts). Reference: docs/reference/behaviour/subscriptions.md. */
 import { baseType } from '../catalog/types.ts';
 import { fail, withPath } from '../errors/engine-error.ts';
-import { comparison, visibleIfOf } from '../resolve/predicate.ts';
+import { comparison, type Leaf, visibleIfOf } from '../resolve/predicate.ts';
 import { filtered } from '../resolve/row-barrier.ts';
 import type { ResolvedColumn, ResolvedTable } from '../resolve/types.ts';
 import { inputOrigin } from '../schema/origin.ts';
@@ -16,7 +16,11 @@ import { type Input, itemsOf, leafOf } from './input.ts';
 import type { Select } from './query-types.ts';
 import { objectTypeOf, planRowArguments, planSelection } from './table.ts';
 
-export function planStream(table: ResolvedTable, at: SelectedNodes, context: PlanContext): Select {
+export function planStream(
+  table: ResolvedTable,
+  at: SelectedNodes,
+  context: PlanContext,
+): { readonly select: Select; readonly cursor: Leaf } {
   const given = readArguments(at, context);
   const { names } = table.naming;
   const { column, initial, direction } = withPath('args', () =>
@@ -28,13 +32,14 @@ export function planStream(table: ResolvedTable, at: SelectedNodes, context: Pla
   const right = { kind: 'stream-cursor', initial: leafOf(initial, type), type } as const;
   const isAfter = comparison(columnRef(column), direction === 'asc' ? '_gt' : '_lt', right);
   const nulls = direction === 'asc' ? 'last' : 'first';
-  return {
+  const select: Select = {
     ...planSelection(table, objectTypeOf(at.field), at.nodes, context),
     where: filtered(rowArguments.where, isAfter),
     orderBy: [{ path: [], column: column.name, direction, nulls, ...visibleIfOf(column) }],
     limit: Math.min(Number(batchSize), rowArguments.limit ?? Number.MAX_SAFE_INTEGER),
     withTies: true,
   };
+  return { select, cursor: right };
 }
 
 type Cursor = {

@@ -50,8 +50,12 @@ beforeAll(async () => {
   world = await startWorld({
     sql: `create type mood as enum ('sad', 'ok', 'good', 'glad'); create type pair as (n int, t text);
       create domain positive as int check (value > 0); create domain labels as text[];
+      create domain moment as timestamptz;
+      create table passed (id int primary key, ${Object.keys(CLOCKS)
+        .map((type) => `at_${type.replace('[]', 's')} ${type}`)
+        .join(', ')});
       create table item (id int primary key, ${types.join(', ')}); insert into item values ${rows.join(', ')}`,
-    tables: ['item'],
+    tables: ['item', 'passed'],
     options: { streamingQueriesMultiplexedRefetchInterval: 20 },
   });
 });
@@ -85,4 +89,65 @@ test.each(NAMES)('by %s', async (type) => {
   const [first, , , last] = TYPES[type]!;
   expect(await streamed(type, first, 'ASC', 3)).toEqual([2, 3, 4]);
   expect(await streamed(type, last, 'DESC', 3)).toEqual([3, 2, 1]);
+});
+
+/** Types of dates and times, with an expression for the time of an insert. A time or a range has no text for other days. */
+const CLOCKS: Readonly<Record<string, string>> = {
+  timestamptz: 'clock_timestamp()',
+  timestamp: 'clock_timestamp()::timestamp',
+  moment: 'clock_timestamp()',
+  time: 'clock_timestamp()::time',
+  timetz: 'clock_timestamp()::timetz',
+  tstzrange: 'tstzrange(clock_timestamp(), null)',
+  'timestamptz[]': 'array[clock_timestamp()]',
+};
+const IN_FORM: Readonly<Record<string, (text: string) => string>> = {
+  tstzrange: (text) => `[${text},)`,
+  'timestamptz[]': (text) => `{${text}}`,
+};
+const DAYS = ['today', 'yesterday', 'yesterday 10:00', 'epoch'];
+const PRESENTS = Object.keys(CLOCKS).flatMap((type) =>
+  ['now', ' NOW ', ...(type === 'timestamptz' || type === 'moment' ? DAYS : [])].map((text) => ({
+    type,
+    text,
+  })),
+);
+
+test.each(PRESENTS)('from $text of $type', async ({ type, text }) => {
+  const { engine, database } = world;
+  const column = `at_${type.replace('[]', 's')}`;
+  const value = JSON.stringify((IN_FORM[type] ?? ((plain) => plain))(text));
+  const cursor = `{initial_value: {${column}: ${value}}, ordering: ASC}`;
+  await database.sql('truncate passed');
+  const open = async () => {
+    const socket = await openSocket(engine.url, 'graphql-transport-ws');
+    const headers = { 'x-engine-admin-secret': engine.adminSecret };
+    socket.send({ type: 'connection_init', payload: { headers } });
+    await socket.next();
+    const query = `subscription { passed_stream(cursor: ${cursor}, batch_size: 5) { id } }`;
+    socket.send({ type: 'subscribe', id: '1', payload: { query } });
+    return socket;
+  };
+  /** Inserts rows until the stream sends some. Returns their ids. */
+  let id = 0;
+  const first = async (socket: Awaited<ReturnType<typeof open>>) => {
+    for (let tries = 0; tries < 100; tries++) {
+      id += 1;
+      await database.sql(`insert into passed (id, ${column}) values (${id}, ${CLOCKS[type]})`);
+      const message = (await socket.next(200).catch(() => null)) as {
+        payload: { data: { passed_stream: { id: number }[] } };
+      } | null;
+      if (message) return message.payload.data.passed_stream.map((row) => row.id);
+    }
+    throw new Error('the stream sends nothing');
+  };
+  const early = await open();
+  expect(await first(early)).not.toEqual([]);
+  if (text.trim().toLowerCase() === 'now') {
+    const before = id;
+    const late = await open();
+    expect(Math.min(...(await first(late)))).toBeGreaterThan(before);
+    late.socket.terminate();
+  }
+  early.socket.terminate();
 });

@@ -353,7 +353,7 @@ function queryOf(root: QueryRoot, aliases: Aliases): Fragment {
   if (root.kind === 'groups') return groupsQuery(root.groups, aliases);
   if (root.kind === 'aggregate') return aggregateQuery(root, aliases, rowPieces);
   if (root.kind === 'connection') return connectionQuery(root, aliases, rowPieces);
-  if (root.kind === 'stream') return streamQuery(root.select, aliases);
+  if (root.kind === 'stream') return streamQuery(root, aliases);
   return root.kind === 'row' ? rowQuery(root.select, aliases) : rowsQuery(root.select, aliases);
 }
 

@@ -1,8 +1,10 @@
-/** The next rows of a stream → a query of one row and two columns: the rows as a JSON array, and the new position of the
- *  cursor as text; null when there were no rows. The batch includes all rows with the last value of the cursor's column: the
+/** The next rows of a stream → a query of one row and three columns: the rows as a JSON array; the new position of the cursor as
+ *  text, null when there were no rows; and the current position as Postgres reads it: the time for `now`. The batch includes all rows with the last value of the cursor's column: the
  *  next batch begins after that value, so it would skip them. PostgreSQL manual, "LIMIT and OFFSET", WITH TIES. */
-import type { Select } from '../plan/query-types.ts';
-import { type Fragment, sql } from './fragment.ts';
+import { scalarOf } from '../catalog/scalars.ts';
+import type { QueryRoot } from '../plan/query-types.ts';
+import type { Leaf } from '../resolve/predicate.ts';
+import { type Fragment, param, sql } from './fragment.ts';
 import { Joins } from './join.ts';
 import { concatenate, joinedRows, jsonArray } from './json.ts';
 import { carriedColumns, directed, orderClause, orderTerms, outside } from './order-by.ts';
@@ -10,7 +12,9 @@ import { filteredTable, limitedTable } from './rows.ts';
 import type { Aliases } from './scope.ts';
 import { rowJson } from './table.ts';
 
-export function streamQuery(select: Select, aliases: Aliases): Fragment {
+type Stream = Extract<QueryRoot, { kind: 'stream' }>;
+
+export function streamQuery({ select, cursor }: Stream, aliases: Aliases): Fragment {
   const place = filteredTable(select, aliases, {});
   const joins = new Joins(aliases);
   const terms = orderTerms(select.orderBy, place.row, joins);
@@ -25,5 +29,10 @@ export function streamQuery(select: Select, aliases: Aliases): Fragment {
   // As text, because arrays would be aggregated to an array of more dimensions.
   const last = sql`(array_agg(${value}::text order by ${value}${backwards}))[1]`;
   const batch = concatenate(jsonArray(joinedRows(json, orderClause(order))));
-  return sql`select ${batch}, ${last} from ${rows}${after.clauses()}`;
+  return sql`select ${batch}, ${last}, ${positionOf(cursor)} from ${rows}${after.clauses()}`;
+}
+
+/** PostGIS prints a value in another form than the engine reads; it has no text that means the present. */
+function positionOf(cursor: Leaf): Fragment {
+  return scalarOf(cursor.type).input === 'geojson' ? sql`null::text` : sql`(${param(cursor)})::text`;
 }

@@ -1,4 +1,4 @@
-/** One streaming subscription. In each round it reads a batch of rows after its cursor, sends them, and moves the cursor to the last
+/** One streaming subscription. The first round fixes its position: a text such as `now` means the time at which it runs. In each round it reads a batch of rows after its cursor, sends them, and moves the cursor to the last
  *  of them. Rows are sent in the order of the cursor, each once. The cursor moves only after a batch has been sent, and waits for a
  *  client that has no room, so no row is left out. One limit of every cursor remains: a row that a slow transaction commits after a
  *  later row has been sent is behind the cursor and is not sent.
@@ -66,14 +66,21 @@ export class Stream implements Subscription {
 
   #send(row: Extract<QueryOutcome, { kind: 'row' }>['row']): void {
     const cursor = textOfColumn(row[1] ?? null);
+    const isFirst = this.#cursor === undefined;
+    this.#cursor ??= textOfColumn(row[2] ?? null) ?? undefined;
     // There are no new rows.
-    if (cursor === null) return;
+    const isMoved = isFirst && this.#cursor !== undefined && this.#cursor !== this.#values[this.#cursorIndex];
+    if (cursor === null) {
+      if (isMoved) this.#watch('next round');
+      return;
+    }
     const { plan } = this.#planned!;
     const result = resultOf(plan.template, [row]);
     const excess = excessOf(result, plan);
     // The cursor does not move, and the poller reports the next outcome.
     if (excess) {
       this.request.sink.failed(excess);
+      if (isMoved && !this.#isStopped) this.#watch('next round');
       return;
     }
     if (this.request.sink.hasRoom()) {
