@@ -193,9 +193,12 @@ describe('presets', () => {
     expect(JSON.parse(data!['messages'] as string)).toEqual(filled);
   });
 
-  test('an object that is not given is not sent, unless it is preset as a whole', async () => {
+  test('an object that is not given is sent with its presets', async () => {
     const { data } = await ask('{ messages }', { headers: { 'x-engine-user-id': '7' } });
-    expect(JSON.parse(data!['messages'] as string)).toEqual({ tags: ['a'] });
+    expect(JSON.parse(data!['messages'] as string)).toEqual({
+      tags: ['a'],
+      where: { id: { eq: 5, in: [1, 2] }, kind: 'OPEN', owner: { id: 7, role: 'x-engine-role' } },
+    });
   });
 
   test('a client cannot set a preset value', async () => {
@@ -412,5 +415,85 @@ describe('with --enable-remote-schema-permissions=false', () => {
       }),
     ).rejects.toThrow('--enable-remote-schema-permissions');
     await rm(folder, { recursive: true });
+  });
+});
+
+describe('presets inside an input object hold whether or not the client sends the object', () => {
+  /** Input types of permissions, and what the service receives where the client gives nothing. */
+  const INPUTS = {
+    field: ['input Where { id: Compare kind: Kind @preset(value: OPEN) }', { kind: 'OPEN' }],
+    session: [
+      'input Where { id: Compare owner: Owner } input Owner { id: Int! @preset(value: "x-engine-user-id") role: String }',
+      { owner: { id: 7 } },
+    ],
+    nested: ['input Where { id: Compare text: Compare }', { id: { eq: 5 }, text: { eq: 5 } }],
+  } as const;
+  beforeEach(async () => {
+    remote.serve(SDL, {
+      'Query.messages': (_: unknown, args: object) => JSON.stringify(args),
+      'Query.user': () => ({ id: 1 }),
+    });
+    await admin('reload_remote_schema', { name: 'far' });
+  });
+  const compare = (name: string) =>
+    `input Compare { ${name === 'nested' ? 'eq: Int @preset(value: 5)' : 'eq: Int'} in: [Int!] }`;
+  const kind = (name: string) => (name === 'field' ? 'enum Kind { OPEN CLOSED }' : '');
+  const FORMS: readonly (readonly [head: string, args: string, variables: object])[] = [
+    ['query', '', {}],
+    ['query', '(where: null)', {}],
+    ['query', '(where: {})', {}],
+    ['query', '(where: {id: null})', {}],
+    ['query($w: Where)', '(where: $w)', {}],
+    ['query($w: Where)', '(where: $w)', { w: null }],
+    ['query($w: Where)', '(where: $w)', { w: {} }],
+    ['query($w: Where)', '(where: $w)', { w: { id: null } }],
+    ['query($w: Where = null)', '(where: $w)', {}],
+    ['query($i: Compare)', '(where: {id: $i})', {}],
+  ];
+
+  test.each(Object.entries(INPUTS))('%s', async (name, [inputs, expected]) => {
+    const { status, body } = await permit(`${inputs} ${compare(name)} ${kind(name)}
+      type Query { messages(where: Where, tags: [String!]): String user(id: Int!): User }
+      type User { id: Int messages(where: Where): [Message] } type Message { id: Int }`);
+    expect([status, body]).toEqual([200, { message: 'success' }]);
+    for (const [head, args, variables] of FORMS) {
+      const about = `${head} ${args} ${JSON.stringify(variables)}`;
+      const headers = { 'x-engine-user-id': '7' };
+      const { data, errors } = await ask(`${head} { messages${args} }`, { headers, variables });
+      expect(errors, about).toBeUndefined();
+      const { where } = JSON.parse((data as { messages: string }).messages) as { where: object };
+      // A null that the client writes is sent, but not for an object with presets.
+      const sent = Object.fromEntries(Object.entries(where).filter(([, value]) => value !== null));
+      expect(sent, about).toEqual(expected);
+      await ask(`${head} { user(id: 1) { messages${args} { id } } }`, { headers, variables });
+      const { query, variables: own } = lastAsked();
+      expect(query, about).toContain('messages(where:');
+      if (query.includes('where:$w')) {
+        const filled = (own as { w: Record<string, unknown> }).w;
+        expect(Object.fromEntries(Object.entries(filled).filter(([, value]) => value !== null))).toEqual(
+          expected,
+        );
+      }
+    }
+  });
+
+  test('an input type inside itself is filled once, and a list that is left out has no objects', async () => {
+    remote.serve(
+      'input Tree { of: Tree all: [Tree!] id: Int } type Query { find(tree: Tree, trees: [Tree!]): String }',
+      { 'Query.find': (_: unknown, args: object) => JSON.stringify(args) },
+    );
+    await admin('reload_remote_schema', { name: 'far' });
+    await permit(`input Tree { of: Tree all: [Tree!] id: Int @preset(value: 3) }
+      type Query { find(tree: Tree, trees: [Tree!]): String }`);
+    const found = async (args: string) => {
+      const { data } = await ask(`{ find${args} }`);
+      return JSON.parse((data as { find: string }).find) as unknown;
+    };
+    expect(await found('')).toEqual({ tree: { id: 3 } });
+    expect(await found('(tree: {of: {}, all: [{}]}, trees: [{}])')).toEqual({
+      tree: { id: 3, of: { id: 3 }, all: [{ id: 3 }] },
+      trees: [{ id: 3 }],
+    });
+    remote.serve(SDL);
   });
 });

@@ -2,8 +2,15 @@
  *  Keeps which of the client's variables are sent along, and those made for session variables.
  *  In: values that have been checked. Out: values of the sent document. Not here: values for the variables (resolve/remote-preset.ts). */
 
-import { Kind, type ObjectFieldNode, type ValueNode, visit } from 'graphql';
-import { hasPresets } from '../resolve/remote-preset.ts';
+import {
+  Kind,
+  type ObjectFieldNode,
+  type ObjectValueNode,
+  parseConstValue,
+  type ValueNode,
+  visit,
+} from 'graphql';
+import { hasPresets, isSentAnyway, type OpenInputs } from '../resolve/remote-preset.ts';
 import type { ResolvedRemoteSchema } from '../resolve/types.ts';
 import {
   elementType,
@@ -12,6 +19,9 @@ import {
   type UpstreamInput,
   type UpstreamSchema,
 } from '../resolve/upstream.ts';
+
+/** An object of which the client has given nothing. */
+const NO_FIELDS: ObjectValueNode = { kind: Kind.OBJECT, fields: [] };
 
 export class RemoteArguments {
   /** Variables of the client by name; with the type they are read as where presets go into their values. */
@@ -28,11 +38,16 @@ export class RemoteArguments {
     this.#taken = taken;
   }
 
-  /** Undefined where nothing is sent. */
-  value({ preset, type }: UpstreamInput, written: ValueNode | undefined): ValueNode | undefined {
+  /** Undefined where nothing is sent. An input object with presets is sent although the client leaves it out. */
+  value(input: UpstreamInput, written: ValueNode | undefined, open: OpenInputs = []): ValueNode | undefined {
+    const { preset, type, default: standard } = input;
     if (preset) return this.#preset(preset, type);
-    if (!written || (written.kind === Kind.NULL && this.#remote.skipsNulls)) return undefined;
-    return this.#filled(written, type);
+    if (written && written.kind !== Kind.NULL) return this.#filled(written, type, open);
+    if (isSentAnyway(this.#part, type, open)) {
+      const given = written || standard === null ? NO_FIELDS : parseConstValue(standard);
+      return this.#filled(given.kind === Kind.NULL ? NO_FIELDS : given, type, open);
+    }
+    return this.#remote.skipsNulls ? undefined : written;
   }
 
   /** Marks the variables in a value as used, so that they are sent. */
@@ -44,20 +59,21 @@ export class RemoteArguments {
     });
   }
 
-  #filled(node: ValueNode, type: string): ValueNode {
+  #filled(node: ValueNode, type: string, open: OpenInputs): ValueNode {
     const isFilled = hasPresets(this.#part, type);
     if (node.kind === Kind.VARIABLE || !isFilled) this.use(node, isFilled ? type : null);
     else if (node.kind === Kind.LIST) {
       const element = elementType(type) ?? type;
-      return { ...node, values: node.values.map((item) => this.#filled(item, element)) };
+      return { ...node, values: node.values.map((item) => this.#filled(item, element, open)) };
     } else if (node.kind === Kind.OBJECT) {
       const named = this.#part.types.get(namedType(type));
       const inputs = named?.kind === 'input' ? named.fields : [];
+      const inside = [...open, namedType(type)];
       return {
         ...node,
         fields: inputs.flatMap((input) => {
           const written = node.fields.find(({ name }) => name.value === input.name);
-          const value = this.value(input, written?.value);
+          const value = this.value(input, written?.value, inside);
           return value ? [member(input.name, value)] : [];
         }),
       };

@@ -27,7 +27,7 @@ export async function requestByKeys(
   const document = new KeyedDocument(join, (argument, key) => {
     const own = filled(argument.value, key);
     const client = argument.given ? literalValue(argument.given, (name) => given[name]) : undefined;
-    const withInner = withPresets(overlaid(client, own), argument.type, part, session);
+    const withInner = withPresets(overlaid(client, own), argument.type, { schema: part, session });
     const { preset } = argument;
     const base = preset ? overlaid(withInner, presetValue(preset, part, session)) : withInner;
     // The relationship sets its parts of an object; the other parts of a preset restrict the role and stay.

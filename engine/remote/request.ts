@@ -37,9 +37,9 @@ export function valuesOf(
   const values = variables.flatMap((variable): [string, unknown][] => {
     const { name } = variable;
     if (variable.kind === 'preset') return [[name, presetValue(variable.preset, part, session)]];
-    const value = given[name];
-    if (value === undefined || (value === null && remote.skipsNulls)) return [];
-    return [[name, variable.type === null ? value : withPresets(value, variable.type, part, session)]];
+    const from = { schema: part, session };
+    const value = variable.type === null ? given[name] : withPresets(given[name], variable.type, from);
+    return value === undefined || (value === null && remote.skipsNulls) ? [] : [[name, value]];
   });
   return Object.fromEntries(values);
 }

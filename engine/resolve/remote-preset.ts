@@ -2,12 +2,19 @@
  *  session. Out: JSON values for the variables of the request.
  *  Not here: parsing `@preset` (remote-permission.ts), the sent document (plan/remote-schema.ts). Reference: docs/reference/behaviour/remote-schemas.md. */
 
-import type { ConstValueNode } from 'graphql';
+import { type ConstValueNode, parseConstValue } from 'graphql';
 import { fail } from '../errors/engine-error.ts';
 import { isRecord } from '../json/value.ts';
 import { own } from '../metadata/own.ts';
 import type { Session } from './session.ts';
-import { elementType, namedType, nullableType, type Preset, type UpstreamSchema } from './upstream.ts';
+import {
+  elementType,
+  namedType,
+  nullableType,
+  type Preset,
+  type UpstreamInput,
+  type UpstreamSchema,
+} from './upstream.ts';
 
 /** True when an input of the type has a preset at any depth. */
 export function hasPresets(schema: UpstreamSchema, type: string, seen = new Set<string>()): boolean {
@@ -17,20 +24,49 @@ export function hasPresets(schema: UpstreamSchema, type: string, seen = new Set<
   return named.fields.some((field) => field.preset || hasPresets(schema, field.type, seen));
 }
 
-/** Returns a client's value of the type with the presets inside it. */
-export function withPresets(value: unknown, type: string, schema: UpstreamSchema, session: Session): unknown {
+/** The input objects on the way to a value. An object inside another one of its type is not added: there is no end to them. */
+export type OpenInputs = readonly string[];
+
+/** True when an input object is sent although the client leaves it out or gives null: it has presets, which hold in any case. A list that
+ *  is left out has no objects. */
+export function isSentAnyway(schema: UpstreamSchema, type: string, open: OpenInputs = []): boolean {
+  const named = elementType(type) === null ? schema.types.get(namedType(type)) : undefined;
+  if (named?.kind !== 'input' || open.includes(named.name)) return false;
+  const inside = [...open, named.name];
+  return named.fields.some((field) => field.preset || isSentAnyway(schema, field.type, inside));
+}
+
+type Presets = { readonly schema: UpstreamSchema; readonly session: Session };
+
+/** Returns a client's value of the type with the presets inside it. Undefined is a value that the client leaves out. */
+export function withPresets(value: unknown, type: string, from: Presets, open: OpenInputs = []): unknown {
+  const { schema, session } = from;
   if (!hasPresets(schema, type)) return value;
-  const element = elementType(type);
-  if (Array.isArray(value)) return value.map((item) => withPresets(item, element ?? type, schema, session));
+  if (Array.isArray(value)) {
+    const element = elementType(type) ?? type;
+    // Null in a list stands for no object.
+    return value.map((item) => (item === null ? null : withPresets(item, element, from, open)));
+  }
   const named = schema.types.get(namedType(type));
-  if (named?.kind !== 'input' || !isRecord(value)) return value;
+  const isLeftOut = value === undefined || value === null;
+  if (isLeftOut && !isSentAnyway(schema, type, open)) return value;
+  const given = isLeftOut ? {} : value;
+  if (named?.kind !== 'input' || !isRecord(given)) return value;
+  const inside = [...open, named.name];
   return Object.fromEntries(
     named.fields.flatMap((field): [string, unknown][] => {
       if (field.preset) return [[field.name, presetValue(field.preset, schema, session)]];
-      if (!Object.hasOwn(value, field.name)) return [];
-      return [[field.name, withPresets(value[field.name], field.type, schema, session)]];
+      const own = Object.hasOwn(given, field.name) ? given[field.name] : defaultOf(field);
+      const filled = withPresets(own, field.type, from, inside);
+      const isSent = Object.hasOwn(given, field.name) || filled !== own;
+      return isSent ? [[field.name, filled]] : [];
     }),
   );
+}
+
+/** Returns the default value of an input; undefined without one. The service adds it by itself, unless presets go into it. */
+export function defaultOf({ default: standard }: Pick<UpstreamInput, 'default'>): unknown {
+  return standard === null ? undefined : plainValue(parseConstValue(standard));
 }
 
 /** Returns the value of a preset as JSON. Raises `sessionVariableExpected` or `notCoercible`. */
