@@ -3,6 +3,22 @@ import { load } from 'js-yaml';
 import { expect, test } from 'vitest';
 import { printResource } from './print.ts';
 
+const INDICATORS = ['-', '?', ':', '...', '---'];
+const NAMES = ['', 'a', '-', '?', ':', ' a'].flatMap((rest) =>
+  INDICATORS.map((indicator) => indicator + rest),
+);
+
+test.each([...NAMES, 'a:', '?:?', '{', 'a]'])('the name %j is quoted at every position', (name) => {
+  const value = {
+    [name]: name,
+    spec: { columns: [name], items: [{ [name]: name }], mapping: { [name]: name } },
+  };
+  const text = printResource(value);
+  expect(load(text)).toEqual(value);
+  const quoted = text.replaceAll(/"(?:[^"\\]|\\.)*"|'(?:[^']|'')*'/g, 'Q');
+  expect(quoted).toBe('Q: Q\nspec:\n  columns: [Q]\n  items:\n    - Q: Q\n  mapping: { Q: Q }\n');
+});
+
 test.each([
   'plain',
   'new\nline',

@@ -1,6 +1,6 @@
 /** Prints resources as people write them: lists of names on one line, small mappings on one line, a comment above.
  *  In: a resource. Out: YAML. Pure. Not here: YAML that keeps the style of a file (operator/yaml). */
-import { isRecord, printYaml } from '../../engine/metadata/index.ts';
+import { isPlainEverywhere, isRecord, printYaml } from '../../engine/metadata/index.ts';
 
 /** The most characters of a line with a list or mapping. */
 const MOST_COLUMNS = 100;
@@ -81,5 +81,5 @@ function scalar(value: unknown): string {
   const text = printYaml(value).trimEnd();
   const isPlain = typeof value === 'string' && text === value;
   const isBlock = text.includes('\n');
-  return isBlock || (isPlain && /[,[\]{}]/.test(text)) ? JSON.stringify(value) : text;
+  return isBlock || (isPlain && !isPlainEverywhere(text)) ? JSON.stringify(value) : text;
 }

@@ -51,4 +51,4 @@ export { stateVersionOf } from './state-version.ts';
 export { validate } from './validate.ts';
 export * from './variables.ts';
 export { asJsonSchema } from './walk-schema.ts';
-export { printYaml, YAML_SCHEMA } from './yaml.ts';
+export { isPlainEverywhere, printYaml, YAML_SCHEMA } from './yaml.ts';

@@ -26,6 +26,12 @@ export function printYaml(value: unknown): string {
   return dump(value, { schema: PRINTED_SCHEMA, lineWidth: -1, noRefs: true });
 }
 
+/** True when every parser reads the text as it is, if it is a plain scalar of js-yaml: without brackets, and without an indicator of lists
+ *  and mappings in front or, where a question mark is one for some parsers, anywhere. */
+export function isPlainEverywhere(text: string): boolean {
+  return !/^[-:]|^\.{3}|[?,[\]{}]/.test(text);
+}
+
 /** Returns a tag whose numbers keep their text. `form` matches numbers of JSON; others (0x1F, .5) are converted. */
 function withText(tag: ScalarTagDefinition<number>, form: RegExp): ScalarTagDefinition {
   return {

@@ -2,7 +2,7 @@
  *  In: a text with any number of documents, and the new value of each. Out: the new text. Pure.
  *  A change that cannot be made in place, such as one behind an alias, prints the whole document anew; its comments are lost. */
 
-import { isRecord, printYaml, YAML_SCHEMA } from '@pergola/engine/metadata';
+import { isPlainEverywhere, isRecord, printYaml, YAML_SCHEMA } from '@pergola/engine/metadata';
 import { dump, loadAll } from 'js-yaml';
 import { parseTree, type YamlEntry, type YamlNode } from './tree.ts';
 
@@ -222,7 +222,8 @@ function inlineText(value: unknown): string {
 
 function inlineScalar(value: unknown): string {
   // Within a list, texts are quoted that would end it.
-  return dump([value], { flowLevel: 0, lineWidth: -1, quoteStyle: 'double' }).trim().slice(1, -1);
+  const text = dump([value], { flowLevel: 0, lineWidth: -1, quoteStyle: 'double' }).trim().slice(1, -1);
+  return text === value && !isPlainEverywhere(text) ? JSON.stringify(text) : text;
 }
 
 /** Returns a collection on one line; undefined when that is too long or a text has several lines. */
