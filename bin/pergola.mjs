@@ -11,6 +11,7 @@ import { fileURLToPath, pathToFileURL } from 'node:url';
 import { BUNDLED, bundleOf } from './bundled.mjs';
 import { COMMANDS } from './commands.mjs';
 import { keepMemorySmall } from './small-memory.mjs';
+import { makeOutputVisible } from './visible-output.mjs';
 
 const LEAST_NODE = [24, 2];
 const ROOT = dirname(dirname(fileURLToPath(import.meta.url)));
@@ -55,6 +56,8 @@ async function dispatch([command = 'help', ...argv]) {
 async function start(command, argv) {
   if (!Object.hasOwn(COMMANDS, command)) return unknown(command);
   if (BUNDLED.includes(command)) keepMemorySmall();
+  // The servers print logs, which are JSON.
+  else makeOutputVisible();
   const file = bundleOf(command) ?? join(ROOT, COMMANDS[command][0]);
   if (!existsSync(file)) return fail(`this build has no command ${command}`);
   // Compiled once per machine (NODE_COMPILE_CACHE says where): a third of what starting costs.

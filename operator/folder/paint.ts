@@ -1,7 +1,13 @@
 /** Colours of text for a terminal. Not here: what is printed in which colour. */
 import { styleText } from 'node:util';
 
+/** The key of the text that stands for ESC where the output makes control characters visible (bin/visible-output.mjs). */
+const ESCAPE = Symbol.for('pergola.escape');
+
 /** Returns the text with the colour, or as it is if the standard output is no terminal or colours are switched off. */
 export function paint(format: Parameters<typeof styleText>[0], text: string): string {
-  return styleText(format, text, { stream: process.stdout });
+  const mark = (globalThis as { readonly [ESCAPE]?: string })[ESCAPE] ?? '\u001b';
+  // The text between the marks stays as it is: its own control characters are made visible.
+  const [before = '', after = ''] = styleText(format, '|', { stream: process.stdout }).split('|');
+  return before.replaceAll('\u001b', mark) + text + after.replaceAll('\u001b', mark);
 }
