@@ -2,7 +2,7 @@
  *  them, or a join. Raises validation errors under the name of the field. Not here: which rows (table.ts), root fields (plan.ts).
  *  Reference: docs/reference/behaviour/queries.md, docs/reference/behaviour/relationships.md, docs/reference/behaviour/permissions.md. */
 import type { GraphQLObjectType } from 'graphql';
-import { arrayOf, builtinType } from '../catalog/types.ts';
+import { arrayOf, baseType, builtinType } from '../catalog/types.ts';
 import { type EngineError, fail, withPath } from '../errors/engine-error.ts';
 import { targetOf } from '../resolve/access.ts';
 import { callBeside } from '../resolve/function-call.ts';
@@ -39,7 +39,12 @@ export function planField(
     }
     if (origin.kind === 'joined') {
       const join = context.planners.join(origin.to, { field, nodes }, context);
-      return { kind: 'joined', alias, keys: origin.keys.map(keyField), join };
+      return {
+        kind: 'joined',
+        alias,
+        keys: origin.keys.map((key) => keyField(key, origin.to.kind === 'rows')),
+        join,
+      };
     }
     if (origin.kind === 'node-id') {
       const key = origin.key.map(({ name: column, type: own }) => ({ column, type: own }));
@@ -128,10 +133,15 @@ function stepsOf(path: string): string[] {
   }
 }
 
-function keyField(key: JoinKey): Field {
+function keyField(key: JoinKey, isOfRows: boolean): Field {
   if (key.kind === 'column') {
     const { column } = key;
-    const printed = { ...printedAs(column), ...visibleIfOf(column) };
+    const isFilled = isOfRows && baseType(column.type).name === 'bpchar';
+    const printed = {
+      ...printedAs(column),
+      ...visibleIfOf(column),
+      ...(isFilled ? { isKey: true as const } : {}),
+    };
     return { kind: 'column', alias: column.name, column: column.name, path: null, ...printed };
   }
   if (key.kind === 'upstream') throw new Error('a row has no value of a remote schema');

@@ -267,12 +267,12 @@ function planQuery(
     }
     case 'function-aggregate': {
       const { fn } = origin;
-      const query = planAggregate(table, at, context, rootCall(fn, at, context));
+      const query = planAggregate(table, at, context, countedCall(fn, at, context));
       return { source, query: { kind: 'aggregate', ...query }, ...repetition(fn) };
     }
     case 'function-connection': {
       const { fn } = origin;
-      const page = planConnection(table, at, context, rootCall(fn, at, context));
+      const page = planConnection(table, at, context, countedCall(fn, at, context));
       return { source, query: { kind: 'connection', ...page }, ...repetition(fn) };
     }
     default:
@@ -283,6 +283,12 @@ function planQuery(
 function rootCall(fn: ResolvedFunction, at: SelectedNodes, context: PlanContext): FunctionCall {
   const given = readArguments(at, context);
   return withPath('args', () => planCall(fn, given, null));
+}
+
+/** Returns a call whose rows are counted. */
+function countedCall(fn: ResolvedFunction, at: SelectedNodes, context: PlanContext): FunctionCall {
+  const call = rootCall(fn, at, context);
+  return fn.returnsSet ? call : { ...call, mayBeNull: true };
 }
 
 /** Said only of functions that may write. */

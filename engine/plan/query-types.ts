@@ -57,6 +57,8 @@ export type Field =
       /** The form of the value in JSON. */
       readonly json: JsonForm;
       readonly isNullable: boolean;
+      /** The value is the key of rows in another source. Without the spaces that fill up a `character(n)`: they mean nothing. */
+      readonly isKey?: true;
       /** The path inside a json column, from the `path` argument; null is the whole value. */
       readonly path: Leaf | null;
       /** The condition under which the role sees the value; it is null in other rows. */

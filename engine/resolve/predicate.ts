@@ -69,6 +69,8 @@ export type FetchedColumns = {
 export type FunctionCall = {
   readonly function: QualifiedName;
   readonly arguments: readonly CallArgument[];
+  /** Set where rows are counted and the function returns one row: null is a row of nulls, which is none. */
+  readonly mayBeNull?: true;
 };
 
 export type CallArgument = {

@@ -52,6 +52,25 @@ describe.each(FUNCTIONS)('%s', (name) => {
     });
   });
 
+  test.each(['', 'where: {size: {_is_null: true}}', 'limit: 1', 'order_by: {id: asc}, offset: 0'])(
+    'counts nothing where it finds nothing: %s',
+    async (selected) => {
+      const args = `(args: {low: 9}${selected && `, ${selected}`})`;
+      const aggregates = 'aggregate { count sum { size } max { id } }';
+      expect(await send(`${name}_aggregate${args} { ${aggregates} nodes { id } }`)).toEqual({
+        data: {
+          [`${name}_aggregate`]: {
+            aggregate: { count: 0, sum: { size: null }, max: { id: null } },
+            nodes: [],
+          },
+        },
+      });
+      expect(await send(`${name}_aggregate${args} { aggregate { count } }`)).toEqual({
+        data: { [`${name}_aggregate`]: { aggregate: { count: 0 } } },
+      });
+    },
+  );
+
   test('shows a role only rows of its filter, and aggregates only if it may aggregate', async () => {
     expect(await send(`${name}_aggregate { aggregate { count } }`, 'counter')).toEqual({
       data: { [`${name}_aggregate`]: { aggregate: { count: ids.filter((id) => id > 1).length } } },

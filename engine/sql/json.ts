@@ -84,7 +84,9 @@ type ColumnField = Extract<Field, { kind: 'column' }>;
 
 /** Returns the value of a column as JSON text. */
 export function columnJson(field: ColumnField, alias: string): Piece[] {
-  const column = columnOf(alias, field.column);
+  const stored = columnOf(alias, field.column);
+  // The cast removes the spaces at the end. PostgreSQL manual, "Character Types".
+  const column = field.isKey ? sql`${stored}::text` : stored;
   const value = field.path ? sql`(${column} #> ${param(field.path)})` : column;
   return field.isNullable || field.path ? nullableJson(value, field) : print(value, field);
 }

@@ -53,7 +53,12 @@ export function filteredTable(
   const found = mayReorder
     ? joined(select.where, scope)
     : { joins: [], conditions: [condition(select.where, scope)] };
-  const conditions = [...(correlate ? [correlate(row)] : []), ...found.conditions];
+  const mayBeNull = select.from !== undefined && 'mayBeNull' in select.from;
+  const conditions = [
+    ...(correlate ? [correlate(row)] : []),
+    ...(mayBeNull ? [isThere(row)] : []),
+    ...found.conditions,
+  ];
   return {
     row,
     conditions,
