@@ -131,7 +131,11 @@ test.each(TYPES.map((each, i) => ({ ...each, i })))('$type', async ({ name, wrap
   for (const [literal, expected] of VALUES[name]!.flatMap(WRAPPERS[wrapper]!.forms)) {
     // A list for a scalar of any value is one value.
     if (name === 'Free' && literal.startsWith('[') && wrapper !== 'plain' && wrapper !== 'required') continue;
-    const places: readonly (readonly [head: string, value: string, variables?: Readonly<Record<string, unknown>>])[] = [
+    const places: readonly (readonly [
+      head: string,
+      value: string,
+      variables?: Readonly<Record<string, unknown>>,
+    ])[] = [
       ['query', literal],
       [`query($v: ${declared})`, '$v', { v: jsonOf(literal) }],
       [`query($v: ${declared} = ${literal})`, '$v'],
