@@ -68,7 +68,8 @@ const MOST_SHOWN = 200;
 type Of<K extends Template['kind']> = Extract<Template, { kind: K }>;
 
 function valueAt({ name, steps, span }: Of<'path'>, scope: TemplateScope): unknown {
-  const { bindings } = scope;
+  const { bindings, budget } = scope;
+  budget.step(span, steps.length);
   if (!bindings.has(name)) throw new TemplateError('Name Error', `Variable '${name}' not in scope`, span);
   let value = bindings.get(name);
   for (const { key: given, isOptional } of steps) {
@@ -104,10 +105,14 @@ function missing(value: unknown, key: string | number, span: TextSpan): Template
 function evaluateRange({ index, item, over, body, span }: Of<'range'>, scope: TemplateScope): unknown {
   const list = evaluate(over, scope);
   if (!Array.isArray(list)) throw new TemplateError('Range Error', 'Can only range over an array', span);
+  scope.budget.step(span, scope.bindings.size);
+  // Nothing keeps the bindings of an item, so that all items have the same ones, one after the other.
+  const bindings = new Map(scope.bindings);
+  const inner = { ...scope, bindings };
   return list.map((value: unknown, i) => {
-    const bindings = new Map(scope.bindings).set(item, value);
+    bindings.set(item, value);
     if (index !== null) bindings.set(index, i);
-    return evaluate(body, { ...scope, bindings });
+    return evaluate(body, inner);
   });
 }
 
@@ -179,6 +184,7 @@ function isEqual(a: unknown, b: unknown, at: At): boolean {
   if (a === b || isSameAmount(a, b)) return true;
   if (nameOfJson(a) !== nameOfJson(b) || typeof a !== 'object' || isNumber(a)) return false;
   const [ours, theirs] = [Object.entries(a as object), Object.entries(b as object)];
+  at.scope.budget.step(at.span, ours.length + theirs.length);
   return (
     ours.length === theirs.length &&
     ours.every(([key, value]) => isEqual(value, memberAt(b as object, key), at))
