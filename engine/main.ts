@@ -70,6 +70,11 @@ export async function startEngine(
     countWithoutAggregations: options.countWithoutAggregations,
     defaultTimeLimitMs: options.defaultTimeLimit > 0 ? options.defaultTimeLimit * 1000 : null,
     defaultResponseBytes: options.maxRoleResponseLength,
+    requestBounds: {
+      mostFields: options.maxRequestFields,
+      mostInputs: options.maxRequestInputs,
+      mostOperations: options.maxBatchOperations,
+    },
     enableRemoteSchemaPermissions: options.enableRemoteSchemaPermissions,
     mostRemoteDefinitions: options.maxRemoteSchemaSize,
     remoteSchemaPrioritizeData: options.remoteSchemaPrioritizeData,

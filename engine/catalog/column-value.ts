@@ -30,6 +30,7 @@ function arrayProblem(value: unknown, element: Scalar): string | null {
 
 /** Returns the problem of a number as an integer of that many bits. */
 export function integerProblem(value: unknown, bits: number): string | null {
+  if (bits >= 32 && typeof value === 'number' && (value | 0) === value) return null;
   const whole = wholeText(value);
   if (whole !== undefined && BigInt.asIntN(bits, BigInt(whole)) === BigInt(whole)) return null;
   return `The value ${scientificText(value)} lies outside the bounds or is not an integer. Maybe it is a float, or is there integer overflow?`;

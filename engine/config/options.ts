@@ -283,6 +283,18 @@ export const OPTIONS = {
     default: 32 * 1024 * 1024,
     doc: 'maximum size of a response to a role other than admin, over HTTP and over a WebSocket; response_limit of the metadata replaces it for its roles',
   }),
+  'max-request-fields': row('Server', integer('COUNT', 5_000, 1_000_000), {
+    default: 20_000,
+    doc: 'maximum number of fields that one request, or all requests of a batch, select with fragments expanded; a field of introspection counts as 20, so that the default admits four standard introspections',
+  }),
+  'max-request-inputs': row('Server', integer('COUNT', 1_000, 10_000_000), {
+    default: 200_000,
+    doc: 'maximum number of input values in one request of a role other than admin; a condition counts as 10, and a list of scalars in a variable as one value',
+  }),
+  'max-batch-operations': row('Server', integer('COUNT', 1, 1_000_000), {
+    default: 1_000,
+    doc: 'maximum number of requests in one body, for roles without a batch limit in the metadata',
+  }),
   'max-body-bytes-in-flight': row('Server', integer('BYTES', 64 * 1024), {
     doc: 'maximum size of all requests over 16 KiB that the process holds at a time; more wait 5 s and are then refused with 503; without it, a 32nd of the heap limit',
   }),

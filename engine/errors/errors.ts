@@ -627,6 +627,8 @@ export const ERRORS = {
     tooManyFields: 'the request selects more than {most} fields',
     tooManyWrites:
       'the request needs more than {most} statements that write; divide it: an object with related objects, its related rows and an update of a list are a statement each',
+    tooManyInputs: 'the request has more than {most} input values',
+    introspectionTooLarge: 'the introspection is larger than {most} characters',
     distinctNotLeading: '"distinct_on" columns must match initial "order_by" columns',
   }),
   ...rows(400, 'not-supported', {

@@ -8,6 +8,7 @@ import { inSlices } from '../limits/slices.ts';
 import type { Span } from '../observe/span.ts';
 import { headerTexts } from '../outgoing/header-values.ts';
 import type { OperationUsage } from '../plan/coordinates.ts';
+import type { SelectionSize } from '../plan/selection-size.ts';
 import { ADMIN_ROLE, SESSION_PREFIX, type Session } from '../resolve/session.ts';
 import type { Model } from '../resolve/types.ts';
 import { hasRoleSchema, type RoleSchema, roleSchema, roleSchemaSteps } from '../schema/role-schemas.ts';
@@ -28,6 +29,8 @@ export type AnswerContext = {
   readonly outbound?: OutboundContext;
   /** Filled in while the request runs, for logs and traces. */
   readonly progress?: Progress;
+  /** What the requests of one body select together; absent for a body with one request. */
+  readonly batch?: SelectionSize | undefined;
   /** Called before a mutation runs; raises where this request must not write. */
   readonly mayWrite?: () => void;
   /** Returns the model under which a request that failed may succeed, because its database has changed; null when there is none. */
@@ -51,6 +54,7 @@ export async function answer(request: GraphqlRequest, context: AnswerContext): P
   const building = buildingSchema(context);
   if (building) await building;
   const planned = planOf(request, context);
+  context.batch?.count(planned.fields);
   if (planned.plan.operation === 'subscription') refuseOverHttp(planned.plan);
   if (planned.plan.operation === 'mutation') context.mayWrite?.();
   try {

@@ -12,7 +12,7 @@ function textThat(
   name: string,
   write: (output: TextOutput) => void = (output) => output.add(name),
 ): SchemaText {
-  return new SchemaText(as('admin'), function* (output): Steps<void> {
+  return new SchemaText(as('admin'), new Map(), function* (output): Steps<void> {
     events.push(`${name} begins`);
     const until = performance.now() + 20;
     while (performance.now() < until) yield;

@@ -9,6 +9,7 @@ import { answer } from '../execute/answer.ts';
 import type { Body } from '../execute/splice.ts';
 import { parseJson } from '../json/parse-json.ts';
 import { textToWire } from '../metadata/header-prefix.ts';
+import { SelectionSize } from '../plan/selection-size.ts';
 import type { Session } from '../resolve/session.ts';
 import { readBody } from './body/read-body.ts';
 import type { HttpContext } from './context.ts';
@@ -112,8 +113,9 @@ async function answerAll(work: GraphqlWork): Promise<HttpResponse> {
   const { graphqlBody: body } = work.record;
   if (!Array.isArray(body)) return answerOne(work, body);
   checkBatchSize(body, work);
+  const batch = new SelectionSize(work.model.requestBounds);
   const answers: Body[] = [];
-  for (const item of body) answers.push((await answerOne(work, item)).body);
+  for (const item of body) answers.push((await answerOne(work, item, batch)).body);
   return { status: 200, body: listOf(answers) };
 }
 
@@ -128,7 +130,7 @@ function listOf(answers: readonly Body[]): Body {
     .concat(Buffer.from(']'));
 }
 
-async function answerOne(work: GraphqlWork, body: unknown): Promise<HttpResponse> {
+async function answerOne(work: GraphqlWork, body: unknown, batch?: SelectionSize): Promise<HttpResponse> {
   const { context, record, session, model, isRelay, isGet, headers } = work;
   const operation = beginOperation(context, record.id, 'http', headers);
   try {
@@ -136,7 +138,7 @@ async function answerOne(work: GraphqlWork, body: unknown): Promise<HttpResponse
     const request = graphqlRequestFrom(body);
     const answerContext = answerContextOf(context, session, headers, operation, record);
     const mayWrite = () => isGet && fail('methodNotAllowed', { allowed: 'POST' });
-    const text = await answer(request, { model, isRelay, mayWrite, ...answerContext });
+    const text = await answer(request, { model, isRelay, mayWrite, batch, ...answerContext });
     endOperation(context, operation, null);
     return { status: 200, body: text };
   } catch (thrown) {

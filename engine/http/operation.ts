@@ -35,8 +35,8 @@ export function checkBatchSize(
   { length: found }: readonly unknown[],
   { model, session }: Omit<Requester, 'address'>,
 ): void {
-  const { mostInBatch: most } = requestPolicyOf(model, session.role);
-  if (most !== null && found > most) fail('batchLimitExceeded', { found, most });
+  const most = requestPolicyOf(model, session.role).mostInBatch ?? model.requestBounds.mostOperations;
+  if (found > most) fail('batchLimitExceeded', { found, most });
 }
 
 /** Returns the address of the client. Each of the `trustedProxies` has appended to X-Forwarded-For the address that called it;

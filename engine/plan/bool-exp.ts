@@ -17,13 +17,14 @@ import { fail, withPath } from '../errors/engine-error.ts';
 import { callBeside } from '../resolve/function-call.ts';
 import {
   type AggregateRef,
+  allOf,
   and,
+  anyOf,
   type ColumnRef,
   comparison,
   type Leaf,
   not,
   type Operand,
-  or,
   type Predicate,
   TRUE,
   visibleIfOf,
@@ -38,17 +39,19 @@ import { inputOrigin } from '../schema/origin.ts';
 import type { PlanContext } from './context.ts';
 import { planCallBeside } from './function.ts';
 import { type Input, leafOf, listLeafOf, refuseNull, valueByValue } from './input.ts';
+import { CONDITION_WEIGHT } from './selection-size.ts';
 
 export function planBoolExp(input: Input, context: PlanContext): Predicate {
   const object = objectOf(input);
+  context.inputs.count(CONDITION_WEIGHT);
   const parts = [...object.fields].map(([name, value]) =>
     withPath(name, () => {
       const origin = inputOrigin(object.type.getFields()[name]!);
       switch (origin.kind) {
         case 'and':
-          return and(...each(value, context));
+          return allOf(each(value, context));
         case 'or':
-          return value.kind === 'list' && value.items.length === 0 ? or() : or(...each(value, context));
+          return anyOf(each(value, context));
         case 'not':
           return not(planBoolExp(value, context));
         case 'column':
@@ -99,6 +102,7 @@ export function planOptional(input: Input | undefined, context: PlanContext): Pr
 /** Plans all operators of one column, joined by AND. */
 export function comparisons(left: ColumnRef, value: Input, context: PlanContext): Predicate {
   const object = objectOf(value);
+  context.inputs.count(CONDITION_WEIGHT);
   return and(
     ...[...object.fields].map(([name, operand]) =>
       withPath(name, () => {

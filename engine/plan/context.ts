@@ -21,7 +21,7 @@ import type { Conditions } from './conditions.ts';
 import type { Field } from './query-types.ts';
 import type { RemoteJoin } from './remote-types.ts';
 import type { SchemaText } from './schema-text.ts';
-import { SelectionSize } from './selection-size.ts';
+import { InputSize, SelectionSize } from './selection-size.ts';
 import type { Call, Validation } from './types.ts';
 
 /** A document that has been parsed and validated, with the operation to run. */
@@ -108,24 +108,29 @@ export class PlanContext {
   readonly joins: RemoteJoin[] = [];
   /** Texts about the schema by what they select, however many fields of the response have them. */
   readonly schemaTexts = new Map<string, SchemaText>();
+  /** The fields selected and the input values read so far. */
+  readonly size: SelectionSize;
+  readonly inputs: InputSize;
   /** False where a join is refused: in streams and in events of remote schemas, and in live queries unless the feature is on. */
   mayJoin: boolean;
   /** The variables whose values the plan depends on, as found so far. */
   readonly byValue = new Set<string>();
   readonly facets = new Map<string, Facet>();
   readonly planners: Planners;
-  readonly #size = new SelectionSize();
   #writes = 0;
 
   constructor(document: PreparedDocument, variables: Readonly<Record<string, unknown>>, planners: Planners) {
     this.document = document;
     this.variables = variables;
     this.planners = planners;
+    const { role, model } = document.role;
+    this.size = new SelectionSize(model.requestBounds);
+    this.inputs = new InputSize(model.requestBounds, role);
     this.mayJoin = document.operation.operation !== 'subscription';
   }
 
   countFields(more: number): void {
-    this.#size.count(more);
+    this.size.count(more);
   }
 
   /** Counts statements that write. Raises `tooManyWrites`; administrators have no limit. */

@@ -23,13 +23,17 @@ import type { EntityRows, Root } from './types.ts';
 /** The name of the member that holds the entity in each object of the rows. */
 export const ENTITY = 'entity';
 
+/** The number of fields that the SDL of the role counts as: as many as a standard introspection. */
+const SDL_WEIGHT = 5_000;
+
 export function planService({ alias, field, nodes }: SelectedField, context: PlanContext): Root {
   const { role } = context.document;
   if (!requestPolicyOf(role.model, role.role).mayIntrospect)
     fail('introspectionDisabled', { role: role.role });
   const type = objectTypeOf(field!);
   const selection = withPath('selectionSet', () => selectedFields(subselections(nodes), type, context));
-  const text = new SchemaText(role, function* (output) {
+  context.countFields(selection.length * SDL_WEIGHT);
+  const text = new SchemaText(role, context.schemaTexts, function* (output) {
     const sdl = subgraphSdl(role.builder, role.schema());
     yield;
     const members = selection.map((selected) => [selected.alias, selected.field ? sdl : type.name]);

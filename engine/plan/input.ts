@@ -4,6 +4,7 @@
  *  paths. Not here: validation of variables (variables.ts). */
 import {
   type GraphQLInputType,
+  type GraphQLList,
   type GraphQLScalarType,
   getNamedType,
   isEnumType,
@@ -20,7 +21,8 @@ import { ArrayType, enumOrigin, isCondition, refusesNull } from '../schema/origi
 import type { PlanContext } from './context.ts';
 import { literalValue } from './literal.ts';
 import { checkScalar, failOnNull, kindOfValue, textOf } from './scalar-value.ts';
-import { checkArray, notInEnum } from './variables.ts';
+import type { InputSize } from './selection-size.ts';
+import { checkArray, notInEnum, requiredOf } from './variables.ts';
 
 export type Input =
   | { readonly kind: 'null'; readonly type: GraphQLInputType }
@@ -48,7 +50,10 @@ type InputSource =
     };
 
 /** The variables of a request, and the names of those whose values were read while planning. */
-export type GivenVariables = Pick<PlanContext, 'variables' | 'byValue'>;
+export type GivenVariables = Pick<PlanContext, 'variables' | 'byValue'> & {
+  /** Counts the values of literals; absent where a literal is read once. */
+  readonly inputs?: InputSize;
+};
 
 /** Reads a value. Returns undefined for a variable without a value, as if it had not been written. `hasDefault`: the position
  *  has a default, so a nullable variable may be used there although the type is non-null. */
@@ -59,6 +64,7 @@ export function readInput(
   hasDefault = false,
 ): Input | undefined {
   if (node.kind === Kind.VARIABLE) return readVariable(node.name.value, type, context, hasDefault);
+  context.inputs?.count(1);
   if (isNonNullType(type)) {
     if (node.kind === Kind.NULL) return failOnNull(type.ofType);
     return readInput(node, type.ofType, context);
@@ -138,20 +144,6 @@ function requireFields(type: InputObject, fields: ReadonlyMap<string, Input>): v
   if (missing !== undefined) fail('missingValue', { name: missing }, { path: [missing] });
 }
 
-/** The required fields of each type. Types of conditions have a field per column and occur at every level, so this is computed
- *  once. */
-const required = new WeakMap<InputObject, readonly string[]>();
-
-function requiredOf(type: InputObject): readonly string[] {
-  const known = required.get(type);
-  if (known) return known;
-  const fields = Object.values(type.getFields());
-  const names = fields.filter((field) => isNonNullType(field.type) && field.default === undefined);
-  const found = names.map(({ name }) => name);
-  required.set(type, found);
-  return found;
-}
-
 function readVariable(
   name: string,
   type: GraphQLInputType,
@@ -174,8 +166,7 @@ function fromValue(value: unknown, type: GraphQLInputType, path: readonly PathSt
   if (isListType(type)) {
     if (!Array.isArray(value))
       return { kind: 'list', items: [fromValue(value, type.ofType, path)], from: null };
-    const items = value.map((item, i) => fromValue(item, type.ofType, [...path, i]));
-    return { kind: 'list', items, from: { kind: 'variable', path, value, ...meaningOf(type) } };
+    return new VariableList(value, type, path);
   }
   if (isInputObjectType(type)) {
     const known = type.getFields();
@@ -190,6 +181,28 @@ function fromValue(value: unknown, type: GraphQLInputType, path: readonly PathSt
     return { kind: 'enum', value: String(type.getValue(value as string)!.value) };
   }
   return { kind: 'leaf', type: type.name, from: { kind: 'variable', path, value, ...meaningOf(type) } };
+}
+
+/** A list in a variable. Its items are read where they are used one by one; a long list of scalars is one parameter. */
+class VariableList {
+  readonly kind = 'list';
+  readonly from: InputSource;
+  readonly #value: readonly unknown[];
+  readonly #itemType: GraphQLInputType;
+  readonly #path: readonly PathStep[];
+  #items: readonly Input[] | undefined;
+
+  constructor(value: readonly unknown[], type: GraphQLList<GraphQLInputType>, path: readonly PathStep[]) {
+    this.from = { kind: 'variable', path, value, ...meaningOf(type) };
+    this.#value = value;
+    this.#itemType = type.ofType;
+    this.#path = path;
+  }
+
+  get items(): readonly Input[] {
+    this.#items ??= this.#value.map((item, i) => fromValue(item, this.#itemType, [...this.#path, i]));
+    return this.#items;
+  }
 }
 
 /** Returns the database values of an enum whose GraphQL names differ from them. */

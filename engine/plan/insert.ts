@@ -80,6 +80,7 @@ function rowOf(object: Input, context: PlanContext): Row {
   const values = new Map<string, Input>();
   const related: Related[] = [];
   if (object.kind !== 'object') return { values, related };
+  context.inputs.count(1 + object.fields.size);
   const known = object.type.getFields();
   for (const [name, value] of object.fields) {
     const origin = inputOrigin(known[name]!);

@@ -23,6 +23,10 @@ import { type Arguments, valueByValue } from './input.ts';
 import { SchemaText, type TextOutput } from './schema-text.ts';
 import { selectedFields, subselections } from './selection.ts';
 
+/** The number of fields that a field of introspection counts as, because it is written for each of hundreds of types. The standard
+ *  introspection selects 250 fields. */
+const FIELD_WEIGHT = 20;
+
 /** The state that the writers of one text share. */
 type Run = {
   readonly schema: ReachedSchema;
@@ -61,8 +65,9 @@ export function introspectionText(at: SelectedNodes, context: PlanContext): Sche
   const selected = at.nodes.map((node) => print({ ...node, alias: undefined })).join(' ');
   const known = context.schemaTexts.get(selected);
   if (known) return known;
-  const text = new SchemaText(role, function* (output) {
+  const text = new SchemaText(role, context.schemaTexts, function* (output) {
     const schema = yield* role.reachedSchema();
+    output.limit(schema.mostCharacters, ['selectionSet', at.field.name]);
     const value = isSchema ? schema : schema.types.get(name);
     const run = { schema, output, references: new Map() };
     if (writer.inSteps) yield* writer.write(value, run);
@@ -90,6 +95,7 @@ function writerOf(
   if (!isObjectType(type)) throw new Error(`introspection has no ${type}`);
   return withPath('selectionSet', () => {
     const selection = selectedFields(subselections(nodes), type, context);
+    context.countFields(selection.length * (FIELD_WEIGHT - 1));
     const members = selection.map(({ alias, field, nodes: selected }, i): Member => {
       const key = `${i === 0 ? '' : ','}${JSON.stringify(alias)}:`;
       const typeName: Writer = { inSteps: false, write: () => JSON.stringify(type.name) };

@@ -12,6 +12,7 @@ import type { PlanContext } from './context.ts';
 import { planCallBeside } from './function.ts';
 import { type Input, itemsOf } from './input.ts';
 import type { AggregateValue, OrderAggregate, OrderItem } from './query-types.ts';
+import { CONDITION_WEIGHT } from './selection-size.ts';
 
 type Step = OrderItem['path'][number];
 
@@ -38,6 +39,7 @@ type Place = { readonly path: readonly Step[]; readonly names: readonly string[]
 
 function orderItems(input: Input, { path, names }: Place, context: PlanContext): NamedOrder[] {
   if (input.kind !== 'object') return [];
+  context.inputs.count(CONDITION_WEIGHT);
   return [...input.fields].flatMap(([name, value]) =>
     withPath(name, (): NamedOrder[] => {
       const origin = inputOrigin(input.type.getFields()[name]!);

@@ -8,10 +8,12 @@ import {
   GraphQLBoolean,
   type GraphQLInputObjectType,
   type GraphQLInputType,
+  getNullableType,
   isEnumType,
   isInputObjectType,
   isListType,
   isNonNullType,
+  isScalarType,
   Kind,
   type TypeNode,
 } from 'graphql';
@@ -19,10 +21,13 @@ import {
 import { EngineError, fail, type PathStep } from '../errors/engine-error.ts';
 import { isRecord, nameOfJson } from '../json/value.ts';
 import { isGraphqlName } from '../resolve/names.ts';
-import { ArrayType, enumOrigin, refusesNull } from '../schema/origin.ts';
+import { ADMIN_ROLE } from '../resolve/session.ts';
+import { ArrayType, enumOrigin, isCondition, refusesNull } from '../schema/origin.ts';
+import type { RoleSchema } from '../schema/role-schemas.ts';
 import type { PreparedDocument, VariableDefinition, VariableDependencies } from './context.ts';
 import { literalValue } from './literal.ts';
 import { checkScalar, failOnNull, kindOfValue } from './scalar-value.ts';
+import { CONDITION_WEIGHT } from './selection-size.ts';
 
 export type RequestVariables = {
   /** The values with defaults filled in; absent variables are absent. */
@@ -42,6 +47,7 @@ export function coerceVariables(
 ): RequestVariables {
   if (given) refuseUnknown(document, given);
   if (document.variables.size === 0) return NO_VARIABLES;
+  begin(document.role);
   // No prototype: `$constructor` must not find one.
   const values: Record<string, unknown> = { __proto__: null };
   const acceptsNull = document.role.model.features.has('null_in_nonnullable_variables');
@@ -89,8 +95,10 @@ function shapeOfVariable(value: unknown, definition: VariableDefinition, byValue
   if (value === null && !isRequired) return 'n';
   if (type) {
     try {
-      return shapeOf(value, type, byValue, HERE);
+      return shapeOf(value, type, byValue);
     } catch (error) {
+      // The error keeps the path.
+      reading.path = [];
       throw inPlace(error, definition);
     }
   }
@@ -119,25 +127,38 @@ function placed(error: EngineError, path: readonly PathStep[]): EngineError {
   return path.reduceRight((grown, step) => grown.at(step), error);
 }
 
-const HERE: readonly PathStep[] = [];
+/** The state of reading the variables of one request. Reading is never interrupted, so that all requests share it. */
+const reading = {
+  /** The path inside the value of a variable. */
+  path: [] as PathStep[],
+  inputs: 0,
+  mostInputs: 0,
+};
+
+function begin({ role, model: { requestBounds } }: RoleSchema): void {
+  reading.inputs = 0;
+  reading.mostInputs = role === ADMIN_ROLE ? Number.POSITIVE_INFINITY : requestBounds.mostInputs;
+}
+
+function countInputs(more: number): void {
+  reading.inputs += more;
+  const { inputs, mostInputs: most, path } = reading;
+  if (inputs > most) fail('tooManyInputs', { most }, { path });
+}
 
 /** Validates a value and returns its shape. Errors carry the path inside the value. */
-function shapeOf(
-  value: unknown,
-  type: GraphQLInputType,
-  byValue: boolean,
-  path: readonly PathStep[],
-): string {
+function shapeOf(value: unknown, type: GraphQLInputType, byValue: boolean): string {
+  const { path } = reading;
   if (value === undefined) return '-';
   if (path.length > MOST_LEVELS) fail('tooDeep', {});
   if (isNonNullType(type)) {
     if (value === null) failOnNull(type, path);
-    return shapeOf(value, type.ofType, byValue, path);
+    return shapeOf(value, type.ofType, byValue);
   }
   if (value === null) return 'n';
-  if (type instanceof ArrayType) return shapeOfArray(value, type, path);
-  if (isListType(type)) return shapeOfList(value, type.ofType, byValue, path);
-  if (isInputObjectType(type)) return shapeOfObject(value, type, byValue, path);
+  if (type instanceof ArrayType) return shapeOfArray(value, type);
+  if (isListType(type)) return shapeOfList(value, type.ofType, byValue);
+  if (isInputObjectType(type)) return shapeOfObject(value, type, byValue);
   if (isEnumType(type)) {
     if (typeof value !== 'string' || !isGraphqlName(value)) {
       const found = kindOfValue(value);
@@ -151,11 +172,19 @@ function shapeOf(
   return byValue || type === GraphQLBoolean ? JSON.stringify(value) : 's';
 }
 
+/** Returns the shape of a part of a value. */
+function shapeAt(step: PathStep, value: unknown, type: GraphQLInputType, byValue: boolean): string {
+  reading.path.push(step);
+  const shape = shapeOf(value, type, byValue);
+  reading.path.pop();
+  return shape;
+}
+
 /** Returns the shape of an array, which is one value. Errors in its elements are reported at the array. A text is a whole array in
  *  Postgres's notation. */
-function shapeOfArray(value: unknown, { ofType }: ArrayType, path: readonly PathStep[]): string {
+function shapeOfArray(value: unknown, { ofType }: ArrayType): string {
   if (typeof value === 'string') return 's';
-  for (const item of checkArray(value, path)) shapeOf(item, ofType.ofType, false, path);
+  for (const item of checkArray(value, reading.path)) shapeOf(item, ofType.ofType, false);
   return 'l';
 }
 
@@ -169,46 +198,61 @@ export function checkArray(value: unknown, path: readonly PathStep[]): readonly 
 
 const MOST_LEVELS = 100;
 
-function shapeOfList(
-  value: unknown,
-  item: GraphQLInputType,
-  byValue: boolean,
-  path: readonly PathStep[],
-): string {
+function shapeOfList(value: unknown, item: GraphQLInputType, byValue: boolean): string {
   // A single value is a list of one, but it is read from another path.
-  if (!Array.isArray(value)) return `1${shapeOf(value, item, byValue, [...path, 0])}`;
-  const shapes = value.map((each, i) => shapeOf(each, item, byValue, [...path, i]));
+  if (!Array.isArray(value)) return `1${shapeAt(0, value, item, byValue)}`;
   // A list of scalars or of arrays is one parameter, however long it is.
+  if (!byValue && isParameter(getNullableType(item))) {
+    for (const [i, each] of value.entries()) shapeAt(i, each, item, false);
+    return 'l';
+  }
+  countInputs(value.length);
+  const shapes = value.map((each, i) => shapeAt(i, each, item, byValue));
   return isLeafList(shapes) ? 'l' : `[${shapes.join(',')}]`;
+}
+
+function isParameter(type: GraphQLInputType): boolean {
+  return type instanceof ArrayType || (isScalarType(type) && type !== GraphQLBoolean);
 }
 
 function isLeafList(shapes: readonly string[]): boolean {
   return shapes.every((shape) => shape === 's' || shape === 'n' || shape === 'l');
 }
 
-function shapeOfObject(
-  value: unknown,
-  type: GraphQLInputObjectType,
-  byValue: boolean,
-  path: readonly PathStep[],
-): string {
+function shapeOfObject(value: unknown, type: GraphQLInputObjectType, byValue: boolean): string {
+  const { path } = reading;
   if (!isRecord(value)) {
     const found = kindOfValue(value);
     return fail('expectedButFound', { expected: 'an object', type: type.name, found }, { path });
   }
   const fields = type.getFields();
-  const members = Object.keys(value).map((name) => {
+  const names = Object.keys(value);
+  countInputs(names.length + (isCondition(type) ? CONDITION_WEIGHT : 1));
+  const members = names.map((name) => {
     const field =
       fields[name] ?? fail('notFoundInType', { field: name, type: type.name }, { path: [...path, name] });
     if (value[name] === null && refusesNull(field, type)) failOnNull(field.type, [...path, name]);
-    return `${name}:${shapeOf(value[name], field.type, byValue, [...path, name])}`;
+    return `${name}:${shapeAt(name, value[name], field.type, byValue)}`;
   });
-  for (const { name, type: expected, default: standard } of Object.values(fields)) {
-    if (isNonNullType(expected) && standard === undefined && !Object.hasOwn(value, name)) {
-      fail('missingValue', { name }, { path: [...path, name] });
-    }
+  for (const name of requiredOf(type)) {
+    if (!Object.hasOwn(value, name)) fail('missingValue', { name }, { path: [...path, name] });
   }
   return `{${members.join(',')}}`;
+}
+
+/** The required fields of each type. Types of conditions have a field per column and occur at every level, so this is computed
+ *  once. */
+const required = new WeakMap<GraphQLInputObjectType, readonly string[]>();
+
+/** Returns the names of the fields of a type that must be given. */
+export function requiredOf(type: GraphQLInputObjectType): readonly string[] {
+  const known = required.get(type);
+  if (known) return known;
+  const fields = Object.values(type.getFields());
+  const names = fields.filter((field) => isNonNullType(field.type) && field.default === undefined);
+  const found = names.map(({ name }) => name);
+  required.set(type, found);
+  return found;
 }
 
 /** Returns what is wrong with a name that is no value of the enum. */

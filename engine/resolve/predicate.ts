@@ -188,6 +188,11 @@ export const FALSE: Predicate = { kind: 'false' };
 
 /** Returns the conjunction, without `true`, with nested conjunctions flattened. One `false` makes it false. */
 export function and(...all: readonly Predicate[]): Predicate {
+  return allOf(all);
+}
+
+/** Returns the conjunction of a list, which may be too long for arguments. */
+export function allOf(all: readonly Predicate[]): Predicate {
   const flat = all.flatMap((p) => (p.kind === 'and' ? p.all : p.kind === 'true' ? [] : [p]));
   if (flat.some((p) => p.kind === 'false')) return FALSE;
   return flat.length === 0 ? TRUE : flat.length === 1 ? flat[0]! : { kind: 'and', all: flat };
@@ -195,6 +200,11 @@ export function and(...all: readonly Predicate[]): Predicate {
 
 /** Returns the disjunction, without `false`, with nested disjunctions flattened. One `true` makes it true, and none makes it false. */
 export function or(...any: readonly Predicate[]): Predicate {
+  return anyOf(any);
+}
+
+/** Returns the disjunction of a list, which may be too long for arguments. */
+export function anyOf(any: readonly Predicate[]): Predicate {
   const flat = any.flatMap((p) => (p.kind === 'or' ? p.any : p.kind === 'false' ? [] : [p]));
   if (flat.some((p) => p.kind === 'true')) return TRUE;
   return flat.length === 0 ? FALSE : flat.length === 1 ? flat[0]! : { kind: 'or', any: flat };

@@ -34,6 +34,22 @@ export type ResolvedRateLimit = {
   readonly by: 'address' | readonly string[];
 };
 
+/** The limits of one request for every role, which options set. They bound the work of a request before it is done. */
+export type RequestBounds = {
+  /** The limit of selected fields, in a document and in all documents of a body (--max-request-fields). */
+  readonly mostFields: number;
+  /** The limit of input values of roles other than admin (--max-request-inputs). */
+  readonly mostInputs: number;
+  /** The limit of requests in one body for roles without a batch limit (--max-batch-operations). */
+  readonly mostOperations: number;
+};
+
+export const DEFAULT_BOUNDS: RequestBounds = {
+  mostFields: 20_000,
+  mostInputs: 200_000,
+  mostOperations: 1_000,
+};
+
 export type RequestPolicies = {
   /** The policies of roles that some limit names. */
   readonly byRole: ReadonlyMap<string, RequestPolicy>;

@@ -23,7 +23,7 @@ import { trackNativeQueries } from './native-query.ts';
 import { reactionsOf } from './reactions.ts';
 import { joinSources, joinTypes } from './remote-relationship.ts';
 import { resolveRemoteSchemas, type Upstreams } from './remote-schema.ts';
-import { resolveRequestPolicies } from './request-policy.ts';
+import { DEFAULT_BOUNDS, resolveRequestPolicies } from './request-policy.ts';
 import { resolveEndpoints } from './rest-endpoint.ts';
 import { Routes } from './routes.ts';
 import { resolveScheduledEvents } from './scheduled-event.ts';
@@ -73,7 +73,8 @@ export function* resolving(
   const scope = { sources, catalogs: catalogs.values(), names, inheritedRoles };
   const customTypes = resolveCustomTypes(metadata.custom_types ?? {}, scope, found);
   const actions = resolveActions(metadata.actions ?? [], { ...scope, types: customTypes }, context);
-  const requestPolicies = resolveRequestPolicies(metadata, options.enableAllowlist ?? false, options);
+  const { enableAllowlist = false, requestBounds = DEFAULT_BOUNDS } = options;
+  const requestPolicies = resolveRequestPolicies(metadata, enableAllowlist, options);
   const own: Model = {
     sources,
     actions,
@@ -85,6 +86,7 @@ export function* resolving(
     roles,
     features,
     requestPolicies,
+    requestBounds,
     routes: new Routes(),
   };
   const definitionOf = definitionsIn(own, options);

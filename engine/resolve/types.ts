@@ -16,7 +16,7 @@ import type { RootFieldKind } from '../metadata/schema/table.ts';
 import type { Environment, ReferenceReader } from './environment-variables.ts';
 import type { Naming, Part } from './naming.ts';
 import type { Join, Leaf, Predicate } from './predicate.ts';
-import type { RequestPolicies } from './request-policy.ts';
+import type { RequestBounds, RequestPolicies } from './request-policy.ts';
 import type { Routes } from './routes.ts';
 import type { TypeDefinition } from './type-definition.ts';
 import type { UpstreamField, UpstreamSchema } from './upstream.ts';
@@ -42,6 +42,7 @@ export type Model = {
   /** The names in --experimental-features, and those of the flags that ResolveOptions names. */
   readonly features: ReadonlySet<string>;
   readonly requestPolicies: RequestPolicies;
+  readonly requestBounds: RequestBounds;
   /** REST endpoints, by path. */
   readonly routes: Routes;
 };
@@ -396,6 +397,8 @@ export type ResolveOptions = {
   readonly defaultTimeLimitMs?: number | null;
   /** The most bytes in a response to a role without a limit of its own; absent or null: no limit. */
   readonly defaultResponseBytes?: number | null;
+  /** The limits of one request; absent: the defaults of the options. */
+  readonly requestBounds?: RequestBounds;
   /** Finds the definitions of the engine's types, to compare remote types of the same names with. Without it no two are equal. */
   readonly typeDefinitions?: TypeDefinitions;
 };

@@ -18,7 +18,7 @@ export type RoleSchema = {
   readonly builder: SchemaBuilder;
   /** Builds every type, anew at every call: thousands of types that no other request needs. */
   readonly schema: () => GraphQLSchema;
-  /** Builds every type in steps, for introspection. */
+  /** Builds every type in steps, for introspection, unless they are still in memory. */
   readonly reachedSchema: () => Steps<ReachedSchema>;
 };
 
@@ -94,6 +94,18 @@ function* buildRole(scope: SchemaScope): Steps<RoleSchema> {
     builder,
     roots: yield* buildRoots(builder),
     schema: () => wholeSchema(whole()),
-    reachedSchema: () => reachedSchema(whole()),
+    reachedSchema: keptWeakly(() => reachedSchema(whole())),
+  };
+}
+
+/** Returns steps whose result is kept until memory is collected: introspections in a row share it, and it takes no memory that is needed. */
+function keptWeakly<T extends object>(begin: () => Steps<T>): () => Steps<T> {
+  let kept: WeakRef<T> | undefined;
+  return function* () {
+    const known = kept?.deref();
+    if (known) return known;
+    const result = yield* begin();
+    kept = new WeakRef(result);
+    return result;
   };
 }

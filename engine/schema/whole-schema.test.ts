@@ -43,7 +43,7 @@ test.for([
 });
 
 test('each type is a step', () => {
-  const { schema, reachedSchema } = roleSchema(model, 'admin', false);
+  const { schema, reachedSchema } = roleSchema(newModel(), 'admin', false);
   const steps = reachedSchema();
   let count = 0;
   while (!steps.next().done) count++;
@@ -60,4 +60,9 @@ test('requests that need the same schema have one, also when one of them cannot 
   expect(hasRoleSchema(...key)).toBe(true);
   expect(finish(one)).toBe(atOnce);
   expect(finish(two)).toBe(atOnce);
+});
+
+test('introspections in a row share the types, until memory is collected', () => {
+  const { reachedSchema } = roleSchema(newModel(), 'reader', false);
+  expect(finish(reachedSchema())).toBe(finish(reachedSchema()));
 });

@@ -16,6 +16,7 @@ import {
   GraphQLSkipDirective,
   type GraphQLType,
   getNamedType,
+  isEnumType,
   isInputObjectType,
   isInterfaceType,
   isObjectType,
@@ -40,6 +41,8 @@ export type ReachedSchema = Pick<
 > & {
   /** All types by name. */
   readonly types: ReadonlyMap<string, GraphQLNamedType>;
+  /** The limit of an introspection: more characters than any standard introspection has, and about twice as many as most have. */
+  readonly mostCharacters: number;
 };
 
 /** Returns the schema with every type the roots reach. The library gets all of them, and so does not look for them: it would follow a
@@ -58,7 +61,7 @@ export function wholeSchema(builder: SchemaBuilder): GraphQLSchema {
 export function* reachedSchema(builder: SchemaBuilder): Steps<ReachedSchema> {
   const config = yield* configOf(builder);
   const types = yield* reachedTypes(config);
-  return schemaOf(config, types, yield* implementationsIn(types));
+  return schemaOf(config, types, yield* implementationsIn(types), yield* charactersIn(types));
 }
 
 /** Returns the types by name, in the order in which the library finds them. */
@@ -108,13 +111,59 @@ function* implementationsIn(types: ReadonlyMap<string, GraphQLNamedType>): Steps
   return found;
 }
 
+/** Returns an upper bound of the characters that a standard introspection writes. */
+function* charactersIn(types: ReadonlyMap<string, GraphQLNamedType>): Steps<number> {
+  let characters = LEAST_CHARACTERS;
+  for (const type of types.values()) {
+    characters += charactersOf(type);
+    yield;
+  }
+  return characters;
+}
+
+/** What every schema has beside its types: the types of introspection, directives, roots. */
+const LEAST_CHARACTERS = 100_000;
+/** The characters that a standard introspection writes of a type, field, argument or value without its name and description: 95 to 190, and 170
+ *  of a reference to a type in a list. */
+const CHARACTERS_OF_NODE = 400;
+
+/** Returns an upper bound of the characters that a standard introspection writes of a type. */
+function charactersOf(type: GraphQLNamedType): number {
+  let sum = described(type);
+  if (isEnumType(type)) for (const value of type.getValues()) sum += described(value);
+  if (isUnionType(type)) for (const member of type.getTypes()) sum += described({ name: member.name });
+  if (isInputObjectType(type)) for (const field of Object.values(type.getFields())) sum += described(field);
+  if (!isObjectType(type) && !isInterfaceType(type)) return sum;
+  // As an interface of the type, and as a possible type of the interface.
+  for (const { name } of type.getInterfaces()) sum += described({ name }) + described({ name: type.name });
+  for (const field of Object.values(type.getFields())) {
+    sum += described(field);
+    for (const arg of field.args) sum += described(arg);
+  }
+  return sum;
+}
+
+type Described = {
+  readonly name: string;
+  readonly description?: string | null | undefined;
+  readonly type?: GraphQLType;
+};
+
+/** Escaping may double the length of a description. */
+function described({ name, description, type }: Described): number {
+  const reference = type ? getNamedType(type).name.length : 0;
+  return CHARACTERS_OF_NODE + name.length + reference + 2 * (description?.length ?? 0);
+}
+
 function schemaOf(
   { query, mutation, subscription, directives }: Config,
   types: ReadonlyMap<string, GraphQLNamedType>,
   implementations: Implementations,
+  mostCharacters: number,
 ): ReachedSchema {
   return {
     types,
+    mostCharacters,
     description: undefined,
     getQueryType: () => query,
     getMutationType: () => mutation,

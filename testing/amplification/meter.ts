@@ -1,0 +1,59 @@
+/** Measures what one case costs an engine: the processor time of its process, its peak memory, and the longest answer to another client
+ *  meanwhile. In: an engine and a case. Out: the cost. Linux only: processor time and memory are read from /proc.
+ *  Not here: the cases (generators.ts), the limits (run.ts). */
+import { readFileSync, writeFileSync } from 'node:fs';
+import { setTimeout as sleep } from 'node:timers/promises';
+
+export type Cost = {
+  readonly cpuMs: number;
+  /** The growth of the resident memory at its peak, in MB. */
+  readonly peakMb: number;
+  /** The longest answer to /healthz while the case ran. */
+  readonly pauseMs: number;
+};
+
+/** The unit of processor times in /proc, on every platform that Node runs on. */
+const TICK_MS = 10;
+const PROBE_MS = 10;
+
+export async function measured(
+  { url, pid }: { readonly url: string; readonly pid: number },
+  run: () => Promise<void>,
+): Promise<Cost> {
+  // Writing 5 sets the peak to what is resident now. proc(5), "clear_refs".
+  writeFileSync(`/proc/${pid}/clear_refs`, '5');
+  const before = { cpuMs: cpuMs(pid), mb: memoryMb(pid, 'VmHWM') };
+  let isOver = false;
+  let pauseMs = 0;
+  const probing = (async () => {
+    while (!isOver) {
+      const began = performance.now();
+      await fetch(`${url}/healthz`).then((response) => response.text());
+      pauseMs = Math.max(pauseMs, performance.now() - began);
+      await sleep(PROBE_MS);
+    }
+  })();
+  try {
+    await run();
+  } finally {
+    isOver = true;
+    await probing;
+  }
+  return {
+    cpuMs: cpuMs(pid) - before.cpuMs,
+    peakMb: Math.max(0, memoryMb(pid, 'VmHWM') - before.mb),
+    pauseMs,
+  };
+}
+
+function cpuMs(pid: number): number {
+  const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
+  // The name of the process, in parentheses, may contain spaces.
+  const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
+  return (Number(fields[11]) + Number(fields[12])) * TICK_MS;
+}
+
+function memoryMb(pid: number, name: string): number {
+  const status = readFileSync(`/proc/${pid}/status`, 'utf8');
+  return Number(new RegExp(`${name}:\\s*(\\d+) kB`).exec(status)?.[1] ?? 0) / 1024;
+}

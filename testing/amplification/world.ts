@@ -1,0 +1,56 @@
+/** Creates the world of the amplification cases: sixty tables in a chain of relationships in both directions, which everybody may read
+ *  and write. Not here: the cases (documents.ts), the engine (meter.ts). */
+import pg from 'pg';
+import { ADMIN_SECRET } from '../attack/limited-engine.ts';
+
+export const TABLES = 60;
+const ROWS = 3;
+
+/** Returns the name of a table; the chain is a ring. */
+export function tableName(index: number): string {
+  return `amplified_${(index + TABLES) % TABLES}`;
+}
+
+const indices = Array.from({ length: TABLES }, (_, i) => i);
+
+const SQL = indices
+  .map(
+    (
+      i,
+    ) => `create table ${tableName(i)} (id int primary key, name text, amount numeric, flag boolean, doc jsonb, tags text[],
+  at timestamptz, before_id int);
+insert into ${tableName(i)} select i, 'row ' || i, i, true, '{"a": 1}', array['x'], now(), i from generate_series(1, ${ROWS}) i;`,
+  )
+  .join('\n');
+
+export async function createAmplificationWorld(databaseUrl: string, engineUrl: string): Promise<void> {
+  const database = new pg.Client({ connectionString: databaseUrl });
+  await database.connect();
+  await database.query(SQL);
+  await database.end();
+  const response = await fetch(`${engineUrl}/v1/metadata`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json', 'x-engine-admin-secret': ADMIN_SECRET },
+    body: JSON.stringify({ type: 'replace_metadata', args: metadata() }),
+  });
+  if (!response.ok) throw new Error(`replace_metadata: ${await response.text()}`);
+}
+
+function metadata(): unknown {
+  const table = (i: number) => ({ schema: 'public', name: tableName(i) });
+  const role = 'anonymous';
+  const relationship = (to: number, columns: Readonly<Record<string, string>>) => ({
+    manual_configuration: { remote_table: table(to), column_mapping: columns },
+  });
+  const tables = indices.map((i) => ({
+    table: table(i),
+    object_relationships: [{ name: 'before', using: relationship(i - 1, { before_id: 'id' }) }],
+    array_relationships: [{ name: 'after', using: relationship(i + 1, { id: 'before_id' }) }],
+    select_permissions: [{ role, permission: { columns: '*', filter: {}, allow_aggregations: true } }],
+    insert_permissions: [{ role, permission: { columns: '*', check: {} } }],
+    update_permissions: [{ role, permission: { columns: '*', filter: {}, check: {} } }],
+    delete_permissions: [{ role, permission: { filter: {} } }],
+  }));
+  const configuration = { connection_info: { database_url: { from_env: 'ENGINE_GRAPHQL_DATABASE_URL' } } };
+  return { version: 3, sources: [{ name: 'default', kind: 'postgres', configuration, tables }] };
+}
