@@ -1,14 +1,18 @@
 /** Attacks an engine that has the chart's 512 MiB from outside: idle sockets, endless bodies and frames, slow readers, thousands of
- *  subscriptions, clients that hang up, webhooks that never answer. `--only TEXT` runs the attacks whose name contains the text.
+ *  subscriptions, clients that hang up, webhooks that never answer, short requests that stand for long work. `--only TEXT` runs the attacks whose name contains the text.
  *  Out: a line for each attack; --out JSON {passed, failed}; exit 1 when one succeeded. Linux only: memory is read from /proc. */
 import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { startEmbeddedPostgres } from '../bin/embedded-postgres.ts';
+import { amplify } from '../testing/amplification/run.ts';
 import { attackAll } from '../testing/attack/run.ts';
 
 const { values: options } = parseArgs({ options: { only: { type: 'string' }, out: { type: 'string' } } });
+
+/** The random cases that could amplify; `npm run amplification` runs more of them. */
+const CASES = { seed: 1, from: 0, count: 100, only: undefined };
 
 const folder = mkdtempSync(join(tmpdir(), 'pergola-attack-'));
 chmodSync(folder, 0o711);
@@ -28,6 +32,7 @@ try {
     );
     for (const problem of problems) console.log(`       ${problem}`);
   }
+  if (options.only === undefined) await amplifyAll();
 } finally {
   await postgres.stop();
   rmSync(folder, { recursive: true, force: true });
@@ -35,3 +40,17 @@ try {
 console.log(`${passed} passed, ${failed} failed`);
 if (options.out) writeFileSync(options.out, JSON.stringify({ passed, failed }));
 process.exitCode = failed > 0 ? 1 : 0;
+
+async function amplifyAll(): Promise<void> {
+  let worst = 0;
+  for await (const { generator, number, name, problems, cpuMs } of amplify(postgres.url, CASES)) {
+    worst = Math.max(worst, cpuMs);
+    if (problems.length === 0) passed++;
+    else failed++;
+    if (problems.length > 0)
+      console.log(`FAIL ${generator} ${number}, seed ${CASES.seed}, ${name}: ${problems.join(', ')}`);
+  }
+  console.log(
+    `ok   ${CASES.count} random cases took at most ${worst} ms of CPU each, unless they are named above`,
+  );
+}

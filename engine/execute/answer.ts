@@ -54,7 +54,7 @@ export async function answer(request: GraphqlRequest, context: AnswerContext): P
   const building = buildingSchema(context);
   if (building) await building;
   const planned = planOf(request, context);
-  context.batch?.count(planned.fields);
+  context.batch?.count(planned.size);
   if (planned.plan.operation === 'subscription') refuseOverHttp(planned.plan);
   if (planned.plan.operation === 'mutation') context.mayWrite?.();
   try {

@@ -40,8 +40,8 @@ export type PlannedRequest = {
   readonly text: string;
   /** The name of the operation in the document. */
   readonly operationName: string | null;
-  /** The number of fields that the request selects. */
-  readonly fields: number;
+  /** The work of the request as a number of fields. */
+  readonly size: number;
   /** The part of the schema that the request uses. Requests that use the same part of a document have the same object. Null for a role that the
    *  metadata does not name. */
   readonly usage: OperationUsage | null;
@@ -63,8 +63,8 @@ type CachedDocument = {
   dependencies: VariableDependencies;
   /** The usage of each plan of the document. */
   readonly usages: WeakMap<PreparedPlan, OperationUsage>;
-  /** The number of fields that the plan which was made last selects. Plans differ in it only by what their variables skip. */
-  fields: number;
+  /** The size of the plan that was made last. */
+  size: number;
   /** The one of the plan that was made last. */
   lastUsage: OperationUsage | null;
 };
@@ -142,12 +142,12 @@ export function cachedPlan(role: RoleSchema, request: GraphqlRequest): PlannedRe
   if (hit) {
     hits += 1;
     const usage = cached.usages.get(hit) ?? null;
-    return { plan: hit, usage, variables, text, operationName, fields: cached.fields };
+    return { plan: hit, usage, variables, text, operationName, size: cached.size };
   }
   misses += 1;
   const begin = performance.now();
-  const { plan: unprepared, dependencies, fields } = planRequest(document, variables, cached.dependencies);
-  cached.fields = fields;
+  const { plan: unprepared, dependencies, size } = planRequest(document, variables, cached.dependencies);
+  cached.size = size;
   const limits = {
     ...limitsOf(requestPolicyOf(role.model, role.role)),
     isByAdministrator: role.role === ADMIN_ROLE,
@@ -161,7 +161,7 @@ export function cachedPlan(role: RoleSchema, request: GraphqlRequest): PlannedRe
   const used = `${id} ${shape}`;
   const milliseconds = performance.now() - begin;
   cachesOf(role.model).plans.set(used, plan, { bytes: bytesOf(plan, used), milliseconds });
-  return { plan, usage, variables, text, operationName, fields };
+  return { plan, usage, variables, text, operationName, size };
 }
 
 /** Returns the usage of a plan. Plans that differ only in what is not part of the schema, such as the length of a list, share it. */
@@ -203,7 +203,7 @@ function documentOf(
     id: count++,
     dependencies: NO_DEPENDENCIES,
     usages: new WeakMap(),
-    fields: 0,
+    size: 0,
     lastUsage: null,
   };
   const used = document.conditions.size > 0 ? conditionalKey : key;

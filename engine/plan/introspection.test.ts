@@ -80,3 +80,22 @@ test('fields that select the same share a text', () => {
   const texts = planOf(text, null, 'admin').roots.map((root) => root.kind === 'schema-text' && root.text);
   expect(texts.map((one) => texts.indexOf(one))).toEqual([0, 0, 2, 3, 3, 5]);
 });
+
+test.each(['admin', 'reader', 'nobody'])(
+  '%s: the limit is at most some times the standard introspection',
+  (role) => {
+    const text = getIntrospectionQuery({
+      descriptions: true,
+      specifiedByUrl: true,
+      directiveIsRepeatable: true,
+      schemaDescription: true,
+      inputValueDeprecation: true,
+      oneOf: true,
+    });
+    const { mostCharacters } = finish(prepare(text, role).role.reachedSchema());
+    const { length } = JSON.stringify(asked(text, {}, role));
+    // What every schema has is a large part of a small one.
+    expect(mostCharacters - 100_000).toBeLessThan(2.5 * length);
+    expect(mostCharacters).toBeGreaterThan(1.1 * length);
+  },
+);

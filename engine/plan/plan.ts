@@ -41,8 +41,8 @@ type PlanResult = {
   readonly plan: Plan;
   /** The dependencies of the document's plans: `known`, and those that this plan added. */
   readonly dependencies: VariableDependencies;
-  /** The number of fields that the request selects. */
-  readonly fields: number;
+  /** The work of the request as a number of fields. */
+  readonly size: number;
 };
 
 /** Plans a request. `known` is what earlier plans of the document depend on. */
@@ -75,7 +75,7 @@ export function planRequest(
   return {
     plan: withoutImpliedConditions(plan, document.role.model),
     dependencies: extended(known, context),
-    fields: context.size.fields,
+    size: context.size.fields + context.inputs.asFields,
   };
 }
 

@@ -8,6 +8,9 @@ import { ADMIN_ROLE } from '../resolve/session.ts';
 /** The number of input values that a condition counts as: planning and printing it takes as long as ten values of a row. */
 export const CONDITION_WEIGHT = 10;
 
+/** The number of input values that take as long as a field. */
+const INPUTS_OF_FIELD = 10;
+
 export class SelectionSize {
   readonly #most: RequestBounds;
   #fields = 0;
@@ -35,6 +38,11 @@ export class InputSize {
 
   constructor({ mostInputs }: RequestBounds, role: string) {
     this.#most = role === ADMIN_ROLE ? Number.POSITIVE_INFINITY : mostInputs;
+  }
+
+  /** The values as a number of fields that take as long; 0 where they are not limited. */
+  get asFields(): number {
+    return Number.isFinite(this.#most) ? Math.floor(this.#values / INPUTS_OF_FIELD) : 0;
   }
 
   /** Adds input values to the size. Raises `tooManyInputs`. */

@@ -63,12 +63,17 @@ export function coerceVariables(
   return { values, shape };
 }
 
+/** The number of names in an error. */
+const MOST_NAMED = 100;
+
 function refuseUnknown(document: PreparedDocument, given: Readonly<Record<string, unknown>>): void {
   const { variables } = document;
   for (const name in given) {
     if (variables.get(name)?.isUsed) continue;
     const names = Object.keys(given).filter((each) => !variables.get(each)?.isUsed);
-    fail('unexpectedVariables', { names });
+    fail('unexpectedVariables', {
+      names: names.length > MOST_NAMED ? [...names.slice(0, MOST_NAMED), '…'] : names,
+    });
   }
 }
 

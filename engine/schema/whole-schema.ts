@@ -125,7 +125,7 @@ function* charactersIn(types: ReadonlyMap<string, GraphQLNamedType>): Steps<numb
 const LEAST_CHARACTERS = 100_000;
 /** The characters that a standard introspection writes of a type, field, argument or value without its name and description: 95 to 190, and 170
  *  of a reference to a type in a list. */
-const CHARACTERS_OF_NODE = 400;
+const CHARACTERS_OF_NODE = 320;
 
 /** Returns an upper bound of the characters that a standard introspection writes of a type. */
 function charactersOf(type: GraphQLNamedType): number {

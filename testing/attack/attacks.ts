@@ -127,7 +127,65 @@ export const ATTACKS: readonly Attack[] = [
     launch: async () => () => {},
     verify: (world) => answersAreRefused(world, '{ large }', 4),
   },
+  {
+    name: 'short requests that stand for long work, from 8 clients',
+    heldSeconds: 8,
+    launch: (url) => repeatedly(url, 8, AMPLIFIERS),
+  },
+  {
+    name: 'bodies of 4 MB with one long value or very many, from 2 clients',
+    heldSeconds: 8,
+    launch: (url) => repeatedly(url, 2, longValues()),
+  },
 ];
+
+const manyTimes = (count: number, of: (i: number) => string, separator = ' ') =>
+  Array.from({ length: count }, (_, i) => of(i)).join(separator);
+const listOf = (count: number, of: (i: number) => unknown) => Array.from({ length: count }, (_, i) => of(i));
+const WHOLE_TYPES = 'types { fields { name args { name type { name } } type { name ofType { name } } } }';
+
+/** Introspection by aliases, by fragments that spread each other twice, and by batches. */
+const AMPLIFIERS: readonly string[] = [
+  JSON.stringify({ query: `{ __schema { ${manyTimes(60, (i) => `a${i}: ${WHOLE_TYPES}`)} } }` }),
+  JSON.stringify({ query: `{ ${manyTimes(10, (i) => `a${i}: __schema { ${WHOLE_TYPES} }`)} }` }),
+  JSON.stringify({
+    query: `{ ...f0 } ${manyTimes(40, (i) => `fragment f${i} on query_root { ...f${i + 1} a${i}: __schema { ${WHOLE_TYPES} } }`)} fragment f40 on query_root { __typename }`,
+  }),
+  JSON.stringify(listOf(2_000, (i) => ({ query: `{ __type(name: "t${i}") { name } }` }))),
+  JSON.stringify(listOf(1_000, (i) => ({ query: `{ __type(name: "t${i}") { name } }` }))),
+  JSON.stringify({ query: `{ ${manyTimes(4_000, (i) => `a${i}: item(limit: 1) { id }`)} }` }),
+];
+
+/** Bodies just below the limit of a role. */
+function longValues(): readonly string[] {
+  const where = 'query ($w: item_bool_exp!) { item(where: $w) { id } }';
+  return [
+    JSON.stringify({
+      query: 'query ($l: [Int!]!) { item(where: { id: { _in: $l } }) { id } }',
+      variables: { l: listOf(480_000, (i) => 1_000_000 + i) },
+    }),
+    JSON.stringify({ query: where, variables: { w: { _or: listOf(150_000, (i) => ({ id: { _eq: i } })) } } }),
+    JSON.stringify({ query: where, variables: { w: { _and: listOf(1_300_000, () => ({})) } } }),
+    `[${manyTimes(2_000_000, () => '1', ',')}]`,
+  ];
+}
+
+/** Sends the bodies in turn from each client, the next when the one before is answered. */
+async function repeatedly(url: URL, clients: number, requests: readonly string[]): Promise<End> {
+  const abort = new AbortController();
+  const { signal } = abort;
+  const headers = { 'content-type': 'application/json' };
+  const client = async (first: number) => {
+    for (let i = first; !signal.aborted; i++) {
+      const body = requests[i % requests.length]!;
+      await fetch(new URL('/v1/graphql', url), { method: 'POST', headers, body, signal })
+        .then((response) => response.arrayBuffer())
+        .catch(() => {});
+    }
+  };
+  for (let i = 0; i < clients; i++) void client(i);
+  return () => abort.abort();
+}
 
 /** Opens sockets that send nothing; half of them become WebSockets first. */
 async function idleSockets(url: URL, count: number): Promise<End> {
