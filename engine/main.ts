@@ -23,6 +23,7 @@ import { measure, measureSource } from './observe/measure.ts';
 import type { Observe } from './observe/observation.ts';
 import { Registry } from './observe/registry.ts';
 import { type Log, openLog, silent } from './observe/sinks.ts';
+import type { RequestBounds } from './resolve/request-policy.ts';
 import { STRICT_RETURNING } from './resolve/types.ts';
 import { typeDefinitions } from './schema/definitions.ts';
 import { readDirectory } from './store/directory.ts';
@@ -70,11 +71,7 @@ export async function startEngine(
     countWithoutAggregations: options.countWithoutAggregations,
     defaultTimeLimitMs: options.defaultTimeLimit > 0 ? options.defaultTimeLimit * 1000 : null,
     defaultResponseBytes: options.maxRoleResponseLength,
-    requestBounds: {
-      mostFields: options.maxRequestFields,
-      mostInputs: options.maxRequestInputs,
-      mostOperations: options.maxBatchOperations,
-    },
+    requestBounds: requestBoundsOf(options),
     enableRemoteSchemaPermissions: options.enableRemoteSchemaPermissions,
     mostRemoteDefinitions: options.maxRemoteSchemaSize,
     remoteSchemaPrioritizeData: options.remoteSchemaPrioritizeData,
@@ -302,4 +299,8 @@ function stopSignal(): Promise<string> {
 function complaint(error: unknown): string {
   if (error instanceof OptionsError) return `${error.problems.join('\n')}\nSee: pergola serve --help\n`;
   return `pergola serve: ${error instanceof Error ? error.message : String(error)}\n`;
+}
+
+function requestBoundsOf({ maxRequestFields, maxRequestInputs, maxBatchOperations }: Options): RequestBounds {
+  return { mostFields: maxRequestFields, mostInputs: maxRequestInputs, mostOperations: maxBatchOperations };
 }

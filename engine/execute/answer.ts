@@ -29,7 +29,7 @@ export type AnswerContext = {
   readonly outbound?: OutboundContext;
   /** Filled in while the request runs, for logs and traces. */
   readonly progress?: Progress;
-  /** What the requests of one body select together; absent for a body with one request. */
+  /** The fields that the requests of one body select together; absent for a body with one request. */
   readonly batch?: SelectionSize | undefined;
   /** Called before a mutation runs; raises where this request must not write. */
   readonly mayWrite?: () => void;
