@@ -283,13 +283,13 @@ export const OPTIONS = {
     default: 32 * 1024 * 1024,
     doc: 'maximum size of a response to a role other than admin, over HTTP and over a WebSocket; response_limit of the metadata replaces it for its roles',
   }),
-  'max-request-fields': row('Server', integer('COUNT', 6_000, 1_000_000), {
+  'max-request-fields': row('Server', integer('COUNT', 8_000, 1_000_000), {
     default: 20_000,
-    doc: 'maximum number of fields that one request, or all requests of a batch, select with fragments expanded; a field with a selection counts as 5, one of introspection as 20, ten input values as one',
+    doc: 'maximum number of fields that one request, or all requests of a batch, select with fragments expanded; a field with a selection counts as 5, one of introspection as 20, a list of all types as 1000, ten input values as one',
   }),
   'max-request-inputs': row('Server', integer('COUNT', 1_000, 10_000_000), {
     default: 200_000,
-    doc: 'maximum number of input values in one request of a role other than admin; a condition counts as 10, and a list of scalars in a variable as one value',
+    doc: 'maximum number of input values in one request of a role other than admin; a condition counts as 20, and a list of scalars in a variable as one value',
   }),
   'max-batch-operations': row('Server', integer('COUNT', 1, 1_000_000), {
     default: 1_000,

@@ -17,6 +17,7 @@ import { notPermitted, type PlanContext } from './context.ts';
 import { type Arguments, fieldsOf, type Input, itemsOf, leafOf } from './input.ts';
 import { piecesOf } from './insert-pieces.ts';
 import type { Insert, InsertStep, NestedInsert, OnConflict } from './mutation-types.ts';
+import { OBJECT_WEIGHT } from './selection-size.ts';
 
 /** The objects to insert into one table, as the client wrote them. */
 type Batch = {
@@ -80,7 +81,7 @@ function rowOf(object: Input, context: PlanContext): Row {
   const values = new Map<string, Input>();
   const related: Related[] = [];
   if (object.kind !== 'object') return { values, related };
-  context.inputs.count(1 + object.fields.size);
+  context.inputs.count(OBJECT_WEIGHT + object.fields.size);
   const known = object.type.getFields();
   for (const [name, value] of object.fields) {
     const origin = inputOrigin(known[name]!);

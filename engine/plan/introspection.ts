@@ -26,6 +26,8 @@ import { selectedFields, subselections } from './selection.ts';
 /** The number of fields that a field of introspection counts as, because it is written for each of hundreds of types. The standard
  *  introspection selects 250 fields. */
 const FIELD_WEIGHT = 20;
+/** The number of fields that a list of all types counts as, however little it selects of each. */
+const TYPES_WEIGHT = 1_000;
 
 /** The state that the writers of one text share. */
 type Run = {
@@ -117,6 +119,7 @@ function memberOf({ field, nodes }: SelectedNodes, owner: string, context: PlanC
   const values = plainValues(readArguments({ field, nodes }, context), context);
   const writer = writerOf(field.type, nodes, context, owner);
   const isTypes = owner === '__Schema' && field.name === 'types';
+  if (isTypes) context.countFields(TYPES_WEIGHT);
   const resolve = isTypes ? typesOf : field.resolve!;
   // The library's introspection resolvers read nothing else.
   const resolved = (value: unknown, { schema }: Run) =>

@@ -5,8 +5,10 @@ import { fail } from '../errors/engine-error.ts';
 import { DEFAULT_BOUNDS, type RequestBounds } from '../resolve/request-policy.ts';
 import { ADMIN_ROLE } from '../resolve/session.ts';
 
-/** The number of input values that a condition counts as: planning and printing it takes as long as ten values of a row. */
-export const CONDITION_WEIGHT = 10;
+/** The number of input values that a condition counts as: planning and printing it takes as long as twenty values of a row. */
+export const CONDITION_WEIGHT = 20;
+/** The number of input values that any other object counts as besides its values. */
+export const OBJECT_WEIGHT = 2;
 
 /** The number of input values that take as long as a field. */
 const INPUTS_OF_FIELD = 10;

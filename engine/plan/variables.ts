@@ -27,7 +27,7 @@ import type { RoleSchema } from '../schema/role-schemas.ts';
 import type { PreparedDocument, VariableDefinition, VariableDependencies } from './context.ts';
 import { literalValue } from './literal.ts';
 import { checkScalar, failOnNull, kindOfValue } from './scalar-value.ts';
-import { CONDITION_WEIGHT } from './selection-size.ts';
+import { CONDITION_WEIGHT, OBJECT_WEIGHT } from './selection-size.ts';
 
 export type RequestVariables = {
   /** The values with defaults filled in; absent variables are absent. */
@@ -232,7 +232,7 @@ function shapeOfObject(value: unknown, type: GraphQLInputObjectType, byValue: bo
   }
   const fields = type.getFields();
   const names = Object.keys(value);
-  countInputs(names.length + (isCondition(type) ? CONDITION_WEIGHT : 1));
+  countInputs(names.length + (isCondition(type) ? CONDITION_WEIGHT : OBJECT_WEIGHT));
   const members = names.map((name) => {
     const field =
       fields[name] ?? fail('notFoundInType', { field: name, type: type.name }, { path: [...path, name] });
