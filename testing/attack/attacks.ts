@@ -132,11 +132,6 @@ export const ATTACKS: readonly Attack[] = [
     heldSeconds: 8,
     launch: (url) => repeatedly(url, 8, AMPLIFIERS),
   },
-  {
-    name: 'bodies of 4 MB with one long value or very many, from 2 clients',
-    heldSeconds: 8,
-    launch: (url) => repeatedly(url, 2, longValues()),
-  },
 ];
 
 const manyTimes = (count: number, of: (i: number) => string, separator = ' ') =>
@@ -155,20 +150,6 @@ const AMPLIFIERS: readonly string[] = [
   JSON.stringify(listOf(1_000, (i) => ({ query: `{ __type(name: "t${i}") { name } }` }))),
   JSON.stringify({ query: `{ ${manyTimes(4_000, (i) => `a${i}: item(limit: 1) { id }`)} }` }),
 ];
-
-/** Bodies just below the limit of a role. */
-function longValues(): readonly string[] {
-  const where = 'query ($w: item_bool_exp!) { item(where: $w) { id } }';
-  return [
-    JSON.stringify({
-      query: 'query ($l: [Int!]!) { item(where: { id: { _in: $l } }) { id } }',
-      variables: { l: listOf(480_000, (i) => 1_000_000 + i) },
-    }),
-    JSON.stringify({ query: where, variables: { w: { _or: listOf(150_000, (i) => ({ id: { _eq: i } })) } } }),
-    JSON.stringify({ query: where, variables: { w: { _and: listOf(1_300_000, () => ({})) } } }),
-    `[${manyTimes(2_000_000, () => '1', ',')}]`,
-  ];
-}
 
 /** Sends the bodies in turn from each client, the next when the one before is answered. */
 async function repeatedly(url: URL, clients: number, requests: readonly string[]): Promise<End> {
