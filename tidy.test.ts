@@ -116,7 +116,7 @@ const LAYERS: Readonly<Record<string, readonly string[]>> = {
     'engine/errors',
   ],
   'engine/usage': ['engine/store', 'engine/plan', 'engine/database', 'engine/limits', 'engine/errors'],
-  'engine/migrate': ['engine/store', 'engine/database', 'engine/catalog', 'engine/wire'],
+  'engine/migrate': ['engine/store', 'engine/database', 'engine/catalog', 'engine/metadata', 'engine/wire'],
   'engine/admin': [
     'engine/usage',
     'engine/migrate',

@@ -6,7 +6,10 @@ import { createHash } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { basename, relative } from 'node:path';
 import type pg from 'pg';
-import { parseMigration, psqlProblem } from '../../engine/migrate/migration.ts';
+import { oneStatement } from '../../engine/database/one-statement.ts';
+import { finish } from '../../engine/metadata/steps.ts';
+import { migrationSteps, psqlProblem } from '../../engine/migrate/migration.ts';
+import { linesBefore } from '../../engine/migrate/migration-failure.ts';
 import { filesIn } from '../../operator/folder/read-folder.ts';
 import { withClient } from '../server-databases.ts';
 
@@ -65,22 +68,17 @@ async function seedOne(client: pg.Client, path: string, file: string): Promise<S
 
 /** Runs the statements one by one, so that an error of one that has no position, such as a division by zero, has a line too. */
 async function runStatements(client: pg.Client, text: string, file: string): Promise<void> {
-  const { statements } = parseMigration({ version: '0', name: file, file }, text);
-  for (const statement of statements) {
-    const problem = psqlProblem(statement.text);
-    if (problem !== undefined) throw new Error(`${file}:${statement.line}: the statement ${problem}`);
+  const { statements } = finish(migrationSteps({ version: '0', name: file, file }, text));
+  for (let i = 0; i < statements.length; i++) {
+    const statement = statements.at(i);
+    const problem = psqlProblem(statement);
+    if (problem !== undefined) throw new Error(`${file}:${statements.lineOf(i)}: the statement ${problem}`);
     try {
-      await client.query(statement.text);
+      await client.query(oneStatement(statement));
     } catch (error) {
-      const line = statement.line + linesBefore(error, statement.text);
+      const line = statements.lineOf(i) + linesBefore(statement, error);
       const message = error instanceof Error ? error.message : String(error);
       throw new Error(`${file}:${line}: ${message}`, { cause: error });
     }
   }
-}
-
-/** Returns how many lines of the statement are before the position that Postgres names; 0 when it names none. */
-function linesBefore(error: unknown, text: string): number {
-  const { position } = error as { readonly position?: string };
-  return position === undefined ? 0 : text.slice(0, Number(position) - 1).split('\n').length - 1;
 }

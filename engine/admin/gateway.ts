@@ -2,8 +2,9 @@
  *  remote schemas with its time limit, and `resolve` with the engine's options.
  *  Not here: changes of the document (unit-of-work.ts), the current snapshot (state.ts). */
 import { setTimeout as sleep } from 'node:timers/promises';
+import type { ClientBase } from 'pg';
 import { withEnumRows } from '../catalog/enum-rows.ts';
-import { type Introspectable, introspect } from '../catalog/introspect.ts';
+import { introspect } from '../catalog/introspect.ts';
 import type { Catalog } from '../catalog/types.ts';
 import { optionAddress } from '../database/connect.ts';
 import type { DatabaseAddress } from '../database/connection-defaults.ts';
@@ -232,7 +233,7 @@ export class Gateway {
 
   /** Introspects a source, through `inside` if a transaction is open there. Without `inside` it never throws: an unreachable source has
    *  an error in place of its catalog, and the other sources are not affected. */
-  async introspect(source: Source, inside?: Introspectable): Promise<SourceCatalog> {
+  async introspect(source: Source, inside?: ClientBase): Promise<SourceCatalog> {
     if (inside) return this.introspectInside(source, inside);
     try {
       const database = this.database(source);
@@ -262,7 +263,7 @@ export class Gateway {
 
   /** Introspects a source that a draft connects, and connects to its new read replicas and members of its connection set. Never throws:
    *  their failures are `unanswered` of the catalog. */
-  async connect(source: Source, inside?: Introspectable): Promise<SourceCatalog> {
+  async connect(source: Source, inside?: ClientBase): Promise<SourceCatalog> {
     const [catalog, unanswered] = await Promise.all([
       this.introspect(source, inside),
       this.sources.unanswered(source, CONNECTION_TIMEOUT_SECONDS),
@@ -271,22 +272,18 @@ export class Gateway {
   }
 
   /** Introspects the source inside an open transaction. */
-  async introspectInside(source: Source, inside: Introspectable): Promise<Catalog> {
+  async introspectInside(source: Source, inside: ClientBase): Promise<Catalog> {
     return this.complete(source, await introspect(inside, inSlices), inside);
   }
 
   /** Adds to the catalog what the source's metadata needs besides: rows of its enum tables, and whether its native queries are valid.
    *  Skips what the catalog already has. Throws if the connection is lost. */
-  async complete(source: Source, catalog: Catalog, inside?: Introspectable): Promise<Catalog> {
+  async complete(source: Source, catalog: Catalog, inside?: ClientBase): Promise<Catalog> {
     const withRows = await withEnumRows(inside ?? this.database(source), catalog, source);
     return this.#prepareQueries(source, withRows, inside);
   }
 
-  async #prepareQueries(
-    source: Source,
-    catalog: Catalog,
-    inside: Introspectable | undefined,
-  ): Promise<Catalog> {
+  async #prepareQueries(source: Source, catalog: Catalog, inside: ClientBase | undefined): Promise<Catalog> {
     if (!this.#options.validatesNativeQueries) return catalog;
     const unknown = nativeQueriesOf(source, catalog, this.#options.resolve).filter(
       (rows) => !catalog.preparedQueries.has(signatureOf(rows)),

@@ -2,7 +2,6 @@
  *  In: a source, the text of its migrations. Out: the answer, or that it is running; the same request later returns the answer.
  *  A request that failed is not repeated at once: the same request gets the same answer for a growing time.
  *  Not here: the migrations themselves (migrate/), what a run may break (migrations.ts). Reference: docs/guides/migrations.md. */
-import { createHash } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { thrownMessage } from '../errors/engine-error.ts';
 import { MigrationLockError } from '../migrate/lock.ts';
@@ -43,13 +42,12 @@ export class MigrationRuns {
   readonly #running = new Map<string, Run>();
   readonly #failed = new Map<string, Failure>();
 
-  /** Returns the answer of `start`, or `running` after a few seconds. `request` is everything that the answer depends on. */
+  /** Returns the answer of `start`, or `running` after a few seconds. `digest` is that of everything that the answer depends on. */
   async run(
     source: string,
-    request: unknown,
+    digest: string,
     start: () => Promise<Pick<MigrationAnswer, 'applied' | 'version'>>,
   ): Promise<MigrationAnswer> {
-    const digest = createHash('sha256').update(JSON.stringify(request)).digest('hex');
     const running = this.#running.get(source);
     if (running && running.digest !== digest) return RUNNING;
     const failed = this.#failed.get(source);

@@ -2,16 +2,19 @@
  *  A file in a transaction is refused if objects that are served would not fit the database after it. `put` and `remove` are changes of the
  *  metadata that the client will make next: they count as made.
  *  Not here: runs and their answers (migration-runs.ts), migrations (migrate/). Reference: docs/guides/migrations.md. */
+import { createHash } from 'node:crypto';
 import type { ClientBase } from 'pg';
 import { listText } from '../errors/list-text.ts';
+import { inSlices } from '../limits/slices.ts';
 import { editObjects } from '../metadata/edit.ts';
 import { findObject } from '../metadata/objects.ts';
 import type { ArgsOf } from '../metadata/operations.ts';
 import type { Metadata } from '../metadata/schema/metadata.ts';
 import type { Source } from '../metadata/schema/source.ts';
+import type { Steps } from '../metadata/steps.ts';
 import { currentVersions } from '../migrate/current-versions.ts';
 import type { Migration } from '../migrate/migration.ts';
-import { migrationsIn } from '../migrate/read-migrations.ts';
+import { type MigrationFolder, migrationsSteps } from '../migrate/read-migrations.ts';
 import { isToRun, MigrationRefusal, problemsOf, runMigrations } from '../migrate/run-migrations.ts';
 import { withMigrationClient } from '../migrate/session.ts';
 import type { Inconsistency } from '../resolve/types.ts';
@@ -34,7 +37,8 @@ export const applyMigrations: Performer<'apply_migrations'> = async (work, args)
     return () => planned;
   }
   const draft = editObjects(work.document, editsIn(args));
-  const answer = await work.gateway.migrationRuns.run(source.name, [source, args], async () => {
+  const digest = await inSlices(digestSteps(source, args));
+  const answer = await work.gateway.migrationRuns.run(source.name, digest, async () => {
     const result = await apply(work, source, args, draft);
     if (result.applied.length > 0) await work.gateway.refreshCatalog(source);
     return result;
@@ -54,7 +58,7 @@ type PlannedMigrations = {
 
 /** Compares the files with the record. Takes no lock, and runs nothing. */
 async function plannedIn(work: UnitOfWork, source: Source, args: Args): Promise<PlannedMigrations> {
-  const folder = folderOf(args);
+  const folder = await folderOf(args);
   const { rows, versions } = await work
     .database(source)
     .session((client) => currentVersions(client, source.name, folder.migrations));
@@ -65,8 +69,18 @@ async function plannedIn(work: UnitOfWork, source: Source, args: Args): Promise<
   return { state, pending, applied: [], version, message: reasons.length > 0 ? reasons.join('\n') : null };
 }
 
-function folderOf({ migrations }: Args) {
-  return migrationsIn(migrations.map(({ name, sql }) => ({ name, text: sql })));
+function folderOf({ migrations }: Args): Promise<MigrationFolder> {
+  return inSlices(migrationsSteps(migrations.map(({ name, sql }) => ({ name, text: sql }))));
+}
+
+/** Returns the digest of a request. Each file is a step. */
+function* digestSteps(source: Source, { migrations, ...others }: Args): Steps<string> {
+  const hash = createHash('sha256').update(JSON.stringify([source, others]));
+  for (const { name, sql } of migrations) {
+    hash.update(JSON.stringify([name, sql.length])).update(sql);
+    yield;
+  }
+  return hash.digest('hex');
 }
 
 /** Files of applied versions may be missing: a resource may be deleted, or may not have arrived yet. */
@@ -76,7 +90,7 @@ function permissionsOf(args: Args) {
 
 async function apply(work: UnitOfWork, source: Source, args: Args, draft: Metadata) {
   const { sources } = work.gateway;
-  const folder = folderOf(args);
+  const folder = await folderOf(args);
   const request = {
     source: source.name,
     folder,

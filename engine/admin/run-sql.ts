@@ -1,15 +1,18 @@
 /** `run_sql`: runs any SQL on a source and lets the metadata follow. SQL that may change the schema runs between two introspections in
  *  one transaction. Renames are followed, and dropped tables and functions are removed from the document. If anything else no longer
- *  fits, the request is refused; with `cascade` it is removed as well.
+ *  fits, the request is refused; with `cascade` it is removed as well. SQL that commits by itself is not refused afterwards: objects that
+ *  no longer fit become inconsistent.
  *  Not here: comparing catalogs (catalog/changes.ts), following changes (follow-changes.ts), committing (unit-of-work.ts).
  *  Spec: "run_sql". */
 
 import type pg from 'pg';
 import type { QueryArrayResult } from 'pg';
 import { catalogChanges } from '../catalog/changes.ts';
-import { splitStatements } from '../catalog/split-statements.ts';
+import { splitSteps } from '../catalog/split-statements.ts';
 import type { Catalog } from '../catalog/types.ts';
-import { fail, type PathStep } from '../errors/engine-error.ts';
+import { oneStatement } from '../database/one-statement.ts';
+import { EngineError, fail, type PathStep } from '../errors/engine-error.ts';
+import { inSlices } from '../limits/slices.ts';
 import { removeObject } from '../metadata/edit.ts';
 import { normalMetadata } from '../metadata/normal-form.ts';
 import type { ArgsOf } from '../metadata/operations.ts';
@@ -41,7 +44,7 @@ type RunSqlResult = {
  *  introspection. Writes of rows do not match, not even those of an enum table, whose values count when it is introspected next. SQL
  *  that calls a function which changes the schema needs `check_metadata_consistency: true`. */
 const SCHEMA_CHANGE =
-  /\b(create|alter|drop|replace|comment\s+on|rename|import|execute)\b|(?<!\b(?:insert|merge)\s+)\binto\b/i;
+  /\b(create|alter|drop|replace|comment\s+on|rename|import|execute)\b|\binto\b(?<!\b(?:insert|merge)\s+into)/i;
 
 /** True when the SQL may change the schema. It must then not run beside other changes of the document. */
 export function mayChangeSchema(args: RunSqlArgs): boolean {
@@ -71,14 +74,42 @@ async function runInTransaction(
   path: readonly PathStep[],
 ): Promise<RunSqlResult> {
   const { client } = await work.transaction(source);
-  if (!mayChangeSchema(args)) return execute(client, args.sql);
-  if (args.check_metadata_consistency === false) {
+  // The text may end the transaction. What follows it then runs in another one.
+  const run = async () => {
     const result = await execute(client, args.sql);
+    return { result, isCommitted: await work.renewTransaction(source) };
+  };
+  if (!mayChangeSchema(args)) return (await run()).result;
+  if (args.check_metadata_consistency === false) {
+    const { result } = await run();
     await acceptSchema(work, source);
     return result;
   }
   const before = await work.gateway.introspectInside(source, client);
-  const result = await execute(client, args.sql);
+  const { result, isCommitted } = await run();
+  const checkpoint = work.checkpoint();
+  try {
+    await follow(work, source, { args, before, path });
+  } catch (error) {
+    // A refusal would say that nothing changed.
+    if (!isCommitted || !(error instanceof EngineError)) throw error;
+    work.restore(checkpoint);
+    await acceptSchema(work, source);
+  }
+  return result;
+}
+
+/** Lets the metadata follow what the SQL did since `before`. Raises the errors of `runSql`. */
+async function follow(
+  work: UnitOfWork,
+  source: Source,
+  {
+    args,
+    before,
+    path,
+  }: { readonly args: RunSqlArgs; readonly before: Catalog; readonly path: readonly PathStep[] },
+): Promise<void> {
+  const { client } = await work.transaction(source);
   const after = await work.gateway.introspectInside(source, client);
   work.touchesCatalog = true;
   const change = await changeOf(work, source, { before, after });
@@ -87,7 +118,6 @@ async function runInTransaction(
   const renamed = sources.find(({ name }) => name === source.name) ?? source;
   work.setCatalog(renamed, await work.gateway.complete(renamed, after, client));
   work.edit(path, await dropUnfitting(work, followed, change, args.cascade === true));
-  return result;
 }
 
 function runReadOnly(work: UnitOfWork, source: Source, args: RunSqlArgs): Promise<RunSqlResult> {
@@ -109,7 +139,8 @@ async function runOutsideTransaction(
   work.isRepeatable = false;
   const result = await work.database(source).session(async (client) => {
     let last: RunSqlResult = { result_type: 'CommandOk', result: null };
-    for (const statement of splitStatements(args.sql)) last = await execute(client, statement);
+    const statements = await inSlices(splitSteps(args.sql));
+    for (const statement of statements) last = await execute(client, oneStatement(statement));
     return last;
   });
   if (mayChangeSchema(args)) await acceptSchema(work, source);
@@ -173,9 +204,10 @@ async function dropUnfitting(
   }
 }
 
-/** Runs SQL text of any number of statements and returns the result of the last one. */
-async function execute(client: pg.ClientBase, sql: string): Promise<RunSqlResult> {
-  const results: unknown = await client.query({ text: sql, rowMode: 'array', types: AS_TEXT });
+/** Runs SQL text of any number of statements, or a query of one, and returns the result of the last one. */
+async function execute(client: pg.ClientBase, sql: string | pg.QueryConfig): Promise<RunSqlResult> {
+  const query = typeof sql === 'string' ? { text: sql } : sql;
+  const results: unknown = await client.query({ ...query, rowMode: 'array', types: AS_TEXT });
   return printResult(Array.isArray(results) ? results.at(-1) : results);
 }
 

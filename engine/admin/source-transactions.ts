@@ -38,18 +38,35 @@ export class SourceTransactions {
     return begun;
   }
 
+  /** Begins a transaction in place of one that SQL of the client has ended. Returns true when it had: what ran in it is committed or rolled
+   *  back. */
+  async renew(source: Source): Promise<boolean> {
+    const ended = this.#open.get(source.name);
+    if (ended?.client.getTransactionStatus() !== 'I') return false;
+    await ended.client.query('begin');
+    // Another entry: savepoints of the transaction before are gone.
+    this.#open.set(source.name, { ...ended });
+    return true;
+  }
+
   /** Runs `body`. If it throws, its changes in open transactions are undone, and those that it began are rolled back. */
   async attempt<T>(body: () => Promise<T>): Promise<T> {
     const before = new Map(this.#open);
     for (const { client } of before.values()) await client.query('savepoint attempt');
     try {
       const result = await body();
-      for (const { client } of before.values()) await client.query('release savepoint attempt');
+      for (const [name, open] of before) {
+        if (this.#open.get(name) === open) await open.client.query('release savepoint attempt');
+      }
       return result;
     } catch (error) {
-      for (const [name, { client, rollback }] of this.#open) {
-        if (before.has(name)) {
+      for (const [name, open] of this.#open) {
+        const { client, rollback } = open;
+        if (before.get(name) === open) {
           await client.query('rollback to savepoint attempt; release savepoint attempt');
+        } else if (before.has(name)) {
+          await client.query('rollback');
+          await client.query('begin');
         } else {
           this.#open.delete(name);
           await rollback();

@@ -313,6 +313,13 @@ export class UnitOfWork {
     return this.#transactions.begin(source);
   }
 
+  /** Begins a transaction in place of one that SQL of the client has ended, and returns true when it had. The request then happens once. */
+  async renewTransaction(source: Source): Promise<boolean> {
+    const isRenewed = await this.#transactions.renew(source);
+    if (isRenewed) this.isRepeatable = false;
+    return isRenewed;
+  }
+
   /** Commits the request's transaction on the source, if one is open, before statements that cannot run inside one. */
   endTransaction(source: Source): Promise<void> {
     return this.#transactions.commitOn(source);

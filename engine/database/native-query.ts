@@ -3,13 +3,15 @@
  *  Not here: when to check (admin/gateway.ts), reporting the problem (resolve/native-query.ts).
  *  PostgreSQL manual, "PREPARE". */
 
+import type { ClientBase } from 'pg';
 import { type NativeTable, signatureOf } from '../resolve/native-query.ts';
 import type { Leaf } from '../resolve/predicate.ts';
 import { compile, sql } from '../sql/fragment.ts';
 import { nativeRows } from '../sql/native-query.ts';
+import { oneStatement } from './one-statement.ts';
 import { sqlStateOf } from './pg-errors.ts';
 
-type Client = { query(text: string): Promise<unknown> };
+type Client = Pick<ClientBase, 'query'>;
 
 /** `client` must be in a transaction; it stays usable. Raises only when the connection is lost. */
 export async function prepareNativeQueries(
@@ -25,7 +27,7 @@ export async function prepareNativeQueries(
 async function reasonAgainst(client: Client, statement: string): Promise<string | null> {
   await client.query('savepoint native_query');
   try {
-    await client.query(`prepare native_query as ${statement}`);
+    await client.query(oneStatement(`prepare native_query as ${statement}`));
     await client.query('deallocate native_query; release savepoint native_query');
     return null;
   } catch (error) {

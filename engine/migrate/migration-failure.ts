@@ -9,6 +9,18 @@ export class MigrationFailure extends Error {
   }
 }
 
+/** Raised when the session is in another transaction than the one that the run began, or in one that it did not begin. */
+export class TransactionEscape extends MigrationFailure {
+  /** The problem, for the record. */
+  readonly reason = 'it began or ended a transaction, so that statements up to it may have had their effect';
+
+  /** `statement` is the file, the line and the number of the statement after which that was found. */
+  constructor(statement: string) {
+    super('', undefined);
+    this.message = `${statement}: ${this.reason}; see: pergola migrate status`;
+  }
+}
+
 const LOCK_NOT_AVAILABLE = '55P03';
 
 /** The advice for a failure, by SQLSTATE. */
@@ -39,4 +51,15 @@ export function isLockTimeout(error: unknown): boolean {
 export function sqlStateOf(error: unknown): string | undefined {
   const code = error instanceof Error && 'code' in error && 'severity' in error ? error.code : undefined;
   return typeof code === 'string' && !code.startsWith('57P') ? code : undefined;
+}
+
+/** Returns how many lines of the statement are before the position that the database names, which counts code points. */
+export function linesBefore(text: string, error: unknown): number {
+  const position = error instanceof Error && 'position' in error ? Number(error.position) : Number.NaN;
+  let [lines, read] = [0, 1];
+  for (const character of text) {
+    if (!(read++ < position)) break;
+    if (character === '\n') lines++;
+  }
+  return lines;
 }

@@ -48,11 +48,27 @@ test('line endings and a byte order mark do not change the checksum, anything el
 
 test('statements have the line of their first word', () => {
   const { migrations } = read({ '1_a.sql': '-- a\n\nselect 1;\n/* b\n */ select 2;\n  select 2' });
-  expect(migrations[0]!.statements).toEqual([
+  const { statements } = migrations[0]!;
+  expect([...statements].map((text, i) => ({ text, line: statements.lineOf(i) }))).toEqual([
     { text: 'select 1', line: 3 },
     { text: 'select 2', line: 5 },
     { text: 'select 2', line: 6 },
   ]);
+});
+
+test('the first problems of a file are reported one by one, and the number of others', () => {
+  const { content } = read({ '1_a.sql': 'commit;\n'.repeat(15) });
+  expect(content).toHaveLength(11);
+  expect(content[9]).toMatch(/^1_a\.sql:10: statement 10 begins or ends a transaction/);
+  expect(content[10]).toBe('1_a.sql: 5 more statements cannot run');
+});
+
+test('line endings do not count, wherever they are', () => {
+  const text = 'select 1;\r\n'.repeat(10_000);
+  const read1 = read({ '1_a.sql': text }).migrations[0]!;
+  const read2 = read({ '1_a.sql': text.replaceAll('\r', '') }).migrations[0]!;
+  expect(read1.sha256).toBe(read2.sha256);
+  expect(read1.statements.length).toBe(10_000);
 });
 
 test('problems of names are found', () => {

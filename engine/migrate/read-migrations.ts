@@ -5,7 +5,8 @@
 import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { TextDecoder } from 'node:util';
-import { compareVersions, contentProblems, type Migration, parseMigration } from './migration.ts';
+import { finish, type Steps } from '../metadata/steps.ts';
+import { compareVersions, contentProblems, type Migration, migrationSteps } from './migration.ts';
 
 export type MigrationFolder = {
   /** The folder that has the migrations: the given one, or the folder of the source in it. */
@@ -34,21 +35,29 @@ export function readMigrations(folder: string, source: string): MigrationFolder 
 }
 
 /** Returns the migrations in texts that are named as files are. */
-export function migrationsIn(
-  files: readonly { readonly name: string; readonly text: string }[],
-): MigrationFolder {
-  const entries = files.map(({ name, text }): Entry => {
+export function migrationsIn(files: readonly MigrationText[]): MigrationFolder {
+  return finish(migrationsSteps(files));
+}
+
+type MigrationText = { readonly name: string; readonly text: string };
+
+/** Returns the migrations in texts that are named as files are. */
+export function* migrationsSteps(files: readonly MigrationText[]): Steps<MigrationFolder> {
+  const entries: Entry[] = [];
+  for (const { name, text } of files) {
     const identity = identityIn(name);
-    return identity
-      ? entryOf(name, identity, text)
-      : { problem: `${name}: is not named VERSION_NAME.sql, where VERSION has at most 18 digits` };
-  });
+    entries.push(
+      identity
+        ? yield* entrySteps(name, identity, text)
+        : { problem: `${name}: is not named VERSION_NAME.sql, where VERSION has at most 18 digits` },
+    );
+  }
   return folderOf('the resource', entries);
 }
 
 function folderOf(path: string, found: readonly Entry[]): MigrationFolder {
-  const texts = found.flatMap((entry) => ('migration' in entry ? [entry] : []));
-  const migrations = texts
+  const read = found.flatMap((entry) => ('migration' in entry ? [entry] : []));
+  const migrations = read
     .map(({ migration }) => migration)
     .sort((a, b) => compareVersions(a.version, b.version));
   return {
@@ -59,13 +68,13 @@ function folderOf(path: string, found: readonly Entry[]): MigrationFolder {
       ...duplicates(migrations),
     ],
     contentProblems: new Map(
-      texts.map(({ migration, text }) => [migration.version, contentProblems(migration, text)]),
+      read.map(({ migration, contentProblems }) => [migration.version, contentProblems]),
     ),
   };
 }
 
 type Entry =
-  | { readonly migration: Migration; readonly text: string }
+  | { readonly migration: Migration; readonly contentProblems: readonly string[] }
   | { readonly problem: string }
   | { readonly isIgnored: true };
 
@@ -118,14 +127,15 @@ function readFolderEntry(path: string, name: string): Entry {
   return { problem: `${path}: has no up.sql; write it or delete the folder` };
 }
 
-function entryOf(file: string, [, version = '', name = '']: RegExpExecArray, text: string): Entry {
-  return { migration: parseMigration({ version, name, file }, text), text };
+function* entrySteps(file: string, [, version = '', name = '']: RegExpExecArray, text: string): Steps<Entry> {
+  const migration = yield* migrationSteps({ version, name, file }, text);
+  return { migration, contentProblems: yield* contentProblems(migration, text) };
 }
 
 function readText(file: string, identity: RegExpExecArray): Entry {
   try {
     const text = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(readFileSync(file));
-    return entryOf(file, identity, text);
+    return finish(entrySteps(file, identity, text));
   } catch (error) {
     if (!(error instanceof TypeError)) throw error;
     return { problem: `${file}: is not UTF-8 text` };

@@ -173,6 +173,25 @@ export async function failStatement(
   );
 }
 
+/** Records a version whose transaction ended before its file did, whether its row of this run is still there or not. */
+export async function recordFailure(
+  { client, source, run }: RecordedRun,
+  row: Omit<NewRow, 'statements'> & Pick<RecordRow, 'statements'>,
+): Promise<void> {
+  const { rowCount } = await client.query(
+    `insert into pergola_migrations.migration as m
+       (source, run, version, name, sha256, state, origin, statements, started, error)
+     values ($1, $2, $3, $4, $5, 'failed', $6, $7, $8, $9)
+     on conflict (source, version) do update set state = 'failed', started = excluded.started, error = excluded.error
+      where m.run = excluded.run or m.state <> 'applied'`,
+    [
+      ...[source, run, row.version, row.name, row.sha256, row.origin],
+      ...[row.statements, row.started ?? null, row.error ?? null],
+    ],
+  );
+  requireOne(rowCount, row.version);
+}
+
 /** Records a version as applied with the content of its file, whatever the row says. */
 export async function markRow(
   { client, source, run }: RecordedRun,

@@ -6,7 +6,7 @@ import type { ClientBase } from 'pg';
 import { adopt, type ForeignRecord } from './adopt.ts';
 import { type AssessedVersion, assess, type Permissions, refusals } from './assess.ts';
 import { hasLock, MigrationLockError, takeLock } from './lock.ts';
-import { checksumOfFirst, type Migration } from './migration.ts';
+import { type Migration, StatementsChecksum } from './migration.ts';
 import { sqlStateOf } from './migration-failure.ts';
 import type { MigrationFolder } from './read-migrations.ts';
 import { createRecord, markRow, type RecordedRun, readRecord } from './record.ts';
@@ -166,7 +166,10 @@ function resumedVersion(
       `--resume-from ${resumeFrom}: ${version} ${name} can continue with ${range}`,
     ]);
   }
-  if (row!.finishedSha256 !== null && checksumOfFirst(migration, finished) !== row!.finishedSha256) {
+  if (
+    row!.finishedSha256 !== null &&
+    new StatementsChecksum(migration).ofFirst(finished) !== row!.finishedSha256
+  ) {
     throw new MigrationRefusal([
       `${version} ${name}: what has run, up to statement ${finished}, was edited since; restore it`,
     ]);
@@ -202,12 +205,14 @@ async function refuseInvalidIndexes(
   { statements, version, name }: Migration,
   { finished }: Continuation,
 ): Promise<void> {
-  const rest = statements
-    .slice(finished)
-    .map(({ text }) => text)
-    .join(';');
-  const reasons = (await invalidIndexes(client))
-    .filter((index) => rest.includes(index.name))
+  const invalid = await invalidIndexes(client);
+  const named = new Set<string>();
+  for (let i = finished; i < statements.length && invalid.length > named.size; i++) {
+    const statement = statements.at(i);
+    for (const index of invalid) if (statement.includes(index.name)) named.add(index.quoted);
+  }
+  const reasons = invalid
+    .filter(({ quoted }) => named.has(quoted))
     .map(
       ({ quoted }) =>
         `${version} ${name}: index ${quoted} is invalid; drop it first: drop index concurrently ${quoted}`,

@@ -22,7 +22,7 @@ export function parseNativeQueryCode(code: string, names: ReadonlySet<string>): 
       parts.push(text.slice(start, at), { argument: argument.name });
       start = argument.end;
     }
-    depth += own(DEPTHS, piece.text) ?? 0;
+    depth += own(DEPTHS, text.slice(piece.start, piece.end)) ?? 0;
     if (depth < 0) refuse("there is a ')' that closes nothing");
     refusePiece(text, piece, names);
     at = argument?.end ?? piece.end;
@@ -45,22 +45,34 @@ function argumentAt(text: string, piece: SqlPiece, names: ReadonlySet<string>): 
   return { name, end: close + 2 };
 }
 
-function refusePiece(text: string, { kind, text: piece, start }: SqlPiece, names: ReadonlySet<string>): void {
+function refusePiece(text: string, { kind, start, end }: SqlPiece, names: ReadonlySet<string>): void {
   if (kind === 'string' || kind === 'name') {
-    const quoted = [...piece.matchAll(/\{\{\s*(.*?)\s*\}\}/g)].find(([, name]) => names.has(name!));
-    if (quoted) {
+    const quoted = argumentsIn(text.slice(start, end)).find((name) => names.has(name));
+    if (quoted !== undefined) {
       const where = kind === 'string' ? 'a string literal' : 'a quoted name';
-      refuse(`the argument "${quoted[1]}" is inside ${where}; arguments are values and need no quotes`);
+      refuse(`the argument "${quoted}" is inside ${where}; arguments are values and need no quotes`);
     }
   }
-  if (piece === ';') refuse('there is more than one statement');
-  const own = piece === '$' ? /^\$\d+/.exec(text.slice(start)) : null;
+  if (kind !== 'mark') return;
+  if (text[start] === ';') refuse('there is more than one statement');
+  const own = text[start] === '$' ? /^\$\d+/.exec(text.slice(start)) : null;
   if (own) refuse(`there is a parameter ${own[0]}; values come through arguments, {{name}}`);
+}
+
+/** Returns the names in `{{…}}`. Reads the text once, as a regular expression with white space on both sides of a name would not. */
+function argumentsIn(quoted: string): readonly string[] {
+  return quoted
+    .split('}}')
+    .slice(0, -1)
+    .filter((part) => part.includes('{{'))
+    .map((part) => part.slice(part.lastIndexOf('{{') + 2).trim());
 }
 
 /** Removes semicolons and white space at the end. */
 function trimEnd(code: string): string {
-  return code.replace(/[;\s]+$/, '');
+  let end = code.length;
+  while (end > 0 && /[;\s]/.test(code[end - 1]!)) end--;
+  return code.slice(0, end);
 }
 
 function refuse(reason: string): never {
