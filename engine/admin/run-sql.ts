@@ -87,37 +87,54 @@ async function runInTransaction(
   }
   const before = await work.gateway.introspectInside(source, client);
   const { result, isCommitted } = await run();
+  const ran: Ran = { args, path, before, after: await work.gateway.introspectInside(source, client) };
+  work.touchesCatalog = true;
   const checkpoint = work.checkpoint();
   try {
-    await follow(work, source, { args, before, path });
+    await follow(work, source, ran);
   } catch (error) {
     // A refusal would say that nothing changed.
     if (!isCommitted || !(error instanceof EngineError)) throw error;
     work.restore(checkpoint);
-    await acceptSchema(work, source);
+    await followWithoutRefusal(work, source, ran);
   }
   return result;
 }
 
-/** Lets the metadata follow what the SQL did since `before`. Raises the errors of `runSql`. */
-async function follow(
+/** SQL that has run, with the catalogs before and after it. */
+type Ran = BeforeAfter & { readonly args: RunSqlArgs; readonly path: readonly PathStep[] };
+
+/** Lets the metadata follow the changes. Raises the errors of `runSql`. */
+async function follow(work: UnitOfWork, source: Source, { args, path, ...catalogs }: Ran): Promise<void> {
+  const change = await changeOf(work, source, catalogs);
+  refuseChanges(change);
+  const followed = withoutLostFields(followChanges(work.document, change), change, args.cascade === true);
+  await completeCatalog(work, source, { followed, after: catalogs.after });
+  work.edit(path, await dropUnfitting(work, followed, change, args.cascade === true));
+}
+
+/** Lets the metadata follow the changes. Objects that no longer fit become inconsistent. */
+async function followWithoutRefusal(
   work: UnitOfWork,
   source: Source,
-  {
-    args,
-    before,
-    path,
-  }: { readonly args: RunSqlArgs; readonly before: Catalog; readonly path: readonly PathStep[] },
+  { path, before, after }: Ran,
+): Promise<void> {
+  const followed = followChanges(work.document, await changeOf(work, source, { before, after }));
+  await completeCatalog(work, source, { followed, after });
+  work.edit(path, followed);
+  work.tolerate(await work.addedInconsistencies());
+}
+
+/** Sets the catalog of the source, which may have another name in the document that follows the changes. */
+async function completeCatalog(
+  work: UnitOfWork,
+  source: Source,
+  { followed, after }: { readonly followed: Metadata; readonly after: Catalog },
 ): Promise<void> {
   const { client } = await work.transaction(source);
-  const after = await work.gateway.introspectInside(source, client);
-  work.touchesCatalog = true;
-  const change = await changeOf(work, source, { before, after });
-  const followed = withoutLostFields(followChanges(work.document, change), change, args.cascade === true);
   const { sources } = normalMetadata(followed);
   const renamed = sources.find(({ name }) => name === source.name) ?? source;
   work.setCatalog(renamed, await work.gateway.complete(renamed, after, client));
-  work.edit(path, await dropUnfitting(work, followed, change, args.cascade === true));
 }
 
 function runReadOnly(work: UnitOfWork, source: Source, args: RunSqlArgs): Promise<RunSqlResult> {
@@ -167,9 +184,7 @@ async function changeOf(
 ): Promise<ChangeInContext> {
   work.setCatalog(source, before);
   const { model, inconsistencies } = await work.resolution();
-  const change = { source: source.name, changes: catalogChanges(before, after), model, inconsistencies };
-  refuseChanges(change);
-  return change;
+  return { source: source.name, changes: catalogChanges(before, after), model, inconsistencies };
 }
 
 /** Returns the document without the computed fields that have lost their function. Raises `cannotDropDependents` unless they may be
