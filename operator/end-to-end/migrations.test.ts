@@ -1,13 +1,16 @@
 /** Tests Migrations with the real engine and a real Postgres: they run before the resources of their source change, and those wait for them. */
+import { execFileSync } from 'node:child_process';
 import { stripVTControlCharacters } from 'node:util';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { createDatabase, type TestDatabase } from '../../testing/database.ts';
 import { startTestEngine, type TestEngine } from '../../testing/engine.ts';
+import { folderOf } from '../../testing/migrate/folder.ts';
 import { engineClient } from '../engine/client.ts';
 import { planAsMarkdown } from '../folder/markdown.ts';
 import { planAsJson, printPlan } from '../folder/print.ts';
 import { consentOf } from '../grants/consent.ts';
 import type { CrStatus, CustomResource } from '../kinds.ts';
+import { digestOf } from '../migrations/content.ts';
 import { plan } from '../pass/plan.ts';
 import { type PreviousPass, reconcile } from '../pass/reconcile.ts';
 import type { CrSnapshot, MigrationsRequest, ReconcileOptions } from '../ports.ts';
@@ -210,11 +213,30 @@ test('files may be keys of a ConfigMap; a missing one is named and nothing runs'
   const configMap = (namespace: string, name: string, key: string) =>
     namespace === 'default' && name === 'sql' && key === 'book' ? BOOK['1_book.sql'] : undefined;
   const references = { secret: () => undefined, configMap };
-  expect(await pass([schema, table('book')], { references })).toEqual({ schema: 'Applied', book: 'Applied' });
+  const pinned = {
+    ...schema,
+    spec: { ...schema.spec, sha256: digestOf([{ name: '1_book.sql', sql: BOOK['1_book.sql'] }]) },
+  };
+  expect(await pass([pinned, table('book')], { references })).toEqual({ schema: 'Applied', book: 'Applied' });
 });
 
+/** References to a ConfigMap `sql`. */
+const having = (data: Readonly<Record<string, string>>, isFiles = false) => ({
+  references: {
+    secret: () => undefined,
+    configMap: (_: string, name: string, key: string) => (name === 'sql' ? data[key] : undefined),
+    configMapKeys: (_: string, name: string) => (name === 'sql' ? Object.keys(data) : undefined),
+    isFiles,
+  },
+});
+const fromConfigMap = (more: object = {}) =>
+  resource('Migration', 'schema', { configMapRef: { name: 'sql' }, ...more });
+const digestOfData = (data: Readonly<Record<string, string>>) =>
+  digestOf(Object.entries(data).map(([name, sql]) => ({ name, sql })));
+const ISBN = { ...BOOK, '2_isbn.sql': 'alter table book add isbn text' };
+
 test('a ConfigMap may have all files; its later keys run, and a missing one is named', async () => {
-  const schema = resource('Migration', 'schema', { configMapRef: { name: 'sql' } });
+  const schema = fromConfigMap({ allowConfigMapChanges: true });
   expect(await pass([schema, table('author')])).toEqual({
     schema: 'DependencyNotReady',
     author: 'DependencyNotReady',
@@ -222,20 +244,78 @@ test('a ConfigMap may have all files; its later keys run, and a missing one is n
   expect(messageOf('schema')).toBe(
     'There is no ConfigMap default/sql; create it, or correct spec.configMapRef.',
   );
-  const having = (data: Readonly<Record<string, string>>) => ({
-    references: {
-      secret: () => undefined,
-      configMap: (_: string, name: string, key: string) => (name === 'sql' ? data[key] : undefined),
-      configMapKeys: (_: string, name: string) => (name === 'sql' ? Object.keys(data) : undefined),
-    },
-  });
-  const data = { ...BOOK, 'README.md': 'the tables' };
   const all = { schema: 'Applied', author: 'Applied', book: 'Applied' };
-  expect(await pass([schema, table('author'), table('book')], having(data))).toEqual(all);
-  const more = { ...data, '2_isbn.sql': 'alter table book add isbn text' };
-  expect(await pass([schema, table('author'), table('book')], having(more))).toEqual(all);
+  const resources = [schema, table('author'), table('book')];
+  expect(await pass(resources, having({ ...BOOK, 'README.md': 'the tables' }))).toEqual(all);
+  expect(await pass(resources, having({ ...ISBN, 'README.md': 'the tables' }))).toEqual(all);
   expect(messageOf('schema')).toBe('The newest version is 2.');
   expect((await engine.graphql('{ book { isbn } }')).data).toEqual({ book: [] });
+});
+
+test('new files from a ConfigMap need their digest, and other files do not run with it', async () => {
+  const isNew = { schema: 'NotPermitted', book: 'DependencyNotReady' };
+  expect(await pass([fromConfigMap(), table('book')], having(BOOK))).toEqual(isNew);
+  const digest = digestOfData(BOOK);
+  expect(messageOf('schema')).toBe(
+    `1_book.sql would run from a ConfigMap, which editors of the namespace may change; review the SQL and add spec.sha256: ${digest}, or ` +
+      'allow every change with spec.allowConfigMapChanges: true.',
+  );
+  expect(requests.every(({ isDryRun }) => isDryRun)).toBe(true);
+  const pinned = fromConfigMap({ sha256: digest });
+  const applied = { schema: 'Applied', book: 'Applied' };
+  expect(await pass([pinned, table('book')], having(BOOK))).toEqual(applied);
+  const hostile: readonly Readonly<Record<string, string>>[] = [
+    { ...BOOK, '2_evil.sql': 'drop table author' },
+    { '1_book.sql': 'drop table author' },
+    { '0_evil.sql': BOOK['1_book.sql'] },
+    {},
+  ];
+  for (const data of hostile) {
+    const count = requests.length;
+    expect(await pass([pinned, table('book')], having(data))).toEqual({
+      schema: 'DependencyNotReady',
+      book: 'DependencyNotReady',
+    });
+    expect(messageOf('schema')).toContain(`their digest is ${digestOfData(data)}`);
+    expect(requests).toHaveLength(count);
+    expect((await engine.graphql('{ book { id } author: __typename }')).data).toMatchObject({ book: [] });
+  }
+  expect(await pass([fromConfigMap({ sha256: digestOfData(ISBN) }), table('book')], having(ISBN))).toEqual(
+    applied,
+  );
+});
+
+test('files of a ConfigMap that have run keep working without a digest, and the message says that new ones need it', async () => {
+  const applied = { schema: 'Applied', book: 'Applied' };
+  const allowing = fromConfigMap({ allowConfigMapChanges: true });
+  expect(await pass([allowing, table('book')], having(BOOK))).toEqual(applied);
+  const installed = [fromConfigMap(), table('book')];
+  before = {};
+  expect(await pass(installed, having(BOOK))).toEqual(applied);
+  expect(messageOf('schema')).toBe(
+    `The newest version is 1; more files of a ConfigMap need spec.sha256 (now ${digestOfData(BOOK)}) or spec.allowConfigMapChanges.`,
+  );
+  expect(await pass(installed, having(ISBN))).toMatchObject({ schema: 'NotPermitted' });
+  expect((await engine.graphql('{ book { id } }')).data).toEqual({ book: [] });
+  expect(await database.sql('select version::int from pergola_migrations.migration')).toEqual([
+    { version: 1 },
+  ]);
+});
+
+test('in folder mode a ConfigMap needs no digest, and one that is given is compared', async () => {
+  expect(await pass([fromConfigMap({ sha256: digestOfData(ISBN) })], having(BOOK, true))).toEqual({
+    schema: 'DependencyNotReady',
+  });
+  expect(await pass([fromConfigMap()], having(BOOK, true))).toEqual({ schema: 'Applied' });
+});
+
+test('a digest is what sha256sum prints', () => {
+  const folder = folderOf({ '10_b.sql': 'select 1;\n', '2_a.sql': '', '2_ä.sql': 'ä' });
+  const printed = execFileSync('sh', ['-c', 'LC_ALL=C; export LC_ALL; sha256sum *.sql | sha256sum'], {
+    cwd: folder,
+  });
+  const digest = digestOfData({ '2_ä.sql': 'ä', '2_a.sql': '', '10_b.sql': 'select 1;\n' });
+  expect(printed.toString()).toBe(`${digest}  -\n`);
 });
 
 test('a paused Migration does not run, and nothing waits for it', async () => {

@@ -131,6 +131,22 @@ export const MigrationSpec = specWithoutObjects(
         OciArtifact,
       ),
     ),
+    sha256: Type.Optional(
+      Type.String({
+        pattern: '^[a-f0-9]{64}$',
+        maxLength: 64,
+        description:
+          'The digest of all files, as sha256sum *.sql | sha256sum prints it in their folder. Other files do not run. New files from a ' +
+          'ConfigMap need it, unless allowConfigMapChanges is true. In folder mode it is compared, and not required.',
+      }),
+    ),
+    allowConfigMapChanges: Type.Optional(
+      Type.Boolean({
+        description:
+          'Runs new files from ConfigMaps without sha256. Everyone who may edit ConfigMaps of the namespace can then run any SQL as the ' +
+          'database user of the source. Absent: false.',
+      }),
+    ),
     lockTimeoutSeconds: Type.Optional(
       Type.Integer({
         minimum: 1,

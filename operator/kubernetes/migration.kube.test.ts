@@ -67,7 +67,9 @@ await describeKube('migrations', (kube) => {
   test('a key that is added to a ConfigMap runs', async () => {
     const all = { '1_shelf.sql': CREATE.sql, '2_room.sql': 'alter table shelf add room text' };
     await rig.kube.apply(configMap(all));
-    await rig.kube.apply(object('Migration', 'schema', { configMapRef: { name: 'sql' } }));
+    await rig.kube.apply(
+      object('Migration', 'schema', { configMapRef: { name: 'sql' }, allowConfigMapChanges: true }),
+    );
     await rig.ready('Migration', 'schema', 'Applied');
     await rig.kube.apply(configMap({ ...all, '3_floor.sql': 'alter table shelf add floor int' }));
     await vi.waitFor(

@@ -44,7 +44,7 @@ async function plannedOutcome(
 ): Promise<ResourceOutcome | undefined> {
   try {
     const answer = await answerOf(context, source, cr, true);
-    if (answer.state !== 'pending') return outcomeOf(answer);
+    if (answer.state !== 'pending' || answer.problem) return outcomeOf(answer);
     const files = answer.pending ?? [];
     pending.set(crName(cr), files);
     return { reason: 'MigrationPending', message: `would run: ${files.join(', ')}` };

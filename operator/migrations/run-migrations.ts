@@ -2,6 +2,8 @@
  *  the objects that they have. In: the snapshot, what the engine has. Out: the snapshot with the outcomes of resources that wait.
  *  The engine runs the SQL (`apply_migrations`). It is sent the changes of the same pass, so that a file may remove what they no longer use.
  *  Not here: the order of a pass (pass/reconcile.ts), the rules of migrations (engine/migrate). */
+
+import { listText } from '@pergola/engine/list-text';
 import { asJsonSchema, type Edit, parseKey } from '@pergola/engine/metadata';
 import type { MigrationSpec } from '../kinds/migration.ts';
 import { type CustomResource, crName, kindOf } from '../kinds.ts';
@@ -15,6 +17,7 @@ import {
   type ResourceOutcome,
 } from '../ports.ts';
 import { appliedFromArtifact, artifactOf, isFromArtifact, withNote } from './artifact.ts';
+import { consentToContent } from './content.ts';
 
 /** The results of the Migrations of a pass. */
 export type Migrated = {
@@ -154,7 +157,12 @@ type Answer = Omit<MigrationsResult, 'state'> & {
   readonly problem?: ResourceOutcome;
   /** Why the tag of the artifact was not compared again. Absent when it was. */
   readonly staleBecause?: string | undefined;
+  /** The digest without which later files do not run. Absent when they need none. */
+  readonly missingDigest?: string;
 };
+
+/** The most files that a message names. */
+const MOST_NAMED = 5;
 
 const MISSING: Answer = { state: 'missing', applied: [], version: null, message: null };
 
@@ -176,23 +184,38 @@ export async function answerOf(
   const { lockTimeoutSeconds, allowOutOfOrder = false, allowBreaking = false } = specOf(cr);
   const found = await migrationFilesOf(context.snapshot, cr);
   if ('reason' in found) return { ...MISSING, state: 'not ready', problem: found };
+  const consent = consentToContent(context.snapshot, cr, found.files);
+  if (consent !== 'given' && 'problem' in consent) return { ...MISSING, state: 'not ready', ...consent };
   const request = {
     source,
     migrations: found.files,
     lockTimeoutSeconds,
     allowOutOfOrder,
     allowBreaking,
-    isDryRun,
+    isDryRun: isDryRun || consent !== 'given',
   };
   const own = edits.filter(({ key }) => parseKey(key)?.segments[0] === source);
-  const send = (edits: readonly Edit[]) => engine.migrate!({ ...request, edits });
+  const send = async (edits: readonly Edit[]): Promise<Answer> => {
+    const answer = { ...(await engine.migrate!({ ...request, edits })), staleBecause: found.staleBecause };
+    return consent === 'given' ? answer : withoutConsent(answer, consent.digest);
+  };
   try {
-    return { ...(await send(own)), staleBecause: found.staleBecause };
+    return await send(own);
   } catch (error) {
     if (!(error instanceof EngineProblem) || error.kind !== 'rejected') throw error;
     // One of the changes is wrong, which its own resource reports. Without them the check is stricter.
-    return { ...(await send([])), staleBecause: found.staleBecause };
+    return send([]);
   }
+}
+
+/** Returns the answer to a dry run of files that may not run: pending ones are a problem. */
+function withoutConsent(answer: Answer, digest: string): Answer {
+  if (answer.state !== 'pending') return { ...answer, missingDigest: digest };
+  const files = listText(answer.pending ?? [], { most: MOST_NAMED });
+  const message =
+    `${files} would run from a ConfigMap, which editors of the namespace may change; review the SQL and add spec.sha256: ${digest}, or ` +
+    'allow every change with spec.allowConfigMapChanges: true';
+  return { ...answer, problem: { reason: 'NotPermitted', message } };
 }
 
 /** The files of a Migration. `staleBecause` says why the tag of its artifact was not compared again. */
@@ -254,7 +277,8 @@ export function outcomeOf({ state, message, problem }: Answer): ResourceOutcome 
   }
 }
 
-function appliedText({ version, staleBecause }: Answer): string {
+function appliedText({ version, staleBecause, missingDigest }: Answer): string {
   const text = version === null ? 'there is no migration' : `the newest version is ${version}`;
-  return withNote(text, staleBecause);
+  if (missingDigest === undefined) return withNote(text, staleBecause);
+  return `${text}; more files of a ConfigMap need spec.sha256 (now ${missingDigest}) or spec.allowConfigMapChanges`;
 }

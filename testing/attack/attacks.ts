@@ -5,6 +5,7 @@ import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { WebSocket } from 'ws';
+import { ADMIN_SECRET } from './limited-engine.ts';
 import type { World } from './world.ts';
 
 /** Ends an attack and closes what it holds. */
@@ -131,6 +132,17 @@ export const ATTACKS: readonly Attack[] = [
     name: 'short requests that stand for long work, from 8 clients',
     heldSeconds: 8,
     launch: (url) => repeatedly(url, 8, AMPLIFIERS),
+  },
+  {
+    name: 'dry runs of migrations of 1 MB, of short statements and texts without an end',
+    heldSeconds: 6,
+    launch: async (url) => longMigrations(url),
+  },
+  {
+    name: 'migrations that hide the end of their transaction',
+    heldSeconds: 1,
+    launch: hiddenCommits,
+    verify: nothingIsCommitted,
   },
 ];
 
@@ -329,6 +341,62 @@ function requests(url: URL, bodies: readonly string[], isReading: boolean): End 
     });
   });
   return () => endAll(sockets);
+}
+
+const LONG_TEXTS = ['a;\n', "'", "e'\\'", '/*', '$a', "insert into t values (1, 'a');\n", '(', 'create '].map(
+  (part) => part.repeat(MIB / part.length),
+);
+
+/** Sends dry runs one after the other, two at a time. */
+function longMigrations(url: URL): End {
+  let isEnded = false;
+  const send = async (first: number) => {
+    for (let i = first; !isEnded; i++) {
+      await migrate(url, LONG_TEXTS[i % LONG_TEXTS.length]!, true).catch(() => sleep(100));
+    }
+  };
+  void send(0);
+  void send(LONG_TEXTS.length / 2);
+  return () => {
+    isEnded = true;
+  };
+}
+
+/** Texts that contain a commit between a new table and an error. */
+const HIDDEN_COMMITS: readonly string[] = [
+  '--\rcommit',
+  '/**/commit--\r and chain',
+  "prepare/**/transaction 'x'",
+  'create table begin_atomic (begin int, atomic int); commit',
+  'create function f() returns int begin/**/atomic select 1 as end; end; commit',
+  "select e'a'\n'\\'; commit; --'",
+  "set standard_conforming_strings = off; select '\\'; commit; --'",
+  'do $$ begin commit; end $$',
+];
+
+async function hiddenCommits(url: URL): Promise<End> {
+  for (const [i, text] of HIDDEN_COMMITS.entries()) {
+    const answer = await migrate(url, `create table escaped_${i} (id int);\n${text};\nselect 1/0`, false);
+    if (!/"state":"(failed|refused)"/.test(answer)) throw new Error(`${text}: ${answer}`);
+  }
+  return () => {};
+}
+
+async function nothingIsCommitted({ database }: World): Promise<readonly string[]> {
+  const { rows } = await database.query(
+    "select relname from pg_class where relname ~ '^(escaped|begin_atomic)'",
+  );
+  return rows.map(({ relname }) => `${relname} was committed by a migration that failed`);
+}
+
+async function migrate(url: URL, sql: string, isDryRun: boolean): Promise<string> {
+  const args = { source: 'default', migrations: [{ name: '1_a.sql', sql }], dry_run: isDryRun };
+  const response = await fetch(new URL('/v1/metadata', url), {
+    method: 'POST',
+    headers: { 'content-type': 'application/json', 'x-engine-admin-secret': ADMIN_SECRET },
+    body: JSON.stringify({ type: 'apply_migrations', args }),
+  });
+  return response.text();
 }
 
 function open(url: URL): Socket {
