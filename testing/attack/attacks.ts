@@ -365,9 +365,12 @@ function longMigrations(url: URL): End {
 /** Texts that contain a commit between a new table and an error. */
 const HIDDEN_COMMITS: readonly string[] = [
   '--\rcommit',
+  'select 1 --\r; commit; --',
+  'select 1 /**/ -- /*\r; commit; select 1 --',
   '/**/commit--\r and chain',
   "prepare/**/transaction 'x'",
-  'create table begin_atomic (begin int, atomic int); commit',
+  'create domain atomic as int; create table begin_atomic (begin atomic); commit; end',
+  'create view begin_atomic_view as select begin atomic from (select 1 as begin) x; commit; end',
   'create function f() returns int begin/**/atomic select 1 as end; end; commit',
   "select e'a'\n'\\'; commit; --'",
   "set standard_conforming_strings = off; select '\\'; commit; --'",
