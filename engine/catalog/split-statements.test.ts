@@ -209,10 +209,13 @@ const sentencesOf = (seed: number, length: number): string[] => {
 describe('Postgres', () => {
   let database: TestDatabase;
   let client: pg.Client;
+  let version: number;
   beforeAll(async () => {
     database = await createDatabase();
     client = new pg.Client({ connectionString: database.url });
     await client.connect();
+    const { rows } = await client.query("select current_setting('server_version_num')::int as version");
+    ({ version } = rows[0]);
   });
   afterAll(async () => {
     await client.end();
@@ -256,13 +259,16 @@ describe('Postgres', () => {
     'create table begin (atomic int); create table t (begin int, atomic int); select 1',
     'select 1 begin; select 2 atomic; select 3',
   ])('reads %j as the same statements', async (text) => {
-    expect(await expectAgreement(text)).toBe(true);
+    const isAccepted = await expectAgreement(text);
+    // Older ones have no `begin atomic`.
+    if (version >= 140_000) expect(isAccepted).toBe(true);
   });
 
   test('reads random texts as the same statements', async () => {
     let several = 0;
     for (const text of [...sentencesOf(5, 300), ...textsOf(20_261_127, 500)]) {
-      several += Number(await expectAgreement(text));
+      // A vertical tab is white space since Postgres 16.
+      several += Number(await expectAgreement(version < 160_000 ? text.replaceAll('\v', '\f') : text));
     }
     expect(several).toBeGreaterThan(50);
   }, 300_000);
