@@ -3,7 +3,7 @@
 import { expect, test } from 'vitest';
 import { cpuMilliseconds } from '../../testing/cpu-time.ts';
 import { randomBits } from '../../testing/random-bits.ts';
-import { migrationsIn } from './read-migrations.ts';
+import { migrationsIn, migrationsSteps } from './read-migrations.ts';
 
 const { AMPLIFICATION_RUNS = '40' } = process.env;
 const MOST_MILLISECONDS = 1000;
@@ -102,3 +102,19 @@ test('no random migration of up to one megabyte takes a second of processor time
     );
   }
 }, 600_000);
+
+test.each(['a;\n', 'a;\r\n', "insert into t values (1, 'abc', 'def');\n", '\r\n', 'commit;'])(
+  'ten megabytes of %j are read in short steps',
+  (part) => {
+    const text = part.repeat(1e7 / part.length);
+    const steps = migrationsSteps([{ name: '1_a.sql', text }]);
+    const milliseconds: number[] = [];
+    let isDone = false;
+    const step = () => {
+      isDone = steps.next().done === true;
+    };
+    while (!isDone) milliseconds.push(cpuMilliseconds(step));
+    // Some steps contain work of the garbage collector.
+    expect(milliseconds.sort((a, b) => b - a)[5]).toBeLessThan(50);
+  },
+);
