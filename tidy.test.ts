@@ -8,6 +8,7 @@ import { expect, test } from 'vitest';
 
 /** The modules that one workspace may import from another. */
 const ENTRANCES: readonly string[] = [
+  '@pergola/engine/addresses',
   '@pergola/engine/connections',
   '@pergola/engine/metadata',
   '@pergola/engine/migrations',
@@ -36,7 +37,7 @@ const LAYERS: Readonly<Record<string, readonly string[]>> = {
     'engine/errors',
   ],
   'engine/sql': ['engine/wire', 'engine/plan', 'engine/resolve', 'engine/catalog', 'engine/metadata'],
-  'engine/wire': ['engine/limits'],
+  'engine/wire': ['engine/limits', 'engine/outgoing'],
   'engine/outgoing': ['engine/limits', 'engine/metadata'],
   'engine/limits': ['engine/resolve', 'engine/metadata', 'engine/errors'],
   'engine/database': [

@@ -23,6 +23,7 @@ import { measure, measureSource } from './observe/measure.ts';
 import type { Observe } from './observe/observation.ts';
 import { Registry } from './observe/registry.ts';
 import { type Log, openLog, silent } from './observe/sinks.ts';
+import { setLoopbackHosts } from './outgoing/addresses.ts';
 import type { RequestBounds } from './resolve/request-policy.ts';
 import { STRICT_RETURNING } from './resolve/types.ts';
 import { typeDefinitions } from './schema/definitions.ts';
@@ -52,6 +53,7 @@ export async function startEngine(
   env: NodeJS.ProcessEnv = process.env,
   log: Log = silent,
 ): Promise<RunningEngine> {
+  setLoopbackHosts(options.loopbackHosts);
   const registry = options.enabledApis.includes('metrics') ? await Registry.open() : null;
   const observe = registry === null ? log.observe : counting(registry, log.observe);
   const declared = declaredMetadata(options, observe);

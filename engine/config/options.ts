@@ -255,6 +255,10 @@ export const OPTIONS = {
   'allowed-hosts': row('Server', text('HOSTS'), {
     doc: 'without an admin secret: host names accepted in requests besides localhost, IP addresses and --server-host, comma-separated, such as *.example.com; * is any name',
   }),
+  'loopback-hosts': row('Server', text('HOSTS'), {
+    default: '*',
+    doc: 'hosts of services and databases that may be on the machine of the engine, comma-separated, such as localhost,127.0.0.1; * is any name, also one that DNS resolves to a loopback address',
+  }),
   'allow-simple-requests': row('Server', flag, {
     default: false,
     doc: 'accept POST requests and mutations that a page of any origin can send without a preflight',

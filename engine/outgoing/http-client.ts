@@ -1,7 +1,8 @@
 /** Sends all HTTP requests to other services: over kept-alive connections, with a limit for the total time, a limit
  *  for the size of the response, and an allow list of hosts with self-signed certificates. It uses Node's own client
  *  and not fetch, which takes three times the CPU, returns the body in many pieces and sends a User-Agent. Redirects
- *  are not followed, because they could lead anywhere; they are responses like others. Raises NoResponse.
+ *  are not followed, because they could lead anywhere; they are responses like others. Addresses are checked when a
+ *  connection is opened (addresses.ts). Raises NoResponse.
  *  Not here: the body of a response (response-body.ts), what is sent and what a response means (auth/, remote/, webhook/), telemetry
  *  (observe/webhook-call.ts). */
 import {
@@ -15,6 +16,7 @@ import { type AgentOptions, request as requestHttps, Agent as TlsAgent } from 'n
 import type { TLSSocket } from 'node:tls';
 import type { CancelSignal } from '../limits/cancel-signal.ts';
 import { LONGEST_MS } from '../metadata/schema/number.ts';
+import { guardedAgent, isLoopbackHost } from './addresses.ts';
 import { headerBytes } from './header-values.ts';
 import { NoResponse } from './no-response.ts';
 import { type BodyLimits, readBody } from './response-body.ts';
@@ -66,9 +68,12 @@ export class SelfSignedAgent extends TlsAgent {
   }
 }
 
-const AGENT = new Agent(KEPT);
-const TLS_AGENT = new TlsAgent(KEPT);
-const SELF_SIGNED_AGENT = new SelfSignedAgent({ ...KEPT, rejectUnauthorized: false });
+const AGENT = guardedAgent(new Agent(KEPT), isLoopbackHost);
+const TLS_AGENT = guardedAgent(new TlsAgent(KEPT), isLoopbackHost);
+const SELF_SIGNED_AGENT = guardedAgent(
+  new SelfSignedAgent({ ...KEPT, rejectUnauthorized: false }),
+  isLoopbackHost,
+);
 
 /** Returns the agent for a URL, also for clients other than this one. */
 export function agentFor(url: URL, trusts?: TrustsSelfSigned): Agent {

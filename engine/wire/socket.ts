@@ -12,6 +12,7 @@ import {
   type SecureVersion,
   TLSSocket,
 } from 'node:tls';
+import { admittedHost, isLoopbackHost, type Network } from '../outgoing/addresses.ts';
 import { connectShared } from './reading.ts';
 
 export type SslMode = 'disable' | 'allow' | 'prefer' | 'require' | 'verify-ca' | 'verify-full';
@@ -56,17 +57,20 @@ export function isAboutTls(error: unknown): boolean {
   return (error as { readonly isAboutTls?: boolean } | null)?.isAboutTls === true;
 }
 
-/** Raises the error of the network, of the handshake, or that there was no answer in time. */
+/** Raises the error of the network, of the handshake, AddressRefused, or that there was no answer in time. */
 export async function openSocket(
   endpoint: ServerAddress,
   way: Way,
   tls: Tls,
   timeoutMs: number,
+  network?: Network,
 ): Promise<Socket> {
   const { host, port, address } = endpoint;
   const open = way === 'plain' ? connectShared : connect;
   const socket = open(
-    isUnixSocket(endpoint) ? { path: `${host}/.s.PGSQL.${port}` } : { host: address ?? host, port },
+    isUnixSocket(endpoint)
+      ? { path: `${host}/.s.PGSQL.${port}` }
+      : { port, ...admittedHost(address ?? host, isLoopbackHost(host), network) },
   );
   let isLate = false;
   let isConnected = false;

@@ -47,6 +47,11 @@ export function tokenUrl(
   return url;
 }
 
+/** True when an answer may lead from one URL to the other: over TLS anywhere, without it on the same server, whose author chose plain HTTP. */
+export function isReachedSafely(url: URL, from: URL): boolean {
+  return url.protocol === 'https:' || url.origin === from.origin;
+}
+
 /** True when the credentials of a registry may be sent to a token service: it has the same host name, or is in the domain that the registry
  *  is in, as auth.docker.io and registry-1.docker.io, gitlab.com and registry.gitlab.com. */
 export function isSameDomain(registry: string, service: string): boolean {

@@ -389,24 +389,46 @@ describe('a hostile registry', () => {
   });
 
   test('a redirect to another host receives no authorization, and its challenge is not answered', async () => {
+    const tls = certificate();
     const registry = await start({ authentication: 'basic' });
-    const storage = await start();
+    const storage = await start({ tls });
     const layer = await fluxLayer(BOOK);
     const digest = registry.push(NAME, 'v1', [layer]);
     registry.intercept = (request, response) => {
       if (!request.url!.includes('/blobs/')) return false;
       response
-        .writeHead(307, { location: `http://${storage.host}/v2/${NAME}/blobs/${sha256(layer.content)}` })
+        .writeHead(307, { location: `https://${storage.host}/v2/${NAME}/blobs/${sha256(layer.content)}` })
         .end();
       return true;
     };
     storage.pushBlob(layer.content);
-    const request = requestFor(registry, { tag: 'v1' }, dockerConfigOf(registry.host));
+    const ca = { value: tls.cert };
+    const request = requestFor(registry, { tag: 'v1', ca }, dockerConfigOf(registry.host));
     expect(await get(request)).toEqual({ digest, files: FILES });
     expect(storage.requests.map(({ authorization }) => authorization)).toEqual([undefined]);
     storage.intercept = (_, response) => challenge(response, 'Basic realm="x"');
     expect(await problem(request)).toContain('redirects, answers 401');
     expect(storage.requests.every(({ authorization }) => authorization === undefined)).toBe(true);
+  });
+
+  test.each([
+    [
+      'redirects',
+      (response: ServerResponse, url: string) => response.writeHead(307, { location: url }).end(),
+    ],
+    [
+      'names a token service',
+      (response: ServerResponse, url: string) => challenge(response, `Bearer realm="${url}"`),
+    ],
+  ])('a registry without TLS that %s over plain HTTP leads to no other server', async (_, answer) => {
+    const registry = await start();
+    const inside = await start();
+    registry.intercept = (_request, response) => {
+      answer(response, `http://${inside.host}/latest/meta-data`);
+      return true;
+    };
+    expect(await problem(requestFor(registry))).toMatch(/ https( URL)?$/);
+    expect(inside.requests).toEqual([]);
   });
 
   test.each([

@@ -2,7 +2,7 @@
  *  In: the request, and the digest that was downloaded before. Out: the digest, and the files unless it is the same. Raises ArtifactProblem.
  *  Not here: when to download (artifact-store.ts), single requests (registry.ts). */
 import type { MigrationFile } from '../ports.ts';
-import { type AddressPolicy, hostProblem, policyFor } from './addresses.ts';
+import { type AddressPolicy, hostProblem, loopbackFor } from './addresses.ts';
 import { ArtifactProblem } from './artifact-problem.ts';
 import type { ArtifactRequest } from './artifact-request.ts';
 import { credentialsFor } from './credentials.ts';
@@ -34,7 +34,7 @@ export async function download(
   if (refusal !== undefined) throw new ArtifactProblem(refusal);
   const registry = new RegistryClient({
     ...{ host, name, plainHttp, ca },
-    policy: policyFor(host, policy),
+    allowsLoopback: loopbackFor(host, policy),
     credentialsFor: (at) =>
       dockerConfig === undefined ? undefined : credentialsFor(dockerConfig, { host: at, name }),
     signal: AbortSignal.any([signal, AbortSignal.timeout(downloadMs)]),

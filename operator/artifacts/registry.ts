@@ -1,14 +1,16 @@
 /** Requests to one registry, by the distribution specification: manifests and blobs, over HTTPS, with a token or Basic credentials.
- *  The credentials are sent to the registry and to its token service, and never follow a redirect. Redirects are followed to HTTPS only.
- *  Every answer is bounded, and addresses are checked when a connection is opened (addresses.ts). Raises ArtifactProblem.
+ *  The credentials are sent to the registry and to its token service, and never follow a redirect. Redirects are followed to HTTPS only, and
+ *  without TLS within the registry.
+ *  Every answer is bounded, and addresses are checked when a connection is opened (@pergola/engine/addresses). Raises ArtifactProblem.
  *  Source: OCI Distribution Specification 1.1, "Pull". Not here: what manifests mean (manifest.ts), the order of requests (download.ts). */
 import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
-import { agentFor, type HttpAgent, sendRequest } from '../outgoing/http-request.ts';
-import { type AddressPolicy, checkLiteral, guardedLookup } from './addresses.ts';
+import { AddressRefused, type AllowsLoopback } from '@pergola/engine/addresses';
+import { guardedAgentFor, type HttpAgent, sendRequest } from '../outgoing/http-request.ts';
 import { ArtifactProblem } from './artifact-problem.ts';
 import {
   basicAuthorization,
   bearerAuthorization,
+  isReachedSafely,
   isSameDomain,
   parseChallenge,
   tokenUrl,
@@ -27,7 +29,8 @@ export type RegistryOptions = {
   readonly plainHttp: boolean;
   /** The certificates of its authority, in PEM. Undefined: those of the runtime. */
   readonly ca: string | undefined;
-  readonly policy: AddressPolicy;
+  /** The hosts that may be on this machine. */
+  readonly allowsLoopback: AllowsLoopback;
   /** Returns the credentials for a host; undefined for none. */
   readonly credentialsFor: (host: string) => Credentials | undefined;
   readonly signal: AbortSignal;
@@ -60,7 +63,7 @@ const TIMEOUT_MS = 15_000;
 export class RegistryClient {
   readonly #options: RegistryOptions;
   readonly #base: URL;
-  /** The agents by protocol. A redirect may lead from http to https. */
+  /** The agents by protocol. A redirect leads from http to https. */
   readonly #agents = new Map<string, HttpAgent>();
   #authorization: string | undefined;
 
@@ -146,8 +149,8 @@ export class RegistryClient {
 
   #redirected(location: string, from: URL): URL {
     const url = URL.parse(location, from.href);
-    const isSecure = url?.protocol === 'https:' || (url?.protocol === 'http:' && from.protocol === 'http:');
-    if (!url || !isSecure) throw new ArtifactProblem(`${from.host} redirects to a URL that is not https`);
+    if (!url || !isReachedSafely(url, from))
+      throw new ArtifactProblem(`${from.host} redirects to a URL that is not https`);
     if (url.username !== '' || url.password !== '') {
       throw new ArtifactProblem(`${from.host} redirects to a URL with credentials`);
     }
@@ -173,6 +176,9 @@ export class RegistryClient {
         `${host} sends credentials to ${url.host}, which is in another domain; add credentials for ${url.host} to the Secret`,
       );
     }
+    if (!isReachedSafely(url, this.#base)) {
+      throw new ArtifactProblem(`the token service that ${host} names is not at an https URL`);
+    }
     const wanted = {
       method: 'GET',
       accept: 'application/json',
@@ -191,9 +197,8 @@ export class RegistryClient {
     { method, accept, mostBytes }: Request,
     authorization: string | undefined,
   ): Promise<Answer> {
-    const { signal, policy } = this.#options;
+    const { signal } = this.#options;
     try {
-      checkLiteral(url.hostname, policy);
       const response = await sendRequest(this.#agentFor(url), url.href, {
         method,
         headers: {
@@ -215,10 +220,10 @@ export class RegistryClient {
   }
 
   #agentFor({ protocol, href }: URL): HttpAgent {
-    const { policy, ca } = this.#options;
+    const { allowsLoopback, ca } = this.#options;
     const agent =
       this.#agents.get(protocol) ??
-      agentFor(href, { lookup: guardedLookup(policy), maxSockets: 2, ...(ca === undefined ? {} : { ca }) });
+      guardedAgentFor(href, allowsLoopback, { maxSockets: 2, ...(ca === undefined ? {} : { ca }) });
     this.#agents.set(protocol, agent);
     return agent;
   }
@@ -285,8 +290,11 @@ function retryAfterMs(header: string | readonly string[] | undefined): number | 
  *  certificate, which are text of another party. */
 function unreachable({ host }: URL, error: Error, signal: AbortSignal): ArtifactProblem {
   const causes = [error, error.cause].filter((one) => one instanceof Error);
-  const own = causes.find((one) => one instanceof ArtifactProblem);
-  if (own) return own;
+  if (causes.some((one) => one instanceof AddressRefused)) {
+    return new ArtifactProblem(
+      `the address of ${host} is not one of a registry: it is link-local, or on this machine`,
+    );
+  }
   if (signal.aborted)
     return new ArtifactProblem(
       `the download from ${host} takes longer than ${LIMITS.downloadMs / 1000} seconds`,

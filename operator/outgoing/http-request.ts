@@ -5,6 +5,7 @@
 import http, { type IncomingMessage } from 'node:http';
 import https from 'node:https';
 import { finished, Readable } from 'node:stream';
+import { type AllowsLoopback, guardedAgent, type Network } from '@pergola/engine/addresses';
 import type { EngineFetch } from '../engine/address.ts';
 
 export type HttpAgent = http.Agent | https.Agent;
@@ -42,6 +43,15 @@ function nameOf({ host, port, servername = '' }: SocketOwner = {}): string {
 export function agentFor(url: string, options: https.AgentOptions = {}): HttpAgent {
   const { Agent } = isTls(url) ? https : http;
   return Object.assign(new Agent({ ...options, ...KEPT_ALIVE }), { getName: nameOf });
+}
+
+/** Returns an agent that connects to admitted addresses only, for URLs that the author of a resource chooses. */
+export function guardedAgentFor(
+  url: string,
+  allowsLoopback: AllowsLoopback,
+  { network, ...options }: https.AgentOptions & { readonly network?: Network | undefined } = {},
+): HttpAgent {
+  return guardedAgent(agentFor(url, options), allowsLoopback, network);
 }
 
 /** Resolves with the response when its headers have arrived. Rejects with the network error or the reason of the signal; after the
