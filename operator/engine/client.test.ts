@@ -67,7 +67,7 @@ test('a newer version is reported as a conflict', async () => {
 
 test('a request that the engine cannot parse is reported as rejected with its message', async () => {
   const { kind, message } = await problemOf(
-    await answering(400, '{"code":"parse-failed","error":"key missing"}'),
+    await answering(400, '{"code":"parse-failed","error":"key missing","path":"$.args"}'),
   );
   expect([kind, message]).toEqual(['rejected', expect.stringContaining('answers 400: key missing')]);
 });
@@ -111,10 +111,10 @@ const html: RequestListener = (_, response) =>
 
 /** Services that may respond at an endpoint instead of an engine, each with the text the message must contain. */
 const STRANGERS: readonly (readonly [name: string, listener: RequestListener, said: string])[] = [
-  ['a web page', html, 'It sent 200 text/html: <html> <h1>Welcome</h1>'],
+  ['a web page', html, 'It sent 200 text/html. Check'],
   ['nothing', (_, response) => response.end(), 'its answer is empty'],
   ['text', (_, response) => response.end('ok'), 'its answer is not JSON'],
-  ['JSON of another service', json({ status: 'ok' }), 'It sent 200 application/json: {"status":"ok"}'],
+  ['JSON of another service', json({ status: 'ok' }), 'It sent 200 application/json. Check'],
   ['an empty object', json({}), 'Check the endpoint'],
   ['null', json(null), 'at $'],
   ['a number', json(7), 'at $'],
@@ -130,19 +130,24 @@ const STRANGERS: readonly (readonly [name: string, listener: RequestListener, sa
   ],
   ['404', (_, response) => response.writeHead(404).end('not here'), 'it answers 404'],
   ['404 in JSON', (_, response) => response.writeHead(404).end('{"error":7}'), 'It sent 404'],
-  ['500', (_, response) => response.writeHead(500).end('oops'), 'answers 500: oops'],
+  ['500', (_, response) => response.writeHead(500).end('oops'), 'answers 500: the answer is not an error'],
   ['503 without a body', (_, response) => response.writeHead(503).end(), 'answers 503'],
   [
     '500 with a code',
-    (_, response) => response.writeHead(500).end('{"code":"unexpected","error":"x"}'),
+    (_, response) => response.writeHead(500).end('{"code":"unexpected","error":"x","path":"$"}'),
     '500: x',
   ],
   [
     'a redirect',
     (_, response) => response.writeHead(302, { location: 'http://127.0.0.1:9/login' }).end(),
-    'it redirects to http://127.0.0.1:9/login',
+    'it redirects to another path on its host',
   ],
-  ['a redirect to nowhere', (_, response) => response.writeHead(308).end(), 'it redirects to nowhere'],
+  [
+    'a redirect to HTTPS',
+    (_, response) => response.writeHead(301, { location: 'https://127.0.0.1/' }).end(),
+    'it redirects to https on its host',
+  ],
+  ['a redirect to nowhere', (_, response) => response.writeHead(308).end(), 'it redirects elsewhere'],
   ['204', (_, response) => response.writeHead(204).end(), 'it answers 204'],
   [
     'an answer cut off in the middle',
@@ -273,6 +278,65 @@ test.each([
     expect(message).not.toContain('very');
   }
 });
+
+/** Answers of services that are no engine, with a text in every part that a service chooses. */
+const PLANTED = 'planted-token';
+const PLANTERS: readonly (readonly [name: string, listener: RequestListener])[] = [
+  ['a text', (_, response) => response.end(PLANTED)],
+  ['a page', (_, response) => response.setHeader('content-type', 'text/html').end(`<p>${PLANTED}`)],
+  ['a content type', (_, response) => response.setHeader('content-type', `text/${PLANTED}`).end('a')],
+  ['JSON text', json(PLANTED)],
+  ['a list', json([PLANTED, PLANTED, PLANTED])],
+  [
+    'a value of each field',
+    json({ resource_version: PLANTED, inconsistent_objects: PLANTED, message: [PLANTED] }),
+  ],
+  ['a field of a list', json([{ resource_version: 1, metadata: PLANTED }, { [PLANTED]: PLANTED }, {}])],
+  [
+    'an inconsistent object',
+    json({ inconsistent_objects: [{ key: [PLANTED], type: PLANTED, [PLANTED]: 1 }] }),
+  ],
+  [
+    'a redirect',
+    (_, response) => response.writeHead(302, { location: `http://${PLANTED}/${PLANTED}` }).end(),
+  ],
+  ...[400, 401, 403, 404, 409, 413, 429, 500, 503].flatMap((status) =>
+    [
+      PLANTED,
+      { error: PLANTED },
+      { code: PLANTED, error: PLANTED },
+      { code: 'not-found', error: PLANTED },
+      { code: 'access-denied', error: PLANTED, path: `/${PLANTED}` },
+      { code: 'unexpected', error: { message: PLANTED }, path: '$' },
+      { Code: 'Success', Token: PLANTED },
+    ].map((body): readonly [string, RequestListener] => [
+      `${status} ${JSON.stringify(body)}`,
+      (_, response) => response.writeHead(status, PLANTED).end(JSON.stringify(body)),
+    ]),
+  ),
+];
+
+test.each(PLANTERS)(
+  'nothing that a service other than an engine answers is in a message: %s',
+  async (_, listener) => {
+    for (const [name, send] of REQUESTS) {
+      const client = engineClient({ url: await serve(listener) });
+      // A conflict of one request means that there is nothing to report.
+      const said = await send(client).catch((error: EngineProblem) => [error.message, error.reason]);
+      expect(JSON.stringify(said ?? null), name).not.toContain(PLANTED);
+    }
+  },
+);
+
+test.each(['?', '#', '/latest/meta-data#', '/a?b=', '\\x'])(
+  'the address of an engine ends with a path: %j is not requested',
+  async (more) => {
+    let requests = 0;
+    const url = await serve((_, response) => void response.end(String(requests++)));
+    const { kind } = await problemIn(() => engineClient({ url: url + more }).version());
+    expect([kind, requests]).toEqual(['unreachable', 0]);
+  },
+);
 
 test('the client does not follow redirects, which would reveal the admin secret', async () => {
   const elsewhere: unknown[] = [];

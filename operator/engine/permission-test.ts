@@ -10,7 +10,7 @@ const DEFAULT_PREFIX = 'x-engine-';
 
 export async function sendTest(address: EngineAddress, request: TestRequest): Promise<TestResponse> {
   const { query, operationName, variables } = request;
-  const { text } = await receive(address, '/v1/graphql', {
+  const { status, text } = await receive(address, '/v1/graphql', {
     method: 'POST',
     headers: headersOf(address, request),
     body: JSON.stringify({ query, operationName, variables }),
@@ -18,7 +18,7 @@ export async function sendTest(address: EngineAddress, request: TestRequest): Pr
   });
   const body = jsonOf(text);
   if (!isRecord(body) || !('data' in body || Array.isArray(body['errors']))) {
-    throw new EngineProblem('unreachable', `the engine sent no GraphQL response: ${text.slice(0, 200)}`);
+    throw new EngineProblem('unreachable', `the engine sent no GraphQL response (${status})`);
   }
   const errors = Array.isArray(body['errors']) ? body['errors'].map(errorOf) : [];
   return { data: body['data'] ?? null, errors };

@@ -1,9 +1,8 @@
 /** A failed request to an engine as an EngineProblem: unreachable (network, timeout, 5xx, or something else than an engine answers),
- *  unauthorized, conflict (409), tooLarge (413), inconsistent, rejected. Its message says what came back, shortened and without the admin
- *  secret. Pure. Not here: sending (request.ts), when a request is sent again (pass/attempt.ts, and the callers of a pass). */
+ *  unauthorized, conflict (409), tooLarge (413), inconsistent, rejected. Its message has the error of an engine, shortened and without the
+ *  admin secret, and nothing of any other answer: the author of an Engine resource, who reads the message, chooses what is requested. Pure. Not here: sending (request.ts), when a request is sent again (pass/attempt.ts, and the callers of a pass). */
 import { EngineProblem } from '../ports.ts';
 import type { EngineAddress } from './address.ts';
-import { jsonParts } from './json-parts.ts';
 
 export type Answer = {
   readonly status: number;
@@ -20,7 +19,8 @@ export function problemOf(response: Answer, address: EngineAddress): EngineProbl
   const { status, text } = response;
   const url = displayUrl(address);
   const { code, error, path } = refusalIn(text);
-  const detail = excerpt(withoutSecret(error ?? text, address.adminSecret));
+  const isOfEngine = path !== undefined && CODE.test(code ?? '');
+  const detail = isOfEngine ? excerpt(withoutSecret(error ?? '', address.adminSecret)) : NOT_OF_ENGINE;
   if (status === 401 || status === 403 || code === 'access-denied') {
     return new EngineProblem('unauthorized', `${url} does not accept the admin secret: ${detail}`);
   }
@@ -33,21 +33,27 @@ export function problemOf(response: Answer, address: EngineAddress): EngineProbl
   const message = `${url} answers ${status}: ${detail}`;
   // A proxy before the engine may be the one that refuses the size.
   if (status === 413) return new EngineProblem('tooLarge', message, { reason: detail });
-  if (code === undefined && status < 500) return unexpectedAnswer(whatIs(response), response, address);
+  if (code === undefined && status < 500)
+    return unexpectedAnswer(whatIs(response, address), response, address);
   const mayPass = status >= 500 || status === 404 || status === 429 || status === 408;
   return new EngineProblem(mayPass ? 'unreachable' : 'rejected', message, { reason: detail, at: path });
 }
 
 /** Returns the problem of an answer that is not the one of an engine of this version. */
 export function unexpectedAnswer(what: string, response: Answer, address: EngineAddress): EngineProblem {
-  const { status, contentType, json } = response;
-  const text = json ? jsonParts(json.value).next().value : response.text;
-  const type = contentType === '' ? 'without a content type' : excerpt(contentType);
-  const came = text === '' ? '' : `: ${excerpt(withoutSecret(text, address.adminSecret))}`;
   const detail =
-    `${displayUrl(address)} does not answer as an engine of this version: ${what}. ` +
-    `It sent ${status} ${type}${came}. Check the endpoint, and that the engine is not older than the operator`;
+    `${displayUrl(address)} does not answer as an engine of this version: ${what}. It sent ${response.status} ` +
+    `${contentTypeOf(response)}. Check the endpoint, and that the engine is not older than the operator`;
   return new EngineProblem('unreachable', withoutSecret(detail, address.adminSecret));
+}
+
+/** The content types that a message names. */
+const CONTENT_TYPES = ['application/json', 'text/html', 'text/plain', 'application/xml', 'text/xml'];
+
+function contentTypeOf({ contentType }: Answer): string {
+  if (contentType === '') return 'without a content type';
+  const type = contentType.split(';', 1)[0]!.trim().toLowerCase();
+  return CONTENT_TYPES.includes(type) ? type : 'with another content type';
 }
 
 /** Returns the URL of the engine without a user and password. */
@@ -71,6 +77,9 @@ function causeOf(error: unknown): string {
     return 'its URL has a user or a password, which belong into adminSecretRef';
   }
   const { message } = networkErrorOf(error);
+  // The message of a TLS error has names of the certificate.
+  const code = codeOf(error) ?? '';
+  if (/^(CERT|ERR_TLS|ERR_SSL|UNABLE|DEPTH|SELF_SIGNED|HPE)/.test(code)) return code;
   return message === '' ? (codeOf(error) ?? error.message) : message;
 }
 
@@ -96,12 +105,12 @@ function adviceOn(error: unknown, detail: string): string {
   return '';
 }
 
-/** Returns a description of the answer. A redirect is not followed: its location may be the right endpoint. */
-function whatIs({ status, location }: Answer): string {
-  const isRedirect = status >= 300 && status < 400;
-  return isRedirect
-    ? `it redirects to ${location === null ? 'nowhere' : excerpt(location)}`
-    : `it answers ${status}`;
+/** Returns a description of the answer. A redirect is not followed; on the same host it may lead to the right endpoint. */
+function whatIs({ status, location }: Answer, { url }: EngineAddress): string {
+  if (status < 300 || status >= 400) return `it answers ${status}`;
+  const target = location === null ? null : URL.parse(location, url);
+  if (target?.hostname !== URL.parse(url)?.hostname) return 'it redirects elsewhere';
+  return `it redirects to ${target?.protocol === 'https:' ? 'https' : 'another path'} on its host`;
 }
 
 /** The error code of the engine for a document with inconsistent objects (ERRORS, `inconsistentMetadata`). */
@@ -109,13 +118,19 @@ const INCONSISTENT = 'unexpected';
 
 type ErrorBody = { readonly code?: string; readonly error?: string; readonly path?: string | undefined };
 
-/** Returns the code, text and path of an error of the engine. */
+const NOT_OF_ENGINE = 'the answer is not an error of an engine';
+
+/** The form of the codes of ERRORS, and of paths. */
+const CODE = /^[a-z]+(-[a-z]+)*$/;
+const PATH = /^\$/;
+
+/** Returns the code, text and path of an error of the engine. Only one with a path is one for certain. */
 function refusalIn(text: string): ErrorBody {
   try {
     const body = JSON.parse(text) as { readonly [key in keyof ErrorBody]: unknown } | null;
     const { code, error, path } = body ?? {};
     if (typeof code !== 'string' || typeof error !== 'string') return {};
-    return { code, error, path: typeof path === 'string' ? path : undefined };
+    return { code, error, path: typeof path === 'string' && PATH.test(path) ? path : undefined };
   } catch {
     return {};
   }

@@ -89,8 +89,8 @@ export async function receive(
   path: string,
   init: Omit<Parameters<EngineFetch>[1], 'signal'>,
 ): Promise<Answer> {
-  const url = address.url.replace(/\/+$/, '') + path;
   try {
+    const url = urlFor(address, path);
     const signal = AbortSignal.timeout(address.timeoutMs ?? TIMEOUT_MS);
     const response = await (address.fetch ?? (fetch as EngineFetch))(url, { ...init, signal });
     return {
@@ -102,6 +102,12 @@ export async function receive(
   } catch (error) {
     throw unanswered(address, error);
   }
+}
+
+/** Returns the URL of a path. Raises an error for an address with more than a path: it would make the path part of something else. */
+function urlFor({ url }: EngineAddress, path: string): string {
+  if (/[?#\\]/.test(url)) throw new Error('its URL has a query, a fragment or a backslash');
+  return url.replace(/\/+$/, '') + path;
 }
 
 /** Returns the response with the value instead of its text. The text of whole metadata is not kept while they are read. */

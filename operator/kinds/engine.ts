@@ -39,7 +39,7 @@ const Endpoint = withDescription(
       ),
       url: Type.Optional(
         Type.String({
-          pattern: '^https?://',
+          pattern: '^https?://[^?#]+$',
           maxLength: 2048,
           description: 'The URL of the engine without a path, for example https://api.example.com.',
         }),

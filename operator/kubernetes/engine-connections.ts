@@ -1,10 +1,13 @@
 /** Connections to engines: one client for each Engine resource, kept while its address and credentials are the same, with its certificate
- *  authority and its cache.
+ *  authority and its cache. Anyone who may write an Engine resource names the host, so it and its addresses are checked.
  *  Not here: the requests (engine/client.ts), the source of the authority (references.ts). */
+import type { Network } from '@pergola/engine/addresses';
+import type { EngineFetch } from '../engine/address.ts';
 import { cachedEngine } from '../engine/cached-engine.ts';
 import { engineClient } from '../engine/client.ts';
+import { isMatch } from '../grants/grants.ts';
 import type { CustomResource } from '../kinds.ts';
-import { agentFor, fetchOver, type HttpAgent } from '../outgoing/http-request.ts';
+import { fetchOver, guardedAgentFor, type HttpAgent } from '../outgoing/http-request.ts';
 import type { EnginePort } from '../ports.ts';
 import { authorityOf, engineSpecOf, intervalsOf, replicasOf, urlOf } from './engine-binding.ts';
 import type { References } from './references.ts';
@@ -24,6 +27,10 @@ export type EngineConnectionsOptions = {
   readonly onRequest: (engine: string) => void;
   /** Returns the addresses of a host name. */
   readonly resolve: Resolver;
+  /** Patterns of the hosts that may be requested (--engine-hosts). Absent: every host, also on this machine. */
+  readonly hosts?: readonly string[];
+  /** How names are resolved and addresses are connected to. Absent: by the system. */
+  readonly network?: Network | undefined;
 };
 
 export class EngineConnections {
@@ -31,14 +38,21 @@ export class EngineConnections {
   readonly #nowMs: EngineConnectionsOptions['nowMs'];
   readonly #onRequest: EngineConnectionsOptions['onRequest'];
   readonly #resolve: Resolver;
+  readonly #hosts: readonly string[] | undefined;
+  readonly #network: Network | undefined;
   readonly #connections = new Map<string, Connection>();
 
-  constructor({ references, nowMs, onRequest, resolve }: EngineConnectionsOptions) {
+  constructor({ references, nowMs, onRequest, resolve, hosts, network }: EngineConnectionsOptions) {
+    this.#hosts = hosts;
+    this.#network = network;
     this.#references = references;
     this.#nowMs = nowMs;
     this.#onRequest = onRequest;
     this.#resolve = resolve;
   }
+
+  /** True for a host that may be on the machine of the operator: one that its options name without a pattern. */
+  readonly #mayBeHere = (host: string): boolean => this.#hosts?.includes(host) ?? true;
 
   portOf(key: string, engine: CustomResource, adminSecret: string | undefined): EnginePort {
     const url = urlOf(engine);
@@ -50,10 +64,19 @@ export class EngineConnections {
     const existing = this.#connections.get(key);
     if (existing?.fingerprint === fingerprint) return existing.port;
     this.close(key);
-    const agent = agentFor(url, { maxSockets: 4, ...(authority === undefined ? {} : { ca: authority }) });
+    const network = this.#network;
+    const ca = authority === undefined ? {} : { ca: authority };
+    const agent = guardedAgentFor(url, this.#mayBeHere, { maxSockets: 4, network, ...ca });
     const onRequest = () => this.#onRequest(key);
-    const client = engineClient({ url, adminSecret, headerPrefix, fetch: fetchOver(agent, onRequest) });
-    const replicaOptions = { url, adminSecret, headerPrefix, authority, onRequest, resolve: this.#resolve };
+    const client = engineClient({ url, adminSecret, headerPrefix, fetch: this.#fetchOver(agent, onRequest) });
+    const replicaOptions = {
+      ...{ url, adminSecret, headerPrefix, authority, onRequest, network },
+      allowsLoopback: replicas === undefined || this.#mayBeHere(replicas.host),
+      resolve: async (host: string) => {
+        this.#check(host);
+        return this.#resolve(host);
+      },
+    };
     const combined = replicas ? withReplicas(client, replicasAt(replicas, replicaOptions)) : client;
     const port: EnginePort = {
       ...cachedEngine(combined, { nowMs: this.#nowMs, maxAgeMs: () => fullMs }),
@@ -76,6 +99,22 @@ export class EngineConnections {
 
   stop(): void {
     for (const key of [...this.#connections.keys()]) this.close(key);
+  }
+
+  /** Returns what sends requests over the agent, if the options allow the host. */
+  #fetchOver(agent: HttpAgent, onRequest: () => void): EngineFetch {
+    const send = fetchOver(agent, onRequest);
+    return async (url, request) => {
+      this.#check(new URL(url).hostname);
+      return send(url, request);
+    };
+  }
+
+  /** Raises an error for a host that the options do not allow. */
+  #check(host: string): void {
+    if (this.#hosts?.every((pattern) => !isMatch(pattern, host))) {
+      throw new Error(`the operator does not request ${host}; its option --engine-hosts lists the hosts`);
+    }
   }
 
   #authorityOf(engine: CustomResource): string | undefined {

@@ -126,6 +126,7 @@ class OperatorProcess {
       references: this.#references,
       nowMs: timers.nowMs,
       resolve,
+      hosts: options.engineHosts,
       onRequest: (engine) => this.#metrics.add('pergola_engine_requests_total', { engine }),
     });
     const policy = { hosts: options.registries, allowsLoopback: false };

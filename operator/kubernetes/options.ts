@@ -90,6 +90,14 @@ export const OPTIONS = {
     default: '',
     doc: 'the Secret, in the namespace of the lease, that is created with a key for named values if it is missing; empty means none',
   },
+  'engine-hosts': {
+    variable: 'PERGOLA_ENGINE_HOSTS',
+    value: 'LIST',
+    default: '*',
+    doc:
+      'hosts of Engine resources that the operator may request, without the port, separated by commas: *.svc,api.example.com; ' +
+      'one on this machine must be named in full',
+  },
   registries: {
     variable: 'PERGOLA_REGISTRIES',
     value: 'LIST',
@@ -120,6 +128,8 @@ export type OperatorOptions = {
   readonly unreachableGraceSeconds: number;
   readonly unreachableWritesPerSecond: number;
   readonly valuesKeySecret: string;
+  /** The patterns of the hosts that Engine resources may name. */
+  readonly engineHosts: readonly string[];
   /** The patterns of the hosts from which artifacts may be downloaded. */
   readonly registries: readonly string[];
   readonly logLevel: string;
@@ -159,6 +169,7 @@ export function loadOptions(
       text('unreachable-writes-per-second'),
     ),
     valuesKeySecret: text('values-key-secret'),
+    engineHosts: listIn(text('engine-hosts')),
     registries: listIn(text('registries')),
     logLevel: level,
   };

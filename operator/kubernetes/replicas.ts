@@ -2,8 +2,9 @@
  *  for each check. Out: the lagging replicas.
  *  Not here: the effect on resources (engine/replica-sync.ts). */
 import { lookup } from 'node:dns/promises';
+import type { Network } from '@pergola/engine/addresses';
 import { engineClient } from '../engine/client.ts';
-import { agentFor, fetchOver, type HttpAgent } from '../outgoing/http-request.ts';
+import { fetchOver, guardedAgentFor, type HttpAgent } from '../outgoing/http-request.ts';
 import { type EnginePort, EngineProblem, type LaggingReplica } from '../ports.ts';
 import type { Replica } from './replica-health.ts';
 
@@ -23,6 +24,9 @@ export type ReplicaOptions = {
   readonly authority: string | undefined;
   readonly resolve: Resolver;
   readonly onRequest: () => void;
+  /** True when replicas may be on this machine. Absent: they may. */
+  readonly allowsLoopback?: boolean;
+  readonly network?: Network | undefined;
   /** The timeout after which a replica counts as lagging. */
   readonly timeoutMs?: number;
 };
@@ -58,9 +62,10 @@ export function replicasAt({ host, port }: Replicas, options: ReplicaOptions) {
 function clientAt(
   address: string,
   port: number,
-  { url, adminSecret, headerPrefix, authority, onRequest, timeoutMs = TIMEOUT_MS }: ReplicaOptions,
+  options: ReplicaOptions,
 ): Omit<Replica, 'address'> & { readonly engine: EnginePort } {
-  const agent = agentTo(address, port, url, authority);
+  const { url, adminSecret, headerPrefix, onRequest, timeoutMs = TIMEOUT_MS } = options;
+  const agent = agentTo(address, port, options);
   const engine = engineClient({
     url,
     adminSecret,
@@ -91,6 +96,8 @@ async function problemOf(
 }
 
 /** Returns an agent that connects to the address. Requests keep the host name of the URL, and certificates are verified against it. */
-function agentTo(host: string, port: number, url: string, authority: string | undefined): HttpAgent {
-  return agentFor(url, { host, port, ...(authority === undefined ? {} : { ca: authority }) });
+function agentTo(host: string, port: number, options: ReplicaOptions): HttpAgent {
+  const { url, authority, allowsLoopback = true, network } = options;
+  const ca = authority === undefined ? {} : { ca: authority };
+  return guardedAgentFor(url, () => allowsLoopback, { host, port, network, ...ca });
 }

@@ -32,6 +32,8 @@ const FLAGS = [
   ...['--health-port', '0', '--health-host', '127.0.0.1'],
   ...['--prune-delay-seconds', '0', '--lease-namespace', HOME],
   ...['--unreachable-grace-seconds', '1'],
+  // The engine and its replicas are on this machine.
+  ...['--engine-hosts', `*,127.0.0.1,localhost,pods.${HOME}.svc`],
 ];
 
 export type Rig = {
