@@ -7,7 +7,14 @@ import type pg from 'pg';
 import type { Environment } from '../resolve/environment-variables.ts';
 import { type Dialing, dial, SESSIONS, type Server } from '../wire/dial.ts';
 import type { Tls } from '../wire/socket.ts';
-import { completedBy, type DatabaseAddress, type Origin, passwordFrom } from './connection-defaults.ts';
+import {
+  completedBy,
+  type DatabaseAddress,
+  hasCredentials,
+  isHidden,
+  type Origin,
+  passwordFrom,
+} from './connection-defaults.ts';
 import {
   allowedMethods,
   ConnectionStringError,
@@ -99,7 +106,7 @@ export function dialingOf(
     session: SESSIONS.find((name) => name === parameters['target_session_attrs']) ?? 'any',
     isShuffled: parameters['load_balance_hosts'] === 'random',
     authentication: { channelBinding: channelBinding ?? 'prefer', ...(methods && { methods }) },
-    hidden: origin === 'secret' ? textsOf(target) : [],
+    hidden: isHidden(origin) ? textsOf(target) : [],
   };
 }
 
@@ -132,7 +139,7 @@ function serverOf(
   const user = target.user ?? nameOfUser();
   const password =
     target.password ??
-    (origin === 'literal' ? undefined : passwordFrom({ parameters, database, user }, host, process.env));
+    (hasCredentials(origin) ? passwordFrom({ parameters, database, user }, host, process.env) : undefined);
   const given = SESSION_PARAMETERS.flatMap((name) => {
     return parameters[name] === undefined ? [] : [[name, parameters[name]] as const];
   });

@@ -68,7 +68,9 @@ describe.each(VARIABLES)('%s', (keyword, variable, isCredential) => {
   });
 
   test(`${isCredential ? 'does not complete' : 'completes'} a string in the metadata`, () => {
-    expect(completed({}, env, 'literal')[keyword]).toBe(isCredential ? undefined : 'of-variable');
+    for (const origin of ['literal', 'value'] as const) {
+      expect(completed({}, env, origin)[keyword]).toBe(isCredential ? undefined : 'of-variable');
+    }
   });
 });
 
@@ -91,6 +93,8 @@ test.each<[Keywords, Origin, string]>([
   [{ service: 'unknown' }, 'option', 'its service has a keyword that libpq does not know'],
   [{ service: 'full' }, 'literal', 'the parameter service is not supported in metadata'],
   [{ passfile: '/x' }, 'literal', 'the parameter passfile is not supported in metadata'],
+  [{ service: 'full' }, 'value', 'the parameter service is not supported in metadata'],
+  [{ passfile: '/x' }, 'value', 'the parameter passfile is not supported in metadata'],
 ])('%j of origin %s is refused', (given, origin, message) => {
   expect(() => completed(given, { HOME: home }, origin)).toThrow(message);
 });

@@ -15,9 +15,19 @@ import {
   type Keywords,
 } from './connection-string.ts';
 
-/** `literal`: the string stands in the metadata. `secret`: a variable or a file holds it, so errors say nothing of it. `option`: an
- *  option of the engine holds it. */
-export type Origin = 'literal' | 'secret' | 'option';
+/** `literal`: the string stands in the metadata. `value`: a named value holds it, the Secret of a resource. `secret`: a variable or a file
+ *  of the engine holds it. `option`: an option of the engine holds it. Errors say nothing of a value or a secret. */
+export type Origin = 'literal' | 'value' | 'secret' | 'option';
+
+/** True when the connection may use credentials of the engine itself, such as PGPASSWORD: its administrator chose the host. */
+export function hasCredentials(origin: Origin): boolean {
+  return origin === 'secret' || origin === 'option';
+}
+
+/** True when errors must not have texts of the connection string. */
+export function isHidden(origin: Origin): boolean {
+  return origin === 'secret' || origin === 'value';
+}
 
 export type DatabaseAddress = {
   readonly target: ConnectionTarget;
@@ -70,7 +80,7 @@ const OF_FILES = ['service', 'servicefile', 'passfile'] as const;
 /** Adds to the given keywords. Raises ConnectionStringError. */
 export function completedBy(env: Environment, origin: Origin): (given: Keywords) => Keywords {
   return (given) => {
-    if (origin !== 'literal') {
+    if (hasCredentials(origin)) {
       const ofService = serviceOf(given, env);
       const variables = { ...fromVariables(VARIABLES, env), ...fromVariables(CREDENTIALS, env) };
       return withHomeFiles({ ...variables, ...ofService, ...given }, env, [

@@ -28,7 +28,8 @@ export function databaseAddress(url: DatabaseUrl, secrets: ConnectionSecrets): D
   if (typeof url === 'string') return address(url, 'the database URL', 'literal');
   if ('from_env' in url || 'from_value' in url) {
     const reference = referenceOf(url);
-    return address(connectionText(reference, secrets), printReference(reference), 'secret');
+    const origin = 'from_value' in url ? 'value' : 'secret';
+    return address(connectionText(reference, secrets), printReference(reference), origin);
   }
   if ('dynamic_from_file' in url) {
     const path = url.dynamic_from_file;

@@ -7,7 +7,7 @@ import type { Environment } from '../resolve/environment-variables.ts';
 import { redactedText } from '../wire/redacted.ts';
 import type { Tls } from '../wire/socket.ts';
 import { textsOf, withoutTls } from './connect.ts';
-import type { DatabaseAddress } from './connection-defaults.ts';
+import { type DatabaseAddress, isHidden } from './connection-defaults.ts';
 import { printKeywords } from './connection-string.ts';
 import { withTlsFiles } from './tls.ts';
 
@@ -109,7 +109,7 @@ async function dump(
     fail(
       'pgDumpFailed',
       {},
-      { internal: redactedText((await complaints).trim(), origin === 'secret' ? textsOf(target) : []) },
+      { internal: redactedText((await complaints).trim(), isHidden(origin) ? textsOf(target) : []) },
     );
   return output;
 }
