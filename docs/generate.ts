@@ -1,4 +1,5 @@
-/** Prints docs/reference from the tables, and docs/SPEED.md from measured figures: one page each. `npm run generate` writes them, generate.test.ts compares them.
+/** Prints docs/reference from the tables, and docs/SPEED.md from measured figures: one page each, and one table
+ *  of the security guide. `npm run generate` writes them, generate.test.ts compares them.
  *  A page is a row of PAGES; kinds have one each. To add one, add a row. Not here: prose (docs/guides), CRDs (crds/generate.ts). */
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
@@ -10,6 +11,7 @@ import { fileOf, kindPage, kindsPage } from './pages/kinds.ts';
 import { metricsPage } from './pages/metrics.ts';
 import { operationsPage } from './pages/operations.ts';
 import { optionsPage } from './pages/options.ts';
+import { securityGuide } from './pages/reach.ts';
 import { speedPage } from './pages/speed.ts';
 
 export type Page = {
@@ -27,6 +29,7 @@ export const PAGES: readonly Page[] = [
   { file: 'conditions.md', content: conditionsPage },
   { file: 'chart.md', content: chartPage },
   { file: '../SPEED.md', content: speedPage },
+  { file: '../guides/security.md', content: securityGuide },
   ...KINDS.map((row: KindRow) => ({ file: fileOf(row.kind), content: () => kindPage(row) })),
 ];
 

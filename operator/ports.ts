@@ -327,11 +327,13 @@ export type Consent = {
   readonly refusalOf: (namespace: string) => string | undefined;
   /** True when released keys of the namespace are reserved for it. */
   readonly reservesFor: (namespace: string) => boolean;
-  /** Returns why a resource of the kind may not own the objects; undefined when it may. */
+  /** Returns why a resource of the kind may not own the objects; undefined when it may. `held` returns the object of a key that the resource
+   *  has already: needs that are new in this version are waived for it. */
   readonly objectionTo: (
     namespace: string,
     kind: string,
     objects: readonly MetadataObject[],
+    held?: (key: string) => MetadataObject | undefined,
   ) => string | undefined;
 };
 
@@ -454,6 +456,8 @@ export type Verdict = {
   readonly delivery?: Delivery;
   /** The result of the test, of a PermissionTest. Absent when it was not decided in this pass. */
   readonly test?: TestOutcome;
+  /** The grant that the resource needs although it is applied: it had its objects before the grant was needed. */
+  readonly missingGrant?: string;
   /** True while some replica does not serve the applied objects. */
   readonly isLagging?: boolean;
   /** The keys of objects that the engine does not serve as the resource defines them. */

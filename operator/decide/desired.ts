@@ -40,6 +40,8 @@ export type Desired = {
   readonly outcomes: ReadonlyMap<string, ResourceOutcome>;
   /** The names of all resources in the snapshot. Objects of other owners may be deleted. */
   readonly present: ReadonlySet<string>;
+  /** The grant that each resource needs although it has its objects, by uid. */
+  readonly missingGrants?: ReadonlyMap<string, string>;
   /** The values that the engine must have before it is sent the claimed objects, by name. */
   readonly values: ReadonlyMap<string, string>;
 };
@@ -52,8 +54,9 @@ export function desire(
 ): Desired {
   const outcomes = new Map<string, ResourceOutcome>();
   const claims: Claim[] = [];
+  const missingGrants = new Map<string, string>();
   for (const cr of snapshot.resources) {
-    const translated = translate(cr, snapshot, options, live);
+    const translated = translate(cr, snapshot, options, { ledger, live, missingGrants });
     if ('reason' in translated) outcomes.set(cr.metadata.uid, translated);
     else claims.push(...translated.claims);
   }
@@ -86,6 +89,7 @@ export function desire(
     reserved,
     outcomes,
     present: new Set(snapshot.resources.map(crName)),
+    missingGrants,
     values: new Map(
       [...new Set([...winners.values()].map((claim) => claim.values))].flatMap((each) => [...each]),
     ),
@@ -101,11 +105,18 @@ function groupedByOwner(claims: readonly Claim[]): Contest['claimsOf'] {
   };
 }
 
+/** What is known besides the resources. `missingGrants` receives the grants of resources that have their objects without one. */
+type Known = {
+  readonly ledger: Ledger;
+  readonly live: ReadonlyMap<string, MetadataObject>;
+  readonly missingGrants: Map<string, string>;
+};
+
 function translate(
   cr: CustomResource,
   snapshot: CrSnapshot,
   options: ReconcileOptions,
-  live: ReadonlyMap<string, MetadataObject>,
+  { ledger, live, missingGrants }: Known,
 ): { readonly claims: readonly Claim[] } | ResourceOutcome {
   const row = kindOf(cr.kind);
   if (!row) return { reason: 'InvalidSpec', message: `there is no kind ${cr.kind}` };
@@ -120,7 +131,12 @@ function translate(
   const objects = 'reason' in translation ? [] : translation.map(({ object }) => object);
   const governed = 'reason' in translation || !row.governs ? objects : row.governs(cr.spec);
   const objection = snapshot.consent?.objectionTo(namespace, cr.kind, governed);
-  if (objection !== undefined) return { reason: 'NotPermitted', message: objection };
+  if (objection !== undefined) {
+    const held = heldBy(cr, row, { ledger, live }, options);
+    const isNew = snapshot.consent?.objectionTo(namespace, cr.kind, governed, held) !== undefined;
+    if (isNew) return { reason: 'NotPermitted', message: objection };
+    missingGrants.set(cr.metadata.uid, objection);
+  }
   const pause = pauseOf(cr, snapshot.at);
   if (pause) return pause;
   if ('reason' in translation) return translation;
@@ -136,6 +152,22 @@ function translate(
       policies: withSourceKept(one.object, cr, policies, options),
       isAtHome,
     })),
+  };
+}
+
+/** Returns the objects that the engine has of the resource. One that governs objects of others has them once it was applied. */
+function heldBy(
+  cr: CustomResource,
+  row: KindRow,
+  { ledger, live }: Pick<Known, 'ledger' | 'live'>,
+  { manager }: ReconcileOptions,
+): (key: string) => MetadataObject | undefined {
+  const wasApplied = cr.status?.conditions?.some(({ type, status }) => type === 'Ready' && status === 'True');
+  const governed = wasApplied ? (row.governs?.(cr.spec) ?? []) : [];
+  return (key) => {
+    const entry = ledger.objects.get(key);
+    if (entry?.manager === manager && entry.cr === crName(cr)) return live.get(key);
+    return governed.find((object) => object.key === key);
   };
 }
 

@@ -35,7 +35,8 @@ export function consentOf(
     fingerprint: JSON.stringify([(engine.spec as Spec).grants ?? [], seen]),
     refusalOf: (namespace) => judge(namespace).refusal,
     reservesFor: (namespace) => reservesFor(engine, judge(namespace), labelsOf),
-    objectionTo: (namespace, kind, objects) => objectionTo(judge(namespace).granted, kind, objects),
+    objectionTo: (namespace, kind, objects, held) =>
+      objectionTo(judge(namespace).granted, kind, objects, held),
   };
 }
 
@@ -60,6 +61,7 @@ function namespaceConsent(
       namespace,
       isHome: candidate.isHome,
       grants: grants.filter((grant) => isGrantFor(grant, candidate)),
+      fields: new Set(grants.flatMap(Object.keys)),
     },
   };
 }

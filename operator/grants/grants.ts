@@ -1,12 +1,12 @@
 /** Checks whether the grants of an Engine (`spec.grants`) cover the objects of a resource.
- *  The namespace of the Engine may own every object; it needs grants only for environment variables. A field that a grant omits covers
+ *  The namespace of the Engine may own every object; it needs grants only for environment variables and files. A field that a grant omits covers
  *  nothing, except `kinds`: without it the grant covers every kind that concerns single objects. One grant must cover an object
  *  completely.
  *  Pure. Not here: the needs of an object (needs.ts), which namespaces may bind (consent.ts). */
 import type { MetadataObject } from '@pergola/engine/metadata';
 import { KINDS, kindOf } from '../kinds.ts';
 import { printKey } from '../objects/normal-form.ts';
-import { DIMENSIONS, type Dimension, type Needs, needsOf, variablesNeeded } from './needs.ts';
+import { DIMENSIONS, type Dimension, type Needs, needsOf, recentNeedsOf, variablesNeeded } from './needs.ts';
 
 export type Grant = {
   readonly name: string;
@@ -20,6 +20,8 @@ export type Granted = Pick<Candidate, 'namespace' | 'isHome'> & {
   /** The Engine, as `namespace/name`. */
   readonly engine: string;
   readonly grants: readonly Grant[];
+  /** The fields that some grant of the Engine has, for whatever namespace. */
+  readonly fields?: ReadonlySet<string>;
 };
 
 type Labels = Readonly<Record<string, string>>;
@@ -56,14 +58,19 @@ export function isMatch(pattern: string, value: string): boolean {
   return end ? value.startsWith(text) : value === text;
 }
 
-/** Returns why a resource of the kind may not own the objects; undefined when it may. */
+/** Returns the object that the resource has in the engine already, by its key; undefined for a new one. */
+export type HeldObject = (key: string) => MetadataObject | undefined;
+
+/** Returns why a resource of the kind may not own the objects; undefined when it may. With `held`, the needs that earlier versions did not
+ *  have are waived where the object in the engine has them, until a grant of the Engine has the field: an upgrade breaks nothing. */
 export function objectionTo(
   granted: Granted,
   kind: string,
   objects: readonly MetadataObject[],
+  held?: HeldObject,
 ): string | undefined {
   const refused = objects.flatMap((object) => {
-    const needs = needed(granted, kind, object);
+    const needs = withoutWaived(needed(granted, kind, object), held?.(object.key), granted.fields);
     return isCovered(granted, needs) ? [] : [{ object, needs }];
   });
   const [first] = refused;
@@ -79,6 +86,22 @@ function needed({ isHome, namespace }: Granted, kind: string, object: MetadataOb
   return { ...needs, kinds: [kind, ...needs.kinds], variables };
 }
 
+/** The fields of a grant that earlier versions did not have. Files of connections are recent as the hosts of databases are. */
+const RECENT = {
+  databaseHosts: 'databaseHosts',
+  variables: 'databaseHosts',
+  clientHeaders: 'clientHeaders',
+} as const;
+
+function withoutWaived(needs: Needs, held: MetadataObject | undefined, fields?: ReadonlySet<string>): Needs {
+  if (held === undefined) return needs;
+  const recent = recentNeedsOf(held);
+  const kept = (Object.keys(RECENT) as (keyof typeof RECENT)[])
+    .filter((dimension) => !fields?.has(RECENT[dimension]))
+    .map((dimension) => [dimension, needs[dimension].filter((need) => !recent[dimension].includes(need))]);
+  return { ...needs, ...Object.fromEntries(kept) };
+}
+
 const NOTHING: Needs = {
   kinds: [],
   sources: [],
@@ -87,6 +110,8 @@ const NOTHING: Needs = {
   names: [],
   roles: [],
   webhookHosts: [],
+  clientHeaders: [],
+  databaseHosts: [],
   registries: [],
   variables: [],
 };
@@ -124,8 +149,9 @@ const MOST_VALUES = 5;
 function objectionText(granted: Granted, object: MetadataObject, needs: Needs): string {
   const { engine, namespace, isHome, grants } = granted;
   const key = printKey(object.key);
+  const named = needs.variables.some((name) => name.startsWith('file:')) ? 'variables or files' : 'variables';
   const what = isHome
-    ? `${key} names environment variables that Engine ${engine} does not grant`
+    ? `${key} names environment ${named} that Engine ${engine} does not grant`
     : `Engine ${engine} does not let namespace ${namespace} have ${key}`;
   const nearest = grants
     .map((grant) => ({

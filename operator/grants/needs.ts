@@ -11,6 +11,7 @@ import {
 } from '@pergola/engine/metadata';
 import { IdentityCache } from '../identity-cache.ts';
 import { REGISTRY } from '../kinds/migration.ts';
+import { reachedBySource } from './database-hosts.ts';
 
 /** The needs of one object. Each value must match a pattern of the grant; `ALL` matches only the pattern `*`. */
 export type Needs = {
@@ -26,6 +27,10 @@ export type Needs = {
   readonly roles: readonly string[];
   /** The hosts that the engine calls for the object. */
   readonly webhookHosts: readonly string[];
+  /** The hosts that receive headers of clients, tokens and cookies included, and the variables and files that hold the URL of one. */
+  readonly clientHeaders: readonly string[];
+  /** The hosts of the databases of a source. */
+  readonly databaseHosts: readonly string[];
   /** The registries that the operator requests artifacts from, with their port if they have one. */
   readonly registries: readonly string[];
   /** The environment variables of the engine that the object names, its files as `file:PATH`, and named values as `value:NAME`. */
@@ -40,6 +45,8 @@ export const DIMENSIONS = [
   'names',
   'roles',
   'webhookHosts',
+  'clientHeaders',
+  'databaseHosts',
   'registries',
   'variables',
 ] as const satisfies readonly (keyof Needs)[];
@@ -60,6 +67,8 @@ type Row = {
   readonly urls?: (definition: Fields) => readonly unknown[];
   /** The URL of a request transform, which replaces the address of the webhook. */
   readonly transformed?: (definition: Fields) => unknown;
+  /** True when the headers of clients are sent there. */
+  readonly forwards?: (definition: Fields) => unknown;
   readonly hasReferences?: true;
   /** The registries of artifacts. Undefined for none. */
   readonly registries?: (definition: Fields) => readonly unknown[];
@@ -76,6 +85,7 @@ const PERMISSION: Row = {
   tables: ownTable,
   roles: lastSegment,
   urls: (d) => [at(d, 'permission', 'validate_input', 'definition', 'url')],
+  forwards: (d) => at(d, 'permission', 'validate_input', 'definition', 'forward_client_headers'),
   hasReferences: true,
 };
 
@@ -105,7 +115,11 @@ const ROWS: Readonly<Record<ObjectKind, Row>> = {
   logical_model_permission: { tables: wholeSource, roles: lastSegment },
   // Its SQL may read everything that the connection may read.
   native_query: { tables: wholeSource },
-  remote_schema: { isNamed: true, urls: (d) => [at(d, 'definition', 'url')] },
+  remote_schema: {
+    isNamed: true,
+    urls: (d) => [at(d, 'definition', 'url')],
+    forwards: (d) => at(d, 'definition', 'forward_client_headers'),
+  },
   remote_schema_permission: { isNamed: true, roles: lastSegment },
   remote_schema_relationship: { isNamed: true },
   query_collection: { isNamed: true },
@@ -115,6 +129,7 @@ const ROWS: Readonly<Record<ObjectKind, Row>> = {
     isNamed: true,
     urls: (d) => [at(d, 'definition', 'handler')],
     transformed: (d) => at(d, 'definition', 'request_transform', 'url'),
+    forwards: (d) => at(d, 'definition', 'forward_client_headers'),
   },
   action_permission: { isNamed: true, roles: lastSegment },
   cron_trigger: { isNamed: true, ...WEBHOOK },
@@ -147,7 +162,8 @@ export function needsOf(object: MetadataObject): Needs {
 }
 
 function derivedNeeds(object: MetadataObject): Needs {
-  const { kind, isNamed, tables, roles, urls, transformed, hasReferences, registries } = ROWS[object.kind];
+  const { kind, isNamed, tables, roles, urls, transformed, forwards, hasReferences, registries } =
+    ROWS[object.kind];
   const segments = parseKey(object.key)?.segments ?? [];
   const definition = isRecord(object.definition) ? object.definition : {};
   const hosts = [
@@ -164,21 +180,45 @@ function derivedNeeds(object: MetadataObject): Needs {
     names: isNamed ? first : NONE,
     roles: shared(roles?.(segments, definition)),
     webhookHosts: shared(hosts),
+    clientHeaders: forwards?.(definition) === true ? shared([...hosts, ...urlVariablesOf(object)]) : NONE,
+    databaseHosts: object.kind === 'source' ? shared([...new Set(reachedBySource(definition).hosts)]) : NONE,
     registries: shared((registries?.(definition) ?? NONE).filter((host) => typeof host === 'string')),
     variables: variablesNeeded(object),
   };
 }
 
-/** Returns the environment variables of the engine that the object names. The namespace of the Engine needs grants only for these. */
+/** Returns the environment variables of the engine that the object names, and its files. The namespace of the Engine needs grants only for
+ *  these. */
 export function variablesNeeded(object: MetadataObject): readonly string[] {
   return variables.get(object, () =>
-    // Who may write a source may read the files that its connection needs.
-    shared(
-      variablesOf(object.kind, object.definition)
-        .filter(({ name, use }) => use === 'outbound' || parseReference(name).from !== 'file')
-        .map(({ name }) => name),
-    ),
+    shared([...variablesOf(object.kind, object.definition).map(({ name }) => name), ...filesOfUrls(object)]),
   );
+}
+
+/** Returns the files that the parameters of connection URLs name. */
+function filesOfUrls({ kind, definition }: MetadataObject): readonly string[] {
+  return kind === 'source' ? reachedBySource(definition).files.map((path) => `file:${path}`) : NONE;
+}
+
+/** Returns the needs that earlier versions did not have, of an object that a namespace has already (grants.ts). */
+export function recentNeedsOf(
+  object: MetadataObject,
+): Pick<Needs, 'clientHeaders' | 'databaseHosts' | 'variables'> {
+  const { clientHeaders, databaseHosts } = needsOf(object);
+  const files = variablesOf(object.kind, object.definition)
+    .filter(({ name, use }) => use !== 'outbound' && parseReference(name).from === 'file')
+    .map(({ name }) => name);
+  return { clientHeaders, databaseHosts, variables: [...files, ...filesOfUrls(object)] };
+}
+
+/** The fields of definitions that hold a URL, or name where it is. */
+const URL_FIELDS = /^(url|handler|webhook|from_(env|file|value))$|^(url|handler|webhook)_from_/;
+
+/** Returns the variables, named values and files that hold a URL of the object. */
+function urlVariablesOf({ kind, definition }: MetadataObject): readonly string[] {
+  return variablesOf(kind, definition)
+    .filter(({ use, path }) => use === 'outbound' && URL_FIELDS.test(String(path.at(-1))))
+    .map(({ name }) => name);
 }
 
 /** True when a URL of the object is a named value. Its author chooses the text, which may be any host. */

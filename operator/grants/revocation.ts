@@ -26,7 +26,8 @@ export function revocationOf(
   if (!consent?.isCertain || namespace === consent.home || seesNamespace?.(namespace) === false)
     return undefined;
   const isLetIn = consent.refusalOf(namespace) === undefined;
-  if (isLetIn && consent.objectionTo(namespace, kind, live ? [live] : []) === undefined) return undefined;
+  if (isLetIn && consent.objectionTo(namespace, kind, live ? [live] : [], () => live) === undefined)
+    return undefined;
   const { revokedAt = '' } = entry;
   const since = Number.isNaN(Date.parse(revokedAt)) ? at.toISOString() : revokedAt;
   const until = new Date(Date.parse(since) + graceMinutes * 60_000);

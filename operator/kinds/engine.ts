@@ -91,7 +91,7 @@ const patterns = (description: string) =>
 
 const Grants = withDescription(
   'The objects that namespaces may own. The namespace of this object may own every object without a grant, and needs one only for ' +
-    'environment variables. Another namespace may own what one grant covers in all its fields. A field left out covers nothing, ' +
+    'environment variables and files. Another namespace may own what one grant covers in all its fields. A field left out covers nothing, ' +
     'except kinds. `*` at the beginning or at the end of a value stands for any text.',
   keyedList(
     'name',
@@ -119,8 +119,17 @@ const Grants = withDescription(
           'Names of actions, custom types, remote schemas, cron triggers, REST endpoints and query collections.',
         ),
         roles: patterns('Roles of permissions.'),
-        variables: patterns('Environment variables of the engine that resources may name: TEAM_A_*.'),
+        variables: patterns(
+          'Environment variables of the engine that resources may name: TEAM_A_*. Files as file:PATH: file:/etc/team-a/*.',
+        ),
         webhookHosts: patterns('Hosts of webhooks, action handlers and remote schemas: *.team-a.svc.'),
+        clientHeaders: patterns(
+          'Hosts that may receive the headers of clients, tokens and cookies included (forwardClientHeaders), and variables and files that ' +
+            'hold the URL of one: billing.team-a.svc, TEAM_A_URL.',
+        ),
+        databaseHosts: patterns(
+          'Hosts of the databases of Sources, without the port: db.team-a.svc. A connection URL in a Secret needs *.',
+        ),
         registries: patterns(
           'Hosts of the OCI registries of Migrations, with the port if the repository names one: ghcr.io, registry.team-a.svc:5000.',
         ),

@@ -8,6 +8,8 @@ export const CONDITION_TYPES = {
   Reconciling: 'Present while the operator waits or tries again by itself.',
   Stalled: 'Present when nothing improves without a change by a person.',
   Drifted: 'Present while an object differs from the resource and the drift policy keeps the difference.',
+  GrantMissing:
+    'Present while a resource that has its objects needs a grant that versions before did not ask for. The message has the grant.',
   Reachable: 'Of an Engine: True when the engine answers.',
   MetadataConsistent: 'Of an Engine: True when every metadata object fits its database or service.',
   Delivered:
@@ -57,7 +59,7 @@ export const REASONS = {
   ),
   EngineUnreachable: row(
     'late',
-    'The engine does not respond, something else responds at its endpoint (the message has the start of that response), or other clients change its metadata continuously. The engine continues to serve what it has.',
+    'The engine does not respond, something else responds at its endpoint (the message says in which form, and repeats nothing of it), or other clients change its metadata continuously. The engine continues to serve what it has.',
     'Check its pods, its Service, and network policies between it and the operator; check `spec.endpoint` and, for TLS, `spec.tls.caRef`. A redirect is not followed. Update an engine that is older than the operator.',
   ),
   EngineRejectedCredentials: row(
@@ -139,6 +141,11 @@ export const REASONS = {
     'at once',
     'No grant of the Engine covers the objects of the resource. The message says which grant to add, or what the nearest one lacks.',
     'Add it to `grants` of the Engine: [Several teams](../guides/tenants.md).',
+  ),
+  GrantMissing: row(
+    'never',
+    'A reason of the condition `GrantMissing`: no grant of the Engine covers what the resource needs since an upgrade of the operator. Its objects stay, and so may the resource change them in everything else. New resources need the grant.',
+    'Add what the message says to `grants` of the Engine: [Several teams](../guides/tenants.md#upgrading).',
   ),
   SecretNotFound: row(
     'late',

@@ -58,11 +58,12 @@ export function statusOf(
   context: StatusContext,
   extras: StatusExtras = {},
 ): CrStatus {
-  const { outcome, drift } = verdict;
+  const { outcome, drift, missingGrant } = verdict;
   const message = drift === undefined ? outcome.message : `${outcome.message}; drift is left: ${drift}`;
   const drafts = [
     ...progressConditions(cr, { ...outcome, message }, context),
     ...(drift === undefined ? [] : [activeCondition('Drifted', 'DriftReported', drift)]),
+    ...(missingGrant === undefined ? [] : [activeCondition('GrantMissing', 'GrantMissing', missingGrant)]),
     ...deliveryConditions(cr, verdict),
     ...testConditions(cr, verdict),
   ];

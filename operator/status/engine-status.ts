@@ -18,7 +18,7 @@ import { objectsIn } from '../objects/normal-form.ts';
 import { failedText } from '../permission-tests/gates.ts';
 import { type EngineVersions, inconsistentIn, type ResourceOutcome } from '../ports.ts';
 import { type ConditionDraft, conditionsOf, progressConditions, type StatusContext } from './conditions.ts';
-import { notReadyText } from './not-ready.ts';
+import { missingGrantText, notReadyText } from './not-ready.ts';
 import { outcomeOf, type PassPlan, type Report } from './report.ts';
 import { sentence } from './sentence.ts';
 import { appliedText } from './verdicts.ts';
@@ -48,7 +48,7 @@ export function engineStatusOf(
 ): CrStatus {
   const known = deleting ?? problem;
   const { reason, message } = known ?? outcomeOfPass(report);
-  const clauses = [message, known ? undefined : notReadyText(report), note];
+  const clauses = [message, known ? undefined : notReadyText(report), missingGrantText(report), note];
   const outcome = { reason, message: clauses.filter((clause) => clause !== undefined).join('; ') };
   const drafts = [
     ...progressConditions(cr, outcome, context),

@@ -3,6 +3,7 @@
  *  Pure. Not here: the rest of the message (engine-status.ts). */
 import { listText } from '@pergola/engine/list-text';
 import { type CustomResource, crName, KINDS, type Reason } from '../kinds.ts';
+import { conditionOf } from './conditions.ts';
 import type { Report } from './report.ts';
 
 const MOST_NAMED = 3;
@@ -30,6 +31,20 @@ export function notReadyText({
   if (failed.length === 0) return undefined;
   const first = failed.toSorted(byImportance).slice(0, MOST_NAMED).map(shortNameOf);
   return `not ready: ${listText(first, { most: MOST_NAMED, total: failed.length })}`;
+}
+
+/** Returns a clause that names the resources whose condition GrantMissing says which grant they need; undefined when there are none. */
+export function missingGrantText({
+  resources,
+  verdicts,
+}: Pick<Report, 'resources' | 'verdicts'>): string | undefined {
+  const ungranted = resources.filter((cr) => {
+    const verdict = verdicts.get(cr.metadata.uid);
+    return verdict ? verdict.missingGrant !== undefined : conditionOf(cr, 'GrantMissing') !== undefined;
+  });
+  if (ungranted.length === 0) return undefined;
+  const first = ungranted.toSorted(byImportance).slice(0, MOST_NAMED).map(shortNameOf);
+  return `without a grant that they need: ${listText(first, { most: MOST_NAMED, total: ungranted.length })}`;
 }
 
 function byImportance(a: CustomResource, b: CustomResource): number {

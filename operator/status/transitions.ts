@@ -1,5 +1,5 @@
 /** Finds the transitions between two statuses that deserve an Event: Ready changed, a new generation was processed, objects were written,
- *  progress stalled, drift was found or undone. Reasons are those of the conditions, so one filter fits both.
+ *  progress stalled, drift was found or undone, a grant is missing. Reasons are those of the conditions, so one filter fits both.
  *  Pure. Not here: writing Events (kubernetes/events.ts). */
 import type { Condition, ConditionType, CrStatus, Reason } from '../kinds.ts';
 import { isOutageOfOther } from './conditions.ts';
@@ -28,6 +28,7 @@ export function transitionsOf(
   const [wasReady, isReady] = [find(before, 'Ready'), find(after, 'Ready')];
   const stalled = find(after, 'Stalled');
   const drifted = find(after, 'Drifted');
+  const ungranted = find(after, 'GrantMissing');
   const isOutage = (ready: Condition | undefined) => isOutageOfOther(options.kind, ready?.reason);
   if (isOutage(isReady) || (isOutage(wasReady) && isBack(before, after)))
     return drifted && !find(before, 'Drifted') ? [transitionFor(drifted)] : [];
@@ -50,6 +51,7 @@ export function transitionsOf(
     ...(isReady && isNews(wasReady, isReady, before, after) ? [transitionFor(isReady)] : []),
     ...(hasStalledSince ? [{ ...transitionFor(stalled), note: `No progress. ${stalled.message}` }] : []),
     ...(drifted && !find(before, 'Drifted') ? [transitionFor(drifted)] : []),
+    ...(ungranted && !find(before, 'GrantMissing') ? [transitionFor(ungranted)] : []),
     ...consistencyOf(before, after),
   ];
 }

@@ -83,10 +83,12 @@ function verdictOf(cr: CustomResource, decisions: readonly Decision[], result: P
   const outcome = result.plan.migrations?.outcomeOf(cr, judged) ?? judged;
   const written = decisions.filter((d) => isWrite(d) && !settled.excluded.has(d.key));
   const corrected = written.filter(({ action }) => action === 'correct');
+  const missingGrant = desired.missingGrants?.get(cr.metadata.uid);
   return {
     outcome: withReplaced(cr, outcome, decisions, result),
     ...(drifted.length > 0 ? { drift: drifted.map(driftOf).join('; ') } : {}),
     ...(corrected.length > 0 ? { corrected: shortened(corrected.map(driftOf)) } : {}),
+    ...(missingGrant === undefined ? {} : { missingGrant }),
     wasWritten: written.length > 0,
     failing: issues.map(({ key }) => key),
   };
