@@ -105,7 +105,7 @@ function groupedByOwner(claims: readonly Claim[]): Contest['claimsOf'] {
   };
 }
 
-/** What is known besides the resources. `missingGrants` receives the grants of resources that have their objects without one. */
+/** The state that resources are translated with. `missingGrants` receives the grants of resources that have their objects without one. */
 type Known = {
   readonly ledger: Ledger;
   readonly live: ReadonlyMap<string, MetadataObject>;

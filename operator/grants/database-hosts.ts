@@ -3,11 +3,11 @@
  *  Not here: variables, named values and files that hold a whole connection string (needs.ts). */
 import { isRecord } from '@pergola/engine/metadata';
 
-export type Reached = { readonly hosts: readonly string[]; readonly files: readonly string[] };
+export type NamedBySource = { readonly hosts: readonly string[]; readonly files: readonly string[] };
 
 /** The text that only the pattern `*` covers. */
 const ANY = '*';
-const NOTHING: Reached = { hosts: [], files: [] };
+const NOTHING: NamedBySource = { hosts: [], files: [] };
 
 /** The keywords of libpq for files of TLS and of credentials. */
 const FILES: ReadonlySet<string> = new Set([
@@ -15,7 +15,7 @@ const FILES: ReadonlySet<string> = new Set([
   ...['passfile', 'servicefile', 'service'],
 ]);
 
-export function reachedBySource(definition: unknown): Reached {
+export function reachedBySource(definition: unknown): NamedBySource {
   const { configuration } = isRecord(definition) ? definition : {};
   if (!isRecord(configuration)) return NOTHING;
   const { connection_info: primary, read_replicas: replicas, connection_set: members } = configuration;
@@ -30,7 +30,7 @@ export function reachedBySource(definition: unknown): Reached {
   return { hosts: all.flatMap(({ hosts }) => hosts), files: all.flatMap(({ files }) => files) };
 }
 
-function reachedBy(url: unknown): Reached {
+function reachedBy(url: unknown): NamedBySource {
   if (typeof url === 'string') return reachedByText(url.trim());
   if (!isRecord(url)) return NOTHING;
   // The author of the Secret chooses the whole text.
@@ -42,7 +42,7 @@ function reachedBy(url: unknown): Reached {
 }
 
 /** Reads a URL as the engine does (engine/database/connection-string.ts). A text in another form may name any host. */
-function reachedByText(text: string): Reached {
+function reachedByText(text: string): NamedBySource {
   const [, rest] = /^postgres(?:ql)?:\/\/(.*)$/is.exec(text) ?? [];
   if (rest === undefined) return { hosts: [ANY], files: filesIn(pairsIn(text)) };
   const question = rest.indexOf('?');

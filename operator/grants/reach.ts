@@ -1,4 +1,4 @@
-/** What the fields of custom resources make the operator and the engine reach, and who decides: an ordered table, from which the guide prints
+/** The places that fields of custom resources make the operator and the engine reach, and who decides: an ordered table, from which the guide prints
  *  its own (docs/pages/reach.ts). `reachingFields` finds the fields in the schemas of KINDS: a new one fails a test until a row has it.
  *  Pure. Not here: the needs of an object (needs.ts), addresses (@pergola/engine/addresses). */
 import type { TSchema } from '@pergola/engine/metadata';
@@ -8,13 +8,13 @@ import type { Dimension } from './needs.ts';
 type Reach = {
   /** The fields, as `KIND PATH`; `{a,b}` stands for each of them. */
   readonly fields: readonly string[];
-  /** Who reaches what. */
+  /** A sentence that says who reaches what. */
   readonly reaches: string;
   /** The field of a grant that covers an address, for resources of other namespaces. Absent: the field holds no address. */
   readonly address?: Dimension;
-  /** What another namespace needs. */
+  /** The grant that another namespace needs. */
   readonly another: string;
-  /** What decides in the namespace of the Engine. */
+  /** The limits in the namespace of the Engine. */
   readonly home: string;
   /** The tests of the row. */
   readonly tests: readonly string[];
