@@ -138,7 +138,7 @@ describe('a collector of traces', () => {
 
   test('receives nothing before it is listed', async () => {
     await traced();
-    await exported(expect.stringContaining('self-signed certificate'));
+    await exported(expect.stringContaining('SELF_SIGNED_CERT'));
     expect(asked).toEqual([]);
   });
 

@@ -427,8 +427,8 @@ describe('a large nested insert', () => {
 test('an update of a list is refused before it runs when a role needs too many statements', async () => {
   const query = `mutation ($updates: [author_updates!]!) { update_author_many(updates: $updates) { affected_rows } }`;
   const updates = Array.from({ length: 5001 }, (_, i) => ({
-    where: { name: { _eq: `a${i}` } },
-    _set: { name: 'b' },
+    where: {},
+    _set: { name: `b${i}` },
   }));
   expect((await refusal(query, { updates }))?.[2]).toContain('more than 5000 statements');
 });

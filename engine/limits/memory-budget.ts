@@ -80,18 +80,20 @@ export class Holding {
 /** The bytes that the answers to one request hold, up to the limit of its role. The answers of a batch count together. */
 export class AnswerHolding extends Holding {
   #mostBytes: number | null = null;
+  #besideBytes = 0;
   #answeredBytes = 0;
 
-  /** Sets the limit of the role; null for none. Raises `responseTooLarge` when the answers before in a batch were too large, so that nothing
+  /** Sets the limit of the role; null for none. `besideBytes` of each result are no part of the answer. Raises `responseTooLarge` when the answers before in a batch were too large, so that nothing
    *  runs whose answer could not be sent. */
-  limitTo(mostBytes: number | null): void {
+  limitTo(mostBytes: number | null, besideBytes = 0): void {
     this.#mostBytes = mostBytes;
+    this.#besideBytes = besideBytes;
     this.#check(this.#answeredBytes, '');
   }
 
   /** Holds the next bytes of a result of which `before` have arrived. Raises `responseTooLarge` and `overloaded`. */
   receive(bytes: number, before: number): void {
-    this.#check(before + bytes, '');
+    this.#check(before + bytes - this.#besideBytes, '');
     this.hold(bytes);
   }
 

@@ -268,13 +268,16 @@ export class LiveQueries {
   }
 }
 
+/** The bytes of a row beside the result: the positions of a stream. The size of the result itself is checked when it is known. */
+const POSITION_BYTES = 16 * 1024;
+
 /** Holds the bytes of results while they arrive. Afterwards those that clients do not read count as queued bytes. */
 async function holding<T>(
   { mostResponseBytes }: Pick<PreparedStatement, 'mostResponseBytes'>,
   run: (held: AnswerHolding) => Promise<T>,
 ): Promise<T> {
   const held = new AnswerHolding();
-  held.limitTo(mostResponseBytes);
+  held.limitTo(mostResponseBytes, POSITION_BYTES);
   try {
     return await run(held);
   } finally {

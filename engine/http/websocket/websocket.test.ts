@@ -222,16 +222,28 @@ test('a change that does not concern a live query sends nothing', async () => {
 });
 
 test('a failing poll is reported once, and the live query recovers', async () => {
-  await sql('create table fragile (id int primary key); insert into fragile values (1)');
+  await sql(`create table divisor (n int); insert into divisor values (1);
+    create view fragile as select 6 / n as id from divisor`);
   await engine.admin('pg_track_table', { table: 'fragile' });
   const socket = await ready();
   subscribe(socket, 'subscription { fragile { id } }');
   await socket.next();
-  await database.sql('alter table fragile rename to elsewhere');
+  await database.sql('update divisor set n = 0');
   expect(await socket.next()).toMatchObject({ type: 'next', payload: { errors: [{}] } });
   expect(await socket.during(200)).toEqual([]);
-  await database.sql('alter table elsewhere rename to fragile');
-  expect((await socket.next()).payload).toEqual({ data: { fragile: [{ id: 1 }] } });
+  await database.sql('update divisor set n = 2');
+  expect((await socket.next()).payload).toEqual({ data: { fragile: [{ id: 3 }] } });
+});
+
+test('a live query whose table is gone ends with the error that a new one would get', async () => {
+  await sql('create table passing (id int primary key)');
+  await engine.admin('pg_track_table', { table: 'passing' });
+  const socket = await ready();
+  subscribe(socket, 'subscription { passing { id } }');
+  await socket.next();
+  await database.sql('drop table passing');
+  const message = "field 'passing' not found in type: 'subscription_root'";
+  expect(await socket.next()).toMatchObject({ type: 'error', payload: [{ message }] });
 });
 
 test('a client that does not read gets only the latest result of a live query', async () => {
