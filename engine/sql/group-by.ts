@@ -16,6 +16,8 @@ import { rowPieces } from './table.ts';
 export function groupsQuery(groups: Groups, aliases: Aliases): Fragment {
   const row = aliases.next();
   const scope = rowScope(row, aliases);
+  const shown = shownKeys(groups, row, aliases);
+  if (shown.length > 0) aliases.widen(row);
   const pieces = groups.output.map((field) => ({
     key: field.alias,
     value: fieldPieces(field, groups, row, aliases),
@@ -30,21 +32,31 @@ export function groupsQuery(groups: Groups, aliases: Aliases): Fragment {
     groups.keys.map((key) => columnOf(row, keyName(key, groups))),
     comma,
   );
-  const from = sql`from ${tableOf(groups, row, aliases)} ${id(row)}${where} group by (${keys})`;
+  const from = sql`from ${tableOf(groups.table, shown, row, aliases)} ${id(row)}${where} group by (${keys})`;
   const query = sql`select ${concatenate(jsonObject(pieces))} as "json" ${from}${filtered}${order}${limit}${offset}`;
   const outer = aliases.next();
   const rows = joinedRows(columnOf(outer, 'json'));
   return sql`select ${concatenate(jsonArray(rows))} from (${query}) ${id(outer)}`;
 }
 
-/** Returns the table; for keys that are masked in some rows, a subquery adds their visible values. */
-function tableOf({ table, visibleIf }: Groups, row: string, aliases: Aliases): Fragment {
-  if (!visibleIf) return qualified(table);
-  const cells = Object.entries(visibleIf).map(
+/** Returns the visible values of the keys that are masked in some rows, as additional columns of a subquery. */
+function shownKeys({ visibleIf = {} }: Groups, row: string, aliases: Aliases): readonly Fragment[] {
+  return Object.entries(visibleIf).map(
     ([key, condition]) =>
       sql`, ${visibleOrNull(columnOf(row, key), condition, row, aliases)} as ${id(`shown ${key}`)}`,
   );
-  return sql`(select ${id(row)}.*${join(cells, empty)} from ${qualified(table)} ${id(row)})`;
+}
+
+/** Returns the table, or a subquery that adds columns to it. What reads its rows is composed before. */
+function tableOf(
+  table: Groups['table'],
+  shown: readonly Fragment[],
+  row: string,
+  aliases: Aliases,
+): Fragment {
+  if (shown.length === 0) return qualified(table);
+  const columns = sql`${id(row)}.*${join(shown, empty)}${aliases.wholeRow(row, table)}`;
+  return sql`(select ${columns} from ${qualified(table)} ${id(row)})`;
 }
 
 function keyName(key: string, { visibleIf }: Groups): string {
