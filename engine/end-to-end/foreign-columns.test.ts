@@ -101,6 +101,11 @@ const REQUESTS: readonly (readonly [position: string, query: string, path?: stri
     '/v1beta1/relay',
   ],
   [
+    'of a connection of distinct rows in the order of own columns',
+    '{ book_connection(first: 2, distinct_on: writer_id, order_by: [{writer_id: asc}, {id: asc}]) { edges { node { label others { id } } } } }',
+    '/v1beta1/relay',
+  ],
+  [
     'of updated rows',
     'mutation { update_book(where: {id: {_eq: 1}}, _set: {title: "one"}) { returning { label others { id label } } } }',
   ],

@@ -97,13 +97,13 @@ function pageRows(page: ConnectionPage, aliases: Aliases, origin: Correlation): 
   }
   const size = integer(page.size);
   const order = orderClause(page.isFromEnd ? reversed(page, terms) : terms);
-  const isWider = aliases.isWider(row);
   aliases.widen(row);
   const limit = integer(page.size + 1);
   return {
     row,
     from: () => {
-      const whole = isWider ? empty : aliases.wholeRow(row, page.select.table);
+      // Distinct rows come from a subquery that has the row already.
+      const whole = page.select.distinctOn.length > 0 ? empty : aliases.wholeRow(row, page.select.table);
       const columns = sql`${id(row)}.*${carriedColumns(terms)}${whole}`;
       const rows = sql`select ${columns} from ${base.from()}${whereClause(bounded)}${order} limit ${limit}`;
       return sql`(select ${id(row)}.*, row_number() over () as ${id(NUMBER)} from (${rows}) ${id(row)}) ${id(row)}`;

@@ -20,10 +20,6 @@ export class Aliases {
     if (!this.#wider.has(alias)) this.#wider.set(alias, false);
   }
 
-  isWider(alias: string): boolean {
-    return this.#wider.has(alias);
-  }
-
   /** Returns the row as a value of the type of its table. No column is named, because the table may have others by now than those the
    *  engine has seen. The alias of a subquery has no named row type. */
   rowOf(alias: string, table: QualifiedName): Fragment {
