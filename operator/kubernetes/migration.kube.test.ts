@@ -49,7 +49,9 @@ await describeKube('migrations', (kube) => {
 
   test('a file of a ConfigMap that fails holds the resources back, and its correction runs', async () => {
     await rig.kube.apply(configMap({ room: 'alter table shelf add room text; select nope' }));
-    await rig.kube.apply(object('Migration', 'schema', { files: [CREATE, LATER] }));
+    await rig.kube.apply(
+      object('Migration', 'schema', { files: [CREATE, LATER], allowConfigMapChanges: true }),
+    );
     const { message } = await rig.ready('Migration', 'schema', 'MigrationFailed');
     expect(message).toBe('2_room.sql:1: statement 2 of 2 failed: column "nope" does not exist (42703).');
     await rig.kube.apply(shelf('user', ['id', 'room']));
