@@ -51,15 +51,17 @@ const TYPES_OF_REQUESTS: Partial<Record<Observation['kind'], readonly string[]>>
 };
 
 const FLUSH_EVERY_MS = 250;
-const FLUSH_LENGTH = 16_384;
+/** The characters that are passed on together, and the bytes that are written together: more than so many characters have. */
+const PASS_LENGTH = 16_384;
+const WRITE_BYTES = 65_536;
 
 /** Opens the log of a file descriptor, standard output by default. */
 export function openLog(options: LogOptions, descriptor = 1): Log {
   const destination = pino.destination({
     dest: descriptor,
     sync: false,
-    minLength: 0,
-    maxWrite: 2 * FLUSH_LENGTH,
+    minLength: WRITE_BYTES,
+    maxWrite: 2 * WRITE_BYTES,
   });
   // Collected here, because the destination would measure all of them with each line.
   let lines = '';
@@ -68,7 +70,10 @@ export function openLog(options: LogOptions, descriptor = 1): Log {
     lines = '';
   };
   const levels = new Set(LEVELS.slice(LEVELS.indexOf(options.logLevel)));
-  const timer = setInterval(pass, FLUSH_EVERY_MS);
+  const timer = setInterval(() => {
+    pass();
+    destination.flush();
+  }, FLUSH_EVERY_MS);
   timer.unref();
   let receive: ((record: LogRecord) => void) | undefined;
   const isWanted = (type: string) => !OPTIONAL_TYPES.has(type) || options.enabledLogTypes.includes(type);
@@ -82,7 +87,7 @@ export function openLog(options: LogOptions, descriptor = 1): Log {
         const at = Date.now();
         const body = detail();
         lines += `{"level":"${level}","timestamp":"${timestampOf(at)}","type":"${type}","detail":${body}}\n`;
-        if (lines.length >= FLUSH_LENGTH) pass();
+        if (lines.length >= PASS_LENGTH) pass();
         if (type !== 'opentelemetry') receive?.({ at, level, type, body });
       }
     },
@@ -91,6 +96,8 @@ export function openLog(options: LogOptions, descriptor = 1): Log {
     },
     flush: () => {
       clearInterval(timer);
+      destination.flushSync();
+      // Less than the destination writes by itself, and not at once.
       pass();
       destination.flushSync();
     },
