@@ -126,7 +126,7 @@ export const ATTACKS: readonly Attack[] = [
     name: 'answers of 200 MB of a remote schema, 4 at a time',
     heldSeconds: 3,
     launch: async () => () => {},
-    verify: (world) => answersAreRefused(world, '{ large }', 4),
+    verify: (world) => answersAreRefused(world, '{ large_answer }', 4),
   },
   {
     name: 'short requests that stand for long work, from 8 clients',

@@ -80,7 +80,7 @@ export async function createWorld(databaseUrl: string, engineUrl: string): Promi
 const HEADERS = { 'content-type': 'application/json', 'x-engine-admin-secret': ADMIN_SECRET };
 
 const MIB = 2 ** 20;
-const LARGE_SCHEMA = introspectionFromSchema(buildSchema('type Query { large: String }'));
+const LARGE_SCHEMA = introspectionFromSchema(buildSchema('type Query { large_answer: String }'));
 
 /** Answers an event with 60 MB in a few kilobytes of gzip, an action with 60 MB or with 10 million
  *  objects, and a query with 200 MB. */
@@ -92,7 +92,7 @@ function answerLargely(): (request: IncomingMessage, response: ServerResponse) =
     else if (body.includes('__schema')) response.end(JSON.stringify({ data: LARGE_SCHEMA }));
     else if (request.url === '/dense') pour(response, '[', 30, '{}]', '{},{},{},{},{}, ');
     else if (request.url === '/action') pour(response, '{"text":"', 60, '"}');
-    else pour(response, '{"data":{"large":"', 200, '"}}');
+    else pour(response, '{"data":{"large_answer":"', 200, '"}}');
   };
 }
 
