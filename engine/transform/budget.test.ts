@@ -49,7 +49,7 @@ const inLoops = (inner: string, depth = 3) =>
     inner,
   );
 
-/** What an iteration does beside its step. */
+/** The steps of an iteration beside those of its body. */
 test.each([
   ['nothing', '1'],
   ['texts in upper case', '{{ toTitle($body.long) }}'],

@@ -12,7 +12,7 @@ const FORMS: readonly (readonly [string, (text: string) => string])[] = [
   ['in a form', (text) => encodeURIComponent(text).replaceAll('%20', '+')],
   ['in base64', (text) => btoa(String.fromCharCode(...Buffer.from(text)))],
 ];
-/** What a variable holds, and the part of it that a service sees. */
+/** The value of a variable, and the part of it that a service sees. */
 const VALUES: readonly (readonly [string, string])[] = [
   [PLANTED, PLANTED],
   [`Bearer ${'t0ken'.repeat(9)}`, 't0ken'.repeat(9)],

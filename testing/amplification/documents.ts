@@ -8,7 +8,7 @@ import { TABLES, tableName } from './world.ts';
 export type RequestBody = { readonly name: string; readonly body: string };
 
 const MOST_BYTES = 1_000_000;
-/** What JSON and names need beside the repeated part. */
+/** The bytes of JSON and names beside the repeated part. */
 const MARGIN = 20_000;
 
 type Part = { readonly query: string; readonly variables?: unknown };

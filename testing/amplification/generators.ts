@@ -4,7 +4,7 @@ import { randomBody } from './documents.ts';
 import type { Random } from './random.ts';
 
 export type AmplificationCase = {
-  /** What was generated, for reports. */
+  /** A description of the generated case, for reports. */
   readonly name: string;
   readonly bytes: number;
   /** Runs the case and returns the beginning of the outcome. */
