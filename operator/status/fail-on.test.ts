@@ -167,7 +167,7 @@ test('a refused change says which resource, and what it means', () => {
     {
       resource: 'TablePermission shop/note',
       key: KEY,
-      message: expect.stringContaining('reader reaches more: filter: '),
+      message: expect.stringContaining('reader reaches more of public.note (select): filter: '),
     },
   ]);
 });
