@@ -1,14 +1,23 @@
-/** One attempt to deliver an event to a webhook. In: the webhook and the message. Out: the status, and request and response as they
- *  are logged. Never throws: a failure is an attempt without a status. Not here: events (event-log.ts), retries (retry.ts).
+/** Delivers an event to a webhook. In: the event, the webhook and the message. Out: for each attempt its status, with request and response
+ *  as they are logged, and what happens to the event next. A failure is an attempt without a status.
+ *  Not here: rows (event-log.ts, scheduled-log.ts), retries (retry.ts).
  *  Reference: docs/reference/behaviour/event-triggers.md. */
 
 import { parseJson } from '../json/parse-json.ts';
 import type { ResponseTransform } from '../metadata/schema/common.ts';
+import type { EventProcessed } from '../observe/observation.ts';
+import type { Retries } from '../resolve/types.ts';
 import { TransformError } from '../transform/render.ts';
 import { transformResponse } from '../transform/response.ts';
 import { callWebhook, type Message, type Webhook, type WebhookAnswer } from '../webhook/call.ts';
 import { headerList, type OutboundContext, WebhookFailure } from '../webhook/outbound.ts';
-import { type DeliveryResult, retryAfterOf } from './retry.ts';
+import {
+  type DeliveryResult,
+  decideInterrupted,
+  decideRetry,
+  type RetryDecision,
+  retryAfterOf,
+} from './retry.ts';
 
 /** An attempt to deliver an event, with request and response as the log of invocations has them. */
 export type DeliveryAttempt = DeliveryResult & { readonly request: unknown; readonly response: unknown };
@@ -16,10 +25,51 @@ export type DeliveryAttempt = DeliveryResult & { readonly request: unknown; read
 type Recipient = {
   readonly webhook: Webhook;
   readonly responseTransform?: ResponseTransform;
+  readonly retries: Retries;
 };
 
-/** Attempts a delivery. `version` is that of the records: `1` for scheduled events, `2` for changed rows. */
-export async function attemptDelivery(
+/** An event that was taken for delivery. */
+type TakenEvent = {
+  /** The number of earlier attempts. */
+  readonly tries: number;
+  readonly waitedSeconds: number;
+  /** True when the engine that took the event before has ended. */
+  readonly isInterrupted: boolean;
+};
+
+type Delivery = {
+  readonly trigger: EventProcessed['trigger'];
+  /** The version of the records: `1` for scheduled events, `2` for changed rows. */
+  readonly version: '1' | '2';
+  /** Returns the message of the attempt after a number of others. */
+  readonly messageAfter: (tries: number) => Message;
+  readonly record: (attempt: DeliveryAttempt, decision: RetryDecision) => Promise<void>;
+};
+
+/** Delivers an event and records the attempt. One that ended with the engine is recorded before it, and may be the last. */
+export async function deliver(
+  event: TakenEvent,
+  to: Recipient,
+  { trigger, version, messageAfter, record }: Delivery,
+  outbound: OutboundContext,
+): Promise<void> {
+  const end = async (attempt: DeliveryAttempt, decision: RetryDecision) => {
+    await record(attempt, decision);
+    const outcome = decision.kind === 'now' ? 'again' : decision.kind;
+    outbound.observe?.({ kind: 'event processed', trigger, outcome, waitedSeconds: event.waitedSeconds });
+  };
+  let { tries } = event;
+  if (event.isInterrupted) {
+    const decision = decideInterrupted(tries, to.retries);
+    await end(interruptedAttempt(to, messageAfter(tries), version), decision);
+    if (decision.kind === 'failed') return;
+    tries += 1;
+  }
+  const attempt = await attemptDelivery(to, messageAfter(tries), outbound, version);
+  await end(attempt, decideRetry(attempt, tries, to.retries));
+}
+
+async function attemptDelivery(
   recipient: Recipient,
   message: Message,
   outbound: OutboundContext,
@@ -50,7 +100,7 @@ export async function attemptDelivery(
 }
 
 /** Returns the attempt during which the engine ended, as the log of invocations has it. */
-export function interruptedAttempt(
+function interruptedAttempt(
   { webhook }: Recipient,
   { body: payload }: Message,
   version: '1' | '2',

@@ -5,10 +5,10 @@ import { SESSION_PREFIX } from '../resolve/session.ts';
 import type { Model, ResolvedEventTrigger, ResolvedSource } from '../resolve/types.ts';
 import type { Message } from '../webhook/call.ts';
 import type { OutboundContext } from '../webhook/outbound.ts';
-import { attemptDelivery, type DeliveryAttempt, interruptedAttempt } from './deliver.ts';
+import { type DeliveryAttempt, deliver } from './deliver.ts';
 import { type DeliveryLane, hostOf } from './delivery-slots.ts';
 import { type LoggedEvent, recordAttempt, releaseEvents, takeEvents } from './event-log.ts';
-import { decideInterrupted, decideRetry, type RetryDecision } from './retry.ts';
+import type { RetryDecision } from './retry.ts';
 import type { Feed } from './worker.ts';
 
 export type DeliveryContext = {
@@ -70,35 +70,28 @@ function feedOf(
   };
 }
 
-async function deliverEvent(
+function deliverEvent(
   database: Database,
-  taken: LoggedEvent,
+  event: LoggedEvent,
   trigger: ResolvedEventTrigger,
   outbound: OutboundContext,
 ): Promise<void> {
-  const record = async (event: LoggedEvent, attempt: DeliveryAttempt, decision: RetryDecision) => {
-    await recordAttempt(database, event, attempt, decision);
-    outbound.observe?.({
-      kind: 'event processed',
-      trigger: 'row',
-      outcome: decision.kind === 'now' ? 'again' : decision.kind,
-      waitedSeconds: event.waitedSeconds,
-    });
-  };
-  let event = taken;
-  if (taken.isInterrupted) {
-    const message = messageOf(taken, trigger, outbound.headerPrefix);
-    const decision = decideInterrupted(taken.tries, trigger.retries);
-    await record(taken, interruptedAttempt(trigger, message, '2'), decision);
-    if (decision.kind === 'failed') return;
-    event = { ...taken, tries: taken.tries + 1 };
-  }
-  const message = messageOf(event, trigger, outbound.headerPrefix);
-  const result = await attemptDelivery(trigger, message, outbound, '2');
-  await record(event, result, decideRetry(result, event.tries, trigger.retries));
+  const delivery = {
+    trigger: 'row',
+    version: '2',
+    messageAfter: (tries: number) => messageOf(event, tries, trigger, outbound.headerPrefix),
+    record: (attempt: DeliveryAttempt, decision: RetryDecision) =>
+      recordAttempt(database, { event, attempt, decision }),
+  } as const;
+  return deliver(event, trigger, delivery, outbound);
 }
 
-function messageOf(event: LoggedEvent, { retries }: ResolvedEventTrigger, headerPrefix: string): Message {
+function messageOf(
+  event: LoggedEvent,
+  tries: number,
+  { retries }: ResolvedEventTrigger,
+  headerPrefix: string,
+): Message {
   const sessionVariables = onTheWire(event.payload['session_variables'], headerPrefix);
   const body = {
     id: event.id,
@@ -106,7 +99,7 @@ function messageOf(event: LoggedEvent, { retries }: ResolvedEventTrigger, header
     table: { schema: event.schema, name: event.table },
     trigger: { name: event.trigger },
     event: { ...event.payload, session_variables: sessionVariables },
-    delivery_info: { current_retry: event.tries, max_retries: retries.most },
+    delivery_info: { current_retry: tries, max_retries: retries.most },
   };
   const { id, trigger } = event;
   return {

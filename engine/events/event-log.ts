@@ -10,6 +10,7 @@ import { parseJson } from '../json/parse-json.ts';
 import type { QualifiedName } from '../metadata/schema/common.ts';
 import type { CleanupScope } from '../resolve/types.ts';
 import type { DeliveryAttempt } from './deliver.ts';
+import { grouped } from './grouped.ts';
 import type { RetryDecision } from './retry.ts';
 import type { ReleasedJob } from './worker.ts';
 
@@ -157,33 +158,58 @@ export async function takeEvents(
   }));
 }
 
-/** Records an attempt and what happens to the event next. */
-export async function recordAttempt(
+/** An attempt to deliver an event, and what happens to the event next. */
+type RecordedAttempt = {
+  readonly event: LoggedEvent;
+  readonly attempt: DeliveryAttempt;
+  readonly decision: RetryDecision;
+};
+
+/** Records an attempt. Does nothing if the event was deleted meanwhile. */
+export const recordAttempt = grouped<RecordedAttempt>({
+  together: async (database, records) => {
+    // Waiting for a lock would delay the others, and could end in a deadlock with a statement that changes many events.
+    const written = await writeAttempts(database, records, 'for update skip locked');
+    return new Set(records.filter(({ event }) => written.has(event.id)));
+  },
+  alone: async (database, record) => {
+    await writeAttempts(database, [record], 'for update');
+  },
+});
+
+/** Returns the IDs of the events whose attempts were recorded. */
+async function writeAttempts(
   database: Database,
-  event: LoggedEvent,
-  { status, request, response }: DeliveryAttempt,
-  decision: RetryDecision,
-): Promise<void> {
-  await database.query(
-    `with noted as (
-       insert into pergola.event_invocation_log (trigger_name, event_id, status, request, response)
-       values ($2, $1, $3, $4, $5))
-     update pergola.event_log
-        set tries = tries + 1, locked = case when $9 then now() end, delivered = $6, error = $7,
-            next_retry_at = now() + $8::float8 * interval '1 second'
-      where id = $1`,
+  records: readonly RecordedAttempt[],
+  lock: 'for update' | 'for update skip locked',
+): Promise<ReadonlySet<string>> {
+  const { rows } = await database.query(
+    `with attempt as (
+       select * from unnest($1::uuid[], $2::text[], $3::int[], $4::text[], $5::text[], $6::text[], $7::float8[])
+         as attempt (id, trigger, status, request, response, decision, after_seconds)),
+     present as (select id from pergola.event_log where id = any($1) ${lock}),
+     updated as (
+       update pergola.event_log e
+          set tries = tries + 1, locked = case decision when 'now' then now() end,
+              delivered = decision = 'delivered', error = decision = 'failed',
+              next_retry_at = now() + after_seconds * interval '1 second'
+         from attempt
+        where e.id = attempt.id and e.id in (select id from present)
+    returning e.id)
+     insert into pergola.event_invocation_log (trigger_name, event_id, status, request, response)
+     select trigger, id, status, request::json, response::json from attempt where id in (select id from updated)
+  returning event_id::text as id`,
     [
-      event.id,
-      event.trigger,
-      status,
-      JSON.stringify(request),
-      JSON.stringify(response),
-      decision.kind === 'delivered',
-      decision.kind === 'failed',
-      decision.kind === 'again' ? decision.afterSeconds : null,
-      decision.kind === 'now',
+      records.map(({ event }) => event.id),
+      records.map(({ event }) => event.trigger),
+      records.map(({ attempt }) => attempt.status),
+      records.map(({ attempt }) => JSON.stringify(attempt.request)),
+      records.map(({ attempt }) => JSON.stringify(attempt.response)),
+      records.map(({ decision }) => decision.kind),
+      records.map(({ decision }) => (decision.kind === 'again' ? decision.afterSeconds : null)),
     ],
   );
+  return new Set(rows.map(({ id }: { readonly id: string }) => id));
 }
 
 /** Releases events that were taken and not delivered. An interrupted event remains one. */

@@ -7,11 +7,11 @@ import { EngineError, thrownMessage } from '../errors/engine-error.ts';
 import { scheduledDelivery } from '../resolve/cron-trigger.ts';
 import type { Cleanup, Model, ScheduledDelivery } from '../resolve/types.ts';
 import type { Message } from '../webhook/call.ts';
-import { attemptDelivery, type DeliveryAttempt, interruptedAttempt } from './deliver.ts';
+import { type DeliveryAttempt, deliver } from './deliver.ts';
 import { type DeliveryLane, type DeliverySlots, hostOf } from './delivery-slots.ts';
 import type { DeliveryContext } from './event-feed.ts';
 import { cleanUp } from './event-log.ts';
-import { decideInterrupted, decideRetry, type RetryDecision } from './retry.ts';
+import type { RetryDecision } from './retry.ts';
 import {
   deleteScheduled,
   markDead,
@@ -139,27 +139,21 @@ async function deliverScheduled(
   { metadataDatabase: database, outbound }: ScheduledContext,
 ): Promise<void> {
   const trigger = event.type as Exclude<typeof event.type, 'cleanup'>;
-  const reportOutcome = (outcome: 'delivered' | 'again' | 'failed' | 'dead') =>
-    outbound.observe?.({ kind: 'event processed', trigger, outcome, waitedSeconds: event.waitedSeconds });
   if (event.lateSeconds > to.toleranceSeconds) {
     await markDead(database, event.id);
-    reportOutcome('dead');
+    const { waitedSeconds } = event;
+    outbound.observe?.({ kind: 'event processed', trigger, outcome: 'dead', waitedSeconds });
     return;
   }
   const message = messageOf(event, to);
-  const record = async (attempt: DeliveryAttempt, decision: RetryDecision) => {
-    await recordScheduledAttempt(database, event.id, attempt, decision);
-    reportOutcome(decision.kind === 'now' ? 'again' : decision.kind);
-  };
-  let { tries } = event;
-  if (event.isInterrupted) {
-    const decision = decideInterrupted(tries, to.retries);
-    await record(interruptedAttempt(to, message, '1'), decision);
-    if (decision.kind === 'failed') return;
-    tries += 1;
-  }
-  const result = await attemptDelivery(to, message, outbound, '1');
-  await record(result, decideRetry(result, tries, to.retries));
+  const delivery = {
+    trigger,
+    version: '1',
+    messageAfter: () => message,
+    record: (attempt: DeliveryAttempt, decision: RetryDecision) =>
+      recordScheduledAttempt(database, event.id, attempt, decision),
+  } as const;
+  await deliver(event, to, delivery, outbound);
 }
 
 /** Returns the webhook's message. Reference: docs/reference/behaviour/scheduled-triggers.md. */

@@ -61,17 +61,16 @@ type CachedDocument = {
   readonly id: number;
   /** The dependencies of the document's plans on values, as found so far. */
   dependencies: VariableDependencies;
-  /** The usage of each plan of the document. */
-  readonly usages: WeakMap<PreparedPlan, OperationUsage>;
-  /** The size of the plan that was made last. */
-  size: number;
-  /** The one of the plan that was made last. */
+  /** The usage of the plan that was made last. */
   lastUsage: OperationUsage | null;
 };
 
+/** What requests with the same document and the same shape of variables have in common. */
+type CachedPlan = Pick<PlannedRequest, 'plan' | 'size' | 'usage'>;
+
 /** The caches for the requests of a model. */
 class ModelCaches {
-  readonly plans = new Cache<string, PreparedPlan>('plans');
+  readonly plans = new Cache<string, CachedPlan>('plans');
   readonly texts = new Cache<SchemaText, string | Buffer>('introspections');
   readonly #documents = new Map<RoleSchema, Cache<string, CachedDocument>>();
   #hasEnded = false;
@@ -141,13 +140,12 @@ export function cachedPlan(role: RoleSchema, request: GraphqlRequest): PlannedRe
   const hit = cachesOf(role.model).plans.get(key);
   if (hit) {
     hits += 1;
-    const usage = cached.usages.get(hit) ?? null;
-    return { plan: hit, usage, variables, text, operationName, size: cached.size };
+    const { plan, usage, size } = hit;
+    return { plan, usage, variables, text, operationName, size };
   }
   misses += 1;
   const begin = performance.now();
   const { plan: unprepared, dependencies, size } = planRequest(document, variables, cached.dependencies);
-  cached.size = size;
   const limits = {
     ...limitsOf(requestPolicyOf(role.model, role.role)),
     isByAdministrator: role.role === ADMIN_ROLE,
@@ -157,10 +155,9 @@ export function cachedPlan(role: RoleSchema, request: GraphqlRequest): PlannedRe
   cached.dependencies = dependencies;
   const { shape } = isSameShape ? variables : coerceVariables(document, given, dependencies);
   const usage = role.model.roles.has(role.role) ? usageOf(cached, variables) : null;
-  if (usage) cached.usages.set(plan, usage);
   const used = `${id} ${shape}`;
   const milliseconds = performance.now() - begin;
-  cachesOf(role.model).plans.set(used, plan, { bytes: bytesOf(plan, used), milliseconds });
+  cachesOf(role.model).plans.set(used, { plan, usage, size }, { bytes: bytesOf(plan, used), milliseconds });
   return { plan, usage, variables, text, operationName, size };
 }
 
@@ -202,8 +199,6 @@ function documentOf(
     operationName,
     id: count++,
     dependencies: NO_DEPENDENCIES,
-    usages: new WeakMap(),
-    size: 0,
     lastUsage: null,
   };
   const used = document.conditions.size > 0 ? conditionalKey : key;

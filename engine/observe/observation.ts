@@ -166,7 +166,7 @@ export type StatementPolled = {
 };
 
 /** An attempt to deliver an event to a webhook. */
-type EventProcessed = {
+export type EventProcessed = {
   readonly kind: 'event processed';
   /** A changed row, a cron trigger, or a one-off scheduled event. */
   readonly trigger: 'row' | 'cron' | 'one_off' | 'declared';
