@@ -144,9 +144,12 @@ export function requestStream(
   });
 }
 
-/** Sends the body as bytes: Node writes headers together with a text, in the encoding of the text. */
+/** Node writes headers and a text at once, in the encoding of the text, which for headers is Latin-1. A body with other characters is sent
+ *  as bytes, after the headers. */
 function finish(request: ClientRequest, body: string | null): void {
-  request.end(body === null ? undefined : Buffer.from(body));
+  if (body === null) request.end();
+  else if (Buffer.byteLength(body) === body.length) request.end(body, 'latin1');
+  else request.end(Buffer.from(body));
 }
 
 type RoundTrip = { readonly response: IncomingMessage; readonly body: Buffer };

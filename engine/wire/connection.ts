@@ -6,7 +6,7 @@
 import type { EventEmitter } from 'node:events';
 import type { Duplex } from 'node:stream';
 import type pg from 'pg';
-import { Decoder, failureAt, type ReceiveMessage, rowAt } from './decode.ts';
+import { Decoder, failureAt, rowAt } from './decode.ts';
 import { Outbox } from './encode.ts';
 import { Execution, isCancelled } from './execution.ts';
 import { Reading } from './reading.ts';
@@ -104,7 +104,7 @@ export class WireConnection {
     this.#events = events;
     this.#socket = (client as unknown as DriverInternals).connection.stream;
     const decoder = new Decoder(
-      (...message) => this.#receive(...message),
+      (type, bytes, start, end, isKept) => this.#receive(type, bytes, start, end, isKept),
       (type, size) => type !== DATA_ROW || this.#acceptsRow(size),
     );
     this.#reading = new Reading(this.#socket, (piece) => {
@@ -301,7 +301,7 @@ export class WireConnection {
   }
 
   /** Handles one backend message. Notices, parameter statuses, notifications and confirmations are ignored. */
-  #receive(...[type, bytes, start, end, isKept]: Parameters<ReceiveMessage>): void {
+  #receive(type: number, bytes: Buffer, start: number, end: number, isKept: boolean): void {
     switch (type) {
       case DATA_ROW:
         // A collected message was accepted when it began.

@@ -6,13 +6,7 @@ import pg from 'pg';
 import type { Column } from './statement.ts';
 
 /** Receives a message: its type, and the position of its body. The bytes are valid until it returns; if `isKept`, always. */
-export type ReceiveMessage = (
-  type: number,
-  bytes: Buffer,
-  start: number,
-  end: number,
-  isKept: boolean,
-) => void;
+type ReceiveMessage = (type: number, bytes: Buffer, start: number, end: number, isKept: boolean) => void;
 
 /** Decides, by type and size, whether a message that has to be collected is kept. A message that is not kept is not received. */
 export type AcceptMessage = (type: number, size: number) => boolean;
