@@ -231,28 +231,6 @@ describe('a masked cell counts as null', () => {
     await must('pg_drop_select_permission', { table: 'person', role: 'auditor' });
   });
 
-  test('among groups, where a computed field decides what is masked', async () => {
-    await permit('select', 'person', 'auditor', {
-      columns: ['id', 'salary', 'team_id'],
-      computed_fields: ['yearly'],
-      filter: { yearly: { _gt: 2400 } },
-      allow_aggregations: true,
-    });
-    await must('add_inherited_role', { role_name: 'board', role_set: ['anyone', 'auditor'] });
-    const groups = `{ person_group_by(keys: [salary, team_id], where: {yearly: {_is_null: true}}, order_by: [{keys: {salary: asc}}]) {
-      keys { salary team_id } aggregate { count } }
-      all: person_group_by(keys: [salary], order_by: [{keys: {salary: asc}}]) { keys { salary } aggregate { sum { yearly } } } }`;
-    expect(await ask(groups, { role: 'board' })).toEqual({
-      person_group_by: [{ keys: { salary: null, team_id: null }, aggregate: { count: 2 } }],
-      all: [
-        { keys: { salary: 300 }, aggregate: { sum: { yearly: 3600 } } },
-        { keys: { salary: null }, aggregate: { sum: { yearly: null } } },
-      ],
-    });
-    await must('drop_inherited_role', { role_name: 'board' });
-    await must('pg_drop_select_permission', { table: 'person', role: 'auditor' });
-  });
-
   test('in the key of a row', async () => {
     await permit('select', 'team', 'guest', { columns: ['name'], filter: {} });
     await must('add_inherited_role', { role_name: 'visitor', role_set: ['guest', 'coach'] });

@@ -5,7 +5,8 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { graphqlOutcome, type RuleWorld, startWorld } from './testing/rules.ts';
 
 type Rule = {
-  readonly check: object /** The same on the row `r`, with the caller 7. */;
+  readonly check: object;
+  /** The check in SQL, for the row `r` and user 7. */
   readonly sql: string;
 };
 

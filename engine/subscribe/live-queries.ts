@@ -68,7 +68,7 @@ export class LiveQueries {
   readonly #turns: Turns;
   /** The turns of plans with calls, which may wait for external services. Statements do not wait behind them. */
   readonly #callTurns: Turns;
-  /** By source, connection, limits and statement text. */
+  /** The pollers of statements, by source, connection, limits and text. */
   readonly #pollers = new Map<string, SharedPoller>();
   readonly #subscriptions = new Set<Subscription>();
   readonly #counts: SubscriptionCounts;
