@@ -1,13 +1,13 @@
 /** Fingerprints of tables and functions: numbers that change with any DDL on the object. The engine compares them to notice changes
  *  by other clients without reading the catalog again. A fingerprint is the sum of hashes of the `xmin` of catalog rows: of columns,
- *  keys, unique indexes and view definitions, or of the function.
+ *  constraints, unique indexes and view definitions, or of the function.
  *  In: anything with `query`. Out: numbers. Not here: when they are compared (admin/source-watch.ts). */
 import { type QualifiedName, qualifiedKey } from '../metadata/schema/common.ts';
 
 /** Fingerprints of tables and functions, by `fingerprintKey`. */
 type Fingerprints = ReadonlyMap<string, bigint>;
 
-export type Fingerprinted = { readonly kind: 'table' | 'function' | 'triggers' } & QualifiedName;
+export type Fingerprinted = { readonly kind: 'table' | 'function' | 'reactions' } & QualifiedName;
 
 type Queryable = {
   query(text: string, values?: unknown[]): Promise<{ readonly rows: readonly unknown[] }>;
@@ -21,17 +21,19 @@ const sumOver = (from: string, hash: string) => `coalesce((select sum(${hash}) f
 const TABLE_PRINT = `pg_catalog.hashtextextended(c.oid::text || c.relkind::text, 0)
   + ${sumOver('pg_attribute a where a.attrelid = c.oid and a.attnum > 0', hashOf('a', 'a.attnum'))}
   + ${sumOver(
-    "pg_constraint k where k.conrelid = c.oid and k.contype in ('p', 'u', 'f')",
+    "pg_constraint k where k.conrelid = c.oid and k.contype in ('p', 'u', 'f', 'c')",
     hashOf('k', 'k.oid'),
   )}
   + ${sumOver('pg_index i where i.indrelid = c.oid and i.indisunique', hashOf('i', 'i.indexrelid'))}
   + ${sumOver('pg_rewrite r where r.ev_class = c.oid', hashOf('r', 'r.oid'))}`;
 
-/** The hash of every trigger that the engine did not create, of partitions only those of their own. One of a table that is not tracked
- *  may run after a write to a tracked one. */
-const TRIGGER_PRINT = `select sum(${hashOf('t', 't.oid')}) as print from pg_catalog.pg_trigger t
-where not t.tgisinternal and t.tgparentid = 0 and t.tgname not like 'pergola\\_%'`;
-const TRIGGERS: Fingerprinted = { kind: 'triggers', schema: '', name: '' };
+/** The hash of every trigger that the engine did not create, of partitions only those of their own, and of every policy that applies to the
+ *  engine's user. One of a table that is not tracked may run after a write to a tracked one. */
+const REACTION_PRINT = `select ${sumOver(
+  "pg_trigger t where not t.tgisinternal and t.tgparentid = 0 and t.tgname not like 'pergola\\_%'",
+  hashOf('t', 't.oid'),
+)} + ${sumOver('pg_policy p where pg_catalog.row_security_active(p.polrelid)', hashOf('p', 'p.oid'))} as print`;
+const REACTIONS: Fingerprinted = { kind: 'reactions', schema: '', name: '' };
 
 const IS_TABLE = "c.relkind in ('r', 'p', 'v', 'm', 'f')";
 const IS_OURS = `n.nspname not in ('pg_catalog', 'information_schema', 'pg_toast', 'pergola', 'pergola_migrations')
@@ -47,7 +49,7 @@ from pg_catalog.pg_proc p join pg_catalog.pg_namespace n on n.oid = p.pronamespa
 where ${IS_OURS}
 group by 1, 2, 3
 union all
-select '${TRIGGERS.kind}', '${TRIGGERS.schema}', '${TRIGGERS.name}', (${TRIGGER_PRINT})::text`;
+select '${REACTIONS.kind}', '${REACTIONS.schema}', '${REACTIONS.name}', (${REACTION_PRINT})::text`;
 
 /** The statement; `$1` is a JSON list of `[kind, schema, name]`. */
 const SUM = `
@@ -67,7 +69,7 @@ select coalesce(sum(print), 0)::text as sum from (
   join pg_catalog.pg_proc p on p.pronamespace = n.oid and p.proname = w.name
   where w.kind = 'function'
   union all
-  ${TRIGGER_PRINT}
+  ${REACTION_PRINT}
 ) prints`;
 
 /** Returns the fingerprints of every table and function outside the system schemas. Raises what the client raises. */
@@ -80,16 +82,16 @@ export async function fingerprintsOf(client: Queryable): Promise<Fingerprints> {
   return new Map(prints.map((row) => [fingerprintKey(row), BigInt(row.print ?? 0)]));
 }
 
-/** Reads the sum of the current fingerprints of some objects, and of all triggers, with one statement. An object that does not exist counts as 0. */
+/** Reads the sum of the current fingerprints of some objects, and of all triggers and policies, with one statement. An object that does not exist counts as 0. */
 export async function currentSum(client: Queryable, wanted: readonly Fingerprinted[]): Promise<bigint> {
   const names = wanted.map(({ kind, schema, name }) => [kind, schema, name]);
   const { rows } = await client.query(SUM, [JSON.stringify(names)]);
   return BigInt((rows[0] as { readonly sum: string }).sum);
 }
 
-/** Returns the sum of the earlier fingerprints of some objects, and of all triggers. */
+/** Returns the sum of the earlier fingerprints of some objects, and of all triggers and policies. */
 export function sumOf(prints: Fingerprints, wanted: readonly Fingerprinted[]): bigint {
-  return [...wanted, TRIGGERS].reduce((sum, each) => sum + (prints.get(fingerprintKey(each)) ?? 0n), 0n);
+  return [...wanted, REACTIONS].reduce((sum, each) => sum + (prints.get(fingerprintKey(each)) ?? 0n), 0n);
 }
 
 function fingerprintKey({ kind, schema, name }: Fingerprinted): string {

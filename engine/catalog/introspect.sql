@@ -60,7 +60,8 @@ select pg_catalog.json_build_object(
   'serverVersion', pg_catalog.current_setting('server_version_num')::int,
   'reactions', (
     -- Tables whose writes run code that may read the session: table, whether some of it runs during the statement, not only after
-    -- it. Such code is triggers, rules, and functions in defaults, constraints and policies that are not written in C.
+    -- it. Such code is triggers, rules, and functions that are not written in C in defaults, constraints, and policies that
+    -- apply to the engine's own user.
     select coalesce(pg_catalog.json_agg(pg_catalog.json_build_array(c.relation::bigint, c.is_during)), '[]')
     from (
       select relation, pg_catalog.bool_or(is_during) as is_during
@@ -78,6 +79,7 @@ select pg_catalog.json_build_object(
         left join pg_catalog.pg_attrdef a on a.oid = u.objid and u.classid = 'pg_catalog.pg_attrdef'::pg_catalog.regclass
         left join pg_catalog.pg_constraint k on k.oid = u.objid and u.classid = 'pg_catalog.pg_constraint'::pg_catalog.regclass
         left join pg_catalog.pg_policy p on p.oid = u.objid and u.classid = 'pg_catalog.pg_policy'::pg_catalog.regclass
+          and pg_catalog.row_security_active(p.polrelid)
         where u.refclassid = 'pg_catalog.pg_proc'::pg_catalog.regclass
         union all
         select a.adrelid, true from pg_catalog.pg_attrdef a
@@ -88,7 +90,7 @@ select pg_catalog.json_build_object(
         union all
         select p.polrelid, true from pg_catalog.pg_policy p
         where pg_catalog.concat(pg_catalog.pg_get_expr(p.polqual, p.polrelid), pg_catalog.pg_get_expr(p.polwithcheck, p.polrelid))
-          like '%current_setting(%'
+          like '%current_setting(%' and pg_catalog.row_security_active(p.polrelid)
       ) code
       join relations r on r.oid = code.relation
       group by relation

@@ -2,6 +2,7 @@
  *  write which runs none, or only triggers after the statement, is one statement. The code logs the session it found; a
  *  proxy counts the statements.
  *  Reference: docs/reference/behaviour/mutations.md. */
+import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createDatabase, type TestDatabase } from '../../testing/database.ts';
 import { startTestEngine, type TestEngine } from '../../testing/engine.ts';
@@ -222,4 +223,42 @@ test('several fields find the session, too', async () => {
   );
   const { seen } = await seenBy(text.join(' '), '9');
   expect(seen.map(({ by }) => by)).toEqual(['9', '9']);
+});
+
+describe('a policy that reads the session', () => {
+  const CALLER = `(current_setting('engine.user', true)::json ->> 'x-engine-user-id')::int`;
+  const login = `app_${randomUUID().slice(0, 8)}`;
+  let own: TestEngine;
+  let metadata: TestDatabase;
+
+  beforeAll(async () => {
+    metadata = await createDatabase();
+    await database.sql(`create table t_policy (id int primary key, n int); insert into t_policy values (1, 7), (2, 8);
+      alter table t_policy enable row level security;
+      create policy own_rows on t_policy using (n = ${CALLER});
+      create role ${login} login; grant all on t_policy to ${login}`);
+    const url = new URL(proxy.url);
+    url.username = login;
+    own = await startTestEngine({ databaseUrl: url.href, metadataDatabaseUrl: metadata.url });
+    for (const each of [engine, own]) await each.admin('pg_track_table', { table: 't_policy' });
+  });
+  afterAll(async () => {
+    await own?.close();
+    await metadata?.drop();
+    await database.sql(`drop table t_policy; drop role ${login}`);
+  });
+  const affected = async (by: TestEngine) => {
+    const before = proxy.executed;
+    const text = 'mutation { update_t_policy(where: {}, _inc: {id: 10}) { affected_rows } }';
+    const { data } = await by.graphql(text, { headers: { 'x-engine-user-id': '7' } });
+    return { data, isOne: proxy.executed - before === 1 };
+  };
+
+  test('finds it where it applies to the user of the engine', async () => {
+    expect(await affected(own)).toEqual({ data: { update_t_policy: { affected_rows: 1 } }, isOne: false });
+  });
+
+  test('does not make a write several statements where it does not apply', async () => {
+    expect(await affected(engine)).toEqual({ data: { update_t_policy: { affected_rows: 2 } }, isOne: true });
+  });
 });
