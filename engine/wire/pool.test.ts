@@ -180,6 +180,43 @@ test('statements in the queue still run when the pool closes', async () => {
   expect(await rows).toEqual([['0'], ['1'], ['2']]);
 });
 
+/** Keeps statements under way for a time, each behind the one before. */
+async function keepBusy(pool: WirePool, statement: NamedStatement, clients: number, ms: number) {
+  const end = performance.now() + ms;
+  const client = async () => {
+    while (performance.now() < end) await pool.run(statement, []);
+  };
+  await Promise.all(times(clients, client));
+}
+
+test('statements that end soon wait for one of ten connections', async () => {
+  const pool = poolOf({ maxConnections: 50 });
+  await keepBusy(pool, once('select 1'), 10, 100);
+  expect(pool.counts.opened).toBe(10);
+  const waits: Promise<unknown>[] = [];
+  for (let turn = 0; turn < 20 && pool.counts.opened === 10; turn++) {
+    waits.push(...times(16, () => pool.run(once('select 1'), [])));
+    // None has waited for long in the turn in which it was sent.
+    expect(pool.counts.opened + pool.state.opening).toBe(10);
+    await Promise.all(waits.splice(0));
+  }
+});
+
+test('a statement that has waited gets a connection, if those before it take long', async () => {
+  const pool = poolOf({ maxConnections: 50 });
+  const began = performance.now();
+  const pids = await Promise.all(times(30, () => pool.run(once('select pg_backend_pid(), pg_sleep(2)'), [])));
+  expect(new Set(pids.map(([pid]) => pid)).size).toBe(30);
+  expect(performance.now() - began).toBeLessThan(3800);
+});
+
+test('transactions get connections at once', async () => {
+  const pool = poolOf({ maxConnections: 30 });
+  const taken = await Promise.all(times(30, () => pool.take()));
+  expect(pool.counts.opened).toBe(30);
+  for (const connection of taken) pool.giveBack(connection, false);
+});
+
 test('the failure of one statement does not affect those sent with it', async () => {
   const pool = poolOf({ maxConnections: 1 });
   const divide = quick('divide', 'select 12 / $1::int');

@@ -58,6 +58,9 @@ export type Timed = (what: 'statement' | 'wait', ms: number) => void;
 /** How often connections are looked at while statements wait behind others, or are to be cancelled. A statement is not cancelled, and none
  *  is sent behind it, when it has run for longer. */
 const LOOK_MS = 20;
+/** While this many statements are at work that have not run for longer, another connection is opened only for one that has waited for
+ *  so long: with more at once, Postgres answers each of them later. */
+const ENOUGH_AT_WORK = 10;
 /** A statement that others wait for is cancelled after this time if another connection has answered a later one, and after the second
  *  time in any case: then all connections may be slow. */
 const STALLED_MS = 250;
@@ -137,6 +140,7 @@ export class WirePool {
   readonly #batch = new Batch();
   #sweep: NodeJS.Timeout | undefined;
   #rescueTimer: NodeJS.Timeout | undefined;
+  #openTimer: NodeJS.Timeout | undefined;
   readonly #wheel = new TimerWheel(TICK_MS);
   /** The latest time at which Postgres began to work on a statement that it has answered. */
   #answeredSince = 0;
@@ -452,6 +456,13 @@ export class WirePool {
 
   #openMore(): void {
     while (this.#opening < this.#waiting.length && this.#canOpen()) {
+      if (this.#mayEndSoon(this.#waiting[this.#opening]!)) {
+        this.#openTimer ??= setTimeout(() => {
+          this.#openTimer = undefined;
+          this.#openMore();
+        }, LOOK_MS);
+        return;
+      }
       this.#opening++;
       this.#open().then(
         (connection) => {
@@ -471,6 +482,15 @@ export class WirePool {
         },
       );
     }
+  }
+
+  /** True when the wait of a statement has just begun, and others will probably end before a new connection could answer it. */
+  #mayEndSoon({ statement, since }: Waiter): boolean {
+    const now = performance.now();
+    if (!statement || now - since >= LOOK_MS) return false;
+    const isAtWork = (connection: WireConnection) =>
+      !connection.isReserved && !connection.isIdle && connection.workedOnMs(now) < LOOK_MS;
+    return this.#opening + this.#connections.filter(isAtWork).length >= ENOUGH_AT_WORK;
   }
 
   #add(connection: WireConnection): void {
