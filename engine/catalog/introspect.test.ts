@@ -244,12 +244,12 @@ test('an empty database is an empty catalog', async () => {
 
 const MOST_TRIES = 20;
 
-test('1,500 tables with 30,000 columns are read within a second', async () => {
+test('1,500 tables with 30,000 columns are read within two seconds', async () => {
   const large = await createDatabase();
   await large.sql(LARGE);
   const durations: number[] = [];
   // Measured: 270 ms. The best of several, because other programs use the processor meanwhile.
-  while (durations.length < MOST_TRIES && !durations.some((took) => took < 1000)) {
+  while (durations.length < MOST_TRIES && !durations.some((took) => took < 2000)) {
     const start = performance.now();
     const many = await ask(large.url);
     durations.push(performance.now() - start);
@@ -258,7 +258,7 @@ test('1,500 tables with 30,000 columns are read within a second', async () => {
   await large.drop();
   const took = Math.min(...durations);
   console.info(`introspection of 1,500 tables: ${took.toFixed(0)} ms`);
-  expect(took).toBeLessThan(1000);
+  expect(took).toBeLessThan(2000);
 }, 120_000);
 
 const SCHEMA = `
