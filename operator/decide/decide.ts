@@ -1,16 +1,15 @@
 /** Decides for each key what happens to its object, from the ledger (L, the hash written last), the claims (D, desired) and the live
  *  document (V): V = D is unchanged; V = L is an update; V differs from both is drift; D without L is adopted or refused by policy; L
  *  without D is deleted. Also decides what happens to the ledger entry.
- *  Deletions that remove more objects of one namespace than the policy allows wait for a confirmation. Nested objects count. Objects their
- *  owner may no longer own do not: they are deleted when the grace period ends.
- *  Pure. Not here: whether the engine accepts a decision (settle/settle.ts), the next document (settle/order.ts). */
+ *  Pure. Not here: deletions that are too many at once (prune-guard.ts), whether the engine accepts a decision (settle/settle.ts), the next document (settle/order.ts). */
 import type { MetadataObject } from '@pergola/engine/metadata';
 import type { Revocation } from '../grants/revocation.ts';
 import { crName, kindAndNamespaceOf } from '../kinds.ts';
 import { type EntryChange, isSameEntry, type Ledger, type LedgerEntry } from '../objects/ledger.ts';
-import { hashOfLive, shortHash } from '../objects/normal-form.ts';
+import { hashOfLive } from '../objects/normal-form.ts';
 import type { Policies } from '../ports.ts';
 import type { Claim, Desired } from './desired.ts';
+import { guardPrune, lossesOf, type PruneHold } from './prune-guard.ts';
 
 /** `own`: equal, and becomes owned; `adopt`: different, and overwritten; `keep`: unchanged, still owned. */
 export type DecisionAction =
@@ -42,17 +41,6 @@ export type Decision = {
   /** True when the object of a resource that no longer exists is left as it is. */
   readonly isAbandoned?: true;
 };
-
-/** Deletions of one namespace that wait for a confirmation; `hash` confirms them. */
-export type NamespaceHold = {
-  readonly namespace: string;
-  readonly count: number;
-  readonly owned: number;
-  readonly hash: string;
-};
-
-/** All deletions that wait for a confirmation; `hash` confirms them together. */
-export type PruneHold = Omit<NamespaceHold, 'namespace'> & { readonly namespaces: readonly NamespaceHold[] };
 
 export type Decisions = {
   readonly decisions: readonly Decision[];
@@ -142,77 +130,6 @@ function decideUnclaimed(
   return { ...base, action: mayPrune ? 'delete' : 'keep' };
 }
 
-/** An owned object that the document loses. */
-type Loss = {
-  readonly key: string;
-  /** The namespace of its owner. */
-  readonly namespace: string;
-  /** The deletions that remove it: its own, and those of objects that it is nested in. Another namespace can hold back none of them. */
-  readonly deletions: readonly string[];
-};
-
-/** Returns the owned objects that deletions remove, nested objects that a resource still claims included. */
-function lossesOf(
-  decisions: readonly Decision[],
-  ours: readonly (readonly [string, LedgerEntry])[],
-  live: ReadonlyMap<string, MetadataObject>,
-): readonly Loss[] {
-  const deleted = decisions.filter(({ action, revocation }) => action === 'delete' && !revocation);
-  if (deleted.length === 0) return [];
-  const namespaces = new Map(deleted.map(({ key, entry }) => [key, namespaceOf(entry)]));
-  const revoked = new Set(decisions.filter(({ revocation }) => revocation).map(({ key }) => key));
-  return ours.flatMap(([key, entry]) => {
-    if (revoked.has(key)) return [];
-    const namespace = namespaceOf(entry);
-    const deletions = lineOf(key, live).filter((one) => namespaces.get(one) === namespace);
-    return deletions.length === 0 ? [] : [{ key, namespace, deletions }];
-  });
-}
-
-function namespaceOf(entry: LedgerEntry | undefined): string {
-  return kindAndNamespaceOf(entry?.cr ?? '').namespace;
-}
-
-/** Returns the key of a live object and those of the objects that it is nested in. */
-function lineOf(key: string, live: ReadonlyMap<string, MetadataObject>): readonly string[] {
-  const parent = live.get(key)?.parent ?? null;
-  return parent === null ? [key] : [key, ...lineOf(parent, live)];
-}
-
-function guardPrune(
-  decisions: readonly Decision[],
-  losses: readonly Loss[],
-  ownedBy: (namespace: string) => number,
-  options: { readonly pruneGuard: Policies['pruneGuard']; readonly confirmPrune?: string | undefined },
-): Decisions {
-  const { maxObjects, maxPercent } = options.pruneGuard;
-  const tooMany = [...Map.groupBy(losses, ({ namespace }) => namespace)]
-    .map(([namespace, lost]) => ({ namespace, lost, count: lost.length, owned: ownedBy(namespace) }))
-    .filter(({ count, owned }) => count > maxObjects && count * 100 > maxPercent * owned)
-    .map((one) => ({ ...one, hash: hashOfLosses(one.lost) }));
-  if (tooMany.length === 0) return { decisions };
-  const hash = hashOfLosses(tooMany.flatMap(({ lost }) => lost));
-  const confirmed = new Set(options.confirmPrune?.split(/[\s,]+/));
-  const held = confirmed.has(hash) ? [] : tooMany.filter((one) => !confirmed.has(one.hash));
-  if (held.length === 0) return { decisions };
-  const lost = held.flatMap((one) => one.lost);
-  const deletions = new Set(lost.flatMap((one) => one.deletions));
-  return {
-    decisions: decisions.map((d) => (deletions.has(d.key) ? { ...d, action: 'keep', isPruneHeld: true } : d)),
-    pruneHold: {
-      count: lost.length,
-      owned: held.reduce((sum, one) => sum + one.owned, 0),
-      hash: hashOfLosses(lost),
-      namespaces: held.map(({ lost: _, ...one }) => one),
-    },
-  };
-}
-
-function hashOfLosses(losses: readonly Loss[]): string {
-  const keys = losses.map(({ key }) => key);
-  return shortHash(keys.toSorted().join('\n'));
-}
-
 /** Returns the change of the ledger entry for each decision. `excluded` decisions were not applied. Objects that are not `kept` in the
  *  document lose their entry, unless their absence is drift that the policy leaves as it is. */
 export function entryChanges(
@@ -263,11 +180,12 @@ function entryOf(decision: Decision, isExcluded: boolean, manager: string): Ledg
   }
 }
 
-/** Returns the entry with the time of its revocation, or without one. */
-function keptEntry({ entry, revocation }: Decision): LedgerEntry | undefined {
-  if (!entry || entry.revokedAt === revocation?.since) return entry;
-  const { revokedAt: _, ...rest } = entry;
-  return revocation ? { ...rest, revokedAt: revocation.since } : rest;
+/** Returns the entry with the time of its revocation, or without one, and with the hold of its deletion. */
+function keptEntry({ entry, revocation, isPruneHeld }: Decision): LedgerEntry | undefined {
+  if (!entry) return undefined;
+  const { revokedAt: _, ...rest } = isPruneHeld ? { ...entry, isPruneHeld } : entry;
+  const kept = revocation ? { ...rest, revokedAt: revocation.since } : rest;
+  return isSameEntry(entry, kept) ? entry : kept;
 }
 
 /** Returns the existing entry when it is equal, as most entries are. */

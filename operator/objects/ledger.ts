@@ -16,6 +16,8 @@ export type LedgerEntry = {
   readonly deletionPolicy: DeletionPolicy;
   /** The time when an operator first noticed that the owner may no longer own the object, in ISO 8601. */
   readonly revokedAt?: string;
+  /** True while the deletion of the object waits for a confirmation, because too many would have been deleted at once. */
+  readonly isPruneHeld?: true;
 };
 
 /** The owners of metadata objects by key, for every manager. Exports of the metadata do not contain them. */
@@ -40,7 +42,13 @@ export type Ledger = {
   readonly reservations?: Reservations | undefined;
 };
 
-export type LedgerPatchEntry = Omit<LedgerEntry, 'revokedAt'> & { readonly revokedAt?: string | null };
+/** The fields that an entry may lose. A merge keeps fields that the patch does not name, so they are set to null. */
+const OPTIONAL_FIELDS = ['revokedAt', 'isPruneHeld'] as const;
+type OptionalField = (typeof OPTIONAL_FIELDS)[number];
+
+export type LedgerPatchEntry = Omit<LedgerEntry, OptionalField> & {
+  readonly [Field in OptionalField]?: LedgerEntry[Field] | null;
+};
 
 /** A JSON Merge Patch of the ledger: new and changed entries, and null for deleted ones. */
 export type LedgerPatch = {
@@ -90,12 +98,13 @@ export function patchedEntries(entries: LedgerEntries, { objects }: LedgerPatch)
 /** Returns the entry of the patch itself unless the patch removes a field: there are tens of thousands of entries. */
 function withoutNull(entry: LedgerPatchEntry): LedgerEntry {
   if (isWhole(entry)) return entry;
-  const { revokedAt: _, ...rest } = entry;
-  return rest;
+  return Object.fromEntries(
+    Object.entries(entry).filter(([, value]) => value !== null),
+  ) as unknown as LedgerEntry;
 }
 
 function isWhole(entry: LedgerPatchEntry): entry is LedgerEntry {
-  return entry.revokedAt !== null;
+  return OPTIONAL_FIELDS.every((field) => entry[field] !== null);
 }
 
 /** True when the entry has the uid or the name of the resource. A restored cluster gives every resource a new uid. */
@@ -130,11 +139,9 @@ export function ledgerPatch(
   };
 }
 
-/** Returns the entry of the patch. A merge keeps fields that the patch does not name, so a revocation that ended is set to null. */
 function patchEntry(before: LedgerEntry | undefined, after: LedgerEntry): LedgerPatchEntry {
-  return before?.revokedAt !== undefined && after.revokedAt === undefined
-    ? { ...after, revokedAt: null }
-    : after;
+  const lost = OPTIONAL_FIELDS.filter((field) => before?.[field] !== undefined && after[field] === undefined);
+  return lost.length === 0 ? after : { ...after, ...Object.fromEntries(lost.map((field) => [field, null])) };
 }
 
 export function isSameEntry(a: LedgerEntry | undefined, b: LedgerEntry | undefined): boolean {
@@ -146,7 +153,7 @@ export function isSameEntry(a: LedgerEntry | undefined, b: LedgerEntry | undefin
     same('cr') &&
     same('hash') &&
     same('deletionPolicy') &&
-    same('revokedAt')
+    OPTIONAL_FIELDS.every(same)
   );
 }
 

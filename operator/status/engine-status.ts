@@ -3,7 +3,7 @@
  *  Pure. Not here: statuses of the other kinds (conditions.ts), the pass (pass/reconcile.ts). */
 
 import { listText } from '@pergola/engine/list-text';
-import type { PruneHold } from '../decide/decide.ts';
+import type { PruneHold } from '../decide/prune-guard.ts';
 import { withLagging } from '../engine/replica-sync.ts';
 import {
   type CrStatus,

@@ -1,8 +1,9 @@
 /** The plan and the report of a pass, from which every status is computed.
  *  Pure. Not here: the pass itself (pass/reconcile.ts). */
-import { type Decision, ownerOf, type PruneHold } from '../decide/decide.ts';
+import { type Decision, ownerOf } from '../decide/decide.ts';
 import type { Desired } from '../decide/desired.ts';
 import type { PassScope, PassState } from '../decide/incremental-scope.ts';
+import type { PruneHold } from '../decide/prune-guard.ts';
 import type { ReplicaSync } from '../engine/replica-sync.ts';
 import type { CrStatus, CustomResource } from '../kinds.ts';
 import type { PlannedMigrations } from '../migrations/plan-migrations.ts';

@@ -1,0 +1,115 @@
+/** Tests that nothing that a hold has named is deleted without its confirmation: random deletions, and resources that come back in any order,
+ *  with restarts of the operator in between. The ledger goes through the patches that the engine stores. */
+import type { MetadataObject } from '@pergola/engine/metadata';
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import { type LedgerEntries, ledgerPatch, patchedEntries } from '../objects/ledger.ts';
+import { hashOf, normalised } from '../objects/normal-form.ts';
+import { table } from '../testing/resources.ts';
+import { decide, entryChanges } from './decide.ts';
+import type { Claim } from './desired.ts';
+
+const GUARD = { maxObjects: 3, maxPercent: 30 };
+const COUNT = 12;
+const policies = { drift: 'Correct', adoption: 'IfEqual', deletion: 'Delete' } as const;
+const EVERY = Array.from({ length: COUNT }, (_, i) => `t${i}`);
+
+const keyOf = (name: string) => `table/default/public/${name}`;
+const objectOf = (name: string): MetadataObject =>
+  normalised({
+    key: keyOf(name),
+    kind: 'table',
+    parent: null,
+    definition: { table: { schema: 'public', name } },
+  });
+const claimOf = (name: string): Claim => {
+  const object = objectOf(name);
+  return { object, hash: hashOf(object), cr: table(name), policies, values: new Map(), isAtHome: true };
+};
+
+/** An engine with its ledger, and the resources of a namespace. */
+class World {
+  readonly resources = new Set(EVERY);
+  readonly live = new Map<string, MetadataObject>();
+  ledger: LedgerEntries = new Map();
+  /** The keys that the hold has named and no resource has claimed since. */
+  readonly named = new Set<string>();
+  hash: string | undefined;
+
+  /** Returns the keys that the pass deletes. */
+  pass(options: { readonly mayPrune?: boolean; readonly confirmPrune?: string | undefined } = {}) {
+    const claims = new Map([...this.resources].map((name) => [keyOf(name), claimOf(name)] as const));
+    const present = new Set([...this.resources].map((name) => `Table default/${name}`));
+    const empty = { kept: new Set<string>(), revoked: new Map(), reserved: new Map(), values: new Map() };
+    const { decisions, pruneHold } = decide(
+      { ...empty, claims, present, outcomes: new Map() },
+      { manager: 'test', objects: this.ledger },
+      this.live,
+      { manager: 'test', pruneGuard: GUARD, mayPrune: true, ...options },
+    );
+    const deleted = decisions.filter(({ action }) => action === 'delete').map(({ key }) => key);
+    for (const { key, action, claim } of decisions) {
+      if (action === 'delete') this.live.delete(key);
+      else if (claim) this.live.set(key, claim.object);
+    }
+    const patch = ledgerPatch(entryChanges(decisions, new Map(), this.live, 'test'), {}, 'test');
+    // The engine stores the patch as JSON.
+    if (patch) this.ledger = patchedEntries(this.ledger, JSON.parse(JSON.stringify(patch)));
+    this.hash = pruneHold?.hash;
+    for (const name of this.resources) this.named.delete(keyOf(name));
+    for (const { key, isPruneHeld } of decisions) if (isPruneHeld) this.named.add(key);
+    return deleted;
+  }
+}
+
+const step = fc.oneof(
+  { weight: 3, arbitrary: fc.record({ restore: fc.nat(COUNT - 1) }) },
+  { weight: 2, arbitrary: fc.record({ remove: fc.nat(COUNT - 1) }) },
+  { weight: 1, arbitrary: fc.constant({ restart: true } as const) },
+  { weight: 1, arbitrary: fc.constant({ wrong: true } as const) },
+);
+
+test('what a hold has named is not deleted before it is confirmed or claimed again', () => {
+  let holds = 0;
+  fc.assert(
+    fc.property(fc.subarray(EVERY, { minLength: 1 }), fc.array(step, { maxLength: 30 }), (removed, steps) => {
+      const world = new World();
+      world.pass();
+      for (const name of removed) world.resources.delete(name);
+      const check = (options?: Parameters<World['pass']>[0]) => {
+        const named = new Set(world.named);
+        const deleted = world.pass(options);
+        expect(deleted.filter((key) => named.has(key))).toEqual([]);
+      };
+      check();
+      holds += Number(world.hash !== undefined);
+      for (const next of steps) {
+        if ('restore' in next) world.resources.add(EVERY[next.restore]!);
+        if ('remove' in next) world.resources.delete(EVERY[next.remove]!);
+        check({ mayPrune: !('restart' in next), confirmPrune: 'wrong' in next ? '00000000' : undefined });
+      }
+      const named = [...world.named];
+      check();
+      const confirmed = world.pass({ confirmPrune: world.hash });
+      expect(confirmed).toEqual(expect.arrayContaining(named));
+      expect(world.pass()).toEqual([]);
+      expect([...world.live.keys()].toSorted()).toEqual([...world.resources].map(keyOf).toSorted());
+      expect([...world.ledger.values()].some((entry) => 'isPruneHeld' in entry)).toBe(false);
+    }),
+    { numRuns: 300 },
+  );
+  expect(holds).toBeGreaterThan(100);
+});
+
+test('new deletions that are few do not wait with those that are held', () => {
+  const world = new World();
+  world.pass();
+  for (const name of EVERY.slice(0, 4)) world.resources.delete(name);
+  expect(world.pass()).toEqual([]);
+  for (const name of EVERY.slice(1, 4)) world.resources.add(name);
+  expect(world.pass()).toEqual([]);
+  expect(world.named).toEqual(new Set([keyOf('t0')]));
+  world.resources.delete('t5');
+  expect(world.pass()).toEqual([keyOf('t5')]);
+  expect(world.pass({ confirmPrune: world.hash })).toEqual([keyOf('t0')]);
+});
