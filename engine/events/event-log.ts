@@ -167,12 +167,12 @@ type RecordedAttempt = {
 
 /** Records an attempt. Does nothing if the event was deleted meanwhile. */
 export const recordAttempt = grouped<RecordedAttempt>({
-  together: async (database, records) => {
+  many: async (database, records) => {
     // Waiting for a lock would delay the others, and could end in a deadlock with a statement that changes many events.
     const written = await writeAttempts(database, records, 'for update skip locked');
     return new Set(records.filter(({ event }) => written.has(event.id)));
   },
-  alone: async (database, record) => {
+  one: async (database, record) => {
     await writeAttempts(database, [record], 'for update');
   },
 });

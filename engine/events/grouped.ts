@@ -6,11 +6,11 @@ import type { Database } from '../database/pool.ts';
 
 type Waiting<T> = { readonly entry: T; readonly settle: PromiseWithResolvers<void> };
 
-/** Writes entries, and returns those that were written. Those that were not are written by `alone`, as are all of a group that fails: one of
+/** Writes entries, and returns those that were written. Those that were not are written by `one`, as are all of a group that fails: one of
  *  them may be the cause. */
 export type GroupWrite<T> = {
-  readonly together: (database: Database, entries: readonly T[]) => Promise<ReadonlySet<T>>;
-  readonly alone: (database: Database, entry: T) => Promise<void>;
+  readonly many: (database: Database, entries: readonly T[]) => Promise<ReadonlySet<T>>;
+  readonly one: (database: Database, entry: T) => Promise<void>;
 };
 
 const MOST = 100;
@@ -40,15 +40,15 @@ export function grouped<T>(write: GroupWrite<T>): (database: Database, entry: T)
 }
 
 async function writeGroup<T>(
-  { together, alone }: GroupWrite<T>,
+  { many, one }: GroupWrite<T>,
   database: Database,
   group: readonly Waiting<T>[],
 ): Promise<void> {
   const entries = group.map(({ entry }) => entry);
   const none: ReadonlySet<T> = new Set();
-  const written = group.length === 1 ? none : await together(database, entries).catch(() => none);
+  const written = group.length === 1 ? none : await many(database, entries).catch(() => none);
   for (const { entry, settle } of group) {
     if (written.has(entry)) settle.resolve();
-    else alone(database, entry).then(settle.resolve, settle.reject);
+    else one(database, entry).then(settle.resolve, settle.reject);
   }
 }

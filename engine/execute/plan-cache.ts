@@ -65,7 +65,7 @@ type CachedDocument = {
   lastUsage: OperationUsage | null;
 };
 
-/** What requests with the same document and the same shape of variables have in common. */
+/** The plan of requests with the same document and the same shape of variables, and its size and usage. */
 type CachedPlan = Pick<PlannedRequest, 'plan' | 'size' | 'usage'>;
 
 /** The caches for the requests of a model. */

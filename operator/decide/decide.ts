@@ -9,7 +9,7 @@ import { type EntryChange, isSameEntry, type Ledger, type LedgerEntry } from '..
 import { hashOfLive } from '../objects/normal-form.ts';
 import type { Policies } from '../ports.ts';
 import type { Claim, Desired } from './desired.ts';
-import { guardPrune, lossesOf, type PruneHold } from './prune-guard.ts';
+import { holdDeletions, lossesOf, type PruneHold } from './prune-guard.ts';
 
 /** `own`: equal, and becomes owned; `adopt`: different, and overwritten; `keep`: unchanged, still owned. */
 export type DecisionAction =
@@ -79,7 +79,7 @@ export function decide(
   const owned = Map.groupBy(ours, ([, entry]) => kindAndNamespaceOf(entry.cr).namespace);
   const decisions = [...claimed, ...unclaimed];
   const losses = lossesOf(decisions, ours, live);
-  return guardPrune(decisions, losses, (namespace) => owned.get(namespace)?.length ?? 0, options);
+  return holdDeletions(decisions, losses, (namespace) => owned.get(namespace)?.length ?? 0, options);
 }
 
 function decideClaim(

@@ -6,7 +6,14 @@ import { kindAndNamespaceOf } from '../kinds.ts';
 import type { LedgerEntry } from '../objects/ledger.ts';
 import { shortHash } from '../objects/normal-form.ts';
 import type { Policies } from '../ports.ts';
-import type { Decision, Decisions } from './decide.ts';
+
+/** The part of a decision that the guard looks at. */
+type Guarded = {
+  readonly key: string;
+  readonly action: string;
+  readonly entry?: LedgerEntry;
+  readonly revocation?: unknown;
+};
 
 /** Deletions of one namespace that wait for a confirmation; `hash` confirms them. */
 export type NamespaceHold = {
@@ -30,7 +37,7 @@ type Loss = {
 
 /** Returns the owned objects that deletions remove, nested objects that a resource still claims included. */
 export function lossesOf(
-  decisions: readonly Decision[],
+  decisions: readonly Guarded[],
   ours: readonly (readonly [string, LedgerEntry])[],
   live: ReadonlyMap<string, MetadataObject>,
 ): readonly Loss[] {
@@ -58,12 +65,12 @@ function lineOf(key: string, live: ReadonlyMap<string, MetadataObject>): readonl
 
 /** Returns the decisions with held deletions, and what is held. A deletion that was held before stays held, however few are left, until it
  *  is confirmed, or a resource claims the object again. */
-export function guardPrune(
-  decisions: readonly Decision[],
+export function holdDeletions<D extends Guarded>(
+  decisions: readonly D[],
   losses: readonly Loss[],
   ownedBy: (namespace: string) => number,
   options: { readonly pruneGuard: Policies['pruneGuard']; readonly confirmPrune?: string | undefined },
-): Decisions {
+): { readonly decisions: readonly D[]; readonly pruneHold?: PruneHold } {
   const { maxObjects, maxPercent } = options.pruneGuard;
   const heldBefore = new Set(decisions.filter(({ entry }) => entry?.isPruneHeld).map(({ key }) => key));
   const waiting = [...Map.groupBy(losses, ({ namespace }) => namespace)].flatMap(([namespace, all]) => {
