@@ -54,6 +54,39 @@ test('rejected statuses are counted, and those of deleted resources are not', as
   });
 });
 
+test.each([
+  ['a resource that was created again has a status of its own', { uid: 'another' }, 1, 0],
+  ['a resource that is gone needs no status', null, 1, 0],
+  ['a write at the same time is no reason to leave the status', { uid: 'u-t0' }, 3, 0],
+  ['a conflict that does not end is counted', { uid: 'u-t0' }, 3, 1],
+])('after a conflict, %s', async (_, metadata, writes, unwritten) => {
+  let sent = 0;
+  const send = async ({ method }: { method: string }) => {
+    if (method === 'GET') {
+      if (!metadata) throw new ApiProblem(404, 'not found');
+      return { metadata };
+    }
+    sent++;
+    if (sent < 3 || unwritten > 0) throw new ApiProblem(409, 'the object has been modified');
+    return {};
+  };
+  const after = (_: number, run: () => void) => {
+    setImmediate(run);
+    return () => {};
+  };
+  const sink = statusSink({
+    transport: { send } as unknown as Transport,
+    timers: { ...new ManualTimers(), after },
+    signal: new AbortController().signal,
+    isLeading: () => true,
+    onWritten: () => {},
+    onProblem: () => {},
+  });
+  const change = changeOf('t0');
+  const cr = { ...change.cr, metadata: { ...change.cr.metadata, uid: 'u-t0' } };
+  expect([await sink.publish([{ ...change, cr }]), sent]).toEqual([unwritten, writes]);
+});
+
 test('an operator that stops leading writes no further statuses', async () => {
   let left = 2;
   const names = Array.from({ length: 20 }, (_, i) => `t${i}`);

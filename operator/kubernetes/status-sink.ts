@@ -53,7 +53,7 @@ async function write(options: StatusSinkOptions, change: StatusChange): Promise<
   const { cr } = change;
   let status: object = change.status;
   const { name, namespace, uid } = cr.metadata;
-  const path = `/apis/${cr.apiVersion}/namespaces/${namespace}/${kindOf(cr.kind)!.plural}/${name}/status`;
+  const path = `${pathOf(cr)}/status`;
   for (let tries = 1; ; tries++) {
     try {
       const written = await options.transport.send<KubeObject>({
@@ -67,7 +67,8 @@ async function write(options: StatusSinkOptions, change: StatusChange): Promise<
       options.onWritten(change, written);
       return true;
     } catch (error) {
-      if (isGone(error)) return true;
+      if (isStatus(error, 404)) return true;
+      if (isStatus(error, 409) && (await isReplaced(options.transport, cr))) return true;
       const known = withoutUnknown(status, error);
       if (known) {
         status = known;
@@ -93,10 +94,24 @@ function withoutUnknown(status: object, error: unknown): object | undefined {
 
 const UNKNOWN_FIELD = /\.status\.(\w+)[^:]*: field not declared in schema/g;
 
-function isGone(error: unknown): boolean {
-  return error instanceof ApiProblem && (error.status === 404 || error.status === 409);
+function pathOf({ apiVersion, kind, metadata: { namespace, name } }: CustomResource): string {
+  return `/apis/${apiVersion}/namespaces/${namespace}/${kindOf(kind)!.plural}/${name}`;
+}
+
+/** True when the resource was deleted, and perhaps created again. A conflict may also come from a write at the same time. */
+async function isReplaced(transport: Transport, cr: CustomResource): Promise<boolean> {
+  try {
+    const { metadata } = await transport.send<KubeObject>({ method: 'GET', path: pathOf(cr) });
+    return metadata.uid !== cr.metadata.uid;
+  } catch (error) {
+    return isStatus(error, 404);
+  }
+}
+
+function isStatus(error: unknown, status: number): boolean {
+  return error instanceof ApiProblem && error.status === status;
 }
 
 function isBusy(error: unknown): boolean {
-  return error instanceof ApiProblem && (error.status === 429 || error.status >= 500);
+  return error instanceof ApiProblem && (error.status === 409 || error.status === 429 || error.status >= 500);
 }
