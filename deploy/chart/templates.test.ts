@@ -114,8 +114,20 @@ describeHelm('charts', (helm) => {
           capabilities: { drop: ['ALL'] },
         });
         expect(container.resources.requests, container.name).toBeDefined();
+        expect(container.resources.limits, container.name).toHaveProperty('memory');
       }
       if (template !== 'pergola-operator') expect(spec.automountServiceAccountToken, kind).toBe(false);
+    }
+  });
+
+  test.each([0, 1234])('every pod runs as the user %d', async (user) => {
+    const pods = podsOf(
+      await helm.template({ ...EVERYTHING, runAsUser: user, postgres: { enabled: true, runAsUser: user } }),
+    );
+    for (const { kind, spec } of pods) {
+      const { runAsUser, runAsGroup, fsGroup } = spec.securityContext;
+      // 0 leaves the user to the platform.
+      expect([runAsUser, runAsGroup, fsGroup], kind).toEqual(Array(3).fill(user === 0 ? undefined : user));
     }
   });
 

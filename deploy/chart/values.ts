@@ -31,6 +31,10 @@ export const VALUES: Group = group(
       pullPolicy: oneOf('', 'IfNotPresent', 'Always', 'Never'),
     }),
     imagePullSecrets: list('', NAMED),
+    runAsUser: count(
+      'The user and the group of the pods. 0 leaves both to the platform, as the restricted profile of OpenShift needs.',
+      1000,
+    ),
     nameOverride: text('', '', { maxLength: 53 }),
     fullnameOverride: text('', ''),
     crds: group(undefined, {
@@ -75,7 +79,7 @@ export const VALUES: Group = group(
           'pergola-postgres',
           'password',
         ),
-        runAsUser: count('', 999, 1),
+        runAsUser: count('As above.', 999),
         storage: group('A volume claim of this size and class; if empty, an emptyDir.', {
           size: text('', ''),
           className: text('', ''),

@@ -48,6 +48,6 @@ function verdict(reasons: readonly string[]): Page {
 function listening(server: Server, host: string, port: number): Promise<void> {
   return new Promise((resolve, reject) => {
     server.once('error', reject);
-    server.listen(port, host, resolve);
+    server.listen({ port, ...(host === '*' ? {} : { host }) }, resolve);
   });
 }

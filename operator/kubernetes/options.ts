@@ -27,8 +27,8 @@ export const OPTIONS = {
   'health-host': {
     variable: 'PERGOLA_HEALTH_HOST',
     value: 'TEXT',
-    default: '0.0.0.0',
-    doc: 'address of /livez, /readyz and /metrics',
+    default: '*',
+    doc: 'address of /livez, /readyz and /metrics; * is all addresses, of IPv4 and IPv6',
   },
   'health-port': {
     variable: 'PERGOLA_HEALTH_PORT',

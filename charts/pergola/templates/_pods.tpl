@@ -1,12 +1,14 @@
 {{/* Templates that the pods of engine and operator share. Each takes dict "root" . "component" "engine" "values" .Values.engine;
      "volumes" and "mounts" are text. */}}
 
-{{/* Meets the pod security standard "restricted", even if the namespace does not enforce it. */}}
+{{/* Takes the number of the user. Meets the pod security standard "restricted", even if the namespace does not enforce it. */}}
 {{- define "pergola.podSecurity" -}}
 runAsNonRoot: true
-runAsUser: {{ .user | default 1000 }}
-runAsGroup: {{ .user | default 1000 }}
-fsGroup: {{ .user | default 1000 }}
+{{- with int . }}
+runAsUser: {{ . }}
+runAsGroup: {{ . }}
+fsGroup: {{ . }}
+{{- end }}
 seccompProfile: {type: RuntimeDefault}
 {{- end -}}
 
@@ -32,7 +34,7 @@ annotations: {{- toYaml . | nindent 2 }}
 {{- with .root.Values.imagePullSecrets }}
 imagePullSecrets: {{- toYaml . | nindent 2 }}
 {{- end }}
-securityContext: {{- include "pergola.podSecurity" dict | nindent 2 }}
+securityContext: {{- include "pergola.podSecurity" .root.Values.runAsUser | nindent 2 }}
 {{- with .values.priorityClassName }}
 priorityClassName: {{ . }}
 {{- end }}
