@@ -168,8 +168,15 @@ function isStillSettled(cr: CustomResource, { resources }: PassState): boolean {
   return (
     before?.isSettled === true &&
     before.spec === cr.spec &&
+    showsReady(cr) &&
     isSameJson(before.annotations ?? {}, cr.metadata.annotations ?? {})
   );
+}
+
+/** False for a status that another client has removed or written. */
+function showsReady({ metadata, status }: CustomResource): boolean {
+  const ready = status?.conditions?.find(({ type }) => type === 'Ready');
+  return ready?.status === 'True' && ready.observedGeneration === metadata.generation;
 }
 
 function entriesOf({ ledger }: EngineReading, keys: Iterable<string>): ReadonlyMap<string, LedgerEntry> {

@@ -11,6 +11,7 @@ import {
 } from '../grants/default-engine.ts';
 import { droppedFields } from '../kinds/dropped-fields.ts';
 import { API_GROUP, API_VERSION, type CustomResource, crName, KINDS, type KindRow } from '../kinds.ts';
+import { conditionOf } from '../status/conditions.ts';
 import { isDeleting } from './deletion.ts';
 import { type KubeObject, Reflector, type ReflectorCounts } from './reflector.ts';
 import type { Timers } from './timers.ts';
@@ -286,13 +287,20 @@ function missingText(definitions: readonly string[]): string {
   );
 }
 
-/** True when neither the spec nor an annotation changed, nor the operators of an Engine. Other status writes must not mark an engine. */
+/** True when neither the spec nor an annotation changed, nor the operators of an Engine, and the status says no less than before. Other
+ *  status writes must not mark an engine. */
 function isSameResource(before: Stored, after: Stored): boolean {
   return (
     leasesOf(before) === leasesOf(after) &&
+    readyGenerationOf(after) >= readyGenerationOf(before) &&
     before.metadata.generation === after.metadata.generation &&
     isSameJson(before.metadata.annotations ?? {}, after.metadata.annotations ?? {})
   );
+}
+
+/** Returns the generation that the condition Ready is about. Another client may have removed the condition, or written an older one. */
+function readyGenerationOf(cr: Stored): number {
+  return conditionOf(cr, 'Ready')?.observedGeneration ?? 0;
 }
 
 function leasesOf({ status }: Stored): string {

@@ -4,6 +4,7 @@
  *  Not here: the pass (pass/reconcile.ts), the order of engines (queue.ts). */
 
 import { isSameJson, stateVersionOf } from '@pergola/engine/metadata';
+import { RECONCILE_ANNOTATION } from '../artifacts/artifact-request.ts';
 import type { ArtifactStore } from '../artifacts/artifact-store.ts';
 import type { Decision } from '../decide/decide.ts';
 import { nextResumption, pauseOf } from '../decide/pause.ts';
@@ -93,7 +94,13 @@ type EngineMemory = PreviousPass & {
   isWaiting: boolean;
   /** The time when the first pause or grace period ends, by the wall clock. */
   resumesAt: number | undefined;
+  /** The value of the annotation `reconcile-now`: a new one asks for a full comparison. */
+  request: string | undefined;
 };
+
+function requestOf(engine: CustomResource): string | undefined {
+  return engine.metadata.annotations?.[RECONCILE_ANNOTATION];
+}
 
 /** The results of the last pass over an engine, for metrics. */
 type EngineSummary = {
@@ -193,7 +200,10 @@ export class EnginePass {
     await finalizers.ensure(isDeleting(engine) ? resources : [...resources, engine]);
     await this.#options.presence.record(engine);
     const before = this.#memories.get(key);
-    const report = await this.#pass(engine, this.#fenced(port), before);
+    // A full comparison was asked for.
+    const isRequested = before !== undefined && before.request !== requestOf(engine);
+    const previous = isRequested ? { ...before, passState: undefined } : before;
+    const report = await this.#pass(engine, this.#fenced(port), previous);
     if (!report.problem) await this.#readVersions(key, port);
     const deleting = isWaiting ? this.#engineBlocker(engine, report, problem) : undefined;
     const unpublished =
@@ -435,6 +445,7 @@ export class EnginePass {
       resumesAt,
       replicaSync: report.problem ? before?.replicaSync : report.replicaSync,
       passState: report.passState,
+      request: requestOf(engine),
       backoff: report.backoff,
       tests: report.tests,
       heldBack: report.heldBack,

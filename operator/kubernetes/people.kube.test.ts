@@ -151,6 +151,32 @@ await describeKube('annotations and statuses for users', (kube) => {
     await eventually(async () => expect(await passes()).toBeGreaterThan(between));
   });
 
+  test('a status that another client has emptied or overwritten is mended at once, and by reconcile-now', async () => {
+    const { status } = await rig.get('TablePermission', 'reader');
+    const overwrite = (value: unknown) =>
+      rig.kube.kubectl([
+        ...['patch', 'tablepermission.pergola.dev/reader', '-n', HOME, '--subresource=status', '--type=json'],
+        ...['-p', JSON.stringify([{ op: 'replace', path: '/status', value }])],
+      ]);
+    const older = status!.conditions.map((condition) => ({ ...condition, observedGeneration: 0 }));
+    // A condition that is back has a new time.
+    const withoutTimes = status!.conditions.map(({ lastTransitionTime: _, ...condition }) => condition);
+    const isMended = () =>
+      eventually(async () =>
+        expect((await rig.get('TablePermission', 'reader')).status?.conditions).toMatchObject(withoutTimes),
+      );
+    for (const value of [{}, { ...status, conditions: [] }, { ...status, conditions: older }]) {
+      await overwrite(value);
+      await isMended();
+    }
+    await overwrite({
+      ...status,
+      conditions: status!.conditions.map((one) => ({ ...one, message: 'by another client' })),
+    });
+    await annotate('Engine', 'main', { 'pergola.dev/reconcile-now': '2' });
+    await isMended();
+  });
+
   test('a new generation has the reason Applying while the engine responds slowly', async () => {
     const holding = new pg.Client({ connectionString: rig.database.url });
     await holding.connect();
