@@ -62,6 +62,24 @@ test('the query is logged only when it failed', () => {
   expect(bad).toMatchObject({ level: 'error', detail: { operation: { query: { query: '{ a }' } } } });
 });
 
+test('a probe is logged when its result turns, and every other request each time', () => {
+  const probe = (path: string, status: number): RequestFinished => ({
+    ...REQUEST,
+    path,
+    status,
+    mode: 'non-graphql',
+  });
+  const results = [200, 200, 500, 500, 200, 200];
+  const statuses = (lines: readonly { detail: { http_info: { status: number } } }[]) =>
+    lines.map(({ detail }) => detail.http_info.status);
+  for (const path of ['/healthz', '/livez', '/v1alpha1/config']) {
+    const observed = results.map((status) => probe(path, status));
+    expect(statuses(linesOf({}, ...observed))).toEqual([200, 500, 500, 200]);
+    expect(statuses(linesOf({ logLevel: 'debug' }, ...observed))).toEqual(results);
+  }
+  expect(statuses(linesOf({}, REQUEST, REQUEST))).toEqual([200, 200]);
+});
+
 test('disabled types and lower levels are not written', () => {
   expect(linesOf({ enabledLogTypes: [] }, REQUEST)).toEqual([]);
   expect(linesOf({ logLevel: 'error' }, REQUEST)).toEqual([]);

@@ -50,6 +50,15 @@ const TYPES_OF_REQUESTS: Partial<Record<Observation['kind'], readonly string[]>>
   'request refused': [],
 };
 
+/** The paths that probes and the operator request all the time. A success that follows a success is logged at the level debug only. */
+const POLLED_PATHS: ReadonlySet<string> = new Set([
+  '/healthz',
+  '/hasura/healthz',
+  '/healthz/sources',
+  '/livez',
+  '/v1alpha1/config',
+]);
+
 const FLUSH_EVERY_MS = 250;
 /** The characters that are passed on together, and the bytes that are written together: more than so many characters have. */
 const PASS_LENGTH = 16_384;
@@ -79,9 +88,17 @@ export function openLog(options: LogOptions, descriptor = 1): Log {
   const isWanted = (type: string) => !OPTIONAL_TYPES.has(type) || options.enabledLogTypes.includes(type);
   const isQuiet = (kind: Observation['kind']) =>
     (TYPES_OF_REQUESTS[kind] ?? ['']).every((type) => !isWanted(type));
+  const statuses = new Map<string, number>();
+  const isRepeatedSuccess = ({ path, status }: RequestFinished) => {
+    if (!POLLED_PATHS.has(path)) return false;
+    const before = statuses.get(path);
+    statuses.set(path, status);
+    return status === 200 && before === 200;
+  };
   return {
     observe: (given) => {
       if (isQuiet(given.kind)) return;
+      if (given.kind === 'request finished' && isRepeatedSuccess(given) && !levels.has('debug')) return;
       for (const { level, type, detail } of linesOf(renamed(given, options.headerPrefix))) {
         if (!isWanted(type) || !levels.has(level)) continue;
         const at = Date.now();
