@@ -271,12 +271,9 @@ export class EnginePass {
     const last =
       isDeleting(engine) && this.#lacksCredentials(engine) ? connections.lastPortOf(key) : undefined;
     if (last) return { port: last, problem: undefined };
-    if (!wanted || adminSecret !== undefined) {
-      return { port: connections.portOf(key, engine, adminSecret), problem: undefined };
-    }
-    const message =
-      references.refusalOf(wanted) ??
-      missingKeyText({ ...wanted, kind: 'Secret' }, { secretKeys: () => references.keysOf(wanted) });
+    const problem = wanted && this.#credentialsProblem(wanted, adminSecret);
+    if (!problem) return { port: connections.portOf(key, engine, adminSecret), problem };
+    const { message } = problem;
     const refuse = () => Promise.reject(new EngineProblem('unauthorized', message));
     const port = {
       read: refuse,
@@ -287,7 +284,26 @@ export class EnginePass {
       state: refuse,
       reload: refuse,
     };
-    return { port, problem: { reason: 'SecretNotFound', message } };
+    return { port, problem };
+  }
+
+  /** Returns why a value of a Secret cannot be sent as the admin secret. */
+  #credentialsProblem(
+    wanted: NonNullable<ReturnType<typeof adminSecretOf>>,
+    value: string | undefined,
+  ): ResourceOutcome | undefined {
+    const { references } = this.#options;
+    if (value === undefined) {
+      const message =
+        references.refusalOf(wanted) ??
+        missingKeyText({ ...wanted, kind: 'Secret' }, { secretKeys: () => references.keysOf(wanted) });
+      return { reason: 'SecretNotFound', message };
+    }
+    if (!/[\r\n]/.test(value)) return undefined;
+    const message =
+      `key ${wanted.key} of Secret ${wanted.namespace}/${wanted.name} has a line break, which no header can have: ` +
+      'echo adds one, printf and kubectl create secret --from-literal do not';
+    return { reason: 'EngineRejectedCredentials', message };
   }
 
   /** True when the admin secret or the certificate authority that the Engine names does not exist. */

@@ -291,6 +291,12 @@ await describeKube('the operator', (kube) => {
   test('a changed admin secret is read from its Secret', async () => {
     await rig.stopEngine();
     await rig.startEngine('second-secret');
+    await rig.kube.apply(engineSecret('second-secret\n'));
+    await eventually(async () => {
+      const { message } = await rig.ready('Engine', 'main', 'EngineRejectedCredentials');
+      expect(message).toContain(`Secret ${HOME}/engine-admin has a line break`);
+      expect(message).not.toContain('second-secret');
+    });
     await rig.ready('Engine', 'main', 'EngineRejectedCredentials');
     await rig.kube.apply(engineSecret('second-secret'));
     await rig.ready('Engine', 'main', 'Applied');
