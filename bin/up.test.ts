@@ -47,7 +47,7 @@ async function up(...flags: string[]): Promise<Up> {
   return ready(spawn(process.execPath, args, { env: { ...process.env, NO_COLOR: '1' } }));
 }
 
-/** Waits until the resources are ready, or the process has ended. */
+/** Waits until the first pass is done, or the process has ended. */
 async function ready(child: ChildProcess): Promise<Up> {
   running.push(child);
   let said = '';
@@ -57,7 +57,7 @@ async function ready(child: ChildProcess): Promise<Up> {
     });
   }
   await until(
-    () => / resources are Ready/.test(said) || child.exitCode !== null,
+    () => /Ctrl-C stops everything/.test(said) || child.exitCode !== null,
     () => said,
   );
   const url = /GraphiQL +(http:\S+?)\/\s/.exec(said)?.[1] ?? '';
@@ -361,6 +361,63 @@ test.runIf(process.platform === 'linux')(
     await kill(terminal.process);
     await until(() => [{ pid }, ...children].every((each) => !isRunning(each.pid)));
     expect(existsSync(join(data, 'up.pid'))).toBe(false);
+  },
+);
+
+/** The text that tells a user what to do next. */
+const NEXT = /Sign in +http\S+\n\n(.*\n){4,6}.*Ctrl-C stops everything; a second start keeps the data\./;
+
+test('the data folder keeps itself out of git, and a folder with files of the user is left as it is', {
+  timeout: TIMEOUT_MS,
+}, async () => {
+  const [data, mine] = [join(folder, 'data'), join(folder, 'mine')];
+  mkdirSync(mine);
+  writeFileSync(join(mine, 'notes.txt'), '');
+  const [first] = await Promise.all([started(), started('--data', mine)]);
+  execFileSync('git', ['init', '--quiet', folder]);
+  const status = () =>
+    execFileSync('git', ['-C', folder, 'status', '--porcelain', '-uall', 'data'], { encoding: 'utf8' });
+  expect(status()).toBe('');
+  expect(existsSync(join(mine, '.gitignore'))).toBe(false);
+  // The folder of a version that wrote none.
+  await stop(first.process);
+  rmSync(join(data, '.gitignore'));
+  await started();
+  expect(status()).toBe('');
+});
+
+test('the link that signs in and what to do next are printed last', { timeout: TIMEOUT_MS }, async () => {
+  const said = (await started()).said();
+  expect(said).toMatch(NEXT);
+  expect(said.search(NEXT)).toBeGreaterThan(said.indexOf('8 of 8 resources are Ready'));
+  expect(said.trimEnd().split('\n').at(-1)).toContain('Ctrl-C stops everything');
+});
+
+test.runIf(process.platform === 'linux')(
+  'Enter prints them again on a terminal, and in the background the input is left to the shell (Linux)',
+  { timeout: TIMEOUT_MS },
+  async () => {
+    const command = `exec ${process.execPath} bin/pergola.mjs up ${join(folder, 'shop')} --port 0 --data ${join(folder, 'data')}`;
+    const inTerminal = (text: string) =>
+      spawn('script', ['--quiet', '--flush', '--command', text, '/dev/null'], {
+        env: { ...process.env, SHELL: '/bin/bash' },
+      });
+    const terminal = await ready(inTerminal(command));
+    expect(terminal.said()).toContain('Enter prints this text again.');
+    const count = () => terminal.said().split('Sign in  ').length - 1;
+    expect(count()).toBe(1);
+    terminal.process.stdin!.write('\n');
+    await until(() => count() === 2, terminal.said);
+    terminal.process.stdin!.write('\u0003');
+    await until(() => terminal.process.exitCode !== null, terminal.said);
+    expect(terminal.said()).toContain('Stopping.');
+
+    const shell = await ready(inTerminal(`set -m; (${command}) & read line; echo got $line; kill %1; wait`));
+    shell.process.stdin!.write('typed\n');
+    await until(() => shell.process.exitCode !== null, shell.said);
+    expect(shell.said()).toContain('got typed');
+    expect(shell.said().split('Sign in  ')).toHaveLength(2);
+    expect(shell.said()).toContain('Stopping.');
   },
 );
 

@@ -14,6 +14,7 @@ import { databaseWaitOutput } from './up/database-wait.ts';
 import { ensureDatabases } from './up/databases.ts';
 import { deliveryOutput, logFile } from './up/engine-log.ts';
 import { choosePort, type EngineProcess, startEngineProcess } from './up/engine-process.ts';
+import { watchEnter } from './up/enter-key.ts';
 import { watchLaunchers } from './up/launcher.ts';
 import { folderToServe } from './up/offer-init.ts';
 import { HELP, parseUp, type UpOptions } from './up/options.ts';
@@ -78,8 +79,13 @@ async function up(given: UpOptions): Promise<number> {
     if (stop.signal.aborted) return 0;
     const databaseUrl = options.databaseUrl === undefined ? databases.databaseUrl : undefined;
     const running = { url: engine.url, adminSecret, databaseUrl, statePath: state.path };
-    process.stdout.write(welcome(options, running));
-    return await loop({ ...options, adminSecret, engine, seeds: databases.seeds }, stop);
+    const hasKey = isInteractive();
+    const greet = () => print(welcome(options, running, hasKey));
+    const onFirstPass = () => {
+      greet();
+      if (hasKey) stops.push(watchEnter(process.stdin, greet));
+    };
+    return await loop({ ...options, adminSecret, engine, seeds: databases.seeds, onFirstPass }, stop);
   } finally {
     process.stdout.write('Stopping.\n');
     for (const end of stops.reverse()) await end();
@@ -89,8 +95,12 @@ async function up(given: UpOptions): Promise<number> {
 function servedFolder(options: UpOptions, url: string, signal: AbortSignal): Promise<string> {
   const { stdin, stdout } = process;
   const offer = { ...options, url, isOwnDatabase: options.databaseUrl !== undefined };
-  const isInteractive = stdin.isTTY === true && stdout.isTTY === true;
-  return folderToServe(offer, { input: stdin, output: stdout, isInteractive, signal });
+  return folderToServe(offer, { input: stdin, output: stdout, isInteractive: isInteractive(), signal });
+}
+
+/** True when somebody reads the output and can type. */
+function isInteractive(): boolean {
+  return process.stdin.isTTY === true && process.stdout.isTTY === true;
 }
 
 function logReceiver(write: (line: string) => void): (line: string) => void {
@@ -136,6 +146,8 @@ async function loop(
     readonly adminSecret: string;
     readonly engine: EngineProcess;
     readonly seeds: SeedLoop | undefined;
+    /** Called when the first pass has ended, also when it failed. */
+    readonly onFirstPass: () => void;
   },
   stop: AbortController,
 ): Promise<number> {
@@ -144,6 +156,11 @@ async function loop(
   const client = engineClient({ url: engine.url, adminSecret, headerPrefix: options.headerPrefix });
   const outputs = [watchOutput(source, print), unsetVariablesOutput(process.env, print)];
   let code = 0;
+  let isFirst = true;
+  const afterPass = (isWhole: boolean) => {
+    if (isFirst && isWhole) options.onFirstPass();
+    if (isWhole) isFirst = false;
+  };
   engine.exited.then((status) => {
     if (stop.signal.aborted) return;
     process.stderr.write(`The engine exited with code ${status}.\n`);
@@ -160,8 +177,12 @@ async function loop(
       signal: stop.signal,
       onReport: (report) => {
         for (const output of outputs) output(report);
+        afterPass(!report.isCut || report.problem !== undefined);
       },
-      onError: (error) => process.stderr.write(`${error.message}\n`),
+      onError: (error) => {
+        process.stderr.write(`${error.message}\n`);
+        afterPass(true);
+      },
     },
   );
   await seeding;

@@ -13,7 +13,7 @@ export const HELP = `pergola up [FOLDER]: run Postgres, the engine, and the reco
 FOLDER (default .) may also contain *.sql files, each of which is run once in the embedded database, also when it appears later.
 
       --port PORT           the port of the engine; default ${USUAL_PORT}, or the next free one; 0 is any free one
-      --data DIR            the folder for the data; default .pergola
+      --data DIR            the folder for the data and the admin secret; default .pergola; git ignores it
       --admin-secret TEXT   the admin secret; default ENGINE_GRAPHQL_ADMIN_SECRET, or one generated in the data folder
       --header-prefix TEXT  the prefix of the engine's headers and session variables, such as x-hasura-; default
                             ENGINE_GRAPHQL_HEADER_PREFIX, else x-engine-

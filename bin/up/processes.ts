@@ -9,6 +9,8 @@ export type ProcessInfo = {
   readonly command: string;
   /** A text that is different for each process with the same pid. */
   readonly startedAt: string;
+  /** True when the process receives what is typed on its terminal. One in the background would be stopped for reading it. */
+  readonly isForeground: boolean;
 };
 
 /** Returns undefined when there is no such process, or when it has ended and its parent has not noticed. */
@@ -23,7 +25,8 @@ function fromProc(pid: number): ProcessInfo | undefined {
     const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
     if (fields[0] === 'Z') return undefined;
     const command = readFileSync(`/proc/${pid}/cmdline`, 'utf8').replaceAll('\0', ' ').trim();
-    return { parent: Number(fields[1]), command, startedAt: fields[19]! };
+    const isForeground = fields[2] === fields[5];
+    return { parent: Number(fields[1]), command, startedAt: fields[19]!, isForeground };
   } catch {
     return undefined;
   }
@@ -39,5 +42,6 @@ export function fromPs(pid: number): ProcessInfo | undefined {
   });
   const [, parent, state, startedAt, command] = PS_LINE.exec(stdout ?? '') ?? [];
   if (parent === undefined || state!.startsWith('Z')) return undefined;
-  return { parent: Number(parent), command: command!.trim(), startedAt: startedAt! };
+  const isForeground = state!.includes('+');
+  return { parent: Number(parent), command: command!.trim(), startedAt: startedAt!, isForeground };
 }

@@ -2,7 +2,16 @@
  *  A start after a crash finds what the crash left running, and ends it (leftovers.ts).
  *  Not here: Postgres itself (../embedded-postgres.ts). */
 import { createHash, randomBytes } from 'node:crypto';
-import { chmodSync, existsSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { freePort, isFree } from '../free-port.ts';
 import { endLeftover, notedPostgres, notedProcess, noteProcess } from './leftovers.ts';
@@ -22,6 +31,7 @@ export type StateFolder = {
 export async function openStateFolder(given: string): Promise<StateFolder> {
   const path = resolve(given);
   mkdirSync(path, { recursive: true });
+  keepOutOfGit(path);
   const lock = join(path, 'up.pid');
   const holder = notedProcess(lock, 'pergola');
   if (holder !== undefined && holder !== process.pid) {
@@ -46,6 +56,17 @@ export async function openStateFolder(given: string): Promise<StateFolder> {
       for (const file of [engine, lock]) rmSync(file, { force: true });
     },
   };
+}
+
+/** The names of the files and folders that `up` writes. */
+const OWN_FILES: ReadonlySet<string> = new Set([
+  ...['up.pid', 'engine.pid', 'engine.log', 'engine.log.1'],
+  ...['admin-secret', 'values-key', 'postgres', 'postgres-port'],
+]);
+
+/** Writes a `.gitignore`, so that `git add .` adds neither the secrets nor the data. A folder with files of the user is left as it is. */
+function keepOutOfGit(path: string): void {
+  if (readdirSync(path).every((name) => OWN_FILES.has(name))) writeFileSync(join(path, '.gitignore'), '*\n');
 }
 
 /** Returns the port of the embedded Postgres: that of the start before, so that addresses noted elsewhere stay valid, if it is free. */

@@ -1,5 +1,6 @@
-/** The text that `pergola up` prints when everything runs: addresses, a link that signs in, and a command to paste.
- *  Pure, apart from colours of a terminal and the current folder. Not here: what happens afterwards (../up.ts). */
+/** The text that `pergola up` prints after the first pass of the loop, and again on a key: a command to paste, addresses, and a link that
+ *  signs in, which comes last.
+ *  Pure, apart from colours of a terminal and the current folder. Not here: when (../up.ts, enter-key.ts). */
 import { join, relative } from 'node:path';
 import { styleText } from 'node:util';
 import { USUAL_PORT } from './engine-process.ts';
@@ -14,27 +15,28 @@ export type Running = {
   readonly statePath: string;
 };
 
-export function welcome(options: UpOptions, running: Running): string {
+export function welcome(options: UpOptions, running: Running, hasKey: boolean): string {
   const bold = (text: string) => styleText('bold', text, { stream: process.stdout });
   const { url, adminSecret, databaseUrl, statePath } = running;
   const isElsewhere = options.port === undefined && !url.endsWith(`:${USUAL_PORT}`);
   const note = isElsewhere ? `   (port ${USUAL_PORT} is in use)` : '';
   const rows: readonly (readonly [string, string | undefined])[] = [
-    ['GraphiQL', options.hasConsole ? `${bold(`${url}/`)}${note}` : undefined],
-    ['Sign in', options.hasConsole ? signInLink(url, adminSecret) : undefined],
-    ['GraphQL', `${url}/v1/graphql${options.hasConsole ? '' : note}`],
-    ['Admin secret', bold(adminSecret)],
-    ['Database', databaseUrl],
     ['Data', `${statePath}   (the log of the engine: engine.log)`],
+    ['Database', databaseUrl],
+    ['Admin secret', bold(adminSecret)],
+    ['GraphQL', `${url}/v1/graphql${options.hasConsole ? '' : note}`],
+    ['GraphiQL', options.hasConsole ? `${bold(`${url}/`)}${note}` : undefined],
+    ['Sign in', options.hasConsole ? bold(signInLink(url, adminSecret)) : undefined],
   ];
   const lines = [
     '',
     ...rows.flatMap(([name, text]) => (text === undefined ? [] : [`  ${name.padEnd(14)}${text}`])),
     '',
+    ...(options.hasConsole ? ['  Open the link after "Sign in", and run a query as a role.'] : []),
     `  Edit a file below ${options.folder} and save: the API changes at once.`,
     '  Preview a change:',
     `    ${planCommand(options, running)}`,
-    '  Ctrl-C stops everything; a second start keeps the data.',
+    `  Ctrl-C stops everything; a second start keeps the data.${hasKey ? ' Enter prints this text again.' : ''}`,
     '',
     '',
   ];
