@@ -11,7 +11,7 @@ import {
   statSync,
   writeFileSync,
 } from 'node:fs';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
 import { afterEach, beforeEach, expect, test } from 'vitest';
@@ -281,7 +281,7 @@ test('a new SQL file is run and its table served, a failing one is tried again, 
   await until(async () => (await ask(it, '{ tag { size } }', 'admin')).errors === undefined);
   expect(it.said().split(changed)).toHaveLength(2);
   appendFileSync(join(shop, 'migrations/1_size.sql'), 'select 1;');
-  await said('It is tried again when a *.sql file changes.');
+  await said('It is tried again when a file changes.');
   await said('1_size.sql');
 });
 
@@ -290,6 +290,7 @@ test('SQL files are not run in a database of the user, and up says so', { timeou
   try {
     const it = await up('--database-url', database.url);
     expect(it.said()).toContain('1 *.sql file below');
+    expect(it.said()).toContain('With --run-sql they are');
     await stop(it.process);
     expect(await database.sql("select to_regclass('maker') as maker")).toEqual([{ maker: null }]);
   } finally {
@@ -363,6 +364,161 @@ test.runIf(process.platform === 'linux')(
     expect(existsSync(join(data, 'up.pid'))).toBe(false);
   },
 );
+
+/** SQL of which each part needs the part before: any other order fails. */
+const ORDERED = {
+  'migration.yaml': `
+apiVersion: pergola.dev/v1alpha1
+kind: Migration
+metadata: { name: first }
+spec: { files: [{ name: 1_step.sql, sql: "create table step (id int primary key);" }] }
+---
+apiVersion: pergola.dev/v1alpha1
+kind: Table
+metadata: { name: step }
+spec:
+  table: step
+  permissions: [{ role: visitor, select: { columns: [second], filter: {} } }]
+---
+apiVersion: pergola.dev/v1alpha1
+kind: PermissionTest
+metadata: { name: steps }
+spec:
+  role: visitor
+  query: "{ step { second } }"
+  expect: { data: { step: [{ second: 3 }] } }
+`,
+  'migrations/2_second.sql': 'alter table step add column second int;',
+  'migrations/3_third/up.sql': 'alter table step add column third int;',
+  'migrations/3_third/down.sql': 'alter table step drop column third;',
+  'a.sql': 'insert into step (id, second, third) values (1, 3, 4);',
+  'b.down.sql': 'drop table step;',
+};
+
+function writeShop(files: Readonly<Record<string, string>>) {
+  rmSync(join(folder, 'shop'), { recursive: true });
+  for (const [name, text] of Object.entries(files)) writeIn(name, text);
+}
+
+function writeIn(name: string, text: string) {
+  const file = join(folder, 'shop', name);
+  mkdirSync(dirname(file), { recursive: true });
+  writeFileSync(file, text);
+}
+
+test('SQL runs in one order in up and test, in the embedded database and in one of the user, as --help says', {
+  timeout: TIMEOUT_MS,
+}, async () => {
+  writeShop(ORDERED);
+  const database = await createDatabase();
+  try {
+    const own = await started('--database-url', database.url, '--run-sql');
+    for (const it of [await started('--data', join(folder, 'embedded')), own]) {
+      expect(it.said()).toMatch(/1_step.sql.*2_second.sql.*3_third\/up.sql.*a.sql.*(\d) of \1 resources/s);
+      expect(await ask(it, '{ step { second } }', 'visitor')).toEqual({ data: { step: [{ second: 3 }] } });
+      expect((await ask(it, '{ step { third } }', 'visitor')).errors).toBeDefined();
+      await stop(it.process);
+    }
+    for (const flags of [[], ['--database-url', database.url]]) {
+      expect(pergola('test', '-f', join(folder, 'shop'), ...flags)).toContain('1 test passed.');
+    }
+  } finally {
+    await database.drop();
+  }
+  for (const command of ['up', 'test']) {
+    expect(pergola(command, '--help')).toMatch(
+      /the files of Migration resources, those of FOLDER\/migrations/,
+    );
+  }
+});
+
+function pergola(...args: string[]): string {
+  return execFileSync(process.execPath, ['bin/pergola.mjs', ...args], { encoding: 'utf8' });
+}
+
+const EDITED = 'alter table step add column third int default 9;';
+
+test('an edited migration is refused with commands that exist, and one of them accepts it', {
+  timeout: TIMEOUT_MS,
+}, async () => {
+  writeShop(ORDERED);
+  const it = await started();
+  writeIn('migrations/3_third/up.sql', EDITED);
+  await until(() => it.said().includes('the file was edited after it was applied'), it.said);
+  expect(it.said()).toContain('start pergola up with --edited-sql down or --edited-sql recreate');
+  const command = /accept it with (\S.*)$/m.exec(it.said())![1]!;
+  expect(command).toContain('--mark-applied 3');
+  expect(execFileSync('sh', ['-c', command], { encoding: 'utf8' })).toContain('recorded as applied');
+});
+
+test('with --edited-sql down the newest migration is undone by its down.sql and run again', {
+  timeout: TIMEOUT_MS,
+}, async () => {
+  writeShop(ORDERED);
+  const it = await started('--edited-sql', 'down');
+  const third = () => ask(it, '{ step { id third } }', 'admin');
+  expect(await third()).toEqual({ data: { step: [{ id: 1, third: 4 }] } });
+  writeIn('migrations/3_third/up.sql', EDITED);
+  await until(async () => JSON.stringify(await third()).includes('"third":9'), it.said);
+  expect(it.said()).toContain('Undid the edited migration with migrations/3_third/down.sql.');
+
+  // A down.sql that fails leaves everything as it was; when it is corrected, it is run.
+  writeIn('migrations/3_third/down.sql', 'alter table step drop column third;\nselect 1 / 0;');
+  writeIn('migrations/3_third/up.sql', EDITED.replace('9', '10'));
+  await until(() => it.said().includes('down.sql:2: division by zero'), it.said);
+  expect(await third()).toEqual({ data: { step: [{ id: 1, third: 9 }] } });
+  writeIn('migrations/3_third/down.sql', 'alter table step drop column third;');
+  await until(async () => JSON.stringify(await third()).includes('"third":10'), it.said);
+
+  // Only the newest one may change.
+  writeIn('migrations/2_second.sql', 'alter table step add column second bigint;');
+  await until(() => /2 second: the file was edited after it was applied/.test(it.said()), it.said);
+  writeIn('migrations/2_second.sql', ORDERED['migrations/2_second.sql']);
+  rmSync(join(folder, 'shop/migrations/3_third/down.sql'));
+  writeIn('migrations/3_third/up.sql', EDITED);
+  await until(() => /there is no \S+3_third\/down\.sql to undo it/.test(it.said()), it.said);
+});
+
+const STEP_TRIGGER = `
+apiVersion: pergola.dev/v1alpha1
+kind: EventTrigger
+metadata: { name: step-changed }
+spec: { table: step, name: step_changed, insert: { columns: ["*"] }, webhook: { value: "http://127.0.0.1:9/hook" } }
+`;
+
+test('with --edited-sql recreate the embedded database is created anew for any edited SQL, and events are captured in it', {
+  timeout: TIMEOUT_MS,
+}, async () => {
+  writeShop({ ...ORDERED, 'trigger.yaml': STEP_TRIGGER });
+  const it = await started('--edited-sql', 'recreate');
+  const steps = () => ask(it, '{ step(order_by: {id: asc}) { id third } }', 'admin');
+  await ask(it, 'mutation { insert_step_one(object: {id: 2}) { id } }', 'admin');
+  writeIn('migrations/3_third/up.sql', `${ORDERED['migrations/3_third/up.sql']} update step set third = 1;`);
+  await until(
+    async () => JSON.stringify(await steps()) === '{"data":{"step":[{"id":1,"third":4}]}}',
+    it.said,
+  );
+  writeIn('a.sql', 'insert into step (id, second, third) values (1, 3, 5);');
+  await until(
+    async () => JSON.stringify(await steps()) === '{"data":{"step":[{"id":1,"third":5}]}}',
+    it.said,
+  );
+  const client = new pg.Client(/Database +(\S+)/.exec(it.said())![1]);
+  // The database ends connections to the one that is replaced.
+  client.on('error', () => {});
+  await client.connect();
+  await until(async () => {
+    await client.query('insert into step (id) select max(id) + 1 from step');
+    const events = await client.query('select 1 from pergola.event_log').catch(() => undefined);
+    return (events?.rowCount ?? 0) > 0;
+  }, it.said);
+  await client.end();
+
+  // A file that cannot be run deletes nothing.
+  writeIn('migrations/4_broken.sql', 'create tabel t ();');
+  await until(() => it.said().includes('4_broken.sql:1'), it.said);
+  expect(JSON.stringify(await steps())).toContain('"id":2');
+});
 
 /** The text that tells a user what to do next. */
 const NEXT = /Sign in +http\S+\n\n(.*\n){4,6}.*Ctrl-C stops everything; a second start keeps the data\./;

@@ -3,6 +3,7 @@
  *  Not here: each part (up/, embedded-postgres.ts, operator/folder). */
 import { join } from 'node:path';
 import { engineClient } from '../operator/engine/client.ts';
+import { operation, perform } from '../operator/engine/request.ts';
 import { reportFailure } from '../operator/folder/flag-problem.ts';
 import { folderOptions } from '../operator/folder/flags.ts';
 import { FolderSource } from '../operator/folder/folder-source.ts';
@@ -11,14 +12,14 @@ import { watchOutput } from '../operator/folder/watch-output.ts';
 import { systemClock } from '../operator/pass/clock.ts';
 import { startEmbeddedPostgres } from './embedded-postgres.ts';
 import { databaseWaitOutput } from './up/database-wait.ts';
-import { ensureDatabases } from './up/databases.ts';
+import { ensureDatabases, recreateApp } from './up/databases.ts';
 import { deliveryOutput, logFile } from './up/engine-log.ts';
 import { choosePort, type EngineProcess, startEngineProcess } from './up/engine-process.ts';
 import { watchEnter } from './up/enter-key.ts';
 import { watchLaunchers } from './up/launcher.ts';
 import { folderToServe } from './up/offer-init.ts';
 import { HELP, parseUp, type UpOptions } from './up/options.ts';
-import { type SeedLoop, seedHint, seedLoop } from './up/seed-loop.ts';
+import { type SeedDatabase, type SeedLoop, seedHint, seedLoop } from './up/seed-loop.ts';
 import {
   adminSecretIn,
   openStateFolder,
@@ -114,7 +115,7 @@ function logReceiver(write: (line: string) => void): (line: string) => void {
 type Databases = {
   readonly databaseUrl: string;
   readonly metadataUrl: string;
-  /** Undefined for a database of the user. */
+  /** Undefined for a database of the user in which no SQL is run. */
   readonly seeds?: SeedLoop;
 };
 
@@ -123,20 +124,29 @@ async function startDatabases(
   state: StateFolder,
   stops: (() => unknown)[],
 ): Promise<Databases> {
-  // Somebody's own database is theirs: nothing is run there but the engine's own schema.
+  const follow = async (database: SeedDatabase): Promise<SeedLoop> => {
+    const seeds = seedLoop(options, database, print);
+    stops.push(seeds.close);
+    await seeds.run();
+    return seeds;
+  };
+  // Somebody's own database is theirs: nothing is run there unasked but the engine's own schema.
   if (options.databaseUrl !== undefined) {
-    const { databaseUrl, metadataDatabaseUrl } = options;
-    print((await seedHint(options.folder)) ?? '');
-    return { databaseUrl, metadataUrl: metadataDatabaseUrl ?? databaseUrl };
+    const { databaseUrl, metadataDatabaseUrl, runsSql } = options;
+    if (!runsSql) print((await seedHint(options.folder, options.migrations)) ?? '');
+    const seeds = runsSql ? await follow({ url: databaseUrl, shownUrl: 'URL' }) : undefined;
+    return { databaseUrl, metadataUrl: metadataDatabaseUrl ?? databaseUrl, ...(seeds && { seeds }) };
   }
   const port = await postgresPortIn(state);
   const postgres = await startEmbeddedPostgres({ folder: state.postgres, port });
   stops.push(postgres.stop);
   const { app, metadata } = await ensureDatabases(postgres.url);
-  const { folder } = options;
-  const seeds = seedLoop({ databaseUrl: app, folder, statePath: state.path, print });
-  stops.push(seeds.close);
-  await seeds.run();
+  const seeds = await follow({
+    url: app,
+    shownUrl: app,
+    recreate: () => recreateApp(postgres.url),
+    statePath: state.path,
+  });
   return { databaseUrl: app, metadataUrl: options.metadataDatabaseUrl ?? metadata, seeds };
 }
 
@@ -153,7 +163,7 @@ async function loop(
 ): Promise<number> {
   const { engine, adminSecret, seeds } = options;
   const source = new FolderSource(options.folder);
-  const client = engineClient({ url: engine.url, adminSecret, headerPrefix: options.headerPrefix });
+  const address = { url: engine.url, adminSecret, headerPrefix: options.headerPrefix };
   const outputs = [watchOutput(source, print), unsetVariablesOutput(process.env, print)];
   let code = 0;
   let isFirst = true;
@@ -167,10 +177,13 @@ async function loop(
     code = 1;
     stop.abort();
   });
-  // The engine looks at the tables again; resources that wait for one are applied in the next pass.
-  const seeding = seeds?.follow(stop.signal, () => client.reload().catch(() => {}));
+  // The engine looks at the tables again; resources that wait for one are applied in the next pass. A new database has no triggers.
+  const seeding = seeds?.follow(stop.signal, async (isRecreated) => {
+    const args = isRecreated ? { recreate_event_triggers: ['default'] } : {};
+    await perform(address, operation('reload_metadata', args), () => undefined).catch(() => {});
+  });
   await follow(
-    { engine: client, source, sink: source, clock: systemClock },
+    { engine: engineClient(address), source, sink: source, clock: systemClock },
     {
       inputs: [options.folder],
       options: () => folderOptions(source, { headerPrefix: options.headerPrefix }),

@@ -8,6 +8,7 @@ import {
   textOf,
   textsOf,
 } from '../../operator/folder/flag-table.ts';
+import { SQL_ORDER } from '../prepare-database.ts';
 import { FORMATS, type Format } from './report.ts';
 
 const FLAGS = {
@@ -38,9 +39,10 @@ const FLAGS = {
 
 export const HELP = `pergola test -f FOLDER: run the PermissionTests of a folder, without a cluster.
 
-Starts a Postgres and an engine for the duration of the tests, runs the migrations and then the other *.sql files of the folder, applies
-the resources, and sends the request of each PermissionTest as its role. Every test starts from the data of these files.
-Triggers are not applied, and every Source leads to this Postgres: no database and no webhook of a trigger outside is used.
+Starts a Postgres and an engine for the duration of the tests, applies the resources, and sends the request of each PermissionTest as its
+role. ${SQL_ORDER}
+It is the same with --database-url, and in pergola up. Every test starts from the data of these files. Triggers are not applied, and
+every Source leads to this Postgres: no database and no webhook of a trigger outside is used.
 
 ${Object.entries(FLAGS)
   .map(([name, flag]) => flagLine(name, flag, { width: 27 }))

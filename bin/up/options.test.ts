@@ -52,6 +52,17 @@ test.each([
   [['--server-port', '99999'], '--server-port expects a whole number from 0 to 65535, not "99999"'],
   [['--pg-connections', 'many'], '--pg-connections expects a whole number from 1 to 10000, not "many"'],
   [['bin', 'docs'], 'expected one folder, not bin and docs'],
+  [['--edited-sql', 'dawn'], '--edited-sql dawn is not supported; use refuse, down, recreate'],
+  [['--run-sql'], '--run-sql needs --database-url; in the embedded database the SQL is run anyway'],
+  [
+    ['--edited-sql', 'recreate', '--run-sql', '--database-url', 'postgres://here'],
+    '--edited-sql recreate is for the embedded database; in your own, use --edited-sql down',
+  ],
+  [
+    ['--edited-sql', 'down', '--database-url', 'postgres://here'],
+    '--edited-sql down needs --run-sql in your own database',
+  ],
+  [['--migrations', 'nowhere'], `there is no folder ${process.cwd()}/nowhere`],
   [['constructor'], `there is no folder ${process.cwd()}/constructor`],
   [['package.json'], `${process.cwd()}/package.json is a file; give the folder that contains it`],
 ])('%j is refused', (argv, message) => {

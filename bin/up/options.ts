@@ -7,10 +7,16 @@ import { loadOptions, OptionsError, takeArgument } from '../../engine/config/loa
 import { type OptionFlag, type Options, variableOf, variablesOf } from '../../engine/config/options.ts';
 import { nearest } from '../../engine/errors/nearest.ts';
 import { FlagProblem } from '../../operator/folder/flag-problem.ts';
+import { SQL_ORDER } from '../prepare-database.ts';
 import { USUAL_PORT } from './engine-process.ts';
 
+/** The actions for SQL that was edited after it ran. */
+const EDITED_SQL = ['refuse', 'down', 'recreate'] as const;
+export type EditedSql = (typeof EDITED_SQL)[number];
+
 export const HELP = `pergola up [FOLDER]: run Postgres, the engine, and the reconcile loop over a folder of custom resources.
-FOLDER (default .) may also contain *.sql files, each of which is run once in the embedded database, also when it appears later.
+${SQL_ORDER} New files are run as soon as they appear.
+In your own database only Migration resources run, unless you give --run-sql: then all of it, in the same order.
 
       --port PORT           the port of the engine; default ${USUAL_PORT}, or the next free one; 0 is any free one
       --data DIR            the folder for the data and the admin secret; default .pergola; git ignores it
@@ -18,6 +24,11 @@ FOLDER (default .) may also contain *.sql files, each of which is run once in th
       --header-prefix TEXT  the prefix of the engine's headers and session variables, such as x-hasura-; default
                             ENGINE_GRAPHQL_HEADER_PREFIX, else x-engine-
       --database-url URL    your own database instead of the embedded one; the variable has no effect here
+      --run-sql             run the SQL of FOLDER in your own database, too
+      --migrations DIR      the migrations of the database; default FOLDER/migrations, if there is one
+      --edited-sql ACTION   what to do with SQL that was edited after it ran, while you develop: refuse (default) names it; down undoes
+                            the newest migration with its down.sql, and runs it again; recreate deletes all data of the embedded
+                            database, and runs all SQL again
       --init                write resources for the tables of the database into FOLDER (default resources) first; files that exist
                             are unchanged. Without FOLDER, a terminal is asked when your own database has no resources
   -h, --help                print this text
@@ -39,6 +50,11 @@ export type UpOptions = {
   /** The origin of the admin secret: the state folder, the variable that other commands read, or elsewhere, such as a flag. */
   readonly secretFrom: 'state' | 'variable' | 'given';
   readonly headerPrefix: string;
+  /** True when the SQL of the folder runs in the database of the user, too. */
+  readonly runsSql: boolean;
+  /** The folder of the migrations. */
+  readonly migrations: string | undefined;
+  readonly editedSql: EditedSql;
   readonly databaseUrl: string | undefined;
   readonly metadataDatabaseUrl: string | undefined;
   readonly host: string;
@@ -54,7 +70,8 @@ export function parseUp(argv: readonly string[], env: NodeJS.ProcessEnv): UpOpti
   const line = splitArguments(argv);
   if (line.own.has('help')) return undefined;
   const isInit = line.own.has('init');
-  const folder = folderOf(line.folders, isInit && line.given.has('database-url'));
+  const mayBeNew = isInit && line.given.has('database-url') && !line.own.has('run-sql');
+  const folder = folderOf(line.folders, mayBeNew);
   const set = (flag: OptionFlag) =>
     line.given.get(flag) ??
     variablesOf(flag)
@@ -73,6 +90,7 @@ export function parseUp(argv: readonly string[], env: NodeJS.ProcessEnv): UpOpti
     adminSecret,
     secretFrom: adminSecret === undefined ? 'state' : isVariable ? 'variable' : 'given',
     headerPrefix: options.headerPrefix,
+    ...sqlOptions(line),
     databaseUrl: line.given.get('database-url'),
     metadataDatabaseUrl: line.given.get('metadata-database-url'),
     host: set('server-host') === undefined ? '127.0.0.1' : options.serverHost,
@@ -90,13 +108,42 @@ export function parseUp(argv: readonly string[], env: NodeJS.ProcessEnv): UpOpti
 /** The types of log lines from which failed deliveries of events are printed (engine-log.ts). */
 export const DELIVERY_LOGS = ['event-trigger', 'scheduled-trigger'] as const;
 
-const OWN_VALUES: readonly string[] = ['port', 'data'];
+function sqlOptions({ own, given }: CommandLine): Pick<UpOptions, 'runsSql' | 'migrations' | 'editedSql'> {
+  const migrations = own.get('migrations');
+  const action = own.get('edited-sql') ?? 'refuse';
+  const editedSql = EDITED_SQL.find((each) => each === action);
+  if (editedSql === undefined) {
+    throw new FlagProblem(`--edited-sql ${action} is not supported; use ${EDITED_SQL.join(', ')}`);
+  }
+  const isOwnDatabase = given.has('database-url');
+  if (own.has('run-sql') && !isOwnDatabase) {
+    throw new FlagProblem('--run-sql needs --database-url; in the embedded database the SQL is run anyway');
+  }
+  if (editedSql === 'recreate' && isOwnDatabase) {
+    throw new FlagProblem(
+      '--edited-sql recreate is for the embedded database; in your own, use --edited-sql down',
+    );
+  }
+  if (editedSql === 'down' && isOwnDatabase && !own.has('run-sql')) {
+    throw new FlagProblem('--edited-sql down needs --run-sql in your own database');
+  }
+  return {
+    runsSql: own.has('run-sql'),
+    migrations: migrations === undefined ? undefined : folderAt(migrations),
+    editedSql,
+  };
+}
+
+const OWN_VALUES: readonly string[] = ['port', 'data', 'migrations', 'edited-sql'];
 const OWN_FLAGS: ReadonlyMap<string, string> = new Map([
   ['-h', 'help'],
   ['--help', 'help'],
   ['--init', 'init'],
   ['--port', 'port'],
   ['--data', 'data'],
+  ['--run-sql', 'run-sql'],
+  ['--migrations', 'migrations'],
+  ['--edited-sql', 'edited-sql'],
 ]);
 
 type CommandLine = {
@@ -166,10 +213,12 @@ function refuseMisspelt(flag: string): void {
 function folderOf(folders: readonly string[], mayBeNew: boolean): string {
   if (folders.length > 1) throw new FlagProblem(`expected one folder, not ${folders.join(' and ')}`);
   const folder = resolve(folders[0] ?? '.');
-  if (!existsSync(folder)) {
-    if (mayBeNew) return folder;
-    throw new FlagProblem(`there is no folder ${folder}`);
-  }
+  return mayBeNew && !existsSync(folder) ? folder : folderAt(folder);
+}
+
+function folderAt(path: string): string {
+  const folder = resolve(path);
+  if (!existsSync(folder)) throw new FlagProblem(`there is no folder ${folder}`);
   if (!statSync(folder).isDirectory())
     throw new FlagProblem(`${folder} is a file; give the folder that contains it`);
   return folder;

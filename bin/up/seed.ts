@@ -1,15 +1,12 @@
 /** The seed: *.sql files of the folder, each run once, in the order of their names, in one transaction with the note that it was run.
- *  Files named down.sql undo what others do: they are left out.
+ *  Files named down.sql or *.down.sql undo what others do: they are left out.
  *  Raises Error with the file and the line of a failing statement.
  *  Not here: when (seed-loop.ts), the databases (databases.ts), migrations (../prepare-database.ts). */
 import { createHash } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { basename, relative } from 'node:path';
 import type pg from 'pg';
-import { oneStatement } from '../../engine/database/one-statement.ts';
-import { finish } from '../../engine/metadata/steps.ts';
-import { migrationSteps, psqlProblem } from '../../engine/migrate/migration.ts';
-import { linesBefore } from '../../engine/migrate/migration-failure.ts';
+import { runStatements } from '../../engine/migrate/run-statements.ts';
 import { filesIn } from '../../operator/folder/read-folder.ts';
 import { withClient } from '../server-databases.ts';
 
@@ -22,7 +19,7 @@ export type Seeded = {
 
 /** True for the files that may be run. */
 export function isSeed(file: string): boolean {
-  return file.endsWith('.sql') && basename(file) !== 'down.sql';
+  return file.endsWith('.sql') && !/^(.*\.)?down\.sql$/.test(basename(file));
 }
 
 /** Runs the wanted files that were not run before. `onFile` receives each file as soon as it is done, also when a later one fails. */
@@ -64,21 +61,4 @@ async function seedOne(client: pg.Client, path: string, file: string): Promise<S
     throw error;
   }
   return { file, hash, state: 'run' };
-}
-
-/** Runs the statements one by one, so that an error of one that has no position, such as a division by zero, has a line too. */
-async function runStatements(client: pg.Client, text: string, file: string): Promise<void> {
-  const { statements } = finish(migrationSteps({ version: '0', name: file, file }, text));
-  for (let i = 0; i < statements.length; i++) {
-    const statement = statements.at(i);
-    const problem = psqlProblem(statement);
-    if (problem !== undefined) throw new Error(`${file}:${statements.lineOf(i)}: the statement ${problem}`);
-    try {
-      await client.query(oneStatement(statement));
-    } catch (error) {
-      const line = statements.lineOf(i) + linesBefore(statement, error);
-      const message = error instanceof Error ? error.message : String(error);
-      throw new Error(`${file}:${line}: ${message}`, { cause: error });
-    }
-  }
 }

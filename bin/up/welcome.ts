@@ -3,6 +3,8 @@
  *  Pure, apart from colours of a terminal and the current folder. Not here: when (../up.ts, enter-key.ts). */
 import { join, relative } from 'node:path';
 import { styleText } from 'node:util';
+import { invocation } from '../../operator/folder/invocation.ts';
+import { shellWord } from '../../operator/folder/shell-word.ts';
 import { USUAL_PORT } from './engine-process.ts';
 import type { UpOptions } from './options.ts';
 
@@ -51,12 +53,12 @@ function signInLink(url: string, adminSecret: string): string {
 /** Returns a command line that works in the shell in which `up` was started. */
 function planCommand(options: UpOptions, { url, adminSecret, statePath }: Running): string {
   const secrets = {
-    state: `ENGINE_GRAPHQL_ADMIN_SECRET="$(cat ${quoted(nearPath(join(statePath, 'admin-secret')))})" `,
+    state: `ENGINE_GRAPHQL_ADMIN_SECRET="$(cat ${shellWord(nearPath(join(statePath, 'admin-secret')))})" `,
     variable: '',
-    given: `ENGINE_GRAPHQL_ADMIN_SECRET=${quoted(adminSecret)} `,
+    given: `ENGINE_GRAPHQL_ADMIN_SECRET=${shellWord(adminSecret)} `,
   };
   const prefix = options.headerPrefix === 'x-engine-' ? '' : ` --header-prefix ${options.headerPrefix}`;
-  return `${secrets[options.secretFrom]}npx pergola plan -f ${quoted(nearPath(options.folder))} --engine ${url}${prefix}`;
+  return `${secrets[options.secretFrom]}${invocation()} plan -f ${shellWord(nearPath(options.folder))} --engine ${url}${prefix}`;
 }
 
 /** Returns the path from the current folder if it is below it. */
@@ -64,9 +66,4 @@ function nearPath(path: string): string {
   const near = relative('', path);
   if (near === '') return '.';
   return near.startsWith('..') ? path : near;
-}
-
-/** Returns a word of a POSIX shell. */
-function quoted(text: string): string {
-  return /^[\w./:@%+=,-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`;
 }

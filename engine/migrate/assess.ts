@@ -107,6 +107,15 @@ export type Permissions = {
   readonly allowsOutOfOrder: boolean;
   /** True when the files of applied versions may be missing. */
   readonly allowsMissing: boolean;
+  /** The words of an advice for callers that do not have the flags of `pergola migrate up` themselves. */
+  readonly words?: AdviceWords | undefined;
+};
+
+export type AdviceWords = {
+  /** The command that has the flags, such as `pergola migrate up -f migrations`. */
+  readonly command: string;
+  /** A further advice about an edited file, with a comma and a space at its end. */
+  readonly edited?: string | undefined;
 };
 
 /** Returns why the versions must not run as they are, each with what to do next. */
@@ -119,44 +128,48 @@ export function refusals(versions: readonly AssessedVersion[], permissions: Perm
 
 function adviceFor(
   { version, state, reason, row, migration }: AssessedVersion,
-  { allowsOutOfOrder, allowsMissing }: Permissions,
+  { allowsOutOfOrder, allowsMissing, words }: Permissions,
 ): string | null {
+  const run = (flag: string) => (words ? `${words.command} ${flag}` : flag);
   switch (state) {
     case 'applied':
     case 'pending':
     case 'running':
     case 'interrupted':
-      return state === 'interrupted' ? editedBefore(row!, migration) : null;
+      return state === 'interrupted' ? editedBefore(row!, migration, run) : null;
     case 'out-of-order':
       return allowsOutOfOrder
         ? null
-        : `${reason}; give it a later version, or run it with --allow-out-of-order`;
+        : `${reason}; give it a later version, or run it with ${run('--allow-out-of-order')}`;
     case 'missing':
-      return allowsMissing ? null : `${reason}; restore it, or continue with --allow-missing`;
+      return allowsMissing ? null : `${reason}; restore it, or continue with ${run('--allow-missing')}`;
     case 'changed':
-      return `${reason}; restore it and write another migration, or accept it with --mark-applied ${version}`;
+      return `${reason}; restore it and write another migration, ${words?.edited ?? ''}or accept it with ${run(`--mark-applied ${version}`)}`;
     case 'failed':
     case 'unknown':
-      return `${reason}. ${recovery(version, row!)}`;
+      return `${reason}. ${recovery(row!, run)}`;
   }
 }
 
-function recovery(version: string, { started, origin }: RecordRow): string {
+type Run = (flag: string) => string;
+
+function recovery({ version, started, origin }: RecordRow, run: Run): string {
+  const marked = run(`--mark-applied ${version}`);
   if (origin === 'adopted' || started === null) {
-    return `Look at the database: run it with --resume-from 1, or record it with --mark-applied ${version}`;
+    return `Look at the database: run it with ${run('--resume-from 1')}, or record it with ${marked}`;
   }
   return (
-    `Look at the database: if the statement had no effect, run it with --resume-from ${started}; if it had, continue after it with ` +
-    `--resume-from ${started + 1}; if all is done, record that with --mark-applied ${version}`
+    `Look at the database: if the statement had no effect, run it with ${run(`--resume-from ${started}`)}; if it had, continue after it with ` +
+    `${run(`--resume-from ${started + 1}`)}; if all is done, record that with ${marked}`
   );
 }
 
 /** Returns why an interrupted version cannot continue by itself; null when it can. */
-function editedBefore({ version, sha256 }: RecordRow, migration: Migration | null): string | null {
+function editedBefore({ version, sha256 }: RecordRow, migration: Migration | null, run: Run): string | null {
   if (!migration) return 'the run did not finish it, and its file is gone; restore it';
   if (sha256 === migration.sha256) return null;
   return (
     `the run did not finish it, and its file was edited since; restore it, ` +
-    `name the statement to continue with in --resume-from, or record it with --mark-applied ${version}`
+    `name the statement to continue with in ${run('--resume-from')}, or record it with ${run(`--mark-applied ${version}`)}`
   );
 }

@@ -192,6 +192,14 @@ export async function recordFailure(
   requireOne(rowCount, row.version);
 }
 
+/** Removes the row of a version that is undone. */
+export async function removeRow(client: ClientBase, source: string, version: string): Promise<void> {
+  await client.query('delete from pergola_migrations.migration where source = $1 and version = $2', [
+    source,
+    version,
+  ]);
+}
+
 /** Records a version as applied with the content of its file, whatever the row says. */
 export async function markRow(
   { client, source, run }: RecordedRun,

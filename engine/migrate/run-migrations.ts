@@ -22,6 +22,9 @@ export class MigrationRefusal extends Error {
   }
 }
 
+/** Raised before anything runs, when the record and the files of the folder differ. */
+export class MigrationRecordRefusal extends MigrationRefusal {}
+
 export type MigrationRequest = Permissions & {
   readonly source: string;
   readonly folder: MigrationFolder;
@@ -70,8 +73,10 @@ export async function runMigrations(
   const versions = assess(request.folder.migrations, rows);
   const resumed = resumedVersion(versions, request.resumeFrom);
   const rest = versions.filter((version) => version !== resumed);
-  const reasons = [...refusals(rest, request), ...problemsOfContent(versions, request.folder)];
-  if (reasons.length > 0) throw new MigrationRefusal(reasons);
+  const ofContent = problemsOfContent(versions, request.folder);
+  const ofRecord = refusals(rest, request);
+  if (ofContent.length > 0) throw new MigrationRefusal([...ofRecord, ...ofContent]);
+  if (ofRecord.length > 0) throw new MigrationRecordRefusal(ofRecord);
   const applied: Migration[] = [];
   for (const version of versions.filter(isToRun)) {
     const from = continuationOf(version, request.resumeFrom);
