@@ -19,6 +19,10 @@ export const COMMANDS = {
     'operator/commands/validate.ts',
     'check a folder of custom resources without an engine or a cluster',
   ],
+  explain: [
+    'bin/explain.ts',
+    'print the documentation of a kind of custom resource, or of one of its fields',
+  ],
   test: ['bin/test.ts', 'run the PermissionTests of a folder, without a cluster'],
   why: ['bin/why.ts', 'say why a role sees a row or not, or why a write is refused'],
   convert: [

@@ -320,7 +320,7 @@ test('wider permissions that no test notices are reported, and each has a test t
 }, async () => {
   writeNotes();
   const all = await pergolaTest(['-f', folder, '--mutate', '--coverage', '-o', 'tap']);
-  expect([all.code, all.err]).toEqual([
+  expect([all.code, all.err.replace(/^(Trying wider permissions: \d+ of 17\n)+/, '')]).toEqual([
     0,
     [
       '',
@@ -346,24 +346,31 @@ test('wider permissions that no test notices are reported, and each has a test t
     'update-rows',
   ]);
   const filter = '{"owner":{"_eq":"X-Engine-User-Id"}}';
-  expect([few.code, few.err]).toEqual([1, 'The coverage is 75 %, and --min-coverage is 76 %.\n']);
+  expect(few.code).toBe(1);
+  expect(few.err).toMatch(
+    /^(Trying wider permissions: \d+ of 17\n)+The coverage is 75 %, and --min-coverage is 76 %\.\n$/,
+  );
   expect(few.out.split('\n').slice(5)).toEqual([
     'role    table  select  insert  update  delete',
     'writer  note        1       1       1       0',
     '3 of 4 permissions are tested (75 %).',
     '',
-    'unnoticed  writer on note, select: with the column owner',
-    'unnoticed  writer on note, select: with the column secret',
-    'unnoticed  writer on note, select: with the computed field size',
-    'unnoticed  writer on note, select: with aggregations',
-    'unnoticed  writer on note, select: with every root field',
-    'unnoticed  writer on note, insert: with the column secret',
-    'unnoticed  writer on note, update: without its check {"body":{"_neq":""}}',
-    'unnoticed  writer on note, update: with the column id',
-    'unnoticed  writer on note, update: with the column owner',
-    'unnoticed  writer on note, update: with the column secret',
-    `unnoticed  writer on note, delete: without its filter ${filter}`,
-    'unnoticed  writer on note, delete: without backendOnly',
+    'unnoticed  writer on note, select (5 of 7)',
+    '             with the column owner',
+    '             with the column secret',
+    '             with the computed field size',
+    '             with aggregations',
+    '             with every root field',
+    'unnoticed  writer on note, insert (1 of 3)',
+    '             with the column secret',
+    'unnoticed  writer on note, update (4 of 5)',
+    '             without its check {"body":{"_neq":""}}',
+    '             with the column id',
+    '             with the column owner',
+    '             with the column secret',
+    'unnoticed  writer on note, delete (2 of 2)',
+    `             without its filter ${filter}`,
+    '             without backendOnly',
     'No test notices 12 of 17 wider permissions.',
     '',
   ]);

@@ -47,8 +47,25 @@ async function reportOn(
   if (!showsCoverage && !mutates) return { results };
   const api = await readApi(bed.engine, bed.databases.app);
   const coverage = showsCoverage ? { coverage: coverageOf(tests, api) } : {};
-  const mutations = mutates && results.every(isPassed) ? { mutations: await mutate(bed, tests, api) } : {};
+  const mutations =
+    mutates && results.every(isPassed) ? { mutations: await mutate(bed, tests, api, progressOutput()) } : {};
   return { results, ...coverage, ...mutations };
+}
+
+const LEAST_PAUSE_MS = 5000;
+
+/** Returns a receiver of how many wider permissions were tried. On a terminal one line shows it; elsewhere a line is printed now and then. */
+function progressOutput(): (done: number, total: number) => void {
+  const { stderr } = process;
+  let printedAt = Number.NEGATIVE_INFINITY;
+  return (done, total) => {
+    const text = `Trying wider permissions: ${done} of ${total}`;
+    if (stderr.isTTY) stderr.write(done < total ? `\r${text}` : `\r${' '.repeat(text.length)}\r`);
+    else if (done < total && performance.now() - printedAt >= LEAST_PAUSE_MS) {
+      printedAt = performance.now();
+      stderr.write(`${text}\n`);
+    }
+  };
 }
 
 /** Prints a coverage that is too low. */

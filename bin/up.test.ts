@@ -173,9 +173,10 @@ test('instances with different data run at the same time, and a second instance 
   const third = await up();
   expect(third.process.exitCode).toBe(1);
   expect(third.said()).toContain('another pergola up (pid');
+  expect(third.said()).not.toContain('Stopping.');
   const fourth = await up('--data', join(folder, 'fourth'), '--port', new URL(one.url).port);
   expect(fourth.process.exitCode).toBe(1);
-  expect(fourth.said()).toContain('is in use; give another one');
+  expect(fourth.said()).toMatch(/is in use; give another one.*\n(.*\n)*Stopping\.\n$/);
 });
 
 const TRIGGERS = `
@@ -283,6 +284,34 @@ test('a new SQL file is run and its table served, a failing one is tried again, 
   appendFileSync(join(shop, 'migrations/1_size.sql'), 'select 1;');
   await said('It is tried again when a file changes.');
   await said('1_size.sql');
+});
+
+test('renamed, new and dropped columns and tables, and a broken file, say what to do and name the file', {
+  timeout: TIMEOUT_MS,
+}, async () => {
+  const it = await started();
+  const said = (text: string | RegExp) =>
+    until(() => (typeof text === 'string' ? it.said().includes(text) : text.test(it.said())), it.said);
+  const client = new pg.Client(/Database +(\S+)/.exec(it.said())![1]);
+  await client.connect();
+  // The columns of the start are remembered by then.
+  await sleep(4000);
+  await client.query(
+    'alter table product rename column name to names; create table review (id int primary key); alter table maker add column founded int',
+  );
+  await said(/\(?permissions\/\w+\.yaml:\d+\)? +False +DependencyNotReady .*column "name" does not exist/);
+  await said(/→ Column "name": if it is now "names", write that .*; if it was dropped, remove it /);
+  await said(
+    /New table public\.review: it is in the API once a Table names it\. To write one: \S+pergola\.mjs init /,
+  );
+  await said('New in table public.maker: founded. A role sees a column once its permission lists it');
+  await client.query('drop table sale');
+  await said(/→ Table "sale": if .*; if it was dropped, delete its Table, permissions and relationships/);
+  await client.end();
+  appendFileSync(join(folder, 'shop/tables.yaml'), '\nspec: [\n');
+  await said(
+    /tables\.yaml: its 3 resources are not applied; the engine keeps serving what it has of the file/,
+  );
 });
 
 test('SQL files are not run in a database of the user, and up says so', { timeout: TIMEOUT_MS }, async () => {

@@ -8,8 +8,11 @@ import { reportFailure } from '../operator/folder/flag-problem.ts';
 import { folderOptions } from '../operator/folder/flags.ts';
 import { FolderSource } from '../operator/folder/folder-source.ts';
 import { follow } from '../operator/folder/follow.ts';
+import { invocation } from '../operator/folder/invocation.ts';
+import { shellWord } from '../operator/folder/shell-word.ts';
 import { watchOutput } from '../operator/folder/watch-output.ts';
 import { systemClock } from '../operator/pass/clock.ts';
+import type { Report } from '../operator/status/report.ts';
 import { startEmbeddedPostgres } from './embedded-postgres.ts';
 import { databaseWaitOutput } from './up/database-wait.ts';
 import { ensureDatabases, recreateApp } from './up/databases.ts';
@@ -17,6 +20,7 @@ import { deliveryOutput, logFile } from './up/engine-log.ts';
 import { choosePort, type EngineProcess, startEngineProcess } from './up/engine-process.ts';
 import { watchEnter } from './up/enter-key.ts';
 import { watchLaunchers } from './up/launcher.ts';
+import { watchNewTables } from './up/new-tables.ts';
 import { folderToServe } from './up/offer-init.ts';
 import { HELP, parseUp, type UpOptions } from './up/options.ts';
 import { type SeedDatabase, type SeedLoop, seedHint, seedLoop } from './up/seed-loop.ts';
@@ -53,8 +57,10 @@ async function up(given: UpOptions): Promise<number> {
   // A terminal or a reader of the output that has gone away.
   for (const output of [process.stdout, process.stderr]) output.on('error', () => stop.abort());
   stops.push(watchLaunchers(() => stop.abort()));
+  let hasStarted = false;
   try {
     const state = await openStateFolder(given.data);
+    hasStarted = true;
     stops.push(state.release);
     if (state.ended.length > 0) {
       process.stdout.write(`Ended what an earlier start left running: ${state.ended.join(', ')}.\n`);
@@ -86,9 +92,14 @@ async function up(given: UpOptions): Promise<number> {
       greet();
       if (hasKey) stops.push(watchEnter(process.stdin, greet));
     };
-    return await loop({ ...options, adminSecret, engine, seeds: databases.seeds, onFirstPass }, stop);
+    const appUrl = databases.databaseUrl;
+    const { seeds } = databases;
+    return await loop({ ...options, appUrl, adminSecret, engine, seeds, onFirstPass }, stop);
+  } catch (error) {
+    // The reason first, and then that what has started is stopped for it.
+    return reportFailure('up', error);
   } finally {
-    process.stdout.write('Stopping.\n');
+    if (hasStarted) print('Stopping.\n');
     for (const end of stops.reverse()) await end();
   }
 }
@@ -152,7 +163,9 @@ async function startDatabases(
 
 /** Until a signal, or until the engine ends by itself. */
 async function loop(
-  options: Pick<UpOptions, 'folder' | 'headerPrefix'> & {
+  options: Pick<UpOptions, 'folder' | 'headerPrefix' | 'databaseUrl'> & {
+    /** The URL of the database with the tables. */
+    readonly appUrl: string;
     readonly adminSecret: string;
     readonly engine: EngineProcess;
     readonly seeds: SeedLoop | undefined;
@@ -166,6 +179,7 @@ async function loop(
   const address = { url: engine.url, adminSecret, headerPrefix: options.headerPrefix };
   const outputs = [watchOutput(source, print), unsetVariablesOutput(process.env, print)];
   let code = 0;
+  let latest: Report | undefined;
   let isFirst = true;
   const afterPass = (isWhole: boolean) => {
     if (isFirst && isWhole) options.onFirstPass();
@@ -182,6 +196,13 @@ async function loop(
     const args = isRecreated ? { recreate_event_triggers: ['default'] } : {};
     await perform(address, operation('reload_metadata', args), () => undefined).catch(() => {});
   });
+  const looking = watchNewTables({
+    url: options.appUrl,
+    init: `${invocation()} init --database-url ${options.databaseUrl === undefined ? options.appUrl : 'URL'} -o ${shellWord(options.folder)}`,
+    report: () => latest,
+    print,
+    signal: stop.signal,
+  });
   await follow(
     { engine: engineClient(address), source, sink: source, clock: systemClock },
     {
@@ -190,6 +211,7 @@ async function loop(
       signal: stop.signal,
       onReport: (report) => {
         for (const output of outputs) output(report);
+        latest = report;
         afterPass(!report.isCut || report.problem !== undefined);
       },
       onError: (error) => {
@@ -198,6 +220,6 @@ async function loop(
       },
     },
   );
-  await seeding;
+  await Promise.all([seeding, looking]);
   return code;
 }

@@ -21,10 +21,13 @@ export async function mutate(
   bed: TestBed,
   tests: readonly PermissionTest[],
   api: Api,
+  onProgress: (done: number, total: number) => void = () => {},
 ): Promise<readonly MutationResult[]> {
   const concerned = testsFor(tests, api);
   const results: MutationResult[] = [];
-  for (const mutant of mutantsOf(api)) {
+  const mutants = mutantsOf(api);
+  for (const [done, mutant] of mutants.entries()) {
+    onProgress(done, mutants.length);
     const { object } = mutant.permission;
     if (await serve(bed, object.key, mutant.definition)) {
       const failure = await firstFailure(bed, concerned(mutant));
@@ -32,6 +35,7 @@ export async function mutate(
     }
     await serve(bed, object.key, object.definition);
   }
+  onProgress(mutants.length, mutants.length);
   return results;
 }
 
@@ -69,18 +73,23 @@ export function survivorsIn(results: readonly MutationResult[]): readonly Mutant
   return results.filter(({ noticedBy }) => noticedBy === undefined).map(({ mutant }) => mutant);
 }
 
-export function printMutant({ permission, change }: Mutant): string {
-  return `${permission.role} on ${printTable(permission)}, ${permission.operation}: ${change}`;
-}
-
-/** Prints the mutants that no test noticed, and their number. */
+/** Prints the mutants that no test noticed, those of one permission together, and their number. */
 export function printMutations(results: readonly MutationResult[]): string {
   const survivors = survivorsIn(results);
   const total =
     survivors.length === 0
       ? `The tests notice each of ${results.length} wider permissions.`
       : `No test notices ${survivors.length} of ${results.length} wider permissions.`;
-  return [...survivors.map((mutant) => `unnoticed  ${printMutant(mutant)}`), total, ''].join('\n');
+  const all = Map.groupBy(results, ({ mutant }) => printPermission(mutant));
+  const groups = [...Map.groupBy(survivors, printPermission)].flatMap(([permission, mutants]) => [
+    `unnoticed  ${permission} (${mutants.length} of ${all.get(permission)!.length})`,
+    ...mutants.map(({ change }) => `             ${change}`),
+  ]);
+  return [...groups, total, ''].join('\n');
+}
+
+function printPermission({ permission }: Mutant): string {
+  return `${permission.role} on ${printTable(permission)}, ${permission.operation}`;
 }
 
 export function mutationsAsJson(results: readonly MutationResult[]): object {

@@ -26,10 +26,12 @@ const POLICY = [
 ].join('; ');
 
 export function consoleRoutes(app: FastifyInstance, context: HttpContext): void {
-  const page = readFileSync(new URL('index.html', GENERATED), 'utf8').replace(
-    'content="x-engine-"',
-    `content="${context.options.headerPrefix}"`,
-  );
+  const { headerPrefix, unauthorizedRole = '' } = context.options;
+  const page = readFileSync(new URL('index.html', GENERATED), 'utf8')
+    .replace('content="x-engine-"', `content="${headerPrefix}"`)
+    .replace('name="unauthorized-role" content="none"', () => {
+      return `name="unauthorized-role" content="${attributeText(unauthorizedRole)}"`;
+    });
   app.get('/', async (_, reply) =>
     secured(reply).header('cache-control', 'no-cache').type('text/html; charset=utf-8').send(page),
   );
@@ -50,6 +52,11 @@ export function consoleRoutes(app: FastifyInstance, context: HttpContext): void 
         : reply.send(gunzipSync(compressed));
     });
   }
+}
+
+/** Escapes a text for an attribute in double quotes. */
+function attributeText(text: string): string {
+  return text.replaceAll('&', '&amp;').replaceAll('"', '&quot;').replaceAll('<', '&lt;');
 }
 
 function secured(reply: FastifyReply): FastifyReply {

@@ -40,6 +40,8 @@ async function apply({ source, engine, output, options }: FolderCommand<Output>)
   // An Engine document may set options.
   await source.snapshot();
   const report = await reconcile({ engine, source, sink: source, clock: systemClock }, options());
+  // Every resource would have the same problem.
+  if (report.problem && output === 'text') throw report.problem;
   const pass = outcomeOfPass(report);
   if (output === 'text') {
     process.stderr.write(printProblems(source.problems));

@@ -54,7 +54,9 @@ test('an engine without problems, then a column that is gone, with its resource 
   expect(broken.out).toContain(
     '\n\nDependencyNotReady\n  ! select permission default/public/note/reader at permission.columns[1]: ',
   );
-  expect(broken.out).toMatch(/\(Table default\/note\)\n {2}→ .+\n\n1 problem\.\n$/);
+  expect(broken.out).toMatch(
+    /\(Table default\/note\)\n {2}→ Column "text": if it was renamed, write its new name .*; if it was dropped, remove it .*\n\n1 problem\.\n$/,
+  );
 
   const json = await say(status, '-o', 'json');
   expect(json.code).toBe(1);
@@ -70,6 +72,31 @@ test('an engine without problems, then a column that is gone, with its resource 
     ],
   });
   expect(load((await say(status, '-o', 'yaml')).out)).toEqual(JSON.parse(json.out));
+});
+
+test('a renamed column, a dropped table and a new one say what to do', async () => {
+  await database.sql(
+    'alter table note add column texts text; create table extra (id int primary key); create table part (id int primary key)',
+  );
+  await writeFile(
+    join(folder, 'part.yaml'),
+    'apiVersion: pergola.dev/v1alpha1\nkind: Table\nmetadata: { name: part }\nspec: { table: part }\n',
+  );
+  await engine.admin('reload_metadata', {});
+  await say(apply, '-f', folder);
+  await database.sql('drop table part');
+  await engine.admin('reload_metadata', {});
+  const { out } = await say(status);
+  expect(out).toMatch(
+    /column "text" does not exist; the nearest name is "texts" .*\n {2}→ Column "text": if it is now "texts", write that /,
+  );
+  expect(out).toMatch(
+    /→ Table "part": if .*; if it was dropped, delete its Table, permissions and relationships; else create it\./,
+  );
+  expect(out).toContain('Not in the API: default/public/extra. A Table adds a table;');
+  expect(JSON.parse((await say(status, '-o', 'json')).out).untrackedTables).toEqual(['default/public/extra']);
+  await rm(join(folder, 'part.yaml'));
+  await say(apply, '-f', folder, '--prune');
 });
 
 test('a source that does not answer is before what waits for it', async () => {

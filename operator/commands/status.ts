@@ -5,6 +5,7 @@ import { reportFailure } from '../folder/flag-problem.ts';
 import { type EngineCommand, parseEngineFlags } from '../folder/flags.ts';
 import { printData } from '../folder/output.ts';
 import { printFindings } from '../folder/print-findings.ts';
+import { untrackedTables } from '../folder/untracked-tables.ts';
 import { findingsOf } from '../status/findings.ts';
 
 type StatusOutput = 'text' | 'json' | 'yaml';
@@ -39,7 +40,13 @@ async function show({ address, engine, output }: EngineCommand<StatusOutput>): P
   const reading = await engine.read();
   const findings = findingsOf(reading);
   const { resourceVersion, ledger } = reading;
-  const summary = { engine: address.url, engineVersion, resourceVersion, ownedObjects: ledger.size };
+  const summary = {
+    engine: address.url,
+    engineVersion,
+    resourceVersion,
+    ownedObjects: ledger.size,
+    untrackedTables: await untrackedTables(address, reading),
+  };
   if (output === 'text') process.stdout.write(printFindings(summary, findings));
   else process.stdout.write(printData({ ...summary, findings }, output));
   return findings.length > 0 ? 1 : 0;

@@ -33,8 +33,8 @@ export class FolderSource implements CrSource, StatusSink {
   readonly inputs: readonly string[];
   /** The problems of the files in the last snapshot. */
   problems: readonly FileProblem[] = [];
-  /** The number of resources that the last snapshot lacks because of these problems. A file that cannot be parsed counts as one. */
-  unread = 0;
+  /** The number of resources that the last snapshot lacks because of these problems, by file. */
+  unread: ReadonlyMap<string, number> = new Map();
   engine: FolderEngine = { policies: DEFAULT_POLICIES };
   /** The file and line of each resource, by `Kind namespace/name`. */
   positions: ReadonlyMap<string, string> = new Map();
@@ -52,7 +52,7 @@ export class FolderSource implements CrSource, StatusSink {
     const engines = content.manifests.filter(({ kind }) => kind === 'Engine');
     const others = content.manifests.filter(({ kind }) => kind !== 'Engine');
     this.problems = [...content.problems, ...problemsOfEngines(engines)];
-    this.unread = countUnread(content);
+    this.unread = content.unread;
     // An Engine document that cannot be read now may have had policies.
     if (engines.length > 0 || content.problems.length === 0) this.engine = engineOf(engines);
     this.positions = new Map(others.map((manifest) => [nameOf(manifest), manifest.position]));
@@ -110,12 +110,6 @@ export function resourceOf(manifest: Manifest, generation: number): CustomResour
     },
     spec,
   };
-}
-
-/** Returns the number of resources in files with a problem. Each problem is one, unless it is that of a resource that is counted. */
-function countUnread({ problems, spoilt }: FolderContent): number {
-  const counted = new Set(spoilt.map(({ position }) => position));
-  return spoilt.length + problems.filter(({ position }) => !counted.has(position)).length;
 }
 
 function nameOf({ kind, namespace, name }: Manifest): string {

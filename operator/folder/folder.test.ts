@@ -208,10 +208,11 @@ test('an unreachable engine, a wrong secret and an unknown flag are reported', a
     code: 1,
     err: expect.stringContaining('http://127.0.0.1:9 does not answer'),
   });
-  expect(await say(apply, '--admin-secret', 'wrong')).toMatchObject({
-    code: 1,
-    err: expect.stringContaining('EngineRejectedCredentials'),
-  });
+  // Not once for each resource.
+  const refused = await say(apply, '--admin-secret', 'wrong');
+  expect([refused.code, refused.out]).toEqual([1, '']);
+  expect(refused.err.split('does not accept the admin secret')).toHaveLength(2);
+  expect(refused.err).toContain('Give the secret with --admin-secret');
   expect(await say(plan, '--nonsense')).toMatchObject({
     code: 1,
     err: expect.stringContaining('--nonsense'),
@@ -276,6 +277,10 @@ test('the resources of broken files count as not Ready, and those of other files
   };
   const first = await pass();
   expect(first).toMatch(/^broken\.yaml:\d+: .*\nthree\.yaml:\d+: /);
+  expect(first).toContain(
+    'broken.yaml: its 1 resource is not applied; the engine keeps serving what it has of the file.\n' +
+      'three.yaml: its 3 resources are not applied; the engine keeps serving what it has of the file.\n',
+  );
   expect(first).toContain('2 of 6 resources are Ready; 4 are in files with a problem\n');
   expect((await asReader('name')).data).toBeDefined();
   await rm(join(folder, 'three.yaml'));
@@ -283,6 +288,32 @@ test('the resources of broken files count as not Ready, and those of other files
   await rm(join(folder, 'broken.yaml'));
   expect(await pass()).toContain('2 of 2 resources are Ready\n');
 });
+
+test.each([
+  ['a YAML text', 'yaml', (name: string) => TABLE.replace('author}', `${name}}`), '\n---\n', '\nspec: [\n'],
+  [
+    'JSON',
+    'json',
+    (name: string) =>
+      `{"apiVersion": "pergola.dev/v1alpha1",\n"kind": "Table", "metadata": {"name": "${name}"}, "spec": {}}`,
+    ',\n',
+    '',
+  ],
+] as const)(
+  'a file of %s that cannot be parsed any more says how many resources it had',
+  async (_, extension, one, separator, end) => {
+    const names = ['a', 'b', 'c', 'd'];
+    const text = names.map(one).join(separator);
+    await write(
+      `four.${extension}`,
+      extension === 'json' ? `{"kind": "List", "items": [\n${text}\n` : text + end,
+    );
+    const source = new FolderSource(folder);
+    await source.snapshot();
+    expect(source.problems).toHaveLength(1);
+    expect(source.unread.get(`four.${extension}`)).toBe(names.length);
+  },
+);
 
 /** Runs the loop of `watch` and `up` during `body`. */
 async function following(body: (reports: Report[]) => Promise<void>): Promise<void> {

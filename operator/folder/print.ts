@@ -186,7 +186,7 @@ export function locatedLine(resource: string | undefined, line: string, position
 export function printResources(report: Report): string {
   const width = Math.max(0, ...report.resources.map((cr) => crName(cr).length));
   return report.resources
-    .map((cr) => printResource(cr, report.verdicts.get(cr.metadata.uid)!, width))
+    .map((cr) => printResource(cr, report.verdicts.get(cr.metadata.uid)!, { width }))
     .join('\n');
 }
 
@@ -218,12 +218,17 @@ export function deletionsOf({ plan, wasWritten }: Report): {
   };
 }
 
-export function printResource(cr: CustomResource, { outcome, drift }: Verdict, width = 0): string {
+export function printResource(
+  cr: CustomResource,
+  { outcome, drift }: Verdict,
+  { width = 0, position }: { readonly width?: number; readonly position?: string | undefined } = {},
+): string {
   const status = readiness(outcome.reason);
   const colour = status === 'True' ? 'green' : status === 'Unknown' ? 'yellow' : 'red';
   const left = drift === undefined ? '' : `; drift is left: ${drift}`;
   const state = paint(colour, `${status.padEnd(7)} ${outcome.reason}`);
-  return `${crName(cr).padEnd(width)}  ${state}  ${outcome.message}${left}`;
+  const file = position === undefined ? '' : paint('dim', `  ${position}`);
+  return `${crName(cr).padEnd(width)}${file}  ${state}  ${outcome.message}${left}`;
 }
 
 /** True when something is wrong with the resource. */

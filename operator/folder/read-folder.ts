@@ -37,6 +37,8 @@ export type FolderContent = {
   readonly secrets: ReadonlyMap<string, Readonly<Record<string, string>>>;
   readonly configMaps: ReadonlyMap<string, Readonly<Record<string, string>>>;
   readonly problems: readonly FileProblem[];
+  /** The number of resources of each file with a problem. In a text that cannot be parsed, lines that begin with `kind:` count. */
+  readonly unread: ReadonlyMap<string, number>;
 };
 
 type Fields = Readonly<Record<string, unknown>>;
@@ -78,7 +80,19 @@ export function readTexts(files: readonly ManifestText[]): FolderContent {
     secrets: new Map(contents.flatMap(({ secrets }) => [...secrets])),
     configMaps: new Map(contents.flatMap(({ configMaps }) => [...configMaps])),
     problems: [...problems, ...repeated],
+    unread: new Map(
+      files.flatMap(({ name, text }, i) => (spoilt.has(name) ? [[name, countIn(contents[i]!, text)]] : [])),
+    ),
   };
+}
+
+function countIn({ manifests, spoilt, problems }: FolderContent, text: string): number {
+  const read = [...manifests, ...spoilt];
+  if (read.length > 0 || problems.length > 1) {
+    const counted = new Set(read.map(({ position }) => position));
+    return read.length + problems.filter(({ position }) => !counted.has(position)).length;
+  }
+  return Math.max(1, text.match(/^( {0,2}"kind"|kind):(?!\s*"?List\b)/gm)?.length ?? 0);
 }
 
 /** Returns the files below a folder in order, without hidden folders and `node_modules`. */
@@ -117,6 +131,7 @@ function readOne({ name, text }: ManifestText): FolderContent {
     secrets: values.Secret,
     configMaps: values.ConfigMap,
     problems,
+    unread: new Map(),
   };
 }
 
@@ -291,6 +306,6 @@ function problemOf(error: unknown, name: string): FileProblem {
   return { position: name, message: error instanceof Error ? error.message : String(error) };
 }
 
-function fileOf(position: string): string {
+export function fileOf(position: string): string {
   return position.replace(/:\d+$/, '');
 }

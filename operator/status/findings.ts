@@ -1,10 +1,12 @@
 /** The problems of an engine: each object that it cannot serve or that has no effect, with its owner and what to do.
  *  In: a reading of the engine. Out: findings, those that cause others first. Pure.
  *  Not here: the status of a resource (conditions.ts), which also knows its spec. */
+import { nearestText } from '@pergola/engine/metadata';
 import { REASONS, type Reason } from '../kinds.ts';
 import { printKey } from '../objects/normal-form.ts';
 import type { EngineReading } from '../ports.ts';
 import { outcomeOfInconsistency } from '../settle/inconsistency.ts';
+import { absenceAdvice } from './absence-advice.ts';
 
 export type Finding = {
   readonly key: string;
@@ -22,9 +24,10 @@ const CAUSES: readonly Reason[] = ['SourceUnavailable', 'RemoteUnavailable'];
 
 export function findingsOf({ inconsistent, ledger }: EngineReading): readonly Finding[] {
   const findings = inconsistent.map((found): Finding => {
-    const { reason, message } = outcomeOfInconsistency(found, inconsistent, undefined);
+    const { reason, message: text } = outcomeOfInconsistency(found, inconsistent, undefined);
     const resource = ledger.get(found.key)?.cr;
-    const { remedy } = REASONS[reason];
+    const message = `${text}${nearestText(found.nearest ?? [])}`;
+    const remedy = absenceAdvice(message)[0] ?? REASONS[reason].remedy;
     const object = printKey(found.key);
     return { key: found.key, object, reason, message, remedy, ...(resource ? { resource } : {}) };
   });

@@ -8,6 +8,23 @@ const TIMEOUT_MS = 120_000;
 const path = browserPath();
 const reason = path === undefined ? ' (skipped: no chromium on PATH and no PERGOLA_TEST_BROWSER)' : '';
 
+test.each(['visitor', '"><b>&', undefined])(
+  'the page knows the role of requests without credentials: %s',
+  async (role) => {
+    const own = await createDatabase();
+    const options = role === undefined ? {} : { unauthorizedRole: role };
+    const other = await startTestEngine({ databaseUrl: own.url, enableConsole: true, ...options });
+    try {
+      const page = await (await fetch(`${other.url}/`)).text();
+      const escaped = (role ?? '').replaceAll('&', '&amp;').replaceAll('"', '&quot;').replaceAll('<', '&lt;');
+      expect(page).toContain(`<meta name="unauthorized-role" content="${escaped}"`);
+    } finally {
+      await other.close();
+      await own.drop();
+    }
+  },
+);
+
 describe.skipIf(path === undefined)(`GraphiQL in a browser${reason}`, { timeout: TIMEOUT_MS }, () => {
   let database: TestDatabase;
   let engine: TestEngine;

@@ -11,7 +11,7 @@ import { useEffect, useMemo, useState } from 'react';
 import { createRoot } from 'react-dom/client';
 import { exampleFor, warningFor } from './example.js';
 import { fetcherFor, isAdmitted } from './requests.js';
-import { KEYS, PREFIX, signInByLink, storage, useKept } from './session.js';
+import { KEYS, PREFIX, signInByLink, storage, UNAUTHORIZED_ROLE, useKept } from './session.js';
 import { SignIn } from './sign-in.jsx';
 
 /** Takes effect on Enter or on leaving the field, not at each letter. */
@@ -46,6 +46,18 @@ function Example() {
   return <span className="hint">Session variables are headers: {`{ "${PREFIX}user-id": "1" }`}</span>;
 }
 
+/** Returns the role that applies when the field is empty. */
+function roleWithout(secret) {
+  return secret ? 'admin' : UNAUTHORIZED_ROLE || 'the role of your token';
+}
+
+function signedOutText(secret) {
+  if (secret) return '';
+  return UNAUTHORIZED_ROLE
+    ? `Signed out: requests without a token have the role ${UNAUTHORIZED_ROLE}.`
+    : 'Signed out: a token in the headers says which role applies.';
+}
+
 function Explorer({ secret, onSignOut }) {
   const [role, keepRole] = useKept(KEYS.role);
   const [problem, setProblem] = useState('');
@@ -61,9 +73,9 @@ function Explorer({ secret, onSignOut }) {
       <header className="bar">
         <strong>Pergola</strong>
         <span className="problem" role="status">
-          {problem || (schema && warningFor(schema, role))}
+          {problem || signedOutText(secret) || (schema && warningFor(schema, role))}
         </span>
-        <Field label="Role" value={role} onCommit={changeRole} placeholder="admin" />
+        <Field label="Role" value={role} onCommit={changeRole} placeholder={roleWithout(secret)} />
         <button type="button" onClick={onSignOut}>
           {secret ? 'Sign out' : 'Sign in'}
         </button>

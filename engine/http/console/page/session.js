@@ -6,6 +6,9 @@ import { useState } from 'react';
 /** The prefix of the engine's headers and session variables. */
 export const PREFIX = document.querySelector('meta[name=header-prefix]').content;
 
+/** The role of requests without credentials; empty when the engine refuses them. */
+export const UNAUTHORIZED_ROLE = document.querySelector('meta[name=unauthorized-role]').content;
+
 export const KEYS = {
   secret: 'pergola-admin-secret',
   role: 'pergola-role',
