@@ -49,11 +49,15 @@ function outliveReaders() {
 async function dispatch([command = 'help', ...argv]) {
   if (['version', '--version', '-v'].includes(command)) return printVersion();
   if (command === 'help' && argv[0] !== undefined) return start(argv[0], ['--help']);
-  if (['help', '--help', '-h'].includes(command)) return process.stdout.write(HELP);
+  if (['help', '--help', '-h'].includes(command)) {
+    const { runnable } = await import('../operator/folder/invocation.ts');
+    return process.stdout.write(runnable(HELP));
+  }
   return start(command, argv);
 }
 
 async function start(command, argv) {
+  await printRunnableCommands(argv);
   if (!Object.hasOwn(COMMANDS, command)) return unknown(command);
   if (BUNDLED.includes(command)) keepMemorySmall();
   // The servers print logs, which are JSON.
@@ -73,6 +77,16 @@ async function start(command, argv) {
   if (typeof code === 'number') process.exitCode = code;
 }
 
+/** Lets messages and help texts name commands as they can be run here. Other output may be data, and stays as it is. */
+async function printRunnableCommands(argv) {
+  const isHelp = argv.includes('--help') || argv.includes('-h') || argv.includes('help');
+  const { runnable } = await import('../operator/folder/invocation.ts');
+  for (const output of isHelp ? [process.stdout, process.stderr] : [process.stderr]) {
+    const write = output.write.bind(output);
+    output.write = (chunk, ...rest) => write(typeof chunk === 'string' ? runnable(chunk) : chunk, ...rest);
+  }
+}
+
 function runsTypeScript(version) {
   const [major, minor] = version.split('.').map(Number);
   return major > LEAST_NODE[0] || (major === LEAST_NODE[0] && minor >= LEAST_NODE[1]);
@@ -82,9 +96,11 @@ function runsTypeScript(version) {
 function startUnderNewerNode() {
   const node = installedNode();
   if (node === undefined) {
-    return fail(`Node ${LEAST_NODE.join('.')} or newer is needed, and this is ${process.version}`);
+    return fail(
+      `this is Node ${process.version}, and Node ${LEAST_NODE.join('.')} or newer is needed. In a clone, npm ci installs one; elsewhere, install it.`,
+    );
   }
-  const child = spawn(node, [fileURLToPath(import.meta.url), ...process.argv.slice(2)], { stdio: 'inherit' });
+  const child = spawn(node, process.argv.slice(1), { stdio: 'inherit' });
   // Ctrl-C reaches the child from the terminal by itself; here it only must not end us first.
   process.on('SIGINT', () => {});
   for (const signal of ['SIGTERM', 'SIGHUP']) process.on(signal, () => child.kill(signal));

@@ -4,6 +4,7 @@
 import { nearest } from '../engine/errors/nearest.ts';
 import { FlagProblem, reportFailure } from '../operator/folder/flag-problem.ts';
 import { FolderSource } from '../operator/folder/folder-source.ts';
+import { emptyLine } from '../operator/folder/paint.ts';
 import { printProblems } from '../operator/folder/print.ts';
 import { readApi } from './permission-tests/api.ts';
 import { HELP, parseTestFlags, type TestOptions } from './permission-tests/command-line.ts';
@@ -60,7 +61,7 @@ function progressOutput(): (done: number, total: number) => void {
   let printedAt = Number.NEGATIVE_INFINITY;
   return (done, total) => {
     const text = `Trying wider permissions: ${done} of ${total}`;
-    if (stderr.isTTY) stderr.write(done < total ? `\r${text}` : `\r${' '.repeat(text.length)}\r`);
+    if (stderr.isTTY) stderr.write(`${emptyLine()}${done < total ? text : ''}`);
     else if (done < total && performance.now() - printedAt >= LEAST_PAUSE_MS) {
       printedAt = performance.now();
       stderr.write(`${text}\n`);

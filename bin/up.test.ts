@@ -589,6 +589,8 @@ test.runIf(process.platform === 'linux')(
       });
     const terminal = await ready(inTerminal(command));
     expect(terminal.said()).toContain('Enter prints this text again.');
+    // Colours are sequences of the terminal, and not part of what is copied.
+    expect(terminal.said()).not.toContain('\\u001b');
     const count = () => terminal.said().split('Sign in  ').length - 1;
     expect(count()).toBe(1);
     terminal.process.stdin!.write('\n');

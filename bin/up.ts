@@ -8,7 +8,7 @@ import { reportFailure } from '../operator/folder/flag-problem.ts';
 import { folderOptions } from '../operator/folder/flags.ts';
 import { FolderSource } from '../operator/folder/folder-source.ts';
 import { follow } from '../operator/folder/follow.ts';
-import { invocation } from '../operator/folder/invocation.ts';
+import { invocation, runnable } from '../operator/folder/invocation.ts';
 import { shellWord } from '../operator/folder/shell-word.ts';
 import { watchOutput } from '../operator/folder/watch-output.ts';
 import { systemClock } from '../operator/pass/clock.ts';
@@ -34,7 +34,7 @@ import {
 import { unsetVariablesOutput } from './up/unset-variables.ts';
 import { welcome } from './up/welcome.ts';
 
-const print = (text: string) => void process.stdout.write(text);
+const print = (text: string) => void process.stdout.write(runnable(text));
 
 export async function run(argv: readonly string[]): Promise<number> {
   try {

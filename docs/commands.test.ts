@@ -74,6 +74,14 @@ test('every command line in a document is one that exists', async () => {
   expect(problems).toEqual([]);
 });
 
+test('documents call the command pergola, since npx would run a package of somebody else', () => {
+  const found = FILES.flatMap((file) => {
+    const lines = readFileSync(file, 'utf8').split('\n');
+    return lines.flatMap((line, i) => (/npx pergola/.test(line) ? [`${file}:${i + 1}`] : []));
+  });
+  expect(found).toEqual([]);
+});
+
 test.each([
   ['pergola aply -f x', 'there is no command aply'],
   ['npx pergola plan -f x --fail-on', '--fail-on has no value'],

@@ -18,8 +18,11 @@ Comments of the database are descriptions in the API. They are above the resourc
 
 ## Serve it
 
+\`pergola\` is the command of Pergola: \`bin/pergola.mjs\` in a clone of its repository, which an alias shortens:
+\`alias pergola=/path/to/pergola/bin/pergola.mjs\`.
+
 \`\`\`sh
-npx pergola up . --database-url "$DATABASE_URL"
+pergola up . --database-url "$DATABASE_URL"
 \`\`\`
 
 It prints the address of GraphiQL and an admin secret. As \`admin\` you read and write everything${
@@ -34,9 +37,9 @@ ${role === undefined ? ROLE_BY_INIT : ROLE_BY_HAND}
 ## Use it elsewhere
 
 \`\`\`sh
-npx pergola validate -f .                                      # without an engine, for CI
-npx pergola plan -f . --engine https://… --admin-secret …      # what would change in an engine
-npx pergola apply -f . --engine https://… --admin-secret …
+pergola validate -f .                                          # without an engine, for CI
+pergola plan -f . --engine https://… --admin-secret …          # what would change in an engine
+pergola apply -f . --engine https://… --admin-secret …
 kubectl apply --recursive -f .                                 # with the operator, in a cluster
 \`\`\`
 `;
@@ -45,7 +48,7 @@ kubectl apply --recursive -f .                                 # with the operat
 const ROLE_BY_INIT = `Only administrators see the tables. Write permissions by hand, or let init write a role that reads everything, and narrow it:
 
 \`\`\`sh
-npx pergola init --database-url "$DATABASE_URL" -o . --role reader --readable
+pergola init --database-url "$DATABASE_URL" -o . --role reader --readable
 \`\`\`
 
 \`filter\` of a permission says which rows the role reads: \`filter: { author_id: { _eq: X-Engine-User-Id } }\`.`;

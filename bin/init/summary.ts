@@ -1,8 +1,11 @@
 /** The text that `pergola init` prints at its end: what it wrote, what it suggests, what it left out and why, and the next step. Pure. */
+
 import { listText } from '../../engine/errors/list-text.ts';
 import type { ObjectRelationship, Table } from '../../engine/metadata/index.ts';
 import { parseKey } from '../../engine/metadata/objects.ts';
 import { printQualified, type QualifiedName, qualifiedKey } from '../../engine/metadata/schema/common.ts';
+import { invocation } from '../../operator/folder/invocation.ts';
+import { shellWord } from '../../operator/folder/shell-word.ts';
 import type { Proposal } from './propose.ts';
 import type { FileGroup, ResourceFile, Suggestion } from './resources.ts';
 import type { LeftOut } from './selection.ts';
@@ -138,7 +141,7 @@ function leftOut(all: readonly LeftOut[]): string {
 
 function next({ folder, files }: Outcome): string {
   if (folder === undefined || files.length === 0) return '';
-  return `Next: npx pergola up ${shellWord(folder)} --database-url "$DATABASE_URL"\nSee ${folder}/README.md.\n`;
+  return `Next: ${invocation()} up ${shellWord(folder)} --database-url "$DATABASE_URL"\nSee ${folder}/README.md.\n`;
 }
 
 function namesOf(names: readonly string[]): string {
@@ -147,8 +150,4 @@ function namesOf(names: readonly string[]): string {
 
 function countOf(count: number, one: string, many: string): string {
   return `${count} ${count === 1 ? one : many}`;
-}
-
-function shellWord(text: string): string {
-  return /^[\w./-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`;
 }

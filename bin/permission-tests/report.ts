@@ -1,6 +1,6 @@
 /** Prints the results of PermissionTests: for people, as JSON, as JUnit XML and as TAP version 14. In: results. Out: text.
  *  Not here: running the tests (run-tests.ts). */
-import { styleText } from 'node:util';
+import { paint } from '../../operator/folder/paint.ts';
 import { type Coverage, coverageAsJson, printCoverage } from './coverage.ts';
 import { type MutationResult, mutationsAsJson, printMutations } from './mutate.ts';
 import type { TestResult } from './run-tests.ts';
@@ -40,8 +40,6 @@ function extrasOf({ coverage, mutations }: TestReport): string {
 }
 
 function textReport({ results, ...rest }: TestReport): string {
-  const paint = (format: 'green' | 'red' | 'dim' | 'bold', text: string) =>
-    styleText(format, text, { stream: process.stdout });
   const width = Math.max(0, ...results.map(({ test }) => test.name.length));
   const lines = results.flatMap((result) => {
     const { test, differences } = result;

@@ -68,7 +68,7 @@ async function hasResources(folder: string): Promise<boolean> {
 
 /** Returns the answer to a question with yes as its default. An interrupt and the end of input are a no. */
 async function confirmed(question: string, { input, output, signal }: Terminal): Promise<boolean> {
-  const lines = createInterface({ input, output });
+  const lines = createInterface({ input, output, terminal: false });
   const ended = new Promise<string>((resolve) => lines.once('close', () => resolve('no')));
   lines.once('SIGINT', () => lines.close());
   if (signal.aborted) lines.close();

@@ -2,8 +2,8 @@
  *  signs in, which comes last.
  *  Pure, apart from colours of a terminal and the current folder. Not here: when (../up.ts, enter-key.ts). */
 import { join, relative } from 'node:path';
-import { styleText } from 'node:util';
 import { invocation } from '../../operator/folder/invocation.ts';
+import { paint } from '../../operator/folder/paint.ts';
 import { shellWord } from '../../operator/folder/shell-word.ts';
 import { USUAL_PORT } from './engine-process.ts';
 import type { UpOptions } from './options.ts';
@@ -18,7 +18,7 @@ export type Running = {
 };
 
 export function welcome(options: UpOptions, running: Running, hasKey: boolean): string {
-  const bold = (text: string) => styleText('bold', text, { stream: process.stdout });
+  const bold = (text: string) => paint('bold', text);
   const { url, adminSecret, databaseUrl, statePath } = running;
   const isElsewhere = options.port === undefined && !url.endsWith(`:${USUAL_PORT}`);
   const note = isElsewhere ? `   (port ${USUAL_PORT} is in use)` : '';

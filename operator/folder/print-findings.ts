@@ -1,6 +1,7 @@
 /** The state of an engine for a terminal. Not here: what is wrong (../status/findings.ts), plans and resources (print.ts). */
 import { listText } from '@pergola/engine/list-text';
 import type { Finding } from '../status/findings.ts';
+import { runnable } from './invocation.ts';
 import { paint } from './paint.ts';
 
 export type EngineSummary = {
@@ -45,5 +46,5 @@ export function printFindings(summary: EngineSummary, findings: readonly Finding
     untracked === ''
       ? []
       : [`Not in the API: ${untracked}. A Table adds a table; pergola init writes one for each that is new.`];
-  return `${[head, ...groups, '', sum, ...note].join('\n')}\n`;
+  return `${runnable([head, ...groups, '', sum, ...note].join('\n'))}\n`;
 }

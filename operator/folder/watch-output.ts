@@ -7,9 +7,14 @@ import { outcomeOfPass } from '../status/engine-status.ts';
 import { plannedAccess } from '../status/planned-access.ts';
 import type { PassPlan, Report } from '../status/report.ts';
 import type { FolderSource } from './folder-source.ts';
+import { runnable } from './invocation.ts';
 import { ownerHeading, printProblems, printResource, printWrite } from './print.ts';
 
-export function watchOutput(source: FolderSource, write: (text: string) => void): (report: Report) => void {
+export function watchOutput(
+  source: FolderSource,
+  writeText: (text: string) => void,
+): (report: Report) => void {
+  const write = (text: string) => writeText(runnable(text));
   const printed = new Map<string, string>();
   let problems = '';
   let pass = '';
