@@ -27,7 +27,9 @@ describe('a bundle', () => {
   test('prints the help that the sources print', () => {
     const help = (command: readonly string[]) =>
       execFileSync(process.execPath, command, { encoding: 'utf8' });
-    expect(help(script(['--help']))).toContain(help(['bin/pergola.mjs', 'serve', '--help']));
+    expect(help(script(['--help']))).toContain(
+      help(['bin/pergola.mjs', 'serve', '--help']).replaceAll('bin/pergola.mjs', 'pergola'),
+    );
   });
 
   test('starts an engine with the SQL and the console beside its sources, and loads one HTTP client', async () => {

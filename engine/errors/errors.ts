@@ -201,6 +201,7 @@ export const ERRORS = {
     /** The version of the document was never stored or is not kept any more. */
     revisionNotExists: 'metadata revision {version} does not exist',
     collectionNotExists: 'query collection with name "{name}" does not exist',
+    collectionNotAllowed: 'collection "{name}" doesn\'t exist in the allowlist',
     endpointNotExists: 'endpoint with name: {name} does not exist',
   }),
   onlyReadOnlySql: row(400, 'bad-request', 'Only read-only queries are allowed in a concurrent_bulk'),

@@ -60,8 +60,8 @@ test.each(VARIABLES)(
     const parameter = {
       name: 'v',
       in: position,
-      ...(position === 'path' || isRequired ? { required: true } : {}),
-      ...(isRequired
+      required: position === 'path' || isRequired,
+      ...(position === 'path' || isRequired
         ? { description: '_"v" is required (enter it either in parameters or request body)_' }
         : {}),
       schema: known ? { ...given, ...known } : { type: 'string' },

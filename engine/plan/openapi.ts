@@ -13,7 +13,7 @@ import { OpenapiSchemas, type OpenapiType, type OpenapiVariable } from './openap
 type Parameter = {
   readonly name: string;
   readonly in: 'path' | 'query' | 'header';
-  readonly required?: true;
+  readonly required?: boolean;
   readonly description?: string;
   readonly schema: OpenapiType;
 };
@@ -131,23 +131,24 @@ function parametersOf(
 ): readonly Parameter[] {
   const inPath = new Set(segments.flatMap((segment) => (segment.kind === 'variable' ? [segment.name] : [])));
   const described = variables.flatMap(({ name, parameter, isRequired }): Parameter[] => {
-    if (!parameter && !inPath.has(name)) return [];
-    const description = `_"${name}" is required (enter it either in parameters or request body)_`;
-    return [
-      {
-        name,
-        in: inPath.has(name) ? 'path' : 'query',
-        ...(inPath.has(name) || isRequired ? { required: true } : {}),
-        ...(isRequired ? { description } : {}),
-        schema: parameter ?? { type: 'string' },
-      },
-    ];
+    if (inPath.has(name)) return [pathParameter(name, parameter)];
+    if (!parameter) return [];
+    const description = isRequired ? { description: requiredText(name) } : {};
+    return [{ name, in: 'query', required: isRequired, ...description, schema: parameter }];
   });
   const unknown = [...inPath].filter((name) => !variables.some((variable) => variable.name === name));
-  const undeclared = unknown.map((name): Parameter => {
-    return { name, in: 'path', required: true, schema: { type: 'string' } };
-  });
-  return [...described, ...undeclared].sort((a, b) => (a.name < b.name ? -1 : 1));
+  return [...described, ...unknown.map((name) => pathParameter(name))].sort((a, b) =>
+    a.name < b.name ? -1 : 1,
+  );
+}
+
+function pathParameter(name: string, schema: OpenapiType | null = null): Parameter {
+  const description = requiredText(name);
+  return { name, in: 'path', required: true, description, schema: schema ?? { type: 'string' } };
+}
+
+function requiredText(name: string): string {
+  return `_"${name}" is required (enter it either in parameters or request body)_`;
 }
 
 function bodyOf(variables: readonly OpenapiVariable[]): RequestBody {

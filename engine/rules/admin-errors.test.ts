@@ -57,7 +57,8 @@ describe('a scope is refused at its place', () => {
     ),
   );
   test.each(cases)('%s %j at %s', async (type, scope, endpoint, message) => {
-    const path = endpoint === '/v1/query' ? '$.scope' : '$.args.scope';
+    const isEmptyList = Array.isArray((scope as { roles?: unknown }).roles) && message.includes('empty list');
+    const path = `${endpoint === '/v1/query' ? '$.scope' : '$.args.scope'}${isEmptyList ? '.roles' : ''}`;
     expect(await on(endpoint, type, { collection: 'c', scope })).toEqual({
       code: 'parse-failed',
       path,
@@ -127,6 +128,11 @@ describe.each(ENDPOINTS)('collections at %s', (endpoint) => {
     ['add_collection_to_allowlist', { collection: 'x' }, missing('$.args.collection')],
     ['drop_collection_from_allowlist', { collection: 'x' }, missing('$.args.collection')],
     [
+      'drop_collection_from_allowlist',
+      { collection: 'free' },
+      { code: 'not-exists', path: '$.args', message: 'collection "free" doesn\'t exist in the allowlist' },
+    ],
+    [
       'update_scope_of_collection_in_allowlist',
       { collection: 'x', scope: { global: true } },
       missing('$.args.collection'),
@@ -138,6 +144,25 @@ describe.each(ENDPOINTS)('collections at %s', (endpoint) => {
     ],
   ])('%s %j', async (type, args, expected) => {
     expect(await on(endpoint, type, args)).toEqual(expected);
+  });
+
+  test.each([
+    [undefined, { global: true }],
+    [{ global: true }, { global: true }],
+    [
+      { global: false, roles: ['b', 'a'] },
+      { global: false, roles: ['b', 'a'] },
+    ],
+  ])('a collection that is allowed with scope %j is exported with %j', async (scope, exported) => {
+    await on(endpoint, 'add_collection_to_allowlist', { collection: 'free', ...(scope && { scope }) });
+    const { data } = (await on(endpoint, 'export_metadata', {})) as {
+      readonly data: { readonly allowlist: readonly object[] };
+    };
+    expect(data.allowlist).toEqual([
+      { collection: 'c', scope: { global: true } },
+      { collection: 'free', scope: exported },
+    ]);
+    await on(endpoint, 'drop_collection_from_allowlist', { collection: 'free' });
   });
 
   test.each([undefined, { global: true }, { global: false, roles: ['a'] }])(

@@ -81,14 +81,13 @@ export const dropQueryFromCollection: Handler<'drop_query_from_collection'> = (d
   return put(draft, { ...collection, definition: { queries } });
 };
 
-/** Allows a collection. A collection that is allowed already keeps its scope. Raises `collectionNotExists`. */
+/** Allows a collection, to every role without a scope. A collection that is allowed already keeps its scope. Raises `collectionNotExists`. */
 export const addCollectionToAllowlist: Handler<'add_collection_to_allowlist'> = (
   draft,
-  { collection, scope },
+  { collection, scope = { global: true } },
 ) => {
   withPath('collection', () => requireCollection(draft, collection));
-  const entry = { collection, ...(scope ? { scope: scopeOf(scope) } : {}) };
-  return entryOf(draft, collection) ? draft : putEntry(draft, entry);
+  return entryOf(draft, collection) ? draft : putEntry(draft, { collection, scope: scopeOf(scope) });
 };
 
 /** Raises `collectionNotExists`, `notAllowlisted`. */
@@ -99,9 +98,10 @@ export const updateScope: Handler<'update_scope_of_collection_in_allowlist'> = (
   return editObject(draft, objectKey('allowlist', collection), { scope: scopeOf(scope) });
 };
 
-/** Raises `collectionNotExists`. A collection that is not allowed stays so. */
+/** Raises `collectionNotExists`, `collectionNotAllowed`. */
 export const dropCollectionFromAllowlist: Handler<'drop_collection_from_allowlist'> = (draft, args) => {
   withPath('collection', () => requireCollection(draft, args.collection));
+  if (!entryOf(draft, args.collection)) fail('collectionNotAllowed', { name: args.collection });
   return removeObject(draft, objectKey('allowlist', args.collection));
 };
 

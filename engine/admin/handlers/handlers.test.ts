@@ -111,7 +111,7 @@ test('a blog created operation by operation gives the expected document', () => 
       },
     ],
     query_collections: [{ name: 'c', definition: { queries: [{ name: 'q', query: '{ author { id } }' }] } }],
-    allowlist: [{ collection: 'c' }],
+    allowlist: [{ collection: 'c', scope: { global: true } }],
   });
 });
 

@@ -38,17 +38,18 @@ export const GivenScope = Type.Object({
   roles: Type.Optional(Type.Array(RoleName)),
 });
 
-/** Raises `parseFailed` at `scope`. */
+/** Raises `parseFailed` at `scope`, and at `scope.roles` for an empty list. */
 export function checkScope({ scope }: { readonly scope?: Static<typeof GivenScope> }): void {
   if (!scope) return;
-  const refuse = (text: string) => fail('parseFailed', { text }, { path: ['scope'] });
+  const refuse = (text: string, ...path: readonly string[]) =>
+    fail('parseFailed', { text }, { path: ['scope', ...path] });
   const { global: isGlobal, roles } = scope;
   if (isGlobal) {
     if (roles) refuse('roles are not allowed when global is true');
     return;
   }
   if (!roles) refuse('key "roles" not found');
-  if (roles?.length === 0) refuse('parsing NonEmpty failed, unexpected empty list');
+  if (roles?.length === 0) refuse('parsing NonEmpty failed, unexpected empty list', 'roles');
   if (new Set(roles).size !== roles?.length) refuse('duplicate roles are not allowed');
 }
 
