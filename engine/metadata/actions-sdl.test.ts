@@ -74,11 +74,6 @@ type Mutation {
   register: [Greeting!]!
 }
 
-"""
-a "day"
-"""
-scalar Day
-
 enum Mood {
   glad
   """x"""
@@ -98,21 +93,32 @@ type Greeting {
   text: String!
   author_id: Int!
 }
+
+"""
+a "day"
+"""
+scalar Day
 `);
   expect(settings['actions']).toEqual([
     {
       name: 'greet',
-      definition: { handler: '{{BASE}}/greet', timeout: 5 },
+      definition: { kind: '', handler: '{{BASE}}/greet', timeout: 5 },
       comment: 'says hello',
       permissions: [{ role: 'user' }],
     },
     { name: 'register', definition: { kind: 'asynchronous', handler: 'http://a' } },
   ]);
   expect(settings['custom_types']).toEqual({
-    scalars: [{ name: 'Day' }],
-    enums: [{ name: 'Mood' }],
+    enums: DOCUMENT.custom_types.enums,
     input_objects: [{ name: 'Person' }],
-    objects: [{ name: 'Greeting', relationships: DOCUMENT.custom_types.objects[0]!.relationships }],
+    objects: [
+      {
+        name: 'Greeting',
+        description: 'what is said',
+        relationships: DOCUMENT.custom_types.objects[0]!.relationships,
+      },
+    ],
+    scalars: [{ name: 'Day', description: 'a "day"' }],
   });
 });
 

@@ -14,7 +14,7 @@ import {
 import { fail } from '../errors/engine-error.ts';
 import { isRecord, type JsonRecord } from '../json/value.ts';
 import { parseGraphql } from './graphql-syntax.ts';
-import { CUSTOM_TYPE_CATEGORIES } from './locations.ts';
+import type { CUSTOM_TYPE_CATEGORIES } from './locations.ts';
 import { own } from './own.ts';
 
 type Category = (typeof CUSTOM_TYPE_CATEGORIES)[number];
@@ -24,20 +24,36 @@ type Named = JsonRecord & { readonly name: string };
 export function splitActions(document: JsonRecord): { readonly sdl: string; readonly settings: JsonRecord } {
   const actions = (document['actions'] ?? []) as readonly Named[];
   const types = (document['custom_types'] ?? {}) as Readonly<Record<Category, readonly Named[] | undefined>>;
-  const printed = CUSTOM_TYPE_CATEGORIES.flatMap((category) =>
+  const printed = PRINTED_CATEGORIES.flatMap((category) =>
     (types[category] ?? []).map((type) => PRINTERS[category](type)),
   );
-  const settingsOfTypes = CUSTOM_TYPE_CATEGORIES.map((category) => [
+  const settingsOfTypes = PRINTED_CATEGORIES.map((category) => [
     category,
-    (types[category] ?? []).map(({ name, relationships }) => ({
-      name,
-      ...(relationships === undefined ? {} : { relationships }),
-    })),
+    (types[category] ?? []).map((type) => pick(type, TYPE_SETTINGS)),
   ]);
   return {
     sdl: `${[...printActions(actions), ...printed].join('\n\n')}\n`,
     settings: { actions: actions.map(settingsOfAction), custom_types: Object.fromEntries(settingsOfTypes) },
   };
+}
+
+/** The order of categories in both files and of keys in actions.yaml, as the command line of the reference writes it. */
+const PRINTED_CATEGORIES = ['enums', 'input_objects', 'objects', 'scalars'] as const;
+const TYPE_SETTINGS = ['name', 'description', 'values', 'relationships'];
+const ACTION_SETTINGS = ['name', 'definition', 'permissions', 'comment'];
+const DEFINITION_SETTINGS = [
+  'kind',
+  'handler',
+  'forward_client_headers',
+  'headers',
+  'ignored_client_headers',
+  'timeout',
+  'request_transform',
+  'response_transform',
+];
+
+function pick(record: JsonRecord, keys: readonly string[]): JsonRecord {
+  return Object.fromEntries(keys.flatMap((key) => (record[key] === undefined ? [] : [[key, record[key]]])));
 }
 
 /** The actions and custom types of a document; either may be absent. */
@@ -74,14 +90,31 @@ export function joinActions(sdl: string, settings: JsonRecord): JsonRecord {
   const types = Object.groupBy(found.types, ({ category }) => category);
   const joined = Object.entries(types).map(([category, list]) => [
     category,
-    list.map(({ type }) => ({ ...ofTypes.get(type.name), ...type })),
+    list.map(({ type }) => joinType(ofTypes.get(type.name) ?? {}, type)),
   ]);
   return { actions, custom_types: Object.fromEntries(joined) };
 }
 
-function settingsOfAction({ definition, ...action }: Named): JsonRecord {
-  const { type: _, arguments: __, output_type: ___, ...rest } = definition as JsonRecord;
-  return { ...action, definition: rest };
+/** Returns a type with its settings. The SDL says which values an enum has; a value in the settings that agrees with it is kept as given:
+ *  `is_deprecated: null`. */
+function joinType(said: JsonRecord, type: Named): JsonRecord {
+  const { values } = type;
+  if (!Array.isArray(values)) return { ...said, ...type };
+  const given = Array.isArray(said['values']) ? said['values'].filter(isRecord) : [];
+  const joined = (values as readonly JsonRecord[]).map((value) => {
+    const same = given.find((other) => other['value'] === value['value']);
+    const isSame =
+      (same?.['description'] ?? undefined) === value['description'] &&
+      (same?.['is_deprecated'] === true) === (value['is_deprecated'] === true);
+    return same && isSame ? same : value;
+  });
+  return { ...said, ...type, values: joined };
+}
+
+/** Returns the part of an action for actions.yaml. The kind is always there: empty where the definition has none. */
+function settingsOfAction(action: Named): JsonRecord {
+  const definition = pick({ kind: '', ...(action['definition'] as JsonRecord) }, DEFINITION_SETTINGS);
+  return pick({ ...action, definition }, ACTION_SETTINGS);
 }
 
 // ── printing ──

@@ -76,9 +76,9 @@ describe('written', () => {
     ]);
     expect(files.get('version.yaml')).toBe('version: 3\n');
     expect(files.get('databases/default/tables/tables.yaml')).toBe(
-      "- '!include app_book.yaml'\n- '!include public_author.yaml'\n",
+      '- "!include app_book.yaml"\n- "!include public_author.yaml"\n',
     );
-    expect(files.get('databases/databases.yaml')).toContain("tables: '!include default/tables/tables.yaml'");
+    expect(files.get('databases/databases.yaml')).toContain('tables: "!include default/tables/tables.yaml"');
     expect(files.get('databases/default/functions/app_find.yaml')).toBe(
       'function:\n  schema: app\n  name: find\npermissions:\n  - role: user\n',
     );

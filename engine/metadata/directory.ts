@@ -7,7 +7,7 @@ import type { JsonRecord } from '../json/value.ts';
 import { splitActions } from './actions-sdl.ts';
 import { exportMetadata } from './export.ts';
 import type { Metadata } from './schema/metadata.ts';
-import { printYaml } from './yaml.ts';
+import { printYamlFile } from './yaml.ts';
 
 /** The files that contain the value of one key. */
 export const FILES = [
@@ -34,34 +34,39 @@ export const ACTIONS_SDL_FILE = 'actions.graphql';
 /** Returns a reference to another file, relative to the file that contains it. */
 export const INCLUDE = '!include ';
 
+/** Returns the text of a file. An include has double quotes, as the command line of the reference writes it. */
+function printFile(value: unknown): string {
+  return printYamlFile(value, (text) => text.startsWith(INCLUDE));
+}
+
 /** The texts of files, by relative path with `/`. */
 export type Files = ReadonlyMap<string, string>;
 
 /** Returns the files of a document. Keys that it does not have get no file. */
 export function toDirectory(metadata: Metadata): Files {
   const document = exportMetadata(metadata);
-  const files = new Map([[VERSION_FILE, printYaml({ version: document['version'] })]]);
+  const files = new Map([[VERSION_FILE, printFile({ version: document['version'] })]]);
   writeSources(document['sources'] as readonly JsonRecord[], files);
   if (document['actions'] || document['custom_types']) {
     const { sdl, settings } = splitActions(document);
-    files.set(ACTIONS_SDL_FILE, sdl).set(ACTIONS_FILE, printYaml(settings));
+    files.set(ACTIONS_SDL_FILE, sdl).set(ACTIONS_FILE, printFile(settings));
   }
   for (const { file, key } of FILES)
-    if (document[key] !== undefined) files.set(file, printYaml(document[key]));
+    if (document[key] !== undefined) files.set(file, printFile(document[key]));
   return files;
 }
 
 function writeSources(sources: readonly JsonRecord[], files: Map<string, string>): void {
   const folderOf = namer(['databases.yaml']);
-  const entries = sources.map((source) => {
+  const entries = sources.map(({ tables, functions, ...source }) => {
     const folder = folderOf(fileName(String(source['name'])));
     return {
       ...source,
-      ...writeList('table', source['tables'], folder, files),
-      ...writeList('function', source['functions'], folder, files),
+      ...writeList('table', tables, folder, files),
+      ...writeList('function', functions, folder, files),
     };
   });
-  files.set(DATABASES_FILE, printYaml(entries));
+  files.set(DATABASES_FILE, printFile(entries));
 }
 
 /** Returns `databases/<folder>/tables/tables.yaml` and a file for each table. Without a list of tables there is no file; an empty list
@@ -78,10 +83,10 @@ function writeList(
   const names = items.map((item: JsonRecord) => {
     const named = item[what] as { readonly schema: string; readonly name: string };
     const name = nameOf(fileName(`${named.schema}_${named.name}`));
-    files.set(`databases/${folder}/${list}/${name}.yaml`, printYaml(item));
+    files.set(`databases/${folder}/${list}/${name}.yaml`, printFile(item));
     return `${INCLUDE}${name}.yaml`;
   });
-  files.set(`databases/${folder}/${list}/${list}.yaml`, printYaml(names));
+  files.set(`databases/${folder}/${list}/${list}.yaml`, printFile(names));
   return { [list]: `${INCLUDE}${folder}/${list}/${list}.yaml` };
 }
 

@@ -4,6 +4,7 @@
 
 import { fail } from '../errors/engine-error.ts';
 import type { JsonRecord } from '../json/value.ts';
+import { withNewKeys } from './key-order.ts';
 import {
   ancestry,
   childKinds,
@@ -18,7 +19,8 @@ import {
   siblingName,
   withRequired,
 } from './objects.ts';
-import type { Metadata } from './schema/metadata.ts';
+import { Metadata } from './schema/metadata.ts';
+import { asJsonSchema } from './walk-schema.ts';
 
 /** The new fragment of an object, without nested objects; undefined removes it with everything nested in it. */
 export type Edit = { readonly key: string; readonly definition: unknown };
@@ -68,8 +70,13 @@ function editWithin(fragment: JsonRecord, kind: ObjectKind | null, { below }: Br
     const { location } = OBJECTS[child];
     const before = location.read(made);
     const after = editSiblings(before, child, branches);
-    return after === before ? made : location.write(made, after);
+    if (after === before) return made;
+    return withNewKeys(schemaOf(kind).properties, made, location.write(made, after));
   }, fragment);
+}
+
+function schemaOf(kind: ObjectKind | null): { readonly properties?: unknown } {
+  return asJsonSchema(kind === null ? Metadata : OBJECTS[kind].schema);
 }
 
 function editSiblings(

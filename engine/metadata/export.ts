@@ -1,10 +1,10 @@
-/** The document as clients receive it: as it was given, sorted, with keys in the order of the schema.
+/** The document as clients receive it: as it was given, with the lists sorted that the reference sorts.
  *  `parseMetadata(exportMetadata(m))` is `canonicalMetadata(m)`. Pure.
  *  Not here: normal form (normal-form.ts). Spec: "export_metadata"; order: docs/reference/behaviour/metadata.md. */
 
 import type { JsonRecord } from '../json/value.ts';
 import { GIVEN, toNormalForm } from './normal-form.ts';
-import { childKinds, OBJECTS, type ObjectKind } from './objects.ts';
+import { childKinds, OBJECTS, type ObjectKind, type ObjectRow } from './objects.ts';
 import { Metadata } from './schema/metadata.ts';
 import { ForeignKeyOn, ObjectRelationshipUsing } from './schema/relationship.ts';
 import { asJsonSchema, type Rules, rewriting, walkSchema } from './walk-schema.ts';
@@ -37,22 +37,18 @@ export function canonicalMetadata(metadata: Metadata): Metadata {
   return toNormalForm(asJsonSchema(Metadata), sortMetadata(metadata)) as Metadata;
 }
 
-/** Sorts objects by name inside their owner. Sources keep their order. */
+/** Sorts the objects of the kinds that have an order (OBJECTS) inside their owner. Others keep the order in which they were given. */
 function sortMetadata(metadata: Metadata): Metadata {
   return sortNested(metadata, null) as Metadata;
 }
 
 function sortNested(fragment: JsonRecord, kind: ObjectKind | null): JsonRecord {
   return childKinds(kind).reduce((made, child) => {
-    const { location, identity } = OBJECTS[child];
+    const { location, order }: ObjectRow = OBJECTS[child];
     const items = location.read(made);
-    if (items.length === 0) return made;
-    const keyed = items.map((item) => ({ key: identity.of(item), item: sortNested(item, child) }));
-    const sorted = child === 'source' ? keyed : keyed.toSorted((a, b) => compareKeys(a.key, b.key));
-    return location.write(
-      made,
-      sorted.map(({ item }) => item),
-    );
+    const nested = items.map((item) => sortNested(item, child));
+    const sorted = order ? nested.toSorted((a, b) => compareKeys(order(a), order(b))) : nested;
+    return sorted.every((item, i) => item === items[i]) ? made : location.write(made, sorted);
   }, fragment);
 }
 
@@ -68,6 +64,10 @@ function unlistColumn(using: JsonRecord): JsonRecord {
   return Array.isArray(on) && on.length === 1 ? { ...using, foreign_key_constraint_on: on[0] } : using;
 }
 
-function unlistForeignColumn({ table, columns }: JsonRecord): JsonRecord {
-  return Array.isArray(columns) && columns.length === 1 ? { column: columns[0], table } : { columns, table };
+function unlistForeignColumn(on: JsonRecord): JsonRecord {
+  const { columns } = on;
+  if (!Array.isArray(columns) || columns.length !== 1) return on;
+  return Object.fromEntries(
+    Object.entries(on).map(([key, value]) => (key === 'columns' ? ['column', columns[0]] : [key, value])),
+  );
 }

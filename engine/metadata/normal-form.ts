@@ -6,6 +6,7 @@
  *  Not here: validation (validate.ts), printing (export.ts). */
 
 import { isRecord, type JsonRecord } from '../json/value.ts';
+import { keysAsGiven, keysInOrder } from './key-order.ts';
 import { own } from './own.ts';
 import { siblingReferences } from './references.ts';
 import { Action, ActionDefinition, TypeRelationship } from './schema/action.ts';
@@ -43,10 +44,7 @@ import {
 
 /** Forms that the document is not kept in: short and earlier ones, which the reference also exports in the long form. */
 const READ: readonly RewriteRow[] = [
-  [
-    Source,
-    ({ kind, ...source }) => ({ kind: kind === undefined || kind === 'pg' ? 'postgres' : kind, ...source }),
-  ],
+  [Source, nameKind],
   [TableConfiguration, renameIdentifier],
   [ObjectRelationshipUsing, listColumns],
   [ForeignKeyOn, foreignKeyOn],
@@ -122,11 +120,12 @@ const NORMAL: Rules = {
   },
 };
 
-/** The given form keeps what has the same meaning as a missing key. */
+/** The given form keeps what has the same meaning as a missing key, and the order of keys. */
 export const GIVEN: Rules = {
   cache: { of: new Set([Table.properties]), results: new WeakMap() },
   before: new Map([...rewriting(READ), qualified]),
   keepsEmpty: true,
+  order: keysAsGiven,
   keys: new Map([
     [
       RemoteRelationshipDefinition.properties,
@@ -140,9 +139,18 @@ export function toNormalForm(schema: JsonSchema, value: unknown): unknown {
   return walkSchema(schema, value, NORMAL);
 }
 
-/** Returns the value as its author wrote it, in the forms and with the keys of the model: defaults, nulls and empty lists are kept. */
+/** Returns the value as its author wrote it, in the forms and with the keys of the model: defaults, nulls, empty lists and the order of
+ *  keys are kept. */
 export function toGivenForm(schema: JsonSchema, value: unknown): unknown {
   return walkSchema(schema, value, GIVEN);
+}
+
+const { cache: _, ...WITHOUT_CACHE } = GIVEN;
+const ARRANGED: Rules = { ...WITHOUT_CACHE, order: keysInOrder };
+
+/** Returns the given form with keys in the order of the reference: arguments of operations have no order of their own. */
+export function toArrangedForm(schema: JsonSchema, value: unknown): unknown {
+  return walkSchema(schema, value, ARRANGED);
 }
 
 const METADATA = asJsonSchema(Metadata);
@@ -160,9 +168,16 @@ const documents = new WeakMap<Metadata, Metadata>();
 
 /** Adds the schema `public` to a bare name. */
 function qualify(value: unknown): unknown {
-  if (typeof value === 'string') return { schema: 'public', name: value };
+  if (typeof value === 'string') return { name: value, schema: 'public' };
   if (!isRecord(value)) return value;
   return { ...value, schema: value['schema'] ?? 'public' };
+}
+
+/** Rewrites kind `pg`, or none, to `postgres`. */
+function nameKind(source: JsonRecord): JsonRecord {
+  const { name, kind } = source;
+  if (kind === undefined) return { ...(name === undefined ? {} : { name }), kind: 'postgres', ...source };
+  return kind === 'pg' ? { ...source, kind: 'postgres' } : source;
 }
 
 /** Rewrites an earlier public name of the default naming convention. */
@@ -239,8 +254,14 @@ function dropNull(record: JsonRecord): JsonRecord {
 }
 
 /** Rewrites `column`, or a bare column under `columns`, to a list of one. */
-function foreignKeyOn({ column, columns, ...rest }: Record<string, unknown>): Record<string, unknown> {
+function foreignKeyOn(on: JsonRecord): JsonRecord {
+  const { column, columns } = on;
   const given = column ?? columns;
-  if (given === undefined) return rest;
-  return { ...rest, columns: typeof given === 'string' ? [given] : given };
+  const listed = typeof given === 'string' ? [given] : given;
+  return Object.fromEntries(
+    Object.entries(on).flatMap(([key, value]) => {
+      if (key !== 'column' && key !== 'columns') return [[key, value]];
+      return given === undefined || (key === 'columns' && column !== undefined) ? [] : [['columns', listed]];
+    }),
+  );
 }

@@ -53,12 +53,14 @@ type Identity = {
   readonly of: (fragment: JsonRecord) => readonly string[];
 };
 
-type ObjectRow = {
+export type ObjectRow = {
   /** The kind it is nested in; null at the top of the document. */
   readonly parent: string | null;
   readonly location: Location;
   readonly identity: Identity;
   readonly schema: TSchema;
+  /** Returns what an export sorts the objects by, as the reference does; undefined when they are exported in the order given. */
+  readonly order: ((fragment: JsonRecord) => readonly string[]) | undefined;
 };
 
 const row = (
@@ -66,7 +68,8 @@ const row = (
   at: Location,
   identity: ObjectRow['identity'],
   schema: TSchema,
-): ObjectRow => ({ parent, location: at, identity, schema });
+  order: 'given' | ObjectRow['order'] = identity.of,
+): ObjectRow => ({ parent, location: at, identity, schema, order: order === 'given' ? undefined : order });
 
 const by = (...keys: string[]): Identity => ({
   width: keys.length,
@@ -90,7 +93,7 @@ const RemoteTypeRelationship = Type.Object({
 });
 
 export const OBJECTS = {
-  source: row(null, list('sources', 'required'), by('name'), Source),
+  source: row(null, list('sources', 'required'), by('name'), Source, 'given'),
   table: row('source', list('tables', 'required'), byQualified('table'), Table),
   object_relationship: row('table', list('object_relationships'), by('name'), ObjectRelationship),
   array_relationship: row('table', list('array_relationships'), by('name'), ArrayRelationship),
@@ -102,7 +105,13 @@ export const OBJECTS = {
   delete_permission: row('table', list('delete_permissions'), by('role'), DeletePermission),
   event_trigger: row('table', list('event_triggers'), by('name'), EventTrigger),
   function: row('source', list('functions'), byQualified('function'), TrackedFunction),
-  function_permission: row('function', list('permissions'), by('role'), Type.Object({ role: RoleName })),
+  function_permission: row(
+    'function',
+    list('permissions'),
+    by('role'),
+    Type.Object({ role: RoleName }),
+    'given',
+  ),
   logical_model: row('source', list('logical_models'), by('name'), LogicalModel),
   logical_model_permission: row(
     'logical_model',
@@ -112,30 +121,38 @@ export const OBJECTS = {
   ),
   native_query: row('source', list('native_queries'), by('root_field_name'), NativeQuery),
   remote_schema: row(null, list('remote_schemas'), by('name'), RemoteSchema),
-  remote_schema_permission: row('remote_schema', list('permissions'), by('role'), RemoteSchemaPermission),
+  remote_schema_permission: row(
+    'remote_schema',
+    list('permissions'),
+    by('role'),
+    RemoteSchemaPermission,
+    'given',
+  ),
   remote_schema_relationship: row(
     'remote_schema',
     remoteTypes,
     by('type_name', 'name'),
     RemoteTypeRelationship,
+    'given',
   ),
   query_collection: row(null, list('query_collections'), by('name'), QueryCollection),
   allowlist: row(null, list('allowlist'), by('collection'), AllowListEntry),
-  custom_type: row(null, customTypes, within('definition', by('name')), CustomType),
+  custom_type: row(null, customTypes, within('definition', by('name')), CustomType, 'given'),
   action: row(null, list('actions'), by('name'), Action),
   action_permission: row(
     'action',
     list('permissions'),
     by('role'),
     Type.Object({ role: RoleName, comment: Type.Optional(Comment) }),
+    'given',
   ),
   cron_trigger: row(null, list('cron_triggers'), by('name'), CronTrigger),
   scheduled_event: row(null, list('scheduled_events'), by('name'), DeclaredEvent),
-  rest_endpoint: row(null, list('rest_endpoints'), by('name'), RestEndpoint),
+  rest_endpoint: row(null, list('rest_endpoints'), by('name'), RestEndpoint, by('url').of),
   inherited_role: row(null, list('inherited_roles'), by('role_name'), InheritedRole),
   api_limits: row(null, single('api_limits'), onlyOne, ApiLimits),
   introspection: row(null, single('graphql_schema_introspection'), onlyOne, Introspection),
-  tls: row(null, tlsHosts, by('host', 'suffix'), TlsAllowEntry),
+  tls: row(null, tlsHosts, by('host', 'suffix'), TlsAllowEntry, 'given'),
   metrics_config: row(null, single('metrics_config'), onlyOne, MetricsConfig),
   opentelemetry: row(null, single('opentelemetry'), onlyOne, OpenTelemetry),
   backend_configs: row(null, single('backend_configs'), onlyOne, Type.Record(Type.String(), Type.Unknown())),

@@ -9,7 +9,7 @@ import { nearestNumber } from '../json/number.ts';
 import { isRecord, isSameJsonText, type JsonRecord, nameOfJson } from '../json/value.ts';
 import type { Edit } from './edit.ts';
 import { refuseCycles } from './inherited-roles.ts';
-import { normalMetadata, toGivenForm, toNormalForm } from './normal-form.ts';
+import { normalMetadata, toArrangedForm, toGivenForm, toNormalForm } from './normal-form.ts';
 import { bare, childKinds, nameOf, OBJECTS, type ObjectKind, withRequired } from './objects.ts';
 import { type ArgsOf, OPERATIONS, type OperationDeclaration, type OperationName } from './operations.ts';
 import { Metadata } from './schema/metadata.ts';
@@ -48,7 +48,7 @@ function withGiven(
   { args, keepsEmpty = false }: OperationDeclaration,
   complete: unknown,
 ): unknown {
-  const given = toGivenForm(asJsonSchema(args), complete);
+  const given = toArrangedForm(asJsonSchema(args), complete);
   if (!isRecord(normal) || !isRecord(given)) return normal;
   const entries = Object.entries(normal).map(([key, value]) => {
     return [key, typeof value === 'object' ? given[key] : value];

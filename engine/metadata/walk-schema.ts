@@ -1,6 +1,6 @@
 /** Walks a value along its JSON Schema and rewrites it: used by normal form and export.
- *  The result has the keys of the schema in its order; unknown keys are dropped unless the schema is open. Invalid values are
- *  returned as they are. Pure, total.
+ *  The result has the keys of the schema, in the order of the schema or of the value; unknown keys are dropped unless the schema is open.
+ *  Invalid values are returned as they are. Pure, total.
  *  Not here: the rewrites (normal-form.ts, export.ts), validation (validate.ts). */
 import { isNumber, nearestNumber } from '../json/number.ts';
 import { isRecord, isSameJson, type JsonRecord } from '../json/value.ts';
@@ -46,6 +46,8 @@ export type Rules = {
   readonly defaults?: ReadonlyMap<unknown, JsonRecord>;
   /** True when null and empty collections of optional properties are kept. */
   readonly keepsEmpty?: boolean;
+  /** Returns the keys of a value in order, by `properties` of the object schema; without it they are in the order of the schema. */
+  readonly order?: (properties: unknown, keys: readonly string[]) => readonly string[];
   /** Keys besides those of the schema, by `properties` of the object schema. */
   readonly keys?: ReadonlyMap<unknown, readonly string[]>;
   /** The results of earlier walks, for values of these `properties`: the same value has an identical result. */
@@ -142,7 +144,13 @@ function walkObject(schema: JsonSchema, value: JsonRecord, rules: Rules): JsonRe
   if (schema.additionalProperties === true) {
     walked.push(...Object.entries(value).filter(([key]) => !Object.hasOwn(schema.properties ?? {}, key)));
   }
-  return isMadeOf(value, walked) ? value : Object.fromEntries(walked);
+  const ordered = rules.order ? arranged(walked, rules.order(schema.properties, Object.keys(value))) : walked;
+  return isMadeOf(value, ordered) ? value : Object.fromEntries(ordered);
+}
+
+function arranged<T>(entries: readonly (readonly [string, T])[], keys: readonly string[]) {
+  const positions = new Map(keys.map((key, i) => [key, i]));
+  return entries.toSorted(([a], [b]) => positions.get(a)! - positions.get(b)!);
 }
 
 /** True when the object has these keys with identical values in this order. */

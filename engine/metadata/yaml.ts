@@ -3,11 +3,14 @@
  *  YAML 1.2.2, "Core Schema"; js-yaml, "Tags". */
 import {
   CORE_SCHEMA,
+  DEFAULT_SCALAR_STYLE_RULES,
   DUMP_SCHEMA,
+  type DumpOptions,
   dump,
   floatCoreTag,
   intCoreTag,
   mergeTag,
+  SCALAR_STYLE,
   type ScalarTagDefinition,
 } from 'js-yaml';
 import { isRawNumber, numberFrom } from '../json/number.ts';
@@ -25,6 +28,23 @@ const PRINTED_SCHEMA = DUMP_SCHEMA.withTags(int, float);
 export function printYaml(value: unknown): string {
   return dump(value, { schema: PRINTED_SCHEMA, lineWidth: -1, noRefs: true });
 }
+
+/** Prints a value as the command line of the reference does: a text that is not a plain scalar has double quotes where it would be another
+ *  type or has a line that ends with a space, and single quotes otherwise. `isDouble` says which texts always have double quotes. */
+export function printYamlFile(value: unknown, isDouble: (text: string) => boolean): string {
+  const scalarStyleRules: DumpOptions['scalarStyleRules'] = [
+    (layout) => {
+      const { value: text, tagged } = layout.node;
+      const { tag } = layout.presenterOptions.schema.resolveImplicitScalarTag(text);
+      const isOther = !tagged && layout.node.tag === STRING && tag.tagName !== STRING;
+      if (isOther || isDouble(text) || / (\n|$)/.test(text)) layout.style = SCALAR_STYLE.DOUBLE_QUOTED;
+    },
+    ...Object.values(DEFAULT_SCALAR_STYLE_RULES),
+  ];
+  return dump(value, { schema: PRINTED_SCHEMA, lineWidth: -1, noRefs: true, scalarStyleRules });
+}
+
+const STRING = 'tag:yaml.org,2002:str';
 
 /** True when every parser reads the text as it is, if it is a plain scalar of js-yaml: without brackets, and without an indicator of lists
  *  and mappings in front or, where a question mark is one for some parsers, anywhere. */

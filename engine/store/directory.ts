@@ -20,12 +20,15 @@ export function leftOutText({ name, kind }: { readonly name: string; readonly ki
   return `the source ${name} is left out: sources of the kind ${kind} are not supported`;
 }
 
-/** Writes the document and returns the paths of its files, relative to the folder. Raises DirectoryError if the folder holds a
+/** Writes the document, except files that say the same as before in other words, and returns the paths of its files, relative to the folder. Raises DirectoryError if the folder holds a
  *  metadata directory that cannot be read, because it is unknown which files belong to it. */
 export async function writeDirectory(folder: string, metadata: Metadata): Promise<readonly string[]> {
-  const before = existsSync(join(folder, VERSION_FILE)) ? contentOf(folder).files : new Set<string>();
+  const known = existsSync(join(folder, VERSION_FILE)) ? contentOf(folder) : undefined;
+  const before = known?.files ?? new Set<string>();
+  const same = known ? toDirectory(known.metadata) : new Map<string, string>();
   const files = toDirectory(metadata);
   for (const [file, text] of files) {
+    if (before.has(file) && same.get(file) === text) continue;
     await mkdir(dirname(join(folder, file)), { recursive: true });
     await writeFile(join(folder, file), text);
   }

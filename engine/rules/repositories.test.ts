@@ -1,0 +1,173 @@
+/** A repository of the reference that is imported and exported has no changed line: as a directory of files, as one JSON document by the API, and
+ *  by a client that sends the document with sorted keys, as the command line of the reference does.
+ *  Rule: docs/reference/behaviour/metadata.md, "Export". */
+import { mkdirSync, mkdtempSync, readFileSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { load } from 'js-yaml';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { createDatabase, type TestDatabase } from '../../testing/database.ts';
+import { startTestEngine, type TestEngine } from '../../testing/engine.ts';
+import { isRecord, type JsonRecord } from '../json/value.ts';
+import { FILES, includedFile, toDirectory } from '../metadata/directory.ts';
+import { YAML_SCHEMA } from '../metadata/yaml.ts';
+import { readDirectory, writeDirectory } from '../store/directory.ts';
+import { REPOSITORIES } from './testing/repositories.ts';
+
+const repositories = Object.entries(REPOSITORIES);
+const folderOf = (files: Readonly<Record<string, string>>) => {
+  const folder = mkdtempSync(join(tmpdir(), 'pergola-repository-'));
+  for (const [file, text] of Object.entries(files)) {
+    mkdirSync(dirname(join(folder, file)), { recursive: true });
+    writeFileSync(join(folder, file), text);
+  }
+  return folder;
+};
+
+describe('a directory', () => {
+  test.each(repositories)('%s is written as it was read, into an empty folder', (_name, files) => {
+    expect(Object.fromEntries(toDirectory(readDirectory(folderOf(files))))).toEqual(files);
+  });
+  test.each(repositories)('%s keeps comments and other quotes of its files', async (_name, files) => {
+    const file = 'version.yaml';
+    const own = Object.fromEntries(
+      Object.entries(files).map(([name, text]) => [
+        name,
+        `# ours\n${text.replaceAll('"!', "'!").replaceAll('yaml"', "yaml'")}\n`,
+      ]),
+    );
+    const folder = folderOf(own);
+    for (let i = 0; i < 2; i++) await writeDirectory(folder, readDirectory(folder));
+    for (const [name, text] of Object.entries(own))
+      expect(readFileSync(join(folder, name), 'utf8')).toBe(text);
+    expect(own[file]).toContain('# ours');
+  });
+});
+
+/** Returns the document of a directory, read without the code under test. */
+function documentOf(files: Readonly<Record<string, string>>): JsonRecord {
+  const resolve = (value: unknown, file: string): unknown => {
+    const included = includedFile(value);
+    if (included !== undefined) return read(join(dirname(file), included));
+    if (Array.isArray(value)) return value.map((item) => resolve(item, file));
+    if (!isRecord(value)) return value;
+    return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, resolve(item, file)]));
+  };
+  const read = (file: string): unknown => resolve(load(files[file] ?? 'null', { schema: YAML_SCHEMA }), file);
+  const sources = read('databases/databases.yaml') as readonly JsonRecord[];
+  const rest = FILES.map(({ file, key }) => [key, read(file)] as const).filter(([, value]) => value !== null);
+  // The JSON of the reference has the parts of a source in another order than its files.
+  const arranged = sources.map(
+    ({ name, kind, tables, functions, native_queries, logical_models, ...more }) => ({
+      name,
+      kind,
+      tables,
+      ...(functions === undefined ? {} : { functions }),
+      ...(native_queries === undefined ? {} : { native_queries }),
+      ...(logical_models === undefined ? {} : { logical_models }),
+      ...more,
+    }),
+  );
+  return { version: 3, sources: arranged, ...Object.fromEntries(rest), ...ACTIONS_AS_JSON };
+}
+
+const ACTIONS_AS_JSON = {
+  actions: [
+    {
+      name: 'login',
+      definition: {
+        handler: 'http://a/login',
+        output_type: 'Session',
+        forward_client_headers: true,
+        headers: [{ name: 'a', value: 'b' }],
+        arguments: [{ name: 'email', type: 'String!' }],
+        type: 'mutation',
+        kind: 'synchronous',
+        timeout: 60,
+      },
+      comment: 'signs in',
+      permissions: [{ role: 'z' }, { role: 'a' }],
+    },
+  ],
+  custom_types: {
+    input_objects: [{ name: 'B', fields: [{ name: 'y', type: 'Int', description: 'd' }] }],
+    objects: [
+      { name: 'Session', fields: [{ name: 'token', type: 'String' }] },
+      { name: 'Author', fields: [{ name: 'mood', type: 'Mood' }], description: 'writes' },
+    ],
+    scalars: [{ name: 'Zone' }, { name: 'Day' }],
+    enums: [{ name: 'Mood', values: [{ description: null, is_deprecated: null, value: 'glad' }] }],
+  },
+};
+
+/** Returns the value with the keys of its objects sorted. */
+const sorted = (value: unknown): unknown => {
+  if (Array.isArray(value)) return value.map(sorted);
+  if (!isRecord(value)) return value;
+  const entries = Object.entries(value).map(([key, item]) => [key, sorted(item)] as const);
+  return Object.fromEntries(entries.toSorted(([a], [b]) => (a < b ? -1 : 1)));
+};
+
+describe('by the API', () => {
+  let database: TestDatabase;
+  let engine: TestEngine;
+  beforeAll(async () => {
+    database = await createDatabase();
+    engine = await startTestEngine({ databaseUrl: database.url });
+  });
+  afterAll(async () => {
+    await engine.close();
+    await database.drop();
+  });
+  const apply = async (metadata: unknown) => {
+    const args = { allow_inconsistent_metadata: true, metadata };
+    expect(await engine.admin('replace_metadata', args, { version: 2 })).toMatchObject({ status: 200 });
+  };
+  const text = (document: unknown) => JSON.stringify(document, null, 1);
+  const exported = async () => text((await engine.admin('export_metadata', {})).body);
+  const perform = async (type: string, args: object) =>
+    expect(await engine.admin(type, args)).toMatchObject({ status: 200 });
+
+  test.each(repositories)('%s is exported as it was given, each time', async (_name, files) => {
+    const document = documentOf(files);
+    for (let i = 0; i < 2; i++) {
+      await apply(document);
+      expect(await exported()).toBe(text(document));
+    }
+  });
+
+  test.each(repositories.filter(([name]) => name !== 'two sources'))(
+    '%s is exported in the order of the reference when it was sent with sorted keys',
+    async (_name, files) => {
+      const document = documentOf(files);
+      const given = {
+        ...document,
+        sources: (document['sources'] as readonly JsonRecord[]).map(withSortedPools),
+      };
+      await apply(sorted(given));
+      const keys = Object.keys(JSON.parse(await exported()));
+      const { version, sources, ...rest } = given as JsonRecord;
+      const all = Object.fromEntries(keys.map((key) => [key, { version, sources, ...rest }[key]]));
+      expect(keys.slice(0, 2)).toEqual(['version', 'sources']);
+      expect(await exported()).toBe(text(all));
+    },
+  );
+
+  test.each(repositories)('a change elsewhere keeps the order of the rest of %s', async (_name, files) => {
+    const document = documentOf(files);
+    await apply(document);
+    await perform('create_query_collection', { name: 'zzz', definition: { queries: [] } });
+    await perform('drop_query_collection', { collection: 'zzz', cascade: true });
+    await perform('create_action_permission', { action: 'login', role: 'm' });
+    const [login] = ACTIONS_AS_JSON.actions;
+    const permissions = [{ role: 'z' }, { role: 'a' }, { role: 'm' }];
+    const { query_collections: collections, ...rest } = document;
+    const kept = (collections as readonly unknown[]).length > 0 ? document : rest;
+    expect(await exported()).toBe(text({ ...kept, actions: [{ ...login, permissions }] }));
+  });
+});
+
+/** The files have these keys in the order of an earlier version. */
+function withSortedPools(source: JsonRecord): JsonRecord {
+  return { ...source, configuration: sorted(source['configuration']) };
+}
