@@ -11,7 +11,7 @@ import { keyOfDefinition, type ObjectKind, parseKey } from '../metadata/objects.
 import type { ArgsOf } from '../metadata/operations.ts';
 import { parseObject, parsingDocument } from '../metadata/parse.ts';
 import { emptyMetadata, type Metadata } from '../metadata/schema/metadata.ts';
-import type { Source } from '../metadata/schema/source.ts';
+import { foreignKindOf, type Source } from '../metadata/schema/source.ts';
 import type { Steps } from '../metadata/steps.ts';
 import type { Inconsistency, Unenforced } from '../resolve/types.ts';
 import { checkConnections } from '../transform/check-connections.ts';
@@ -74,7 +74,9 @@ function* readDocument(document: unknown, known: Metadata, isWrapped: boolean): 
   }
 }
 
-function checkSource({ configuration }: Source, i: number): void {
+function checkSource(source: Source, i: number): void {
+  if (foreignKindOf(source)) return;
+  const { configuration } = source;
   withPath(i, () => withPath('configuration', () => checkConnections(configuration)));
 }
 
@@ -329,7 +331,7 @@ function replacement({ key, definition }: { readonly key: string; readonly defin
 
 function checked(kind: ObjectKind, definition: unknown): JsonRecord {
   const given = parseObject(kind, definition);
-  if (kind === 'source') {
+  if (kind === 'source' && !foreignKindOf(given)) {
     withPath('configuration', () => checkConnections((given as unknown as Source).configuration));
   }
   return given;

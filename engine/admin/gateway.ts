@@ -14,7 +14,7 @@ import { type SourceFailed, Sources, type SourceTimed } from '../database/source
 import { EngineError, thrownMessage } from '../errors/engine-error.ts';
 import { isSameJsonText } from '../json/value.ts';
 import { inOrder, inSlices } from '../limits/slices.ts';
-import { normalMetadata } from '../metadata/normal-form.ts';
+import { foreignSources, normalMetadata } from '../metadata/normal-form.ts';
 import { siblingReferences } from '../metadata/references.ts';
 import type { Metadata } from '../metadata/schema/metadata.ts';
 import type { RemoteSchema } from '../metadata/schema/remote-schema.ts';
@@ -163,7 +163,8 @@ export class Gateway {
     );
     const connections = this.#brokenConnections(metadata.sources, catalogs);
     const queries = yield* findingBrokenQueries(metadata, model);
-    return { model, inconsistencies: [...inconsistencies, ...connections, ...queries] };
+    const foreign = unservedSources(document);
+    return { model, inconsistencies: [...foreign, ...inconsistencies, ...connections, ...queries] };
   }
 
   /** Returns an inconsistency for each source with a read replica or a member of its connection set that cannot be configured or, in a
@@ -341,4 +342,14 @@ export function isSameEndpoint(before: RemoteSchema | undefined, after: RemoteSc
 /** True when the source is connected to as before, so that its catalog is still valid. */
 export function isSameConnection(before: Source | undefined, after: Source): boolean {
   return before !== undefined && isSameJsonText(before.configuration, after.configuration);
+}
+
+/** Returns an inconsistency for each source of a kind that the engine cannot serve. */
+function unservedSources(document: Metadata): readonly Inconsistency[] {
+  const found = new Inconsistencies();
+  for (const { name, kind } of foreignSources(document)) {
+    const text = `sources of the kind "${kind}" are not supported`;
+    found.add(sourceSubject(name), new EngineError('notSupported', { text }));
+  }
+  return found.all;
 }

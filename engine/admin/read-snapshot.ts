@@ -29,7 +29,7 @@ export async function readSnapshot(
     catalogsOf(metadata, gateway, reusable),
     upstreamsOf(metadata, gateway, reusable),
   ]);
-  const { model, inconsistencies } = await gateway.resolve(metadata, catalogs, upstreams);
+  const { model, inconsistencies } = await gateway.resolve(stored.document, catalogs, upstreams);
   return {
     id: stored.id,
     versions: stored.versions,

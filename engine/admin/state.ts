@@ -359,7 +359,7 @@ export class EngineState {
     const catalog = current.catalogs.get(source.name);
     if (!catalog || 'error' in catalog || (catalog.lost === undefined) === (reason === undefined)) return;
     const catalogs = new Map(current.catalogs).set(source.name, { ...catalog, lost: reason });
-    const { inconsistencies } = await this.gateway.resolve(current.metadata, catalogs, current.upstreams);
+    const { inconsistencies } = await this.gateway.resolve(current.document, catalogs, current.upstreams);
     // What was published meanwhile must not be taken back.
     if (this.#snapshot !== current) return this.#setLost(source, reason);
     this.publish({ ...current, catalogs, inconsistencies });

@@ -206,7 +206,7 @@ export class UnitOfWork {
     if (this.#isResolved()) return this.#resolved.resolution;
     const { metadata } = this;
     const { catalogs, upstreams } = this.#draft;
-    const resolution = await this.gateway.resolve(metadata, catalogs, upstreams);
+    const resolution = await this.gateway.resolve(this.document, catalogs, upstreams);
     this.#resolved = { metadata, catalogs, upstreams, resolution };
     return resolution;
   }
@@ -462,7 +462,7 @@ export class UnitOfWork {
     const current = new Map(this.catalogs);
     for (const { name } of moved) current.delete(name);
     const catalogs = new Map([...base.catalogs, ...current]);
-    return (await this.gateway.resolve(base.metadata, catalogs, base.upstreams)).inconsistencies;
+    return (await this.gateway.resolve(base.document, catalogs, base.upstreams)).inconsistencies;
   }
 }
 

@@ -31,7 +31,7 @@ import {
   RemoteRelationshipDefinition,
 } from './schema/relationship.ts';
 import { RemoteSchema, RemoteSchemaDefinition } from './schema/remote-schema.ts';
-import { Source, SourceCustomization } from './schema/source.ts';
+import { type ForeignSource, foreignKindOf, Source, SourceCustomization } from './schema/source.ts';
 import { CustomRootFields, Table, TableConfiguration } from './schema/table.ts';
 import {
   asJsonSchema,
@@ -126,6 +126,7 @@ export const GIVEN: Rules = {
   before: new Map([...rewriting(READ), qualified]),
   keepsEmpty: true,
   order: keysAsGiven,
+  isKept: (properties, value) => properties === Source.properties && foreignKindOf(value) !== undefined,
   keys: new Map([
     [
       RemoteRelationshipDefinition.properties,
@@ -155,13 +156,26 @@ export function toArrangedForm(schema: JsonSchema, value: unknown): unknown {
 
 const METADATA = asJsonSchema(Metadata);
 
-/** Returns a document as the engine reads it: in normal form. Unchanged objects of an edited document keep their identity. */
+/** Returns a document as the engine reads it: in normal form, without the sources that it cannot serve. Unchanged objects of an edited document keep their identity. */
 export function normalMetadata(document: Metadata): Metadata {
   const known = documents.get(document);
   if (known || !isRecord(document)) return known ?? document;
-  const normal = toNormalForm(METADATA, document) as Metadata;
+  const isForeign = foreignSources(document).length > 0;
+  const sources = isForeign
+    ? document.sources.filter((source) => !isRecord(source) || !foreignKindOf(source))
+    : document.sources;
+  const normal = toNormalForm(METADATA, isForeign ? { ...document, sources } : document) as Metadata;
   documents.set(document, normal).set(normal, normal);
   return normal;
+}
+
+/** Returns the sources that the engine cannot serve. The document may be one that is not validated yet. */
+export function foreignSources({ sources }: { readonly sources: unknown }): readonly ForeignSource[] {
+  if (!Array.isArray(sources)) return [];
+  return sources.filter(isRecord).flatMap((source) => {
+    const kind = foreignKindOf(source);
+    return kind === undefined ? [] : [{ name: String(source['name']), kind }];
+  });
 }
 
 const documents = new WeakMap<Metadata, Metadata>();

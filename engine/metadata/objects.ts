@@ -43,7 +43,7 @@ import {
   RemoteRelationshipDefinition,
 } from './schema/relationship.ts';
 import { RemoteSchema, RemoteSchemaPermission } from './schema/remote-schema.ts';
-import { Source } from './schema/source.ts';
+import { foreignKindOf, Source } from './schema/source.ts';
 import { Table } from './schema/table.ts';
 import { type TSchema, Type } from './schema/type.ts';
 
@@ -62,6 +62,15 @@ export type ObjectRow = {
   /** Returns what an export sorts the objects by, as the reference does; undefined when they are exported in the order given. */
   readonly order: ((fragment: JsonRecord) => readonly string[]) | undefined;
 };
+
+/** The location of a list of a source. A source that the engine cannot serve is one object with all it has. */
+function inSource(at: Location): Location {
+  return {
+    ...at,
+    read: (owner) => (foreignKindOf(owner) ? [] : at.read(owner)),
+    write: (owner, items) => (foreignKindOf(owner) ? owner : at.write(owner, items)),
+  };
+}
 
 const row = (
   parent: string | null,
@@ -94,7 +103,7 @@ const RemoteTypeRelationship = Type.Object({
 
 export const OBJECTS = {
   source: row(null, list('sources', 'required'), by('name'), Source, 'given'),
-  table: row('source', list('tables', 'required'), byQualified('table'), Table),
+  table: row('source', inSource(list('tables', 'required')), byQualified('table'), Table),
   object_relationship: row('table', list('object_relationships'), by('name'), ObjectRelationship),
   array_relationship: row('table', list('array_relationships'), by('name'), ArrayRelationship),
   computed_field: row('table', list('computed_fields'), by('name'), ComputedField),
@@ -104,7 +113,7 @@ export const OBJECTS = {
   update_permission: row('table', list('update_permissions'), by('role'), UpdatePermission),
   delete_permission: row('table', list('delete_permissions'), by('role'), DeletePermission),
   event_trigger: row('table', list('event_triggers'), by('name'), EventTrigger),
-  function: row('source', list('functions'), byQualified('function'), TrackedFunction),
+  function: row('source', inSource(list('functions')), byQualified('function'), TrackedFunction),
   function_permission: row(
     'function',
     list('permissions'),
@@ -112,14 +121,14 @@ export const OBJECTS = {
     Type.Object({ role: RoleName }),
     'given',
   ),
-  logical_model: row('source', list('logical_models'), by('name'), LogicalModel),
+  logical_model: row('source', inSource(list('logical_models')), by('name'), LogicalModel),
   logical_model_permission: row(
     'logical_model',
     list('select_permissions'),
     by('role'),
     LogicalModelPermission,
   ),
-  native_query: row('source', list('native_queries'), by('root_field_name'), NativeQuery),
+  native_query: row('source', inSource(list('native_queries')), by('root_field_name'), NativeQuery),
   remote_schema: row(null, list('remote_schemas'), by('name'), RemoteSchema),
   remote_schema_permission: row(
     'remote_schema',
@@ -236,6 +245,7 @@ export function childKinds(parent: ObjectKind | null): readonly ObjectKind[] {
 
 /** Returns a fragment without nested objects: an identical value for each call, and the fragment itself when there are none. */
 export function bare(kind: ObjectKind, fragment: JsonRecord): JsonRecord {
+  if (kind === 'source' && foreignKindOf(fragment)) return fragment;
   const nested = nestedKeys(kind);
   const keys = Object.keys(fragment);
   if (!keys.some((key) => nested.has(key))) return fragment;

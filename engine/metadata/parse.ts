@@ -9,10 +9,11 @@ import { nearestNumber } from '../json/number.ts';
 import { isRecord, isSameJsonText, type JsonRecord, nameOfJson } from '../json/value.ts';
 import type { Edit } from './edit.ts';
 import { refuseCycles } from './inherited-roles.ts';
-import { normalMetadata, toArrangedForm, toGivenForm, toNormalForm } from './normal-form.ts';
+import { foreignSources, normalMetadata, toArrangedForm, toGivenForm, toNormalForm } from './normal-form.ts';
 import { bare, childKinds, nameOf, OBJECTS, type ObjectKind, withRequired } from './objects.ts';
 import { type ArgsOf, OPERATIONS, type OperationDeclaration, type OperationName } from './operations.ts';
 import { Metadata } from './schema/metadata.ts';
+import { foreignKindOf } from './schema/source.ts';
 import { Table } from './schema/table.ts';
 import type { TSchema } from './schema/type.ts';
 import { finish, forEach, type Steps } from './steps.ts';
@@ -82,11 +83,25 @@ export function* parsingDocument(
   yield* forEach(tablesIn(document), (table) => toNormalForm(TABLE, table));
   const metadata = normalMetadata(document);
   yield* forEach(tablesIn(metadata), (table) => isValid(TABLE, table));
-  validate(METADATA, metadata, from);
+  const checked = withForeign(document, metadata);
+  validate(METADATA, checked, from);
   yield;
-  refuseDuplicates(metadata, null);
+  refuseDuplicates(checked, null);
   refuseCycles(metadata.inherited_roles ?? []);
   return document;
+}
+
+/** Returns the normal form with a source in place of each that it does not have, so that names are checked and paths are those of the
+ *  document. */
+function withForeign(document: Metadata, metadata: Metadata): Metadata {
+  if (foreignSources(document).length === 0) return metadata;
+  const served = metadata.sources.values();
+  const sources = document.sources.map((source) =>
+    isRecord(source) && foreignKindOf(source)
+      ? { ...NAMELESS_SOURCE, tables: [], name: source.name }
+      : served.next().value!,
+  );
+  return { ...metadata, sources: sources as Metadata['sources'] };
 }
 
 const METADATA = asJsonSchema(Metadata);
@@ -99,7 +114,8 @@ function listIn(owner: unknown, key: 'sources' | 'tables'): readonly unknown[] {
 }
 
 function tablesIn(document: unknown): readonly unknown[] {
-  return listIn(document, 'sources').flatMap((source) => listIn(source, 'tables'));
+  const served = listIn(document, 'sources').filter((source) => !isRecord(source) || !foreignKindOf(source));
+  return served.flatMap((source) => listIn(source, 'tables'));
 }
 
 /** Returns the document with the tables of `known` in place of those with the same text. */
@@ -137,6 +153,7 @@ export function normaliseObject(
   fragment: unknown,
   from: 'client' | 'store' = 'client',
 ): JsonRecord {
+  if (kind === 'source' && isRecord(fragment) && foreignKindOf(fragment)) return fragment;
   const whole = isRecord(fragment) ? withRequired(kind, bare(kind, fragment)) : fragment;
   return bare(kind, parseAs(OBJECTS[kind].schema, whole, from) as JsonRecord);
 }

@@ -15,9 +15,10 @@ import {
   includedFile,
   VERSION_FILE,
 } from './directory.ts';
+import { foreignSources } from './normal-form.ts';
 import { parseDocument } from './parse.ts';
 import type { Metadata } from './schema/metadata.ts';
-import { foreignKindOf } from './schema/source.ts';
+import { type ForeignSource, foreignKindOf } from './schema/source.ts';
 import { YAML_SCHEMA } from './yaml.ts';
 
 /** An error in a directory. Its message starts with the file. */
@@ -33,22 +34,18 @@ type DirectoryContent = {
   readonly leftOut: readonly ForeignSource[];
 };
 
-type ForeignSource = { readonly name: string; readonly kind: string };
-
 /** Takes the sources of kinds that the engine cannot serve out of a document. */
 export function withoutForeignSources(document: JsonRecord): {
   readonly document: JsonRecord;
   readonly leftOut: readonly ForeignSource[];
 } {
   const { sources } = document;
-  if (!Array.isArray(sources)) return { document, leftOut: [] };
-  const kindOf = (source: unknown) => (isRecord(source) ? foreignKindOf(source) : undefined);
-  const leftOut = sources.flatMap((source) => {
-    const kind = kindOf(source);
-    return kind === undefined ? [] : [{ name: String((source as JsonRecord)['name']), kind }];
-  });
-  const kept = sources.filter((source) => kindOf(source) === undefined);
-  return leftOut.length === 0 ? { document, leftOut } : { document: { ...document, sources: kept }, leftOut };
+  const leftOut = foreignSources({ sources });
+  if (leftOut.length === 0) return { document, leftOut };
+  const kept = (sources as readonly unknown[]).filter(
+    (source) => !isRecord(source) || !foreignKindOf(source),
+  );
+  return { document: { ...document, sources: kept }, leftOut };
 }
 
 /** The files of older directories, whose only database has its tables at the top. */

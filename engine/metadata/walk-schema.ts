@@ -48,6 +48,8 @@ export type Rules = {
   readonly keepsEmpty?: boolean;
   /** Returns the keys of a value in order, by `properties` of the object schema; without it they are in the order of the schema. */
   readonly order?: (properties: unknown, keys: readonly string[]) => readonly string[];
+  /** True for a value that is kept as it is, by `properties` of the object schema. */
+  readonly isKept?: (properties: unknown, value: JsonRecord) => boolean;
   /** Keys besides those of the schema, by `properties` of the object schema. */
   readonly keys?: ReadonlyMap<unknown, readonly string[]>;
   /** The results of earlier walks, for values of these `properties`: the same value has an identical result. */
@@ -81,6 +83,7 @@ export function walkSchema(schema: JsonSchema, value: unknown, rules: Rules): un
   if (isNumeric(schema)) return nearestNumber(value);
   if (schema.patternProperties) return walkRecord(schema, value, rules);
   if (!schema.properties) return value;
+  if (isRecord(value) && rules.isKept?.(schema.properties, value)) return value;
   if (!rules.cache?.of.has(schema.properties) || !isRecord(value)) return walkMembers(schema, value, rules);
   const { results } = rules.cache;
   if (!results.has(value)) results.set(value, walkMembers(schema, value, rules));

@@ -126,8 +126,11 @@ function declarations(definition: CustomTypes): readonly CustomType[] {
       description: description ?? null,
     }));
   return [
-    ...(definition.scalars ?? []).map(({ name, description }) => {
-      return { kind: 'scalar' as const, name, description: description ?? null };
+    // The scalars of GraphQL are there already; declared again, they are the same.
+    ...(definition.scalars ?? []).flatMap(({ name, description }) => {
+      return GRAPHQL_SCALARS.has(name)
+        ? []
+        : [{ kind: 'scalar' as const, name, description: description ?? null }];
     }),
     ...(definition.enums ?? []).map(({ name, description, values }) => ({
       kind: 'enum' as const,

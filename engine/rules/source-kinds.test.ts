@@ -1,6 +1,7 @@
 /** Tests the kinds of sources: relatives of Postgres are served as Postgres and exported as given, others are refused.
  *  Reference: docs/reference/behaviour/metadata.md. */
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { startTestEngine } from '../../testing/engine.ts';
 import { SOURCE_KINDS } from '../metadata/schema/source.ts';
 import { adminOutcome, graphqlOutcome, type RuleWorld, startWorld } from './testing/rules.ts';
 
@@ -58,7 +59,7 @@ test.each([
   expect(await kindOf('other')).toBe(expected);
 });
 
-test.each(['mssql', 'bigquery', 'mysql', 'dataconnector', 'Postgres', '', 5])(
+test.each(['', 5])(
   'a document with the kind %j is refused at its path, and nothing changes',
   async (kind) => {
     const before = await exported();
@@ -69,6 +70,79 @@ test.each(['mssql', 'bigquery', 'mysql', 'dataconnector', 'Postgres', '', 5])(
     expect(await exported()).toEqual(before);
   },
 );
+
+describe.each(['mssql', 'bigquery', 'mysql', 'agent_of_ours'])('a source of the kind %s', (kind) => {
+  const foreign = {
+    name: 'foreign',
+    kind,
+    configuration: { connection_info: { connection_string: { from_env: 'X' } }, value: null },
+    tables: [
+      { table: { schema: 'dbo', name: 'a' }, select_permissions: [] },
+      { table: { dataset: 'b', name: 'a' } },
+      { table: ['a'] },
+    ],
+    functions: [],
+    unknown: [1],
+  };
+  const listed = {
+    type: 'source',
+    name: 'source foreign',
+    reason: `Inconsistent object: sources of the kind "${kind}" are not supported`,
+  };
+  const replace = async (allowed: boolean) => {
+    const { sources, ...rest } = (await exported()).data;
+    const kept = sources.filter(({ name }) => name !== 'foreign');
+    const metadata = { ...rest, sources: [foreign, ...kept] };
+    return world.engine.admin(
+      'replace_metadata',
+      { metadata, allow_inconsistent_metadata: allowed },
+      { version: 2 },
+    );
+  };
+  const inconsistent = async () => (await world.engine.admin('get_inconsistent_metadata', {})).body;
+
+  test('is inconsistent, refused unless that is allowed, and exported as it was given', async () => {
+    expect(await replace(false)).toMatchObject({ status: 400 });
+    expect(await replace(true)).toMatchObject({
+      status: 200,
+      body: { is_consistent: false, inconsistent_objects: [listed] },
+    });
+    expect((await exported()).data.sources[0]).toEqual(foreign);
+    expect(await inconsistent()).toMatchObject({ inconsistent_objects: [listed] });
+  });
+
+  test('hinders no other source, outlives a restart, and can be dropped', async () => {
+    await replace(true);
+    const tracked = { table: 'note', configuration: { custom_name: 'here' } };
+    expect(await perform('pg_track_table', tracked)).toEqual(SUCCESS);
+    expect(await graphqlOutcome(world.engine, '{ here { id } }')).toEqual({ data: { here: [{ id: 1 }] } });
+    const second = await startTestEngine({ databaseUrl: world.database.url });
+    expect(await graphqlOutcome(second, '{ here { id } }')).toEqual({ data: { here: [{ id: 1 }] } });
+    expect(await adminOutcome(second, 'export_metadata', {})).toEqual(await exported());
+    await second.close();
+    expect(await perform('pg_untrack_table', { table: 'note' })).toEqual(SUCCESS);
+    expect(await perform('drop_inconsistent_metadata', {})).toEqual(SUCCESS);
+    expect(await inconsistent()).toMatchObject({ is_consistent: true });
+    expect(await kindOf('foreign')).toBeUndefined();
+  });
+});
+
+test('the paths of errors in other sources are those of the document', async () => {
+  const { sources, ...rest } = (await exported()).data;
+  const metadata = {
+    ...rest,
+    sources: [
+      { name: 'x', kind: 'mssql' },
+      { ...sources.find(({ name }) => name === 'default'), tables: [{}] },
+    ],
+  };
+  const outcome = await world.engine.admin(
+    'replace_metadata',
+    { metadata, allow_inconsistent_metadata: true },
+    { version: 2 },
+  );
+  expect(outcome.body).toMatchObject({ path: '$.args.metadata.sources[1].tables[0]' });
+});
 
 test.each(['mssql', 'bigquery', 'mysql', 'dataconnector'])(
   '%s: operations are refused by name',

@@ -68,9 +68,9 @@ export const UPDATE_OPERATORS: readonly Operator[] = [
   { name: '_set', about: 'sets the columns of the filtered rows to the given values', applies: () => true },
 ];
 
-/** True when the role may write at least one column. */
+/** True when the role may update the table. Presets write to it even if the role may write no column. */
 export function mayUpdate(builder: SchemaBuilder, table: ResolvedTable): boolean {
-  return writableColumns(table, builder.access(table).update?.columns).length > 0;
+  return builder.access(table).update !== null;
 }
 
 export function updateWhere(builder: SchemaBuilder, table: ResolvedTable) {

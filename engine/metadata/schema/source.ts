@@ -174,10 +174,16 @@ export const SOURCE_KINDS = {
   cockroach: { prefix: 'cockroach', name: 'CockroachDB' },
   alloy: { prefix: 'alloy', name: 'AlloyDB' },
 } as const;
-/** The kind, as written, of a source that does not speak PostgreSQL's protocol; undefined for one that does. */
-export function foreignKindOf({ kind }: Readonly<Record<string, unknown>>): string | undefined {
-  return typeof kind !== 'string' || kind === 'pg' || Object.hasOwn(SOURCE_KINDS, kind) ? undefined : kind;
+/** The kind, as written, of a source that does not speak PostgreSQL's protocol; undefined for one that does. Such a source is kept in the
+ *  document as it is given, and is inconsistent. */
+export function foreignKindOf(source: object): string | undefined {
+  const { kind } = source as { readonly kind?: unknown };
+  const isServed =
+    kind === '' || kind === 'pg' || (typeof kind === 'string' && Object.hasOwn(SOURCE_KINDS, kind));
+  return typeof kind !== 'string' || isServed ? undefined : kind;
 }
+/** A source that the engine cannot serve. */
+export type ForeignSource = { readonly name: string; readonly kind: string };
 export const SourceKind = oneOf('postgres', 'citus', 'cockroach', 'alloy');
 export type SourceKind = keyof typeof SOURCE_KINDS & Static<typeof SourceKind>;
 
