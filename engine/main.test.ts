@@ -436,6 +436,9 @@ test('an environment of the reference engine starts an engine; one line of the l
             'HASURA_GRAPHQL_CONSOLE_ASSETS_DIR',
             'HASURA_GRAPHQL_ENABLED_LOG_TYPES: data-connector-log',
           ],
+          differences: expect.arrayContaining([
+            expect.stringContaining('(--allow-simple-requests, or --compatibility reference)'),
+          ]),
         },
       },
     },

@@ -6,6 +6,7 @@
 import { declareMetadata } from './admin/declare.ts';
 import { EngineState } from './admin/state.ts';
 import { isSecretSet } from './auth/admin-secrets.ts';
+import { differencesIn } from './config/compatibility.ts';
 import { type ForeignSettings, foreignSettings, loadOptions, OptionsError } from './config/load-options.ts';
 import { type Options, settingsOf, variableOf } from './config/options.ts';
 import { optionsHelp } from './config/options-help.ts';
@@ -74,11 +75,8 @@ export async function startEngine(
     defaultTimeLimitMs: options.defaultTimeLimit > 0 ? options.defaultTimeLimit * 1000 : null,
     defaultResponseBytes: options.maxRoleResponseLength,
     requestBounds: requestBoundsOf(options),
-    enableRemoteSchemaPermissions: options.enableRemoteSchemaPermissions,
-    mostRemoteDefinitions: options.maxRemoteSchemaSize,
-    remoteSchemaPrioritizeData: options.remoteSchemaPrioritizeData,
+    ...remoteOptionsOf(options),
     typeDefinitions,
-    remoteSchemaSkipNulls: options.remoteSchemaSkipNulls,
     headerPrefix: options.headerPrefix,
     isReadOnly: options.enableMaintenanceMode,
     pool: poolOptionsOf(options),
@@ -124,6 +122,16 @@ function declaredMetadata(options: Options, observe: Observe): ReturnType<typeof
   const warn = (reason: string) =>
     observe({ kind: 'state', event: { kind: 'source not supported', reason } });
   return options.metadataDir === undefined ? undefined : readDirectory(options.metadataDir, warn);
+}
+
+function remoteOptionsOf(options: Options) {
+  return {
+    enableRemoteSchemaPermissions: options.enableRemoteSchemaPermissions,
+    opensRemoteSchemas: options.compatibility === 'reference',
+    mostRemoteDefinitions: options.maxRemoteSchemaSize,
+    remoteSchemaPrioritizeData: options.remoteSchemaPrioritizeData,
+    remoteSchemaSkipNulls: options.remoteSchemaSkipNulls,
+  };
 }
 
 function poolOptionsOf(options: Options): PoolOptions {
@@ -262,7 +270,8 @@ async function serve(options: Options, foreign: ForeignSettings): Promise<void> 
   const log = openLog(options);
   try {
     if (foreign.aliases.length + foreign.withoutEffect.length > 0) {
-      log.observe({ kind: 'foreign settings', ...foreign });
+      const differences = foreign.aliases.length > 0 ? differencesIn(options) : [];
+      log.observe({ kind: 'foreign settings', ...foreign, differences });
     }
     const stopped = stopSignal();
     returnIdleMemory();

@@ -1,4 +1,5 @@
 /** docs/reference/options.md: the options of `pergola serve` and of `pergola operator`, from their two tables. */
+import { DIFFERENCES } from '../../engine/config/compatibility.ts';
 import {
   FOREIGN_PREFIX,
   OPTION_GROUPS,
@@ -25,6 +26,20 @@ export function optionsPage(): string {
     `A variable with the prefix \`${FOREIGN_PREFIX}\` is read where the variable of the table is not set. These names, too, are ` +
       'those of the reference engine:',
     table(['Option', 'Other flags', 'Other variables, after the prefix'], otherNames()),
+    '### Differences from the reference engine',
+    'These defaults differ from what the reference engine does. `--compatibility reference` gives the options marked with the switch the ' +
+      'value of the last column, if they are not set. A line of the log names what differs when variables of the reference engine are read, ' +
+      'and the answer to a request that an option refuses names the option.',
+    table(
+      ['Option', 'By default', 'Why', 'Switch', 'As in the reference'],
+      DIFFERENCES.map(({ option, what, why, isInSwitch, value }) => [
+        code(`--${option}`),
+        what,
+        why,
+        isInSwitch ? 'yes' : 'no',
+        code(String(value)),
+      ]),
+    ),
     '### Accepted without effect',
     'The engine starts with these options of the reference engine, and a line of the log names those that are set.',
     table(

@@ -35,6 +35,8 @@ type AdminContext = {
   readonly signal?: AbortSignal | undefined;
   /** True if errors may have `internal`, which is the default (`--admin-internal-errors`). */
   readonly showInternal?: boolean;
+  /** Returns the option that lifts a refusal, for the message. */
+  readonly adviceOn?: (error: EngineError) => string | undefined;
 };
 
 export type AdminResponse = {
@@ -218,7 +220,8 @@ function mayShowInternal({ session, showInternal = true }: AdminContext): boolea
 function refusal(error: unknown, context: AdminContext): AdminResponse {
   const dialect = dialectOf(context.endpoint);
   if (error instanceof EngineError) {
-    return { status: error.status, body: toAdminBody(error, dialect, mayShowInternal(context)) };
+    const advised = error.advised(context.adviceOn?.(error));
+    return { status: error.status, body: toAdminBody(advised, dialect, mayShowInternal(context)) };
   }
   const reported = isUnreachable(error)
     ? new EngineError('sourceUnreachable', { reason: 'the metadata database does not answer' })

@@ -5,6 +5,7 @@
  *  Not here: the rows (options.ts), their parsers (option-types.ts). */
 import { resolve, sep } from 'node:path';
 import { nearest } from '../errors/nearest.ts';
+import { referenceValue } from './compatibility.ts';
 import { booleanOf, OptionValueError } from './option-types.ts';
 import {
   FOREIGN_PREFIX,
@@ -34,7 +35,14 @@ export class OptionsError extends Error {
 export function loadOptions(argv: readonly string[], env: NodeJS.ProcessEnv): Options {
   const problems: string[] = [];
   const { flags: given } = flagsOf(argv, problems);
-  const entries = FLAGS.map((flag) => [nameOf(flag), settingOf(flag, given, env, problems)] as const);
+  const isReference = settingOf('compatibility', given, env, []) === 'reference';
+  const entries = FLAGS.map((flag) => {
+    const setting = settingOf(flag, given, env, problems);
+    return [
+      nameOf(flag),
+      setting ?? (isReference ? referenceValue(flag) : undefined) ?? OPTIONS[flag].default,
+    ];
+  });
   const options = Object.fromEntries(entries) as unknown as Options;
   if (problems.length === 0) problems.push(...contradictionsOf(options));
   if (problems.length > 0) throw new OptionsError(problems);
@@ -137,16 +145,17 @@ function unknown(argument: string): string {
   return `there is no flag --${name}${suggestion ? `; did you mean --${suggestion}?` : ''}`;
 }
 
+/** Returns the value of an option; undefined when it is not given. */
 function settingOf(flag: OptionFlag, given: Given, env: NodeJS.ProcessEnv, problems: string[]): unknown {
   const row: OptionRow<unknown> = OPTIONS[flag];
   const { name, text } = sourceOf(flag, given, env);
-  if (text === undefined || text === '') return text === '' ? row.whenEmpty : row.default;
+  if (text === undefined || text === '') return text === '' ? row.whenEmpty : undefined;
   try {
     return row.type.parse(text);
   } catch (error) {
     if (!(error instanceof OptionValueError)) throw error;
     problems.push(`${name} ${error.message}`);
-    return row.default;
+    return undefined;
   }
 }
 

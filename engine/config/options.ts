@@ -77,6 +77,8 @@ export type OptionRow<T, D = T | undefined> = {
   readonly alsoFlags?: readonly string[];
   /** Other names of the variable in the API family, without the prefix. */
   readonly alsoVariables?: readonly string[];
+  /** A variable with a name of its own, which is read after the one that follows from the flag. */
+  readonly ownVariable?: string;
   /** The value of a variable that is set to the empty text. By default such a variable counts as not set. */
   readonly whenEmpty?: T;
 };
@@ -428,6 +430,11 @@ export const OPTIONS = {
     default: false,
     doc: 'a role that may select rows may count them with /v1/query, as in the reference engine; otherwise it needs allow_aggregations, and select_aggregate if query_root_fields are listed',
   }),
+  compatibility: row('API', oneOf(['safe', 'reference']), {
+    default: 'safe',
+    ownVariable: 'ENGINE_COMPATIBILITY',
+    doc: 'reference: the behaviour of the reference engine for every option whose default differs and that is not set; safe: the defaults of this list',
+  }),
   'remote-schema-prioritize-data': row('API', flag, {
     default: false,
     doc: 'return the data of a remote schema even if it also answers with errors',
@@ -605,9 +612,12 @@ export function variableOf(flag: OptionFlag): string {
 
 /** Returns all variables of an option; the first one that is set counts. Those of the reference engine come last. */
 export function variablesOf(flag: OptionFlag): readonly string[] {
-  const { alsoVariables = [] }: OptionRow<unknown, unknown> = OPTIONS[flag];
+  const { alsoVariables = [], ownVariable }: OptionRow<unknown, unknown> = OPTIONS[flag];
   const suffixes = [suffixOf(flag), ...alsoVariables];
-  return ['ENGINE_GRAPHQL_', FOREIGN_PREFIX].flatMap((prefix) => suffixes.map((suffix) => prefix + suffix));
+  const names = ['ENGINE_GRAPHQL_', FOREIGN_PREFIX].map((prefix) =>
+    suffixes.map((suffix) => prefix + suffix),
+  );
+  return [...names[0]!, ...(ownVariable === undefined ? [] : [ownVariable]), ...names[1]!];
 }
 
 /** The prefix of the variables of the reference engine. */

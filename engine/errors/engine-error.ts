@@ -18,6 +18,8 @@ export type ErrorHints = {
   readonly more?: readonly EngineError[] | undefined;
   /** The code of the error behind this one, where the admin API has one code for all errors of the object. */
   readonly behind?: string | undefined;
+  /** The option that lifts the refusal. Every client reads it, at the end of the message. */
+  readonly advice?: string | undefined;
   /** The source whose database answered as if it had other tables, columns or functions than those the engine has seen. */
   readonly outdatedSource?: string | undefined;
 };
@@ -65,12 +67,18 @@ export class EngineError extends Error {
   messageIn(dialect: ErrorDialect): string {
     const row = rowOf(this.kind);
     const message = (dialect === 'newer' ? row.newer?.message : undefined) ?? row.message;
-    return message(this.params as never);
+    const { advice } = this.#hints;
+    return message(this.params as never) + (advice === undefined ? '' : ` (${advice})`);
   }
 
   /** The extensions of a GraphQL error that replace path and code. */
   get extensions(): object | undefined {
     return rowOf(this.kind).extensions?.(this.params as never);
+  }
+
+  advised(advice: string | undefined): EngineError {
+    if (advice === undefined) return this;
+    return new EngineError(this.kind, this.params, this.path, this.internal, { ...this.#hints, advice });
   }
 
   at(step: PathStep): EngineError {

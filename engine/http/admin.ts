@@ -3,10 +3,12 @@
  *  and execute/explain.ts.
  *  A configured header prefix is translated here, in requests and in answers.
  *  Not here: what an operation does (admin/). Reference: docs/reference/behaviour/endpoints.md. */
+
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { AdminEndpoint } from '../admin/request.ts';
 import { runAdmin } from '../admin/run.ts';
 import { trustedSession } from '../auth/authenticate.ts';
+import { adviceOn } from '../config/compatibility.ts';
 import { databasesOfRequest } from '../database/databases.ts';
 import { fail, withPath } from '../errors/engine-error.ts';
 import { explain } from '../execute/explain.ts';
@@ -58,6 +60,7 @@ async function performOperation(
     session,
     client: request.headers['user-agent'],
     showInternal: showsInternal(context.options, session),
+    adviceOn: (error) => adviceOn(error, context.options),
     signal: recordOf(request).signal.toAbortSignal(),
   });
   if (unexpected !== undefined) {

@@ -108,7 +108,7 @@ function sendError(
   reply: FastifyReply,
 ): FastifyReply {
   const record = recordOf(request);
-  const error = errorFrom(engineErrorOf(thrown), context.observe, record.id);
+  const error = errorFrom(engineErrorOf(thrown), context, record.id);
   const dialect = request.url.startsWith(ADMIN_ENDPOINTS[0]!) ? 'specification' : 'newer';
   const body = toAdminBody(error, dialect, showsInternal(context.options, record.session));
   record.error = body;

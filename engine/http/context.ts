@@ -89,7 +89,7 @@ function liveQueries(options: Options, state: EngineState, observe: Observe): Li
     model: () => state.snapshot().model,
     modelAfter: state.modelAfter,
     databases: state.sources,
-    errorOf: (thrown) => errorFrom(thrown, observe, 'live query'),
+    errorOf: (thrown) => errorFrom(thrown, { observe, options }, 'live query'),
     observe: options.enabledLogTypes.includes('livequery-poller-log') ? observe : undefined,
   });
 }

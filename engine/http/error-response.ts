@@ -4,6 +4,7 @@
 import { STATUS_CODES } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
+import { adviceOn } from '../config/compatibility.ts';
 import type { Options } from '../config/options.ts';
 import { EngineError, toAdminBody } from '../errors/engine-error.ts';
 import type { Observe } from '../observe/observation.ts';
@@ -12,10 +13,14 @@ import { ADMIN_ROLE, type Session } from '../resolve/session.ts';
 /** Requests with more headers are refused. This is Node's default, stated. */
 export const MAX_HEADERS = 1000;
 
-/** Returns the error the client receives. An error that is no EngineError is a defect of ours: it is reported with its cause, and
+/** Returns the error the client receives, with the option that lifts it, if one does. An error that is no EngineError is a defect of ours: it is reported with its cause, and
  *  the client receives `unexpected`. */
-export function errorFrom(thrown: unknown, observe: Observe, requestId: string): EngineError {
-  if (thrown instanceof EngineError) return thrown;
+export function errorFrom(
+  thrown: unknown,
+  { observe, options }: { readonly observe: Observe; readonly options: Options },
+  requestId: string,
+): EngineError {
+  if (thrown instanceof EngineError) return thrown.advised(adviceOn(thrown, options));
   if (isClientAbort(thrown))
     return new EngineError('parseFailed', { text: 'the request ended before its body' });
   observe({ kind: 'unexpected', requestId, error: thrown });

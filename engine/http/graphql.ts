@@ -27,7 +27,7 @@ import {
 import type { RequestRecord } from './request-record.ts';
 import { type HttpResponse, handlerOf, type NodeHandler } from './respond.ts';
 
-/** Errors that have their own status and the plain error body, because the request never became a GraphQL request. */
+/** Errors that have their own status, because the request never became a GraphQL request. The body has the plain error and `errors`. */
 const OWN_STATUS: ReadonlySet<string> = new Set([
   'invalidJson',
   'bodyTooLarge',
@@ -142,7 +142,7 @@ async function answerOne(work: GraphqlWork, body: unknown, batch?: SelectionSize
     endOperation(context, operation, null);
     return { status: 200, body: text };
   } catch (thrown) {
-    const error = errorFrom(thrown, context.observe, record.id);
+    const error = errorFrom(thrown, context, record.id);
     endOperation(context, operation, error);
     return { status: error.status, body: graphqlErrors(context, record, error) };
   }
@@ -155,11 +155,13 @@ function refusal(
   request: IncomingMessage,
   thrown: unknown,
 ): HttpResponse {
-  const error = errorFrom(thrown, context.observe, record.id);
+  const error = errorFrom(thrown, context, record.id);
   endOperation(context, beginOperation(context, record.id, 'http', request.headers), error);
   if (OWN_STATUS.has(error.kind)) {
-    record.error = toAdminBody(error, 'newer', false);
-    return { status: error.status, body: JSON.stringify(record.error), headers: retryAfter(error) };
+    const plain = toAdminBody(error, 'newer', false);
+    record.error = plain;
+    const body = JSON.stringify({ ...plain, errors: [toGraphqlError(error, false)] });
+    return { status: error.status, body, headers: retryAfter(error) };
   }
   const isKept = isOlderPath(request.url!) || (error.status === 401 && context.options.preserve401Errors);
   return { status: isKept ? error.status : 200, body: graphqlErrors(context, record, error) };

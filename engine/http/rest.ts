@@ -133,7 +133,7 @@ function refusal(
   operation: RunningOperation,
   thrown: unknown,
 ): HttpResponse {
-  const error = errorFrom(thrown, context.observe, record.id);
+  const error = errorFrom(thrown, context, record.id);
   endOperation(context, operation, error);
   record.error = toAdminBody(error, 'newer', showsInternal(context.options, record.session));
   const body = textToWire(JSON.stringify(record.error), context.options.headerPrefix);

@@ -64,10 +64,18 @@ test.each(ADMIN_ENDPOINTS)('%s is not for other roles', async (path) => {
   ]);
 });
 
+/** The body of a refused request. One for GraphQL has the error in its form, too. */
+const refused = (path: string, error: string, code: string) => ({
+  path: '$',
+  error,
+  code,
+  ...(path === '/v1/graphql' ? { errors: [{ message: error, extensions: { path: '$', code } }] } : {}),
+});
+
 test.each([...ADMIN_ENDPOINTS, '/v1/graphql'])('%s with a body that is no JSON is 400', async (path) => {
   for (const text of ['{"query": ', '', '{} {}']) {
     const { status, body } = await post(path, text, secret());
-    expect([status, body]).toEqual([400, { path: '$', error: 'invalid json', code: 'invalid-json' }]);
+    expect([status, body]).toEqual([400, refused(path, 'invalid json', 'invalid-json')]);
   }
 });
 
@@ -75,7 +83,7 @@ test.each(['/v1/metadata', '/v1/graphql'])('%s refuses a body over the limit', a
   const { status, body } = await post(path, { query: 'x'.repeat(5000) }, secret());
   expect([status, body]).toEqual([
     413,
-    { path: '$', error: 'request body is larger than 4096 bytes', code: 'bad-request' },
+    refused(path, 'request body is larger than 4096 bytes', 'bad-request'),
   ]);
 });
 

@@ -16,6 +16,8 @@ export type Observation =
       readonly kind: 'foreign settings';
       readonly aliases: readonly string[];
       readonly withoutEffect: readonly string[];
+      /** The differences from the reference engine, each with the option that changes it. */
+      readonly differences: readonly string[];
     }
   | { readonly kind: 'stopping'; readonly reason: string }
   | { readonly kind: 'stopped'; readonly requestsCutOff: number }

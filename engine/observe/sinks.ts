@@ -154,8 +154,8 @@ function linesOf(observation: Observation): readonly Line[] {
     case 'started':
       return [info('startup', () => ({ kind: 'server_started', info: rest(observation) }))];
     case 'foreign settings': {
-      const { aliases: read_as_aliases, withoutEffect: without_effect } = observation;
-      const detail = { kind: 'foreign_settings', info: { read_as_aliases, without_effect } };
+      const { aliases: read_as_aliases, withoutEffect: without_effect, differences } = observation;
+      const detail = { kind: 'foreign_settings', info: { read_as_aliases, without_effect, differences } };
       return [line(without_effect.length > 0 ? 'warn' : 'info', 'startup', () => detail)];
     }
     case 'stopping':

@@ -69,7 +69,8 @@ export function* resolveRemoteSchemas(
       continue;
     }
     if (options.enableRemoteSchemaPermissions === false) {
-      resolved.set(name, unenforced(remote, permissions, found));
+      const isOpen = options.opensRemoteSchemas === true;
+      resolved.set(name, isOpen ? remote : unenforced(remote, permissions, found));
       continue;
     }
     const own = yield* permissionsOf(remote, permissions, options.headerPrefix, found);

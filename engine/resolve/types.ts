@@ -387,6 +387,9 @@ export type ResolveOptions = {
   /** The option --enable-remote-schema-permissions. Default true. With false, every role sees the whole of a remote schema without
    *  permissions; one with permissions is visible to administrators only, and its permissions are inconsistent. */
   readonly enableRemoteSchemaPermissions?: boolean;
+  /** True when a remote schema whose permissions are off is open to every role although permissions are declared, as in the reference.
+   *  Otherwise only administrators have access to it. */
+  readonly opensRemoteSchemas?: boolean;
   /** The option --remote-schema-prioritize-data. Default false. */
   readonly remoteSchemaPrioritizeData?: boolean;
   /** The option --remote-schema-skip-nulls. Default false. */

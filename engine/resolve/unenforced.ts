@@ -18,6 +18,9 @@ import { withoutEffectIn } from './without-effect.ts';
 
 const ALLOW_LIST_OFF =
   'the allow list is declared, not enforced: start the engine with --enable-allowlist, or remove the entry';
+const REMOTE_PERMISSIONS_OFF =
+  'declared, not enforced: every role has access to all of the remote schema; start the engine with ' +
+  '--enable-remote-schema-permissions, or remove the permission';
 const OF_ADMINISTRATOR =
   `declared, not enforced: nothing restricts the role ${ADMIN_ROLE}; ` +
   'use another role, or remove the declaration';
@@ -52,14 +55,16 @@ const ROWS: readonly ((metadata: Metadata, options: ResolveOptions, memo: Memo) 
           })),
         ),
       ),
-    ({ remote_schemas = [] }) =>
+    ({ remote_schemas = [] }, { enableRemoteSchemaPermissions = true, opensRemoteSchemas = false }) =>
       remote_schemas.flatMap(({ name, permissions = [] }) =>
-        ofAdministrator(permissions).map(() => ({
-          key: objectKey('remote_schema_permission', name, ADMIN_ROLE),
-          type: 'remote_schema_permission',
-          name: `remote_schema_permission ${ADMIN_ROLE} in remote schema ${name}`,
-          reason: OF_ADMINISTRATOR,
-        })),
+        permissions
+          .filter(({ role }) => role === ADMIN_ROLE || (opensRemoteSchemas && !enableRemoteSchemaPermissions))
+          .map(({ role }) => ({
+            key: objectKey('remote_schema_permission', name, role),
+            type: 'remote_schema_permission',
+            name: `remote_schema_permission ${role} in remote schema ${name}`,
+            reason: role === ADMIN_ROLE ? OF_ADMINISTRATOR : REMOTE_PERMISSIONS_OFF,
+          })),
       ),
     ({ sources }) =>
       sources.flatMap(({ name: source, functions = [] }) =>

@@ -187,7 +187,7 @@ export class WebsocketConnection {
       this.#observe('connection_initialized', null);
       this.#closeAtExpiry();
     } catch (thrown) {
-      const { message } = errorFrom(thrown, context.observe, id);
+      const { message } = errorFrom(thrown, context, id);
       const reason = textToWire(message, context.options.headerPrefix);
       this.#observe('connection_err', { reason });
       this.#on({ kind: 'refused', reason });

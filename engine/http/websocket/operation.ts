@@ -105,7 +105,7 @@ export function startOperation(start: OperationStart): RunningWebsocketOperation
     endOperation(context, arrival, null);
     return { isLive: true, stop };
   } catch (thrown) {
-    const error = errorFrom(thrown, context.observe, output.requestId);
+    const error = errorFrom(thrown, context, output.requestId);
     endOperation(context, arrival, error);
     output.error(errorsText(start, error), output.errorOf(error, false));
     return null;
@@ -170,7 +170,7 @@ async function answerBody(
     endOperation(context, arrival, null);
     return body;
   } catch (thrown) {
-    const error = errorFrom(thrown, context.observe, output.requestId);
+    const error = errorFrom(thrown, context, output.requestId);
     endOperation(context, arrival, error);
     return `{"data":null,"errors":${errorsText({ context, session, output, ...start }, error)}}`;
   }
