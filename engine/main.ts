@@ -4,6 +4,7 @@
  *  Not here: what these parts do (their rooms). */
 
 import { declareMetadata } from './admin/declare.ts';
+import { migrateAtStart } from './admin/migrate-at-start.ts';
 import { EngineState } from './admin/state.ts';
 import { isSecretSet } from './auth/admin-secrets.ts';
 import { differencesIn } from './config/compatibility.ts';
@@ -93,6 +94,7 @@ export async function startEngine(
   const { asyncActions, rowEvents, scheduledEvents } = openWorkers(options, state, observe);
   if (registry !== null) readShares(registry, { row: rowEvents, scheduled: scheduledEvents });
   const open = async () => {
+    await migrateIfGiven(options, { state, declared, env, observe });
     if (declared) await declareMetadata(state, declared, 'pergola serve --metadata-dir');
     return openServer(options, state, observe, { registry, asyncActions, tap: log.tap });
   };
@@ -122,6 +124,24 @@ function declaredMetadata(options: Options, observe: Observe): ReturnType<typeof
   const warn = (reason: string) =>
     observe({ kind: 'state', event: { kind: 'source not supported', reason } });
   return options.metadataDir === undefined ? undefined : readDirectory(options.metadataDir, warn);
+}
+
+/** Runs the migrations of `--migrations-dir`; nothing without the option. */
+async function migrateIfGiven(
+  options: Options,
+  at: {
+    readonly state: EngineState;
+    readonly declared: ReturnType<typeof declaredMetadata>;
+    readonly env: NodeJS.ProcessEnv;
+    readonly observe: Observe;
+  },
+): Promise<void> {
+  const { migrationsDir: folder, migrationsDatabaseEnvVar: variable, databaseUrl } = options;
+  if (folder === undefined) return;
+  const secrets = { env: withDatabaseUrls(options, at.env), folders: options.dynamicSecretsPath };
+  const report = (reason: string) =>
+    at.observe({ kind: 'state', event: { kind: 'migration at start', reason } });
+  await migrateAtStart(at.state, { folder, variable, databaseUrl, declared: at.declared, secrets, report });
 }
 
 function remoteOptionsOf(options: Options) {

@@ -217,6 +217,12 @@ export const OPTIONS = {
   'metadata-dir': row('Databases', text('FOLDER'), {
     doc: 'a metadata directory that replaces the stored metadata at startup',
   }),
+  'migrations-dir': row('Databases', text('FOLDER'), {
+    doc: 'migrations that run at startup, before the metadata of --metadata-dir: a folder for each source, or those of the source `default`',
+  }),
+  'migrations-database-env-var': row('Databases', text('NAME'), {
+    doc: 'with --migrations-dir: the variable with the URL of the database of the source `default`; without it, the one of the metadata or --database-url',
+  }),
   'metadata-revisions': row('Databases', integer('COUNT', 0, 10_000), {
     default: 50,
     doc: 'number of previous metadata versions to keep for a rollback; 0 keeps none',
@@ -584,10 +590,8 @@ export const WITHOUT_EFFECT: Readonly<Record<string, { why: string; variables?: 
   'ee-license-key': { why: 'there is one edition' },
   'bigquery-string-numeric-input': { why: 'there is no such source' },
   'enable-relay': { why: 'Relay is always served' },
-  'migrations-dir': { why: 'migrations are applied by `pergola migrate` or by the CLI' },
-  'migrations-database-env-var': { why: 'see `--migrations-dir`' },
-  'migrations-server-port': { why: 'see `--migrations-dir`' },
-  'migrations-server-timeout': { why: 'see `--migrations-dir`' },
+  'migrations-server-port': { why: 'migrations at startup need no server' },
+  'migrations-server-timeout': { why: 'see `--migrations-server-port`' },
 };
 
 /** Returns the variables of an option without effect. */
