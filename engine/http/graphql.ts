@@ -26,6 +26,7 @@ import {
 } from './operation.ts';
 import type { RequestRecord } from './request-record.ts';
 import { type HttpResponse, handlerOf, type NodeHandler } from './respond.ts';
+import { type ResponseType, responseTypeOf } from './response-type.ts';
 
 /** Errors that have their own status, because the request never became a GraphQL request. The body has the plain error and `errors`. */
 const OWN_STATUS: ReadonlySet<string> = new Set([
@@ -57,8 +58,11 @@ async function handle(
   record: RequestRecord,
   request: IncomingMessage,
 ): Promise<HttpResponse> {
+  let type = responseTypeOf(request.headers.accept);
   try {
     const session = await authenticateAndParse(context, record, request);
+    // A list of responses is not one of the media type.
+    if (Array.isArray(record.graphqlBody)) type = responseTypeOf(undefined);
     const isGet = request.method === 'GET';
     const { status, body } = await answerAll({
       context,
@@ -70,15 +74,25 @@ async function handle(
       isRelay: isRelayPath(request.url!),
       isGet,
     });
-    if (isGet && status === 405) return { status, body, headers: { allow: 'POST' } };
+    if (isGet && status === 405) return { status, body, headers: { ...typed(type), allow: 'POST' } };
     return {
-      status: isOlderPath(request.url!) ? status : 200,
+      status: keepsStatus(request, type) ? status : 200,
       body,
-      ...(isGet ? { headers: UNCACHED } : {}),
+      headers: { ...typed(type), ...(isGet ? UNCACHED : {}) },
     };
   } catch (thrown) {
-    return refusal(context, record, request, thrown);
+    return refusal({ context, record, request, type }, thrown);
   }
+}
+
+/** True when a failed request has the status of its error. Older clients expect 200. */
+function keepsStatus(request: IncomingMessage, type: ResponseType): boolean {
+  return type !== 'application/json' || isOlderPath(request.url!);
+}
+
+/** Returns the header of a type other than the default one. */
+function typed(type: ResponseType): Readonly<Record<string, string>> {
+  return type === 'application/json' ? {} : { 'content-type': `${type}; charset=utf-8` };
 }
 
 /** The answer to a GET depends on the session, which caches do not take into account. */
@@ -148,23 +162,30 @@ async function answerOne(work: GraphqlWork, body: unknown, batch?: SelectionSize
   }
 }
 
+type Refused = {
+  readonly context: HttpContext;
+  readonly record: RequestRecord;
+  readonly request: IncomingMessage;
+  readonly type: ResponseType;
+};
+
 /** Answers a request that failed before its operations began. */
-function refusal(
-  context: HttpContext,
-  record: RequestRecord,
-  request: IncomingMessage,
-  thrown: unknown,
-): HttpResponse {
+function refusal({ context, record, request, type }: Refused, thrown: unknown): HttpResponse {
   const error = errorFrom(thrown, context, record.id);
   endOperation(context, beginOperation(context, record.id, 'http', request.headers), error);
   if (OWN_STATUS.has(error.kind)) {
     const plain = toAdminBody(error, 'newer', false);
     record.error = plain;
-    const body = JSON.stringify({ ...plain, errors: [toGraphqlError(error, false)] });
-    return { status: error.status, body, headers: retryAfter(error) };
+    const also = type === 'application/json' ? plain : {};
+    const body = JSON.stringify({ ...also, errors: [toGraphqlError(error, false)] });
+    return { status: error.status, body, headers: { ...typed(type), ...retryAfter(error) } };
   }
-  const isKept = isOlderPath(request.url!) || (error.status === 401 && context.options.preserve401Errors);
-  return { status: isKept ? error.status : 200, body: graphqlErrors(context, record, error) };
+  const isKept = keepsStatus(request, type) || (error.status === 401 && context.options.preserve401Errors);
+  return {
+    status: isKept ? error.status : 200,
+    body: graphqlErrors(context, record, error),
+    headers: typed(type),
+  };
 }
 
 function graphqlErrors(context: HttpContext, record: RequestRecord, error: EngineError): string {
