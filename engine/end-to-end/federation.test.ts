@@ -1,5 +1,5 @@
 /** Tests the engine as a subgraph of a federated graph: its schema, rows by keys, and what roles must not see. */
-import { buildSchema } from 'graphql';
+import { buildSchema, type DefinitionNode, Kind, parse, print } from 'graphql';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { createDatabase, type TestDatabase } from '../../testing/database.ts';
 import { startTestEngine, type TestEngine } from '../../testing/engine.ts';
@@ -63,6 +63,31 @@ describe('the schema', () => {
     const schema = buildSchema(sdl.replaceAll(/@key\(.*?\)/g, ''));
     expect(schema.getQueryType()?.name).toBe('query_root');
     expect(Object.keys(schema.getMutationType()!.getFields())).toContain('insert_author_one');
+  });
+
+  test('of two engines has nothing in common but scalars, and enums and inputs that are equal', async () => {
+    const theirs = await createDatabase();
+    await theirs.sql('create table shelf (id int primary key, label text, at timestamptz, data jsonb)');
+    const second = await startTestEngine({ databaseUrl: theirs.url, enableApolloFederation: true });
+    await second.admin('pg_track_table', { table: 'shelf', apollo_federation_config: { enable: 'v1' } });
+    const { data } = await second.graphql<{ _service: { sdl: string } }>('{ _service { sdl } }');
+    const definitionsIn = (sdl: string) => parse(sdl, { noLocation: true }).definitions;
+    const nameOf = (node: DefinitionNode) => ('name' in node ? node.name?.value : undefined);
+    const mine = new Map(definitionsIn(await sdlFor()).map((node) => [nameOf(node), node]));
+    for (const node of definitionsIn(data!._service.sdl)) {
+      const same = mine.get(nameOf(node));
+      if (!same || node.kind === Kind.SCHEMA_DEFINITION) continue;
+      if (node.kind === Kind.OBJECT_TYPE_DEFINITION) {
+        const fieldsOf = (type: DefinitionNode) =>
+          'fields' in type ? (type.fields ?? []).map((field) => field.name.value) : [];
+        expect(nameOf(node)).toMatch(/_root$/);
+        expect(fieldsOf(node).filter((field) => fieldsOf(same).includes(field))).toEqual([]);
+        continue;
+      }
+      expect([node.kind, print(node)]).toEqual([expect.stringMatching(/^(Scalar|Enum|Input)/), print(same)]);
+    }
+    await second.close();
+    await theirs.drop();
   });
 
   test('contains what the role may read', async () => {

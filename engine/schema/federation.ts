@@ -88,7 +88,8 @@ function anyType(builder: SchemaBuilder): GraphQLScalarType {
   return builder.named(ANY_TYPE, (name) => new GraphQLScalarType({ name }));
 }
 
-/** Returns the role's schema as SDL, without what federation adds and with the keys of its entities. */
+/** Returns the role's schema as SDL, without what federation adds and with the keys of its entities. It has no directives of the engine: every
+ *  engine of a federated graph would define them, and a router does not pass them on. */
 export function subgraphSdl(builder: SchemaBuilder, schema: GraphQLSchema): string {
   const keys = new Map(
     entityTables(builder).map((table) => [
@@ -108,6 +109,7 @@ function ownDefinition(
   keys: ReadonlyMap<string, ConstDirectiveNode>,
 ): DefinitionNode | undefined {
   if (!('name' in node) || !node.name) return node;
+  if (node.kind === Kind.DIRECTIVE_DEFINITION) return undefined;
   const { value: name } = node.name;
   if (FEDERATION_TYPES.includes(name)) return undefined;
   if (node.kind !== Kind.OBJECT_TYPE_DEFINITION) return node;
