@@ -17,6 +17,11 @@ export function columnValueProblem(value: unknown, { name, element }: Scalar): s
   return rule ? rule(value) : `A string is expected for type: ${name}`;
 }
 
+/** True when no text is a problem. */
+export function takesEveryText({ name }: Scalar): boolean {
+  return !own(TEXT_RULES, name);
+}
+
 /** Elements may be null, and lists themselves: the dimensions of an array are not part of its type. */
 function arrayProblem(value: unknown, element: Scalar): string | null {
   if (!Array.isArray(value)) return kind('[]', 'Array')(value);

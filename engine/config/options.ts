@@ -301,7 +301,7 @@ export const OPTIONS = {
   }),
   'max-request-inputs': row('Server', integer('COUNT', 1_000, 10_000_000), {
     default: 200_000,
-    doc: 'maximum number of input values in one request of a role other than admin; a condition counts as 20, and a list of scalars in a variable as one value',
+    doc: 'maximum number of input values in one request of a role other than admin; a condition counts as 20, and a list of scalars in a variable as one value; at most three times as many objects, lists and numbers like 1.0 are in a body of more than 256 KiB',
   }),
   'max-batch-operations': row('Server', integer('COUNT', 1, 1_000_000), {
     default: 1_000,

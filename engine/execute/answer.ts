@@ -4,7 +4,7 @@
 
 import { type Databases, databasesOfRequest } from '../database/databases.ts';
 import { fail } from '../errors/engine-error.ts';
-import { inSlices } from '../limits/slices.ts';
+import { inSlices, nextTurn } from '../limits/slices.ts';
 import type { Span } from '../observe/span.ts';
 import { headerTexts } from '../outgoing/header-values.ts';
 import type { OperationUsage } from '../plan/coordinates.ts';
@@ -146,7 +146,8 @@ function run(planned: PlannedRequest, context: Omit<AnswerContext, 'model'>): Pr
   const { signal, holding } = outbound;
   holding?.limitTo(planned.plan.mostResponseBytes);
   const databases = databasesOfRequest(chosenDatabases(planned, context), { signal, holding, span });
-  return runSteps({ planned, session, databases, outbound: span ? { ...outbound, span } : outbound });
+  const running = { planned, session, databases, outbound: span ? { ...outbound, span } : outbound };
+  return planned.variables.isLong ? nextTurn().then(() => runSteps(running)) : runSteps(running);
 }
 
 /** Returns `{"data":…,"errors":[…]}`. */

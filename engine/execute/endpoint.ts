@@ -51,8 +51,8 @@ export async function answerEndpoint(
     }
   };
   read(given.texts);
-  for (const [name, value] of Object.entries(given.values)) {
-    if (GRAPHQL_NAME.test(name)) variables[name] = declared.has(name) ? value : unexpected(name);
+  for (const name in given.values) {
+    if (GRAPHQL_NAME.test(name)) variables[name] = declared.has(name) ? given.values[name] : unexpected(name);
   }
   if (given.path) read(given.path);
   const planned = planOf({ query, variables }, context);

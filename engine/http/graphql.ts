@@ -8,9 +8,11 @@ import { type EngineError, fail, toAdminBody, toGraphqlError } from '../errors/e
 import { answer } from '../execute/answer.ts';
 import type { Body } from '../execute/splice.ts';
 import { parseJson } from '../json/parse-json.ts';
+import { turnAfterSlice } from '../limits/slices.ts';
 import { textToWire } from '../metadata/header-prefix.ts';
 import { SelectionSize } from '../plan/selection-size.ts';
 import type { Session } from '../resolve/session.ts';
+import { isLongBody, parseLongBody } from './body/long-body.ts';
 import { readBody } from './body/read-body.ts';
 import type { HttpContext } from './context.ts';
 import { errorFrom, retryAfter, showsInternal } from './error-response.ts';
@@ -108,9 +110,13 @@ async function authenticateAndParse(
   const { crossSite } = context;
   const isGet = request.method === 'GET';
   const parse = async (session: Session | null) => {
-    record.graphqlBody = isGet
-      ? bodyOfUrl(request.url!)
-      : parseJson(await readBody(context, request, record, session));
+    if (isGet) record.graphqlBody = bodyOfUrl(request.url!);
+    else {
+      const text = await readBody(context, request, record, session);
+      record.graphqlBody = isLongBody(text)
+        ? await parseLongBody(text, context.state.snapshot().model, session)
+        : parseJson(text);
+    }
     return record.graphqlBody;
   };
   crossSite.checkSite(request);
@@ -122,14 +128,19 @@ async function authenticateAndParse(
   return record.session;
 }
 
-/** Answers the operations of an array in order, one after the other, because a mutation may depend on the one before it. */
+/** Answers the operations of an array in order, one after the other, because a mutation may depend on the one before it. Operations that fail
+ *  at once would otherwise share a turn of the event loop. */
 async function answerAll(work: GraphqlWork): Promise<HttpResponse> {
   const { graphqlBody: body } = work.record;
   if (!Array.isArray(body)) return answerOne(work, body);
   checkBatchSize(body, work);
   const batch = new SelectionSize(work.model.requestBounds);
   const answers: Body[] = [];
-  for (const item of body) answers.push((await answerOne(work, item, batch)).body);
+  for (const item of body) {
+    const nextTurn = turnAfterSlice();
+    if (nextTurn) await nextTurn;
+    answers.push((await answerOne(work, item, batch)).body);
+  }
   return { status: 200, body: listOf(answers) };
 }
 

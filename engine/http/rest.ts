@@ -9,7 +9,11 @@ import { answerEndpoint, type EndpointArguments } from '../execute/endpoint.ts';
 import { parseJson } from '../json/parse-json.ts';
 import { isRecord } from '../json/value.ts';
 import { textToWire } from '../metadata/header-prefix.ts';
+import { InputSize } from '../plan/selection-size.ts';
 import type { Match, Routes } from '../resolve/routes.ts';
+import type { Session } from '../resolve/session.ts';
+import type { Model } from '../resolve/types.ts';
+import { isLongBody, parseLongBody } from './body/long-body.ts';
 import { readBody } from './body/read-body.ts';
 import type { HttpContext } from './context.ts';
 import { errorFrom, retryAfter, showsInternal } from './error-response.ts';
@@ -57,7 +61,14 @@ async function handle(
     operation.progress.endpoint = endpoint.name;
     const address = addressOf(request, context.options.trustedProxies);
     checkRateLimit(context.rateLimiter, { model, session, address });
-    const given = argumentsOf(values, query, headers['content-type'] ?? '', text);
+    const form = isForm(headers['content-type'] ?? '', text) ? text : '';
+    const isEmpty = form !== '' || text.trim() === '';
+    const json = isEmpty
+      ? null
+      : isLongBody(text)
+        ? await parseLongBody(text, model, session)
+        : parseJson(text);
+    const given = argumentsOf(values, query, form, json ?? {}, model, session);
     const answerContext = answerContextOf(context, session, headers, operation, record);
     const mayWrite = () => SIMPLE_METHODS.has(method) && context.crossSite.checkPreflighted(headers);
     const body = await answerEndpoint(endpoint, { ...given, mayWrite }, { model, ...answerContext });
@@ -74,9 +85,9 @@ async function handle(
 }
 
 /** Splits path and query string. `URL` is not used, because it resolves `..`. */
-function partsOf(url: string): readonly [path: readonly string[], query: URLSearchParams] {
+function partsOf(url: string): readonly [path: readonly string[], query: string] {
   const [path = '', ...query] = url.slice(REST_PATH.length).split('?');
-  return [path.split('/').map(decoded), new URLSearchParams(query.join('?'))];
+  return [path.split('/').map(decoded), query.join('?')];
 }
 
 /** Finds the endpoint of a path and method. Raises `endpointNotFound`, `methodNotAllowed`. */
@@ -98,34 +109,44 @@ function decoded(segment: string): string {
   }
 }
 
-/** Collects the variables. A body is JSON unless it is a form; an object in JSON counts even if its content type says form, as curl's
- *  does. Raises `invalidJson`, `parseFailed`. */
+/** True for a form; any other body is JSON. An object in JSON counts even if its content type says form, as curl's does. */
+function isForm(contentType: string, body: string): boolean {
+  return contentType.startsWith('application/x-www-form-urlencoded') && !/^\s*\{/.test(body);
+}
+
+/** Collects the variables. `json` is the value of a body that is no form. Raises `parseFailed`, `tooManyInputs`. */
 function argumentsOf(
   fromPath: Readonly<Record<string, string>>,
-  query: URLSearchParams,
-  contentType: string,
-  body: string,
+  query: string,
+  form: string,
+  json: unknown,
+  { requestBounds }: Model,
+  { role }: Session,
 ): Omit<EndpointArguments, 'mayWrite'> {
-  const isForm = contentType.startsWith('application/x-www-form-urlencoded') && !/^\s*\{/.test(body);
-  const form = new URLSearchParams(isForm ? body : '');
+  const inputs = new InputSize(requestBounds, role);
   const path = Object.entries(fromPath).map(([name, text]) => [name, [text]] as const);
   return {
     path: new Map(path),
-    texts: new Map([...textsOf(form), ...textsOf(query)]),
-    values: isForm ? {} : valuesOf(body),
+    texts: new Map([...textsOf(form, inputs), ...textsOf(query, inputs)]),
+    values: isRecord(json) ? json : fail('parseFailed', { text: 'expected an object' }),
     parseJson,
   };
 }
 
-function textsOf(given: URLSearchParams): readonly (readonly [string, readonly string[]])[] {
-  return [...new Set(given.keys())].map((name) => [name, given.getAll(name)] as const);
+/** Counts the fields before they are read, each of which is parsed on its own, and groups them by name. */
+function textsOf(encoded: string, inputs: InputSize): ReadonlyMap<string, readonly string[]> {
+  if (encoded === '') return NO_TEXTS;
+  let fields = 1;
+  for (let at = encoded.indexOf('&'); at >= 0; at = encoded.indexOf('&', at + 1)) fields++;
+  inputs.count(fields * TEXT_WEIGHT);
+  const named = Map.groupBy(new URLSearchParams(encoded), ([name]) => name);
+  return new Map([...named].map(([name, pairs]) => [name, pairs.map(([, text]) => text)]));
 }
 
-function valuesOf(body: string): Readonly<Record<string, unknown>> {
-  if (body.trim() === '') return {};
-  const values = parseJson(body) ?? {};
-  return isRecord(values) ? values : fail('parseFailed', { text: 'expected an object' });
-}
+const NO_TEXTS: ReadonlyMap<string, readonly string[]> = new Map();
+
+/** The number of input values that a field of a form or a query string counts as. */
+const TEXT_WEIGHT = 5;
 
 function refusal(
   context: HttpContext,

@@ -122,7 +122,7 @@ test('text that is looked at in pieces is parsed and refused like the whole', ()
     }
   };
   const inPieces = (text: string, piece: number) => {
-    const steps = parsingJson(text, piece);
+    const steps = parsingJson(text, { piece: piece });
     for (;;) {
       const { done, value } = steps.next();
       if (done) return value;
@@ -137,4 +137,21 @@ test('text that is looked at in pieces is parsed and refused like the whole', ()
   assert(property(json(), isSame));
   isSame(`[${'"1e3",1.0,{"x":-0.50},'.repeat(100)}"\\u00011.0"]`);
   isSame('['.repeat(2000) + ']'.repeat(2000));
+});
+
+test('text with more objects, lists and numbers that keep their text than a request may have is refused before it is parsed', () => {
+  const parse = (text: string) => {
+    const steps = parsingJson(text, { piece: 10, mostInputs: 10 });
+    for (;;) {
+      const step = steps.next();
+      if (step.done) return step.value;
+    }
+  };
+  for (const item of ['[]', '{}', '1.0']) {
+    const list = (count: number) => `[${Array.from({ length: count }, () => item).join(',')}]`;
+    expect(parse(list(29))).toHaveLength(29);
+    expect(() => parse(list(40))).toThrow('the request has more than 10 input values');
+    expect(parseJson(list(40))).toHaveLength(40);
+  }
+  expect(parse(`[${'1,'.repeat(100)}"[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[["]`)).toHaveLength(101);
 });

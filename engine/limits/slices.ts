@@ -39,6 +39,13 @@ export function inSlices<T>(steps: Steps<T>): Promise<T> {
   });
 }
 
+/** Returns null until this turn of the event loop has lasted for a slice since the first call in it, and then a promise of a later turn. */
+export function turnAfterSlice(): Promise<void> | null {
+  sliceEnd ??= performance.now() + SLICE_MS;
+  schedule();
+  return performance.now() < sliceEnd ? null : nextTurn();
+}
+
 /** Resolves in a later turn of the event loop, after other requests had theirs. */
 export function nextTurn(): Promise<void> {
   return new Promise((resolve) => void setImmediate(resolve));

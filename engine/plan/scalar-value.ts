@@ -11,7 +11,7 @@ import {
   isNonNullType,
   isScalarType,
 } from 'graphql';
-import { columnValueProblem, integerProblem } from '../catalog/column-value.ts';
+import { columnValueProblem, integerProblem, takesEveryText } from '../catalog/column-value.ts';
 import { geojsonTextProblem } from '../catalog/geojson.ts';
 import { scalarOf } from '../catalog/scalars.ts';
 import { arrayDelimiter, baseType, type PgType } from '../catalog/types.ts';
@@ -79,6 +79,23 @@ export function checkScalar(
   if (problem) fail('parseFailed', { text: problem }, { path });
 }
 
+export type PlainKinds = { readonly texts: boolean; readonly integers: boolean };
+const NOT_PLAIN: PlainKinds = { texts: false, integers: false };
+const LEAST = -(2 ** 31);
+
+/** Returns whether a type takes every text, and every integer of 32 bits. */
+export function plainKinds(type: GraphQLInputType): PlainKinds {
+  if (!isScalarType(type) || isForwarded(type)) return NOT_PLAIN;
+  const scalar = scalarOrigin(type);
+  if (scalar) {
+    const integers = [LEAST, -1 - LEAST].every((value) => columnValueProblem(value, scalar) === null);
+    return { texts: takesEveryText(scalar), integers };
+  }
+  const check = type.extensions['check'] ? undefined : own(CHECKS, type.name);
+  if (!check) return NOT_PLAIN;
+  return { texts: check.kinds.includes('a string'), integers: check.kinds.includes(NUMBER) };
+}
+
 /** Returns the phrase for a JSON value in error messages: 'a string', 'a number'. */
 export function kindOfValue(value: unknown): string {
   if (value === null || value === undefined) return 'null';
@@ -115,12 +132,20 @@ export function textOf(value: unknown, type: PgType): ValueText {
   const { element } = type.base ?? type;
   if (element) {
     // A text is a whole array literal: `{1,2}`.
-    if (Array.isArray(value)) return value.map((item) => textOf(item, element));
+    if (Array.isArray(value)) return textsOf(value, element);
     return typeof value === 'string' ? value : [textOf(value, element)];
   }
   const isWhole = isNumber(value) && WHOLE.has(scalarOf(type).input);
   const whole = isWhole ? wholeText(value) : undefined;
   return whole ?? (typeof value === 'object' ? JSON.stringify(value) : String(value));
+}
+
+function textsOf(items: readonly unknown[], type: PgType): readonly ValueText[] {
+  const isPlain = !isJson(type) && !baseType(type).element;
+  return items.map((item) => {
+    if (!isPlain) return textOf(item, type);
+    return typeof item === 'string' ? item : Number.isSafeInteger(item) ? String(item) : textOf(item, type);
+  });
 }
 
 /** Returns whether the elements of an array type are arrays themselves, and the delimiter of the innermost; null for other types. */

@@ -1,5 +1,7 @@
 /** Values of variables: which are taken, where the others are reported, and what shape a plan is kept by. */
+
 import { expect, test } from 'vitest';
+import { numberFrom } from '../json/number.ts';
 import { planRequest } from './plan.ts';
 import { errorOf, prepare, refusal } from './testing/ask.ts';
 import { coerceVariables } from './variables.ts';
@@ -85,6 +87,42 @@ test('an error in a value is reported where the variable is used', () => {
   expect(
     refusal('query ($ids: [Int!]) { author(where: { id: { _in: $ids } }) { id } }', { ids: [1, null] }),
   ).toBe("$.selectionSet.author.args.where.id._in[1]: unexpected null value for type 'Int'");
+});
+
+test('an item of a list is judged as a single value is', () => {
+  const values = [
+    1,
+    -1,
+    -0,
+    1.5,
+    2 ** 31,
+    -(2 ** 31),
+    numberFrom('1.0'),
+    numberFrom('1e99'),
+    'x',
+    '',
+    true,
+    null,
+    [],
+    [1],
+    {},
+  ];
+  for (const [column, type] of [
+    ['id', 'Int'],
+    ['name', 'String'],
+    ['meta', 'jsonb'],
+  ] as const) {
+    for (const value of values) {
+      const where = (operator: string) => `author(where: { ${column}: { ${operator}: $v } }) { id }`;
+      const single = refusal(`query ($v: ${type}!) { ${where('_eq')} }`, { v: value });
+      const many = refusal(`query ($v: [${type}!]!) { ${where('_in')} }`, { v: [value] });
+      if (value === null) expect(many).not.toBe('no error');
+      else
+        expect(many.replace('_in[0]', '_eq').replace('_in', '_eq'), `${type} ${JSON.stringify(value)}`).toBe(
+          single,
+        );
+    }
+  }
 });
 
 test('missing, null and surplus variables are told apart', () => {

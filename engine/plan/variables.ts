@@ -26,13 +26,15 @@ import { ArrayType, enumOrigin, isCondition, refusesNull } from '../schema/origi
 import type { RoleSchema } from '../schema/role-schemas.ts';
 import type { PreparedDocument, VariableDefinition, VariableDependencies } from './context.ts';
 import { literalValue } from './literal.ts';
-import { checkScalar, failOnNull, kindOfValue } from './scalar-value.ts';
+import { checkScalar, failOnNull, kindOfValue, plainKinds } from './scalar-value.ts';
 import { CONDITION_WEIGHT, OBJECT_WEIGHT } from './selection-size.ts';
 
 export type RequestVariables = {
   /** The values with defaults filled in; absent variables are absent. */
   readonly values: Readonly<Record<string, unknown>>;
   readonly shape: string;
+  /** True for lists of so many scalars that validating them takes some milliseconds, and so does sending them. */
+  readonly isLong?: boolean;
 };
 
 /** The dependencies of a document that has not been planned yet. */
@@ -60,7 +62,7 @@ export function coerceVariables(
     const facet = dependencies.facets.get(name);
     if (facet) shape += `${facetInPlace(definition, facet, value)};`;
   }
-  return { values, shape };
+  return reading.items < LONG ? { values, shape } : { values, shape, isLong: true };
 }
 
 /** The number of names in an error. */
@@ -68,13 +70,15 @@ const MOST_NAMED = 100;
 
 function refuseUnknown(document: PreparedDocument, given: Readonly<Record<string, unknown>>): void {
   const { variables } = document;
+  const names: string[] = [];
   for (const name in given) {
     if (variables.get(name)?.isUsed) continue;
-    const names = Object.keys(given).filter((each) => !variables.get(each)?.isUsed);
-    fail('unexpectedVariables', {
-      names: names.length > MOST_NAMED ? [...names.slice(0, MOST_NAMED), '…'] : names,
-    });
+    if (names.push(name) > MOST_NAMED) break;
   }
+  if (names.length === 0) return;
+  fail('unexpectedVariables', {
+    names: names.length > MOST_NAMED ? [...names.slice(0, MOST_NAMED), '…'] : names,
+  });
 }
 
 function givenOrDefault(
@@ -138,10 +142,15 @@ const reading = {
   path: [] as PathStep[],
   inputs: 0,
   mostInputs: 0,
+  /** The scalars in lists that are one parameter. */
+  items: 0,
 };
+
+const LONG = 20_000;
 
 function begin({ role, model: { requestBounds } }: RoleSchema): void {
   reading.inputs = 0;
+  reading.items = 0;
   reading.mostInputs = role === ADMIN_ROLE ? Number.POSITIVE_INFINITY : requestBounds.mostInputs;
 }
 
@@ -189,8 +198,25 @@ function shapeAt(step: PathStep, value: unknown, type: GraphQLInputType, byValue
  *  Postgres's notation. */
 function shapeOfArray(value: unknown, { ofType }: ArrayType): string {
   if (typeof value === 'string') return 's';
-  for (const item of checkArray(value, reading.path)) shapeOf(item, ofType.ofType, false);
+  checkItems(checkArray(value, reading.path), ofType.ofType, false);
   return 'l';
+}
+
+/** Validates the items of a list that is one parameter. Errors have the position of the item, or that of the list. Items that need no more than
+ *  a look at their JavaScript type are skipped, because lists are long. */
+function checkItems(items: readonly unknown[], type: GraphQLInputType, hasPositions: boolean): void {
+  const { path } = reading;
+  const { texts, integers } = plainKinds(getNullableType(type));
+  const at = path.length;
+  reading.items += items.length;
+  for (let i = 0; i < items.length; i++) {
+    const item = items[i];
+    if (typeof item === 'string' ? texts : integers && typeof item === 'number' && (item | 0) === item)
+      continue;
+    if (hasPositions) path[at] = i;
+    shapeOf(item, type, false);
+  }
+  path.length = at;
 }
 
 /** Returns the elements of an array that is a list. Raises `parseFailed` for any other value than a text. */
@@ -208,7 +234,7 @@ function shapeOfList(value: unknown, item: GraphQLInputType, byValue: boolean): 
   if (!Array.isArray(value)) return `1${shapeAt(0, value, item, byValue)}`;
   // A list of scalars or of arrays is one parameter, however long it is.
   if (!byValue && isParameter(getNullableType(item))) {
-    for (const [i, each] of value.entries()) shapeAt(i, each, item, false);
+    checkItems(value, item, true);
     return 'l';
   }
   countInputs(value.length);

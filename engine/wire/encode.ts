@@ -84,7 +84,7 @@ export class Outbox {
 
   #value(value: Value): void {
     const flat = Array.isArray(value) ? arrayLiteral(value) : (value as string | Buffer | null);
-    const most = flat === null ? 0 : typeof flat === 'string' ? flat.length * 3 : flat.length;
+    const most = flat === null ? 0 : typeof flat === 'string' ? mostBytesOf(flat) : flat.length;
     this.#reserve(4 + most);
     const start = this.#size;
     this.#size += 4;
@@ -118,9 +118,15 @@ export class Outbox {
   }
 }
 
+/** Returns the bytes of a text, or of a short one as many as they may be, which takes less time. */
+function mostBytesOf(text: string): number {
+  return text.length < FIRST_SIZE ? text.length * 3 : Buffer.byteLength(text);
+}
+
 /** Returns an array literal: `{"a","b",NULL}`. Every element is quoted, so that none is read as syntax. PostgreSQL
  *  manual, "Array Value Input". */
 export function arrayLiteral(values: readonly Value[], delimiter: ',' | ';' = ','): string {
+  if (values.length > 0 && values.every(isPlain)) return `{"${values.join(`"${delimiter}"`)}"}`;
   let text = '{';
   for (const value of values) {
     if (text.length > 1) text += delimiter;
@@ -131,7 +137,11 @@ export function arrayLiteral(values: readonly Value[], delimiter: ',' | ';' = ',
   return `${text}}`;
 }
 
-/** Most elements have nothing to escape, and looking for it takes less than replacing. */
+/** True for a text with nothing to escape. */
+function isPlain(value: Value): boolean {
+  return typeof value === 'string' && !value.includes('"') && !value.includes('\\');
+}
+
 function escaped(text: string): string {
-  return text.includes('"') || text.includes('\\') ? text.replace(/[\\"]/g, '\\$&') : text;
+  return isPlain(text) ? text : text.replace(/[\\"]/g, '\\$&');
 }

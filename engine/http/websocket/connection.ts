@@ -7,6 +7,7 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import type { Socket } from 'node:net';
 import type { RawData, WebSocket } from 'ws';
+import { EngineError } from '../../errors/engine-error.ts';
 import { buildingSchema } from '../../execute/answer.ts';
 import { parseJson } from '../../json/parse-json.ts';
 import { isRecord } from '../../json/value.ts';
@@ -17,6 +18,7 @@ import type { Session } from '../../resolve/session.ts';
 import type { LiveQueries } from '../../subscribe/live-queries.ts';
 import type { Result } from '../../subscribe/result.ts';
 import { type Release, UNCOUNTED_BYTES } from '../body/byte-budget.ts';
+import { isLongBody, parseLongBody } from '../body/long-body.ts';
 import { bodyLimit } from '../body/read-body.ts';
 import type { HttpContext } from '../context.ts';
 import { errorFrom } from '../error-response.ts';
@@ -52,6 +54,8 @@ const MAX_REASON_BYTES = 120;
 /** How long a close frame may take to arrive when the connection is closed for a limit, or before authentication. */
 const CLOSE_MS = 1000;
 
+const OVERLOADED = 'too many bytes of requests are being processed';
+
 export class WebsocketConnection {
   readonly #options: ConnectionOptions;
   readonly #operations = new Map<string, RunningWebsocketOperation>();
@@ -70,6 +74,8 @@ export class WebsocketConnection {
   readonly #incoming: IncomingBytes;
   /** The reservations of long requests that run, by operation id. */
   readonly #reserved = new Map<string, Release>();
+  /** True while a long message is parsed. */
+  #isParsing = false;
   /** The size of the message that is being handled. */
   #messageBytes = 0;
   readonly #onSent = () => this.#sent();
@@ -92,8 +98,7 @@ export class WebsocketConnection {
       budget: context.budget,
       maxBytes: () => (this.#phase === 'ready' ? bodyLimit(context.options, this.#session) : null),
       tooLarge: (most) => this.#closeForLimit('message too large', 1009, `messages may have ${most} bytes`),
-      overloaded: () =>
-        this.#closeForLimit('overloaded', 1013, 'too many bytes of requests are being processed'),
+      overloaded: () => this.#closeForLimit('overloaded', 1013, OVERLOADED),
       pauseChanged: () => this.#readOrPause(),
     });
     socket.on('message', (data, isBinary) => this.#receive(data, isBinary));
@@ -147,15 +152,49 @@ export class WebsocketConnection {
     this.#incoming.completed();
     if (this.#isFinishing) return;
     const text = isBinary ? '' : String(data);
-    if (this.#phase === 'authenticating') {
+    if (this.#phase === 'authenticating' || this.#isParsing) {
       this.#queuedMessages.push(text);
       this.#options.socket.pause();
     } else this.#read(text);
   }
 
   #read(text: string): void {
+    if (isLongBody(text)) void this.#readLong(text);
+    else this.#handle(text, parseJson);
+  }
+
+  /** Parses a long message in slices, within the budget. Later messages wait for it. */
+  async #readLong(text: string): Promise<void> {
+    const { context, socket } = this.#options;
+    const release = context.budget.tryTake(text.length);
+    if (!release) return this.#closeForLimit('overloaded', 1013, OVERLOADED);
+    this.#isParsing = true;
+    socket.pause();
+    const { model } = context.state.snapshot();
+    const parsed = await parseLongBody(text, model, this.#session).catch((error: Error) => error);
+    this.#isParsing = false;
+    // The operation takes its own bytes in the same turn.
+    release();
+    if (parsed instanceof EngineError && parsed.kind === 'tooManyInputs') {
+      return this.#closeForLimit('message too large', 1009, parsed.message);
+    }
+    if (!this.#isFinishing) this.#handle(text, () => (parsed instanceof Error ? undefined : parsed));
+    this.#readQueued();
+  }
+
+  #handle(text: string, parse: (text: string) => unknown): void {
     this.#messageBytes = text.length;
-    this.#on(readMessage(this.#options.protocol, text, parseJson));
+    this.#on(readMessage(this.#options.protocol, text, parse));
+  }
+
+  /** Reads the messages that have waited, up to the next long one. */
+  #readQueued(): void {
+    for (let text = this.#queuedMessages.shift(); text !== undefined; text = this.#queuedMessages.shift()) {
+      this.#read(text);
+      if (this.#isParsing) return;
+    }
+    this.#options.socket.resume();
+    this.#readOrPause();
   }
 
   #on(event: ConnectionEvent): void {
@@ -192,10 +231,7 @@ export class WebsocketConnection {
       this.#observe('connection_err', { reason });
       this.#on({ kind: 'refused', reason });
     }
-    const waiting = this.#queuedMessages;
-    this.#queuedMessages = [];
-    for (const text of waiting) this.#read(text);
-    this.#options.socket.resume();
+    this.#readQueued();
   }
 
   #start(id: string, request: unknown): void {
@@ -203,7 +239,7 @@ export class WebsocketConnection {
     const output = this.#output(id, request);
     if (!this.#reserve(id)) {
       context.observe({ kind: 'request refused', error: 'overloaded' });
-      refuse(output, 'too many bytes of requests are being processed');
+      refuse(output, OVERLOADED);
       return;
     }
     const headers = this.#headers;
@@ -340,7 +376,7 @@ export class WebsocketConnection {
 
   #readOrPause(): void {
     const { socket } = this.#options;
-    if (socket.readyState !== socket.OPEN || this.#phase === 'authenticating') return;
+    if (socket.readyState !== socket.OPEN || this.#phase === 'authenticating' || this.#isParsing) return;
     const isBusy = this.#incoming.isWaiting || this.#isFull || this.inFlight >= MAX_OPERATIONS;
     if (isBusy && !socket.isPaused) socket.pause();
     else if (!isBusy && socket.isPaused) socket.resume();
