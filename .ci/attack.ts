@@ -21,14 +21,14 @@ let passed = 0;
 let failed = 0;
 try {
   for await (const verdict of attackAll(postgres.url, options.only)) {
-    const { attack, problems, tries, slowestMs, residentMb, peakMb, limitedBy, lateMs } = verdict;
+    const { attack, problems, tries, slowestMs, p99Ms, residentMb, peakMb, limitedBy, lateMs } = verdict;
     if (passed + failed === 0)
       console.log(`memory is limited by ${limitedBy}; an answer is late after ${lateMs} ms`);
     if (problems.length === 0) passed++;
     else failed++;
     const memory = `${residentMb} MB resident, ${peakMb} MB at most so far`;
     console.log(
-      `${problems.length === 0 ? 'ok  ' : 'FAIL'} ${attack}: slowest answer ${slowestMs.toFixed(0)} ms, ${memory}${tries > 1 ? `, try ${tries}` : ''}`,
+      `${problems.length === 0 ? 'ok  ' : 'FAIL'} ${attack}: 99 of 100 answers within ${p99Ms.toFixed(0)} ms, the slowest ${slowestMs.toFixed(0)} ms, ${memory}${tries > 1 ? `, try ${tries}` : ''}`,
     );
     for (const problem of problems) console.log(`       ${problem}`);
   }

@@ -17,14 +17,36 @@ export type EngineApart = {
   readonly url: string;
   readonly adminSecret: string;
   readonly usage: () => Promise<Usage>;
+  /** Returns the longest turn of the event loop since the previous call, in milliseconds of processor time of its thread. Turns are measured from
+   *  the first call on. */
+  readonly longestTurnMs: () => Promise<number>;
   readonly close: () => void;
 };
 
 const SECRET = 'of an engine apart';
 
-/** Sends the parent process the usage when it asks for it. */
+/** Sends the parent process the usage, or the longest turn, when it asks for it. */
 const PROBE = `data:text/javascript,${encodeURIComponent(`
-  process.on('message', () => {
+  const ofThread = () => {
+    const { user, system } = process.threadCpuUsage();
+    return (user + system) / 1000;
+  };
+  let turnMs = 0;
+  let before = 0;
+  let measuring;
+  const measure = () => {
+    const now = ofThread();
+    turnMs = Math.max(turnMs, now - before);
+    before = now;
+  };
+  process.on('message', (what) => {
+    if (what === 'turn') {
+      measuring ??= setInterval(measure, 1).unref();
+      process.send(turnMs);
+      before = ofThread();
+      turnMs = 0;
+      return;
+    }
     const { user, system } = process.cpuUsage();
     const mostBytes = process.resourceUsage().maxRSS * 1024;
     process.send({ microseconds: user + system, bytes: process.memoryUsage.rss(), mostBytes });
@@ -43,14 +65,16 @@ export async function startEngineApart(
     stdio: ['ignore', 'ignore', 'pipe', 'ipc'],
   });
   const url = await healthyUrl(engine, 'ignore');
+  const asked = async <T>(what: 'usage' | 'turn') => {
+    engine.send(what);
+    const [answer] = (await once(engine, 'message')) as [T];
+    return answer;
+  };
   return {
     url,
     adminSecret: SECRET,
-    usage: async () => {
-      engine.send('usage');
-      const [usage] = (await once(engine, 'message')) as [Usage];
-      return usage;
-    },
+    usage: () => asked<Usage>('usage'),
+    longestTurnMs: () => asked<number>('turn'),
     close: () => void engine.kill(),
   };
 }

@@ -11,6 +11,21 @@ export function tableName(index: number): string {
   return `amplified_${(index + TABLES) % TABLES}`;
 }
 
+const LARGE_QUERY = `query large($l: [Int!]!) { ${tableName(0)}(where: { id: { _in: $l } }) { id } }`;
+
+/** The metadata of an endpoint whose query takes a list of any length. */
+export const LARGE_ENDPOINT = {
+  query_collections: [{ name: 'stored', definition: { queries: [{ name: 'large', query: LARGE_QUERY }] } }],
+  rest_endpoints: [
+    {
+      name: 'large',
+      url: 'large',
+      methods: ['POST'],
+      definition: { query: { collection_name: 'stored', query_name: 'large' } },
+    },
+  ],
+};
+
 const indices = Array.from({ length: TABLES }, (_, i) => i);
 
 const SQL = indices
@@ -23,14 +38,18 @@ insert into ${tableName(i)} select i, 'row ' || i, i, true, '{"a": 1}', array['x
   )
   .join('\n');
 
-export async function createAmplificationWorld(databaseUrl: string, engineUrl: string): Promise<void> {
+export async function createAmplificationWorld(
+  databaseUrl: string,
+  engineUrl: string,
+  adminSecret = ADMIN_SECRET,
+): Promise<void> {
   const database = new pg.Client({ connectionString: databaseUrl });
   await database.connect();
   await database.query(SQL);
   await database.end();
   const response = await fetch(`${engineUrl}/v1/metadata`, {
     method: 'POST',
-    headers: { 'content-type': 'application/json', 'x-engine-admin-secret': ADMIN_SECRET },
+    headers: { 'content-type': 'application/json', 'x-engine-admin-secret': adminSecret },
     body: JSON.stringify({ type: 'replace_metadata', args: metadata() }),
   });
   if (!response.ok) throw new Error(`replace_metadata: ${await response.text()}`);
@@ -52,5 +71,6 @@ function metadata(): unknown {
     delete_permissions: [{ role, permission: { filter: {} } }],
   }));
   const configuration = { connection_info: { database_url: { from_env: 'ENGINE_GRAPHQL_DATABASE_URL' } } };
-  return { version: 3, sources: [{ name: 'default', kind: 'postgres', configuration, tables }] };
+  const source = { name: 'default', kind: 'postgres', configuration, tables };
+  return { version: 3, sources: [source], ...LARGE_ENDPOINT };
 }

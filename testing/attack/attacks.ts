@@ -5,6 +5,7 @@ import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { WebSocket } from 'ws';
+import { LARGE_BODIES, MOST_BYTES } from './large-bodies.ts';
 import { ADMIN_SECRET } from './limited-engine.ts';
 import type { World } from './world.ts';
 
@@ -131,7 +132,22 @@ export const ATTACKS: readonly Attack[] = [
   {
     name: 'short requests that stand for long work, from 8 clients',
     heldSeconds: 8,
-    launch: (url) => repeatedly(url, 8, AMPLIFIERS),
+    launch: (url) =>
+      repeatedly(
+        url,
+        8,
+        AMPLIFIERS.map((body) => ({ path: '/v1/graphql', contentType: 'application/json', body })),
+      ),
+  },
+  {
+    name: 'bodies of 4 MB, of each kind, from 2 clients',
+    heldSeconds: 15,
+    launch: (url) =>
+      repeatedly(
+        url,
+        2,
+        LARGE_BODIES.map(({ bodyOf, ...rest }) => ({ ...rest, body: bodyOf(MOST_BYTES) })),
+      ),
   },
   {
     name: 'dry runs of migrations of 1 MB, of short statements and texts without an end',
@@ -164,19 +180,23 @@ const AMPLIFIERS: readonly string[] = [
 ];
 
 /** Sends the bodies in turn from each client, the next when the one before is answered. */
-async function repeatedly(url: URL, clients: number, requests: readonly string[]): Promise<End> {
+async function repeatedly(
+  url: URL,
+  clients: number,
+  requests: readonly { readonly path: string; readonly contentType: string; readonly body: string }[],
+): Promise<End> {
   const abort = new AbortController();
   const { signal } = abort;
-  const headers = { 'content-type': 'application/json' };
   const client = async (first: number) => {
     for (let i = first; !signal.aborted; i++) {
-      const body = requests[i % requests.length]!;
-      await fetch(new URL('/v1/graphql', url), { method: 'POST', headers, body, signal })
+      const { path, contentType, body } = requests[i % requests.length]!;
+      const headers = { 'content-type': contentType };
+      await fetch(new URL(path, url), { method: 'POST', headers, body, signal })
         .then((response) => response.arrayBuffer())
         .catch(() => {});
     }
   };
-  for (let i = 0; i < clients; i++) void client(i);
+  for (let i = 0; i < clients; i++) void client(Math.floor((i * requests.length) / clients));
   return () => abort.abort();
 }
 

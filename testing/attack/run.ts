@@ -31,6 +31,8 @@ export type Verdict = {
   readonly isOnlyLate: boolean;
   readonly tries: number;
   readonly slowestMs: number;
+  /** The time within which 99 of 100 answers to others arrived. */
+  readonly p99Ms: number;
   readonly residentMb: number;
   readonly peakMb: number;
   readonly limitedBy: string;
@@ -114,7 +116,7 @@ async function judge(
 function verdictOf(
   engine: LimitedEngine,
   attack: Attack,
-  { answered, slowestMs, failures, late }: Probes,
+  { answered, slowestMs, p99Ms, failures, late }: Probes,
   wrong: readonly string[],
 ): Judged {
   const problems = [...failures.slice(0, MOST_LISTED), ...wrong];
@@ -128,6 +130,7 @@ function verdictOf(
     problems: [...problems, ...late.slice(0, MOST_LISTED)],
     isOnlyLate: problems.length === 0 && late.length > 0,
     slowestMs,
+    p99Ms,
     residentMb: mb(engine.residentBytes()),
     peakMb: mb(peak),
     limitedBy: engine.limitedBy,

@@ -8,6 +8,7 @@ import { text } from 'node:stream/consumers';
 import { gzipSync } from 'node:zlib';
 import { buildSchema, introspectionFromSchema } from 'graphql';
 import pg from 'pg';
+import { LARGE_ENDPOINT, tableName } from '../amplification/world.ts';
 import { ADMIN_SECRET } from './limited-engine.ts';
 
 const SQL = `
@@ -20,16 +21,23 @@ insert into part (id, body) select i, repeat('x', 600) from generate_series(1, 8
 create view large as select i as id, repeat('x', 1000) as body from generate_series(1, 25000) i;
 create table owner (id serial primary key, name text);
 create table belonging (id serial primary key, owner_id int references owner);
+create table ${tableName(0)} (id int primary key, name text, amount numeric, doc jsonb, tags text[], at timestamptz, before_id int);
 create table answered_job (id int primary key);
 create function slow_item() returns setof item stable language sql as $$ select i.* from item i, pg_sleep(20) limit 1 $$;`;
 
 const READABLE = { role: 'anonymous', permission: { columns: '*', filter: {} } };
 const INSERTABLE = { role: 'anonymous', permission: { columns: '*', check: {} } };
+const UPDATABLE = { role: 'anonymous', permission: { columns: '*', filter: {}, check: {} } };
 const table = (name: string) => ({ schema: 'public', name });
 
 const manual = (name: string, column: string) => ({
   remote_table: table(name),
   column_mapping: { [column]: column },
+});
+
+const toItself = (from: string, to: string) => ({
+  remote_table: table(tableName(0)),
+  column_mapping: { [from]: to },
 });
 
 export type World = {
@@ -144,6 +152,18 @@ async function replaceMetadata(
             select_permissions: [READABLE],
             insert_permissions: [INSERTABLE],
           },
+          {
+            table: table(tableName(0)),
+            object_relationships: [
+              { name: 'before', using: { manual_configuration: toItself('before_id', 'id') } },
+            ],
+            array_relationships: [
+              { name: 'after', using: { manual_configuration: toItself('id', 'before_id') } },
+            ],
+            select_permissions: [READABLE],
+            insert_permissions: [INSERTABLE],
+            update_permissions: [UPDATABLE],
+          },
           { table: table('belonging'), select_permissions: [READABLE], insert_permissions: [INSERTABLE] },
           { table: table('waiting_job'), event_triggers: [trigger('waiting', silent)] },
           { table: table('quick_job'), event_triggers: [trigger('quick', quick)] },
@@ -152,6 +172,7 @@ async function replaceMetadata(
         functions: [{ function: table('slow_item') }],
       },
     ],
+    ...LARGE_ENDPOINT,
     actions: [
       {
         name: 'large_action',

@@ -1,0 +1,87 @@
+/** Tests that no body of a role makes others wait: the longest turn of the event loop for each of LARGE_BODIES, which are as long as the default
+ *  of --max-role-body-length allows, over HTTP and over a WebSocket. */
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { createAmplificationWorld } from '../../testing/amplification/world.ts';
+import { LARGE_BODIES, MOST_BYTES } from '../../testing/attack/large-bodies.ts';
+import { createDatabase, type TestDatabase } from '../../testing/database.ts';
+import { type EngineApart, startEngineApart } from '../../testing/engine-apart.ts';
+import { slowness } from '../../testing/machine-speed.ts';
+import { openSocket, type TestSocket } from '../../testing/websocket.ts';
+
+/** The most processor time of a turn on a usual machine, in milliseconds. */
+const MOST_MS = 150;
+/** A collection of memory may fall into any turn. */
+const TRIES = 3;
+
+let database: TestDatabase;
+let engine: EngineApart;
+let socket: TestSocket;
+
+beforeAll(async () => {
+  database = await createDatabase();
+  engine = await startEngineApart(database.url, { flags: ['--unauthorized-role', 'anonymous'] });
+  await createAmplificationWorld(database.url, engine.url, engine.adminSecret);
+  socket = await openSocket(engine.url, 'graphql-transport-ws');
+  socket.send({ type: 'connection_init' });
+  expect(await socket.next()).toMatchObject({ type: 'connection_ack' });
+});
+afterAll(async () => {
+  socket?.close();
+  engine?.close();
+  await database?.drop();
+});
+
+function messageOf(name: string): string {
+  return LARGE_BODIES.find((each) => each.name === name)!.bodyOf(MOST_BYTES - 1000);
+}
+
+async function expectShortTurns(send: () => Promise<string>): Promise<void> {
+  const mostMs = MOST_MS * slowness();
+  let turnMs = Number.POSITIVE_INFINITY;
+  for (let i = 0; i < TRIES && turnMs > mostMs; i++) {
+    await engine.longestTurnMs();
+    expect(await send()).not.toContain('"unexpected"');
+    turnMs = Math.min(turnMs, await engine.longestTurnMs());
+  }
+  expect(turnMs).toBeLessThan(mostMs);
+}
+
+test.each(LARGE_BODIES)(
+  'nobody waits for $name',
+  { timeout: 60_000 },
+  async ({ path, contentType, bodyOf }) => {
+    const body = bodyOf(MOST_BYTES);
+    const headers = { 'content-type': contentType };
+    await expectShortTurns(async () => {
+      const response = await fetch(engine.url + path, { method: 'POST', headers, body });
+      return response.text();
+    });
+  },
+);
+
+test.each(['a list of digits', 'JSON of numbers', 'JSON of keys', 'long objects'])(
+  'nobody waits for a message of %s',
+  { timeout: 60_000 },
+  async (name) => {
+    const payload = messageOf(name);
+    await expectShortTurns(async () => {
+      socket.send(`{"type":"subscribe","id":"1","payload":${payload}}`);
+      const texts: string[] = [];
+      for (let type = ''; type !== 'complete' && type !== 'error'; ) {
+        const message = await socket.next(30_000);
+        texts.push(JSON.stringify(message));
+        type = String((message as { type: string }).type);
+      }
+      return texts.join();
+    });
+  },
+);
+
+test('messages after a long one are handled after it', async () => {
+  const other = await openSocket(engine.url, 'graphql-transport-ws');
+  other.send({ type: 'connection_init' });
+  expect(await other.next()).toMatchObject({ type: 'connection_ack' });
+  other.send(`{"type":"subscribe","id":"1","payload":${messageOf('a list of texts')}}`);
+  other.send({ type: 'subscribe', id: '1', payload: { query: '{ __typename }' } });
+  expect(await other.closed).toEqual({ code: 4409, reason: 'Subscriber for 1 already exists' });
+});
