@@ -51,6 +51,25 @@ test('new rows of a role beyond its limit are uncounted; known ones are still ad
   expect((await usageTotals(pool, 1)).uncounted).toMatchObject([{ role: 'reader', requests: 6 }]);
 });
 
+test('rows with more requests displace those with fewer, whose requests are uncounted', async () => {
+  const limits = { ...LIMITS, rowsPerRole: 5 };
+  await addUsage(pool, batchOf(['Op0']), limits);
+  expect(await addUsage(pool, batchOf(names(8)), limits)).toBe(3);
+  const used = batchOf(['Used']);
+  const many = { ...used, rows: used.rows.map((row) => ({ ...row, requests: 3 })) };
+  expect(await addUsage(pool, many, limits)).toBe(1);
+  expect(await addUsage(pool, batchOf(['Invented']), limits)).toBe(1);
+  const found = await usedOperations(pool, { days: 1, role: 'reader' }, 100);
+  expect(found.map(({ operation, requests }) => `${operation} ${requests}`).sort()).toEqual([
+    'Op0 2',
+    'Op1 1',
+    'Op2 1',
+    'Op3 1',
+    'Used 3',
+  ]);
+  expect((await usageTotals(pool, 1)).uncounted).toMatchObject([{ role: 'reader', requests: 5 }]);
+});
+
 test('operations whose coordinates do not fit are uncounted', async () => {
   expect(await addUsage(pool, batchOf(names(8)), { ...LIMITS, coordinateSets: 5 })).toBe(3);
   expect(await addUsage(pool, batchOf(['Late']), { ...LIMITS, coordinateSets: 5 })).toBe(1);

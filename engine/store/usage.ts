@@ -1,6 +1,6 @@
 /** The counts of requests by operation in the metadata database, which every replica adds to. A day is a day of the database's clock in UTC.
- *  In: what a replica has counted since it last wrote. Out: sums over replicas and days. Each table has a limit, and what is beyond it is
- *  added to the uncounted requests of its role.
+ *  In: what a replica has counted since it last wrote. Out: sums over replicas and days. Each table has a limit: a role keeps its rows with the
+ *  most requests, and the others are added to its uncounted requests.
  *  Not here: counting (usage/), the tables (migrations/). */
 import type { ClientBase } from 'pg';
 import type { Database } from '../database/pool.ts';
@@ -29,7 +29,7 @@ export type UsageLimits = {
   readonly coordinateSets: number;
 };
 
-/** Adds what a replica has counted. Returns the number of requests that the limits of the tables leave out. */
+/** Adds what a replica has counted. Returns the number of requests that the limits of the tables leave out, those of displaced rows included. */
 export async function addUsage(database: Database, batch: UsageBatch, limits: UsageLimits): Promise<number> {
   return database.transaction({}, async (client) => {
     await storeCoordinateSets(client, batch, limits);
@@ -61,30 +61,41 @@ async function storeCoordinateSets(
   );
 }
 
-/** The order of rows is the same in every replica, so that two of them never wait for each other. */
+/** The lock of replicas that choose the rows to keep. */
+const CHOICE_LOCK = 7_318_204_411;
+
+/** Replicas write one after the other, because each may delete rows of others. */
 async function storeRows(
   client: ClientBase,
   { rows, uncounted }: UsageBatch,
   limits: UsageLimits,
 ): Promise<number> {
+  await client.query('select pg_advisory_xact_lock($1)', [CHOICE_LOCK]);
   const { rows: left } = await client.query(
     `with today as (select (now() at time zone 'utc')::date as day),
      given as (
        select * from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::bigint[])
                   as given (role, operation, client, coordinate_set, requests)),
-     known as (
-       select given.*, stored.day is not null as is_known
-         from given cross join today
-         join pergola.coordinate_set on coordinate_set.id = given.coordinate_set
-         left join pergola.operation_usage stored using (day, role, operation, client, coordinate_set)),
-     numbered as (
-       select known.*, row_number() over (partition by role, is_known order by requests desc, operation, client) as number
-         from known),
-     counts as (
-       select role, count(*) as rows from pergola.operation_usage join today using (day) group by role),
+     stored as (
+       select * from pergola.operation_usage join today using (day) where role in (select role from given)),
+     ranked as (
+       select *, row_number() over (
+                   partition by role order by total desc, is_stored desc, operation, client, coordinate_set) as number
+         from (select role, operation, client, coordinate_set, stored.requests + coalesce(given.requests, 0) as total,
+                      true as is_stored
+                 from stored left join given using (role, operation, client, coordinate_set)
+               union all
+               select role, operation, client, coordinate_set, given.requests, false
+                 from given join pergola.coordinate_set on coordinate_set.id = given.coordinate_set
+                            left join stored using (role, operation, client, coordinate_set)
+                where stored.day is null) as every),
      accepted as (
-       select numbered.* from numbered left join counts using (role)
-        where is_known or number + coalesce(counts.rows, 0) <= $6),
+       select given.* from given join ranked using (role, operation, client, coordinate_set) where number <= $6),
+     displaced as (
+       delete from pergola.operation_usage u using today, ranked r
+        where u.day = today.day and r.is_stored and r.number > $6
+          and (u.role, u.operation, u.client, u.coordinate_set) = (r.role, r.operation, r.client, r.coordinate_set)
+       returning u.role, u.requests),
      added as (
        insert into pergola.operation_usage (day, role, operation, client, coordinate_set, requests)
        select day, role, operation, client, coordinate_set, requests from accepted cross join today
@@ -96,7 +107,9 @@ async function storeRows(
         where not exists (
           select from accepted a
            where (a.role, a.operation, a.client, a.coordinate_set)
-               = (given.role, given.operation, given.client, given.coordinate_set))),
+               = (given.role, given.operation, given.client, given.coordinate_set))
+       union all
+       select role, requests from displaced),
      noted as (
        insert into pergola.uncounted_usage (day, role, requests)
        select day, role, sum(requests)

@@ -83,3 +83,35 @@ test('names are cut, and characters that Postgres refuses are replaced', async (
   counts.count(usageOf(['author.id']), '\ud800', 'books');
   expect((await counts.take())!.rows).toMatchObject([{ operation: 'rest:books', client: '\ufffd' }]);
 });
+
+test('names that a client invents do not displace what is used repeatedly', async () => {
+  const counts = new UsageCounts();
+  const invent = (count: number) => {
+    for (let i = 0; i < count; i++) counts.count(usageOf(['author.id'], `Invented ${Math.random()}`), 'x');
+  };
+  invent(3000);
+  const used = usageOf(['author.name'], 'Used');
+  for (let i = 0; i < 50; i++) {
+    counts.count(used, 'web');
+    invent(60);
+  }
+  const batch = (await counts.take())!;
+  const rows = batch.rows.filter(({ operation }) => operation === 'Used');
+  expect(rows).toHaveLength(1);
+  // A counter of one request may give way once or twice before the second request.
+  expect(rows[0]!.requests).toBeGreaterThan(40);
+  const total = batch.rows.reduce((sum, { requests }) => sum + requests, 0) + batch.uncounted.get('reader')!;
+  expect([batch.rows.length, total]).toEqual([1000, 6050]);
+});
+
+test('rows that wait to be written give way to rows with more requests', async () => {
+  const counts = new UsageCounts();
+  for (let i = 0; i < 1000; i++) counts.count(usageOf(['author.id'], `Op${i}`), '');
+  await counts.take();
+  const used = usageOf(['author.name'], 'Used');
+  for (let i = 0; i < 3; i++) counts.count(used, 'web');
+  const batch = (await counts.take())!;
+  expect(batch.rows).toHaveLength(1000);
+  expect(batch.rows.find(({ operation }) => operation === 'Used')).toMatchObject({ requests: 3 });
+  expect(batch.uncounted).toEqual(new Map([['reader', 1]]));
+});

@@ -1,5 +1,6 @@
 /** Counts of requests in memory, since they were last taken. Counting a request is two look-ups and an addition. Clients choose the
- *  names of operations and their own, so each role has a limited number of counters; a request beyond it is counted as uncounted.
+ *  names of operations and their own, so each role has a limited number of counters; beyond it, counters of one request give way to new ones,
+ *  and their requests are counted as uncounted. A client that invents names does not displace an operation that is used repeatedly.
  *  In: the usage of a planned request, and the name of its client. Out: rows for the metadata database. No values are kept.
  *  Not here: writing them (field-usage.ts), deriving coordinates (plan/coordinates.ts). */
 import { createHash } from 'node:crypto';
@@ -16,12 +17,18 @@ const MOST_CHARACTERS = 100;
 /** The rows that are prepared before requests are served again. */
 const ROWS_AT_ONCE = 100;
 
+/** The counters that are looked at for one that gives way. They are chosen at random, so that no order of requests displaces a certain one. */
+const MOST_LOOKED_AT = 8;
+
 type Counter = { readonly client: string; readonly endpoint: string | null; requests: number };
+
+/** A counter and its position. */
+type Slot = { readonly usage: OperationUsage; readonly key: string; readonly counter: Counter };
 
 export class UsageCounts {
   /** The counters of a plan by client; for a REST endpoint by endpoint and client. */
   #byUsage = new Map<OperationUsage, Map<string, Counter>>();
-  #countersOfRole = new Map<string, number>();
+  #countersOfRole = new Map<string, Slot[]>();
   readonly #uncounted = new Map<string, number>();
   /** Rows that were taken from the counters and are not written yet, by their keys. */
   readonly #rows = new Map<string, UsageRow>();
@@ -38,17 +45,35 @@ export class UsageCounts {
 
   #start(usage: OperationUsage, key: string, counter: Counter): void {
     const { role } = usage;
-    const counters = this.#countersOfRole.get(role) ?? 0;
+    const slots = this.#countersOfRole.get(role) ?? [];
     const size = usage.inDocument.size + usage.inVariables.length;
-    if (counters >= MOST_PER_ROLE || size > MOST_COORDINATES) {
+    const at = size > MOST_COORDINATES ? -1 : this.#freeSlot(slots);
+    if (at < 0) {
       this.#leaveOut(role, 1);
       return;
     }
-    this.#countersOfRole.set(role, counters + 1);
+    this.#countersOfRole.set(role, slots);
     const ofUsage = this.#byUsage.get(usage) ?? new Map<string, Counter>();
     this.#byUsage.set(usage, ofUsage);
     // A part of a text keeps the whole text in memory.
-    ofUsage.set(copyOf(key), { ...counter, client: storedName(counter.client) });
+    slots[at] = { usage, key: copyOf(key), counter: { ...counter, client: storedName(counter.client) } };
+    ofUsage.set(slots[at].key, slots[at].counter);
+  }
+
+  /** Returns the index of a free slot, of which a counter of one request is removed if need be; -1 when none is found. */
+  #freeSlot(slots: readonly Slot[]): number {
+    if (slots.length < MOST_PER_ROLE) return slots.length;
+    for (let i = 0; i < MOST_LOOKED_AT; i++) {
+      const at = Math.floor(Math.random() * slots.length);
+      const { usage, key, counter } = slots[at]!;
+      if (counter.requests > 1) continue;
+      const ofUsage = this.#byUsage.get(usage);
+      ofUsage?.delete(key);
+      if (ofUsage?.size === 0) this.#byUsage.delete(usage);
+      this.#leaveOut(usage.role, counter.requests);
+      return at;
+    }
+    return -1;
   }
 
   /** Returns what has been counted and is not written yet; null when that is nothing. */
@@ -81,15 +106,27 @@ export class UsageCounts {
       const key = [role, operation, client, coordinateSet].join('\n');
       const known = this.#rows.get(key);
       const rows = this.#rowsOfRole.get(role) ?? 0;
-      if (!known && rows >= MOST_PER_ROLE) {
+      if (!known && rows >= MOST_PER_ROLE && !this.#removeRow(role, requests)) {
         this.#leaveOut(role, requests);
         continue;
       }
-      if (!known) this.#rowsOfRole.set(role, rows + 1);
+      if (!known) this.#rowsOfRole.set(role, Math.min(MOST_PER_ROLE, rows + 1));
       this.#coordinateSets.set(coordinateSet, coordinates);
       const sum = (known?.requests ?? 0) + requests;
       this.#rows.set(key, { role, operation, client, coordinateSet, requests: sum });
     }
+  }
+
+  /** Removes the row of a role with the least requests if they are fewer than these. Returns whether it did. */
+  #removeRow(role: string, requests: number): boolean {
+    let [leastKey, least]: [string, number] = ['', requests];
+    for (const [key, row] of this.#rows) {
+      if (row.role === role && row.requests < least) [leastKey, least] = [key, row.requests];
+    }
+    if (leastKey === '') return false;
+    this.#rows.delete(leastKey);
+    this.#leaveOut(role, least);
+    return true;
   }
 
   #leaveOut(role: string, requests: number): void {
