@@ -186,6 +186,36 @@ describe('select', () => {
   });
 });
 
+/** An operation of each kind on a table. */
+const OPERATIONS: readonly (readonly [string, object])[] = [
+  ['select', { columns: ['id'] }],
+  ['count', {}],
+  ['insert', { objects: [{ id: 1 }] }],
+  ['update', { $set: { id: 1 }, where: {} }],
+  ['delete', { where: {} }],
+];
+
+describe('a table that is hidden from a role, one that does not exist, and one of an unknown source have the same error', () => {
+  const send = async (type: string, args: object, headers: object) => {
+    const { status, body } = await engine.admin(type, args, {
+      endpoint: '/v1/query',
+      headers: { ...headers },
+    });
+    const name = (args as { table: string }).table;
+    return { status, text: JSON.stringify(body).replaceAll(name, 'TABLE') };
+  };
+
+  test.each(OPERATIONS)('%s', async (type, args) => {
+    const stranger = { 'x-engine-role': 'stranger' };
+    const hidden = await send(type, { table: 'article', ...args }, stranger);
+    expect(hidden.text).toContain('"code":"permission-denied"');
+    expect(await send(type, { table: 'absent', ...args }, stranger)).toEqual(hidden);
+    expect(await send(type, { table: 'article', source: 'absent', ...args }, stranger)).toEqual(hidden);
+    // Administrators see what is wrong.
+    expect((await send(type, { table: 'absent', ...args }, {})).text).toContain('"code":"not-exists"');
+  });
+});
+
 describe('a role', () => {
   test('sees only its rows and columns, up to its limit', async () => {
     expect(await articles({ columns: ['*'], order_by: 'id' }, USER(1))).toEqual([

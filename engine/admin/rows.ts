@@ -29,13 +29,13 @@ type RowsContext = {
 type About = { readonly source: string; readonly table: QualifiedName };
 
 export const selectRows: Performer<'select'> = async (work, args, request) => {
-  const { table, writer, query } = await contextOf(work, args, request);
+  const { table, writer, query } = await contextOf('select', work, args, request);
   const rows = await query({ kind: 'rows', select: planRootSelect(table, args, writer) });
   return () => rows;
 };
 
 export const count: Performer<'count'> = async (work, args, request) => {
-  const { table, writer, query } = await contextOf(work, args, request);
+  const { table, writer, query } = await contextOf('count', work, args, request);
   const withoutAggregations = work.gateway.countWithoutAggregations;
   const { counted } = (await query(planRowsCount(table, args, { ...writer, withoutAggregations }))) as {
     counted: object;
@@ -44,27 +44,39 @@ export const count: Performer<'count'> = async (work, args, request) => {
 };
 
 export const insertRows: Performer<'insert'> = async (work, args, request) => {
-  const { table, writer, mutation } = await contextOf(work, args, request);
+  const { table, writer, mutation } = await contextOf('insert', work, args, request);
   const result = await mutation(planRowsInsert(table, args, writer));
   return () => result;
 };
 
 export const updateRows: Performer<'update'> = async (work, args, request) => {
-  const { table, writer, mutation } = await contextOf(work, args, request);
+  const { table, writer, mutation } = await contextOf('update', work, args, request);
   const result = await mutation(planRowsUpdate(table, args, writer));
   return () => result;
 };
 
 export const deleteRows: Performer<'delete'> = async (work, args, request) => {
-  const { table, writer, mutation } = await contextOf(work, args, request);
+  const { table, writer, mutation } = await contextOf('delete', work, args, request);
   const result = await mutation(planRowsDelete(table, args, writer));
   return () => result;
 };
 
-/** Raises `sourceNotFound`, `tableNotTracked`, and `notSupported` for a role that must use GraphQL. */
-async function contextOf(work: UnitOfWork, args: About, { caller }: AdminRequest): Promise<RowsContext> {
+type RowOperation = 'select' | 'count' | 'insert' | 'update' | 'delete';
+
+/** Raises `sourceNotFound` and `tableNotTracked` for administrators, the errors of `refuseHidden` for other roles, and `notSupported` for a role
+ *  that must use GraphQL. */
+async function contextOf(
+  type: RowOperation,
+  work: UnitOfWork,
+  args: About,
+  { caller }: AdminRequest,
+): Promise<RowsContext> {
   const { session } = caller;
-  const source = work.requireSource(args.source);
+  const source = work.source(args.source);
+  if (!source) {
+    if (session.role !== ADMIN_ROLE) refuseHidden(type, args.table, session.role);
+    return fail('sourceNotFound', { source: args.source });
+  }
   await work.addedInconsistencies();
   const { model } = await work.resolution();
   const policy = requestPolicyOf(model, session.role);
@@ -74,7 +86,10 @@ async function contextOf(work: UnitOfWork, args: About, { caller }: AdminRequest
     fail('notSupported', { text });
   }
   const table = model.sources.get(source.name)?.tables.get(qualifiedKey(args.table));
-  if (!table) return withPath('table', () => fail('tableNotTracked', { table: printQualified(args.table) }));
+  if (!table) {
+    if (session.role !== ADMIN_ROLE) refuseHidden(type, args.table, session.role);
+    return withPath('table', () => fail('tableNotTracked', { table: printQualified(args.table) }));
+  }
   const at = { alias: 'rows', source: source.name } as const;
   const run = async (plan: Plan) =>
     answerOn((await work.transaction(source)).client, plan, {
@@ -95,4 +110,12 @@ async function contextOf(work: UnitOfWork, args: About, { caller }: AdminRequest
     query: (query) => run({ operation: 'query', roots: [{ kind: 'database', ...at, query }] }),
     mutation: (mutation) => run({ operation: 'mutation', roots: [{ kind: 'mutation', ...at, mutation }] }),
   };
+}
+
+/** Raises for a table that does not exist what the operation raises for a table that the role has no permission for, so that a role does not
+ *  learn which tables exist. */
+function refuseHidden(type: RowOperation, { name }: QualifiedName, role: string): never {
+  if (type === 'select') return fail('selectNotPermitted', { name, role });
+  if (type === 'count') return fail('selectNotPermitted', { name, role, needs: type });
+  return fail('operationNotPermitted', { type, table: name, role });
 }
