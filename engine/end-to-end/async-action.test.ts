@@ -186,6 +186,36 @@ test('another engine makes the calls of a stopped engine, except those with a va
   expect(told).toHaveLength(2);
 });
 
+test('a call during which engines have ended five times fails, and is not made again', async () => {
+  const insert = async (n: number, interruptions: number): Promise<string> => {
+    const [row] = await database.sql(`insert into pergola.action_call
+      (action, session_variables, message, client_headers, status, lease_ends_at, interruptions)
+      values ('work', '{}', '{"body": {"action": {"name": "work"}, "input": {"n": ${n}}}, "sessionVariables": {}}',
+        '{}', 'running', now() - interval '1 second', ${interruptions}) returning id::text`);
+    return (row as { id: string }).id;
+  };
+  const [often, oftener] = [await insert(201, 3), await insert(202, 4)];
+  const outcome = async (id: string) =>
+    (
+      await database.sql(`select status, interruptions, errors from pergola.action_call where id = '${id}'`)
+    )[0];
+  await expect
+    .poll(() => outcome(oftener), { timeout: 20_000 })
+    .toEqual({
+      status: 'failed',
+      interruptions: 5,
+      errors: {
+        path: '$',
+        error: 'the engine ended during each of 5 calls of the webhook',
+        code: 'unexpected',
+      },
+    });
+  await expect
+    .poll(() => outcome(often), { timeout: 20_000 })
+    .toMatchObject({ status: 'answered', interruptions: 4 });
+  expect(told.map(({ input }) => input.n)).toEqual([201]);
+});
+
 test('calls survive a killed engine, and finished ones are not repeated', async () => {
   const child = spawn(process.execPath, ['bin/pergola.mjs', 'serve', '--server-port', '0'], {
     env: {

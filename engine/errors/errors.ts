@@ -521,6 +521,8 @@ export const ERRORS = {
     cronTriggerExists: 'cron trigger with name: {name} already exists',
     scheduledEventExists: 'scheduled event "{name}" is already declared',
   }),
+  /** An asynchronous action whose calls never ended before the engine did. */
+  actionInterrupted: row(500, 'unexpected', 'the engine ended during each of {calls} calls of the webhook'),
   ...rows(400, 'not-exists', {
     actionNotExists: 'action with name "{name}" does not exist',
     actionPermissionNotExists: 'permission for role "{role}" is not defined on action "{name}"',

@@ -27,14 +27,15 @@ export function actionCalls(database: Database): ActionCalls {
               and status = 'running' and lease_ends_at < now()
             order by lease_ends_at limit 1 for update skip locked)
          update pergola.action_call
-            set status = 'running', lease_ends_at = now() + $2::int * interval '1 second'
+            set status = 'running', lease_ends_at = now() + $2::int * interval '1 second',
+                interruptions = interruptions + case when status = 'running' then 1 else 0 end
           where id in (select id from picked union all select id from interrupted)
-      returning id in (select id from interrupted) as is_interrupted, id::text, action, session_variables::text, message::text, client_headers::text`,
+      returning interruptions, id::text, action, session_variables::text, message::text, client_headers::text`,
         [most, leaseSeconds, takesInterrupted],
       );
-      return claimed.rows.map((row: Record<string, string> & { readonly is_interrupted: boolean }) => ({
+      return claimed.rows.map((row: Record<string, string> & { readonly interruptions: number }) => ({
         id: row['id']!,
-        isInterrupted: row.is_interrupted,
+        interruptions: row.interruptions,
         action: row['action']!,
         sessionVariables: JSON.parse(row['session_variables']!),
         message: JSON.parse(row['message']!),

@@ -38,7 +38,7 @@ describe('migrations', () => {
 
   test('create the schema once and have nothing to do the second time', async () => {
     const store = open();
-    expect(await store.migrate()).toEqual([1, 2, 3, 4, 5, 6, 7, 8, 9]);
+    expect(await store.migrate()).toEqual([1, 2, 3, 4, 5, 6, 7, 8, 9, 10]);
     expect(await store.migrate()).toEqual([]);
     expect(await database.sql('select version, name from pergola.migration')).toEqual([
       { version: 1, name: 'metadata' },
@@ -50,12 +50,13 @@ describe('migrations', () => {
       { version: 7, name: 'value' },
       { version: 8, name: 'declared-event' },
       { version: 9, name: 'usage' },
+      { version: 10, name: 'action-call-interruption' },
     ]);
   });
 
   test('of replicas that start together are applied by one of them', async () => {
     const applied = await Promise.all([open(), open(), open()].map((store) => store.migrate()));
-    expect(applied.flat()).toEqual([1, 2, 3, 4, 5, 6, 7, 8, 9]);
+    expect(applied.flat()).toEqual([1, 2, 3, 4, 5, 6, 7, 8, 9, 10]);
     expect(await database.sql('select count(*)::int as rows from pergola.metadata')).toEqual([{ rows: 1 }]);
   });
 

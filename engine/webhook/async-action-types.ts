@@ -14,8 +14,8 @@ type NewActionCall = {
 
 export type QueuedActionCall = NewActionCall & {
   readonly id: string;
-  /** True when the engine that claimed the call before has ended. */
-  readonly isInterrupted: boolean;
+  /** The number of times that the engine that had claimed the call ended before it stored a result. */
+  readonly interruptions: number;
 };
 
 /** The result of a call as JSON texts. Both are null while the call is queued. */

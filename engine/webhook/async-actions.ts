@@ -1,6 +1,6 @@
 /** Processes queued calls of asynchronous actions. An engine claims a call, calls the webhook and stores the result. It looks for
  *  queued calls at an interval, and at once after it has queued one itself. A call is made once. Only when the engine that claimed
- *  it died is it made again, after its lease has expired, alone and after the others. Nothing is retried.
+ *  it died is it made again, after its lease has expired, alone and after the others, and a limited number of times. Nothing is retried.
  *  Not here: the table (store/action-calls.ts), a single call (action.ts). Reference: docs/reference/behaviour/actions.md. */
 import { EngineError } from '../errors/engine-error.ts';
 import { ended, type Grace } from '../limits/grace.ts';
@@ -26,6 +26,9 @@ type AsyncActionsOptions = {
 const MOST_AT_ONCE = 100;
 /** The time for storing the result, in addition to the timeout of the webhook. */
 const LEASE_MARGIN_SECONDS = 60;
+
+/** A call during which the engine has ended so often fails, because the call may be the reason. As for events (events/retry.ts). */
+const MOST_CALLS = 5;
 
 export class AsyncActions implements ActionCallQueue {
   readonly #options: AsyncActionsOptions;
@@ -87,12 +90,12 @@ export class AsyncActions implements ActionCallQueue {
   }
 
   #start(call: QueuedActionCall): void {
-    if (call.isInterrupted) this.#turns.begin();
+    if (call.interruptions > 0) this.#turns.begin();
     const running = this.#perform(call)
       .catch((error: unknown) => this.#options.observe({ kind: 'unexpected', requestId: call.id, error }))
       .finally(() => {
         this.#running.delete(running);
-        if (call.isInterrupted) {
+        if (call.interruptions > 0) {
           this.#turns.end();
           this.#isWanted = true;
         }
@@ -113,11 +116,12 @@ export class AsyncActions implements ActionCallQueue {
   }
 
   async #outcome(
-    { action: name, message, clientHeaders }: QueuedActionCall,
+    { action: name, message, clientHeaders, interruptions }: QueuedActionCall,
     memory: AnswerMemory,
   ): Promise<ActionOutcome> {
     const { model, outbound } = this.#options;
     try {
+      if (interruptions >= MOST_CALLS) throw new EngineError('actionInterrupted', { calls: interruptions });
       const action = model().actions.get(name);
       if (!action) throw new EngineError('actionNotExists', { name });
       const context = { outbound: { ...outbound, headers: clientHeaders, memory } };
