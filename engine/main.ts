@@ -5,6 +5,7 @@
 
 import { declareMetadata } from './admin/declare.ts';
 import { migrateAtStart } from './admin/migrate-at-start.ts';
+import { createReferenceCatalogs } from './admin/reference-catalogs.ts';
 import { EngineState } from './admin/state.ts';
 import { isSecretSet } from './auth/admin-secrets.ts';
 import { differencesIn } from './config/compatibility.ts';
@@ -94,7 +95,7 @@ export async function startEngine(
   const { asyncActions, rowEvents, scheduledEvents } = openWorkers(options, state, observe);
   if (registry !== null) readShares(registry, { row: rowEvents, scheduled: scheduledEvents });
   const open = async () => {
-    await migrateIfGiven(options, { state, declared, env, observe });
+    await prepareDatabases(options, { state, declared, env, observe });
     if (declared) await declareMetadata(state, declared, 'pergola serve --metadata-dir');
     return openServer(options, state, observe, { registry, asyncActions, tap: log.tap });
   };
@@ -126,8 +127,8 @@ function declaredMetadata(options: Options, observe: Observe): ReturnType<typeof
   return options.metadataDir === undefined ? undefined : readDirectory(options.metadataDir, warn);
 }
 
-/** Runs the migrations of `--migrations-dir`; nothing without the option. */
-async function migrateIfGiven(
+/** Creates the schema of `--compatibility reference` and runs the migrations of `--migrations-dir`; nothing without these options. */
+async function prepareDatabases(
   options: Options,
   at: {
     readonly state: EngineState;
@@ -136,12 +137,23 @@ async function migrateIfGiven(
     readonly observe: Observe;
   },
 ): Promise<void> {
+  const { state, declared, observe } = at;
   const { migrationsDir: folder, migrationsDatabaseEnvVar: variable, databaseUrl } = options;
-  if (folder === undefined) return;
   const secrets = { env: withDatabaseUrls(options, at.env), folders: options.dynamicSecretsPath };
-  const report = (reason: string) =>
-    at.observe({ kind: 'state', event: { kind: 'migration at start', reason } });
-  await migrateAtStart(at.state, { folder, variable, databaseUrl, declared: at.declared, secrets, report });
+  const reporting = (kind: 'migration at start' | 'reference catalog') => (reason: string) =>
+    observe({ kind: 'state', event: { kind, reason } });
+  if (options.compatibility === 'reference') {
+    const metadataDatabaseUrl = options.metadataDatabaseUrl ?? databaseUrl!;
+    const report = reporting('reference catalog');
+    await createReferenceCatalogs(declared ?? state.snapshot().metadata, {
+      metadataDatabaseUrl,
+      secrets,
+      report,
+    });
+  }
+  if (folder === undefined) return;
+  const report = reporting('migration at start');
+  await migrateAtStart(state, { folder, variable, databaseUrl, declared, secrets, report });
 }
 
 function remoteOptionsOf(options: Options) {
