@@ -171,3 +171,32 @@ describe('by the API', () => {
 function withSortedPools(source: JsonRecord): JsonRecord {
   return { ...source, configuration: sorted(source['configuration']) };
 }
+
+test('with the names of the reference, by the API and by --metadata-dir', async () => {
+  const database = await createDatabase();
+  await database.sql('create table mood (value text primary key); create table "user" (id int primary key)');
+  const options = { databaseUrl: database.url, headerPrefix: 'x-hasura-' };
+  const named = (text: string) => text.replaceAll('X-Engine', 'X-Hasura').replaceAll('x-engine', 'x-hasura');
+  const document = JSON.parse(named(JSON.stringify(documentOf(REPOSITORIES['blog']!))));
+  const first = await startTestEngine(options);
+  const args = { allow_inconsistent_metadata: true, metadata: document };
+  expect(await first.admin('replace_metadata', args, { version: 2 })).toMatchObject({ status: 200 });
+  expect(JSON.stringify((await first.admin('export_metadata', {})).body)).toBe(JSON.stringify(document));
+  await first.close();
+  await database.sql(`create table post (id int primary key, author_id int references "user", title text, body text, published bool,
+    hidden_at timestamptz); create table score (id int primary key, post_id int); insert into mood values ('glad')`);
+  const files = Object.fromEntries(
+    Object.entries(REPOSITORIES['blog']!).map(([file, text]) => [file, named(text)]),
+  );
+  const folder = folderOf({
+    ...files,
+    'databases/default/tables/tables.yaml': `${files['databases/default/tables/tables.yaml']!.replace('- "!include public_user', '- "!include public_score.yaml"\n- "!include public_user')}`,
+    'databases/default/tables/public_score.yaml': 'table:\n  name: score\n  schema: public\n',
+  });
+  const second = await startTestEngine({ ...options, metadataDir: folder });
+  const { body } = await second.admin<Parameters<typeof writeDirectory>[1]>('export_metadata', {});
+  expect(JSON.stringify(body)).toContain('X-Hasura-User-Id');
+  expect(JSON.stringify(body)).not.toContain('ngine-');
+  await second.close();
+  await database.drop();
+});
