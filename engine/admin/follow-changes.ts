@@ -141,7 +141,8 @@ export function renamesOf(change: SourceChange): Renames {
   const resolved = model.sources.get(source)?.tables;
   return {
     source,
-    table: (table) => tables.get(qualifiedKey(table)) ?? table,
+    // The keys of the name keep their order, which the export shows.
+    table: (table) => ({ ...table, ...tables.get(qualifiedKey(table)) }),
     column: (table, column) => columns.get(qualifiedKey(table))?.get(column) ?? column,
     target: (table, name) => targetOfField(resolved?.get(qualifiedKey(table)), name),
   };

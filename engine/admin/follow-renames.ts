@@ -16,7 +16,7 @@ import type {
   RemoteRelationship,
 } from '../metadata/schema/relationship.ts';
 import { mapTypeRelationships } from '../metadata/schema/remote-schema.ts';
-import type { Source } from '../metadata/schema/source.ts';
+import { foreignKindOf, type Source } from '../metadata/schema/source.ts';
 import type { Table } from '../metadata/schema/table.ts';
 import { isSameTable, type TableArgs } from './handlers/handler.ts';
 
@@ -67,6 +67,7 @@ export function followRelationship(
 }
 
 function renameInSource(source: Source, renames: Renames): Source {
+  if (foreignKindOf(source)) return source;
   const remote = remoteTargets(source, renames);
   if (source.name === renames.source) {
     const own = { ...renames, remote };
@@ -212,6 +213,7 @@ type Foreign = { readonly table: QualifiedName; readonly columns: readonly strin
 
 function renameForeign(on: Foreign, renames: Renames): { table: QualifiedName; columns: string[] } {
   return {
+    ...on,
     table: renames.table(on.table),
     columns: on.columns.map((name) => renames.column(on.table, name)),
   };

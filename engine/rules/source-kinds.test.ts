@@ -116,6 +116,13 @@ describe.each(['mssql', 'bigquery', 'mysql', 'agent_of_ours'])('a source of the 
     const tracked = { table: 'note', configuration: { custom_name: 'here' } };
     expect(await perform('pg_track_table', tracked)).toEqual(SUCCESS);
     expect(await graphqlOutcome(world.engine, '{ here { id } }')).toEqual({ data: { here: [{ id: 1 }] } });
+    for (const names of ['note rename to renamed', 'renamed rename to note']) {
+      const sql = { source: 'default', sql: `alter table ${names}` };
+      expect(await adminOutcome(world.engine, 'run_sql', sql, { endpoint: '/v2/query' })).toMatchObject({
+        data: {},
+      });
+    }
+    expect((await exported()).data.sources[0]).toEqual(foreign);
     const second = await startTestEngine({ databaseUrl: world.database.url });
     expect(await graphqlOutcome(second, '{ here { id } }')).toEqual({ data: { here: [{ id: 1 }] } });
     expect(await adminOutcome(second, 'export_metadata', {})).toEqual(await exported());
