@@ -128,6 +128,12 @@ describe.each(['mssql', 'bigquery', 'mysql', 'agent_of_ours'])('a source of the 
     expect(await adminOutcome(second, 'export_metadata', {})).toEqual(await exported());
     await second.close();
     expect(await perform('pg_untrack_table', { table: 'note' })).toEqual(SUCCESS);
+    const refused = { code: 'not-supported', message: `sources of the kind "${kind}" are not supported` };
+    expect(await perform('pg_track_table', { source: 'foreign', table: 'note' })).toMatchObject(refused);
+    expect(await perform('rename_source', { name: 'default', new_name: 'renamed' })).toEqual(SUCCESS);
+    expect(await perform('rename_source', { name: 'renamed', new_name: 'default' })).toEqual(SUCCESS);
+    expect(await perform('pg_drop_source', { name: 'foreign' })).toEqual(SUCCESS);
+    await replace(true);
     expect(await perform('drop_inconsistent_metadata', {})).toEqual(SUCCESS);
     expect(await inconsistent()).toMatchObject({ is_consistent: true });
     expect(await kindOf('foreign')).toBeUndefined();

@@ -10,7 +10,7 @@ import { findObject, type ObjectKind, objectKey } from '../../metadata/objects.t
 import type { ArgsOf, EditOperation } from '../../metadata/operations.ts';
 import { printQualified, type QualifiedName } from '../../metadata/schema/common.ts';
 import type { Metadata } from '../../metadata/schema/metadata.ts';
-import type { Source } from '../../metadata/schema/source.ts';
+import { foreignKindOf, type Source } from '../../metadata/schema/source.ts';
 import type { Table } from '../../metadata/schema/table.ts';
 
 /** A handler: the operation as a function from document to document. `links` returns the tables that only a database knows, such as the
@@ -20,9 +20,18 @@ export type Handler<N extends EditOperation> = (draft: Metadata, args: ArgsOf<N>
 /** Arguments that name a tracked table. */
 export type TableArgs = { readonly source: string; readonly table: QualifiedName };
 
-/** Raises `sourceNotFound`. */
-export function requireSource(draft: Metadata, name: string): Source {
+/** Returns the source, which may be of a kind that the engine cannot serve. Raises `sourceNotFound`. */
+export function requireAnySource(draft: Metadata, name: string): Source {
   return draft.sources.find((source) => source.name === name) ?? fail('sourceNotFound', { source: name });
+}
+
+/** Raises `sourceNotFound`, `notSupported`. */
+export function requireSource(draft: Metadata, name: string): Source {
+  const source = requireAnySource(draft, name);
+  const kind = foreignKindOf(source);
+  return kind === undefined
+    ? source
+    : fail('notSupported', { text: `sources of the kind "${kind}" are not supported` });
 }
 
 /** Raises `sourceNotFound`, `tableNotInSource`. */

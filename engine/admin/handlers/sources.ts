@@ -9,11 +9,11 @@ import { mapObjectRelationships } from '../../metadata/schema/action.ts';
 import type { Metadata } from '../../metadata/schema/metadata.ts';
 import type { RemoteRelationship } from '../../metadata/schema/relationship.ts';
 import { mapTypeRelationships } from '../../metadata/schema/remote-schema.ts';
-import type { Source } from '../../metadata/schema/source.ts';
+import { foreignKindOf, type Source } from '../../metadata/schema/source.ts';
 import { checkConnections } from '../../transform/check-connections.ts';
 import { printDependents } from '../dependents.ts';
 import type { Handler } from './handler.ts';
-import { editObject, requireSource } from './handler.ts';
+import { editObject, requireAnySource, requireSource } from './handler.ts';
 
 /** Raises `sourceExists` unless the configuration is to be replaced; what is tracked in the source stays. */
 export const addSource: Handler<'pg_add_source'> = (draft, args) => {
@@ -49,7 +49,7 @@ export const setQueryTags: Handler<'set_query_tags'> = (draft, { source_name: na
 
 /** Raises `sourceNotFound`; `cannotDropDependents` when another source leads here. */
 export const dropSource: Handler<'pg_drop_source'> = (draft, { name, cascade }) => {
-  requireSource(draft, name);
+  requireAnySource(draft, name);
   const key = objectKey('source', name);
   const foreign = foreignDependentsOf(draft, key);
   if (foreign.length > 0 && !cascade) {
@@ -66,14 +66,14 @@ export const renameSource: Handler<'rename_source'> = (draft, { name, new_name }
   const renamed = (current: string) => (current === name ? new_name : current);
   return {
     ...draft,
-    sources: draft.sources.map((source) => ({
-      ...source,
-      name: renamed(source.name),
-      tables: source.tables.map((table) => {
+    sources: draft.sources.map((source) => {
+      if (foreignKindOf(source)) return source;
+      const tables = source.tables.map((table) => {
         const { remote_relationships: related } = table;
         return related ? { ...table, remote_relationships: followSource(related, renamed) } : table;
-      }),
-    })),
+      });
+      return { ...source, name: renamed(source.name), tables };
+    }),
     ...(draft.remote_schemas && {
       remote_schemas: draft.remote_schemas.map((remote) =>
         mapTypeRelationships(remote, (related) => followSource(related, renamed)),

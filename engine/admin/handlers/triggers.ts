@@ -8,6 +8,7 @@ import { findFragment, findObject, objectKey } from '../../metadata/objects.ts';
 import type { ArgsOf } from '../../metadata/operations.ts';
 import type { EventTrigger } from '../../metadata/schema/event.ts';
 import type { Metadata } from '../../metadata/schema/metadata.ts';
+import { foreignKindOf } from '../../metadata/schema/source.ts';
 import { parseSchedule, parseTime } from '../../resolve/schedule.ts';
 import type { Handler } from './handler.ts';
 import { editObject, keyIn, putIn, requireSource, requireTable } from './handler.ts';
@@ -53,7 +54,10 @@ function withCleanups(draft: Metadata, { event_triggers: wanted }: CleanupArgs, 
 }
 
 function keysWithCleanup(draft: Metadata, sources: '*' | readonly string[]): readonly string[] {
-  const wanted = sources === '*' ? draft.sources : sources.map((name) => requireSource(draft, name));
+  const wanted =
+    sources === '*'
+      ? draft.sources.filter((source) => !foreignKindOf(source))
+      : sources.map((name) => requireSource(draft, name));
   return wanted.flatMap((source) =>
     source.tables.flatMap(({ table, event_triggers }) =>
       (event_triggers ?? [])
