@@ -38,9 +38,9 @@ const REQUEST = {
 
 /** Runs what has not run, source by source. Throws with the source if one fails. */
 export async function migrateAtStart(state: EngineState, options: StartMigrations): Promise<void> {
-  let count = 0;
-  for (const source of sourcesIn(options)) count += await migrateSource(state, source, options);
-  if (count > 0) await perform(state, 'reload_metadata', {});
+  for (const source of sourcesIn(options)) await migrateSource(state, source, options);
+  // Another replica may have run them after this one had read its catalogs.
+  await perform(state, 'reload_metadata', { reload_remote_schemas: false });
 }
 
 /** Returns the names of the sources that the folder has migrations for. Raises MigrationFolderError for a folder of another source. */
@@ -58,8 +58,7 @@ function sourcesIn(
   return own.length > 0 ? own : ['default'];
 }
 
-/** Returns the number of migrations that ran. */
-async function migrateSource(state: EngineState, source: string, options: StartMigrations): Promise<number> {
+async function migrateSource(state: EngineState, source: string, options: StartMigrations): Promise<void> {
   const { folder, report } = options;
   const adopted = recordIn(state.snapshot().catalogStates.cli, source);
   const request = {
@@ -83,7 +82,6 @@ async function migrateSource(state: EngineState, source: string, options: StartM
     const versions = Object.fromEntries(applied.map(({ version }) => [version, false]));
     const patch = { migrations: { [source]: versions }, settings: { migration_mode: 'true' } };
     if (applied.length > 0) await perform(state, 'patch_catalog_state', { type: 'cli', patch });
-    return applied.length;
   } catch (error) {
     const reason = error instanceof Error ? error.message : String(error);
     throw new Error(`migrations of source ${source}: ${reason}`, { cause: error });

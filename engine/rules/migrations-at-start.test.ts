@@ -74,9 +74,9 @@ test('both folders are applied, each migration once, and the record of the comma
 });
 
 test('replicas that start together run each migration once', async () => {
-  const [one, two] = await Promise.all([start(), start()]);
-  expect(await one.graphql(QUERY)).toEqual(DATA);
-  expect(await two.graphql(QUERY)).toEqual(DATA);
+  for (const replica of await Promise.all([start(), start(), start()])) {
+    expect(await replica.graphql(QUERY)).toEqual(DATA);
+  }
 });
 
 test('versions in the record of the command line count as applied', async () => {
