@@ -365,7 +365,9 @@ export const ERRORS = {
     columnNotExists: ['{name} does not exist', 'column "{name}" does not exist'],
     /** The name is neither a column nor a relationship. */
     fieldNotExists: ['{name} does not exist', '"{name}" does not exist'],
-    computedFieldNotExists: ['{name} does not exist', 'computed field "{name}" does not exist'],
+    computedFieldNotExists: 'computed field "{name}" does not exist',
+    /** The specification says nothing of computed fields, so that their errors have one wording. */
+    tableOfComputedFieldNotExists: 'table "{table}" does not exist in source: {source}',
   }),
   /** The name is that of a column in GraphQL only, of which the specification says nothing. */
   customNameConflict: row(

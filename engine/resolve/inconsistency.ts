@@ -97,9 +97,11 @@ function causeOf(subject: Subject, error: EngineError): EngineError {
   if (error.kind === 'conflictingRootFields') return error;
   const context = WITHOUT_CONTEXT.has(error.kind) ? '' : subject.context;
   const reason = `${PREFIX}${context}${trimPrefix(error.messageIn('newer'))}`;
-  const params = subject.hasOneWording
-    ? { code: 'invalid-configuration', text: reason, reason }
-    : { code: error.codeIn('specification'), text: error.messageIn('specification'), reason };
+  const isOfComputedField = error.path[0] === 'permission' && error.path[1] === 'computed_fields';
+  const params =
+    subject.hasOneWording || isOfComputedField
+      ? { code: 'invalid-configuration', text: reason, reason }
+      : { code: error.codeIn('specification'), text: error.messageIn('specification'), reason };
   const hints = { ...error.hints, behind: error.hints.behind ?? error.codeIn('specification') };
   return new EngineError('inconsistentObject', params, error.path, error.internal, hints);
 }
@@ -175,7 +177,7 @@ export function computedFieldSubject(
   at: TableAt,
   { name, definition, comment = null }: ComputedField,
 ): Subject {
-  return inTable('computed_field', at, name, { definition, name, comment });
+  return inTable('computed_field', at, name, { definition, name, comment }, NEWER);
 }
 
 export function eventTriggerSubject(at: TableAt, trigger: EventTrigger): Subject {

@@ -9,6 +9,7 @@ const SQL = `
   create table article (id int primary key, author_id int references author, title text);
   create table "order lines" (id int primary key, note text, author_id int references author);
   create function full_name(a author) returns text language sql stable as $$ select a.name $$;
+  create function nothing() returns text language sql stable as $$ select '' $$;
 `;
 
 let world: RuleWorld;
@@ -183,9 +184,8 @@ describe.each([
   ['/v1/query', ''],
   ['/v1/metadata', 'pg_'],
 ] as const)('computed fields at %s', (endpoint, prefix) => {
-  const isOlder = endpoint === '/v1/query';
-  const noTable = isOlder ? 'table x does not exist' : 'table "x" does not exist in source: default';
-  const noField = isOlder ? 'x does not exist' : 'computed field "x" does not exist';
+  const noTable = 'table "x" does not exist in source: default';
+  const noField = 'computed field "x" does not exist';
   test.each([
     [
       'add_computed_field',
@@ -197,6 +197,39 @@ describe.each([
     ['drop_computed_field', { table: 'author', name: 'x' }, '$.args.name', noField],
   ])('%s %j', async (type, args, path, message) => {
     expect(await on(endpoint, prefix + type, args)).toEqual({ code: 'not-exists', path, message });
+  });
+
+  const inField = (name: string) => `Inconsistent object: in table "author": in computed field "${name}": `;
+  const added = (name: string) => `the computed field "${name}" cannot be added to table "author" because `;
+  test.each([
+    ['name', 'full_name', {}, 'Inconsistent object: field definition conflicts with postgres column'],
+    ['n', 'nowhere', {}, `${inField('n')}no such function exists: "nowhere"`],
+    [
+      'n',
+      'full_name',
+      { table_argument: 'x' },
+      `${inField('n')}${added('n')}"x" is not an input argument of the function "full_name"`,
+    ],
+    ['n', 'nothing', {}, `${inField('n')}${added('n')}the function "nothing" has no input arguments`],
+  ])('a computed field %s of the function %s with %j', async (name, fn, more, message) => {
+    const args = { table: 'author', name, definition: { function: fn, ...more } };
+    expect(await on(endpoint, `${prefix}add_computed_field`, args)).toEqual({
+      code: 'invalid-configuration',
+      path: '$.args',
+      message,
+    });
+  });
+
+  test('a permission with a computed field that does not exist', async () => {
+    const permission = { columns: [], computed_fields: ['x'], filter: {} };
+    expect(
+      await on(endpoint, `${prefix}create_select_permission`, { table: 'author', role: 'new', permission }),
+    ).toEqual({
+      code: 'invalid-configuration',
+      path: '$.args',
+      message:
+        'Inconsistent object: in table "author": in permission for role "new": computed field "x" does not exist',
+    });
   });
 });
 

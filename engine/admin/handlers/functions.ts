@@ -54,7 +54,7 @@ export const dropFunctionPermission: Handler<'drop_function_permission'> = (draf
 
 /** Raises `fieldConflict` when the table has a computed field or relationship of that name. */
 export const addComputedField: Handler<'add_computed_field'> = (draft, args) => {
-  const table = withPath('table', () => requireTable(draft, args));
+  const table = withPath('table', () => requireTable(draft, args, 'tableOfComputedFieldNotExists'));
   const { name, definition, comment } = args;
   if (findObject(draft, keyIn('computed_field', args, name))) {
     fail('fieldConflict', { table: printQualified(args.table), with: `computed field "${name}"` });
@@ -69,7 +69,7 @@ export const addComputedField: Handler<'add_computed_field'> = (draft, args) => 
 
 /** Raises `computedFieldNotExists`, `cannotDropDependents`. */
 export const dropComputedField: Handler<'drop_computed_field'> = (draft, args) => {
-  withPath('table', () => requireTable(draft, args));
+  withPath('table', () => requireTable(draft, args, 'tableOfComputedFieldNotExists'));
   const key = keyIn('computed_field', args, args.name);
   if (!findObject(draft, key)) fail('computedFieldNotExists', { name: args.name }, { path: ['name'] });
   const dependents = dependentsOf(draft, key);

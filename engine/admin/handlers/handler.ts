@@ -35,9 +35,13 @@ export function requireSource(draft: Metadata, name: string): Source {
 }
 
 /** Raises `sourceNotFound`, `tableNotInSource`. */
-export function requireTable(draft: Metadata, { source, table }: TableArgs): Table {
+export function requireTable(
+  draft: Metadata,
+  { source, table }: TableArgs,
+  missing: 'tableNotInSource' | 'tableOfComputedFieldNotExists' = 'tableNotInSource',
+): Table {
   const tracked = requireSource(draft, source).tables.find((entry) => isSameTable(entry.table, table));
-  return tracked ?? fail('tableNotInSource', { table: printQualified(table), source });
+  return tracked ?? fail(missing, { table: printQualified(table), source });
 }
 
 export function isSameTable(a: QualifiedName, b: QualifiedName): boolean {
