@@ -214,6 +214,26 @@ describe('batches', () => {
     ]);
   });
 
+  test('plan at most one request that is too large, whatever makes it so', async () => {
+    const doubled = `{ t${TABLES - 1} { ...f0 } } ${many(14, (i) => `fragment f${i} on t${(2 * TABLES - 1 - i) % TABLES} { a: before { ...f${i + 1} } b: before { ...f${i + 1} } }`)} fragment f14 on t${(2 * TABLES - 15) % TABLES} { id }`;
+    const inMany = `query ($w: t0_bool_exp!) { ${many(100, (i) => `a${i}: t0(where: $w) { id }`)} }`;
+    const w = { _or: Array.from({ length: 1_000 }, (_, i) => ({ id: { _eq: i } })) };
+    for (const large of [{ query: doubled }, { query: inMany, variables: { w } }]) {
+      // Each is another text, so that no cache has it.
+      const batch = Array.from({ length: 100 }, (_, i) => ({ ...large, query: `${large.query} # ${i}` }));
+      const before = process.cpuUsage();
+      const answers = (await send(batch, 'user')) as readonly Answer[];
+      const { user, system } = process.cpuUsage(before);
+      expect(answers.every(({ errors }) => errors?.[0]?.extensions.code === 'validation-failed')).toBe(true);
+      expect(answers[99]).toEqual(tooManyFields());
+      // One takes up to 0.2 s; all of them would take many seconds.
+      expect((user + system) / 1_000_000).toBeLessThan(4);
+    }
+    const small = { query: '{ __typename }' };
+    const mixed = (await send([small, { query: doubled }, small], 'user')) as readonly Answer[];
+    expect(mixed.map(({ errors }) => errors?.length ?? 0)).toEqual([0, 1, 1]);
+  });
+
   test('of introspections are a matter of milliseconds each', async () => {
     const batch = Array.from({ length: 900 }, (_, i) => ({ query: `{ __type(name: "t${i}") { name } }` }));
     const before = process.cpuUsage();

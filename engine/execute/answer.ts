@@ -3,7 +3,7 @@
  *  Spec: "GraphQL API". */
 
 import { type Databases, databasesOfRequest } from '../database/databases.ts';
-import { fail } from '../errors/engine-error.ts';
+import { EngineError, fail } from '../errors/engine-error.ts';
 import { inSlices, nextTurn } from '../limits/slices.ts';
 import type { Span } from '../observe/span.ts';
 import { headerTexts } from '../outgoing/header-values.ts';
@@ -53,8 +53,7 @@ export type Progress = {
 export async function answer(request: GraphqlRequest, context: AnswerContext): Promise<Body> {
   const building = buildingSchema(context);
   if (building) await building;
-  const planned = planOf(request, context);
-  context.batch?.count(planned.size);
+  const planned = context.batch ? plannedInBatch(request, context, context.batch) : planOf(request, context);
   if (planned.plan.operation === 'subscription') refuseOverHttp(planned.plan);
   if (planned.plan.operation === 'mutation') context.mayWrite?.();
   try {
@@ -63,6 +62,26 @@ export async function answer(request: GraphqlRequest, context: AnswerContext): P
     return answer(request, await contextAfter(failure, planned, context));
   }
 }
+
+/** Plans a request of a batch, unless those before it have used up what they may select together. One that alone is too large uses up all, so that
+ *  a batch plans at most one of them. */
+function plannedInBatch(
+  request: GraphqlRequest,
+  context: AnswerContext,
+  batch: SelectionSize,
+): PlannedRequest {
+  batch.count(0);
+  try {
+    const planned = planOf(request, context);
+    batch.count(planned.size);
+    return planned;
+  } catch (error) {
+    if (error instanceof EngineError && TOO_LARGE.has(error.kind)) batch.exhaust();
+    throw error;
+  }
+}
+
+const TOO_LARGE: ReadonlySet<string> = new Set(['tooManyFields', 'tooManyInputs']);
 
 /** Returns the context in which a request that failed runs once more. Raises the failure when that cannot help, or something of the request
  *  may have been written. */

@@ -25,6 +25,11 @@ export class SelectionSize {
     return this.#fields;
   }
 
+  /** Leaves no room for further fields. */
+  exhaust(): void {
+    this.#fields = Number.POSITIVE_INFINITY;
+  }
+
   /** Adds selected fields to the size. Raises `tooManyFields`. */
   count(more: number): void {
     this.#fields += more;
