@@ -8,6 +8,8 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import { createDatabase, type TestDatabase } from '../../testing/database.ts';
 import { startTestEngine, type TestEngine } from '../../testing/engine.ts';
+import { startRemote } from '../../testing/remote.ts';
+import { jwtSecret } from '../config/jwt-secret.ts';
 
 const PLANTED = 'planted5ecret';
 let counter = 0;
@@ -287,6 +289,96 @@ test('nothing of a variable in the URL or headers of a webhook is in any answer,
   expect(leaks(collected)).toEqual([]);
   expect(collected.length).toBeGreaterThan(0);
 }, 120_000);
+
+test('nothing of a variable in the address or headers of an OTLP exporter is in any answer, log, metric or trace', async () => {
+  for (const [i] of SENT.entries()) {
+    for (const [endpoint, headers] of [
+      [`{{SENT_${i}}}`, []],
+      ['http://127.0.0.1:1/', [{ name: 'x-a', value_from_env: `SENT_${i}` }]],
+    ] as const) {
+      const { status } = await admin('set_opentelemetry_config', {
+        status: 'enabled',
+        data_types: ['traces', 'metrics', 'logs'],
+        exporter_otlp: {
+          otlp_traces_endpoint: endpoint,
+          otlp_metrics_endpoint: endpoint,
+          otlp_logs_endpoint: endpoint,
+          headers,
+        },
+        batch_span_processor: { max_export_batch_size: 1 },
+      });
+      expect(status).toBe(200);
+      seen.push(JSON.stringify(await engine.graphql('{ __typename }')));
+      await admin('get_inconsistent_metadata', {});
+      await new Promise((resolve) => setTimeout(resolve, 100));
+    }
+  }
+  await vi.waitFor(() => expect(seen.join()).toContain('telemetry exported'), { timeout: 20_000 });
+  await admin('set_opentelemetry_config', { status: 'disabled' });
+  for (const [path] of HTTP) seen.push(await (await engine.fetch(path)).text());
+  expect(leaks(seen)).toEqual([]);
+}, 120_000);
+
+/** Addresses with credentials and a query, at which nobody answers or the answer repeats the request. */
+const OPTION_URLS = (): readonly string[] => [
+  `http://u:${secret()}@127.0.0.1:1/keys?token=${secret()}`,
+  `http://${secret()}:${secret()}@127.0.0.1:${(collector.address() as AddressInfo).port}/?token=${secret()}`,
+  `https://u:${secret()}@127.0.0.1:${(wronglyAsked.address() as AddressInfo).port}/?token=${secret()}`,
+];
+
+test('no credentials or query of an authentication hook or of JWKS are in any answer, log or error', async () => {
+  const log = { observe: (observation: unknown) => seen.push(printed(observation)), flush: () => {} };
+  for (const url of OPTION_URLS()) {
+    for (const authHookMode of ['GET', 'POST'] as const) {
+      const hooked = await startTestEngine({ databaseUrl: database.url, authHook: url, authHookMode, log });
+      seen.push(JSON.stringify(await hooked.graphql('{ __typename }', { role: null })));
+      for (const [path] of HTTP) seen.push(await (await hooked.fetch(path)).text());
+      await hooked.close();
+    }
+    const secretOf = jwtSecret.parse(JSON.stringify({ jwk_url: url }));
+    const failure = await startTestEngine({ databaseUrl: database.url, jwtSecret: secretOf, log }).catch(
+      (error: Error) => error,
+    );
+    expect(failure).toBeInstanceOf(Error);
+    seen.push(printed(failure));
+  }
+  expect(leaks(seen)).toEqual([]);
+}, 120_000);
+
+test('no value of a preset in a remote schema permission is in an answer to a role, whether or not the service answers', async () => {
+  const preset = secret();
+  const remote = await startRemote('type Query { greeting(to: String, from: String): String }', {
+    'Query.greeting': () => {
+      throw new Error('no greeting');
+    },
+  });
+  try {
+    expect(
+      (await engine.admin('add_remote_schema', { name: 'preset', definition: { url: remote.url } })).status,
+    ).toBe(200);
+    const schema = `schema { query: Query } type Query { greeting(to: String @preset(value: "${preset}"), from: String): String }`;
+    const permission = { remote_schema: 'preset', role: 'user', definition: { schema } };
+    expect((await engine.admin('add_remote_schema_permissions', permission)).status).toBe(200);
+    const answers: string[] = [];
+    const ask = async (query: string) =>
+      answers.push(JSON.stringify(await engine.graphql(query, { role: 'user' })));
+    await ask('{ greeting }');
+    expect(answers[0]).toContain('no greeting');
+    expect(remote.asked.at(-1)!.query).toContain(preset);
+    await ask('{ greeting(to: "me") }');
+    await ask('{ greeting(from: 1) }');
+    await ask('{ __type(name: "query_root") { fields { name args { name defaultValue } } } }');
+    remote.misbehave((_, response) => response.end('no JSON'));
+    await ask('{ greeting }');
+    await remote.close();
+    await ask('{ greeting }');
+    for (const [path] of HTTP) answers.push(await (await engine.fetch(path)).text());
+    expect(leaks(answers)).toEqual([]);
+  } finally {
+    await remote.close().catch(() => {});
+    await engine.admin('remove_remote_schema', { name: 'preset' });
+  }
+}, 60_000);
 
 test('a variable that is named as a certificate or key is in no answer', async () => {
   for (const name of Object.keys(env)) {
