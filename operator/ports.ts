@@ -356,6 +356,8 @@ export type CrSnapshot = {
   readonly held?: ((cr: CustomResource) => ResourceOutcome | undefined) | undefined;
   /** The Engine's consent. Absent in folder mode: its user may write all metadata and name all variables. */
   readonly consent?: Consent | undefined;
+  /** The consent of the Engine in a folder, which a cluster would ask for: what it does not cover is reported, and refused nothing. */
+  readonly reportedConsent?: Consent | undefined;
   /** Returns the versions of the Secrets and ConfigMaps, and the digest of the artifact, that the resource was read with. */
   readonly observed?: ((cr: CustomResource) => Observed) | undefined;
 };

@@ -631,3 +631,42 @@ describe('--fail-on breaking-in-use', () => {
     expect(schema.breakingInUse).toBe(schema.changes.filter(({ usedByCount = 0 }) => usedByCount > 0).length);
   });
 });
+
+describe('grants', () => {
+  const engineOf = (grants: string) => `apiVersion: pergola.dev/v1alpha1
+kind: Engine
+metadata: {name: main, namespace: platform}
+spec:
+  allowedNamespaces: {from: All}
+  grants: [{name: team, namespaces: [default], ${grants}}]
+`;
+
+  test('resources that no grant of the Engine in the folder covers are reported, and nothing is refused', async () => {
+    await mkdir(at('granted'));
+    await write('granted/note.yaml', TABLE);
+    await write('granted/reader.yaml', reader(OWN));
+    await write('granted/engine.yaml', engineOf('sources: [default], tables: [public.note]'));
+    const lacking = await say(plan, '-f', at('granted'));
+    expect(lacking.code).toBe(0);
+    expect(lacking.out).toContain('TablePermission default/reader  GrantMissing: ');
+    expect(lacking.out).toContain('reader');
+    expect(lacking.out).not.toContain('Table default/note  GrantMissing');
+    const { out } = await say(plan, '-f', at('granted'), '-o', 'json');
+    const { resources } = JSON.parse(out) as { resources: { name: string; missingGrant?: string }[] };
+    expect(resources.filter(({ missingGrant }) => missingGrant).map(({ name }) => name)).toEqual(['reader']);
+    expect((await say(plan, '-f', at('granted'), '-o', 'markdown')).out).toContain('GrantMissing');
+    await write(
+      'granted/engine.yaml',
+      engineOf('sources: [default], tables: [public.note], roles: [reader]'),
+    );
+    expect((await say(plan, '-f', at('granted'))).out).toBe('No difference.\n');
+  });
+
+  test('grants by labels of namespaces are not judged, because a folder has no labels', async () => {
+    await write(
+      'granted/engine.yaml',
+      engineOf('').replace('namespaces: [default], ', 'namespaceSelector: {matchLabels: {a: b}}'),
+    );
+    expect((await say(plan, '-f', at('granted'))).out).not.toContain('GrantMissing');
+  });
+});

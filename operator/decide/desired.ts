@@ -112,6 +112,15 @@ type Known = {
   readonly missingGrants: Map<string, string>;
 };
 
+/** Returns why the Engine of a folder would not let a cluster's operator apply the resource. */
+function reportedObjection(
+  { reportedConsent }: CrSnapshot,
+  { kind, metadata: { namespace } }: CustomResource,
+  objects: readonly MetadataObject[],
+): string | undefined {
+  return reportedConsent?.refusalOf(namespace) ?? reportedConsent?.objectionTo(namespace, kind, objects);
+}
+
 function translate(
   cr: CustomResource,
   snapshot: CrSnapshot,
@@ -137,6 +146,8 @@ function translate(
     if (isNew) return { reason: 'NotPermitted', message: objection };
     missingGrants.set(cr.metadata.uid, objection);
   }
+  const reported = reportedObjection(snapshot, cr, governed);
+  if (reported !== undefined) missingGrants.set(cr.metadata.uid, reported);
   const pause = pauseOf(cr, snapshot.at);
   if (pause) return pause;
   if ('reason' in translation) return translation;

@@ -4,11 +4,13 @@
 
 import { own } from '@pergola/engine/metadata';
 import { CONFIRM_CHANGE_ANNOTATION } from '../decide/pending-change.ts';
+import { consentOf } from '../grants/consent.ts';
 import { problemsOf } from '../kinds/validate.ts';
 import { type CrStatus, type CustomResource, GROUP_VERSION, kindOf } from '../kinds.ts';
 import { shortHash, stableJson } from '../objects/normal-form.ts';
 import { systemClock } from '../pass/clock.ts';
 import {
+  type Consent,
   type CrSnapshot,
   type CrSource,
   DEFAULT_POLICIES,
@@ -63,9 +65,11 @@ export class FolderSource implements CrSource, StatusSink {
       configMapKeys: keysIn(content.configMaps),
       isFiles: true,
     };
+    const resources = others.map((manifest) => this.#resourceOf(manifest));
     return {
       at: systemClock.now(),
-      resources: others.map((manifest) => this.#resourceOf(manifest)),
+      resources,
+      reportedConsent: reportedConsent(engines, resources),
       // An Engine document with a problem may say how much may be deleted.
       isComplete: this.problems.length === 0,
       references,
@@ -146,6 +150,17 @@ function problemsOfEngines(engines: readonly Manifest[]): readonly FileProblem[]
     message: `a folder describes one engine, and ${first!.position} is one; keep one of them`,
   }));
   return [...problems, ...extra];
+}
+
+/** Returns the consent of the only Engine document; undefined when an answer would depend on labels of namespaces. */
+function reportedConsent(
+  [engine, ...others]: readonly Manifest[],
+  resources: readonly CustomResource[],
+): Consent | undefined {
+  if (!engine || others.length > 0 || problemsOfEngines([engine]).length > 0) return undefined;
+  const namespaces = new Set(resources.map(({ metadata }) => metadata.namespace));
+  const consent = consentOf(resourceOf(engine, 1), namespaces, undefined);
+  return consent.isCertain ? consent : undefined;
 }
 
 function engineOf([first]: readonly Manifest[]): FolderEngine {

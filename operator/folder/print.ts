@@ -92,8 +92,9 @@ export function migrationCount({ migrations }: PassPlan): number {
 export function leftLines(made: PassPlan): readonly string[] {
   const verdicts = verdictsOf(made, made.settled.inconsistent);
   return made.scope.snapshot.resources.flatMap((cr) => {
-    const { outcome, drift } = verdicts.get(cr.metadata.uid)!;
+    const { outcome, drift, missingGrant } = verdicts.get(cr.metadata.uid)!;
     return [
+      ...(missingGrant === undefined ? [] : [`${crName(cr)}  GrantMissing: ${missingGrant}`]),
       ...(outcome.reason === 'Paused' ? [`${crName(cr)}  Paused: ${outcome.message}`] : []),
       ...(drift === undefined ? [] : [`${crName(cr)}  left by policy: ${drift}`]),
     ];
@@ -281,10 +282,10 @@ export function planAsJson(
     access: access.others,
     values: made.values ?? [],
     migrations: [...(made.migrations?.pending ?? [])].map(([resource, files]) => ({ resource, files })),
-    resources: made.scope.snapshot.resources.map((cr) => ({
-      ...identityOf(cr),
-      ...verdicts.get(cr.metadata.uid)!.outcome,
-    })),
+    resources: made.scope.snapshot.resources.map((cr) => {
+      const { outcome, missingGrant } = verdicts.get(cr.metadata.uid)!;
+      return { ...identityOf(cr), ...outcome, ...(missingGrant === undefined ? {} : { missingGrant }) };
+    }),
     ...(made.pruneHold ? { pruneHold: { ...made.pruneHold, keys: heldKeys(made) } } : {}),
     ...heldAsJson(made, access),
     schemas: effects.schemas,
