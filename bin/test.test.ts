@@ -515,7 +515,9 @@ test('wrong flags, folders without tests and invalid tests are reported before a
     expect([code, out]).toEqual([2, '']);
     return err;
   };
-  expect(await errorOf()).toBe('pergola test: the folder is required: -f FOLDER\nSee: bin/pergola.mjs test --help\n');
+  expect(await errorOf()).toBe(
+    'pergola test: the folder is required: -f FOLDER\nSee: bin/pergola.mjs test --help\n',
+  );
   expect(await errorOf('-f', join(folder, 'none'))).toContain('there is no folder');
   expect(await errorOf('-f', folder, '-o', 'xml')).toContain(
     '-o xml is not supported; use text, json, junit, tap',

@@ -211,7 +211,6 @@ test.each([
   ['keyed', 'book', 'query_root_fields of the select permission of role "keyed" is [select_by_pk]'],
   ['keyed', 'book_stream', 'subscription_root_fields of the select permission of role "keyed" is []'],
   ['writer', 'insert_book_one', 'it returns the row: role "writer" has no select permission on book'],
-  ['editor', 'update_book', 'the update permission of role "editor" has no column that a request may give'],
   ['nobody', 'cheap_books', 'role "nobody" has no select permission on book'],
   [
     'narrow',

@@ -257,14 +257,7 @@ function unreadKey({ subject: { table, args } }: FieldScope): string | null {
 }
 
 function unwritable(operation: RowOperation, { subject }: FieldScope): string | null {
-  const [refusal] = refusalsOf(subject, operation, []);
-  if (refusal) return refusal.message;
-  const { table, args } = subject;
-  const columns = accessOf(table, args.role).update?.columns;
-  const isEmpty = operation === 'update' && !table.columns.some(({ name }) => columns?.has(name));
-  return isEmpty
-    ? `the update permission of role "${args.role}" has no column that a request may give`
-    : null;
+  return refusalsOf(subject, operation, [])[0]?.message ?? null;
 }
 
 /** Returns why the role cannot get the row that a mutation returns. */
