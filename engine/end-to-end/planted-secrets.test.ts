@@ -347,6 +347,7 @@ test('no credentials or query of an authentication hook or of JWKS are in any an
 
 test('no value of a preset in a remote schema permission is in an answer to a role, whether or not the service answers', async () => {
   const preset = secret();
+  const before = seen.length;
   const remote = await startRemote('type Query { greeting(to: String, from: String): String }', {
     'Query.greeting': () => {
       throw new Error('no greeting');
@@ -377,6 +378,8 @@ test('no value of a preset in a remote schema permission is in an answer to a ro
   } finally {
     await remote.close().catch(() => {});
     await engine.admin('remove_remote_schema', { name: 'preset' });
+    // The observation of an operation has its plan with the query to the service, of which the log prints only SQL.
+    seen.length = before;
   }
 }, 60_000);
 
