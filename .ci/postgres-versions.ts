@@ -32,7 +32,7 @@ const NOT_HERE = [
   'engine/subscribe/limits.test.ts',
   'engine/end-to-end/{action,crash,fuzz,hang-up,hostile-bodies,logs,outbound-variables,rest-endpoints,stop,tls-allowlist}.test.ts',
   'engine/end-to-end/{request-policies,unauthorized-variables,upstream-faults,validate-input,pgbouncer}.test.ts',
-  'engine/end-to-end/{large-requests,named-values,named-values-places,planted-secrets,secret-files}.test.ts',
+  'engine/end-to-end/{large-bodies,large-requests,named-values,named-values-places,planted-secrets,secret-files}.test.ts',
   'engine/rules/{admin-arguments,metadata-as-given,remote-conditions,telemetry}.test.ts',
   'engine/end-to-end/remote-{cache,event-streams,memory,peers,permissions,schemas,subscriptions,type-relationships}.test.ts',
 ];

@@ -542,6 +542,6 @@ test('wrong flags, folders without tests and invalid tests are reported before a
   const help = await pergolaTest(['--help']);
   expect([help.code, help.out.split('\n')[0]]).toEqual([
     0,
-    'pergola test -f FOLDER: run the PermissionTests of a folder, without a cluster.',
+    'bin/pergola.mjs test -f FOLDER: run the PermissionTests of a folder, without a cluster.',
   ]);
 });

@@ -172,7 +172,7 @@ test('instances with different data run at the same time, and a second instance 
   }
   const third = await up();
   expect(third.process.exitCode).toBe(1);
-  expect(third.said()).toContain('another pergola up (pid');
+  expect(third.said()).toContain('another instance (pid');
   expect(third.said()).not.toContain('Stopping.');
   const fourth = await up('--data', join(folder, 'fourth'), '--port', new URL(one.url).port);
   expect(fourth.process.exitCode).toBe(1);
@@ -474,7 +474,7 @@ test('an edited migration is refused with commands that exist, and one of them a
   const it = await started();
   writeIn('migrations/3_third/up.sql', EDITED);
   await until(() => it.said().includes('the file was edited after it was applied'), it.said);
-  expect(it.said()).toContain('start pergola up with --edited-sql down or --edited-sql recreate');
+  expect(it.said()).toContain('start bin/pergola.mjs up with --edited-sql down or --edited-sql recreate');
   const command = /accept it with (\S.*)$/m.exec(it.said())![1]!;
   expect(command).toContain('--mark-applied 3');
   expect(execFileSync('sh', ['-c', command], { encoding: 'utf8' })).toContain('recorded as applied');

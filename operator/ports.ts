@@ -345,6 +345,8 @@ export type CrSnapshot = {
   readonly resources: readonly CustomResource[];
   /** False while some resources cannot be seen (a kind not in sync, an invalid file): then nothing is deleted. */
   readonly isComplete: boolean;
+  /** True when the resources have the statuses that were published, which others may change. */
+  readonly hasStatuses?: true;
   /** The names of resources that have no Engine at the moment. An engine keeps the objects that they own. */
   readonly unbound?: ReadonlySet<string>;
   /** True when the operator watches the namespace. Absent: it watches all. Objects of resources in other namespaces are kept. */

@@ -35,9 +35,7 @@ export async function openStateFolder(given: string): Promise<StateFolder> {
   const lock = join(path, 'up.pid');
   const holder = notedProcess(lock, 'pergola');
   if (holder !== undefined && holder !== process.pid) {
-    throw new Error(
-      `another pergola up (pid ${holder}) keeps its data in ${path}; end it, or give --data DIR`,
-    );
+    throw new Error(`another instance (pid ${holder}) keeps its data in ${path}; end it, or give --data DIR`);
   }
   noteProcess(lock, process.pid);
   const postgres = reachableByPostgres(path);

@@ -74,7 +74,9 @@ export function incrementalScope(
   if (!isSameContext) return undefined;
   const skipped = new Map(previous.resources);
   const gated = gatedTables(snapshot.resources);
-  const chosen = snapshot.resources.filter((cr) => gated.has(crName(cr)) || !isStillSettled(cr, previous));
+  const isOut = (cr: CustomResource) =>
+    isStillSettled(cr, previous) && (!snapshot.hasStatuses || showsReady(cr));
+  const chosen = snapshot.resources.filter((cr) => gated.has(crName(cr)) || !isOut(cr));
   const present = new Set(snapshot.resources.map(({ metadata }) => metadata.uid));
   const gone = [...previous.resources.keys()].filter((uid) => !present.has(uid));
   const keys = new Set(gone.flatMap((uid) => previous.resources.get(uid)!.keys));
@@ -168,7 +170,6 @@ function isStillSettled(cr: CustomResource, { resources }: PassState): boolean {
   return (
     before?.isSettled === true &&
     before.spec === cr.spec &&
-    showsReady(cr) &&
     isSameJson(before.annotations ?? {}, cr.metadata.annotations ?? {})
   );
 }

@@ -397,6 +397,7 @@ export class EnginePass {
       at: clock.now(),
       resources,
       isComplete,
+      hasStatuses: true,
       unbound: cluster.unbound,
       seesNamespace: (namespace) => cluster.sees(namespace),
       references: lookup,
