@@ -42,7 +42,7 @@ export async function openSocket(
     protocol: socket.protocol,
     socket,
     send: (message) => socket.send(typeof message === 'string' ? message : JSON.stringify(message)),
-    next: async (timeoutMs = 5000) => {
+    next: async (timeoutMs = 20_000) => {
       for (let waited = 0; inbox.length === 0 && waited < timeoutMs; waited += 5) await sleep(5);
       const message = inbox.shift();
       if (!message) throw new Error(`no message within ${timeoutMs} ms`);
