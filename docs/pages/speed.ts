@@ -79,8 +79,8 @@ function requests(recorded: Recorded<Results>): readonly string[] {
 prepared statement that returns JSON as text, the permission written into it, the text passed through (\`testing/speed/by-hand\`). × is the CPU of
 the engine and Postgres, as a multiple of that of this server and Postgres: the median of paired rounds, with eight connections and one core for
 both servers and Postgres. Statements, socket writes and allocated bytes of a request are those of the engine; without a figure where a
-response is so long that it is sent in the pieces in which it arrives. Continuous integration fails when a figure becomes worse
-([CONTRIBUTING](../CONTRIBUTING.md#speed)).`,
+response is so long that it is sent in the pieces in which it arrives. A row keeps the figures of an earlier
+commit until they become better. Continuous integration fails when a figure becomes worse ([CONTRIBUTING](../CONTRIBUTING.md#speed)).`,
     table(head, [...rows, ['geometric mean', mean, '', '', '', '', '', '', '']]),
     `For the reasons see [ADR 4](adr/0004-json-by-concatenation.md) (JSON by concatenation) and
 [ADR 6](adr/0006-a-wire-client-for-statements.md) (the wire client).`,
