@@ -186,6 +186,8 @@ function apart(value: unknown): unknown {
     if (conditions.length < 2) return { [key]: apart(item) };
     return { _and: conditions.map(([column, condition]) => ({ tags: { [column]: condition } })) };
   });
+  // A column without an operator stays one.
+  if (parts.length === 0) return value;
   return parts.length === 1 ? parts[0] : { _and: parts };
 }
 
