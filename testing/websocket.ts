@@ -43,7 +43,8 @@ export async function openSocket(
     socket,
     send: (message) => socket.send(typeof message === 'string' ? message : JSON.stringify(message)),
     next: async (timeoutMs = 20_000) => {
-      for (let waited = 0; inbox.length === 0 && waited < timeoutMs; waited += 5) await sleep(5);
+      const isOpen = () => socket.readyState !== socket.CLOSED;
+      for (let waited = 0; inbox.length === 0 && isOpen() && waited < timeoutMs; waited += 5) await sleep(5);
       const message = inbox.shift();
       if (!message) throw new Error(`no message within ${timeoutMs} ms`);
       return message;
