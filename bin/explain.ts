@@ -71,7 +71,7 @@ export function explained(name: string | undefined, isRecursive: boolean): strin
       ? []
       : ['FIELDS:', ...fieldLines(schema, isRecursive, '  '), '']),
   ];
-  return `${lines.join('\n')}`;
+  return lines.join('\n');
 }
 
 function kindList(): string {

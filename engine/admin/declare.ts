@@ -5,9 +5,8 @@
 import { isSameJson } from '../json/value.ts';
 import { canonicalMetadata, exportedPart, exportMetadata } from '../metadata/export.ts';
 import type { Metadata } from '../metadata/schema/metadata.ts';
-import { ADMIN_ROLE } from '../resolve/session.ts';
 import type { PrintedInconsistency } from './inconsistencies.ts';
-import { runAdmin } from './run.ts';
+import { runAsEngine } from './run.ts';
 import type { EngineState } from './state.ts';
 
 /** Stores the document. Throws with every reason if it is refused. */
@@ -15,8 +14,7 @@ export async function declareMetadata(state: EngineState, metadata: Metadata, cl
   const stored = state.snapshot().document;
   if (isSameJson(canonicalMetadata(exportedPart(stored)), canonicalMetadata(metadata))) return;
   const body = { type: 'replace_metadata', version: 2, args: { metadata: exportMetadata(metadata) } };
-  const session = { role: ADMIN_ROLE, variables: {}, mayUseBackendOnly: false };
-  const answer = await runAdmin(state, body, { endpoint: '/v1/metadata', session, client });
+  const answer = await runAsEngine(state, body, client);
   if (answer.status !== 200) throw new Error(reasonsIn(answer.body), { cause: answer.unexpected });
 }
 

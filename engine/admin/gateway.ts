@@ -18,7 +18,7 @@ import { foreignSources, normalMetadata } from '../metadata/normal-form.ts';
 import { siblingReferences } from '../metadata/references.ts';
 import type { Metadata } from '../metadata/schema/metadata.ts';
 import type { RemoteSchema } from '../metadata/schema/remote-schema.ts';
-import type { ConnectionInfo, Source } from '../metadata/schema/source.ts';
+import { type ConnectionInfo, type Source, unservedText } from '../metadata/schema/source.ts';
 import type { Steps } from '../metadata/steps.ts';
 import { isTrusted, type TrustsSelfSigned } from '../outgoing/tls-allowlist.ts';
 import { findingBrokenQueries } from '../plan/stored-query.ts';
@@ -348,8 +348,7 @@ export function isSameConnection(before: Source | undefined, after: Source): boo
 function unservedSources(document: Metadata): readonly Inconsistency[] {
   const found = new Inconsistencies();
   for (const { name, kind } of foreignSources(document)) {
-    const text = `sources of the kind "${kind}" are not supported`;
-    found.add(sourceSubject(name), new EngineError('notSupported', { text }));
+    found.add(sourceSubject(name), new EngineError('notSupported', { text: unservedText(kind) }));
   }
   return found.all;
 }

@@ -7,13 +7,13 @@ import { join } from 'node:path';
 import { optionAddress } from '../database/connect.ts';
 import type { DatabaseAddress } from '../database/connection-defaults.ts';
 import { type ConnectionSecrets, databaseAddress } from '../database/database-url.ts';
+import { thrownMessage } from '../errors/engine-error.ts';
 import type { Metadata } from '../metadata/schema/metadata.ts';
 import { recordIn } from '../migrate/adopt.ts';
 import { isFolder, MigrationFolderError, readMigrations } from '../migrate/read-migrations.ts';
 import { runMigrations } from '../migrate/run-migrations.ts';
 import { withMigrationClient } from '../migrate/session.ts';
-import { ADMIN_ROLE } from '../resolve/session.ts';
-import { runAdmin } from './run.ts';
+import { runAsEngine } from './run.ts';
 import type { EngineState } from './state.ts';
 
 export type StartMigrations = {
@@ -83,8 +83,7 @@ async function migrateSource(state: EngineState, source: string, options: StartM
     const patch = { migrations: { [source]: versions }, settings: { migration_mode: 'true' } };
     if (applied.length > 0) await perform(state, 'patch_catalog_state', { type: 'cli', patch });
   } catch (error) {
-    const reason = error instanceof Error ? error.message : String(error);
-    throw new Error(`migrations of source ${source}: ${reason}`, { cause: error });
+    throw new Error(`migrations of source ${source}: ${thrownMessage(error)}`, { cause: error });
   }
 }
 
@@ -100,12 +99,10 @@ function addressOf(state: EngineState, source: string, options: StartMigrations)
 }
 
 async function perform(state: EngineState, type: string, args: object): Promise<void> {
-  const session = { role: ADMIN_ROLE, variables: {}, mayUseBackendOnly: false };
-  const client = 'pergola serve --migrations-dir';
-  const { status, body, unexpected } = await runAdmin(
+  const { status, body, unexpected } = await runAsEngine(
     state,
     { type, args },
-    { endpoint: '/v1/metadata', session, client },
+    'pergola serve --migrations-dir',
   );
   if (status !== 200) throw new Error((body as { error: string }).error, { cause: unexpected });
 }

@@ -4,6 +4,7 @@
 import { optionAddress } from '../database/connect.ts';
 import type { DatabaseAddress } from '../database/connection-defaults.ts';
 import { type ConnectionSecrets, databaseAddress } from '../database/database-url.ts';
+import { thrownMessage } from '../errors/engine-error.ts';
 import { createReferenceCatalog } from '../events/reference-catalog.ts';
 import type { Metadata } from '../metadata/schema/metadata.ts';
 import { withMigrationClient } from '../migrate/session.ts';
@@ -38,8 +39,7 @@ export async function createReferenceCatalogs(
       );
       if (!isOurs) report(`${name} has the schema hdb_catalog of a reference engine, which is left as it is`);
     } catch (error) {
-      const reason = error instanceof Error ? error.message : String(error);
-      report(`${name} has no schema hdb_catalog: ${reason}`);
+      report(`${name} has no schema hdb_catalog: ${thrownMessage(error)}`);
     }
   }
 }

@@ -73,9 +73,11 @@ async function contextOf(
 ): Promise<RowsContext> {
   const { session } = caller;
   const source = work.source(args.source);
+  const isAdmin = session.role === ADMIN_ROLE;
   if (!source) {
-    if (session.role !== ADMIN_ROLE) refuseHidden(type, args.table, session.role);
-    return fail('sourceNotFound', { source: args.source });
+    return isAdmin
+      ? fail('sourceNotFound', { source: args.source })
+      : refuseHidden(type, args.table, session.role);
   }
   await work.addedInconsistencies();
   const { model } = await work.resolution();
@@ -87,7 +89,7 @@ async function contextOf(
   }
   const table = model.sources.get(source.name)?.tables.get(qualifiedKey(args.table));
   if (!table) {
-    if (session.role !== ADMIN_ROLE) refuseHidden(type, args.table, session.role);
+    if (!isAdmin) return refuseHidden(type, args.table, session.role);
     return withPath('table', () => fail('tableNotTracked', { table: printQualified(args.table) }));
   }
   const at = { alias: 'rows', source: source.name } as const;

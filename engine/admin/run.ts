@@ -73,6 +73,12 @@ export async function runAdmin(
   }
 }
 
+/** Runs an operation that the engine itself performs when it starts. `client` is its part, for the revisions of the document. */
+export function runAsEngine(state: EngineState, body: unknown, client: string): Promise<AdminResponse> {
+  const session = { role: ADMIN_ROLE, variables: {}, mayUseBackendOnly: false };
+  return runAdmin(state, body, { endpoint: '/v1/metadata', session, client });
+}
+
 /** Parses a request of a role that is not admin, which may only operate on rows. All other requests, valid or not, get the same error,
  *  so that the role learns nothing about the admin API. */
 function parseRowRequest(body: unknown, caller: AdminCaller): AdminRequest {

@@ -82,7 +82,8 @@ export async function fingerprintsOf(client: Queryable): Promise<Fingerprints> {
   return new Map(prints.map((row) => [fingerprintKey(row), BigInt(row.print ?? 0)]));
 }
 
-/** Reads the sum of the current fingerprints of some objects, and of all triggers and policies, with one statement. An object that does not exist counts as 0. */
+/** Reads the sum of the current fingerprints of some objects, and of all triggers and policies, with one statement. An object that does not
+ *  exist counts as 0. */
 export async function currentSum(client: Queryable, wanted: readonly Fingerprinted[]): Promise<bigint> {
   const names = wanted.map(({ kind, schema, name }) => [kind, schema, name]);
   const { rows } = await client.query(SUM, [JSON.stringify(names)]);

@@ -1,8 +1,8 @@
 /** Writes entries to a database in groups: what is added while a group is being written is in the next one. One statement for many entries
  *  takes a fraction of the CPU time that one for each takes, and under little load each entry is still written at once.
  *  Not here: what is written (event-log.ts). */
-import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Database } from '../database/pool.ts';
+import { nextTurn } from '../limits/slices.ts';
 
 type Waiting<T> = { readonly entry: T; readonly settle: PromiseWithResolvers<void> };
 

@@ -13,8 +13,8 @@ import { ADMIN_ROLE, type Session } from '../resolve/session.ts';
 /** Requests with more headers are refused. This is Node's default, stated. */
 export const MAX_HEADERS = 1000;
 
-/** Returns the error the client receives, with the option that lifts it, if one does. An error that is no EngineError is a defect of ours: it is reported with its cause, and
- *  the client receives `unexpected`. */
+/** Returns the error the client receives, with the option that lifts it, if one does. An error that is no EngineError is a defect of ours: it
+ *  is reported with its cause, and the client receives `unexpected`. */
 export function errorFrom(
   thrown: unknown,
   { observe, options }: { readonly observe: Observe; readonly options: Options },

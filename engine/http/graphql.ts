@@ -77,11 +77,8 @@ async function handle(
       isGet,
     });
     if (isGet && status === 405) return { status, body, headers: { ...typed(type), allow: 'POST' } };
-    return {
-      status: keepsStatus(request, type) ? status : 200,
-      body,
-      headers: { ...typed(type), ...(isGet ? UNCACHED : {}) },
-    };
+    const headers = isGet ? { ...typed(type), ...UNCACHED } : typed(type);
+    return { status: keepsStatus(request, type) ? status : 200, body, headers };
   } catch (thrown) {
     return refusal({ context, record, request, type }, thrown);
   }
@@ -93,8 +90,8 @@ function keepsStatus(request: IncomingMessage, type: ResponseType): boolean {
 }
 
 /** Returns the header of a type other than the default one. */
-function typed(type: ResponseType): Readonly<Record<string, string>> {
-  return type === 'application/json' ? {} : { 'content-type': `${type}; charset=utf-8` };
+function typed(type: ResponseType): HttpResponse['headers'] {
+  return type === 'application/json' ? undefined : { 'content-type': `${type}; charset=utf-8` };
 }
 
 /** The answer to a GET depends on the session, which caches do not take into account. */

@@ -17,7 +17,7 @@ export type NodeHandler = (request: IncomingMessage, response: ServerResponse, r
 export type HttpResponse = {
   readonly status: number;
   readonly body: Body;
-  readonly headers?: Readonly<Record<string, string>>;
+  readonly headers?: Readonly<Record<string, string>> | undefined;
 };
 
 /** Returns a handler that writes what `handle` returns. */

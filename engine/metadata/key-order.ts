@@ -97,22 +97,25 @@ export function keysAsGiven(properties: unknown, keys: readonly string[]): reado
 
 /** Returns the keys in the order of the reference. */
 export function keysInOrder(properties: unknown, keys: readonly string[]): readonly string[] {
+  return keys.toSorted(comparingKeys(properties));
+}
+
+function comparingKeys(properties: unknown): (a: string, b: string) => number {
   const order = KEY_ORDERS.get(properties) ?? [];
   const rank = (key: string) => (order.includes(key) ? order.indexOf(key) : order.length);
-  return keys.toSorted((a, b) => rank(a) - rank(b) || (a < b ? -1 : 1));
+  return (a, b) => rank(a) - rank(b) || (a < b ? -1 : 1);
 }
 
 /** Returns the object with the keys that `before` does not have in their position, and the others as they are. */
 export function withNewKeys<T extends object>(properties: unknown, before: object, after: T): T {
   const keys = Object.keys(after);
+  const known = keys.filter((key) => Object.hasOwn(before, key));
   const added = keys.filter((key) => !Object.hasOwn(before, key));
   if (added.length === 0) return after;
-  const placed = keysInOrder(properties, added).reduce<readonly string[]>(
-    (made, key) => {
-      const next = made.findIndex((other) => keysInOrder(properties, [other, key])[0] === key);
-      return made.toSpliced(next < 0 ? made.length : next, 0, key);
-    },
-    keys.filter((key) => Object.hasOwn(before, key)),
-  );
-  return Object.fromEntries(placed.map((key) => [key, after[key as keyof T]])) as T;
+  const compare = comparingKeys(properties);
+  for (const key of added.toSorted(compare)) {
+    const next = known.findIndex((other) => compare(key, other) < 0);
+    known.splice(next < 0 ? known.length : next, 0, key);
+  }
+  return Object.fromEntries(known.map((key) => [key, after[key as keyof T]])) as T;
 }

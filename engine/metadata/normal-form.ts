@@ -156,7 +156,8 @@ export function toArrangedForm(schema: JsonSchema, value: unknown): unknown {
 
 const METADATA = asJsonSchema(Metadata);
 
-/** Returns a document as the engine reads it: in normal form, without the sources that it cannot serve. Unchanged objects of an edited document keep their identity. */
+/** Returns a document as the engine reads it: in normal form, without the sources that it cannot serve. Unchanged objects of an edited document
+ *  keep their identity. */
 export function normalMetadata(document: Metadata): Metadata {
   const known = documents.get(document);
   if (known || !isRecord(document)) return known ?? document;

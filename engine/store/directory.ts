@@ -20,8 +20,8 @@ export function leftOutText({ name, kind }: { readonly name: string; readonly ki
   return `the source ${name} is left out: sources of the kind ${kind} are not supported`;
 }
 
-/** Writes the document, except files that say the same as before in other words, and returns the paths of its files, relative to the folder. Raises DirectoryError if the folder holds a
- *  metadata directory that cannot be read, because it is unknown which files belong to it. */
+/** Writes the document, except files that say the same as before in other words, and returns the paths of its files, relative to the folder.
+ *  Raises DirectoryError if the folder holds a metadata directory that cannot be read, because it is unknown which files belong to it. */
 export async function writeDirectory(folder: string, metadata: Metadata): Promise<readonly string[]> {
   const known = existsSync(join(folder, VERSION_FILE)) ? contentOf(folder) : undefined;
   const before = known?.files ?? new Set<string>();

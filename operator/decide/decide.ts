@@ -1,7 +1,8 @@
 /** Decides for each key what happens to its object, from the ledger (L, the hash written last), the claims (D, desired) and the live
  *  document (V): V = D is unchanged; V = L is an update; V differs from both is drift; D without L is adopted or refused by policy; L
  *  without D is deleted. Also decides what happens to the ledger entry.
- *  Pure. Not here: deletions that are too many at once (prune-guard.ts), whether the engine accepts a decision (settle/settle.ts), the next document (settle/order.ts). */
+ *  Pure. Not here: deletions that are too many at once (prune-guard.ts), whether the engine accepts a decision (settle/settle.ts), the next
+ *  document (settle/order.ts). */
 import type { MetadataObject } from '@pergola/engine/metadata';
 import type { Revocation } from '../grants/revocation.ts';
 import { crName, kindAndNamespaceOf } from '../kinds.ts';

@@ -6,7 +6,7 @@ import { createHash } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import type { KubeConfig } from '@kubernetes/client-node';
 import { type Timers, untilResolved } from './timers.ts';
-import { ApiProblem, type Transport } from './transport.ts';
+import { hasStatus, type Transport } from './transport.ts';
 
 export type NameSources = {
   readonly transport: Transport;
@@ -26,7 +26,7 @@ export async function nameOfCluster(sources: NameSources, signal: AbortSignal): 
       type Namespace = { readonly metadata: { readonly uid: string } };
       return (await transport.send<Namespace>({ method: 'GET', path: PATH, signal })).metadata.uid;
     } catch (error) {
-      if (error instanceof ApiProblem && error.status === 403) return digestOfAuthority(config);
+      if (hasStatus(error, 403)) return digestOfAuthority(config);
       throw error;
     }
   };

@@ -6,7 +6,7 @@
 import { API_GROUP, type CrStatus, type CustomResource, GROUP_VERSION } from '../kinds.ts';
 import { type Transition, transitionsOf } from '../status/transitions.ts';
 import type { Timers } from './timers.ts';
-import { ApiProblem, type Transport } from './transport.ts';
+import { ApiProblem, hasStatus, type Transport } from './transport.ts';
 
 export type EventsOptions = {
   readonly transport: Transport;
@@ -135,7 +135,7 @@ export class Events {
       await transport.send({ method: 'PATCH', path: series.path, body, contentType, timeoutMs: TIMEOUT_MS });
       return true;
     } catch (error) {
-      if (error instanceof ApiProblem && error.status === 404) return false;
+      if (hasStatus(error, 404)) return false;
       throw error;
     }
   }

@@ -3,14 +3,15 @@
  *  Resources in the namespace of the operator never get it: when that namespace is deleted, the operator stops first.
  *  Not here: what blocks a deletion (deletion.ts). */
 
-import { type CustomResource, kindOf } from '../kinds.ts';
+import type { CustomResource } from '../kinds.ts';
 import type { Clock, StatusSink } from '../ports.ts';
 import { isChanged, statusOf } from '../status/conditions.ts';
 import { type DeletionBlocker, FINALIZER, hasFinalizer, remainingMs, waitsForDeletion } from './deletion.ts';
 import type { Requeue } from './queue.ts';
 import type { KubeObject } from './reflector.ts';
+import { pathOf } from './resource-path.ts';
 import { FIELD_MANAGER } from './status-sink.ts';
-import { ApiProblem, type Transport } from './transport.ts';
+import { hasStatus, type Transport } from './transport.ts';
 
 export type FinalizersOptions = {
   readonly transport: Transport;
@@ -101,8 +102,7 @@ export class Finalizers {
 
   async #patch(cr: CustomResource, contentType: string, body: unknown): Promise<void> {
     const { transport, onWritten } = this.#options;
-    const { name, namespace } = cr.metadata;
-    const path = `/apis/${cr.apiVersion}/namespaces/${namespace}/${kindOf(cr.kind)!.plural}/${name}`;
+    const path = pathOf(cr);
     const isApply = contentType.startsWith('application/apply');
     const query = { fieldManager: FIELD_MANAGER, ...(isApply ? { force: 'true' } : {}) };
     onWritten(cr, await transport.send<KubeObject>({ method: 'PATCH', path, query, contentType, body }));
@@ -119,7 +119,8 @@ export class Finalizers {
       while (waiting.length > 0 && this.#options.isLeading()) {
         const cr = waiting.shift()!;
         await write(cr).catch((error: unknown) => {
-          if (isGone(error)) return;
+          // The resource no longer exists.
+          if (hasStatus(error, 404)) return;
           failures++;
           this.#options.onProblem(cr, error as Error);
         });
@@ -128,9 +129,4 @@ export class Finalizers {
     await Promise.all(Array.from({ length: Math.min(IN_FLIGHT, waiting.length) }, lane));
     return failures;
   }
-}
-
-/** True when the resource no longer exists. */
-function isGone(error: unknown): boolean {
-  return error instanceof ApiProblem && error.status === 404;
 }

@@ -4,7 +4,7 @@
  *  leader that has lost the lease unnoticed is harmless: the engine rejects its write by version.
  *  Not here: the work of the leader (operator.ts). */
 import { sleep, type Timers } from './timers.ts';
-import { ApiProblem, type Transport } from './transport.ts';
+import { hasStatus, type Transport } from './transport.ts';
 
 export type LeaderOptions = {
   readonly transport: Transport;
@@ -144,7 +144,7 @@ export class Elector {
         timeoutMs: REQUEST_MS,
       });
     } catch (error) {
-      if (error instanceof ApiProblem && error.status === 404) return undefined;
+      if (hasStatus(error, 404)) return undefined;
       throw error;
     }
   }
@@ -155,7 +155,7 @@ export class Elector {
       await this.#options.transport.send({ method, path, body, timeoutMs: REQUEST_MS });
       return true;
     } catch (error) {
-      if (error instanceof ApiProblem && error.status === 409) return false;
+      if (hasStatus(error, 409)) return false;
       throw error;
     }
   }

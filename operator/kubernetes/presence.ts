@@ -3,9 +3,9 @@
  *  Each operator owns its entry in `status.operators` by a field manager of its own, so no operator removes the entry of another one.
  *  Not here: the condition that results (status/engine-status.ts), the lease (leader.ts). */
 import type { CustomResource, OperatorEntry } from '../kinds.ts';
-import { kindOf } from '../kinds.ts';
 import { shortHash } from '../objects/normal-form.ts';
 import type { KubeObject } from './reflector.ts';
+import { pathOf } from './resource-path.ts';
 import { FIELD_MANAGER } from './status-sink.ts';
 import type { Transport } from './transport.ts';
 
@@ -68,7 +68,7 @@ export class Presence {
     try {
       const written = await transport.send<KubeObject>({
         method: 'PATCH',
-        path: `/apis/${apiVersion}/namespaces/${namespace}/${kindOf(kind)!.plural}/${name}/status`,
+        path: `${pathOf(engine)}/status`,
         query: { fieldManager: `${FIELD_MANAGER}-${shortHash(lease)}`, force: 'true' },
         contentType: 'application/apply-patch+yaml',
         body: { apiVersion, kind, metadata: { name, namespace, uid }, status: { operators } },

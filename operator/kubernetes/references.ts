@@ -6,7 +6,7 @@ import type { ObservedVersion } from '../kinds.ts';
 import type { Observed } from '../ports.ts';
 import { type KubeObject, Reflector } from './reflector.ts';
 import { sleep, type Timers } from './timers.ts';
-import { ApiProblem, type Transport } from './transport.ts';
+import { type ApiProblem, hasStatus, type Transport } from './transport.ts';
 
 export type Reference = {
   readonly kind: 'secrets' | 'configmaps';
@@ -131,7 +131,7 @@ export class References {
 }
 
 function isForbidden(problem: Error | undefined): problem is ApiProblem {
-  return problem instanceof ApiProblem && problem.status === 403;
+  return hasStatus(problem, 403);
 }
 
 function idOf({ kind, namespace, name }: Reference): string {

@@ -6,7 +6,7 @@
 import { DROPPED_FIELDS, LAST_APPLIED } from '../kinds/dropped-fields.ts';
 import { TextPool } from '../text-pool.ts';
 import { backoffMs, sleep, type Timers } from './timers.ts';
-import { ApiProblem, type Transport, type WatchEvent } from './transport.ts';
+import { ApiProblem, hasStatus, type Transport, type WatchEvent } from './transport.ts';
 
 export type KubeObject = {
   readonly metadata: {
@@ -88,7 +88,7 @@ export class Reflector<T extends KubeObject> {
 
   /** True when the API server has no such collection: its definition is missing. */
   get isAbsent(): boolean {
-    return this.problem instanceof ApiProblem && this.problem.status === 404;
+    return hasStatus(this.problem, 404);
   }
 
   get counts(): ReflectorCounts {
@@ -147,7 +147,7 @@ export class Reflector<T extends KubeObject> {
 
   async #recover(error: Error): Promise<void> {
     const { timers, onProblem } = this.#options;
-    const isForgotten = error instanceof ApiProblem && error.status === 410;
+    const isForgotten = hasStatus(error, 410);
     this.#failures++;
     this.#counts.failures++;
     if (isForgotten || this.#failures % FAILURES_BEFORE_LIST === 0) this.#version = undefined;

@@ -1,12 +1,13 @@
 /** Writes statuses with server-side apply on the status subresource, 12 at a time, those with a changed Ready first. Specs, labels and
  *  annotations are never written. A failed write is reported and counted: the next pass, soon after, writes the status again.
  *  Not here: which statuses changed (status/conditions.ts). */
-import { type CustomResource, kindOf } from '../kinds.ts';
+import type { CustomResource } from '../kinds.ts';
 import type { StatusChange, StatusSink } from '../ports.ts';
 import { conditionOf } from '../status/conditions.ts';
 import type { KubeObject } from './reflector.ts';
+import { pathOf } from './resource-path.ts';
 import { sleep, type Timers } from './timers.ts';
-import { ApiProblem, type Transport } from './transport.ts';
+import { ApiProblem, hasStatus, type Transport } from './transport.ts';
 
 export const FIELD_MANAGER = 'pergola-operator';
 
@@ -67,8 +68,8 @@ async function write(options: StatusSinkOptions, change: StatusChange): Promise<
       options.onWritten(change, written);
       return true;
     } catch (error) {
-      if (isStatus(error, 404)) return true;
-      if (isStatus(error, 409) && (await isReplaced(options.transport, cr))) return true;
+      if (hasStatus(error, 404)) return true;
+      if (hasStatus(error, 409) && (await isReplaced(options.transport, cr))) return true;
       const known = withoutUnknown(status, error);
       if (known) {
         status = known;
@@ -94,24 +95,16 @@ function withoutUnknown(status: object, error: unknown): object | undefined {
 
 const UNKNOWN_FIELD = /\.status\.(\w+)[^:]*: field not declared in schema/g;
 
-function pathOf({ apiVersion, kind, metadata: { namespace, name } }: CustomResource): string {
-  return `/apis/${apiVersion}/namespaces/${namespace}/${kindOf(kind)!.plural}/${name}`;
-}
-
 /** True when the resource was deleted, and perhaps created again. A conflict may also come from a write at the same time. */
 async function isReplaced(transport: Transport, cr: CustomResource): Promise<boolean> {
   try {
     const { metadata } = await transport.send<KubeObject>({ method: 'GET', path: pathOf(cr) });
     return metadata.uid !== cr.metadata.uid;
   } catch (error) {
-    return isStatus(error, 404);
+    return hasStatus(error, 404);
   }
 }
 
-function isStatus(error: unknown, status: number): boolean {
-  return error instanceof ApiProblem && error.status === status;
-}
-
 function isBusy(error: unknown): boolean {
-  return error instanceof ApiProblem && (error.status === 409 || error.status === 429 || error.status >= 500);
+  return error instanceof ApiProblem && ([409, 429].includes(error.status) || error.status >= 500);
 }

@@ -4,7 +4,7 @@
  *  Not here: the command (../commands/migrate-storage.ts), the versions (crds/).
  *  Kubernetes documentation, "Versions in CustomResourceDefinitions": "Upgrade existing objects to a new stored version". */
 import { API_GROUP } from '../kinds.ts';
-import { ApiProblem, type Transport } from './transport.ts';
+import { hasStatus, type Transport } from './transport.ts';
 
 export type Definition = {
   readonly metadata: { readonly resourceVersion: string };
@@ -98,7 +98,7 @@ async function orNothing<T>(sent: Promise<T>): Promise<T | undefined> {
   try {
     return await sent;
   } catch (error) {
-    if (error instanceof ApiProblem && (error.status === 404 || error.status === 409)) return undefined;
+    if (hasStatus(error, 404, 409)) return undefined;
     throw error;
   }
 }

@@ -47,6 +47,11 @@ export interface Transport {
   close(): Promise<void>;
 }
 
+/** True when the API server answered with one of the statuses. */
+export function hasStatus(error: unknown, ...statuses: readonly number[]): boolean {
+  return error instanceof ApiProblem && statuses.includes(error.status);
+}
+
 /** An error response of the API server. */
 export class ApiProblem extends Error {
   readonly status: number;
@@ -158,7 +163,7 @@ class HttpTransport implements Transport {
     try {
       return await this.#send<T>(apiRequest, false);
     } catch (error) {
-      const isRefused = error instanceof ApiProblem && error.status === 401;
+      const isRefused = hasStatus(error, 401);
       if (!isRefused && !isClosedConnection(error)) throw error;
       return this.#send<T>(apiRequest, isRefused);
     }

@@ -3,7 +3,7 @@
  *  Not here: the key's use (engine/values/keys.ts), its rotation (docs/guides/secrets.md). */
 import { randomBytes } from 'node:crypto';
 import { type Timers, untilResolved } from './timers.ts';
-import { ApiProblem, type Transport } from './transport.ts';
+import { hasStatus, type Transport } from './transport.ts';
 
 export type ValuesKeyOptions = {
   readonly transport: Transport;
@@ -36,7 +36,7 @@ export async function createValuesKey(options: ValuesKeyOptions, signal: AbortSi
       await transport.send({ method: 'POST', path, body, signal });
       return true;
     } catch (error) {
-      if (error instanceof ApiProblem && error.status === 409) return false;
+      if (hasStatus(error, 409)) return false;
       throw error;
     }
   };

@@ -1,4 +1,4 @@
-/** What to do about a column or table that a resource names and the database does not have: it was dropped, renamed, or not yet created.
+/** Advice on columns and tables that a resource names and the database does not have: they were dropped, renamed, or not yet created.
  *  In: messages of the engine. Out: sentences. Pure. Not here: the messages (engine/resolve). */
 
 const COLUMN = /column "([^"]+)" does not exist(?:; the nearest name is "([^"]+)")?/g;
@@ -17,13 +17,13 @@ export function absenceAdvice(message: string): readonly string[] {
 }
 
 function columnAdvice(name: string, near: string | undefined): string {
-  const renamed =
-    near === undefined ? 'it was renamed, write its new name' : `it is now "${near}", write that`;
-  return `Column "${name}": if ${renamed} in the resources (customName in columns of the Table keeps the old name in the API); if it was dropped, remove it from them; else add it to the table.`;
+  return `Column "${name}": if ${renamedText(near)} in the resources (customName in columns of the Table keeps the old name in the API); if it was dropped, remove it from them; else add it to the table.`;
 }
 
 function tableAdvice(name: string, near: string | undefined): string {
-  const renamed =
-    near === undefined ? 'it was renamed, write its new name' : `it is now "${near}", write that`;
-  return `Table "${name}": if ${renamed} as table in the resources (customName of the Table keeps the old name in the API); if it was dropped, delete its Table, permissions and relationships; else create it.`;
+  return `Table "${name}": if ${renamedText(near)} as table in the resources (customName of the Table keeps the old name in the API); if it was dropped, delete its Table, permissions and relationships; else create it.`;
+}
+
+function renamedText(near: string | undefined): string {
+  return near === undefined ? 'it was renamed, write its new name' : `it is now "${near}", write that`;
 }

@@ -10,7 +10,7 @@ import { findObject, type ObjectKind, objectKey } from '../../metadata/objects.t
 import type { ArgsOf, EditOperation } from '../../metadata/operations.ts';
 import { printQualified, type QualifiedName } from '../../metadata/schema/common.ts';
 import type { Metadata } from '../../metadata/schema/metadata.ts';
-import { foreignKindOf, type Source } from '../../metadata/schema/source.ts';
+import { foreignKindOf, type Source, unservedText } from '../../metadata/schema/source.ts';
 import type { Table } from '../../metadata/schema/table.ts';
 
 /** A handler: the operation as a function from document to document. `links` returns the tables that only a database knows, such as the
@@ -29,9 +29,7 @@ export function requireAnySource(draft: Metadata, name: string): Source {
 export function requireSource(draft: Metadata, name: string): Source {
   const source = requireAnySource(draft, name);
   const kind = foreignKindOf(source);
-  return kind === undefined
-    ? source
-    : fail('notSupported', { text: `sources of the kind "${kind}" are not supported` });
+  return kind === undefined ? source : fail('notSupported', { text: unservedText(kind) });
 }
 
 /** Raises `sourceNotFound`, `tableNotInSource`. */

@@ -182,6 +182,10 @@ export function foreignKindOf(source: object): string | undefined {
     kind === '' || kind === 'pg' || (typeof kind === 'string' && Object.hasOwn(SOURCE_KINDS, kind));
   return typeof kind !== 'string' || isServed ? undefined : kind;
 }
+/** Returns why the engine does not serve a source of a kind. */
+export function unservedText(kind: string): string {
+  return `sources of the kind "${kind}" are not supported`;
+}
 /** A source that the engine cannot serve. */
 export type ForeignSource = { readonly name: string; readonly kind: string };
 export const SourceKind = oneOf('postgres', 'citus', 'cockroach', 'alloy');
