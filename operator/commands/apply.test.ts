@@ -114,7 +114,7 @@ test.each(['json', 'yaml', 'markdown'])('-o %s has what was deleted and what is 
   const deleted = read(await say('one.yaml', '--prune', '-o', format));
   if (format === 'markdown') {
     expect(left).toContain('**Left as it is**\n\n- table default/public/note');
-    expect(deleted).toContain('**Deleted**\n\n- - table default/public/note');
+    expect(deleted).toContain('**Deleted**\n\n- table default/public/note');
   } else {
     const object = { key: expect.stringContaining('note_1'), resource: 'Table default/note-1' };
     expect(left).toMatchObject({ deleted: [], abandoned: [object] });
