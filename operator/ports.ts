@@ -23,6 +23,8 @@ export type InconsistentObject = {
   readonly type: string;
   readonly name: string;
   readonly reason: string;
+  /** The failure of a request to another service. Absent in answers of older engines. */
+  readonly message?: { readonly message: string } | undefined;
   /** The error code of the cause in the specification: `not-exists`, `permission-error` and others. */
   readonly code?: string | undefined;
   /** The code of the error behind the cause, where the specification has one code for all causes: `not-exists` for a missing column of an

@@ -2,14 +2,18 @@
  *  Spec: "replace_metadata", "get_inconsistent_metadata"; docs/reference/behaviour/metadata-api.md. */
 import { type EngineError, fail, type PathStep } from '../errors/engine-error.ts';
 import { nearestNames } from '../errors/nearest.ts';
+import { isRecord } from '../json/value.ts';
 import { putObject, removeObject } from '../metadata/edit.ts';
 import { findObject } from '../metadata/objects.ts';
 import type { QueryCollection } from '../metadata/schema/collection.ts';
 import type { Metadata } from '../metadata/schema/metadata.ts';
+import { HTTP_EXCEPTION } from '../remote/http.ts';
 import type { Inconsistency } from '../resolve/types.ts';
 
 export type PrintedInconsistency = Pick<Inconsistency, 'type' | 'name' | 'reason' | 'entity'> & {
   readonly definition?: unknown;
+  /** The failure of a request to another service. */
+  readonly message?: unknown;
   readonly key?: string;
   readonly code?: string | undefined;
   /** The code of the error behind it, where the admin API has another code for it. */
@@ -39,6 +43,7 @@ export function printInconsistencies(
   return inconsistencies.map(({ definition, entity, reason, name, type, key, cause }) => ({
     ...(entity ? { entity } : { definition }),
     reason,
+    ...messageOf(cause),
     name,
     type,
     ...(includeKeys
@@ -51,6 +56,11 @@ export function printInconsistencies(
         }
       : {}),
   }));
+}
+
+function messageOf(cause: EngineError | undefined): { readonly message?: unknown } {
+  const internal = cause?.internal;
+  return isRecord(internal) && internal['type'] === HTTP_EXCEPTION ? { message: internal } : {};
 }
 
 function behindOf(cause: EngineError | undefined): { readonly behind?: string } {

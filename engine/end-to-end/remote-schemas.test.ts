@@ -543,7 +543,14 @@ describe('operations', () => {
     });
     await admin('reload_metadata', {});
     expect(await admin('get_inconsistent_metadata', {})).toMatchObject({
-      body: { inconsistent_objects: [{ type: 'remote_schema' }] },
+      body: {
+        inconsistent_objects: [
+          {
+            type: 'remote_schema',
+            message: { type: 'http_exception', message: expect.stringMatching(/\S/) },
+          },
+        ],
+      },
     });
   });
 

@@ -71,9 +71,12 @@ export async function postToRemote(
   }
 }
 
+/** The type of `internal` when a service has not answered. */
+export const HTTP_EXCEPTION = 'http_exception';
+
 /** Returns the error for a remote schema without an answer. Only administrators see `message`. */
 export function unreachable({ url }: RemoteEndpoint, message: string): EngineError {
-  return new EngineError('remoteSchemaUnreachable', { url }, [], { type: 'http_exception', message });
+  return new EngineError('remoteSchemaUnreachable', { url }, [], { type: HTTP_EXCEPTION, message });
 }
 
 export function timeoutMsOf(

@@ -34,6 +34,8 @@ const Inconsistent = Type.Object({
   type: Type.String(),
   name: Type.String(),
   reason: Type.String(),
+  /** The failure of a request to another service. */
+  message: Type.Optional(Type.Object({ message: Type.String() })),
   code: Type.Optional(Type.String()),
   /** Absent where it is the code, and in answers of older engines. */
   behind: Type.Optional(Type.String()),

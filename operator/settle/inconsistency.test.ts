@@ -37,6 +37,17 @@ test('the message for a resource of another namespace than the Engine, or of nob
   }
 });
 
+test('the message says what happened to a request to another service', () => {
+  const reason = 'Inconsistent object: HTTP exception occurred while sending the request to "http://billing"';
+  const silent = { ...found, key: 'remote_schema/billing', reason, nearest: [], path: [] };
+  const message = { message: 'Response timeout' };
+  expect(outcomeOfInconsistency({ ...silent, message }, [silent], undefined)).toEqual({
+    reason: 'RemoteUnavailable',
+    message:
+      'remote schema billing: HTTP exception occurred while sending the request to "http://billing": Response timeout',
+  });
+});
+
 test('the message has every error of the object, each with its field', () => {
   const more = [
     { reason: "field 'idd' does not exist", path: ['permission', 'filter', 'idd'], nearest: ['id'] },

@@ -32,7 +32,7 @@ export function outcomeOfInconsistency(
     return `${fieldIn(claim?.cr, claim?.object, path)}: ${reason.replace(/^Inconsistent object: /, '')}${near}`;
   };
   const more = (found.more ?? []).map((error) => `; also${text(error)}`).join('');
-  const message = `${printKey(found.key)}${text(found)}${more}`;
+  const message = `${printKey(found.key)}${text(found)}${whatHappened(found)}${more}`;
   if (found.code === NOT_ENFORCED) return { reason: 'NotEnforced', message };
   if (found.code === PARTLY_SERVED) return { reason: 'PartlyServed', message };
   const absent = unavailabilityBehind(found, all, claim?.object);
@@ -41,6 +41,11 @@ export function outcomeOfInconsistency(
     reason: MISSING.has(found.behind ?? found.code ?? '') ? 'DependencyNotReady' : 'RejectedByEngine',
     message,
   };
+}
+
+/** Returns what happened to a request to another service, where the engine says so. */
+function whatHappened({ message }: InconsistentObject): string {
+  return message === undefined ? '' : `: ${message.message}`;
 }
 
 /** The codes of the engine for an object that needs something that does not exist. */
