@@ -41,7 +41,7 @@ test('the message says what happened to a request to another service', () => {
   const reason = 'Inconsistent object: HTTP exception occurred while sending the request to "http://billing"';
   const silent = { ...found, key: 'remote_schema/billing', reason, nearest: [], path: [] };
   const message = { message: 'Response timeout' };
-  expect(outcomeOfInconsistency({ ...silent, message }, [silent], undefined)).toEqual({
+  expect(outcomeOfInconsistency({ ...silent, message }, [silent])).toEqual({
     reason: 'RemoteUnavailable',
     message:
       'remote schema billing: HTTP exception occurred while sending the request to "http://billing": Response timeout',

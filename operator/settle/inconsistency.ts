@@ -21,7 +21,7 @@ import { type InconsistentObject, NOT_ENFORCED, PARTLY_SERVED, type ResourceOutc
 export function outcomeOfInconsistency(
   found: InconsistentObject,
   all: readonly InconsistentObject[],
-  claim: Claim | undefined,
+  claim?: Claim,
 ): ResourceOutcome {
   const text = ({
     reason,

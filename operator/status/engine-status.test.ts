@@ -47,11 +47,11 @@ test('an Engine that does not respond is not Reachable and has no condition for 
   ]);
 });
 
-test('inconsistent objects are reported, whoever owns them', async () => {
+test('inconsistent objects are reported, whoever owns them, with the reason they share', async () => {
   const status = await statusAfter((ports) => {
     ports.engine.judge = broken('source/default');
   });
-  expect(status.shown).toContain('MetadataConsistent=False RejectedByEngine');
+  expect(status.shown).toContain('MetadataConsistent=False SourceUnavailable');
   expect(status.conditions.at(-1)?.message).toContain('source/default');
 });
 

@@ -17,6 +17,7 @@ import {
 import { objectsIn } from '../objects/normal-form.ts';
 import { failedText } from '../permission-tests/gates.ts';
 import { type EngineVersions, inconsistentIn, type ResourceOutcome } from '../ports.ts';
+import { outcomeOfInconsistency } from '../settle/inconsistency.ts';
 import { type ConditionDraft, conditionsOf, progressConditions, type StatusContext } from './conditions.ts';
 import { missingGrantText, notReadyText } from './not-ready.ts';
 import { outcomeOf, type PassPlan, type Report } from './report.ts';
@@ -217,7 +218,8 @@ function reachable({ problem }: Report): readonly ConditionDraft[] {
   return [{ type: 'Reachable', status: 'False', ...outcomeOf(problem) }];
 }
 
-/** Returns the condition MetadataConsistent. It includes objects that the operator does not own. */
+/** Returns the condition MetadataConsistent, with the reason that all inconsistent objects share. It includes objects
+ *  that the operator does not own. */
 function consistent({ problem, inconsistent: found }: Report): readonly ConditionDraft[] {
   if (problem) return [];
   const inconsistent = inconsistentIn(found);
@@ -227,7 +229,9 @@ function consistent({ problem, inconsistent: found }: Report): readonly Conditio
   }
   const texts = inconsistent.map(({ name, reason }) => `${name}: ${reason}`);
   const message = listText(texts, { most: MOST_NAMED, separator: '; ' });
-  return [{ type, status: 'False', reason: 'RejectedByEngine', message }];
+  const reasons = new Set(inconsistent.map((one) => outcomeOfInconsistency(one, inconsistent).reason));
+  const [reason = 'RejectedByEngine'] = reasons.size === 1 ? reasons : [];
+  return [{ type, status: 'False', reason, message }];
 }
 
 function countsOf({ plan, verdicts }: Report): NonNullable<CrStatus['objects']> {
