@@ -65,6 +65,19 @@ describe('the first start', () => {
   });
 });
 
+describe('a metadata database that has lost its tables', () => {
+  test.each(['drop schema pergola cascade', 'drop table pergola.metadata cascade'])(
+    '%s: writes say so',
+    async (sql) => {
+      await engine.database.sql(sql);
+      expect(await engine.metadata(op('pg_track_table', { table: 'author' }))).toMatchObject({
+        status: 500,
+        body: { code: 'unexpected', error: expect.stringContaining('the schema pergola are gone') },
+      });
+    },
+  );
+});
+
 describe('a later start', () => {
   test('loads the stored document, and creates no source again after all were dropped', async () => {
     await engine.must(op('track_table', 'author'));
