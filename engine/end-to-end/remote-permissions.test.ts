@@ -250,6 +250,12 @@ test.each([
     'type Query { user(id: Int!): User }',
     'because Could not find type with name "User", which "Query" refers to',
   ],
+  [
+    'type Query { user(id: Int!): User hidden: Int }',
+    'for the following reasons:\n' +
+      ' • expected type of "hidden"("Object field") to be String but received Int\n' +
+      ' • Could not find type with name "User", which "Query" refers to\n',
+  ],
   ['type User { id: Int }', 'because query root does not exist in the schema definition'],
   [
     'type Query { user(id: Int! @preset(value: [1])): User } type User { id: Int }',

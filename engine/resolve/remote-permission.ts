@@ -99,9 +99,9 @@ class Part {
     const declared = nodes.filter((node) => node.kind !== Kind.SCHEMA_DEFINITION);
     for (const node of declared) this.#declared.set(node.name.value, node);
     const types = new Map(this.#types(nodes, declared).map((type) => [type.name, type]));
-    // A type that was refused is missing, which is no reason of its own.
+    for (const type of types.values()) this.#checkReferences(type);
+    // A root that was refused is missing, which is no reason of its own.
     if (this.reasons.length > 0) return { types, roots: this.#upstream.roots };
-    for (const type of types.values()) this.#checkReferences(type, types);
     const definition = nodes.find((node) => node.kind === Kind.SCHEMA_DEFINITION);
     return { types: withPresetObjects(types), roots: this.#roots(definition, types) };
   }
@@ -387,7 +387,7 @@ class Part {
     this.#because(`expected type of "${name}"("${place}") to be ${expected} but received ${received}`);
   }
 
-  #checkReferences(type: UpstreamType, types: ReadonlyMap<string, UpstreamType>): void {
+  #checkReferences(type: UpstreamType): void {
     if (!('fields' in type)) return;
     const used = type.fields.flatMap((field) => [
       field.type,
@@ -396,7 +396,8 @@ class Part {
         : []),
     ]);
     for (const name of new Set(used.map(namedType))) {
-      if (types.has(name) || BUILT_IN_SCALARS.has(name)) continue;
+      // A type that was refused has its own reason.
+      if (this.#declared.has(name) || BUILT_IN_SCALARS.has(name)) continue;
       this.#because(`Could not find type with name "${name}", which "${type.name}" refers to`);
     }
   }
