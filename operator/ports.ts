@@ -385,6 +385,7 @@ export interface StatusSink {
 
 export interface Clock {
   now(): Date;
+  /** Resolves after the time; after 0, once the rest of the process has run. */
   sleep(ms: number): Promise<void>;
   /** Returns a number in [0, 1), for jitter. */
   random(): number;

@@ -33,6 +33,23 @@ export function dependentsOf(metadata: Metadata, key: string, links: Links = noL
   return [...objects.keys()].filter((other) => other !== key && found.has(other));
 }
 
+/** Returns the keys of every object that the object is nested in, or that it or one of those refers to, directly or not. They need not exist.
+ *  The cost is that of the objects on the way, whatever the size of the document. */
+export function requirementsOf(
+  objects: ReadonlyMap<string, MetadataObject>,
+  key: string,
+): ReadonlySet<string> {
+  const found = new Set([key]);
+  for (const next of found) {
+    const object = objects.get(next);
+    if (!object) continue;
+    if (object.parent !== null) found.add(object.parent);
+    for (const used of referencesOf(object, objects)) found.add(used);
+  }
+  found.delete(key);
+  return found;
+}
+
 /** Returns the dependents that would remain if the object and everything nested in it were removed. */
 export function foreignDependentsOf(
   metadata: Metadata,

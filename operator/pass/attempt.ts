@@ -53,7 +53,8 @@ export type PreviousAttempt = {
 
 /** Plans and writes, and starts again from the current state when another client wrote in between. When the engine has no problem, a
  *  change is written without a dry run, which is half of the cost of a small change; only a refusal is analysed. A change that the
- *  engine accepts in a dry run and rejects in a write, or that is too large for one request, is written in parts. */
+ *  engine accepts in a dry run and rejects in a write, or that is too large for one request, is written in parts. Between the steps, which take
+ *  long with thousands of resources, the rest of the process runs: probes and the lease. */
 export async function attempt(
   { engine, source, clock }: Ports,
   options: ReconcileOptions,
@@ -76,12 +77,14 @@ export async function attempt(
       const mayBeIncremental = !isDoubtful && !wasWritten && passState;
       decided = (mayBeIncremental && decideIncrementally(passState, observation)) || decideOnAll(observation);
       await sendValues(engine, decided.decided.desired.values);
+      await clock.sleep(0);
       const nowMs = clock.now().getTime();
       const memory = { backoff, holdBack: { before: heldBack, budget } };
       const compare = comparisonOf(engine);
       made = await planOn(reading, decided, options, { dryRun, compare, ...memory, most: parts.most, nowMs });
       backoff = rememberPlan(backoff, made, nowMs);
       heldBack = made.heldBack;
+      await clock.sleep(0);
       const report = await apply(engine, made, mustFit);
       wasWritten ||= report.wasWritten;
       if (report.wasWritten && isConnected(migrated, made)) continue;

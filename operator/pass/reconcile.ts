@@ -34,6 +34,7 @@ export async function reconcile(
   const { snapshot, report: attempted } = await attempt(ports, options, before);
   const scope = attempted.plan?.scope;
   const resources = scope?.snapshot.resources ?? snapshot.resources;
+  await ports.clock.sleep(0);
   const reached = await withReplicas(ports, resources, attempted, before.replicaSync);
   const delivered = await withDeliveries(ports, resources, reached);
   const report = await withTests(ports, { snapshot, resources, options }, delivered, before.tests);

@@ -2,10 +2,10 @@
  *  and decisions for which the engine refuses the whole change. When several conflict, the one of lowest priority is left out (order.ts),
  *  so a new resource never displaces an existing one.
  *  Not here: the dependents of what is left out (settle.ts), the message for an inconsistent object (inconsistency.ts). */
-import { dependentsOf, type Metadata, objectKey } from '@pergola/engine/metadata';
+import { type Metadata, objectKey, requirementsOf } from '@pergola/engine/metadata';
 import { type Decision, isPut } from '../decide/decide.ts';
 import { fieldIn } from '../kinds/field.ts';
-import { printKey } from '../objects/normal-form.ts';
+import { objectsIn, printKey } from '../objects/normal-form.ts';
 import { type InconsistentObject, type ResourceOutcome, unfit } from '../ports.ts';
 import { bisect, firstFailure, type Refusal } from './bisect.ts';
 import { isUnavailability, keptForDependent, outcomeOfInconsistency } from './inconsistency.ts';
@@ -187,44 +187,52 @@ async function breakerOf(
 
 async function breakersOfOthers(
   trials: Trials,
-  change: Draft,
+  { active, document }: Draft,
   puts: ReadonlyMap<string, Decision>,
   inconsistent: readonly InconsistentObject[],
 ): Promise<Culprits> {
-  const before = new Set(trials.context.inconsistent.map(({ key }) => key));
+  const { context } = trials;
+  const [live, after] = [objectsIn(context.live), objectsIn(document)];
+  const before = new Set(context.inconsistent.map(({ key }) => key));
+  const deletions = new Map(active.filter(({ action }) => action === 'delete').map((d) => [d.key, d]));
+  const culprits = new Map<string, Blame>();
+  const unexplained: InconsistentObject[] = [];
   for (const found of inconsistent) {
     if (puts.has(found.key) || before.has(found.key)) continue;
-    const culprits = await breakersOf(trials, change, found);
-    if (culprits.size > 0) return culprits;
+    const deleted = among(deletions, requirementsOf(live, found.key));
+    const put = among(puts, requirementsOf(after, found.key));
+    // An object of this manager whose dependency is deleted on purpose waits; the deletion does not.
+    const guilty = context.isOwned(found.key) ? put : [...deleted, ...put];
+    for (const d of guilty) culprits.set(d.key, { ...broken(trials, d, found), rivals: [] });
+    if (deleted.length + put.length === 0) unexplained.push(found);
   }
-  return new Map();
+  for (const found of unexplained) {
+    if (culprits.size > 0) break;
+    const culprit = await firstBreaker(trials, active, found);
+    if (culprit) culprits.set(culprit.key, broken(trials, culprit, found));
+  }
+  return culprits;
 }
 
-/** Returns the decisions the object depends on; if the document has no reference, the first decision with which it becomes inconsistent. */
-async function breakersOf(
+function among(decisions: ReadonlyMap<string, Decision>, keys: ReadonlySet<string>): readonly Decision[] {
+  return [...keys].flatMap((key) => decisions.get(key) ?? []);
+}
+
+/** Returns the first decision with which an object becomes inconsistent that refers to none of them; undefined if it is a deletion on purpose. */
+async function firstBreaker(
   trials: Trials,
-  { active, document }: Draft,
+  active: readonly Decision[],
   found: InconsistentObject,
-): Promise<Culprits> {
-  const { context } = trials;
-  const known = active.filter(({ action, key }) =>
-    dependentsOf(action === 'delete' ? context.live : document, key).includes(found.key),
-  );
-  // An object of this manager whose dependency is deleted on purpose waits; the deletion does not.
-  const isOurs = context.isOwned(found.key);
+): Promise<Decision | undefined> {
+  const isOurs = trials.context.isOwned(found.key);
   const mayBeGuilty = ({ action }: Decision) => !isOurs || action !== 'delete';
-  if (known.length > 0) {
-    return new Map(
-      known.filter(mayBeGuilty).map((d) => [d.key, { ...broken(trials, d, found), rivals: [] }]),
-    );
-  }
-  if (!active.some(mayBeGuilty)) return new Map();
+  if (!active.some(mayBeGuilty)) return undefined;
   const fails = async (length: number) => {
     const { inconsistent, refusal } = await trials.run(active.slice(0, length));
     return refusal !== undefined || unfit(inconsistent).some(({ key }) => key === found.key);
   };
   const culprit = active[(await firstFailure(1, active.length, fails)) - 1]!;
-  return new Map(mayBeGuilty(culprit) ? [[culprit.key, broken(trials, culprit, found)]] : []);
+  return mayBeGuilty(culprit) ? culprit : undefined;
 }
 
 function broken({ context }: Trials, { key, action }: Decision, found: InconsistentObject): Blame {

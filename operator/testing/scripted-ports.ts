@@ -1,4 +1,5 @@
 /** Ports around a scripted engine: resources that the test sets, published statuses, and a clock that the test sets. */
+import { setImmediate } from 'node:timers/promises';
 import type { CrStatus, CustomResource } from '../kinds.ts';
 import type { CrSnapshot, Ports, StatusChange } from '../ports.ts';
 import { snapshotOf } from './resources.ts';
@@ -43,6 +44,7 @@ export class ScriptedPorts implements Ports {
   readonly clock = {
     now: () => this.time,
     sleep: async (ms: number) => {
+      if (ms === 0) return void (await setImmediate());
       this.slept.push(ms);
     },
     random: () => 0.5,

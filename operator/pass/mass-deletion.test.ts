@@ -1,0 +1,123 @@
+/** A mass deletion that leaves dependants behind. Rules: its cost grows with the resources and not with their square, the rest of the process
+ *  runs meanwhile, and both sides say what waits for what. */
+import { referencesOf } from '@pergola/engine/metadata';
+import { expect, test } from 'vitest';
+import type { CustomResource } from '../kinds.ts';
+import { printKey } from '../objects/normal-form.ts';
+import { OPTIONS, permission, table } from '../testing/resources.ts';
+import { inconsistent, type Judge } from '../testing/scripted-engine.ts';
+import { ScriptedPorts } from '../testing/scripted-ports.ts';
+import { reconcile } from './reconcile.ts';
+
+/** An object is inconsistent when something that it names is gone. */
+const judge: Judge = (objects) =>
+  [...objects.values()].flatMap((object) =>
+    referencesOf(object, objects).some((key) => !objects.has(key))
+      ? [inconsistent(object.key, 'not-exists')]
+      : [],
+  );
+
+/** Returns tables, each with a relationship to the one before, and a permission on each. */
+function chainOf(count: number): readonly CustomResource[] {
+  return Array.from({ length: count }, (_, i) => {
+    const manual = { table: `t${Math.max(0, i - 1)}`, columnMapping: { previous_id: 'id' } };
+    const spec = { objectRelationships: [{ name: 'previous', manual }] };
+    return [table(`t${i}`, { spec }), permission(`p${i}`, `t${i}`, 'reader')];
+  }).flat();
+}
+
+/** Nine of ten tables go; the tenth names the one before it. */
+const isLeft = ({ metadata }: CustomResource) => Number(metadata.name.slice(1)) % 10 === 9;
+
+async function world(count: number) {
+  const ports = new ScriptedPorts();
+  const all = chainOf(count);
+  ports.resources = all;
+  await reconcile(ports, OPTIONS);
+  ports.engine.judge = judge;
+  ports.resources = all.filter(isLeft);
+  const held = await reconcile(ports, OPTIONS);
+  return { ports, options: { ...OPTIONS, confirmPrune: held.plan!.pruneHold!.hash } };
+}
+
+/** Returns the milliseconds of processor time of the pass that deletes, and of its longest part without a turn of the event loop. */
+async function costOf(count: number): Promise<{ readonly total: number; readonly longest: number }> {
+  const { ports, options } = await world(count);
+  const since = (from: NodeJS.CpuUsage) => {
+    const { user, system } = process.cpuUsage(from);
+    return (user + system) / 1000;
+  };
+  let isOver = false;
+  let longest = 0;
+  let last = process.cpuUsage();
+  const look = () => {
+    longest = Math.max(longest, since(last));
+    last = process.cpuUsage();
+    if (!isOver) setImmediate(look);
+  };
+  setImmediate(look);
+  const start = process.cpuUsage();
+  await reconcile(ports, options);
+  const total = since(start);
+  isOver = true;
+  look();
+  return { total, longest };
+}
+
+test('four times as many resources cost about four times as much, and the event loop turns meanwhile', async () => {
+  await costOf(200);
+  const few = await costOf(400);
+  const many = await costOf(1600);
+  // Once 400 tables took 66 seconds, and twice as many eight times as long.
+  expect(many.total / few.total).toBeLessThan(12);
+  expect(many.longest).toBeLessThan(250);
+}, 120_000);
+
+test('what is left says what it waits for, and the rest is deleted', async () => {
+  const { ports, options } = await world(100);
+  const report = await reconcile(ports, options);
+  expect(report.plan!.settled.excluded.size).toBe(0);
+  expect([...ports.engine.objects.keys()].filter((key) => /\/t\d*[0-8](\/|$)/.test(key))).toEqual([]);
+  const left = chainOf(100).filter(isLeft);
+  for (const cr of left.filter(({ kind }) => kind === 'Table')) {
+    expect([ports.readiness(cr), ports.message(cr)]).toEqual([
+      'False DependencyNotReady',
+      expect.stringContaining(`relationship default/public/${cr.metadata.name}/previous`),
+    ]);
+  }
+});
+
+test('objects of others keep what they name, all of them after one search', async () => {
+  const { ports, options } = await world(100);
+  const others = Array.from({ length: 40 }, (_, i) => ({
+    relationship: `object_relationship/default/public/t99/o${i}`,
+    named: `table/default/public/t${i}`,
+  })).filter(({ named }) => !named.endsWith('9'));
+  for (const { relationship, named } of others) {
+    const [name, target] = [relationship, named].map((key) => key.split('/').at(-1));
+    ports.engine.put({
+      key: relationship,
+      kind: 'object_relationship',
+      parent: 'table/default/public/t99',
+      definition: {
+        name,
+        using: {
+          manual_configuration: {
+            remote_table: { schema: 'public', name: target },
+            column_mapping: { previous_id: 'id' },
+          },
+        },
+      },
+    });
+  }
+  const report = await reconcile(ports, options);
+  for (const { relationship, named } of others) {
+    expect(ports.engine.objects.has(named)).toBe(true);
+    expect(report.plan!.settled.excluded.get(named)).toEqual({
+      reason: 'PruneHeld',
+      message: expect.stringContaining(printKey(relationship)),
+    });
+  }
+  expect(ports.engine.objects.has('table/default/public/t98')).toBe(false);
+  expect(ports.engine.dryRuns).toBeLessThan(5);
+});
