@@ -86,7 +86,7 @@ export class TimerWheel {
   /** Schedules the next tick. Each delay is computed anew, because an interval would drift and add to the delay of timers. */
   #arm(now: number): void {
     const nextMs = this.#originMs + (this.#tick + 1) * this.#tickMs;
-    this.#timer = setTimeout(() => this.#advance(), Math.ceil(nextMs - now));
+    this.#timer = setTimeout(() => this.#advance(), Math.max(0, Math.ceil(nextMs - now)));
     this.#timer.unref();
   }
 

@@ -24,7 +24,7 @@ export async function cancel(client: pg.Client, withinMs: number): Promise<boole
         socket.destroy();
         resolve(isAccepted);
       };
-      const timer = setTimeout(() => end(false), withinMs - (performance.now() - since));
+      const timer = setTimeout(() => end(false), Math.max(0, withinMs - (performance.now() - since)));
       const request = Buffer.alloc(16);
       for (const [i, word] of [16, CANCEL_REQUEST, processID, secretKey].entries())
         request.writeInt32BE(word, 4 * i);
