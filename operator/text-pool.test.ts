@@ -8,7 +8,7 @@ import { TextPool } from './text-pool.ts';
 setFlagsFromString('--expose-gc');
 const collectGarbage = runInNewContext('gc') as () => void;
 
-const COUNT = 20_000;
+const COUNT = 100_000;
 const TEXT = 'a column of a table';
 
 /** Returns the bytes that so many parsed texts take after `share`. */

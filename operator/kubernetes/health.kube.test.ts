@@ -166,7 +166,7 @@ await describeKube('conditions during outages', (kube) => {
     proxy = await openProxy(far.url, Number(new URL(proxy.url).port));
     await soon(async () => expect(await reasonOf('Source', 'far')).toBe('Applied'));
     expect(await statusWrites()).toBe(before);
-    expect(new Set(await eventsOf('SourceUnavailable'))).toEqual(new Set(['Source']));
+    expect(new Set(await eventsOf('SourceUnavailable'))).toEqual(new Set(['Source', 'Engine']));
   }, 180_000);
 
   test('the Table of a dropped table reports it, and is Ready again with the table', async () => {
