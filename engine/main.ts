@@ -36,6 +36,8 @@ import { AsyncActions } from './webhook/async-actions.ts';
 
 export type RunningEngine = {
   readonly url: string;
+  /** Serves on for `--shutdown-delay`; each answer ends its connection. */
+  readonly drain: () => Promise<void>;
   /** Lets requests in flight finish, then closes the pools. Returns the number of requests that were cut off. It
    *  takes at most the graceful timeout and two seconds (limits/grace.ts), even when a database or a service does not
    *  answer. */
@@ -116,6 +118,7 @@ export async function startEngine(
   });
   return {
     url: server.url,
+    drain: () => server.drain(options.shutdownDelay * 1000),
     close: () => stop(graceOf(options.gracefulShutdownTimeout * 1000), server),
   };
 }
@@ -312,7 +315,10 @@ async function serve(options: Options, foreign: ForeignSettings): Promise<void> 
     if (typeof engine === 'string') return;
     log.observe({ kind: 'started', url: engine.url, version: VERSION, settings: settingsOf(options) });
     process.stderr.write(welcome(options, engine.url));
-    log.observe({ kind: 'stopping', reason: await stopped });
+    const reason = await stopped;
+    log.observe({ kind: 'stopping', reason });
+    // A person at a terminal does not wait for a load balancer.
+    if (reason === 'SIGTERM') await engine.drain();
     log.observe({ kind: 'stopped', requestsCutOff: await engine.close() });
   } finally {
     log.flush();

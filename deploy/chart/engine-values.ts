@@ -113,7 +113,7 @@ export const ENGINE_VALUES = group(undefined, {
   }),
   resources: map('', { requests: { cpu: '100m', memory: '192Mi' }, limits: { memory: '512Mi' } }),
   preStopSeconds: count(
-    'How long a pod that is stopped continues to serve, until all nodes stop sending requests to it.',
+    'How long a pod that is stopped continues to serve, until all nodes stop sending requests to it: the option shutdown-delay.',
     5,
   ),
   terminationGracePeriodSeconds: count(

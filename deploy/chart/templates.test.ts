@@ -171,9 +171,10 @@ describeHelm('charts', (helm) => {
     ]);
   });
 
-  test('a pod that is stopped continues to serve during preStop, and has time to finish requests', async () => {
-    const { spec } = find(await helm.template(), 'Deployment', 'pergola-engine').spec.template;
-    expect(spec.containers[0].lifecycle.preStop.exec.command).toEqual(['sleep', '5']);
+  test('a pod that is stopped continues to serve for a while, and has time to finish requests', async () => {
+    const objects = await helm.template();
+    const { spec } = find(objects, 'Deployment', 'pergola-engine').spec.template;
+    expect(envOf(objects, 'pergola-engine')).toMatchObject({ ENGINE_GRAPHQL_SHUTDOWN_DELAY: '5' });
     const { gracefulShutdownTimeout } = loadOptions([], DATABASE);
     expect(spec.terminationGracePeriodSeconds).toBeGreaterThan(5 + gracefulShutdownTimeout);
   });

@@ -357,9 +357,13 @@ export const OPTIONS = {
   'max-queued-bytes': row('Server', integer('BYTES', 64 * 1024), {
     doc: 'number of unsent bytes of all clients above which the clients with the longest queues are disconnected; without it, a quarter of the heap limit or an eighth of the memory, whichever is less',
   }),
+  'shutdown-delay': row('Server', integer('SECONDS', 0, 3600), {
+    default: 0,
+    doc: 'time after SIGTERM in which requests are still accepted, because load balancers notice the end of a replica late; each answer ends its connection, and /healthz fails',
+  }),
   'graceful-shutdown-timeout': row('Server', integer('SECONDS', 0, 86_400), {
     default: 60,
-    doc: 'time limit for requests in flight to finish after SIGTERM or Ctrl-C',
+    doc: 'time limit for requests in flight to finish after SIGTERM and --shutdown-delay, or after Ctrl-C',
   }),
   'admin-secret': row('Access', text('SECRET'), {
     isSecret: true,

@@ -25,6 +25,8 @@ import { acceptWebsockets, isWebsocketUpgrade } from './websocket/handshake.ts';
 export type HttpServer = {
   /** The address of the server, for example `http://localhost:8080`. */
   readonly url: string;
+  /** Lets every answer from now on end its connection, and serves on for so long: load balancers go on sending requests meanwhile. */
+  readonly drain: (ms: number) => Promise<void>;
   /** Stops accepting requests and waits for those in flight. Returns the number of requests that were cut off at the
    *  deadline. */
   readonly close: (grace: Grace) => Promise<number>;
@@ -93,10 +95,12 @@ export async function openServer(
   await listen(app.server, options);
   return {
     url: urlOf(app.server, options),
+    drain: (ms) => {
+      announceEnd(context, inFlight);
+      return sleep(ms);
+    },
     close: async ({ over, cut }) => {
-      context.life.isStopping = true;
-      for (const { response } of inFlight)
-        if (!response.headersSent) response.setHeader('connection', 'close');
+      announceEnd(context, inFlight);
       await quiet(() => busyAt, over);
       const closed = new Promise<void>((resolve) => app.server.close(() => resolve()));
       app.server.closeIdleConnections();
@@ -109,6 +113,12 @@ export async function openServer(
       return cutOff;
     },
   };
+}
+
+/** Lets every answer that has not begun tell its client to close the connection. */
+function announceEnd({ life }: HttpContext, inFlight: Iterable<RequestRecord>): void {
+  life.isStopping = true;
+  for (const { response } of inFlight) if (!response.headersSent) response.setHeader('connection', 'close');
 }
 
 /** Registers the metrics of requests in flight, collected when they are scraped. */

@@ -18,6 +18,7 @@
 - {name: ENGINE_GRAPHQL_ADMIN_SECRET_PATH, value: /run/pergola/admin-secrets}
 - {name: ENGINE_GRAPHQL_VALUES_KEY_FILE, value: /run/pergola/values-key/keys}
 - {name: ENGINE_GRAPHQL_SERVER_PORT, value: "8080"}
+- {name: ENGINE_GRAPHQL_SHUTDOWN_DELAY, value: {{ $engine.preStopSeconds | quote }}}
 - {name: ENGINE_GRAPHQL_ENABLE_CONSOLE, value: {{ $engine.console.enabled | quote }}}
 {{- $options := $engine.options }}
 {{- with .Values.metrics }}
