@@ -95,3 +95,27 @@ test('members are told with their keys and where their values are', () => {
   scanner.end();
   expect(found).toEqual({ a: '[1, "}"]', 'b "c': '{"d": null}' });
 });
+
+test('the keys of many objects are those of JSON.parse, however often and in whatever form they come', () => {
+  const keys = fc.array(
+    fc.oneof(fc.string({ unit: 'binary', maxLength: 12 }), fc.constantFrom('id', 'name', 'Aa', 'BB')),
+  );
+  fc.assert(
+    fc.property(fc.array(keys), fc.boolean(), (lists, isEscaped) => {
+      const print = (key: string) =>
+        isEscaped
+          ? `"${[...key].map((c) => (c.length === 1 ? `\\u${c.charCodeAt(0).toString(16).padStart(4, '0')}` : c)).join('')}"`
+          : JSON.stringify(key);
+      const text = `[${lists.map((list) => `{${list.map((key) => `${print(key)}: 1`).join()}}`).join()}]`;
+      const scanner = new JsonScanner(Buffer.from(text));
+      const found: string[] = [];
+      scanner.items(() =>
+        scanner.members((key) => {
+          found.push(key);
+          scanner.skip();
+        }),
+      );
+      expect(found).toEqual(lists.flat().map((key) => JSON.parse(print(key)) as string));
+    }),
+  );
+});

@@ -17,11 +17,19 @@ const LITERALS = new Map([
   [0x6e, 'null'],
 ]);
 
+/** A key as it was read, and its place. */
+type Key = { readonly start: number; readonly length: number; readonly text: string };
+
+/** A power of two. */
+const KEY_SLOTS = 64;
+
 export class JsonScanner {
   readonly bytes: Buffer;
   /** The position of the next byte. */
   at = 0;
   #level = 0;
+  /** The keys that were read last, by a hash of their bytes. */
+  readonly #keys: (Key | undefined)[] = [];
 
   /** Raises NotJson for bytes that are not UTF-8. */
   constructor(bytes: Buffer) {
@@ -58,7 +66,7 @@ export class JsonScanner {
   members(read: (key: string) => void): void {
     this.#list(OPEN_BRACE, CLOSE_BRACE, () => {
       if (this.peek() !== QUOTE) this.#refuse();
-      const key = this.text();
+      const key = this.#key();
       this.#expect(COLON);
       read(key);
     });
@@ -74,6 +82,29 @@ export class JsonScanner {
     const isPlain = this.#string();
     const written = this.bytes.toString('utf8', start, this.at);
     return isPlain ? written.slice(1, -1) : (JSON.parse(written) as string);
+  }
+
+  /** Returns a key. The objects of a list have the same keys, and decoding each again would be most of the work. */
+  #key(): string {
+    const { bytes } = this;
+    const start = this.at;
+    const isPlain = this.#string();
+    const length = this.at - start;
+    let hash = length;
+    for (let i = start; i < this.at; i++) hash = (hash * 31 + bytes[i]!) | 0;
+    const slot = hash & (KEY_SLOTS - 1);
+    const known = this.#keys[slot];
+    if (known?.length === length && this.#isSame(known.start, start, length)) return known.text;
+    const written = bytes.toString('utf8', start, this.at);
+    const text = isPlain ? written.slice(1, -1) : (JSON.parse(written) as string);
+    this.#keys[slot] = { start, length, text };
+    return text;
+  }
+
+  #isSame(one: number, other: number, length: number): boolean {
+    const { bytes } = this;
+    for (let i = 0; i < length; i++) if (bytes[one + i] !== bytes[other + i]) return false;
+    return true;
   }
 
   /** Raises NotJson unless only white space is left. */

@@ -70,12 +70,11 @@ function planRemoteJoin(
     remote,
     part,
     steps: planned,
-    shape: shapeOf(field),
+    shape: shapeOf(field, answer, remote.names.renamesObjects),
     selection: inner ? stripIgnoredCharacters(print(inner)) : '',
     definitions: definitions.map((node) => print(node)),
     variables,
     prefix: freePrefix([...context.document.variables.keys(), ...variables.map(({ name }) => name)]),
-    typeNames: remote.names.renamesObjects ? answer.names.finished() : null,
     paths: answer.keys.finished(),
   };
 }

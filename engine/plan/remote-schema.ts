@@ -68,9 +68,8 @@ class RemoteDocument {
     this.#nodes.push(this.#selection.field(plain, field!, alias, answer));
     this.#fields.push({
       path: [...path, alias],
-      shape: shapeOf(field!),
+      shape: shapeOf(field!, answer, this.#remote.names.renamesObjects),
       isNullable: !isNonNullType(field!.type),
-      typeNames: this.#remote.names.renamesObjects ? answer.names.finished() : null,
       paths: answer.keys.finished(),
     });
     return { kind: 'called', alias, call: this.#call, field: this.#fields.length - 1 };

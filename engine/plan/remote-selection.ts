@@ -9,11 +9,15 @@ import {
   type FieldNode,
   type GraphQLCompositeType,
   type GraphQLField,
+  type GraphQLNamedType,
+  type GraphQLOutputType,
   getNamedType,
   getNullableType,
   isCompositeType,
   isListType,
   isObjectType,
+  isScalarType,
+  isSpecifiedScalarType,
   Kind,
   type NameNode,
   parseType,
@@ -29,7 +33,7 @@ import { readArguments } from './arguments.ts';
 import type { PlanContext } from './context.ts';
 import { RemoteArguments } from './remote-arguments.ts';
 import { type PathField, RemoteKeys } from './remote-keys.ts';
-import type { RemoteField, RemoteVariable, TypeNamePaths } from './remote-types.ts';
+import type { AnswerMembers, AnswerShape, RemoteVariable } from './remote-types.ts';
 import { definitionOf, isLeftOut, refuseAmbiguous, spreadType, subselections } from './selection.ts';
 import { printedType } from './variables.ts';
 
@@ -37,7 +41,7 @@ type RemoteOrigin = Extract<FieldOrigin, { kind: 'remote' }>;
 
 /** The expected answer of a field, completed while the selection is walked. */
 type Answer = {
-  readonly names: TypeNameCollector;
+  readonly members: MemberCollector;
   readonly keys: RemoteKeys;
   /** The fields that are always selected, by their path and the type they are selected on. */
   readonly selected: Map<string, Map<GraphQLCompositeType, FieldNode>>;
@@ -77,7 +81,7 @@ export class RemoteSelection {
   /** Returns the empty answer of a field. */
   answer(): Answer {
     return {
-      names: new TypeNameCollector(),
+      members: new MemberCollector(),
       keys: new RemoteKeys(this.#context),
       selected: new Map(),
       way: [],
@@ -175,17 +179,17 @@ export class RemoteSelection {
     const name = node.name.value;
     const alias = node.alias?.value ?? name;
     const field = definitionOf(type, name);
-    const { owner, names, keys, conditions } = answer;
+    const { owner, members, keys, conditions } = answer;
     const way = [...answer.way, { owner: owner?.name ?? '', name, alias }];
     if (conditions.length === 0) refuseConflict(answer, alias, node);
     if (!field) {
       this.#context.countFields(1);
-      names.own.add(alias);
+      members.typeNames.add(alias);
       return node;
     }
     const origin = fieldOrigin(field);
     if (origin.kind !== 'joined') {
-      const inside = { ...answer, names: names.under(alias), way };
+      const inside = { ...answer, members: members.under(alias, field), way };
       return withPath(name, () => this.field([node], field, alias, inside));
     }
     this.#context.countFields(1);
@@ -243,30 +247,58 @@ function overlap(one: GraphQLCompositeType, other: GraphQLCompositeType): boolea
   return [...mine!].some((name) => theirs!.has(name));
 }
 
-/** Returns the JSON shape of a field's answer. */
-export function shapeOf(field: GraphQLField<unknown, unknown>): RemoteField['shape'] {
-  const type = getNullableType(field.type);
-  if (isListType(type)) return 'list';
-  return isCompositeType(type) ? 'object' : 'any';
+/** Returns the shape of a field's value. `renames` says whether object types of the service have other names here. */
+export function shapeOf(
+  { type }: GraphQLField<unknown, unknown>,
+  { members }: Answer,
+  renames: boolean,
+): AnswerShape {
+  const named = getNamedType(type);
+  if (isCompositeType(named)) {
+    const kind = isListType(getNullableType(type)) ? 'list' : 'object';
+    return { kind, members: members.finished(renames) };
+  }
+  return isOpaque(named) ? { kind: 'any' } : { kind: 'leaf', lists: listsIn(type) };
 }
 
-/** Collects the positions of `__typename` in an answer, by response name. */
-class TypeNameCollector {
-  readonly own = new Set<string>();
-  readonly #inner = new Map<string, TypeNameCollector>();
+/** True for scalars of the service's own, whose values may be anything. */
+function isOpaque(type: GraphQLNamedType): boolean {
+  return isScalarType(type) && !isSpecifiedScalarType(type);
+}
 
-  under(alias: string): TypeNameCollector {
-    const known = this.#inner.get(alias) ?? new TypeNameCollector();
+function listsIn(type: GraphQLOutputType): number {
+  const nullable = getNullableType(type);
+  return isListType(nullable) ? 1 + listsIn(nullable.ofType) : 0;
+}
+
+/** Collects what is known of the members of an answer, by response name. */
+class MemberCollector {
+  readonly typeNames = new Set<string>();
+  readonly #inner = new Map<string, MemberCollector>();
+  /** The lists around leaves; undefined for other values, and where objects of different types have different values. */
+  readonly #leaves = new Map<string, number | undefined>();
+
+  under(alias: string, { type }: GraphQLField<unknown, unknown>): MemberCollector {
+    const named = getNamedType(type);
+    const lists = isCompositeType(named) || isOpaque(named) ? undefined : listsIn(type);
+    const isOther = this.#leaves.has(alias) && this.#leaves.get(alias) !== lists;
+    this.#leaves.set(alias, isOther ? undefined : lists);
+    const known = this.#inner.get(alias) ?? new MemberCollector();
     this.#inner.set(alias, known);
     return known;
   }
 
-  finished(): TypeNamePaths | null {
-    const inner = [...this.#inner].flatMap(([alias, paths]) => {
-      const finished = paths.finished();
+  finished(renames: boolean): AnswerMembers | null {
+    const inner = [...this.#inner].flatMap(([alias, members]) => {
+      const finished = members.finished(renames);
       return finished ? [[alias, finished] as const] : [];
     });
-    return this.own.size + inner.length > 0 ? { own: this.own, inner: new Map(inner) } : null;
+    const leaves = [...this.#leaves].flatMap(([alias, lists]) =>
+      lists === undefined ? [] : [[alias, lists] as const],
+    );
+    const typeNames = renames ? this.typeNames : new Set<string>();
+    if (typeNames.size + inner.length + leaves.length === 0) return null;
+    return { typeNames, leaves: new Map(leaves), inner: new Map(inner) };
   }
 }
 

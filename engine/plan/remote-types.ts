@@ -28,18 +28,26 @@ export type RemoteVariable =
 export type RemoteField = {
   /** The path of the field in our response; the last item is its name in the remote's answer. */
   readonly path: readonly string[];
-  /** A value of shape `any` is passed on unchecked: the reference does the same, and services rely on it. */
-  readonly shape: 'object' | 'list' | 'any';
+  readonly shape: AnswerShape;
   readonly isNullable: boolean;
-  /** The positions of type names that have to be renamed; null when there are none. */
-  readonly typeNames: TypeNamePaths | null;
   /** The positions of keys of joins; null when there are none. */
   readonly paths: JoinPaths | null;
 };
 
-export type TypeNamePaths = {
-  readonly own: ReadonlySet<string>;
-  readonly inner: ReadonlyMap<string, TypeNamePaths>;
+/** The value of a field in an answer. A leaf is a value of a scalar of GraphQL itself or of an enum, below at most `lists` lists: it is no object,
+ *  whose fields nobody has asked for. Which scalar it is is not checked, and scalars of the service's own may be anything: the reference
+ *  does the same, and services rely on it. */
+export type AnswerShape =
+  | { readonly kind: 'any' }
+  | { readonly kind: 'leaf'; readonly lists: number }
+  | { readonly kind: 'object' | 'list'; readonly members: AnswerMembers | null };
+
+/** The members of the objects in a value, by response name. Items of a list count as the list. */
+export type AnswerMembers = {
+  /** The type names that have to be renamed. */
+  readonly typeNames: ReadonlySet<string>;
+  readonly leaves: ReadonlyMap<string, number>;
+  readonly inner: ReadonlyMap<string, AnswerMembers>;
 };
 
 /** The positions of keys in a JSON value, by response name. `own` are fields of its objects that hold keys, with the index of the
@@ -82,7 +90,7 @@ export type RemoteSchemaJoin = {
   readonly remote: ResolvedRemoteSchema;
   readonly part: UpstreamSchema;
   readonly steps: readonly JoinStep[];
-  readonly shape: RemoteField['shape'];
+  readonly shape: AnswerShape;
   /** The printed selection set; empty for a value without fields. */
   readonly selection: string;
   /** The printed definitions of the variables. */
@@ -90,7 +98,6 @@ export type RemoteSchemaJoin = {
   readonly variables: readonly RemoteVariable[];
   /** The prefix of variables for keys; the names of other variables do not begin with it. */
   readonly prefix: string;
-  readonly typeNames: TypeNamePaths | null;
   readonly paths: JoinPaths | null;
 };
 

@@ -5,7 +5,7 @@
 import { EngineError } from '../errors/engine-error.ts';
 import { JsonScanner, NotJson } from '../json/scanner.ts';
 import type { OutgoingResponse } from '../outgoing/http-client.ts';
-import type { RemoteField, TypeNamePaths } from '../plan/remote-types.ts';
+import type { AnswerMembers, AnswerShape, RemoteField } from '../plan/remote-types.ts';
 import { typeNameOf } from '../resolve/remote-names.ts';
 import type { RemoteNames, ResolvedRemoteSchema } from '../resolve/types.ts';
 
@@ -21,7 +21,7 @@ export type RemoteAnswer = {
 export type RemoteError = Readonly<Record<string, unknown>> & { readonly path?: readonly unknown[] };
 
 /** A root field of the answer. `within` names the fields that lead to its value, where that is not the root field's own. */
-type ExpectedField = Pick<RemoteField, 'path' | 'shape' | 'isNullable' | 'typeNames'> & {
+type ExpectedField = Pick<RemoteField, 'path' | 'shape' | 'isNullable'> & {
   readonly within?: readonly string[];
 };
 
@@ -76,11 +76,6 @@ export function readAnswer(
 }
 
 const [OPEN_BRACE, OPEN_BRACKET, NULL, QUOTE] = [0x7b, 0x5b, 0x6e, 0x22];
-const BEGINS_AS: Readonly<Record<RemoteField['shape'], (first: number) => boolean>> = {
-  object: (first) => first === OPEN_BRACE,
-  list: (first) => first === OPEN_BRACKET,
-  any: () => true,
-};
 
 export function isErrorList(value: unknown): value is readonly RemoteError[] {
   return Array.isArray(value) && value.every((item) => typeof item === 'object' && item !== null);
@@ -112,35 +107,76 @@ function readField(
   }
   const isNull = first === NULL;
   const start = scanner.at;
-  const replaced: Replacement[] = [];
-  if (field.typeNames) replaceNames(scanner, field.typeNames, names, replaced);
-  else scanner.skip();
-  const isAsTyped = isNull ? field.isNullable : BEGINS_AS[field.shape](first);
-  if (isAsTyped) pieces.set(key, cutOut(scanner.bytes, start, scanner.at, replaced));
-  else if (!isNull) pieces.set(key, invalid(`"${key}" is not of the type it should be`));
+  const walk = new AnswerWalk(scanner, names);
+  walk.value(field.shape);
+  const { wrong } = walk;
+  if (wrong) {
+    const name = [...wrong, key].reverse().join('.');
+    pieces.set(key, invalid(`"${name}" is not of the type it should be`));
+  } else if (!isNull || field.isNullable)
+    pieces.set(key, cutOut(scanner.bytes, start, scanner.at, walk.replaced));
 }
 
 type Replacement = { readonly start: number; readonly end: number; readonly text: string };
 
-function replaceNames(
-  scanner: JsonScanner,
-  paths: TypeNamePaths,
-  names: RemoteNames,
-  replaced: Replacement[],
-): void {
-  const first = scanner.peek();
-  if (first === OPEN_BRACKET) scanner.items(() => replaceNames(scanner, paths, names, replaced));
-  else if (first !== OPEN_BRACE) scanner.skip();
-  else {
-    scanner.members((key) => {
-      const inner = paths.inner.get(key);
-      if (paths.own.has(key) && scanner.peek() === QUOTE) {
-        const start = scanner.at;
-        const text = JSON.stringify(typeNameOf(names, scanner.text()));
-        replaced.push({ start, end: scanner.at, text });
-      } else if (inner) replaceNames(scanner, inner, names, replaced);
-      else scanner.skip();
-    });
+/** Moves past a value: finds the type names to replace, and the first value that is not as its shape says. */
+class AnswerWalk {
+  readonly replaced: Replacement[] = [];
+  /** The response names that lead to the first wrong value, innermost first. */
+  wrong: string[] | undefined;
+  readonly #scanner: JsonScanner;
+  readonly #names: RemoteNames;
+
+  constructor(scanner: JsonScanner, names: RemoteNames) {
+    this.#scanner = scanner;
+    this.#names = names;
+  }
+
+  value(shape: AnswerShape): void {
+    const first = this.#scanner.peek();
+    if (shape.kind === 'any') this.#scanner.skip();
+    else if (shape.kind === 'leaf') this.#leaf(shape.lists);
+    else {
+      if (first !== NULL && first !== (shape.kind === 'list' ? OPEN_BRACKET : OPEN_BRACE)) this.wrong = [];
+      if (shape.members) this.#members(shape.members);
+      else this.#scanner.skip();
+    }
+  }
+
+  #members(members: AnswerMembers): void {
+    const scanner = this.#scanner;
+    const first = scanner.peek();
+    if (first === OPEN_BRACKET) scanner.items(() => this.#members(members));
+    else if (first !== OPEN_BRACE) scanner.skip();
+    else scanner.members((key) => this.#member(key, members));
+  }
+
+  #member(key: string, { leaves, inner, typeNames }: AnswerMembers): void {
+    const before = this.wrong;
+    const lists = leaves.get(key);
+    const within = inner.get(key);
+    if (lists !== undefined) this.#leaf(lists);
+    else if (within) this.#members(within);
+    else if (typeNames.has(key) && this.#scanner.peek() === QUOTE) this.#rename();
+    else this.#scanner.skip();
+    if (before === undefined) this.wrong?.push(key);
+  }
+
+  #leaf(lists: number): void {
+    const scanner = this.#scanner;
+    const first = scanner.peek();
+    if (first === OPEN_BRACKET && lists > 0) {
+      scanner.items(() => this.#leaf(lists - 1));
+      return;
+    }
+    if (first === OPEN_BRACE || first === OPEN_BRACKET) this.wrong ??= [];
+    scanner.skip();
+  }
+
+  #rename(): void {
+    const start = this.#scanner.at;
+    const text = JSON.stringify(typeNameOf(this.#names, this.#scanner.text()));
+    this.replaced.push({ start, end: this.#scanner.at, text });
   }
 }
 

@@ -22,7 +22,7 @@ export async function requestByKeys(
   given: Variables,
   origin: Omit<RequestOrigin, 'isRepeatable' | 'schema'>,
 ): Promise<readonly (unknown | EngineError)[]> {
-  const { remote, part, shape, typeNames } = join;
+  const { remote, part, shape } = join;
   const { session } = origin;
   const document = new KeyedDocument(join, (argument, key) => {
     const own = filled(argument.value, key);
@@ -37,7 +37,7 @@ export async function requestByKeys(
   const fields = keys.map((key, i) => {
     const alias = `f${i}`;
     document.add(alias, key);
-    return { path: [alias], within, shape, isNullable: true, typeNames };
+    return { path: [alias], within, shape, isNullable: true };
   });
   const values = { ...valuesOf(join, given, session), ...document.values };
   const body = JSON.stringify({ query: document.text(), variables: values });
