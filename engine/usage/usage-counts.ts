@@ -30,10 +30,9 @@ export class UsageCounts {
   #byUsage = new Map<OperationUsage, Map<string, Counter>>();
   #countersOfRole = new Map<string, Slot[]>();
   readonly #uncounted = new Map<string, number>();
-  /** Rows that were taken from the counters and are not written yet, by their keys. */
-  readonly #rows = new Map<string, UsageRow>();
+  /** Rows that were taken from the counters and are not written yet, by role and by key. */
+  readonly #rows = new Map<string, Map<string, UsageRow>>();
   readonly #coordinateSets = new Map<string, readonly string[]>();
-  readonly #rowsOfRole = new Map<string, number>();
 
   /** Counts a request. `endpoint` is the name of the REST endpoint that the client called. */
   count(usage: OperationUsage, client: string, endpoint: string | null = null): void {
@@ -91,7 +90,7 @@ export class UsageCounts {
     }
     if (this.#rows.size === 0 && this.#uncounted.size === 0) return null;
     return {
-      rows: [...this.#rows.values()],
+      rows: [...this.#rows.values()].flatMap((ofRole) => [...ofRole.values()]),
       coordinateSets: new Map(this.#coordinateSets),
       uncounted: new Map(this.#uncounted),
     };
@@ -101,31 +100,30 @@ export class UsageCounts {
     const coordinates = [...new Set([...usage.inDocument, ...usage.inVariables])].sort();
     const coordinateSet = createHash('sha256').update(coordinates.join(' ')).digest('base64url');
     const role = storedName(usage.role);
+    const rows = this.#rows.get(role) ?? new Map<string, UsageRow>();
     for (const { client, endpoint, requests } of counters) {
       const operation = endpoint === null ? storedName(usage.operationName ?? '') : endpointName(endpoint);
-      const key = [role, operation, client, coordinateSet].join('\n');
-      const known = this.#rows.get(key);
-      const rows = this.#rowsOfRole.get(role) ?? 0;
-      if (!known && rows >= MOST_PER_ROLE && !this.#removeRow(role, requests)) {
+      const key = [operation, client, coordinateSet].join('\n');
+      const known = rows.get(key);
+      if (!known && rows.size >= MOST_PER_ROLE && !this.#removeRow(rows, requests)) {
         this.#leaveOut(role, requests);
         continue;
       }
-      if (!known) this.#rowsOfRole.set(role, Math.min(MOST_PER_ROLE, rows + 1));
+      this.#rows.set(role, rows);
       this.#coordinateSets.set(coordinateSet, coordinates);
       const sum = (known?.requests ?? 0) + requests;
-      this.#rows.set(key, { role, operation, client, coordinateSet, requests: sum });
+      rows.set(key, { role, operation, client, coordinateSet, requests: sum });
     }
   }
 
   /** Removes the row of a role with the least requests if they are fewer than these. Returns whether it did. */
-  #removeRow(role: string, requests: number): boolean {
-    let [leastKey, least]: [string, number] = ['', requests];
-    for (const [key, row] of this.#rows) {
-      if (row.role === role && row.requests < least) [leastKey, least] = [key, row.requests];
-    }
-    if (leastKey === '') return false;
-    this.#rows.delete(leastKey);
-    this.#leaveOut(role, least);
+  #removeRow(rows: Map<string, UsageRow>, requests: number): boolean {
+    let least: readonly [key: string, row: UsageRow] | undefined;
+    for (const each of rows) if (each[1].requests < (least?.[1].requests ?? requests)) least = each;
+    if (!least) return false;
+    const [key, row] = least;
+    rows.delete(key);
+    this.#leaveOut(row.role, row.requests);
     return true;
   }
 
@@ -137,7 +135,6 @@ export class UsageCounts {
   /** Forgets a batch that has been written. */
   written({ uncounted }: UsageBatch): void {
     this.#rows.clear();
-    this.#rowsOfRole.clear();
     this.#coordinateSets.clear();
     for (const [role, requests] of uncounted) {
       const left = (this.#uncounted.get(role) ?? 0) - requests;
