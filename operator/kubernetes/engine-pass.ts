@@ -10,6 +10,7 @@ import type { Decision } from '../decide/decide.ts';
 import { nextResumption, pauseOf } from '../decide/pause.ts';
 import { haveReplicasChanged, nextReplicaCheckMs } from '../engine/replica-sync.ts';
 import { consentOf } from '../grants/consent.ts';
+import { lineBreakText } from '../kinds/line-break.ts';
 import { missingKeyText } from '../kinds/missing-key.ts';
 import type { CrStatus, CustomResource } from '../kinds.ts';
 import { type PreviousPass, reconcile } from '../pass/reconcile.ts';
@@ -300,9 +301,7 @@ export class EnginePass {
       return { reason: 'SecretNotFound', message };
     }
     if (!/[\r\n]/.test(value)) return undefined;
-    const message =
-      `key ${wanted.key} of Secret ${wanted.namespace}/${wanted.name} has a line break, which no header can have: ` +
-      'echo adds one, printf and kubectl create secret --from-literal do not';
+    const message = lineBreakText(wanted, 'has a line break, which no header can have');
     return { reason: 'EngineRejectedCredentials', message };
   }
 

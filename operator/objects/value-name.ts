@@ -15,6 +15,12 @@ export function valueName({ manager, namespace, name, key }: SecretKey): string 
   return [namespace, ownerOfValues(manager), name, key].join('/');
 }
 
+/** Returns the key of the Secret that a name is of. */
+export function secretOfValue(name: string): Omit<SecretKey, 'manager'> {
+  const [namespace = '', , secret = '', ...key] = name.split('/');
+  return { namespace, name: secret, key: key.join('/') };
+}
+
 /** Returns the second part of the names of the manager's values. */
 export function ownerOfValues(manager: string): string {
   return createHash('sha256').update(manager).digest('hex').slice(0, 12);

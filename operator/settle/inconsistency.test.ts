@@ -37,6 +37,26 @@ test('the message for a resource of another namespace than the Engine, or of nob
   }
 });
 
+test('the message names a Secret whose value ends with a line break, and not the value', () => {
+  for (const [value, isNamed] of [
+    ['hidden', false],
+    ['hidden\n', true],
+    ['hidden\r\n', true],
+    ['hid\nden', false],
+  ] as const) {
+    const values = new Map([
+      ['team/0123/api/token', value],
+      ['team/0123/other/token', 'x'],
+    ]);
+    const { message } = outcomeOfInconsistency(found, [found], { ...claim(false), values });
+    const named =
+      '; key token of Secret team/api ends with a line break: echo adds one, printf and kubectl create secret --from-literal do not';
+    expect(message).toBe(
+      `select permission default/public/author/user: column "titel" does not exist${isNamed ? named : ''}`,
+    );
+  }
+});
+
 test('the message says what happened to a request to another service', () => {
   const reason = 'Inconsistent object: HTTP exception occurred while sending the request to "http://billing"';
   const silent = { ...found, key: 'remote_schema/billing', reason, nearest: [], path: [] };

@@ -12,8 +12,10 @@ import {
 } from '@pergola/engine/metadata';
 import type { Claim } from '../decide/desired.ts';
 import { fieldIn } from '../kinds/field.ts';
+import { endsWithLineBreak, lineBreakText } from '../kinds/line-break.ts';
 import type { Reason } from '../kinds.ts';
 import { printKey } from '../objects/normal-form.ts';
+import { secretOfValue } from '../objects/value-name.ts';
 import { type InconsistentObject, NOT_ENFORCED, PARTLY_SERVED, type ResourceOutcome } from '../ports.ts';
 
 /** Returns why an object of this manager is inconsistent, from its position, its references and the code of the engine. The message has all
@@ -32,7 +34,7 @@ export function outcomeOfInconsistency(
     return `${fieldIn(claim?.cr, claim?.object, path)}: ${reason.replace(/^Inconsistent object: /, '')}${near}`;
   };
   const more = (found.more ?? []).map((error) => `; also${text(error)}`).join('');
-  const message = `${printKey(found.key)}${text(found)}${whatHappened(found)}${more}`;
+  const message = `${printKey(found.key)}${text(found)}${whatHappened(found)}${more}${lineBreaksIn(claim)}`;
   if (found.code === NOT_ENFORCED) return { reason: 'NotEnforced', message };
   if (found.code === PARTLY_SERVED) return { reason: 'PartlyServed', message };
   const absent = unavailabilityBehind(found, all, claim?.object);
@@ -46,6 +48,12 @@ export function outcomeOfInconsistency(
 /** Returns what happened to a request to another service, where the engine says so. */
 function whatHappened({ message }: InconsistentObject): string {
   return message === undefined ? '' : `: ${message.message}`;
+}
+
+/** Returns a clause for a value that ends with a line break: in a header or a password the service says something else about it. */
+function lineBreaksIn(claim: Claim | undefined): string {
+  const found = [...(claim?.values ?? [])].find(([, value]) => endsWithLineBreak(value));
+  return found ? `; ${lineBreakText(secretOfValue(found[0]), 'ends with a line break')}` : '';
 }
 
 /** The codes of the engine for an object that needs something that does not exist. */
