@@ -2,7 +2,9 @@
  *  heap limit. In: database URL, flags. Out: its URL, the memory of its process, and a way to stop it. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
-import { existsSync, mkdirSync, readFileSync, rmdirSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, rmdirSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { ANY_PORT, healthyUrl } from '../engine-process.ts';
 
 export const LIMIT_BYTES = 512 * 2 ** 20;
@@ -15,6 +17,14 @@ const CONTROL_GROUPS = [
   { root: '/sys/fs/cgroup', limit: 'memory.max', isThere: 'cgroup.controllers' },
   { root: '/sys/fs/cgroup/memory', limit: 'memory.limit_in_bytes', isThere: 'memory.limit_in_bytes' },
 ] as const;
+
+const NETWORK = new URL('network.mjs', import.meta.url).href;
+
+/** Returns the file with the addresses outside of this machine that the engine of a database has connected to; it may not exist. */
+export function connectionsFile(databaseUrl: string): string {
+  const { port, pathname } = new URL(databaseUrl);
+  return join(tmpdir(), `pergola-connections-${port}-${pathname.slice(1)}`);
+}
 
 export type LimitedProcess = {
   readonly limitBytes?: number;
@@ -41,10 +51,12 @@ export async function startLimitedEngine(
 ): Promise<LimitedEngine> {
   const group = makeControlGroup(`pergola-attack-${randomUUID()}`, limitBytes);
   const heapMb = limitBytes / HEAP_SHARE / 2 ** 20;
+  rmSync(connectionsFile(databaseUrl), { force: true });
   const serve = [
     process.execPath,
     ...(group ? [] : [`--max-old-space-size=${heapMb}`]),
     ...nodeFlags,
+    ...['--import', NETWORK],
     'bin/pergola.mjs',
     'serve',
   ];
@@ -55,6 +67,7 @@ export async function startLimitedEngine(
       ...process.env,
       ENGINE_GRAPHQL_DATABASE_URL: databaseUrl,
       ENGINE_GRAPHQL_ADMIN_SECRET: ADMIN_SECRET,
+      PERGOLA_TEST_CONNECTIONS: connectionsFile(databaseUrl),
     },
     stdio: ['ignore', 'ignore', 'pipe'],
   });
