@@ -423,6 +423,8 @@ export type Policies = {
 export type ReconcileOptions = {
   /** The name of this operator in the ledger: stable over restarts, different for each cluster and Engine. */
   readonly manager: string;
+  /** The names that this operator had before. What the ledger has under them is taken over. */
+  readonly earlierManagers?: readonly string[] | undefined;
   readonly policies: Policies;
   /** The prefix of session variables in the engine. Resources may use it or `x-engine-`. The default is `x-engine-`. */
   readonly headerPrefix?: string | undefined;

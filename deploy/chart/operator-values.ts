@@ -26,8 +26,8 @@ export const OPERATOR_VALUES = group(undefined, {
   enabled: flag('', true),
   replicas: count('More than one are warm standbys: a lease lets one work at a time.', 1),
   clusterName: text(
-    'The name of this cluster in the ledger of an engine that several clusters share. If empty, the uid of namespace kube-system, ' +
-      'which changes when a cluster is restored and which an operator limited to some namespaces cannot read.',
+    'The name of this cluster in the ledger of an engine that several clusters share. If empty, the name that the lease of the operator keeps, ' +
+      'at first the uid of namespace kube-system. A restored cluster has neither.',
     '',
   ),
   watchNamespaces: list('Namespaces to watch; if empty, all, with a cluster role.', WORD),

@@ -94,8 +94,14 @@ function sameResourceElsewhere(
     reason: 'AnotherOperator',
     message:
       `${printKey(key)} is written for this resource by another operator, which calls itself ${entry.manager}, ` +
-      `and this operator calls itself ${manager}; let only one of them watch this namespace`,
+      `and this operator calls itself ${manager}; let only one of them watch this namespace; ` +
+      `if that operator no longer exists, set operator.clusterName of this one to ${clusterOf(entry.manager)}`,
   };
+}
+
+/** Returns the name of the cluster in that of a manager: CLUSTER/NAMESPACE/ENGINE. */
+function clusterOf(manager: string): string {
+  return manager.split('/').slice(0, -2).join('/') || manager;
 }
 
 function removal(loser: Rival, contest: Contest): string {

@@ -16,7 +16,8 @@ export function cachedEngine(
   let known: { readonly reading: EngineReading; readonly readAtMs: number } | undefined;
   // Digests of the values that the engine has, since everything was read last.
   const sent = new Map<string, string>();
-  let isTidy = false;
+  /** The owners whose unused values have been removed since everything was read last. */
+  const tidy = new Set<string>();
   return {
     ...engine,
     setValues: async (values) => {
@@ -26,9 +27,9 @@ export function cachedEngine(
       for (const [name, value] of changed) sent.set(name, digestOf(value));
     },
     removeValues: async (owner, used) => {
-      if (isTidy && [...sent.keys()].every((name) => used.has(name))) return;
+      if (tidy.has(owner) && [...sent.keys()].every((name) => used.has(name))) return;
       await engine.removeValues?.(owner, used);
-      isTidy = true;
+      tidy.add(owner);
       for (const name of sent.keys()) if (!used.has(name)) sent.delete(name);
     },
     read: async () => {
@@ -46,7 +47,7 @@ export function cachedEngine(
       known = undefined;
       // Values may have been changed by another client, or lost with their key: they are sent again.
       sent.clear();
-      isTidy = false;
+      tidy.clear();
       known = { reading: await engine.read(), readAtMs: nowMs() };
       return known.reading;
     },

@@ -105,7 +105,7 @@ export const REASONS = {
   AnotherOperator: row(
     'at once',
     'Another operator reconciles the same resource or Engine. The message names its manager, or its lease and identity. Both operators write the same objects and statuses.',
-    'Let only one operator watch the namespace: check `--watch-namespaces`, and that releases of the chart in one cluster do not overlap. A changed `--cluster-name` looks the same: set the previous name again.',
+    'Let only one operator watch the namespace: check `--watch-namespaces`, and that releases of the chart in one cluster do not overlap. If that operator no longer exists, set `operator.clusterName` to the name in the message.',
   ),
   MigrationPending: row(
     'never',

@@ -64,7 +64,7 @@ export function intervalsOf(engine: CustomResource): { readonly versionMs: numbe
 
 export function reconcileOptionsOf(
   engine: CustomResource,
-  general: Pick<ReconcileOptions, 'manager' | 'progressDeadlineSeconds'>,
+  general: Pick<ReconcileOptions, 'manager' | 'earlierManagers' | 'progressDeadlineSeconds'>,
 ): ReconcileOptions {
   const { policies = {}, headerPrefix } = engineSpecOf(engine);
   return {

@@ -32,6 +32,7 @@ import { type EngineObservations, engineStatusOf, pausedStatusOf } from '../stat
 import type { Report } from '../status/report.ts';
 import { MigrationArtifacts } from './artifacts.ts';
 import type { Cluster } from './cluster.ts';
+import type { ClusterNames } from './cluster-name.ts';
 import {
   blockedBecause,
   blockerAfter,
@@ -73,8 +74,8 @@ export type EnginePassOptions = {
   readonly clock: Clock;
   readonly timers: Timers;
   readonly metrics: Metrics;
-  /** Stable name of this cluster. */
-  readonly clusterName: () => string;
+  /** The stable name of this cluster, and its earlier names. */
+  readonly clusterNames: () => ClusterNames;
   /** True while this replica may write. Another replica may have become the leader. */
   readonly isLeading: () => boolean;
   readonly progressDeadlineSeconds: number;
@@ -406,10 +407,14 @@ export class EnginePass {
     };
   }
 
-  #optionsOf({ metadata, ...rest }: CustomResource): ReconcileOptions {
-    const { clusterName, progressDeadlineSeconds } = this.#options;
-    const manager = `${clusterName()}/${metadata.namespace}/${metadata.name}`;
-    return reconcileOptionsOf({ metadata, ...rest }, { manager, progressDeadlineSeconds });
+  #optionsOf(engine: CustomResource): ReconcileOptions {
+    const { clusterNames, presence, progressDeadlineSeconds } = this.#options;
+    const { name, earlier } = clusterNames();
+    const managerOf = (cluster: string) => `${cluster}/${keyOf(engine)}`;
+    const manager = managerOf(name);
+    // An operator beside this one may have the name.
+    const earlierManagers = presence.rivalsOf(engine).length > 0 ? [] : earlier.map(managerOf);
+    return reconcileOptionsOf(engine, { manager, earlierManagers, progressDeadlineSeconds });
   }
 
   /** Reads the versions of the engine and its replicas before the first status; later each poll reads them. */

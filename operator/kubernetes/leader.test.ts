@@ -5,7 +5,7 @@ import { ManualTimers } from './testing/manual-timers.ts';
 import { ApiProblem, type ApiRequest, type Transport } from './transport.ts';
 
 type Lease = {
-  metadata: { name: string; resourceVersion: string };
+  metadata: { name: string; resourceVersion: string; annotations?: Record<string, string> };
   spec: { holderIdentity: string; leaseTransitions: number };
 };
 
@@ -146,4 +146,15 @@ test('a leader stops leading at once when another holds the lease', async () => 
   expect(leader.said).toEqual(['leads', 'lost']);
   await leader.leave();
   expect(server.lease?.spec.holderIdentity).toBe('usurper');
+});
+
+test('the lease keeps its annotations when it is acquired, renewed and released', async () => {
+  const [server, timers] = [new OneLease(), new ManualTimers()];
+  const annotations = { 'pergola.dev/cluster-name': '{"name":"one"}' };
+  server.lease = { metadata: { name: 'x', resourceVersion: 'old', annotations }, spec: {} as Lease['spec'] };
+  const leader = candidate(server, timers, 'leader');
+  await timers.pass(10_000);
+  expect(server.lease).toMatchObject({ metadata: { annotations }, spec: { holderIdentity: 'leader' } });
+  await leader.leave();
+  expect(server.lease).toMatchObject({ metadata: { annotations }, spec: { holderIdentity: '' } });
 });

@@ -24,7 +24,12 @@ export type LeaderOptions = {
 type Lease = {
   readonly apiVersion: string;
   readonly kind: string;
-  readonly metadata: { readonly name: string; readonly namespace: string; readonly resourceVersion?: string };
+  readonly metadata: {
+    readonly name: string;
+    readonly namespace: string;
+    readonly resourceVersion?: string;
+    readonly annotations?: Readonly<Record<string, string>>;
+  };
   readonly spec?: LeaseSpec;
 };
 
@@ -110,7 +115,7 @@ export class Elector {
     return this.#write(
       'PUT',
       `${this.#path}/${metadata.name}`,
-      this.#lease(metadata.resourceVersion, {
+      this.#lease(metadata, {
         holderIdentity: identity,
         acquireTime: isOurs ? (spec.acquireTime ?? now) : now,
         renewTime: now,
@@ -132,7 +137,7 @@ export class Elector {
     if (lease?.spec?.holderIdentity !== this.#options.identity) return;
     const free = { ...lease.spec, holderIdentity: '', leaseDurationSeconds: 1 };
     const path = `${this.#path}/${lease.metadata.name}`;
-    await this.#write('PUT', path, this.#lease(lease.metadata.resourceVersion, free));
+    await this.#write('PUT', path, this.#lease(lease.metadata, free));
   }
 
   async #read(): Promise<Lease | undefined> {
@@ -160,12 +165,19 @@ export class Elector {
     }
   }
 
-  #lease(resourceVersion: string | undefined, spec: LeaseSpec): Lease {
+  /** Returns the lease to write. Annotations are kept: one has the name of the cluster (cluster-name.ts). */
+  #lease(before: Lease['metadata'] | undefined, spec: LeaseSpec): Lease {
     const { name, namespace } = this.#options;
+    const { resourceVersion, annotations } = before ?? {};
     return {
       apiVersion: 'coordination.k8s.io/v1',
       kind: 'Lease',
-      metadata: { name, namespace, ...(resourceVersion === undefined ? {} : { resourceVersion }) },
+      metadata: {
+        name,
+        namespace,
+        ...(resourceVersion === undefined ? {} : { resourceVersion }),
+        ...(annotations === undefined ? {} : { annotations }),
+      },
       spec: { leaseDurationSeconds: LEASE_SECONDS, ...spec },
     };
   }

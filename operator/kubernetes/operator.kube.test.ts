@@ -339,10 +339,24 @@ await describeKube('the operator', (kube) => {
 
   test('an operator with another cluster name does not say that a resource conflicts with itself', async () => {
     await operator.stop();
-    operator = await rig.startOperator(['--cluster-name', 'elsewhere']);
+    operator = await rig.startOperator(['--cluster-name', 'elsewhere', '--lease-name', 'elsewhere']);
     const { message } = await rig.ready('Table', 't16', 'AnotherOperator');
     expect(message).toMatch(
       /by another operator, which calls itself .+\/api\/main, .* calls itself elsewhere\//,
+    );
+    await operator.stop();
+    operator = await rig.startOperator();
+    await rig.ready('Table', 't16', 'Applied');
+  });
+
+  test('an operator whose cluster name is changed still owns what it owned before', async () => {
+    await operator.stop();
+    operator = await rig.startOperator(['--cluster-name', 'renamed']);
+    await rig.kube.apply(permissionCr('t16-user', 't16', ['id']));
+    await rig.ready('TablePermission', 't16-user', 'Applied');
+    await rig.remove('TablePermission', 't16-user');
+    await eventually(async () =>
+      expect(JSON.stringify(await trackedAs('t16'))).not.toContain('select_permissions'),
     );
     await operator.stop();
     operator = await rig.startOperator();

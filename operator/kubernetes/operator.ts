@@ -11,7 +11,7 @@ import { systemClock } from '../pass/clock.ts';
 import type { StatusSink } from '../ports.ts';
 import type { Report } from '../status/report.ts';
 import { Cluster } from './cluster.ts';
-import { nameOfCluster } from './cluster-name.ts';
+import { type ClusterNames, namesOfCluster } from './cluster-name.ts';
 import { EngineConnections } from './engine-connections.ts';
 import { EnginePass, NotLeading } from './engine-pass.ts';
 import { Events } from './events.ts';
@@ -89,7 +89,9 @@ class OperatorProcess {
   #elector: Elector | undefined;
   #electing: Promise<void> | undefined;
   #health: Awaited<ReturnType<typeof serveHealth>> | undefined;
-  #clusterName: string;
+  #clusterNames: ClusterNames | undefined;
+  /** Why the cluster name is not known yet. */
+  #nameProblem: Error | undefined;
   /** True when the caches are no older than the lease. */
   #isFresh = false;
   #isOpen = false;
@@ -102,7 +104,6 @@ class OperatorProcess {
     resolve: Resolver,
   ) {
     this.#config = config;
-    this.#clusterName = options.clusterName;
     this.#isFresh = !options.leaderElect;
     this.#options = options;
     this.#log = log;
@@ -157,7 +158,8 @@ class OperatorProcess {
       clock: systemClock,
       timers,
       metrics: this.#metrics,
-      clusterName: () => this.#clusterName,
+      // No pass runs before the names are known.
+      clusterNames: () => this.#clusterNames!,
       isLeading: () => this.#isLeading(),
       progressDeadlineSeconds: options.progressDeadlineSeconds,
       outage: {
@@ -228,13 +230,25 @@ class OperatorProcess {
   /** Determines the cluster name, which is part of the owner in ledgers. No pass runs before. */
   async #learnName(): Promise<void> {
     const { signal } = this.#stopping;
-    if (this.#clusterName === '') {
-      const sources = { transport: this.#transport, timers: systemTimers, config: this.#config };
-      const onProblem = (problem: Error) => this.#onProblem('the name of the cluster', problem);
-      this.#clusterName = await nameOfCluster({ ...sources, onProblem }, signal);
-    }
+    const { clusterName: configured, leaseNamespace: namespace, leaseName: name } = this.#options;
+    const names = await namesOfCluster(
+      {
+        transport: this.#transport,
+        timers: systemTimers,
+        config: this.#config,
+        configured,
+        lease: { namespace, name },
+        onProblem: (problem) => {
+          this.#nameProblem = problem;
+          this.#onProblem('the name of the cluster', problem);
+        },
+      },
+      signal,
+    );
+    this.#clusterNames = names;
+    this.#nameProblem = undefined;
     if (signal.aborted) return;
-    this.#log.info({ cluster: this.#clusterName }, 'determined the cluster name');
+    this.#log.info({ cluster: names?.name, earlier: names?.earlier }, 'determined the cluster name');
     this.#open();
   }
 
@@ -260,7 +274,7 @@ class OperatorProcess {
   }
 
   #open(): void {
-    const isReady = this.#isFresh && this.#clusterName !== '' && this.#cluster.isSettled;
+    const isReady = this.#isFresh && this.#clusterNames !== undefined && this.#cluster.isSettled;
     if (this.#isOpen || !isReady || !this.#isLeading()) return;
     this.#isOpen = true;
     this.#markAll();
@@ -356,6 +370,7 @@ class OperatorProcess {
   }
 
   #readinessProblems(): readonly string[] {
+    if (this.#nameProblem) return [`the name of the cluster: ${this.#nameProblem.message}`];
     if (this.#cluster.isSynced) return [];
     return ['not every kind has been read yet', ...this.#cluster.problems];
   }

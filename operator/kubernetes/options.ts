@@ -22,7 +22,7 @@ export const OPTIONS = {
     variable: 'PERGOLA_CLUSTER_NAME',
     value: 'TEXT',
     default: '',
-    doc: 'the name of this cluster in engines that several clusters share; empty means the uid of namespace kube-system',
+    doc: 'the name of this cluster in engines that several clusters share; empty means the one that the lease keeps, at first the uid of kube-system',
   },
   'health-host': {
     variable: 'PERGOLA_HEALTH_HOST',

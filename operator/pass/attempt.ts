@@ -27,6 +27,7 @@ import { isAboutContent } from '../settle/trials.ts';
 import { outcomeOf, type PassPlan, type Report } from '../status/report.ts';
 import { verdictsOf } from '../status/verdicts.ts';
 import { type DecidedIn, decideIncrementally, decideOnAll } from './decisions.ts';
+import { takeOverEarlierNames } from './earlier-names.ts';
 import { comparisonOf } from './hold-back.ts';
 import { afterMigrations, isConnected, withMigrations } from './migrations.ts';
 import { NOTHING_BEFORE, planOn } from './plan.ts';
@@ -68,6 +69,7 @@ export async function attempt(
     let decided: DecidedIn | undefined;
     let made: PassPlan | undefined;
     try {
+      wasWritten ||= await takeOverEarlierNames(engine, options);
       const observed = await afterMigrations(engine, snapshot, options, passState);
       const { reading, migrated } = observed;
       snapshot = migrated.snapshot;

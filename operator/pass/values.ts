@@ -11,6 +11,7 @@ import {
   type ValueChange,
 } from '../ports.ts';
 import type { PassPlan } from '../status/report.ts';
+import { ownersOfValues } from './earlier-names.ts';
 
 /** Returns which named values would be sent or removed. Empty when the engine refuses values: what refers to them is then inconsistent. */
 export async function plannedValues(
@@ -59,11 +60,12 @@ export async function removeUnusedValues(
   engine: EnginePort,
   { scope, desired }: PassPlan,
   snapshot: CrSnapshot,
-  { manager }: ReconcileOptions,
+  options: ReconcileOptions,
 ): Promise<void> {
   if (scope.skipped.size > 0 || !snapshot.isComplete) return;
+  const used = new Set(desired.values.keys());
   try {
-    await engine.removeValues?.(ownerOfValues(manager), new Set(desired.values.keys()));
+    for (const owner of ownersOfValues(options)) await engine.removeValues?.(owner, used);
   } catch (error) {
     if (!(error instanceof EngineProblem)) throw error;
   }
