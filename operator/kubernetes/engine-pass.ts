@@ -93,6 +93,12 @@ type EngineMemory = PreviousPass & {
   passedAt: number;
   reloadedAt: number;
   failures: number;
+  /** After failures: the time of the next pass unless the engine answers before. */
+  retryAt: number;
+  /** True when the engine did not answer the last pass, and requests for its version may end the delay. */
+  isProbed: boolean;
+  /** True when the engine answered such a request. If the pass then fails, the delay is waited for. */
+  isBack: boolean;
   isWaiting: boolean;
   /** The time when the first pause or grace period ends, by the wall clock. */
   resumesAt: number | undefined;
@@ -111,8 +117,10 @@ type EngineSummary = {
   readonly succeededAt: Date | undefined;
 };
 
-/** The range of delays after failures. It is short, so an engine that recovers is used soon. */
+/** The range of delays after failures. */
 const BACKOFF = { leastMs: 1000, mostMs: 30_000 };
+/** The interval of requests for the version of an engine that did not answer. The first answer ends the delay. */
+const PROBE_MS = 2000;
 /** The delay after a status could not be written or a Secret could not be read. */
 const RETRY_MS = 5000;
 /** The delay after a pass that did not try all changes. */
@@ -195,7 +203,7 @@ export class EnginePass {
     const { port, problem } = this.#connect(key, engine);
     if (!problem && !(await this.#isDue(key, engine, port, isMarked || isWaiting))) {
       return {
-        requeue: { afterMs: this.#restMs(key, engine) },
+        requeue: this.#rest(key, engine),
         blocker: blockedBecause('the engine is asked soon'),
       };
     }
@@ -318,8 +326,13 @@ export class EnginePass {
   /** True when a pass is due. Makes the engine read its databases again when a resource waits for that. */
   async #isDue(key: string, engine: CustomResource, port: EnginePort, isMarked: boolean): Promise<boolean> {
     const memory = this.#memories.get(key);
-    if (isMarked || !memory || memory.failures > 0) return true;
+    if (isMarked || !memory) return true;
     const now = this.#options.timers.nowMs();
+    if (memory.failures > 0) {
+      if (now >= memory.retryAt) return true;
+      memory.isBack = memory.isProbed && (await port.version().catch(ignoreEngine)) !== undefined;
+      return memory.isBack;
+    }
     if (memory.isWaiting && now - memory.reloadedAt >= WAITING_MS) {
       memory.reloadedAt = now;
       // When the reload fails, the pass fails as well and reports why.
@@ -350,6 +363,20 @@ export class EnginePass {
       return port.migrate!(request);
     };
     return { ...port, write, ...(port.migrate ? { migrate } : {}) };
+  }
+
+  /** Returns when to check an unmarked engine that needs no pass now. */
+  #rest(key: string, engine: CustomResource): Requeue {
+    const memory = this.#memories.get(key);
+    return memory && memory.failures > 0 ? this.#retry(memory) : { afterMs: this.#restMs(key, engine) };
+  }
+
+  /** Returns when to process an engine again whose last pass failed. */
+  #retry({ retryAt, isProbed }: EngineMemory): Requeue {
+    const { timers } = this.#options;
+    const wait = Math.max(0, retryAt - timers.nowMs());
+    const probe = PROBE_MS * (0.5 + timers.random() / 2);
+    return { afterMs: isProbed ? Math.min(wait, probe) : wait, notBeforeMs: wait };
   }
 
   /** Returns the delay until the next check of an unmarked engine. */
@@ -456,12 +483,15 @@ export class EnginePass {
     const resumesAt = nextDeadline(report, wallNow);
     const before = this.#memories.get(key);
     const failures = report.problem ? (before?.failures ?? 0) + 1 : 0;
-    this.#memories.set(key, {
+    const memory: EngineMemory = {
       version: report.resourceVersion,
       stateVersion: stateVersionOf(report.inconsistent),
       passedAt: now,
       reloadedAt: report.isWaiting && before?.isWaiting ? before.reloadedAt : now,
       failures,
+      retryAt: failures > 0 ? now + backoffMs(timers, failures, BACKOFF) : now,
+      isProbed: report.problem?.kind === 'unreachable' && before?.isBack !== true,
+      isBack: false,
       isWaiting: report.isWaiting,
       resumesAt,
       replicaSync: report.problem ? before?.replicaSync : report.replicaSync,
@@ -470,14 +500,12 @@ export class EnginePass {
       backoff: report.backoff,
       tests: report.tests,
       heldBack: report.heldBack,
-    });
-    if (failures > 0) {
-      const wait = backoffMs(timers, failures, BACKOFF);
-      return { afterMs: wait, notBeforeMs: wait };
-    }
+    };
+    this.#memories.set(key, memory);
+    if (failures > 0) return this.#retry(memory);
     const isHeldBack = now < mayPruneAtMs;
     const isUnpublished = report.unpublished > 0;
-    if (isHeldBack || isUnpublished || report.isCut) this.#memories.get(key)!.version = undefined;
+    if (isHeldBack || isUnpublished || report.isCut) memory.version = undefined;
     const next = [
       this.#restMs(key, engine),
       ...(isHeldBack ? [mayPruneAtMs - now] : []),

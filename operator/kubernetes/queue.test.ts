@@ -136,3 +136,27 @@ test('a closed queue starts nothing and waits for running passes', async () => {
   await timers.pass(10_000);
   expect(turns).toEqual(['250 a marked']);
 });
+
+test('a pass that is due runs during the delay after a failure, and a mark waits for the end of the delay', async () => {
+  next = { afterMs: 2000, notBeforeMs: 9000 };
+  const queue = opened();
+  queue.mark('a');
+  await timers.pass(1000);
+  queue.mark('a');
+  await timers.pass(3000);
+  expect(turns).toEqual(['250 a marked', '2250 a']);
+  next = {};
+  await timers.pass(30_000);
+  // The pass has ended the delay.
+  expect(turns.slice(2)).toEqual(['4250 a', '4250 a marked']);
+});
+
+test('an urgent mark does not wait for the end of the delay', async () => {
+  next = { afterMs: 2000, notBeforeMs: 9000 };
+  const queue = opened();
+  queue.mark('a');
+  await timers.pass(1000);
+  queue.mark('a', { isUrgent: true });
+  await timers.pass(500);
+  expect(turns).toEqual(['250 a marked', '1250 a marked']);
+});

@@ -1,14 +1,14 @@
 /** The work queue: which engines need a pass, and when. It holds keys, not events: ten thousand changes mark an engine once.
  *  A mark lingers shortly, so that changes that arrive together are one pass, but not longer than a limit. An edit lingers less than a
  *  new resource, which others may follow that it needs. A key is processed by one pass at
- *  a time; a pass returns when the next one is due, and after a failure the earliest time for it.
+ *  a time; a pass returns when the next one is due, and after a failure the earliest time for one that a mark starts.
  *  Not here: the pass (engine-pass.ts). */
 import type { Timers } from './timers.ts';
 
 export type Requeue = {
   /** The delay until the next pass if nothing is marked. */
   readonly afterMs?: number;
-  /** The shortest delay until the next pass, except for urgent marks. */
+  /** The shortest delay until a pass that a mark starts, unless the mark is urgent. A pass that is due does not wait for it. */
   readonly notBeforeMs?: number;
 };
 
@@ -36,7 +36,7 @@ type Entry = {
   markedAt: number | undefined;
   /** The time of the next pass if nothing is marked. */
   dueAt: number | undefined;
-  /** The earliest time of the next pass, except for urgent marks. */
+  /** The earliest time of a pass that a mark starts, except for urgent marks. */
   notBefore: number;
   isUrgent: boolean;
   readyAt: number;
@@ -129,11 +129,10 @@ export class Queue {
   }
 
   async #run(key: string, entry: Entry): Promise<void> {
-    const isMarked = entry.markedAt !== undefined;
+    const isMarked = entry.markedAt !== undefined && markTimeOf(entry) <= this.#timers.nowMs();
     entry.isRunning = true;
-    entry.markedAt = undefined;
     entry.dueAt = undefined;
-    entry.isUrgent = false;
+    if (isMarked) Object.assign(entry, { markedAt: undefined, isUrgent: false });
     const turn = await this.#work(key, isMarked);
     const now = this.#timers.nowMs();
     entry.isRunning = false;
@@ -143,7 +142,16 @@ export class Queue {
   }
 }
 
-function startOf({ markedAt, readyAt, dueAt, notBefore, isUrgent }: Entry): number | undefined {
-  const wanted = [...(markedAt === undefined ? [] : [readyAt]), ...(dueAt === undefined ? [] : [dueAt])];
-  return wanted.length === 0 ? undefined : Math.max(Math.min(...wanted), isUrgent ? 0 : notBefore);
+function startOf(entry: Entry): number | undefined {
+  const { markedAt, readyAt, dueAt } = entry;
+  const wanted = [
+    ...(markedAt === undefined ? [] : [Math.max(readyAt, markTimeOf(entry))]),
+    ...(dueAt === undefined ? [] : [dueAt]),
+  ];
+  return wanted.length === 0 ? undefined : Math.min(...wanted);
+}
+
+/** Returns the earliest time of a pass for the mark. */
+function markTimeOf({ isUrgent, notBefore }: Entry): number {
+  return isUrgent ? 0 : notBefore;
 }
