@@ -6,7 +6,9 @@ import { createServer as createSecureServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import { emptyMetadata } from '@pergola/engine/metadata';
 import { afterEach, describe, expect, test } from 'vitest';
+import { agentFor, fetchOver } from '../outgoing/http-request.ts';
 import { type EnginePort, EngineProblem } from '../ports.ts';
+import { silentProxy } from '../testing/silent-proxy.ts';
 import { engineClient } from './client.ts';
 
 const servers: Server[] = [];
@@ -188,6 +190,31 @@ describe.each(REQUESTS)('the request %s', (name, send, healthy) => {
       expect(error.message.length).toBeLessThan(700);
     },
   );
+
+  test('ends in time on a kept connection that has gone silent, and the next one succeeds', async () => {
+    const url = await serve(json(healthy));
+    const proxy = await silentProxy(Number(new URL(url).port));
+    const through = `http://127.0.0.1:${proxy.port}`;
+    const agent = agentFor(through);
+    try {
+      const client = engineClient({
+        url: through,
+        adminSecret: 's',
+        fetch: fetchOver(agent, () => {}),
+        timeoutMs: 200,
+      });
+      await send(client);
+      await new Promise((resolve) => setTimeout(resolve, 10));
+      proxy.freeze();
+      const began = performance.now();
+      expect((await problemIn(() => send(client))).kind).toBe('unreachable');
+      expect(performance.now() - began).toBeLessThan(2000);
+      await send(client);
+    } finally {
+      agent.destroy();
+      proxy.close();
+    }
+  });
 
   test('accepts the response of an engine', async () => {
     await expect(send(engineClient({ url: await serve(json(healthy)) }))).resolves.not.toThrow();

@@ -107,7 +107,7 @@ test('an expired lease is acquired after its duration by the local clock', async
   await next.leave();
 });
 
-test('a leader that cannot renew its lease stops leading before another candidate may start', async () => {
+test('a leader that cannot renew its lease stops leading before another candidate may start, and waits', async () => {
   const [server, timers] = [new OneLease(), new ManualTimers()];
   const leader = candidate(server, timers, 'leader');
   await timers.pass(1000);
@@ -115,7 +115,41 @@ test('a leader that cannot renew its lease stops leading before another candidat
   await timers.pass(8000);
   expect(leader.elector.isLeading).toBe(true);
   await timers.pass(5000);
+  expect(leader.elector.isLeading).toBe(false);
+  await timers.pass(600_000);
+  expect(leader.said).toEqual(['leads']);
+  await leader.leave();
+});
+
+test.each([1000, 7000, 12_000, 60_000, 600_000])(
+  'a single leader leads again when the API server was away for %d ms',
+  async (awayMs) => {
+    const [server, timers] = [new OneLease(), new ManualTimers()];
+    const leader = candidate(server, timers, 'leader');
+    await timers.pass(1000);
+    server.isAway = true;
+    await timers.pass(awayMs);
+    server.isAway = false;
+    await timers.pass(2500);
+    expect(leader.elector.isLeading).toBe(true);
+    // After a lapse it starts afresh: its caches may be old.
+    expect(leader.said).toEqual(awayMs > 10_000 ? ['leads', 'leads'] : ['leads']);
+    await leader.leave();
+  },
+);
+
+test('a leader whose lease another candidate acquired meanwhile has lost it', async () => {
+  const [server, timers] = [new OneLease(), new ManualTimers()];
+  const leader = candidate(server, timers, 'leader');
+  await timers.pass(1000);
+  server.isAway = true;
+  await timers.pass(60_000);
+  server.lease = { ...server.lease!, spec: { holderIdentity: 'other', leaseTransitions: 1 } };
+  expect(leader.elector.isLeading).toBe(false);
+  server.isAway = false;
+  await timers.pass(2500);
   expect(leader.said).toEqual(['leads', 'lost']);
+  expect(server.lease?.spec.holderIdentity).toBe('other');
   await leader.leave();
 });
 

@@ -1,5 +1,6 @@
-/** Elects one active replica with a Lease. It is valid for 15 s, renewed every 2 s, given up after 10 s without a renewal, and released
- *  at shutdown so that the next replica need not wait.
+/** Elects one active replica with a Lease. It is valid for 15 s, renewed every 2 s, and released at shutdown so that the next replica need not
+ *  wait. After 10 s without a renewal the replica does not lead, and it leads again if it renews the lease before another one acquires it: an
+ *  API server that is away stops no replica.
  *  The expiry of another replica's lease is measured by the local clock, from the last observed change: clocks of machines differ. A
  *  leader that has lost the lease unnoticed is harmless: the engine rejects its write by version.
  *  Not here: the work of the leader (operator.ts). */
@@ -14,8 +15,9 @@ export type LeaderOptions = {
   readonly name: string;
   /** The identity of this replica. */
   readonly identity: string;
+  /** Called when this replica leads, also when it leads again. */
   readonly onLead: () => void;
-  /** Called when the lease could not be renewed. Another replica may lead. */
+  /** Called when another replica has the lease that this one had. */
   readonly onLoss: () => void;
   /** Called when the lease could not be read or written. The elector tries again. */
   readonly onProblem: (problem: Error) => void;
@@ -71,7 +73,6 @@ export class Elector {
       const began = timers.nowMs();
       const isOurs = await this.#acquire().catch((error: unknown) => this.#failed(error));
       if (isOurs) this.#lead(began);
-      else if (this.#isLeading && timers.nowMs() - this.#renewedAt > RENEW_WITHIN_MS) this.#lose();
       await sleep(timers, RETRY_MS * (1 + timers.random() / 5), signal);
     }
     if (this.#isLeading) await this.#release().catch(() => {});
@@ -80,9 +81,10 @@ export class Elector {
 
   /** Records a renewal. The lease counts from the start of the request: the server may have written it at any time since. */
   #lead(began: number): void {
+    const wasLeading = this.isLeading;
     this.#renewedAt = began;
-    if (this.#isLeading) return;
     this.#isLeading = true;
+    if (wasLeading) return;
     this.#options.onLead();
   }
 

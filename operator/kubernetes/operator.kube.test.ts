@@ -3,6 +3,7 @@
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import { describeKube, type KubeObject } from '../../testing/kube.ts';
 import { type CustomResource, GROUP_VERSION } from '../kinds.ts';
+import { silentProxy } from '../testing/silent-proxy.ts';
 import type { Operator } from './operator.ts';
 import { createRig, engineSecret, HOME, type Rig, readyOf } from './testing/rig.ts';
 
@@ -331,6 +332,31 @@ await describeKube('the operator', (kube) => {
     await rig.kube.apply(permissionCr('t14-user', 't14', ['id']));
     await rig.ready('TablePermission', 't14-user', 'Applied');
   });
+
+  test('an operator waits while the API server is away for longer than its lease, and then continues', async () => {
+    await operator.stop();
+    const proxy = await silentProxy(Number(new URL(rig.kube.url).port));
+    operator = await rig.startOperator([], undefined, `https://127.0.0.1:${proxy.port}`);
+    let isEnded = false;
+    void operator.ended.then(() => {
+      isEnded = true;
+    });
+    await rig.kube.apply(permissionCr('t17-user', 't17', ['id']));
+    await rig.ready('TablePermission', 't17-user', 'Applied');
+    proxy.setAway(true);
+    await rig.remove('TablePermission', 't17-user');
+    await new Promise((resolve) => setTimeout(resolve, 17_000));
+    expect(isEnded).toBe(false);
+    expect(JSON.stringify(await trackedAs('t17'))).toContain('select_permissions');
+    proxy.setAway(false);
+    await eventually(async () =>
+      expect(JSON.stringify(await trackedAs('t17'))).not.toContain('select_permissions'),
+    );
+    expect(isEnded).toBe(false);
+    await operator.stop();
+    proxy.close();
+    operator = await rig.startOperator();
+  }, 90_000);
 
   test('two operators of one namespace say so on the Engine until one of them stops', async () => {
     const contested = async () =>

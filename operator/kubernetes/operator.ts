@@ -59,7 +59,7 @@ export async function startOperator(
     return stopping;
   };
   const health = await works.start(() => {
-    log.error('the lease could not be renewed; another replica may hold it');
+    log.error('another replica holds the lease');
     void stop(false);
   });
   log.info({ namespaces: options.watchNamespaces, port: health.port }, 'watching');
@@ -221,10 +221,12 @@ class OperatorProcess {
 
   async #lead(): Promise<void> {
     this.#log.info({ identity: this.#options.identity }, 'leading');
+    this.#isFresh = false;
     // A replica that has just started has no old state to refresh.
     if (this.#cluster.isSettled) await this.#cluster.refresh();
     this.#isFresh = true;
-    this.#open();
+    if (this.#isOpen) this.#markAll();
+    else this.#open();
   }
 
   /** Determines the cluster name, which is part of the owner in ledgers. No pass runs before. */
@@ -264,7 +266,7 @@ class OperatorProcess {
   }
 
   #isLeading(): boolean {
-    return this.#elector?.isLeading ?? true;
+    return this.#isFresh && (this.#elector?.isLeading ?? true);
   }
 
   /** Called when a kind is in sync or found missing. */

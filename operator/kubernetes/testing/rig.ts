@@ -45,7 +45,12 @@ export type Rig = {
   /** Flags and kubeconfig for an operator in a process of its own. */
   readonly flags: readonly string[];
   readonly kubeconfig: string;
-  readonly startOperator: (flags?: readonly string[], resolve?: Resolver) => Promise<Operator>;
+  /** `server` is another address of the API server. */
+  readonly startOperator: (
+    flags?: readonly string[],
+    resolve?: Resolver,
+    server?: string,
+  ) => Promise<Operator>;
   readonly stopOperators: () => Promise<void>;
   readonly get: (kind: string, name: string, namespace?: string) => Promise<CustomResource>;
   readonly all: (kind: string) => Promise<readonly CustomResource[]>;
@@ -85,9 +90,10 @@ export async function createRig(
     stopEngine: async () => running.engine?.close(),
     flags: FLAGS,
     kubeconfig,
-    startOperator: async (flags = [], resolve) => {
+    startOperator: async (flags = [], resolve, server) => {
       const config = new KubeConfig();
       config.loadFromFile(kubeconfig);
+      if (server) config.clusters = config.clusters.map((cluster) => ({ ...cluster, server }));
       const options = loadOptions([...FLAGS, ...flags], {})!;
       const operator = await startOperator(config, options, pino({ level: 'silent' }), resolve);
       running.operators.add(operator);
