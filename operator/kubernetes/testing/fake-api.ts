@@ -9,6 +9,7 @@ export type Answer = (response: ServerResponse, request: IncomingMessage) => voi
 
 export type FakeApi = {
   readonly transport: Transport;
+  readonly port: number;
   /** `list`, `list page-2`, `watch 5`: what was asked, in order. */
   readonly asked: string[];
   /** Headers and queries, in the same order. */
@@ -37,9 +38,11 @@ export async function fakeApi(script: {
   });
   server.on('connection', () => connections++);
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const transport = await connect(configFor((server.address() as AddressInfo).port));
+  const { port } = server.address() as AddressInfo;
+  const transport = await connect(configFor(port));
   return {
     transport,
+    port,
     asked,
     requests,
     connections: () => connections,
@@ -51,7 +54,7 @@ export async function fakeApi(script: {
   };
 }
 
-function configFor(port: number): KubeConfig {
+export function configFor(port: number): KubeConfig {
   const config = new KubeConfig();
   config.loadFromOptions({
     clusters: [{ name: 'fake', server: `http://127.0.0.1:${port}`, skipTLSVerify: true }],
