@@ -93,7 +93,7 @@ type EngineMemory = PreviousPass & {
   passedAt: number;
   reloadedAt: number;
   failures: number;
-  /** After failures: the time of the next pass unless the engine answers before. */
+  /** The time of the next pass after failures, unless the engine answers before. */
   retryAt: number;
   /** True when the engine did not answer the last pass, and requests for its version may end the delay. */
   isProbed: boolean;
