@@ -4,6 +4,7 @@
 import { EngineError, fail, withPath } from '../errors/engine-error.ts';
 import type { JsonRecord } from '../json/value.ts';
 import { inSlices } from '../limits/slices.ts';
+import { withDamaged } from '../metadata/damaged.ts';
 import { type Edit, editObjects } from '../metadata/edit.ts';
 import { exportedPart, exportMetadata as printMetadata } from '../metadata/export.ts';
 import { refuseCycles } from '../metadata/inherited-roles.ts';
@@ -16,14 +17,19 @@ import type { Steps } from '../metadata/steps.ts';
 import type { Inconsistency, Unenforced } from '../resolve/types.ts';
 import { checkConnections } from '../transform/check-connections.ts';
 import { effectsBetween } from './effects.ts';
-import { printInconsistencies, refuseInconsistencies, removeInconsistent } from './inconsistencies.ts';
+import {
+  damagedInconsistencies,
+  printInconsistencies,
+  refuseInconsistencies,
+  removeInconsistent,
+} from './inconsistencies.ts';
 import type { AdminRequest, Performer } from './request.ts';
 import { type AdminAnswer, SUCCESS } from './request.ts';
 import type { UnitOfWork } from './unit-of-work.ts';
 import { refuseWarnings } from './warnings.ts';
 
 export const exportMetadata: Performer<'export_metadata'> = (work, _args, request) => {
-  const metadata = printMetadata(exportedPart(work.document));
+  const metadata = withDamaged(printMetadata(exportedPart(work.document)), work.damaged);
   if (request.operation.version === 1) return () => metadata;
   return (published) => ({ resource_version: published.resourceVersion, metadata });
 };
@@ -58,6 +64,7 @@ export const replaceMetadata: Performer<'replace_metadata'> = async (work, args,
   const parsed = await inSlices(readDocument(document, work.document, isWrapped));
   const next = keepConnection(parsed, document, work.document);
   const whole = keepUnexported(next, work.document);
+  if (!options.dry_run) work.dropDamaged();
   const answer = await replaceDocument(work, whole, options, request);
   // Replacing the document with an equal one creates a new version, too.
   if (!options.dry_run) work.touchesResource = true;
@@ -113,6 +120,7 @@ export const clearMetadata: Performer<'clear_metadata'> = (work, _args, request)
   const kept = work.document.sources.find(({ name }) => name === 'default');
   // The connection given with --database-url was not created by the client, so only its tracked objects are removed.
   const sources = kept ? [bareSource(kept)] : [];
+  work.dropDamaged();
   work.edit(request.path, { ...emptyMetadata, sources });
   return SUCCESS;
 };
@@ -173,6 +181,7 @@ export const dropInconsistentMetadata: Performer<'drop_inconsistent_metadata'> =
   _args,
   request,
 ) => {
+  work.dropDamaged();
   await work.ensureCatalogs();
   for (;;) {
     const { inconsistencies: all } = await work.resolution();
@@ -232,7 +241,8 @@ type Report = {
 
 /** Reports the inconsistencies of the draft. `includeKeys` adds restrictions that are not enforced, too. */
 async function reportOf(work: UnitOfWork, includeKeys: boolean): Promise<Report> {
-  const { inconsistencies } = await work.resolution();
+  const { inconsistencies: found } = await work.resolution();
+  const inconsistencies = [...damagedInconsistencies(work.damaged), ...found];
   const unenforced = includeKeys ? work.gateway.unenforced(work.metadata) : [];
   return {
     is_consistent: inconsistencies.length === 0,
@@ -293,6 +303,7 @@ export const listMetadataRevisions: Performer<'list_metadata_revisions'> = async
  *  errors of `replace_metadata`. */
 export const rollbackMetadata: Performer<'rollback_metadata'> = async (work, args, request) => {
   const document = await work.gateway.store.revision(args.resource_version);
+  if (!args.dry_run) work.dropDamaged();
   return replaceDocument(work, document, { ...args, include_keys: false }, request);
 };
 
@@ -303,6 +314,7 @@ type PatchArgs = ArgsOf<'patch_metadata'>;
 export const patchMetadata: Performer<'patch_metadata'> = (work, args, request) => {
   const next = editObjects(work.document, editsIn(args));
   refuseCycles(next.inherited_roles ?? []);
+  if (!args.dry_run) work.dropDamaged(args.remove ?? []);
   return replaceDocument(work, next, args, request);
 };
 

@@ -3,6 +3,7 @@
 import { type EngineError, fail, type PathStep } from '../errors/engine-error.ts';
 import { nearestNames } from '../errors/nearest.ts';
 import { isRecord } from '../json/value.ts';
+import type { DamagedObject } from '../metadata/damaged.ts';
 import { putObject, removeObject } from '../metadata/edit.ts';
 import { findObject } from '../metadata/objects.ts';
 import type { QueryCollection } from '../metadata/schema/collection.ts';
@@ -86,6 +87,18 @@ function furtherErrors(cause: EngineError | undefined): { readonly more?: readon
     ...nearestTo(error),
   }));
   return more.length > 0 ? { more } : {};
+}
+
+/** Returns an inconsistency for each object of the stored document that cannot be parsed. */
+export function damagedInconsistencies(damaged: readonly DamagedObject[]): readonly Inconsistency[] {
+  return damaged.map(({ kind, key, value, cause }) => ({
+    type: kind ?? key,
+    name: `${(kind ?? 'value').replaceAll('_', ' ')} ${key}`,
+    reason: `Inconsistent object: the stored definition cannot be read: ${cause.messageIn('newer')}`,
+    definition: value,
+    key,
+    cause,
+  }));
 }
 
 /** Returns the inconsistencies in `after` that were not in `before` and concern the document. An object that is inconsistent for another

@@ -35,6 +35,7 @@ export async function readSnapshot(
     versions: stored.versions,
     resourceVersion: stored.versions.resource,
     document: stored.document,
+    damaged: stored.damaged,
     metadata,
     catalogStates: stored.catalogStates,
     catalogs,

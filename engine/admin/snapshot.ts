@@ -2,6 +2,7 @@
  *  request takes one snapshot and keeps it until its end; `EngineState` (state.ts) publishes the next.
  *  Not here: creating snapshots (read-snapshot.ts, unit-of-work.ts), storing the document (store/). */
 import type { Catalog } from '../catalog/types.ts';
+import type { DamagedObject } from '../metadata/damaged.ts';
 import type { Metadata } from '../metadata/schema/metadata.ts';
 import type { Upstreams } from '../resolve/remote-schema.ts';
 import type { Inconsistency, Model, Unreached } from '../resolve/types.ts';
@@ -22,6 +23,8 @@ export type Snapshot = {
   readonly versions: Versions;
   /** The document as it was given, which admin operations edit and exports print. */
   readonly document: Metadata;
+  /** The objects of the stored document that cannot be parsed, which every write keeps. */
+  readonly damaged: readonly DamagedObject[];
   /** The document in normal form. */
   readonly metadata: Metadata;
   readonly catalogStates: CatalogStates;

@@ -14,6 +14,7 @@ import { fail, type PathStep } from '../errors/engine-error.ts';
 import { updateSchedules } from '../events/upcoming-events.ts';
 import { isSameJsonText } from '../json/value.ts';
 import { inSlices } from '../limits/slices.ts';
+import { type DamagedObject, stillDamaged, withDamaged } from '../metadata/damaged.ts';
 import type { Links } from '../metadata/dependencies.ts';
 import { editsBetween } from '../metadata/diff.ts';
 import { mergePatch } from '../metadata/merge-patch.ts';
@@ -40,6 +41,7 @@ import { SourceTransactions } from './source-transactions.ts';
 type DraftState = {
   /** The document as it was given. */
   readonly document: Metadata;
+  readonly damaged: readonly DamagedObject[];
   readonly catalogStates: CatalogStates;
   /** The patches of the operator's state since the base; undefined once that state was set as a whole. */
   readonly operatorPatches: readonly unknown[] | undefined;
@@ -94,9 +96,9 @@ export class UnitOfWork {
     this.base = base;
     this.gateway = gateway;
     this.ledger = options.isOperator ? null : () => base.catalogStates.operator;
-    const { document, metadata, catalogStates, catalogs, upstreams } = base;
+    const { document, damaged, metadata, catalogStates, catalogs, upstreams } = base;
     const empty = { operatorPatches: [], introspected: new Set<string>(), tolerated: [], edits: [] };
-    this.#draft = { document, catalogs, upstreams, catalogStates, ...empty };
+    this.#draft = { document, damaged, catalogs, upstreams, catalogStates, ...empty };
     this.#resolved = { metadata, catalogs, upstreams, resolution: base };
   }
 
@@ -108,6 +110,17 @@ export class UnitOfWork {
   /** The document as it was given, which operations edit. */
   get document(): Metadata {
     return this.#draft.document;
+  }
+
+  /** The damaged objects of the stored document that the draft neither replaces nor drops. */
+  get damaged(): readonly DamagedObject[] {
+    return stillDamaged(this.document, this.#draft.damaged);
+  }
+
+  /** Drops the damaged objects with these keys; all of them without keys. */
+  dropDamaged(keys?: readonly string[]): void {
+    const kept = keys ? this.#draft.damaged.filter(({ key }) => !keys.includes(key)) : [];
+    if (kept.length < this.#draft.damaged.length) this.#change({ damaged: kept });
   }
 
   /** The document in normal form. */
@@ -369,11 +382,12 @@ export class UnitOfWork {
     this.#acceptUnanswered();
     const { model, inconsistencies } = await this.resolution();
     const { metadata } = this;
+    const { damaged } = this;
     const { document, catalogStates, catalogs, upstreams } = this.#draft;
     const after = { metadata, model, catalogs };
     const transaction = (source: Source) => this.transaction(source);
     await applyEventTriggers(this.base, after, { transaction, recreated: this.recreatedTriggers });
-    const write = await writeBetween(this.base, this.#draft, this);
+    const write = await writeBetween(this.base, { ...this.#draft, damaged }, this);
     const versions = await this.#write(write && by ? { ...write, by } : write);
     await updateSchedules(this.gateway.metadataDatabase, this.base.model, model, versions.resource);
     for (const finish of this.afterCommit) await finish();
@@ -382,6 +396,7 @@ export class UnitOfWork {
       versions,
       resourceVersion: versions.resource,
       document,
+      damaged,
       metadata,
       catalogStates,
       catalogs,
@@ -474,9 +489,13 @@ async function writeBetween(
 ): Promise<MetadataWrite | undefined> {
   const { document, operatorPatches: patches } = draft;
   const edits = await inSlices(editsBetween(base.document, document));
+  const isSame = edits?.length === 0 && draft.damaged === base.damaged;
+  // Edits of objects cannot express what happens to damaged ones.
+  const isWhole = base.damaged.length > 0 || !edits;
+  const metadata = withDamaged(document, draft.damaged) as Metadata;
   const catalogStates = changedStates(base.catalogStates, draft);
   const write: MetadataWrite = {
-    ...(edits?.length === 0 ? {} : { metadata: document, ...(edits ? { edits } : {}) }),
+    ...(isSame ? {} : { metadata, ...(isWhole ? {} : { edits }) }),
     ...(Object.keys(catalogStates).length > 0 ? { catalogStates } : {}),
     ...(patches?.length ? { operatorPatches: patches } : {}),
     ...(touchesResource ? { touchResource: true } : {}),

@@ -4,6 +4,7 @@
  *  In: rows and writes. Out: values and rows. Not here: versions and locking order (store.ts), edits (metadata/edit.ts). ADR 12. */
 import type { ClientBase } from 'pg';
 import { parseJson } from '../json/parse-json.ts';
+import { separateDamaged, stillDamaged, withDamaged } from '../metadata/damaged.ts';
 import { type Edit, editObjects } from '../metadata/edit.ts';
 import { parseEdits } from '../metadata/parse.ts';
 import type { Metadata } from '../metadata/schema/metadata.ts';
@@ -33,6 +34,17 @@ export function applyEdits(metadata: Metadata, text: string): Metadata {
     (next, edits) => (edits.length > 0 ? editObjects(next, parseEdits(edits)) : next),
     metadata,
   );
+}
+
+/** Applies the edits to a stored document of which objects cannot be parsed, and separates those. */
+export function separateStored(stored: unknown, text: string): ReturnType<typeof separateDamaged> {
+  const { document, damaged } = separateDamaged(stored);
+  const edits = (parseJson(text) as readonly (readonly Edit[] | null)[]).flatMap((edits) => edits ?? []);
+  if (edits.length === 0) return { document, damaged };
+  const edited = new Set(edits.map(({ key }) => key));
+  const kept = damaged.filter(({ key }) => !edited.has(key));
+  const next = separateDamaged(editObjects(document, edits));
+  return { document: next.document, damaged: [...stillDamaged(next.document, kept), ...next.damaged] };
 }
 
 export function parsePatches(text: string): readonly unknown[] {
@@ -118,13 +130,13 @@ export function needsCompaction(before: StorageSizes, { edits, patches }: Encode
 
 /** Writes full copies of both parts as of the document's version. This is correct at any later time, too. */
 export async function writeFullCopies(client: ClientBase, stored: StoredDocument): Promise<void> {
-  const { document, catalogStates, versions } = stored;
+  const { document, damaged, catalogStates, versions } = stored;
   await client.query(
     `insert into pergola.whole (part, resource_version, content, bytes)
      select part, $1, content, octet_length(content::text)
        from (values ('document', $2::json), ('operator_state', $3::json)) as parts (part, content)
      on conflict do nothing`,
-    [versions.resource, jsonText(document), jsonText(catalogStates.operator)],
+    [versions.resource, jsonText(withDamaged(document, damaged)), jsonText(catalogStates.operator)],
   );
 }
 

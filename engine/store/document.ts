@@ -1,5 +1,6 @@
 /** The stored document as values: its version counters, its content, and what one write changes.
  *  Not here: reading and writing it (store.ts), how its parts lie in tables (changes.ts). */
+import type { DamagedObject } from '../metadata/damaged.ts';
 import type { Edit } from '../metadata/edit.ts';
 import type { Metadata } from '../metadata/schema/metadata.ts';
 import type { CatalogStates } from './catalog-states.ts';
@@ -20,6 +21,8 @@ export type StoredDocument = {
   readonly versions: Versions;
   /** The document as it was given (metadata/normal-form.ts). */
   readonly document: Metadata;
+  /** The objects that cannot be parsed. They are stored with the document, and not part of it here. */
+  readonly damaged: readonly DamagedObject[];
   readonly catalogStates: CatalogStates;
 };
 

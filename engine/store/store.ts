@@ -5,7 +5,7 @@
 import { randomUUID } from 'node:crypto';
 import type { ClientBase } from 'pg';
 import type { Database } from '../database/pool.ts';
-import { fail } from '../errors/engine-error.ts';
+import { EngineError, fail, thrownMessage } from '../errors/engine-error.ts';
 import { parseJson } from '../json/parse-json.ts';
 import { inSlices } from '../limits/slices.ts';
 import { parsingDocument } from '../metadata/parse.ts';
@@ -22,6 +22,7 @@ import {
   needsCompaction,
   parsePatches,
   prune,
+  separateStored,
   writeFullCopies,
 } from './changes.ts';
 import {
@@ -109,8 +110,8 @@ export class Store {
               lateral ${latestFullCopySql('operator_state', 'm.resource_version')} operator`,
     );
     const row: FullRow = found.rows[0] ?? lost();
-    const parsed = await inSlices(parsingDocument(parseJson(row.document), 'store', cached?.document));
-    return documentOf(row, applyEdits(parsed, row.edits), {
+    const read = await readDocument(row, cached);
+    return documentOf(row, read, {
       ...statesOf(row),
       operator: parseJson(row.operator),
     });
@@ -121,6 +122,7 @@ export class Store {
     id,
     versions,
     document,
+    damaged,
     catalogStates,
   }: StoredDocument): Promise<StoredDocument | undefined> {
     const found = await this.#database.query(
@@ -132,7 +134,8 @@ export class Store {
     const row: ChangeRow = found.rows[0] ?? lost();
     const ahead = versionsOf(row).resource - versions.resource;
     if (row.id !== id || !isComplete(row.edits, ahead) || !isComplete(row.patches, ahead)) return undefined;
-    return documentOf(row, applyEdits(document, row.edits), setStates(catalogStates, statesOf(row)));
+    const edited = applyEdits(document, row.edits);
+    return documentOf(row, { document: edited, damaged }, setStates(catalogStates, statesOf(row)));
   }
 
   async versions(): Promise<Versions> {
@@ -328,9 +331,31 @@ function versionsOf(row: VersionsRow): Versions {
   };
 }
 
-function documentOf(row: ChangeRow, document: Metadata, states: CatalogStates): StoredDocument {
+type ReadDocument = Pick<StoredDocument, 'document' | 'damaged'>;
+
+/** Parses a stored document. Objects that cannot be parsed are `damaged`. Throws if nothing can be read, with the version. */
+async function readDocument(row: FullRow, cached?: StoredDocument): Promise<ReadDocument> {
+  try {
+    const parsed = await inSlices(parsingDocument(parseJson(row.document), 'store', cached?.document));
+    return { document: applyEdits(parsed, row.edits), damaged: [] };
+  } catch (error) {
+    if (!(error instanceof EngineError)) throw error;
+    return separated(row);
+  }
+}
+
+function separated(row: FullRow): ReadDocument {
+  try {
+    return separateStored(parseJson(row.document), row.edits);
+  } catch (error) {
+    const text = `the metadata of version ${row.resource_version} cannot be read: ${thrownMessage(error)}`;
+    throw new Error(text, { cause: error });
+  }
+}
+
+function documentOf(row: ChangeRow, read: ReadDocument, states: CatalogStates): StoredDocument {
   const catalogStates = patchStates(states, parsePatches(row.patches));
-  return { id: row.id, versions: versionsOf(row), document, catalogStates };
+  return { id: row.id, versions: versionsOf(row), ...read, catalogStates };
 }
 
 function statesOf(row: ChangeRow) {
