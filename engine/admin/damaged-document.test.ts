@@ -121,3 +121,19 @@ test('a document that is no object stops the start with its version', async () =
   await engine.database.sql(`update pergola.whole set content = '5' where part = 'document'`);
   await expect(startTestEngine({}, engine)).rejects.toThrow(/the metadata of version \d+ cannot be read/);
 });
+
+test('a stored change that cannot be parsed damages only its object', async () => {
+  await engine.state.gateway.store.compact(engine.state.snapshot());
+  await engine.must(permission('c'));
+  await engine.database.sql(
+    `update pergola.change set edits = jsonb_set(edits::jsonb, '{0,definition,permission}', '5')::json
+      where resource_version = (select max(resource_version) from pergola.change)`,
+  );
+  const other = await startTestEngine({}, engine);
+  others.push(other);
+  expect(await inconsistent(other)).toEqual(['select_permission/default/public/author/c']);
+  await other.must(op('pg_track_table', { table: 'book' }));
+  expect(await inconsistent(other)).toEqual(['select_permission/default/public/author/c']);
+  await other.must(permission('c'));
+  expect(await inconsistent(other)).toEqual([]);
+});
