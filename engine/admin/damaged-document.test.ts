@@ -137,3 +137,15 @@ test('a stored change that cannot be parsed damages only its object', async () =
   await other.must(permission('c'));
   expect(await inconsistent(other)).toEqual([]);
 });
+
+test('a running engine follows a change that it cannot parse', async () => {
+  const key = 'select_permission/default/public/author/c';
+  const edits = JSON.stringify([{ key, definition: { role: 'c', permission: 5 } }]);
+  await engine.database.sql(
+    `with next as (update pergola.metadata set resource_version = resource_version + 1 returning resource_version)
+     insert into pergola.change (resource_version, edits, operator_patches, bytes)
+     select resource_version, '${edits}', '[]', 100 from next`,
+  );
+  await engine.state.refresh();
+  expect(await inconsistent(engine)).toEqual([key]);
+});

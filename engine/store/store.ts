@@ -117,7 +117,8 @@ export class Store {
     });
   }
 
-  /** Applies the changes since the cached version. Returns undefined if they are not stored completely. */
+  /** Applies the changes since the cached version. Returns undefined if they are not stored completely, or cannot be
+   *  parsed. */
   async #loadChanges({
     id,
     versions,
@@ -134,7 +135,8 @@ export class Store {
     const row: ChangeRow = found.rows[0] ?? lost();
     const ahead = versionsOf(row).resource - versions.resource;
     if (row.id !== id || !isComplete(row.edits, ahead) || !isComplete(row.patches, ahead)) return undefined;
-    const edited = applyEdits(document, row.edits);
+    const edited = editedOrUndefined(document, row.edits);
+    if (!edited) return undefined;
     return documentOf(row, { document: edited, damaged }, setStates(catalogStates, statesOf(row)));
   }
 
@@ -341,6 +343,16 @@ async function readDocument(row: FullRow, cached?: StoredDocument): Promise<Read
   } catch (error) {
     if (!(error instanceof EngineError)) throw error;
     return separated(row);
+  }
+}
+
+/** Applies the edits of several versions. Returns undefined if one of them cannot be parsed. */
+function editedOrUndefined(document: Metadata, edits: string): Metadata | undefined {
+  try {
+    return applyEdits(document, edits);
+  } catch (error) {
+    if (error instanceof EngineError) return undefined;
+    throw error;
   }
 }
 
