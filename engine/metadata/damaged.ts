@@ -5,6 +5,7 @@
 import { EngineError } from '../errors/engine-error.ts';
 import { isRecord, type JsonRecord } from '../json/value.ts';
 import { cycleAmong, orderRoles } from './inherited-roles.ts';
+import { normalMetadata } from './normal-form.ts';
 import { childKinds, OBJECTS, type ObjectKind, objectKey } from './objects.ts';
 import { parseDocument } from './parse.ts';
 import type { Metadata } from './schema/metadata.ts';
@@ -45,6 +46,11 @@ export function separateDamaged(stored: unknown): Separated {
       rest = rewritten(rest, found.owners, (owner) => withoutValue(owner, found));
     }
   }
+}
+
+/** Parses a document to normal form, without the objects that cannot be parsed. Raises as `separateDamaged`. */
+export function readableMetadata(stored: unknown): Metadata {
+  return normalMetadata(separateDamaged(stored).document);
 }
 
 /** Returns the document with the damaged objects at their positions. Objects whose owner was removed are left out. */

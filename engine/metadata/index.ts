@@ -15,6 +15,7 @@ export {
 export { accessChanges, type CausedAccessChange } from './access/access-changes.ts';
 export { type AccessVerdict, compareFilters } from './access/compare-filters.ts';
 export { type ActionsSdl, printActionsSdl, readActionsSdl } from './actions-sdl.ts';
+export { readableMetadata } from './damaged.ts';
 export * from './dependencies.ts';
 export * from './edit.ts';
 export * from './export.ts';

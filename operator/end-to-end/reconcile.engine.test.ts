@@ -7,6 +7,8 @@ import type { CrStatus, CustomResource } from '../kinds.ts';
 import { reconcile } from '../pass/reconcile.ts';
 import { OPTIONS, permission, resource, snapshotOf, table } from '../testing/resources.ts';
 
+const ENV = { FAR: 'postgres://127.0.0.1:9/far', JUNK: 'no certificate' };
+
 let database: TestDatabase;
 let engine: TestEngine;
 const statuses = new Map<string, CrStatus>();
@@ -20,7 +22,7 @@ beforeAll(async () => {
     insert into book values (1, 1, 'Solaris')`);
   engine = await startTestEngine({
     databaseUrl: database.url,
-    env: { FAR: 'postgres://127.0.0.1:9/far', JUNK: 'no certificate' },
+    env: ENV,
   });
 });
 afterAll(async () => {
@@ -95,6 +97,33 @@ test('one write turns a folder of resources into an API, and a second pass chang
   });
   expect((await pass([reader, book, author])).wasWritten).toBe(false);
   expect(await version()).toBe(before + 1);
+});
+
+test('a resource repairs its object that the engine cannot read, and another damaged object stays as it is stored', async () => {
+  await pass([author, book, reader]);
+  const foreign = { role: 'guest', permission: { columns: ['id'], filter: {} } };
+  await engine.admin('pg_create_select_permission', { table: 'author', ...foreign });
+  const exported = async () => {
+    const { body } = await engine.admin<{ metadata: unknown }>('export_metadata', {}, { version: 2 });
+    return JSON.stringify(body.metadata);
+  };
+  const before = await exported();
+  const damaged = before
+    .replace('"columns":["name"]', '"columns":7')
+    .replace('"columns":["id"]', '"columns":8');
+  await engine.close();
+  await database.sql(
+    `update pergola.whole set content = '${damaged}', resource_version = (select resource_version from pergola.metadata)
+      where part = 'document' and resource_version = (select max(resource_version) from pergola.whole where part = 'document')`,
+  );
+  engine = await startTestEngine({ databaseUrl: database.url, env: ENV });
+  expect(await authors('name')).toHaveProperty('errors');
+  expect(await engine.graphql('{ author { id } }')).not.toHaveProperty('errors');
+  await pass([author, book, reader]);
+  expect(ready(reader)).toBe('True Applied: 1 object applied.');
+  expect(await authors('name')).not.toHaveProperty('errors');
+  expect(await authors('id', 'guest')).toHaveProperty('errors');
+  expect(JSON.parse(await exported())).toEqual(JSON.parse(before.replace('"columns":["id"]', '"columns":8')));
 });
 
 test('objects created through the admin API are never changed and do not block owned objects', async () => {

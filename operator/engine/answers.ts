@@ -8,8 +8,8 @@ import {
   isOfRequests,
   isRecord,
   type Metadata,
-  parseMetadata,
   printPath,
+  readableMetadata,
   type Static,
   type TSchema,
   Type,
@@ -318,9 +318,10 @@ function fitting<S extends TSchema>(schema: S, value: unknown, within = ''): Sta
   }
 }
 
+/** Objects that the engine cannot parse either are absent: a resource that declares one writes it again. */
 function metadataIn(value: unknown, within: string): Metadata {
   try {
-    return parseMetadata(value);
+    return readableMetadata(value);
   } catch (error) {
     throw unexpected(error, within);
   }
