@@ -48,9 +48,12 @@ export function separateDamaged(stored: unknown): Separated {
   }
 }
 
-/** Parses a document to normal form, without the objects that cannot be parsed. Raises as `separateDamaged`. */
-export function readableMetadata(stored: unknown): Metadata {
-  return normalMetadata(separateDamaged(stored).document);
+/** Parses a document to normal form, without objects that cannot be parsed and are known to be damaged. Raises the error of any other. */
+export function readableMetadata(stored: unknown, isKnown: (key: string) => boolean): Metadata {
+  const { document, damaged } = separateDamaged(stored);
+  const other = damaged.find(({ key }) => !isKnown(key));
+  if (other) throw other.cause;
+  return normalMetadata(document);
 }
 
 /** Returns the document with the damaged objects at their positions. Objects whose owner was removed are left out. */

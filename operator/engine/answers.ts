@@ -258,10 +258,11 @@ export type BulkAnswer = {
 export function readBulk(answer: unknown): BulkAnswer {
   const [exported, report, state] = listOf(3, answer);
   const { resource_version, metadata } = fitting(Exported, exported, '[0]');
+  const inconsistent = objectsOf(fitting(Report, report, '[1]'));
   return {
     resourceVersion: resource_version,
-    metadata: metadataIn(metadata, '[0].metadata'),
-    inconsistent: objectsOf(fitting(Report, report, '[1]')),
+    metadata: metadataIn(metadata, '[0].metadata', inconsistent),
+    inconsistent,
     operatorState: fitting(CatalogState, state, '[2]').operator_state,
   };
 }
@@ -318,10 +319,15 @@ function fitting<S extends TSchema>(schema: S, value: unknown, within = ''): Sta
   }
 }
 
-/** Objects that the engine cannot parse either are absent: a resource that declares one writes it again. */
-function metadataIn(value: unknown, within: string): Metadata {
+/** Objects that the engine cannot read either, so that it lists them as inconsistent, are absent: a resource that declares one writes it again. */
+function metadataIn(
+  value: unknown,
+  within: string,
+  inconsistent: readonly InconsistentObject[] = [],
+): Metadata {
+  const known = new Set(inconsistent.map(({ key }) => key));
   try {
-    return readableMetadata(value);
+    return readableMetadata(value, (key) => known.has(key));
   } catch (error) {
     throw unexpected(error, within);
   }
