@@ -1,11 +1,9 @@
 /** Tests the reflector against faults: whatever the API server does, it keeps the cached objects and continues. */
 import { afterEach, expect, test, vi } from 'vitest';
-import { type SilentProxy, silentProxy } from '../testing/silent-proxy.ts';
 import { type KubeObject, Reflector } from './reflector.ts';
 import {
   type Answer,
   breaking,
-  configFor,
   ending,
   event,
   type FakeApi,
@@ -16,7 +14,6 @@ import {
   thing,
 } from './testing/fake-api.ts';
 import { systemTimers, type Timers } from './timers.ts';
-import { connect } from './transport.ts';
 
 /** Waits are a hundred times shorter, so that back-off does not slow down tests. */
 const quick: Timers = {
@@ -35,17 +32,12 @@ afterEach(async () => {
   await api.close();
 });
 
-async function started(
-  list: readonly Answer[],
-  watch: readonly Answer[],
-  timers = quick,
-  through = async ({ transport }: FakeApi) => transport,
-): Promise<void> {
+async function started(list: readonly Answer[], watch: readonly Answer[], timers = quick): Promise<void> {
   api = await fakeApi({ list, watch });
   changes = [];
   problems = [];
   reflector = new Reflector<KubeObject>({
-    transport: await through(api),
+    transport: api.transport,
     timers,
     path: '/apis/pergola.dev/v1alpha1/things',
     isSame: (a, b) => a.metadata.generation === b.metadata.generation,
@@ -235,34 +227,4 @@ test('stopping the reflector ends an open watch', async () => {
   const asked = api.asked.length;
   await new Promise((resolve) => setTimeout(resolve, 50));
   expect(api.asked.length).toBe(asked);
-});
-
-test('a watch whose connection goes silent is replaced within half a minute', async () => {
-  let proxy: SilentProxy;
-  const later = [event('ADDED', thing('b', 9)), event('MODIFIED', thing('a', 10, { generation: 2 }))];
-  await started(
-    [listed(7, [thing('a', 1, { generation: 1 })])],
-    [streaming(event('BOOKMARK', thing('', 8))), streaming(...later)],
-    systemTimers,
-    async ({ port }) => {
-      proxy = await silentProxy(port);
-      return connect(configFor(proxy.port));
-    },
-  );
-  await until(() => expect(api.asked).toEqual(['list', 'watch 7']));
-  await new Promise((resolve) => setTimeout(resolve, 100));
-  proxy!.freeze();
-  const began = performance.now();
-  await vi.waitFor(() => expect(names()).toEqual(['a', 'b']), { timeout: 60_000, interval: 50 });
-  expect(performance.now() - began).toBeLessThan(30_000);
-  expect(api.asked).toEqual(['list', 'watch 7', 'watch 8']);
-  proxy!.close();
-}, 70_000);
-
-test('a watch ends before its silence means that the connection is dead', async () => {
-  await started([listed(7, [])], [streaming()]);
-  await until(() => expect(api.asked).toContain('watch 7'));
-  const { searchParams } = new URL(api.requests.at(-1)!.url!, 'http://fake');
-  expect(Number(searchParams.get('timeoutSeconds'))).toBeLessThan(25);
-  expect(searchParams.get('allowWatchBookmarks')).toBe('true');
 });

@@ -44,11 +44,9 @@ export type ReflectorCounts = { readonly lists: number; readonly watches: number
 const PAGE_SIZE = '500';
 /** The most texts that are kept to be shared by objects. */
 const MOST_TEXTS = 5000;
-/** The duration of a watch, and what is added at random so that many do not end together. The API server sends a bookmark every minute and
- *  before the end of a watch, so a short watch is never silent for long, and its successor continues from a recent version. */
-const WATCH_SECONDS = { least: 18, more: 6 };
-/** The silence after which a watch is dead: longer than a watch takes. */
-const SILENCE_MS = 27_000;
+/** The shortest timeout of a watch. Each watch requests up to twice as much, so many do not end together. */
+const LEAST_WATCH_SECONDS = 300;
+const SILENCE_MS = 150_000;
 const BACKOFF = { leastMs: 500, mostMs: 30_000 };
 /** The delays while a collection is missing: its definition may be installed at any time. */
 const ABSENT_BACKOFF = { leastMs: 500, mostMs: 5000 };
@@ -220,7 +218,7 @@ export class Reflector<T extends KubeObject> {
     const { transport, timers, path } = this.#options;
     this.#counts.watches++;
     const began = timers.nowMs();
-    const seconds = Math.round(WATCH_SECONDS.least + WATCH_SECONDS.more * timers.random());
+    const seconds = Math.round(LEAST_WATCH_SECONDS * (1 + timers.random()));
     const events = transport.watch({
       path,
       query: {

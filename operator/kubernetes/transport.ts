@@ -36,7 +36,7 @@ export type WatchEvent = {
 
 export type WatchRequest = Pick<ApiRequest, 'path' | 'query'> & {
   readonly signal: AbortSignal;
-  /** The silence after which a connection is considered dead. */
+  /** The silence after which a connection is considered dead. Bookmarks arrive about once a minute. */
   readonly silenceMs: number;
 };
 

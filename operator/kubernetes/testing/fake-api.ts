@@ -9,7 +9,6 @@ export type Answer = (response: ServerResponse, request: IncomingMessage) => voi
 
 export type FakeApi = {
   readonly transport: Transport;
-  readonly port: number;
   /** `list`, `list page-2`, `watch 5`: what was asked, in order. */
   readonly asked: string[];
   /** Headers and queries, in the same order. */
@@ -38,11 +37,9 @@ export async function fakeApi(script: {
   });
   server.on('connection', () => connections++);
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const { port } = server.address() as AddressInfo;
-  const transport = await connect(configFor(port));
+  const transport = await connect(configFor((server.address() as AddressInfo).port));
   return {
     transport,
-    port,
     asked,
     requests,
     connections: () => connections,
@@ -54,7 +51,7 @@ export async function fakeApi(script: {
   };
 }
 
-export function configFor(port: number): KubeConfig {
+function configFor(port: number): KubeConfig {
   const config = new KubeConfig();
   config.loadFromOptions({
     clusters: [{ name: 'fake', server: `http://127.0.0.1:${port}`, skipTLSVerify: true }],
