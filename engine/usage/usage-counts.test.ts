@@ -115,3 +115,16 @@ test('rows that wait to be written give way to rows with more requests', async (
   expect(batch.rows.find(({ operation }) => operation === 'Used')).toMatchObject({ requests: 3 });
   expect(batch.uncounted).toEqual(new Map([['reader', 1]]));
 });
+
+test('while writes fail, there are no more sets of coordinates than rows', async () => {
+  const counts = new UsageCounts();
+  for (let round = 1; round <= 4; round++) {
+    for (let i = 0; i < 1000; i++) {
+      const usage = usageOf([`author.f${round}_${i}`], `Op${round}_${i}`);
+      for (let request = 0; request < round; request++) counts.count(usage, '');
+    }
+    const { rows, coordinateSets } = (await counts.take())!;
+    expect(rows).toHaveLength(1000);
+    expect(coordinateSets.size).toBe(1000);
+  }
+});

@@ -22,6 +22,9 @@ const MOST_LOOKED_AT = 8;
 
 type Counter = { readonly client: string; readonly endpoint: string | null; requests: number };
 
+/** A row and what its set stands for. */
+type WaitingRow = UsageRow & { readonly coordinates: readonly string[] };
+
 /** A counter and its position. */
 type Slot = { readonly usage: OperationUsage; readonly key: string; readonly counter: Counter };
 
@@ -31,8 +34,7 @@ export class UsageCounts {
   #countersOfRole = new Map<string, Slot[]>();
   readonly #uncounted = new Map<string, number>();
   /** Rows that were taken from the counters and are not written yet, by role and by key. */
-  readonly #rows = new Map<string, Map<string, UsageRow>>();
-  readonly #coordinateSets = new Map<string, readonly string[]>();
+  readonly #rows = new Map<string, Map<string, WaitingRow>>();
 
   /** Counts a request. `endpoint` is the name of the REST endpoint that the client called. */
   count(usage: OperationUsage, client: string, endpoint: string | null = null): void {
@@ -89,9 +91,10 @@ export class UsageCounts {
       await untilIdle();
     }
     if (this.#rows.size === 0 && this.#uncounted.size === 0) return null;
+    const waiting = [...this.#rows.values()].flatMap((ofRole) => [...ofRole.values()]);
     return {
-      rows: [...this.#rows.values()].flatMap((ofRole) => [...ofRole.values()]),
-      coordinateSets: new Map(this.#coordinateSets),
+      rows: waiting.map(({ coordinates: _, ...row }) => row),
+      coordinateSets: new Map(waiting.map(({ coordinateSet, coordinates }) => [coordinateSet, coordinates])),
       uncounted: new Map(this.#uncounted),
     };
   }
@@ -100,7 +103,7 @@ export class UsageCounts {
     const coordinates = [...new Set([...usage.inDocument, ...usage.inVariables])].sort();
     const coordinateSet = createHash('sha256').update(coordinates.join(' ')).digest('base64url');
     const role = storedName(usage.role);
-    const rows = this.#rows.get(role) ?? new Map<string, UsageRow>();
+    const rows = this.#rows.get(role) ?? new Map<string, WaitingRow>();
     for (const { client, endpoint, requests } of counters) {
       const operation = endpoint === null ? storedName(usage.operationName ?? '') : endpointName(endpoint);
       const key = [operation, client, coordinateSet].join('\n');
@@ -110,15 +113,14 @@ export class UsageCounts {
         continue;
       }
       this.#rows.set(role, rows);
-      this.#coordinateSets.set(coordinateSet, coordinates);
       const sum = (known?.requests ?? 0) + requests;
-      rows.set(key, { role, operation, client, coordinateSet, requests: sum });
+      rows.set(key, { role, operation, client, coordinateSet, coordinates, requests: sum });
     }
   }
 
   /** Removes the row of a role with the least requests if they are fewer than these. Returns whether it did. */
-  #removeRow(rows: Map<string, UsageRow>, requests: number): boolean {
-    let least: readonly [key: string, row: UsageRow] | undefined;
+  #removeRow(rows: Map<string, WaitingRow>, requests: number): boolean {
+    let least: readonly [key: string, row: WaitingRow] | undefined;
     for (const each of rows) if (each[1].requests < (least?.[1].requests ?? requests)) least = each;
     if (!least) return false;
     const [key, row] = least;
@@ -135,7 +137,6 @@ export class UsageCounts {
   /** Forgets a batch that has been written. */
   written({ uncounted }: UsageBatch): void {
     this.#rows.clear();
-    this.#coordinateSets.clear();
     for (const [role, requests] of uncounted) {
       const left = (this.#uncounted.get(role) ?? 0) - requests;
       if (left > 0) this.#uncounted.set(role, left);
