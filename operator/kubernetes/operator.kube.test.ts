@@ -292,13 +292,14 @@ await describeKube('the operator', (kube) => {
   test('after a longer outage everything is Ready within seconds of the first answer', async () => {
     await rig.stopEngine();
     await rig.ready('Engine', 'main', 'EngineUnreachable');
-    await new Promise((resolve) => setTimeout(resolve, 16_000));
+    // The pauses between attempts are 15 to 30 seconds long by then.
+    await new Promise((resolve) => setTimeout(resolve, 33_000));
     await rig.startEngine();
     const began = performance.now();
     await rig.ready('Engine', 'main', 'Applied');
     await rig.ready('TablePermission', 't13-user', 'Applied');
-    expect(performance.now() - began).toBeLessThan(4000);
-  }, 60_000);
+    expect(performance.now() - began).toBeLessThan(10_000);
+  }, 90_000);
 
   test('a changed admin secret is read from its Secret', async () => {
     await rig.stopEngine();
