@@ -66,9 +66,11 @@ class RemoteDocument {
     // Whether it is included has been decided.
     const plain = nodes.map((node) => ({ ...node, directives: [] }));
     this.#nodes.push(this.#selection.field(plain, field!, alias, answer));
+    const shape = shapeOf(field!, answer, this.#remote.names.renamesObjects);
     this.#fields.push({
       path: [...path, alias],
-      shape: shapeOf(field!, answer, this.#remote.names.renamesObjects),
+      // The reference passes on whatever a root field without fields is, and clients rely on it.
+      shape: shape.kind === 'leaf' ? { kind: 'any' } : shape,
       isNullable: !isNonNullType(field!.type),
       paths: answer.keys.finished(),
     });
