@@ -381,8 +381,7 @@ export class UnitOfWork {
     this.#ignoreDisconnect();
     this.#acceptUnanswered();
     const { model, inconsistencies } = await this.resolution();
-    const { metadata } = this;
-    const { damaged } = this;
+    const { metadata, damaged } = this;
     const { document, catalogStates, catalogs, upstreams } = this.#draft;
     const after = { metadata, model, catalogs };
     const transaction = (source: Source) => this.transaction(source);

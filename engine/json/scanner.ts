@@ -79,7 +79,11 @@ export class JsonScanner {
   /** Returns the value of a string. */
   text(): string {
     const start = this.at;
-    const isPlain = this.#string();
+    return this.#decoded(start, this.#string());
+  }
+
+  /** Returns the value of the string that ends here. */
+  #decoded(start: number, isPlain: boolean): string {
     const written = this.bytes.toString('utf8', start, this.at);
     return isPlain ? written.slice(1, -1) : (JSON.parse(written) as string);
   }
@@ -95,8 +99,7 @@ export class JsonScanner {
     const slot = hash & (KEY_SLOTS - 1);
     const known = this.#keys[slot];
     if (known?.length === length && this.#isSame(known.start, start, length)) return known.text;
-    const written = bytes.toString('utf8', start, this.at);
-    const text = isPlain ? written.slice(1, -1) : (JSON.parse(written) as string);
+    const text = this.#decoded(start, isPlain);
     this.#keys[slot] = { start, length, text };
     return text;
   }

@@ -9,14 +9,13 @@ import {
   type FieldNode,
   type GraphQLCompositeType,
   type GraphQLField,
-  type GraphQLNamedType,
   type GraphQLOutputType,
   getNamedType,
   getNullableType,
   isCompositeType,
+  isEnumType,
   isListType,
   isObjectType,
-  isScalarType,
   isSpecifiedScalarType,
   Kind,
   type NameNode,
@@ -253,17 +252,18 @@ export function shapeOf(
   { members }: Answer,
   renames: boolean,
 ): AnswerShape {
-  const named = getNamedType(type);
-  if (isCompositeType(named)) {
+  if (isCompositeType(getNamedType(type))) {
     const kind = isListType(getNullableType(type)) ? 'list' : 'object';
     return { kind, members: members.finished(renames) };
   }
-  return isOpaque(named) ? { kind: 'any' } : { kind: 'leaf', lists: listsIn(type) };
+  const lists = listsOfLeaf(type);
+  return lists === undefined ? { kind: 'any' } : { kind: 'leaf', lists };
 }
 
-/** True for scalars of the service's own, whose values may be anything. */
-function isOpaque(type: GraphQLNamedType): boolean {
-  return isScalarType(type) && !isSpecifiedScalarType(type);
+/** Returns the number of lists around a leaf; undefined for objects, and for scalars of the service's own, whose values may be anything. */
+function listsOfLeaf(type: GraphQLOutputType): number | undefined {
+  const named = getNamedType(type);
+  return isEnumType(named) || isSpecifiedScalarType(named) ? listsIn(type) : undefined;
 }
 
 function listsIn(type: GraphQLOutputType): number {
@@ -279,8 +279,7 @@ class MemberCollector {
   readonly #leaves = new Map<string, number | undefined>();
 
   under(alias: string, { type }: GraphQLField<unknown, unknown>): MemberCollector {
-    const named = getNamedType(type);
-    const lists = isCompositeType(named) || isOpaque(named) ? undefined : listsIn(type);
+    const lists = listsOfLeaf(type);
     const isOther = this.#leaves.has(alias) && this.#leaves.get(alias) !== lists;
     this.#leaves.set(alias, isOther ? undefined : lists);
     const known = this.#inner.get(alias) ?? new MemberCollector();

@@ -93,7 +93,7 @@ export class UsageCounts {
     if (this.#rows.size === 0 && this.#uncounted.size === 0) return null;
     const waiting = [...this.#rows.values()].flatMap((ofRole) => [...ofRole.values()]);
     return {
-      rows: waiting.map(({ coordinates: _, ...row }) => row),
+      rows: waiting,
       coordinateSets: new Map(waiting.map(({ coordinateSet, coordinates }) => [coordinateSet, coordinates])),
       uncounted: new Map(this.#uncounted),
     };

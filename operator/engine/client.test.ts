@@ -6,9 +6,9 @@ import { createServer as createSecureServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import { emptyMetadata } from '@pergola/engine/metadata';
 import { afterEach, describe, expect, test } from 'vitest';
+import { openProxy } from '../../engine/wire/testing/proxy.ts';
 import { agentFor, fetchOver } from '../outgoing/http-request.ts';
 import { type EnginePort, EngineProblem } from '../ports.ts';
-import { silentProxy } from '../testing/silent-proxy.ts';
 import { engineClient } from './client.ts';
 
 const servers: Server[] = [];
@@ -193,8 +193,8 @@ describe.each(REQUESTS)('the request %s', (name, send, healthy) => {
 
   test('ends in time on a kept connection that has gone silent, and the next one succeeds', async () => {
     const url = await serve(json(healthy));
-    const proxy = await silentProxy(Number(new URL(url).port));
-    const through = `http://127.0.0.1:${proxy.port}`;
+    const proxy = await openProxy(url);
+    const through = proxy.url.replace(/\/$/, '');
     const agent = agentFor(through);
     try {
       const client = engineClient({
@@ -212,7 +212,7 @@ describe.each(REQUESTS)('the request %s', (name, send, healthy) => {
       await send(client);
     } finally {
       agent.destroy();
-      proxy.close();
+      await proxy.close();
     }
   });
 

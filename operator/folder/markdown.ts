@@ -84,15 +84,10 @@ export function reportAsMarkdown(report: Report, problems: readonly FileProblem[
       'Not Ready',
       states.filter(({ verdict }) => verdict.outcome.reason !== 'Applied').map(({ line }) => line),
     ),
-    listed('Deleted', deleted.map(unsigned)),
-    listed('Left as it is', abandoned.length === 0 ? [] : [...abandoned.map(unsigned), PRUNE_HINT]),
+    listed('Deleted', deleted),
+    listed('Left as it is', abandoned.length === 0 ? [] : [...abandoned, PRUNE_HINT]),
   ];
   return `${sections.filter((section) => section !== '').join('\n\n')}\n`;
-}
-
-/** Returns a line of a terminal without the sign of its change, which would begin a list of its own. */
-function unsigned(line: string): string {
-  return line.replace(/^[-?] /, '');
 }
 
 function refusals(refused: readonly RefusedChange[], positions: Positions): readonly string[] {

@@ -196,7 +196,7 @@ export function printDeletions(report: Report): string {
   const { deleted, abandoned } = deletionsOf(report);
   const left = abandoned.map((line) => `${paint('yellow', '?')} ${line}\n`).join('');
   const hint = abandoned.length > 0 ? `${PRUNE_HINT}\n` : '';
-  return `${deleted.map((line) => `${paint('red', line)}\n`).join('')}${left}${hint}`;
+  return `${deleted.map((line) => `${paint('red', `- ${line}`)}\n`).join('')}${left}${hint}`;
 }
 
 export const PRUNE_HINT =
@@ -212,7 +212,7 @@ export function deletionsOf({ plan, wasWritten }: Report): {
     ? (plan?.settled.applied.filter(({ action }) => action === 'delete') ?? [])
     : [];
   return {
-    deleted: deletions.map((decision) => `- ${text(decision)}`),
+    deleted: deletions.map(text),
     abandoned: (plan?.decisions.filter(({ isAbandoned }) => isAbandoned) ?? []).map(
       ({ key, entry }) => `${printKey(key)}  ${entry?.cr}`,
     ),

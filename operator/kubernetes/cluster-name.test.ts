@@ -4,7 +4,7 @@ import { writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { KubeConfig } from '@kubernetes/client-node';
-import { expect, test } from 'vitest';
+import { expect, test, vi } from 'vitest';
 import { CLUSTER_NAME_ANNOTATION, namesOfCluster } from './cluster-name.ts';
 import { systemTimers } from './timers.ts';
 import { ApiProblem, type ApiRequest, type Transport } from './transport.ts';
@@ -74,6 +74,15 @@ test('the cluster name is the uid of kube-system, however long the API server is
   expect(cluster.problems).toEqual(['connect ECONNREFUSED', 'starting', 'not yet']);
 });
 
+test('a kube-system that does not exist yet is waited for', async () => {
+  const cluster = new OneCluster();
+  cluster.uid = new ApiProblem(404, 'not yet');
+  const started = cluster.start();
+  await vi.waitFor(() => expect(cluster.problems).toContain('not yet'));
+  cluster.uid = 'uid-1';
+  expect((await started)?.name).toBe('uid-1');
+});
+
 test('without access to kube-system, the cluster name depends on the certificate authority, not on its file name', async () => {
   const named = async (authority: object) => {
     const cluster = Object.assign(new OneCluster(), { uid: forbidden, authority });
@@ -88,7 +97,7 @@ test('without access to kube-system, the cluster name depends on the certificate
   expect(await named({ caData: 'Zmlyc3Q=' })).toBe(first);
 });
 
-/** What may change between two starts of one operator in one cluster. */
+/** The changes that may happen to a cluster between two starts of its operator. */
 const CHANGES: readonly (readonly [string, (cluster: OneCluster) => void])[] = [
   ['nothing', () => {}],
   ['the right to read kube-system is lost', (cluster) => Object.assign(cluster, { uid: forbidden })],

@@ -6,8 +6,9 @@
 import { createHash } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import type { KubeConfig } from '@kubernetes/client-node';
+import { leasesPath } from './resource-path.ts';
 import { type Timers, untilResolved } from './timers.ts';
-import { hasStatus, type Transport } from './transport.ts';
+import { type Transport, unlessStatus } from './transport.ts';
 
 export type NameSources = {
   readonly transport: Transport;
@@ -84,9 +85,8 @@ export function namesOfCluster(sources: NameSources, signal: AbortSignal): Promi
 
 async function uidOfCluster({ transport }: NameSources, signal: AbortSignal): Promise<string | undefined> {
   type Namespace = { readonly metadata: { readonly uid: string } };
-  return unlessStatus([403], async () => {
-    return (await transport.send<Namespace>({ method: 'GET', path: PATH, signal })).metadata.uid;
-  });
+  const read = transport.send<Namespace>({ method: 'GET', path: PATH, signal });
+  return (await unlessStatus(read, 403))?.metadata.uid;
 }
 
 async function digestOfAuthority(config: KubeConfig): Promise<string> {
@@ -103,16 +103,10 @@ type StoringLease = {
   readonly metadata: { readonly annotations?: Readonly<Record<string, string>> };
 };
 
-function pathOf({ lease: { namespace } }: NameSources): string {
-  return `/apis/coordination.k8s.io/v1/namespaces/${namespace}/leases`;
-}
-
 /** Returns the lease; undefined when it does not exist or may not be read. */
 function readLease(sources: NameSources, signal: AbortSignal): Promise<StoringLease | undefined> {
-  const path = `${pathOf(sources)}/${sources.lease.name}`;
-  return unlessStatus([403, 404], () =>
-    sources.transport.send<StoringLease>({ method: 'GET', path, signal }),
-  );
+  const path = `${leasesPath(sources.lease.namespace)}/${sources.lease.name}`;
+  return unlessStatus(sources.transport.send<StoringLease>({ method: 'GET', path, signal }), 403, 404);
 }
 
 function storedIn(lease: StoringLease | undefined): StoredNames | undefined {
@@ -147,23 +141,9 @@ async function keep(
         metadata: { name: at.name, namespace: at.namespace, annotations },
         spec: {},
       };
-  const path = pathOf(sources);
-  await unlessStatus([403], () =>
-    lease
-      ? transport.send({ method: 'PUT', path: `${path}/${at.name}`, body, signal })
-      : transport.send({ method: 'POST', path, body, signal }),
-  );
-}
-
-/** Returns undefined when the API server answers with one of the statuses. */
-async function unlessStatus<T>(
-  statuses: readonly number[],
-  request: () => Promise<T>,
-): Promise<T | undefined> {
-  try {
-    return await request();
-  } catch (error) {
-    if (hasStatus(error, ...statuses)) return undefined;
-    throw error;
-  }
+  const path = leasesPath(at.namespace);
+  const written = lease
+    ? transport.send({ method: 'PUT', path: `${path}/${at.name}`, body, signal })
+    : transport.send({ method: 'POST', path, body, signal });
+  await unlessStatus(written, 403);
 }

@@ -4,8 +4,9 @@
  *  The expiry of another replica's lease is measured by the local clock, from the last observed change: clocks of machines differ. A
  *  leader that has lost the lease unnoticed is harmless: the engine rejects its write by version.
  *  Not here: the work of the leader (operator.ts). */
+import { leasesPath } from './resource-path.ts';
 import { sleep, type Timers } from './timers.ts';
-import { hasStatus, type Transport } from './transport.ts';
+import { hasStatus, type Transport, unlessStatus } from './transport.ts';
 
 export type LeaderOptions = {
   readonly transport: Transport;
@@ -58,7 +59,7 @@ export class Elector {
 
   constructor(options: LeaderOptions) {
     this.#options = options;
-    this.#path = `/apis/coordination.k8s.io/v1/namespaces/${options.namespace}/leases`;
+    this.#path = leasesPath(options.namespace);
   }
 
   /** True while the lease is valid. A process that was suspended also sees by its clock that the lease has expired. */
@@ -142,18 +143,10 @@ export class Elector {
     await this.#write('PUT', path, this.#lease(lease.metadata, free));
   }
 
-  async #read(): Promise<Lease | undefined> {
+  #read(): Promise<Lease | undefined> {
     const { transport, name } = this.#options;
-    try {
-      return await transport.send<Lease>({
-        method: 'GET',
-        path: `${this.#path}/${name}`,
-        timeoutMs: REQUEST_MS,
-      });
-    } catch (error) {
-      if (hasStatus(error, 404)) return undefined;
-      throw error;
-    }
+    const path = `${this.#path}/${name}`;
+    return unlessStatus(transport.send<Lease>({ method: 'GET', path, timeoutMs: REQUEST_MS }), 404);
   }
 
   /** Writes the lease. False when another replica was faster. */

@@ -1,9 +1,9 @@
 /** Tests the whole operator: a real API server, the real engine, a real Postgres, with the rights that the chart grants. Each test
  *  continues from the state that the previous one left. */
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
+import { openProxy } from '../../engine/wire/testing/proxy.ts';
 import { describeKube, type KubeObject } from '../../testing/kube.ts';
 import { type CustomResource, GROUP_VERSION } from '../kinds.ts';
-import { silentProxy } from '../testing/silent-proxy.ts';
 import type { Operator } from './operator.ts';
 import { createRig, engineSecret, HOME, type Rig, readyOf } from './testing/rig.ts';
 
@@ -336,26 +336,26 @@ await describeKube('the operator', (kube) => {
 
   test('an operator waits while the API server is away for longer than its lease, and then continues', async () => {
     await operator.stop();
-    const proxy = await silentProxy(Number(new URL(rig.kube.url).port));
-    operator = await rig.startOperator([], undefined, `https://127.0.0.1:${proxy.port}`);
+    let proxy = await openProxy(rig.kube.url);
+    operator = await rig.startOperator([], undefined, proxy.url);
     let isEnded = false;
     void operator.ended.then(() => {
       isEnded = true;
     });
     await rig.kube.apply(permissionCr('t17-user', 't17', ['id']));
     await rig.ready('TablePermission', 't17-user', 'Applied');
-    proxy.setAway(true);
+    await proxy.close();
     await rig.remove('TablePermission', 't17-user');
     await new Promise((resolve) => setTimeout(resolve, 17_000));
     expect(isEnded).toBe(false);
     expect(JSON.stringify(await trackedAs('t17'))).toContain('select_permissions');
-    proxy.setAway(false);
+    proxy = await openProxy(rig.kube.url, Number(new URL(proxy.url).port));
     await eventually(async () =>
       expect(JSON.stringify(await trackedAs('t17'))).not.toContain('select_permissions'),
     );
     expect(isEnded).toBe(false);
     await operator.stop();
-    proxy.close();
+    await proxy.close();
     operator = await rig.startOperator();
   }, 90_000);
 

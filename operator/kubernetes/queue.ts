@@ -132,7 +132,10 @@ export class Queue {
     const isMarked = entry.markedAt !== undefined && markTimeOf(entry) <= this.#timers.nowMs();
     entry.isRunning = true;
     entry.dueAt = undefined;
-    if (isMarked) Object.assign(entry, { markedAt: undefined, isUrgent: false });
+    if (isMarked) {
+      entry.markedAt = undefined;
+      entry.isUrgent = false;
+    }
     const turn = await this.#work(key, isMarked);
     const now = this.#timers.nowMs();
     entry.isRunning = false;

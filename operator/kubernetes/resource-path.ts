@@ -1,6 +1,11 @@
-/** The path of a custom resource at the API server. */
+/** The paths of custom resources and of leases at the API server. */
 import { type CustomResource, kindOf } from '../kinds.ts';
 
 export function pathOf({ apiVersion, kind, metadata: { namespace, name } }: CustomResource): string {
   return `/apis/${apiVersion}/namespaces/${namespace}/${kindOf(kind)!.plural}/${name}`;
+}
+
+/** Returns the path of the leases of a namespace. */
+export function leasesPath(namespace: string): string {
+  return `/apis/coordination.k8s.io/v1/namespaces/${namespace}/leases`;
 }

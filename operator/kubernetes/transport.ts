@@ -52,6 +52,19 @@ export function hasStatus(error: unknown, ...statuses: readonly number[]): boole
   return error instanceof ApiProblem && statuses.includes(error.status);
 }
 
+/** Returns undefined for an answer with one of the statuses. */
+export async function unlessStatus<T>(
+  answer: Promise<T>,
+  ...statuses: readonly number[]
+): Promise<T | undefined> {
+  try {
+    return await answer;
+  } catch (error) {
+    if (hasStatus(error, ...statuses)) return undefined;
+    throw error;
+  }
+}
+
 /** An error response of the API server. */
 export class ApiProblem extends Error {
   readonly status: number;

@@ -11,10 +11,13 @@ export function renaming(
   { ledger, reservations }: Pick<EngineReading, 'ledger' | 'reservations'>,
   { manager, earlierManagers = [] }: Pick<ReconcileOptions, 'manager' | 'earlierManagers'>,
 ): LedgerPatch | undefined {
-  if (earlierManagers.length === 0) return undefined;
   const earlier = new Set(earlierManagers);
-  const renamed = <T extends { readonly manager: string }>(all: Iterable<readonly [string, T]>) =>
-    [...all].flatMap(([key, one]) => (earlier.has(one.manager) ? [[key, { ...one, manager }] as const] : []));
+  // Each pass looks at every entry: nothing is made of those that stay.
+  const renamed = <T extends { readonly manager: string }>(all: Iterable<readonly [string, T]>) => {
+    const found: [string, T][] = [];
+    for (const [key, one] of all) if (earlier.has(one.manager)) found.push([key, { ...one, manager }]);
+    return found;
+  };
   const [entries, reserved] = [renamed(ledger), renamed(reservations ?? [])];
   if (entries.length + reserved.length === 0) return undefined;
   return {

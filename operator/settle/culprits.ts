@@ -218,7 +218,8 @@ function among(decisions: ReadonlyMap<string, Decision>, keys: ReadonlySet<strin
   return [...keys].flatMap((key) => decisions.get(key) ?? []);
 }
 
-/** Returns the first decision with which an object becomes inconsistent that refers to none of them; undefined if it is a deletion on purpose. */
+/** Returns the first decision with which the object, which refers to none of them, becomes inconsistent; undefined if it is a deletion on
+ *  purpose. */
 async function firstBreaker(
   trials: Trials,
   active: readonly Decision[],

@@ -56,7 +56,8 @@ export async function startLimitedEngine(
     process.execPath,
     ...(group ? [] : [`--max-old-space-size=${heapMb}`]),
     ...nodeFlags,
-    ...['--import', NETWORK],
+    '--import',
+    NETWORK,
     'bin/pergola.mjs',
     'serve',
   ];

@@ -17,6 +17,8 @@ export type CuttingProxy = {
   accepted: number;
   /** The number of prepared statements that were executed so far. */
   executed: number;
+  /** Stops forwarding on the connections that are open now, which stay open: as behind a router that has lost its table. */
+  readonly freeze: () => void;
   readonly close: () => Promise<void>;
 };
 
@@ -75,6 +77,9 @@ export async function openProxy(databaseUrl: string, port = 0): Promise<CuttingP
     isSilent: false,
     accepted: 0,
     executed: 0,
+    freeze: () => {
+      for (const socket of sockets) socket.pause();
+    },
     close: async () => {
       for (const socket of sockets) socket.destroy();
       await new Promise((resolve) => server.close(resolve));
