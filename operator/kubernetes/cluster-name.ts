@@ -28,7 +28,7 @@ export type ClusterNames = { readonly name: string; readonly earlier: readonly s
 type StoredNames = ClusterNames & { readonly uid?: string | undefined };
 
 /** The facts about the cluster at the start of the operator. */
-export type NameFacts = {
+type NameFacts = {
   readonly configured: string;
   readonly stored: StoredNames | undefined;
   /** The uid of kube-system; undefined without the right to read it. */
@@ -38,20 +38,17 @@ export type NameFacts = {
   readonly lease: string;
 };
 
-/** Thrown when the lease belongs to another cluster than the API server. */
-export class NameContradiction extends Error {}
-
 /** The annotation of the lease with the names, as JSON. */
 export const CLUSTER_NAME_ANNOTATION = 'pergola.dev/cluster-name';
 
 const PATH = '/api/v1/namespaces/kube-system';
 const BACKOFF = { leastMs: 500, mostMs: 15_000 };
 
-/** Returns the names to keep. Throws NameContradiction. */
-export function namesFrom({ configured, stored, uid, digest, lease }: NameFacts): StoredNames {
+/** Returns the names to keep. Throws when the lease belongs to another cluster than the API server. */
+function namesFrom({ configured, stored, uid, digest, lease }: NameFacts): StoredNames {
   const isOther = stored?.uid !== undefined && uid !== undefined && stored.uid !== uid;
   if (isOther && configured === '') {
-    throw new NameContradiction(
+    throw new Error(
       `the Lease ${lease} names the cluster ${stored.name}, whose namespace kube-system had the uid ${stored.uid}, and here it has the ` +
         `uid ${uid}: set operator.clusterName to ${stored.name} if this cluster replaces that one, or to ${uid} if both exist`,
     );
