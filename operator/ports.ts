@@ -32,6 +32,8 @@ export type InconsistentObject = {
   readonly behind?: string | undefined;
   /** The path of the problem in the definition of the object. Absent when the whole object is inconsistent. */
   readonly path?: readonly PathStep[] | undefined;
+  /** True for an object that the engine serves without a part of it, such as a Source without a replica that does not answer. */
+  readonly served?: boolean | undefined;
   /** The existing names that are nearest to one that does not exist. */
   readonly nearest?: readonly string[] | undefined;
   /** The further errors of the object. */

@@ -185,7 +185,7 @@ export const dropInconsistentMetadata: Performer<'drop_inconsistent_metadata'> =
   await work.ensureCatalogs();
   for (;;) {
     const { inconsistencies: all } = await work.resolution();
-    const inconsistencies = all.filter(({ entity }) => !entity);
+    const inconsistencies = all.filter(({ entity, isServed }) => !entity && !isServed);
     if (inconsistencies.length === 0) return SUCCESS;
     const without = removeInconsistent(work.document, inconsistencies);
     if (without === work.document) refuseInconsistencies(inconsistencies);

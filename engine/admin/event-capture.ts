@@ -2,11 +2,19 @@
  *  transactions, so that databases and document change together. Changes only what differs from the previous document, because other
  *  engines may have triggers in the same database.
  *  Not here: their SQL (sql/event-trigger.ts), the log (events/event-log.ts). Reference: docs/reference/behaviour/event-triggers.md. */
+
+import type { Database } from '../database/pool.ts';
 import { archiveEvents, createLog, hasLog } from '../events/event-log.ts';
 import type { Metadata } from '../metadata/schema/metadata.ts';
 import type { Source } from '../metadata/schema/source.ts';
 import type { Model, ResolvedEventTrigger } from '../resolve/types.ts';
-import { captureText, dropCaptureText } from '../sql/event-trigger.ts';
+import {
+  CAPTURES,
+  type CaptureRow,
+  captureRows,
+  captureText,
+  dropCaptureText,
+} from '../sql/event-trigger.ts';
 import { isUnreachable } from '../store/connect.ts';
 import type { OpenTransaction } from './open-transaction.ts';
 import type { Catalogs } from './snapshot.ts';
@@ -42,8 +50,8 @@ export async function applyEventTriggers(
     return;
   for (const source of after.metadata.sources) {
     const catalog = after.catalogs.get(source.name);
-    // The triggers of an unreachable source are kept.
-    if (!catalog || 'error' in catalog) continue;
+    // The triggers of an unreachable source are kept. Those it lacks are created when it answers (take-in.ts).
+    if (!catalog || 'error' in catalog || catalog.awaits) continue;
     const change = changeOf(source, before, after, options.recreated.has(source.name));
     await withSqlErrors('event triggers', () => apply(source, change, options));
   }
@@ -57,6 +65,18 @@ export async function applyEventTriggers(
       if (!isUnreachable(error)) throw error;
     });
   }
+}
+
+/** True when the database lacks one of the event triggers, or has it in another form. */
+export async function lacksTriggers(
+  database: Pick<Database, 'query'>,
+  triggers: readonly ResolvedEventTrigger[],
+): Promise<boolean> {
+  const { rows } = await database.query(CAPTURES);
+  const textOf = (row: CaptureRow) =>
+    JSON.stringify([row.function, row.schema, row.table, row.body, row.isAlways]);
+  const found = new Set((rows as readonly CaptureRow[]).map(textOf));
+  return triggers.flatMap(captureRows).some((row) => !found.has(textOf(row)));
 }
 
 /** Compares the triggers of a source. If the source now connects to another database, the triggers in the old one are kept. */

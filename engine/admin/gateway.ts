@@ -10,7 +10,7 @@ import { optionAddress } from '../database/connect.ts';
 import type { DatabaseAddress } from '../database/connection-defaults.ts';
 import { prepareNativeQueries } from '../database/native-query.ts';
 import type { Database, PoolOptions } from '../database/pool.ts';
-import { type SourceFailed, Sources, type SourceTimed } from '../database/sources.ts';
+import { type OtherConnection, type SourceFailed, Sources, type SourceTimed } from '../database/sources.ts';
 import { EngineError, thrownMessage } from '../errors/engine-error.ts';
 import { isSameJsonText } from '../json/value.ts';
 import { inOrder, inSlices } from '../limits/slices.ts';
@@ -22,12 +22,13 @@ import { type ConnectionInfo, type Source, unservedText } from '../metadata/sche
 import type { Steps } from '../metadata/steps.ts';
 import { isTrusted, type TrustsSelfSigned } from '../outgoing/tls-allowlist.ts';
 import { findingBrokenQueries } from '../plan/stored-query.ts';
+import { unreachable } from '../remote/http.ts';
 import { introspectRemote } from '../remote/introspect.ts';
 import { type ReferenceReader, VariableRules } from '../resolve/environment-variables.ts';
 import { Inconsistencies, sourceSubject } from '../resolve/inconsistency.ts';
 import { Memo } from '../resolve/memo.ts';
 import { nativeQueriesOf, signatureOf } from '../resolve/native-query.ts';
-import type { Upstream, Upstreams } from '../resolve/remote-schema.ts';
+import { endpointOf, type Upstream, type Upstreams } from '../resolve/remote-schema.ts';
 import { type Resolution, type ResolveOptions, resolving } from '../resolve/resolve.ts';
 import type { Inconsistency, Unenforced } from '../resolve/types.ts';
 import { unenforcedIn } from '../resolve/unenforced.ts';
@@ -39,9 +40,10 @@ import type { NamedValues } from '../values/named-values.ts';
 import type { ActionCalls } from '../webhook/async-action-types.ts';
 import { outboundVariables } from '../webhook/outbound.ts';
 import { Extensions } from './extensions.ts';
-import { FailureCache } from './failure-cache.ts';
 import { MigrationRuns } from './migration-runs.ts';
+import { type Attempted, OtherConnections } from './other-connections.ts';
 import type { Catalogs, SourceCatalog } from './snapshot.ts';
+import { type LateAnswer, TargetReadings } from './target-readings.ts';
 
 type GatewayOptions = {
   readonly store: Store;
@@ -75,18 +77,20 @@ type GatewayOptions = {
   readonly onUnreachable: (source: string, reason: string) => void;
   /** Reads the catalog of a source again and publishes it. */
   readonly onMigrated: (source: Source) => Promise<void>;
+  readonly onLate: LateAnswer;
 };
 
 const INTROSPECTION_TIMEOUT_MS = 20_000;
 const STATUS_PAUSE_MS = 20;
 /** A replica or member that does not answer in this time is unreachable. */
-const CONNECTION_TIMEOUT_SECONDS = 10;
+const OTHER_TIMEOUT_SECONDS = 10;
 
 export class Gateway {
   readonly store: Store;
   /** The pools of published sources by name, and those of drafts. */
   readonly sources: Sources;
-  readonly failureCache = new FailureCache();
+  readonly readings: TargetReadings;
+  readonly others = new OtherConnections();
   readonly migrationRuns = new MigrationRuns();
   readonly extensions: Extensions;
   readonly #options: GatewayOptions;
@@ -96,6 +100,7 @@ export class Gateway {
   constructor(options: GatewayOptions) {
     this.#options = options;
     this.store = options.store;
+    this.readings = new TargetReadings(options.onLate);
     const { env, pool, defaultReplicas, timed, failed } = options;
     const secrets = { env, folders: options.dynamicSecretsPath ?? [], references: options.values };
     this.sources = new Sources(secrets, pool, { timed, failed }, defaultReplicas);
@@ -167,17 +172,19 @@ export class Gateway {
     return { model, inconsistencies: [...foreign, ...inconsistencies, ...connections, ...queries] };
   }
 
-  /** Returns an inconsistency for each source with a read replica or a member of its connection set that cannot be configured or, in a
-   *  draft that adds it, does not answer. The source is still served by its other connections. */
+  /** Returns an inconsistency for each source with a read replica or a member of its connection set that cannot be configured, or has not
+   *  answered since it was added. The source is still served by its other connections. */
   #brokenConnections(sources: readonly Source[], catalogs: Catalogs): readonly Inconsistency[] {
-    const found = new Inconsistencies();
+    const [found, partly] = [new Inconsistencies(), new Inconsistencies()];
     for (const source of sources) {
       const catalog = catalogs.get(source.name);
       if (!catalog || 'error' in catalog) continue;
-      const [fault] = [...this.sources.faultsOf(source), ...(catalog.unanswered ?? [])];
+      const [fault] = this.sources.faultsOf(source);
+      const [silent] = this.silentOthers(source);
       if (fault) found.add(sourceSubject(source.name), fault);
+      else if (silent) partly.add(sourceSubject(source.name), silent.error);
     }
-    return found.all;
+    return [...found.all, ...partly.all.map((one) => ({ ...one, isServed: true as const }))];
   }
 
   /** Returns the restrictions that the document declares and the engine does not enforce. */
@@ -237,8 +244,9 @@ export class Gateway {
   async introspect(source: Source, inside?: ClientBase): Promise<SourceCatalog> {
     if (inside) return this.introspectInside(source, inside);
     try {
-      const database = this.database(source);
-      return await this.#inTime(async () => this.complete(source, await introspect(database, inSlices)));
+      return await this.sources.holding(source, (database) =>
+        this.#inTime(async () => this.complete(source, await introspect(database, inSlices))),
+      );
     } catch (error) {
       const reason = thrownMessage(error);
       this.#options.onUnreachable(source.name, reason);
@@ -262,14 +270,14 @@ export class Gateway {
     }
   }
 
-  /** Introspects a source that a draft connects, and connects to its new read replicas and members of its connection set. Never throws:
-   *  their failures are `unanswered` of the catalog. */
-  async connect(source: Source, inside?: ClientBase): Promise<SourceCatalog> {
-    const [catalog, unanswered] = await Promise.all([
-      this.introspect(source, inside),
-      this.sources.unanswered(source, CONNECTION_TIMEOUT_SECONDS),
-    ]);
-    return 'error' in catalog || unanswered.length === 0 ? catalog : { ...catalog, unanswered };
+  /** Connects to a read replica or a member of a connection set. Never throws. */
+  tryOther(other: OtherConnection): Promise<Attempted> {
+    return this.sources.tryOther(other, OTHER_TIMEOUT_SECONDS);
+  }
+
+  /** Returns the replicas and members of the source that have not answered since they were added. */
+  silentOthers(source: Source): ReturnType<OtherConnections['silentAmong']> {
+    return this.others.silentAmong(this.sources.othersOf(source));
   }
 
   /** Introspects the source inside an open transaction. */
@@ -328,6 +336,35 @@ async function timeout(ms: number, signal: AbortSignal): Promise<never> {
 function databaseKey({ target: { hosts, user, database } }: DatabaseAddress): string {
   return JSON.stringify([hosts.map(({ host, port }) => [host, port ?? 5432]), user, database]);
 }
+
+/** Returns a key that changes with the name or the configuration of the source. */
+export function keyOfSource({ name, configuration }: Source): string {
+  return `source ${name}\n${JSON.stringify(configuration)}`;
+}
+
+/** Returns a key that changes with the name or the definition of the remote schema. */
+export function keyOfRemote({ name, definition }: RemoteSchema): string {
+  return `remote schema ${name}\n${JSON.stringify(definition)}`;
+}
+
+/** Returns what stands for the catalog of a source until a reading is answered: that of its earlier connection, if there is one, so that
+ *  its tables are served as soon as the database answers. */
+export function withoutAnswer(known: SourceCatalog | undefined, awaits: object): SourceCatalog {
+  if (!known || 'error' in known) return { error: NO_ANSWER, awaits };
+  return { ...known, lost: NO_ANSWER, awaits };
+}
+
+/** Returns what stands for the introspection of a service until a reading is answered: the earlier one, if there is one. */
+export function remoteWithoutAnswer(
+  { definition }: RemoteSchema,
+  known: Upstream | undefined,
+  awaits: object,
+): Upstream {
+  const late = unreachable(endpointOf(definition), NO_ANSWER);
+  return !known || 'error' in known ? { error: late, awaits } : { ...known, late, awaits };
+}
+
+export const NO_ANSWER = 'there is no answer yet';
 
 /** True when the remote schema is requested as before, so that its earlier answer is still valid. */
 export function isSameEndpoint(before: RemoteSchema | undefined, after: RemoteSchema['definition']): boolean {

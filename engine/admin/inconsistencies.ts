@@ -20,6 +20,7 @@ export type PrintedInconsistency = Pick<Inconsistency, 'type' | 'name' | 'reason
   /** The code of the error behind it, where the admin API has another code for it. */
   readonly behind?: string;
   readonly path?: readonly PathStep[];
+  readonly served?: true;
   readonly nearest?: readonly string[];
   readonly more?: readonly FurtherError[];
 };
@@ -34,14 +35,14 @@ type FurtherError = {
 /** The most inconsistencies for which the nearest names and further errors are printed. More follow from a cause other than a typing error. */
 const MOST_MISNAMED = 100;
 
-/** Prints inconsistencies. `includeKeys` adds each object's key, the error codes, the path of the error within the definition, the
- *  nearest names to one that does not exist, and the further errors of the object, for clients that keep track of objects (the operator). */
+/** Prints inconsistencies. `includeKeys` adds each object's key, the error codes, the path of the error within the definition, whether the
+ *  object is served all the same, the nearest names to one that does not exist, and the further errors of the object, for clients that keep track of objects (the operator). */
 export function printInconsistencies(
   inconsistencies: readonly Inconsistency[],
   includeKeys: boolean,
 ): readonly PrintedInconsistency[] {
   const isFew = inconsistencies.length <= MOST_MISNAMED;
-  return inconsistencies.map(({ definition, entity, reason, name, type, key, cause }) => ({
+  return inconsistencies.map(({ definition, entity, reason, name, type, key, cause, isServed }) => ({
     ...(entity ? { entity } : { definition }),
     reason,
     ...messageOf(cause),
@@ -53,6 +54,7 @@ export function printInconsistencies(
           code: cause?.codeIn('specification'),
           ...behindOf(cause),
           ...pathOf(cause),
+          ...(isServed ? { served: true as const } : {}),
           ...(isFew ? { ...nearestTo(cause), ...furtherErrors(cause) } : {}),
         }
       : {}),

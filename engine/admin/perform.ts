@@ -193,10 +193,11 @@ async function performOne(
  *  is wrong with the primary is found by validation. */
 async function connectSource(work: UnitOfWork, name: string): Promise<AdminAnswer> {
   await work.ensureCatalogs();
-  const catalog = work.catalogs.get(name);
-  const [fault] = (catalog && 'unanswered' in catalog && catalog.unanswered) || [];
-  if (fault) throw fault;
-  return SUCCESS;
+  const source = work.source(name);
+  const [silent] = source ? work.gateway.silentOthers(source) : [];
+  if (!silent) return SUCCESS;
+  const { params, path } = silent.error;
+  return fail('invalidConfiguration', { text: (params as { readonly reason: string }).reason }, { path });
 }
 
 /** The operations that give a relationship a name. */

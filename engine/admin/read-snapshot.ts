@@ -1,6 +1,7 @@
 /** A stored document → the snapshot that serves it. Sources and remote schemas are read again where their catalog may have changed.
  *  In: the document, the gateway, what of the current snapshot may be reused. Out: a Snapshot. Never fails because of a source or a remote
- *  schema: its objects are inconsistent.
+ *  schema: its objects are inconsistent. None is waited for longer than the others can wait: what was known of it stands for its answer
+ *  until that is there (take-in.ts).
  *  Not here: when a document is read, and whether its snapshot is published (state.ts); one database that changed (refresh-catalog.ts). */
 import { normalMetadata } from '../metadata/normal-form.ts';
 import { qualifiedKey } from '../metadata/schema/common.ts';
@@ -9,14 +10,25 @@ import { type Source, SourceConfiguration } from '../metadata/schema/source.ts';
 import { type NamedVariable, variablesIn, variablesOf } from '../metadata/variables.ts';
 import type { Upstream, Upstreams } from '../resolve/remote-schema.ts';
 import type { StoredDocument } from '../store/document.ts';
-import { type Gateway, isSameConnection, isSameEndpoint } from './gateway.ts';
+import {
+  type Gateway,
+  isSameConnection,
+  isSameEndpoint,
+  keyOfRemote,
+  keyOfSource,
+  remoteWithoutAnswer,
+  withoutAnswer,
+} from './gateway.ts';
 import type { Catalogs, Snapshot, SourceCatalog } from './snapshot.ts';
+import { TargetReading } from './target-readings.ts';
 
 export type Reusable = {
   /** The snapshot whose catalogs and upstreams are still valid where the document has the same; undefined: none is. */
   readonly cached: Snapshot | undefined;
   /** References whose text may have changed since. */
   readonly changed: ReadonlySet<string>;
+  /** How long targets are waited for that do not answer. */
+  readonly patienceMs: number;
 };
 
 export async function readSnapshot(
@@ -48,15 +60,20 @@ export async function readSnapshot(
 async function catalogsOf(
   metadata: Metadata,
   gateway: Gateway,
-  { cached, changed }: Reusable,
+  { cached, changed, patienceMs }: Reusable,
 ): Promise<Catalogs> {
   const before = new Map(cached?.metadata.sources.map((source) => [source.name, source]));
   const entries = metadata.sources.map(async (source): Promise<[string, SourceCatalog]> => {
     const catalog = cached?.catalogs.get(source.name);
     const isMoved = refersTo(variablesIn(SourceConfiguration, source.configuration), changed);
     const isValid = catalog && !isMoved && isCovered(before.get(source.name), source, catalog);
-    if (!isValid || 'error' in catalog) return [source.name, await gateway.introspect(source)];
-    return [source.name, await gateway.completeOrIntrospect(source, catalog)];
+    if (isValid && !('error' in catalog)) {
+      const reading = new TargetReading(() => gateway.completeOrIntrospect(source, catalog));
+      return [source.name, await answerIn<SourceCatalog>(patienceMs, reading, () => catalog)];
+    }
+    const known = before.has(source.name) ? catalog : undefined;
+    const reading = begin(gateway, keyOfSource(source), () => gateway.introspect(source), known);
+    return [source.name, await answerIn(patienceMs, reading, () => withoutAnswer(known, reading))];
   });
   return new Map(await Promise.all(entries));
 }
@@ -65,7 +82,7 @@ async function catalogsOf(
 async function upstreamsOf(
   metadata: Metadata,
   gateway: Gateway,
-  { cached, changed }: Reusable,
+  { cached, changed, patienceMs }: Reusable,
 ): Promise<Upstreams> {
   const before = new Map(cached?.metadata.remote_schemas?.map((remote) => [remote.name, remote]));
   const remotes = metadata.remote_schemas ?? [];
@@ -79,12 +96,38 @@ async function upstreamsOf(
     const isValid =
       upstream &&
       !('error' in upstream) &&
+      !upstream.late &&
       !isMoved &&
       isSameEndpoint(before.get(remote.name), remote.definition);
     if (isValid) return [remote.name, upstream];
-    return [remote.name, await gateway.introspectRemote(remote, metadata)];
+    const read = () => gateway.introspectRemote(remote, metadata);
+    const reading = begin(gateway, keyOfRemote(remote), read, upstream);
+    const without = () => remoteWithoutAnswer(remote, upstream, reading);
+    return [remote.name, await answerIn(patienceMs, reading, without)];
   });
   return new Map(await Promise.all(entries));
+}
+
+/** Begins a reading. Only a target that has not answered before is asked once for several readers: an answer that is on its way may be
+ *  older than the change that this reading follows. */
+function begin<T extends object>(
+  { readings }: Gateway,
+  key: string,
+  read: () => Promise<T>,
+  known: object | undefined,
+): TargetReading<T> {
+  return !known || 'error' in known ? readings.begin(key, read) : readings.beginOwn(key, read);
+}
+
+/** Returns the answer, or what `without` returns when it takes longer. */
+async function answerIn<T extends object>(
+  patienceMs: number,
+  reading: TargetReading<T>,
+  without: () => T,
+): Promise<T> {
+  if (await reading.isAnsweredIn(patienceMs - reading.ageMs)) return reading.answer;
+  reading.isLate = true;
+  return without();
 }
 
 function refersTo(variables: readonly NamedVariable[], changed: ReadonlySet<string>): boolean {

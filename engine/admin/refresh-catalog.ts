@@ -6,18 +6,22 @@ import type { Catalog } from '../catalog/types.ts';
 import { EngineError } from '../errors/engine-error.ts';
 import type { Gateway } from './gateway.ts';
 import type { Snapshot } from './snapshot.ts';
+import type { TargetWaits } from './target-waits.ts';
 import { UnitOfWork } from './unit-of-work.ts';
 
+type RefreshOptions = { readonly hasMigrated?: boolean; readonly waits?: TargetWaits };
+
+/** Throws TargetsPending. */
 export async function refreshCatalog(
   base: Snapshot,
   gateway: Gateway,
   name: string,
-  { hasMigrated = false } = {},
+  { hasMigrated = false, ...options }: RefreshOptions = {},
 ): Promise<Snapshot | undefined> {
   const source = base.metadata.sources.find((each) => each.name === name);
   const before = base.catalogs.get(name);
   if (!source || !before || 'error' in before) return undefined;
-  const work = new UnitOfWork(base, gateway);
+  const work = new UnitOfWork(base, gateway, options);
   try {
     await work.introspect(source);
     const after = work.catalogs.get(name);
@@ -25,23 +29,37 @@ export async function refreshCatalog(
     // The model keeps its identity, so that plans and role schemas stay cached.
     const isSame = isSameCatalog(before, after);
     if (isSame && !hasMigrated) return { ...base, catalogs: work.catalogs };
-    if ((await gateway.store.versions()).resource !== base.versions.resource) return undefined;
-    // Otherwise the triggers of the next document could be dropped, because they do not fit this one.
-    work.confirmsBase = true;
     work.touchesCatalog = hasMigrated;
-    work.tolerate(await work.addedInconsistencies());
-    const next = await work.commit();
-    return isSame ? { ...next, model: base.model, inconsistencies: base.inconsistencies } : next;
-  } catch (error) {
-    if (error instanceof EngineError && error.kind === 'conflict') return undefined;
-    throw error;
+    const next = await commitRefreshed(work);
+    return next && isSame ? { ...next, model: base.model, inconsistencies: base.inconsistencies } : next;
   } finally {
     await work.rollback();
   }
 }
 
+/** Commits a unit of work that has read targets again and left the document as it is. Returns the snapshot to publish; undefined if
+ *  another engine has written the document. */
+export async function commitRefreshed(work: UnitOfWork): Promise<Snapshot | undefined> {
+  const { base, gateway } = work;
+  if ((await gateway.store.versions()).resource !== base.versions.resource) return undefined;
+  // Otherwise the triggers of the next document could be dropped, because they do not fit this one.
+  work.confirmsBase = true;
+  work.tolerate(await work.addedInconsistencies());
+  try {
+    return await work.commit();
+  } catch (error) {
+    if (error instanceof EngineError && error.kind === 'conflict') return undefined;
+    throw error;
+  }
+}
+
 /** True when nothing differs except fingerprints. */
 function isSameCatalog(before: Catalog, after: Catalog): boolean {
-  const bare = ({ fingerprints: _, ...catalog }: Catalog) => ({ ...catalog, lost: undefined });
-  return before.lost === undefined && isDeepStrictEqual(bare(before), bare(after));
+  const bare = ({ fingerprints: _, ...catalog }: Catalog) => ({
+    ...catalog,
+    lost: undefined,
+    awaits: undefined,
+  });
+  const isSettled = before.lost === undefined && before.awaits === undefined;
+  return isSettled && isDeepStrictEqual(bare(before), bare(after));
 }

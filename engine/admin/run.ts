@@ -24,6 +24,7 @@ import {
 import { mayChangeSchema, type RunSqlArgs } from './run-sql.ts';
 import type { Snapshot } from './snapshot.ts';
 import type { EngineState } from './state.ts';
+import { TargetWaits } from './target-waits.ts';
 import { UnitOfWork } from './unit-of-work.ts';
 import { managedChanges, withWarnings } from './warnings.ts';
 
@@ -34,6 +35,9 @@ type AdminContext = {
   readonly client?: string | undefined;
   /** Aborted when the client disconnects. A request that is not committing by then is rolled back. */
   readonly signal?: AbortSignal | undefined;
+  /** How long databases and remote schemas that the request connects are waited for: those that have not answered by then are inconsistent
+   *  until they do. By default as long as an introspection may take. */
+  readonly targetWaitMs?: number | undefined;
   /** True if errors may have `internal`, which is the default (`--admin-internal-errors`). */
   readonly showInternal?: boolean;
   /** Returns the option that lifts a refusal, for the message. */
@@ -68,7 +72,7 @@ export async function runAdmin(
   try {
     const isAdmin = context.session.role === ADMIN_ROLE;
     const request = isAdmin ? parseRequest(body, caller) : parseRowRequest(body, caller);
-    return { status: 200, body: await answer(state, request, context.signal) };
+    return { status: 200, body: await answer(state, request, context) };
   } catch (error) {
     return refusal(error, context);
   }
@@ -103,13 +107,18 @@ function concernsRowsOnly(request: AdminRequest | EngineError): boolean {
 
 type Signal = AbortSignal | undefined;
 
-function answer(state: EngineState, request: AdminRequest, signal: Signal): Promise<unknown> {
+function answer(
+  state: EngineState,
+  request: AdminRequest,
+  { signal, targetWaitMs }: AdminContext,
+): Promise<unknown> {
   const isRefused = changesDocument(request) ? isMaintenance : isMigration;
   if (state.isReadOnly && operationsIn(request).some(isRefused)) fail('maintenanceMode', {});
   if (!changesDocument(request)) return read(state, request, signal);
-  return state.exclusively(async () => {
+  const waits = new TargetWaits(targetWaitMs);
+  return state.inTurns(waits, async () => {
     signal?.throwIfAborted();
-    return change(state, request, signal);
+    return change(state, request, { signal, waits });
   });
 }
 
@@ -127,13 +136,15 @@ async function read(state: EngineState, request: AdminRequest, signal: Signal): 
   }
 }
 
-async function change(state: EngineState, request: AdminRequest, signal: Signal): Promise<unknown> {
+type Change = { readonly signal: Signal; readonly waits: TargetWaits };
+
+async function change(state: EngineState, request: AdminRequest, options: Change): Promise<unknown> {
   const by = authorshipOf(request);
   const isOperator = operationsIn(request).some(writesLedger);
   // The body, which may be a large document, has been parsed in this turn.
   await nextTurn();
   for (let attempt = 1; ; attempt++) {
-    const work = new UnitOfWork(await baseOf(state, request), state.gateway, { isOperator, signal });
+    const work = new UnitOfWork(await baseOf(state, request), state.gateway, { isOperator, ...options });
     try {
       const complete = await perform(work, request);
       await work.validate();

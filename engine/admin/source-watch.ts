@@ -1,8 +1,8 @@
 /** Watches the databases of the published sources. `SourceWatch` reports a source whose database stops answering, answers again, or
  *  changed a tracked table or function without the engine. It checks each source with one light statement (catalog/fingerprint.ts):
  *  every few seconds, soon after a statement failed in a way that suggests such a change, and when the operator polls. Checks are
- *  bounded: one per source at a time, at most one per second, fewer if a check takes long. `SourceRecovery` retries sources that have
- *  no catalog yet. Not here: reactions to a report (state.ts). */
+ *  bounded: one per source at a time, at most one per second, fewer if a check takes long. Not here: sources that have no catalog yet
+ *  (target-recovery.ts), reactions to a report (state.ts). */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { currentSum, type Fingerprinted, sumOf } from '../catalog/fingerprint.ts';
 import type { Catalog } from '../catalog/types.ts';
@@ -245,45 +245,4 @@ function isBusy(error: unknown): boolean {
 function reasonOf(error: unknown): string {
   const { message, code } = error as { readonly message?: string; readonly code?: string };
   return message || code || 'it cannot be reached';
-}
-
-const FIRST_RETRY_PAUSE_MS = 1000;
-const LONGEST_RETRY_PAUSE_MS = 30_000;
-
-type RecoveryOptions = {
-  /** True when a source has no catalog. */
-  readonly isNeeded: () => boolean;
-  /** Introspects those sources. True when one of them answered. */
-  readonly attempt: () => Promise<boolean>;
-};
-
-/** Retries sources without a catalog, with growing pauses, until one of them answers. */
-export class SourceRecovery {
-  readonly #options: RecoveryOptions;
-  #timer: NodeJS.Timeout | undefined;
-  #pauseMs = FIRST_RETRY_PAUSE_MS;
-  #isClosed = false;
-
-  constructor(options: RecoveryOptions) {
-    this.#options = options;
-  }
-
-  /** Schedules an attempt if one is needed. Called after each publication. */
-  schedule(): void {
-    if (this.#isClosed || this.#timer || !this.#options.isNeeded()) return;
-    this.#timer = setTimeout(() => void this.#attempt(), this.#pauseMs).unref();
-    this.#pauseMs = Math.min(this.#pauseMs * 2, LONGEST_RETRY_PAUSE_MS);
-  }
-
-  close(): void {
-    this.#isClosed = true;
-    clearTimeout(this.#timer);
-  }
-
-  async #attempt(): Promise<void> {
-    const isBack = await this.#options.attempt().catch(() => false);
-    if (isBack) this.#pauseMs = FIRST_RETRY_PAUSE_MS;
-    this.#timer = undefined;
-    this.schedule();
-  }
 }

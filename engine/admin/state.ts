@@ -26,16 +26,24 @@ import type { ValueKey } from '../values/seal.ts';
 import { type OutboundVariables, outboundVariables } from '../webhook/outbound.ts';
 import type { MissingExtension } from './extensions.ts';
 import { Gateway, trustsOf } from './gateway.ts';
+import { missingTargets } from './missing-targets.ts';
 import { readSnapshot } from './read-snapshot.ts';
 import { refreshCatalog } from './refresh-catalog.ts';
-import type { Snapshot } from './snapshot.ts';
-import { SourceRecovery, SourceWatch, type Watched } from './source-watch.ts';
+import type { Catalogs, Snapshot } from './snapshot.ts';
+import { SourceWatch, type Watched } from './source-watch.ts';
+import { type Arrival, takeIn } from './take-in.ts';
+import { TargetRecovery } from './target-recovery.ts';
+import { TargetsPending, TargetWaits } from './target-waits.ts';
 
 /** A pause before compaction, in which the answer is sent. */
 const COMPACTION_PAUSE_MS = 100;
 
 /** The maximum number of documents that are loaded before one is published, while other engines write. */
 const MOST_LOADS = 5;
+
+/** How long targets that do not answer are waited for: at start, when nothing is served yet, and when another document is published. */
+const START_PATIENCE_MS = 2000;
+const PATIENCE_MS = 500;
 
 /** The maximum number of objects that a log line names. */
 const MOST_REPORTED = 20;
@@ -141,10 +149,12 @@ export class EngineState {
   readonly #sourceWatch: SourceWatch;
   /** The names of sources whose catalog is being read again. */
   readonly #catalogsInProgress = new Map<string, Promise<void>>();
-  readonly #recovery = new SourceRecovery({
-    isNeeded: () => this.#unreachable().length > 0,
-    attempt: () => this.#recover(),
-  });
+  readonly #recovery = new TargetRecovery(() =>
+    missingTargets(this.snapshot(), this.gateway, {
+      takeIn: (arrival) => this.#takeIn(arrival),
+      publishAgain: () => this.#publishCatalogs((catalogs) => catalogs),
+    }),
+  );
 
   constructor(options: EngineStateOptions) {
     this.#options = options;
@@ -182,6 +192,7 @@ export class EngineState {
       mostRemoteDefinitions: options.mostRemoteDefinitions ?? Number.POSITIVE_INFINITY,
       onUnreachable: (source, reason) => this.#report({ kind: 'source unreachable', source, reason }),
       onMigrated: (source) => this.#followMigration(source),
+      onLate: (key, answer, seen) => void this.#takeIn({ key, answer: answer as Arrival['answer'], seen }),
     });
     this.#sourceWatch = new SourceWatch({
       intervalMs: options.sourceCheckIntervalMs ?? 10_000,
@@ -214,7 +225,7 @@ export class EngineState {
   }
 
   /** Migrates the metadata database, loads the document, introspects, publishes and starts watching. Throws if the metadata database
-   *  stays unreachable. An unreachable source only makes its own objects inconsistent. */
+   *  stays unreachable. A source that is unreachable or slow only makes its own objects inconsistent, until it answers. */
   async start(): Promise<void> {
     const { metadataDatabaseUrl: url, startTimeoutMs = 60_000, pollIntervalMs = 1000 } = this.#options;
     const versions = await retryUntilReachable(() => this.gateway.store.migrate(), {
@@ -228,7 +239,7 @@ export class EngineState {
     await this.#completeIntents(['in progress', 'unreachable']);
     await this.#writeDefaultSource();
     await this.#loadValues();
-    await this.#adopt(await this.gateway.store.load());
+    await this.#adopt(await this.gateway.store.load(), { patienceMs: START_PATIENCE_MS });
     this.#watch = await watchMetadata({
       url,
       store: this.gateway.store,
@@ -264,11 +275,28 @@ export class EngineState {
     return turn;
   }
 
+  /** Runs a caller in turns of `exclusively`: again in another one when it has to wait for a database or a remote schema, which nobody else
+   *  waits for. */
+  async inTurns<T>(waits: TargetWaits, body: () => Promise<T>): Promise<T> {
+    for (;;) {
+      try {
+        return await this.exclusively(() => {
+          waits.beginTurn();
+          return body();
+        });
+      } catch (error) {
+        if (!(error instanceof TargetsPending)) throw error;
+      }
+      await waits.ended();
+    }
+  }
+
   /** Makes the snapshot the current one, unless the current one is later. */
   publish(next: Snapshot): void {
     const current = this.#snapshot;
     if (current && isBehind(next.versions, current.versions)) return;
     this.gateway.sources.publish(next.metadata.sources);
+    this.gateway.others.keepOnly(() => next.metadata.sources.flatMap((each) => this.sources.othersOf(each)));
     for (const source of readAgain(current, next)) this.gateway.sources.retire(source);
     this.#snapshot = next;
     this.#recovery.schedule();
@@ -334,9 +362,19 @@ export class EngineState {
     replacePlanCache(this.#snapshot?.model, undefined);
   }
 
-  #unreachable(): readonly Source[] {
-    const { metadata, catalogs } = this.snapshot();
-    return metadata.sources.filter(({ name }) => 'error' in (catalogs.get(name) ?? {}));
+  /** Publishes the answer of a database or remote schema that was not there before. Never rejects. */
+  async #takeIn(arrival: Arrival): Promise<void> {
+    const turn = this.exclusively(async () => {
+      if (this.#isClosed) return;
+      const next = await takeIn(this.snapshot(), this.gateway, arrival);
+      if (!next) return;
+      this.publish(next);
+      await this.createExtensions();
+    });
+    await turn.catch((error: unknown) => {
+      const source = arrival.key.split('\n')[0]!.replace(/^source /, '');
+      this.#report({ kind: 'source unreachable', source, reason: thrownMessage(error) });
+    });
   }
 
   /** Returns the sources with a catalog. */
@@ -355,20 +393,33 @@ export class EngineState {
   /** Marks the source as inconsistent, or removes the mark. Its tables are kept: requests fail until the database answers again, and need
    *  no new plan then. A concurrent write may publish the previous state, which the next check corrects. */
   async #setLost(source: Source, reason: string | undefined): Promise<void> {
-    const current = this.snapshot();
-    const catalog = current.catalogs.get(source.name);
-    if (!catalog || 'error' in catalog || (catalog.lost === undefined) === (reason === undefined)) return;
-    const catalogs = new Map(current.catalogs).set(source.name, { ...catalog, lost: reason });
-    const { inconsistencies } = await this.gateway.resolve(current.document, catalogs, current.upstreams);
-    // What was published meanwhile must not be taken back.
-    if (this.#snapshot !== current) return this.#setLost(source, reason);
-    this.publish({ ...current, catalogs, inconsistencies });
     const { name } = source;
+    const isMarked = await this.#publishCatalogs((catalogs) => {
+      const catalog = catalogs.get(name);
+      if (!catalog || 'error' in catalog || (catalog.lost === undefined) === (reason === undefined)) return;
+      return new Map(catalogs).set(name, { ...catalog, lost: reason });
+    });
+    if (!isMarked) return;
     this.#report(
       reason === undefined
         ? { kind: 'source reachable', source: name }
         : { kind: 'source unreachable', source: name, reason },
     );
+  }
+
+  /** Publishes marks of catalogs, which change inconsistencies and not the model. Returns false when `change` returns nothing. */
+  async #publishCatalogs(change: (catalogs: Catalogs) => Catalogs | undefined): Promise<boolean> {
+    for (;;) {
+      if (this.#isClosed) return false;
+      const current = this.snapshot();
+      const catalogs = change(current.catalogs);
+      if (!catalogs) return false;
+      const { inconsistencies } = await this.gateway.resolve(current.document, catalogs, current.upstreams);
+      // What was published meanwhile must not be taken back.
+      if (this.#snapshot !== current) continue;
+      this.publish({ ...current, catalogs, inconsistencies });
+      return true;
+    }
   }
 
   /** Returns the model under which a request that failed may succeed: the database of its source is no longer as in `before`. Null when there
@@ -396,15 +447,16 @@ export class EngineState {
   }
 
   async #readCatalog({ name }: Source, { hasMigrated = false } = {}): Promise<void> {
-    const turn = this.exclusively(async () => {
+    const waits = new TargetWaits();
+    const turn = this.inTurns(waits, async () => {
       if (this.#isClosed) return;
       let before = this.snapshot();
-      let next = await refreshCatalog(before, this.gateway, name, { hasMigrated });
+      let next = await refreshCatalog(before, this.gateway, name, { hasMigrated, waits });
       if (!next && hasMigrated) {
         // Another engine has written the document.
         await this.refresh();
         before = this.snapshot();
-        next = await refreshCatalog(before, this.gateway, name, { hasMigrated });
+        next = await refreshCatalog(before, this.gateway, name, { hasMigrated, waits });
       }
       if (!next) return;
       this.publish(next);
@@ -419,16 +471,9 @@ export class EngineState {
 
   async #recoverOnce(): Promise<void> {
     await this.#retryValues().catch(() => {});
-    if (this.#isClosed || this.#unreachable().length === 0) return;
-    await this.#recover().catch(() => false);
-  }
-
-  /** Introspects unreachable sources. Publishes only if one of them answers, because publishing drops cached plans. */
-  async #recover(): Promise<boolean> {
-    const catalogs = await Promise.all(this.#unreachable().map((source) => this.gateway.introspect(source)));
-    if (this.#isClosed || catalogs.every((catalog) => 'error' in catalog)) return false;
-    await this.exclusively(async () => this.#adopt(await this.gateway.store.load(this.snapshot())));
-    return true;
+    if (this.#isClosed) return;
+    const late = sleep(PATIENCE_MS, undefined, { ref: false });
+    await Promise.race([this.#recovery.now(), late]);
   }
 
   /** Compacts the stored document after the last change has been answered. */
@@ -519,8 +564,8 @@ export class EngineState {
     const isFresh = options.isFresh || current?.versions.catalog !== stored.versions.catalog;
     const cached = isFresh ? undefined : current;
     const changed = options.changed ?? NO_REFERENCES;
-    const next = await readSnapshot(stored, this.gateway, { cached, changed });
-    const { attempt = 1 } = options;
+    const { attempt = 1, patienceMs = PATIENCE_MS } = options;
+    const next = await readSnapshot(stored, this.gateway, { cached, changed, patienceMs });
     if (
       current &&
       next.inconsistencies.length > current.inconsistencies.length &&
@@ -561,6 +606,8 @@ type AdoptOptions = {
   readonly attempt?: number;
   /** References whose text may have changed. */
   readonly changed?: ReadonlySet<string>;
+  /** How long targets are waited for that do not answer. */
+  readonly patienceMs?: number;
 };
 
 /** Returns the sources whose database was read again, because its schema has changed or may have. */

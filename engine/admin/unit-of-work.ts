@@ -9,7 +9,9 @@
  *  the document, which shows as inconsistent objects. */
 
 import type pg from 'pg';
+import type { Catalog } from '../catalog/types.ts';
 import { type Database, wrapped } from '../database/pool.ts';
+import type { OtherConnection } from '../database/sources.ts';
 import { fail, type PathStep } from '../errors/engine-error.ts';
 import { updateSchedules } from '../events/upcoming-events.ts';
 import { isSameJsonText } from '../json/value.ts';
@@ -31,11 +33,23 @@ import { type CatalogStates, changesOperator, patchStates, setStates } from '../
 import type { Authorship, MetadataWrite, Versions } from '../store/document.ts';
 import { causingPath, type RequestEdit, rootOf } from './blame.ts';
 import { applyEventTriggers } from './event-capture.ts';
-import { type Gateway, isSameConnection, isSameEndpoint } from './gateway.ts';
+import {
+  type Gateway,
+  isSameConnection,
+  isSameEndpoint,
+  keyOfRemote,
+  keyOfSource,
+  NO_ANSWER,
+  remoteWithoutAnswer,
+  withoutAnswer,
+} from './gateway.ts';
 import { newInconsistencies, refuseInconsistencies } from './inconsistencies.ts';
 import type { OpenTransaction } from './open-transaction.ts';
+import { type Attempted, keyOfOther } from './other-connections.ts';
 import type { Catalogs, Snapshot, SourceCatalog } from './snapshot.ts';
 import { SourceTransactions } from './source-transactions.ts';
+import { TargetReading } from './target-readings.ts';
+import { TargetWaits } from './target-waits.ts';
 
 /** Everything an operation may change before the commit. Immutable, so that it is its own checkpoint. */
 type DraftState = {
@@ -53,6 +67,13 @@ type DraftState = {
   readonly tolerated: readonly Inconsistency[];
   /** The operations that changed the document, in order. */
   readonly edits: readonly RequestEdit[];
+};
+
+type UnitOfWorkOptions = {
+  readonly isOperator?: boolean;
+  readonly signal?: AbortSignal | undefined;
+  /** How long targets are waited for. By default as long as their requests take. */
+  readonly waits?: TargetWaits;
 };
 
 type Resolved = Pick<Snapshot, 'metadata' | 'catalogs' | 'upstreams'> & { readonly resolution: Resolution };
@@ -79,16 +100,16 @@ export class UnitOfWork {
   isRepeatable = true;
   #draft: DraftState;
   #resolved: Resolved;
+  readonly #waits: TargetWaits;
+  /** The number of introspections by operations so far, which are the same when the request is repeated. */
+  #introspections = 0;
   readonly #transactions = new SourceTransactions((source) => this.database(source));
   readonly #abandoned = new AbortController();
   /** Stops listening for the client's disconnect. */
   readonly #ignoreDisconnect: () => void;
 
-  constructor(
-    base: Snapshot,
-    gateway: Gateway,
-    { signal, ...options }: { readonly isOperator?: boolean; readonly signal?: AbortSignal | undefined } = {},
-  ) {
+  constructor(base: Snapshot, gateway: Gateway, { signal, ...options }: UnitOfWorkOptions = {}) {
+    this.#waits = options.waits ?? new TargetWaits();
     const abandon = () => this.#abandoned.abort(signal?.reason);
     if (signal?.aborted) abandon();
     signal?.addEventListener('abort', abandon);
@@ -176,7 +197,7 @@ export class UnitOfWork {
   /** Records the catalog that a source has now. */
   setCatalog(source: Source, catalog: SourceCatalog): void {
     this.#change({
-      introspected: new Set(this.#draft.introspected).add(identityOf(source)),
+      introspected: new Set(this.#draft.introspected).add(keyOfSource(source)),
       catalogs: new Map(this.catalogs).set(source.name, catalog),
     });
   }
@@ -246,17 +267,45 @@ export class UnitOfWork {
     const before = new Map(this.base.metadata.sources.map((source) => [source.name, source]));
     const unknown = sources.filter(
       (source) =>
-        !this.#draft.introspected.has(identityOf(source)) &&
+        !this.#draft.introspected.has(keyOfSource(source)) &&
         (!this.catalogs.has(source.name) || !isSameConnection(before.get(source.name), source)),
     );
-    await Promise.all(
-      unknown.map(async (source) => {
-        const request = () => this.gateway.connect(source, this.#transactions.clientOf(source));
-        this.setCatalog(source, await this.gateway.failureCache.request(identityOf(source), request));
-      }),
-    );
+    await Promise.all(unknown.map((source) => this.#connect(source)));
     for (const source of sources) await this.#complete(source);
     this.#change({ catalogs: restrictedTo(sources, this.catalogs) });
+  }
+
+  async #connect(source: Source): Promise<void> {
+    const others = this.gateway.sources.newOthersOf(source);
+    const [catalog] = await Promise.all([
+      this.#connectPrimary(source),
+      ...others.map((other) => this.#tryOther(other)),
+    ]);
+    this.setCatalog(source, catalog);
+  }
+
+  async #connectPrimary(source: Source): Promise<SourceCatalog> {
+    const inside = this.#transactions.clientOf(source);
+    if (inside) return this.gateway.introspect(source, inside);
+    const key = keyOfSource(source);
+    const seen = this.base.catalogs.get(source.name);
+    return this.#waits.answer<SourceCatalog>(key, {
+      seen,
+      begin: () => this.gateway.readings.begin(key, () => this.gateway.introspect(source)),
+      without: (awaited) => withoutAnswer(seen, awaited),
+      staysInTurn: !this.isRepeatable,
+    });
+  }
+
+  async #tryOther(other: OtherConnection): Promise<void> {
+    const key = keyOfOther(other);
+    const attempted = await this.#waits.answer<Attempted>(key, {
+      seen: undefined,
+      begin: () => this.gateway.readings.begin(key, () => this.gateway.tryOther(other)),
+      without: () => ({ error: NO_ANSWER }),
+      staysInTurn: !this.isRepeatable,
+    });
+    this.gateway.others.note(other, attempted);
   }
 
   async #ensureUpstreams(): Promise<void> {
@@ -269,9 +318,16 @@ export class UnitOfWork {
     });
     await Promise.all(
       unknown.map(async (remote) => {
-        const key = `${remote.name}\n${JSON.stringify(remote.definition)}`;
-        const request = () => this.introspectRemote(remote);
-        this.#setUpstream(remote.name, await this.gateway.failureCache.request(key, request));
+        const key = keyOfRemote(remote);
+        const seen = this.base.upstreams.get(remote.name);
+        const read = () => this.gateway.introspectRemote(remote, this.metadata);
+        const upstream = await this.#waits.answer<Upstream>(key, {
+          seen,
+          begin: () => this.gateway.readings.begin(key, read),
+          without: (awaited) => remoteWithoutAnswer(remote, seen, awaited),
+          staysInTurn: !this.isRepeatable,
+        });
+        this.setUpstream(remote.name, upstream);
       }),
     );
     this.#change({ upstreams: restrictedTo(remotes, this.upstreams) });
@@ -279,12 +335,26 @@ export class UnitOfWork {
 
   /** Introspects the remote schema again. */
   async introspectRemote(remote: RemoteSchema): Promise<Upstream> {
-    const upstream = await this.gateway.introspectRemote(remote, this.metadata);
-    this.#setUpstream(remote.name, upstream);
+    const key = keyOfRemote(remote);
+    const seen = this.upstreams.get(remote.name);
+    const read = () => this.gateway.introspectRemote(remote, this.metadata);
+    const upstream = await this.#waits.answer<Upstream>(this.#nextKey(key), {
+      seen,
+      begin: () => this.gateway.readings.beginOwn(key, read),
+      without: (awaited) => remoteWithoutAnswer(remote, seen, awaited),
+      staysInTurn: !this.isRepeatable,
+    });
+    this.setUpstream(remote.name, upstream);
     return upstream;
   }
 
-  #setUpstream(name: string, upstream: Upstream): void {
+  /** Returns the key of one introspection: a request may introspect a target several times. */
+  #nextKey(key: string): string {
+    this.#introspections++;
+    return `${this.#introspections} ${key}`;
+  }
+
+  setUpstream(name: string, upstream: Upstream): void {
     this.#change({ upstreams: new Map(this.upstreams).set(name, upstream) });
   }
 
@@ -294,16 +364,36 @@ export class UnitOfWork {
   }
 
   /** Returns the catalog that the source has now, inside its open transaction if there is one. */
-  readCatalog(source: Source): Promise<SourceCatalog> {
-    return this.gateway.introspect(source, this.#transactions.clientOf(source));
+  async readCatalog(source: Source): Promise<SourceCatalog> {
+    const inside = this.#transactions.clientOf(source);
+    if (inside) return this.gateway.introspect(source, inside);
+    const key = keyOfSource(source);
+    const seen = this.catalogs.get(source.name);
+    return this.#waits.answer<SourceCatalog>(this.#nextKey(key), {
+      seen,
+      begin: () => this.gateway.readings.beginOwn(key, () => this.gateway.introspect(source)),
+      without: (awaited) => withoutAnswer(seen, awaited),
+      staysInTurn: !this.isRepeatable,
+    });
   }
 
   /** Validates new native queries and reads the rows of new enum tables. */
   async #complete(source: Source): Promise<void> {
     const catalog = this.catalogs.get(source.name);
     if (!catalog || 'error' in catalog) return;
-    const complete = await this.gateway.complete(source, catalog, this.#transactions.clientOf(source));
+    const complete = await this.#completed(source, catalog);
     if (complete !== catalog) this.#change({ catalogs: new Map(this.catalogs).set(source.name, complete) });
+  }
+
+  async #completed(source: Source, catalog: Catalog): Promise<Catalog> {
+    const inside = this.#transactions.clientOf(source);
+    if (inside) return this.gateway.complete(source, catalog, inside);
+    return this.#waits.answer<Catalog>(`complete ${source.name}`, {
+      seen: catalog,
+      begin: () => new TargetReading(() => this.gateway.complete(source, catalog)),
+      without: () => catalog,
+      staysInTurn: !this.isRepeatable,
+    });
   }
 
   /** The database of a source on connections beside the request's transaction there, which they do not see and may wait for: an operation
@@ -345,7 +435,7 @@ export class UnitOfWork {
     const added = await this.#added();
     const affected = new Set(added.map((inconsistency) => sourceOf(inconsistency.key)));
     const outdated = this.metadata.sources.filter(
-      (source) => affected.has(source.name) && !this.#draft.introspected.has(identityOf(source)),
+      (source) => affected.has(source.name) && !this.#draft.introspected.has(keyOfSource(source)),
     );
     if (outdated.length === 0) return added;
     await Promise.all(outdated.map((source) => this.introspect(source)));
@@ -379,7 +469,6 @@ export class UnitOfWork {
     // From here on the request is completed even if its client disconnects.
     this.signal.throwIfAborted();
     this.#ignoreDisconnect();
-    this.#acceptUnanswered();
     const { model, inconsistencies } = await this.resolution();
     const { metadata, damaged } = this;
     const { document, catalogStates, catalogs, upstreams } = this.#draft;
@@ -403,18 +492,6 @@ export class UnitOfWork {
       model,
       inconsistencies,
     };
-  }
-
-  /** Drops the failures of connections that the client accepted: from now on a replica that fails is skipped, wherever it is. */
-  #acceptUnanswered(): void {
-    const { catalogs } = this.#draft;
-    if (![...catalogs.values()].some((catalog) => 'unanswered' in catalog)) return;
-    const accepted = [...catalogs].map(([name, catalog]): [string, SourceCatalog] => {
-      if (!('unanswered' in catalog)) return [name, catalog];
-      const { unanswered: _, ...kept } = catalog;
-      return [name, kept];
-    });
-    this.#change({ catalogs: new Map(accepted) });
   }
 
   async rollback(): Promise<void> {
@@ -531,11 +608,6 @@ function restrictedTo<V>(
   const names = new Set(named.map(({ name }) => name));
   const isComplete = [...map.keys()].every((name) => names.has(name));
   return isComplete ? map : new Map([...map].filter(([name]) => names.has(name)));
-}
-
-/** Returns a key that changes with the name or the configuration of the source. */
-function identityOf(source: Source): string {
-  return `${source.name}\n${JSON.stringify(source.configuration)}`;
 }
 
 /** Returns the source in an object key, its second segment: `table/default/public/author`. */

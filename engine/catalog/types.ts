@@ -1,6 +1,5 @@
 /** The catalog of a database: its tables, columns, keys, functions and types as immutable data. introspect.ts returns it, resolve/
  *  reads it. Not here: tracked tables (resolve/), the GraphQL form of types (scalars.ts). Reference: PostgreSQL manual, "System Catalogs". */
-import type { EngineError } from '../errors/engine-error.ts';
 import type { QualifiedName } from '../metadata/schema/common.ts';
 
 export type Catalog = {
@@ -22,8 +21,8 @@ export type Catalog = {
   readonly fingerprints?: ReadonlyMap<string, bigint>;
   /** Why the database is unreachable now. The source is inconsistent then, and its objects are kept. */
   readonly lost?: string | undefined;
-  /** The failures of the source's new read replicas and members of its connection set, in a draft only. */
-  readonly unanswered?: readonly EngineError[];
+  /** Present when the database has not answered since the catalog became outdated: the reading whose answer replaces it. */
+  readonly awaits?: object | undefined;
 };
 
 /** The moment at which a write runs code of the database that may read the session of the writer: already while the statement runs, or only

@@ -32,6 +32,14 @@ export type SourceTimed = (source: string, ...timing: Parameters<Timed>) => void
 /** Called with every statement of a source that failed, and every connection that could not be opened. */
 export type SourceFailed = (source: string, failure: Error) => void;
 
+/** A read replica or a member of a connection set as a source, with its path in the definition of its source, and a text that is equal for
+ *  connections to the same servers as the same user. */
+export type OtherConnection = {
+  readonly source: Source;
+  readonly path: readonly PathStep[];
+  readonly server: string;
+};
+
 type SourceObservers = {
   readonly timed?: SourceTimed | undefined;
   readonly failed?: SourceFailed | undefined;
@@ -44,6 +52,8 @@ export class Sources {
   readonly #defaultReplicas: readonly ConnectionInfo[];
   /** The open databases, by URL and settings. */
   readonly #open = new Map<string, Database>();
+  /** The databases that drafts read, by URL and settings: how often. */
+  readonly #held = new Map<string, number>();
   #published: ReadonlyMap<string, Source> = new Map();
   #hasTemplates = false;
   /** The results of `get`, by source name, cached for a moment because a URL in a file may change. */
@@ -144,6 +154,19 @@ export class Sources {
     return database;
   }
 
+  /** Runs `body` with the database of a source, which stays open meanwhile, published or not. */
+  async holding<T>(source: Source, body: (database: Database) => Promise<T>): Promise<T> {
+    const { key } = this.#configured(source);
+    this.#held.set(key, (this.#held.get(key) ?? 0) + 1);
+    try {
+      return await body(this.database(source));
+    } finally {
+      const left = (this.#held.get(key) ?? 0) - 1;
+      if (left > 0) this.#held.set(key, left);
+      else this.#held.delete(key);
+    }
+  }
+
   /** Every published source whose database is open, replicas as `name replica 1` and members of its connection set as `name
    *  connection member`. */
   open(): readonly (readonly [name: string, database: Database])[] {
@@ -197,26 +220,32 @@ export class Sources {
     });
   }
 
-  /** Connects to the replicas and members of the source's configuration, except to those of published sources, which may be down for a
-   *  moment, and those of `faultsOf`. Returns an error for each that does not answer in time. */
-  async unanswered(source: Source, timeoutSeconds: number): Promise<readonly EngineError[]> {
+  /** Returns the replicas and members of the source's configuration, except those of options and of `faultsOf`. */
+  othersOf(source: Source): readonly OtherConnection[] {
+    return this.#othersOf(source).flatMap(({ each, path, isOption }) => {
+      const [server] = isOption ? [] : this.#serverOf(each);
+      return server === undefined ? [] : [{ source: each, path, server }];
+    });
+  }
+
+  /** Returns those of `othersOf` that no published source has: the others may be down for a moment. */
+  newOthersOf(source: Source): readonly OtherConnection[] {
     const inUse = new Set(
       [...this.#published.values()]
         .flatMap((published) => this.#connectionsOf(published))
         .flatMap((published) => this.#serverOf(published)),
     );
-    const tried = this.#othersOf(source).map(async ({ each, path, isOption }) => {
-      const [server] = this.#serverOf(each);
-      if (isOption || server === undefined || inUse.has(server)) return [];
-      try {
-        await this.probe(each, timeoutSeconds);
-        return [];
-      } catch (error) {
-        const text = `cannot connect to ${each.name}: ${thrownMessage(error)}`;
-        return [placedAt(path, new EngineError('invalidConfiguration', { text }))];
-      }
-    });
-    return (await Promise.all(tried)).flat();
+    return this.othersOf(source).filter(({ server }) => !inUse.has(server));
+  }
+
+  /** Connects to one of `othersOf`. Returns the reason if it does not answer in time. Never throws. */
+  async tryOther(other: OtherConnection, timeoutSeconds: number): Promise<{ readonly error?: string }> {
+    try {
+      await this.probe(other.source, timeoutSeconds);
+      return {};
+    } catch (error) {
+      return { error: thrownMessage(error) };
+    }
   }
 
   /** Returns a text that is equal for connections to the same servers as the same user; an empty list without an address. */
@@ -260,7 +289,7 @@ export class Sources {
       [...Map.groupBy(used, ({ key }) => key)].map(([key, same]) => [key, same.map(({ name }) => name)]),
     );
     for (const [key, database] of this.#open) {
-      if (this.#names.has(key)) continue;
+      if (this.#names.has(key) || this.#held.has(key)) continue;
       this.#open.delete(key);
       // Waits for connections that are out; new requests no longer find it.
       database.close().catch(() => {});
@@ -321,7 +350,7 @@ export class Sources {
   }
 }
 
-function placedAt(path: readonly PathStep[], error: EngineError): EngineError {
+export function placedAt(path: readonly PathStep[], error: EngineError): EngineError {
   return path.reduceRight<EngineError>((placed, step) => placed.at(step), error);
 }
 

@@ -1,7 +1,7 @@
 /** Read replicas and members of a connection set are tried when a source is added or changed, as its primary is.
  *  Reference: docs/reference/behaviour/metadata.md, "Sources". */
 import { createServer, type Server } from 'node:net';
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
 import { createDatabase, type TestDatabase } from '../../testing/database.ts';
 import { startTestEngine, type TestEngine } from '../../testing/engine.ts';
 import { openProxy } from '../wire/testing/proxy.ts';
@@ -130,7 +130,7 @@ describe.each(PARTS)('%s', (_, path, partOf) => {
     expect({ status, body }).toEqual({ status: 200, body: { message: 'success' } });
   });
 
-  test('a dry run reports it, and a document that may be inconsistent is accepted and consistent afterwards', async () => {
+  test('a dry run reports it, and a document that may be inconsistent is accepted and served without it', async () => {
     const { body } = await engine.admin<{ sources: object[] }>('export_metadata', {});
     const configuration = configurationOf(partOf({ database_url: urlTo('x', 'u', 1) }));
     const shop = { name: 'shop', kind: 'postgres', configuration, tables: [{ table: 'note' }] };
@@ -142,10 +142,41 @@ describe.each(PARTS)('%s', (_, path, partOf) => {
     expect(await replace({})).toMatchObject({ status: 400 });
     const accepted = await replace({ allow_inconsistent_metadata: true });
     expect(accepted).toMatchObject({ status: 200, body: reported });
-    const now = await engine.admin('get_inconsistent_metadata', {});
-    expect(now.body).toEqual({ is_consistent: true, inconsistent_objects: [] });
+    expect((await engine.admin('get_inconsistent_metadata', {})).body).toMatchObject(reported);
     expect(await engine.graphql('{ note { id } }')).toEqual({ data: { note: [] } });
+    expect((await engine.admin('drop_inconsistent_metadata', {})).status).toBe(200);
+    expect(await sourceNames()).toEqual(['default', 'shop']);
   });
+});
+
+test('a replica that does not answer is left out, and taken in when it does, without a request', async () => {
+  const away = await openProxy(replica.url);
+  const { port } = new URL(away.url);
+  await away.close();
+  const { body: document } = await engine.admin<{ sources: object[] }>('export_metadata', {});
+  const configuration = configurationOf({ read_replicas: [{ database_url: away.url }] });
+  const shop = { name: 'shop', kind: 'postgres', configuration, tables: [{ table: 'note' }] };
+  const metadata = { ...document, sources: [...document.sources, shop] };
+  const accepted = await engine.admin<{ inconsistent_objects: object[] }>(
+    'replace_metadata',
+    { metadata, allow_inconsistent_metadata: true },
+    { version: 2 },
+  );
+  expect(accepted.body.inconsistent_objects).toMatchObject([
+    { type: 'source', reason: expect.stringMatching(/cannot connect to shop replica 1: .*ECONNREFUSED/) },
+  ]);
+  expect(await engine.graphql('{ note { id } }')).toEqual({ data: { note: [] } });
+  const back = await openProxy(replica.url, Number(port));
+  await vi.waitFor(
+    async () => {
+      const { body } = await engine.admin('get_inconsistent_metadata', {});
+      expect(body).toEqual({ is_consistent: true, inconsistent_objects: [] });
+    },
+    { timeout: 15_000, interval: 100 },
+  );
+  await engine.graphql('{ note { id } }');
+  expect(back.accepted).toBeGreaterThan(0);
+  await back.close();
 });
 
 test('a replica that is in use already and fails for a moment does not refuse another change', async () => {

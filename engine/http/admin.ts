@@ -18,6 +18,7 @@ import { lintedDocument, openapiDocument } from '../plan/openapi.ts';
 import type { HttpContext } from './context.ts';
 import { showsInternal } from './error-response.ts';
 import { graphqlRequestFrom } from './graphql-request.ts';
+import { waitMsOf } from './prefer.ts';
 import { adminSessionOf, recordOf, sessionOf } from './request-record.ts';
 import { VERSION } from './version.ts';
 
@@ -59,6 +60,7 @@ async function performOperation(
     endpoint,
     session,
     client: request.headers['user-agent'],
+    targetWaitMs: waitMsOf(request.headers.prefer),
     showInternal: showsInternal(context.options, session),
     adviceOn: (error) => adviceOn(error, context.options),
     signal: recordOf(request).signal.toAbortSignal(),

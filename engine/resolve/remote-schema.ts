@@ -32,8 +32,14 @@ import type { UpstreamSchema } from './upstream.ts';
 
 /** The introspection of a service, as received and as parsed, or the reason why there is none. */
 export type Upstream =
-  | { readonly introspection: unknown; readonly schema: UpstreamSchema }
-  | { readonly error: EngineError };
+  | {
+      readonly introspection: unknown;
+      readonly schema: UpstreamSchema;
+      /** Present when the service has not answered since its definition changed: the schema is the earlier one. */
+      readonly late?: EngineError;
+      readonly awaits?: object;
+    }
+  | { readonly error: EngineError; readonly awaits?: object };
 
 /** The introspections, by name of the remote schema. */
 export type Upstreams = ReadonlyMap<string, Upstream>;
@@ -57,9 +63,11 @@ export function* resolveRemoteSchemas(
     yield;
     const { name, permissions = [] } = definition;
     const subject = remoteSchemaSubject(definition);
+    const upstream = upstreams.get(name);
+    if (upstream && 'late' in upstream && upstream.late) found.add(subject, upstream.late);
     const remote = found.attempt(subject, () => {
       variables.require('remote_schema', definition);
-      return resolveRemoteSchema(definition, upstreams.get(name), options);
+      return resolveRemoteSchema(definition, upstream, options);
     });
     if (!remote) continue;
     yield;

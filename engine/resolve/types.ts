@@ -349,6 +349,8 @@ export type Inconsistency = {
   /** Replaces `definition` for an inherited role whose parents disagree. Nothing of the document is wrong then, so only a
    *  replacement that allows no inconsistency is refused. */
   readonly entity?: InheritedEntity;
+  /** True for an object that is served without a part of it, which dropping inconsistent objects keeps. */
+  readonly isServed?: true;
   /** The key of the object (metadata/objects.ts), for drop_inconsistent_metadata and the operator. */
   readonly key: string;
   /** The name of the query that does not fit; absent when the whole object does not. */
@@ -364,6 +366,8 @@ export type Unreached = {
   readonly error: string;
   /** Present when the configuration of the source is wrong, at the path of the error, so that no database could be reached. */
   readonly fault?: EngineError;
+  /** Present when there is no answer yet: the reading that is in progress. */
+  readonly awaits?: object;
 };
 
 export type ResolveOptions = {

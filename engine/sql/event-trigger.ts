@@ -27,6 +27,36 @@ export function captureText(trigger: ResolvedEventTrigger): string {
   return compile(join([dropAll(trigger.name), ...made], empty)).text;
 }
 
+/** A trigger that a database has or should have, with the function that it calls. */
+export type CaptureRow = {
+  readonly function: string;
+  readonly schema: string;
+  readonly table: string;
+  readonly body: string;
+  readonly isAlways: boolean;
+};
+
+/** Lists the triggers of a database that call functions of event triggers, as CaptureRow. */
+export const CAPTURES = `
+select p.proname as function, n.nspname as schema, c.relname as table, p.prosrc as body, t.tgenabled = 'A' as "isAlways"
+  from pg_catalog.pg_trigger t
+  join pg_catalog.pg_proc p on p.oid = t.tgfoid
+  join pg_catalog.pg_class c on c.oid = t.tgrelid
+  join pg_catalog.pg_namespace n on n.oid = c.relnamespace
+ where p.pronamespace = to_regnamespace('${SCHEMA}')`;
+
+/** Returns the rows of CAPTURES that an event trigger needs. */
+export function captureRows(trigger: ResolvedEventTrigger): readonly CaptureRow[] {
+  const { name, table, isAlways = false } = trigger;
+  return trigger.captures.map((capture) => ({
+    function: `${name}_${capture.operation}`,
+    schema: table.schema,
+    table: table.name,
+    body: compile(bodyOf(trigger, capture)).text,
+    isAlways,
+  }));
+}
+
 export function dropCaptureText(name: string): string {
   return compile(dropAll(name)).text;
 }

@@ -1,5 +1,5 @@
-/** Tests a remote schema that fails slowly: the engine requests it once for all dry runs of a pass, so that other changes wait for one
- *  timeout, not for one per dry run. */
+/** Tests databases and remote schemas that fail slowly or never answer: the engine requests them once for all dry runs of a pass, and
+ *  the other changes of the pass do not wait for them, however often the resource is edited. */
 
 import type { AddressInfo } from 'node:net';
 import { createServer, type Server } from 'node:net';
@@ -10,14 +10,16 @@ import { permission, resource, table } from '../testing/resources.ts';
 let world: GoodWorld;
 let server: Server;
 let connections = 0;
-/** The engine caches failures that take this long (FailureCache in engine/admin/gateway.ts). */
-const SILENCE_MS = 2500;
+/** The engine remembers failures that take this long (engine/admin/target-readings.ts). */
+let silenceMs = 2500;
+/** The longest pass: the wait of the operator for targets, and what a busy machine adds. */
+const LONGEST_PASS_MS = 4000;
 
 beforeAll(async () => {
   server = createServer((socket) => {
     connections++;
     socket.on('error', () => {});
-    setTimeout(() => socket.destroy(), SILENCE_MS);
+    setTimeout(() => socket.destroy(), silenceMs).unref();
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   world = await GoodWorld.start();
@@ -46,3 +48,61 @@ test('a remote schema that fails slowly is requested once, and the other changes
   expect(world.readiness(pit)).toMatch(/^False RemoteUnavailable/);
   expect(connections).toBe(1);
 }, 120_000);
+
+/** Resources that name something which accepts connections and never answers; `edit` makes each pass another connection. */
+const PITS = {
+  RemoteSchema: (port: number, edit: number) => ({
+    name: 'void',
+    url: { value: `http://127.0.0.1:${port}/${edit}` },
+    timeoutSeconds: 600,
+  }),
+  Source: (port: number, edit: number) => ({
+    name: 'void',
+    connection: { url: { value: `postgres://u@127.0.0.1:${port}/d${edit}` } },
+  }),
+} as const;
+
+test.each(Object.entries(PITS))(
+  'a permission is revoked at once beside a %s that never answers and is edited again and again',
+  async (kind, specOf) => {
+    silenceMs = 600_000;
+    const { port } = server.address() as AddressInfo;
+    const given = { namespace: 'intruder', creationTimestamp: '2026-01-01T00:00:00Z' };
+    for (let edit = 0; edit < 3; edit++) {
+      const pit = resource(kind, 'void', specOf(port, edit), given);
+      const granted = permission('brief', 'good_0', 'brief', ['id'], { namespace: 'good' });
+      const began = performance.now();
+      const { problem } = await world.pass(edit % 2 === 0 ? [pit, granted] : [pit]);
+      expect(problem).toBeUndefined();
+      expect(performance.now() - began).toBeLessThan(LONGEST_PASS_MS);
+      expect(world.readiness(pit)).toMatch(/^False (Remote|Source)Unavailable/);
+      if (edit % 2 === 0) expect(world.readiness(granted)).toMatch(/^True Applied/);
+    }
+  },
+  60_000,
+);
+
+test('a Source is served without a replica that never answers, and says so', async () => {
+  silenceMs = 600_000;
+  const { port } = server.address() as AddressInfo;
+  const given = { namespace: 'intruder', creationTimestamp: '2026-01-01T00:00:00Z' };
+  const shop = resource(
+    'Source',
+    'shop',
+    {
+      name: 'shop',
+      connection: { url: { value: world.database.url } },
+      readReplicas: [{ name: 'near', url: { value: `postgres://u@127.0.0.1:${port}/d` } }],
+    },
+    given,
+  );
+  const spec = { source: 'shop', table: 'spare', configuration: { customName: 'shop_spare' } };
+  const stock = resource('Table', 'shop-spare', spec, given);
+  const began = performance.now();
+  await world.pass([shop, stock]);
+  expect(performance.now() - began).toBeLessThan(LONGEST_PASS_MS);
+  expect(world.readiness(stock)).toMatch(/^True Applied/);
+  expect(world.readiness(shop)).toMatch(
+    /^False SourceUnavailable: .*at spec\.readReplicas\[0\].*cannot connect to shop replica 1: there is no answer yet/,
+  );
+}, 60_000);

@@ -40,6 +40,7 @@ const Inconsistent = Type.Object({
   /** Absent where it is the code, and in answers of older engines. */
   behind: Type.Optional(Type.String()),
   path: Type.Optional(Type.Array(Type.Unknown())),
+  served: Type.Optional(Type.Boolean()),
   /** Absent where there are none, and in answers of older engines. */
   nearest: Type.Optional(Type.Array(Type.String())),
   /** The further errors of the object. */

@@ -9,6 +9,9 @@ import { jsonParts } from './json-parts.ts';
 import { type Answer, problemOf, unanswered, unexpectedAnswer } from './problem.ts';
 
 const TIMEOUT_MS = 30_000;
+/** How long the engine waits for a database or a remote schema that a change connects. The engine takes in later what answers later, and the
+ *  other changes of the pass wait no longer. */
+const TARGET_WAIT_SECONDS = 1;
 
 type Request = {
   readonly type: string;
@@ -39,6 +42,7 @@ export async function request<T>(
     headers: {
       'content-type': 'application/json',
       'user-agent': address.client ?? 'pergola-operator',
+      prefer: `wait=${TARGET_WAIT_SECONDS}`,
       ...(address.adminSecret === undefined ? {} : { [`${prefix}admin-secret`]: address.adminSecret }),
     },
     redirect: 'manual',

@@ -245,6 +245,7 @@ const FIELD_PATHS: readonly FieldPath[] = [
   { at: 'spec.connection.tls', of: [...CONNECTION_INFO, 'ssl_configuration'] },
   { at: 'spec.connection.url', of: [...CONNECTION_INFO, 'database_url'] },
   { at: 'spec.connectionTemplate', of: ['configuration', 'connection_template'], as: ConnectionTemplate },
+  { at: 'spec.readReplicas', of: ['configuration', 'read_replicas'] },
   { at: 'spec.connectionSet', of: ['configuration', 'connection_set'] },
 ];
 

@@ -67,7 +67,9 @@ function unavailabilityBehind(
 ): Reason | undefined {
   const keys = [key, ...(object ? referencesOf(object) : [])];
   const homes = new Set(keys.map(containerKeyOf));
-  const away = all.find((other) => homes.has(other.key) && isUnavailable(other));
+  const away = all.find(
+    (other) => homes.has(other.key) && isUnavailable(other) && (!other.served || other.key === key),
+  );
   return away && (away.key.startsWith('source/') ? 'SourceUnavailable' : 'RemoteUnavailable');
 }
 

@@ -113,7 +113,7 @@ function issueOf(
   if (found) return outcomeOfInconsistency(found, all, claim);
   // The engine reports only the table, source or remote schema when it is inconsistent, and serves no object in it.
   const home = byKey.get(claim.object.parent ?? '') ?? byKey.get(containerKeyOf(key) ?? '');
-  return home && containerOutcome(key, home, all);
+  return home && !home.served ? containerOutcome(key, home, all) : undefined;
 }
 
 /** Returns why an unclaimed object is kept: a grace period, or a deletion that a person must confirm. */

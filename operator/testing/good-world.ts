@@ -64,6 +64,10 @@ export class GoodWorld {
     return this.#world.engine;
   }
 
+  get database() {
+    return this.#world.database;
+  }
+
   /** Runs a pass over the good resources and the others, an hour after the last pass. */
   async pass(others: readonly CustomResource[] = [], resources = this.resources): Promise<Report> {
     const now = new Date(Date.parse('2026-02-01T00:00:00Z') + this.#hours++ * 3_600_000);

@@ -1,0 +1,41 @@
+/** The read replicas and members of connection sets that have not answered since they were added. A source is served without them and
+ *  says so, and they are tried until they answer. One that has answered and fails later is skipped by requests (database/replicas.ts).
+ *  Not here: when they are tried (unit-of-work.ts, target-recovery.ts). */
+import { type OtherConnection, placedAt } from '../database/sources.ts';
+import { EngineError } from '../errors/engine-error.ts';
+
+/** The result of an attempt to connect: the reason if it failed. */
+export type Attempted = { readonly error?: string };
+
+export class OtherConnections {
+  /** The reasons, by keyOfOther. */
+  readonly #silent = new Map<string, string>();
+
+  note(other: OtherConnection, { error }: Attempted): void {
+    if (error === undefined) this.#silent.delete(keyOfOther(other));
+    else this.#silent.set(keyOfOther(other), error);
+  }
+
+  /** Returns those without an answer, with an error for each at its path in the definition of the source. */
+  silentAmong(others: readonly OtherConnection[]): readonly { other: OtherConnection; error: EngineError }[] {
+    if (this.#silent.size === 0) return [];
+    return others.flatMap((other) => {
+      const why = this.#silent.get(keyOfOther(other));
+      if (why === undefined) return [];
+      const reason = `cannot connect to ${other.source.name}: ${why}`;
+      return [{ other, error: placedAt(other.path, new EngineError('sourceUnreachable', { reason })) }];
+    });
+  }
+
+  /** Forgets all but these, because no source has the others any more. */
+  keepOnly(others: () => readonly OtherConnection[]): void {
+    if (this.#silent.size === 0) return;
+    const kept = new Set(others().map(keyOfOther));
+    for (const key of this.#silent.keys()) if (!kept.has(key)) this.#silent.delete(key);
+  }
+}
+
+/** Returns a key that changes with the source and the server. */
+export function keyOfOther({ source: { name }, server }: OtherConnection): string {
+  return `${name}\n${server}`;
+}
