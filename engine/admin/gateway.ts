@@ -270,6 +270,16 @@ export class Gateway {
     }
   }
 
+  /** Runs an empty statement on the source. The result holds an error if there is no answer; any other failure is left to what follows. */
+  async reach(source: Source): Promise<Attempted> {
+    try {
+      await this.#inTime(() => this.database(source).query('select 1'));
+      return {};
+    } catch (error) {
+      return error instanceof NoAnswer ? { error: error.message } : {};
+    }
+  }
+
   /** Connects to a read replica or a member of a connection set. Never throws. */
   tryOther(other: OtherConnection): Promise<Attempted> {
     return this.sources.tryOther(other, OTHER_TIMEOUT_SECONDS);
@@ -329,8 +339,11 @@ function faultOf(error: unknown): { readonly fault?: EngineError } {
 
 async function timeout(ms: number, signal: AbortSignal): Promise<never> {
   await sleep(ms, undefined, { signal });
-  throw new Error(`no answer in ${ms / 1000} s`);
+  throw new NoAnswer(`no answer in ${ms / 1000} s`);
 }
+
+/** Thrown when a database does not answer in time. */
+class NoAnswer extends Error {}
 
 /** Returns a key that is equal for two addresses of the same database and user, whatever their other parameters. */
 function databaseKey({ target: { hosts, user, database } }: DatabaseAddress): string {

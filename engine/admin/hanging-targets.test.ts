@@ -304,17 +304,66 @@ test.each(kinds)(
   30_000,
 );
 
-test('a source with event triggers that answers late gets them', async () => {
-  await world();
-  gates.source.isSilent = true;
-  const trigger = {
+const TRIGGER = {
+  key: 'event_trigger/far/public/far/far_written',
+  definition: {
     name: 'far_written',
     definition: { enable_manual: false, insert: { columns: '*' } },
     webhook: 'http://127.0.0.1:9/',
     retry_conf: { num_retries: 0, interval_sec: 10, timeout_sec: 10 },
-  };
-  const key = 'event_trigger/far/public/far/far_written';
-  const patch = { ...put('source'), put: [...put('source').put, { key, definition: trigger }] };
+  },
+};
+const putTrigger = () => ({ ...put('source'), put: [TRIGGER] });
+
+/** Each change that needs the database of a source, which has become silent. */
+const CHANGES: readonly (readonly [string, () => object])[] = [
+  ['an event trigger', () => op('patch_metadata', putTrigger())],
+  [
+    'a native query',
+    () =>
+      op('patch_metadata', {
+        ...put('source'),
+        put: [
+          {
+            key: 'logical_model/far/one',
+            definition: { name: 'one', fields: [{ name: 'one', type: 'integer' }] },
+          },
+          {
+            key: 'native_query/far/one',
+            definition: { root_field_name: 'one', code: 'select 1 as one', returns: 'one' },
+          },
+        ],
+      }),
+  ],
+  [
+    'a table that the engine does not know',
+    () =>
+      op('patch_metadata', {
+        ...put('source'),
+        put: [{ key: 'table/far/public/new', definition: { table: { schema: 'public', name: 'new' } } }],
+      }),
+  ],
+];
+
+test.each(CHANGES)(
+  'others do not wait for %s in a source that has become silent',
+  async (_name, change) => {
+    await world();
+    await must(op('patch_metadata', put('source')));
+    gates.source.isSilent = true;
+    const slow = sendWaiting(change(), 1000);
+    await new Promise((resolve) => setTimeout(resolve, 50));
+    expect((await timed(must(permission('drop')))).ms).toBeLessThan(SOON_MS);
+    expect((await timed(slow)).ms).toBeLessThan(1000 + SOON_MS);
+    gates.source.isSilent = false;
+  },
+  40_000,
+);
+
+test('a source with event triggers that answers late gets them', async () => {
+  await world();
+  gates.source.isSilent = true;
+  const patch = { ...put('source'), put: [...put('source').put, TRIGGER] };
   expect((await sendWaiting(op('patch_metadata', patch), 300)).status).toBe(200);
   gates.source.isSilent = false;
   await until(() => KINDS.source.isServed(engine), 20_000);

@@ -411,9 +411,22 @@ export class UnitOfWork {
     return this.#transactions.clientOf(source) !== undefined;
   }
 
-  /** Returns the request's transaction on a source. The first call begins it. */
-  transaction(source: Source): Promise<OpenTransaction> {
+  /** Returns the request's transaction on a source. The first call begins it. Raises `sourceUnreachable` for a database that does not
+   *  answer: nobody must wait for it with the turn. */
+  async transaction(source: Source): Promise<OpenTransaction> {
+    if (!this.hasTransaction(source)) await this.#reach(source);
     return this.#transactions.begin(source);
+  }
+
+  async #reach(source: Source): Promise<void> {
+    const key = `reach ${keyOfSource(source)}`;
+    const { error } = await this.#waits.answer<Attempted>(key, {
+      seen: undefined,
+      begin: () => this.gateway.readings.begin(key, () => this.gateway.reach(source), { isFresh: true }),
+      without: () => ({ error: NO_ANSWER }),
+      staysInTurn: !this.isRepeatable,
+    });
+    if (error !== undefined) fail('sourceUnreachable', { reason: error });
   }
 
   /** Begins a transaction in place of one that SQL of the client has ended, and returns true when it had. The request then happens once. */
