@@ -1,5 +1,5 @@
 /** Runs --cases random cases that could amplify: requests of up to 1 MB from a grammar. None may take more than a second of processor
- *  time of the engine, more than 64 MB, or end it. Out: the ten worst by processor time and by memory; --out JSON {passed, failed}; exit 1
+ *  time of the engine, more than 64 MB, keep others waiting for 250 ms, or end it. Out: the ten worst by processor time, by memory and by waiting; --out JSON {passed, failed}; exit 1
  *  on a problem. The seed is printed; --seed S --case N --cases 1 repeats a case, --only NAME runs one generator. Linux only.
  *  A shorter run is part of the attack stage. */
 import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
@@ -38,6 +38,7 @@ try {
 }
 show('processor time', ({ cpuMs }) => cpuMs);
 show('memory', ({ peakMb }) => peakMb);
+show('the time that others waited', ({ pauseMs }) => pauseMs);
 const failed = verdicts.filter(({ problems }) => problems.length > 0).length;
 console.log(`${verdicts.length - failed} passed, ${failed} failed`);
 if (options.out) writeFileSync(options.out, JSON.stringify({ passed: verdicts.length - failed, failed }));
@@ -50,7 +51,8 @@ function show(title: string, of: (verdict: CaseVerdict) => number): void {
   }
 }
 
-function lineOf({ generator, number, name, bytes, cpuMs, peakMb, pauseMs }: CaseVerdict): string {
-  const cost = `${cpuMs} ms of CPU, ${peakMb.toFixed(0)} MB, longest other answer ${pauseMs.toFixed(0)} ms`;
+function lineOf({ generator, number, name, bytes, cpuMs, peakMb, pauseMs, slowness }: CaseVerdict): string {
+  const usual = (ms: number) => `${ms.toFixed(0)} ms (${(ms / slowness).toFixed(0)} ms on a usual machine)`;
+  const cost = `${usual(cpuMs)} of CPU, ${peakMb.toFixed(0)} MB, longest other answer ${usual(pauseMs)}`;
   return `${generator} ${number}: ${cost}, ${(bytes / 1000).toFixed(0)} kB of ${name}`;
 }

@@ -7,8 +7,8 @@ export type AmplificationCase = {
   /** A description of the generated case, for reports. */
   readonly name: string;
   readonly bytes: number;
-  /** Runs the case and returns the beginning of the outcome. */
-  readonly run: (engineUrl: string) => Promise<string>;
+  /** Runs the case and returns the beginning of the outcome. The engine has no plan of an earlier run with another `salt`. */
+  readonly run: (engineUrl: string, salt?: number) => Promise<string>;
 };
 
 export type Generator = {
@@ -22,14 +22,21 @@ const ENDPOINTS = ['/v1/graphql', '/v1/graphql', '/v1alpha1/graphql', '/v1beta1/
 const MOST_SHOWN = 160;
 const GIVE_UP_MS = 120_000;
 
+const BEGINNING = '{"query":"';
+
+/** Returns the body with a comment in each document, so that an engine has no plan of the same body with another `salt`. */
+export function salted(body: string, salt = 0): string {
+  return salt === 0 ? body : body.replaceAll(BEGINNING, `${BEGINNING}#${salt}\\n`);
+}
+
 function documentCase(random: Random): AmplificationCase {
   const endpoint = random.pick(ENDPOINTS);
   const { name, body } = randomBody(random);
-  const run = async (engineUrl: string) => {
+  const run = async (engineUrl: string, salt?: number) => {
     const response = await fetch(engineUrl + endpoint, {
       method: 'POST',
       headers: { 'content-type': 'application/json' },
-      body,
+      body: salted(body, salt),
       signal: AbortSignal.timeout(GIVE_UP_MS),
     });
     const bytes = Buffer.from(await response.arrayBuffer());

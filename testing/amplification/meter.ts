@@ -1,5 +1,5 @@
-/** Measures what one case costs an engine: the processor time of its process, its peak memory, and the longest answer to another client
- *  meanwhile. In: an engine and a case. Out: the cost. Linux only: processor time and memory are read from /proc.
+/** Measures what one case costs an engine: the processor time of its process without that of the probes, its peak memory, and the longest
+ *  answer to another client meanwhile. In: an engine and a case. Out: the cost. Linux only: processor time and memory are read from /proc.
  *  Not here: the cases (generators.ts), the limits (run.ts). */
 import { readFileSync, writeFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -15,9 +15,32 @@ export type Cost = {
 /** The unit of processor times in /proc, on every platform that Node runs on. */
 const TICK_MS = 10;
 const PROBE_MS = 10;
+/** The probes whose mean cost is taken. */
+const MEASURED_PROBES = 200;
+
+export type Process = { readonly url: string; readonly pid: number };
+
+/** Returns the processor time of one probe. A case that waits for a minute on Postgres meets thousands of them. */
+export async function probeCpuMs({ url, pid }: Process): Promise<number> {
+  await probe(url);
+  const before = cpuMs(pid);
+  for (let i = 0; i < MEASURED_PROBES; i++) {
+    await probe(url);
+    await sleep(PROBE_MS);
+  }
+  return (cpuMs(pid) - before) / MEASURED_PROBES;
+}
+
+/** Returns the time of an answer to /healthz. */
+async function probe(url: string): Promise<number> {
+  const began = performance.now();
+  await fetch(`${url}/healthz`).then((response) => response.text());
+  return performance.now() - began;
+}
 
 export async function measured(
-  { url, pid }: { readonly url: string; readonly pid: number },
+  { url, pid }: Process,
+  eachProbeCpuMs: number,
   run: () => Promise<void>,
 ): Promise<Cost> {
   // Writing 5 sets the peak to what is resident now. proc(5), "clear_refs".
@@ -25,11 +48,11 @@ export async function measured(
   const before = { cpuMs: cpuMs(pid), mb: memoryMb(pid, 'VmHWM') };
   let isOver = false;
   let pauseMs = 0;
+  let probes = 0;
   const probing = (async () => {
     while (!isOver) {
-      const began = performance.now();
-      await fetch(`${url}/healthz`).then((response) => response.text());
-      pauseMs = Math.max(pauseMs, performance.now() - began);
+      pauseMs = Math.max(pauseMs, await probe(url));
+      probes++;
       await sleep(PROBE_MS);
     }
   })();
@@ -40,7 +63,7 @@ export async function measured(
     await probing;
   }
   return {
-    cpuMs: cpuMs(pid) - before.cpuMs,
+    cpuMs: Math.max(0, Math.round(cpuMs(pid) - before.cpuMs - probes * eachProbeCpuMs)),
     peakMb: Math.max(0, memoryMb(pid, 'VmHWM') - before.mb),
     pauseMs,
   };
