@@ -1,6 +1,7 @@
 /** Tests that no body of a role makes others wait: the longest turn of the event loop for each of LARGE_BODIES, which are as long as the default
  *  of --max-role-body-length allows, over HTTP and over a WebSocket. */
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { salted } from '../../testing/amplification/generators.ts';
 import { createAmplificationWorld } from '../../testing/amplification/world.ts';
 import { LARGE_BODIES, MOST_BYTES } from '../../testing/attack/large-bodies.ts';
 import { createDatabase, type TestDatabase } from '../../testing/database.ts';
@@ -35,12 +36,12 @@ function messageOf(name: string): string {
   return LARGE_BODIES.find((each) => each.name === name)!.bodyOf(MOST_BYTES - 1000);
 }
 
-async function expectShortTurns(send: () => Promise<string>): Promise<void> {
+async function expectShortTurns(send: (attempt: number) => Promise<string>): Promise<void> {
   const mostMs = MOST_MS * slowness();
   let turnMs = Number.POSITIVE_INFINITY;
   for (let i = 0; i < TRIES && turnMs > mostMs; i++) {
     await engine.longestTurnMs();
-    expect(await send()).not.toContain('"unexpected"');
+    expect(await send(i)).not.toContain('"unexpected"');
     turnMs = Math.min(turnMs, await engine.longestTurnMs());
   }
   expect(turnMs).toBeLessThan(mostMs);
@@ -52,8 +53,9 @@ test.each(LARGE_BODIES)(
   async ({ path, contentType, bodyOf }) => {
     const body = bodyOf(MOST_BYTES);
     const headers = { 'content-type': contentType };
-    await expectShortTurns(async () => {
-      const response = await fetch(engine.url + path, { method: 'POST', headers, body });
+    await expectShortTurns(async (attempt) => {
+      const init = { method: 'POST', headers, body: salted(body, attempt) };
+      const response = await fetch(engine.url + path, init);
       return response.text();
     });
   },

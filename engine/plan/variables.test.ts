@@ -40,6 +40,19 @@ test('an array is one value, however long, and so is a list of arrays', () => {
   expect(whole([['a'], ['b', 'c']])).toBe(whole([[]]));
 });
 
+test.each([
+  ['a list of scalars', 'query ($v: [Int!]) { author(where: { id: { _in: $v } }) { id } }', () => 1],
+  [
+    'a list of conditions',
+    'query ($v: [author_bool_exp!]) { author(where: { _or: $v }) { id } }',
+    () => ({}),
+  ],
+])('%s is long from twenty thousand values on', (_, text, item) => {
+  const isLong = (length: number) =>
+    coerceVariables(prepare(text), { v: Array.from({ length }, item) }).isLong ?? false;
+  expect([isLong(100), isLong(20_000)]).toEqual([false, true]);
+});
+
 test('inside an object the keys and the lengths of lists of objects matter, values do not', () => {
   expect(shapeOf(WHERE, { w: { id: { _eq: 1 } } })).toBe(shapeOf(WHERE, { w: { id: { _eq: 2 } } }));
   const different = [

@@ -33,7 +33,7 @@ export type RequestVariables = {
   /** The values with defaults filled in; absent variables are absent. */
   readonly values: Readonly<Record<string, unknown>>;
   readonly shape: string;
-  /** True for lists of so many scalars that validating them takes some milliseconds, and so does sending them. */
+  /** True for so many values that validating them takes some milliseconds, and so does sending them. */
   readonly isLong?: boolean;
 };
 
@@ -62,7 +62,7 @@ export function coerceVariables(
     const facet = dependencies.facets.get(name);
     if (facet) shape += `${facetInPlace(definition, facet, value)};`;
   }
-  return reading.items < LONG ? { values, shape } : { values, shape, isLong: true };
+  return reading.items + reading.inputs < LONG ? { values, shape } : { values, shape, isLong: true };
 }
 
 /** The number of names in an error. */

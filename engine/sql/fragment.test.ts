@@ -71,6 +71,44 @@ describe('parameters', () => {
     expect(compile(sql`${param(constant('1'))} ${param(text)}`).parameters).toHaveLength(2);
   });
 
+  const TYPES = [int4, builtinType('text'), arrayOf(int4), { ...int4, schema: 'other' }];
+  const path = fc.array(fc.constantFrom('a', 'b', 'a"', 1, 2), { minLength: 1, maxLength: 3 });
+  const pattern = fc.constantFrom({}, { isLikePattern: true as const });
+  const leaf: fc.Arbitrary<Leaf> = fc.letrec<{ leaf: Leaf }>((tie) => ({
+    leaf: fc.oneof(
+      { maxDepth: 2 },
+      fc
+        .tuple(fc.record({ path, type: fc.constantFrom(...TYPES) }), pattern)
+        .map(([given, more]) => ({ kind: 'variable', ...given, ...more }) as const),
+      fc.record({
+        kind: fc.constant('inserted' as const),
+        step: fc.nat(2),
+        kept: fc.nat(2),
+        type: fc.constantFrom(...TYPES),
+      }),
+      fc.record({
+        kind: fc.constant('constant' as const),
+        value: fc.constantFrom('1', 'a', null),
+        type: fc.constantFrom(...TYPES),
+      }),
+      fc.record({
+        kind: fc.constant('list' as const),
+        items: fc.array(tie('leaf'), { maxLength: 2 }),
+        type: fc.constantFrom(...TYPES),
+      }),
+    ),
+  })).leaf;
+
+  test('share a number exactly when they are equal, whatever their kinds', () => {
+    fc.assert(
+      fc.property(leaf, leaf, (one, other) => {
+        const { parameters } = compile(sql`${param(one)} ${param(structuredClone(other))}`);
+        expect(parameters.length === 1).toBe(JSON.stringify(one) === JSON.stringify(other));
+      }),
+      { numRuns: 2_000 },
+    );
+  });
+
   test('of array types are cast to the element followed by brackets', () => {
     const leaf: Leaf = { kind: 'constant', value: ['1'], type: arrayOf(int4) };
     expect(compile(param(leaf)).text).toBe('$1::"pg_catalog"."int4"[]');

@@ -48,20 +48,27 @@ export const empty = new Fragment([]);
 
 /** Returns a quoted identifier. A quote inside is doubled: PostgreSQL manual, "Identifiers and Key Words". */
 export function id(name: string): Fragment {
-  if (name.includes('\0')) throw new RangeError('an identifier cannot contain a zero byte');
-  return syntax(`"${name.replaceAll('"', '""')}"`);
+  return syntax(quoted(name));
 }
 
-export function qualified(name: QualifiedName): Fragment {
-  return sql`${id(name.schema)}.${id(name.name)}`;
+export function qualified({ schema, name }: QualifiedName): Fragment {
+  return syntax(`${quoted(schema)}.${quoted(name)}`);
+}
+
+function quoted(name: string): string {
+  if (name.includes('\0')) throw new RangeError('an identifier cannot contain a zero byte');
+  return `"${name.includes('"') ? name.replaceAll('"', '""') : name}"`;
 }
 
 /** Returns a parameter, cast to its type: `$1::"pg_catalog"."int4"`. */
 export function param(leaf: Leaf): Fragment {
-  const given = new Fragment([{ kind: 'parameter', leaf }]);
+  const given: Part = { kind: 'parameter', leaf };
+  const { type } = leaf;
   // Values that come from a database are texts of Postgres and no GeoJSON.
-  const isText = PRINTED.has(leaf.kind) && !leaf.type.element?.element;
-  return isText ? sql`${given}::${typeName(leaf.type)}` : valueFrom(given, leaf.type);
+  const isText = PRINTED.has(leaf.kind) && !type.element?.element;
+  return isText || isCast(type)
+    ? new Fragment([given, castTo(type)])
+    : valueFrom(new Fragment([given]), type);
 }
 
 /** The leaves whose values a statement has returned. */
@@ -80,12 +87,32 @@ export function unnestParam(leaf: Leaf, column: Fragment): { list: Fragment; ite
  *  "ST_GeomFromGeoJSON". */
 export function valueFrom(given: Fragment, type: PgType): Fragment {
   const { element } = type;
+  if (isCast(type)) return new Fragment([given, castTo(type)]);
   if (element?.element) return listedArrays(given, element);
-  if (scalarOf(element ?? type).input !== 'geojson') return sql`${given}::${typeName(type)}`;
   if (!element) return fromGeojson(given, type);
   const each = id('given');
   const elements = sql`array(select ${fromGeojson(each, element)} from unnest(${given}::text[]) ${each})`;
   return sql`case when ${given}::text[] is not null then ${elements} end`;
+}
+
+/** True when a cast converts text to a value of the type. */
+function isCast(type: PgType): boolean {
+  const { element } = type;
+  return !element?.element && scalarOf(element ?? type).input !== 'geojson';
+}
+
+type Syntax = Extract<Part, { kind: 'syntax' }>;
+
+/** The casts by type. A statement has one for each value, up to tens of thousands. */
+const casts = new WeakMap<PgType, Syntax>();
+
+function castTo(type: PgType): Syntax {
+  let cast = casts.get(type);
+  if (!cast) {
+    cast = { kind: 'syntax', text: `::${typeText(type)}` };
+    casts.set(type, cast);
+  }
+  return cast;
 }
 
 /** Returns a list of arrays for `any` and `all`. The arrays are read from their texts: `any` over an array of arrays would
@@ -101,8 +128,11 @@ function fromGeojson(given: Fragment, type: PgType): Fragment {
 }
 
 export function typeName(type: PgType): Fragment {
-  if (type.element) return sql`${typeName(type.element)}[]`;
-  return sql`${id(type.schema)}.${id(type.name)}`;
+  return syntax(typeText(type));
+}
+
+function typeText({ element, schema, name }: PgType): string {
+  return element ? `${typeText(element)}[]` : `${quoted(schema)}.${quoted(name)}`;
 }
 
 /** Prints a non-negative integer (limit and offset): the one exception to "values are parameters". */
@@ -196,13 +226,22 @@ class Compiling {
   }
 
   #numberOf(leaf: Leaf): number {
-    const key = JSON.stringify(leaf);
+    const key = keyOf(leaf);
     const known = this.#numbers.get(key);
     if (known !== undefined) return known;
     const number = this.parameters.push(leaf);
     this.#numbers.set(key, number);
     return number;
   }
+}
+
+/** Returns a text that equal leaves have in common. The usual leaf is a path and a type, which has one name in a database. */
+function keyOf(leaf: Leaf): string {
+  if (leaf.kind === 'inserted') return `${leaf.step} ${leaf.kept}${castTo(leaf.type).text}`;
+  if (leaf.kind === 'list') return `[${leaf.items.map(keyOf).join()}]${castTo(leaf.type).text}`;
+  if (leaf.kind !== 'variable' || leaf.within || leaf.meaning || leaf.isLikePattern)
+    return JSON.stringify(leaf);
+  return JSON.stringify(leaf.path) + castTo(leaf.type).text;
 }
 
 function syntax(text: string): Fragment {

@@ -136,6 +136,13 @@ const BODIES: Readonly<Record<string, (bytes: number) => string>> = {
       'o',
       `[${filled(bytes, (i) => `{"id":${i + 10}${i % 2 ? `,"name":"${'x'.repeat(80)}"` : `,"doc":{"a":"${'x'.repeat(80)}"}`}}`)}]`,
     ),
+  // Longer ones have too many values and are refused.
+  'objects that leave out a column': (bytes) =>
+    withVariable(
+      INSERT,
+      'o',
+      `[${filled(Math.min(bytes, 700_000), (i) => `{"id":${i + 10}${i % 2 ? ',"name":"x"' : ''}}`)}]`,
+    ),
   'objects with JSON': (bytes) =>
     withVariable(INSERT, 'o', `[${filled(bytes, (i) => `{"id":${i + 10},"doc":[${'[],'.repeat(30)}1]}`)}]`),
   'objects with arrays': (bytes) =>
