@@ -1,6 +1,6 @@
 /** The counts of requests by operation in the metadata database, which every replica adds to. A day is a day of the database's clock in UTC.
- *  In: what a replica has counted since it last wrote. Out: sums over replicas and days. Each table has a limit: a role keeps its rows with the
- *  most requests, and the others are added to its uncounted requests.
+ *  In: what a replica has counted since it last wrote. Out: sums over replicas and days. Each role has a limit of its own in each table: it keeps its
+ *  rows and its sets with the most requests, and the others are added to its uncounted requests. A set is stored with its first row.
  *  Not here: counting (usage/), the tables (migrations/). */
 import type { ClientBase } from 'pg';
 import type { Database } from '../database/pool.ts';
@@ -25,52 +25,29 @@ export type UsageBatch = {
 export type UsageLimits = {
   /** The rows of one role on one day. */
   readonly rowsPerRole: number;
-  /** The sets of coordinates in the table. */
-  readonly coordinateSets: number;
+  /** The sets of coordinates of one role on all days. Those of the current day may be more until the next pruning. */
+  readonly setsPerRole: number;
 };
+
+/** The lock of replicas that choose what to keep. They write one after the other, because each may delete rows of others. */
+const CHOICE_LOCK = 7_318_204_411;
 
 /** Adds what a replica has counted. Returns the number of requests that the limits of the tables leave out, those of displaced rows included. */
 export async function addUsage(database: Database, batch: UsageBatch, limits: UsageLimits): Promise<number> {
   return database.transaction({}, async (client) => {
-    await storeCoordinateSets(client, batch, limits);
-    return storeRows(client, batch, limits);
+    await client.query('select pg_advisory_xact_lock($1)', [CHOICE_LOCK]);
+    const { requests, displacedSets } = await storeRows(client, batch, limits);
+    await deleteUnusedSets(client, displacedSets);
+    return requests;
   });
 }
 
-/** The lock keeps sets that exist until their rows are written. */
-async function storeCoordinateSets(
-  client: ClientBase,
-  { coordinateSets }: UsageBatch,
-  limits: UsageLimits,
-): Promise<void> {
-  const ids = [...coordinateSets.keys()];
-  const found = await client.query(
-    'select id from pergola.coordinate_set where id = any($1::text[]) for key share',
-    [ids],
-  );
-  const known = new Set(found.rows.map(({ id }) => id));
-  const missing = ids.filter((id) => !known.has(id)).sort();
-  if (missing.length === 0) return;
-  await client.query(
-    `insert into pergola.coordinate_set (id, coordinates)
-     select id, string_to_array(listed, ' ') from unnest($1::text[], $2::text[]) as given (id, listed)
-      order by id
-      limit greatest(0, $3 - (select count(*) from pergola.coordinate_set))
-     on conflict do nothing`,
-    [missing, missing.map((id) => coordinateSets.get(id)!.join(' ')), limits.coordinateSets],
-  );
-}
-
-/** The lock of replicas that choose the rows to keep. */
-const CHOICE_LOCK = 7_318_204_411;
-
-/** Replicas write one after the other, because each may delete rows of others. */
+/** Stores the rows of each role with the most requests, and their sets. */
 async function storeRows(
   client: ClientBase,
-  { rows, uncounted }: UsageBatch,
+  { rows, coordinateSets, uncounted }: UsageBatch,
   limits: UsageLimits,
-): Promise<number> {
-  await client.query('select pg_advisory_xact_lock($1)', [CHOICE_LOCK]);
+): Promise<{ readonly requests: number; readonly displacedSets: readonly string[] }> {
   const { rows: left } = await client.query(
     `with today as (select (now() at time zone 'utc')::date as day),
      given as (
@@ -86,8 +63,7 @@ async function storeRows(
                  from stored left join given using (role, operation, client, coordinate_set)
                union all
                select role, operation, client, coordinate_set, given.requests, false
-                 from given join pergola.coordinate_set on coordinate_set.id = given.coordinate_set
-                            left join stored using (role, operation, client, coordinate_set)
+                 from given left join stored using (role, operation, client, coordinate_set)
                 where stored.day is null) as every),
      accepted as (
        select given.* from given join ranked using (role, operation, client, coordinate_set) where number <= $6),
@@ -95,11 +71,15 @@ async function storeRows(
        delete from pergola.operation_usage u using today, ranked r
         where u.day = today.day and r.is_stored and r.number > $6
           and (u.role, u.operation, u.client, u.coordinate_set) = (r.role, r.operation, r.client, r.coordinate_set)
-       returning u.role, u.requests),
+       returning u.role, u.requests, u.coordinate_set),
+     described as (
+       insert into pergola.coordinate_set (id, coordinates)
+       select id, string_to_array(listed, ' ') from unnest($9::text[], $10::text[]) as sets (id, listed)
+        where id in (select coordinate_set from accepted)
+       on conflict do nothing),
      added as (
        insert into pergola.operation_usage (day, role, operation, client, coordinate_set, requests)
        select day, role, operation, client, coordinate_set, requests from accepted cross join today
-        order by role, operation, client, coordinate_set
        on conflict (day, role, operation, client, coordinate_set)
        do update set requests = operation_usage.requests + excluded.requests),
      refused as (
@@ -114,9 +94,10 @@ async function storeRows(
        insert into pergola.uncounted_usage (day, role, requests)
        select day, role, sum(requests)
          from (select * from refused union all select * from unnest($7::text[], $8::bigint[])) as lost (role, requests)
-        cross join today group by day, role order by role
+        cross join today group by day, role
        on conflict (day, role) do update set requests = uncounted_usage.requests + excluded.requests)
-     select coalesce(sum(requests), 0)::text as requests from refused`,
+     select (select coalesce(sum(requests), 0)::text from refused) as requests,
+            (select array_agg(distinct coordinate_set) from displaced) as displaced_sets`,
     [
       rows.map(({ role }) => role),
       rows.map(({ operation }) => operation),
@@ -126,20 +107,56 @@ async function storeRows(
       limits.rowsPerRole,
       [...uncounted.keys()],
       [...uncounted.values()],
+      [...coordinateSets.keys()],
+      [...coordinateSets.values()].map((coordinates) => coordinates.join(' ')),
     ],
   );
-  return Number(left[0].requests);
+  return { requests: Number(left[0].requests), displacedSets: left[0].displaced_sets ?? [] };
 }
 
-/** Deletes the counts of all but the last `keptDays` days, today included, and coordinates that no count refers to. */
-export async function pruneUsage(database: Database, keptDays: number): Promise<void> {
-  for (const table of ['operation_usage', 'uncounted_usage'] as const) {
-    await database.query(DELETE_DAYS[table], [keptDays]);
-  }
-  await database.query(
+async function deleteUnusedSets(client: ClientBase, ids: readonly string[]): Promise<void> {
+  if (ids.length === 0) return;
+  await client.query(
     `delete from pergola.coordinate_set s
-      where not exists (select from pergola.operation_usage u where u.coordinate_set = s.id)`,
+      where id = any($1::text[]) and not exists (select from pergola.operation_usage u where u.coordinate_set = s.id)`,
+    [ids],
   );
+}
+
+/** Deletes the counts of all but the last `keptDays` days, today included, those of sets beyond the limit of a role, and coordinates that no count
+ *  refers to. A role keeps its sets with the most requests of all days. Returns the number of requests that became uncounted. */
+export async function pruneUsage(
+  database: Database,
+  keptDays: number,
+  { setsPerRole }: Pick<UsageLimits, 'setsPerRole'>,
+): Promise<number> {
+  return database.transaction({}, async (client) => {
+    await client.query('select pg_advisory_xact_lock($1)', [CHOICE_LOCK]);
+    for (const table of ['operation_usage', 'uncounted_usage'] as const) {
+      await client.query(DELETE_DAYS[table], [keptDays]);
+    }
+    const { rows: left } = await client.query(
+      `with ranked as (
+         select role, coordinate_set,
+                row_number() over (partition by role order by sum(requests) desc, max(day) desc, coordinate_set) as number
+           from pergola.operation_usage group by role, coordinate_set),
+       displaced as (
+         delete from pergola.operation_usage u using ranked r
+          where r.number > $1 and (u.role, u.coordinate_set) = (r.role, r.coordinate_set)
+         returning u.day, u.role, u.requests),
+       noted as (
+         insert into pergola.uncounted_usage (day, role, requests)
+         select day, role, sum(requests) from displaced group by day, role
+         on conflict (day, role) do update set requests = uncounted_usage.requests + excluded.requests)
+       select coalesce(sum(requests), 0)::text as requests from displaced`,
+      [setsPerRole],
+    );
+    await client.query(
+      `delete from pergola.coordinate_set s
+        where not exists (select from pergola.operation_usage u where u.coordinate_set = s.id)`,
+    );
+    return Number(left[0].requests);
+  });
 }
 
 const DELETE_DAYS = {

@@ -26,8 +26,8 @@ type FieldUsageOptions = {
 const INTERVAL_MS = 30_000;
 const PRUNE_INTERVAL_MS = 3_600_000;
 
-/** The tables have some hundred megabytes at most, because a set of coordinates rarely has more than 20 KB. */
-const LIMITS: UsageLimits = { rowsPerRole: 1000, coordinateSets: 20_000 };
+/** A role has some tens of megabytes at most, because a set of coordinates rarely has more than 20 KB. Roles are those of the metadata. */
+const LIMITS: UsageLimits = { rowsPerRole: 1000, setsPerRole: 2000 };
 
 export class FieldUsage {
   readonly keptDays: number;
@@ -44,6 +44,10 @@ export class FieldUsage {
     this.#options = options;
     this.keptDays = options.keptDays;
     this.database = options.database;
+  }
+
+  get #limits(): UsageLimits {
+    return this.#options.limits ?? LIMITS;
   }
 
   /** Starts to write counts. The tables must exist. */
@@ -76,11 +80,11 @@ export class FieldUsage {
   }
 
   async #write(): Promise<void> {
-    const { database, limits = LIMITS, report } = this.#options;
+    const { database, report } = this.#options;
     try {
       const batch = await this.#counts.take();
       if (batch) {
-        const refused = await addUsage(database, batch, limits);
+        const refused = await addUsage(database, batch, this.#limits);
         this.#counts.written(batch);
         this.#leaveOut(refused + sum(batch.uncounted.values()));
       }
@@ -101,7 +105,7 @@ export class FieldUsage {
   async #prune(): Promise<void> {
     const now = performance.now();
     if (this.#prunedAt !== undefined && now - this.#prunedAt < PRUNE_INTERVAL_MS) return;
-    await pruneUsage(this.#options.database, this.keptDays);
+    this.#leaveOut(await pruneUsage(this.#options.database, this.keptDays, this.#limits));
     this.#prunedAt = now;
   }
 }
