@@ -118,6 +118,12 @@ describe('fields that name an address, a variable, a file, a Secret or a ConfigM
     expect(missing).toEqual([]);
   });
 
+  test('every row with an address has an attack that gives refused ones', () => {
+    const addressed = REACH.filter(({ address, fields }) => address || fields[0]!.includes('endpoint'));
+    const attacked = REACH.filter(({ tests }) => tests.some((file) => file.startsWith('testing/attack/')));
+    expect(attacked).toEqual(addressed);
+  });
+
   test.each(found.filter(({ path }) => path.endsWith('Ref')))(
     '$kind $path refers to an object of its own namespace',
     ({ kind, path, schema }) => {

@@ -22,6 +22,9 @@ type Reach = {
 
 const REACH_TEST = 'operator/grants/reach.test.ts';
 const ADDRESS_TEST = 'engine/outgoing/addresses.test.ts';
+/** The attacks that give refused addresses to the engine, and to the operator. */
+const ENGINE_ATTACK = 'testing/attack/addresses.ts';
+const OPERATOR_ATTACK = 'testing/attack/process-addresses.ts';
 const VARIABLES = '`variables` for `env`, `file` and `{{NAME}}`; a Secret or ConfigMap of its own namespace';
 const CONNECTIONS = '{connection,readReplicas[],connectionSet[]}';
 const VALIDATION = [
@@ -35,7 +38,11 @@ export const REACH: readonly Reach[] = [
     reaches: 'The operator sends requests with the admin secret to the host.',
     another: 'an Engine belongs to its own namespace',
     home: 'Kubernetes (`admin`), and `--engine-hosts` of the operator',
-    tests: ['operator/kubernetes/engine-connections.test.ts', 'operator/engine/client.test.ts'],
+    tests: [
+      'operator/kubernetes/engine-connections.test.ts',
+      'operator/engine/client.test.ts',
+      OPERATOR_ATTACK,
+    ],
   },
   {
     fields: ['Engine spec.{adminSecretRef,tls.caRef}'],
@@ -50,7 +57,7 @@ export const REACH: readonly Reach[] = [
     address: 'databaseHosts',
     another: `\`databaseHosts\`, \`*\` for a URL in a Secret; ${VARIABLES}`,
     home: '`variables` for `env` and `file`',
-    tests: [REACH_TEST, 'operator/grants/database-hosts.test.ts', ADDRESS_TEST],
+    tests: [REACH_TEST, 'operator/grants/database-hosts.test.ts', ADDRESS_TEST, ENGINE_ATTACK],
   },
   {
     fields: [
@@ -78,6 +85,7 @@ export const REACH: readonly Reach[] = [
       'operator/grants/grants.test.ts',
       ADDRESS_TEST,
       'engine/end-to-end/refused-addresses.test.ts',
+      ENGINE_ATTACK,
     ],
   },
   {
@@ -86,7 +94,7 @@ export const REACH: readonly Reach[] = [
     address: 'webhookHosts',
     another: '`webhookHosts`; `*` where a template may change the host',
     home: 'nothing more',
-    tests: [REACH_TEST, 'operator/grants/grants.test.ts'],
+    tests: [REACH_TEST, 'operator/grants/grants.test.ts', ENGINE_ATTACK],
   },
   {
     fields: [
@@ -115,7 +123,7 @@ export const REACH: readonly Reach[] = [
     address: 'registries',
     another: '`registries`',
     home: '`--registries` of the operator',
-    tests: ['operator/artifacts/download.test.ts', REACH_TEST],
+    tests: ['operator/artifacts/download.test.ts', REACH_TEST, OPERATOR_ATTACK],
   },
   {
     fields: ['Migration spec.ociArtifact.{secretRef,ca.secretKeyRef,ca.configMapKeyRef}'],

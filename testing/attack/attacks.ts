@@ -1,11 +1,13 @@
 /** The attacks an engine must survive, as an ordered table: each occupies resources that any client can occupy, and holds them.
  *  In: the engine's URL. Out: a function that ends the attack. Runs in a process of its own (attacker.ts).
  *  Not here: the engine, the probes and the judgement (run.ts). */
+import { fork } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, readFileSync } from 'node:fs';
 import { connect, type Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { WebSocket } from 'ws';
+import { giveAddresses, OUTSIDE, operate } from './addresses.ts';
 import { LARGE_BODIES, MOST_BYTES } from './large-bodies.ts';
 import { ADMIN_SECRET, connectionsFile } from './limited-engine.ts';
 import type { World } from './world.ts';
@@ -162,9 +164,9 @@ export const ATTACKS: readonly Attack[] = [
     verify: nothingIsCommitted,
   },
   {
-    name: 'addresses of metadata services in definitions, also by names whose addresses change',
+    name: 'addresses of metadata services for engines and the operator, also by changing names and redirects',
     heldSeconds: 2,
-    launch: metadataAddresses,
+    launch: async () => () => {},
     verify: nothingIsConnected,
   },
 ];
@@ -419,67 +421,34 @@ async function nothingIsCommitted({ database }: World): Promise<readonly string[
   return rows.map(({ relname }) => `${relname} was committed by a migration that failed`);
 }
 
-/** Hosts that are, or are found to be, a metadata service, or that stand for any host. */
-const METADATA_HOSTS = [
-  '169.254.169.254',
-  '[::ffff:169.254.169.254]',
-  '[64:ff9b::a9fe:a9fe]',
-  '[fd00:ec2::254]',
-  '[fe80::1]',
-  '100.100.100.200',
-  '0.0.0.0',
-  '[::]',
-  '2852039166',
-  '0xa9.0xfe.0xa9.0xfe',
-  'metadata.test',
-];
-/** Its first address is outside, and refuses nothing; the later ones are of a metadata service. */
-const CHANGING_HOST = 'changing.metadata.test';
-const OUTSIDE = '192.0.2.1';
-
-async function metadataAddresses(url: URL): Promise<End> {
-  // The first look-up is not of interest.
-  await addressed(url, CHANGING_HOST, 'first');
-  for (const [i, host] of [...METADATA_HOSTS, CHANGING_HOST].entries()) {
-    for (const answer of await addressed(url, host, `at_${i}`))
-      if (!/is refused|ERR_ADDRESS_REFUSED/.test(answer)) throw new Error(`${host}: ${answer}`);
-  }
-  return () => {};
-}
-
-/** Returns the answers of operations that connect to the host at once. */
-function addressed(url: URL, host: string, name: string): Promise<readonly string[]> {
-  const definition = { url: `http://${host}/latest/meta-data`, timeout_seconds: 1 };
-  const connection = { database_url: `postgres://u@${host}/d?connect_timeout=1` };
-  const operations = [
-    ['add_remote_schema', { name, definition }],
-    ['pg_add_source', { name, configuration: { connection_info: connection } }],
-  ] as const;
-  return Promise.all(operations.map(([type, args]) => operate(url, type, args)));
-}
-
-/** Returns the connections that left the machine, but for those to the first address of the changing host. */
-async function nothingIsConnected({ database }: World): Promise<readonly string[]> {
-  const file = connectionsFile(`postgres://${database.host}:${database.port}/${database.database}`);
+/** Gives addresses to the engine, to other engines and to the operator. Returns what is wrong, and every connection that left the machine, but for
+ *  those to the first address of the changing host. */
+async function nothingIsConnected({ database, url }: World): Promise<readonly string[]> {
+  const databaseUrl = `postgres://${database.user}:${database.password}@${database.host}:${database.port}/${database.database}`;
+  const file = connectionsFile(databaseUrl);
+  const ofEngine = await giveAddresses(new URL(url));
+  const others = fork(new URL('process-addresses.ts', import.meta.url), {
+    execArgv: ['--import', new URL('network.mjs', import.meta.url).href],
+    env: {
+      ...process.env,
+      ENGINE_GRAPHQL_DATABASE_URL: databaseUrl,
+      ENGINE_GRAPHQL_ADMIN_SECRET: ADMIN_SECRET,
+      PERGOLA_TEST_CONNECTIONS: file,
+    },
+  });
+  const [ofOthers] = await Promise.race([
+    once(others, 'message'),
+    once(others, 'exit').then(() => [['giving addresses has failed']]),
+  ]);
   const addresses = existsSync(file) ? readFileSync(file, 'utf8').trim().split('\n') : [];
   if (!addresses.includes(OUTSIDE)) return ['connections are not recorded'];
-  return addresses
-    .filter((address) => address !== OUTSIDE)
-    .map((address) => `the engine connected to ${address}`);
+  const outside = new Set(addresses.filter((address) => address !== OUTSIDE));
+  return [...ofEngine, ...ofOthers, ...[...outside].map((address) => `the machine connected to ${address}`)];
 }
 
 async function migrate(url: URL, sql: string, isDryRun: boolean): Promise<string> {
   const args = { source: 'default', migrations: [{ name: '1_a.sql', sql }], dry_run: isDryRun };
   return operate(url, 'apply_migrations', args);
-}
-
-async function operate(url: URL, type: string, args: object): Promise<string> {
-  const response = await fetch(new URL('/v1/metadata', url), {
-    method: 'POST',
-    headers: { 'content-type': 'application/json', 'x-engine-admin-secret': ADMIN_SECRET },
-    body: JSON.stringify({ type, args }),
-  });
-  return response.text();
 }
 
 function open(url: URL): Socket {

@@ -1,5 +1,6 @@
-/** Is loaded into the attacked engine before its own code: names below `metadata.test` have the addresses of metadata services, at once or from
- *  the second look-up on, and every address that a connection is opened to and that is not on this machine is appended to a file.
+/** Is loaded into an attacked process before its own code, so that nothing it does leaves the machine: names below `metadata.test` have the
+ *  addresses of metadata services, at once or from the second look-up on, and every connection to an address that is not on this machine is
+ *  appended to a file and made to a port of this machine where nobody listens, after the process has decided about the address.
  *  In: PERGOLA_TEST_CONNECTIONS, the file. */
 import dns from 'node:dns';
 import { appendFileSync } from 'node:fs';
@@ -23,10 +24,17 @@ dns.lookup = (host, options, callback) => {
 };
 syncBuiltinESMExports();
 
+const NOBODY = ['127.0.0.1', 1];
+
 const { connect } = net.Socket.prototype;
 net.Socket.prototype.connect = function (...given) {
+  // Is emitted before the handle connects.
   this.on('connectionAttempt', (address) => {
-    if (!/^(127\.|::1$|::ffff:127\.)/.test(address)) appendFileSync(file, `${address}\n`);
+    if (/^(127\.|::1$|::ffff:127\.)/.test(address)) return;
+    appendFileSync(file, `${address}\n`);
+    const handle = this._handle;
+    const dial = handle.connect;
+    handle.connect = handle.connect6 = (request) => dial.call(handle, request, ...NOBODY);
   });
   return connect.apply(this, given);
 };

@@ -97,19 +97,24 @@ async function judge(
   lateMs: number,
 ): Promise<Judged> {
   const attacker = fork(ATTACKER, [String(number), engine.url]);
+  const exited = once(attacker, 'exit');
   const changing = setInterval(() => void world.changeRows().catch(() => {}), CHANGE_MS);
   const wrong: string[] = [];
   const over = (async () => {
-    await Promise.race([once(attacker, 'message'), sleep(LAUNCH_SECONDS * 1000)]);
+    const launched = await Promise.race([
+      once(attacker, 'message').then(() => true),
+      sleep(LAUNCH_SECONDS * 1000, true),
+      exited.then(() => false),
+    ]);
+    if (!launched) wrong.push('the attacker has failed');
     const verified = attack.verify?.(world) ?? Promise.resolve([]);
     const [problems] = await Promise.all([verified, sleep(attack.heldSeconds * 1000)]);
     wrong.push(...problems);
   })();
   const probes = await probe(engine.url, lateMs, over);
   clearInterval(changing);
-  const ended = once(attacker, 'exit');
   if (attacker.connected) attacker.send('end');
-  await ended;
+  await exited;
   return verdictOf(engine, attack, probes, wrong);
 }
 

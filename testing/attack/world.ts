@@ -23,6 +23,7 @@ create table owner (id serial primary key, name text);
 create table belonging (id serial primary key, owner_id int references owner);
 create table ${tableName(0)} (id int primary key, name text, amount numeric, doc jsonb, tags text[], at timestamptz, before_id int);
 create table answered_job (id int primary key);
+create table addressed_job (id serial primary key);
 create function slow_item() returns setof item stable language sql as $$ select i.* from item i, pg_sleep(20) limit 1 $$;`;
 
 const READABLE = { role: 'anonymous', permission: { columns: '*', filter: {} } };
@@ -41,6 +42,8 @@ const toItself = (from: string, to: string) => ({
 });
 
 export type World = {
+  /** The URL of the engine. */
+  readonly url: string;
   readonly database: pg.Client;
   /** Rows of `quick_job` whose webhook has been called. */
   readonly delivered: () => number;
@@ -64,6 +67,7 @@ export async function createWorld(databaseUrl: string, engineUrl: string): Promi
   const large = await listen(answerLargely());
   await replaceMetadata(engineUrl, { quick: urlOf(quick), silent: urlOf(silent), large: urlOf(large) });
   return {
+    url: engineUrl,
     database,
     delivered: () => delivered,
     changeRows: async () => void (await database.query('update item set version = version + 1')),
@@ -167,6 +171,7 @@ async function replaceMetadata(
           { table: table('belonging'), select_permissions: [READABLE], insert_permissions: [INSERTABLE] },
           { table: table('waiting_job'), event_triggers: [trigger('waiting', silent)] },
           { table: table('quick_job'), event_triggers: [trigger('quick', quick)] },
+          { table: table('addressed_job') },
           { table: table('answered_job'), event_triggers: [trigger('answered', `${large}/event`)] },
         ],
         functions: [{ function: table('slow_item') }],
