@@ -9,6 +9,7 @@ import type { AnswerHolding } from '../limits/memory-budget.ts';
 import { retriesAtOnce, timerMs } from '../metadata/schema/number.ts';
 import { isReadOnly, stalenessIn, type WireConnection } from '../wire/connection.ts';
 import { isNotConnected } from '../wire/dial.ts';
+import { mayHoldNull, READ_NULLS } from '../wire/null-elements.ts';
 import type { Patience } from '../wire/patience.ts';
 import {
   type FailureObserver,
@@ -465,7 +466,12 @@ class PooledDatabase implements Database {
   }
 
   query(text: string, values?: readonly unknown[], signal?: CancelSignal): Promise<pg.QueryResult> {
-    return this.#lend(false, signal, (client) => client.query(text, values ? [...values] : undefined));
+    return this.#lend(false, signal, async (client, _watch, connection) => {
+      const run = () => client.query(text, values ? [...values] : undefined);
+      if (connection.readsNulls || !mayHoldNull(values ?? [])) return run();
+      connection.readsNulls ??= (await client.query('show array_nulls')).rows[0].array_nulls === 'on';
+      return connection.readsNulls ? run() : withNulls(client, run);
+    });
   }
 
   async #take(deadline: Deadline | null, signal?: CancelSignal): Promise<WireConnection> {
@@ -503,14 +509,14 @@ class PooledDatabase implements Database {
   async #lend<T>(
     isForeign: boolean,
     signal: CancelSignal | undefined,
-    body: (client: pg.ClientBase, watch: TransactionWatch | null) => Promise<T>,
+    body: (client: pg.ClientBase, watch: TransactionWatch | null, connection: WireConnection) => Promise<T>,
     isReader = false,
   ): Promise<T> {
     const connection = isForeign ? await this.#takeUnused(signal) : await this.#pool.take(undefined, signal);
     const client = connection.lend();
     const watch = signal ? this.#pool.watchOver(connection, { signal }) : null;
     try {
-      return await body(client, watch);
+      return await body(client, watch, connection);
     } catch (error) {
       if (!isReader && isReadOnly(error)) this.#pool.leave(connection);
       throw watch?.reason ?? error;
@@ -518,6 +524,20 @@ class PooledDatabase implements Database {
       watch?.end();
       this.#pool.giveBack(connection, isForeign || client.getTransactionStatus() !== 'I');
     }
+  }
+}
+
+/** Runs a query in a transaction that reads null elements of arrays. */
+async function withNulls<T>(client: pg.ClientBase, run: () => Promise<T>): Promise<T> {
+  await client.query('begin');
+  try {
+    await client.query(READ_NULLS);
+    const result = await run();
+    await client.query('commit');
+    return result;
+  } catch (error) {
+    await client.query('rollback').catch(() => {});
+    throw error;
   }
 }
 

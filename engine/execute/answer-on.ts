@@ -10,6 +10,7 @@ import { parseJson } from '../json/parse-json.ts';
 import type { Plan } from '../plan/types.ts';
 import type { Session } from '../resolve/session.ts';
 import type { Model } from '../resolve/types.ts';
+import { READ_NULLS } from '../wire/null-elements.ts';
 import { TimeIsUp } from '../wire/patience.ts';
 import { preparedOnce } from './plan-cache.ts';
 import { bodyText, sizeOfBody, splice } from './splice.ts';
@@ -36,6 +37,7 @@ export async function answerOn(
   if (!statement) throw new Error('a plan of one root has a statement');
   if (limitMs !== null) await client.query(`set local statement_timeout = ${limitMs}`);
   await client.query(SET_SESSION.text, sessionSettings(session));
+  await client.query(READ_NULLS);
   const run = ({ text }: NamedStatement, values: readonly unknown[]) =>
     runOn(client, { name: '', text }, values).catch((error: unknown) => {
       throw limitMs !== null && sqlStateOf(error) === QUERY_CANCELED ? new TimeIsUp(limitMs) : error;

@@ -9,6 +9,7 @@ import type pg from 'pg';
 import { Decoder, failureAt, rowAt } from './decode.ts';
 import { Outbox } from './encode.ts';
 import { Execution, isCancelled } from './execution.ts';
+import { mayHoldNull, READ_NULLS, wasOff } from './null-elements.ts';
 import { Reading } from './reading.ts';
 import { type Staleness, stalenessOf } from './staleness.ts';
 import type { Column, NamedStatement, Row } from './statement.ts';
@@ -61,6 +62,7 @@ const READY_FOR_QUERY = 0x5a;
 const ERROR_RESPONSE = 0x45;
 const PARSE_COMPLETE = 0x31;
 const BIND_COMPLETE = 0x32;
+const COMMAND_COMPLETE = 0x43;
 const COPY_IN_RESPONSE = 0x47;
 const COPY_BOTH_RESPONSE = 0x57;
 
@@ -74,6 +76,9 @@ export class WireConnection {
   #cancelledAt = Number.NEGATIVE_INFINITY;
   /** True when a request to cancel may still arrive. The connection is closed when it is given back. */
   isSpent = false;
+  /** True when the session reads null elements of arrays, false when READ_NULLS has to precede them; undefined until Postgres has
+   *  answered it. A second answer in one transaction says nothing. */
+  readsNulls: boolean | undefined;
   readonly openedAt = performance.now();
   readonly #socket: Duplex;
   readonly #reading: Reading;
@@ -205,6 +210,8 @@ export class WireConnection {
     const { statement, values } = execution;
     const name = isKept && !execution.isUnnamed ? statement.name : '';
     this.#announce();
+    execution.isPreceded = !this.readsNulls && mayHoldNull(values);
+    if (execution.isPreceded) this.#outbox.precede(READ_NULLS);
     execution.isParsed = name === '' || !this.#prepared.has(name);
     if (execution.isParsed) this.#prepare(name, statement);
     this.#outbox.run(name, values);
@@ -302,6 +309,7 @@ export class WireConnection {
 
   /** Handles one backend message. Notices, parameter statuses, notifications and confirmations are ignored. */
   #receive(type: number, bytes: Buffer, start: number, end: number, isKept: boolean): void {
+    if (this.#queue[0]?.isPreceded && this.#isOfPreceding(type, bytes, start, end)) return;
     switch (type) {
       case DATA_ROW:
         // A collected message was accepted when it began.
@@ -323,6 +331,15 @@ export class WireConnection {
       case COPY_BOTH_RESPONSE:
         throw new Error('a statement asked for data to copy');
     }
+  }
+
+  /** True for a message that answers READ_NULLS. After an error, Postgres skips what follows. */
+  #isOfPreceding(type: number, bytes: Buffer, start: number, end: number): boolean {
+    if (type === COMMAND_COMPLETE) {
+      this.#queue[0]!.isPreceded = false;
+      this.readsNulls ??= !wasOff(bytes, start, end);
+    }
+    return type !== ERROR_RESPONSE && type !== READY_FOR_QUERY;
   }
 
   #acceptsRow(bytes: number): boolean {

@@ -10,6 +10,7 @@ const MAX_KEPT = 1 << 20;
 
 /** Execute of the unnamed portal without a row limit, then Sync. */
 const EXECUTE_SYNC = Buffer.from([0x45, 0, 0, 0, 9, 0, 0, 0, 0, 0, 0x53, 0, 0, 0, 4]);
+const EXECUTE = EXECUTE_SYNC.subarray(0, 10);
 
 export class Outbox {
   #bytes = Buffer.allocUnsafeSlow(FIRST_SIZE);
@@ -42,8 +43,18 @@ export class Outbox {
     this.#message(0x43, () => this.#terminated(`S${name}`));
   }
 
+  /** Writes a statement that runs in the transaction of the next one. */
+  precede(text: string): void {
+    this.prepare({ name: '', text });
+    this.#execute('', [], EXECUTE);
+  }
+
   /** Writes Bind to the unnamed portal, Execute and Sync. */
   run(name: string, values: readonly Value[]): void {
+    this.#execute(name, values, EXECUTE_SYNC);
+  }
+
+  #execute(name: string, values: readonly Value[], execute: Buffer): void {
     this.#reserve(16);
     const start = this.#begin(0x42);
     this.#bytes[this.#size++] = 0;
@@ -52,11 +63,11 @@ export class Outbox {
     this.#int16(0);
     this.#int16(values.length);
     for (const value of values) this.#value(value);
-    this.#reserve(2 + EXECUTE_SYNC.length);
+    this.#reserve(2 + execute.length);
     this.#int16(0);
     this.#finish(start);
-    this.#bytes.set(EXECUTE_SYNC, this.#size);
-    this.#size += EXECUTE_SYNC.length;
+    this.#bytes.set(execute, this.#size);
+    this.#size += execute.length;
   }
 
   /** Writes a query of the simple protocol, for BEGIN, COMMIT and ROLLBACK. */

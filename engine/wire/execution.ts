@@ -39,6 +39,8 @@ export class Execution extends WheelTimer implements CancelListener {
   isUnnamed = false;
   /** True when its statement was parsed for it. */
   isParsed = false;
+  /** True while Postgres has not answered READ_NULLS, which was sent before it. */
+  isPreceded = false;
   /** True when another execution was in flight when this one was sent. */
   isFollower = false;
   #receivedBytes = 0;
