@@ -349,6 +349,11 @@ export type CrSnapshot = {
   readonly resources: readonly CustomResource[];
   /** False while some resources cannot be seen (a kind not in sync, an invalid file): then nothing is deleted. */
   readonly isComplete: boolean;
+  /** Returns the names of those deleted resources that were deleted with the definition of their kind; undefined when that cannot be read
+   *  now. Absent: there are no definitions, as in folder mode. */
+  readonly lostAmong?: (names: ReadonlySet<string>) => Promise<ReadonlySet<string> | undefined>;
+  /** The answer about the resources whose objects would be deleted; `unknown` when there was none: then nothing is deleted. */
+  readonly lost?: ReadonlySet<string> | 'unknown';
   /** True when the resources have the statuses that were published, which others may change. */
   readonly hasStatuses?: true;
   /** The names of resources that have no Engine at the moment. An engine keeps the objects that they own. */

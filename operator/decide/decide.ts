@@ -67,6 +67,8 @@ export function decide(
     readonly confirmPrune?: string | undefined;
     /** True when owned objects that no resource claims may be deleted now. */
     readonly mayPrune: boolean;
+    /** The names of the resources that were deleted with the definition of their kind. Absent: none. */
+    readonly lost?: ReadonlySet<string> | undefined;
     readonly keepsAbandoned?: boolean | undefined;
   },
 ): Decisions {
@@ -117,8 +119,9 @@ function decideUnclaimed(
   desired: Desired,
   {
     mayPrune,
+    lost,
     keepsAbandoned = false,
-  }: { readonly mayPrune: boolean; readonly keepsAbandoned?: boolean | undefined },
+  }: Pick<Parameters<typeof decide>[3], 'mayPrune' | 'lost' | 'keepsAbandoned'>,
 ): Decision {
   const revocation = desired.revoked.get(key);
   const base = { key, entry, ...(live ? { live } : {}), ...(revocation ? { revocation } : {}) };
@@ -128,7 +131,9 @@ function decideUnclaimed(
   const isAbandoned = !desired.present.has(entry.cr) && !revocation;
   if (isAbandoned && keepsAbandoned && mayPrune) return { ...base, action: 'keep', isAbandoned };
   if (isAbandoned && entry.deletionPolicy === 'Retain') return { ...base, action: 'forget' };
-  return { ...base, action: mayPrune ? 'delete' : 'keep' };
+  // The guard holds these in any case, so that the ledger records it before deletions are allowed again.
+  const isHeld = entry.isPruneHeld || lost?.has(entry.cr);
+  return { ...base, action: mayPrune || (isHeld && !revocation) ? 'delete' : 'keep' };
 }
 
 /** Returns the change of the ledger entry for each decision. `excluded` decisions were not applied. Objects that are not `kept` in the

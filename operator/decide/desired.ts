@@ -234,13 +234,18 @@ function keptKeys(
 ): ReadonlySet<string> {
   const silent = snapshot.resources.filter((cr) => outcomes.has(cr.metadata.uid));
   const [ownedBySilent, ownedBySeen] = [ownership(silent, manager), ownership(snapshot.resources, manager)];
+  const { lost } = snapshot;
+  const isLost = ({ cr }: LedgerEntry) => lost !== undefined && lost !== 'unknown' && lost.has(cr);
   const mayBeUnseen = (entry: LedgerEntry) =>
-    !snapshot.isComplete ||
-    snapshot.unbound?.has(entry.cr) === true ||
-    snapshot.seesNamespace?.(kindAndNamespaceOf(entry.cr).namespace) === false;
+    (!snapshot.isComplete && !entry.isPruneHeld && !isLost(entry)) || isElsewhere(entry, snapshot);
   const isHeld = (entry: LedgerEntry) =>
     ownedBySilent(entry) || (mayBeUnseen(entry) && entry.manager === manager && !ownedBySeen(entry));
   return new Set([...ledger.objects].filter(([, entry]) => isHeld(entry)).map(([key]) => key));
+}
+
+/** True when the owner may exist, although it is not among the resources of the Engine. */
+export function isElsewhere({ cr }: LedgerEntry, { unbound, seesNamespace }: CrSnapshot): boolean {
+  return unbound?.has(cr) === true || seesNamespace?.(kindAndNamespaceOf(cr).namespace) === false;
 }
 
 /** Returns the revocations of unclaimed objects: those of resources with a problem, and those that a deleted resource retains. */

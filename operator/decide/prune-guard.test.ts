@@ -37,7 +37,13 @@ class World {
   hash: string | undefined;
 
   /** Returns the keys that the pass deletes. */
-  pass(options: { readonly mayPrune?: boolean; readonly confirmPrune?: string | undefined } = {}) {
+  pass(
+    options: {
+      readonly mayPrune?: boolean;
+      readonly confirmPrune?: string | undefined;
+      readonly lost?: ReadonlySet<string>;
+    } = {},
+  ) {
     const claims = new Map([...this.resources].map((name) => [keyOf(name), claimOf(name)] as const));
     const present = new Set([...this.resources].map((name) => `Table default/${name}`));
     const empty = { kept: new Set<string>(), revoked: new Map(), reserved: new Map(), values: new Map() };
@@ -112,4 +118,32 @@ test('new deletions that are few do not wait with those that are held', () => {
   world.resources.delete('t5');
   expect(world.pass()).toEqual([keyOf('t5')]);
   expect(world.pass({ confirmPrune: world.hash })).toEqual([keyOf('t0')]);
+});
+
+test('objects whose resources were deleted with their definition are held, however few, in any state of the operator', () => {
+  fc.assert(
+    fc.property(
+      fc.subarray(EVERY, { minLength: 1 }),
+      fc.array(fc.boolean(), { maxLength: 5 }),
+      fc.boolean(),
+      (removed, passes, isConfirmedEarly) => {
+        const world = new World();
+        world.pass();
+        for (const name of removed) world.resources.delete(name);
+        const lost = new Set(removed.map((name) => `Table default/${name}`));
+        // The first pass knows that they are lost; later ones, after a restart, do not.
+        expect(world.pass({ lost, mayPrune: !isConfirmedEarly })).toEqual([]);
+        expect(world.named).toEqual(new Set(removed.map(keyOf)));
+        for (const mayPrune of passes) expect(world.pass({ mayPrune })).toEqual([]);
+        const [back, ...rest] = removed;
+        world.resources.add(back!);
+        expect(world.pass()).toEqual([]);
+        expect(world.pass({ confirmPrune: world.hash, mayPrune: !isConfirmedEarly }).toSorted()).toEqual(
+          rest.map(keyOf).toSorted(),
+        );
+        expect([...world.ledger.values()].some((entry) => 'isPruneHeld' in entry)).toBe(false);
+      },
+    ),
+    { numRuns: 200 },
+  );
 });

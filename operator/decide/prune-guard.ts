@@ -1,5 +1,6 @@
 /** Holds deletions that remove more objects of one namespace than the policy allows, until they are confirmed. Nested objects count. Objects
- *  that their owner may no longer own do not: they are deleted when the grace period ends.
+ *  that their owner may no longer own do not: they are deleted when the grace period ends. Objects of resources
+ *  that were deleted with the definition of their kind are held, however few.
  *  The ledger records a hold, so that it also ends as it should after a restart. Pure. */
 import type { MetadataObject } from '@pergola/engine/metadata';
 import { kindAndNamespaceOf } from '../kinds.ts';
@@ -24,7 +25,11 @@ export type NamespaceHold = {
 };
 
 /** All deletions that wait for a confirmation; `hash` confirms them together. */
-export type PruneHold = Omit<NamespaceHold, 'namespace'> & { readonly namespaces: readonly NamespaceHold[] };
+export type PruneHold = Omit<NamespaceHold, 'namespace'> & {
+  readonly namespaces: readonly NamespaceHold[];
+  /** The kinds whose resources were deleted with their definition. Absent when there is none. */
+  readonly lostKinds?: readonly string[];
+};
 
 /** An owned object that the document loses. */
 type Loss = {
@@ -69,34 +74,45 @@ export function holdDeletions<D extends Guarded>(
   decisions: readonly D[],
   losses: readonly Loss[],
   ownedBy: (namespace: string) => number,
-  options: { readonly pruneGuard: Policies['pruneGuard']; readonly confirmPrune?: string | undefined },
+  options: {
+    readonly pruneGuard: Policies['pruneGuard'];
+    readonly confirmPrune?: string | undefined;
+    readonly lost?: ReadonlySet<string> | undefined;
+  },
 ): { readonly decisions: readonly D[]; readonly pruneHold?: PruneHold } {
   const { maxObjects, maxPercent } = options.pruneGuard;
+  const lost = new Map(
+    decisions
+      .map(({ key, entry }) => [key, entry?.cr ?? ''] as const)
+      .filter(([, owner]) => options.lost?.has(owner)),
+  );
   const heldBefore = new Set(decisions.filter(({ entry }) => entry?.isPruneHeld).map(({ key }) => key));
+  const isHeldAnyway = (key: string) => heldBefore.has(key) || lost.has(key);
   const waiting = [...Map.groupBy(losses, ({ namespace }) => namespace)].flatMap(([namespace, all]) => {
     const owned = ownedBy(namespace);
     const areTooMany = all.length > maxObjects && all.length * 100 > maxPercent * owned;
-    const lost = areTooMany
-      ? all
-      : all.filter(({ deletions }) => deletions.some((key) => heldBefore.has(key)));
-    return lost.length === 0
+    const losses = areTooMany ? all : all.filter(({ deletions }) => deletions.some(isHeldAnyway));
+    return losses.length === 0
       ? []
-      : [{ namespace, lost, count: lost.length, owned, hash: hashOfLosses(lost) }];
+      : [{ namespace, losses, count: losses.length, owned, hash: hashOfLosses(losses) }];
   });
   if (waiting.length === 0) return { decisions };
-  const hash = hashOfLosses(waiting.flatMap(({ lost }) => lost));
+  const hash = hashOfLosses(waiting.flatMap((one) => one.losses));
   const confirmed = new Set(options.confirmPrune?.split(/[\s,]+/));
   const held = confirmed.has(hash) ? [] : waiting.filter((one) => !confirmed.has(one.hash));
   if (held.length === 0) return { decisions };
-  const lost = held.flatMap((one) => one.lost);
-  const deletions = new Set(lost.flatMap((one) => one.deletions));
+  const kept = held.flatMap((one) => one.losses);
+  const deletions = new Set(kept.flatMap((one) => one.deletions));
+  const owners = [...deletions].flatMap((key) => lost.get(key) ?? []);
+  const lostKinds = [...new Set(owners.map((owner) => kindAndNamespaceOf(owner).kind))].toSorted();
   return {
     decisions: decisions.map((d) => (deletions.has(d.key) ? { ...d, action: 'keep', isPruneHeld: true } : d)),
     pruneHold: {
-      count: lost.length,
+      count: kept.length,
       owned: held.reduce((sum, one) => sum + one.owned, 0),
-      hash: hashOfLosses(lost),
-      namespaces: held.map(({ lost: _, ...one }) => one),
+      hash: hashOfLosses(kept),
+      namespaces: held.map(({ losses: _, ...one }) => one),
+      ...(lostKinds.length > 0 ? { lostKinds } : {}),
     },
   };
 }

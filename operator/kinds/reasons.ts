@@ -204,7 +204,7 @@ export const REASONS = {
   ),
   PruneHeld: row(
     'at once',
-    'Too many objects of one namespace would be deleted at once. Each stays until its deletion is confirmed or a resource claims it again.',
+    'Too many objects of one namespace would be deleted at once, or their resources were deleted with the definition of their kind. Each stays until its deletion is confirmed or a resource claims it again.',
     'If it is intended: `pergola.dev/confirm-prune`, see [GitOps](../guides/gitops.md). If not, restore the resources.',
   ),
   ChangeHeldBack: row(

@@ -12,6 +12,7 @@ import {
 import { droppedFields } from '../kinds/dropped-fields.ts';
 import { API_GROUP, API_VERSION, type CustomResource, crName, KINDS, type KindRow } from '../kinds.ts';
 import { conditionOf } from '../status/conditions.ts';
+import type { Definitions } from './definitions.ts';
 import { isDeleting } from './deletion.ts';
 import { type KubeObject, Reflector, type ReflectorCounts } from './reflector.ts';
 import type { Timers } from './timers.ts';
@@ -20,6 +21,7 @@ import type { Transport } from './transport.ts';
 export type ClusterOptions = {
   readonly transport: Transport;
   readonly timers: Timers;
+  readonly definitions: Definitions;
   /** The namespaces to watch. Empty means all. */
   readonly namespaces: readonly string[];
   /** Called with the `namespace/name` of an Engine, which need not exist, when the Engine or a resource bound to it changed. */
@@ -208,7 +210,7 @@ export class Cluster {
   }
 
   #reflectorOf({ kind, plural }: KindRow, namespace: string | undefined): Reflector<Stored> {
-    const { onChange } = this.#options;
+    const { onChange, definitions } = this.#options;
     const scope = namespace === undefined ? '' : `/namespaces/${namespace}`;
     const isEngine = kind === 'Engine';
     const notify = (cr: Stored | undefined, isEdit: boolean) =>
@@ -218,11 +220,14 @@ export class Cluster {
       isSameResource,
       (before, after) => {
         const isEdit = before !== undefined && after !== undefined;
+        if (!before) definitions.noteCreated(after!);
+        else if (!after) definitions.noteDeleted(before);
         notify(before, isEdit);
         notify(after, isEdit);
         // Resources without engineRef may have another Engine now.
         if (isEngine && !isEdit) this.#markNamespace((before ?? after)!.metadata.namespace);
       },
+      (objects, isAbsent) => definitions.notePresence(objects.values(), isAbsent),
     );
   }
 
@@ -246,6 +251,7 @@ export class Cluster {
     path: string,
     isSame: (before: T, after: T) => boolean,
     onChange: (before: T | undefined, after: T | undefined) => void,
+    onPresence?: (objects: ReadonlyMap<string, T>, isAbsent: boolean) => void,
   ): Reflector<T> {
     const { transport, timers, onSettled, onProblem } = this.#options;
     const reflector: Reflector<T> = new Reflector<T>({
@@ -255,9 +261,14 @@ export class Cluster {
       isSame,
       summarise: droppedFields,
       onChange,
-      onSettled,
-      onProblem: (problem) =>
-        onProblem(path, reflector.isAbsent ? new Error(missingText([definitionAt(path)])) : problem),
+      onSettled: () => {
+        onPresence?.(reflector.objects, reflector.isAbsent);
+        onSettled();
+      },
+      onProblem: (problem) => {
+        if (reflector.isAbsent) onPresence?.(reflector.objects, true);
+        onProblem(path, reflector.isAbsent ? new Error(missingText([definitionAt(path)])) : problem);
+      },
     });
     return reflector;
   }
@@ -282,7 +293,7 @@ function definitionAt(path: string): string {
 function missingText(definitions: readonly string[]): string {
   const are = definitions.length === 1 ? 'this definition is' : 'these definitions are';
   return (
-    `${are} missing: ${definitions.join(', ')}; until they are there nothing is deleted from engines. ` +
+    `${are} missing: ${definitions.join(', ')}; until they are there nothing is deleted from engines without a confirmation. ` +
     `Install them with: ${INSTALL}`
   );
 }

@@ -47,10 +47,13 @@ export function blockerAfter(report: Report): DeletionBlocker {
   const { excluded } = plan.settled;
   // An incremental scope contains all remaining objects of deleted resources (decide/incremental-scope.ts).
   const byOwner = Map.groupBy(plan.entries, ({ after }) => after?.cr);
+  // Its definition is deleted with the last resource, and can be installed again only then. The Engine says what is held.
+  const { lost } = plan.scope.snapshot;
+  const isLost = (cr: CustomResource) => lost !== undefined && lost !== 'unknown' && lost.has(crName(cr));
   return (cr) => {
     const left = byOwner.get(crName(cr)) ?? [];
     const [first] = left;
-    if (!first) return undefined;
+    if (!first || isLost(cr)) return undefined;
     const why = excluded.get(first.key)?.message ?? (plan.pruneHold ? TOO_MANY : NOT_YET);
     return {
       reason: 'Deleting',

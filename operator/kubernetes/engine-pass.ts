@@ -33,6 +33,7 @@ import type { Report } from '../status/report.ts';
 import { MigrationArtifacts } from './artifacts.ts';
 import type { Cluster } from './cluster.ts';
 import type { ClusterNames } from './cluster-name.ts';
+import type { Definitions } from './definitions.ts';
 import {
   blockedBecause,
   blockerAfter,
@@ -67,6 +68,7 @@ export type EnginePassOptions = {
   readonly cluster: Cluster;
   readonly references: References;
   readonly finalizers: Finalizers;
+  readonly definitions: Definitions;
   readonly connections: EngineConnections;
   readonly artifacts: ArtifactStore;
   readonly sink: StatusSink;
@@ -409,7 +411,7 @@ export class EnginePass {
   }
 
   #snapshot(engine: CustomResource): CrSnapshot {
-    const { cluster, references, artifacts, timers, clock, mayPruneAtMs } = this.#options;
+    const { cluster, references, artifacts, timers, clock, mayPruneAtMs, definitions } = this.#options;
     const resources = cluster.resourcesOf(keyOf(engine));
     const lookup: ReferenceLookup = {
       secret: (namespace, name, key) => references.valueOf({ kind: 'secrets', namespace, name }, key),
@@ -424,6 +426,7 @@ export class EnginePass {
       at: clock.now(),
       resources,
       isComplete,
+      lostAmong: (names) => definitions.lostAmong(names),
       hasStatuses: true,
       unbound: cluster.unbound,
       seesNamespace: (namespace) => cluster.sees(namespace),

@@ -12,6 +12,7 @@ import type { StatusSink } from '../ports.ts';
 import type { Report } from '../status/report.ts';
 import { Cluster } from './cluster.ts';
 import { type ClusterNames, namesOfCluster } from './cluster-name.ts';
+import { Definitions } from './definitions.ts';
 import { EngineConnections } from './engine-connections.ts';
 import { EnginePass, NotLeading } from './engine-pass.ts';
 import { Events } from './events.ts';
@@ -111,8 +112,13 @@ class OperatorProcess {
     const timers = systemTimers;
     const shared = { transport, timers, onProblem: this.#onProblem };
     this.#queue = new Queue((key, isMarked) => this.#requeue(key, isMarked), timers);
+    const definitions = new Definitions({
+      ...{ transport, timers, signal: this.#stopping.signal },
+      onProblem: (problem) => this.#onProblem('the definitions of deleted resources', problem),
+    });
     this.#cluster = new Cluster({
       ...shared,
+      definitions,
       namespaces: options.watchNamespaces,
       // A change of the Engine, such as a new address, may fix a failing engine.
       onChange: (engine, { isItself = false, isEdit = false }) =>
@@ -151,6 +157,7 @@ class OperatorProcess {
       cluster: this.#cluster,
       references: this.#references,
       finalizers: this.#finalizers(sink),
+      definitions,
       connections: this.#connections,
       artifacts: this.#artifacts,
       sink,

@@ -4,6 +4,7 @@
  *  Not here: the command (../commands/migrate-storage.ts), the versions (crds/).
  *  Kubernetes documentation, "Versions in CustomResourceDefinitions": "Upgrade existing objects to a new stored version". */
 import { API_GROUP } from '../kinds.ts';
+import { definitionPath } from './resource-path.ts';
 import { hasStatus, type Transport } from './transport.ts';
 
 export type Definition = {
@@ -30,7 +31,7 @@ const MERGE = 'application/merge-patch+json';
 
 /** Returns the definition; undefined when it does not exist. */
 export function definitionOf(transport: Transport, plural: string): Promise<Definition | undefined> {
-  return orNothing(transport.send<Definition>({ method: 'GET', path: pathOf(plural) }));
+  return orNothing(transport.send<Definition>({ method: 'GET', path: definitionPath(plural) }));
 }
 
 /** Returns the version in which resources are stored. */
@@ -55,12 +56,13 @@ export async function migrateStorage(
   const written = await rewriteAll(transport, `/apis/${API_GROUP}/${storage}`, plural);
   const { resourceVersion } = definition.metadata;
   const body = { metadata: { resourceVersion }, status: { storedVersions: [storage] } };
-  await transport.send({ method: 'PATCH', path: `${pathOf(plural)}/status`, contentType: MERGE, body });
+  await transport.send({
+    method: 'PATCH',
+    path: `${definitionPath(plural)}/status`,
+    contentType: MERGE,
+    body,
+  });
   return written;
-}
-
-function pathOf(plural: string): string {
-  return `/apis/apiextensions.k8s.io/v1/customresourcedefinitions/${plural}.${API_GROUP}`;
 }
 
 async function rewriteAll(transport: Transport, root: string, plural: string): Promise<number> {

@@ -25,6 +25,8 @@ export type ApiRequest = {
   readonly query?: Readonly<Record<string, string>>;
   readonly body?: unknown;
   readonly contentType?: string;
+  /** The media type of the answer. Absent: `application/json`. */
+  readonly accept?: string;
   readonly timeoutMs?: number;
   readonly signal?: AbortSignal;
 };
@@ -78,6 +80,7 @@ export class ApiProblem extends Error {
   }
 }
 
+const JSON_TYPE = 'application/json';
 const TIMEOUT_MS = 30_000;
 /** The time that requests have to end when the transport is closed. */
 const CLOSING_MS = 1000;
@@ -189,12 +192,12 @@ class HttpTransport implements Transport {
   }
 
   async #open(apiRequest: ApiRequest, limits: Limits, isRefused: boolean): Promise<IncomingMessage> {
-    const { method, path, body, contentType = 'application/json', signal } = apiRequest;
+    const { method, path, body, contentType = JSON_TYPE, accept = JSON_TYPE, signal } = apiRequest;
     const query = apiRequest.query ? `?${new URLSearchParams(apiRequest.query)}` : '';
     const response = await sendRequest(this.#agent, this.#server + path + query, {
       method,
       headers: {
-        accept: 'application/json',
+        accept,
         'user-agent': 'pergola-operator',
         ...(body === undefined ? {} : { 'content-type': contentType }),
         ...(await this.#identity(isRefused)),

@@ -26,7 +26,7 @@ import {
 import { isAboutContent } from '../settle/trials.ts';
 import { outcomeOf, type PassPlan, type Report } from '../status/report.ts';
 import { verdictsOf } from '../status/verdicts.ts';
-import { type DecidedIn, decideIncrementally, decideOnAll } from './decisions.ts';
+import { type DecidedIn, decideIncrementally, decideOnAll, withLostResources } from './decisions.ts';
 import { takeOverEarlierNames } from './earlier-names.ts';
 import { comparisonOf } from './hold-back.ts';
 import { afterMigrations, isConnected, withMigrations } from './migrations.ts';
@@ -77,7 +77,9 @@ export async function attempt(
       const dryRun: EnginePort['dryRun'] = mustFit ? async () => [] : (edits) => engine.dryRun(edits);
       const observation = { snapshot, reading, options };
       const mayBeIncremental = !isDoubtful && !wasWritten && passState;
-      decided = (mayBeIncremental && decideIncrementally(passState, observation)) || decideOnAll(observation);
+      const first =
+        (mayBeIncremental && decideIncrementally(passState, observation)) || decideOnAll(observation);
+      decided = await withLostResources(first, observation);
       await sendValues(engine, decided.decided.desired.values);
       await clock.sleep(0);
       const nowMs = clock.now().getTime();

@@ -2,7 +2,7 @@
  *  In: the resources, a reading of the engine, the options. Out: the scope with its decisions. Pure.
  *  Not here: what a scope is (decide/incremental-scope.ts), a single decision (decide/decide.ts), which decisions fit (plan.ts). */
 import { type Decisions, decide } from '../decide/decide.ts';
-import { type Desired, desire } from '../decide/desired.ts';
+import { type Desired, desire, isElsewhere } from '../decide/desired.ts';
 import {
   fullScope,
   incrementalScope,
@@ -34,7 +34,8 @@ export function decisionsIn(
     ...options.policies,
     manager: options.manager,
     confirmPrune: options.confirmPrune,
-    mayPrune: snapshot.isComplete,
+    mayPrune: snapshot.isComplete && snapshot.lost !== 'unknown',
+    lost: snapshot.lost === 'unknown' ? undefined : snapshot.lost,
     keepsAbandoned: options.keepsAbandoned,
   });
   return { desired, ...decided };
@@ -53,4 +54,28 @@ export function decideIncrementally(
 export function decideOnAll({ snapshot, reading, options }: Observation): DecidedIn {
   const scope = fullScope(snapshot, reading, options.manager);
   return { scope, decided: decisionsIn(scope, reading, options) };
+}
+
+/** Returns the decisions with the resources that were deleted with the definition of their kind. The question follows the observation of the
+ *  deletions, and Kubernetes marks a definition as being deleted before its resources, so the answer is never too early. */
+export async function withLostResources(
+  decided: DecidedIn,
+  { snapshot, reading, options }: Observation,
+): Promise<DecidedIn> {
+  const owners = abandonedOwners(decided.decided, snapshot);
+  if (owners.size === 0 || !snapshot.lostAmong) return decided;
+  const lost = (await snapshot.lostAmong(owners)) ?? 'unknown';
+  if (lost !== 'unknown' && lost.size === 0) return decided;
+  return decideOnAll({ snapshot: { ...snapshot, lost }, reading, options });
+}
+
+/** Returns the names of resources that no longer exist and whose objects would be deleted, now or once deletions are allowed. */
+function abandonedOwners({ decisions, desired }: Decided, snapshot: CrSnapshot): ReadonlySet<string> {
+  const owners = decisions.flatMap(({ action, entry, revocation, isAbandoned }) => {
+    const isUnclaimed = action === 'delete' || action === 'keep';
+    return isUnclaimed && entry && !revocation && !isAbandoned && !isElsewhere(entry, snapshot)
+      ? [entry.cr]
+      : [];
+  });
+  return new Set(owners.filter((owner) => !desired.present.has(owner)));
 }

@@ -434,6 +434,53 @@ test('mass deletions wait until they are confirmed', async () => {
   expect(keys(ports)).toEqual(['source/default', 'table/default/public/t0']);
 });
 
+test.each([
+  ['is lost', (names: ReadonlySet<string>) => names, { shown: 'PruneHeld', isCut: false }],
+  ['is not read', () => undefined, { shown: undefined, isCut: true }],
+  ['stays', () => new Set<string>(), undefined],
+])('a deleted resource whose definition %s', async (_, answer, kept) => {
+  for (const [isComplete, isIncremental] of [
+    [true, false],
+    [true, true],
+    [false, false],
+  ] as const) {
+    const ports = new ScriptedPorts();
+    const roles = [permission('p', 'author', 'reader'), permission('q', 'author', 'writer')];
+    ports.resources = [table('author'), ...roles];
+    const { passState } = await reconcile(ports, OPTIONS);
+    const asked: string[] = [];
+    const lostAmong = async (names: ReadonlySet<string>) => {
+      asked.push(...names);
+      return answer(names);
+    };
+    ports.given = snapshotOf([table('author'), roles[1]!], { isComplete, lostAmong });
+    const report = await reconcile(ports, OPTIONS, isIncremental ? { passState } : {});
+    expect(asked).toEqual(['TablePermission default/p']);
+    const isServed = keys(ports).includes('select_permission/default/public/author/reader');
+    expect(isServed).toBe(kept !== undefined || !isComplete);
+    expect(report.plan?.pruneHold !== undefined).toBe(kept?.shown === 'PruneHeld');
+    expect(report.isCut).toBe(kept?.isCut === true);
+    expect(report.plan?.pruneHold?.lostKinds).toEqual(kept?.shown ? ['TablePermission'] : undefined);
+  }
+});
+
+test('definitions are not read while every resource exists', async () => {
+  const ports = new ScriptedPorts();
+  const lostAmong = () => Promise.reject(new Error('read'));
+  ports.given = snapshotOf([table('author'), permission('p', 'author', 'reader')], { lostAmong });
+  await reconcile(ports, OPTIONS);
+  // The table no longer has its object: the resource exists.
+  ports.given = snapshotOf(
+    [table('book'), permission('p', 'book', 'reader')].map((cr, i) => ({
+      ...cr,
+      metadata: { ...cr.metadata, name: ['author', 'p'][i]! },
+    })),
+    { lostAmong },
+  );
+  const { problem } = await reconcile(ports, OPTIONS);
+  expect(problem).toBeUndefined();
+});
+
 test('a hold lasts while its resources come back one after the other', async () => {
   const ports = new ScriptedPorts();
   const tables = Array.from({ length: 30 }, (_, i) => table(`t${i}`));

@@ -6,6 +6,7 @@ import { listText } from '@pergola/engine/list-text';
 import type { PruneHold } from '../decide/prune-guard.ts';
 import { withLagging } from '../engine/replica-sync.ts';
 import {
+  API_GROUP,
   type CrStatus,
   type CustomResource,
   kindAndNamespaceOf,
@@ -171,7 +172,7 @@ function failedGates(verdicts: Report['verdicts']): readonly string[] {
 }
 
 /** Returns the message with one hash for all held deletions, and with one for each of several namespaces. */
-function holdText({ hash, namespaces }: PruneHold): string {
+function holdText({ hash, namespaces, lostKinds = [] }: PruneHold): string {
   const what = namespaces.map(
     ({ namespace, count, owned }) => `${count} of ${owned} objects of ${namespace}`,
   );
@@ -179,10 +180,21 @@ function holdText({ hash, namespaces }: PruneHold): string {
   // A hash at the end would be copied with the full stop.
   return (
     `${what.join(', ')} would be deleted at once; ` +
+    (lostKinds.length > 0 ? `${lostText(lostKinds)}; ` : '') +
     `confirm with ${CONFIRM_PRUNE_ANNOTATION}: ${hash}` +
     (namespaces.length > 1 ? `, or ${each.join(', ')},` : '') +
     ' if that is meant'
   );
+}
+
+function lostText(kinds: readonly string[]): string {
+  const names = listText(
+    kinds.map((kind) => `${kindOf(kind)?.plural}.${API_GROUP}`),
+    { most: MOST_NAMED },
+  );
+  return kinds.length === 1
+    ? `resources of them were deleted with their definition ${names}`
+    : `resources of them were deleted with their definitions ${names}`;
 }
 
 /** The most namespaces in the status. */

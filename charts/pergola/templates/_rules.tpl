@@ -21,6 +21,16 @@
   verbs: [patch]
 {{- end }}
 
+{{/* Only cluster-wide: definitions have no namespace. Says whether resources were deleted with the definition of their kind. */}}
+{{- define "pergola.definitionRules" -}}
+{{- $names := list }}
+{{- range splitList " " (include "pergola.plurals" . | trim) }}{{ $names = append $names (printf "%s.pergola.dev" .) }}{{ end }}
+- apiGroups: [apiextensions.k8s.io]
+  resources: [customresourcedefinitions]
+  resourceNames: {{ $names | toJson }}
+  verbs: [get]
+{{- end }}
+
 {{/* The plurals of the kinds that concern the whole engine. */}}
 {{- define "pergola.enginePlurals" -}}
 {{- range $path, $text := .Files.Glob "files/crds/*.yaml" }}

@@ -172,6 +172,12 @@ async function operatorToken(kube: TestKube): Promise<string> {
   const chart = readFileSync(join(ROOT, 'charts/pergola/templates/_rules.tpl'), 'utf8');
   const granted = /define "pergola\.operatorRules" -}}\n([\s\S]*?)\n\{\{-? end/.exec(chart)?.[1] ?? '';
   const namespaces = { apiGroups: [''], resources: ['namespaces'], verbs: ['get', 'list', 'watch'] };
+  const definitions = {
+    apiGroups: ['apiextensions.k8s.io'],
+    resources: ['customresourcedefinitions'],
+    resourceNames: KINDS.map(({ plural }) => `${plural}.pergola.dev`),
+    verbs: ['get'],
+  };
   const leases = {
     apiGroups: ['coordination.k8s.io'],
     resources: ['leases'],
@@ -186,7 +192,7 @@ async function operatorToken(kube: TestKube): Promise<string> {
       apiVersion,
       kind: 'ClusterRole',
       metadata,
-      rules: [...(load(granted) as object[]), namespaces, leases],
+      rules: [...(load(granted) as object[]), namespaces, definitions, leases],
     },
     {
       apiVersion,
