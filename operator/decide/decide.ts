@@ -144,10 +144,14 @@ export function entryChanges(
   kept: { readonly has: (key: string) => boolean },
   manager: string,
 ): readonly EntryChange[] {
+  const refused = new Set(decisions.filter(({ key }) => excluded.has(key)).map(ownerOf));
   return decisions.map((decision) => {
     const { key, action, entry: before } = decision;
     const owner = ownerOf(decision);
-    const entry = entryOf(decision, excluded.has(key), manager);
+    // What an earlier generation declared as well does not make this one served.
+    const isKept =
+      excluded.has(key) || (before !== undefined && action === 'unchanged' && refused.has(owner));
+    const entry = entryOf(decision, isKept, manager);
     const isDriftKept = action === 'reportDrift' || action === 'ignoreDrift';
     return { key, owner, before, after: kept.has(key) || isDriftKept ? entry : undefined };
   });
@@ -164,8 +168,8 @@ export function ownerOf({
   return claim ? crName(claim.cr) : entry?.cr;
 }
 
-function entryOf(decision: Decision, isExcluded: boolean, manager: string): LedgerEntry | undefined {
-  if (isExcluded) return decision.entry;
+function entryOf(decision: Decision, isKept: boolean, manager: string): LedgerEntry | undefined {
+  if (isKept) return decision.entry;
   switch (decision.action) {
     case 'create':
     case 'update':

@@ -9,7 +9,7 @@ export type LedgerEntry = {
   readonly uid: string;
   /** The owner, as `Kind namespace/name`. */
   readonly cr: string;
-  /** The generation of the resource when the object was last written. */
+  /** The last generation of the resource that was applied with this object. */
   readonly generation: number;
   /** The hash of the object in normal form. */
   readonly hash: string;
@@ -121,13 +121,15 @@ export type EntryChange = {
   readonly after: LedgerEntry | undefined;
 };
 
-/** Returns the patch of the ledger; undefined when nothing changes. A new generation alone needs no write. */
+/** Returns the patch of the ledger; undefined when nothing changes. */
 export function ledgerPatch(
   changes: readonly EntryChange[],
   reservations: NonNullable<LedgerPatch['reservations']>,
   manager: string,
 ): LedgerPatch | undefined {
-  const changed = changes.filter(({ before, after }) => !isSameEntry(before, after));
+  const changed = changes.filter(
+    ({ before, after }) => !isSameEntry(before, after) || before?.generation !== after?.generation,
+  );
   const areReserved = Object.keys(reservations).length > 0;
   if (changed.length === 0 && !areReserved) return undefined;
   return {

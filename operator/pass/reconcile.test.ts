@@ -1,6 +1,7 @@
 /** Tests the whole pass with a scripted engine: order, coexistence, faults. Not here: single steps, which have their own tests. */
 
 import { objectsOf } from '@pergola/engine/metadata';
+import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { valueName } from '../objects/value-name.ts';
 import { EngineProblem } from '../ports.ts';
@@ -106,6 +107,36 @@ test('a broken resource keeps its last good version and does not block others', 
     ['editor', ['id']],
     ['reader', ['id', 'name']],
   ]);
+});
+
+test('a refused generation names the last one that was accepted, also when that changed nothing', async () => {
+  const editor = 'select_permission/default/public/author/editor';
+  await fc.assert(
+    fc.asyncProperty(
+      fc.array(fc.constantFrom('id', 'name', 'nonsense', 'invalid'), { minLength: 1, maxLength: 8 }),
+      async (columns) => {
+        const ports = new ScriptedPorts();
+        ports.engine.judge = (objects) =>
+          JSON.stringify(objects.get(editor) ?? {}).includes('nonsense') ? [inconsistent(editor)] : [];
+        let served: number | undefined;
+        for (const [i, column] of columns.entries()) {
+          const generation = i + 1;
+          const spec = column === 'invalid' ? { spec: { select: { colums: [] } } } : {};
+          const cr = permission('p', 'author', 'editor', [column], { ...spec, generation });
+          ports.resources = [table('author'), cr];
+          const isRefused = column === 'nonsense' || column === 'invalid';
+          if (!isRefused) served = generation;
+          // Twice: the second pass must say the same.
+          for (const _ of [1, 2]) {
+            await reconcile(ports, OPTIONS);
+            const [, said] = /serving generation (\d+)/.exec(ports.message(cr) ?? '') ?? [];
+            expect(said).toBe(isRefused ? served?.toString() : undefined);
+          }
+        }
+      },
+    ),
+    { numRuns: 100 },
+  );
 });
 
 test('a resource with an invalid spec keeps its objects and reports the invalid field', async () => {
