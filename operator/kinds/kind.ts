@@ -213,7 +213,7 @@ export const OBJECT_COLUMNS: readonly PrinterColumn[] = [
 
 export const ENGINE_COLUMNS: readonly PrinterColumn[] = [
   ...READY_COLUMNS,
-  { name: 'Failing', type: 'integer', jsonPath: '.status.objects.failing' },
+  { name: 'Failing', type: 'integer', jsonPath: '.status.notReady' },
   AGE,
   wide('Owned', '.status.objects.owned', 'Objects that resources own.', 'integer'),
   wide('Version', '.status.engineVersion', 'The version of the engine.'),

@@ -116,6 +116,11 @@ export const STATUS = Type.Object(
         },
       ),
     ),
+    notReady: Type.Optional(
+      Type.Integer({
+        description: 'The number of resources that the message of Ready counts as not ready. Engine only.',
+      }),
+    ),
     objects: Type.Optional(
       Type.Object(
         {
@@ -232,6 +237,7 @@ export type CrStatus = {
   readonly engineVersion?: string;
   readonly replicas?: readonly ReplicaVersion[];
   readonly operators?: readonly OperatorEntry[];
+  readonly notReady?: number;
   readonly objects?: {
     readonly owned: number;
     readonly foreign: number;

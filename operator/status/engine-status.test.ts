@@ -1,5 +1,6 @@
 /** Tests the status of an Engine. */
 import { expect, test } from 'vitest';
+import { ENGINE_COLUMNS } from '../kinds/kind.ts';
 import { reconcile } from '../pass/reconcile.ts';
 import { EngineProblem } from '../ports.ts';
 import { OPTIONS, permission, resource, table } from '../testing/resources.ts';
@@ -30,8 +31,27 @@ test('a healthy Engine is Ready and counts owned, other and failing objects', as
     observedGeneration: 1,
     target: 'service engine:8080',
     resourceVersion: 2,
+    notReady: 1,
     objects: { owned: 1, foreign: 1, failing: 1, drifted: 0 },
   });
+});
+
+test.each([1, 2, 5])('the column and the message of an Engine count the same %i resources', async (count) => {
+  const permissions = Array.from({ length: 3 }, (_, i) => ({
+    role: `role${i}`,
+    select: { columns: ['id'], filter: {} },
+  }));
+  const status = await statusAfter(async (ports) => {
+    // Each resource has four objects.
+    ports.resources = Array.from({ length: count }, (_, i) => table(`t${i}`, { spec: { permissions } }));
+    ports.engine.judge = broken(...Array.from({ length: count }, (_, i) => `table/default/public/t${i}`));
+  });
+  const [, names = ''] = /not ready: (.*)\.$/.exec(status.conditions[0]!.message) ?? [];
+  const more = Number(/and (\d+) more/.exec(names)?.[1] ?? 0);
+  expect(names.match(/Table default\/t\d/g)!.length + more).toBe(count);
+  const column = ENGINE_COLUMNS.find(({ name }) => name === 'Failing')!;
+  expect(column.jsonPath).toBe('.status.notReady');
+  expect(status.notReady).toBe(count);
 });
 
 test('an Engine that does not respond is not Reachable and has no condition for its metadata', async () => {

@@ -20,7 +20,7 @@ import { failedText } from '../permission-tests/gates.ts';
 import { type EngineVersions, inconsistentIn, type ResourceOutcome } from '../ports.ts';
 import { outcomeOfInconsistency } from '../settle/inconsistency.ts';
 import { type ConditionDraft, conditionsOf, progressConditions, type StatusContext } from './conditions.ts';
-import { missingGrantText, notReadyText } from './not-ready.ts';
+import { missingGrantText, notReady, notReadyText } from './not-ready.ts';
 import { outcomeOf, type PassPlan, type Report } from './report.ts';
 import { sentence } from './sentence.ts';
 import { appliedText } from './verdicts.ts';
@@ -65,7 +65,7 @@ export function engineStatusOf(
     target: kindOf('Engine')!.target(cr.spec),
     ...(report.resourceVersion === undefined ? {} : { resourceVersion: report.resourceVersion }),
     ...versionsOf(cr, versions),
-    ...(report.plan ? { objects: countsOf(report) } : {}),
+    ...(report.plan ? { notReady: notReady(report).length, objects: countsOf(report) } : {}),
     ...(pruneHold ? { pruneHash: pruneHold.hash } : {}),
     ...(namespaces.length > 0 ? { namespaces } : {}),
     ...(report.plan && report.plan.heldBack.size > 0 ? { heldBack: heldChangesOf(report.plan) } : {}),

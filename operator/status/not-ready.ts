@@ -15,22 +15,24 @@ const NOT_FAILED: ReadonlySet<Reason> = new Set(['Applied', 'Applying', 'Paused'
 
 const RANKS: ReadonlyMap<string, number> = new Map(KINDS.map(({ kind }, rank) => [kind, rank]));
 
+type Outcomes = Pick<Report, 'problem' | 'resources' | 'verdicts'>;
+
 /** Returns a clause such as `not ready: Source default/main, Table default/author`; undefined when every resource is Ready, or when the
  *  pass could not read the engine. Sources come first, in the order of KINDS, then names. */
-export function notReadyText({
-  problem,
-  resources,
-  verdicts,
-}: Pick<Report, 'problem' | 'resources' | 'verdicts'>): string | undefined {
-  if (problem) return undefined;
-  // Resources out of scope are applied (decide/incremental-scope.ts).
-  const failed = resources.filter(({ metadata }) => {
-    const verdict = verdicts.get(metadata.uid);
-    return verdict !== undefined && !NOT_FAILED.has(verdict.outcome.reason);
-  });
+export function notReadyText(report: Outcomes): string | undefined {
+  const failed = report.problem ? [] : notReady(report);
   if (failed.length === 0) return undefined;
   const first = failed.toSorted(byImportance).slice(0, MOST_NAMED).map(shortNameOf);
   return `not ready: ${listText(first, { most: MOST_NAMED, total: failed.length })}`;
+}
+
+/** Returns the resources that are neither Ready, being applied nor paused. */
+export function notReady({ resources, verdicts }: Outcomes): readonly CustomResource[] {
+  // Resources out of scope are applied (decide/incremental-scope.ts).
+  return resources.filter(({ metadata }) => {
+    const verdict = verdicts.get(metadata.uid);
+    return verdict !== undefined && !NOT_FAILED.has(verdict.outcome.reason);
+  });
 }
 
 /** Returns a clause that names the resources whose condition GrantMissing says which grant they need; undefined when there are none. */
