@@ -30,6 +30,10 @@ export const COMMANDS = {
     'rewrite custom resources of the old form of v1alpha1 to the new form',
   ],
   migrate: ['bin/migrate.ts', 'run versioned SQL on the database of a source: create, up, status, verify'],
+  rollback: [
+    'bin/rollback.ts',
+    'go back to an earlier version of the metadata while no engine starts on the stored one',
+  ],
   export: ['bin/export.ts', 'write the metadata of an engine into a directory, or as custom resources'],
   import: ['bin/import.ts', 'load a metadata directory into an engine, or convert it to custom resources'],
   completion: [

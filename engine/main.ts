@@ -4,6 +4,7 @@
  *  Not here: what these parts do (their rooms). */
 
 import { declareMetadata } from './admin/declare.ts';
+import { damagedInconsistencies } from './admin/inconsistencies.ts';
 import { migrateAtStart } from './admin/migrate-at-start.ts';
 import { createReferenceCatalogs } from './admin/reference-catalogs.ts';
 import { EngineState } from './admin/state.ts';
@@ -94,6 +95,7 @@ export async function startEngine(
     timed: registry === null ? undefined : measureSource.bind(null, registry),
   });
   await state.start();
+  reportDamaged(state, observe);
   const { asyncActions, rowEvents, scheduledEvents } = openWorkers(options, state, observe);
   if (registry !== null) readShares(registry, { row: rowEvents, scheduled: scheduledEvents });
   const open = async () => {
@@ -121,6 +123,17 @@ export async function startEngine(
     drain: () => server.drain(options.shutdownDelay * 1000),
     close: () => stop(graceOf(options.gracefulShutdownTimeout * 1000), server),
   };
+}
+
+/** The most damaged objects that the line of the log names. */
+const MOST_DAMAGED = 20;
+
+/** Reports the objects of the stored document that cannot be parsed. */
+function reportDamaged(state: EngineState, observe: Observe): void {
+  const damaged = damagedInconsistencies(state.snapshot().damaged);
+  if (damaged.length === 0) return;
+  const objects = damaged.slice(0, MOST_DAMAGED).map(({ name, reason }) => ({ name, reason }));
+  observe({ kind: 'state', event: { kind: 'damaged objects', count: damaged.length, objects } });
 }
 
 /** Returns the metadata of `--metadata-dir`; undefined without the option. */

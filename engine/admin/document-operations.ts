@@ -18,7 +18,7 @@ import type { Inconsistency, Unenforced } from '../resolve/types.ts';
 import { checkConnections } from '../transform/check-connections.ts';
 import { effectsBetween } from './effects.ts';
 import {
-  damagedInconsistencies,
+  allInconsistencies,
   printInconsistencies,
   refuseInconsistencies,
   removeInconsistent,
@@ -242,7 +242,7 @@ type Report = {
 /** Reports the inconsistencies of the draft. `includeKeys` adds restrictions that are not enforced, too. */
 async function reportOf(work: UnitOfWork, includeKeys: boolean): Promise<Report> {
   const { inconsistencies: found } = await work.resolution();
-  const inconsistencies = [...damagedInconsistencies(work.damaged), ...found];
+  const inconsistencies = allInconsistencies({ damaged: work.damaged, inconsistencies: found });
   const unenforced = includeKeys ? work.gateway.unenforced(work.metadata) : [];
   return {
     is_consistent: inconsistencies.length === 0,

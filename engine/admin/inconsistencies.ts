@@ -103,6 +103,17 @@ export function damagedInconsistencies(damaged: readonly DamagedObject[]): reado
   }));
 }
 
+/** Returns the inconsistencies of a snapshot with those of its damaged objects, as `get_inconsistent_metadata` lists them. */
+export function allInconsistencies({
+  damaged,
+  inconsistencies,
+}: {
+  readonly damaged: readonly DamagedObject[];
+  readonly inconsistencies: readonly Inconsistency[];
+}): readonly Inconsistency[] {
+  return damaged.length === 0 ? inconsistencies : [...damagedInconsistencies(damaged), ...inconsistencies];
+}
+
 /** Returns the inconsistencies in `after` that were not in `before` and concern the document. An object that is inconsistent for another
  *  reason counts as new. */
 export function newInconsistencies(

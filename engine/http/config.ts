@@ -4,6 +4,7 @@
  *  does not answer; /healthz/sources,
  *  which says whether the databases answer. Reference: docs/reference/behaviour/endpoints.md. */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { allInconsistencies } from '../admin/inconsistencies.ts';
 import { isSecretSet } from '../auth/admin-secrets.ts';
 import { jwtSecretsOf } from '../auth/authenticate.ts';
 import type { ClaimSource, JwtSecret } from '../config/jwt-secret.ts';
@@ -45,7 +46,7 @@ export function publicRoutes(app: FastifyInstance, context: HttpContext): void {
       return reply.code(503).type('text/plain').send('ERROR: the engine is stopping');
     const { strict } = request.query as { strict?: string };
     const isStrict = strict !== undefined && (strict === '' || booleanOf(strict) === true);
-    const isConsistent = context.state.snapshot().inconsistencies.length === 0;
+    const isConsistent = allInconsistencies(context.state.snapshot()).length === 0;
     reply.type('text/plain');
     // Without `strict` a lost metadata database does not fail the check: the engine serves on, and every replica would fail at once.
     if (isStrict && !(await metadataAnswers()))
@@ -90,7 +91,7 @@ function configView({ options, state }: HttpContext): unknown {
   return {
     version: VERSION,
     resource_version: state.snapshot().resourceVersion,
-    state_version: stateVersionOf(state.snapshot().inconsistencies),
+    state_version: stateVersionOf(allInconsistencies(state.snapshot())),
     is_admin_secret_set: isSecretSet(options),
     is_auth_hook_set: options.authHook !== undefined,
     is_jwt_set: secrets.length > 0,

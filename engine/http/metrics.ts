@@ -2,8 +2,10 @@
  *  administrators. Also here: the metrics whose values are collected when they are scraped.
  *  Not here: metrics that are counted (observe/measure.ts), the text format (observe/registry.ts). Reference:
  *  docs/reference/behaviour/endpoints.md. */
+
 import { hash, timingSafeEqual } from 'node:crypto';
 import type { FastifyInstance } from 'fastify';
+import { allInconsistencies } from '../admin/inconsistencies.ts';
 import type { EngineState } from '../admin/state.ts';
 import type { Database } from '../database/pool.ts';
 import { planCacheCounts } from '../execute/plan-cache.ts';
@@ -42,7 +44,10 @@ function isBearer(authorization: string | undefined, secret: string): boolean {
 
 function readMetadata(registry: Registry, state: EngineState): void {
   registry.read('pergola_metadata_resource_version', () => one(state.snapshot().resourceVersion));
-  registry.read('pergola_metadata_inconsistent_objects', () => one(state.snapshot().inconsistencies.length));
+  registry.read('pergola_metadata_inconsistent_objects', () =>
+    one(allInconsistencies(state.snapshot()).length),
+  );
+  registry.read('pergola_metadata_damaged_objects', () => one(state.snapshot().damaged.length));
   registry.read('pergola_named_values', () =>
     Object.entries(state.values.counts()).map(([status, value]) => ({ labels: { status }, value })),
   );

@@ -138,7 +138,8 @@ export const METRICS = {
     'Named values in the metadata database, by status (usable, key_missing, damaged).',
     'status',
   ),
-  pergola_metadata_inconsistent_objects: gauge('Inconsistent metadata objects.'),
+  pergola_metadata_inconsistent_objects: gauge('Inconsistent metadata objects, damaged ones included.'),
+  pergola_metadata_damaged_objects: gauge('Objects of the stored metadata that the engine cannot parse.'),
   pergola_source_up: gauge(
     '1 if the database of the source answered the last introspection, otherwise 0.',
     'source',

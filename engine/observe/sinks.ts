@@ -362,7 +362,7 @@ function rest({ kind: _, ...info }: Observation): unknown {
 
 /** Returns `warn` for problems with a database and for conflicting writers of an object, otherwise `info`. */
 function levelOfState(kind: string): Line['level'] {
-  return /unreachable|interrupted|managed|missing|limit reached|not (enforced|supported|exported|stored)/.test(
+  return /unreachable|interrupted|managed|missing|damaged|limit reached|not (enforced|supported|exported|stored)/.test(
     kind,
   )
     ? 'warn'

@@ -26,6 +26,7 @@ import {
   writeFullCopies,
 } from './changes.ts';
 import {
+  type Authorship,
   changesDocument,
   type MetadataWrite,
   minimalWrite,
@@ -153,6 +154,17 @@ export class Store {
   /** Returns the document as it was at a version. Raises `revisionNotExists`. */
   async revision(version: number): Promise<Metadata> {
     return loadRevision(this.#database, version);
+  }
+
+  /** Stores the document of an earlier version as the newest one, whatever the current one is. Raises `revisionNotExists`, and the error of
+   *  a document that cannot be parsed. */
+  async restore(version: number, by: Authorship): Promise<Versions> {
+    return this.#database.transaction({}, async (client) => {
+      await lockDocument(client);
+      const current = await client.query(`select ${VERSION_COLUMNS} from pergola.metadata`);
+      const write = { metadata: await this.revision(version), by };
+      return this.saveIn(client, write, versionsOf(current.rows[0]).resource);
+    });
   }
 
   /** Saves in a transaction of its own. Raises `conflict` as `saveIn` does. */
@@ -360,7 +372,9 @@ function separated(row: FullRow): ReadDocument {
   try {
     return separateStored(parseJson(row.document), row.edits);
   } catch (error) {
-    const text = `the metadata of version ${row.resource_version} cannot be read: ${thrownMessage(error)}`;
+    const text =
+      `the metadata of version ${row.resource_version} cannot be read: ${thrownMessage(error)}; ` +
+      'the command pergola rollback lists the earlier versions and goes back to one of them';
     throw new Error(text, { cause: error });
   }
 }
