@@ -364,9 +364,10 @@ export class EngineState {
 
   /** Publishes the answer of a database or remote schema that was not there before. Never rejects. */
   async #takeIn(arrival: Arrival): Promise<void> {
-    const turn = this.exclusively(async () => {
+    const waits = new TargetWaits();
+    const turn = this.inTurns(waits, async () => {
       if (this.#isClosed) return;
-      const next = await takeIn(this.snapshot(), this.gateway, arrival);
+      const next = await takeIn(this.snapshot(), this.gateway, arrival, waits);
       if (!next) return;
       this.publish(next);
       await this.createExtensions();

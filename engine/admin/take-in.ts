@@ -8,6 +8,7 @@ import { lacksTriggers } from './event-capture.ts';
 import { type Gateway, keyOfRemote, keyOfSource } from './gateway.ts';
 import { commitRefreshed } from './refresh-catalog.ts';
 import type { Snapshot, SourceCatalog } from './snapshot.ts';
+import type { TargetWaits } from './target-waits.ts';
 import { UnitOfWork } from './unit-of-work.ts';
 
 /** An answer and its target. `seen`: the reading that was awaited when the answer was asked for. */
@@ -17,12 +18,14 @@ export type Arrival = {
   readonly seen: object | undefined;
 };
 
+/** Throws TargetsPending. */
 export async function takeIn(
   base: Snapshot,
   gateway: Gateway,
   arrival: Arrival,
+  waits: TargetWaits,
 ): Promise<Snapshot | undefined> {
-  const work = new UnitOfWork(base, gateway);
+  const work = new UnitOfWork(base, gateway, { waits });
   try {
     if (!(await put(work, base.metadata, arrival))) return undefined;
     return await commitRefreshed(work);
@@ -43,9 +46,9 @@ async function put(
     work.setCatalog(source, answer as SourceCatalog);
     const { model } = await work.resolution();
     const triggers = [...(model.sources.get(source.name)?.eventTriggers.values() ?? [])];
-    if (triggers.length > 0 && (await lacksTriggers(work.database(source), triggers))) {
-      work.recreatedTriggers.add(source.name);
-    }
+    if (triggers.length === 0) return true;
+    await work.reach(source);
+    if (await lacksTriggers(work.database(source), triggers)) work.recreatedTriggers.add(source.name);
     return true;
   }
   const remote = remotes.find((each) => keyOfRemote(each) === key);

@@ -414,11 +414,12 @@ export class UnitOfWork {
   /** Returns the request's transaction on a source. The first call begins it. Raises `sourceUnreachable` for a database that does not
    *  answer: nobody must wait for it with the turn. */
   async transaction(source: Source): Promise<OpenTransaction> {
-    if (!this.hasTransaction(source)) await this.#reach(source);
+    if (!this.hasTransaction(source)) await this.reach(source);
     return this.#transactions.begin(source);
   }
 
-  async #reach(source: Source): Promise<void> {
+  /** Returns once the database of the source has answered. Raises `sourceUnreachable` if it does not. */
+  async reach(source: Source): Promise<void> {
     const key = `reach ${keyOfSource(source)}`;
     const { error } = await this.#waits.answer<Attempted>(key, {
       seen: undefined,
