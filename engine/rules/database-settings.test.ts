@@ -196,7 +196,9 @@ test('the requests succeed', () => {
     expect(answer).toMatchObject([expect.any(String), {}, { data: expect.anything() }]);
 });
 
-describe.each(SETTINGS)('%s = %s', (name, value, styled = []) => {
+const settings = SETTINGS.map(([name, value, styled = []]) => ({ name, value, styled }));
+
+describe.each(settings)('$name = $value', ({ name, value, styled }) => {
   test('changes no answer but the style of text', async () => {
     const own = new URL(database.url).pathname.slice(1);
     await database.sql(`alter database ${own} set ${name} = '${value}'`);
