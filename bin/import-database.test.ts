@@ -196,7 +196,7 @@ test('import writes a folder of resources or a metadata directory without an eng
   await fill({ ...document, sources: [...document.sources, mssql] });
   const [resources, directory] = ['resources', 'directory'].map((name) => join(folder, name));
   expect(await load('-o', resources!)).toBe(0);
-  expect(output.text).toContain('the source legacy is left out: sources of the kind mssql are not supported');
+  expect(output.text).toContain('source legacy is left out: sources of the kind "mssql" are not supported');
   expect(output.text).toContain('--states-only');
   const files = await readdir(resources!, { recursive: true, withFileTypes: true });
   const texts = files.filter((entry) => entry.isFile()).map(({ parentPath, name }) => join(parentPath, name));

@@ -3,15 +3,16 @@
  *  also takes over its migration state.
  *  Exit codes: 0 done, 1 not (it says why, object by object), 2 flags. Not here: reading the files
  *  (engine/metadata/read-directory.ts) and the catalog (engine/store/foreign-catalog.ts), judging the metadata (the engine). */
+import type { JsonRecord } from '../engine/json/value.ts';
 import { renamePrefix } from '../engine/metadata/header-prefix.ts';
 import {
   exportMetadata,
+  hindering,
   isRecord,
+  type Metadata,
   parseDocument,
-  parseMetadata,
-  withoutForeignSources,
 } from '../engine/metadata/index.ts';
-import { leftOutText, readDirectory, writeDirectory } from '../engine/store/directory.ts';
+import { readDirectory, writeDirectory } from '../engine/store/directory.ts';
 import { type ForeignCatalog, readForeignCatalog } from '../engine/store/foreign-catalog.ts';
 import { type ReplaceAnswer, readReplaced, readSuccess } from '../operator/engine/answers.ts';
 import { operation, perform } from '../operator/engine/request.ts';
@@ -49,7 +50,7 @@ const FOREIGN_PREFIX = 'x-hasura-';
 
 /** Metadata to import, as it was written; for a catalog also its states. */
 type Import = {
-  readonly metadata: unknown;
+  readonly metadata: JsonRecord | Metadata;
   readonly origin: string;
   readonly states: Pick<ForeignCatalog, 'cli' | 'console'> | null;
 };
@@ -76,7 +77,7 @@ async function convert(commandLine: CommandLine): Promise<number> {
     return 0;
   }
   if (typeof output !== 'string') return importInto(commandLine, given);
-  if (form === 'crs') await writeResources(parseMetadata(given.metadata), output, commandLine);
+  if (form === 'crs') await writeResources(parseDocument(given.metadata), output, commandLine);
   else {
     const files = await writeDirectory(output, parseDocument(given.metadata));
     process.stdout.write(`${files.length} files in ${output}\n`);
@@ -90,15 +91,12 @@ async function convert(commandLine: CommandLine): Promise<number> {
 }
 
 async function read({ folder, flag, address }: CommandLine): Promise<Import> {
-  const warn = (text: string) => process.stderr.write(`${text}\n`);
   const url = flag('from-database');
   if (typeof url !== 'string') {
-    return { metadata: exportMetadata(readDirectory(folder, warn)), origin: folder, states: null };
+    return { metadata: exportMetadata(readDirectory(folder)), origin: folder, states: null };
   }
   const { metadata, resourceVersion, ...states } = await readForeignCatalog(url);
-  const { document, leftOut } = withoutForeignSources(metadata);
-  for (const source of leftOut) warn(leftOutText(source));
-  const renamed = renamePrefix(document, FOREIGN_PREFIX, address.headerPrefix ?? 'x-engine-');
+  const renamed = renamePrefix(metadata, FOREIGN_PREFIX, address.headerPrefix ?? 'x-engine-');
   const origin = `hdb_catalog, resource version ${resourceVersion ?? 'unknown'}`;
   return { metadata: parseDocument(renamed), origin, states };
 }
@@ -108,14 +106,15 @@ async function importInto(commandLine: CommandLine, { metadata, origin, states }
   const { address, flag } = commandLine;
   const judged = await replace(address, { metadata, dry_run: true });
   for (const { name, reason } of judged.inconsistent_objects) process.stderr.write(`${name}: ${reason}\n`);
-  const isRefused = !judged.is_consistent && flag('allow-inconsistent') !== true;
+  const others = hindering(metadata, judged.inconsistent_objects);
+  const isRefused = others.length > 0 && flag('allow-inconsistent') !== true;
   if (flag('dry-run') === true || isRefused) {
-    process.stdout.write(`${judged.is_consistent ? 'It fits' : 'It does not fit'}. Nothing was changed.\n`);
+    process.stdout.write(`${others.length === 0 ? 'It fits' : 'It does not fit'}. Nothing was changed.\n`);
     return isRefused ? 1 : 0;
   }
   const done = await replace(address, {
     metadata,
-    allow_inconsistent_metadata: flag('allow-inconsistent') === true,
+    allow_inconsistent_metadata: flag('allow-inconsistent') === true || !judged.is_consistent,
   });
   for (const { message } of done.warnings ?? []) process.stderr.write(`${message}\n`);
   process.stdout.write(`Done: ${address.url} has the metadata of ${origin}.\n`);

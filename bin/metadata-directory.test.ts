@@ -1,8 +1,9 @@
 /** Tests metadata directories with the commands `export`, `import` and `serve --metadata-dir`. */
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { afterEach, beforeEach, expect, test, vi } from 'vitest';
+import { dirname, join, relative } from 'node:path';
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import { REPOSITORIES } from '../engine/rules/testing/repositories.ts';
 import { createDatabase, type TestDatabase } from '../testing/database.ts';
 import { startTestEngine, type TestEngine } from '../testing/engine.ts';
 import { captureOutput } from '../testing/output.ts';
@@ -43,7 +44,7 @@ test('an exported directory can be edited and imported again', async () => {
   expect(await exportCommand([folder, '--as', 'metadata', ...flags()])).toBe(0);
   expect(output.text).toMatch(/^4 files in .*, resource version \d+\n$/);
   const file = join(folder, AUTHOR);
-  expect(readFileSync(file, 'utf8')).toBe('table:\n  schema: public\n  name: author\n');
+  expect(readFileSync(file, 'utf8')).toBe('table:\n  name: author\n  schema: public\n');
   writeFileSync(file, 'table: book\n');
   expect(await importCommand([folder, ...flags()])).toBe(0);
   expect(await trackedTables()).toEqual(['book']);
@@ -113,15 +114,108 @@ test('an engine does not start with an inconsistent or unreadable directory, and
   expect(await trackedTables()).toEqual(['author']);
 });
 
-test('import and start skip sources of unsupported kinds with a warning', async () => {
+/** The files of sources that the engine does not serve, as the command line of the reference names them. */
+const FOREIGN = {
+  'databases/legacy/tables/tables.yaml':
+    '- "!include dbo_a.yaml"\n- "!include b.yaml"\n- "!include x_c.yaml"\n',
+  'databases/legacy/tables/dbo_a.yaml':
+    'table:\n  schema: dbo\n  name: a\nselect_permissions:\n  - role: user\n    permission:\n      columns: []\n      filter: {}\n      more: null\n',
+  'databases/legacy/tables/b.yaml': 'table: b\n',
+  'databases/legacy/tables/x_c.yaml': 'table:\n  - x\n  - c\n',
+  'databases/legacy/functions/functions.yaml': '- "!include dbo_f.yaml"\n',
+  'databases/legacy/functions/dbo_f.yaml': 'function:\n  schema: dbo\n  name: f\n',
+  'databases/store/tables/tables.yaml': '- "!include data_b.yaml"\n',
+  'databases/store/tables/data_b.yaml': 'table:\n  dataset: data\n  name: b\n',
+};
+const LISTED = `- name: legacy
+  kind: mssql
+  configuration:
+    connection_info:
+      connection_string:
+        from_env: MSSQL
+      pool_settings: null
+  unknown:
+    - 1
+  tables: "!include legacy/tables/tables.yaml"
+  functions: "!include legacy/functions/functions.yaml"
+- name: store
+  kind: bigquery
+  configuration: {}
+  tables: "!include store/tables/tables.yaml"
+`;
+
+const filesIn = (root: string) =>
+  Object.fromEntries(
+    readdirSync(root, { recursive: true, withFileTypes: true })
+      .filter((entry) => entry.isFile())
+      .map(({ parentPath, name }) => join(parentPath, name))
+      .map((path) => [relative(root, path), readFileSync(path, 'utf8')]),
+  );
+
+test('sources of unsupported kinds are kept by import and start, and exported without a changed line', async () => {
   await track('author');
   await exportCommand([folder, ...flags()]);
   const file = join(folder, 'databases/databases.yaml');
-  const foreign = '- name: legacy\n  kind: mssql\n  configuration: {}\n  tables: []\n';
-  writeFileSync(file, readFileSync(file, 'utf8') + foreign);
+  writeFileSync(file, readFileSync(file, 'utf8') + LISTED);
+  for (const [name, text] of Object.entries(FOREIGN)) {
+    mkdirSync(dirname(join(folder, name)), { recursive: true });
+    writeFileSync(join(folder, name), text);
+  }
+  const given = filesIn(folder);
+  const reason = 'source legacy: Inconsistent object: sources of the kind "mssql" are not supported';
+  expect(await importCommand([folder, '--dry-run', ...flags()])).toBe(0);
+  expect(output.text).toContain(reason);
   expect(await importCommand([folder, ...flags()])).toBe(0);
-  expect(output.text).toContain('the source legacy is left out: sources of the kind mssql are not supported');
-  const other = await startTestEngine({ databaseUrl: database.url, metadataDir: folder });
-  expect(await trackedTables(other)).toEqual(['author']);
-  await other.close();
+  const [again, started, copied] = ['again', 'started', 'copied'].map((name) => join(folder, '..', name));
+  await exportCommand([again!, ...flags()]);
+  expect(filesIn(again!)).toEqual(given);
+  expect(await importCommand([folder, '-o', copied!, '--as', 'metadata'])).toBe(0);
+  expect(filesIn(copied!)).toEqual(given);
+  await engine.admin('clear_metadata', {});
+  for (let i = 0; i < 2; i++) {
+    const other = await startTestEngine({ databaseUrl: database.url, metadataDir: folder });
+    expect(await trackedTables(other)).toEqual(['author']);
+    const { body } = await other.admin('get_inconsistent_metadata', {});
+    expect(body).toMatchObject({
+      inconsistent_objects: [{ name: 'source legacy' }, { name: 'source store' }],
+    });
+    await exportCommand([started!, '--engine', other.url, '--admin-secret', other.adminSecret]);
+    expect(filesIn(started!)).toEqual(given);
+    await other.close();
+  }
+  expect(await importCommand([folder, '-o', join(folder, '../crs')])).toBe(0);
+  expect(output.text).toContain('source legacy is left out: sources of the kind "mssql" are not supported');
+});
+
+test('another inconsistent object still hinders import and start', async () => {
+  await exportCommand([folder, ...flags()]);
+  const file = join(folder, 'databases/databases.yaml');
+  writeFileSync(
+    file,
+    `${readFileSync(file, 'utf8')}- name: legacy\n  kind: mssql\n  configuration: {}\n  tables: []\n`,
+  );
+  writeFileSync(join(folder, 'databases/default/tables/tables.yaml'), '- table: nobody\n');
+  expect(await importCommand([folder, ...flags()])).toBe(1);
+  expect(output.text).toContain('It does not fit');
+  const start = () => startTestEngine({ databaseUrl: database.url, metadataDir: folder });
+  await expect(start()).rejects.toThrow('the metadata does not fit:\n  table nobody in source default: ');
+  expect(await trackedTables()).toEqual([]);
+});
+
+describe('a repository of the reference', () => {
+  test.each(Object.entries(REPOSITORIES))(
+    '%s comes back from the commands without a changed line',
+    async (_name, files) => {
+      for (const [name, text] of Object.entries(files)) {
+        mkdirSync(dirname(join(folder, name)), { recursive: true });
+        writeFileSync(join(folder, name), text);
+      }
+      expect(await importCommand([folder, '--allow-inconsistent', ...flags()])).toBe(0);
+      const again = join(folder, '../again');
+      expect(await exportCommand([again, ...flags()])).toBe(0);
+      expect(filesIn(again)).toEqual(files);
+      expect(await exportCommand([folder, ...flags()])).toBe(0);
+      expect(filesIn(folder)).toEqual(files);
+    },
+  );
 });

@@ -22,7 +22,9 @@ import { type HttpServer, openServer } from './http/server.ts';
 import { VERSION } from './http/version.ts';
 import { type Grace, graceOf } from './limits/grace.ts';
 import { returnIdleMemory } from './limits/idle-memory.ts';
-import type { ConnectionInfo } from './metadata/schema/source.ts';
+import { foreignSources } from './metadata/foreign-sources.ts';
+import { normalMetadata } from './metadata/normal-form.ts';
+import { type ConnectionInfo, unservedText } from './metadata/schema/source.ts';
 import { measure, measureSource } from './observe/measure.ts';
 import type { Observe } from './observe/observation.ts';
 import { Registry } from './observe/registry.ts';
@@ -138,9 +140,13 @@ function reportDamaged(state: EngineState, observe: Observe): void {
 
 /** Returns the metadata of `--metadata-dir`; undefined without the option. */
 function declaredMetadata(options: Options, observe: Observe): ReturnType<typeof readDirectory> | undefined {
-  const warn = (reason: string) =>
+  if (options.metadataDir === undefined) return undefined;
+  const document = readDirectory(options.metadataDir);
+  for (const { name, kind } of foreignSources(document)) {
+    const reason = `source ${name}: ${unservedText(kind)}`;
     observe({ kind: 'state', event: { kind: 'source not supported', reason } });
-  return options.metadataDir === undefined ? undefined : readDirectory(options.metadataDir, warn);
+  }
+  return document;
 }
 
 /** Creates the schema of `--compatibility reference` and runs the migrations of `--migrations-dir`; nothing without these options. */
@@ -161,7 +167,7 @@ async function prepareDatabases(
   if (options.compatibility === 'reference') {
     const metadataDatabaseUrl = options.metadataDatabaseUrl ?? databaseUrl!;
     const report = reporting('reference catalog');
-    await createReferenceCatalogs(declared ?? state.snapshot().metadata, {
+    await createReferenceCatalogs(declared ? normalMetadata(declared) : state.snapshot().metadata, {
       metadataDatabaseUrl,
       secrets,
       report,

@@ -14,7 +14,8 @@ import { type OtherConnection, type SourceFailed, Sources, type SourceTimed } fr
 import { EngineError, thrownMessage } from '../errors/engine-error.ts';
 import { isSameJsonText } from '../json/value.ts';
 import { inOrder, inSlices } from '../limits/slices.ts';
-import { foreignSources, normalMetadata } from '../metadata/normal-form.ts';
+import { foreignSources } from '../metadata/foreign-sources.ts';
+import { normalMetadata } from '../metadata/normal-form.ts';
 import { siblingReferences } from '../metadata/references.ts';
 import type { Metadata } from '../metadata/schema/metadata.ts';
 import type { RemoteSchema } from '../metadata/schema/remote-schema.ts';

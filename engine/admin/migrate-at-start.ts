@@ -8,6 +8,7 @@ import { optionAddress } from '../database/connect.ts';
 import type { DatabaseAddress } from '../database/connection-defaults.ts';
 import { type ConnectionSecrets, databaseAddress } from '../database/database-url.ts';
 import { thrownMessage } from '../errors/engine-error.ts';
+import { normalMetadata } from '../metadata/normal-form.ts';
 import type { Metadata } from '../metadata/schema/metadata.ts';
 import { recordIn } from '../migrate/adopt.ts';
 import { isFolder, MigrationFolderError, readMigrations } from '../migrate/read-migrations.ts';
@@ -91,7 +92,7 @@ function addressOf(state: EngineState, source: string, options: StartMigrations)
   const { variable, databaseUrl, declared, secrets } = options;
   const isDefault = source === 'default';
   if (isDefault && variable !== undefined) return databaseAddress({ from_env: variable }, secrets);
-  const { sources } = declared ?? state.snapshot().metadata;
+  const { sources } = declared ? normalMetadata(declared) : state.snapshot().metadata;
   const found = sources.find(({ name }) => name === source);
   if (found) return databaseAddress(found.configuration.connection_info.database_url, secrets);
   if (isDefault && databaseUrl !== undefined) return optionAddress(databaseUrl);

@@ -5,7 +5,6 @@
 import { EngineError } from '../errors/engine-error.ts';
 import { isRecord, type JsonRecord } from '../json/value.ts';
 import { cycleAmong, orderRoles } from './inherited-roles.ts';
-import { normalMetadata } from './normal-form.ts';
 import { childKinds, OBJECTS, type ObjectKind, objectKey } from './objects.ts';
 import { parseDocument } from './parse.ts';
 import type { Metadata } from './schema/metadata.ts';
@@ -48,12 +47,12 @@ export function separateDamaged(stored: unknown): Separated {
   }
 }
 
-/** Parses a document to normal form, without objects that cannot be parsed and are known to be damaged. Raises the error of any other. */
-export function readableMetadata(stored: unknown, isKnown: (key: string) => boolean): Metadata {
+/** Parses a document as it is given, without objects that cannot be parsed and are known to be damaged. Raises the error of any other. */
+export function readableDocument(stored: unknown, isKnown: (key: string) => boolean): Metadata {
   const { document, damaged } = separateDamaged(stored);
   const other = damaged.find(({ key }) => !isKnown(key));
   if (other) throw other.cause;
-  return normalMetadata(document);
+  return document;
 }
 
 /** Returns the document with the damaged objects at their positions. Objects whose owner was removed are left out. */

@@ -3,7 +3,7 @@
  *  custom types are in one file of SDL and one of settings (actions-sdl.ts).
  *  In: the document. Out: path → text, the same for equal documents. Pure. Not here: reading (read-directory.ts),
  *  the disk (store/directory.ts). Spec: "Metadata directory (format version 3)". */
-import type { JsonRecord } from '../json/value.ts';
+import { isRecord, type JsonRecord } from '../json/value.ts';
 import { splitActions } from './actions-sdl.ts';
 import { exportMetadata } from './export.ts';
 import type { Metadata } from './schema/metadata.ts';
@@ -81,13 +81,25 @@ function writeList(
   const list = `${what}s`;
   const nameOf = namer([list]);
   const names = items.map((item: JsonRecord) => {
-    const named = item[what] as { readonly schema: string; readonly name: string };
-    const name = nameOf(fileName(`${named.schema}_${named.name}`));
+    const name = nameOf(fileName(nameInFile(item[what])));
     files.set(`databases/${folder}/${list}/${name}.yaml`, printFile(item));
     return `${INCLUDE}${name}.yaml`;
   });
   files.set(`databases/${folder}/${list}/${list}.yaml`, printFile(names));
   return { [list]: `${INCLUDE}${folder}/${list}/${list}.yaml` };
+}
+
+/** Returns the name of a table or function as its file has it: `public_author`. Sources of kinds that the engine does not serve have other forms
+ *  of names: `{dataset, name}`, a list, a text. */
+function nameInFile(named: unknown): string {
+  if (isRecord(named)) {
+    const { schema, dataset, name } = named;
+    return [schema ?? dataset, name]
+      .filter((part) => part !== undefined)
+      .map(String)
+      .join('_');
+  }
+  return Array.isArray(named) ? named.map(String).join('_') : String(named);
 }
 
 /** Returns the name of the folder of a database. Characters that not every file system allows, or that would change the folder, are

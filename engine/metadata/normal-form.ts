@@ -6,6 +6,7 @@
  *  Not here: validation (validate.ts), printing (export.ts). */
 
 import { isRecord, type JsonRecord } from '../json/value.ts';
+import { foreignSources } from './foreign-sources.ts';
 import { keysAsGiven, keysInOrder } from './key-order.ts';
 import { own } from './own.ts';
 import { siblingReferences } from './references.ts';
@@ -31,7 +32,7 @@ import {
   RemoteRelationshipDefinition,
 } from './schema/relationship.ts';
 import { RemoteSchema, RemoteSchemaDefinition } from './schema/remote-schema.ts';
-import { type ForeignSource, foreignKindOf, Source, SourceCustomization } from './schema/source.ts';
+import { foreignKindOf, Source, SourceCustomization } from './schema/source.ts';
 import { CustomRootFields, Table, TableConfiguration } from './schema/table.ts';
 import {
   asJsonSchema,
@@ -168,15 +169,6 @@ export function normalMetadata(document: Metadata): Metadata {
   const normal = toNormalForm(METADATA, isForeign ? { ...document, sources } : document) as Metadata;
   documents.set(document, normal).set(normal, normal);
   return normal;
-}
-
-/** Returns the sources that the engine cannot serve. The document may be one that is not validated yet. */
-export function foreignSources({ sources }: { readonly sources: unknown }): readonly ForeignSource[] {
-  if (!Array.isArray(sources)) return [];
-  return sources.filter(isRecord).flatMap((source) => {
-    const kind = foreignKindOf(source);
-    return kind === undefined ? [] : [{ name: String(source['name']), kind }];
-  });
 }
 
 const documents = new WeakMap<Metadata, Metadata>();

@@ -15,10 +15,8 @@ import {
   includedFile,
   VERSION_FILE,
 } from './directory.ts';
-import { foreignSources } from './normal-form.ts';
 import { parseDocument } from './parse.ts';
 import type { Metadata } from './schema/metadata.ts';
-import { type ForeignSource, foreignKindOf } from './schema/source.ts';
 import { YAML_SCHEMA } from './yaml.ts';
 
 /** An error in a directory. Its message starts with the file. */
@@ -30,23 +28,7 @@ type ReadFile = (file: string) => string | undefined;
 type DirectoryContent = {
   readonly metadata: Metadata;
   readonly files: ReadonlySet<string>;
-  /** The sources that were left out, because the engine cannot serve them. */
-  readonly leftOut: readonly ForeignSource[];
 };
-
-/** Takes the sources of kinds that the engine cannot serve out of a document. */
-export function withoutForeignSources(document: JsonRecord): {
-  readonly document: JsonRecord;
-  readonly leftOut: readonly ForeignSource[];
-} {
-  const { sources } = document;
-  const leftOut = foreignSources({ sources });
-  if (leftOut.length === 0) return { document, leftOut };
-  const kept = (sources as readonly unknown[]).filter(
-    (source) => !isRecord(source) || !foreignKindOf(source),
-  );
-  return { document: { ...document, sources: kept }, leftOut };
-}
 
 /** The files of older directories, whose only database has its tables at the top. */
 const OLDER_FILES = [
@@ -69,11 +51,9 @@ export function fromDirectory(read: ReadFile): DirectoryContent {
   );
   const actions = readActions(reader);
   const whole = { version: version['version'], ...(sources === undefined ? {} : { sources }), ...actions };
-  const { document, leftOut } = withoutForeignSources(whole);
   return {
-    metadata: reader.explain(() => parseDocument({ ...document, ...present(plain) })),
+    metadata: reader.explain(() => parseDocument({ ...whole, ...present(plain) })),
     files: reader.files,
-    leftOut,
   };
 }
 

@@ -8,16 +8,9 @@ import { toDirectory, VERSION_FILE } from '../metadata/directory.ts';
 import { DirectoryError, fromDirectory } from '../metadata/read-directory.ts';
 import type { Metadata } from '../metadata/schema/metadata.ts';
 
-/** Returns the document in the folder, and reports what had to be left out of it. Raises DirectoryError. */
-export function readDirectory(folder: string, warn: (text: string) => void = () => {}): Metadata {
-  const { metadata, leftOut } = contentOf(folder);
-  for (const source of leftOut) warn(leftOutText(source));
-  return metadata;
-}
-
-/** Returns a sentence about a source that the engine cannot serve. */
-export function leftOutText({ name, kind }: { readonly name: string; readonly kind: string }): string {
-  return `the source ${name} is left out: sources of the kind ${kind} are not supported`;
+/** Returns the document in the folder. Raises DirectoryError. */
+export function readDirectory(folder: string): Metadata {
+  return contentOf(folder).metadata;
 }
 
 /** Writes the document, except files that say the same as before in other words, and returns the paths of its files, relative to the folder.

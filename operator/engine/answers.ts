@@ -8,8 +8,9 @@ import {
   isOfRequests,
   isRecord,
   type Metadata,
+  normalMetadata,
   printPath,
-  readableMetadata,
+  readableDocument,
   type Static,
   type TSchema,
   Type,
@@ -238,7 +239,7 @@ export function readExported(answer: unknown): {
   readonly metadata: Metadata;
 } {
   const { resource_version, metadata } = fitting(Exported, answer);
-  return { resourceVersion: resource_version, metadata: metadataIn(metadata, '.metadata') };
+  return { resourceVersion: resource_version, metadata: documentIn(metadata, '.metadata') };
 }
 
 export type ReplaceAnswer = Static<typeof Replaced>;
@@ -262,7 +263,7 @@ export function readBulk(answer: unknown): BulkAnswer {
   const inconsistent = objectsOf(fitting(Report, report, '[1]'));
   return {
     resourceVersion: resource_version,
-    metadata: metadataIn(metadata, '[0].metadata', inconsistent),
+    metadata: normalMetadata(documentIn(metadata, '[0].metadata', inconsistent)),
     inconsistent,
     operatorState: fitting(CatalogState, state, '[2]').operator_state,
   };
@@ -321,14 +322,14 @@ function fitting<S extends TSchema>(schema: S, value: unknown, within = ''): Sta
 }
 
 /** Objects that the engine cannot read either, so that it lists them as inconsistent, are absent: a resource that declares one writes it again. */
-function metadataIn(
+function documentIn(
   value: unknown,
   within: string,
   inconsistent: readonly InconsistentObject[] = [],
 ): Metadata {
   const known = new Set(inconsistent.map(({ key }) => key));
   try {
-    return readableMetadata(value, (key) => known.has(key));
+    return readableDocument(value, (key) => known.has(key));
   } catch (error) {
     throw unexpected(error, within);
   }
