@@ -11,8 +11,10 @@ import {
   isRecord,
   type Metadata,
   parseDocument,
+  printPath,
+  unknownKeys,
 } from '../engine/metadata/index.ts';
-import { readDirectory, writeDirectory } from '../engine/store/directory.ts';
+import { readDirectory, unknownKeyText, writeDirectory } from '../engine/store/directory.ts';
 import { type ForeignCatalog, readForeignCatalog } from '../engine/store/foreign-catalog.ts';
 import { type ReplaceAnswer, readReplaced, readSuccess } from '../operator/engine/answers.ts';
 import { operation, perform } from '../operator/engine/request.ts';
@@ -92,10 +94,12 @@ async function convert(commandLine: CommandLine): Promise<number> {
 
 async function read({ folder, flag, address }: CommandLine): Promise<Import> {
   const url = flag('from-database');
+  const warn = (text: string) => process.stderr.write(`${text}\n`);
   if (typeof url !== 'string') {
-    return { metadata: exportMetadata(readDirectory(folder)), origin: folder, states: null };
+    return { metadata: exportMetadata(readDirectory(folder, warn)), origin: folder, states: null };
   }
   const { metadata, resourceVersion, ...states } = await readForeignCatalog(url);
+  for (const path of unknownKeys(metadata)) warn(unknownKeyText(printPath(path)));
   const renamed = renamePrefix(metadata, FOREIGN_PREFIX, address.headerPrefix ?? 'x-engine-');
   const origin = `hdb_catalog, resource version ${resourceVersion ?? 'unknown'}`;
   return { metadata: parseDocument(renamed), origin, states };

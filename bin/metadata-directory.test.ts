@@ -187,6 +187,22 @@ test('sources of unsupported kinds are kept by import and start, and exported wi
   expect(output.text).toContain('source legacy is left out: sources of the kind "mssql" are not supported');
 });
 
+test('import and start name a key that is left out, with its file and path', async () => {
+  await track('author');
+  await exportCommand([folder, ...flags()]);
+  const file = join(folder, AUTHOR);
+  writeFileSync(file, `${readFileSync(file, 'utf8')}more: 1\n`);
+  const text = `${AUTHOR}: $.more: the key is unknown and is left out`;
+  expect(await importCommand([folder, ...flags()])).toBe(0);
+  expect(output.text).toContain(text);
+  const observe = vi.fn();
+  const log = { observe, flush: () => {} };
+  const other = await startTestEngine({ databaseUrl: database.url, metadataDir: folder, log });
+  const event = { kind: 'metadata key unknown', reason: text };
+  expect(observe).toHaveBeenCalledWith(expect.objectContaining({ kind: 'state', event }));
+  await other.close();
+});
+
 test('another inconsistent object still hinders import and start', async () => {
   await exportCommand([folder, ...flags()]);
   const file = join(folder, 'databases/databases.yaml');

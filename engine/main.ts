@@ -141,7 +141,9 @@ function reportDamaged(state: EngineState, observe: Observe): void {
 /** Returns the metadata of `--metadata-dir`; undefined without the option. */
 function declaredMetadata(options: Options, observe: Observe): ReturnType<typeof readDirectory> | undefined {
   if (options.metadataDir === undefined) return undefined;
-  const document = readDirectory(options.metadataDir);
+  const document = readDirectory(options.metadataDir, (reason) =>
+    observe({ kind: 'state', event: { kind: 'metadata key unknown', reason } }),
+  );
   for (const { name, kind } of foreignSources(document)) {
     const reason = `source ${name}: ${unservedText(kind)}`;
     observe({ kind: 'state', event: { kind: 'source not supported', reason } });

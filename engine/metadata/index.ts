@@ -50,6 +50,7 @@ export * from './schema/table.ts';
 export { type Static, type TProperties, type TSchema, Type } from './schema/type.ts';
 export { lossesInSdl } from './sdl-losses.ts';
 export { stateVersionOf } from './state-version.ts';
+export { unknownKeys } from './unknown-keys.ts';
 export { validate } from './validate.ts';
 export * from './variables.ts';
 export { asJsonSchema } from './walk-schema.ts';

@@ -15,8 +15,10 @@ import {
   includedFile,
   VERSION_FILE,
 } from './directory.ts';
+import { CUSTOM_TYPE_CATEGORIES } from './locations.ts';
 import { parseDocument } from './parse.ts';
 import type { Metadata } from './schema/metadata.ts';
+import { unknownKeys } from './unknown-keys.ts';
 import { YAML_SCHEMA } from './yaml.ts';
 
 /** An error in a directory. Its message starts with the file. */
@@ -28,6 +30,8 @@ type ReadFile = (file: string) => string | undefined;
 type DirectoryContent = {
   readonly metadata: Metadata;
   readonly files: ReadonlySet<string>;
+  /** The keys that are left out, because the model does not have them: `network.yaml: $.more`. */
+  readonly unknown: readonly string[];
 };
 
 /** The files of older directories, whose only database has its tables at the top. */
@@ -54,11 +58,29 @@ export function fromDirectory(read: ReadFile): DirectoryContent {
   return {
     metadata: reader.explain(() => parseDocument({ ...whole, ...present(plain) })),
     files: reader.files,
+    unknown: sources === undefined ? [] : unknownIn(reader, { ...whole, ...present(plain) }, version),
   };
 }
 
+function unknownIn(reader: DirectoryReader, document: JsonRecord, version: JsonRecord): readonly string[] {
+  const { settings } = reader;
+  const types = isRecord(settings) ? settings['custom_types'] : undefined;
+  return [
+    ...keysBeside(version, ['version']).map((key) => `${VERSION_FILE}: ${printPath([key])}`),
+    ...keysBeside(settings, ['actions', 'custom_types']).map((key) => `${ACTIONS_FILE}: ${printPath([key])}`),
+    ...keysBeside(types, CUSTOM_TYPE_CATEGORIES).map(
+      (key) => `${ACTIONS_FILE}: ${printPath(['custom_types', key])}`,
+    ),
+    ...unknownKeys(document).map((path) => reader.positionOf(path)),
+  ];
+}
+
+function keysBeside(value: unknown, known: readonly string[]): readonly string[] {
+  return isRecord(value) ? Object.keys(value).filter((key) => !known.includes(key)) : [];
+}
+
 function readActions(reader: DirectoryReader): JsonRecord {
-  const settings = reader.file(ACTIONS_FILE, ['actions']);
+  const settings = reader.actionSettings();
   const sdl = reader.text(ACTIONS_SDL_FILE);
   if ((settings ?? null) === null && sdl === undefined) return {};
   try {
@@ -81,6 +103,7 @@ const SCHEMA = YAML_SCHEMA.withTags(includeTag);
 
 class DirectoryReader {
   readonly files = new Set<string>();
+  settings: unknown;
   readonly #read: ReadFile;
   /** The path in the document at which each file begins, outer files first. */
   readonly #origins: { readonly path: readonly PathStep[]; readonly file: string }[] = [];
@@ -102,6 +125,13 @@ class DirectoryReader {
     if (text === undefined) return undefined;
     this.#origins.push({ path, file });
     return this.#included(parseYaml(text, file), file, path, [...including, file]);
+  }
+
+  /** Returns the content of the file of settings of actions and custom types. */
+  actionSettings(): unknown {
+    this.settings = this.file(ACTIONS_FILE, ['actions']);
+    this.#origins.push({ path: ['custom_types'], file: ACTIONS_FILE });
+    return this.settings;
   }
 
   #included(value: unknown, file: string, path: readonly PathStep[], including: readonly string[]): unknown {
@@ -139,12 +169,17 @@ class DirectoryReader {
       return body();
     } catch (error) {
       if (!(error instanceof EngineError)) throw error;
-      const isAbove = (path: readonly PathStep[]) => path.every((step, i) => step === error.path[i]);
-      const origin = this.#origins.findLast(({ path }) => path.length > 0 && isAbove(path));
-      const file = origin?.file ?? VERSION_FILE;
-      const at = printPath(error.path.slice(origin?.path.length ?? 0));
-      throw new DirectoryError(`${file}: ${at}: ${error.message}`, { cause: error });
+      throw new DirectoryError(`${this.positionOf(error.path)}: ${error.message}`, { cause: error });
     }
+  }
+
+  /** Returns the file and the path in it of a path in the document: `databases/databases.yaml: $[0].kind`. */
+  positionOf(steps: readonly PathStep[]): string {
+    const isAbove = (path: readonly PathStep[]) => path.every((step, i) => step === steps[i]);
+    const origin = this.#origins.findLast(({ path }) => path.length > 0 && isAbove(path));
+    // The keys of the file of actions are those of the document.
+    const above = origin === undefined || origin.file === ACTIONS_FILE ? 0 : origin.path.length;
+    return `${origin?.file ?? VERSION_FILE}: ${printPath(steps.slice(above))}`;
   }
 }
 

@@ -8,9 +8,11 @@ import { load } from 'js-yaml';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createDatabase, type TestDatabase } from '../../testing/database.ts';
 import { startTestEngine, type TestEngine } from '../../testing/engine.ts';
+import { printPath } from '../errors/engine-error.ts';
 import { isRecord, type JsonRecord } from '../json/value.ts';
 import { FILES, includedFile, toDirectory } from '../metadata/directory.ts';
-import { YAML_SCHEMA } from '../metadata/yaml.ts';
+import { fromDirectory } from '../metadata/read-directory.ts';
+import { printYaml, YAML_SCHEMA } from '../metadata/yaml.ts';
 import { readDirectory, writeDirectory } from '../store/directory.ts';
 import { REPOSITORIES } from './testing/repositories.ts';
 
@@ -41,6 +43,47 @@ describe('a directory', () => {
     for (const [name, text] of Object.entries(own))
       expect(readFileSync(join(folder, name), 'utf8')).toBe(text);
     expect(own[file]).toContain('# ours');
+  });
+});
+
+describe('a key that the model does not have', () => {
+  const loaded = (text: string) => load(text, { schema: YAML_SCHEMA });
+  type Path = readonly (string | number)[];
+  /** The paths of the objects in a value, `[]` for the value itself. */
+  const objectsIn = (value: unknown, path: Path = []): Path[] =>
+    Array.isArray(value)
+      ? value.flatMap((item, i) => objectsIn(item, [...path, i]))
+      : isRecord(value)
+        ? [path, ...Object.entries(value).flatMap(([key, item]) => objectsIn(item, [...path, key]))]
+        : [];
+  const withKey = (value: unknown, [step, ...rest]: Path): unknown => {
+    if (step === undefined) return { ...(value as JsonRecord), zz_more: 'x' };
+    if (Array.isArray(value)) return value.map((item, i) => (i === step ? withKey(item, rest) : item));
+    return { ...(value as JsonRecord), [step]: withKey((value as JsonRecord)[step], rest) };
+  };
+
+  /** Returns `kept`, or the position that is named for the key: in the report, or in the error if its value is no value of a map. */
+  const outcomeOf = (read: Parameters<typeof fromDirectory>[0]) => {
+    try {
+      const { metadata, unknown } = fromDirectory(read);
+      return [...toDirectory(metadata).values()].join('').includes('zz_more') ? 'kept' : unknown.join();
+    } catch (error) {
+      return /^.*?zz_more/.exec((error as Error).message)?.[0];
+    }
+  };
+
+  test.each(repositories)('is kept or named with its file and path, anywhere in %s', (_name, files) => {
+    expect(fromDirectory((name) => files[name]).unknown).toEqual([]);
+    for (const [file, text] of Object.entries(files).filter(([name]) => name.endsWith('.yaml'))) {
+      for (const path of objectsIn(loaded(text))) {
+        const own = printYaml(withKey(loaded(text), path));
+        const position = `${file}: ${printPath([...path, 'zz_more'])}`;
+        expect([position, outcomeOf((name) => (name === file ? own : files[name]))]).toEqual([
+          position,
+          expect.toBeOneOf(['kept', position]),
+        ]);
+      }
+    }
   });
 });
 

@@ -8,9 +8,16 @@ import { toDirectory, VERSION_FILE } from '../metadata/directory.ts';
 import { DirectoryError, fromDirectory } from '../metadata/read-directory.ts';
 import type { Metadata } from '../metadata/schema/metadata.ts';
 
-/** Returns the document in the folder. Raises DirectoryError. */
-export function readDirectory(folder: string): Metadata {
-  return contentOf(folder).metadata;
+/** Returns the document in the folder, and reports the keys that are left out of it. Raises DirectoryError. */
+export function readDirectory(folder: string, warn: (text: string) => void = () => {}): Metadata {
+  const { metadata, unknown } = contentOf(folder);
+  for (const position of unknown) warn(unknownKeyText(position));
+  return metadata;
+}
+
+/** Returns a sentence about a key that the model does not have. */
+export function unknownKeyText(position: string): string {
+  return `${position}: the key is unknown and is left out`;
 }
 
 /** Writes the document, except files that say the same as before in other words, and returns the paths of its files, relative to the folder.
