@@ -398,10 +398,15 @@ describe('faults', () => {
     }
   });
 
-  test('a value that is no object has nothing joined', async () => {
-    answerOf(shop, `{"data":{"users":[7, null, 90071992547409931234, "x", [], {}, {"k0_0": 1}]}}`);
+  test('an object without a key has nothing joined, and a value that is no object is an error', async () => {
+    answerOf(shop, `{"data":{"users":[{}, {"k0_0": null}, {"k0_0": 1}]}}`);
     const { data } = await engine.graphql('{ users { post { id } } }');
     expect((data as { users: unknown[] }).users.at(-1)).toEqual({ post: { id: 1 } });
+    for (const value of ['7', 'null', '90071992547409931234', '"x"', '[]']) {
+      answerOf(shop, `{"data":{"users":[{}, ${value}, {"k0_0": 1}]}}`);
+      const wrong = await engine.graphql('{ users { post { id } } }');
+      expect(wrong).toMatchObject({ data: null, errors: [{ path: ['users', 1] }] });
+    }
   });
 
   test('a forwarded subscription cannot select it', async () => {

@@ -5,7 +5,6 @@
  *  Not here: the request to a remote schema (remote/keyed-request.ts), positions of keys (plan/join-paths.ts).
  *  Reference: docs/reference/behaviour/remote-schemas.md; docs/reference/behaviour/errors.md. */
 
-import { EngineError } from '../errors/engine-error.ts';
 import { parseJson } from '../json/parse-json.ts';
 import { isRecord } from '../json/value.ts';
 import { own } from '../metadata/own.ts';
@@ -213,11 +212,7 @@ async function answersTo(
   const origin = { session, outbound, timeLimitMs: planned.plan.timeLimitMs };
   const found = await requestByKeys(step.join, complete, planned.variables.values, origin).catch(failed);
   if (!found) return nulls;
-  const wrong = found.find((answer) => answer instanceof EngineError);
-  if (wrong) failed(wrong);
-  const answers = found.values();
-  return keys.map((key) => {
-    const answer = key.includes(null) ? null : answers.next().value;
-    return answer instanceof EngineError ? null : answer;
-  });
+  if (found.error) failed(found.error);
+  const answers = found.answers.values();
+  return keys.map((key) => (key.includes(null) ? null : answers.next().value));
 }

@@ -3,10 +3,10 @@
  *  there is kept and its errors are dropped. Not here: the request (remote/request.ts), other steps (steps.ts).
  *  Reference: docs/reference/behaviour/remote-schemas.md. */
 
-import { EngineError, toGraphqlError } from '../errors/engine-error.ts';
+import { EngineError, type PathStep, toGraphqlError } from '../errors/engine-error.ts';
 import { textToWire } from '../metadata/header-prefix.ts';
 import type { RemoteCall, RemoteField } from '../plan/remote-types.ts';
-import { type RemoteAnswer, type RemoteError, readAnswer } from '../remote/answer.ts';
+import { type RemoteAnswer, type RemoteError, readAnswer, WrongField } from '../remote/answer.ts';
 import { callRemote } from '../remote/request.ts';
 import type { OutboundContext } from '../webhook/outbound.ts';
 import type { RunContext, StepResult } from './step-types.ts';
@@ -35,13 +35,13 @@ function resultOf(answer: RemoteAnswer, call: RemoteCall, outbound: OutboundCont
     return { columns: [], errors: errorsAt(answer.errors, call), isUsable: false };
   }
   const wrong = call.fields.flatMap((field, i) => {
-    const piece = answer.fields[i];
-    return piece instanceof EngineError ? [{ field, error: piece }] : [];
+    const found = answer.fields[i];
+    return found instanceof WrongField ? [{ field, found }] : [];
   });
   return {
-    columns: answer.fields.map((piece) => (piece instanceof EngineError ? 'null' : piece)),
-    errors: wrong.map(({ field, error }) => errorAt(error, field.path, outbound)),
-    isUsable: wrong.every(({ field }) => field.isNullable),
+    columns: answer.fields.map((found) => (found instanceof WrongField ? (found.piece ?? 'null') : found)),
+    errors: wrong.map(({ field, found }) => errorAt(found.error, field.path, outbound, found.path)),
+    isUsable: wrong.every(({ field, found }) => field.isNullable || found.piece !== null),
   };
 }
 
@@ -66,10 +66,16 @@ export function joinFailure(error: unknown, path: RemoteField['path'], outbound:
   return errorAt(error, path, outbound);
 }
 
-function errorAt(error: EngineError, path: RemoteField['path'], outbound: OutboundContext): unknown {
+/** `within` is the path from the field to the value with the error. */
+function errorAt(
+  error: EngineError,
+  path: RemoteField['path'],
+  outbound: OutboundContext,
+  within: readonly PathStep[] = [],
+): unknown {
   const steps = path.flatMap((step) => ['selectionSet', step]);
   const located = steps.reduceRight<EngineError>((outer, step) => outer.at(step), error);
-  const body = { ...toGraphqlError(located, outbound.showsInternal ?? false), path };
+  const body = { ...toGraphqlError(located, outbound.showsInternal ?? false), path: [...path, ...within] };
   return JSON.parse(textToWire(JSON.stringify(body), outbound.headerPrefix));
 }
 

@@ -70,7 +70,8 @@ function planRemoteJoin(
     remote,
     part,
     steps: planned,
-    shape: shapeOf(field, answer, remote.names.renamesObjects),
+    // What a key leads to may be missing, whatever the type of the last field.
+    shape: { ...shapeOf(field, answer, remote.names.renamesObjects), isNullable: true },
     selection: inner ? stripIgnoredCharacters(print(inner)) : '',
     definitions: definitions.map((node) => print(node)),
     variables,

@@ -16,7 +16,7 @@ import type { UpstreamSchema } from '../resolve/upstream.ts';
 import type { FieldOrigin } from '../schema/origin.ts';
 import type { PlanContext, SelectedField } from './context.ts';
 import { RemoteSelection, shapeOf } from './remote-selection.ts';
-import type { RemoteField } from './remote-types.ts';
+import type { AnswerShape, RemoteField } from './remote-types.ts';
 import type { Call, Root } from './types.ts';
 
 type RemoteOrigin = Extract<FieldOrigin, { kind: 'remote' }>;
@@ -42,6 +42,11 @@ export class RemoteLevel {
   interrupt(): void {
     if (this.#context.document.operation.operation === 'mutation') this.#documents = new Map();
   }
+}
+
+/** True for an object, and a list of objects. */
+function hasFields(shape: AnswerShape): boolean {
+  return shape.kind === 'list' ? hasFields(shape.item) : shape.kind === 'object';
 }
 
 class RemoteDocument {
@@ -70,7 +75,7 @@ class RemoteDocument {
     this.#fields.push({
       path: [...path, alias],
       // The reference passes on whatever a root field without fields is, and clients rely on it.
-      shape: shape.kind === 'leaf' ? { kind: 'any' } : shape,
+      shape: hasFields(shape) ? shape : { kind: 'any', isNullable: shape.isNullable },
       isNullable: !isNonNullType(field!.type),
       paths: answer.keys.finished(),
     });

@@ -9,12 +9,14 @@ import {
   type FieldNode,
   type GraphQLCompositeType,
   type GraphQLField,
+  type GraphQLNamedType,
+  type GraphQLNullableOutputType,
   type GraphQLOutputType,
   getNamedType,
-  getNullableType,
   isCompositeType,
   isEnumType,
   isListType,
+  isNonNullType,
   isObjectType,
   isSpecifiedScalarType,
   Kind,
@@ -248,56 +250,71 @@ function overlap(one: GraphQLCompositeType, other: GraphQLCompositeType): boolea
 
 /** Returns the shape of a field's value. `renames` says whether object types of the service have other names here. */
 export function shapeOf(
-  { type }: GraphQLField<unknown, unknown>,
-  { members }: Answer,
+  { type }: Pick<GraphQLField<unknown, unknown>, 'type'>,
+  { members }: Pick<Answer, 'members'>,
   renames: boolean,
 ): AnswerShape {
-  if (isCompositeType(getNamedType(type))) {
-    const kind = isListType(getNullableType(type)) ? 'list' : 'object';
-    return { kind, members: members.finished(renames) };
-  }
-  const lists = listsOfLeaf(type);
-  return lists === undefined ? { kind: 'any' } : { kind: 'leaf', lists };
+  if (!isNonNullType(type)) return shapeOfNullable(type, members, renames);
+  return { ...shapeOfNullable(type.ofType, members, renames), isNullable: false };
 }
 
-/** Returns the number of lists around a leaf; undefined for objects, and for scalars of the service's own, whose values may be anything. */
-function listsOfLeaf(type: GraphQLOutputType): number | undefined {
+function shapeOfNullable(
+  type: GraphQLNullableOutputType,
+  members: MemberCollector,
+  renames: boolean,
+): AnswerShape {
+  const isNullable = true;
   const named = getNamedType(type);
-  return isEnumType(named) || isSpecifiedScalarType(named) ? listsIn(type) : undefined;
+  // A list of scalars of the service's own may be anything, too.
+  if (!isCompositeType(named) && !isLeaf(named)) return { kind: 'any', isNullable };
+  if (isListType(type)) {
+    return { kind: 'list', isNullable, item: shapeOf({ type: type.ofType }, { members }, renames) };
+  }
+  if (!isCompositeType(type)) return { kind: 'leaf', isNullable };
+  return { kind: 'object', isNullable, members: members.finished(renames) };
 }
 
-function listsIn(type: GraphQLOutputType): number {
-  const nullable = getNullableType(type);
-  return isListType(nullable) ? 1 + listsIn(nullable.ofType) : 0;
+/** True for a type whose values are no objects and no lists. */
+function isLeaf(type: GraphQLNamedType): boolean {
+  return isEnumType(type) || isSpecifiedScalarType(type);
 }
+
+/** True when values of both types have the same shape, but for the members of objects. GraphQL demands it of fields with one response name, and the
+ *  service judges it. */
+function isSameShape(one: GraphQLOutputType, other: GraphQLOutputType): boolean {
+  if (isNonNullType(one) || isNonNullType(other))
+    return isNonNullType(one) && isNonNullType(other) && isSameShape(one.ofType, other.ofType);
+  if (isListType(one) || isListType(other))
+    return isListType(one) && isListType(other) && isSameShape(one.ofType, other.ofType);
+  return isCompositeType(one) === isCompositeType(other) && isLeaf(one) === isLeaf(other);
+}
+
+type Member = { readonly type: GraphQLOutputType; readonly inner: MemberCollector; isAnything: boolean };
 
 /** Collects what is known of the members of an answer, by response name. */
 class MemberCollector {
   readonly typeNames = new Set<string>();
-  readonly #inner = new Map<string, MemberCollector>();
-  /** The lists around leaves; undefined for other values, and where objects of different types have different values. */
-  readonly #leaves = new Map<string, number | undefined>();
+  readonly #members = new Map<string, Member>();
 
   under(alias: string, { type }: GraphQLField<unknown, unknown>): MemberCollector {
-    const lists = listsOfLeaf(type);
-    const isOther = this.#leaves.has(alias) && this.#leaves.get(alias) !== lists;
-    this.#leaves.set(alias, isOther ? undefined : lists);
-    const known = this.#inner.get(alias) ?? new MemberCollector();
-    this.#inner.set(alias, known);
-    return known;
+    const known = this.#members.get(alias);
+    if (!known) {
+      const member = { type, inner: new MemberCollector(), isAnything: false };
+      this.#members.set(alias, member);
+      return member.inner;
+    }
+    known.isAnything ||= !isSameShape(known.type, type);
+    return known.inner;
   }
 
   finished(renames: boolean): AnswerMembers | null {
-    const inner = [...this.#inner].flatMap(([alias, members]) => {
-      const finished = members.finished(renames);
-      return finished ? [[alias, finished] as const] : [];
+    const shapes = [...this.#members].flatMap(([alias, { type, inner, isAnything }]) => {
+      const shape = shapeOf({ type }, { members: inner }, renames);
+      const isKnown = !isAnything && (shape.kind !== 'any' || !shape.isNullable);
+      return isKnown ? [[alias, shape] as const] : [];
     });
-    const leaves = [...this.#leaves].flatMap(([alias, lists]) =>
-      lists === undefined ? [] : [[alias, lists] as const],
-    );
     const typeNames = renames ? this.typeNames : new Set<string>();
-    if (typeNames.size + inner.length + leaves.length === 0) return null;
-    return { typeNames, leaves: new Map(leaves), inner: new Map(inner) };
+    return typeNames.size + shapes.length === 0 ? null : { typeNames, shapes: new Map(shapes) };
   }
 }
 

@@ -34,20 +34,21 @@ export type RemoteField = {
   readonly paths: JoinPaths | null;
 };
 
-/** The value of a field in an answer. A leaf is a value of a scalar of GraphQL itself or of an enum, below at most `lists` lists: it is no object,
- *  whose fields nobody has asked for. Which scalar it is is not checked, and scalars of the service's own may be anything: the reference
- *  does the same, and services rely on it. */
-export type AnswerShape =
-  | { readonly kind: 'any' }
-  | { readonly kind: 'leaf'; readonly lists: number }
-  | { readonly kind: 'object' | 'list'; readonly members: AnswerMembers | null };
+/** The value of a field in an answer, or of an item of a list in it. A leaf is a value of a scalar of GraphQL itself or of an enum: it is no object,
+ *  whose fields nobody has asked for, and no list. Which scalar it is is not checked, and a scalar of the service's own may be anything but null
+ *  where null is not allowed: the reference passes everything on, and services rely on it. */
+export type AnswerShape = { readonly isNullable: boolean } & (
+  | { readonly kind: 'any' | 'leaf' }
+  | { readonly kind: 'list'; readonly item: AnswerShape }
+  /** Null: nothing is known of the members. */
+  | { readonly kind: 'object'; readonly members: AnswerMembers | null }
+);
 
-/** The members of the objects in a value, by response name. Items of a list count as the list. */
+/** The members of an object, by response name. */
 export type AnswerMembers = {
   /** The type names that have to be renamed. */
   readonly typeNames: ReadonlySet<string>;
-  readonly leaves: ReadonlyMap<string, number>;
-  readonly inner: ReadonlyMap<string, AnswerMembers>;
+  readonly shapes: ReadonlyMap<string, AnswerShape>;
 };
 
 /** The positions of keys in a JSON value, by response name. `own` are fields of its objects that hold keys, with the index of the

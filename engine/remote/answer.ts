@@ -1,8 +1,9 @@
 /** Reads and checks the answer of a remote schema: cuts the text of each field out of the bytes, without parsing it, and returns the
  *  errors. Names of types that have other names here are replaced.
  *  In: bytes and the expected fields. Out: a piece of JSON for each field. Raises `remoteAnswerInvalid` for an answer that is not a
- *  GraphQL response. A field that is not of its type is an error of that field only. Source: GraphQL specification, "Response". */
-import { EngineError } from '../errors/engine-error.ts';
+ *  GraphQL response. A value that is not of its type is null, and so is what contains it, up to the first that may be null.
+ *  Source: GraphQL specification, "Response", "Handling Execution Errors". */
+import { EngineError, type PathStep } from '../errors/engine-error.ts';
 import { JsonScanner, NotJson } from '../json/scanner.ts';
 import type { OutgoingResponse } from '../outgoing/http-client.ts';
 import type { AnswerMembers, AnswerShape, RemoteField } from '../plan/remote-types.ts';
@@ -10,13 +11,29 @@ import { typeNameOf } from '../resolve/remote-names.ts';
 import type { RemoteNames, ResolvedRemoteSchema } from '../resolve/types.ts';
 
 export type RemoteAnswer = {
-  /** A piece of JSON for each field. A field that is missing or not of its type is an error. */
-  readonly fields: readonly (string | Buffer | EngineError)[];
+  /** A piece of JSON for each field. */
+  readonly fields: readonly (string | Buffer | WrongField)[];
   /** The errors of the service. */
   readonly errors: readonly RemoteError[];
   /** False when `data` is null or missing. */
   readonly hasData: boolean;
 };
+
+/** A field that is missing or not of its type in some places. */
+export class WrongField {
+  /** The piece without these places; null when the field is not there, or null where it must not be. */
+  readonly piece: string | Buffer | null;
+  /** The error of the first place. */
+  readonly error: EngineError;
+  /** The path of the first place, from the field. */
+  readonly path: readonly PathStep[];
+
+  constructor(piece: string | Buffer | null, error: EngineError, path: readonly PathStep[] = []) {
+    this.piece = piece;
+    this.error = error;
+    this.path = path;
+  }
+}
 
 export type RemoteError = Readonly<Record<string, unknown>> & { readonly path?: readonly unknown[] };
 
@@ -25,7 +42,7 @@ type ExpectedField = Pick<RemoteField, 'path' | 'shape' | 'isNullable'> & {
   readonly within?: readonly string[];
 };
 
-type Pieces = Map<string, string | Buffer | EngineError>;
+type Pieces = Map<string, string | Buffer | WrongField>;
 
 /** Smaller pieces are text. */
 const MOST_TEXT_BYTES = 16_384;
@@ -71,7 +88,7 @@ export function readAnswer(
   if (!isThere && errors.length === 0) return refuse('there is no data');
   if (isThere && !hasData && errors.length === 0) return refuse('its data is null, without an error');
   const pieceOf = (key: string) =>
-    pieces.get(key) ?? (hasData ? invalid(`its data has no "${key}"`) : 'null');
+    pieces.get(key) ?? (hasData ? new WrongField(null, invalid(`its data has no "${key}"`)) : 'null');
   return { fields: fields.map((field) => pieceOf(keyOf(field))), errors, hasData };
 }
 
@@ -105,25 +122,37 @@ function readField(
     }
     return;
   }
-  const isNull = first === NULL;
+  if (first === NULL && !field.isNullable) {
+    // As if it were missing.
+    scanner.skip();
+    return;
+  }
   const start = scanner.at;
   const walk = new AnswerWalk(scanner, names);
-  walk.value(field.shape);
-  const { wrong } = walk;
-  if (wrong) {
-    const name = [...wrong, key].reverse().join('.');
-    pieces.set(key, invalid(`"${name}" is not of the type it should be`));
-  } else if (!isNull || field.isNullable)
-    pieces.set(key, cutOut(scanner.bytes, start, scanner.at, walk.replaced));
+  const isThere = walk.value(field.shape);
+  const { wrong, problem } = walk;
+  const piece = isThere ? cutOut(scanner.bytes, start, scanner.at, walk.replaced) : null;
+  if (!wrong) {
+    pieces.set(key, piece!);
+    return;
+  }
+  const path = wrong.reverse();
+  const place = [key, ...path.filter((step) => typeof step === 'string')].join('.');
+  pieces.set(key, new WrongField(piece, invalid(`"${place}" ${problem}`), path));
 }
 
 type Replacement = { readonly start: number; readonly end: number; readonly text: string };
 
-/** Moves past a value: finds the type names to replace, and the first value that is not as its shape says. */
+const OTHER_TYPE = 'is not of the type it should be';
+const MUST_NOT_BE_NULL = 'is null, which its type does not allow';
+
+/** Moves past a value: finds the type names and the values to replace, and the first value that is not as its shape says. */
 class AnswerWalk {
   readonly replaced: Replacement[] = [];
-  /** The response names that lead to the first wrong value, innermost first. */
-  wrong: string[] | undefined;
+  /** The steps that lead to the first wrong value, innermost first. */
+  wrong: PathStep[] | undefined;
+  /** The end of a sentence about the first wrong value. */
+  problem = '';
   readonly #scanner: JsonScanner;
   readonly #names: RemoteNames;
 
@@ -132,45 +161,84 @@ class AnswerWalk {
     this.#names = names;
   }
 
-  value(shape: AnswerShape): void {
-    const first = this.#scanner.peek();
-    if (shape.kind === 'any') this.#scanner.skip();
-    else if (shape.kind === 'leaf') this.#leaf(shape.lists);
-    else {
-      if (first !== NULL && first !== (shape.kind === 'list' ? OPEN_BRACKET : OPEN_BRACE)) this.wrong = [];
-      if (shape.members) this.#members(shape.members);
-      else this.#scanner.skip();
-    }
-  }
-
-  #members(members: AnswerMembers): void {
+  /** Moves past a value. Returns false when it is or becomes null and must not be. */
+  value(shape: AnswerShape): boolean {
     const scanner = this.#scanner;
     const first = scanner.peek();
-    if (first === OPEN_BRACKET) scanner.items(() => this.#members(members));
-    else if (first !== OPEN_BRACE) scanner.skip();
-    else scanner.members((key) => this.#member(key, members));
-  }
-
-  #member(key: string, { leaves, inner, typeNames }: AnswerMembers): void {
-    const before = this.wrong;
-    const lists = leaves.get(key);
-    const within = inner.get(key);
-    if (lists !== undefined) this.#leaf(lists);
-    else if (within) this.#members(within);
-    else if (typeNames.has(key) && this.#scanner.peek() === QUOTE) this.#rename();
-    else this.#scanner.skip();
-    if (before === undefined) this.wrong?.push(key);
-  }
-
-  #leaf(lists: number): void {
-    const scanner = this.#scanner;
-    const first = scanner.peek();
-    if (first === OPEN_BRACKET && lists > 0) {
-      scanner.items(() => this.#leaf(lists - 1));
-      return;
+    if (first === NULL) {
+      scanner.skip();
+      return shape.isNullable || this.#refuse(MUST_NOT_BE_NULL);
     }
-    if (first === OPEN_BRACE || first === OPEN_BRACKET) this.wrong ??= [];
+    const start = scanner.at;
+    return this.#isValid(shape, first) || (shape.isNullable && this.#replace(start));
+  }
+
+  /** Moves past a value that is not null. */
+  #isValid(shape: AnswerShape, first: number): boolean {
+    const scanner = this.#scanner;
+    switch (shape.kind) {
+      case 'leaf':
+        if (first !== OPEN_BRACE && first !== OPEN_BRACKET) return this.#any();
+        break;
+      case 'object':
+        if (first === OPEN_BRACE) return shape.members ? this.#members(shape.members) : this.#any();
+        break;
+      case 'list':
+        if (first === OPEN_BRACKET) return this.#items(shape.item);
+        break;
+      case 'any':
+        return this.#any();
+      default:
+        return shape satisfies never;
+    }
     scanner.skip();
+    return this.#refuse(OTHER_TYPE);
+  }
+
+  #any(): true {
+    this.#scanner.skip();
+    return true;
+  }
+
+  #items(item: AnswerShape): boolean {
+    let isValid = true;
+    let index = 0;
+    this.#scanner.items(() => {
+      const before = this.wrong;
+      if (!this.value(item)) isValid = false;
+      if (before === undefined) this.wrong?.push(index);
+      index++;
+    });
+    return isValid;
+  }
+
+  #members({ shapes, typeNames }: AnswerMembers): boolean {
+    let isValid = true;
+    this.#scanner.members((key) => {
+      const shape = shapes.get(key);
+      if (shape) {
+        const before = this.wrong;
+        if (!this.value(shape)) isValid = false;
+        if (before === undefined) this.wrong?.push(key);
+      } else if (typeNames.has(key) && this.#scanner.peek() === QUOTE) this.#rename();
+      else this.#scanner.skip();
+    });
+    return isValid;
+  }
+
+  #refuse(problem: string): false {
+    if (!this.wrong) {
+      this.wrong = [];
+      this.problem = problem;
+    }
+    return false;
+  }
+
+  /** Puts null in place of the value that begins at `start` and ends here, with what has been replaced in it. */
+  #replace(start: number): true {
+    while ((this.replaced.at(-1)?.start ?? -1) >= start) this.replaced.pop();
+    this.replaced.push({ start, end: this.#scanner.at, text: 'null' });
+    return true;
   }
 
   #rename(): void {

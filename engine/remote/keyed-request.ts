@@ -2,26 +2,26 @@
  *  key, as `f0`, `f1` and so on, with the key's values in variables. Raises `remoteErrors` with the errors of the answer, and what
  *  the request raises. Not here: the keys (execute/join.ts). Reference: docs/reference/behaviour/remote-schemas.md. */
 
-import { EngineError, fail } from '../errors/engine-error.ts';
+import { type EngineError, fail } from '../errors/engine-error.ts';
 import { parseJson } from '../json/parse-json.ts';
 import { isRecord } from '../json/value.ts';
 import { literalValue, type Variables } from '../plan/literal.ts';
 import type { FilledArgument, JoinStep, RemoteSchemaJoin } from '../plan/remote-types.ts';
 import { presetValue, withPresets } from '../resolve/remote-preset.ts';
 import type { StepValue } from '../resolve/types.ts';
-import { readAnswer } from './answer.ts';
+import { readAnswer, WrongField } from './answer.ts';
 import { postToRemote, type RequestOrigin } from './http.ts';
 import { valuesOf } from './request.ts';
 
 export type Key = readonly unknown[];
 
-/** Returns an answer for each key, in their order. A value that is not of the field's type is an error instead. */
+/** Returns an answer for each key, in their order, and the first error of a value that is not of its type. */
 export async function requestByKeys(
   join: RemoteSchemaJoin,
   keys: readonly Key[],
   given: Variables,
   origin: Omit<RequestOrigin, 'isRepeatable' | 'schema'>,
-): Promise<readonly (unknown | EngineError)[]> {
+): Promise<{ readonly answers: readonly unknown[]; readonly error: EngineError | undefined }> {
   const { remote, part, shape } = join;
   const { session } = origin;
   const document = new KeyedDocument(join, (argument, key) => {
@@ -52,7 +52,12 @@ export async function requestByKeys(
   if (answer.errors.length > 0 && !(remote.prioritizesData && answer.hasData)) {
     fail('remoteErrors', {}, { internal: { errors: answer.errors } });
   }
-  return answer.fields.map((piece) => (piece instanceof EngineError ? piece : parseJson(piece.toString())));
+  let error: EngineError | undefined;
+  const answers = answer.fields.map((field) => {
+    if (field instanceof WrongField) error ??= field.error;
+    return parseJson((field instanceof WrongField ? (field.piece ?? 'null') : field).toString());
+  });
+  return { answers, error };
 }
 
 /** Builds the document, one root field at a time. */
