@@ -371,3 +371,46 @@ test('a source with event triggers that answers late gets them', async () => {
   const events = await other.sql('select trigger_name from pergola.event_log');
   expect(events).toEqual([{ trigger_name: 'far_written' }]);
 }, 40_000);
+
+test('among many requests of two replicas only those wait that connect a target which hangs', async () => {
+  await world();
+  const second = await start({ pollIntervalMs: 100 }, engine);
+  for (const gate of Object.values(gates)) gate.isSilent = true;
+  const hanging = Array.from({ length: 12 }, (_, i) => {
+    const [on, name] = [i % 2 === 0 ? engine : second, `far_${i}`];
+    const remote = op('add_remote_schema', { name, definition: { url: `${gates.remote_schema.url}${i}` } });
+    return on.metadata(i % 3 === 0 ? op('pg_add_source', source(gates.source.url, name)) : remote);
+  });
+  let areOver = false;
+  const all = Promise.all(hanging).finally(() => {
+    areOver = true;
+  });
+  const collection = (i: number) =>
+    op('create_query_collection', { name: `c${i}`, definition: { queries: [] } });
+  const others = Array.from({ length: 30 }, (_, i) =>
+    timed((i % 2 === 0 ? engine : second).metadata(collection(i))),
+  );
+  const ended = await Promise.all(others);
+  expect(areOver).toBe(false);
+  // Each of the hanging requests has one turn, which it gives up after a quarter of a second.
+  expect(Math.max(...ended.map(({ ms }) => ms))).toBeLessThan(6 * 250 + 2 * SOON_MS);
+  for (const gate of Object.values(gates)) gate.isSilent = false;
+  // The remote schemas have the same fields, so that one of them is accepted.
+  const statuses = (await all).map(({ status }, i) => ({ isSource: i % 3 === 0, status }));
+  expect(statuses.filter(({ isSource }) => isSource).map(({ status }) => status)).toEqual([
+    200, 200, 200, 200,
+  ]);
+  const applied = ended.filter(({ result }) => result.status === 200).length;
+  await engine.state.refresh();
+  const { document, inconsistencies } = engine.state.snapshot();
+  expect(inconsistencies).toEqual([]);
+  expect(document.query_collections).toHaveLength(applied);
+  expect(document.sources.map(({ name }) => name).toSorted()).toEqual([
+    'default',
+    'far_0',
+    'far_3',
+    'far_6',
+    'far_9',
+  ]);
+  expect(document.remote_schemas).toHaveLength(1);
+}, 60_000);

@@ -43,12 +43,18 @@ export class TargetWaits {
     const known = this.#waited.get(key);
     const reading = known && known.seen === seen ? (known.reading as TargetReading<T>) : begin();
     this.#waited.set(key, { seen, reading });
-    const patienceMs = staysInTurn ? Number.POSITIVE_INFINITY : this.#turnEndsAt - performance.now();
+    const patienceMs = staysInTurn ? Number.POSITIVE_INFINITY : this.#patienceMs(reading);
     const leftMs = this.#limitMs - reading.ageMs;
     if (await reading.isAnsweredIn(Math.min(patienceMs, leftMs))) return reading.answer;
     if (this.#limitMs - reading.ageMs > 0) throw new TargetsPending();
     reading.isLate = true;
     return without(reading);
+  }
+
+  /** A target that has been silent for so long is not waited for in another turn. */
+  #patienceMs({ ageMs }: TargetReading): number {
+    if (this.#turnEndsAt === Number.POSITIVE_INFINITY) return this.#turnEndsAt;
+    return Math.min(this.#turnEndsAt - performance.now(), PATIENCE_MS - ageMs);
   }
 
   /** Resolves once the targets have answered that the request has asked, or are waited for no longer. Never rejects. */
