@@ -20,6 +20,14 @@ test('an event has a type and data; comments and other fields are ignored', () =
   ]);
 });
 
+test.each(['data\n', 'data:\n', 'data: x\n', 'd', 'event'])('what an event keeps is counted: %j', (part) => {
+  const stream = new EventStream();
+  for (let i = 0; i < 1000; i++) stream.read(Buffer.from(part));
+  expect(stream.heldBytes).toBeGreaterThan(1000 * 50);
+  stream.read(Buffer.from('\n\n'));
+  expect(stream.heldBytes).toBe(0);
+});
+
 test('data of several lines is one text, and only the first space is removed', () => {
   expect(eventsOf('data:  a\ndata\ndata:b:c\n\n')).toEqual([['message', ' a\n\nb:c']]);
 });

@@ -15,9 +15,13 @@ export class EventStream {
   /** True when the last line ended with a CR that may be half of a CRLF. */
   #mayEndInHalfCrlf = false;
 
-  /** The number of bytes of an incomplete event. */
+  /** The memory of the pieces, in bytes. */
+  #incompleteBytes = 0;
+  #dataBytes = 0;
+
+  /** The memory of an incomplete event, in bytes. */
   get heldBytes(): number {
-    return [...this.#incompleteLine, ...this.#data].reduce((sum, { length }) => sum + length, 0);
+    return this.#incompleteBytes + this.#dataBytes;
   }
 
   read(chunk: Buffer): readonly ServerEvent[] {
@@ -33,12 +37,16 @@ export class EventStream {
     const bytes = this.#mayEndInHalfCrlf && chunk[0] === LF ? chunk.subarray(1) : chunk;
     const end = Math.max(bytes.lastIndexOf(LF), bytes.lastIndexOf(CR)) + 1;
     if (bytes.length > 0) this.#mayEndInHalfCrlf = end === bytes.length && bytes[end - 1] === CR;
+    if (bytes.length === 0) return [];
     if (end === 0) {
       this.#incompleteLine.push(bytes);
+      this.#incompleteBytes += memoryOf(bytes);
       return [];
     }
     const whole = Buffer.concat([...this.#incompleteLine, bytes.subarray(0, end)]);
-    this.#incompleteLine = [bytes.subarray(end)];
+    const rest = bytes.subarray(end);
+    this.#incompleteLine = rest.length === 0 ? [] : [rest];
+    this.#incompleteBytes = rest.length === 0 ? 0 : memoryOf(rest);
     return linesIn(whole);
   }
 
@@ -47,7 +55,10 @@ export class EventStream {
     const name = line.toString('utf8', 0, colon < 0 ? line.length : colon);
     const start = line[colon + 1] === SPACE ? colon + 2 : colon + 1;
     const value = colon < 0 ? NOTHING : line.subarray(start);
-    if (name === 'data') this.#data.push(value);
+    if (name === 'data') {
+      this.#data.push(value);
+      this.#dataBytes += memoryOf(value);
+    }
     if (name === 'event') this.#type = value.toString();
   }
 
@@ -56,10 +67,14 @@ export class EventStream {
     const event = { type: this.#type || 'message', data };
     this.#type = '';
     this.#data = [];
+    this.#dataBytes = 0;
     return event;
   }
 }
 
+/** The memory of a piece beside its bytes. */
+const PIECE_BYTES = 100;
+const memoryOf = (piece: Buffer): number => PIECE_BYTES + piece.length;
 const SPACE = 32;
 const NOTHING = Buffer.alloc(0);
 const NEXT_LINE = Buffer.from('\n');

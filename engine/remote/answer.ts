@@ -44,6 +44,11 @@ type ExpectedField = Pick<RemoteField, 'path' | 'shape' | 'isNullable'> & {
 
 type Pieces = Map<string, string | Buffer | WrongField>;
 
+/** Longer errors are not parsed: values take many times the memory of their text. */
+const MOST_ERROR_BYTES = 1024 * 1024;
+/** A field with more wrong values is null. */
+const MOST_WRONG = 1000;
+
 /** Smaller pieces are text. */
 const MOST_TEXT_BYTES = 16_384;
 
@@ -65,7 +70,8 @@ export function readAnswer(
     const scanner = new JsonScanner(body);
     if (scanner.peek() !== OPEN_BRACE) refuse('it is no object');
     scanner.members((key) => {
-      if (key === 'errors') errors = JSON.parse(spanOf(scanner).toString()) ?? [];
+      if (key === 'errors')
+        errors = errorsIn(spanOf(scanner)) ?? refuse(`its errors are longer than ${MOST_ERROR_BYTES} bytes`);
       else if (key === 'data' && scanner.peek() === OPEN_BRACE) {
         hasData = true;
         isThere = true;
@@ -93,6 +99,12 @@ export function readAnswer(
 }
 
 const [OPEN_BRACE, OPEN_BRACKET, NULL, QUOTE] = [0x7b, 0x5b, 0x6e, 0x22];
+
+/** Returns undefined for errors that are too long. */
+function errorsIn(bytes: Buffer): unknown {
+  if (bytes.length > MOST_ERROR_BYTES) return undefined;
+  return JSON.parse(bytes.toString()) ?? [];
+}
 
 export function isErrorList(value: unknown): value is readonly RemoteError[] {
   return Array.isArray(value) && value.every((item) => typeof item === 'object' && item !== null);
@@ -131,7 +143,7 @@ function readField(
   const walk = new AnswerWalk(scanner, names);
   const isThere = walk.value(field.shape);
   const { wrong, problem } = walk;
-  const piece = isThere ? cutOut(scanner.bytes, start, scanner.at, walk.replaced) : null;
+  const piece = isThere ? cutOut(scanner.bytes, start, scanner.at, walk) : null;
   if (!wrong) {
     pieces.set(key, piece!);
     return;
@@ -141,20 +153,26 @@ function readField(
   pieces.set(key, new WrongField(piece, invalid(`"${place}" ${problem}`), path));
 }
 
-type Replacement = { readonly start: number; readonly end: number; readonly text: string };
-
+const NULL_TEXT = Buffer.from('null');
+/** The most names of types in a field, which has a few. */
+const MOST_NAMES = 10_000;
 const OTHER_TYPE = 'is not of the type it should be';
 const MUST_NOT_BE_NULL = 'is null, which its type does not allow';
 
 /** Moves past a value: finds the type names and the values to replace, and the first value that is not as its shape says. */
 class AnswerWalk {
-  readonly replaced: Replacement[] = [];
+  /** For each value to replace its start, its end, and the index of the text in its place: an answer may have a million of them. */
+  readonly replaced: number[] = [];
+  readonly texts: Buffer[] = [NULL_TEXT];
   /** The steps that lead to the first wrong value, innermost first. */
   wrong: PathStep[] | undefined;
   /** The end of a sentence about the first wrong value. */
   problem = '';
   readonly #scanner: JsonScanner;
   readonly #names: RemoteNames;
+  /** The indices of texts by the names that they replace. */
+  readonly #renamed = new Map<string, number>();
+  #nulled = 0;
 
   constructor(scanner: JsonScanner, names: RemoteNames) {
     this.#scanner = scanner;
@@ -216,12 +234,11 @@ class AnswerWalk {
     let isValid = true;
     this.#scanner.members((key) => {
       const shape = shapes.get(key);
-      if (shape) {
-        const before = this.wrong;
-        if (!this.value(shape)) isValid = false;
-        if (before === undefined) this.wrong?.push(key);
-      } else if (typeNames.has(key) && this.#scanner.peek() === QUOTE) this.#rename();
+      const before = this.wrong;
+      if (shape) isValid = this.value(shape) && isValid;
+      else if (typeNames.has(key) && this.#scanner.peek() === QUOTE) isValid = this.#rename() && isValid;
       else this.#scanner.skip();
+      if (before === undefined) this.wrong?.push(key);
     });
     return isValid;
   }
@@ -234,17 +251,27 @@ class AnswerWalk {
     return false;
   }
 
-  /** Puts null in place of the value that begins at `start` and ends here, with what has been replaced in it. */
-  #replace(start: number): true {
-    while ((this.replaced.at(-1)?.start ?? -1) >= start) this.replaced.pop();
-    this.replaced.push({ start, end: this.#scanner.at, text: 'null' });
+  /** Puts null in place of the value that begins at `start` and ends here, with what has been replaced in it. Returns false when there are too
+   *  many: everything that contains it is wrong, too. */
+  #replace(start: number): boolean {
+    const { replaced } = this;
+    while (replaced.length > 0 && replaced.at(-3)! >= start) replaced.length -= 3;
+    if (++this.#nulled > MOST_WRONG) return false;
+    replaced.push(start, this.#scanner.at, 0);
     return true;
   }
 
-  #rename(): void {
+  #rename(): boolean {
     const start = this.#scanner.at;
-    const text = JSON.stringify(typeNameOf(this.#names, this.#scanner.text()));
-    this.replaced.push({ start, end: this.#scanner.at, text });
+    const name = this.#scanner.text();
+    let index = this.#renamed.get(name);
+    if (index === undefined) {
+      if (this.#renamed.size === MOST_NAMES) return this.#refuse(OTHER_TYPE);
+      index = this.texts.push(Buffer.from(JSON.stringify(typeNameOf(this.#names, name)))) - 1;
+      this.#renamed.set(name, index);
+    }
+    this.replaced.push(start, this.#scanner.at, index);
+    return true;
   }
 }
 
@@ -259,15 +286,19 @@ function cutOut(
   bytes: Buffer,
   start: number,
   end: number,
-  replaced: readonly Replacement[],
+  { replaced, texts }: Pick<AnswerWalk, 'replaced' | 'texts'>,
 ): string | Buffer {
-  const pieces: Buffer[] = [];
-  let at = start;
-  for (const { start: from, end: to, text } of replaced) {
-    pieces.push(bytes.subarray(at, from), Buffer.from(text));
-    at = to;
+  let length = end - start;
+  for (let i = 0; i < replaced.length; i += 3)
+    length += texts[replaced[i + 2]!]!.length - (replaced[i + 1]! - replaced[i]!);
+  const whole = replaced.length === 0 ? bytes.subarray(start, end) : Buffer.allocUnsafe(length);
+  let from = start;
+  let at = 0;
+  for (let i = 0; i < replaced.length; i += 3) {
+    at += bytes.copy(whole, at, from, replaced[i]);
+    at += texts[replaced[i + 2]!]!.copy(whole, at);
+    from = replaced[i + 1]!;
   }
-  pieces.push(bytes.subarray(at, end));
-  const whole = pieces.length === 1 ? pieces[0]! : Buffer.concat(pieces);
+  if (replaced.length > 0) bytes.copy(whole, at, from, end);
   return whole.length <= MOST_TEXT_BYTES ? whole.toString() : whole;
 }

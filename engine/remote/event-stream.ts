@@ -5,6 +5,7 @@
 import type { IncomingMessage } from 'node:http';
 import { fillTemplate } from '../metadata/variables.ts';
 import { observeCall } from '../observe/webhook-call.ts';
+import { EventMemory } from '../outgoing/event-memory.ts';
 import { EventStream, type ServerEvent } from '../outgoing/event-stream.ts';
 import { requestStream } from '../outgoing/http-client.ts';
 import { readBody } from '../outgoing/response-body.ts';
@@ -28,26 +29,41 @@ export class RemoteEventStream {
   readonly #feed: StreamRequest;
   readonly #stopped = new AbortController();
   readonly #events = new EventStream();
+  readonly #memory: EventMemory;
   #response: IncomingMessage | undefined;
+  #hasRoom = true;
 
   /** Failures of the service or its address are reported as events and never thrown. */
   constructor(feed: StreamRequest) {
     this.#feed = feed;
+    this.#memory = new EventMemory({
+      limitMs: timeoutMsOf(feed.endpoint, feed.origin),
+      pause: () => void this.#response?.pause(),
+      resume: () => this.#resume(),
+      lost: (reason) => this.#lose(reason),
+    });
     this.#open().catch((error: unknown) => this.#notBegun(messageOf(error)));
   }
 
   stop(): void {
     this.#stopped.abort();
+    this.#memory.end();
     this.#response?.destroy();
   }
 
   /** Events wait at the service. */
   pause(): void {
+    this.#hasRoom = false;
     this.#response?.pause();
   }
 
   resume(): void {
-    this.#response?.resume();
+    this.#hasRoom = true;
+    this.#resume();
+  }
+
+  #resume(): void {
+    if (this.#hasRoom && !this.#memory.isPaused) this.#response?.resume();
   }
 
   async #open(): Promise<void> {
@@ -76,7 +92,11 @@ export class RemoteEventStream {
     this.#response = response;
     response.socket.setKeepAlive(true, KEEPALIVE_MS);
     response.on('data', (chunk: Buffer) => {
-      for (const event of this.#events.read(chunk)) this.#read(event);
+      const before = this.#events.heldBytes;
+      const events = this.#events.read(chunk);
+      if (events.length > 0) this.#memory.whole();
+      for (const event of events) this.#read(event);
+      this.#memory.arrived(Math.max(0, this.#events.heldBytes - (events.length > 0 ? 0 : before)));
       if (this.#events.heldBytes > MOST_BYTES) this.#lose(`An event is longer than ${MOST_BYTES} bytes`);
     });
     response.on('error', (error) => this.#lose(`Connection failure: ${error.message}`));

@@ -6,6 +6,7 @@ import { type RawData, WebSocket } from 'ws';
 import { JsonScanner } from '../json/scanner.ts';
 import { fillTemplate } from '../metadata/variables.ts';
 import { observeCall } from '../observe/webhook-call.ts';
+import { EventMemory } from '../outgoing/event-memory.ts';
 import { connectionReason } from '../outgoing/no-response.ts';
 import { openWebsocket } from '../outgoing/websocket-client.ts';
 import { isErrorList, type RemoteError } from './answer.ts';
@@ -26,6 +27,8 @@ const PROTOCOLS = {
 /** A longer event ends the subscription. */
 const MOST_BYTES = 64 * 1024 * 1024;
 const KEEPALIVE_MS = 10_000;
+/** The header of a short frame of a server. RFC 6455, 5.2. */
+const FRAME_BYTES = 2;
 /** The number of pings that may stay unanswered. */
 const MOST_UNANSWERED = 3;
 const ID = '1';
@@ -40,12 +43,20 @@ export class RemoteSocket {
   readonly #begun = Promise.withResolvers<{ readonly status: number }>();
   #timer: NodeJS.Timeout | undefined;
   #unansweredPings = 0;
+  #hasRoom = true;
   #isOver = false;
+  readonly #memory: EventMemory;
 
   /** Failures of the service or its address are reported as events and never thrown. */
   constructor(feed: SocketRequest) {
     this.#feed = feed;
     const { endpoint, origin } = feed;
+    this.#memory = new EventMemory({
+      limitMs: timeoutMsOf(endpoint, origin),
+      pause: () => this.#pause(),
+      resume: () => this.#resume(),
+      lost: (reason) => this.#lose(reason),
+    });
     const call = { purpose: 'remote-schema', url: endpoint.url, method: 'GET' } as const;
     observeCall(call, origin.outbound, (traceHeaders) => {
       this.#open(traceHeaders);
@@ -82,11 +93,21 @@ export class RemoteSocket {
 
   /** Events wait at the service. */
   pause(): void {
-    if (this.#socket?.readyState === WebSocket.OPEN) this.#socket.pause();
+    this.#hasRoom = false;
+    this.#pause();
   }
 
   resume(): void {
-    this.#socket?.resume();
+    this.#hasRoom = true;
+    this.#resume();
+  }
+
+  #pause(): void {
+    if (this.#socket?.readyState === WebSocket.OPEN) this.#socket.pause();
+  }
+
+  #resume(): void {
+    if (this.#hasRoom && !this.#memory.isPaused) this.#socket?.resume();
   }
 
   get #protocol(): (typeof PROTOCOLS)[keyof typeof PROTOCOLS] {
@@ -98,11 +119,19 @@ export class RemoteSocket {
       this.#unansweredPings = 0;
     };
     socket.on('open', () => this.#send({ type: 'connection_init', payload: { headers: this.#headers } }));
+    socket.on('upgrade', ({ socket: connection }) => {
+      connection.on('data', (chunk: Buffer) => this.#memory.arrived(chunk.length));
+    });
     socket.on('message', (data, isBinary) => {
       alive();
+      this.#memory.whole();
       if (!this.#isOver) this.#read(data, isBinary);
     });
-    socket.on('pong', alive);
+    socket.on('pong', (data) => {
+      alive();
+      this.#memory.ignore(data.length + FRAME_BYTES);
+    });
+    socket.on('ping', (data) => this.#memory.ignore(data.length + FRAME_BYTES));
     socket.on('unexpected-response', (_, { statusCode = 0 }) => this.#unanswered(statusCode));
     socket.on('error', (error) => this.#lose(`Connection failure: ${connectionReason(error)}`));
     socket.on('close', (code, reason) => this.#lose(`The connection was closed (${code}) ${reason}`.trim()));
@@ -167,6 +196,7 @@ export class RemoteSocket {
 
   #end(): void {
     this.#isOver = true;
+    this.#memory.end();
     this.#begun.reject(new Error('it was ended before it had begun'));
     clearTimeout(this.#timer);
     const socket = this.#socket;

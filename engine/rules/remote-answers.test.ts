@@ -255,6 +255,40 @@ test('random answers are completed as GraphQL says', { timeout: 120_000 }, async
   );
 });
 
+test('a field with a thousand wrong values has nulls, and one with more is null', async () => {
+  aliases = {};
+  const some = (wrong: number) => ({ some: Array.from({ length: wrong }, () => ({ required: null })) });
+  answer = JSON.stringify({ thing: some(1000) });
+  expect(JSON.parse(await ask('{ thing { some { required } } }')).data.thing.some).toHaveLength(1000);
+  answer = JSON.stringify({ thing: some(1001) });
+  const path = ['thing', 'some', 0, 'required'];
+  expect(JSON.parse(await ask('{ thing { some { required } } }'))).toMatchObject({
+    data: { thing: null },
+    errors: [{ path }],
+  });
+});
+
+test('errors are passed on up to 1 MiB; longer ones are an error', async () => {
+  const errorsOf = async (bytes: number) => {
+    answer = `null, "errors": [{"message": "${'x'.repeat(bytes)}"}]`;
+    return JSON.parse(await ask('{ thing { text } }')).errors[0].message as string;
+  };
+  expect(await errorsOf(1_000_000)).toHaveLength(1_000_000);
+  expect(await errorsOf(1_100_000)).toMatch(/its errors are longer than 1048576 bytes/);
+});
+
+test('type names are replaced in place, and others are kept', async () => {
+  const of = (i: number) =>
+    `{"text": "${'é'.repeat(i % 7)}", "__typename": "${i % 3 ? 'Thing' : `Odd${i % 50}`}"}`;
+  const list = Array.from({ length: 20_000 }, (_, i) => of(i)).join(' ,');
+  answer = `{"things": [${list}]}`;
+  const { data } = JSON.parse(await ask('{ things { text __typename } }'));
+  const sent = JSON.parse(`[${list}]`) as { readonly __typename: string }[];
+  const named = (name: string) => (name === 'Thing' ? 'FarThing' : name);
+  const expected = sent.map((each) => ({ ...each, __typename: named(each.__typename) }));
+  expect(JSON.stringify(data.things) === JSON.stringify(expected)).toBe(true);
+});
+
 test('the path of an error leads to the value, and what may be null around it is', async () => {
   aliases = {};
   for (const [query, given, expected, path] of [

@@ -133,6 +133,11 @@ export const ATTACKS: readonly Attack[] = [
     verify: (world) => answersAreRefused(world, '{ large_answer }', 4),
   },
   {
+    name: 'events of 60 MB and of lines without end of remote schemas, 36 subscriptions',
+    heldSeconds: 12,
+    launch: (url) => remoteSubscriptions(url, 12, ['large_event', 'many_lines', 'socket_event']),
+  },
+  {
     name: 'short requests that stand for long work, from 8 clients',
     heldSeconds: 8,
     launch: (url) =>
@@ -308,6 +313,34 @@ async function subscribers(
     });
     if (i % 10 === 9) await sleep(10);
   }
+  await sleep(500);
+  return () => {
+    for (const socket of sockets) socket.terminate();
+  };
+}
+
+/** Subscribes to each field of a remote schema over many sockets, again after the end. */
+async function remoteSubscriptions(url: URL, each: number, fields: readonly string[]): Promise<End> {
+  const headers = { 'x-engine-admin-secret': ADMIN_SECRET };
+  const sockets = fields.flatMap((field) =>
+    Array.from({ length: each }, () => {
+      const socket = new WebSocket(`ws://${url.host}/v1/graphql`, 'graphql-transport-ws', { headers });
+      let id = 0;
+      const subscribe = () => {
+        const payload = { query: `subscription { ${field} }` };
+        if (socket.readyState === socket.OPEN)
+          socket.send(JSON.stringify({ id: String(id++), type: 'subscribe', payload }));
+      };
+      socket.on('error', () => {});
+      socket.on('open', () => socket.send(JSON.stringify({ type: 'connection_init', payload: { headers } })));
+      socket.on('message', (data: Buffer) => {
+        const start = data.toString('latin1', 0, 100);
+        if (start.includes('connection_ack')) subscribe();
+        else if (/"type":"(error|complete)"/.test(start)) setTimeout(subscribe, AGAIN_MS);
+      });
+      return socket;
+    }),
+  );
   await sleep(500);
   return () => {
     for (const socket of sockets) socket.terminate();

@@ -8,6 +8,7 @@ import { text } from 'node:stream/consumers';
 import { gzipSync } from 'node:zlib';
 import { buildSchema, introspectionFromSchema } from 'graphql';
 import pg from 'pg';
+import { WebSocketServer } from 'ws';
 import { LARGE_ENDPOINT, tableName } from '../amplification/world.ts';
 import { ADMIN_SECRET } from './limited-engine.ts';
 
@@ -65,6 +66,7 @@ export async function createWorld(databaseUrl: string, engineUrl: string): Promi
   });
   const silent = await listen(() => {});
   const large = await listen(answerLargely());
+  pushLargely(large);
   await replaceMetadata(engineUrl, { quick: urlOf(quick), silent: urlOf(silent), large: urlOf(large) });
   return {
     url: engineUrl,
@@ -92,7 +94,15 @@ export async function createWorld(databaseUrl: string, engineUrl: string): Promi
 const HEADERS = { 'content-type': 'application/json', 'x-engine-admin-secret': ADMIN_SECRET };
 
 const MIB = 2 ** 20;
-const LARGE_SCHEMA = introspectionFromSchema(buildSchema('type Query { large_answer: String }'));
+const LARGE_SCHEMA = introspectionFromSchema(
+  buildSchema(
+    'type Query { large_answer: String } type Subscription { large_event: String many_lines: String }',
+  ),
+);
+const SOCKET_SCHEMA = introspectionFromSchema(
+  buildSchema('type Query { socket_answer: String } type Subscription { socket_event: String }'),
+);
+const EVENT_MIB = 60;
 
 /** Answers an event with 60 MB in a few kilobytes of gzip, an action with 60 MB or with 10 million
  *  objects, and a query with 200 MB. */
@@ -101,11 +111,40 @@ function answerLargely(): (request: IncomingMessage, response: ServerResponse) =
   return async (request, response) => {
     const body = await text(request);
     if (request.url === '/event') response.setHeader('content-encoding', 'gzip').end(coded);
-    else if (body.includes('__schema')) response.end(JSON.stringify({ data: LARGE_SCHEMA }));
+    else if (body.includes('__schema')) {
+      response.end(JSON.stringify({ data: request.url === '/socket' ? SOCKET_SCHEMA : LARGE_SCHEMA }));
+    } else if (request.headers.accept === 'text/event-stream') {
+      response.setHeader('content-type', 'text/event-stream');
+      if (body.includes('many_lines')) pour(response, 'event: next\n', 60 * EVENT_MIB, '', 'data:\n');
+      else pour(response, 'event: next\ndata: {"data":{"large_event":"', EVENT_MIB, '"}}\n\n');
+    } else if (request.method === 'GET') response.end();
     else if (request.url === '/dense') pour(response, '[', 30, '{}]', '{},{},{},{},{}, ');
     else if (request.url === '/action') pour(response, '{"text":"', 60, '"}');
     else pour(response, '{"data":{"large_answer":"', 200, '"}}');
   };
+}
+
+/** Sends an event of 60 MB to each subscription over a WebSocket at `/socket`, in fragments. */
+function pushLargely(server: Server): void {
+  const sockets = new WebSocketServer({ noServer: true, handleProtocols: () => 'graphql-transport-ws' });
+  server.on('upgrade', (request, connection, head) => {
+    if (request.url !== '/socket')
+      return connection.end('HTTP/1.1 404 Not Found\r\ncontent-length: 0\r\n\r\n');
+    sockets.handleUpgrade(request, connection, head, (socket) => {
+      socket.on('error', () => {});
+      socket.on('message', async (data) => {
+        const { type, id } = JSON.parse(String(data)) as { readonly type: string; readonly id: string };
+        if (type === 'connection_init') socket.send('{"type":"connection_ack"}');
+        if (type !== 'subscribe') return;
+        const send = (part: string, fin: boolean) =>
+          new Promise((resolve) => socket.send(part, { fin }, resolve));
+        await send(`{"id":"${id}","type":"next","payload":{"data":{"socket_event":"`, false);
+        const chunk = 'a'.repeat(MIB);
+        for (let i = 0; i < EVENT_MIB && socket.readyState === socket.OPEN; i++) await send(chunk, false);
+        if (socket.readyState === socket.OPEN) await send('"}}}', true);
+      });
+    });
+  });
 }
 
 function pour(response: ServerResponse, start: string, mib: number, end: string, filler = 'a'): void {
@@ -189,7 +228,10 @@ async function replaceMetadata(
       },
     ],
     custom_types: { objects: [{ name: 'LargeText', fields: [{ name: 'text', type: 'String' }] }] },
-    remote_schemas: [{ name: 'large', definition: { url: `${large}/graphql`, timeout_seconds: 30 } }],
+    remote_schemas: [
+      { name: 'large', definition: { url: `${large}/graphql`, timeout_seconds: 30 } },
+      { name: 'socket', definition: { url: `${large}/socket`, timeout_seconds: 30 } },
+    ],
   };
   const response = await fetch(`${engineUrl}/v1/metadata`, {
     method: 'POST',
