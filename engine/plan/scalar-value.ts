@@ -36,13 +36,15 @@ const isCount = (value: unknown) => (nearestNumber(value) as number) >= 0;
 const isOffset = (value: unknown) =>
   typeof value === 'string' ? /^\d{1,19}$/.test(value) && BigInt(value) < 2n ** 63n : isCount(value);
 
+const isId = (value: unknown) => typeof value === 'string' || wholeText(value) !== undefined;
+
 /** GraphQL's own scalars, by name. */
 const CHECKS: Readonly<Record<string, Check>> = {
   Int: { expected: 'a 32-bit integer', kinds: INTEGERS, bits: 32 },
   Float: { expected: 'a float', kinds: [...INTEGERS, 'a float'] },
   String: { expected: 'a string', kinds: ['a string'] },
   Boolean: { expected: 'a boolean', kinds: ['a boolean'] },
-  ID: { expected: 'a String or a 32-bit integer', kinds: [...INTEGERS, 'a string'] },
+  ID: { expected: 'a String or a 32-bit integer', kinds: [...INTEGERS, 'a string'], takes: isId },
 };
 
 const COUNT_CHECK: Check = { ...CHECKS['Int']!, expected: 'a non-negative 32-bit integer', takes: isCount };

@@ -153,3 +153,23 @@ test.each(TYPES.map((each, i) => ({ ...each, i })))('$type', async ({ name, wrap
     }
   }
 });
+
+test.each(
+  (['plain', 'list', 'list of lists'] as const).flatMap((wrapper) =>
+    ['1.5', '1e-3', 'true', '{a: 1}'].map((literal) => ({ wrapper, literal })),
+  ),
+)('$literal is no ID ($wrapper)', async ({ wrapper, literal }) => {
+  const i = TYPES.findIndex((each) => each.name === 'ID' && each.wrapper === wrapper);
+  const { type } = TYPES[i]!;
+  for (const [head, value, variables] of [
+    ['query', literal],
+    [`query($v: ${type})`, '$v', { v: jsonOf(literal) }],
+    [`query($v: ${type} = ${literal})`, '$v'],
+  ] as const) {
+    for (const field of [`top(${argument(i)}: ${value})`, `nested(o: {${argument(i)}: ${value}})`]) {
+      received = undefined;
+      const { errors } = await world.engine.graphql(`${head} { ${field} }`, { variables: variables ?? {} });
+      expect([errors?.[0]?.extensions.code, received]).toEqual(['validation-failed', undefined]);
+    }
+  }
+});
