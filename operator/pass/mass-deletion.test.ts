@@ -121,3 +121,42 @@ test('objects of others keep what they name, all of them after one search', asyn
   expect(ports.engine.objects.has('table/default/public/t98')).toBe(false);
   expect(ports.engine.dryRuns).toBeLessThan(5);
 });
+
+/** A relationship by a foreign key does not name the table that it leads to: only the database knows. */
+test.each([0, 1, 20])(
+  'dependants by foreign keys are found with as many dry runs beside %i other changes',
+  async (changes) => {
+    const dryRuns: number[] = [];
+    for (const count of [50, 200]) {
+      const ports = new ScriptedPorts();
+      const spec = { objectRelationships: [{ name: 'previous', foreignKey: { columns: ['previous_id'] } }] };
+      const chain = Array.from({ length: count }, (_, i) => [
+        table(`t${i}`, { spec }),
+        permission(`p${i}`, `t${i}`, 'reader'),
+      ]).flat();
+      const others = (columns: readonly string[], generation: number) =>
+        Array.from({ length: changes }, (_, i) =>
+          permission(`o${i}`, 'other', `role${i}`, columns, { generation }),
+        );
+      ports.resources = [...chain, table('other'), ...others(['id'], 1)];
+      await reconcile(ports, OPTIONS);
+      ports.engine.judge = (objects) =>
+        [...objects.keys()].flatMap((key) => {
+          const i = Number(/^object_relationship\/default\/public\/t(\d+)\/previous$/.exec(key)?.[1] ?? 0);
+          const isBroken = i > 0 && !objects.has(`table/default/public/t${i - 1}`);
+          return isBroken ? [inconsistent(key, 'constraint-error')] : [];
+        });
+      const left = [...chain.filter(isLeft), table('other')];
+      ports.resources = [...left, ...others(['id'], 1)];
+      const held = await reconcile(ports, OPTIONS);
+      ports.resources = [...left, ...others(['id', 'name'], 2)];
+      ports.engine.dryRuns = 0;
+      await reconcile(ports, { ...OPTIONS, confirmPrune: held.plan!.pruneHold!.hash });
+      dryRuns.push(ports.engine.dryRuns);
+      expect(ports.engine.objects.has('table/default/public/t0')).toBe(false);
+      expect(ports.readiness(left[0]!)).toMatch(/^False/);
+      for (const one of others(['id', 'name'], 2)) expect(ports.readiness(one)).toBe('True Applied');
+    }
+    expect(Math.max(...dryRuns)).toBeLessThan(6);
+  },
+);

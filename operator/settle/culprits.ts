@@ -145,11 +145,7 @@ export async function culpritsOfInconsistency(
     if (culprit !== put) return { culprits, untried: [], isOpen: false };
   }
   if (culprits.size > 0) return { culprits, untried: [], isOpen: false };
-  return {
-    culprits: await breakersOfOthers(trials, change, puts, inconsistent),
-    untried: [],
-    isOpen: false,
-  };
+  return breakersOfOthers(trials, change, puts, inconsistent);
 }
 
 /** The codes of inconsistencies that no other object causes. */
@@ -187,10 +183,10 @@ async function breakerOf(
 
 async function breakersOfOthers(
   trials: Trials,
-  { active, document }: Draft,
+  { active, document, feasible }: Draft,
   puts: ReadonlyMap<string, Decision>,
   inconsistent: readonly InconsistentObject[],
-): Promise<Culprits> {
+): Promise<Findings> {
   const { context } = trials;
   const [live, after] = [objectsIn(context.live), objectsIn(document)];
   const before = new Set(context.inconsistent.map(({ key }) => key));
@@ -206,12 +202,28 @@ async function breakersOfOthers(
     for (const d of guilty) culprits.set(d.key, { ...broken(trials, d, found), rivals: [] });
     if (deleted.length + put.length === 0) unexplained.push(found);
   }
+  const byPuts = unexplained.some(({ key }) => context.isOwned(key))
+    ? await brokenBy(trials, feasible([...puts.values()]))
+    : undefined;
   for (const found of unexplained) {
     if (culprits.size > 0) break;
+    // It waits, as above: only deletions break it.
+    if (byPuts && context.isOwned(found.key) && !byPuts.has(found.key)) continue;
+    if (!trials.hasBudget) return { culprits, untried: [], isOpen: true };
     const culprit = await firstBreaker(trials, active, found);
     if (culprit) culprits.set(culprit.key, broken(trials, culprit, found));
   }
-  return culprits;
+  return { culprits, untried: [], isOpen: false };
+}
+
+/** Returns the keys of the objects that the decisions alone make inconsistent; undefined when the engine refuses them. */
+async function brokenBy(
+  trials: Trials,
+  decisions: readonly Decision[],
+): Promise<ReadonlySet<string> | undefined> {
+  if (decisions.length === 0) return new Set();
+  const { inconsistent, refusal } = await trials.run(decisions);
+  return refusal ? undefined : new Set(unfit(inconsistent).map(({ key }) => key));
 }
 
 function among(decisions: ReadonlyMap<string, Decision>, keys: ReadonlySet<string>): readonly Decision[] {
