@@ -1,8 +1,9 @@
 /** Measures the operator with thousands of resources, without a cluster: kube-apiserver and etcd, one Postgres, one engine and one
  *  operator, each in its own process. Prints the time of the first sync, the CPU of each process and the requests meanwhile and the time
  *  of status writes, the time of one change, the memory of the operator and the engine, their CPU and requests while nothing changes,
- *  and all of this for an operator that starts while everything is Ready.
- *  In: --tables, --edits, --idle seconds; KUBEBUILDER_ASSETS, or Go to build the API server with. Not here: limits, which the
+ *  its requests to the API server and lines of its log a minute, and all of this for an operator that starts while everything is Ready. With
+ *  --chains it measures a mass deletion instead (testing/mass-deletion.ts).
+ *  In: --tables, --edits, --idle seconds, --chains tables; KUBEBUILDER_ASSETS, or Go to build the API server with. Not here: limits, which the
  *  end-to-end test has (deploy/e2e/scale.e2e.ts). */
 import { type ChildProcess, execFile, spawn } from 'node:child_process';
 import { chmodSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
@@ -18,6 +19,7 @@ import { GROUP_VERSION, KINDS } from '../operator/kinds.ts';
 import { connect } from '../operator/kubernetes/transport.ts';
 import { type Engine, startEngine } from '../testing/engine-process.ts';
 import { startKube, type TestKube } from '../testing/kube.ts';
+import { measureMassDeletion } from '../testing/mass-deletion.ts';
 import { ManyTables, percentile, schemaOf } from '../testing/scale.ts';
 import { writeRecord } from './record.ts';
 
@@ -26,6 +28,8 @@ const { values: options } = parseArgs({
     tables: { type: 'string', default: '5000' },
     edits: { type: 'string', default: '100' },
     idle: { type: 'string', default: '60' },
+    /** Tables in chains of foreign keys, most of which are deleted. */
+    chains: { type: 'string' },
     /** The file for the figures, such as docs/speed/scale.json. */
     out: { type: 'string' },
     /** Prints the log of the operator. */
@@ -36,11 +40,13 @@ const { values: options } = parseArgs({
     'node-options': { type: 'string', default: '--max-old-space-size=192 --max-semi-space-size=2' },
   },
 });
-const TABLES = Number(options.tables);
+const TABLES = Number(options.chains ?? options.tables);
 const SECRET = 'scale';
 const NAMESPACE = 'scale';
+const ACCOUNT = `system:serviceaccount:${NAMESPACE}:operator`;
 /** The default of --prune-delay, and a reserve. */
 const PRUNE_DELAY_MS = 35_000;
+const LINE_END = 10;
 /** The fewest requests of one kind that are printed. */
 const FREQUENT = 5;
 
@@ -61,6 +67,7 @@ async function run(): Promise<void> {
   const client = new pg.Client({ connectionString: postgres.url });
   await client.connect();
   for (const statement of schemaOf(TABLES)) await client.query(statement);
+  await client.query('create table other (id int primary key, title text, owner text)');
   await client.end();
   const engine = await startEngine({
     ...process.env,
@@ -77,6 +84,31 @@ async function run(): Promise<void> {
   config.loadFromFile(kube.kubeconfig);
   const transport = await connect(config);
   stops.push(() => transport.close());
+  const kubeconfig = await kube.kubeconfigFor(await operatorToken(kube));
+  await warmCache();
+  if (options.chains) {
+    const operator = await startOperator(kubeconfig);
+    stops.push(operator.stop);
+    await measureMassDeletion({
+      kube,
+      transport,
+      namespace: NAMESPACE,
+      count: TABLES,
+      operator,
+      engine,
+      say,
+    });
+    say('operator: CPU s', operator.cpuSeconds());
+    say('engine: CPU s', cpuSeconds(engine.pid));
+    say('operator: memory, at most MB', operator.mostMemoryMb());
+    say('engine: memory, at most MB', memoryMb(engine.pid, 'VmHWM'));
+    if (options.out) writeRecord(options.out, figures);
+    return;
+  }
+  const first = await startOperator(kubeconfig);
+  await sleep(10_000);
+  await measureQuiet(kube, first, 'one Engine');
+  await first.stop();
   const tables = new ManyTables(transport, NAMESPACE);
   stops.push(() => tables.stop());
 
@@ -84,9 +116,8 @@ async function run(): Promise<void> {
   await tables.create(TABLES);
   say('created by the API server s', since(began));
   const [before, engineBefore] = [await apiServerUse(kube), cpuSeconds(engine.pid)];
-  await warmCache();
   began = performance.now();
-  const operator = await startOperator(kube);
+  const operator = await startOperator(kubeconfig);
   stops.push(operator.stop);
   const synced = tables.ready(TABLES);
   const timer = setInterval(() => console.log(`  ${since(began)} s: ${tables.readyCount} Ready`), 5000);
@@ -108,18 +139,18 @@ async function run(): Promise<void> {
   // Passes are over all resources until the operator may delete objects.
   await sleep(Math.max(3000, PRUNE_DELAY_MS - (performance.now() - began)));
   await measureEdits(tables, operator, engine);
-  await measureIdle(operator, engine);
+  await measureIdle(kube, operator, engine);
   await operator.stop();
-  await measureRestart(kube, engine);
+  await measureRestart(kube, kubeconfig, engine);
   if (options.out) writeRecord(options.out, figures);
 }
 
 /** Measures an operator that starts while all resources are Ready: it reads them and the whole document of the engine, and writes
  *  nothing. */
-async function measureRestart(kube: TestKube, engine: Engine): Promise<void> {
+async function measureRestart(kube: TestKube, kubeconfig: string, engine: Engine): Promise<void> {
   const [before, engineBefore] = [await apiServerUse(kube), cpuSeconds(engine.pid)];
   const began = performance.now();
-  const operator = await startOperator(kube);
+  const operator = await startOperator(kubeconfig);
   stops.push(operator.stop);
   while ((await operator.metric('pergola_pass_total').catch(() => 0)) === 0) await sleep(100);
   say('restarted operator: time until the end of the first pass s', since(began));
@@ -144,9 +175,36 @@ async function prepare(kube: TestKube, engine: Engine): Promise<void> {
       apiVersion: GROUP_VERSION,
       kind: 'Engine',
       metadata: { name: 'main', namespace: NAMESPACE },
-      spec: { endpoint: { url: engine.url }, adminSecretRef: { name: 'engine-admin', key: 'admin-secret' } },
+      spec: {
+        endpoint: { url: engine.url },
+        adminSecretRef: { name: 'engine-admin', key: 'admin-secret' },
+        // The deletion of chains arrives in parts.
+        ...(options.chains ? { policies: { pruneGuard: { maxObjects: 20, maxPercent: 1 } } } : {}),
+      },
     },
   );
+}
+
+/** Returns the token of an account that may do everything. The audit log tells its requests from others. */
+async function operatorToken(kube: TestKube): Promise<string> {
+  const rbac = 'rbac.authorization.k8s.io';
+  await kube.apply(
+    { apiVersion: 'v1', kind: 'ServiceAccount', metadata: { name: 'operator', namespace: NAMESPACE } },
+    {
+      apiVersion: `${rbac}/v1`,
+      kind: 'ClusterRoleBinding',
+      metadata: { name: 'operator' },
+      roleRef: { apiGroup: rbac, kind: 'ClusterRole', name: 'cluster-admin' },
+      subjects: [{ kind: 'ServiceAccount', name: 'operator', namespace: NAMESPACE }],
+    },
+  );
+  const path = `/api/v1/namespaces/${NAMESPACE}/serviceaccounts/operator/token`;
+  const request = {
+    apiVersion: 'authentication.k8s.io/v1',
+    kind: 'TokenRequest',
+    spec: { expirationSeconds: 86_400 },
+  };
+  return (await kube.request('POST', path, request)).body.status.token;
 }
 
 type ApiServerUse = {
@@ -200,6 +258,9 @@ type Operator = {
   readonly mostMemoryMb: () => number;
   readonly cpuSeconds: () => number;
   readonly metric: (name: string) => Promise<number>;
+  readonly healthUrl: string;
+  /** The number of lines of its log so far. */
+  readonly logLines: () => number;
   readonly stop: () => Promise<void>;
 };
 
@@ -209,9 +270,14 @@ async function warmCache(): Promise<void> {
   await promisify(execFile)(process.execPath, ['bin/pergola.mjs', 'operator', '--help'], { env });
 }
 
-async function startOperator(kube: TestKube): Promise<Operator> {
+async function startOperator(kubeconfig: string): Promise<Operator> {
   const port = await freePort();
-  const flags = ['--health-port', String(port), '--health-host', '127.0.0.1', '--lease-namespace', NAMESPACE];
+  const flags = [
+    ...['--health-port', String(port), '--health-host', '127.0.0.1', '--lease-namespace', NAMESPACE],
+    // The engine is on this machine.
+    ...['--engine-hosts', '*,127.0.0.1'],
+    ...(options.chains ? ['--prune-delay-seconds', '0'] : []),
+  ];
   const given = options['node-options'].split(' ').filter(Boolean);
   const child: ChildProcess = spawn(process.execPath, [...given, 'bin/pergola.mjs', 'operator', ...flags], {
     env: {
@@ -220,19 +286,27 @@ async function startOperator(kube: TestKube): Promise<Operator> {
       MALLOC_ARENA_MAX: '2',
       MALLOC_TRIM_THRESHOLD_: '131072',
       NODE_COMPILE_CACHE,
-      KUBECONFIG: kube.kubeconfig,
+      KUBECONFIG: kubeconfig,
       NODE_OPTIONS: profileOptions('operator'),
     },
-    stdio: ['ignore', options.log ? 'inherit' : 'ignore', 'inherit'],
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  let lines = 0;
+  child.stdout!.on('data', (chunk: Buffer) => {
+    lines += chunk.filter((byte) => byte === LINE_END).length;
+    if (options.log) process.stdout.write(chunk);
   });
   const exited = new Promise<void>((resolve) => child.once('exit', () => resolve()));
   const pid = child.pid!;
+  const healthUrl = `http://127.0.0.1:${port}`;
   return {
+    healthUrl,
+    logLines: () => lines,
     memoryMb: () => memoryMb(pid),
     mostMemoryMb: () => memoryMb(pid, 'VmHWM'),
     cpuSeconds: () => cpuSeconds(pid),
     metric: async (name) => {
-      const page = await (await fetch(`http://127.0.0.1:${port}/metrics`)).text();
+      const page = await (await fetch(`${healthUrl}/metrics`)).text();
       const lines = page.split('\n').filter((line) => line.startsWith(name));
       return lines.reduce((sum, line) => sum + Number(line.slice(line.lastIndexOf(' '))), 0);
     },
@@ -256,8 +330,24 @@ async function measureEdits(tables: ManyTables, operator: Operator, engine: Engi
   say('operator: memory so far, at most MB', operator.mostMemoryMb());
 }
 
-async function measureIdle(operator: Operator, engine: Engine): Promise<void> {
+/** Measures what the operator sends to the API server and logs while nothing changes. */
+async function measureQuiet(kube: TestKube, operator: Operator, what: string): Promise<void> {
+  const seconds = Number(options.idle);
+  const [before, lines] = [(await kube.audit()).length, operator.logLines()];
+  await sleep(seconds * 1000);
+  const sent = (await kube.audit()).slice(before).filter(({ user }) => user.username === ACCOUNT);
+  const perMinute = (count: number) => (count * 60) / seconds;
+  say(`${what}: requests to the API server a minute`, perMinute(sent.length));
+  say(
+    `${what}: of these for the lease`,
+    perMinute(sent.filter(({ objectRef }) => objectRef?.resource === 'leases').length),
+  );
+  say(`${what}: lines of the log a minute`, perMinute(operator.logLines() - lines));
+}
+
+async function measureIdle(kube: TestKube, operator: Operator, engine: Engine): Promise<void> {
   await sleep(5000);
+  await measureQuiet(kube, operator, `${TABLES} resources`);
   const seconds = Number(options.idle);
   const before = [
     operator.cpuSeconds(),

@@ -131,7 +131,8 @@ function tableResource(i: number): object {
   };
 }
 
-async function inLanes(count: number, work: (i: number) => Promise<void>): Promise<void> {
+/** Does the work for each number below the count, some of it at the same time. */
+export async function inLanes(count: number, work: (i: number) => Promise<void>): Promise<void> {
   let next = 0;
   const lane = async () => {
     while (next < count) await work(next++);
