@@ -414,3 +414,18 @@ test('among many requests of two replicas only those wait that connect a target 
   ]);
   expect(document.remote_schemas).toHaveLength(1);
 }, 60_000);
+
+test('each item of a batch is completed with what the items before it have not needed', async () => {
+  await world();
+  const model = { name: 'one', fields: [{ name: 'one', type: 'integer' }] };
+  const query = (name: string, code: string) =>
+    op('pg_track_native_query', { root_field_name: name, code, returns: 'one' });
+  const body = await must(
+    op('bulk_keep_going', [
+      op('pg_track_logical_model', model),
+      query('good', 'select 1 as one'),
+      query('bad', 'select 1 as one from nowhere'),
+    ]),
+  );
+  expect(body).toMatchObject([{ message: 'success' }, { message: 'success' }, { code: expect.any(String) }]);
+});

@@ -10,7 +10,7 @@ const PATIENCE_MS = 250;
 /** Thrown by a request that has to wait outside its turn. It is rolled back, and repeated after `TargetWaits.ended`. */
 export class TargetsPending extends Error {}
 
-type TargetRequest<T extends object> = {
+export type TargetRequest<T extends object> = {
   readonly seen: T | undefined;
   readonly begin: () => TargetReading<T>;
   readonly without: (awaited: object) => T;

@@ -49,7 +49,7 @@ import { type Attempted, keyOfOther } from './other-connections.ts';
 import type { Catalogs, Snapshot, SourceCatalog } from './snapshot.ts';
 import { SourceTransactions } from './source-transactions.ts';
 import { TargetReading } from './target-readings.ts';
-import { TargetWaits } from './target-waits.ts';
+import { type TargetRequest, TargetWaits } from './target-waits.ts';
 
 /** Everything an operation may change before the commit. Immutable, so that it is its own checkpoint. */
 type DraftState = {
@@ -101,8 +101,8 @@ export class UnitOfWork {
   #draft: DraftState;
   #resolved: Resolved;
   readonly #waits: TargetWaits;
-  /** The number of introspections by operations so far, which are the same when the request is repeated. */
-  #introspections = 0;
+  /** The number of readings so far that are not shared. They are the same when the request is repeated. */
+  #readings = 0;
   readonly #transactions = new SourceTransactions((source) => this.database(source));
   readonly #abandoned = new AbortController();
   /** Stops listening for the client's disconnect. */
@@ -289,21 +289,19 @@ export class UnitOfWork {
     if (inside) return this.gateway.introspect(source, inside);
     const key = keyOfSource(source);
     const seen = this.base.catalogs.get(source.name);
-    return this.#waits.answer<SourceCatalog>(key, {
+    return this.#answerOf<SourceCatalog>(key, {
       seen,
       begin: () => this.gateway.readings.begin(key, () => this.gateway.introspect(source)),
       without: (awaited) => withoutAnswer(seen, awaited),
-      staysInTurn: !this.isRepeatable,
     });
   }
 
   async #tryOther(other: OtherConnection): Promise<void> {
     const key = keyOfOther(other);
-    const attempted = await this.#waits.answer<Attempted>(key, {
+    const attempted = await this.#answerOf<Attempted>(key, {
       seen: undefined,
       begin: () => this.gateway.readings.begin(key, () => this.gateway.tryOther(other)),
       without: () => ({ error: NO_ANSWER }),
-      staysInTurn: !this.isRepeatable,
     });
     this.gateway.others.note(other, attempted);
   }
@@ -321,11 +319,10 @@ export class UnitOfWork {
         const key = keyOfRemote(remote);
         const seen = this.base.upstreams.get(remote.name);
         const read = () => this.gateway.introspectRemote(remote, this.metadata);
-        const upstream = await this.#waits.answer<Upstream>(key, {
+        const upstream = await this.#answerOf<Upstream>(key, {
           seen,
           begin: () => this.gateway.readings.begin(key, read),
           without: (awaited) => remoteWithoutAnswer(remote, seen, awaited),
-          staysInTurn: !this.isRepeatable,
         });
         this.setUpstream(remote.name, upstream);
       }),
@@ -338,20 +335,24 @@ export class UnitOfWork {
     const key = keyOfRemote(remote);
     const seen = this.upstreams.get(remote.name);
     const read = () => this.gateway.introspectRemote(remote, this.metadata);
-    const upstream = await this.#waits.answer<Upstream>(this.#nextKey(key), {
+    const upstream = await this.#answerOf<Upstream>(this.#nextKey(key), {
       seen,
       begin: () => this.gateway.readings.beginOwn(key, read),
       without: (awaited) => remoteWithoutAnswer(remote, seen, awaited),
-      staysInTurn: !this.isRepeatable,
     });
     this.setUpstream(remote.name, upstream);
     return upstream;
   }
 
-  /** Returns the key of one introspection: a request may introspect a target several times. */
+  /** Returns the answer of a target, in this turn or after it. Throws TargetsPending. */
+  #answerOf<T extends object>(key: string, request: Omit<TargetRequest<T>, 'staysInTurn'>): Promise<T> {
+    return this.#waits.answer(key, { ...request, staysInTurn: !this.isRepeatable });
+  }
+
+  /** Returns the key of one reading: a request may read a target several times. */
   #nextKey(key: string): string {
-    this.#introspections++;
-    return `${this.#introspections} ${key}`;
+    this.#readings++;
+    return `${this.#readings} ${key}`;
   }
 
   setUpstream(name: string, upstream: Upstream): void {
@@ -369,11 +370,10 @@ export class UnitOfWork {
     if (inside) return this.gateway.introspect(source, inside);
     const key = keyOfSource(source);
     const seen = this.catalogs.get(source.name);
-    return this.#waits.answer<SourceCatalog>(this.#nextKey(key), {
+    return this.#answerOf<SourceCatalog>(this.#nextKey(key), {
       seen,
       begin: () => this.gateway.readings.beginOwn(key, () => this.gateway.introspect(source)),
       without: (awaited) => withoutAnswer(seen, awaited),
-      staysInTurn: !this.isRepeatable,
     });
   }
 
@@ -388,11 +388,10 @@ export class UnitOfWork {
   async #completed(source: Source, catalog: Catalog): Promise<Catalog> {
     const inside = this.#transactions.clientOf(source);
     if (inside) return this.gateway.complete(source, catalog, inside);
-    return this.#waits.answer<Catalog>(`complete ${source.name}`, {
+    return this.#answerOf<Catalog>(this.#nextKey(source.name), {
       seen: catalog,
       begin: () => new TargetReading(() => this.gateway.complete(source, catalog)),
       without: () => catalog,
-      staysInTurn: !this.isRepeatable,
     });
   }
 
@@ -421,11 +420,10 @@ export class UnitOfWork {
   /** Returns once the database of the source has answered. Raises `sourceUnreachable` if it does not. */
   async reach(source: Source): Promise<void> {
     const key = `reach ${keyOfSource(source)}`;
-    const { error } = await this.#waits.answer<Attempted>(key, {
+    const { error } = await this.#answerOf<Attempted>(key, {
       seen: undefined,
       begin: () => this.gateway.readings.begin(key, () => this.gateway.reach(source), { isFresh: true }),
       without: () => ({ error: NO_ANSWER }),
-      staysInTurn: !this.isRepeatable,
     });
     if (error !== undefined) fail('sourceUnreachable', { reason: error });
   }
