@@ -27,11 +27,12 @@ export class TargetReading<T extends object = object> {
     return performance.now() - this.beganMs;
   }
 
-  /** Resolves with true once the answer is there, with false after `mostMs` at the latest. Never rejects. */
+  /** Resolves with true once the answer is there, with false after `mostMs` at the latest. An answer that needs no I/O is there in any case.
+   *  Never rejects. */
   async isAnsweredIn(mostMs: number): Promise<boolean> {
-    if (this.isSettled || mostMs <= 0) return this.isSettled;
+    if (this.isSettled) return true;
     const { promise: late, resolve } = Promise.withResolvers<void>();
-    const timer = mostMs === Number.POSITIVE_INFINITY ? undefined : setTimeout(resolve, mostMs);
+    const timer = mostMs === Number.POSITIVE_INFINITY ? undefined : setTimeout(resolve, Math.max(0, mostMs));
     await Promise.race([this.answer.catch(() => {}), late]);
     clearTimeout(timer);
     return this.isSettled;

@@ -4,7 +4,7 @@
  *  In: readings. Out: answers, or TargetsPending. Not here: the readings (target-readings.ts), turns (state.ts). */
 import type { TargetReading } from './target-readings.ts';
 
-/** The longest wait in one turn. */
+/** The longest wait in one turn, which computes besides. */
 const PATIENCE_MS = 250;
 
 /** Thrown by a request that has to wait outside its turn. It is rolled back, and repeated after `TargetWaits.ended`. */
@@ -22,7 +22,10 @@ type Waited = { readonly seen: unknown; readonly reading: TargetReading };
 export class TargetWaits {
   readonly #limitMs: number;
   readonly #waited = new Map<string, Waited>();
-  #turnEndsAt = Number.POSITIVE_INFINITY;
+  /** The wait that is left in this turn; undefined outside turns. Several targets are waited for at the same time. */
+  #leftInTurnMs: number | undefined;
+  #waiting = 0;
+  #since = 0;
 
   /** `limitMs`: how long a target is waited for since it was asked. */
   constructor(limitMs = Number.POSITIVE_INFINITY) {
@@ -30,7 +33,7 @@ export class TargetWaits {
   }
 
   beginTurn(): void {
-    this.#turnEndsAt = performance.now() + PATIENCE_MS;
+    this.#leftInTurnMs = PATIENCE_MS;
   }
 
   /** Returns the answer of the target, or what `without` returns when the request no longer waits for it. Raises what the reading raises.
@@ -44,8 +47,9 @@ export class TargetWaits {
     const reading = known && known.seen === seen ? (known.reading as TargetReading<T>) : begin();
     this.#waited.set(key, { seen, reading });
     const patienceMs = staysInTurn ? Number.POSITIVE_INFINITY : this.#patienceMs(reading);
-    const leftMs = this.#limitMs - reading.ageMs;
-    if (await reading.isAnsweredIn(Math.min(patienceMs, leftMs))) return reading.answer;
+    if (await this.#isAnsweredIn(Math.min(patienceMs, this.#limitMs - reading.ageMs), reading)) {
+      return reading.answer;
+    }
     if (this.#limitMs - reading.ageMs > 0) throw new TargetsPending();
     reading.isLate = true;
     return without(reading);
@@ -53,8 +57,17 @@ export class TargetWaits {
 
   /** A target that has been silent for so long is not waited for in another turn. */
   #patienceMs({ ageMs }: TargetReading): number {
-    if (this.#turnEndsAt === Number.POSITIVE_INFINITY) return this.#turnEndsAt;
-    return Math.min(this.#turnEndsAt - performance.now(), PATIENCE_MS - ageMs);
+    if (this.#leftInTurnMs === undefined) return Number.POSITIVE_INFINITY;
+    return Math.min(this.#leftInTurnMs, PATIENCE_MS - ageMs);
+  }
+
+  async #isAnsweredIn(mostMs: number, reading: TargetReading): Promise<boolean> {
+    if (this.#waiting++ === 0) this.#since = performance.now();
+    const isAnswered = await reading.isAnsweredIn(mostMs);
+    if (--this.#waiting === 0 && this.#leftInTurnMs !== undefined) {
+      this.#leftInTurnMs -= performance.now() - this.#since;
+    }
+    return isAnswered;
   }
 
   /** Resolves once the targets have answered that the request has asked, or are waited for no longer. Never rejects. */
