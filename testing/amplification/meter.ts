@@ -8,7 +8,7 @@ export type Cost = {
   readonly cpuMs: number;
   /** The growth of the resident memory at its peak, in MB. */
   readonly peakMb: number;
-  /** The longest answer to /healthz while the case ran. */
+  /** The longest answer to /healthz while the case ran, at most the processor time of the engine: any longer wait is one for the machine. */
   readonly pauseMs: number;
 };
 
@@ -62,10 +62,11 @@ export async function measured(
     isOver = true;
     await probing;
   }
+  const usedMs = cpuMs(pid) - before.cpuMs;
   return {
-    cpuMs: Math.max(0, Math.round(cpuMs(pid) - before.cpuMs - probes * eachProbeCpuMs)),
+    cpuMs: Math.max(0, Math.round(usedMs - probes * eachProbeCpuMs)),
     peakMb: Math.max(0, memoryMb(pid, 'VmHWM') - before.mb),
-    pauseMs,
+    pauseMs: Math.min(pauseMs, usedMs + TICK_MS),
   };
 }
 
