@@ -52,6 +52,7 @@ const ALL: readonly Stage[] = [
   script('postgres-versions', 1, {}),
   script('crash', 1, { args: ['--seed', '1'] }),
   script('migrations', 1, {}),
+  script('faults', 1, { args: ['--seed', '1', '--runs', '200'] }),
   script('noninterference', 1, { args: ['--seed', '1', '--queries', '10000'] }),
   script('chinook', 0.5, { needs: 'data', args: ['--shared', SHARED] }),
   script('round-trip', 0.5, { needs: 'data', args: ['--shared', SHARED] }),

@@ -1,0 +1,150 @@
+/** One run against faults: random changes of resources while proxies before the API server, the engine and a database fail by random rules;
+ *  then, without faults, every status must become true and nothing that was revoked may be served.
+ *  A seed gives the changes and the rules. In: a world. Out: the problems and the time until all was true.
+ *  Not here: the world (operator/kubernetes/testing/fault-world.ts), the proxy (fault-proxy.ts). */
+import { setTimeout as sleep } from 'node:timers/promises';
+import { randomBits } from '../random-bits.ts';
+import type { FaultRule } from './fault-proxy.ts';
+
+/** The columns that each role reads of each table; a table without an entry is not tracked. */
+export type Wanted = ReadonlyMap<string, ReadonlyMap<string, readonly string[]>>;
+
+/** A resource at the API server, and whether it is Ready at its generation. */
+export type SeenResource = { readonly name: string; readonly isReady: boolean; readonly said: string };
+
+export type FaultWorld = {
+  readonly tables: readonly string[];
+  readonly roles: readonly string[];
+  readonly apply: (table: string, role: string | undefined, columns: readonly string[]) => Promise<void>;
+  readonly remove: (table: string, role: string | undefined) => Promise<void>;
+  readonly setRules: (at: Place, rules: readonly FaultRule[]) => void;
+  readonly breakStreams: (how: 'cut' | 'silence') => void;
+  readonly breakDatabase: (how: 'cut' | 'silence' | 'delay' | 'none') => void;
+  readonly resources: () => Promise<readonly SeenResource[]>;
+  /** Returns what the engine serves, without its database's answers. */
+  readonly served: () => Promise<Wanted>;
+};
+
+export const PLACES = ['API server', 'engine'] as const;
+export type Place = (typeof PLACES)[number];
+
+export type RunResult = { readonly problems: readonly string[]; readonly settledMs: number };
+
+/** The time in which every status must be true after the last fault. */
+export const SETTLED_MS = 30_000;
+const COLUMNS = ['id', 'owner', 'note'] as const;
+const STATUSES: Readonly<Record<Place, readonly number[]>> = {
+  'API server': [429, 500, 503, 504],
+  engine: [500, 502, 503],
+};
+
+export async function faultRun(
+  world: FaultWorld,
+  wanted: Map<string, Map<string, readonly string[]>>,
+  seed: number,
+): Promise<RunResult> {
+  const bits = randomBits(seed);
+  const below = (n: number) => bits() % n;
+  const choose = <T>(all: readonly T[]): T => all[below(all.length)]!;
+  const faultOf = (place: Place): FaultRule['fault'] =>
+    choose<FaultRule['fault']>([
+      { kind: 'status', status: choose(STATUSES[place]) },
+      { kind: 'delay', ms: 50 + below(1500) },
+      { kind: 'cut', isAfter: below(2) === 0 },
+      { kind: 'silence' },
+    ]);
+  const log: string[] = [];
+  for (const place of PLACES) {
+    const rules = Array.from({ length: below(4) }, () => ({
+      from: below(12),
+      count: 1 + below(4),
+      fault: faultOf(place),
+    }));
+    if (rules.length > 0) log.push(`${place}: ${JSON.stringify(rules)}`);
+    world.setRules(place, rules);
+  }
+  const changes = 2 + below(5);
+  for (let i = 0; i < changes; i++) {
+    const how = below(10);
+    if (how < 2) {
+      const streams = choose(['cut', 'silence'] as const);
+      log.push(`watches: ${streams}`);
+      world.breakStreams(streams);
+    } else if (how < 4) {
+      const database = choose(['cut', 'silence', 'delay'] as const);
+      log.push(`database: ${database}`);
+      world.breakDatabase(database);
+    }
+    log.push(await change(world, wanted, { below, choose }));
+    await sleep(below(250));
+  }
+  world.breakDatabase('none');
+  for (const place of PLACES) world.setRules(place, []);
+  const began = performance.now();
+  let problems: readonly string[] = ['nothing was compared'];
+  while (problems.length > 0 && performance.now() - began < SETTLED_MS) {
+    problems = await differences(world, wanted);
+    if (problems.length > 0) await sleep(50);
+  }
+  const settledMs = performance.now() - began;
+  return {
+    problems: problems.map((problem) => `seed ${seed}: ${problem}\n  ${log.join('\n  ')}`),
+    settledMs,
+  };
+}
+
+type Dice = { readonly below: (n: number) => number; readonly choose: <T>(all: readonly T[]) => T };
+
+/** Applies, changes or deletes a random resource. Returns what it did. */
+async function change(
+  world: FaultWorld,
+  wanted: Map<string, Map<string, readonly string[]>>,
+  { below, choose }: Dice,
+): Promise<string> {
+  const [table, role] = [choose(world.tables), choose(world.roles)];
+  const permissions = wanted.get(table);
+  if (!permissions) {
+    wanted.set(table, new Map());
+    await world.apply(table, undefined, []);
+    return `apply ${table}`;
+  }
+  if (below(5) === 0) {
+    for (const one of permissions.keys()) await world.remove(table, one);
+    await world.remove(table, undefined);
+    wanted.delete(table);
+    return `delete ${table}`;
+  }
+  if (permissions.has(role) && below(2) === 0) {
+    await world.remove(table, role);
+    permissions.delete(role);
+    return `delete ${table} ${role}`;
+  }
+  const columns = COLUMNS.slice(0, 1 + below(COLUMNS.length));
+  permissions.set(role, columns);
+  await world.apply(table, role, columns);
+  return `apply ${table} ${role} ${columns.join()}`;
+}
+
+/** Returns how resources and the engine differ from what is wanted. */
+async function differences(world: FaultWorld, wanted: Wanted): Promise<readonly string[]> {
+  const [resources, served] = await Promise.all([world.resources(), world.served()]);
+  const expected = [...wanted].flatMap(([table, permissions]) => [
+    table,
+    ...[...permissions.keys()].map((role) => `${table}-${role}`),
+  ]);
+  const names = new Set(resources.map(({ name }) => name));
+  const text = (tables: Wanted) =>
+    [...tables]
+      .flatMap(([table, roles]) => [
+        table,
+        ...[...roles].map(([role, columns]) => `${table} ${role} ${columns.toSorted()}`),
+      ])
+      .toSorted();
+  const [is, should] = [text(served), text(wanted)];
+  return [
+    ...expected.filter((name) => !names.has(name)).map((name) => `${name} does not exist`),
+    ...resources.filter(({ isReady }) => !isReady).map(({ name, said }) => `${name} is not Ready: ${said}`),
+    ...is.filter((line) => !should.includes(line)).map((line) => `served and not wanted: ${line}`),
+    ...should.filter((line) => !is.includes(line)).map((line) => `wanted and not served: ${line}`),
+  ];
+}
