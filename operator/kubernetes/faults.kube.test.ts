@@ -1,4 +1,4 @@
-/** Tests that faults between the operator, the API server, the engine and a database leave no trace: random runs, which FAULT_SEED repeats and
+/** Tests that faults between the operator, the API server, the engine, a database and a remote schema leave no trace: random runs, which FAULT_SEED repeats and
  *  FAULT_RUNS counts (`npm run faults`). Not here: operators that are killed (chaos.kube.test.ts). */
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { faultRun, SETTLED_MS } from '../../testing/chaos/fault-run.ts';

@@ -1,4 +1,4 @@
-/** One run against faults: random changes of resources while proxies before the API server, the engine and a database fail by random rules;
+/** One run against faults: random changes of resources while proxies before the API server, the engine, a database and a remote schema fail by random rules;
  *  then, without faults, every status must become true and nothing that was revoked may be served.
  *  A seed gives the changes and the rules. In: a world. Out: the problems and the time until all was true.
  *  Not here: the world (operator/kubernetes/testing/fault-world.ts), the proxy (fault-proxy.ts). */
@@ -16,6 +16,8 @@ export type FaultWorld = {
   readonly tables: readonly string[];
   readonly roles: readonly string[];
   readonly apply: (table: string, role: string | undefined, columns: readonly string[]) => Promise<void>;
+  /** Changes the timeout of the remote schema, which the engine then introspects again. */
+  readonly changeRemote: (timeoutSeconds: number) => Promise<void>;
   readonly remove: (table: string, role: string | undefined) => Promise<void>;
   readonly setRules: (at: Place, rules: readonly FaultRule[]) => void;
   readonly breakStreams: (how: 'cut' | 'silence') => void;
@@ -25,7 +27,7 @@ export type FaultWorld = {
   readonly served: () => Promise<Wanted>;
 };
 
-export const PLACES = ['API server', 'engine'] as const;
+export const PLACES = ['API server', 'engine', 'remote schema'] as const;
 export type Place = (typeof PLACES)[number];
 
 export type RunResult = { readonly problems: readonly string[]; readonly settledMs: number };
@@ -36,6 +38,7 @@ const COLUMNS = ['id', 'owner', 'note'] as const;
 const STATUSES: Readonly<Record<Place, readonly number[]>> = {
   'API server': [429, 500, 503, 504],
   engine: [500, 502, 503],
+  'remote schema': [403, 500, 503],
 };
 
 export async function faultRun(
@@ -101,6 +104,11 @@ async function change(
   wanted: Map<string, Map<string, readonly string[]>>,
   { below, choose }: Dice,
 ): Promise<string> {
+  if (below(6) === 0) {
+    const timeoutSeconds = 2 + below(8);
+    await world.changeRemote(timeoutSeconds);
+    return `remote schema: timeout ${timeoutSeconds}`;
+  }
   const [table, role] = [choose(world.tables), choose(world.roles)];
   const permissions = wanted.get(table);
   if (!permissions) {

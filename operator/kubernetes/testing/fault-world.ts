@@ -1,12 +1,13 @@
 /** The world of runs against faults: a rig whose operator reaches the API server and the engine through proxies, and whose engine reaches a
- *  second database through one. Not here: a run (testing/chaos/fault-run.ts). */
+ *  second database and a remote schema through others. Not here: a run (testing/chaos/fault-run.ts). */
 import { KubeConfig } from '@kubernetes/client-node';
 import { pino } from 'pino';
-import { type CuttingProxy, openProxy } from '../../../engine/wire/testing/proxy.ts';
+import { openProxy } from '../../../engine/wire/testing/proxy.ts';
 import { openFaultProxy } from '../../../testing/chaos/fault-proxy.ts';
 import type { FaultWorld, SeenResource, Wanted } from '../../../testing/chaos/fault-run.ts';
 import { createDatabase } from '../../../testing/database.ts';
 import type { TestKube } from '../../../testing/kube.ts';
+import { startRemote } from '../../../testing/remote.ts';
 import { GROUP_VERSION } from '../../kinds.ts';
 import { startOperator } from '../operator.ts';
 import { loadOptions } from '../options.ts';
@@ -35,12 +36,15 @@ export async function createFaultWorld(kube: TestKube): Promise<FaultRig> {
   await rig.stopEngine();
   const database = await createDatabase();
   await database.sql(SCHEMA);
-  const far: CuttingProxy = await openProxy(database.url);
-  await rig.startEngine('first-secret', { env: { FAR_URL: far.url } });
+  const far = await openProxy(database.url);
+  const service = await startRemote('type Query { now: String }');
+  const remote = await openFaultProxy(service.url);
+  await rig.startEngine('first-secret', { env: { FAR_URL: far.url, REMOTE_URL: `${remote.url}/graphql` } });
   const [api, engine] = await Promise.all([
     openFaultProxy(kube.url, certificate()),
     openFaultProxy(rig.engine().url),
   ]);
+  const proxies = { 'API server': api, engine, 'remote schema': remote };
   const patch = { spec: { endpoint: { url: engine.url } } };
   const path = `/apis/${GROUP_VERSION}/namespaces/${HOME}/engines/main`;
   await kube.request('PATCH', path, patch, 'application/merge-patch+json');
@@ -48,11 +52,20 @@ export async function createFaultWorld(kube: TestKube): Promise<FaultRig> {
   const metadata = (name: string) => ({ name, namespace: HOME });
   const source = { ...common, name: 'far', type: 'Postgres', connection: { url: { env: 'FAR_URL' } } };
   await kube.apply({ apiVersion: GROUP_VERSION, kind: 'Source', metadata: metadata('far'), spec: source });
+  const changeRemote = (timeoutSeconds: number) =>
+    kube.apply({
+      apiVersion: GROUP_VERSION,
+      kind: 'RemoteSchema',
+      metadata: metadata('remote'),
+      spec: { ...common, name: 'remote', url: { env: 'REMOTE_URL' }, timeoutSeconds },
+    });
+  await changeRemote(5);
   const config = new KubeConfig();
   config.loadFromFile(rig.kubeconfig);
   config.clusters = config.clusters.map(({ name }) => ({ name, server: api.url, skipTLSVerify: true }));
   const operator = await startOperator(config, loadOptions([...rig.flags], {})!, pino({ level: 'silent' }));
   await rig.ready('Source', 'far', 'Applied');
+  await rig.ready('RemoteSchema', 'remote', 'Applied');
 
   const placeOf = (table: string) => TABLES.find(({ name }) => name === table)!;
   const world: FaultWorld = {
@@ -73,17 +86,18 @@ export async function createFaultWorld(kube: TestKube): Promise<FaultRig> {
     },
     remove: (name, role) =>
       role === undefined ? rig.remove('Table', name) : rig.remove('TablePermission', `${name}-${role}`),
-    setRules: (place, rules) => (place === 'engine' ? engine : api).setRules(rules),
+    changeRemote,
+    setRules: (place, rules) => proxies[place].setRules(rules),
     breakStreams: (how) => api.breakStreams(how),
     breakDatabase: (how) => {
       far.isSilent = how === 'silence';
       far.delayMs = how === 'delay' ? 500 : 0;
       far.mostBytes = how === 'cut' ? 0 : Number.POSITIVE_INFINITY;
     },
-    resources: async () =>
-      [...(await rig.all('Table')), ...(await rig.all('TablePermission')), ...(await rig.all('Source'))].map(
-        seen,
-      ),
+    resources: async () => {
+      const kinds = ['Source', 'RemoteSchema', 'Table', 'TablePermission'];
+      return (await Promise.all(kinds.map(rig.all))).flat().map(seen);
+    },
     served: async () => {
       const { body } = await rig.engine().admin<Exported>('export_metadata', {});
       return servedIn(body);
@@ -91,11 +105,11 @@ export async function createFaultWorld(kube: TestKube): Promise<FaultRig> {
   };
   return {
     world,
-    faults: () => api.faults() + engine.faults(),
+    faults: () => api.faults() + engine.faults() + remote.faults(),
     close: async () => {
       await operator.stop();
       await rig.close();
-      await Promise.all([api.close(), engine.close(), far.close()]);
+      await Promise.all([api.close(), engine.close(), remote.close(), service.close(), far.close()]);
       await database.drop();
     },
   };
