@@ -30,6 +30,8 @@ const { values: options } = parseArgs({
     idle: { type: 'string', default: '60' },
     /** Tables in chains of foreign keys, most of which are deleted. */
     chains: { type: 'string' },
+    /** Measures only requests to the API server and lines of the log. */
+    requests: { type: 'boolean', default: false },
     /** The file for the figures, such as docs/speed/scale.json. */
     out: { type: 'string' },
     /** Prints the log of the operator. */
@@ -138,6 +140,11 @@ async function run(): Promise<void> {
   say('engine: memory MB', memoryMb(engine.pid));
   // Passes are over all resources until the operator may delete objects.
   await sleep(Math.max(3000, PRUNE_DELAY_MS - (performance.now() - began)));
+  if (options.requests) {
+    await measureQuiet(kube, operator, `${TABLES} resources`);
+    if (options.out) writeRecord(options.out, countsIn(figures));
+    return;
+  }
   await measureEdits(tables, operator, engine);
   await measureIdle(kube, operator, engine);
   await operator.stop();
@@ -330,6 +337,13 @@ async function measureEdits(tables: ManyTables, operator: Operator, engine: Engi
   say('operator: memory so far, at most MB', operator.mostMemoryMb());
 }
 
+/** Returns the figures that other work on the machine does not change. */
+function countsIn(all: Readonly<Record<string, number>>): Record<string, number> {
+  return Object.fromEntries(
+    Object.entries(all).filter(([line]) => line === 'tables' || line.endsWith('a minute')),
+  );
+}
+
 /** Measures what the operator sends to the API server and logs while nothing changes. */
 async function measureQuiet(kube: TestKube, operator: Operator, what: string): Promise<void> {
   const seconds = Number(options.idle);
@@ -339,7 +353,7 @@ async function measureQuiet(kube: TestKube, operator: Operator, what: string): P
   const perMinute = (count: number) => (count * 60) / seconds;
   say(`${what}: requests to the API server a minute`, perMinute(sent.length));
   say(
-    `${what}: of these for the lease`,
+    `${what}: of these for the lease a minute`,
     perMinute(sent.filter(({ objectRef }) => objectRef?.resource === 'leases').length),
   );
   say(`${what}: lines of the log a minute`, perMinute(operator.logLines() - lines));

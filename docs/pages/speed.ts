@@ -25,6 +25,7 @@ export function speedPage(): string {
     section('docs/speed/size.json', size),
     section('docs/speed/pauses.json', pauses),
     section('docs/speed/scale.json', scale),
+    section('docs/speed/operator-requests.json', operatorRequests),
   ];
   return page('Speed and size', INTRODUCTION, ...sections.flat());
 }
@@ -215,5 +216,33 @@ statuses.`,
     ),
     `A small change is written as a change, not as the whole document ([ADR 12](adr/0012-changes-beside-a-whole.md)); \`node
 engine/bench/patch.ts\` measures both.`,
+  ];
+}
+
+/** Returns the section about requests and lines of the log while nothing changes. */
+function operatorRequests(recorded: Recorded<Scale>): readonly string[] {
+  const { figures } = recorded;
+  const tables = figures['tables']!;
+  const subjects = ['one Engine', `${tables} resources`];
+  const lines = [
+    ['requests to the API server a minute', 'requests to the API server a minute'],
+    ['of these for the lease a minute', 'of these for the lease'],
+    ['lines of the log a minute', 'lines of the log a minute'],
+  ] as const;
+  return [
+    '## The operator while nothing changes',
+    measured(
+      recorded,
+      `npm run scale -- --requests --tables ${tables} --out docs/speed/operator-requests.json`,
+    ),
+    `With one Engine and no other resource, and with ${tables} Table resources: requests by the audit log of the API server, which counts a watch when it
+begins. Watches begin anew every few minutes, one for each kind.`,
+    table(
+      ['', ...subjects],
+      lines.map(([line, title]) => [
+        title,
+        ...subjects.map((what) => figures[`${what}: ${line}`]!.toFixed(1)),
+      ]),
+    ),
   ];
 }
