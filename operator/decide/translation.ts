@@ -47,6 +47,29 @@ export function isSelfContained({ spec }: CustomResource): boolean {
   return translations.peek(spec) !== undefined && !('configMapRef' in spec) && !('ociArtifact' in spec);
 }
 
+/** The specs that `translateInSlices` has translated. */
+const prepared = new WeakSet<CustomResource['spec']>();
+
+/** The number of resources that are translated without a pause: some 10 ms. */
+const SLICE = 100;
+
+/** Translates new resources ahead of the decisions, which are one computation. Calls `pause` after each slice. */
+export async function translateInSlices(
+  snapshot: CrSnapshot,
+  live: ReadonlyMap<string, MetadataObject>,
+  options: ReconcileOptions,
+  pause: () => Promise<void>,
+): Promise<void> {
+  let fresh = 0;
+  for (const cr of snapshot.resources) {
+    const row = kindOf(cr.kind);
+    if (!row || prepared.has(cr.spec)) continue;
+    prepared.add(cr.spec);
+    translationOf(cr, row, snapshot, options, { live });
+    if (++fresh % SLICE === 0) await pause();
+  }
+}
+
 /** Returns the keys of the objects a resource translates to, whether or not it may own them. */
 export function keysClaimedBy(
   cr: CustomResource,

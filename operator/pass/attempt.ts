@@ -3,6 +3,7 @@
  *  Not here: each step; what follows the write (reconcile.ts). */
 import { type Decision, isWrite } from '../decide/decide.ts';
 import type { PassState } from '../decide/incremental-scope.ts';
+import { translateInSlices } from '../decide/translation.ts';
 import { ledgerPatch } from '../objects/ledger.ts';
 import { objectsIn } from '../objects/normal-form.ts';
 import {
@@ -76,6 +77,8 @@ export async function attempt(
       const mustFit = !isDoubtful && inconsistentIn(reading.inconsistent).length === 0;
       const dryRun: EnginePort['dryRun'] = mustFit ? async () => [] : (edits) => engine.dryRun(edits);
       const observation = { snapshot, reading, options };
+      const live = objectsIn(reading.metadata);
+      await translateInSlices(snapshot, live, options, () => clock.sleep(0));
       const mayBeIncremental = !isDoubtful && !wasWritten && passState;
       const first =
         (mayBeIncremental && decideIncrementally(passState, observation)) || decideOnAll(observation);
