@@ -1,4 +1,4 @@
-/** Runs --cases random cases that could amplify: requests of up to 1 MB from a grammar. None may take more than a second of processor
+/** Runs --cases random cases that could amplify: requests, answers, resources and migrations of up to 1 MB from a grammar. None may take more than a second of processor
  *  time of the engine, more than 64 MB, keep others waiting for 250 ms, or end it. Out: the ten worst by processor time, by memory and by waiting; --out JSON {passed, failed}; exit 1
  *  on a problem. The seed is printed; --seed S --case N --cases 1 repeats a case, --only NAME runs one generator. Linux only.
  *  A shorter run is part of the attack stage. */

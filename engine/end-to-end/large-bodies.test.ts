@@ -21,7 +21,7 @@ let socket: TestSocket;
 beforeAll(async () => {
   database = await createDatabase();
   engine = await startEngineApart(database.url, { flags: ['--unauthorized-role', 'anonymous'] });
-  await createAmplificationWorld(database.url, engine.url, engine.adminSecret);
+  await createAmplificationWorld(database.url, engine.url, { adminSecret: engine.adminSecret });
   socket = await openSocket(engine.url, 'graphql-transport-ws');
   socket.send({ type: 'connection_init' });
   expect(await socket.next()).toMatchObject({ type: 'connection_ack' });

@@ -15,7 +15,7 @@ type Part = { readonly query: string; readonly variables?: unknown };
 type Production = (random: Random, bytes: number) => Part;
 
 /** Repeats a text until it has the bytes. */
-function repeated(bytes: number, of: (i: number) => string, separator = ' '): string {
+export function repeated(bytes: number, of: (i: number) => string, separator = ' '): string {
   const parts: string[] = [];
   for (let size = 0; size < bytes; ) {
     const part = of(parts.length);
@@ -26,7 +26,7 @@ function repeated(bytes: number, of: (i: number) => string, separator = ' '): st
 }
 
 /** Repeats a value until its JSON has the bytes. */
-function listOf(bytes: number, of: (i: number) => unknown): unknown[] {
+export function listOf(bytes: number, of: (i: number) => unknown): unknown[] {
   const list: unknown[] = [];
   for (let size = 0; size < bytes; ) {
     const item = of(list.length);
@@ -52,7 +52,7 @@ function scalar(random: Random): readonly [column: string, operator: string, val
 }
 
 /** Returns a condition on rows of any table, as JSON. */
-function condition(random: Random, depth: number): Record<string, unknown> {
+export function condition(random: Random, depth: number): Record<string, unknown> {
   const inner = () => condition(random, depth - 1);
   if (depth > 0) {
     switch (random.below(6)) {

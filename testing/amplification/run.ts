@@ -8,6 +8,7 @@ import { slowness } from '../machine-speed.ts';
 import { type AmplificationCase, GENERATORS } from './generators.ts';
 import { type Cost, measured, probeCpuMs } from './meter.ts';
 import { Random } from './random.ts';
+import { startAmplificationService } from './service.ts';
 import { createAmplificationWorld } from './world.ts';
 
 export const MOST_CPU_MS = 1_000;
@@ -48,13 +49,16 @@ export async function* amplify(
   const databaseUrl = await createDatabase(postgresUrl);
   const start = () => startLimitedEngine(databaseUrl, ['--unauthorized-role', 'anonymous']);
   let engine = await start();
+  const service = await startAmplificationService();
   try {
-    await createAmplificationWorld(databaseUrl, engine.url);
-    for (let i = 0; i < WARM_UP; i++) await generators[0]!.generate(new Random(-1 - i)).run(engine.url);
+    await createAmplificationWorld(databaseUrl, engine.url, { service });
+    for (let i = 0; i < WARM_UP; i++) {
+      await generators[0]!.generate(new Random(-1 - i), service, i).run(engine.url);
+    }
     const meter = { eachProbeCpuMs: await probeCpuMs(engine), speed: new MachineSpeed() };
     for (let number = from; number < from + count; number++) {
       const generator = generators[number % generators.length]!;
-      const generated = generator.generate(new Random(seed * 1_000_003 + number));
+      const generated = generator.generate(new Random(seed * 1_000_003 + number), service, number + 1);
       const { name, bytes } = generated;
       let judged = await judge(engine, generated, meter, 0);
       for (let i = 1; i < TRIES && judged.problems.length > 0 && engine.isAlive(); i++) {
@@ -67,6 +71,7 @@ export async function* amplify(
     }
   } finally {
     await engine.stop();
+    await service.close();
   }
 }
 

@@ -1,7 +1,8 @@
 /** Creates the world of the amplification cases: sixty tables in a chain of relationships in both directions, which everybody may read
- *  and write. Not here: the cases (documents.ts), the engine (meter.ts). */
+ *  and write. Not here: the cases (documents.ts, answers.ts, changes.ts), the service beside them (service.ts), the engine (meter.ts). */
 import pg from 'pg';
 import { ADMIN_SECRET } from '../attack/limited-engine.ts';
+import { type AmplificationService, servedBy } from './service.ts';
 
 export const TABLES = 60;
 const ROWS = 3;
@@ -41,7 +42,7 @@ insert into ${tableName(i)} select i, 'row ' || i, i, true, '{"a": 1}', array['x
 export async function createAmplificationWorld(
   databaseUrl: string,
   engineUrl: string,
-  adminSecret = ADMIN_SECRET,
+  { adminSecret = ADMIN_SECRET, service }: WorldOptions = {},
 ): Promise<void> {
   const database = new pg.Client({ connectionString: databaseUrl });
   await database.connect();
@@ -50,12 +51,14 @@ export async function createAmplificationWorld(
   const response = await fetch(`${engineUrl}/v1/metadata`, {
     method: 'POST',
     headers: { 'content-type': 'application/json', 'x-engine-admin-secret': adminSecret },
-    body: JSON.stringify({ type: 'replace_metadata', args: metadata() }),
+    body: JSON.stringify({ type: 'replace_metadata', args: metadata(service) }),
   });
   if (!response.ok) throw new Error(`replace_metadata: ${await response.text()}`);
 }
 
-function metadata(): unknown {
+type WorldOptions = { readonly adminSecret?: string; readonly service?: AmplificationService };
+
+function metadata(service: AmplificationService | undefined): unknown {
   const table = (i: number) => ({ schema: 'public', name: tableName(i) });
   const role = 'anonymous';
   const relationship = (to: number, columns: Readonly<Record<string, string>>) => ({
@@ -72,5 +75,5 @@ function metadata(): unknown {
   }));
   const configuration = { connection_info: { database_url: { from_env: 'ENGINE_GRAPHQL_DATABASE_URL' } } };
   const source = { name: 'default', kind: 'postgres', configuration, tables };
-  return { version: 3, sources: [source], ...LARGE_ENDPOINT };
+  return { version: 3, sources: [source], ...LARGE_ENDPOINT, ...(service ? servedBy(service) : {}) };
 }
