@@ -51,7 +51,7 @@ export async function applyEventTriggers(
   for (const source of after.metadata.sources) {
     const catalog = after.catalogs.get(source.name);
     // The triggers of an unreachable source are kept. Those it lacks are created when it answers (take-in.ts).
-    if (!catalog || 'error' in catalog || catalog.awaits) continue;
+    if (!catalog || 'error' in catalog || (catalog.awaits && catalog.lost !== undefined)) continue;
     const change = changeOf(source, before, after, options.recreated.has(source.name));
     await withSqlErrors('event triggers', () => apply(source, change, options));
   }

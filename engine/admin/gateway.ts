@@ -288,7 +288,7 @@ export class Gateway {
 
   /** Returns the replicas and members of the source that have not answered since they were added. */
   silentOthers(source: Source): ReturnType<OtherConnections['silentAmong']> {
-    return this.others.silentAmong(this.sources.othersOf(source));
+    return this.others.silentAmong(() => this.sources.othersOf(source));
   }
 
   /** Introspects the source inside an open transaction. */

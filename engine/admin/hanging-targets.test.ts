@@ -429,3 +429,26 @@ test('each item of a batch is completed with what the items before it have not n
   );
   expect(body).toMatchObject([{ message: 'success' }, { message: 'success' }, { code: expect.any(String) }]);
 });
+
+test.each(kinds)(
+  'a replica that has to read a %s again serves what it knows until it answers',
+  async (kind) => {
+    await world();
+    await must(op('patch_metadata', put(kind)));
+    const second = await start({ pollIntervalMs: 100 }, engine);
+    gates[kind].isSilent = true;
+    const { catalog } = second.state.snapshot().versions;
+    await must(op('reload_metadata', { reload_sources: ['default'], reload_remote_schemas: false }));
+    await until(() => second.state.snapshot().versions.catalog !== catalog, 5000);
+    expect(KINDS[kind].isServed(second)).toBe(true);
+    expect(second.state.snapshot().inconsistencies).toEqual([]);
+    gates[kind].isSilent = false;
+    const known = () =>
+      kind === 'source'
+        ? second.state.snapshot().catalogs.get('far')
+        : second.state.snapshot().upstreams.get('far');
+    await until(() => !(known() as { awaits?: object }).awaits, 10_000);
+    expect(KINDS[kind].isServed(second)).toBe(true);
+  },
+  30_000,
+);

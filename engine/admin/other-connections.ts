@@ -17,9 +17,11 @@ export class OtherConnections {
   }
 
   /** Returns those without an answer, with an error for each at its path in the definition of the source. */
-  silentAmong(others: readonly OtherConnection[]): readonly { other: OtherConnection; error: EngineError }[] {
+  silentAmong(
+    others: () => readonly OtherConnection[],
+  ): readonly { other: OtherConnection; error: EngineError }[] {
     if (this.#silent.size === 0) return [];
-    return others.flatMap((other) => {
+    return others().flatMap((other) => {
       const why = this.#silent.get(keyOfOther(other));
       if (why === undefined) return [];
       const reason = `cannot connect to ${other.source.name}: ${why}`;

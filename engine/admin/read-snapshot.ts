@@ -23,8 +23,9 @@ import type { Catalogs, Snapshot, SourceCatalog } from './snapshot.ts';
 import { TargetReading } from './target-readings.ts';
 
 export type Reusable = {
-  /** The snapshot whose catalogs and upstreams are still valid where the document has the same; undefined: none is. */
-  readonly cached: Snapshot | undefined;
+  readonly current: Snapshot | undefined;
+  /** True when every catalog and introspection may be out of date. Otherwise they are valid where the document has the same. */
+  readonly isFresh: boolean;
   /** References whose text may have changed since. */
   readonly changed: ReadonlySet<string>;
   /** How long targets are waited for that do not answer. */
@@ -60,20 +61,22 @@ export async function readSnapshot(
 async function catalogsOf(
   metadata: Metadata,
   gateway: Gateway,
-  { cached, changed, patienceMs }: Reusable,
+  { current, isFresh, changed, patienceMs }: Reusable,
 ): Promise<Catalogs> {
-  const before = new Map(cached?.metadata.sources.map((source) => [source.name, source]));
+  const before = new Map(current?.metadata.sources.map((source) => [source.name, source]));
   const entries = metadata.sources.map(async (source): Promise<[string, SourceCatalog]> => {
-    const catalog = cached?.catalogs.get(source.name);
+    const catalog = current?.catalogs.get(source.name);
     const isMoved = refersTo(variablesIn(SourceConfiguration, source.configuration), changed);
-    const isValid = catalog && !isMoved && isCovered(before.get(source.name), source, catalog);
+    const isValid = !isFresh && catalog && !isMoved && isCovered(before.get(source.name), source, catalog);
     if (isValid && !('error' in catalog)) {
       const reading = new TargetReading(() => gateway.completeOrIntrospect(source, catalog));
       return [source.name, await answerIn<SourceCatalog>(patienceMs, reading, () => catalog)];
     }
-    const known = before.has(source.name) ? catalog : undefined;
-    const reading = begin(gateway, keyOfSource(source), () => gateway.introspect(source), known);
-    return [source.name, await answerIn(patienceMs, reading, () => withoutAnswer(known, reading))];
+    const reading = begin(gateway, keyOfSource(source), () => gateway.introspect(source), catalog);
+    const isSame = catalog && !('error' in catalog) && isSameConnection(before.get(source.name), source);
+    const without = () =>
+      isSame && !isMoved ? { ...catalog, awaits: reading } : withoutAnswer(catalog, reading);
+    return [source.name, await answerIn<SourceCatalog>(patienceMs, reading, without)];
   });
   return new Map(await Promise.all(entries));
 }
@@ -82,28 +85,29 @@ async function catalogsOf(
 async function upstreamsOf(
   metadata: Metadata,
   gateway: Gateway,
-  { cached, changed, patienceMs }: Reusable,
+  { current, isFresh, changed, patienceMs }: Reusable,
 ): Promise<Upstreams> {
-  const before = new Map(cached?.metadata.remote_schemas?.map((remote) => [remote.name, remote]));
+  const before = new Map(current?.metadata.remote_schemas?.map((remote) => [remote.name, remote]));
   const remotes = metadata.remote_schemas ?? [];
   const entries = remotes.map(async (remote): Promise<[string, Upstream]> => {
-    const upstream = cached?.upstreams.get(remote.name);
+    const upstream = current?.upstreams.get(remote.name);
     // A new token in a header needs no new introspection, which could fail.
     const isMoved = refersTo(
       variablesOf('remote_schema', remote).filter(({ path }) => !path.includes('headers')),
       changed,
     );
-    const isValid =
+    const isSame =
       upstream &&
       !('error' in upstream) &&
       !upstream.late &&
       !isMoved &&
       isSameEndpoint(before.get(remote.name), remote.definition);
-    if (isValid) return [remote.name, upstream];
+    if (isSame && !isFresh) return [remote.name, upstream];
     const read = () => gateway.introspectRemote(remote, metadata);
     const reading = begin(gateway, keyOfRemote(remote), read, upstream);
-    const without = () => remoteWithoutAnswer(remote, upstream, reading);
-    return [remote.name, await answerIn(patienceMs, reading, without)];
+    const without = () =>
+      isSame ? { ...upstream, awaits: reading } : remoteWithoutAnswer(remote, upstream, reading);
+    return [remote.name, await answerIn<Upstream>(patienceMs, reading, without)];
   });
   return new Map(await Promise.all(entries));
 }

@@ -563,10 +563,9 @@ export class EngineState {
   async #adopt(stored: StoredDocument, options: AdoptOptions = {}): Promise<void> {
     const current = this.#snapshot;
     const isFresh = options.isFresh || current?.versions.catalog !== stored.versions.catalog;
-    const cached = isFresh ? undefined : current;
     const changed = options.changed ?? NO_REFERENCES;
     const { attempt = 1, patienceMs = PATIENCE_MS } = options;
-    const next = await readSnapshot(stored, this.gateway, { cached, changed, patienceMs });
+    const next = await readSnapshot(stored, this.gateway, { current, isFresh, changed, patienceMs });
     if (
       current &&
       next.inconsistencies.length > current.inconsistencies.length &&
