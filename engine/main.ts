@@ -22,6 +22,7 @@ import { type HttpServer, openServer } from './http/server.ts';
 import { VERSION } from './http/version.ts';
 import { type Grace, graceOf } from './limits/grace.ts';
 import { returnIdleMemory } from './limits/idle-memory.ts';
+import { collectUnderPressure } from './limits/memory-pressure.ts';
 import { foreignSources } from './metadata/foreign-sources.ts';
 import { normalMetadata } from './metadata/normal-form.ts';
 import { type ConnectionInfo, unservedText } from './metadata/schema/source.ts';
@@ -331,6 +332,7 @@ async function serve(options: Options, foreign: ForeignSettings): Promise<void> 
     }
     const stopped = stopSignal();
     returnIdleMemory();
+    collectUnderPressure();
     const engine = await Promise.race([startEngine(options, process.env, log), stopped]);
     // The engine was still waiting for a database, so there is nothing to finish.
     if (typeof engine === 'string') return;

@@ -133,11 +133,6 @@ export const ATTACKS: readonly Attack[] = [
     verify: (world) => answersAreRefused(world, '{ large_answer }', 4),
   },
   {
-    name: 'events of 60 MB and of lines without end of remote schemas, 36 subscriptions',
-    heldSeconds: 12,
-    launch: (url) => remoteSubscriptions(url, 12, ['large_event', 'many_lines', 'socket_event']),
-  },
-  {
     name: 'short requests that stand for long work, from 8 clients',
     heldSeconds: 8,
     launch: (url) =>
@@ -156,6 +151,11 @@ export const ATTACKS: readonly Attack[] = [
         2,
         LARGE_BODIES.map(({ bodyOf, ...rest }) => ({ ...rest, body: bodyOf(MOST_BYTES) })),
       ),
+  },
+  {
+    name: 'events of 60 MB and of lines without end of remote schemas, 36 subscriptions',
+    heldSeconds: 12,
+    launch: (url) => remoteSubscriptions(url, 12, ['large_event', 'many_lines', 'socket_event']),
   },
   {
     name: 'dry runs of migrations of 1 MB, of short statements and texts without an end',

@@ -120,7 +120,9 @@ export class Arena {
   async #make({ sql, next }: Change, way: Way): Promise<string | null> {
     const engine = this.#engines[this.#bits() % REPLICAS]!;
     if (way === 'psql') {
-      await this.#client.query(sql);
+      // A session of its own: functions keep the plans of the one that has run them, where Postgres itself refuses them after the change.
+      const client = await connected(this.#url(this.#dataName));
+      await client.query(sql).finally(() => client.end());
       return null;
     }
     const args = { source: 'data' };

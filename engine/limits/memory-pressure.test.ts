@@ -1,0 +1,50 @@
+import { expect, test } from 'vitest';
+import { MemoryPressure } from './memory-pressure.ts';
+
+function processOf(resident: (collections: number) => number) {
+  let [nowMs, collections] = [0, 0];
+  const pressure = new MemoryPressure({
+    mostBytes: 100,
+    residentBytes: () => resident(collections),
+    collect: () => collections++,
+    nowMs: () => nowMs,
+  });
+  const look = (seconds: number) => {
+    for (let i = 0; i < seconds * 2; i++) {
+      pressure.check();
+      nowMs += 500;
+    }
+    return collections;
+  };
+  return { look };
+}
+
+test('a process with room collects nothing', () => {
+  expect(processOf(() => 74).look(600)).toBe(0);
+});
+
+test('one that comes near to its memory collects at once, and again after two seconds at the earliest', () => {
+  const { look } = processOf(() => 75);
+  expect(look(1)).toBe(1);
+  expect(look(1.5)).toBe(2);
+});
+
+test('collections that do not help become rare', () => {
+  expect(processOf(() => 90).look(600)).toBeLessThan(16);
+});
+
+test('after one that has helped the next is as early as the first', () => {
+  let isFull = true;
+  const { look } = processOf(() => (isFull ? 90 : 10));
+  const before = look(120);
+  isFull = false;
+  look(1);
+  isFull = true;
+  look(60);
+  expect(look(0.5)).toBeGreaterThan(before);
+  isFull = false;
+  look(1);
+  isFull = true;
+  const now = look(0.5);
+  expect(look(3) - now).toBe(1);
+});
