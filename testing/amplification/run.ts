@@ -117,7 +117,8 @@ async function judge(
       ...(cost.cpuMs > MOST_CPU_MS * times ? [`${usual(cost.cpuMs)} of processor time`] : []),
       ...(cost.pauseMs > MOST_PAUSE_MS * times ? [`others waited ${usual(cost.pauseMs)}`] : []),
       ...(cost.peakMb > MOST_MB ? [`${cost.peakMb.toFixed(0)} MB at its peak`] : []),
-      ...(outcome.includes('"code":"unexpected"') ? ['an unexpected error'] : []),
+      // The code of these, `unexpected`, is also that of a service which has failed.
+      ...(outcome.includes('internal error') ? ['an unexpected error'] : []),
     ];
     return { ...cost, outcome, problems, slowness: times };
   } catch (error) {
