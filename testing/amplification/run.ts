@@ -118,7 +118,7 @@ async function judge(
       ...(cost.pauseMs > MOST_PAUSE_MS * times ? [`others waited ${usual(cost.pauseMs)}`] : []),
       ...(cost.peakMb > MOST_MB ? [`${cost.peakMb.toFixed(0)} MB at its peak`] : []),
       // The code of these, `unexpected`, is also that of a service which has failed.
-      ...(outcome.includes('internal error') ? ['an unexpected error'] : []),
+      ...(/internal (server )?error/.test(outcome) ? ['an unexpected error'] : []),
     ];
     return { ...cost, outcome, problems, slowness: times };
   } catch (error) {
