@@ -22,19 +22,19 @@ export function brokenQueries(metadata: Metadata, model: Model): readonly Incons
   return finish(findingBrokenQueries(metadata, model));
 }
 
-/** Finds them in steps: the schema of the administrator, then each collection. */
+/** Finds them in steps: the schema of the administrator, then each query. */
 export function* findingBrokenQueries(metadata: Metadata, model: Model): Steps<readonly Inconsistency[]> {
   const { query_collections = [] } = metadata;
   if (query_collections.length === 0) return [];
   const missing = missingParts(metadata, model);
   const role = yield* roleSchemaSteps(model, ADMIN_ROLE, false);
-  return yield* flatMapped(query_collections, ({ name: collection, definition }) =>
-    definition.queries.flatMap((query, i) => {
-      const problem = problemOf(query.query, role, missing);
-      const path = ['definition', 'queries', i];
-      return problem === null ? [] : [inconsistent(metadata, collection, query, problem, path)];
-    }),
+  const queries = query_collections.flatMap(({ name: collection, definition }) =>
+    definition.queries.map((query, i) => ({ collection, query, path: ['definition', 'queries', i] })),
   );
+  return yield* flatMapped(queries, ({ collection, query, path }) => {
+    const problem = problemOf(query.query, role, missing);
+    return problem === null ? [] : [inconsistent(metadata, collection, query, problem, path)];
+  });
 }
 
 function problemOf(text: string, role: RoleSchema, missing: MissingParts): EngineError | null {
