@@ -73,3 +73,13 @@ test('no response has the further errors', () => {
   const error = raised(() => each(['a', 'b'], missing));
   expect(JSON.stringify(error)).not.toContain('"b"');
 });
+
+test('after as many errors as are reported no further item is tried', () => {
+  let tried = 0;
+  const wrong = () => {
+    tried++;
+    return fail('notSupported', { text: 'wrong' });
+  };
+  expect(() => each(Array.from({ length: 100_000 }), wrong)).toThrow('wrong');
+  expect(tried).toBe(10);
+});

@@ -12,7 +12,7 @@ export function together<T extends readonly unknown[]>(...parts: Parts<T>): T {
   return each(parts as readonly (() => unknown)[], (part) => part()) as unknown as T;
 }
 
-/** Returns the result for each item. Raises the first EngineError, with those of later items as its hints. */
+/** Returns the result for each item. Raises the first EngineError, with those of later items as its hints: no more than are reported. */
 export function each<I, R>(items: readonly I[], resultOf: (item: I, index: number) => R): readonly R[] {
   const results: R[] = [];
   const errors: EngineError[] = [];
@@ -21,7 +21,7 @@ export function each<I, R>(items: readonly I[], resultOf: (item: I, index: numbe
       results.push(resultOf(item, i));
     } catch (error) {
       if (!(error instanceof EngineError)) throw error;
-      errors.push(error);
+      if (errors.push(error) > MOST_MORE) break;
     }
   }
   if (errors.length > 0) throw withMore(errors);
