@@ -11,6 +11,9 @@ const MOST_BYTES = 1_000_000;
 type Put = { readonly key: string; readonly definition: unknown };
 type Production = (random: Random, bytes: number) => Put;
 
+/** How many times as long the configuration of a column is as its name. */
+const COLUMN_CONFIG = 5;
+
 const table = (random: Random) => tableName(random.below(TABLES));
 const tableKey = (name: string) => `default/public/${name}`;
 const permissionOn = (random: Random, filter: unknown, columns: unknown = ['id']): Put => ({
@@ -48,7 +51,10 @@ const PRODUCTIONS: Readonly<Record<string, Production>> = {
   'names of columns': (random, bytes) => {
     const name = table(random);
     const config = Object.fromEntries(
-      listOf(bytes, (i) => `c${i}`).map((column) => [column, { custom_name: `x_${column as string}` }]),
+      listOf(bytes / COLUMN_CONFIG, (i) => `c${i}`).map((column) => [
+        column,
+        { custom_name: `x_${column as string}` },
+      ]),
     );
     return {
       key: `table/${tableKey(name)}`,
