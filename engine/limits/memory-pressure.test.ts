@@ -48,3 +48,10 @@ test('after one that has helped the next is as early as the first', () => {
   const now = look(0.5);
   expect(look(3) - now).toBe(1);
 });
+
+test('collections that help stay as frequent as memory fills again', () => {
+  let checks = 0;
+  // Every second measure is that after a collection, or the next one before the pause is over.
+  const { look } = processOf(() => (checks++ % 2 === 0 ? 90 : 60));
+  expect(look(60)).toBeGreaterThan(10);
+});

@@ -7,7 +7,8 @@ import { collectAll } from './idle-memory.ts';
 /** The share of the memory from which garbage is collected. */
 const NEAR = 0.75;
 const INTERVAL_MS = 500;
-/** The pause after a collection. It is doubled while collections do not help: then the memory is in use. */
+/** The pause after a collection. It is doubled after one that has freed less than a share of the memory: then it is in use. */
+const LEAST_FREED = 0.05;
 const LEAST_PAUSE_MS = 2000;
 const LONGEST_PAUSE_MS = 60_000;
 
@@ -40,13 +41,16 @@ export class MemoryPressure {
 
   check(): void {
     const { mostBytes, residentBytes, collect, nowMs } = this.#process;
-    if (residentBytes() < mostBytes * NEAR) {
+    const before = residentBytes();
+    if (before < mostBytes * NEAR) {
       this.#pauseMs = LEAST_PAUSE_MS;
       return;
     }
     if (nowMs() < this.#notBefore) return;
     collect();
+    const hasHelped = before - residentBytes() >= mostBytes * LEAST_FREED;
+    if (hasHelped) this.#pauseMs = LEAST_PAUSE_MS;
     this.#notBefore = nowMs() + this.#pauseMs;
-    this.#pauseMs = Math.min(this.#pauseMs * 2, LONGEST_PAUSE_MS);
+    if (!hasHelped) this.#pauseMs = Math.min(this.#pauseMs * 2, LONGEST_PAUSE_MS);
   }
 }

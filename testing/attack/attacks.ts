@@ -153,9 +153,9 @@ export const ATTACKS: readonly Attack[] = [
       ),
   },
   {
-    name: 'events of 60 MB and of lines without end of remote schemas, 36 subscriptions',
+    name: 'events of 60 MB and of lines without end of remote schemas, 18 subscriptions',
     heldSeconds: 12,
-    launch: (url) => remoteSubscriptions(url, 12, ['large_event', 'many_lines', 'socket_event']),
+    launch: (url) => remoteSubscriptions(url, 6, ['large_event', 'many_lines', 'socket_event']),
   },
   {
     name: 'dry runs of migrations of 1 MB, of short statements and texts without an end',
