@@ -42,7 +42,7 @@ import type { ActionCalls } from '../webhook/async-action-types.ts';
 import { outboundVariables } from '../webhook/outbound.ts';
 import { Extensions } from './extensions.ts';
 import { MigrationRuns } from './migration-runs.ts';
-import { type Attempted, OtherConnections } from './other-connections.ts';
+import { type Attempted, OtherConnections, type SilentConnection } from './other-connections.ts';
 import type { Catalogs, SourceCatalog } from './snapshot.ts';
 import { type LateAnswer, TargetReadings } from './target-readings.ts';
 
@@ -183,7 +183,10 @@ export class Gateway {
       const [fault] = this.sources.faultsOf(source);
       const [silent] = this.silentOthers(source);
       if (fault) found.add(sourceSubject(source.name), fault);
-      else if (silent) partly.add(sourceSubject(source.name), silent.error);
+      else if (silent) {
+        const { other, reason } = silent;
+        partly.add(sourceSubject(source.name), new EngineError('sourceUnreachable', { reason }, other.path));
+      }
     }
     return [...found.all, ...partly.all.map((one) => ({ ...one, isServed: true as const }))];
   }
@@ -287,7 +290,7 @@ export class Gateway {
   }
 
   /** Returns the replicas and members of the source that have not answered since they were added. */
-  silentOthers(source: Source): ReturnType<OtherConnections['silentAmong']> {
+  silentOthers(source: Source): readonly SilentConnection[] {
     return this.others.silentAmong(() => this.sources.othersOf(source));
   }
 

@@ -1,5 +1,5 @@
-/** What a snapshot lacks: sources and remote schemas without an answer, and replicas and members of connection sets that have not
- *  answered yet. In: the snapshot, the gateway, what follows from an answer. Out: targets to try again.
+/** The targets that a snapshot lacks: sources and remote schemas without an answer, and replicas and members of connection sets that have
+ *  not answered yet. In: the snapshot, the gateway, what follows from an answer. Out: targets to try again.
  *  Not here: when they are tried (target-recovery.ts), how an answer is taken in (take-in.ts). */
 import type { OtherConnection } from '../database/sources.ts';
 import { type Gateway, keyOfRemote, keyOfSource } from './gateway.ts';

@@ -1,11 +1,12 @@
 /** The read replicas and members of connection sets that have not answered since they were added. A source is served without them and
  *  says so, and they are tried until they answer. One that has answered and fails later is skipped by requests (database/replicas.ts).
  *  Not here: when they are tried (unit-of-work.ts, target-recovery.ts). */
-import { type OtherConnection, placedAt } from '../database/sources.ts';
-import { EngineError } from '../errors/engine-error.ts';
+import type { OtherConnection } from '../database/sources.ts';
 
 /** The result of an attempt to connect: the reason if it failed. */
 export type Attempted = { readonly error?: string };
+
+export type SilentConnection = { readonly other: OtherConnection; readonly reason: string };
 
 export class OtherConnections {
   /** The reasons, by keyOfOther. */
@@ -16,16 +17,12 @@ export class OtherConnections {
     else this.#silent.set(keyOfOther(other), error);
   }
 
-  /** Returns those without an answer, with an error for each at its path in the definition of the source. */
-  silentAmong(
-    others: () => readonly OtherConnection[],
-  ): readonly { other: OtherConnection; error: EngineError }[] {
+  /** Returns those without an answer, with the reason for each. */
+  silentAmong(others: () => readonly OtherConnection[]): readonly SilentConnection[] {
     if (this.#silent.size === 0) return [];
     return others().flatMap((other) => {
       const why = this.#silent.get(keyOfOther(other));
-      if (why === undefined) return [];
-      const reason = `cannot connect to ${other.source.name}: ${why}`;
-      return [{ other, error: placedAt(other.path, new EngineError('sourceUnreachable', { reason })) }];
+      return why === undefined ? [] : [{ other, reason: `cannot connect to ${other.source.name}: ${why}` }];
     });
   }
 

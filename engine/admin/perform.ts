@@ -195,9 +195,8 @@ async function connectSource(work: UnitOfWork, name: string): Promise<AdminAnswe
   await work.ensureCatalogs();
   const source = work.source(name);
   const [silent] = source ? work.gateway.silentOthers(source) : [];
-  if (!silent) return SUCCESS;
-  const { params, path } = silent.error;
-  return fail('invalidConfiguration', { text: (params as { readonly reason: string }).reason }, { path });
+  if (silent) fail('invalidConfiguration', { text: silent.reason }, { path: silent.other.path });
+  return SUCCESS;
 }
 
 /** The operations that give a relationship a name. */

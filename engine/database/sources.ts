@@ -350,7 +350,7 @@ export class Sources {
   }
 }
 
-export function placedAt(path: readonly PathStep[], error: EngineError): EngineError {
+function placedAt(path: readonly PathStep[], error: EngineError): EngineError {
   return path.reduceRight<EngineError>((placed, step) => placed.at(step), error);
 }
 

@@ -10,7 +10,7 @@ import { parseJson } from '../json/parse-json.ts';
 import type { Plan } from '../plan/types.ts';
 import type { Session } from '../resolve/session.ts';
 import type { Model } from '../resolve/types.ts';
-import { READ_NULLS } from '../wire/null-elements.ts';
+import { mayHoldNull, READ_NULLS } from '../wire/null-elements.ts';
 import { TimeIsUp } from '../wire/patience.ts';
 import { preparedOnce } from './plan-cache.ts';
 import { bodyText, sizeOfBody, splice } from './splice.ts';
@@ -37,11 +37,12 @@ export async function answerOn(
   if (!statement) throw new Error('a plan of one root has a statement');
   if (limitMs !== null) await client.query(`set local statement_timeout = ${limitMs}`);
   await client.query(SET_SESSION.text, sessionSettings(session));
-  await client.query(READ_NULLS);
-  const run = ({ text }: NamedStatement, values: readonly unknown[]) =>
-    runOn(client, { name: '', text }, values).catch((error: unknown) => {
+  const run = async ({ text }: NamedStatement, values: readonly unknown[]) => {
+    if (mayHoldNull(values)) await client.query(READ_NULLS);
+    return runOn(client, { name: '', text }, values).catch((error: unknown) => {
       throw limitMs !== null && sqlStateOf(error) === QUERY_CANCELED ? new TimeIsUp(limitMs) : error;
     });
+  };
   // The arguments are not GraphQL's: a failure is reported at the operation.
   const row = await write(run, { ...statement, errorPath: [] }, { session, variables: {} });
   const body = splice(template, [row]);

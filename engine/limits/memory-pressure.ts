@@ -7,8 +7,9 @@ import { collectAll } from './idle-memory.ts';
 /** The share of the memory from which garbage is collected. */
 const NEAR = 0.75;
 const INTERVAL_MS = 500;
-/** The pause after a collection. It is doubled after one that has freed less than a share of the memory: then it is in use. */
+/** The share of the memory that a collection frees at least if it helps. */
 const LEAST_FREED = 0.05;
+/** The pause after a collection. It is doubled after one that has not helped: then the memory is in use. */
 const LEAST_PAUSE_MS = 2000;
 const LONGEST_PAUSE_MS = 60_000;
 

@@ -33,7 +33,7 @@ const literal = (text: string) => `'${text.replaceAll("'", "''")}'`;
 /** The value that each position must reach: one element, null, and the text `NULL` where the type has it. */
 const expected = (type: string, text: string) => `array[${literal(text)}, null]::${type}[]`;
 
-/** The same as text in the array syntax of Postgres. */
+/** Returns a list of a value and null as text in the array syntax of Postgres. */
 const textForm = (type: string, text: string) =>
   `{"${text.replaceAll(/[\\"]/g, '\\$&')}"${type === 'box' ? ';' : ','}NULL}`;
 
