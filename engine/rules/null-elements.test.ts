@@ -192,6 +192,17 @@ describe.each(cases)('array_nulls = off of a $setting, $way', ({ setting, way })
       'x-engine-given': quoted,
     });
     expect(await isStored(kind)).toMatchObject(STORED);
+    // Rows of the admin API, in a transaction of its own.
+    const rows = async (operation: string, args: object) => {
+      const own = { source: 'off', table: 'item', ...args };
+      const { status, body } = await engine.admin(operation, own, { endpoint: '/v1/query' });
+      expect({ operation, status, body }).toMatchObject({ status: 200, body: { affected_rows: 1 } });
+    };
+    await rows('insert', { objects: [{ id: 1, [v]: list }] });
+    expect(await isStored(kind)).toMatchObject(STORED);
+    await rows('insert', { objects: [{ id: 1 }] });
+    await rows('update', { where: { id: 1 }, $set: { [v]: list } });
+    expect(await isStored(kind)).toMatchObject(STORED);
   });
 
   test.skipIf(isSkipped)('statements of the engine itself', async () => {
