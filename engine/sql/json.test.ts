@@ -5,7 +5,7 @@ import { arrayOf, builtinType } from '../catalog/types.ts';
 import { type Database, openDatabase } from '../database/pool.ts';
 import type { Field } from '../plan/query-types.ts';
 import { compile, sql } from './fragment.ts';
-import { columnJson, concatenate, expression, jsonObject, text } from './json.ts';
+import { columnJson, concatenate, expression, jsonObject, nullIf, type Piece, text } from './json.ts';
 import { asc, column, constant, rows, select, textType } from './testing/build.ts';
 import { runPlan } from './testing/run.ts';
 
@@ -38,6 +38,24 @@ describe('the text of', () => {
       { key: 'b', value: [expression(sql`"t"."x"::text`)] },
     ]);
     expect(compile(concatenate(object)).text).toBe(`'{"a":1,"b":' || "t"."x"::text || '}'`);
+  });
+
+  test('constants beside a choice are part of its branches, down to the innermost', () => {
+    const city = jsonObject([{ key: 'name', value: [expression(sql`"c"."name"::text`)] }]);
+    const address = jsonObject([{ key: 'city', value: [nullIf(sql`"c"."id" is null`, city)] }]);
+    const object = jsonObject([{ key: 'address', value: [nullIf(sql`"a"."id" is null`, address)] }]);
+    expect(compile(concatenate(object)).text).toBe(
+      `case when "a"."id" is null then '{"address":null}' else ` +
+        `case when "c"."id" is null then '{"address":{"city":null}}' else ` +
+        `'{"address":{"city":{"name":' || "c"."name"::text || '}}}' end end`,
+    );
+  });
+
+  test('a long constant is not repeated in each of the choices before it', () => {
+    const nested = (depth: number): Piece[] =>
+      depth === 0 ? [text('1')] : jsonObject([{ key: 'a', value: [nullIf(sql`true`, nested(depth - 1))] }]);
+    const long = text('x'.repeat(10_000));
+    expect(compile(concatenate([...nested(100), long])).text.length).toBeLessThan(60_000);
   });
 
   test('a lone constant has a type, which an aggregate over it needs', () => {

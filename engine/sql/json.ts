@@ -1,4 +1,4 @@
-/** JSON text by concatenation: constants and value expressions joined with `||`, adjacent constants merged (ADR 4). One NULL
+/** JSON text by concatenation: constants and value expressions joined with `||`, adjacent constants merged (ADR 4), also into the branches of a choice. One NULL
  *  makes a concatenation NULL, so nullable values are wrapped here and nowhere else. */
 import type { PgType } from '../catalog/types.ts';
 import type { Field } from '../plan/query-types.ts';
@@ -8,11 +8,22 @@ import { columnOf } from './scope.ts';
 /** Literal JSON text: punctuation, names, constants. */
 export type TextPiece = { readonly kind: 'text'; readonly text: string };
 
-/** Part of a JSON text: its own punctuation, or an expression that yields text and is never null. */
-export type Piece = TextPiece | { readonly kind: 'expression'; readonly expression: Fragment };
+/** `absent` where a condition holds, otherwise the pieces. */
+type Choice = {
+  readonly kind: 'choice';
+  readonly isAbsent: Fragment;
+  readonly absent: string;
+  readonly pieces: readonly Piece[];
+};
+
+/** Part of a JSON text: its own punctuation, an expression that yields text and is never null, or a choice between two texts. */
+export type Piece = TextPiece | Choice | { readonly kind: 'expression'; readonly expression: Fragment };
 
 export const text = (value: string): TextPiece => ({ kind: 'text', text: value });
 export const expression = (value: Fragment): Piece => ({ kind: 'expression', expression: value });
+export const nullIf = (isAbsent: Fragment, pieces: readonly Piece[]): Piece => {
+  return { kind: 'choice', isAbsent, absent: 'null', pieces };
+};
 
 /** Returns the pieces of an object: `{"a":…,"b":…}`. */
 export function jsonObject<P = Piece>(
@@ -42,11 +53,47 @@ export function joinedRows(row: Fragment, order: Fragment = empty): Fragment {
 
 /** Returns the pieces as one expression: `'{"id":' || t."id"::text || '}'`. */
 export function concatenate(pieces: readonly Piece[]): Fragment {
-  const merged = mergeText(pieces);
+  const merged = absorbText(mergeText(pieces));
   const [only] = merged;
   // A single literal has no type yet, and an aggregate over it would be ambiguous.
   if (merged.length === 1 && only?.kind === 'text') return sql`${literal(only.text)}::text`;
-  return chain(merged.map((piece) => (piece.kind === 'text' ? literal(piece.text) : piece.expression)));
+  return chain(merged.map(operand));
+}
+
+function operand(piece: Piece): Fragment {
+  if (piece.kind === 'text') return literal(piece.text);
+  if (piece.kind === 'expression') return piece.expression;
+  const { isAbsent, absent, pieces } = piece;
+  return sql`case when ${isAbsent} then ${literal(absent)} else ${concatenate(pieces)} end`;
+}
+
+/** The longest text that is moved. Behind nested choices it is repeated in each of them. */
+const LONGEST_MOVED = 128;
+
+/** Returns the pieces with the texts beside a choice moved into it, where they are parts of its texts: two operators less for each row. */
+function absorbText(pieces: readonly Piece[]): readonly Piece[] {
+  const absorbed: Piece[] = [];
+  for (const [i, piece] of pieces.entries()) {
+    const last = absorbed.at(-1);
+    if (isMoved(last) && piece.kind === 'choice') {
+      absorbed[absorbed.length - 1] = {
+        ...piece,
+        absent: last.text + piece.absent,
+        pieces: [last, ...piece.pieces],
+      };
+    } else if (last?.kind === 'choice' && isMoved(piece) && pieces[i + 1]?.kind !== 'choice') {
+      absorbed[absorbed.length - 1] = {
+        ...last,
+        absent: last.absent + piece.text,
+        pieces: [...last.pieces, piece],
+      };
+    } else absorbed.push(piece);
+  }
+  return absorbed;
+}
+
+function isMoved(piece: Piece | undefined): piece is TextPiece {
+  return piece?.kind === 'text' && piece.text.length <= LONGEST_MOVED;
 }
 
 /** The longest chain of `||`; longer ones are split into groups. Each operator copies the text so far, which is quadratic in

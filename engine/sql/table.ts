@@ -18,6 +18,7 @@ import {
   jsonArray,
   jsonList,
   jsonObject,
+  nullIf,
   type Piece,
   text,
 } from './json.ts';
@@ -91,10 +92,9 @@ function fieldPieces(field: Field, row: string, joins: Joins): readonly Piece[] 
       return [text('"'), expression(nodeId(field, row)), text('"')];
     case 'object': {
       const other = joins.to(field.join, row, field.select.where);
-      const object = concatenate(rowPieces(field.select.fields, other, joins));
       // The join column is null exactly when no row was found, because equality never matches a null.
       const key = columnOf(other, field.join.mapping[0]![1]);
-      return [expression(sql`case when ${key} is null then 'null' else ${object} end`)];
+      return [nullIf(sql`${key} is null`, rowPieces(field.select.fields, other, joins))];
     }
     default:
       return field satisfies never;

@@ -1,5 +1,5 @@
 select coalesce(string_agg("t5"."json", ','), '')
-from (select '{"name":' || to_json("t0"."name")::text || ',"books_aggregate":' || (select '{"aggregate":{"count":' || count(*)::text || ',"max":{"pages":' || coalesce(max("t1"."pages")::text, 'null') || '}},"nodes":[' || coalesce(string_agg('{"title":' || to_json("t1"."title")::text || ',"author":' || case when "t2"."id" is null then 'null' else '{"name":' || to_json("t2"."name")::text || '}' end || ',"reviews_aggregate":' || (select '{"aggregate":{"avg":{"stars":' || coalesce(avg("t3"."stars")::text, 'null') || '}}}'
+from (select '{"name":' || to_json("t0"."name")::text || ',"books_aggregate":' || (select '{"aggregate":{"count":' || count(*)::text || ',"max":{"pages":' || coalesce(max("t1"."pages")::text, 'null') || '}},"nodes":[' || coalesce(string_agg('{"title":' || to_json("t1"."title")::text || case when "t2"."id" is null then ',"author":null,"reviews_aggregate":' else ',"author":{"name":' || to_json("t2"."name")::text || '},"reviews_aggregate":' end || (select '{"aggregate":{"avg":{"stars":' || coalesce(avg("t3"."stars")::text, 'null') || '}}}'
 from "public"."review" "t3"
 where "t3"."book_id" = "t1"."id") || '}', ','
 order by "t1"."title" desc), '') || ']}'

@@ -1,4 +1,4 @@
-select (select '{"title":' || to_json("t0"."title")::text || ',"author":' || case when "t1"."id" is null then 'null' else '{"name":' || to_json("t1"."name")::text || '}' end || ',"translator":' || case when "t2"."id" is null then 'null' else '{"name":' || to_json("t2"."name")::text || '}' end || '}'
+select (select '{"title":' || to_json("t0"."title")::text || case when "t1"."id" is null then ',"author":null' else ',"author":{"name":' || to_json("t1"."name")::text || '}' end || case when "t2"."id" is null then ',"translator":null}' else ',"translator":{"name":' || to_json("t2"."name")::text || '}}' end
 from "public"."book" "t0"
 left join "public"."author" "t1" on "t1"."id" = "t0"."author_id"
 left join "public"."author" "t2" on "t2"."id" = "t0"."translator_id"

@@ -1,5 +1,5 @@
 select (select coalesce(string_agg("t3"."json", ','), '')
-from (select '{"title":' || to_json("t0"."title")::text || ',"pages":' || coalesce(case when "t0"."is_published" = $1::"pg_catalog"."bool" then coalesce("t0"."pages"::text, 'null') end, 'null') || ',"author":' || case when "t2"."id" is null then 'null' else '{"name":' || to_json("t2"."name")::text || '}' end || '}' as "json"
+from (select '{"title":' || to_json("t0"."title")::text || ',"pages":' || coalesce(case when "t0"."is_published" = $1::"pg_catalog"."bool" then coalesce("t0"."pages"::text, 'null') end, 'null') || case when "t2"."id" is null then ',"author":null}' else ',"author":{"name":' || to_json("t2"."name")::text || '}}' end as "json"
 from (select distinct on (case when "t0"."is_published" = $1::"pg_catalog"."bool" then "t0"."pages" end) "t0".*, case when "t0"."is_published" = $1::"pg_catalog"."bool" then "t0"."pages" end as "order 0"
 from "public"."book" "t0"
 where ("t0"."is_published" = $1::"pg_catalog"."bool" or exists (select 1

@@ -12,7 +12,7 @@ from "written";
 -- $9 = variable rows.1.price (numeric)
 -- $10 = "0" (numeric)
 
-select '{"affected_rows":' || count(*)::text || ',"returning":[' || coalesce(string_agg('{"title":' || to_json("t0"."title")::text || ',"label":' || coalesce(to_json("public"."painting_label"(row("t0".*)::"public"."painting"))::text, 'null') || ',"painter":' || case when "t1"."id" is null then 'null' else '{"name":' || to_json("t1"."name")::text || '}' end || '}', ','), '') || ']}'
+select '{"affected_rows":' || count(*)::text || ',"returning":[' || coalesce(string_agg('{"title":' || to_json("t0"."title")::text || ',"label":' || coalesce(to_json("public"."painting_label"(row("t0".*)::"public"."painting"))::text, 'null') || case when "t1"."id" is null then ',"painter":null}' else ',"painter":{"name":' || to_json("t1"."name")::text || '}}' end, ','), '') || ']}'
 from unnest($1::"public"."painting"[]) "t0"
 left join "public"."painter" "t1" on "t1"."id" = "t0"."painter_id";
 -- $1 = rows written (public.painting[])

@@ -1,5 +1,5 @@
 select coalesce(string_agg("t2"."json", ','), '')
-from (select '{"painter_id":' || coalesce("t0"."painter_id"::text, 'null') || ',"lowest":' || coalesce(case when scale("t0"."lowest") is not null then "t0"."lowest"::text else to_json("t0"."lowest")::text end, 'null') || ',"titles":' || coalesce(to_json("t0"."titles")::text, 'null') || ',"painter":' || case when "t1"."id" is null then 'null' else '{"name":' || to_json("t1"."name")::text || '}' end || '}' as "json"
+from (select '{"painter_id":' || coalesce("t0"."painter_id"::text, 'null') || ',"lowest":' || coalesce(case when scale("t0"."lowest") is not null then "t0"."lowest"::text else to_json("t0"."lowest")::text end, 'null') || ',"titles":' || coalesce(to_json("t0"."titles")::text, 'null') || case when "t1"."id" is null then ',"painter":null}' else ',"painter":{"name":' || to_json("t1"."name")::text || '}}' end as "json"
 from (select "t0".*
 from (select "painter_id"::"pg_catalog"."int4" as "painter_id", "lowest"::"pg_catalog"."numeric" as "lowest", "titles"::"pg_catalog"."text"[] as "titles"
 from (select painter_id, min(price) as lowest, array_agg(title

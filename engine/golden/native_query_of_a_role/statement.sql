@@ -1,4 +1,4 @@
-select coalesce(string_agg('{"painter_id":' || coalesce("t0"."painter_id"::text, 'null') || ',"titles":' || coalesce(to_json("t0"."titles")::text, 'null') || ',"painter":' || case when "t1"."id" is null then 'null' else '{"name":' || to_json("t1"."name")::text || '}' end || '}', ','), '')
+select coalesce(string_agg('{"painter_id":' || coalesce("t0"."painter_id"::text, 'null') || ',"titles":' || coalesce(to_json("t0"."titles")::text, 'null') || case when "t1"."id" is null then ',"painter":null}' else ',"painter":{"name":' || to_json("t1"."name")::text || '}}' end, ','), '')
 from (select "painter_id"::"pg_catalog"."int4" as "painter_id", "lowest"::"pg_catalog"."numeric" as "lowest", "titles"::"pg_catalog"."text"[] as "titles"
 from (select painter_id, min(price) as lowest, array_agg(title
 order by title) as titles

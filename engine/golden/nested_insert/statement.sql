@@ -14,7 +14,7 @@ from "written";
 -- $1 = [kept 0 of step 1 (int4), kept 0 of step 1 (int4)] (text[])
 -- $2 = ["1" (numeric), "2" (numeric)] (text[])
 
-select '{"title":' || to_json("t0"."title")::text || ',"painter":' || case when "t1"."id" is null then 'null' else '{"name":' || to_json("t1"."name")::text || '}' end || ',"offers":[' || coalesce((select string_agg("t3"."json", ',')
+select '{"title":' || to_json("t0"."title")::text || case when "t1"."id" is null then ',"painter":null,"offers":[' else ',"painter":{"name":' || to_json("t1"."name")::text || '},"offers":[' end || coalesce((select string_agg("t3"."json", ',')
 from (select '{"amount":' || case when scale("t2"."amount") is not null then "t2"."amount"::text else to_json("t2"."amount")::text end || '}' as "json"
 from "public"."offer" "t2"
 where "t2"."painting_id" = "t0"."id"

@@ -1,7 +1,7 @@
 select coalesce(string_agg("t9"."json", ','), '')
 from (select '{"name":' || to_json("t0"."name")::text || ',"books":[' || coalesce((select string_agg("t8"."json", ',')
-from (select '{"title":' || to_json("t1"."title")::text || ',"translator":' || case when "t2"."id" is null then 'null' else '{"name":' || to_json("t2"."name")::text || '}' end || ',"reviews":[' || coalesce((select string_agg("t7"."json", ',')
-from (select '{"stars":' || "t3"."stars"::text || ',"member":' || case when "t4"."id" is null then 'null' else '{"name":' || to_json("t4"."name")::text || '}' end || ',"book":' || case when "t5"."id" is null then 'null' else '{"author":' || case when "t6"."id" is null then 'null' else '{"name":' || to_json("t6"."name")::text || '}' end || '}' end || '}' as "json"
+from (select '{"title":' || to_json("t1"."title")::text || case when "t2"."id" is null then ',"translator":null,"reviews":[' else ',"translator":{"name":' || to_json("t2"."name")::text || '},"reviews":[' end || coalesce((select string_agg("t7"."json", ',')
+from (select '{"stars":' || "t3"."stars"::text || case when "t4"."id" is null then ',"member":null' else ',"member":{"name":' || to_json("t4"."name")::text || '}' end || case when "t5"."id" is null then ',"book":null}' else case when "t6"."id" is null then ',"book":{"author":null}}' else ',"book":{"author":{"name":' || to_json("t6"."name")::text || '}}}' end end as "json"
 from "public"."review" "t3"
 left join "public"."member" "t4" on "t4"."id" = "t3"."member_id"
 left join "public"."book" "t5" on "t5"."id" = "t3"."book_id"

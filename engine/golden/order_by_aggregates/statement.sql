@@ -12,7 +12,7 @@ order by (select avg("t5"."price")
 from "public"."book" "t5"
 where "t5"."author_id" = "t4"."id") desc nulls last
 limit 2) "t4"), (select coalesce(string_agg("t10"."json", ','), '')
-from (select '{"id":' || "t6"."id"::text || ',"author":' || case when "t9"."id" is null then 'null' else '{"name":' || to_json("t9"."name")::text || '}' end || '}' as "json"
+from (select '{"id":' || "t6"."id"::text || case when "t9"."id" is null then ',"author":null}' else ',"author":{"name":' || to_json("t9"."name")::text || '}}' end as "json"
 from (select "t6".*, case when "t7"."id" is not null then (select count(*)
 from "public"."book" "t8"
 where "t8"."author_id" = "t7"."id") end as "order 0"

@@ -11,7 +11,7 @@ order by "t4"."price" desc, "t4"."id" desc) "t5"), (select coalesce(string_agg("
 from (select '{"id":' || "t6"."id"::text || '}' as "json"
 from "public"."book" "t6"
 order by "t6"."price" desc nulls last) "t7"), (select coalesce(string_agg("t10"."json", ','), '')
-from (select '{"id":' || "t8"."id"::text || ',"author":' || case when "t9"."id" is null then 'null' else '{"name":' || to_json("t9"."name")::text || ',"country":' || coalesce(to_json("t9"."country")::text, 'null') || '}' end || '}' as "json"
+from (select '{"id":' || "t8"."id"::text || case when "t9"."id" is null then ',"author":null}' else ',"author":{"name":' || to_json("t9"."name")::text || ',"country":' || coalesce(to_json("t9"."country")::text, 'null') || '}}' end as "json"
 from "public"."book" "t8"
 left join "public"."author" "t9" on "t9"."id" = "t8"."author_id"
 order by "t9"."country", "t9"."name" desc, "t8"."id" desc) "t10"), (select coalesce(string_agg('{"id":' || "t11"."id"::text || '}', ','), '')

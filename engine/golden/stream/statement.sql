@@ -1,4 +1,4 @@
-select '[' || coalesce(string_agg('{"title":' || to_json("t0"."title")::text || ',"author":' || case when "t1"."id" is null then 'null' else '{"name":' || to_json("t1"."name")::text || '}' end || '}', ','
+select '[' || coalesce(string_agg('{"title":' || to_json("t0"."title")::text || case when "t1"."id" is null then ',"author":null}' else ',"author":{"name":' || to_json("t1"."name")::text || '}}' end, ','
 order by "t0"."pages" desc), '') || ']', (array_agg("t0"."pages"::text
 order by "t0"."pages"))[1], ($1::"pg_catalog"."int4")::text
 from (select "t0".*
