@@ -2,6 +2,7 @@
  *  Failures that the client caused keep the message of the database. For all others `internal` holds the message and the statement,
  *  which only administrators see. PostgreSQL manual, appendix "Error Codes". */
 import { EngineError, type PathStep } from '../errors/engine-error.ts';
+import { quotedText } from '../errors/quoted.ts';
 import { CHECK_FAILED } from '../sql/check.ts';
 import { TimeIsUp } from '../wire/patience.ts';
 import { TooManyWaiting, WaitedTooLong } from '../wire/pool.ts';
@@ -157,10 +158,10 @@ export function internalOf(failure: DatabaseFailure, statement: string): unknown
     prepared: true,
     error: {
       exec_status: 'FatalError',
-      hint: failure.hint ?? null,
-      message: failure.message,
+      hint: failure.hint === undefined ? null : quotedText(failure.hint),
+      message: quotedText(failure.message),
       status_code: failure.code ?? null,
-      description: failure.detail ?? null,
+      description: failure.detail === undefined ? null : quotedText(failure.detail),
     },
   };
 }

@@ -3,6 +3,7 @@
  *  `{path, error, code, internal?}` and the GraphQL error `{message, extensions: {path, code, internal?}}`.
  *  Not here: the rows (errors.ts), HTTP (http/). Spec: "Errors". */
 import { ERRORS, type ErrorDialect, type ErrorName, type ErrorParams, type ErrorRow } from './errors.ts';
+import { quotedText } from './quoted.ts';
 
 /** A step of a path: a key, or an index of a list. */
 export type PathStep = string | number;
@@ -40,7 +41,7 @@ export class EngineError extends Error {
     internal?: unknown,
     hints: ErrorHints = {},
   ) {
-    super(rowOf(kind).message(params as never));
+    super(quotedText(rowOf(kind).message(params as never)));
     this.name = 'EngineError';
     this.kind = kind;
     this.params = params;
@@ -61,14 +62,14 @@ export class EngineError extends Error {
   codeIn(dialect: ErrorDialect): string {
     const row = rowOf(this.kind);
     const code = (dialect === 'newer' ? row.newer?.code : undefined) ?? row.code;
-    return typeof code === 'function' ? code(this.params as never) : code;
+    return typeof code === 'function' ? quotedText(code(this.params as never)) : code;
   }
 
   messageIn(dialect: ErrorDialect): string {
     const row = rowOf(this.kind);
     const message = (dialect === 'newer' ? row.newer?.message : undefined) ?? row.message;
     const { advice } = this.#hints;
-    return message(this.params as never) + (advice === undefined ? '' : ` (${advice})`);
+    return quotedText(message(this.params as never)) + (advice === undefined ? '' : ` (${advice})`);
   }
 
   /** The extensions of a GraphQL error that replace path and code. */
@@ -120,7 +121,7 @@ export function withPath<T>(step: PathStep, body: () => T): T {
 
 /** Prints a path: `$`, `$.args`, `$.args[0].table`. A key that is not an identifier is quoted: `$.args['a b']`. */
 export function printPath(path: readonly PathStep[]): string {
-  return path.reduce<string>((printed, step) => printed + printStep(step), '$');
+  return quotedText(path.reduce<string>((printed, step) => printed + printStep(step), '$'));
 }
 
 type AdminErrorBody = { path: string; error: string; code: string; internal?: unknown };

@@ -426,9 +426,9 @@ export const ERRORS = {
   /** An earlier error as an object's inconsistency. In the newer wording all of them are `invalid-configuration`. */
   inconsistentObject: row<{ code: string; text: string; reason: string }>(
     400,
-    (p) => p.code,
-    (p) => p.text,
-    { code: 'invalid-configuration', message: (p) => p.reason },
+    (p) => `${p.code}`,
+    (p) => `${p.text}`,
+    { code: 'invalid-configuration', message: (p) => `${p.reason}` },
   ),
 
   // ── the older data operations of /v1/query ──
@@ -723,8 +723,8 @@ export const ERRORS = {
   actionRefused: {
     ...row<{ code: string; message: string; extensions?: object }>(
       400,
-      (p) => p.code,
-      (p) => p.message,
+      (p) => `${p.code}`,
+      (p) => `${p.message}`,
     ),
     extensions: (p: { extensions?: object }) => p.extensions,
   },

@@ -4,6 +4,7 @@
  *  In: observations, the minimum level and the enabled types. Not here: metrics (measure.ts). Reference:
  *  docs/reference/behaviour/observability.md. */
 import { pino } from 'pino';
+import { quotedText } from '../errors/quoted.ts';
 import type {
   KeysRefreshed,
   Observation,
@@ -370,8 +371,7 @@ function levelOfState(kind: string): Line['level'] {
 }
 
 function describe(error: unknown): { readonly message: string; readonly stack?: string } {
-  if (!(error instanceof Error)) return { message: String(error) };
-  return error.stack === undefined
-    ? { message: error.message }
-    : { message: error.message, stack: error.stack };
+  if (!(error instanceof Error)) return { message: quotedText(String(error)) };
+  const message = quotedText(error.message);
+  return error.stack === undefined ? { message } : { message, stack: quotedText(error.stack) };
 }

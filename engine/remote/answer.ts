@@ -101,7 +101,7 @@ export function readAnswer(
 const [OPEN_BRACE, OPEN_BRACKET, NULL, QUOTE] = [0x7b, 0x5b, 0x6e, 0x22];
 
 /** Returns undefined for errors that are too long. */
-function errorsIn(bytes: Buffer): unknown {
+export function errorsIn(bytes: Buffer): unknown {
   if (bytes.length > MOST_ERROR_BYTES) return undefined;
   return JSON.parse(bytes.toString()) ?? [];
 }

@@ -3,6 +3,7 @@
  *  `internal` gives the cause. Not here: connections (outgoing/), the document (plan/remote-schema.ts), the fields of an answer
  *  (answer.ts). Reference: docs/reference/behaviour/remote-schemas.md. */
 import { EngineError } from '../errors/engine-error.ts';
+import { quotedText } from '../errors/quoted.ts';
 import { LONGEST_MS, timerMs } from '../metadata/schema/number.ts';
 import { fillTemplate } from '../metadata/variables.ts';
 import { observeCall } from '../observe/webhook-call.ts';
@@ -76,7 +77,8 @@ export const HTTP_EXCEPTION = 'http_exception';
 
 /** Returns the error for a remote schema without an answer. Only administrators see `message`. */
 export function unreachable({ url }: RemoteEndpoint, message: string): EngineError {
-  return new EngineError('remoteSchemaUnreachable', { url }, [], { type: HTTP_EXCEPTION, message });
+  const internal = { type: HTTP_EXCEPTION, message: quotedText(message) };
+  return new EngineError('remoteSchemaUnreachable', { url }, [], internal);
 }
 
 export function timeoutMsOf(

@@ -1,6 +1,7 @@
 /** Introspects a remote schema. Out: its Upstream, or the error that explains why it has none.
  *  Not here: reading the introspection result (resolve/introspection.ts), HTTP (http.ts). */
 import { EngineError, fail } from '../errors/engine-error.ts';
+import { quotedJson } from '../errors/quoted.ts';
 import { inSlices } from '../limits/slices.ts';
 import type { RemoteSchemaDefinition } from '../metadata/schema/remote-schema.ts';
 import { AnswerMemory } from '../outgoing/answer-memory.ts';
@@ -63,7 +64,7 @@ function limitOf(mostDefinitions: number): NonNullable<RequestOrigin['limit']> {
 function dataOf(text: string, { url }: RemoteEndpoint, status: number, secrets: SentSecrets): unknown {
   const body = parsed(text);
   if (body?.data !== undefined && body.data !== null) return body.data;
-  const internal = secrets.redactedJson({ status, body: body?.errors ?? text.slice(0, 1000) });
+  const internal = secrets.redactedJson({ status, body: quotedJson(body?.errors) ?? text.slice(0, 1000) });
   const reason = `there is no introspection in it (status ${status})`;
   return fail('remoteAnswerInvalid', { url, reason }, { internal });
 }

@@ -3,13 +3,14 @@
  *  Sockets are not shared, because the headers are the client's and an earlier event is not for a later subscriber.
  *  In: a FeedRequest. Out: RemoteEvents. Not here: services without WebSockets (feed.ts), the fields of an event (answer.ts). Source: graphql-ws PROTOCOL.md, subscriptions-transport-ws PROTOCOL.md. */
 import { type RawData, WebSocket } from 'ws';
+import { MOST_TEXT } from '../errors/quoted.ts';
 import { JsonScanner } from '../json/scanner.ts';
 import { fillTemplate } from '../metadata/variables.ts';
 import { observeCall } from '../observe/webhook-call.ts';
 import { EventMemory } from '../outgoing/event-memory.ts';
 import { connectionReason } from '../outgoing/no-response.ts';
 import { openWebsocket } from '../outgoing/websocket-client.ts';
-import { isErrorList, type RemoteError } from './answer.ts';
+import { errorsIn, isErrorList, type RemoteError } from './answer.ts';
 import type { FeedRequest, RemoteEvent } from './feed-types.ts';
 import { headersFor, messageOf, timeoutMsOf, unreachable } from './http.ts';
 
@@ -141,7 +142,7 @@ export class RemoteSocket {
     const message = isBinary ? null : messageFrom(data as Buffer);
     const { type, payload } = message ?? NO_MESSAGE;
     if (type === 'connection_ack') this.#begin();
-    else if (type === 'connection_error') this.#lose(`The connection was refused: ${payload}`);
+    else if (type === 'connection_error') this.#lose(`The connection was refused: ${startOf(payload)}`);
     else if (type === 'ping') this.#send({ type: 'pong' });
     else if (type === 'next' || type === 'data') this.#notify({ kind: 'result', bytes: payload });
     else if (type === 'error') this.#finish({ kind: 'refused', errors: errorsFrom(payload) });
@@ -208,6 +209,14 @@ export class RemoteSocket {
 
 const NO_MESSAGE = { type: '', payload: Buffer.alloc(0) };
 
+/** The most bytes of a character in UTF-8. */
+const CHARACTER_BYTES = 4;
+
+/** Returns what an error may quote of a payload, and a little more. */
+function startOf(payload: Buffer): string {
+  return payload.toString('utf8', 0, CHARACTER_BYTES * MOST_TEXT);
+}
+
 /** Returns null for a message that is not of the protocol. The payload is not parsed. */
 function messageFrom(bytes: Buffer): { readonly type: string; readonly payload: Buffer } | null {
   let type = '';
@@ -230,7 +239,7 @@ function messageFrom(bytes: Buffer): { readonly type: string; readonly payload: 
 
 /** The payload is a list in the newer protocol. In the older one it is an error, or an object with a list. */
 function errorsFrom(payload: Buffer): readonly RemoteError[] {
-  const value: unknown = payload.length === 0 ? null : JSON.parse(payload.toString());
+  const value = payload.length === 0 ? null : errorsIn(payload);
   const { errors = [value] } = (value ?? {}) as { readonly errors?: unknown };
   return [value, errors].find(isErrorList) ?? [{ message: 'the subscription was refused' }];
 }

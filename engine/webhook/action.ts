@@ -3,6 +3,7 @@
  *  Raises `actionRefused` with the webhook's message, and `actionFailed`. Reference: docs/reference/behaviour/actions.md.
  *  Not here: the fields selected from the value (action-output.ts), rows joined to it (execute/), HTTP (call.ts). */
 import { fail } from '../errors/engine-error.ts';
+import { isQuotable, MOST_JSON, quotedJson, quotedText } from '../errors/quoted.ts';
 import { parseJson } from '../json/parse-json.ts';
 import type { ActionCall } from '../plan/action-types.ts';
 import { literalValue, type Variables } from '../plan/literal.ts';
@@ -173,14 +174,15 @@ function parsedJson(text: string): unknown {
   }
 }
 
-/** Raises the webhook's `{message, code?, extensions?}`. Its extensions are passed on unchanged. */
+/** Raises the webhook's `{message, code?, extensions?}`. Its extensions are passed on unchanged, unless they are too long. */
 function refused(value: unknown, exchange: Exchange): never {
   const { message, code, extensions } = (value ?? {}) as Readonly<Record<string, unknown>>;
   if (typeof message !== 'string') {
     const internal = internalOf('a refusal has a message', exchange);
     return fail('actionFailed', { text: 'internal error' }, { internal });
   }
-  const own = typeof extensions === 'object' && extensions !== null ? { extensions } : {};
+  const own =
+    typeof extensions === 'object' && extensions !== null && isQuotable(extensions) ? { extensions } : {};
   const params = { message, code: typeof code === 'string' ? code : 'unexpected', ...own };
   return fail('actionRefused', params, { internal: internalOf('the webhook refused', exchange) });
 }
@@ -207,17 +209,23 @@ function internalOf(error: unknown, { action, message, answer }: Exchange): unkn
   const request = {
     url,
     headers,
-    body: message.body,
+    body: quotedJson(message.body),
     transformed_request: transformed && {
       method: transformed.method,
-      body: transformed.body.kind === 'json' ? transformed.body.value : transformed.body,
+      body: quotedJson(transformed.body.kind === 'json' ? transformed.body.value : transformed.body),
     },
   };
   if (!answer) return { error, request, response: null };
   const response = {
     status: answer.status,
-    body: parsedJson(answer.text) ?? answer.text,
+    body: bodyForAdministrators(answer.text),
     headers: headerList(answer.headers),
   };
   return answer.secrets.redactedJson({ error, request, response });
+}
+
+/** Returns a body as JSON, as text, or the beginning of a long one. */
+function bodyForAdministrators(text: string): unknown {
+  if (text.length > MOST_JSON) return quotedText(text, MOST_JSON);
+  return parsedJson(text) ?? text;
 }

@@ -3,6 +3,7 @@
  *  In: the validations of a plan. Raises `validationFailed`, `inputNotValidated`.
  *  Not here: the rows to validate (plan/validate-input.ts), HTTP (call.ts). Reference: docs/reference/behaviour/permissions.md. */
 import { fail } from '../errors/engine-error.ts';
+import { MOST_JSON, quotedText } from '../errors/quoted.ts';
 import type { Variables } from '../plan/literal.ts';
 import { literalValue } from '../plan/literal.ts';
 import type { Validation } from '../plan/types.ts';
@@ -30,7 +31,7 @@ export async function validateInput(
   });
   if (status === 200) return;
   if (status === 400) fail('validationFailed', { text: messageIn(text, webhook.url, secrets) });
-  const internal = { url: webhook.url, status, body: secrets.redacted(text) };
+  const internal = { url: webhook.url, status, body: bodyForAdministrators(text, secrets) };
   fail('inputNotValidated', { reason: `it answered with status ${status}` }, { internal });
 }
 
@@ -43,8 +44,12 @@ function messageIn(text: string, url: string, secrets: SentSecrets): string {
   return fail(
     'inputNotValidated',
     { reason },
-    { internal: { url, status: 400, body: secrets.redacted(text) } },
+    { internal: { url, status: 400, body: bodyForAdministrators(text, secrets) } },
   );
+}
+
+function bodyForAdministrators(text: string, secrets: SentSecrets): string {
+  return secrets.redacted(quotedText(text, MOST_JSON));
 }
 
 function messageOf(text: string): unknown {

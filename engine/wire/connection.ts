@@ -6,7 +6,7 @@
 import type { EventEmitter } from 'node:events';
 import type { Duplex } from 'node:stream';
 import type pg from 'pg';
-import { Decoder, failureAt, rowAt } from './decode.ts';
+import { Decoder, failureAt, rowAt, tooLong } from './decode.ts';
 import { Outbox } from './encode.ts';
 import { Execution, isCancelled } from './execution.ts';
 import { mayHoldNull, READ_NULLS, wasOff } from './null-elements.ts';
@@ -53,6 +53,9 @@ const CANCEL_AGAIN_MS = 1000;
 /** The most statements kept prepared. The oldest one is closed for a new one. */
 const MAX_PREPARED = 1000;
 
+/** The most bytes of an error or a notice, which may quote a value. */
+const MOST_TEXT_BYTES = 8 * 1024 * 1024;
+
 const NO_ROW: Row = [];
 const NO_VALUES: readonly [] = [];
 
@@ -60,6 +63,7 @@ const NO_VALUES: readonly [] = [];
 const DATA_ROW = 0x44;
 const READY_FOR_QUERY = 0x5a;
 const ERROR_RESPONSE = 0x45;
+const NOTICE_RESPONSE = 0x4e;
 const PARSE_COMPLETE = 0x31;
 const BIND_COMPLETE = 0x32;
 const COMMAND_COMPLETE = 0x43;
@@ -110,7 +114,7 @@ export class WireConnection {
     this.#socket = (client as unknown as DriverInternals).connection.stream;
     const decoder = new Decoder(
       (type, bytes, start, end, isKept) => this.#receive(type, bytes, start, end, isKept),
-      (type, size) => type !== DATA_ROW || this.#acceptsRow(size),
+      (type, size) => this.#accepts(type, size),
     );
     this.#reading = new Reading(this.#socket, (piece) => {
       try {
@@ -340,6 +344,14 @@ export class WireConnection {
       this.readsNulls ??= !wasOff(bytes, start, end);
     }
     return type !== ERROR_RESPONSE && type !== READY_FOR_QUERY;
+  }
+
+  /** Decides about a message that has to be collected. */
+  #accepts(type: number, bytes: number): boolean {
+    if (type === DATA_ROW) return this.#acceptsRow(bytes);
+    if (bytes <= MOST_TEXT_BYTES) return true;
+    if (type === ERROR_RESPONSE) this.#failure ??= this.#failureOf(tooLong(bytes));
+    return type !== ERROR_RESPONSE && type !== NOTICE_RESPONSE;
   }
 
   #acceptsRow(bytes: number): boolean {

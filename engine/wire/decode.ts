@@ -146,3 +146,12 @@ export function failureAt(bytes: Buffer, start: number, end: number): pg.Databas
   }
   return failure;
 }
+
+/** Returns the failure in place of an error that is too long to be kept. */
+export function tooLong(bytes: number): pg.DatabaseError {
+  const failure = new pg.DatabaseError('the error of the database is too long', bytes, 'error');
+  failure.code = PROGRAM_LIMIT_EXCEEDED;
+  return failure;
+}
+
+const PROGRAM_LIMIT_EXCEEDED = '54000';
