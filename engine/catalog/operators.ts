@@ -4,6 +4,9 @@
 import { SCALARS, type Scalar, type ScalarFamily } from './scalars.ts';
 import { arrayOf, baseType, builtinType, type PgType } from './types.ts';
 
+/** The languages of patterns. */
+export type PatternLanguage = 'like' | 'similar' | 'regex' | 'lquery';
+
 export type OperatorRow = {
   /** The scalar families it applies to. */
   readonly families: readonly ScalarFamily[] | 'any';
@@ -15,9 +18,9 @@ export type OperatorRow = {
   /** True when it may raise an error, depending on the value of the row or on any row being read: a pattern that cannot be
    *  read, two geometries of different systems. Source: the functions behind the operators. */
   readonly mayRaise?: true;
-  /** True when the operand is a LIKE pattern. Postgres notices only in rows that match up to there that it ends in its escape
-   *  character, so such a pattern is refused before the statement runs. */
-  readonly isLikePattern?: true;
+  /** The language of the operand, where it is a pattern. A LIKE pattern that ends in its escape character is refused before the statement runs,
+   *  because Postgres notices it only in rows that match up to there; the others are refused when they cost too much (resolve/pattern-cost.ts). */
+  readonly pattern?: PatternLanguage;
   /** Other spellings in permissions, without their `_` or `$`. */
   readonly aliases?: readonly string[];
   readonly description: string;
@@ -113,16 +116,25 @@ export const OPERATORS = {
   _in: row('any', 'list', 'one of', { needs: 'equality' }),
   _nin: row('any', 'list', 'none of', { needs: 'equality' }),
   _is_null: row('any', 'boolean', 'is null, or is not'),
-  _like: row(TEXT, 'text', 'matches the LIKE pattern', { isLikePattern: true }),
-  _nlike: row(TEXT, 'text', 'does not match the LIKE pattern', { isLikePattern: true }),
-  _ilike: row(TEXT, 'text', 'matches the LIKE pattern, in any case', { isLikePattern: true }),
-  _nilike: row(TEXT, 'text', 'does not match the LIKE pattern, in any case', { isLikePattern: true }),
-  _similar: row(TEXT, 'text', 'matches the SIMILAR TO pattern', { mayRaise: true }),
-  _nsimilar: row(TEXT, 'text', 'does not match the SIMILAR TO pattern', { mayRaise: true }),
-  _regex: row(TEXT, 'text', 'matches the regular expression', { mayRaise: true }),
-  _nregex: row(TEXT, 'text', 'does not match the regular expression', { mayRaise: true }),
-  _iregex: row(TEXT, 'text', 'matches the regular expression, in any case', { mayRaise: true }),
-  _niregex: row(TEXT, 'text', 'does not match the regular expression, in any case', { mayRaise: true }),
+  _like: row(TEXT, 'text', 'matches the LIKE pattern', { pattern: 'like' }),
+  _nlike: row(TEXT, 'text', 'does not match the LIKE pattern', { pattern: 'like' }),
+  _ilike: row(TEXT, 'text', 'matches the LIKE pattern, in any case', { pattern: 'like' }),
+  _nilike: row(TEXT, 'text', 'does not match the LIKE pattern, in any case', { pattern: 'like' }),
+  _similar: row(TEXT, 'text', 'matches the SIMILAR TO pattern', { pattern: 'similar', mayRaise: true }),
+  _nsimilar: row(TEXT, 'text', 'does not match the SIMILAR TO pattern', {
+    pattern: 'similar',
+    mayRaise: true,
+  }),
+  _regex: row(TEXT, 'text', 'matches the regular expression', { pattern: 'regex', mayRaise: true }),
+  _nregex: row(TEXT, 'text', 'does not match the regular expression', { pattern: 'regex', mayRaise: true }),
+  _iregex: row(TEXT, 'text', 'matches the regular expression, in any case', {
+    pattern: 'regex',
+    mayRaise: true,
+  }),
+  _niregex: row(TEXT, 'text', 'does not match the regular expression, in any case', {
+    pattern: 'regex',
+    mayRaise: true,
+  }),
   _contains: row(CONTAINERS, 'same', 'contains the value', { needs: 'equality' }),
   _contained_in: row(CONTAINERS, 'same', 'is contained in the value', { needs: 'equality' }),
   _has_key: row(JSONB, 'text', 'has the key at its top level'),
@@ -132,8 +144,11 @@ export const OPERATORS = {
   _ancestor_any: row(LTREE, 'list', 'is one of the paths or an ancestor of one'),
   _descendant: row(LTREE, 'same', 'is the path or a descendant of it'),
   _descendant_any: row(LTREE, 'list', 'is one of the paths or a descendant of one'),
-  _matches: row(LTREE, 'lquery', 'matches the lquery'),
-  _matches_any: row(LTREE, 'lquery-list', 'matches one of the lqueries', { mayRaise: true }),
+  _matches: row(LTREE, 'lquery', 'matches the lquery', { pattern: 'lquery' }),
+  _matches_any: row(LTREE, 'lquery-list', 'matches one of the lqueries', {
+    pattern: 'lquery',
+    mayRaise: true,
+  }),
   _matches_fulltext: row(LTREE, 'ltxtquery', 'matches the ltxtquery'),
   _st_contains: row(GEOMETRY, 'same', 'contains the geometry', { mayRaise: true }),
   _st_crosses: row(GEOMETRY, 'same', 'crosses the geometry', { mayRaise: true }),

@@ -629,6 +629,7 @@ export const ERRORS = {
     tooDeep: 'the request is nested too deeply',
     /** A limit of Postgres is exceeded: columns of a result, arguments of a function, depth of an expression. */
     tooComplex: 'the request is too complex for the database: {text}',
+    patternTooComplex: 'the pattern is too complex: Postgres would take too long for it',
     tooManyFields: 'the request selects more than {most} fields',
     tooManyWrites:
       'the request needs more than {most} statements that write; divide it: an object with related objects, its related rows and an update of a list are a statement each',

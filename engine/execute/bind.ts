@@ -1,6 +1,7 @@
 /** Leaves × session × request variables → the values a statement is run with, all as text (or arrays of text).
  *  Variables have been validated (plan/variables.ts), so only a session variable can be wrong here: it did not come
  *  (`missingSessionVariable`), or is no GeoJSON where one is needed (`dataException`). */
+
 import { sessionSetting } from '../database/session-settings.ts';
 import { fail, type PathStep } from '../errors/engine-error.ts';
 import { parseJson } from '../json/parse-json.ts';
@@ -8,6 +9,7 @@ import type { SpanContext } from '../observe/span.ts';
 import type { Variables } from '../plan/literal.ts';
 import { opened } from '../plan/opaque.ts';
 import { arrayForm, textOf, textProblem } from '../plan/scalar-value.ts';
+import { patternCost } from '../resolve/pattern-cost.ts';
 import type { Leaf } from '../resolve/predicate.ts';
 import type { Session } from '../resolve/session.ts';
 import { arrayLiteral } from '../wire/encode.ts';
@@ -29,20 +31,37 @@ export type Binding = {
 };
 
 export function bind(parameters: readonly Leaf[], binding: Binding): Value[] {
+  let cost = 0;
   return parameters.map((leaf) => {
     const value = listed(bindLeaf(leaf, binding), leaf.type);
-    if ('isLikePattern' in leaf) refuseUnfinishedPattern(value);
+    if (!('pattern' in leaf) || leaf.pattern === undefined) return value;
+    if (leaf.pattern === 'like') refuseUnfinishedPattern(value);
+    cost += costOfPatterns(value, leaf.pattern);
+    if (cost > 1) fail('patternTooComplex', {}, { path: pathOf(leaf) });
     return value;
   });
 }
 
+/** Returns the cost of a pattern, or of those in a list. */
+function costOfPatterns(value: Value, language: Parameters<typeof patternCost>[1]): number {
+  if (value === null) return 0;
+  if (!Array.isArray(value)) return patternCost(String(value), language);
+  return value.reduce<number>((sum, item) => sum + costOfPatterns(item, language), 0);
+}
+
+/** Returns the path of a value among the variables of a request. A value of a document is refused before, with its own path. */
+function pathOf(leaf: Leaf): readonly PathStep[] {
+  return leaf.kind === 'variable' ? ['variables', ...leaf.path] : [];
+}
+
 /** Raises for a pattern that ends with the escape character. Postgres would raise only if a row matches the text before it, which
  *  would reveal rows that the role does not see. PostgreSQL manual, "LIKE". */
-function refuseUnfinishedPattern(pattern: Value): void {
-  const [escapes] = /\\*$/.exec(String(pattern ?? ''))!;
-  if (escapes.length % 2 === 1) {
+function refuseUnfinishedPattern(value: Value): void {
+  const pattern = String(value ?? '');
+  let end = pattern.length;
+  while (pattern[end - 1] === '\\') end -= 1;
+  if ((pattern.length - end) % 2 === 1)
     fail('badRequest', { text: 'LIKE pattern must not end with escape character' });
-  }
 }
 
 /** Returns the form in which a list is sent. A list of arrays is one of their texts: Postgres would take it for an array of two dimensions.

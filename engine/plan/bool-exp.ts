@@ -5,8 +5,10 @@
  *  aggregates that are selected (aggregate.ts). Source: docs/reference/behaviour/operators.md; spec: BoolExp. */
 import { AGGREGATE_PREDICATES, type PredicateFunction } from '../catalog/aggregates.ts';
 import {
+  OPERATORS,
   type OperandFields,
   type OperatorName,
+  type OperatorRow,
   operandFieldType,
   operandOf,
   operandType,
@@ -15,6 +17,7 @@ import { scalarOf } from '../catalog/scalars.ts';
 import { builtinType } from '../catalog/types.ts';
 import { fail, withPath } from '../errors/engine-error.ts';
 import { callBeside } from '../resolve/function-call.ts';
+import { patternCost } from '../resolve/pattern-cost.ts';
 import {
   type AggregateRef,
   allOf,
@@ -134,7 +137,15 @@ function compare(left: ColumnRef, operator: OperatorName, operand: Input, contex
   if (typeof form === 'object') return comparison(left, operator, argumentsOf(form, operand, left));
   const type = operandType(form, left.type);
   const right = operand.kind === 'list' ? listLeafOf(operand, type) : leafOf(operand, type);
+  refuseCostlyPattern(operator, right);
   return comparison(left, operator, right);
+}
+
+/** Raises for a pattern in the document. Those of variables are counted with it when the statement is bound (execute/bind.ts). */
+function refuseCostlyPattern(operator: OperatorName, right: Leaf): void {
+  const { pattern }: OperatorRow = OPERATORS[operator];
+  if (pattern === undefined || right.kind !== 'constant' || typeof right.value !== 'string') return;
+  if (patternCost(right.value, pattern) > 1) fail('patternTooComplex', {});
 }
 
 function argumentsOf({ fields }: OperandFields, input: Input, left: ColumnRef): Operand {

@@ -264,7 +264,7 @@ test('a cast compares the value as another type', () => {
     kind: 'compare',
     left: { column: 'meta', type: typeOf('text'), cast: typeOf('text') },
     operator: '_like',
-    right: { ...constant('%x%', 'text'), isLikePattern: true },
+    right: { ...constant('%x%', 'text'), pattern: 'like' },
   });
 });
 

@@ -4,7 +4,12 @@
 
 import type { PredicateFunction } from '../catalog/aggregates.ts';
 import { operatorSchema } from '../catalog/comparison.ts';
-import { OPERATORS, type OperatorName, type OperatorRow } from '../catalog/operators.ts';
+import {
+  OPERATORS,
+  type OperatorName,
+  type OperatorRow,
+  type PatternLanguage,
+} from '../catalog/operators.ts';
 import type { PgType } from '../catalog/types.ts';
 import type { PathStep } from '../errors/engine-error.ts';
 import type { QualifiedName } from '../metadata/schema/common.ts';
@@ -17,7 +22,7 @@ export type Leaf =
       readonly kind: 'constant';
       readonly value: LeafValue;
       readonly type: PgType;
-      readonly isLikePattern?: true;
+      readonly pattern?: PatternLanguage;
     }
   /** A session variable by its lower-case name; `missingSessionVariable` when the session does not have it. For an array type its
    *  value is a Postgres array literal, `{1,2}`. */
@@ -25,7 +30,7 @@ export type Leaf =
       readonly kind: 'session';
       readonly variable: string;
       readonly type: PgType;
-      readonly isLikePattern?: true;
+      readonly pattern?: PatternLanguage;
     }
   /** A value inside the coerced variables of a request: `['where', 'id', '_eq']`. `meaning` maps names of an enum to their values in
    *  the database, when they differ. */
@@ -35,12 +40,17 @@ export type Leaf =
       /** The path inside the JSON of a variable that is an id or a cursor. */
       readonly within?: readonly PathStep[];
       readonly type: PgType;
-      /** Present when a value that is no valid pattern of LIKE is refused. */
-      readonly isLikePattern?: true;
+      /** The language of a value that is a pattern, and may be refused. */
+      readonly pattern?: PatternLanguage;
       readonly meaning?: ReadonlyMap<string, string>;
     }
   /** A list whose items have different origins, sent as one array. `type` is the array type. */
-  | { readonly kind: 'list'; readonly items: readonly Leaf[]; readonly type: PgType }
+  | {
+      readonly kind: 'list';
+      readonly items: readonly Leaf[];
+      readonly type: PgType;
+      readonly pattern?: PatternLanguage;
+    }
   /** The values of columns in another source's rows that satisfy `where`, read before the statement runs. For a permission that names a
    *  remote relationship. Of one column they are an array, of several a JSON list of lists; `type` says which. */
   | ({ readonly kind: 'fetched'; readonly type: PgType } & FetchedColumns)
@@ -223,18 +233,18 @@ export function not(predicate: Predicate): Predicate {
 
 /** Returns the comparison of a value with a leaf or a column. */
 export function comparison(left: ColumnRef, operator: OperatorName, right: Operand): Predicate {
-  const row: OperatorRow = OPERATORS[operator];
-  const isPattern = row.isLikePattern && PATTERN_KINDS.has(right.kind);
+  const { pattern }: OperatorRow = OPERATORS[operator];
+  const isPattern = pattern !== undefined && PATTERN_KINDS.has(right.kind);
   return {
     kind: 'compare',
     left,
     operator,
-    right: isPattern ? ({ ...(right as Leaf), isLikePattern: true } as Leaf) : right,
+    right: isPattern ? ({ ...(right as Leaf), pattern } as Leaf) : right,
   };
 }
 
 /** The kinds of leaves whose value comes from a request, a session or a permission. */
-const PATTERN_KINDS: ReadonlySet<string> = new Set(['constant', 'session', 'variable']);
+const PATTERN_KINDS: ReadonlySet<string> = new Set(['constant', 'session', 'variable', 'list']);
 
 /** Returns the `visibleIf` of a column or field for an object that refers to it. */
 export function visibleIfOf({ visibleIf }: { readonly visibleIf?: Predicate | undefined }): {

@@ -73,7 +73,7 @@ describe('parameters', () => {
 
   const TYPES = [int4, builtinType('text'), arrayOf(int4), { ...int4, schema: 'other' }];
   const path = fc.array(fc.constantFrom('a', 'b', 'a"', 1, 2), { minLength: 1, maxLength: 3 });
-  const pattern = fc.constantFrom({}, { isLikePattern: true as const });
+  const pattern = fc.constantFrom({}, { pattern: 'like' as const }, { pattern: 'regex' as const });
   const leaf: fc.Arbitrary<Leaf> = fc.letrec<{ leaf: Leaf }>((tie) => ({
     leaf: fc.oneof(
       { maxDepth: 2 },

@@ -238,9 +238,9 @@ class Compiling {
 /** Returns a text that equal leaves have in common. The usual leaf is a path and a type, which has one name in a database. */
 function keyOf(leaf: Leaf): string {
   if (leaf.kind === 'inserted') return `${leaf.step} ${leaf.kept}${castTo(leaf.type).text}`;
-  if (leaf.kind === 'list') return `[${leaf.items.map(keyOf).join()}]${castTo(leaf.type).text}`;
-  if (leaf.kind !== 'variable' || leaf.within || leaf.meaning || leaf.isLikePattern)
-    return JSON.stringify(leaf);
+  if (leaf.kind === 'list' && !leaf.pattern)
+    return `[${leaf.items.map(keyOf).join()}]${castTo(leaf.type).text}`;
+  if (leaf.kind !== 'variable' || leaf.within || leaf.meaning || leaf.pattern) return JSON.stringify(leaf);
   return JSON.stringify(leaf.path) + castTo(leaf.type).text;
 }
 
