@@ -62,6 +62,7 @@ import type { Presence } from './presence.ts';
 import type { Requeue } from './queue.ts';
 import type { References } from './references.ts';
 import { reportSlowPass } from './slow-pass.ts';
+import type { StatusQueue } from './status-queue.ts';
 import { backoffMs, type Timers } from './timers.ts';
 
 export type EnginePassOptions = {
@@ -71,7 +72,7 @@ export type EnginePassOptions = {
   readonly definitions: Definitions;
   readonly connections: EngineConnections;
   readonly artifacts: ArtifactStore;
-  readonly sink: StatusSink;
+  readonly statuses: StatusQueue;
   readonly presence: Presence;
   readonly clock: Clock;
   readonly timers: Timers;
@@ -176,16 +177,16 @@ export class EnginePass {
 
   /** Throws NotLeading. */
   async process(key: string, isMarked: boolean): Promise<Requeue> {
-    const deleting = this.#options.cluster.deletingOf(key);
+    const deleting = this.#deletingOf(key);
     const { requeue, blocker } = await this.#processEngine(key, isMarked || deleting.some(hasFinalizer));
     return earlier(requeue, await this.#options.finalizers.release(deleting, blocker));
   }
 
   /** Processes the engine and returns when to do so again, and what blocks the deletion of resources. */
   async #processEngine(key: string, isMarked: boolean): Promise<Processed> {
-    const { cluster, finalizers } = this.#options;
-    const engine = cluster.engine(key);
-    const resources = cluster.resourcesOf(key);
+    const { finalizers } = this.#options;
+    const engine = this.#engine(key);
+    const resources = this.#resourcesOf(key);
     if (!engine) return { requeue: await this.#withoutEngine(key, resources), blocker: NOT_BLOCKED };
     const isWaiting = isDeleting(engine) && hasFinalizer(engine);
     if (isWaiting && finalizers.remainingMs(engine) <= 0) return this.#release(engine);
@@ -230,6 +231,22 @@ export class EnginePass {
     return { requeue, blocker: isDeleting(engine) ? NOT_BLOCKED : blockerAfter(report) };
   }
 
+  #engine(key: string): CustomResource | undefined {
+    const { cluster, statuses } = this.#options;
+    const engine = cluster.engine(key);
+    return engine && statuses.seen(engine);
+  }
+
+  #resourcesOf(key: string): readonly CustomResource[] {
+    const { cluster, statuses } = this.#options;
+    return cluster.resourcesOf(key).map((cr) => statuses.seen(cr));
+  }
+
+  #deletingOf(key: string): readonly CustomResource[] {
+    const { cluster, statuses } = this.#options;
+    return cluster.deletingOf(key).map((cr) => statuses.seen(cr));
+  }
+
   /** Returns what to say of an Engine whose finalizer could not be written. */
   #noteOn(key: string): string | undefined {
     const { cluster } = this.#options;
@@ -249,20 +266,20 @@ export class EnginePass {
     report: Report,
     problem: ResourceOutcome | undefined,
   ): ResourceOutcome | undefined {
-    const { cluster, clock, outage } = this.#options;
+    const { clock, outage } = this.#options;
     if (problem || !waitsForDeletion(engine)) return undefined;
     // The engine may have been deleted, too. One that restarts is back within the grace period.
     const isGivenUp = remainingMs(engine, clock.now(), outage.graceMs / 1000) <= 0;
     if (report.problem && isGivenUp) return undefined;
     const key = keyOf(engine);
-    return engineBlockerAfter(report, [...cluster.resourcesOf(key), ...cluster.deletingOf(key)]);
+    return engineBlockerAfter(report, [...this.#resourcesOf(key), ...this.#deletingOf(key)]);
   }
 
   /** Writes the status of a paused Engine. The engine is not contacted, and resources keep their statuses. */
   async #whilePaused(key: string, engine: CustomResource, pause: ResourceOutcome): Promise<Requeue> {
     const status = pausedStatusOf(engine, pause, this.#statusContext());
     const unpublished = isEngineChanged(engine, status)
-      ? await this.#options.sink.publish([{ cr: engine, status }])
+      ? await this.#options.statuses.publish([{ cr: engine, status }])
       : 0;
     this.#memories.delete(key);
     if (unpublished > 0) return { afterMs: RETRY_MS };
@@ -388,9 +405,9 @@ export class EnginePass {
   }
 
   async #pass(engine: CustomResource, port: EnginePort, before: PreviousPass | undefined): Promise<Report> {
-    const { sink, clock, timers, cluster } = this.#options;
-    const announcement = reportSlowPass(() => cluster.resourcesOf(keyOf(engine)), {
-      sink,
+    const { statuses, clock, timers } = this.#options;
+    const announcement = reportSlowPass(() => this.#resourcesOf(keyOf(engine)), {
+      sink: statuses,
       timers,
       context: () => this.#statusContext(),
     });
@@ -412,7 +429,7 @@ export class EnginePass {
 
   #snapshot(engine: CustomResource): CrSnapshot {
     const { cluster, references, artifacts, timers, clock, mayPruneAtMs, definitions } = this.#options;
-    const resources = cluster.resourcesOf(keyOf(engine));
+    const resources = this.#resourcesOf(keyOf(engine));
     const lookup: ReferenceLookup = {
       secret: (namespace, name, key) => references.valueOf({ kind: 'secrets', namespace, name }, key),
       configMap: (namespace, name, key) => references.valueOf({ kind: 'configmaps', namespace, name }, key),
@@ -461,11 +478,13 @@ export class EnginePass {
     report: Report,
     found: Pick<EngineObservations, 'problem' | 'deleting' | 'note'>,
   ): Promise<number> {
-    const { sink, metrics, references, presence } = this.#options;
+    const { statuses, metrics, references, presence } = this.#options;
     const observed = references.observed(ownReferencesOf(engine));
     const observations = { ...found, versions: this.#versions.get(key), rivals: presence.rivalsOf(engine) };
     const status = { ...engineStatusOf(engine, report, this.#statusContext(), observations), ...observed };
-    const unpublished = isEngineChanged(engine, status) ? await sink.publish([{ cr: engine, status }]) : 0;
+    const unpublished = isEngineChanged(engine, status)
+      ? await statuses.publish([{ cr: engine, status }])
+      : 0;
     const result = report.problem ? 'failed' : report.wasWritten ? 'written' : 'unchanged';
     metrics.add('pergola_pass_total', { engine: key, result });
     const corrected = report.wasWritten ? report.plan?.settled.applied.filter(isCorrection).length : 0;
@@ -521,7 +540,7 @@ export class EnginePass {
 
   /** Reports that the Engine does not exist. Resources may be created before it. Objects that they owned are kept. */
   async #withoutEngine(key: string, resources: readonly CustomResource[]): Promise<Requeue> {
-    const { cluster, sink, references, connections, artifacts, progressDeadlineSeconds } = this.#options;
+    const { cluster, statuses, references, connections, artifacts, progressDeadlineSeconds } = this.#options;
     this.#memories.delete(key);
     this.#outages.delete(key);
     this.#summaries.delete(key);
@@ -535,7 +554,7 @@ export class EnginePass {
     const changes = resources
       .map((cr) => ({ cr, status: statusOf(cr, verdict, this.#statusContext()) }))
       .filter(({ cr, status }) => isChanged(cr, status));
-    const unpublished = await sink.publish(changes);
+    const unpublished = await statuses.publish(changes);
     if (unpublished > 0) return { afterMs: RETRY_MS };
     return resources.length === 0 ? {} : { afterMs: progressDeadlineSeconds * 1000 };
   }

@@ -10,7 +10,7 @@ import { type DeletionBlocker, FINALIZER, hasFinalizer, remainingMs, waitsForDel
 import type { Requeue } from './queue.ts';
 import type { KubeObject } from './reflector.ts';
 import { pathOf } from './resource-path.ts';
-import { FIELD_MANAGER } from './status-sink.ts';
+import { FIELD_MANAGER } from './status-write.ts';
 import { hasStatus, type Transport } from './transport.ts';
 
 export type FinalizersOptions = {

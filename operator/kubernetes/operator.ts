@@ -6,9 +6,9 @@ import type { KubeConfig } from '@kubernetes/client-node';
 import type { Logger } from 'pino';
 import { ArtifactStore } from '../artifacts/artifact-store.ts';
 import { download } from '../artifacts/download.ts';
-import { type CrStatus, crName } from '../kinds.ts';
+import { type CrStatus, type CustomResource, crName } from '../kinds.ts';
 import { systemClock } from '../pass/clock.ts';
-import type { StatusSink } from '../ports.ts';
+import type { StatusChange } from '../ports.ts';
 import type { Report } from '../status/report.ts';
 import { Cluster } from './cluster.ts';
 import { type ClusterNames, namesOfCluster } from './cluster-name.ts';
@@ -24,8 +24,10 @@ import type { OperatorOptions } from './options.ts';
 import { Presence } from './presence.ts';
 import { Queue, type Requeue } from './queue.ts';
 import { References } from './references.ts';
+import type { KubeObject } from './reflector.ts';
 import { type Resolver, resolveByDns } from './replicas.ts';
-import { statusSink } from './status-sink.ts';
+import { StatusQueue } from './status-queue.ts';
+import { writeStatus } from './status-write.ts';
 import { sleep, systemTimers } from './timers.ts';
 import { connect, type Transport } from './transport.ts';
 import { createValuesKey } from './values-key.ts';
@@ -80,6 +82,7 @@ class OperatorProcess {
   readonly #artifacts: ArtifactStore;
   readonly #events: Events;
   readonly #pass: EnginePass;
+  readonly #statuses: StatusQueue;
   readonly #presence: Presence;
   /** The start time of each running pass, by engine key. */
   readonly #running = new Map<string, number>();
@@ -151,16 +154,16 @@ class OperatorProcess {
       onResult: (result) => this.#metrics.add('pergola_events_total', { result }),
       onProblem: (problem) => this.#onProblem('events', problem),
     });
-    const sink = this.#sink();
+    this.#statuses = this.#createStatuses();
     this.#presence = this.#createPresence();
     this.#pass = new EnginePass({
       cluster: this.#cluster,
       references: this.#references,
-      finalizers: this.#finalizers(sink),
+      finalizers: this.#finalizers(),
       definitions,
       connections: this.#connections,
       artifacts: this.#artifacts,
-      sink,
+      statuses: this.#statuses,
       presence: this.#presence,
       clock: systemClock,
       timers,
@@ -199,7 +202,9 @@ class OperatorProcess {
     this.#log.info('stopping');
     this.#artifacts.stop();
     const closed = this.#queue.close();
-    await Promise.race([closed, sleep(systemTimers, FAREWELL_MS, this.#stopping.signal)]);
+    const written = closed.then(() => this.#statuses.drained());
+    await Promise.race([written, sleep(systemTimers, FAREWELL_MS, this.#stopping.signal)]);
+    this.#statuses.stop();
     this.#writing.abort();
     await this.#events.stop();
     this.#connections.stop();
@@ -312,21 +317,27 @@ class OperatorProcess {
     }
   }
 
-  #sink() {
-    return statusSink({
+  #createStatuses(): StatusQueue {
+    const write = {
       transport: this.#transport,
       timers: systemTimers,
       signal: this.#writing.signal,
-      isLeading: () => this.#isLeading(),
-      onWritten: ({ cr, corrected }, object) => {
+      onWritten: ({ cr, corrected }: StatusChange, object: KubeObject) => {
         this.#metrics.add('pergola_status_writes_total', { kind: cr.kind });
         this.#cluster.accept(cr, object);
         this.#events.record(cr, (object as unknown as { readonly status: CrStatus }).status, corrected);
       },
-      onProblem: (cr, error) => {
+      onProblem: (cr: CustomResource, error: Error) => {
         this.#metrics.add('pergola_status_failures_total', { kind: cr.kind });
         this.#log.warn({ resource: crName(cr), error: error.message }, 'the status could not be written');
       },
+    };
+    return new StatusQueue({
+      write: (change) => writeStatus(write, change),
+      // The status of an Engine does not wait for those of its resources.
+      engineOf: (cr) => (cr.kind === 'Engine' ? crName(cr) : this.#cluster.engineOf(cr)),
+      mayWrite: () => this.#isLeading(),
+      timers: systemTimers,
     });
   }
 
@@ -343,10 +354,10 @@ class OperatorProcess {
     });
   }
 
-  #finalizers(sink: StatusSink): Finalizers {
+  #finalizers(): Finalizers {
     return new Finalizers({
       transport: this.#transport,
-      sink,
+      sink: this.#statuses,
       clock: systemClock,
       namespace: this.#options.leaseNamespace,
       deadlineSeconds: this.#options.progressDeadlineSeconds,

@@ -2,7 +2,7 @@
  *  remote schema. The Engine, the Source or the RemoteSchema reports it at once; the other resources follow after a grace period, at a
  *  limited rate: a service that restarts is no event of thousands of resources. After an outage, the resources that reported it become
  *  Ready again at the same rate.
- *  In: changed statuses. Out: those to write now. Not here: writing (status-sink.ts), Events (status/transitions.ts). */
+ *  In: changed statuses. Out: those to write now. Not here: writing (status-queue.ts), Events (status/transitions.ts). */
 import type { CrStatus, CustomResource } from '../kinds.ts';
 import type { StatusChange } from '../ports.ts';
 import { isOutage, isOutageOfOther, readyReasonOf } from '../status/conditions.ts';

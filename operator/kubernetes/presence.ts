@@ -6,7 +6,7 @@ import type { CustomResource, OperatorEntry } from '../kinds.ts';
 import { shortHash } from '../objects/normal-form.ts';
 import type { KubeObject } from './reflector.ts';
 import { pathOf } from './resource-path.ts';
-import { FIELD_MANAGER } from './status-sink.ts';
+import { FIELD_MANAGER } from './status-write.ts';
 import type { Transport } from './transport.ts';
 
 export type PresenceOptions = {

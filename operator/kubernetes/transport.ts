@@ -2,7 +2,7 @@
  *  (kubeconfig, pod, token files), but opens a connection for every request: an agent of our own raised the measured rate from 350 to
  *  1,400 requests per second.
  *  Out: parsed answers, streams of watch events; an error response is an ApiProblem.
- *  Not here: HTTP (outgoing/http-request.ts), retries (reflector.ts, status-sink.ts). */
+ *  Not here: HTTP (outgoing/http-request.ts), retries (reflector.ts, status-write.ts). */
 import type { IncomingMessage } from 'node:http';
 import type { AgentOptions, RequestOptions } from 'node:https';
 import { setTimeout as sleep } from 'node:timers/promises';

@@ -1,9 +1,7 @@
-/** Writes statuses with server-side apply on the status subresource, 12 at a time, those with a changed Ready first. Specs, labels and
- *  annotations are never written. A failed write is reported and counted: the next pass, soon after, writes the status again.
- *  Not here: which statuses changed (status/conditions.ts). */
+/** Writes a status with server-side apply on the status subresource. Specs, labels and annotations are never written.
+ *  Not here: when it is written, and again after a failure (status-queue.ts). */
 import type { CustomResource } from '../kinds.ts';
-import type { StatusChange, StatusSink } from '../ports.ts';
-import { conditionOf } from '../status/conditions.ts';
+import type { StatusChange } from '../ports.ts';
 import type { KubeObject } from './reflector.ts';
 import { pathOf } from './resource-path.ts';
 import { sleep, type Timers } from './timers.ts';
@@ -11,46 +9,20 @@ import { ApiProblem, hasStatus, type Transport } from './transport.ts';
 
 export const FIELD_MANAGER = 'pergola-operator';
 
-export type StatusSinkOptions = {
+export type StatusWriteOptions = {
   readonly transport: Transport;
   readonly timers: Timers;
   readonly signal: AbortSignal;
-  /** True while this replica may write. Another replica may have become the leader. */
-  readonly isLeading: () => boolean;
   /** Called with the resource as the API server returned it. */
   readonly onWritten: (change: StatusChange, object: KubeObject) => void;
   readonly onProblem: (cr: CustomResource, error: Error) => void;
 };
 
-const IN_FLIGHT = 12;
 const MOST_TRIES = 3;
 const BUSY_MS = 1000;
 
-export function statusSink(options: StatusSinkOptions): StatusSink {
-  return {
-    publish: async (changes) => {
-      const waiting = changes.toSorted((a, b) => Number(turns(b)) - Number(turns(a)));
-      const mayGoOn = () => !options.signal.aborted && options.isLeading();
-      let failures = 0;
-      const lane = async () => {
-        while (waiting.length > 0 && mayGoOn()) {
-          const isWritten = await write(options, waiting.shift()!);
-          if (!isWritten) failures++;
-        }
-      };
-      await Promise.all(Array.from({ length: Math.min(IN_FLIGHT, changes.length) }, lane));
-      return failures + waiting.length;
-    },
-  };
-}
-
-function turns({ cr, status }: StatusChange): boolean {
-  const ready = status.conditions.find(({ type }) => type === 'Ready')?.status;
-  return conditionOf(cr, 'Ready')?.status !== ready;
-}
-
 /** Returns whether the status was written or needs no write. */
-async function write(options: StatusSinkOptions, change: StatusChange): Promise<boolean> {
+export async function writeStatus(options: StatusWriteOptions, change: StatusChange): Promise<boolean> {
   const { cr } = change;
   let status: object = change.status;
   const { name, namespace, uid } = cr.metadata;
