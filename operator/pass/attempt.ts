@@ -24,12 +24,13 @@ import {
   type RefusalBackoff,
   withoutApplied,
 } from '../settle/refusal-backoff.ts';
+import { laterThan } from '../settle/slice.ts';
 import { isAboutContent } from '../settle/trials.ts';
 import { outcomeOf, type PassPlan, type Report } from '../status/report.ts';
 import { verdictsOf } from '../status/verdicts.ts';
 import { type DecidedIn, decideIncrementally, decideOnAll, withLostResources } from './decisions.ts';
 import { takeOverEarlierNames } from './earlier-names.ts';
-import { comparisonOf } from './hold-back.ts';
+import { comparisonOf, holdsBack } from './hold-back.ts';
 import { afterMigrations, isConnected, withMigrations } from './migrations.ts';
 import { NOTHING_BEFORE, planOn } from './plan.ts';
 import { removeUnusedValues, sendValues } from './values.ts';
@@ -43,7 +44,7 @@ const MOST_PAUSE_MS = 500;
 /** The result of an attempt. `verdicts` are those of the resources in scope. */
 export type Attempt = Omit<
   Report,
-  'statuses' | 'isWaiting' | 'isCut' | 'resources' | 'unpublished' | 'passState'
+  'statuses' | 'isWaiting' | 'isCut' | 'hasMore' | 'resources' | 'unpublished' | 'passState'
 >;
 
 /** Results of the previous pass that an attempt may use. */
@@ -58,7 +59,7 @@ export type PreviousAttempt = {
  *  engine accepts in a dry run and rejects in a write, or that is too large for one request, is written in parts. Between the steps, which take
  *  long with thousands of resources, the rest of the process runs: probes and the lease. */
 export async function attempt(
-  { engine, source, clock }: Ports,
+  { engine, source, clock, hasNextPass }: Ports,
   options: ReconcileOptions,
   { passState, backoff: earlier = NO_BACKOFF, heldBack: heldEarlier = NO_HELD_CHANGES }: PreviousAttempt,
 ): Promise<{ readonly snapshot: CrSnapshot; readonly report: Attempt }> {
@@ -88,7 +89,11 @@ export async function attempt(
       const nowMs = clock.now().getTime();
       const memory = { backoff, holdBack: { before: heldBack, budget } };
       const compare = comparisonOf(engine);
-      made = await planOn(reading, decided, options, { dryRun, compare, ...memory, most: parts.most, nowMs });
+      const plan = { dryRun, compare, ...memory, most: parts.most, nowMs };
+      const isWhole = !hasNextPass || holdsBack(options) || parts.most !== undefined;
+      const later = laterThan(isWhole ? [] : decided.decided.decisions);
+      made = await planOn(reading, decided, options, { ...plan, later });
+      if (later.size > 0 && !fits(made)) made = await planOn(reading, decided, options, plan);
       backoff = rememberPlan(backoff, made, nowMs);
       heldBack = made.heldBack;
       await clock.sleep(0);
@@ -121,6 +126,11 @@ export async function attempt(
       await clock.sleep(LEAST_PAUSE_MS + clock.random() * (MOST_PAUSE_MS - LEAST_PAUSE_MS));
     }
   }
+}
+
+/** True when the engine accepts a slice as it is. */
+function fits({ settled }: PassPlan): boolean {
+  return settled.blamed.size === 0 && !settled.isCut;
 }
 
 /** The writes of a dry run that failed, when there is no plan. A refusal of its content is not the fault of a single change (settle/trials.ts). */

@@ -32,6 +32,7 @@ const NO_REPORT = {
   wasWritten: false,
   unpublished: 0,
   isWaiting: false,
+  hasMore: false,
   isCut: false,
   backoff: NO_BACKOFF,
   heldBack: NO_HELD_CHANGES,
