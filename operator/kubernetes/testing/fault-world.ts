@@ -1,5 +1,5 @@
 /** The world of runs against faults: a rig whose operator reaches the API server and the engine through proxies, and whose engine reaches a
- *  second database and a remote schema through others. Not here: a run (testing/chaos/fault-run.ts). */
+ *  second database, a remote schema and webhooks through others. Not here: a run (testing/chaos/fault-run.ts). */
 import { KubeConfig } from '@kubernetes/client-node';
 import { pino } from 'pino';
 import { openProxy } from '../../../engine/wire/testing/proxy.ts';
@@ -8,6 +8,7 @@ import type { FaultWorld, SeenResource, Wanted } from '../../../testing/chaos/fa
 import { createDatabase } from '../../../testing/database.ts';
 import type { TestKube } from '../../../testing/kube.ts';
 import { startRemote } from '../../../testing/remote.ts';
+import { TestWebhook } from '../../../testing/webhook.ts';
 import { GROUP_VERSION } from '../../kinds.ts';
 import { startOperator } from '../operator.ts';
 import { loadOptions } from '../options.ts';
@@ -20,9 +21,11 @@ const TABLES = ['a', 'b', 'c', 'd'].flatMap((name) => [
   { name: `far${name}`, source: 'far' },
 ]);
 const ROLES = ['reader', 'writer'];
-const SCHEMA = TABLES.map(
-  ({ name }) => `create table ${name} (id int primary key, owner text, note text)`,
-).join(';');
+/** The table whose rows the event trigger delivers. */
+const WATCHED = 'watched';
+const SCHEMA = [...TABLES, { name: WATCHED }]
+  .map(({ name }) => `create table ${name} (id int primary key, owner text, note text)`)
+  .join(';');
 
 export type FaultRig = {
   readonly world: FaultWorld;
@@ -39,12 +42,15 @@ export async function createFaultWorld(kube: TestKube): Promise<FaultRig> {
   const far = await openProxy(database.url);
   const service = await startRemote('type Query { now: String }');
   const remote = await openFaultProxy(service.url);
-  await rig.startEngine('first-secret', { env: { FAR_URL: far.url, REMOTE_URL: `${remote.url}/graphql` } });
+  const receiver = await TestWebhook.start<Delivered>();
+  const hooks = await openFaultProxy(receiver.url);
+  const env = { FAR_URL: far.url, REMOTE_URL: `${remote.url}/graphql`, HOOK_URL: hooks.url };
+  await rig.startEngine('first-secret', { env });
   const [api, engine] = await Promise.all([
     openFaultProxy(kube.url, certificate()),
     openFaultProxy(rig.engine().url),
   ]);
-  const proxies = { 'API server': api, engine, 'remote schema': remote };
+  const proxies = { 'API server': api, engine, 'remote schema': remote, webhooks: hooks };
   const patch = { spec: { endpoint: { url: engine.url } } };
   const path = `/apis/${GROUP_VERSION}/namespaces/${HOME}/engines/main`;
   await kube.request('PATCH', path, patch, 'application/merge-patch+json');
@@ -60,12 +66,25 @@ export async function createFaultWorld(kube: TestKube): Promise<FaultRig> {
       spec: { ...common, name: 'remote', url: { env: 'REMOTE_URL' }, timeoutSeconds },
     });
   await changeRemote(5);
+  const changeWebhook: FaultWorld['changeWebhook'] = (kind, timeoutSeconds) =>
+    kube.apply({
+      apiVersion: GROUP_VERSION,
+      kind,
+      metadata: metadata('hook'),
+      spec: { ...common, ...(kind === 'Action' ? actionSpec(timeoutSeconds) : triggerSpec(timeoutSeconds)) },
+    });
+  const watched = { ...common, source: 'default', table: WATCHED };
+  await kube.apply({ apiVersion: GROUP_VERSION, kind: 'Table', metadata: metadata(WATCHED), spec: watched });
+  await changeWebhook('EventTrigger', 2);
+  await changeWebhook('Action', 2);
   const config = new KubeConfig();
   config.loadFromFile(rig.kubeconfig);
   config.clusters = config.clusters.map(({ name }) => ({ name, server: api.url, skipTLSVerify: true }));
   const operator = await startOperator(config, loadOptions([...rig.flags], {})!, pino({ level: 'silent' }));
   await rig.ready('Source', 'far', 'Applied');
   await rig.ready('RemoteSchema', 'remote', 'Applied');
+  await rig.ready('EventTrigger', 'hook', 'Applied');
+  await rig.ready('Action', 'hook', 'Applied');
 
   const placeOf = (table: string) => TABLES.find(({ name }) => name === table)!;
   const world: FaultWorld = {
@@ -87,6 +106,14 @@ export async function createFaultWorld(kube: TestKube): Promise<FaultRig> {
     remove: (name, role) =>
       role === undefined ? rig.remove('Table', name) : rig.remove('TablePermission', `${name}-${role}`),
     changeRemote,
+    changeWebhook,
+    insert: async (id) => void (await rig.database.sql(`insert into ${WATCHED} (id) values (${id})`)),
+    call: async () =>
+      void (await rig
+        .engine()
+        .graphql('{ hook }')
+        .catch(() => {})),
+    delivered: () => new Set(receiver.received.flatMap(({ body }) => body.event?.data.new.id ?? [])),
     setRules: (place, rules) => proxies[place].setRules(rules),
     breakStreams: (how) => api.breakStreams(how),
     breakDatabase: (how) => {
@@ -95,23 +122,45 @@ export async function createFaultWorld(kube: TestKube): Promise<FaultRig> {
       far.mostBytes = how === 'cut' ? 0 : Number.POSITIVE_INFINITY;
     },
     resources: async () => {
-      const kinds = ['Source', 'RemoteSchema', 'Table', 'TablePermission'];
+      const kinds = ['Source', 'RemoteSchema', 'Table', 'TablePermission', 'EventTrigger', 'Action'];
       return (await Promise.all(kinds.map(rig.all))).flat().map(seen);
     },
     served: async () => {
       const { body } = await rig.engine().admin<Exported>('export_metadata', {});
-      return servedIn(body);
+      const served = new Map(servedIn(body));
+      served.delete(WATCHED);
+      return served;
     },
   };
   return {
     world,
-    faults: () => api.faults() + engine.faults() + remote.faults(),
+    faults: () => Object.values(proxies).reduce((sum, proxy) => sum + proxy.faults(), 0),
     close: async () => {
       await operator.stop();
       await rig.close();
-      await Promise.all([api.close(), engine.close(), remote.close(), service.close(), far.close()]);
+      await Promise.all(Object.values(proxies).map((proxy) => proxy.close()));
+      await Promise.all([service.close(), far.close()]);
+      receiver.close();
       await database.drop();
     },
+  };
+}
+
+/** The body of a delivery; that of a call has no event. */
+type Delivered = { readonly event?: { readonly data: { readonly new: { readonly id: number } } } };
+
+function triggerSpec(timeoutSeconds: number): object {
+  return {
+    ...{ source: 'default', table: WATCHED, name: 'hook', insert: { columns: ['*'] } },
+    webhook: { env: 'HOOK_URL' },
+    retry: { limit: 50, intervalSeconds: 1, timeoutSeconds },
+  };
+}
+
+function actionSpec(timeoutSeconds: number): object {
+  return {
+    ...{ sdl: 'type Query { hook: Boolean }', handler: { value: '{{HOOK_URL}}/call' }, kind: 'Synchronous' },
+    timeoutSeconds,
   };
 }
 
