@@ -11,7 +11,8 @@ import { ANY_PORT, healthyUrl } from '../testing/engine-process.ts';
 import { bundle } from './bundle.ts';
 import { bundleOf, LIST, ROOT } from './bundled.mjs';
 
-const folder = mkdtempSync(join(tmpdir(), 'pergola-bundle-'));
+/** The files beside the sources are found from there. */
+const folder = mkdtempSync(join(ROOT, 'dist-'));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
 describe('a bundle', () => {

@@ -3,7 +3,7 @@
  *  Out: dist/<command>.mjs, and the list of the files it was built from. Not here: whether a start uses it (bundled.mjs), and the
  *  commands (commands.mjs). */
 import { mkdirSync, mkdtempSync, readdirSync, renameSync, rmSync } from 'node:fs';
-import { join, relative } from 'node:path';
+import { dirname, join, relative, resolve } from 'node:path';
 import { build, type Plugin } from 'vite';
 import { BUNDLED, FOLDER, LIST, ROOT } from './bundled.mjs';
 import { COMMANDS } from './commands.mjs';
@@ -20,14 +20,24 @@ const withoutGetters: Plugin = {
     WITH_GETTERS.test(id.slice(1)) ? `module.exports = process.getBuiltinModule('${id.slice(1)}');` : null,
 };
 
-/** Makes `import.meta.url` the URL of the source file, because SQL files and the console are beside it. */
-const urlsOfSources = (folder: string): Plugin => ({
-  name: 'urls-of-sources',
-  transform: (code, id) =>
-    isOwn(id)
-      ? code.replaceAll('import.meta.url', `new URL('${relative(folder, id)}', import.meta.url).href`)
-      : null,
-});
+/** Makes `import.meta` that of the source file, because SQL files and the console are beside it. The lines stay the same. */
+const metaOfSources: Plugin = {
+  name: 'meta-of-sources',
+  transform(code, id) {
+    if (!isOwn(id) || !code.includes('import.meta.')) return null;
+    const url = (path: string) => `new URL('${relative(FOLDER, path)}', import.meta.url)`;
+    const own: Readonly<Record<string, string>> = {
+      main: 'false',
+      url: `${url(id)}.href`,
+      dirname: `process.getBuiltinModule('node:url').fileURLToPath(${url(dirname(id))})`,
+    };
+    const replaced = code.replaceAll(
+      /\bimport\.meta\.(main|url|dirname)\b/g,
+      (_, name: string) => own[name]!,
+    );
+    return { code: replaced, map: null };
+  },
+};
 
 /** Lists the files of the repository that are part of the bundles, and the file that determines the packages. */
 const listOfSources: Plugin = {
@@ -49,7 +59,7 @@ function isOwn(id: string): boolean {
 export async function bundle(folder: string): Promise<void> {
   const built = mkdtempSync(`${folder}-`);
   try {
-    await buildInto(built);
+    await buildInto(built, BUNDLED);
     mkdirSync(folder, { recursive: true });
     const isStart = (file: string) => BUNDLED.includes(file.replace('.mjs', ''));
     // The files that a start reads first come last.
@@ -60,24 +70,40 @@ export async function bundle(folder: string): Promise<void> {
   }
 }
 
-async function buildInto(folder: string): Promise<void> {
+/** Builds commands into a folder that is, or will be, in the root of the repository or the package. */
+export async function buildInto(
+  folder: string,
+  commands: readonly string[],
+  { isPackage = false } = {},
+): Promise<void> {
+  const files = commands.map((command) => [command, join(ROOT, COMMANDS[command]![0])]);
   await build({
     root: ROOT,
     configFile: false,
     logLevel: 'error',
-    plugins: [withoutGetters, urlsOfSources(folder), listOfSources],
+    plugins: [withoutGetters, metaOfSources, ...(isPackage ? [] : [listOfSources])],
     ssr: { noExternal: true, target: 'node' },
     build: {
       ssr: true,
       outDir: folder,
       emptyOutDir: true,
       target: 'node24',
-      // Stack traces in logs keep the names of functions.
+      // Stack traces in logs keep the names of functions. Their lines are those of the sources (source-lines.mjs).
       minify: false,
+      sourcemap: true,
+      ...(isPackage && { license: { fileName: 'LICENSES.md' } }),
       rolldownOptions: {
-        input: Object.fromEntries(BUNDLED.map((command) => [command, join(ROOT, COMMANDS[command]![0])])),
+        input: Object.fromEntries([
+          ...files,
+          ...(isPackage ? [['pergola', join(ROOT, 'bin/pergola.mjs')]] : []),
+        ]),
         external: ['pg-native'],
-        output: { entryFileNames: '[name].mjs', chunkFileNames: '[name]-[hash].mjs' },
+        output: {
+          entryFileNames: '[name].mjs',
+          chunkFileNames: '[name]-[hash].mjs',
+          sourcemapExcludeSources: true,
+          sourcemapPathTransform: (source, map) => relative(FOLDER, resolve(dirname(map), source)),
+        },
       },
     },
   });

