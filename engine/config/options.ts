@@ -308,7 +308,7 @@ export const OPTIONS = {
     doc: 'maximum number of requests in one body, for roles without a batch limit in the metadata',
   }),
   'max-body-bytes-in-flight': row('Server', integer('BYTES', 64 * 1024), {
-    doc: 'maximum size of all requests over 16 KiB that the process holds at a time; more wait 5 s and are then refused with 503; without it, a 32nd of the heap limit',
+    doc: 'maximum size of all requests over 16 KiB that the process holds at a time; more wait 5 s and are then refused with 503; without it, a 32nd of the heap limit, or a 64th of the memory if that is less',
   }),
   'request-header-timeout': row('Server', integer('SECONDS', 1, 3600), {
     default: 10,

@@ -3,6 +3,7 @@
  *  Not here: bodies of requests (http/body/byte-budget.ts), caches (cache-budget.ts), queues of slow clients (http/body/send-queues.ts). */
 import { EngineError } from '../errors/engine-error.ts';
 import { availableBytes } from './cache-budget.ts';
+import { makeRoom } from './memory-pressure.ts';
 
 /** The share of the memory of the container. Results are outside of the heap, which takes half of it. */
 const SHARE = 6;
@@ -25,6 +26,7 @@ export class MemoryBudget {
   /** Returns false, and holds nothing, when the bytes do not fit. */
   hold(bytes: number): boolean {
     if (this.#held + bytes > this.mostBytes) return false;
+    makeRoom(bytes);
     this.#held += bytes;
     return true;
   }

@@ -16,7 +16,11 @@ function processOf(resident: (collections: number) => number) {
     }
     return collections;
   };
-  return { look };
+  const allocate = (bytes: number) => {
+    pressure.makeRoom(bytes);
+    return collections;
+  };
+  return { look, allocate };
 }
 
 test('a process with room collects nothing', () => {
@@ -54,4 +58,31 @@ test('collections that help stay as frequent as memory fills again', () => {
   // Every second measure is that after a collection, or the next one before the pause is over.
   const { look } = processOf(() => (checks++ % 2 === 0 ? 90 : 60));
   expect(look(60)).toBeGreaterThan(10);
+});
+
+test('room is made for what is about to be allocated', () => {
+  const { allocate } = processOf((collections) => (collections === 0 ? 60 : 30));
+  expect(allocate(29)).toBe(0);
+  expect(allocate(31)).toBe(1);
+  expect(allocate(31)).toBe(1);
+});
+
+test('small allocations make room together', () => {
+  const { allocate } = processOf((collections) => (collections === 0 ? 89 : 30));
+  for (let i = 0; i < 6; i++) expect(allocate(1)).toBe(0);
+  expect(allocate(1)).toBe(1);
+});
+
+test('room is made again at once while that helps, and otherwise after a pause', () => {
+  let resident = 90;
+  const helps = processOf((collections) => (collections % 2 === 0 ? resident : 30));
+  expect(helps.allocate(20)).toBe(1);
+  resident = 30;
+  resident = 90;
+  const useless = processOf(() => resident);
+  expect(useless.allocate(20)).toBe(1);
+  expect(useless.allocate(20)).toBe(1);
+  resident = 97;
+  expect(useless.allocate(20)).toBe(2);
+  expect(useless.allocate(20)).toBe(2);
 });

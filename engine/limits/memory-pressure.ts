@@ -7,6 +7,10 @@ import { collectAll } from './idle-memory.ts';
 /** The share of the memory from which garbage is collected. */
 const NEAR = 0.75;
 const INTERVAL_MS = 500;
+/** The share that large bodies and answers may fill. */
+const FULL = 0.9;
+/** The memory is measured when this share of it is about to be allocated. */
+const STEP = 1 / 16;
 /** The share of the memory that a collection frees at least if it helps. */
 const LEAST_FREED = 0.05;
 /** The pause after a collection. It is doubled after one that has not helped: then the memory is in use. */
@@ -20,6 +24,8 @@ export type PressedProcess = {
   readonly nowMs: () => number;
 };
 
+let running: MemoryPressure | null = null;
+
 /** Starts to collect near the memory of the container, until the process ends. */
 export function collectUnderPressure(): NodeJS.Timeout {
   const pressure = new MemoryPressure({
@@ -28,28 +34,52 @@ export function collectUnderPressure(): NodeJS.Timeout {
     collect: collectAll,
     nowMs: () => performance.now(),
   });
+  running = pressure;
   return setInterval(() => pressure.check(), INTERVAL_MS).unref();
+}
+
+/** Makes room for bytes that are about to be allocated, if this process collects under pressure. */
+export function makeRoom(bytes: number): void {
+  running?.makeRoom(bytes);
 }
 
 export class MemoryPressure {
   readonly #process: PressedProcess;
   #notBefore = 0;
   #pauseMs = LEAST_PAUSE_MS;
+  #allocated = 0;
+  /** The resident memory after the last collection. */
+  #collectedBytes = 0;
 
   constructor(process: PressedProcess) {
     this.#process = process;
   }
 
+  /** Collects before an allocation that would fill the memory: what is allocated between two checks may be more than a small container has. After a
+   *  collection that has not helped, it waits until there is as much new garbage as is worth one. */
+  makeRoom(bytes: number): void {
+    const { mostBytes, residentBytes, nowMs } = this.#process;
+    this.#allocated += bytes;
+    if (this.#allocated < mostBytes * STEP) return;
+    this.#allocated = 0;
+    const resident = residentBytes();
+    if (resident + bytes < mostBytes * FULL) return;
+    const hasGrown = resident - this.#collectedBytes >= mostBytes * STEP;
+    if (hasGrown || this.#pauseMs === LEAST_PAUSE_MS || nowMs() >= this.#notBefore) this.#collect();
+  }
+
   check(): void {
+    const { mostBytes, residentBytes, nowMs } = this.#process;
+    if (residentBytes() < mostBytes * NEAR) this.#pauseMs = LEAST_PAUSE_MS;
+    else if (nowMs() >= this.#notBefore) this.#collect();
+  }
+
+  #collect(): void {
     const { mostBytes, residentBytes, collect, nowMs } = this.#process;
     const before = residentBytes();
-    if (before < mostBytes * NEAR) {
-      this.#pauseMs = LEAST_PAUSE_MS;
-      return;
-    }
-    if (nowMs() < this.#notBefore) return;
     collect();
-    const hasHelped = before - residentBytes() >= mostBytes * LEAST_FREED;
+    this.#collectedBytes = residentBytes();
+    const hasHelped = before - this.#collectedBytes >= mostBytes * LEAST_FREED;
     if (hasHelped) this.#pauseMs = LEAST_PAUSE_MS;
     this.#notBefore = nowMs() + this.#pauseMs;
     if (!hasHelped) this.#pauseMs = Math.min(this.#pauseMs * 2, LONGEST_PAUSE_MS);

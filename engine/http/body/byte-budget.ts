@@ -4,6 +4,7 @@
  *  Not here: how many bytes one request may have (read-body.ts), reading (read-body.ts, websocket/incoming-bytes.ts). */
 import { getHeapStatistics } from 'node:v8';
 import { EngineError } from '../../errors/engine-error.ts';
+import { availableBytes } from '../../limits/cache-budget.ts';
 
 /** Releases a reservation. A second call does nothing. */
 export type Release = () => void;
@@ -19,6 +20,11 @@ const HEAP_SHARE = 32;
 
 type Waiting = { readonly bytes: number; readonly grant: () => void };
 
+/** Returns the bytes that the heap may take. Its own limit may be more than a small container has. */
+function heapBytes(): number {
+  return Math.min(getHeapStatistics().heap_size_limit, availableBytes() / 2);
+}
+
 export class ByteBudget {
   readonly #limit: number;
   #held = 0;
@@ -26,7 +32,7 @@ export class ByteBudget {
 
   /** `limit` is in bytes; undefined means a fraction of the heap limit. */
   constructor(limit: number | undefined) {
-    this.#limit = limit ?? Math.floor(getHeapStatistics().heap_size_limit / HEAP_SHARE);
+    this.#limit = limit ?? Math.floor(heapBytes() / HEAP_SHARE);
   }
 
   get held(): number {
