@@ -3,13 +3,15 @@
  *  In: ENGINE_GRAPHQL_DATABASE_URL. Out: what is wrong, as JSON, to the parent process. Not here: the metadata of the engine (addresses.ts). */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { createServer } from 'node:http';
+import { createServer, type RequestListener } from 'node:http';
+import { createServer as createTlsServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import { artifactRequestOf } from '../../operator/artifacts/artifact-request.ts';
 import { download } from '../../operator/artifacts/download.ts';
 import type { CustomResource } from '../../operator/kinds.ts';
 import { EngineConnections } from '../../operator/kubernetes/engine-connections.ts';
 import type { References } from '../../operator/kubernetes/references.ts';
+import { certificate } from '../../operator/kubernetes/testing/certificate.ts';
 import { resource } from '../../operator/testing/resources.ts';
 import { ANY_PORT, healthyUrl } from '../engine-process.ts';
 import { FEW_HOSTS, METADATA_HOSTS, startRedirector } from './addresses.ts';
@@ -66,23 +68,30 @@ async function engineResource(url: string): Promise<void> {
     problems.push(`an Engine at ${url}: ${said}`);
 }
 
-/** Downloads from a registry that leads to the URL: by a redirect, and as the place of tokens. */
+/** The certificate of registries over TLS, which the Migration names as their authority. */
+const TLS = certificate();
+
+/** Downloads from a registry, over HTTP and over TLS, that leads to the URL: by a redirect, and as the place of tokens. */
 async function leadingArtifact(url: string): Promise<void> {
   const answers: readonly (readonly [number, Readonly<Record<string, string>>])[] = [
     [302, { location: url }],
     [401, { 'www-authenticate': `Bearer realm="${url}",service="registry"` }],
   ];
-  for (const [status, headers] of answers) {
+  const registries = [true, false].flatMap((isPlain) =>
+    answers.map((answer) => [isPlain, ...answer] as const),
+  );
+  for (const [isPlain, status, headers] of registries) {
     let requests = 0;
-    const registry = createServer((_, response) => {
+    const answer: RequestListener = (_, response) => {
       requests++;
       response.writeHead(status, headers).end();
-    });
+    };
+    const registry = isPlain ? createServer(answer) : createTlsServer(TLS, answer);
     await once(registry.listen(0, '127.0.0.1'), 'listening');
     const host = `127.0.0.1:${(registry.address() as AddressInfo).port}`;
-    const said = await downloaded(host, true, ['*', host]);
+    const said = await downloaded(host, isPlain, ['*', host]);
     if (said === 'downloaded' || requests === 0)
-      problems.push(`an artifact of a registry that leads to ${url}: ${said}`);
+      problems.push(`an artifact of a registry ${isPlain ? '' : 'over TLS '}that leads to ${url}: ${said}`);
     registry.close();
     registry.closeAllConnections();
   }
@@ -94,7 +103,9 @@ async function artifact(host: string, isPlain: boolean): Promise<void> {
 }
 
 async function downloaded(host: string, isPlain: boolean, hosts: readonly string[]): Promise<string> {
-  const ociArtifact = { repository: 'registry.example/acme/library', tag: 'v1', plainHttp: isPlain };
+  const repository = 'registry.example/acme/library';
+  const ca = { value: TLS.cert };
+  const ociArtifact = { repository, tag: 'v1', plainHttp: isPlain, ...(isPlain ? {} : { ca }) };
   const request = artifactRequestOf(resource('Migration', 'library', { ociArtifact }), {
     secret: () => undefined,
     configMap: () => undefined,
