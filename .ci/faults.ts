@@ -1,6 +1,6 @@
 /** Runs operator/kubernetes/faults.kube.test.ts with many runs: changes of resources while the API server, the engine, a database, a remote
- *  schema and webhooks fail by random rules. In: --runs, --seed; KUBEBUILDER_ASSETS, or Go. Out: the output of the test, with the seed of a run that failed; --out JSON
- *  {passed, failed}; exit 1.
+ *  schema and webhooks fail by random rules. In: --runs, --seed; KUBEBUILDER_ASSETS, or Go. Out: the output of the test, with the seed of a
+ *  run that failed; --out JSON {passed, failed}; exit 1.
  *  A smaller run is part of `make test`. */
 import { spawnSync } from 'node:child_process';
 import { writeFileSync } from 'node:fs';

@@ -92,7 +92,7 @@ async function run(): Promise<void> {
     const operator = await startOperator(kubeconfig);
     stops.push(operator.stop);
     await measureMassDeletion({
-      kube,
+      remove: (path) => kube.request('DELETE', path),
       transport,
       namespace: NAMESPACE,
       count: TABLES,

@@ -1,17 +1,18 @@
 /** Deletes most of the tables of chains of foreign keys, with permissions that reach along them, while every tenth table stays and names the one
  *  before it; then the rest. Meanwhile it polls the operator's liveness and its lease, and edits an unrelated resource again and again.
  *  In: a cluster with an Engine `main`, its database with the tables of `schemaOf` (scale.ts), an operator. Out: figures.
- *  Not here: the processes (.ci/scale.ts), the same rules without processes (operator/pass/mass-deletion.test.ts). */
+ *  Not here: the processes (.ci/scale.ts), the same on a cluster (deploy/e2e/mass-deletion.e2e.ts) and without processes
+ *  (operator/pass/mass-deletion.test.ts). */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type CustomResource, GROUP_VERSION, kindOf } from '../operator/kinds.ts';
 import type { Transport } from '../operator/kubernetes/transport.ts';
 import type { Engine } from './engine-process.ts';
-import type { TestKube } from './kube.ts';
 import { inLanes } from './scale.ts';
 
 type World = {
-  readonly kube: TestKube;
   readonly transport: Transport;
+  /** Deletes the resource at the path. */
+  readonly remove: (path: string) => Promise<unknown>;
   readonly namespace: string;
   /** The number of tables in chains. */
   readonly count: number;
@@ -21,7 +22,7 @@ type World = {
 };
 
 /** The table that stays and whose permission is edited. */
-const OTHER = 'other';
+export const OTHER = 'other';
 const PATIENCE_MS = 600_000;
 const MERGE = 'application/merge-patch+json';
 
@@ -30,7 +31,7 @@ const isLeft = (i: number) => i % 10 === 9;
 
 export async function measureMassDeletion(world: World): Promise<void> {
   const { namespace, count, say } = world;
-  const resources = new Resources(world);
+  const resources = new ChainResources({ ...world, metadata: () => exported(world) });
   await resources.create('Table', OTHER, { table: OTHER });
   await resources.create('TablePermission', OTHER, permissionOn(OTHER, []));
   await resources.untilReady(2);
@@ -71,15 +72,15 @@ export async function measureMassDeletion(world: World): Promise<void> {
   console.log(`  ${messageOf(await resources.engine())} (${namespace})`);
 }
 
-const KINDS_OF_CHAIN = ['TablePermission', 'Table'] as const;
+export const KINDS_OF_CHAIN = ['TablePermission', 'Table'] as const;
 
-function chained(i: number): object {
+export function chained(i: number): object {
   const previous = [{ name: 'previous', foreignKey: { columns: ['previous_id'] } }];
   return { table: `t${i}`, ...(i > 0 ? { objectRelationships: previous } : {}) };
 }
 
 /** Returns the permission of a reader whose condition follows the relationships. */
-function permissionOn(
+export function permissionOn(
   table: string,
   along: readonly string[],
   columns: readonly string[] = ['id', 'title'],
@@ -89,7 +90,7 @@ function permissionOn(
   return { table, role: 'reader', select: { columns, filter } };
 }
 
-function readyOf({ status, metadata }: CustomResource) {
+export function readyOf({ status, metadata }: CustomResource) {
   const ready = status?.conditions?.find(({ type }) => type === 'Ready');
   return ready?.observedGeneration === metadata.generation ? ready : undefined;
 }
@@ -106,11 +107,34 @@ function heldIn({ status }: CustomResource): number {
   );
 }
 
-/** The resources of the namespace at the API server, and the tables of the engine. */
-class Resources {
-  readonly #world: World;
+type Exported = {
+  readonly sources: readonly {
+    readonly tables: readonly {
+      readonly table: { readonly name: string };
+      readonly select_permissions?: readonly unknown[];
+    }[];
+  }[];
+};
 
-  constructor(world: World) {
+async function exported({ engine }: World): Promise<unknown> {
+  const response = await fetch(`${engine.url}/v1/metadata`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json', 'x-engine-admin-secret': 'scale' },
+    body: JSON.stringify({ type: 'export_metadata', args: {} }),
+  });
+  return response.json();
+}
+
+type Place = Pick<World, 'transport' | 'remove' | 'namespace'> & {
+  /** Returns the metadata of the engine. */
+  readonly metadata: () => Promise<unknown>;
+};
+
+/** The resources of the namespace at the API server, and the tables of the engine. */
+export class ChainResources {
+  readonly #world: Place;
+
+  constructor(world: Place) {
     this.#world = world;
   }
 
@@ -126,11 +150,15 @@ class Resources {
   }
 
   async remove(kind: string, name: string): Promise<void> {
-    await this.#world.kube.request('DELETE', this.#path(kind, name));
+    await this.#world.remove(this.#path(kind, name));
   }
 
   engine(): Promise<CustomResource> {
-    return this.#world.transport.send({ method: 'GET', path: this.#path('Engine', 'main') });
+    return this.get('Engine', 'main');
+  }
+
+  get(kind: string, name: string): Promise<CustomResource> {
+    return this.#world.transport.send({ method: 'GET', path: this.#path(kind, name) });
   }
 
   async untilReady(count: number): Promise<void> {
@@ -162,15 +190,19 @@ class Resources {
   }
 
   async hasTables(count: number): Promise<boolean> {
-    const response = await fetch(`${this.#world.engine.url}/v1/metadata`, {
-      method: 'POST',
-      headers: { 'content-type': 'application/json', 'x-engine-admin-secret': 'scale' },
-      body: JSON.stringify({ type: 'export_metadata', args: {} }),
-    });
-    const { sources } = (await response.json()) as {
-      readonly sources: readonly { readonly tables: readonly object[] }[];
-    };
-    return sources.flatMap(({ tables }) => tables).length <= count;
+    return [...(await this.served())].filter((name) => name.startsWith('Table ')).length <= count;
+  }
+
+  /** Returns the names of resources whose objects the engine serves, such as `Table t1`. */
+  async served(): Promise<ReadonlySet<string>> {
+    const { sources } = (await this.#world.metadata()) as Exported;
+    const tables = sources.flatMap(({ tables }) => tables);
+    return new Set(
+      tables.flatMap(({ table: { name }, select_permissions: permissions }) => [
+        `Table ${name}`,
+        ...(permissions ? [`TablePermission ${name}`] : []),
+      ]),
+    );
   }
 
   async confirm(): Promise<void> {
@@ -210,7 +242,7 @@ class Resources {
 /** Polls liveness every 50 ms and the lease every 500 ms, and edits the other resource every second. */
 class Watch {
   readonly #world: World;
-  readonly #resources: Resources;
+  readonly #resources: ChainResources;
   readonly #running: readonly Promise<void>[];
   #isOver = false;
   #livezMs: number[] = [];
@@ -221,7 +253,7 @@ class Watch {
 
   constructor(world: World) {
     this.#world = world;
-    this.#resources = new Resources(world);
+    this.#resources = new ChainResources({ ...world, metadata: () => exported(world) });
     this.#running = [this.#poll(), this.#edit(), this.#renewals()];
   }
 

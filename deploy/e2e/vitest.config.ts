@@ -13,6 +13,7 @@ const STORIES = [
   'argocd',
   'argocd-upgrade',
   'chaos',
+  'mass-deletion',
   'scale',
 ];
 
