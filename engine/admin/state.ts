@@ -5,7 +5,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { variableOf } from '../config/options.ts';
 import { type Database, openDatabase, type PoolOptions } from '../database/pool.ts';
-import type { Sources, SourceTimed } from '../database/sources.ts';
+import type { OtherConnection, Sources, SourceTimed } from '../database/sources.ts';
 import { EngineError, thrownMessage } from '../errors/engine-error.ts';
 import { replacePlanCache } from '../execute/plan-cache.ts';
 import { ended } from '../limits/grace.ts';
@@ -296,7 +296,9 @@ export class EngineState {
     const current = this.#snapshot;
     if (current && isBehind(next.versions, current.versions)) return;
     this.gateway.sources.publish(next.metadata.sources);
-    this.gateway.others.keepOnly(() => next.metadata.sources.flatMap((each) => this.sources.othersOf(each)));
+    const others = next.metadata.sources.flatMap((each) => this.sources.othersOf(each));
+    this.gateway.others.keepOnly(others);
+    void this.#tryOthers(this.gateway.others.takeUntried(others));
     for (const source of readAgain(current, next)) this.gateway.sources.retire(source);
     this.#snapshot = next;
     this.#recovery.schedule();
@@ -309,6 +311,18 @@ export class EngineState {
       inconsistencies: next.inconsistencies.length,
     });
     this.#reportUnenforced(current, next);
+  }
+
+  /** Connects to replicas and members of connection sets that this engine has not tried, because it has started since they were added, or
+   *  another engine added them. Publishes that some do not answer. Never rejects. */
+  async #tryOthers(others: readonly OtherConnection[]): Promise<void> {
+    const answers = await Promise.all(
+      others.map(async (other) => ({ other, attempted: await this.gateway.tryOther(other) })),
+    );
+    const silent = answers.filter(({ attempted }) => attempted.error !== undefined);
+    if (silent.length === 0 || this.#isClosed) return;
+    for (const { other, attempted } of silent) this.gateway.others.note(other, attempted);
+    await this.#publishCatalogs((catalogs) => catalogs).catch(() => false);
   }
 
   #reportUnenforced(current: Snapshot | undefined, next: Snapshot): void {

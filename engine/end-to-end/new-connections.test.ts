@@ -195,3 +195,60 @@ test('a replica that is in use already and fails for a moment does not refuse an
   const { status, body } = await engine.admin('pg_update_source', { name: 'shop', configuration });
   expect({ status, body }).toEqual({ status: 200, body: { message: 'success' } });
 });
+
+describe.each(PARTS)('%s that do not answer any more', (_, path, partOf) => {
+  test.each(['an engine that starts', 'an engine that follows another'])(
+    '%s names them, serves without them, and takes them in',
+    async (who) => {
+      const own = await createDatabase();
+      await own.sql('create table note (id serial primary key)');
+      const proxy = await openProxy(replica.url);
+      const first = await startTestEngine({ databaseUrl: own.url });
+      const following =
+        who === 'an engine that follows another'
+          ? await startTestEngine({ databaseUrl: own.url })
+          : undefined;
+      if (following) proxy.isSilent = true;
+      const configuration = configurationOf(
+        partOf({ database_url: `${proxy.url}?connect_timeout=1` }),
+        own.url,
+      );
+      const { body } = await first.admin<{ sources: object[] }>('export_metadata', {});
+      const shop = { name: 'shop', kind: 'postgres', configuration, tables: [{ table: 'note' }] };
+      const customization = { root_fields: { prefix: 'shop_' }, type_names: { prefix: 'shop_' } };
+      const metadata = { ...body, sources: [{ ...shop, customization }] };
+      await first.admin('replace_metadata', { metadata, allow_inconsistent_metadata: true }, { version: 2 });
+      if (!following) {
+        proxy.isSilent = true;
+        await first.close();
+      }
+      const began = performance.now();
+      const next = following ?? (await startTestEngine({ databaseUrl: own.url }));
+      if (!following) expect(performance.now() - began).toBeLessThan(3000);
+      const reported = async () => {
+        const args = { include_keys: true };
+        type Report = {
+          inconsistent_objects: { type: string; served?: boolean; reason: string; path: unknown }[];
+        };
+        return (await next.admin<Report>('get_inconsistent_metadata', args)).body.inconsistent_objects;
+      };
+      await vi.waitFor(
+        async () => expect(await reported()).toMatchObject([{ type: 'source', served: true }]),
+        {
+          timeout: 8000,
+          interval: 100,
+        },
+      );
+      const [found] = await reported();
+      expect(JSON.stringify(found)).toContain(JSON.stringify(path.match(/\w+/)![0]).slice(1, -1));
+      expect(await next.graphql('{ shop_note { id } }')).toEqual({ data: { shop_note: [] } });
+      proxy.isSilent = false;
+      await vi.waitFor(async () => expect(await reported()).toEqual([]), { timeout: 15_000, interval: 100 });
+      await next.close();
+      if (following) await first.close();
+      await proxy.close();
+      await own.drop();
+    },
+    40_000,
+  );
+});
