@@ -125,7 +125,7 @@ type EngineSummary = {
 /** The range of delays after failures. */
 const BACKOFF = { leastMs: 1000, mostMs: 30_000 };
 /** The interval of requests for the version of an engine that did not answer. The first answer ends the delay. */
-const PROBE_MS = 2000;
+const PROBE_MS = 1000;
 /** The delay after a status could not be written or a Secret could not be read. */
 const RETRY_MS = 5000;
 /** The delay after a pass that did not try all changes. */
