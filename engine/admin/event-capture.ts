@@ -2,8 +2,9 @@
  *  transactions, so that databases and document change together. Changes only what differs from the previous document, because other
  *  engines may have triggers in the same database.
  *  Not here: their SQL (sql/event-trigger.ts), the log (events/event-log.ts). Reference: docs/reference/behaviour/event-triggers.md. */
-
+import { sqlStateOf } from '../database/pg-errors.ts';
 import type { Database } from '../database/pool.ts';
+import { fail } from '../errors/engine-error.ts';
 import { archiveEvents, createLog, hasLog } from '../events/event-log.ts';
 import type { Metadata } from '../metadata/schema/metadata.ts';
 import type { Source } from '../metadata/schema/source.ts';
@@ -19,6 +20,10 @@ import { isUnreachable } from '../store/connect.ts';
 import type { OpenTransaction } from './open-transaction.ts';
 import type { Catalogs } from './snapshot.ts';
 import { withSqlErrors } from './sql-failure.ts';
+
+/** The longest wait for a table. What waits for its lock holds up all later writes to the table, and other changes of the metadata. */
+const MOST_LOCK_WAIT_MS = 2000;
+const LOCK_NOT_AVAILABLE = '55P03';
 
 type DocumentState = {
   readonly metadata: Metadata;
@@ -105,13 +110,24 @@ async function apply(
 ): Promise<void> {
   if (created.length + broken.length + removed.length === 0) return;
   const { client } = await transaction(source);
+  await client.query("select set_config('lock_timeout', $1, true)", [`${MOST_LOCK_WAIT_MS}ms`]);
   const dropped = [...broken, ...removed];
   if (dropped.length > 0 && (await hasLog(client))) {
-    for (const name of dropped) await client.query(dropCaptureText(name));
+    for (const name of dropped) await whileFree(name, () => client.query(dropCaptureText(name)));
   }
   await archiveEvents(client, removed);
   if (created.length > 0) await createLog(client);
-  for (const trigger of created) await client.query(captureText(trigger));
+  for (const trigger of created) await whileFree(trigger.name, () => client.query(captureText(trigger)));
+}
+
+/** Runs `body`, which locks the table of an event trigger. Raises `tableLocked` when another transaction has it for too long. */
+async function whileFree(trigger: string, body: () => Promise<unknown>): Promise<void> {
+  try {
+    await body();
+  } catch (error) {
+    if (sqlStateOf(error) !== LOCK_NOT_AVAILABLE) throw error;
+    fail('tableLocked', { trigger, seconds: MOST_LOCK_WAIT_MS / 1000 });
+  }
 }
 
 function isSameTrigger(trigger: ResolvedEventTrigger, previous: ResolvedEventTrigger | undefined): boolean {

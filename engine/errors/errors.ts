@@ -320,6 +320,11 @@ export const ERRORS = {
   /** The stored document does not fit the schema any more. */
   newlyInconsistent: row(500, 'unexpected', 'cannot continue due to newly found inconsistent metadata'),
   queryExecutionFailed: row(400, 'postgres-error', 'query execution failed'),
+  tableLocked: row(
+    400,
+    'postgres-error',
+    'event trigger {trigger}: other transactions kept its table locked for {seconds} s; end them (pg_stat_activity), or try again',
+  ),
   sourceUnreachable: row(500, 'postgres-error', ['connection error', 'connection error: {reason}']),
   /** The database or the engine has reached its limit of connections and waiting requests. */
   databaseBusy: row(503, 'postgres-max-connections-error', '{text}'),
