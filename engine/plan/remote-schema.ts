@@ -6,7 +6,10 @@
 import {
   type DocumentNode,
   type FieldNode,
+  type GraphQLOutputType,
+  GraphQLString,
   isNonNullType,
+  isScalarType,
   Kind,
   print,
   stripIgnoredCharacters,
@@ -16,7 +19,7 @@ import type { UpstreamSchema } from '../resolve/upstream.ts';
 import type { FieldOrigin } from '../schema/origin.ts';
 import type { PlanContext, SelectedField } from './context.ts';
 import { RemoteSelection, shapeOf } from './remote-selection.ts';
-import type { AnswerShape, RemoteField } from './remote-types.ts';
+import type { RemoteField } from './remote-types.ts';
 import type { Call, Root } from './types.ts';
 
 type RemoteOrigin = Extract<FieldOrigin, { kind: 'remote' }>;
@@ -44,9 +47,9 @@ export class RemoteLevel {
   }
 }
 
-/** True for an object, and a list of objects. */
-function hasFields(shape: AnswerShape): boolean {
-  return shape.kind === 'list' ? hasFields(shape.item) : shape.kind === 'object';
+/** True for the type `String`, without `!`. */
+function isText(type: GraphQLOutputType): boolean {
+  return isScalarType(type) && type.name === GraphQLString.name;
 }
 
 class RemoteDocument {
@@ -74,8 +77,8 @@ class RemoteDocument {
     const shape = shapeOf(field!, answer, this.#remote.names.renamesObjects);
     this.#fields.push({
       path: [...path, alias],
-      // The reference passes on whatever a root field without fields is, and clients rely on it.
-      shape: hasFields(shape) ? shape : { kind: 'any', isNullable: shape.isNullable },
+      // The reference passes on whatever a root field without fields is, and clients rely on objects in place of a text.
+      shape: isText(field!.type) ? { kind: 'leaf', isNullable: true, mayBeObject: true } : shape,
       isNullable: !isNonNullType(field!.type),
       paths: answer.keys.finished(),
     });

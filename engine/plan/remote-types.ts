@@ -38,7 +38,8 @@ export type RemoteField = {
  *  whose fields nobody has asked for, and no list. Which scalar it is is not checked, and a scalar of the service's own may be anything but null
  *  where null is not allowed: the reference passes everything on, and services rely on it. */
 export type AnswerShape = { readonly isNullable: boolean } & (
-  | { readonly kind: 'any' | 'leaf' }
+  | { readonly kind: 'any' }
+  | { readonly kind: 'leaf'; readonly mayBeObject?: true }
   | { readonly kind: 'list'; readonly item: AnswerShape }
   /** Null: nothing is known of the members. */
   | { readonly kind: 'object'; readonly members: AnswerMembers | null }

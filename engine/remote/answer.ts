@@ -196,7 +196,7 @@ class AnswerWalk {
     const scanner = this.#scanner;
     switch (shape.kind) {
       case 'leaf':
-        if (first !== OPEN_BRACE && first !== OPEN_BRACKET) return this.#any();
+        if (first !== OPEN_BRACKET && (first !== OPEN_BRACE || shape.mayBeObject)) return this.#any();
         break;
       case 'object':
         if (first === OPEN_BRACE) return shape.members ? this.#members(shape.members) : this.#any();
