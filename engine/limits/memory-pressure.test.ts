@@ -20,7 +20,7 @@ function processOf(resident: (collections: number) => number) {
     pressure.makeRoom(bytes);
     return collections;
   };
-  return { look, allocate };
+  return { look, allocate, hasRoom: (bytes: number) => pressure.makeRoom(bytes) };
 }
 
 test('a process with room collects nothing', () => {
@@ -85,4 +85,11 @@ test('room is made again at once while that helps, and otherwise after a pause',
   resident = 97;
   expect(useless.allocate(20)).toBe(2);
   expect(useless.allocate(20)).toBe(2);
+});
+
+test('there is no room for what does not fit after a collection', () => {
+  const { hasRoom } = processOf((collections) => (collections === 0 ? 90 : 60));
+  expect(hasRoom(40)).toBe(true);
+  expect(hasRoom(41)).toBe(false);
+  expect(hasRoom(5)).toBe(true);
 });

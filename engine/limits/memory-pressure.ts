@@ -1,6 +1,7 @@
 /** Collects garbage when the process comes near to the memory of its container. The heap has a limit of its own, at which V8 collects;
  *  buffers outside of it, such as the bytes of large answers that were given up, may be garbage for seconds while the heap is small.
  *  In: the limit, and how to measure and collect. Not here: an idle process (idle-memory.ts), what may be held at all (memory-budget.ts). */
+import { readFileSync } from 'node:fs';
 import { availableBytes } from './cache-budget.ts';
 import { collectAll } from './idle-memory.ts';
 
@@ -30,7 +31,7 @@ let running: MemoryPressure | null = null;
 export function collectUnderPressure(): NodeJS.Timeout {
   const pressure = new MemoryPressure({
     mostBytes: availableBytes(),
-    residentBytes: () => process.memoryUsage.rss(),
+    residentBytes: ownBytes,
     collect: collectAll,
     nowMs: () => performance.now(),
   });
@@ -38,9 +39,21 @@ export function collectUnderPressure(): NodeJS.Timeout {
   return setInterval(() => pressure.check(), INTERVAL_MS).unref();
 }
 
-/** Makes room for bytes that are about to be allocated, if this process collects under pressure. */
-export function makeRoom(bytes: number): void {
-  running?.makeRoom(bytes);
+/** Makes room for bytes that are about to be allocated. Returns false when there is none. A process that does not collect under pressure has room. */
+export function makeRoom(bytes: number): boolean {
+  return running?.makeRoom(bytes) ?? true;
+}
+
+/** Returns the resident bytes that the container counts for this process: without the program and libraries, whose pages are files. */
+function ownBytes(): number {
+  const bytes = process.memoryUsage.rss();
+  try {
+    const [, resident = 1, shared = 0] = readFileSync('/proc/self/statm', 'latin1').split(' ').map(Number);
+    return bytes * (1 - shared / resident);
+  } catch {
+    // Only Linux has the file.
+    return bytes;
+  }
 }
 
 export class MemoryPressure {
@@ -56,16 +69,17 @@ export class MemoryPressure {
   }
 
   /** Collects before an allocation that would fill the memory: what is allocated between two checks may be more than a small container has. After a
-   *  collection that has not helped, it waits until there is as much new garbage as is worth one. */
-  makeRoom(bytes: number): void {
+   *  collection that has not helped, it waits until there is as much new garbage as is worth one. Returns false when the memory has no room. */
+  makeRoom(bytes: number): boolean {
     const { mostBytes, residentBytes, nowMs } = this.#process;
     this.#allocated += bytes;
-    if (this.#allocated < mostBytes * STEP) return;
+    if (this.#allocated < mostBytes * STEP) return true;
     this.#allocated = 0;
     const resident = residentBytes();
-    if (resident + bytes < mostBytes * FULL) return;
+    if (resident + bytes < mostBytes * FULL) return true;
     const hasGrown = resident - this.#collectedBytes >= mostBytes * STEP;
     if (hasGrown || this.#pauseMs === LEAST_PAUSE_MS || nowMs() >= this.#notBefore) this.#collect();
+    return this.#collectedBytes + bytes <= mostBytes;
   }
 
   check(): void {

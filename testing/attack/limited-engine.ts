@@ -7,7 +7,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { ANY_PORT, healthyUrl } from '../engine-process.ts';
 
-export const LIMIT_BYTES = 512 * 2 ** 20;
+const LIMIT_BYTES = 512 * 2 ** 20;
 export const ADMIN_SECRET = 'attacked';
 /** The heap limit that Node chooses in a container, as a share of its memory. */
 const HEAP_SHARE = 2;
@@ -35,10 +35,12 @@ export type LimitedProcess = {
 export type LimitedEngine = {
   readonly url: string;
   readonly pid: number;
+  /** The limit: without a control group at least 512 MiB, because the engine takes the memory of the machine for its own. */
+  readonly limitBytes: number;
   /** How the memory is limited, for the report. */
   readonly limitedBy: string;
   readonly isAlive: () => boolean;
-  /** The most that was resident so far, in bytes. */
+  /** The most memory so far, in bytes: what the control group counts, or what was resident. */
   readonly peakBytes: () => number;
   readonly residentBytes: () => number;
   readonly stop: () => Promise<void>;
@@ -50,7 +52,8 @@ export async function startLimitedEngine(
   { limitBytes = LIMIT_BYTES, nodeFlags = [] }: LimitedProcess = {},
 ): Promise<LimitedEngine> {
   const group = makeControlGroup(`pergola-attack-${randomUUID()}`, limitBytes);
-  const heapMb = limitBytes / HEAP_SHARE / 2 ** 20;
+  const bytes = group ? limitBytes : Math.max(limitBytes, LIMIT_BYTES);
+  const heapMb = bytes / HEAP_SHARE / 2 ** 20;
   rmSync(connectionsFile(databaseUrl), { force: true });
   const serve = [
     process.execPath,
@@ -77,9 +80,10 @@ export async function startLimitedEngine(
   return {
     url,
     pid: engine.pid!,
+    limitBytes: bytes,
     limitedBy: group ? 'a control group' : `a heap of ${heapMb} MB`,
     isAlive: () => engine.exitCode === null && engine.signalCode === null,
-    peakBytes: () => statusBytes(engine, 'VmHWM'),
+    peakBytes: () => (group ? groupBytes(group) : statusBytes(engine, 'VmHWM')),
     residentBytes: () => statusBytes(engine, 'VmRSS'),
     stop: async () => {
       engine.kill('SIGKILL');
@@ -102,6 +106,12 @@ function makeControlGroup(name: string, limitBytes: number): string | null {
     }
   }
   return null;
+}
+
+/** Returns the most memory that a control group has counted. */
+function groupBytes(group: string): number {
+  const file = ['memory.peak', 'memory.max_usage_in_bytes'].find((name) => existsSync(`${group}/${name}`));
+  return file === undefined ? 0 : Number(readFileSync(`${group}/${file}`, 'utf8'));
 }
 
 /** A line of /proc/<pid>/status in bytes; 0 when the process has ended. */
