@@ -2,7 +2,7 @@
  *  remote schemas with its time limit, and `resolve` with the engine's options.
  *  Not here: changes of the document (unit-of-work.ts), the current snapshot (state.ts). */
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { ClientBase } from 'pg';
+import pg, { type ClientBase } from 'pg';
 import { withEnumRows } from '../catalog/enum-rows.ts';
 import { introspect } from '../catalog/introspect.ts';
 import type { Catalog } from '../catalog/types.ts';
@@ -43,6 +43,7 @@ import { outboundVariables } from '../webhook/outbound.ts';
 import { Extensions } from './extensions.ts';
 import { MigrationRuns } from './migration-runs.ts';
 import { type Attempted, OtherConnections, type SilentConnection } from './other-connections.ts';
+import { ANSWER_SECONDS } from './silent-database.ts';
 import type { Catalogs, SourceCatalog } from './snapshot.ts';
 import { type LateAnswer, TargetReadings } from './target-readings.ts';
 
@@ -281,6 +282,16 @@ export class Gateway {
       return {};
     } catch (error) {
       return error instanceof NoAnswer ? { error: error.message } : {};
+    }
+  }
+
+  /** Returns false when the database of the source does not answer on a new connection. A refusal is an answer. */
+  async answers(source: Source): Promise<boolean> {
+    try {
+      await this.sources.probe(source, ANSWER_SECONDS);
+      return true;
+    } catch (error) {
+      return error instanceof pg.DatabaseError;
     }
   }
 

@@ -29,6 +29,7 @@ import {
   type SourceChange,
 } from './follow-changes.ts';
 import { refuseInconsistencies, removeInconsistent } from './inconsistencies.ts';
+import { endWhenSilent } from './silent-database.ts';
 import { withSqlErrors } from './sql-failure.ts';
 import type { UnitOfWork } from './unit-of-work.ts';
 
@@ -155,10 +156,15 @@ async function runOutsideTransaction(
   await work.endTransaction(source);
   work.isRepeatable = false;
   const result = await work.database(source).session(async (client) => {
-    let last: RunSqlResult = { result_type: 'CommandOk', result: null };
-    const statements = await inSlices(splitSteps(args.sql));
-    for (const statement of statements) last = await execute(client, oneStatement(statement));
-    return last;
+    const end = endWhenSilent(client, () => work.gateway.answers(source));
+    try {
+      let last: RunSqlResult = { result_type: 'CommandOk', result: null };
+      const statements = await inSlices(splitSteps(args.sql));
+      for (const statement of statements) last = await execute(client, oneStatement(statement));
+      return last;
+    } finally {
+      end();
+    }
   });
   if (mayChangeSchema(args)) await acceptSchema(work, source);
   return result;

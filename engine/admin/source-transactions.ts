@@ -7,14 +7,18 @@ import { LOCK_LIMIT } from '../database/session-settings.ts';
 import type { Source } from '../metadata/schema/source.ts';
 import { assignedTransactionId, type ForeignTransaction } from '../store/intents.ts';
 import { type OpenTransaction, openTransaction } from './open-transaction.ts';
+import { endWhenSilent } from './silent-database.ts';
 import { withSqlErrors } from './sql-failure.ts';
 
 export class SourceTransactions {
   readonly #databaseOf: (source: Source) => Database;
+  readonly #answers: (source: Source) => Promise<boolean>;
   readonly #open = new Map<string, OpenTransaction & { readonly source: Source }>();
 
-  constructor(databaseOf: (source: Source) => Database) {
+  /** `answers` resolves to false when the database of the source does not answer on another connection. */
+  constructor(databaseOf: (source: Source) => Database, answers: (source: Source) => Promise<boolean>) {
     this.#databaseOf = databaseOf;
+    this.#answers = answers;
   }
 
   get size(): number {
@@ -32,10 +36,20 @@ export class SourceTransactions {
     const open = this.#open.get(source.name);
     if (open) return open;
     const isFirst = this.#open.size === 0;
-    const begun = await openTransaction(this.#databaseOf(source), { isForeign: true });
+    const begun = this.#watched(source, await openTransaction(this.#databaseOf(source), { isForeign: true }));
     this.#open.set(source.name, { ...begun, source });
     if (!isFirst) await begun.client.query(LOCK_LIMIT.text);
     return begun;
+  }
+
+  /** Returns the transaction, which fails once its database has fallen silent. */
+  #watched(source: Source, { client, commit, rollback }: OpenTransaction): OpenTransaction {
+    const end = endWhenSilent(client, () => this.#answers(source));
+    return {
+      client,
+      commit: () => commit().finally(end),
+      rollback: () => rollback().finally(end),
+    };
   }
 
   /** Begins a transaction in place of one that SQL of the client has ended. Returns true when it had: what ran in it is committed or rolled

@@ -103,7 +103,10 @@ export class UnitOfWork {
   readonly #waits: TargetWaits;
   /** The number of readings so far that are not shared. They are the same when the request is repeated. */
   #readings = 0;
-  readonly #transactions = new SourceTransactions((source) => this.database(source));
+  readonly #transactions = new SourceTransactions(
+    (source) => this.database(source),
+    (source) => this.gateway.answers(source),
+  );
   readonly #abandoned = new AbortController();
   /** Stops listening for the client's disconnect. */
   readonly #ignoreDisconnect: () => void;
