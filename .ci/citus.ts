@@ -1,0 +1,60 @@
+/** Compares the answers of a Citus cluster of two, then of four workers with those of a plain Postgres: the requests of
+ *  testing/citus/operations.ts, and afterwards the rows of every table. In: the folder with the cluster (--shared), --workers for one
+ *  number of workers. Out: what fails or differs, `N passed, N failed`, --out JSON. */
+import { execFileSync } from 'node:child_process';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+import { parseArgs } from 'node:util';
+import { startEmbeddedPostgres } from '../bin/embedded-postgres.ts';
+import { Comparison } from '../testing/citus/comparison.ts';
+
+const { values: options } = parseArgs({
+  options: {
+    shared: { type: 'string', default: '../shared' },
+    workers: { type: 'string' },
+    out: { type: 'string' },
+  },
+});
+const cluster = resolve(options.shared, 'citus/citus');
+const folder = mkdtempSync(join(tmpdir(), 'pergola-citus-'));
+const environment = {
+  ...process.env,
+  CITUS_HOME: process.env['CITUS_HOME'] ?? '/tmp/pergola-citus',
+  CITUS_PORT: process.env['CITUS_PORT'] ?? '7461',
+};
+const counts = { passed: 0, failed: 0 };
+const postgres = await startEmbeddedPostgres({ folder, isDurable: false });
+try {
+  for (const workers of options.workers ? [options.workers] : ['2', '4']) await compare(workers);
+} finally {
+  run('clean');
+  await postgres.stop();
+  rmSync(folder, { recursive: true, force: true });
+}
+console.log(`citus: ${counts.passed} passed, ${counts.failed} failed`);
+if (options.out) writeFileSync(options.out, JSON.stringify(counts));
+process.exitCode = counts.failed > 0 ? 1 : 0;
+
+async function compare(workers: string): Promise<void> {
+  run('clean');
+  run('up', workers);
+  const comparison = new Comparison({ citusUrl: run('url').trim(), postgresUrl: postgres.url });
+  try {
+    await comparison.open();
+    for await (const { name, problem } of comparison.run()) {
+      counts[problem === null ? 'passed' : 'failed'] += 1;
+      if (problem !== null) console.log(`FAIL ${name} (${workers} workers): ${problem}`);
+    }
+  } finally {
+    await comparison.close();
+  }
+}
+
+function run(...args: readonly string[]): string {
+  return execFileSync(cluster, args, {
+    env: environment,
+    encoding: 'utf8',
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+}

@@ -1,0 +1,145 @@
+/** Two engines over the same schema and rows, one over a Citus cluster and one over a plain Postgres, and the differences of their answers.
+ *  In: the URLs of both servers. Out: for each operation, what is wrong with the answer of the cluster, or null. */
+import { randomUUID } from 'node:crypto';
+import { isDeepStrictEqual } from 'node:util';
+import pg from 'pg';
+import { type GraphqlAnswer, replaceMetadata, startTestEngine, type TestEngine } from '../engine.ts';
+import { openSocket } from '../websocket.ts';
+import { OPERATIONS, type Operation } from './operations.ts';
+import { AFTER_DISTRIBUTION, DISTRIBUTION, FUNCTIONS, ROWS, SCHEMA, SEQUENCES, TABLES } from './schema.ts';
+
+export type Verdict = { readonly name: string; readonly problem: string | null };
+
+type Side = { readonly engine: TestEngine; readonly client: pg.Client };
+
+/** The most characters of an answer in a problem. */
+const MOST_CHARACTERS = 400;
+/** The first generated id of an operation is this times its number, on both sides, even if an earlier one has failed on one of them. */
+const IDS = 100_000;
+
+export class Comparison {
+  readonly #urls: { readonly citusUrl: string; readonly postgresUrl: string };
+  #citus: Side | null = null;
+  #postgres: Side | null = null;
+
+  constructor(urls: { readonly citusUrl: string; readonly postgresUrl: string }) {
+    this.#urls = urls;
+  }
+
+  async open(): Promise<void> {
+    const name = `ads_${randomUUID().slice(0, 8)}`;
+    const plain = new pg.Client(this.#urls.postgresUrl);
+    await plain.connect();
+    await plain.query(`create database ${name}`);
+    await plain.end();
+    const url = new URL(this.#urls.postgresUrl);
+    url.pathname = `/${name}`;
+    this.#postgres = await openSide(url.href, '');
+    this.#citus = await openSide(this.#urls.citusUrl, DISTRIBUTION);
+  }
+
+  async *run(): AsyncGenerator<Verdict> {
+    for (const [i, operation] of OPERATIONS.entries()) {
+      const [expected, actual] = await this.#both((side) => answerOf(side, operation, i + 1));
+      yield { name: operation.name, problem: problemOf(expected, actual, operation) };
+    }
+    for (const { table } of TABLES as readonly { table: { schema: string; name: string } }[]) {
+      const name = `${table.schema}.${table.name}`;
+      const [expected, actual] = await this.#both(
+        async ({ client }) =>
+          (await client.query(`select to_json(t)::text as row from ${name} t order by 1`)).rows,
+      );
+      yield { name: `the rows of ${name}`, problem: problemOf(expected, actual, {}) };
+    }
+  }
+
+  async close(): Promise<void> {
+    for (const side of [this.#citus, this.#postgres]) {
+      await side?.engine.close();
+      await side?.client.end();
+    }
+  }
+
+  #both<T>(of: (side: Side) => Promise<T>): Promise<[T, T]> {
+    return Promise.all([of(this.#postgres!), of(this.#citus!)]);
+  }
+}
+
+async function openSide(url: string, distribution: string): Promise<Side> {
+  const client = new pg.Client(url);
+  // An error of a statement reaches who has sent it; this one is of a connection that the server ends.
+  client.on('error', () => {});
+  await client.connect();
+  for (const part of [SCHEMA, distribution, AFTER_DISTRIBUTION, ROWS]) await client.query(part);
+  const engine = await startTestEngine({ databaseUrl: url });
+  const { status, body } = await replaceMetadata(engine, { tables: TABLES, functions: FUNCTIONS });
+  if (status !== 200) throw new Error(JSON.stringify(body));
+  return { engine, client };
+}
+
+async function answerOf(
+  { engine, client }: Side,
+  operation: Operation,
+  number: number,
+): Promise<GraphqlAnswer<unknown>> {
+  const { query, variables, company } = operation;
+  const headers = company === undefined ? {} : { 'x-engine-company-id': String(company) };
+  const role = company === undefined ? 'admin' : 'tenant';
+  if (query.startsWith('subscription'))
+    return firstAnswer(engine, operation, { ...headers, 'x-engine-role': role });
+  const restarts = SEQUENCES.map((each) => `setval('${each}', ${number * IDS})`);
+  if (query.startsWith('mutation')) await client.query(`select ${restarts.join(', ')}`);
+  return engine.graphql(query, { role, headers, ...(variables ? { variables } : {}) });
+}
+
+async function firstAnswer(
+  engine: TestEngine,
+  { query }: Operation,
+  headers: Readonly<Record<string, string>>,
+): Promise<GraphqlAnswer<unknown>> {
+  const socket = await openSocket(engine.url, 'graphql-transport-ws', {
+    ...headers,
+    'x-engine-admin-secret': engine.adminSecret,
+  });
+  try {
+    socket.send({ type: 'connection_init' });
+    await socket.next();
+    socket.send({ type: 'subscribe', id: '1', payload: { query } });
+    const { type, payload } = await socket.next();
+    return (type === 'error' ? { errors: payload } : payload) as GraphqlAnswer<unknown>;
+  } finally {
+    socket.close();
+  }
+}
+
+function problemOf(
+  expected: unknown,
+  actual: unknown,
+  { isUnordered }: Pick<Operation, 'isUnordered'>,
+): string | null {
+  const form = isUnordered ? asSets : (value: unknown) => value;
+  if (isDeepStrictEqual(form(expected), form(actual))) return null;
+  return `${reasonOf(actual) ?? short(actual)} instead of ${reasonOf(expected) ?? short(expected)}`;
+}
+
+/** Returns the words of the database in an answer that is an error. */
+function reasonOf(answer: unknown): string | null {
+  const [error] = (answer as GraphqlAnswer<unknown>).errors ?? [];
+  if (!error) return null;
+  const { internal } = error.extensions as { internal?: { error?: { message?: string } } };
+  return `the error "${internal?.error?.message ?? error.message}"`;
+}
+
+/** Returns the value with the items of each list in the order of their texts. */
+function asSets(value: unknown): unknown {
+  if (Array.isArray(value)) {
+    return value.map(asSets).sort((a, b) => (JSON.stringify(a) < JSON.stringify(b) ? -1 : 1));
+  }
+  if (value === null || typeof value !== 'object') return value;
+  return Object.fromEntries(Object.entries(value).map(([key, each]) => [key, asSets(each)]));
+}
+
+function short(value: unknown): string {
+  const text = JSON.stringify(value);
+  return text.length > MOST_CHARACTERS ? `${text.slice(0, MOST_CHARACTERS)}…` : text;
+}

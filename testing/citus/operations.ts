@@ -1,0 +1,293 @@
+/** Requests of all shapes over the schema of schema.ts. A cluster must answer them as a plain Postgres does: the same rows, and where a
+ *  request has an order, in the same order. Not here: how they are run and compared (.ci/citus.ts). */
+
+export type Operation = {
+  readonly name: string;
+  readonly query: string;
+  readonly variables?: Readonly<Record<string, unknown>>;
+  /** The company of a request by a tenant; absent: the administrator sends it. */
+  readonly company?: number;
+  /** True when the request defines no order, so that lists are compared as sets. */
+  readonly isUnordered?: true;
+};
+
+const BY_ID = 'order_by: {id: asc}';
+const BY_COMPANY = 'order_by: [{company_id: asc}, {id: asc}]';
+
+/** Reads. None of them changes a row. */
+const READS: readonly Operation[] = [
+  { name: 'a list without an order', query: '{ companies { id name } }', isUnordered: true },
+  { name: 'a list in order', query: `{ companies(${BY_ID}) { id name seats } }` },
+  {
+    name: 'a list in descending order with nulls',
+    query: '{ companies(order_by: [{seats: desc_nulls_last}, {id: desc}]) { id } }',
+  },
+  { name: 'a list with a limit', query: `{ companies(${BY_ID}, limit: 5) { id name } }` },
+  { name: 'a page', query: `{ campaigns(${BY_COMPANY}, limit: 5, offset: 7) { company_id id } }` },
+  {
+    name: 'distinct rows',
+    query: '{ campaigns(distinct_on: state, order_by: [{state: asc}, {budget: desc}]) { state budget } }',
+  },
+  {
+    name: 'a filter over all shards',
+    query: `{ campaigns(where: {state: {_eq: "paused"}}, ${BY_COMPANY}) { company_id id name } }`,
+  },
+  {
+    name: 'a filter over a relationship',
+    query: `{ companies(where: {campaigns: {budget: {_gt: "1500"}}}, ${BY_ID}) { id } }`,
+  },
+  {
+    name: 'a filter over an object relationship',
+    query: `{ campaigns(where: {company: {name: {_like: "%3"}}}, ${BY_COMPANY}) { id } }`,
+  },
+  {
+    name: 'a filter over a reference table',
+    query: `{ companies(where: {plan: {name: {_eq: "plan 2"}}}, ${BY_ID}) { id } }`,
+  },
+  {
+    name: 'an order by an object',
+    query: '{ companies(order_by: [{plan: {monthly: desc}}, {id: asc}]) { id plan { name } } }',
+  },
+  {
+    name: 'an order by an object with a limit',
+    query: '{ campaigns(order_by: [{company: {name: asc}}, {id: asc}], limit: 6) { id company { name } } }',
+  },
+  {
+    name: 'an order by an aggregate',
+    query: '{ companies(order_by: [{campaigns_aggregate: {count: asc}}, {id: asc}]) { id } }',
+  },
+  { name: 'a nested list', query: `{ companies(${BY_ID}) { id campaigns(${BY_ID}) { id name } } }` },
+  {
+    name: 'a nested list with a limit',
+    query: `{ companies(${BY_ID}) { id campaigns(${BY_ID}, limit: 2) { id } } }`,
+  },
+  {
+    name: 'a nested list in a limited list',
+    query: `{ companies(${BY_ID}, limit: 4) { id campaigns(${BY_ID}) { id } } }`,
+  },
+  {
+    name: 'limits at three levels',
+    query: `{ companies(${BY_ID}, limit: 4) { id campaigns(${BY_ID}, limit: 2) { id ads(${BY_ID}, limit: 1) { id clicks(${BY_ID}) { price } } } } }`,
+  },
+  {
+    name: 'three levels',
+    query: `{ companies(${BY_ID}) { campaigns(${BY_ID}) { id ads(${BY_ID}) { id name tags settings } } } }`,
+  },
+  {
+    name: 'objects upwards',
+    query: `{ clicks(order_by: [{company_id: asc}, {id: asc}], where: {price: {_gt: "6"}}) { id ad { name campaign { name company { name plan { name } } } } } }`,
+  },
+  {
+    name: 'objects in a limited list',
+    query: `{ ads(${BY_COMPANY}, limit: 5) { id campaign { name company { name plan { name } } } } }`,
+  },
+  {
+    name: 'a nested aggregate',
+    query: `{ companies(${BY_ID}) { id campaigns_aggregate { aggregate { count sum { budget } } } } }`,
+  },
+  {
+    name: 'a nested aggregate in a limited list',
+    query: `{ companies(${BY_ID}, limit: 3) { id clicks_aggregate { aggregate { count avg { price } } } } }`,
+  },
+  {
+    name: 'a nested aggregate with nodes',
+    query: `{ companies(${BY_ID}, limit: 3) { id campaigns_aggregate(${BY_ID}) { aggregate { count } nodes { id } } } }`,
+  },
+  {
+    name: 'an aggregate',
+    query: '{ clicks_aggregate { aggregate { count sum { price } max { clicked_at } min { price } } } }',
+  },
+  {
+    name: 'an aggregate of a filter',
+    query:
+      '{ campaigns_aggregate(where: {state: {_eq: "done"}}) { aggregate { count(columns: state, distinct: true) avg { budget } } } }',
+  },
+  {
+    name: 'an aggregate with nodes',
+    query: `{ campaigns_aggregate(${BY_COMPANY}) { aggregate { count } nodes { id name } } }`,
+  },
+  {
+    name: 'an aggregate of a page',
+    query: `{ campaigns_aggregate(${BY_COMPANY}, limit: 7) { aggregate { count sum { budget } } nodes { id } } }`,
+  },
+  {
+    name: 'a row by key',
+    query: '{ campaigns_by_pk(company_id: 3, id: 31) { name state company { name } } }',
+  },
+  {
+    name: 'a row by key with lists',
+    query: `{ companies_by_pk(id: 5) { name campaigns(${BY_ID}) { id ads(${BY_ID}) { id } } plan { name } } }`,
+  },
+  { name: 'no row by key', query: '{ companies_by_pk(id: 999) { name } }' },
+  {
+    name: 'a list of a tenant',
+    query: `{ campaigns(${BY_ID}) { id name ads(${BY_ID}) { id clicks_aggregate: clicks(${BY_ID}) { price } } } }`,
+    company: 4,
+  },
+  {
+    name: 'a limited list of a tenant',
+    query: `{ campaigns(${BY_ID}, limit: 2) { id ads(${BY_ID}, limit: 2) { id campaign { company { plan { name } } } } } }`,
+    company: 4,
+  },
+  {
+    name: 'a dashboard of a tenant',
+    query: `{ companies { name plan { name } campaigns_aggregate { aggregate { count } } } clicks_aggregate { aggregate { count sum { price } } } ads(${BY_ID}, limit: 3) { name } }`,
+    company: 8,
+  },
+  { name: 'a reference table', query: `{ plans(${BY_ID}) { id name } }` },
+  { name: 'lists of a reference table', query: `{ plans(${BY_ID}) { id companies(${BY_ID}) { id } } }` },
+  {
+    name: 'aggregates of a reference table',
+    query: `{ plans(${BY_ID}) { id companies_aggregate { aggregate { count sum { seats } } } } }`,
+  },
+  {
+    name: 'a reference table with a limit',
+    query: `{ plans(${BY_ID}, limit: 2) { id companies(${BY_ID}, limit: 2) { id campaigns(${BY_ID}) { id } } } }`,
+  },
+  { name: 'a local table', query: `{ notes(${BY_ID}, limit: 7) { id text plan { name } } }` },
+  { name: 'a reference table over local rows', query: `{ plans(${BY_ID}) { notes(${BY_ID}) { id } } }` },
+  {
+    name: 'a schema of one shard',
+    query: `{ billing_invoices(${BY_ID}, limit: 5) { id total lines(${BY_ID}) { text } } }`,
+  },
+  {
+    name: 'another distribution',
+    query: `{ visits(${BY_ID}, where: {company_id: {_lt: "5"}}) { id page } }`,
+  },
+  {
+    name: 'roots of several kinds',
+    query: `{ plans(${BY_ID}) { id } notes_aggregate { aggregate { count } } companies(${BY_ID}, limit: 2) { id } }`,
+  },
+  { name: 'a computed field', query: `{ campaigns(${BY_COMPANY}, limit: 4) { label } }` },
+  { name: 'a computed field of a tenant', query: `{ campaigns(${BY_ID}) { label } }`, company: 6 },
+  {
+    name: 'a function',
+    query: `{ search_campaigns(args: {search: "campaign 2%"}, ${BY_COMPANY}) { id name } }`,
+  },
+];
+
+/** The company that the writes are about. */
+const NEW = 1000;
+
+/** Writes, in order: each finds the rows that the ones before have left. */
+const WRITES: readonly Operation[] = [
+  {
+    name: 'an insert',
+    query: `mutation { insert_companies_one(object: {id: ${NEW}, name: "new", plan_id: 1}) { id name } }`,
+  },
+  {
+    name: 'an insert with relationships',
+    query: `mutation { insert_companies(objects: [{id: 1001, name: "b", plan_id: 2}, {id: 1002, name: "c"}]) { affected_rows returning { id plan { name } campaigns { id } } } }`,
+  },
+  {
+    name: 'an insert of children',
+    query: `mutation { insert_campaigns(objects: [{company_id: ${NEW}, name: "one"}, {company_id: ${NEW}, name: "two", budget: "5"}]) { affected_rows returning { id state company { name } ads_aggregate: ads { id } } } }`,
+  },
+  {
+    name: 'a nested insert',
+    query: `mutation { insert_companies_one(object: {id: 1003, name: "nested", campaigns: {data: [{name: "first"}, {name: "second"}]}}) { id campaigns(${BY_ID}) { id name } } }`,
+  },
+  {
+    name: 'a nested insert of an object',
+    query:
+      'mutation { insert_campaigns_one(object: {name: "up", company: {data: {id: 1004, name: "parent"}}}) { id name company { id name } } }',
+  },
+  {
+    name: 'an insert of a tenant',
+    query:
+      'mutation { insert_campaigns_one(object: {company_id: 5, name: "mine"}) { name company { name } } }',
+    company: 5,
+  },
+  {
+    name: 'an insert for another tenant',
+    query: 'mutation { insert_campaigns_one(object: {company_id: 6, name: "theirs"}) { name } }',
+    company: 5,
+  },
+  {
+    name: 'an upsert',
+    query: `mutation { insert_companies(objects: [{id: ${NEW}, name: "again"}, {id: 1005, name: "fresh"}], on_conflict: {constraint: companies_pkey, update_columns: [name]}) { affected_rows returning { id name plan { name } } } }`,
+  },
+  {
+    name: 'an upsert that does nothing',
+    query: `mutation { insert_companies(objects: [{id: ${NEW}, name: "ignored"}], on_conflict: {constraint: companies_pkey, update_columns: []}) { affected_rows } }`,
+  },
+  {
+    name: 'an update',
+    query: `mutation { update_campaigns(where: {company_id: {_eq: "${NEW}"}}, _set: {state: "paused"}) { affected_rows } }`,
+  },
+  {
+    name: 'an update over all shards',
+    query:
+      'mutation { update_campaigns(where: {budget: {_gt: "2800"}}, _inc: {budget: "1"}) { affected_rows } }',
+  },
+  {
+    name: 'an update with relationships',
+    query: `mutation { update_companies(where: {id: {_eq: "${NEW}"}}, _set: {seats: 9}) { returning { id seats campaigns(${BY_ID}) { name state } plan { name } } } }`,
+  },
+  {
+    name: 'an update by key',
+    query: `mutation { update_companies_by_pk(pk_columns: {id: ${NEW}}, _set: {name: "renamed"}) { name campaigns_aggregate { aggregate { count } } } }`,
+  },
+  {
+    name: 'an update of a tenant',
+    query:
+      'mutation { update_campaigns(where: {name: {_like: "campaign 1%"}}, _set: {state: "stopped"}) { affected_rows returning { id ads(order_by: {id: asc}) { id } } } }',
+    company: 9,
+  },
+  {
+    name: 'several updates',
+    query:
+      'mutation { update_campaigns_many(updates: [{where: {company_id: {_eq: "10"}}, _set: {state: "a"}}, {where: {company_id: {_eq: "11"}}, _set: {state: "b"}}]) { affected_rows } }',
+  },
+  {
+    name: 'several mutations',
+    query: `mutation { a: insert_notes_one(object: {company_id: ${NEW}, text: "x"}) { text } b: insert_campaigns_one(object: {company_id: ${NEW}, name: "three"}) { name } c: update_companies_by_pk(pk_columns: {id: 2}, _inc: {seats: 1}) { seats } }`,
+  },
+  {
+    name: 'an insert into a reference table',
+    query:
+      'mutation { insert_plans_one(object: {id: 4, name: "plan 4", monthly: "1"}) { id companies { id } } }',
+  },
+  {
+    name: 'an insert into a schema of one shard',
+    query:
+      'mutation { insert_billing_invoices_one(object: {company_id: 1, total: "9", lines: {data: [{text: "l"}]}}) { total lines { text } } }',
+  },
+  {
+    name: 'a delete',
+    query: 'mutation { delete_clicks(where: {company_id: {_eq: "12"}}) { affected_rows } }',
+  },
+  {
+    name: 'a delete with relationships',
+    query:
+      'mutation { delete_clicks(where: {company_id: {_eq: "13"}, ad_id: {_lt: "1312"}}) { affected_rows returning { ad { name campaign { name } } } } }',
+    isUnordered: true,
+  },
+  { name: 'a delete by key', query: 'mutation { delete_campaigns_by_pk(company_id: 1000, id: -1) { id } }' },
+];
+
+/** Subscriptions; the first answer counts. */
+const SUBSCRIPTIONS: readonly Operation[] = [
+  {
+    name: 'a live query',
+    query: `subscription { campaigns(${BY_COMPANY}, limit: 3) { id company { name } } }`,
+  },
+  {
+    name: 'a live query of a tenant',
+    query: `subscription { campaigns(${BY_ID}) { id ads(${BY_ID}) { id } } }`,
+    company: 15,
+  },
+  {
+    name: 'a stream of a tenant',
+    query:
+      'subscription { clicks_stream(batch_size: 3, cursor: {initial_value: {id: "0"}, ordering: ASC}) { id price ad { name } } }',
+    company: 16,
+  },
+  {
+    name: 'a stream over all shards',
+    query:
+      'subscription { clicks_stream(batch_size: 4, cursor: {initial_value: {id: "0"}, ordering: ASC}) { id price } }',
+  },
+];
+
+export const OPERATIONS: readonly Operation[] = [...READS, ...SUBSCRIPTIONS, ...WRITES];
