@@ -1,6 +1,7 @@
 /** Reads for tools that help to write metadata: the tables and functions of a database, relationships that foreign keys suggest, the
  *  state of this replica. Databases are introspected for each request, so that a table created a moment ago is included.
  *  Not here: the document (document-operations.ts). Reference: docs/reference/behaviour/metadata-api.md. */
+import { printDistribution } from '../catalog/distribution.ts';
 import type { Catalog, CatalogForeignKey, CatalogTable } from '../catalog/types.ts';
 import { fail } from '../errors/engine-error.ts';
 import type { ArgsOf } from '../metadata/operations.ts';
@@ -30,8 +31,11 @@ export function getSourceKindCapabilities(
 
 export const getSourceTables: Performer<'get_source_tables'> = async (work, args) => {
   const catalog = await catalogOf(work, work.requireSource(args.source));
-  const names = namesOf(catalog.tables.values());
-  return () => names;
+  const tables = namesOf(catalog.tables.values()).map((name) => {
+    const distribution = catalog.tables.get(qualifiedKey(name))?.distribution;
+    return distribution ? { ...name, distribution: printDistribution(distribution) } : name;
+  });
+  return () => tables;
 };
 
 export const getSourceFunctions: Performer<'get_source_functions'> = async (work, args) => {
@@ -139,6 +143,7 @@ function printTable(table: CatalogTable): object {
     name: table.name,
     type: table.kind,
     description: table.comment,
+    ...(table.distribution ? { distribution: printDistribution(table.distribution) } : {}),
     columns: table.columns.map((column) => ({
       name: column.name,
       type: column.type.name,

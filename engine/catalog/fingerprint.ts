@@ -28,9 +28,10 @@ const TABLE_PRINT = `pg_catalog.hashtextextended(c.oid::text || c.relkind::text,
   + ${sumOver('pg_rewrite r where r.ev_class = c.oid', hashOf('r', 'r.oid'))}`;
 
 /** The hash of every trigger that the engine did not create, of partitions only those of their own, and of every policy that applies to the
- *  engine's user. One of a table that is not tracked may run after a write to a tracked one. */
+ *  engine's user. One of a table that is not tracked may run after a write to a tracked one. The only internal triggers on TRUNCATE (the bit
+ *  32 of tgtype) are those of Citus, one for each table that it knows: they change when a table is distributed. */
 const REACTION_PRINT = `select ${sumOver(
-  "pg_trigger t where not t.tgisinternal and t.tgparentid = 0 and t.tgname not like 'pergola\\_%'",
+  "pg_trigger t where (not t.tgisinternal or t.tgtype = 32) and t.tgparentid = 0 and t.tgname not like 'pergola\\_%'",
   hashOf('t', 't.oid'),
 )} + ${sumOver('pg_policy p where pg_catalog.row_security_active(p.polrelid)', hashOf('p', 'p.oid'))} as print`;
 const REACTIONS: Fingerprinted = { kind: 'reactions', schema: '', name: '' };

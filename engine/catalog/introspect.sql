@@ -58,6 +58,7 @@ equality_by_cast as (
 )
 select pg_catalog.json_build_object(
   'serverVersion', pg_catalog.current_setting('server_version_num')::int,
+  'hasCitus', exists (select from pg_catalog.pg_extension e where e.extname = 'citus'),
   'reactions', (
     -- Tables whose writes run code that may read the session: table, whether some of it runs during the statement, not only after
     -- it. Such code is triggers, rules, and functions that are not written in C in defaults, constraints, and policies that

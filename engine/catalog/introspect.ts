@@ -1,10 +1,11 @@
-/** Introspects a Postgres database with one statement (introspect.sql) that returns one row of JSON.
+/** Introspects a Postgres database with one statement (introspect.sql) that returns one row of JSON, and a Citus cluster with one more.
  *  In: anything with `query`. Out: an immutable Catalog (types.ts) with fingerprints (fingerprint.ts). Works on PostgreSQL 13 to 18.
  *  The row is compact: it has lists instead of objects, and oids and attnums instead of names, which are looked up here.
  *  Not here: the rows of enum tables (enum-rows.ts), tracked tables (resolve/), when to introspect again (admin/state.ts). */
 import { readFileSync } from 'node:fs';
 import { type QualifiedName, qualifiedKey } from '../metadata/schema/common.ts';
 import { finish, flatMapped, type Steps } from '../metadata/steps.ts';
+import { type Distribution, distributionsOf } from './distribution.ts';
 import { fingerprintsOf } from './fingerprint.ts';
 import type {
   Catalog,
@@ -27,6 +28,7 @@ type Oid = number;
 /** The row of introspect.sql, which documents the meaning of each list. */
 type Row = {
   readonly serverVersion: number;
+  readonly hasCitus: boolean;
   readonly reactions: readonly [Oid, boolean][];
   readonly writes: readonly [Oid, Oid, boolean][];
   readonly tables: readonly [Oid, string, string, string, number, string | null][];
@@ -107,18 +109,29 @@ export async function introspect(
   // First the fingerprints: what changes in between is then noticed by the next check.
   const fingerprints = await fingerprintsOf(client);
   const { rows } = await client.query(STATEMENT);
-  return { ...(await run(readCatalog((rows[0] as { catalog: string }).catalog))), fingerprints };
+  const row = await run(readRow((rows[0] as { catalog: string }).catalog));
+  const distributions = row.hasCitus ? await distributionsOf(client) : NOT_DISTRIBUTED;
+  return { ...(await run(readCatalog(row, distributions))), fingerprints };
 }
 
-function* readCatalog(text: string): Steps<Omit<Catalog, 'fingerprints'>> {
+const NOT_DISTRIBUTED: Distributions = new Map();
+
+type Distributions = ReadonlyMap<Oid, Distribution>;
+
+function* readRow(text: string): Steps<Row> {
   const row = JSON.parse(text) as Row;
   yield;
+  return row;
+}
+
+function* readCatalog(row: Row, distributions: Distributions): Steps<Omit<Catalog, 'fingerprints'>> {
   const types = typesOf(row);
   const names = new Map<Oid, QualifiedName>(row.tables.map(([oid, schema, name]) => [oid, { schema, name }]));
   return {
     serverVersion: row.serverVersion,
+    ...(row.hasCitus ? { hasCitus: true as const } : {}),
     reactions: reactionsOf(row, names),
-    tables: yield* tablesOf(row, types, names),
+    tables: yield* tablesOf(row, { types, names, distributions }),
     functions: functionsOf(row.functions, types, names),
     types: valueTypes(types),
     preparedQueries: new Map(),
@@ -193,10 +206,15 @@ function valueTypes(types: Types): Catalog['types'] {
   return new Map(values.filter(isValue).map((type) => [qualifiedKey(type), type]));
 }
 
+type TableParts = {
+  readonly types: Types;
+  readonly names: ReadonlyMap<Oid, QualifiedName>;
+  readonly distributions: Distributions;
+};
+
 function* tablesOf(
   row: Row,
-  types: Types,
-  names: ReadonlyMap<Oid, QualifiedName>,
+  { types, names, distributions }: TableParts,
 ): Steps<ReadonlyMap<string, CatalogTable>> {
   const columnsOf = new Map(row.columns.map((columns) => [columns[0], columns]));
   const comments = new Map(
@@ -211,6 +229,7 @@ function* tablesOf(
   };
   return new Map(
     yield* flatMapped(row.tables, ([oid, schema, name, letter, flags, comment]): [string, CatalogTable][] => {
+      const distribution = distributions.get(oid);
       const kind = TABLE_KINDS[letter]!;
       const keys = (isPrimary: boolean): readonly CatalogKey[] =>
         (keysOf.get(oid) ?? [])
@@ -252,6 +271,7 @@ function* tablesOf(
         isUpdatable: (flags & UPDATES) !== 0,
         isDeletable: (flags & DELETES) !== 0,
         ...((flags & IS_PARENT) !== 0 ? { isParent: true } : {}),
+        ...(distribution ? { distribution } : {}),
       };
       return [[qualifiedKey(table), table]];
     }),

@@ -1,10 +1,13 @@
 /** The catalog of a database: its tables, columns, keys, functions and types as immutable data. introspect.ts returns it, resolve/
  *  reads it. Not here: tracked tables (resolve/), the GraphQL form of types (scalars.ts). Reference: PostgreSQL manual, "System Catalogs". */
 import type { QualifiedName } from '../metadata/schema/common.ts';
+import type { Distribution } from './distribution.ts';
 
 export type Catalog = {
   /** The version of the server, for example 150004. */
   readonly serverVersion: number;
+  /** Present when the database has the extension Citus. */
+  readonly hasCitus?: true;
   /** Every table, view, materialized view, foreign and partitioned table outside the system schemas. Keyed by qualifiedKey. */
   readonly tables: ReadonlyMap<string, CatalogTable>;
   /** Functions, keyed by qualifiedKey. Overloads share a key. */
@@ -58,6 +61,8 @@ export type CatalogTable = QualifiedName & {
   readonly isDeletable: boolean;
   /** Present when other tables inherit from it. Its keys do not cover their rows, which are read as rows of it. */
   readonly isParent?: true;
+  /** The distribution over the machines of a Citus cluster; absent for a local table, and in a database that is no cluster. */
+  readonly distribution?: Distribution;
 };
 
 export type CatalogKey = {
