@@ -2,7 +2,6 @@
  *  run it. Every root is explained by itself, although a request runs all of a source as one statement.
  *  Nothing is executed: EXPLAIN with the same parameters. Spec: "Explain API". */
 
-import type { Databases } from '../database/databases.ts';
 import { engineErrorOf } from '../database/pg-errors.ts';
 import { fail } from '../errors/engine-error.ts';
 import { conditionsAmong } from '../plan/conditions.ts';
@@ -10,6 +9,7 @@ import { prepareDocument } from '../plan/document.ts';
 import { planRequest } from '../plan/plan.ts';
 import type { Root } from '../plan/types.ts';
 import { coerceVariables } from '../plan/variables.ts';
+import { clusterOf } from '../resolve/distributions.ts';
 import { ADMIN_ROLE } from '../resolve/session.ts';
 import { roleSchema } from '../schema/role-schemas.ts';
 import { renderRoot } from '../sql/plan.ts';
@@ -42,7 +42,7 @@ export async function explain(
   request: GraphqlRequest,
   context: AnswerContext,
 ): Promise<readonly ExplainedField[] | ExplainedSubscription> {
-  const { model, session, isRelay, databases } = context;
+  const { model, session, isRelay } = context;
   const building = buildingSchema(context);
   if (building) await building;
   const role = roleSchema(model, session.role, session.mayUseBackendOnly, isRelay);
@@ -55,10 +55,19 @@ export async function explain(
   const each = roots.flatMap((root) => explainable(root));
   const [first] = each;
   if (document.operation.operation === 'subscription' && first && each.length === 1) {
-    const { field: _, ...explained } = await explainRoot(first, binding, databases);
-    return { ...explained, variables: variablesOf(first.root, binding) };
+    const { field: _, ...explained } = await explainRoot(first, binding, context);
+    return { ...explained, variables: variablesOf(first.root, binding, context) };
   }
-  return Promise.all(each.map((root) => explainRoot(root, binding, databases)));
+  return Promise.all(each.map((root) => explainRoot(root, binding, context)));
+}
+
+type Context = Pick<AnswerContext, 'model' | 'databases'>;
+
+function rendered(
+  { query, source }: Extract<Root, { kind: 'database' }>,
+  { sources }: AnswerContext['model'],
+) {
+  return renderRoot(query, clusterOf(sources.get(source)));
 }
 
 type Explainable = { readonly field: string; readonly root: Root };
@@ -70,8 +79,8 @@ function explainable(root: Root, namespace = ''): readonly Explainable[] {
   return root.roots.flatMap((inner) => explainable(inner, `${field}.`));
 }
 
-function variablesOf(root: Root, binding: Binding): ExplainedSubscription['variables'] {
-  const leaves = root.kind === 'database' ? renderRoot(root.query).parameters : [];
+function variablesOf(root: Root, binding: Binding, { model }: Context): ExplainedSubscription['variables'] {
+  const leaves = root.kind === 'database' ? rendered(root, model).parameters : [];
   const values = bind(leaves, binding);
   const cursor =
     root.kind === 'database' && root.query.kind === 'stream' ? root.query.select.orderBy[0] : undefined;
@@ -106,10 +115,10 @@ function literalOf(value: Value): string | null {
 async function explainRoot(
   { field, root }: Explainable,
   binding: Binding,
-  databases: Databases,
+  { model, databases }: Context,
 ): Promise<ExplainedField> {
   if (root.kind !== 'database') return { field, sql: null, plan: null };
-  const { text, parameters } = renderRoot(root.query);
+  const { text, parameters } = rendered(root, model);
   const values = bind(parameters, await withFetched([{ parameters }], binding, databases));
   try {
     const { rows } = await databases.get(root.source).query(`explain (format text) ${text}`, values);

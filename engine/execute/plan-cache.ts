@@ -12,6 +12,7 @@ import { planRequest } from '../plan/plan.ts';
 import type { SchemaText } from '../plan/schema-text.ts';
 import type { Plan } from '../plan/types.ts';
 import { coerceVariables, NO_DEPENDENCIES, type RequestVariables } from '../plan/variables.ts';
+import { clusterOf } from '../resolve/distributions.ts';
 import type { Leaf } from '../resolve/predicate.ts';
 import { reactionTo } from '../resolve/reactions.ts';
 import { type RequestPolicy, requestPolicyOf } from '../resolve/request-policy.ts';
@@ -277,6 +278,7 @@ function prepared(
     limits,
     prepare: (text, about) => preparationOf(taggedText(text, about, sources, request), about),
     reactionTo: (source, table) => reactionTo(sources.get(source)?.reactions, table),
+    clusterOf: (source) => clusterOf(sources.get(source)),
   });
 }
 

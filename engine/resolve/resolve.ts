@@ -14,6 +14,7 @@ import type { TakenNames } from './conflicts.ts';
 import { mapValues, type PartialSource, type ResolveContext } from './context.ts';
 import { resolveCronTriggers } from './cron-trigger.ts';
 import { resolveCustomTypes } from './custom-type.ts';
+import { distributionsOf } from './distributions.ts';
 import { VariableRules } from './environment-variables.ts';
 import { eventTriggersOf } from './event-trigger.ts';
 import { Inconsistencies, openTelemetrySubject } from './inconsistency.ts';
@@ -140,7 +141,17 @@ function* resolvingSources(
       });
       const eventTriggers = eventTriggersOf(source, triggerNames, context);
       const reactions = reactionsOf(source.catalog, eventTriggers.values());
-      const resolved = { name, naming, tables, nativeQueries, functions, eventTriggers, reactions };
+      const distributions = distributionsOf(source.catalog);
+      const resolved = {
+        name,
+        naming,
+        tables,
+        nativeQueries,
+        functions,
+        eventTriggers,
+        reactions,
+        distributions,
+      };
       return [name, { ...resolved, queryTags: queryTagsOf(source.source) }] as const;
     });
   yield;

@@ -2,6 +2,7 @@
  *  snapshot; schema/, plan/ and sql/ read nothing else. Objects that do not resolve are not part of it but are listed as
  *  inconsistencies. Not here: how the parts are resolved (one file each), GraphQL types (schema/), SQL (sql/). */
 
+import type { Distribution } from '../catalog/distribution.ts';
 import type { Scalar } from '../catalog/scalars.ts';
 import type { CatalogIndex, PgType, Reaction } from '../catalog/types.ts';
 import type { EngineError } from '../errors/engine-error.ts';
@@ -89,6 +90,8 @@ export type ResolvedSource = {
   readonly eventTriggers: ReadonlyMap<string, ResolvedEventTrigger>;
   /** The reactions to writes of tables that need the session of the writer, by qualifiedKey. */
   readonly reactions: ReadonlyMap<string, Reaction>;
+  /** The distributions of tables, by qualifiedKey, when the database is a Citus cluster; otherwise null. */
+  readonly distributions: ReadonlyMap<string, Distribution> | null;
   /** The configuration of comments on statements; null when there are none. */
   readonly queryTags: QueryTags | null;
 };

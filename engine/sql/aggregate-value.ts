@@ -6,8 +6,8 @@ import { isOfExtension } from '../catalog/scalars.ts';
 import { baseType, type PgType } from '../catalog/types.ts';
 import { own } from '../metadata/own.ts';
 import type { AggregateValue, OrderAggregate } from '../plan/query-types.ts';
-import { condition, matches, visibleOrNull, whereClause } from './bool-exp.ts';
-import { comma, type Fragment, id, join, qualified, sql } from './fragment.ts';
+import { condition, joinedSource, matches, visibleOrNull, whereClause } from './bool-exp.ts';
+import { comma, type Fragment, id, join, sql } from './fragment.ts';
 import { functionCall } from './function.ts';
 import { type Aliases, columnOf, rowScope } from './scope.ts';
 
@@ -60,7 +60,9 @@ export function aggregateOver(
 ): Fragment {
   const inner = aliases.next();
   const isRelated = rows.kind === 'related';
-  const table = isRelated ? qualified(rows.join.table) : functionCall(rows.call, row, aliases);
+  const table = isRelated
+    ? joinedSource(rows.join, row, inner, aliases, filter)
+    : functionCall(rows.call, row, aliases);
   const where = whereClause([
     ...(isRelated ? [matches(rows.join, row, inner)] : []),
     condition(filter, rowScope(inner, aliases)),

@@ -43,8 +43,8 @@ export function aggregateQuery(
   const json = outputJson(output, (field) => {
     if (field.kind !== 'nodes') return memberPieces(field, row, aliases);
     if (isWhole(field)) return jsonArray(joinedRows(concatenate(rowPieces(field.fields, row, joins)), order));
-    const { json: node, from } = rowsOf({ ...select, ...field }, aliases, rowPieces, origin);
-    return jsonArray(sql`(select ${joinedRows(node)} from ${from})`);
+    const rows = rowsOf({ ...select, ...field }, aliases, rowPieces, origin);
+    return jsonArray(sql`(select ${joinedRows(rows.json, rows.order)} from ${rows.from})`);
   });
   if (!hasNodes && !output.some(needsRows)) return sql`select ${json}`;
   if (!isCut) return sql`select ${json} from ${place.table}${joins.clauses()}${place.where}`;

@@ -4,6 +4,7 @@
 import { own as ownMember } from '../metadata/own.ts';
 import {
   type AggregateRef,
+  and,
   type ColumnRef,
   type Join,
   type Operand,
@@ -11,7 +12,7 @@ import {
   TRUE,
 } from '../resolve/predicate.ts';
 import { split } from '../resolve/row-barrier.ts';
-import { comma, type Fragment, id, join, param, qualified, sql, typeName } from './fragment.ts';
+import { comma, type Fragment, id, join, param, sql, typeName } from './fragment.ts';
 import { functionCall } from './function.ts';
 import { nativeRows } from './native-query.ts';
 import { compared, EQUALS, OPERATOR_TEMPLATES } from './operators.ts';
@@ -52,8 +53,8 @@ export function condition(predicate: Predicate, scope: PredicateScope): Fragment
         matches(predicate.join, scope.row, row),
         ...reached(predicate, { ...scope, row }),
       ]);
-      const { table, from } = predicate.join;
-      return sql`exists (select 1 from ${from ? nativeRows(from) : qualified(table)} ${id(row)} where ${where})`;
+      const source = joinedSource(predicate.join, scope.row, row, scope.aliases, ...conditionsOn(predicate));
+      return sql`exists (select 1 from ${source} ${id(row)} where ${where})`;
     }
     case 'called': {
       const row = scope.aliases.next();
@@ -67,7 +68,13 @@ export function condition(predicate: Predicate, scope: PredicateScope): Fragment
     case 'exists': {
       const row = scope.aliases.next();
       const where = condition(predicate.where, { ...scope, row });
-      return sql`exists (select 1 from ${qualified(predicate.table)} ${id(row)} where ${where})`;
+      const source = scope.aliases.source({
+        table: predicate.table,
+        row,
+        where: predicate.where,
+        join: null,
+      });
+      return sql`exists (select 1 from ${source} ${id(row)} where ${where})`;
     }
     default:
       return predicate satisfies never;
@@ -96,7 +103,10 @@ export function joined(predicate: Predicate, scope: PredicateScope): Joined {
   const { safe, barrier } = behindFilter(where, filter, { ...scope, row });
   const inner = together([joined(safe, { ...scope, row }), joined(filter, rowScope(row, scope.aliases))]);
   return {
-    joins: [sql` join ${qualified(on.table)} ${id(row)} on ${matches(on, scope.row, row)}`, ...inner.joins],
+    joins: [
+      sql` join ${joinedSource(on, scope.row, row, scope.aliases, ...conditionsOn(predicate))} ${id(row)} on ${matches(on, scope.row, row)}`,
+      ...inner.joins,
+    ],
     conditions: [...inner.conditions, ...barrier],
   };
 }
@@ -130,8 +140,30 @@ function behindFilter(
   return { safe, barrier: [behind(own, condition(unsafe, scope))] };
 }
 
+function conditionsOn({ where, filter = TRUE }: Reached): readonly Predicate[] {
+  return [filter, where];
+}
+
+/** Returns the source of the rows that a join leads to; `conditions` are those of the query on them. */
+export function joinedSource(
+  { table, from, mapping }: Join,
+  outer: string,
+  row: string,
+  aliases: Aliases,
+  ...conditions: readonly Predicate[]
+): Fragment {
+  const where = and(...conditions);
+  return aliases.source({
+    table,
+    row,
+    where,
+    join: { mapping, outer },
+    ...(from ? { source: nativeRows(from) } : {}),
+  });
+}
+
 /** Returns the equality of a join's columns between two aliases. */
-export function matches(on: Join, local: string, remote: string): Fragment {
+export function matches(on: Pick<Join, 'mapping'>, local: string, remote: string): Fragment {
   return join(
     on.mapping.map(([l, r, schema = null]) =>
       compared(columnOf(remote, r), EQUALS, columnOf(local, l), schema),
@@ -217,7 +249,8 @@ function aggregateValue(ref: AggregateRef, scope: PredicateScope): Fragment {
   }
   const row = scope.aliases.next();
   const where = whereClause([matches(ref.join, scope.row, row), ...reached(ref, { ...scope, row })]);
-  return sql`(select ${aggregateCall(ref, { ...scope, row })} from ${qualified(ref.join.table)} ${id(row)}${where})`;
+  const source = joinedSource(ref.join, scope.row, row, scope.aliases, ...conditionsOn(ref));
+  return sql`(select ${aggregateCall(ref, { ...scope, row })} from ${source} ${id(row)}${where})`;
 }
 
 function aggregateCall(

@@ -6,7 +6,7 @@ import type { GroupField, GroupOrder, Groups } from '../plan/query-types.ts';
 import { memberPieces } from './aggregate.ts';
 import { valueOver } from './aggregate-value.ts';
 import { condition, isTrue, visibleOrNull, whereClause } from './bool-exp.ts';
-import { comma, empty, type Fragment, id, integer, join, qualified, sql } from './fragment.ts';
+import { comma, empty, type Fragment, id, integer, join, sql } from './fragment.ts';
 import { Joins } from './join.ts';
 import { concatenate, joinedRows, jsonArray, jsonObject, type Piece, text } from './json.ts';
 import { directed, orderClause } from './order-by.ts';
@@ -32,7 +32,7 @@ export function groupsQuery(groups: Groups, aliases: Aliases): Fragment {
     groups.keys.map((key) => columnOf(row, keyName(key, groups))),
     comma,
   );
-  const from = sql`from ${tableOf(groups.table, shown, row, aliases)} ${id(row)}${where} group by (${keys})`;
+  const from = sql`from ${tableOf(groups, shown, row, aliases)} ${id(row)}${where} group by (${keys})`;
   const query = sql`select ${concatenate(jsonObject(pieces))} as "json" ${from}${filtered}${order}${limit}${offset}`;
   const outer = aliases.next();
   const rows = joinedRows(columnOf(outer, 'json'));
@@ -49,14 +49,16 @@ function shownKeys({ visibleIf = {} }: Groups, row: string, aliases: Aliases): r
 
 /** Returns the table, or a subquery that adds columns to it. What reads its rows is composed before. */
 function tableOf(
-  table: Groups['table'],
+  { table, where }: Groups,
   shown: readonly Fragment[],
   row: string,
   aliases: Aliases,
 ): Fragment {
-  if (shown.length === 0) return qualified(table);
+  const source = aliases.source({ table, row, where });
+  if (shown.length === 0) return source;
+  aliases.cut();
   const columns = sql`${id(row)}.*${join(shown, empty)}${aliases.wholeRow(row, table)}`;
-  return sql`(select ${columns} from ${qualified(table)} ${id(row)})`;
+  return sql`(select ${columns} from ${source} ${id(row)})`;
 }
 
 function keyName(key: string, { visibleIf }: Groups): string {

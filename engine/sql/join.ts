@@ -2,9 +2,8 @@
  *  The join is plain when a key makes the row unique, and lateral with `limit 1` otherwise (lateral joins everywhere cost 1.9
  *  times as much on wide results). */
 import type { Join, Predicate } from '../resolve/predicate.ts';
-import { allOf, condition, matches } from './bool-exp.ts';
-import { empty, type Fragment, id, join, qualified, sql } from './fragment.ts';
-import { nativeRows } from './native-query.ts';
+import { allOf, condition, joinedSource, matches } from './bool-exp.ts';
+import { empty, type Fragment, id, join, sql } from './fragment.ts';
 import { type Aliases, rowScope } from './scope.ts';
 
 export class Joins {
@@ -28,7 +27,7 @@ export class Joins {
     if (known) return known;
     const remote = this.aliases.next();
     this.#known.set(key, remote);
-    this.#clauses.push(leftJoin(on, local, remote, condition(filter, rowScope(remote, this.aliases))));
+    this.#clauses.push(leftJoin(on, local, remote, filter, this.aliases));
     return remote;
   }
 
@@ -38,9 +37,9 @@ export class Joins {
   }
 }
 
-function leftJoin(on: Join, local: string, remote: string, filter: Fragment): Fragment {
-  const where = allOf([matches(on, local, remote), filter]);
-  const row = sql`${on.from ? nativeRows(on.from) : qualified(on.table)} ${id(remote)}`;
+function leftJoin(on: Join, local: string, remote: string, filter: Predicate, aliases: Aliases): Fragment {
+  const where = allOf([matches(on, local, remote), condition(filter, rowScope(remote, aliases))]);
+  const row = sql`${joinedSource(on, local, remote, aliases, filter)} ${id(remote)}`;
   if (on.isUnique) return sql` left join ${row} on ${where}`;
   return sql` left join lateral (select * from ${row} where ${where} limit 1) ${id(remote)} on true`;
 }

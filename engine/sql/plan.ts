@@ -14,6 +14,7 @@ import type { Call, EntitiesCall, Plan, Root, Validation } from '../plan/types.t
 import type { NamedStatement } from '../wire/statement.ts';
 import { aggregateQuery } from './aggregate.ts';
 import { connectionQuery } from './connection.ts';
+import { type Composed, type DistributionOf, distributed, withRows } from './distribution.ts';
 import { comma, compile, compileForMany, type Fragment, join, type Statement, sql } from './fragment.ts';
 import { groupsQuery } from './group-by.ts';
 import { jsonList, jsonObject, mergeText, type TextPiece, text } from './json.ts';
@@ -129,6 +130,8 @@ type PrepareOptions = {
   readonly prepare: (text: string, about: PreparationOf) => Preparation;
   /** The reaction of a source to a write of a table, or of any table. */
   readonly reactionTo: (source: string, table: QualifiedName | null) => Reaction | null;
+  /** The distributions of a source that is a cluster; null for any other. */
+  readonly clusterOf: (source: string) => DistributionOf | null;
 };
 
 /** The statement that a text is prepared for. */
@@ -150,6 +153,7 @@ const UNNAMED: PrepareOptions = {
     return { named: once, once, wasUsed: false };
   },
   reactionTo: () => null,
+  clusterOf: () => null,
 };
 
 export function preparePlan(plan: Plan, options: PrepareOptions = UNNAMED): PreparedPlan {
@@ -161,6 +165,7 @@ export function preparePlan(plan: Plan, options: PrepareOptions = UNNAMED): Prep
     calls,
     steps: [],
     reactionTo: options.reactionTo,
+    clusterOf: options.clusterOf,
   });
   const steps = drafts.map((draft) => finishStep(draft, operation, options));
   return {
@@ -183,8 +188,9 @@ function statementsOf(steps: readonly Step[]): readonly PreparedStatement[] {
 }
 
 /** The statement of one root by itself, for explain. It returns the whole value of the root. */
-export function renderRoot(root: QueryRoot): Statement {
-  return compile(queryOf(root, new Aliases()));
+export function renderRoot(root: QueryRoot, cluster: DistributionOf | null = null): Statement {
+  const { query, gathered } = distributed(cluster, new Aliases(), (aliases) => queryOf(root, aliases));
+  return compile(sql`${withRows(gathered)}${query}`);
 }
 
 type Draft =
@@ -205,7 +211,8 @@ type Queries = {
   readonly kind: 'queries';
   readonly source: string;
   readonly aliases: Aliases;
-  readonly roots: { readonly alias: string; readonly query: Fragment; readonly isVolatile: boolean }[];
+  readonly cluster: DistributionOf | null;
+  readonly roots: (Composed & { readonly alias: string; readonly isVolatile: boolean })[];
 };
 
 /** The operation, the steps drafted so far, and the step of each call that has one. */
@@ -214,7 +221,7 @@ type Placed = {
   readonly drafts: Draft[];
   readonly calls: readonly Call[];
   readonly steps: number[];
-} & Pick<PrepareOptions, 'reactionTo'>;
+} & Pick<PrepareOptions, 'reactionTo' | 'clusterOf'>;
 
 /** `path` is the position of the roots in the request. */
 function placeAll(roots: readonly Root[], path: ErrorPath, placed: Placed): readonly TemplatePart[] {
@@ -250,12 +257,12 @@ function place(root: Root, path: ErrorPath, placed: Placed): readonly TemplatePa
     case 'database': {
       const paths = pathsInQuery(root.query);
       if (root.query.kind !== 'rows' || paths || placed.operation !== 'query') {
-        return [{ kind: 'column', ...addQuery(root, drafts), ...joinedAt(paths, path) }];
+        return [{ kind: 'column', ...addQuery(root, placed), ...joinedAt(paths, path) }];
       }
       const { select } = root.query;
       return [
         text('['),
-        { kind: 'column', ...addColumn(root, drafts, (a) => bareRowsQuery(select, a)) },
+        { kind: 'column', ...addColumn(root, placed, (a) => bareRowsQuery(select, a)) },
         text(']'),
       ];
     }
@@ -291,19 +298,22 @@ type Query = {
   readonly isVolatile?: boolean;
 };
 
+type Drafted = Pick<Placed, 'drafts' | 'clusterOf'>;
+
 /** Adds a query to the statement of its source. */
-function addQuery(query: Query, drafts: Draft[]) {
-  return addColumn(query, drafts, (aliases) => queryOf(query.query, aliases));
+function addQuery(query: Query, drafted: Drafted) {
+  return addColumn(query, drafted, (aliases) => queryOf(query.query, aliases));
 }
 
 /** Adds a column to the statement of its source. */
 function addColumn(
   { alias, source, isVolatile = false }: Omit<Query, 'query'>,
-  drafts: Draft[],
+  drafted: Drafted,
   build: (aliases: Aliases) => Fragment,
 ) {
-  const { step, draft } = queriesOf(source, drafts);
-  const column = draft.roots.push({ alias, query: build(draft.aliases), isVolatile }) - 1;
+  const { step, draft } = queriesOf(source, drafted);
+  const composed = distributed(draft.cluster, draft.aliases, build);
+  const column = draft.roots.push({ ...composed, alias, isVolatile }) - 1;
   return { step, column };
 }
 
@@ -315,7 +325,7 @@ function keyedRead(
 ): KeyedRead {
   const drafts: Draft[] = [];
   const columns = joins.map(({ source, query }, i) => {
-    const { step, column } = addQuery({ alias: 'keys', source, query }, drafts);
+    const { step, column } = addQuery({ alias: 'keys', source, query }, { ...options, drafts });
     return { statement: step, column, width: widths[i]! };
   });
   const steps = drafts.map((draft) => finishStep(draft, 'query', options));
@@ -340,12 +350,21 @@ function placeMutation(
 /** Roots of one statement. A result of Postgres has at most 1,664 columns. */
 const MOST_ROOTS = 1600;
 
-function queriesOf(source: string, drafts: Draft[]): { readonly step: number; readonly draft: Queries } {
+function queriesOf(
+  source: string,
+  { drafts, clusterOf }: Drafted,
+): { readonly step: number; readonly draft: Queries } {
   for (const [step, draft] of drafts.entries()) {
     const isOpen = draft.kind === 'queries' && draft.roots.length < MOST_ROOTS;
     if (isOpen && draft.source === source) return { step, draft };
   }
-  const draft: Queries = { kind: 'queries', source, aliases: new Aliases(), roots: [] };
+  const draft: Queries = {
+    kind: 'queries',
+    source,
+    aliases: new Aliases(),
+    cluster: clusterOf(source),
+    roots: [],
+  };
   return { step: drafts.push(draft) - 1, draft };
 }
 
@@ -437,7 +456,8 @@ function finishQueries(
 ): PreparedStatement {
   // One root is the statement; several are scalar subqueries beside each other.
   const columns = roots.map((root) => sql`(${root.query})`);
-  const query = roots.length === 1 ? roots[0]!.query : sql`select ${join(columns, comma)}`;
+  const whole = roots.length === 1 ? roots[0]!.query : sql`select ${join(columns, comma)}`;
+  const query = sql`${withRows(roots.flatMap(({ gathered }) => gathered))}${whole}`;
   const statement = compile(query);
   const isRepeatable = !roots.some((root) => root.isVolatile);
   // A volatile function may have effects outside of Postgres, which a second run would repeat.
@@ -447,7 +467,9 @@ function finishQueries(
     isRead: isRepeatable,
     mayShare: isRepeatable,
   };
-  const isShared = operation === 'subscription' && statement.parameters.length > 0;
+  // A cluster joins no table of its own to rows of a request laterally.
+  const isLocal = roots.every(({ form }) => form === 'plain');
+  const isShared = operation === 'subscription' && statement.parameters.length > 0 && isLocal;
   return {
     ...statement,
     preparation: prepare(statement.text, about),

@@ -3,8 +3,9 @@
  *  a sorted subquery keeps its order as long as nothing is joined outside it.
  *  Not here: the JSON of a row (table.ts), order values (order-by.ts). */
 import type { Field, Keys, Select } from '../plan/query-types.ts';
+import type { Join } from '../resolve/predicate.ts';
 import { condition, joined, whereClause } from './bool-exp.ts';
-import { comma, empty, type Fragment, id, integer, join, qualified, sql, unnestParam } from './fragment.ts';
+import { comma, empty, type Fragment, id, integer, join, sql, unnestParam } from './fragment.ts';
 import { functionCall } from './function.ts';
 import { Joins } from './join.ts';
 import { concatenate, type Piece } from './json.ts';
@@ -24,11 +25,21 @@ import { type Aliases, columnOf, rowScope } from './scope.ts';
 export type RowPieces = (fields: readonly Field[], row: string, joins: Joins) => readonly Piece[];
 
 /** Rows of JSON text in order: `string_agg(<json>, ',') from <from>` joins all of them. */
-type Rows = { readonly json: Fragment; readonly from: Fragment };
+type Rows = {
+  readonly json: Fragment;
+  readonly from: Fragment;
+  /** The order, where the rows are not in order: the shards of a cluster return theirs one after the other. */
+  readonly order?: Fragment;
+};
 
 /** The tie between rows and a row outside, whose alias is `outer`: the condition of a join, or a call that takes the outer
  *  row. */
-export type Correlation = { readonly correlate?: (row: string) => Fragment; readonly outer?: string };
+export type Correlation = {
+  readonly correlate?: (row: string) => Fragment;
+  readonly outer?: string;
+  /** The columns of the join. */
+  readonly mapping?: Join['mapping'];
+};
 
 /** The table of a select under an alias of its own, with conditions on its rows. */
 type FilteredTable = {
@@ -45,9 +56,10 @@ type FilteredTable = {
 export function filteredTable(
   select: Select,
   aliases: Aliases,
-  { correlate, outer }: Correlation,
+  origin: Correlation,
   mayReorder = select.orderBy.length > 0,
 ): FilteredTable {
+  const { correlate } = origin;
   const row = aliases.next();
   const scope = rowScope(row, aliases);
   const found = mayReorder
@@ -63,7 +75,7 @@ export function filteredTable(
     row,
     conditions,
     where: whereClause(conditions),
-    table: sql`${rowSource(select, outer ?? row, aliases)} ${id(row)}${join(found.joins, empty)}`,
+    table: sql`${rowSource(select, row, aliases, origin)} ${id(row)}${join(found.joins, empty)}`,
   };
 }
 
@@ -76,6 +88,9 @@ export function rowsOf(
 ): Rows {
   const place = filteredTable(select, aliases, origin);
   const { row, table, where } = place;
+  if (aliases.form === 'pushed' && (isLimited(select) || select.orderBy.length > 0)) {
+    return orderedRows(select, place, aliases, rowPieces);
+  }
   if (isLimited(select)) return limitedRows(select, place, aliases, rowPieces);
   const joins = new Joins(aliases);
   const json = concatenate(rowPieces(select.fields, row, joins));
@@ -104,6 +119,26 @@ function limitedRows(select: Select, place: FilteredTable, aliases: Aliases, row
   return sorted(sql`select ${json} as "json" from ${from}${orderClause(outside(terms, row))}`, aliases);
 }
 
+/** Returns rows with the values of their order beside them. A subquery makes the text of each row before it limits the rows: nothing is
+ *  joined to a limited table, which a cluster would have to bring together first. */
+function orderedRows(select: Select, place: FilteredTable, aliases: Aliases, rowPieces: RowPieces): Rows {
+  const { row, table, where } = place;
+  const joins = new Joins(aliases);
+  const terms = orderTerms(select.orderBy, row, joins);
+  const json = concatenate(rowPieces(select.fields, row, joins));
+  const values = terms.map(({ value }, i) => sql`, ${value} as ${id(`order ${i}`)}`);
+  const columns = sql`${distinctClause(select, row, { terms, joins })}${json} as "json"${join(values, empty)}`;
+  const limit = isLimited(select)
+    ? sql`${orderClause(terms)}${limitClause(select)}${offsetClause(select)}`
+    : empty;
+  const outer = aliases.next();
+  return {
+    json: columnOf(outer, 'json'),
+    from: sql`(select ${columns} from ${table}${joins.clauses()}${where}${limit}) ${id(outer)}`,
+    order: orderClause(terms.map((term, i) => ({ ...term, value: columnOf(outer, `order ${i}`) }))),
+  };
+}
+
 type Order = {
   readonly terms: readonly OrderTerm[];
   /** The joins that the terms need. */
@@ -114,10 +149,10 @@ type Order = {
 
 /** Returns the rows that a limit, an offset or `distinct on` leaves, under the alias of the table. What reads them is composed before. */
 export function limitedTable(select: Select, { row, table, where }: FilteredTable, order: Order): Fragment {
+  order.joins.aliases.cut();
   const whole = order.joins.aliases.wholeRow(row, select.table);
   const columns = sql`${distinctClause(select, row, order)}${id(row)}.*${order.carried}${whole}`;
-  const offset = select.offset === null ? empty : sql` offset ${integer(select.offset)}`;
-  const rows = sql`from ${table}${order.joins.clauses()}${where}${orderClause(order.terms)}${limitClause(select)}${offset}`;
+  const rows = sql`from ${table}${order.joins.clauses()}${where}${orderClause(order.terms)}${limitClause(select)}${offsetClause(select)}`;
   return sql`(select ${columns} ${rows}) ${id(row)}`;
 }
 
@@ -127,16 +162,32 @@ function limitClause({ limit, withTies }: Select): Fragment {
   return withTies ? sql` fetch first ${rows} rows with ties` : sql` limit ${rows}`;
 }
 
+function offsetClause({ offset }: Select): Fragment {
+  return offset === null ? empty : sql` offset ${integer(offset)}`;
+}
+
 function sorted(query: Fragment, aliases: Aliases): Rows {
   const outer = aliases.next();
   return { json: columnOf(outer, 'json'), from: sql`(${query}) ${id(outer)}` };
 }
 
 /** Returns the source of the rows in a FROM clause: the table, a call that returns rows of it, a native query, or the request. */
-export function rowSource(select: Select, outer: string, aliases: Aliases): Fragment {
-  if (!select.from) return qualified(select.table);
-  if ('keys' in select.from) return keyRows(select.from);
-  return 'code' in select.from ? nativeRows(select.from) : functionCall(select.from, outer, aliases);
+export function rowSource(
+  select: Select,
+  row: string,
+  aliases: Aliases,
+  { outer, mapping }: Correlation = {},
+): Fragment {
+  const { table, from, where } = select;
+  const source = from && fromSource(from, outer ?? row, aliases);
+  const place =
+    outer === undefined ? { select } : mapping ? { join: { mapping, outer } } : { isDependent: true };
+  return aliases.source({ table, row, where, ...(source ? { source } : {}), ...place });
+}
+
+function fromSource(from: NonNullable<Select['from']>, outer: string, aliases: Aliases): Fragment {
+  if ('keys' in from) return keyRows(from);
+  return 'code' in from ? nativeRows(from) : functionCall(from, outer, aliases);
 }
 
 /** Returns one row per index of the lists, which have equal length. */

@@ -1,15 +1,78 @@
-/** Row aliases of one statement: `t0`, `t1`, … from a counter, so that equal plans print equal text. */
+/** Row aliases of one statement: `t0`, `t1`, … from a counter, so that equal plans print equal text; and the source of the rows under each. */
 import type { QualifiedName } from '../metadata/schema/common.ts';
+import type { Select } from '../plan/query-types.ts';
+import type { JoinedPair, Predicate } from '../resolve/predicate.ts';
 import type { Fragment } from './fragment.ts';
 import { empty, id, qualified, sql } from './fragment.ts';
 
 /** The column of a subquery with the row of its table. */
 const WHOLE_ROW = 'whole row';
 
+/** The form of a query: that of any Postgres, or one of those over a cluster (distribution.ts). */
+export type Form = 'plain' | 'pushed' | 'gathered';
+
+/** Rows that a query reads under an alias. */
+export type RowsRead = {
+  readonly table: QualifiedName;
+  readonly row: string;
+  /** The source of the rows when it is not the table. */
+  readonly source?: Fragment;
+  /** True when the source takes a row of the query. */
+  readonly isDependent?: boolean;
+  /** How the rows belong to a row outside; null when they belong to none and are compared with it, absent for the first rows. */
+  readonly join?: { readonly mapping: readonly JoinedPair[]; readonly outer: string } | null;
+  /** Conditions of the query on the rows. */
+  readonly where?: Predicate;
+  /** The select of first rows. */
+  readonly select?: Select;
+};
+
+/** Chooses where the rows under an alias are read. */
+export type TableReader = {
+  readonly form: Form;
+  /** Returns the source of the rows in a FROM clause. */
+  readonly read: (rows: RowsRead) => Fragment;
+  /** Notes that a subquery limits rows which other tables are joined to. */
+  readonly cut: () => void;
+};
+
+const PLAIN: TableReader = {
+  form: 'plain',
+  read: ({ table, source }) => source ?? qualified(table),
+  cut: () => {},
+};
+
 export class Aliases {
   #count = 0;
   /** The aliases of subqueries that have more columns than their table, and whether the row of the table is read from each. */
   readonly #wider = new Map<string, boolean>();
+
+  #reader = PLAIN;
+
+  /** The form of the query that is composed. */
+  get form(): Form {
+    return this.#reader.form;
+  }
+
+  /** Composes a query whose rows are read by a reader. */
+  reading<T>(reader: TableReader, compose: (aliases: Aliases) => T): T {
+    this.#reader = reader;
+    try {
+      return compose(this);
+    } finally {
+      this.#reader = PLAIN;
+    }
+  }
+
+  /** Returns the source of rows in a FROM clause. */
+  source(rows: RowsRead): Fragment {
+    return this.#reader.read(rows);
+  }
+
+  /** Notes that a subquery limits rows which other tables are joined to. */
+  cut(): void {
+    this.#reader.cut();
+  }
 
   next(): string {
     return `t${this.#count++}`;

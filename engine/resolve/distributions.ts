@@ -1,0 +1,26 @@
+/** The distributions of the tables of a source that is a Citus cluster. In: its catalog. Out: distributions by qualifiedKey. Not here: what
+ *  statements do with them (sql/distribution.ts). */
+import type { Distribution } from '../catalog/distribution.ts';
+import type { Catalog } from '../catalog/types.ts';
+import { type QualifiedName, qualifiedKey } from '../metadata/schema/common.ts';
+
+export type Distributions = ReadonlyMap<string, Distribution>;
+
+/** Returns the distributions; null when the database is no cluster. */
+export function distributionsOf({
+  hasCitus,
+  tables,
+}: Pick<Catalog, 'hasCitus' | 'tables'>): Distributions | null {
+  if (!hasCitus) return null;
+  return new Map(
+    [...tables].flatMap(([key, { distribution }]) => (distribution ? [[key, distribution] as const] : [])),
+  );
+}
+
+/** Returns the distribution of each table of a source; null when it is no cluster. */
+export function clusterOf(
+  source: { readonly distributions: Distributions | null } | undefined,
+): ((table: QualifiedName) => Distribution | null) | null {
+  const distributions = source?.distributions;
+  return distributions ? (table) => distributions.get(qualifiedKey(table)) ?? null : null;
+}

@@ -1,0 +1,184 @@
+/** Twin of distribution.ts: which form a query has, and that every form is answered as the plain one, whatever each table is in a cluster. */
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { createDatabase, type TestDatabase } from '../../testing/database.ts';
+import type { Distribution } from '../catalog/distribution.ts';
+import { type Database, openDatabase } from '../database/pool.ts';
+import { bind } from '../execute/bind.ts';
+import type { Field, OrderItem, QueryRoot, Select } from '../plan/query-types.ts';
+import type { Join, Predicate } from '../resolve/predicate.ts';
+import { TRUE } from '../resolve/predicate.ts';
+import type { DistributionOf } from './distribution.ts';
+import { renderRoot } from './plan.ts';
+import { array, asc, compare, constant, int, many, object, select, text, to } from './testing/build.ts';
+
+const by = (column: string, colocation = 1): Distribution => ({ kind: 'distributed', column, colocation });
+const one = (colocation: number): Distribution => ({ kind: 'single-shard', colocation });
+const reference: Distribution = { kind: 'reference' };
+
+/** What a table may be: distributed by the column of its relationships or another one, and with whom. */
+const POSSIBLE: Readonly<Record<string, readonly (Distribution | null)[]>> = {
+  author: [null, reference, by('id'), one(3)],
+  book: [null, reference, by('author_id'), by('author_id', 2), by('id'), one(3)],
+  note: [null, reference, by('book_id'), by('author_id')],
+};
+
+const author = to('author', 'author_id', 'id');
+const books = many('book', 'id', 'author_id');
+const notes: Join = {
+  ...many('note', 'id', 'book_id'),
+  mapping: [
+    ['id', 'book_id'],
+    ['author_id', 'author_id'],
+  ],
+};
+const byId = { orderBy: [asc('id')] };
+const allNotes = array('notes', notes, [text('body')], { orderBy: [asc('body')] });
+const related = (join: Join, where: Predicate): Predicate => ({ kind: 'related', join, where });
+const count: Extract<Field, { kind: 'aggregate' }>['output'] = [
+  {
+    kind: 'values',
+    alias: 'aggregate',
+    members: [{ kind: 'value', alias: 'count', value: { kind: 'count', columns: [], isDistinct: false } }],
+  },
+];
+const counted: Field = {
+  kind: 'aggregate',
+  alias: 'counted',
+  join: books,
+  select: select('book', []),
+  output: count,
+};
+const nodes = [
+  ...count,
+  { kind: 'nodes' as const, alias: 'nodes', fields: [int('id'), allNotes], limit: null },
+];
+const byAuthor: OrderItem = {
+  path: [{ join: author, filter: TRUE }],
+  column: 'name',
+  direction: 'desc',
+  nulls: 'last',
+};
+const rows = (table: string, fields: readonly Field[], rest: Partial<Select> = {}): QueryRoot => ({
+  kind: 'rows',
+  select: select(table, fields, { ...byId, ...rest }),
+});
+
+const ROOTS: Readonly<Record<string, QueryRoot>> = {
+  'a list': rows('author', [int('id'), text('name')]),
+  'a list with a limit': rows('author', [int('id')], { limit: 2, offset: '1' }),
+  'a filter over a relationship': rows('book', [int('id')], {
+    where: related(author, compare('id', '_lt', constant('3'))),
+  }),
+  'a filter over rows': rows('author', [int('id')], {
+    where: related(books, compare('pages', '_gt', constant('100'))),
+  }),
+  'an unrelated row': rows('author', [int('id')], {
+    where: { kind: 'exists', table: notes.table, where: compare('book_id', '_eq', constant('1')) },
+  }),
+  'a nested list': rows('author', [int('id'), array('books', books, [int('id'), allNotes], byId)]),
+  'limits at two levels': rows(
+    'author',
+    [int('id'), array('books', books, [int('id'), allNotes], { ...byId, limit: 1 })],
+    { limit: 2 },
+  ),
+  'an object and its lists': rows(
+    'book',
+    [int('id'), object('author', author, [text('name'), array('books', books, [int('id')], byId)])],
+    { limit: 4 },
+  ),
+  'an order by an object': rows('book', [int('id'), object('author', author, [text('name')])], {
+    orderBy: [byAuthor, asc('id')],
+    limit: 3,
+  }),
+  'distinct rows': rows('book', [int('id'), allNotes], {
+    distinctOn: ['author_id'],
+    orderBy: [asc('author_id'), asc('id')],
+  }),
+  'a nested aggregate': rows('author', [int('id'), counted], { limit: 2 }),
+  'an aggregate': { kind: 'aggregate', select: select('book', []), output: count },
+  'an aggregate with nodes': { kind: 'aggregate', select: select('book', [], byId), output: nodes },
+  'an aggregate of a page': {
+    kind: 'aggregate',
+    select: select('book', [], { ...byId, limit: 3 }),
+    output: nodes,
+  },
+  'a row by key': {
+    kind: 'row',
+    select: select('author', [text('name'), array('books', books, [int('id'), allNotes], byId)], {
+      where: compare('id', '_eq', constant('1')),
+    }),
+  },
+};
+
+const assignments = POSSIBLE['author']!.flatMap((a) =>
+  POSSIBLE['book']!.flatMap((b) => POSSIBLE['note']!.map((n) => ({ author: a, book: b, note: n }))),
+);
+type Assignment = (typeof assignments)[number];
+const within =
+  (assignment: Assignment): DistributionOf =>
+  ({ name }) =>
+    assignment[name as keyof Assignment];
+const colocated = within({ author: by('id'), book: by('author_id'), note: by('author_id') });
+const textOf = (root: QueryRoot, distributionOf: DistributionOf | null) =>
+  renderRoot(root, distributionOf).text;
+
+describe('the form of a query', () => {
+  test('is the plain one while no table of it is distributed', () => {
+    const without = within({ author: null, book: reference, note: null });
+    for (const root of Object.values(ROOTS)) expect(textOf(root, without)).toMatch(/^select/);
+    expect(textOf(ROOTS['a list']!, without)).toBe(textOf(ROOTS['a list']!, null));
+  });
+
+  test('makes the text of each row before it limits the rows, where all rows are with those that they belong to', () => {
+    expect(textOf(ROOTS['limits at two levels']!, colocated)).toMatchInlineSnapshot(
+      `"select '[' || coalesce(string_agg("t9"."json", ',' order by "t9"."order 0"), '') || ']' from (select '{"id":' || "t4"."id"::text || ',"books":[' || coalesce((select string_agg("t8"."json", ',' order by "t8"."order 0") from (select '{"id":' || "t5"."id"::text || ',"notes":[' || coalesce((select string_agg("t7"."json", ',' order by "t7"."order 0") from (select '{"body":' || to_json("t6"."body")::text || '}' as "json", "t6"."body" as "order 0" from "public"."note" "t6" where "t6"."book_id" = "t5"."id" and "t6"."author_id" = "t5"."author_id") "t7"), '') || ']}' as "json", "t5"."id" as "order 0" from "public"."book" "t5" where "t5"."author_id" = "t4"."id" order by "t5"."id" limit 1) "t8"), '') || ']}' as "json", "t4"."id" as "order 0" from "public"."author" "t4" order by "t4"."id" limit 2) "t9""`,
+    );
+  });
+
+  test('reads the rows of each table by a CTE where they are not', () => {
+    const apart = within({ author: by('id'), book: by('id', 2), note: reference });
+    expect(textOf(ROOTS['limits at two levels']!, apart)).toMatchInlineSnapshot(
+      `"with "gathered t10" as materialized (select "t10".* from "public"."author" "t10" order by "t10"."id" limit 2), "gathered t11" as materialized (select "t11".* from "public"."book" "t11" where exists (select 1 from "gathered t10" "t10" where "t11"."author_id" = "t10"."id")), "gathered t12" as materialized (select "t12".* from "public"."note" "t12" where exists (select 1 from "gathered t11" "t11" where "t12"."book_id" = "t11"."id" and "t12"."author_id" = "t11"."author_id")) select '[' || coalesce(string_agg('{"id":' || "t10"."id"::text || ',"books":[' || coalesce((select string_agg('{"id":' || "t11"."id"::text || ',"notes":[' || coalesce((select string_agg("t13"."json", ',') from (select '{"body":' || to_json("t12"."body")::text || '}' as "json" from "gathered t12" "t12" where "t12"."book_id" = "t11"."id" and "t12"."author_id" = "t11"."author_id" order by "t12"."body") "t13"), '') || ']}', ',') from (select "t11".* from "gathered t11" "t11" where "t11"."author_id" = "t10"."id" order by "t11"."id" limit 1) "t11"), '') || ']}', ','), '') || ']' from (select "t10".* from "gathered t10" "t10" order by "t10"."id" limit 2) "t10""`,
+    );
+  });
+});
+
+describe('the answer is that of the plain form', () => {
+  let source: TestDatabase;
+  let database: Database;
+
+  beforeAll(async () => {
+    source = await createDatabase();
+    await source.sql(`
+      create table author (id int primary key, name text);
+      create table book (id int primary key, author_id int, pages int);
+      create table note (book_id int, author_id int, body text);
+      insert into author values (1, 'Ada'), (2, 'Bo'), (3, 'Cy'), (4, 'Di');
+      insert into book values (1, 1, 300), (2, 1, 120), (3, 2, 80), (4, null, 500), (5, 3, 120);
+      insert into note values (1, 1, 'n1'), (1, 1, 'n2'), (3, 2, 'n3'), (5, 9, 'n4')`);
+    database = openDatabase(source.url);
+  });
+
+  afterAll(async () => {
+    await database.close();
+    await source.drop();
+  });
+
+  const answerTo = async (root: QueryRoot, distributionOf: DistributionOf | null) => {
+    const { text, parameters } = renderRoot(root, distributionOf);
+    const session = { role: 'admin', variables: {}, mayUseBackendOnly: false };
+    return database.run({ name: '', text }, bind(parameters, { session, variables: {} }));
+  };
+
+  test.for(Object.entries(ROOTS))('%s', async ([, root]) => {
+    const expected = await answerTo(root, null);
+    const texts = new Set<string>();
+    for (const assignment of assignments) {
+      const distributionOf = within(assignment);
+      const text = textOf(root, distributionOf);
+      if (texts.has(text)) continue;
+      texts.add(text);
+      expect(await answerTo(root, distributionOf), JSON.stringify(assignment)).toEqual(expected);
+    }
+  });
+});

@@ -1,0 +1,197 @@
+/** The forms of queries over a Citus cluster. Which of them a query has depends on the tables that it reads and on how their rows belong to
+ *  each other. A database that is no cluster has none of this.
+ *  In: the distributions of a source, and a function that composes a query. Out: the query, and CTEs that it reads.
+ *  Not here: the form of rows in a cluster (rows.ts), writes (mutation.ts). Citus documentation, "Subqueries and CTEs". */
+import type { Distribution } from '../catalog/distribution.ts';
+import type { QualifiedName } from '../metadata/schema/common.ts';
+import type { Select } from '../plan/query-types.ts';
+import { and, type Join, type Predicate, TRUE } from '../resolve/predicate.ts';
+import { condition, matches, whereClause } from './bool-exp.ts';
+import { comma, empty, type Fragment, id, integer, join, qualified, sql } from './fragment.ts';
+import { Joins } from './join.ts';
+import { orderClause, orderTerms } from './order-by.ts';
+import { Aliases, type Form, type RowsRead, rowScope, type TableReader } from './scope.ts';
+
+/** Returns the distribution of a table of a cluster; null for a local one. */
+export type DistributionOf = (table: QualifiedName) => Distribution | null;
+
+/** A query and the rows that it reads from CTEs. */
+export type Composed = {
+  readonly query: Fragment;
+  readonly gathered: readonly Fragment[];
+  readonly form: Form;
+};
+
+/** The forms, and which reads each can serve. The first that fits is taken. */
+const FORMS: readonly { readonly form: Form; readonly fits: (reads: Reads) => boolean }[] = [
+  // No table is distributed: a query as on any Postgres.
+  { form: 'plain', fits: (reads) => !reads.some(isSharded) },
+  // Every row is on the shard of the row that it belongs to, so that each shard can answer for its rows: a query of one tenant is sent to
+  // its shard whole.
+  { form: 'pushed', fits: (reads) => reads.arePushable },
+  // The rows of each table are read by a CTE of their own, and the coordinator puts them together.
+  { form: 'gathered', fits: () => true },
+];
+
+/** Composes a query in the form that the cluster can distribute; without a cluster in the plain form. */
+export function distributed(
+  distributionOf: DistributionOf | null,
+  aliases: Aliases,
+  compose: (aliases: Aliases) => Fragment,
+): Composed {
+  if (!distributionOf) return { query: compose(aliases), gathered: [], form: 'plain' };
+  for (const { form, fits } of FORMS) {
+    const reads = new Reads(form, distributionOf);
+    const query = aliases.reading(reads, compose);
+    if (fits(reads)) return { query, gathered: form === 'gathered' ? reads.gathered() : [], form };
+  }
+  throw new Error('the last form fits every query');
+}
+
+/** Returns CTEs in front of a query: `with "gathered t0" as materialized (…) `. */
+export function withRows(ctes: readonly Fragment[]): Fragment {
+  return ctes.length === 0 ? empty : sql`with ${join(ctes, comma)} `;
+}
+
+/** The tables that a query reads, under their aliases. */
+class Reads implements TableReader {
+  readonly form: Form;
+  readonly #distributionOf: DistributionOf;
+  readonly #reads = new Map<string, RowsRead>();
+  #isCut = false;
+
+  constructor(form: Form, distributionOf: DistributionOf) {
+    this.form = form;
+    this.#distributionOf = distributionOf;
+  }
+
+  read(rows: RowsRead): Fragment {
+    this.#reads.set(rows.row, rows);
+    const source = rows.source ?? qualified(rows.table);
+    if (this.form !== 'gathered') return source;
+    // A call that takes a row of the query is part of it.
+    return rows.source && rows.isDependent ? source : nameOf(rows.row);
+  }
+
+  /** Notes that a subquery limits rows which other tables are joined to. */
+  cut(): void {
+    this.#isCut = true;
+  }
+
+  some(test: (distribution: Distribution | null) => boolean): boolean {
+    return [...this.#reads.values()].some((read) => test(this.#placeOf(read)));
+  }
+
+  get arePushable(): boolean {
+    if (this.#isCut && this.#reads.size > 1) return false;
+    return [...this.#reads.values()].every((read) => {
+      const { join: on } = read;
+      if (on === undefined) return true;
+      const outer = on && this.#reads.get(on.outer);
+      return on !== null && isWithShard(outer ? this.#placeOf(outer) : null, this.#placeOf(read), on.mapping);
+    });
+  }
+
+  /** Returns the CTEs, each after those that it reads. */
+  gathered(): readonly Fragment[] {
+    const done = new Map<string, Fragment>();
+    const add = (read: RowsRead) => {
+      if (done.has(read.row) || (read.source && read.isDependent)) return;
+      const outer = read.join && this.#reads.get(read.join.outer);
+      if (outer) add(outer);
+      const isKnown = outer !== undefined && outer !== null && done.has(outer.row);
+      done.set(read.row, sql`${nameOf(read.row)} as materialized (${rowsOf(read, isKnown)})`);
+    };
+    for (const read of this.#reads.values()) add(read);
+    return [...done.values()];
+  }
+
+  /** The distribution of the rows; rows of a call are where the query is. */
+  #placeOf({ table, source }: RowsRead): Distribution | null {
+    return source ? null : this.#distributionOf(table);
+  }
+}
+
+function nameOf(row: string): Fragment {
+  return id(`gathered ${row}`);
+}
+
+function isSharded(distribution: Distribution | null): boolean {
+  return distribution !== null && distribution.kind !== 'reference';
+}
+
+/** True when the rows of `inner` that belong to a row of `outer` are where that row is. */
+function isWithShard(
+  outer: Distribution | null,
+  inner: Distribution | null,
+  mapping: Join['mapping'],
+): boolean {
+  if (inner === null) return !isSharded(outer);
+  if (inner.kind === 'reference') return true;
+  if (outer === null || outer.kind === 'reference') return false;
+  if (outer.colocation !== inner.colocation || outer.kind !== inner.kind) return false;
+  if (outer.kind !== 'distributed' || inner.kind !== 'distributed') return true;
+  return mapping.some(([local, remote]) => local === outer.column && remote === inner.column);
+}
+
+/** Returns a query of the rows that a gathered query may use. The query has all conditions, so that these may be fewer: those on columns of
+ *  the row itself, that a row belongs to one of the gathered rows outside it, and the limit when it depends on nothing else. */
+function rowsOf(
+  { table, source, row, where = TRUE, join: on, select }: RowsRead,
+  hasOuter: boolean,
+): Fragment {
+  if (source) return sql`select * from ${source} ${id(row)}`;
+  const aliases = new Aliases();
+  const own = ownPart(where);
+  const belongs =
+    hasOuter && on
+      ? [sql`exists (select 1 from ${nameOf(on.outer)} ${id(on.outer)} where ${matches(on, on.outer, row)})`]
+      : [];
+  const conditions = whereClause([condition(own, rowScope(row, aliases)), ...belongs]);
+  const limit = select && isOwn(where) ? limitOf(select, row, aliases) : empty;
+  return sql`select ${id(row)}.* from ${qualified(table)} ${id(row)}${conditions}${limit}`;
+}
+
+/** Returns the order and the limit of rows that depend on their own columns only. The rows before an offset are read, too. */
+function limitOf(
+  { limit, offset, orderBy, distinctOn, withTies }: Select,
+  row: string,
+  aliases: Aliases,
+): Fragment {
+  const isSimple = orderBy.every(
+    ({ path, call, aggregate, visibleIf }) => path.length === 0 && !call && !aggregate && !visibleIf,
+  );
+  if (limit === null || distinctOn.length > 0 || withTies || !isSimple) return empty;
+  const most = String(BigInt(limit) + BigInt(offset ?? 0));
+  return sql`${orderClause(orderTerms(orderBy, row, new Joins(aliases)))} limit ${integer(most)}`;
+}
+
+/** Returns the members of a conjunction that are about columns of the row only. */
+function ownPart(predicate: Predicate): Predicate {
+  if (predicate.kind === 'and') return and(...predicate.all.map(ownPart));
+  if (predicate.kind === 'barrier') return ownPart(predicate.filter);
+  return isOwn(predicate) ? predicate : TRUE;
+}
+
+function isOwn(predicate: Predicate): boolean {
+  switch (predicate.kind) {
+    case 'true':
+    case 'false':
+      return true;
+    case 'and':
+      return predicate.all.every(isOwn);
+    case 'or':
+      return predicate.any.every(isOwn);
+    case 'not':
+      return isOwn(predicate.not);
+    case 'is-null':
+    case 'compare': {
+      const { call, aggregate, visibleIf } = predicate.left;
+      const isRoot =
+        predicate.kind === 'compare' && predicate.right.kind === 'column' && predicate.right.scope === 'root';
+      return !call && !aggregate && !visibleIf && !isRoot;
+    }
+    default:
+      return false;
+  }
+}
