@@ -8,14 +8,31 @@ import { type Fragment, literal, sql } from './fragment.ts';
 import { type Aliases, columnOf, rowScope } from './scope.ts';
 
 /** Returns the condition that a row passes the check; null when there is no check. */
-export function checkOf(action: Insert | Update, row: string, aliases: Aliases): Fragment | null {
+export function checkOf(
+  action: Insert | Update,
+  row: string,
+  aliases: Aliases,
+  isNew = sql`${columnOf(row, 'xmax')} = 0`,
+): Fragment | null {
   // A check that is null (a comparison with null) fails.
   const holds = (check: Predicate) => sql`(${condition(check, rowScope(row, aliases))}) is true`;
-  const onConflict = (action.kind === 'insert' && action.onConflict?.check) || undefined;
-  if (action.check.kind === 'true' && (onConflict ?? TRUE).kind === 'true') return null;
-  if (!onConflict || JSON.stringify(onConflict) === JSON.stringify(action.check)) return holds(action.check);
+  if (!hasCheck(action)) return null;
+  const onConflict = conflictCheckOf(action);
+  if (!onConflict) return holds(action.check);
   // `xmax` is 0 for a new row version that has not been updated or locked. Partitioned tables cannot always tell (0A000).
-  return sql`case when ${columnOf(row, 'xmax')} = 0 then ${holds(action.check)} else ${holds(onConflict)} end`;
+  return sql`case when ${isNew} then ${holds(action.check)} else ${holds(onConflict)} end`;
+}
+
+/** True when a row may fail the check. */
+function hasCheck(action: Insert | Update): boolean {
+  const onConflict = action.kind === 'insert' ? action.onConflict?.check : undefined;
+  return action.check.kind !== 'true' || (onConflict ?? TRUE).kind !== 'true';
+}
+
+/** Returns the check of the rows that an upsert finds, when it differs from that of the rows that it inserts. */
+export function conflictCheckOf(action: Insert | Update): Predicate | null {
+  const onConflict = action.kind === 'insert' ? action.onConflict?.check : undefined;
+  return onConflict && JSON.stringify(onConflict) !== JSON.stringify(action.check) ? onConflict : null;
 }
 
 /** The text in the error of a failed check. Postgres quotes it in messages of every language. */

@@ -68,9 +68,7 @@ class Reads implements TableReader {
   read(rows: RowsRead): Fragment {
     this.#reads.set(rows.row, rows);
     const source = rows.source ?? qualified(rows.table);
-    if (this.form !== 'gathered') return source;
-    // A call that takes a row of the query is part of it.
-    return rows.source && rows.isDependent ? source : nameOf(rows.row);
+    return this.form === 'gathered' && isGathered(rows) ? nameOf(rows.row) : source;
   }
 
   /** Notes that a subquery limits rows which other tables are joined to. */
@@ -96,7 +94,7 @@ class Reads implements TableReader {
   gathered(): readonly Fragment[] {
     const done = new Map<string, Fragment>();
     const add = (read: RowsRead) => {
-      if (done.has(read.row) || (read.source && read.isDependent)) return;
+      if (done.has(read.row) || !isGathered(read)) return;
       const outer = read.join && this.#reads.get(read.join.outer);
       if (outer) add(outer);
       const isKnown = outer !== undefined && outer !== null && done.has(outer.row);
@@ -110,6 +108,11 @@ class Reads implements TableReader {
   #placeOf({ table, source }: RowsRead): Distribution | null {
     return source ? null : this.#distributionOf(table);
   }
+}
+
+/** True unless the rows are those of a call that takes a row of the query, or the statement writes to them. */
+function isGathered({ source, isDependent, isTarget }: RowsRead): boolean {
+  return !isTarget && !(source && isDependent);
 }
 
 function nameOf(row: string): Fragment {

@@ -17,7 +17,9 @@ import type { Field, Select } from '../plan/query-types.ts';
 import { type Predicate, TRUE } from '../resolve/predicate.ts';
 import { SESSION_SETTINGS } from '../resolve/session.ts';
 import { condition } from './bool-exp.ts';
-import { checkOf, verdict } from './check.ts';
+import { checkOf, conflictCheckOf, verdict } from './check.ts';
+import { fromWritten } from './distributed-write.ts';
+import { type DistributionOf, distributed, withRows } from './distribution.ts';
 import { empty, type Fragment, id, join, literal, param, sql, typeName } from './fragment.ts';
 import { Joins } from './join.ts';
 import { concatenate, expression, joinedRows, jsonArray, jsonObject, type Piece, text } from './json.ts';
@@ -65,16 +67,22 @@ export function mutationQuery(
   action: MutationAction,
   output: MutationOutput,
   settings = false,
+  distributionOf: DistributionOf | null = null,
 ): MutationQuery {
   if (action.kind === 'nested-insert') {
     const statements = new StepStatements();
     return nestedQuery(
-      action.steps.map((step) => insertStepQuery(step, statements)),
+      action.steps.map((step) => insertStepQuery(step, statements, distributionOf)),
       action,
       output,
+      distributionOf,
     );
   }
-  if (action.kind === 'nested-update') return nestedQuery(action.steps.map(updateStepQuery), action, output);
+  if (action.kind === 'nested-update') {
+    const steps = action.steps.map((step) => updateStepQuery(step, distributionOf));
+    return nestedQuery(steps, action, output, distributionOf);
+  }
+  if (distributionOf) return distributedQuery(action, output, settings, distributionOf);
   const aliases = new Aliases();
   const row = aliases.next();
   const check = action.kind === 'delete' ? null : checkOf(action, row, aliases);
@@ -99,19 +107,51 @@ export function mutationQuery(
   return {
     steps: [],
     write: sql`with ${WRITTEN} as (${written}) ${rows}`,
-    answer: answerQuery(output, type),
+    answer: answerQuery(output, type, null),
   };
+}
+
+/** Returns the statements of a write to a table of a cluster. */
+function distributedQuery(
+  action: Insert | Update | Delete,
+  output: MutationOutput,
+  settings: boolean,
+  distributionOf: DistributionOf,
+): MutationQuery {
+  const aliases = new Aliases();
+  const { table } = action;
+  const write = {
+    table,
+    distributionOf,
+    statementOf: (row: string) => writeOf(action, row, aliases),
+    marksNew: action.kind === 'insert' && conflictCheckOf(action) !== null,
+  };
+  const isAnswered = looksAround(output);
+  const query = fromWritten(write, aliases, (row, isNew) => {
+    const check = action.kind === 'delete' ? null : checkOf(action, row, aliases, isNew);
+    const isOne = output.kind === 'row' && !isAnswered;
+    const checked = check ? sql`, ${verdict(isOne ? sql`(${check})` : sql`bool_and(${check})`)}` : empty;
+    if (isAnswered) {
+      return { columns: sql`array_agg(${aliases.rowOf(row, table)})::text${checked}`, clauses: empty };
+    }
+    const { json, joins, having } = outputJson(output, row, aliases);
+    const columns = sql`${json}${checked}${settings ? sql`, ${SET_SESSION}` : empty}`;
+    return { columns, clauses: sql`${joins.clauses()}${having}` };
+  });
+  const answer = isAnswered ? answerQuery(output, rowType(table), distributionOf) : null;
+  return { steps: [], write: query, answer };
 }
 
 function nestedQuery(
   steps: readonly StepQuery[],
   { table }: NestedInsert | NestedUpdate,
   output: MutationOutput,
+  distributionOf: DistributionOf | null,
 ): MutationQuery {
   const affected = param({ kind: 'affected-rows', type: builtinType('text') });
   return {
     steps,
-    write: answerQuery(output, rowType(table), affected),
+    write: answerQuery(output, rowType(table), distributionOf, affected),
     answer: null,
   };
 }
@@ -122,13 +162,17 @@ function statementOf(
   aliases: Aliases,
   returning: Fragment,
 ): Fragment {
+  return sql`${writeOf(action, row, aliases)} returning ${returning}`;
+}
+
+function writeOf(action: Insert | Update | Delete, row: string, aliases: Aliases): Fragment {
   switch (action.kind) {
     case 'insert':
-      return sql`${insertStatement(action, row, aliases)} returning ${returning}`;
+      return insertStatement(action, row, aliases);
     case 'update':
-      return sql`${updateStatement(action, row, aliases)} returning ${returning}`;
+      return updateStatement(action, row, aliases);
     case 'delete':
-      return sql`${deleteStatement(action, row, aliases)} returning ${returning}`;
+      return deleteStatement(action, row, aliases);
     default:
       return action satisfies never;
   }
@@ -138,12 +182,20 @@ function passed(output: MutationOutput): Fragment {
   return output.kind === 'row' ? PASSES : ALL_PASS;
 }
 
-function answerQuery(output: MutationOutput, type: PgType, affected = COUNT): Fragment {
-  const aliases = new Aliases();
-  const row = aliases.next();
-  const { json, joins, having } = outputJson(output, row, aliases, affected);
+function answerQuery(
+  output: MutationOutput,
+  type: PgType,
+  distributionOf: DistributionOf | null,
+  affected = COUNT,
+): Fragment {
   const rows = param({ kind: 'written', type: arrayOf(type) });
-  return sql`select ${json} from unnest(${rows}) ${id(row)}${joins.clauses()}${having}`;
+  const { query, gathered } = distributed(distributionOf, new Aliases(), (aliases) => {
+    const row = aliases.next();
+    const source = aliases.source({ table: type, row, source: sql`unnest(${rows})` });
+    const { json, joins, having } = outputJson(output, row, aliases, affected);
+    return sql`select ${json} from ${source} ${id(row)}${joins.clauses()}${having}`;
+  });
+  return sql`${withRows(gathered)}${query}`;
 }
 
 /** `having` makes the query return one row over all rows when it contains no aggregate. PostgreSQL manual, "The GROUP BY and

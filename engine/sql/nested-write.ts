@@ -4,8 +4,10 @@
 import type { PgType } from '../catalog/types.ts';
 import type { QualifiedName } from '../metadata/schema/common.ts';
 import type { InsertStep, UpdateStep } from '../plan/mutation-types.ts';
-import { checkOf, verdict } from './check.ts';
-import { comma, compile, type Fragment, id, join, type Statement, sql, typeName } from './fragment.ts';
+import { checkOf, conflictCheckOf, verdict } from './check.ts';
+import { fromWritten } from './distributed-write.ts';
+import type { DistributionOf } from './distribution.ts';
+import { comma, compile, empty, type Fragment, id, join, type Statement, sql, typeName } from './fragment.ts';
 import { Aliases, columnOf } from './scope.ts';
 import type { StepStatements } from './step-statements.ts';
 import { deleteStatement, insertStatement, updateStatement } from './write.ts';
@@ -25,11 +27,17 @@ export type StepQuery = Pick<InsertStep, 'unlessInserted' | 'path'> & {
   readonly answered: number | null;
 };
 
-export function insertStepQuery(step: InsertStep, statements: StepStatements): StepQuery {
+export function insertStepQuery(
+  step: InsertStep,
+  statements: StepStatements,
+  distributionOf: DistributionOf | null = null,
+): StepQuery {
   const { insert, keeps, isAnswered, unlessInserted, path } = step;
   const answered = insert.rows.length === 1 ? 1 + keeps.length : 1;
   return {
-    statement: statements.statementOf(step, insertStep),
+    statement: statements.statementOf(step, (one) =>
+      distributionOf ? distributedInsertStep(one, distributionOf) : insertStep(one),
+    ),
     answered: isAnswered ? answered : null,
     unlessInserted,
     path,
@@ -54,19 +62,84 @@ function insertStep({ insert, keeps, isAnswered }: InsertStep): Fragment {
   return manyRows(statement, { row, table: insert.table, passes, returnsRows: isAnswered });
 }
 
-export function updateStepQuery({ write, keepsRows, isAnswered, path }: UpdateStep): StepQuery {
+/** Returns the same statement for a table of a cluster. */
+function distributedInsertStep(
+  { insert, keeps, isAnswered }: InsertStep,
+  distributionOf: DistributionOf,
+): Fragment {
+  const aliases = new Aliases();
+  const { table, rows } = insert;
+  const write = {
+    table,
+    distributionOf,
+    statementOf: (row: string) => insertStatement(insert, row, aliases),
+    marksNew: conflictCheckOf(insert) !== null,
+  };
+  return fromWritten(write, aliases, (row, isNew) => {
+    const passes = checkOf(insert, row, aliases, isNew);
+    if (rows.length > 1)
+      return {
+        columns: manyColumns(row, { table, passes, returnsRows: isAnswered }, aliases),
+        clauses: empty,
+      };
+    const columns = [
+      sql`'1'::text`,
+      ...keeps.map((column) => sql`${columnOf(row, column)}::text`),
+      ...(isAnswered ? [sql`array[${aliases.rowOf(row, table)}]::text`] : []),
+      ...(passes ? [verdict(passes)] : []),
+    ];
+    return { columns: join(columns, comma), clauses: empty };
+  });
+}
+
+/** Returns columns about any number of written rows of a cluster. */
+function manyColumns(
+  row: string,
+  { table, passes, returnsRows }: Omit<Written, 'row'>,
+  aliases: Aliases,
+): Fragment {
+  const columns = [
+    sql`count(*)::text`,
+    ...(returnsRows ? [sql`array_agg(${aliases.rowOf(row, table)})::text`] : []),
+    ...(passes ? [verdict(sql`bool_and(${passes})`)] : []),
+  ];
+  return join(columns, comma);
+}
+
+export function updateStepQuery(
+  { write, keepsRows, isAnswered, path }: UpdateStep,
+  distributionOf: DistributionOf | null = null,
+): StepQuery {
   const aliases = new Aliases();
   const row = aliases.next();
   const isUpdate = write.kind === 'update';
   const statement = isUpdate ? updateStatement(write, row, aliases) : deleteStatement(write, row, aliases);
   const passes = isUpdate ? checkOf(write, row, aliases) : null;
   const returnsRows = keepsRows || isAnswered;
+  const query = distributionOf
+    ? distributedUpdateStep(write, returnsRows, distributionOf)
+    : manyRows(statement, { row, table: write.table, passes, returnsRows });
   return {
-    statement: compile(manyRows(statement, { row, table: write.table, passes, returnsRows })),
+    statement: compile(query),
     answered: isAnswered ? 1 : null,
     unlessInserted: null,
     path,
   };
+}
+
+function distributedUpdateStep(
+  write: UpdateStep['write'],
+  returnsRows: boolean,
+  distributionOf: DistributionOf,
+): Fragment {
+  const aliases = new Aliases();
+  const { table } = write;
+  const statementOf = (row: string) =>
+    write.kind === 'update' ? updateStatement(write, row, aliases) : deleteStatement(write, row, aliases);
+  return fromWritten({ table, distributionOf, statementOf, marksNew: false }, aliases, (row) => {
+    const passes = write.kind === 'update' ? checkOf(write, row, aliases) : null;
+    return { columns: manyColumns(row, { table, passes, returnsRows }, aliases), clauses: empty };
+  });
 }
 
 type Written = {

@@ -334,11 +334,12 @@ function keyedRead(
 
 function placeMutation(
   { source, mutation: { action, output } }: Extract<Root, { kind: 'mutation' }>,
-  { reactionTo }: Placed,
+  { reactionTo, clusterOf }: Placed,
   add: (query: MutationQuery, action: MutationAction) => TemplatePart,
 ): readonly TemplatePart[] {
   const addOne = (one: MutationAction) => {
-    return add(mutationQuery(one, output, reactionTo(source, one.table) === 'after'), one);
+    const settings = reactionTo(source, one.table) === 'after';
+    return add(mutationQuery(one, output, settings, clusterOf(source)), one);
   };
   if (action.kind !== 'update-many') return [addOne(action)];
   const answers = action.updates.map((update) =>

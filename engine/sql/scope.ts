@@ -6,7 +6,7 @@ import type { Fragment } from './fragment.ts';
 import { empty, id, qualified, sql } from './fragment.ts';
 
 /** The column of a subquery with the row of its table. */
-const WHOLE_ROW = 'whole row';
+export const WHOLE_ROW = 'whole row';
 
 /** The form of a query: that of any Postgres, or one of those over a cluster (distribution.ts). */
 export type Form = 'plain' | 'pushed' | 'gathered';
@@ -19,6 +19,8 @@ export type RowsRead = {
   readonly source?: Fragment;
   /** True when the source takes a row of the query. */
   readonly isDependent?: boolean;
+  /** True for the table that a statement writes to. */
+  readonly isTarget?: true;
   /** How the rows belong to a row outside; null when they belong to none and are compared with it, absent for the first rows. */
   readonly join?: { readonly mapping: readonly JoinedPair[]; readonly outer: string } | null;
   /** Conditions of the query on the rows. */
