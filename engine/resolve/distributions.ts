@@ -4,7 +4,12 @@ import type { Distribution } from '../catalog/distribution.ts';
 import type { Catalog } from '../catalog/types.ts';
 import { type QualifiedName, qualifiedKey } from '../metadata/schema/common.ts';
 
-export type Distributions = ReadonlyMap<string, Distribution>;
+/** The distribution of a table or a view. The rows of a view are where those of its tables are. */
+export type RowsDistribution = Distribution | { readonly kind: 'view' };
+
+export type Distributions = ReadonlyMap<string, RowsDistribution>;
+
+const VIEW: RowsDistribution = { kind: 'view' };
 
 /** Returns the distributions; null when the database is no cluster. */
 export function distributionsOf({
@@ -13,14 +18,16 @@ export function distributionsOf({
 }: Pick<Catalog, 'hasCitus' | 'tables'>): Distributions | null {
   if (!hasCitus) return null;
   return new Map(
-    [...tables].flatMap(([key, { distribution }]) => (distribution ? [[key, distribution] as const] : [])),
+    [...tables].flatMap(([key, { kind, distribution = kind === 'view' ? VIEW : null }]) =>
+      distribution ? [[key, distribution] as const] : [],
+    ),
   );
 }
 
 /** Returns the distribution of each table of a source; null when it is no cluster. */
 export function clusterOf(
   source: { readonly distributions: Distributions | null } | undefined,
-): ((table: QualifiedName) => Distribution | null) | null {
+): ((table: QualifiedName) => RowsDistribution | null) | null {
   const distributions = source?.distributions;
   return distributions ? (table) => distributions.get(qualifiedKey(table)) ?? null : null;
 }

@@ -2,7 +2,6 @@
  *  snapshot; schema/, plan/ and sql/ read nothing else. Objects that do not resolve are not part of it but are listed as
  *  inconsistencies. Not here: how the parts are resolved (one file each), GraphQL types (schema/), SQL (sql/). */
 
-import type { Distribution } from '../catalog/distribution.ts';
 import type { Scalar } from '../catalog/scalars.ts';
 import type { CatalogIndex, PgType, Reaction } from '../catalog/types.ts';
 import type { EngineError } from '../errors/engine-error.ts';
@@ -14,6 +13,7 @@ import type {
 } from '../metadata/schema/common.ts';
 import type { NamingConvention, QueryTags } from '../metadata/schema/source.ts';
 import type { RootFieldKind } from '../metadata/schema/table.ts';
+import type { Distributions } from './distributions.ts';
 import type { Environment, ReferenceReader } from './environment-variables.ts';
 import type { Naming, Part } from './naming.ts';
 import type { Join, Leaf, Predicate } from './predicate.ts';
@@ -91,7 +91,7 @@ export type ResolvedSource = {
   /** The reactions to writes of tables that need the session of the writer, by qualifiedKey. */
   readonly reactions: ReadonlyMap<string, Reaction>;
   /** The distributions of tables, by qualifiedKey, when the database is a Citus cluster; otherwise null. */
-  readonly distributions: ReadonlyMap<string, Distribution> | null;
+  readonly distributions: Distributions | null;
   /** The configuration of comments on statements; null when there are none. */
   readonly queryTags: QueryTags | null;
 };

@@ -158,7 +158,7 @@ export function joinedSource(
     row,
     where,
     join: { mapping, outer },
-    ...(from ? { source: nativeRows(from) } : {}),
+    ...(from ? { source: nativeRows(from), isNative: true } : {}),
   });
 }
 

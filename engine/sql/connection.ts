@@ -96,6 +96,7 @@ function pageRows(page: ConnectionPage, aliases: Aliases, origin: Correlation): 
     return { ...base, where: whereClause(bounded), filter: empty, hasMore: null, hasBeyond };
   }
   const size = integer(page.size);
+  aliases.cut();
   const order = orderClause(page.isFromEnd ? reversed(page, terms) : terms);
   aliases.widen(row);
   const limit = integer(page.size + 1);

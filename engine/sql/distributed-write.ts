@@ -46,5 +46,5 @@ export function fromWritten(write: DistributedWrite, aliases: Aliases, columnsOf
     return sql`select ${columns} from ${source} ${id(row)}${clauses}`;
   });
   const written = sql`${WRITTEN_ROWS} as (${writing.query})`;
-  return sql`${withRows([...writing.gathered, written, ...reading.gathered])}${reading.query}`;
+  return withRows(reading.gathered, reading.query, { gathered: writing.gathered, cte: written });
 }

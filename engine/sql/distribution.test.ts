@@ -5,19 +5,32 @@ import type { Distribution } from '../catalog/distribution.ts';
 import { type Database, openDatabase } from '../database/pool.ts';
 import { bind } from '../execute/bind.ts';
 import type { Field, OrderItem, QueryRoot, Select } from '../plan/query-types.ts';
+import type { RowsDistribution } from '../resolve/distributions.ts';
 import type { Join, Predicate } from '../resolve/predicate.ts';
 import { TRUE } from '../resolve/predicate.ts';
 import type { DistributionOf } from './distribution.ts';
 import { renderRoot } from './plan.ts';
-import { array, asc, compare, constant, int, many, object, select, text, to } from './testing/build.ts';
+import {
+  array,
+  asc,
+  compare,
+  constant,
+  int,
+  many,
+  named,
+  object,
+  select,
+  text,
+  to,
+} from './testing/build.ts';
 
 const by = (column: string, colocation = 1): Distribution => ({ kind: 'distributed', column, colocation });
 const one = (colocation: number): Distribution => ({ kind: 'single-shard', colocation });
 const reference: Distribution = { kind: 'reference' };
 
 /** What a table may be: distributed by the column of its relationships or another one, and with whom. */
-const POSSIBLE: Readonly<Record<string, readonly (Distribution | null)[]>> = {
-  author: [null, reference, by('id'), one(3)],
+const POSSIBLE: Readonly<Record<string, readonly (RowsDistribution | null)[]>> = {
+  author: [null, reference, by('id'), one(3), { kind: 'view' }],
   book: [null, reference, by('author_id'), by('author_id', 2), by('id'), one(3)],
   note: [null, reference, by('book_id'), by('author_id')],
 };
@@ -102,6 +115,19 @@ const ROOTS: Readonly<Record<string, QueryRoot>> = {
     select: select('book', [], { ...byId, limit: 3 }),
     output: nodes,
   },
+  groups: {
+    kind: 'groups',
+    groups: {
+      table: named('book'),
+      where: TRUE,
+      keys: ['author_id'],
+      having: TRUE,
+      orderBy: [{ by: { kind: 'key', column: 'author_id' }, direction: 'desc', nulls: 'last' }],
+      limit: null,
+      offset: null,
+      output: [{ kind: 'keys', alias: 'keys', fields: [int('author_id', true)] }, ...count] as never,
+    },
+  },
   'a row by key': {
     kind: 'row',
     select: select('author', [text('name'), array('books', books, [int('id'), allNotes], byId)], {
@@ -138,7 +164,7 @@ describe('the form of a query', () => {
   test('reads the rows of each table by a CTE where they are not', () => {
     const apart = within({ author: by('id'), book: by('id', 2), note: reference });
     expect(textOf(ROOTS['limits at two levels']!, apart)).toMatchInlineSnapshot(
-      `"with "gathered t10" as materialized (select "t10".* from "public"."author" "t10" order by "t10"."id" limit 2), "gathered t11" as materialized (select "t11".* from "public"."book" "t11" where exists (select 1 from "gathered t10" "t10" where "t11"."author_id" = "t10"."id")), "gathered t12" as materialized (select "t12".* from "public"."note" "t12" where exists (select 1 from "gathered t11" "t11" where "t12"."book_id" = "t11"."id" and "t12"."author_id" = "t11"."author_id")) select '[' || coalesce(string_agg('{"id":' || "t10"."id"::text || ',"books":[' || coalesce((select string_agg('{"id":' || "t11"."id"::text || ',"notes":[' || coalesce((select string_agg("t13"."json", ',') from (select '{"body":' || to_json("t12"."body")::text || '}' as "json" from "gathered t12" "t12" where "t12"."book_id" = "t11"."id" and "t12"."author_id" = "t11"."author_id" order by "t12"."body") "t13"), '') || ']}', ',') from (select "t11".* from "gathered t11" "t11" where "t11"."author_id" = "t10"."id" order by "t11"."id" limit 1) "t11"), '') || ']}', ','), '') || ']' from (select "t10".* from "gathered t10" "t10" order by "t10"."id" limit 2) "t10""`,
+      `"with "gathered t10" as materialized (select "t10".* from "public"."author" "t10" order by "t10"."id" limit 2), "gathered t11" as materialized (select "t11".* from "public"."book" "t11" where exists (select 1 from "gathered t10" "t10" where "t11"."author_id" = "t10"."id")), "gathered t12" as materialized (select "t12".* from "public"."note" "t12" where exists (select 1 from "gathered t11" "t11" where "t12"."book_id" = "t11"."id" and "t12"."author_id" = "t11"."author_id")), "on the coordinator" as materialized (select count(*) from ((select 1 from "gathered t10" limit 1) union all (select 1 from "gathered t11" limit 1) union all (select 1 from "gathered t12" limit 1)) "answer") select "answer".* from (select '[' || coalesce(string_agg('{"id":' || "t10"."id"::text || ',"books":[' || coalesce((select string_agg('{"id":' || "t11"."id"::text || ',"notes":[' || coalesce((select string_agg("t13"."json", ',') from (select '{"body":' || to_json("t12"."body")::text || '}' as "json" from "gathered t12" "t12" where "t12"."book_id" = "t11"."id" and "t12"."author_id" = "t11"."author_id" order by "t12"."body") "t13"), '') || ']}', ',') from (select "t11".* from "gathered t11" "t11" where "t11"."author_id" = "t10"."id" order by "t11"."id" limit 1) "t11"), '') || ']}', ','), '') || ']' from (select "t10".* from "gathered t10" "t10" order by "t10"."id" limit 2) "t10") "answer" cross join "on the coordinator""`,
     );
   });
 });

@@ -2,9 +2,9 @@
  *  each other. A database that is no cluster has none of this.
  *  In: the distributions of a source, and a function that composes a query. Out: the query, and CTEs that it reads.
  *  Not here: the form of rows in a cluster (rows.ts), writes (mutation.ts). Citus documentation, "Subqueries and CTEs". */
-import type { Distribution } from '../catalog/distribution.ts';
 import type { QualifiedName } from '../metadata/schema/common.ts';
 import type { Select } from '../plan/query-types.ts';
+import type { RowsDistribution } from '../resolve/distributions.ts';
 import { and, type Join, type Predicate, TRUE } from '../resolve/predicate.ts';
 import { condition, matches, whereClause } from './bool-exp.ts';
 import { comma, empty, type Fragment, id, integer, join, qualified, sql } from './fragment.ts';
@@ -13,14 +13,17 @@ import { orderClause, orderTerms } from './order-by.ts';
 import { Aliases, type Form, type RowsRead, rowScope, type TableReader } from './scope.ts';
 
 /** Returns the distribution of a table of a cluster; null for a local one. */
-export type DistributionOf = (table: QualifiedName) => Distribution | null;
+export type DistributionOf = (table: QualifiedName) => RowsDistribution | null;
 
 /** A query and the rows that it reads from CTEs. */
 export type Composed = {
   readonly query: Fragment;
-  readonly gathered: readonly Fragment[];
+  readonly gathered: readonly Gathered[];
   readonly form: Form;
 };
+
+/** The rows of a table that a query reads from a CTE. */
+export type Gathered = { readonly name: Fragment; readonly cte: Fragment };
 
 /** The forms, and which reads each can serve. The first that fits is taken. */
 const FORMS: readonly { readonly form: Form; readonly fits: (reads: Reads) => boolean }[] = [
@@ -48,9 +51,28 @@ export function distributed(
   throw new Error('the last form fits every query');
 }
 
-/** Returns CTEs in front of a query: `with "gathered t0" as materialized (…) `. */
-export function withRows(ctes: readonly Fragment[]): Fragment {
-  return ctes.length === 0 ? empty : sql`with ${join(ctes, comma)} `;
+const ANSWER = id('answer');
+const COORDINATOR = id('on the coordinator');
+
+/** A CTE that writes, and the rows that it reads. */
+type WritingCte = { readonly gathered: readonly Gathered[]; readonly cte: Fragment };
+
+/** Returns the query with the CTEs that it reads: `with "gathered t0" as materialized (…) select …`. A CTE that writes stands before them.
+ *  Citus keeps rows of a CTE only where it sees them read. It misses those that a subquery reads beside subqueries of its own, warns, and goes
+ *  on with no rows. The CTE that is joined reads some of each on the coordinator. */
+export function withRows(
+  gathered: readonly Gathered[],
+  query: Fragment,
+  write: WritingCte | null = null,
+): Fragment {
+  const writes = write ? [...write.gathered.map(({ cte }) => cte), write.cte] : [];
+  const ctes = [...writes, ...gathered.map(({ cte }) => cte)];
+  if (ctes.length === 0) return query;
+  if (gathered.length === 0) return sql`with ${join(ctes, comma)} ${query}`;
+  const reads = gathered.map(({ name }) => sql`(select 1 from ${name} limit 1)`);
+  const counted = sql`select count(*) from (${join(reads, sql` union all `)}) ${ANSWER}`;
+  const all = join([...ctes, sql`${COORDINATOR} as materialized (${counted})`], comma);
+  return sql`with ${all} select ${ANSWER}.* from (${query}) ${ANSWER} cross join ${COORDINATOR}`;
 }
 
 /** The tables that a query reads, under their aliases. */
@@ -76,13 +98,15 @@ class Reads implements TableReader {
     this.#isCut = true;
   }
 
-  some(test: (distribution: Distribution | null) => boolean): boolean {
+  some(test: (distribution: RowsDistribution | null) => boolean): boolean {
     return [...this.#reads.values()].some((read) => test(this.#placeOf(read)));
   }
 
   get arePushable(): boolean {
-    if (this.#isCut && this.#reads.size > 1) return false;
-    return [...this.#reads.values()].every((read) => {
+    const reads = [...this.#reads.values()];
+    if (this.#isCut && reads.some(({ join: on }) => on !== undefined)) return false;
+    if (this.some((distribution) => distribution?.kind === 'view')) return false;
+    return reads.every((read) => {
       const { join: on } = read;
       if (on === undefined) return true;
       const outer = on && this.#reads.get(on.outer);
@@ -91,21 +115,23 @@ class Reads implements TableReader {
   }
 
   /** Returns the CTEs, each after those that it reads. */
-  gathered(): readonly Fragment[] {
-    const done = new Map<string, Fragment>();
+  gathered(): readonly Gathered[] {
+    const done = new Map<string, Gathered>();
     const add = (read: RowsRead) => {
       if (done.has(read.row) || !isGathered(read)) return;
       const outer = read.join && this.#reads.get(read.join.outer);
       if (outer) add(outer);
       const isKnown = outer !== undefined && outer !== null && done.has(outer.row);
-      done.set(read.row, sql`${nameOf(read.row)} as materialized (${rowsOf(read, isKnown)})`);
+      const name = nameOf(read.row);
+      done.set(read.row, { name, cte: sql`${name} as materialized (${rowsOf(read, isKnown)})` });
     };
     for (const read of this.#reads.values()) add(read);
     return [...done.values()];
   }
 
-  /** The distribution of the rows; rows of a call are where the query is. */
-  #placeOf({ table, source }: RowsRead): Distribution | null {
+  /** Returns the distribution of the rows. Rows of a call are where the query is, those of a native query as those of a view. */
+  #placeOf({ table, source, isNative }: RowsRead): RowsDistribution | null {
+    if (isNative) return { kind: 'view' };
     return source ? null : this.#distributionOf(table);
   }
 }
@@ -119,19 +145,20 @@ function nameOf(row: string): Fragment {
   return id(`gathered ${row}`);
 }
 
-function isSharded(distribution: Distribution | null): boolean {
+function isSharded(distribution: RowsDistribution | null): boolean {
   return distribution !== null && distribution.kind !== 'reference';
 }
 
 /** True when the rows of `inner` that belong to a row of `outer` are where that row is. */
 function isWithShard(
-  outer: Distribution | null,
-  inner: Distribution | null,
+  outer: RowsDistribution | null,
+  inner: RowsDistribution | null,
   mapping: Join['mapping'],
 ): boolean {
   if (inner === null) return !isSharded(outer);
   if (inner.kind === 'reference') return true;
-  if (outer === null || outer.kind === 'reference') return false;
+  if (inner.kind === 'view') return false;
+  if (outer === null || outer.kind === 'reference' || outer.kind === 'view') return false;
   if (outer.colocation !== inner.colocation || outer.kind !== inner.kind) return false;
   if (outer.kind !== 'distributed' || inner.kind !== 'distributed') return true;
   return mapping.some(([local, remote]) => local === outer.column && remote === inner.column);

@@ -25,7 +25,8 @@ export function groupsQuery(groups: Groups, aliases: Aliases): Fragment {
   const where = whereClause([condition(groups.where, scope)]);
   const having = condition(groups.having, scope);
   const filtered = isTrue(having) ? empty : sql` having ${having}`;
-  const order = orderClause(groups.orderBy.map((item) => orderTerm(item, groups, row, aliases)));
+  const terms = groups.orderBy.map((item) => orderTerm(item, groups, row, aliases));
+  const order = orderClause(terms);
   const limit = groups.limit === null ? empty : sql` limit ${integer(groups.limit)}`;
   const offset = groups.offset === null ? empty : sql` offset ${integer(groups.offset)}`;
   const keys = join(
@@ -33,9 +34,13 @@ export function groupsQuery(groups: Groups, aliases: Aliases): Fragment {
     comma,
   );
   const from = sql`from ${tableOf(groups, shown, row, aliases)} ${id(row)}${where} group by (${keys})`;
-  const query = sql`select ${concatenate(jsonObject(pieces))} as "json" ${from}${filtered}${order}${limit}${offset}`;
+  // The shards of a cluster return their groups one after the other.
+  const isPushed = aliases.form === 'pushed';
+  const values = isPushed ? terms.map(({ value }, i) => sql`, ${value} as ${id(`order ${i}`)}`) : [];
+  const query = sql`select ${concatenate(jsonObject(pieces))} as "json"${join(values, empty)} ${from}${filtered}${order}${limit}${offset}`;
   const outer = aliases.next();
-  const rows = joinedRows(columnOf(outer, 'json'));
+  const again = isPushed ? terms.map((term, i) => ({ ...term, value: columnOf(outer, `order ${i}`) })) : [];
+  const rows = joinedRows(columnOf(outer, 'json'), orderClause(again));
   return sql`select ${concatenate(jsonArray(rows))} from (${query}) ${id(outer)}`;
 }
 

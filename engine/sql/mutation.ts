@@ -82,7 +82,11 @@ export function mutationQuery(
     const steps = action.steps.map((step) => updateStepQuery(step, distributionOf));
     return nestedQuery(steps, action, output, distributionOf);
   }
-  if (distributionOf) return distributedQuery(action, output, settings, distributionOf);
+  if (distributionOf) {
+    const steps = rowByRow(action, output);
+    if (steps) return mutationQuery(steps, output, settings, distributionOf);
+    return distributedQuery(action, output, settings, distributionOf);
+  }
   const aliases = new Aliases();
   const row = aliases.next();
   const check = action.kind === 'delete' ? null : checkOf(action, row, aliases);
@@ -108,6 +112,24 @@ export function mutationQuery(
     steps: [],
     write: sql`with ${WRITTEN} as (${written}) ${rows}`,
     answer: answerQuery(output, type, null),
+  };
+}
+
+/** Returns an insert into a cluster that returns several rows as one statement for each of them: the shards would return theirs one after the
+ *  other, and not in the order of the objects. */
+function rowByRow(action: Insert | Update | Delete, output: MutationOutput): NestedInsert | null {
+  const returnsRows = output.kind === 'response' && output.fields.some(({ kind }) => kind === 'returning');
+  if (action.kind !== 'insert' || action.rows.length < 2 || !returnsRows) return null;
+  return {
+    kind: 'nested-insert',
+    table: action.table,
+    steps: action.rows.map((row) => ({
+      insert: { ...action, rows: [row] },
+      keeps: [],
+      isAnswered: true,
+      unlessInserted: null,
+      path: [],
+    })),
   };
 }
 
@@ -195,7 +217,7 @@ function answerQuery(
     const { json, joins, having } = outputJson(output, row, aliases, affected);
     return sql`select ${json} from ${source} ${id(row)}${joins.clauses()}${having}`;
   });
-  return sql`${withRows(gathered)}${query}`;
+  return withRows(gathered, query);
 }
 
 /** `having` makes the query return one row over all rows when it contains no aggregate. PostgreSQL manual, "The GROUP BY and

@@ -190,7 +190,7 @@ function statementsOf(steps: readonly Step[]): readonly PreparedStatement[] {
 /** The statement of one root by itself, for explain. It returns the whole value of the root. */
 export function renderRoot(root: QueryRoot, cluster: DistributionOf | null = null): Statement {
   const { query, gathered } = distributed(cluster, new Aliases(), (aliases) => queryOf(root, aliases));
-  return compile(sql`${withRows(gathered)}${query}`);
+  return compile(withRows(gathered, query));
 }
 
 type Draft =
@@ -458,7 +458,10 @@ function finishQueries(
   // One root is the statement; several are scalar subqueries beside each other.
   const columns = roots.map((root) => sql`(${root.query})`);
   const whole = roots.length === 1 ? roots[0]!.query : sql`select ${join(columns, comma)}`;
-  const query = sql`${withRows(roots.flatMap(({ gathered }) => gathered))}${whole}`;
+  const query = withRows(
+    roots.flatMap(({ gathered }) => gathered),
+    whole,
+  );
   const statement = compile(query);
   const isRepeatable = !roots.some((root) => root.isVolatile);
   // A volatile function may have effects outside of Postgres, which a second run would repeat.

@@ -182,7 +182,13 @@ export function rowSource(
   const source = from && fromSource(from, outer ?? row, aliases);
   const place =
     outer === undefined ? { select } : mapping ? { join: { mapping, outer } } : { isDependent: true };
-  return aliases.source({ table, row, where, ...(source ? { source } : {}), ...place });
+  return aliases.source({
+    table,
+    row,
+    where,
+    ...(source ? { source, isNative: 'code' in from } : {}),
+    ...place,
+  });
 }
 
 function fromSource(from: NonNullable<Select['from']>, outer: string, aliases: Aliases): Fragment {

@@ -17,6 +17,8 @@ export type RowsRead = {
   readonly row: string;
   /** The source of the rows when it is not the table. */
   readonly source?: Fragment;
+  /** True when the source is the SQL of an administrator, which may read any table. */
+  readonly isNative?: boolean;
   /** True when the source takes a row of the query. */
   readonly isDependent?: boolean;
   /** True for the table that a statement writes to. */

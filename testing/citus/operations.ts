@@ -9,6 +9,8 @@ export type Operation = {
   readonly company?: number;
   /** True when the request defines no order, so that lists are compared as sets. */
   readonly isUnordered?: true;
+  /** True for a request to the endpoint of Relay. */
+  readonly isRelay?: true;
 };
 
 const BY_ID = 'order_by: {id: asc}';
@@ -164,6 +166,105 @@ const READS: readonly Operation[] = [
     name: 'a function',
     query: `{ search_campaigns(args: {search: "campaign 2%"}, ${BY_COMPANY}) { id name } }`,
   },
+  {
+    name: 'an aggregate with nodes and their lists',
+    query: `{ campaigns_aggregate(${BY_COMPANY}, where: {budget: {_lt: "1000"}}) { aggregate { count } nodes { id ads(${BY_ID}) { id } company { plan { name } } } } }`,
+  },
+  {
+    name: 'an aggregate of a page with lists',
+    query: `{ campaigns_aggregate(${BY_COMPANY}, limit: 5) { aggregate { count } nodes { id ads(${BY_ID}) { id } } } }`,
+  },
+  {
+    name: 'nested distinct rows',
+    query: `{ companies(${BY_ID}, limit: 6) { id campaigns(distinct_on: state, order_by: [{state: asc}, {id: desc}]) { state id } } }`,
+  },
+  {
+    name: 'relationships that are not colocated',
+    query: `{ companies(${BY_ID}) { id visits(${BY_ID}) { id page } } }`,
+  },
+  {
+    name: 'objects that are not colocated',
+    query: `{ visits(${BY_ID}, limit: 9) { id company { name plan { name } campaigns(${BY_ID}, limit: 1) { id } } } }`,
+  },
+  {
+    name: 'a filter that is not colocated',
+    query: `{ visits(where: {company: {name: {_like: "%7"}}}, ${BY_ID}) { id } companies(where: {visits: {id: {_lt: "9"}}}, ${BY_ID}) { id } }`,
+  },
+  {
+    name: 'an order that is not colocated',
+    query: '{ visits(order_by: [{company: {seats: desc_nulls_last}}, {id: asc}], limit: 5) { id } }',
+  },
+  {
+    name: 'aggregates that are not colocated',
+    query: `{ companies(${BY_ID}, limit: 3) { id visits_aggregate { aggregate { count max { id } } } } }`,
+  },
+  {
+    name: 'local rows of distributed ones',
+    query: `{ companies(${BY_ID}, limit: 3) { id notes(${BY_ID}) { id plan { name } } } }`,
+  },
+  {
+    name: 'a filter and lists that are not colocated',
+    query: `{ companies(${BY_ID}, where: {visits: {id: {_gt: "50"}}, campaigns: {id: {_gt: "100"}}}) { id campaigns(${BY_ID}) { id } visits(${BY_ID}) { id } } }`,
+  },
+  {
+    name: 'an order by an aggregate that is not colocated',
+    query:
+      '{ companies(order_by: [{visits_aggregate: {max: {id: desc}}}, {id: asc}], limit: 7, where: {invoices: {id: {_gt: "3"}}}) { id visits_aggregate { aggregate { count } } } }',
+  },
+  {
+    name: 'another schema',
+    query: `{ companies(${BY_ID}, where: {invoices: {total: {_gt: "90"}}}) { id invoices(${BY_ID}) { id lines(${BY_ID}) { id } } } }`,
+  },
+  {
+    name: 'rows of several kinds of a tenant',
+    query: `{ companies { name visits(${BY_ID}) { id } notes(${BY_ID}) { id } invoices(${BY_ID}) { id } campaigns(${BY_ID}) { id } } }`,
+    company: 9,
+  },
+  { name: 'a view', query: `{ running_campaigns(${BY_COMPANY}) { id name } }` },
+  {
+    name: 'a view and its relationships',
+    query: `{ running_campaigns(${BY_COMPANY}, limit: 5) { id company { name } ads(${BY_ID}) { id } } }`,
+  },
+  {
+    name: 'a view of a tenant',
+    query: `{ running_campaigns(${BY_ID}) { id ads(${BY_ID}) { id } } }`,
+    company: 3,
+  },
+  {
+    name: 'a native query',
+    query:
+      '{ spending(args: {least: "20"}, order_by: {company_id: desc}) { company_id total company { name } } }',
+  },
+  {
+    name: 'a filter by an aggregate',
+    query: `{ companies(where: {campaigns_aggregate: {count: {predicate: {_gt: 3}}}}, ${BY_ID}) { id } }`,
+  },
+  {
+    name: 'groups',
+    query:
+      '{ campaigns_group_by(keys: [state], order_by: {state: desc}) { keys { state } aggregate { count sum { budget } } } }',
+  },
+  {
+    name: 'groups by the distribution',
+    query:
+      '{ campaigns_group_by(keys: [company_id], order_by: {company_id: desc}) { keys { company_id } aggregate { count } } }',
+  },
+  {
+    name: 'a connection',
+    query:
+      '{ companies_connection(first: 4, order_by: {name: asc}) { edges { cursor node { name } } pageInfo { hasNextPage hasPreviousPage endCursor } } }',
+    isRelay: true,
+  },
+  {
+    name: 'a connection with lists',
+    query: `{ companies_connection(first: 3, order_by: {id: desc}) { edges { node { name campaigns(${BY_ID}) { name } plan { name } } } pageInfo { hasNextPage } } }`,
+    isRelay: true,
+  },
+  {
+    name: 'nested connections',
+    query: `{ companies_connection(order_by: {id: asc}) { edges { node { name campaigns_connection(first: 2, order_by: {id: desc}) { edges { node { name } } pageInfo { hasNextPage } } } } } }`,
+    isRelay: true,
+  },
 ];
 
 /** The company that the writes are about. */
@@ -264,6 +365,26 @@ const WRITES: readonly Operation[] = [
     isUnordered: true,
   },
   { name: 'a delete by key', query: 'mutation { delete_campaigns_by_pk(company_id: 1000, id: -1) { id } }' },
+  {
+    name: 'an update over relationships that are not colocated',
+    query:
+      'mutation { update_visits(where: {company: {name: {_eq: "company 14"}}}, _set: {page: "changed"}) { affected_rows } }',
+  },
+  {
+    name: 'an update of local rows over distributed ones',
+    query:
+      'mutation { update_companies(where: {visits: {id: {_lt: "4"}}}, _set: {seats: 77}) { affected_rows } }',
+  },
+  {
+    name: 'a delete over relationships',
+    query:
+      'mutation { delete_clicks(where: {ad: {campaign: {state: {_eq: "done"}}}, company_id: {_in: ["18", "19"]}}) { affected_rows } }',
+  },
+  {
+    name: 'an insert with a function of the row',
+    query:
+      'mutation { insert_campaigns_one(object: {company_id: 2, name: "labelled"}) { label company { campaigns_aggregate { aggregate { count } } } } }',
+  },
 ];
 
 /** Subscriptions; the first answer counts. */

@@ -40,6 +40,7 @@ alter table ads add foreign key (company_id, campaign_id) references campaigns (
 alter table clicks add foreign key (company_id, ad_id) references ads (company_id, id);
 create table billing.invoices (id bigserial primary key, company_id bigint not null, total numeric(10, 2) not null);
 create table billing.lines (id bigserial primary key, invoice_id bigint not null references billing.invoices (id), text text not null);
+create view running_campaigns as select company_id, id, name, budget from campaigns where state = 'running';
 create function campaign_label(campaign campaigns) returns text immutable language plpgsql
   as $$ begin return campaign.name || ' (' || campaign.state || ')'; end $$;
 create function search_campaigns(search text) returns setof campaigns stable language plpgsql
@@ -63,6 +64,9 @@ insert into notes (id, company_id, plan_id, text) select n, 1 + n % 30, 1 + n % 
 insert into billing.invoices (id, company_id, total) select n, 1 + n % 30, n * 3 from generate_series(1, 60) n;
 insert into billing.lines (id, invoice_id, text) select n, 1 + n % 60, 'line ' || n from generate_series(1, 120) n;
 `;
+
+/** The view among the tables. */
+export const VIEW = 'running_campaigns';
 
 /** The tables with generated ids. */
 export const SEQUENCES: readonly string[] = [
@@ -118,6 +122,9 @@ export const TABLES: readonly object[] = [
       related('campaigns', named('campaigns'), { id: 'company_id' }),
       related('ads', named('ads'), { id: 'company_id' }),
       related('clicks', named('clicks'), { id: 'company_id' }),
+      related('visits', named('visits'), { id: 'company_id' }),
+      related('notes', named('notes'), { id: 'company_id' }),
+      related('invoices', named('invoices', 'billing'), { id: 'company_id' }),
     ],
     ...tenantOf('id', false),
   },
@@ -144,7 +151,17 @@ export const TABLES: readonly object[] = [
     object_relationships: [related('ad', named('ads'), { company_id: 'company_id', ad_id: 'id' })],
     ...tenantOf('company_id', true),
   },
-  { table: named('visits'), ...tenantOf('company_id', true) },
+  {
+    table: named('visits'),
+    object_relationships: [toCompany],
+    ...tenantOf('company_id', true),
+  },
+  {
+    table: named('running_campaigns'),
+    object_relationships: [toCompany],
+    array_relationships: [related('ads', named('ads'), { company_id: 'company_id', id: 'campaign_id' })],
+    select_permissions: [{ role: TENANT, permission: { columns: '*', filter: OWN } }],
+  },
   {
     table: named('notes'),
     object_relationships: [related('plan', named('plans'), { plan_id: 'id' })],
@@ -160,6 +177,33 @@ export const TABLES: readonly object[] = [
     object_relationships: [related('invoice', named('invoices', 'billing'), { invoice_id: 'id' })],
   },
 ];
+
+/** A native query, and the model of its rows. */
+export const NATIVE: object = {
+  logical_models: [
+    {
+      name: 'spending',
+      fields: [
+        { name: 'company_id', type: { scalar: 'bigint', nullable: true } },
+        { name: 'total', type: { scalar: 'numeric', nullable: true } },
+      ],
+    },
+  ],
+  native_queries: [
+    {
+      root_field_name: 'spending',
+      arguments: { least: { type: 'numeric' } },
+      code: 'select company_id, sum(price) as total from clicks group by company_id having sum(price) > {{least}}',
+      returns: 'spending',
+      object_relationships: [
+        {
+          name: 'company',
+          using: { remote_table: named('companies'), column_mapping: { company_id: 'id' } },
+        },
+      ],
+    },
+  ],
+};
 
 /** The tracked functions. */
 export const FUNCTIONS: readonly object[] = [{ function: named('search_campaigns') }];
