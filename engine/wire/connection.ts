@@ -6,7 +6,7 @@
 import type { EventEmitter } from 'node:events';
 import type { Duplex } from 'node:stream';
 import type pg from 'pg';
-import { Decoder, failureAt, rowAt, tooLong } from './decode.ts';
+import { Decoder, failureAt, rowAt, saysRowsAreMissing, tooLong } from './decode.ts';
 import { Outbox } from './encode.ts';
 import { Execution, isCancelled } from './execution.ts';
 import { mayHoldNull, READ_NULLS, wasOff } from './null-elements.ts';
@@ -311,7 +311,7 @@ export class WireConnection {
     if (this.#outbox.isEmpty) this.#events.wroteTo(this);
   }
 
-  /** Handles one backend message. Notices, parameter statuses, notifications and confirmations are ignored. */
+  /** Handles one backend message. Parameter statuses, notifications and confirmations are ignored, and notices but for one. */
   #receive(type: number, bytes: Buffer, start: number, end: number, isKept: boolean): void {
     if (this.#queue[0]?.isPreceded && this.#isOfPreceding(type, bytes, start, end)) return;
     switch (type) {
@@ -330,6 +330,11 @@ export class WireConnection {
         return;
       case ERROR_RESPONSE:
         this.#failure ??= this.#failureOf(failureAt(bytes, start, end));
+        return;
+      case NOTICE_RESPONSE:
+        if (saysRowsAreMissing(bytes, start, end)) {
+          this.#failure ??= this.#failureOf(failureAt(bytes, start, end));
+        }
         return;
       case COPY_IN_RESPONSE:
       case COPY_BOTH_RESPONSE:

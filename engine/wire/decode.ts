@@ -132,6 +132,13 @@ const FAILURE_FIELDS = {
   R: 'routine',
 } as const satisfies Readonly<Record<string, keyof pg.DatabaseError>>;
 
+const MISSING_ROWS = Buffer.from('\0MQuery could not find the intermediate result file ');
+
+/** True for the warning with which Citus continues although it has lost the rows of a CTE. The rows of the statement are wrong then. */
+export function saysRowsAreMissing(bytes: Buffer, start: number, end: number): boolean {
+  return bytes.subarray(start, end).includes(MISSING_ROWS);
+}
+
 /** Reads an ErrorResponse into the error class of the driver, so that callers see one kind of error. */
 export function failureAt(bytes: Buffer, start: number, end: number): pg.DatabaseError {
   const fields = bytes

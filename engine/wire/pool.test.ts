@@ -115,6 +115,18 @@ test('notices and parameter reports between messages are ignored', async () => {
   expect(rows).toEqual([['a'], ['b'], ['c']]);
 });
 
+test('a warning of Citus that rows of the statement are missing is a failure', async () => {
+  await source.sql(`
+    create function incomplete() returns int language plpgsql as $$ begin
+      raise warning 'Query could not find the intermediate result file "1_1", it was mostly likely deleted';
+      return 0;
+    end $$`);
+  const pool = poolOf({ maxConnections: 1 });
+  const failed = await pool.run(once('select incomplete()'), []).catch((error: unknown) => error);
+  expect(failed).toMatchObject({ code: '01000', message: expect.stringMatching(/^Query could not find/) });
+  expect(await pool.run(once('select 2'), [])).toEqual(['2']);
+});
+
 test('a server that dies in the middle of a message fails the statements in flight, and the next one runs', async () => {
   const pool = poolOf({ maxConnections: 1 }, proxy.url);
   await pool.run(once('select 1'), []);
