@@ -54,6 +54,7 @@ const ALL: readonly Stage[] = [
   script('migrations', 1, {}),
   script('faults', 1, { args: ['--seed', '1', '--runs', '200'] }),
   script('noninterference', 1, { args: ['--seed', '1', '--queries', '10000'] }),
+  script('citus', 0.5, { needs: 'citus', args: ['--shared', SHARED] }),
   script('chinook', 0.5, { needs: 'data', args: ['--shared', SHARED] }),
   script('round-trip', 0.5, { needs: 'data', args: ['--shared', SHARED] }),
   { name: 'helm-lint', cores: 0.5, run: helmLint },

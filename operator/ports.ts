@@ -46,6 +46,9 @@ export const NOT_ENFORCED = 'not-enforced';
 /** The code of an inherited role whose parents disagree: the engine serves what they agree on. */
 export const PARTLY_SERVED = 'partly-served';
 
+/** The code of an object that a Citus cluster cannot serve, because of how its tables are distributed. */
+export const DISTRIBUTION_UNSUPPORTED = 'distribution-unsupported';
+
 /** Returns the objects that the engine cannot serve: without those that are only not enforced, or served in part. */
 export function unfit(found: readonly InconsistentObject[]): readonly InconsistentObject[] {
   return inconsistentIn(found).filter(({ code }) => code !== PARTLY_SERVED);

@@ -32,12 +32,46 @@ test('a table is distributed by a column, on one shard, a reference table or loc
     row('3', 'n', 't', 1, null),
     row('4', 'n', 's', 0, null),
   ];
-  const found = await distributionsOf({ query: async () => ({ rows }) });
-  expect([...found].map(([oid, distribution]) => [oid, printDistribution(distribution)])).toEqual([
+  const query = async (text: string) => ({ rows: text.includes('pg_proc') ? [] : rows });
+  const { tables } = await distributionsOf({ query });
+  expect([...tables].map(([oid, distribution]) => [oid, printDistribution(distribution)])).toEqual([
     [1, 'distributed by company_id (colocation 2)'],
     [2, 'on one shard (colocation 4)'],
     [3, 'a reference table'],
   ]);
+});
+
+test('a function reads shards when its body has the name of a table that is on some as a word, or depends on the table', async () => {
+  // A table and a function in the form of those of Citus.
+  await database.sql(`
+    create table campaigns (id int); create table plans (id int); create table "odd.name" (id int);
+    create table pg_dist_partition (logicalrelid regclass, partmethod char, repmodel char, colocationid int, partkey text);
+    insert into pg_dist_partition values ('campaigns', 'h', 's', 2, 'id'), ('"odd.name"', 'n', 's', 3, null), ('plans', 'n', 't', 1, null);
+    create function column_to_column_name(regclass, text) returns text language sql as 'select $2';
+    create function by_name() returns bigint language sql as 'select count(*) from Campaigns';
+    create function in_plpgsql() returns bigint language plpgsql as 'begin return (select count(*) from campaigns); end';
+    create function odd() returns bigint language sql as 'select count(*) from "odd.name"';
+    create function parsed() returns bigint language sql begin atomic select count(*) from campaigns; end;
+    create function of_reference() returns bigint language sql as 'select count(*) from plans';
+    create function another_word() returns text language sql as $$ select 'campaign, my_campaigns, oddXname' $$`);
+  const query = async (text: string) => ({
+    rows: await database.sql(
+      text.replaceAll(/pg_catalog\.(pg_dist_partition|column_to_column_name)/g, 'public.$1'),
+    ),
+  });
+  const { functions } = await distributionsOf({ query });
+  const named = await database.sql(
+    `select oid::int as oid, proname::text as name from pg_proc where proname <> ''`,
+  );
+  const nameOf = new Map(named.map(({ oid, name }) => [oid, name]));
+  expect(new Map([...functions].map(([oid, language]) => [nameOf.get(oid), language]))).toEqual(
+    new Map([
+      ['by_name', 'sql'],
+      ['in_plpgsql', 'other'],
+      ['odd', 'sql'],
+      ['parsed', 'sql'],
+    ]),
+  );
 });
 
 test('a database that is no cluster is not asked for distributions', async () => {

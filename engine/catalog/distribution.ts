@@ -1,4 +1,4 @@
-/** What a Citus cluster has made of each table, read from the catalogs of its coordinator. A database without the extension is not asked.
+/** The distribution of each table of a Citus cluster, read from the catalogs of its coordinator. A database without the extension is not asked.
  *  In: anything with `query`. Out: distributions by the oid of the table; a local table has none. Not here: what statements do with it
  *  (sql/distribution.ts). Citus documentation, "System Tables": pg_dist_partition. */
 
@@ -10,13 +10,23 @@ export type Distribution =
   /** Every machine has all rows. */
   | { readonly kind: 'reference' };
 
+/** The language of a function whose body names a table that is distributed over shards: Citus plans statements of SQL functions with their
+ *  callers, others by themselves. */
+export type ShardReader = 'sql' | 'other';
+
+/** The distributions of tables by oid, and the functions that read tables on shards. */
+export type ReadDistributions = {
+  readonly tables: ReadonlyMap<Oid, Distribution>;
+  readonly functions: ReadonlyMap<Oid, ShardReader>;
+};
+
 type Oid = number;
 
 type Queryable = {
   query(text: string, values?: unknown[]): Promise<{ readonly rows: readonly unknown[] }>;
 };
 
-type Row = {
+type TableRow = {
   readonly table: string;
   /** `h` by a hash, `n` not by a column. Tables by append or range are of old versions. */
   readonly method: string;
@@ -26,23 +36,61 @@ type Row = {
   readonly column: string | null;
 };
 
-const STATEMENT = `
+const TABLES = `
 select p.logicalrelid::oid::text as "table", p.partmethod as method, p.repmodel as replication, p.colocationid as colocation,
   pg_catalog.column_to_column_name(p.logicalrelid, p.partkey) as "column"
 from pg_catalog.pg_dist_partition p`;
 
+/** The names that a body has as words, and the tables that a parsed body depends on. One pattern has the names of all tables. */
+const FUNCTIONS = `
+with sharded as materialized (
+  select c.oid, c.relname from pg_catalog.pg_dist_partition p join pg_catalog.pg_class c on c.oid = p.logicalrelid
+  where not (p.partmethod = 'n' and (p.repmodel = 't' or p.colocationid = 0))
+),
+named as materialized (
+  select '\\m(' || pg_catalog.string_agg(pg_catalog.regexp_replace(relname, '([^[:alnum:]_])', '\\\\\\1', 'g'), '|') || ')\\M' as pattern
+  from sharded
+)
+select f.oid::text as "function", l.lanname = 'sql' as "isSql"
+from pg_catalog.pg_proc f
+join pg_catalog.pg_language l on l.oid = f.prolang and l.lanname not in ('c', 'internal')
+join pg_catalog.pg_namespace n on n.oid = f.pronamespace and n.nspname not in ('pg_catalog', 'information_schema', 'pergola')
+cross join named
+where f.prokind = 'f' and (
+  f.prosrc ~* named.pattern
+  or f.oid in (
+    select d.objid from pg_catalog.pg_depend d join sharded s on s.oid = d.refobjid
+    where d.classid = 'pg_catalog.pg_proc'::pg_catalog.regclass and d.refclassid = 'pg_catalog.pg_class'::pg_catalog.regclass
+  )
+)`;
+
+type FunctionRow = { readonly function: string; readonly isSql: boolean };
+
 /** Reads the distributions of a database with the extension. */
-export async function distributionsOf(client: Queryable): Promise<ReadonlyMap<Oid, Distribution>> {
-  const { rows } = await client.query(STATEMENT);
+export async function distributionsOf(client: Queryable): Promise<ReadDistributions> {
+  const tables = await client.query(TABLES);
+  const functions = await client.query(FUNCTIONS);
+  return {
+    tables: tableDistributions(tables.rows as readonly TableRow[]),
+    functions: new Map(
+      (functions.rows as readonly FunctionRow[]).map((row) => [
+        Number(row.function),
+        row.isSql ? 'sql' : 'other',
+      ]),
+    ),
+  };
+}
+
+function tableDistributions(rows: readonly TableRow[]): ReadDistributions['tables'] {
   return new Map(
-    (rows as readonly Row[]).flatMap((row) => {
+    rows.flatMap((row) => {
       const distribution = distributionOf(row);
       return distribution ? [[Number(row.table), distribution] as const] : [];
     }),
   );
 }
 
-function distributionOf({ method, replication, colocation, column }: Row): Distribution | null {
+function distributionOf({ method, replication, colocation, column }: TableRow): Distribution | null {
   if (column !== null) return { kind: 'distributed', column, colocation };
   if (replication === 't') return { kind: 'reference' };
   // A local table that Citus knows has no colocation.

@@ -5,7 +5,7 @@
 import { readFileSync } from 'node:fs';
 import { type QualifiedName, qualifiedKey } from '../metadata/schema/common.ts';
 import { finish, flatMapped, type Steps } from '../metadata/steps.ts';
-import { type Distribution, distributionsOf } from './distribution.ts';
+import { distributionsOf, type ReadDistributions, type ShardReader } from './distribution.ts';
 import { fingerprintsOf } from './fingerprint.ts';
 import type {
   Catalog,
@@ -114,9 +114,7 @@ export async function introspect(
   return { ...(await run(readCatalog(row, distributions))), fingerprints };
 }
 
-const NOT_DISTRIBUTED: Distributions = new Map();
-
-type Distributions = ReadonlyMap<Oid, Distribution>;
+const NOT_DISTRIBUTED: ReadDistributions = { tables: new Map(), functions: new Map() };
 
 function* readRow(text: string): Steps<Row> {
   const row = JSON.parse(text) as Row;
@@ -124,15 +122,15 @@ function* readRow(text: string): Steps<Row> {
   return row;
 }
 
-function* readCatalog(row: Row, distributions: Distributions): Steps<Omit<Catalog, 'fingerprints'>> {
+function* readCatalog(row: Row, distributions: ReadDistributions): Steps<Omit<Catalog, 'fingerprints'>> {
   const types = typesOf(row);
   const names = new Map<Oid, QualifiedName>(row.tables.map(([oid, schema, name]) => [oid, { schema, name }]));
   return {
     serverVersion: row.serverVersion,
     ...(row.hasCitus ? { hasCitus: true as const } : {}),
     reactions: reactionsOf(row, names),
-    tables: yield* tablesOf(row, { types, names, distributions }),
-    functions: functionsOf(row.functions, types, names),
+    tables: yield* tablesOf(row, { types, names, distributions: distributions.tables }),
+    functions: functionsOf(row.functions, types, names, distributions.functions),
     types: valueTypes(types),
     preparedQueries: new Map(),
     enumRows: new Map(),
@@ -209,7 +207,7 @@ function valueTypes(types: Types): Catalog['types'] {
 type TableParts = {
   readonly types: Types;
   readonly names: ReadonlyMap<Oid, QualifiedName>;
-  readonly distributions: Distributions;
+  readonly distributions: ReadDistributions['tables'];
 };
 
 function* tablesOf(
@@ -313,10 +311,12 @@ function functionsOf(
   rows: Row['functions'],
   types: Types,
   names: ReadonlyMap<Oid, QualifiedName>,
+  readers: ReadonlyMap<Oid, ShardReader>,
 ): ReadonlyMap<string, readonly CatalogFunction[]> {
   const functions = rows.map((row): CatalogFunction => {
     const [oid, schema, name, volatility, returnsSet, returnOid, hasVariadic] = row;
     const returned = types.get(returnOid)!;
+    const readsShards = readers.get(oid);
     return {
       schema,
       name,
@@ -328,6 +328,7 @@ function functionsOf(
       returnsTable: names.get(returned.rowsOf) ?? null,
       hasVariadic,
       arguments: argumentsOf(row, types),
+      ...(readsShards ? { readsShards } : {}),
     };
   });
   return Map.groupBy(functions, qualifiedKey);

@@ -1,7 +1,7 @@
 /** The catalog of a database: its tables, columns, keys, functions and types as immutable data. introspect.ts returns it, resolve/
  *  reads it. Not here: tracked tables (resolve/), the GraphQL form of types (scalars.ts). Reference: PostgreSQL manual, "System Catalogs". */
 import type { QualifiedName } from '../metadata/schema/common.ts';
-import type { Distribution } from './distribution.ts';
+import type { Distribution, ShardReader } from './distribution.ts';
 
 export type Catalog = {
   /** The version of the server, for example 150004. */
@@ -152,6 +152,8 @@ export type CatalogFunction = QualifiedName & {
   readonly returnsTable: QualifiedName | null;
   readonly hasVariadic: boolean;
   readonly arguments: readonly CatalogArgument[];
+  /** Present when its body names a table that a Citus cluster has on shards. */
+  readonly readsShards?: ShardReader;
 };
 
 export type CatalogArgument = {

@@ -417,6 +417,8 @@ export const ERRORS = {
   /** An operation over a WebSocket cannot begin. */
   startFailed: row(400, 'start-failed', '{text}'),
   notSupported: row(400, 'not-supported', '{text}'),
+  /** A declaration that a Citus cluster cannot serve, because of how its tables are distributed. */
+  distributionUnsupported: row(400, 'distribution-unsupported', '{text}'),
   ...rows(400, 'invalid-configuration', {
     invalidConfiguration: '{text}',
     /** A variable or file that a source's connection needs is missing. It may appear later, so the source is retried like one whose

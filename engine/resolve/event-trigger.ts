@@ -1,10 +1,11 @@
 /** Event triggers of one source: the columns they watch and send, and their webhook. In: the metadata of tables. Out:
  *  ResolvedEventTrigger by name. Not here: what captures rows in the database (sql/event-trigger.ts), sending (events/). Reference: docs/reference/behaviour/event-triggers.md. */
 
+import { printDistribution } from '../catalog/distribution.ts';
 import { fail } from '../errors/engine-error.ts';
 import { siblingReferences } from '../metadata/references.ts';
 import type { Columns, Header, RequestTransform } from '../metadata/schema/common.ts';
-import { qualifiedKey } from '../metadata/schema/common.ts';
+import { printQualified, qualifiedKey } from '../metadata/schema/common.ts';
 import { type CleanupConfig, type EventTrigger, MOST_TRIGGER_NAME_BYTES } from '../metadata/schema/event.ts';
 import { hoursAgo, timerSeconds } from '../metadata/schema/number.ts';
 import type { PartialSource, ResolveContext } from './context.ts';
@@ -65,8 +66,15 @@ function resolveEventTrigger(
     const watched = namesIn(wanted.columns, table);
     return [{ operation, watched, sent: sentOf(wanted.payload ?? '*', table) }];
   });
-  const isView = at.catalog.tables.get(qualifiedKey(table.table))?.kind.endsWith('view');
+  const catalogTable = at.catalog.tables.get(qualifiedKey(table.table));
+  const isView = catalogTable?.kind.endsWith('view');
   if (isView && captures.length > 0) refuse('rows of a view cannot be watched');
+  if (catalogTable?.distribution && captures.length > 0) {
+    const text =
+      `rows of "${printQualified(table.table)}" cannot be watched because the table is ${printDistribution(catalogTable.distribution)}: ` +
+      'Citus has triggers on local tables only. Write to a local table as well, or send a manual trigger';
+    fail('distributionUnsupported', { text });
+  }
   return {
     name,
     table: table.table,

@@ -32,7 +32,19 @@ afterAll(() => database.drop());
 
 const named = (name: string) => ({ schema: 'public', name });
 
-function resolved(author: Partial<Table>, functions: Source['functions'] = []) {
+/** Returns the catalog of a cluster in which authors are distributed and a function reads shards. */
+function clusterWith(name: string, readsShards: 'sql' | 'other', isDistributed = true): Catalog {
+  const functions = [...catalog.functions].map(([key, overloads]) => {
+    return [key, overloads.map((one) => (one.name === name ? { ...one, readsShards } : one))] as const;
+  });
+  const tables = [...catalog.tables].map(([key, table]) => {
+    const distribution = { kind: 'distributed', column: 'id', colocation: 1 } as const;
+    return [key, isDistributed && table.name === 'author' ? { ...table, distribution } : table] as const;
+  });
+  return { ...catalog, hasCitus: true, functions: new Map(functions), tables: new Map(tables) };
+}
+
+function resolved(author: Partial<Table>, functions: Source['functions'] = [], within = catalog) {
   const source: Source = {
     name: 'default',
     kind: 'postgres',
@@ -41,7 +53,7 @@ function resolved(author: Partial<Table>, functions: Source['functions'] = []) {
     functions,
   };
   const metadata = { ...emptyMetadata, sources: [source] };
-  const { model, inconsistencies } = resolve(metadata, new Map([['default', catalog]]), {
+  const { model, inconsistencies } = resolve(metadata, new Map([['default', within]]), {
     stringifyNumericTypes: false,
   });
   const found = model.sources.get('default')!;
@@ -175,4 +187,44 @@ test.each([
   const { functions, reasons } = resolved({}, [definition]);
   expect(functions).toEqual([]);
   expect(reasons[0]).toContain(words);
+});
+
+test('a function in SQL over tables on shards cannot be tracked, and one in another language can', () => {
+  const search = [{ function: named('search') }];
+  expect(resolved({}, search, clusterWith('search', 'sql')).reasons).toEqual([
+    expect.stringContaining(
+      'names a distributed table and is written in SQL, which Citus cannot run with arguments',
+    ),
+  ]);
+  expect(resolved({}, search, clusterWith('search', 'other')).reasons).toEqual([]);
+  expect(resolved({}, search, clusterWith('plain', 'sql')).reasons).toEqual([]);
+});
+
+test('a computed field of a distributed table cannot read tables on shards, one of a local table can', () => {
+  const author = { computed_fields: [computed('name', 'full_name')] };
+  for (const language of ['sql', 'other'] as const) {
+    expect(resolved(author, [], clusterWith('full_name', language)).reasons).toEqual([
+      expect.stringContaining('names a distributed table and is called on shards, which read no others'),
+    ]);
+  }
+  expect(resolved(author, [], clusterWith('full_name', 'other', false)).reasons).toEqual([]);
+  expect(resolved(author, [], clusterWith('full_name', 'sql', false)).reasons).toEqual([
+    expect.stringContaining('is written in SQL'),
+  ]);
+  expect(resolved(author, [], clusterWith('plain', 'sql')).reasons).toEqual([]);
+});
+
+test('rows of a distributed table cannot be watched, and manual triggers can be sent', () => {
+  const webhook = 'http://example';
+  const event_triggers = (definition: object) => [{ name: 'e', definition, webhook }];
+  const cluster = clusterWith('plain', 'sql');
+  const refused = resolved({ event_triggers: event_triggers({ insert: { columns: '*' } }) }, [], cluster);
+  expect(refused.reasons).toEqual([
+    expect.stringContaining(
+      'the table is distributed by id (colocation 1): Citus has triggers on local tables only',
+    ),
+  ]);
+  expect(resolved({ event_triggers: event_triggers({ enable_manual: true }) }, [], cluster).reasons).toEqual(
+    [],
+  );
 });

@@ -33,6 +33,9 @@ export function resolveFunction(
     fail('invalidConfiguration', { text: `the function "${name}" cannot be tracked because ${reason}` });
   const called = onlyFunction(definition.function, catalog);
   const { configuration = {} } = definition;
+  if (called.readsShards === 'sql') {
+    refuseDistribution(`the function "${name}" cannot be tracked`, name, IN_SQL);
+  }
   if (called.hasVariadic) refuse('function with "VARIADIC" parameters are not supported');
   const returns =
     configuration.response?.type === 'table' && configuration.response.table
@@ -110,6 +113,7 @@ export function resolveComputedField(
   if (called.hasVariadic)
     reasons.push(`the function "${functionName}" has VARIADIC parameters, which are not supported`);
   const returns = returnOf(called, scope.tables, options, functionName, reasons);
+  refuseShardReader(called, table, name, scope.catalog);
   const subject = `the computed field "${name}" cannot be added to table "${printQualified(table.table)}"`;
   refuseBecause(subject, reasons);
   return {
@@ -126,6 +130,30 @@ export function resolveComputedField(
     ),
     returns: returns!,
   };
+}
+
+/** Why a cluster does not run a function that names a distributed table, and what to do. */
+const IN_SQL = 'and is written in SQL, which Citus cannot run with arguments. Write it in PL/pgSQL';
+const ON_SHARDS = 'and is called on shards, which read no others. Use a relationship and its aggregates';
+
+/** Refuses a computed field whose function reads tables on shards, unless the coordinator calls it by itself. Raises
+ *  `distributionUnsupported`. */
+function refuseShardReader(
+  { readsShards }: CatalogFunction,
+  { table }: ResolvedTable,
+  name: string,
+  catalog: Catalog,
+): void {
+  const subject = `the computed field "${name}" cannot be added to table "${printQualified(table)}"`;
+  const isOnShards = catalog.tables.get(qualifiedKey(table))?.distribution !== undefined;
+  if (readsShards && isOnShards) refuseDistribution(subject, name, ON_SHARDS);
+  if (readsShards === 'sql') refuseDistribution(subject, name, IN_SQL);
+}
+
+function refuseDistribution(subject: string, name: string, why: string): never {
+  return fail('distributionUnsupported', {
+    text: `${subject} because the function "${name}" names a distributed table ${why}`,
+  });
 }
 
 function returnOf(

@@ -87,6 +87,11 @@ export const REASONS = {
     'The engine rejects it: an operator is unknown, a value has the wrong type. The last accepted version stays in effect; the message says which, and names the field: `at spec.select.filter.title._gt_lt`. An unreadable certificate is rejected as well.',
     'Change the resource, or the database.',
   ),
+  DistributionUnsupported: row(
+    'at once',
+    'The tables of a Citus cluster are distributed in a way that the declaration cannot be served with: a function in SQL over distributed tables, a computed field whose function reads others, an event trigger on a distributed table. The message says what to do.',
+    'Change the resource or the distribution: [More than one machine](../guides/more-than-one-machine.md).',
+  ),
   NotEnforced: row(
     'at once',
     'The engine has it, but it has no effect: an entry of the allow list while the allow list is off, a restriction or a permission of the role `admin`, a query of a QueryCollection that is not GraphQL, a table whose name GraphQL forbids, a name that begins with two underscores, a schedule without a time, a webhook or a collector that is no URL, a method or a header that HTTP forbids, a template of a transform that cannot be parsed, a variable in the path of a RestEndpoint that its query does not declare, a setting of other engines that this one only keeps.',

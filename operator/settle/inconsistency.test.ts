@@ -85,3 +85,13 @@ test('the message has every error of the object, each with its field', () => {
       "also at permission.filter.idd: field 'idd' does not exist",
   );
 });
+
+test('what a cluster cannot serve has a reason of its own, also behind the code of an event trigger', () => {
+  for (const codes of [
+    { code: 'distribution-unsupported' },
+    { code: 'invalid-configuration', behind: 'distribution-unsupported' },
+  ]) {
+    const { nearest: _, ...one } = { ...found, ...codes };
+    expect(outcomeOfInconsistency(one, [one], claim(true)).reason).toBe('DistributionUnsupported');
+  }
+});

@@ -16,7 +16,13 @@ import { endsWithLineBreak, lineBreakText } from '../kinds/line-break.ts';
 import type { Reason } from '../kinds.ts';
 import { printKey } from '../objects/normal-form.ts';
 import { secretOfValue } from '../objects/value-name.ts';
-import { type InconsistentObject, NOT_ENFORCED, PARTLY_SERVED, type ResourceOutcome } from '../ports.ts';
+import {
+  DISTRIBUTION_UNSUPPORTED,
+  type InconsistentObject,
+  NOT_ENFORCED,
+  PARTLY_SERVED,
+  type ResourceOutcome,
+} from '../ports.ts';
 
 /** Returns why an object of this manager is inconsistent, from its position, its references and the code of the engine. The message has all
  *  errors of the object, and the nearest names to one that does not exist for resources that may know them. */
@@ -37,6 +43,8 @@ export function outcomeOfInconsistency(
   const message = `${printKey(found.key)}${text(found)}${whatHappened(found)}${more}${lineBreaksIn(claim)}`;
   if (found.code === NOT_ENFORCED) return { reason: 'NotEnforced', message };
   if (found.code === PARTLY_SERVED) return { reason: 'PartlyServed', message };
+  if ((found.behind ?? found.code) === DISTRIBUTION_UNSUPPORTED)
+    return { reason: 'DistributionUnsupported', message };
   const absent = unavailabilityBehind(found, all, claim?.object);
   if (absent) return { reason: absent, message };
   return {

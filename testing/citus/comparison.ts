@@ -5,7 +5,7 @@ import { isDeepStrictEqual } from 'node:util';
 import pg from 'pg';
 import { type GraphqlAnswer, replaceMetadata, startTestEngine, type TestEngine } from '../engine.ts';
 import { openSocket } from '../websocket.ts';
-import { OPERATIONS, type Operation } from './operations.ts';
+import { OPERATIONS, type Operation, REFUSALS, type Refusal } from './operations.ts';
 import {
   AFTER_DISTRIBUTION,
   DISTRIBUTION,
@@ -53,6 +53,11 @@ export class Comparison {
       const [expected, actual] = await this.#both((side) => answerOf(side, operation, i + 1));
       yield { name: operation.name, problem: problemOf(expected, actual, operation) };
     }
+    for (const operation of OPERATIONS.filter(isOfOneShard)) {
+      yield { name: `the tasks of ${operation.name}`, problem: await tasksProblem(this.#citus!, operation) };
+    }
+    for (const refusal of REFUSALS)
+      yield { name: refusal.name, problem: await refusalProblem(this.#citus!, refusal) };
     const tracked = TABLES as readonly { table: { schema: string; name: string } }[];
     // Citus loses the names of the columns of a view in its row.
     for (const { table } of tracked.filter((each) => each.table.name !== VIEW)) {
@@ -87,6 +92,38 @@ async function openSide(url: string, distribution: string): Promise<Side> {
   const { status, body } = await replaceMetadata(engine, { tables: TABLES, functions: FUNCTIONS, ...NATIVE });
   if (status !== 200) throw new Error(JSON.stringify(body));
   return { engine, client };
+}
+
+function isOfOneShard({ company, query, isSpread }: Operation): boolean {
+  return company !== undefined && query.startsWith('{') && !isSpread;
+}
+
+/** Returns what is wrong unless a request of a tenant is one task for one shard, with the tasks of its CTEs. */
+async function tasksProblem({ engine }: Side, { query, company }: Operation): Promise<string | null> {
+  const user = { 'x-engine-role': 'tenant', 'x-engine-company-id': String(company) };
+  const headers = { 'content-type': 'application/json' };
+  const body = JSON.stringify({ query: { query }, user });
+  const response = await engine.fetch('/v1/graphql/explain', { method: 'POST', headers, body });
+  const answer: unknown = await response.json();
+  if (!Array.isArray(answer)) return short(answer);
+  const roots = answer as readonly { readonly plan: readonly string[] }[];
+  const tasks = roots.flatMap(({ plan }) => plan.filter((line) => line.includes('Task Count:')));
+  const several = tasks.filter((line) => !line.endsWith('Task Count: 1'));
+  return tasks.length > 0 && several.length === 0
+    ? null
+    : `${several.length} of ${tasks.length} parts have several tasks`;
+}
+
+/** Returns what is wrong unless a declaration is refused and leaves nothing. */
+async function refusalProblem(
+  { engine, client }: Side,
+  { sql, type, args, reason }: Refusal,
+): Promise<string | null> {
+  await client.query(sql);
+  const { body } = await engine.admin(type, { source: 'default', ...args });
+  if (!JSON.stringify(body).includes(reason)) return `${short(body)} without "${reason}"`;
+  const { rows } = await client.query(`select tgname from pg_trigger where tgname like 'pergola%'`);
+  return rows.length > 0 ? `triggers are left: ${short(rows)}` : null;
 }
 
 async function answerOf(

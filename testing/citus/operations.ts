@@ -9,6 +9,8 @@ export type Operation = {
   readonly company?: number;
   /** True when the request defines no order, so that lists are compared as sets. */
   readonly isUnordered?: true;
+  /** True when a tenant's rows of it are on several shards. */
+  readonly isSpread?: true;
   /** True for a request to the endpoint of Relay. */
   readonly isRelay?: true;
 };
@@ -219,6 +221,7 @@ const READS: readonly Operation[] = [
     name: 'rows of several kinds of a tenant',
     query: `{ companies { name visits(${BY_ID}) { id } notes(${BY_ID}) { id } invoices(${BY_ID}) { id } campaigns(${BY_ID}) { id } } }`,
     company: 9,
+    isSpread: true,
   },
   { name: 'a view', query: `{ running_campaigns(${BY_COMPANY}) { id name } }` },
   {
@@ -412,3 +415,38 @@ const SUBSCRIPTIONS: readonly Operation[] = [
 ];
 
 export const OPERATIONS: readonly Operation[] = [...READS, ...SUBSCRIPTIONS, ...WRITES];
+
+/** A declaration that a cluster refuses, with a part of the reason. */
+export type Refusal = {
+  readonly name: string;
+  readonly sql: string;
+  readonly type: string;
+  readonly args: object;
+  readonly reason: string;
+};
+
+export const REFUSALS: readonly Refusal[] = [
+  {
+    name: 'a function in SQL over a distributed table',
+    sql: `create function sql_search(search text) returns setof campaigns stable language sql
+      as $$ select * from campaigns where name like search $$`,
+    type: 'pg_track_function',
+    args: { function: 'sql_search' },
+    reason: 'Write it in PL/pgSQL',
+  },
+  {
+    name: 'a computed field that reads other shards',
+    sql: `create function campaign_count(company companies) returns bigint stable language plpgsql
+      as $$ begin return (select count(*) from campaigns where company_id = company.id); end $$`,
+    type: 'pg_add_computed_field',
+    args: { table: 'companies', name: 'count', definition: { function: 'campaign_count' } },
+    reason: 'Use a relationship and its aggregates',
+  },
+  ...['campaigns', 'plans'].map((table) => ({
+    name: `an event trigger on ${table}`,
+    sql: 'select 1',
+    type: 'pg_create_event_trigger',
+    args: { name: `on_${table}`, table, insert: { columns: '*' }, webhook: 'http://127.0.0.1:9' },
+    reason: 'Citus has triggers on local tables only',
+  })),
+];

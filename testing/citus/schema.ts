@@ -91,13 +91,20 @@ const OWN = { company_id: { _eq: 'x-engine-company-id' } };
 const TENANT = 'tenant';
 
 /** Permissions of a tenant, who reads and writes the rows of its company. */
-function tenantOf(column: string, canDelete: boolean): object {
+function tenantOf(
+  column: string,
+  {
+    isFixed = false,
+    computed = [],
+  }: { readonly isFixed?: boolean; readonly computed?: readonly string[] } = {},
+): object {
   const filter = { [column]: OWN.company_id };
+  const reads = { columns: '*', filter, allow_aggregations: true, computed_fields: computed };
   return {
-    select_permissions: [{ role: TENANT, permission: { columns: '*', filter, allow_aggregations: true } }],
+    select_permissions: [{ role: TENANT, permission: reads }],
     insert_permissions: [{ role: TENANT, permission: { columns: '*', check: filter } }],
     update_permissions: [{ role: TENANT, permission: { columns: '*', filter, check: filter } }],
-    ...(canDelete ? { delete_permissions: [{ role: TENANT, permission: { filter } }] } : {}),
+    ...(isFixed ? {} : { delete_permissions: [{ role: TENANT, permission: { filter } }] }),
   };
 }
 
@@ -126,7 +133,7 @@ export const TABLES: readonly object[] = [
       related('notes', named('notes'), { id: 'company_id' }),
       related('invoices', named('invoices', 'billing'), { id: 'company_id' }),
     ],
-    ...tenantOf('id', false),
+    ...tenantOf('id', { isFixed: true }),
   },
   {
     table: named('campaigns'),
@@ -135,7 +142,7 @@ export const TABLES: readonly object[] = [
     computed_fields: [
       { name: 'label', definition: { function: named('campaign_label'), table_argument: 'campaign' } },
     ],
-    ...tenantOf('company_id', true),
+    ...tenantOf('company_id', { computed: ['label'] }),
   },
   {
     table: named('ads'),
@@ -144,17 +151,17 @@ export const TABLES: readonly object[] = [
       related('campaign', named('campaigns'), { company_id: 'company_id', campaign_id: 'id' }),
     ],
     array_relationships: [related('clicks', named('clicks'), { company_id: 'company_id', id: 'ad_id' })],
-    ...tenantOf('company_id', true),
+    ...tenantOf('company_id'),
   },
   {
     table: named('clicks'),
     object_relationships: [related('ad', named('ads'), { company_id: 'company_id', ad_id: 'id' })],
-    ...tenantOf('company_id', true),
+    ...tenantOf('company_id'),
   },
   {
     table: named('visits'),
     object_relationships: [toCompany],
-    ...tenantOf('company_id', true),
+    ...tenantOf('company_id'),
   },
   {
     table: named('running_campaigns'),
@@ -165,12 +172,12 @@ export const TABLES: readonly object[] = [
   {
     table: named('notes'),
     object_relationships: [related('plan', named('plans'), { plan_id: 'id' })],
-    ...tenantOf('company_id', true),
+    ...tenantOf('company_id'),
   },
   {
     table: named('invoices', 'billing'),
     array_relationships: [related('lines', named('lines', 'billing'), { id: 'invoice_id' })],
-    ...tenantOf('company_id', true),
+    ...tenantOf('company_id'),
   },
   {
     table: named('lines', 'billing'),
