@@ -34,42 +34,49 @@ const NULL_REFUSALS = ['unexpectedNull', 'expectedButFound'];
 /** What an engine may say of a write that Postgres refuses. */
 const REFUSALS = ['checkFailed', 'constraintViolation', 'notNullViolation', 'dataException', 'notSupported'];
 
-test(
-  'a role writes what Postgres lets it write under the same policies and grants',
-  async () => {
+test.each([
+  { statements: 'the usual statements', isCluster: false, share: 1 },
+  { statements: 'the statements for a cluster', isCluster: true, share: 0.25 },
+])(
+  'a role writes what Postgres lets it write under the same policies and grants, by $statements',
+  async ({ isCluster, share }) => {
     let succeeded = 0;
-    await check({ world: 1600, request: 300, requests: 40 }, 30, async ({ world: ofWorld, requests }) => {
-      const world = makeWorld(new Choices(ofWorld));
-      await arena.build(world);
-      const engine = await arena.engine(world);
-      try {
-        for (const request of requests) {
-          const choices = new Choices(request);
-          const role = choices.of([...world.roles, world.heir]);
-          const mutation = makeMutation(choices, new Sight(world, role), role);
-          if (!mutation) continue;
-          const variables = makeVariables(choices);
-          const asked = mutationRequest(mutation, choices, world.names);
-          const theirs = await reference(mutation, world, role, variables);
-          const ours = await engine.ask(asked, role, variables);
-          const contents = await contentsOf(world);
-          if ('text' in ours) await arena.owner.query(rowsSql(world));
-          const occasion = { role, request: asked, sql: theirs.log.join(';\n') };
-          // The engine refuses null in a column that is not nullable before it asks Postgres, also where no row would be written.
-          if (!('text' in ours) && NULL_REFUSALS.includes(ours.code)) continue;
-          if (!('text' in ours) && !('text' in theirs.answer)) {
-            if (!REFUSALS.includes(ours.code))
-              throw new Error(describe(occasion, JSON.stringify(ours), 'refused'));
-            continue;
+    await check(
+      { world: 1600, request: 300, requests: 40 },
+      30 * share,
+      async ({ world: ofWorld, requests }) => {
+        const world = makeWorld(new Choices(ofWorld));
+        await arena.build(world);
+        const engine = await arena.engine(world, isCluster);
+        try {
+          for (const request of requests) {
+            const choices = new Choices(request);
+            const role = choices.of([...world.roles, world.heir]);
+            const mutation = makeMutation(choices, new Sight(world, role), role);
+            if (!mutation) continue;
+            const variables = makeVariables(choices);
+            const asked = mutationRequest(mutation, choices, world.names);
+            const theirs = await reference(mutation, world, role, variables);
+            const ours = await engine.ask(asked, role, variables);
+            const contents = await contentsOf(world);
+            if ('text' in ours) await arena.owner.query(rowsSql(world));
+            const occasion = { role, request: asked, sql: theirs.log.join(';\n') };
+            // The engine refuses null in a column that is not nullable before it asks Postgres, also where no row would be written.
+            if (!('text' in ours) && NULL_REFUSALS.includes(ours.code)) continue;
+            if (!('text' in ours) && !('text' in theirs.answer)) {
+              if (!REFUSALS.includes(ours.code))
+                throw new Error(describe(occasion, JSON.stringify(ours), 'refused'));
+              continue;
+            }
+            succeeded += 1;
+            mustAgree(occasion, ours, theirs.answer, mutationShape(mutation, world.names));
+            if (contents !== theirs.contents) throw new Error(describe(occasion, contents, theirs.contents));
           }
-          succeeded += 1;
-          mustAgree(occasion, ours, theirs.answer, mutationShape(mutation, world.names));
-          if (contents !== theirs.contents) throw new Error(describe(occasion, contents, theirs.contents));
+        } finally {
+          await engine.close();
         }
-      } finally {
-        await engine.close();
-      }
-    });
+      },
+    );
     expect(succeeded).toBeGreaterThan(0);
   },
   MOST_MS,

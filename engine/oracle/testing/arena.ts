@@ -55,7 +55,8 @@ export type Arena = {
   /** Makes the world in the database. */
   readonly build: (world: World) => Promise<void>;
   /** The engine on the world that is there. */
-  readonly engine: (world: World) => Promise<Engine>;
+  /** With `isCluster` the engine sends the statements for a Citus cluster, whose answers are the same. */
+  readonly engine: (world: World, isCluster?: boolean) => Promise<Engine>;
   /** Runs SQL as a database role (null: as superuser), in a transaction that is rolled back. */
   readonly reference: (sql: string, role: string | null, variables: Variables) => Promise<Answer>;
   readonly close: () => Promise<void>;
@@ -75,7 +76,7 @@ export async function openArena(): Promise<Arena> {
     build: async (world) => {
       await owner.query(schemaSql(world, names));
     },
-    engine: (world) => openEngine(database.url, world),
+    engine: (world, isCluster = false) => openEngine(database.url, world, isCluster),
     reference: async (sql, role, variables) => {
       try {
         await owner.query(beginSql(role, variables));
@@ -107,11 +108,16 @@ export function refusal(error: unknown): Answer {
   return { code: code ?? 'none', message };
 }
 
-async function openEngine(url: string, world: World): Promise<Engine> {
-  const { model, sources } = await engineOn(url, metadataSource(world), metadataRoles(world), [
-    // Under policies, Postgres returns only rows that the role may read.
-    STRICT_RETURNING,
-  ]);
+async function openEngine(url: string, world: World, isCluster: boolean): Promise<Engine> {
+  // Under policies, Postgres returns only rows that the role may read.
+  const features = [STRICT_RETURNING];
+  const { model, sources } = await engineOn(
+    url,
+    metadataSource(world),
+    metadataRoles(world),
+    features,
+    isCluster,
+  );
   return {
     model,
     databases: sources,

@@ -1,6 +1,8 @@
 /** The engine's rooms without its surroundings: a database and a source of a metadata document → what a request needs. */
+import type { Distribution } from '../../catalog/distribution.ts';
 import { withEnumRows } from '../../catalog/enum-rows.ts';
 import { introspect } from '../../catalog/introspect.ts';
+import type { Catalog, CatalogTable } from '../../catalog/types.ts';
 import { Sources } from '../../database/sources.ts';
 import { parseMetadata } from '../../metadata/parse.ts';
 import { resolve } from '../../resolve/resolve.ts';
@@ -28,16 +30,39 @@ export function sourcesOn(url: string, source: Source): Sources {
   return documentOn(url, source, []).sources;
 }
 
-/** Raises when something in the metadata but an inherited role is inconsistent. The caller closes the sources. */
+/** Returns the catalog of a cluster with the same tables: distributed by a column of a key, reference and local in turn. The statements for a
+ *  cluster are valid on any Postgres and must have the same answers. */
+function asCluster(catalog: Catalog): Catalog {
+  const tables = [...catalog.tables].map(([key, table], i): [string, CatalogTable] => {
+    const columns = [
+      ...(table.primaryKey?.columns ?? []),
+      ...table.foreignKeys.flatMap((each) => each.columns),
+    ];
+    const possible: readonly (Distribution | null)[] = [
+      ...columns.map((column): Distribution => ({ kind: 'distributed', column, colocation: 1 })),
+      { kind: 'reference' },
+      { kind: 'single-shard', colocation: 2 },
+      null,
+    ];
+    const distribution = possible[(7 * i + key.length) % possible.length]!;
+    return [key, distribution && table.kind === 'table' ? { ...table, distribution } : table];
+  });
+  return { ...catalog, hasCitus: true, tables: new Map(tables) };
+}
+
+/** Raises when something in the metadata but an inherited role is inconsistent. The caller closes the sources. With `isCluster` the tables count
+ *  as those of a Citus cluster. */
 export async function engineOn(
   url: string,
   source: Source,
   inheritedRoles: readonly unknown[] = [],
   features: readonly string[] = [],
+  isCluster = false,
 ): Promise<EngineRooms> {
   const { metadata, sources } = documentOn(url, source, inheritedRoles);
   const database = sources.get('default');
-  const catalog = await withEnumRows(database, await introspect(database), metadata.sources[0]!);
+  const read = await withEnumRows(database, await introspect(database), metadata.sources[0]!);
+  const catalog = isCluster ? asCluster(read) : read;
   const { model, inconsistencies } = resolve(metadata, new Map([['default', catalog]]), {
     stringifyNumericTypes: false,
     namingConvention: 'default',
