@@ -41,18 +41,20 @@ test('a table is distributed by a column, on one shard, a reference table or loc
   ]);
 });
 
-test('a function reads shards when its body has the name of a table that is on some as a word, or depends on the table', async () => {
+test('a function reads shards when its body has the name of a table that Citus distributes as a word, or depends on the table', async () => {
   // A table and a function in the form of those of Citus.
   await database.sql(`
     create table campaigns (id int); create table plans (id int); create table "odd.name" (id int);
     create table pg_dist_partition (logicalrelid regclass, partmethod char, repmodel char, colocationid int, partkey text);
-    insert into pg_dist_partition values ('campaigns', 'h', 's', 2, 'id'), ('"odd.name"', 'n', 's', 3, null), ('plans', 'n', 't', 1, null);
+    create table notes (id int);
+    insert into pg_dist_partition values ('notes', 'n', 's', 0, null), ('campaigns', 'h', 's', 2, 'id'), ('"odd.name"', 'n', 's', 3, null), ('plans', 'n', 't', 1, null);
     create function column_to_column_name(regclass, text) returns text language sql as 'select $2';
     create function by_name() returns bigint language sql as 'select count(*) from Campaigns';
     create function in_plpgsql() returns bigint language plpgsql as 'begin return (select count(*) from campaigns); end';
     create function odd() returns bigint language sql as 'select count(*) from "odd.name"';
     create function parsed() returns bigint language sql begin atomic select count(*) from campaigns; end;
     create function of_reference() returns bigint language sql as 'select count(*) from plans';
+    create function of_local() returns bigint language sql as 'select count(*) from notes';
     create function another_word() returns text language sql as $$ select 'campaign, my_campaigns, oddXname' $$`);
   const query = async (text: string) => ({
     rows: await database.sql(
@@ -70,6 +72,7 @@ test('a function reads shards when its body has the name of a table that is on s
       ['in_plpgsql', 'other'],
       ['odd', 'sql'],
       ['parsed', 'sql'],
+      ['of_reference', 'sql'],
     ]),
   );
 });

@@ -10,7 +10,7 @@ export type Distribution =
   /** Every machine has all rows. */
   | { readonly kind: 'reference' };
 
-/** The language of a function whose body names a table that is distributed over shards: Citus plans statements of SQL functions with their
+/** The language of a function whose body names a distributed or reference table: Citus plans statements of SQL functions with their
  *  callers, others by themselves. */
 export type ShardReader = 'sql' | 'other';
 
@@ -45,7 +45,7 @@ from pg_catalog.pg_dist_partition p`;
 const FUNCTIONS = `
 with sharded as materialized (
   select c.oid, c.relname from pg_catalog.pg_dist_partition p join pg_catalog.pg_class c on c.oid = p.logicalrelid
-  where not (p.partmethod = 'n' and (p.repmodel = 't' or p.colocationid = 0))
+  where p.partmethod <> 'n' or p.repmodel = 't' or p.colocationid > 0
 ),
 named as materialized (
   select '\\m(' || pg_catalog.string_agg(pg_catalog.regexp_replace(relname, '([^[:alnum:]_])', '\\\\\\1', 'g'), '|') || ')\\M' as pattern
