@@ -4,7 +4,7 @@ import type { Database, NamedStatement } from '../database/pool.ts';
 import { SHARED_BUDGET } from '../limits/cache-budget.ts';
 import { roleSchema } from '../schema/role-schemas.ts';
 import { answer, buildingSchema } from './answer.ts';
-import { cachedPlan } from './plan-cache.ts';
+import { cachedPlan, planInTurns } from './plan-cache.ts';
 import { bodyText } from './splice.ts';
 import { openShop, type Shop } from './testing/shop.ts';
 
@@ -556,5 +556,44 @@ describe('several mutations', () => {
       update_purchase(where: { id: { _eq: 1 } }, _set: { item_id: 999 }) { affected_rows } }`;
     expect((await refusal(query, {}, admin))?.[0]).toBe('constraint-violation');
     expect(await shop.source.sql('select stock from item where id = 102')).toEqual([{ stock: 0 }]);
+  });
+});
+
+describe('a request with many values', () => {
+  const query = 'mutation ($o: [item_insert_input!]!) { insert_item(objects: $o) { affected_rows } }';
+  const objects = (count: number) =>
+    Array.from({ length: count }, (_, i) => (i % 2 ? { id: i } : { id: i, name: 'x' }));
+  const role = () => roleSchema(shop.model, 'admin', false);
+
+  test('is planned in several turns, between which others are answered', async () => {
+    const planning = planInTurns(role(), { query, variables: { o: objects(15_000) } });
+    expect(planning).toBeInstanceOf(Promise);
+    let turns = 0;
+    let isDone = false;
+    const count = () => {
+      turns += 1;
+      if (!isDone) setImmediate(count);
+    };
+    setImmediate(count);
+    const planned = await planning;
+    isDone = true;
+    expect(turns).toBeGreaterThan(1);
+    const again = cachedPlan(role(), { query, variables: { o: objects(15_000) } });
+    expect(again.plan).toBe(planned.plan);
+  });
+
+  test('is planned at once where it has few, or its plan is cached', () => {
+    expect(planInTurns(role(), { query, variables: { o: objects(20) } })).not.toBeInstanceOf(Promise);
+    cachedPlan(role(), { query, variables: { o: objects(14_000) } });
+    expect(planInTurns(role(), { query, variables: { o: objects(14_000) } })).not.toBeInstanceOf(Promise);
+  });
+
+  test('is refused as one that is planned at once', async () => {
+    const wrong = [...objects(15_000), { nope: 1 }];
+    expect(await refusal(query, { o: wrong }, admin)).toEqual([
+      'validation-failed',
+      '$.selectionSet.insert_item.args.objects[15000].nope',
+      "field 'nope' not found in type: 'item_insert_input'",
+    ]);
   });
 });

@@ -14,7 +14,7 @@ import type { Model } from '../resolve/types.ts';
 import { hasRoleSchema, type RoleSchema, roleSchema, roleSchemaSteps } from '../schema/role-schemas.ts';
 import type { PreparedPlan } from '../sql/plan.ts';
 import { type OutboundContext, outboundVariables, sessionVariablesOf } from '../webhook/outbound.ts';
-import { cachedPlan, type GraphqlRequest, type PlannedRequest } from './plan-cache.ts';
+import { cachedPlan, type GraphqlRequest, type PlannedRequest, planInTurns } from './plan-cache.ts';
 import { type Body, sizeOfBody, splice } from './splice.ts';
 import { COMMITTED } from './statements.ts';
 import { type Results, runSteps } from './steps.ts';
@@ -53,7 +53,10 @@ export type Progress = {
 export async function answer(request: GraphqlRequest, context: AnswerContext): Promise<Body> {
   const building = buildingSchema(context);
   if (building) await building;
-  const planned = context.batch ? plannedInBatch(request, context, context.batch) : planOf(request, context);
+  const planning = context.batch
+    ? plannedInBatch(request, context, context.batch)
+    : planOf(request, context, planInTurns);
+  const planned = planning instanceof Promise ? await planning : planning;
   if (planned.plan.operation === 'subscription') refuseOverHttp(planned.plan);
   if (planned.plan.operation === 'mutation') context.mayWrite?.();
   try {
@@ -114,18 +117,30 @@ export function buildingSchema({
 }
 
 /** Parses and plans a request, or finds its plan in the cache. Nothing runs. */
+export function planOf(request: GraphqlRequest, context: PlanningContext): PlannedRequest;
+/** `find` returns the plan, or a promise of it. */
 export function planOf(
   request: GraphqlRequest,
-  { model, session, isRelay, progress }: Pick<AnswerContext, 'model' | 'session' | 'isRelay' | 'progress'>,
-): PlannedRequest {
+  context: PlanningContext,
+  find: typeof planInTurns,
+): PlannedRequest | Promise<PlannedRequest>;
+export function planOf(
+  request: GraphqlRequest,
+  { model, session, isRelay, progress }: PlanningContext,
+  find: typeof planInTurns = cachedPlan,
+): PlannedRequest | Promise<PlannedRequest> {
   if (progress) progress.request = request;
   const span = progress?.span?.child('plan', 'internal');
+  let planning: ReturnType<typeof planInTurns> | undefined;
   try {
-    return cachedPlan(roleSchema(model, session.role, session.mayUseBackendOnly, isRelay), request);
+    planning = find(roleSchema(model, session.role, session.mayUseBackendOnly, isRelay), request);
   } finally {
-    span?.end();
+    if (!(planning instanceof Promise)) span?.end();
   }
+  return span && planning instanceof Promise ? planning.finally(() => span.end()) : planning;
 }
+
+type PlanningContext = Pick<AnswerContext, 'model' | 'session' | 'isRelay' | 'progress'>;
 
 /** Runs a planned request and builds its response. */
 export async function answerPlanned(

@@ -2,8 +2,11 @@
  *  A hit costs two look-ups and the check of the variables. Parsing, validating and planning (0.1 to 1 ms) happen once.
  *  Both levels are part of the budget of caches, so that no client can fill the memory with texts, or with values of `limit`, which are
  *  part of a shape. They belong to a model, and end with it. */
+
 import { createHash } from 'node:crypto';
 import { Cache, SHARED_BUDGET } from '../limits/cache-budget.ts';
+import { inSlices, nextTurn } from '../limits/slices.ts';
+import { finish, type Steps } from '../metadata/steps.ts';
 import { conditionsAmong } from '../plan/conditions.ts';
 import type { PreparedDocument, VariableDependencies } from '../plan/context.ts';
 import { OperationUsage, variableCoordinates } from '../plan/coordinates.ts';
@@ -131,30 +134,67 @@ export function replacePlanCache(previous: Model | undefined, next: Model | unde
 
 /** Returns the plan of a request. Raises what parsing, validation and planning raise. */
 export function cachedPlan(role: RoleSchema, request: GraphqlRequest): PlannedRequest {
-  const { query: text } = request;
   const cached = documentOf(role, request);
-  const { document, id } = cached;
-  const given = request.variables ?? null;
-  const variables = coerceVariables(document, given, cached.dependencies);
-  const operationName = document.operation.name?.value ?? null;
-  const key = `${id} ${variables.shape}`;
-  const hit = cachesOf(role.model).plans.get(key);
-  if (hit) {
-    hits += 1;
-    const { plan, usage, size } = hit;
-    return { plan, usage, variables, text, operationName, size };
-  }
+  const variables = coerceVariables(cached.document, request.variables ?? null, cached.dependencies);
+  return planOfShape(role, request, cached, variables) ?? finish(planning(role, request, cached, variables));
+}
+
+/** Returns the plan of a request. One with many values is planned in several turns of the event loop, if its plan is not cached. */
+export function planInTurns(
+  role: RoleSchema,
+  request: GraphqlRequest,
+): PlannedRequest | Promise<PlannedRequest> {
+  const cached = documentOf(role, request);
+  const variables = coerceVariables(cached.document, request.variables ?? null, cached.dependencies);
+  const found = planOfShape(role, request, cached, variables);
+  if (found) return found;
+  const steps = planning(role, request, cached, variables);
+  return variables.isLong ? nextTurn().then(() => inSlices(steps)) : finish(steps);
+}
+
+/** Returns the cached plan of a document for variables of this shape. */
+function planOfShape(
+  role: RoleSchema,
+  { query: text }: GraphqlRequest,
+  { id, document }: CachedDocument,
+  variables: RequestVariables,
+): PlannedRequest | null {
+  const hit = cachesOf(role.model).plans.get(`${id} ${variables.shape}`);
+  if (!hit) return null;
+  hits += 1;
+  const { plan, usage, size } = hit;
+  return { plan, usage, variables, text, operationName: nameOf(document), size };
+}
+
+function nameOf({ operation }: PreparedDocument): string | null {
+  return operation.name?.value ?? null;
+}
+
+/** Plans a request, and caches the plan. */
+function* planning(
+  role: RoleSchema,
+  request: GraphqlRequest,
+  cached: CachedDocument,
+  variables: RequestVariables,
+): Steps<PlannedRequest> {
   misses += 1;
+  const { query: text } = request;
+  const { document, id } = cached;
+  const operationName = nameOf(document);
   const begin = performance.now();
   const { plan: unprepared, dependencies, size } = planRequest(document, variables, cached.dependencies);
+  yield;
   const limits = {
     ...limitsOf(requestPolicyOf(role.model, role.role)),
     isByAdministrator: role.role === ADMIN_ROLE,
   };
   const plan = prepared(unprepared, limits, role.model, { text, operationName });
+  yield;
   const isSameShape = dependencies === cached.dependencies;
   cached.dependencies = dependencies;
-  const { shape } = isSameShape ? variables : coerceVariables(document, given, dependencies);
+  const { shape } = isSameShape
+    ? variables
+    : coerceVariables(document, request.variables ?? null, dependencies);
   const usage = role.model.roles.has(role.role) ? usageOf(cached, variables) : null;
   const used = `${id} ${shape}`;
   const milliseconds = performance.now() - begin;
