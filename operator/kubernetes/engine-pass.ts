@@ -100,7 +100,7 @@ type EngineMemory = PreviousPass & {
   retryAt: number;
   /** True when the engine did not answer the last pass, and requests for its version may end the delay. */
   isProbed: boolean;
-  /** True when the engine answered such a request. If the pass then fails, the delay is waited for. */
+  /** True when the engine answered such a request. If the pass then fails, too, the delay is waited for in the end. */
   isBack: boolean;
   isWaiting: boolean;
   /** True when the last pass left changes for the next one. */
@@ -126,6 +126,9 @@ type EngineSummary = {
 const BACKOFF = { leastMs: 1000, mostMs: 30_000 };
 /** The interval of requests for the version of an engine that did not answer. The first answer ends the delay. */
 const PROBE_MS = 1000;
+/** The failures after which the delay is waited for although the engine answered a request for its version: its passes fail for another
+ *  reason than an outage. */
+const MOST_RETURNS = 4;
 /** The delay after a status could not be written or a Secret could not be read. */
 const RETRY_MS = 5000;
 /** The delay after a pass that did not try all changes. */
@@ -514,7 +517,8 @@ export class EnginePass {
       reloadedAt: report.isWaiting && before?.isWaiting ? before.reloadedAt : now,
       failures,
       retryAt: failures > 0 ? now + backoffMs(timers, failures, BACKOFF) : now,
-      isProbed: report.problem?.kind === 'unreachable' && before?.isBack !== true,
+      isProbed:
+        report.problem?.kind === 'unreachable' && (before?.isBack !== true || failures <= MOST_RETURNS),
       isBack: false,
       isWaiting: report.isWaiting,
       hasMore: report.hasMore,
