@@ -353,8 +353,10 @@ export type CrSnapshot = {
   /** False while some resources cannot be seen (a kind not in sync, an invalid file): then nothing is deleted. */
   readonly isComplete: boolean;
   /** Returns the names of those deleted resources that were deleted with the definition of their kind; undefined when that cannot be read
-   *  now. Absent: there are no definitions, as in folder mode. */
-  readonly lostAmong?: (names: ReadonlySet<string>) => Promise<ReadonlySet<string> | undefined>;
+   *  now. `owners` maps names to the times when the resources were created, where the ledger has them. Absent: there are no definitions, as in folder mode. */
+  readonly lostAmong?: (
+    owners: ReadonlyMap<string, string | undefined>,
+  ) => Promise<ReadonlySet<string> | undefined>;
   /** The answer about the resources whose objects would be deleted; `unknown` when there was none: then nothing is deleted. */
   readonly lost?: ReadonlySet<string> | 'unknown';
   /** True when the resources have the statuses that were published, which others may change. */

@@ -210,7 +210,10 @@ function confirmedEntry({ entry }: Decision): LedgerEntry | undefined {
 /** Returns the existing entry when it is equal, as most entries are. */
 function newEntry({ claim, entry }: Decision, manager: string): LedgerEntry {
   const { cr, hash, policies } = claim!;
-  const { uid, generation } = cr.metadata;
-  const made = { manager, uid, cr: crName(cr), generation, hash, deletionPolicy: policies.deletion };
+  const { uid, generation, creationTimestamp: createdAt } = cr.metadata;
+  const made = {
+    ...{ manager, uid, cr: crName(cr), generation, hash, deletionPolicy: policies.deletion },
+    ...(createdAt ? { createdAt } : {}),
+  };
   return entry && isSameEntry(made, entry) && entry.generation === generation ? entry : made;
 }

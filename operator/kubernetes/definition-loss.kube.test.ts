@@ -138,6 +138,22 @@ await describeKube('a deleted definition', (kube) => {
     expect(missing).toEqual([]);
   }, 120_000);
 
+  test('the objects stay when the definition is deleted and installed again while no operator runs', async () => {
+    await apply(NAMES);
+    // Times of Kubernetes have whole seconds.
+    await new Promise((resolve) => setTimeout(resolve, 1500));
+    const missing = await missingDuring(NAMES, async () => {
+      await rig.stopOperators();
+      await deleteDefinition();
+      await install();
+      await rig.startOperator();
+      await rig.ready('Engine', 'main', 'PruneHeld');
+      await apply(NAMES);
+      await rig.ready('Engine', 'main', 'Applied');
+    });
+    expect(missing).toEqual([]);
+  }, 120_000);
+
   test.each([
     ['while the definition is missing', false],
     ['after it was installed again', true],

@@ -44,26 +44,44 @@ test.each([
 ])('a resource whose definition %s', async (_, answer, lost) => {
   const { definitions } = definitionsThat(answer);
   definitions.noteDeleted(RESOURCE);
-  expect([...(await definitions.lostAmong(new Set([NAME])))!]).toEqual(lost);
+  expect([...(await definitions.lostAmong(new Map([[NAME, undefined]])))!]).toEqual(lost);
 });
 
-test('after a restart the state of the definition alone decides', async () => {
+test.each([
+  ['exists', { creationTimestamp: EARLIER }, []],
+  ['is as old as the resource', { creationTimestamp: CREATED }, []],
+  ['was installed again', { creationTimestamp: LATER }, [NAME]],
+  ['may not be read', 403, []],
+])('a resource that was deleted while no operator ran, whose definition %s', async (_, answer, lost) => {
+  const { definitions } = definitionsThat(answer);
+  for (let pass = 0; pass < 2; pass++) {
+    expect([...(await definitions.lostAmong(new Map([[NAME, CREATED]])))!]).toEqual(lost);
+  }
+  definitions.noteCreated(RESOURCE);
+  definitions.noteDeleted({
+    ...RESOURCE,
+    metadata: { ...RESOURCE.metadata, creationTimestamp: '2026-01-01T00:00:30Z' },
+  });
+  expect([...(await definitions.lostAmong(new Map([[NAME, CREATED]])))!]).toEqual([]);
+});
+
+test('after a restart, the state of the definition alone decides where the ledger has no time', async () => {
   for (const [answer, lost] of [
     [{ creationTimestamp: LATER }, []],
     [{ deletionTimestamp: LATER }, [NAME]],
   ] as const) {
     const { definitions } = definitionsThat(answer);
-    expect([...(await definitions.lostAmong(new Set([NAME])))!]).toEqual(lost);
+    expect([...(await definitions.lostAmong(new Map([[NAME, undefined]])))!]).toEqual(lost);
   }
 });
 
 test('a lost resource is lost until it exists again', async () => {
   const { definitions, requests } = definitionsThat(404, { creationTimestamp: LATER });
   definitions.noteDeleted(RESOURCE);
-  await definitions.lostAmong(new Set([NAME]));
-  expect(await definitions.lostAmong(new Set([NAME]))).toEqual(new Set([NAME]));
+  await definitions.lostAmong(new Map([[NAME, undefined]]));
+  expect(await definitions.lostAmong(new Map([[NAME, undefined]]))).toEqual(new Set([NAME]));
   definitions.noteCreated(RESOURCE);
-  expect(await definitions.lostAmong(new Set([NAME]))).toEqual(new Set());
+  expect(await definitions.lostAmong(new Map([[NAME, undefined]]))).toEqual(new Set());
   expect(requests.map(({ path }) => path)).toEqual(
     Array.from(
       { length: 3 },
@@ -75,9 +93,9 @@ test('a lost resource is lost until it exists again', async () => {
 test('resources that were cached when their definition was found missing are lost until they are listed again', async () => {
   const { definitions } = definitionsThat({ creationTimestamp: LATER });
   definitions.notePresence([RESOURCE], true);
-  expect(await definitions.lostAmong(new Set([NAME]))).toEqual(new Set([NAME]));
+  expect(await definitions.lostAmong(new Map([[NAME, undefined]]))).toEqual(new Set([NAME]));
   definitions.notePresence([RESOURCE], false);
-  expect(await definitions.lostAmong(new Set([NAME]))).toEqual(new Set());
+  expect(await definitions.lostAmong(new Map([[NAME, undefined]]))).toEqual(new Set());
 });
 
 test('deletions that arrive together are one request', async () => {
@@ -89,7 +107,7 @@ test('deletions that arrive together are one request', async () => {
 
 test('while the API server does not answer, the answer is unknown', async () => {
   const { definitions, problems, timers } = definitionsThat(500);
-  const asked = definitions.lostAmong(new Set([NAME]));
+  const asked = definitions.lostAmong(new Map([[NAME, undefined]]));
   for (let i = 0; i < 5; i++) await timers.pass(1000);
   expect(await asked).toBeUndefined();
   expect(problems).toHaveLength(3);

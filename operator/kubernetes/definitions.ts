@@ -65,12 +65,15 @@ export class Definitions {
     }
   }
 
-  /** Returns those of the names of deleted resources that were deleted with their definition; undefined when the API server does not say. */
-  async lostAmong(names: ReadonlySet<string>): Promise<ReadonlySet<string> | undefined> {
-    const isAnswered = await this.#classify(
-      new Map([...names].map((name) => [name, this.#deleted.get(name)])),
-    );
-    return isAnswered ? new Set([...names].filter((name) => this.#lost.has(name))) : undefined;
+  /** Returns those of the names of deleted resources that were deleted with their definition; undefined when the API server does not say.
+   *  `owners` maps names to creation times, for resources that were deleted while no operator ran. */
+  async lostAmong(owners: ReadonlyMap<string, string | undefined>): Promise<ReadonlySet<string> | undefined> {
+    for (const [name, createdAt] of owners) {
+      if (createdAt !== undefined && !this.#deleted.has(name)) this.#deleted.set(name, createdAt);
+    }
+    const names = [...owners.keys()];
+    const isAnswered = await this.#classify(new Map(names.map((name) => [name, this.#deleted.get(name)])));
+    return isAnswered ? new Set(names.filter((name) => this.#lost.has(name))) : undefined;
   }
 
   /** Decides which of the deleted resources are lost, from their creation times. Returns false when the API server does not say. */

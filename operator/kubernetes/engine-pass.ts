@@ -448,7 +448,7 @@ export class EnginePass {
       at: clock.now(),
       resources,
       isComplete,
-      lostAmong: (names) => definitions.lostAmong(names),
+      lostAmong: (owners) => definitions.lostAmong(owners),
       hasStatuses: true,
       unbound: cluster.unbound,
       seesNamespace: (namespace) => cluster.sees(namespace),

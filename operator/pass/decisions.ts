@@ -69,13 +69,17 @@ export async function withLostResources(
   return decideOnAll({ snapshot: { ...snapshot, lost }, reading, options });
 }
 
-/** Returns the names of resources that no longer exist and whose objects would be deleted, now or once deletions are allowed. */
-function abandonedOwners({ decisions, desired }: Decided, snapshot: CrSnapshot): ReadonlySet<string> {
+/** Returns the names of resources that no longer exist and whose objects would be deleted, now or once deletions are allowed, with the times
+ *  when they were created. */
+function abandonedOwners(
+  { decisions, desired }: Decided,
+  snapshot: CrSnapshot,
+): ReadonlyMap<string, string | undefined> {
   const owners = decisions.flatMap(({ action, entry, revocation, isAbandoned }) => {
     const isUnclaimed = action === 'delete' || action === 'keep';
     return isUnclaimed && entry && !revocation && !isAbandoned && !isElsewhere(entry, snapshot)
-      ? [entry.cr]
+      ? [[entry.cr, entry.createdAt] as const]
       : [];
   });
-  return new Set(owners.filter((owner) => !desired.present.has(owner)));
+  return new Map(owners.filter(([owner]) => !desired.present.has(owner)));
 }

@@ -480,9 +480,9 @@ test.each([
     ports.resources = [table('author'), ...roles];
     const { passState } = await reconcile(ports, OPTIONS);
     const asked: string[] = [];
-    const lostAmong = async (names: ReadonlySet<string>) => {
-      asked.push(...names);
-      return answer(names);
+    const lostAmong = async (owners: ReadonlyMap<string, string | undefined>) => {
+      asked.push(...owners.keys());
+      return answer(new Set(owners.keys()));
     };
     ports.given = snapshotOf([table('author'), roles[1]!], { isComplete, lostAmong });
     const report = await reconcile(ports, OPTIONS, isIncremental ? { passState } : {});
