@@ -14,7 +14,7 @@ export type LedgerEntry = {
   /** The hash of the object in normal form. */
   readonly hash: string;
   readonly deletionPolicy: DeletionPolicy;
-  /** The time when the owner was created, in ISO 8601. Absent in entries of earlier versions, and in folder mode. */
+  /** The time when the owner was created, in ISO 8601. Absent in entries of earlier versions. */
   readonly createdAt?: string;
   /** The time when an operator first noticed that the owner may no longer own the object, in ISO 8601. */
   readonly revokedAt?: string;
