@@ -67,7 +67,10 @@ export function condition(predicate: Predicate, scope: PredicateScope): Fragment
     }
     case 'exists': {
       const row = scope.aliases.next();
-      const where = condition(predicate.where, { ...scope, row });
+      // An aggregate may be about the condition, which then has to be about its row.
+      const isAnchored = scope.aliases.anchored.length > 0;
+      const anchor = isAnchored ? [sql`(${id(scope.row)} is null) is not null`] : [];
+      const where = allOf([...anchor, condition(predicate.where, { ...scope, row })]);
       const source = scope.aliases.source({
         table: predicate.table,
         row,

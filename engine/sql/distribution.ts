@@ -10,7 +10,7 @@ import { condition, matches, whereClause } from './bool-exp.ts';
 import { comma, empty, type Fragment, id, integer, join, qualified, sql } from './fragment.ts';
 import { Joins } from './join.ts';
 import { orderClause, orderTerms } from './order-by.ts';
-import { Aliases, type Form, type RowsRead, rowScope, type TableReader } from './scope.ts';
+import { Aliases, ANCHOR, type Form, IS_THERE, type RowsRead, rowScope, type TableReader } from './scope.ts';
 
 /** Returns the distribution of a table of a cluster; null for a local one. */
 export type DistributionOf = (table: QualifiedName) => RowsDistribution | null;
@@ -18,12 +18,9 @@ export type DistributionOf = (table: QualifiedName) => RowsDistribution | null;
 /** A query and the rows that it reads from CTEs. */
 export type Composed = {
   readonly query: Fragment;
-  readonly gathered: readonly Gathered[];
+  readonly gathered: readonly Fragment[];
   readonly form: Form;
 };
-
-/** The rows of a table that a query reads from a CTE. */
-export type Gathered = { readonly name: Fragment; readonly cte: Fragment };
 
 /** The forms, and which reads each can serve. The first that fits is taken. */
 const FORMS: readonly { readonly form: Form; readonly fits: (reads: Reads) => boolean }[] = [
@@ -52,27 +49,26 @@ export function distributed(
 }
 
 const ANSWER = id('answer');
-const COORDINATOR = id('on the coordinator');
 
 /** A CTE that writes, and the rows that it reads. */
-type WritingCte = { readonly gathered: readonly Gathered[]; readonly cte: Fragment };
+type WritingCte = { readonly gathered: readonly Fragment[]; readonly cte: Fragment };
 
 /** Returns the query with the CTEs that it reads: `with "gathered t0" as materialized (…) select …`. A CTE that writes stands before them.
- *  Citus keeps rows of a CTE only where it sees them read. It misses those that a subquery reads beside subqueries of its own, warns, and goes
- *  on with no rows. The CTE that is joined reads some of each on the coordinator. */
+ *  Each subquery in the FROM clause takes a column of a row outside it. Citus would plan others by themselves, and with subqueries in them it
+ *  loses their rows or crashes; what depends on a row outside is sent to Postgres as it is. */
 export function withRows(
-  gathered: readonly Gathered[],
+  gathered: readonly Fragment[],
   query: Fragment,
   write: WritingCte | null = null,
 ): Fragment {
-  const writes = write ? [...write.gathered.map(({ cte }) => cte), write.cte] : [];
-  const ctes = [...writes, ...gathered.map(({ cte }) => cte)];
-  if (ctes.length === 0) return query;
-  if (gathered.length === 0) return sql`with ${join(ctes, comma)} ${query}`;
-  const reads = gathered.map(({ name }) => sql`(select 1 from ${name} limit 1)`);
-  const counted = sql`select count(*) from (${join(reads, sql` union all `)}) ${ANSWER}`;
-  const all = join([...ctes, sql`${COORDINATOR} as materialized (${counted})`], comma);
-  return sql`with ${all} select ${ANSWER}.* from (${query}) ${ANSWER} cross join ${COORDINATOR}`;
+  const writes = write ? [...write.gathered, write.cte] : [];
+  if (writes.length + gathered.length === 0) return query;
+  if (gathered.length === 0) return sql`with ${join(writes, comma)} ${query}`;
+  const ctes = join(
+    [...writes, ...gathered, sql`${ANCHOR} as materialized (select true as ${IS_THERE})`],
+    comma,
+  );
+  return sql`with ${ctes} select ${ANSWER}.* from ${ANCHOR} cross join lateral (${query}) ${ANSWER}`;
 }
 
 /** The tables that a query reads, under their aliases. */
@@ -81,13 +77,19 @@ class Reads implements TableReader {
   readonly #distributionOf: DistributionOf;
   readonly #reads = new Map<string, RowsRead>();
   #isCut = false;
+  #isWrite = false;
 
   constructor(form: Form, distributionOf: DistributionOf) {
     this.form = form;
     this.#distributionOf = distributionOf;
   }
 
+  get isAnchored(): boolean {
+    return this.form === 'gathered' && !this.#isWrite;
+  }
+
   read(rows: RowsRead): Fragment {
+    this.#isWrite ||= rows.isTarget === true;
     this.#reads.set(rows.row, rows);
     const source = rows.source ?? qualified(rows.table);
     return this.form === 'gathered' && isGathered(rows) ? nameOf(rows.row) : source;
@@ -115,15 +117,14 @@ class Reads implements TableReader {
   }
 
   /** Returns the CTEs, each after those that it reads. */
-  gathered(): readonly Gathered[] {
-    const done = new Map<string, Gathered>();
+  gathered(): readonly Fragment[] {
+    const done = new Map<string, Fragment>();
     const add = (read: RowsRead) => {
       if (done.has(read.row) || !isGathered(read)) return;
       const outer = read.join && this.#reads.get(read.join.outer);
       if (outer) add(outer);
       const isKnown = outer !== undefined && outer !== null && done.has(outer.row);
-      const name = nameOf(read.row);
-      done.set(read.row, { name, cte: sql`${name} as materialized (${rowsOf(read, isKnown)})` });
+      done.set(read.row, sql`${nameOf(read.row)} as materialized (${rowsOf(read, isKnown)})`);
     };
     for (const read of this.#reads.values()) add(read);
     return [...done.values()];

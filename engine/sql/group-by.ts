@@ -22,7 +22,7 @@ export function groupsQuery(groups: Groups, aliases: Aliases): Fragment {
     key: field.alias,
     value: fieldPieces(field, groups, row, aliases),
   }));
-  const where = whereClause([condition(groups.where, scope)]);
+  const where = whereClause([...aliases.anchored, condition(groups.where, scope)]);
   const having = condition(groups.having, scope);
   const filtered = isTrue(having) ? empty : sql` having ${having}`;
   const terms = groups.orderBy.map((item) => orderTerm(item, groups, row, aliases));

@@ -16,7 +16,7 @@ import type {
 import type { Field, Select } from '../plan/query-types.ts';
 import { type Predicate, TRUE } from '../resolve/predicate.ts';
 import { SESSION_SETTINGS } from '../resolve/session.ts';
-import { condition } from './bool-exp.ts';
+import { condition, whereClause } from './bool-exp.ts';
 import { checkOf, conflictCheckOf, verdict } from './check.ts';
 import { fromWritten } from './distributed-write.ts';
 import { type DistributionOf, distributed, withRows } from './distribution.ts';
@@ -154,11 +154,14 @@ function distributedQuery(
     const isOne = output.kind === 'row' && !isAnswered;
     const checked = check ? sql`, ${verdict(isOne ? sql`(${check})` : sql`bool_and(${check})`)}` : empty;
     if (isAnswered) {
-      return { columns: sql`array_agg(${aliases.rowOf(row, table)})::text${checked}`, clauses: empty };
+      return {
+        columns: sql`array_agg(${aliases.rowOf(row, table)})::text${checked}`,
+        clauses: whereClause(aliases.anchored),
+      };
     }
     const { json, joins, having } = outputJson(output, row, aliases);
     const columns = sql`${json}${checked}${settings ? sql`, ${SET_SESSION}` : empty}`;
-    return { columns, clauses: sql`${joins.clauses()}${having}` };
+    return { columns, clauses: sql`${joins.clauses()}${whereClause(aliases.anchored)}${having}` };
   });
   const answer = isAnswered ? answerQuery(output, rowType(table), distributionOf) : null;
   return { steps: [], write: query, answer };
@@ -215,7 +218,7 @@ function answerQuery(
     const row = aliases.next();
     const source = aliases.source({ table: type, row, source: sql`unnest(${rows})` });
     const { json, joins, having } = outputJson(output, row, aliases, affected);
-    return sql`select ${json} from ${source} ${id(row)}${joins.clauses()}${having}`;
+    return sql`select ${json} from ${source} ${id(row)}${joins.clauses()}${whereClause(aliases.anchored)}${having}`;
   });
   return withRows(gathered, query);
 }

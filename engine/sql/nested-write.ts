@@ -4,10 +4,11 @@
 import type { PgType } from '../catalog/types.ts';
 import type { QualifiedName } from '../metadata/schema/common.ts';
 import type { InsertStep, UpdateStep } from '../plan/mutation-types.ts';
+import { whereClause } from './bool-exp.ts';
 import { checkOf, conflictCheckOf, verdict } from './check.ts';
 import { fromWritten } from './distributed-write.ts';
 import type { DistributionOf } from './distribution.ts';
-import { comma, compile, empty, type Fragment, id, join, type Statement, sql, typeName } from './fragment.ts';
+import { comma, compile, type Fragment, id, join, type Statement, sql, typeName } from './fragment.ts';
 import { Aliases, columnOf } from './scope.ts';
 import type { StepStatements } from './step-statements.ts';
 import { deleteStatement, insertStatement, updateStatement } from './write.ts';
@@ -80,7 +81,7 @@ function distributedInsertStep(
     if (rows.length > 1)
       return {
         columns: manyColumns(row, { table, passes, returnsRows: isAnswered }, aliases),
-        clauses: empty,
+        clauses: whereClause(aliases.anchored),
       };
     const columns = [
       sql`'1'::text`,
@@ -88,7 +89,7 @@ function distributedInsertStep(
       ...(isAnswered ? [sql`array[${aliases.rowOf(row, table)}]::text`] : []),
       ...(passes ? [verdict(passes)] : []),
     ];
-    return { columns: join(columns, comma), clauses: empty };
+    return { columns: join(columns, comma), clauses: whereClause(aliases.anchored) };
   });
 }
 
@@ -138,7 +139,10 @@ function distributedUpdateStep(
     write.kind === 'update' ? updateStatement(write, row, aliases) : deleteStatement(write, row, aliases);
   return fromWritten({ table, distributionOf, statementOf, marksNew: false }, aliases, (row) => {
     const passes = write.kind === 'update' ? checkOf(write, row, aliases) : null;
-    return { columns: manyColumns(row, { table, passes, returnsRows }, aliases), clauses: empty };
+    return {
+      columns: manyColumns(row, { table, passes, returnsRows }, aliases),
+      clauses: whereClause(aliases.anchored),
+    };
   });
 }
 

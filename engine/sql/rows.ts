@@ -67,7 +67,7 @@ export function filteredTable(
     : { joins: [], conditions: [condition(select.where, scope)] };
   const mayBeNull = select.from !== undefined && 'mayBeNull' in select.from;
   const conditions = [
-    ...(correlate ? [correlate(row)] : []),
+    ...(correlate ? [correlate(row)] : aliases.anchored),
     ...(mayBeNull ? [isThere(row)] : []),
     ...found.conditions,
   ];

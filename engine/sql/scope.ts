@@ -34,14 +34,21 @@ export type RowsRead = {
 /** Chooses where the rows under an alias are read. */
 export type TableReader = {
   readonly form: Form;
+  /** True when the query has a row outside it. */
+  readonly isAnchored: boolean;
   /** Returns the source of the rows in a FROM clause. */
   readonly read: (rows: RowsRead) => Fragment;
   /** Notes that a subquery limits rows which other tables are joined to. */
   readonly cut: () => void;
 };
 
+/** A row outside a gathered query, and its column, which is true. */
+export const ANCHOR = id('anchor');
+export const IS_THERE = id('is there');
+
 const PLAIN: TableReader = {
   form: 'plain',
+  isAnchored: false,
   read: ({ table, source }) => source ?? qualified(table),
   cut: () => {},
 };
@@ -56,6 +63,11 @@ export class Aliases {
   /** The form of the query that is composed. */
   get form(): Form {
     return this.#reader.form;
+  }
+
+  /** Returns the condition that makes a subquery depend on a row outside it, where its form needs one. */
+  get anchored(): readonly Fragment[] {
+    return this.#reader.isAnchored ? [sql`${ANCHOR}.${IS_THERE}`] : [];
   }
 
   /** Composes a query whose rows are read by a reader. */

@@ -45,7 +45,11 @@ export function rowQuery(select: Select, aliases: Aliases): Fragment {
   const joins = new Joins(aliases);
   const json = rowJson(select.fields, row, joins);
   const found = joined(select.where, rowScope(row, aliases));
-  const where = whereClause([...(select.from ? [isThere(row)] : []), ...found.conditions]);
+  const where = whereClause([
+    ...aliases.anchored,
+    ...(select.from ? [isThere(row)] : []),
+    ...found.conditions,
+  ]);
   const table = sql`${rowSource(select, row, aliases)} ${id(row)}${join(found.joins, empty)}`;
   return sql`select ${json} from ${table}${joins.clauses()}${where}`;
 }
