@@ -529,6 +529,7 @@ export class EnginePass {
       backoff: report.backoff,
       tests: report.tests,
       heldBack: report.heldBack,
+      postponed: report.postponed,
     };
     this.#memories.set(key, memory);
     if (failures > 0) return this.#retry(memory);

@@ -32,7 +32,7 @@ import { type DecidedIn, decideIncrementally, decideOnAll, withLostResources } f
 import { takeOverEarlierNames } from './earlier-names.ts';
 import { comparisonOf, holdsBack } from './hold-back.ts';
 import { afterMigrations, isConnected, withMigrations } from './migrations.ts';
-import { NOTHING_BEFORE, planOn } from './plan.ts';
+import { NONE, NOTHING_BEFORE, planOn } from './plan.ts';
 import { removeUnusedValues, sendValues } from './values.ts';
 
 const MOST_TRIES = 8;
@@ -52,6 +52,7 @@ export type PreviousAttempt = {
   readonly passState?: PassState | undefined;
   readonly backoff?: RefusalBackoff | undefined;
   readonly heldBack?: HeldChanges | undefined;
+  readonly postponed?: ReadonlySet<string> | undefined;
 };
 
 /** Plans and writes, and starts again from the current state when another client wrote in between. When the engine has no problem, a
@@ -61,11 +62,13 @@ export type PreviousAttempt = {
 export async function attempt(
   { engine, source, clock, hasNextPass }: Ports,
   options: ReconcileOptions,
-  { passState, backoff: earlier = NO_BACKOFF, heldBack: heldEarlier = NO_HELD_CHANGES }: PreviousAttempt,
+  before: PreviousAttempt,
 ): Promise<{ readonly snapshot: CrSnapshot; readonly report: Attempt }> {
+  const { passState } = before;
   const parts = new Parts();
   const budget = new HoldBackBudget();
-  let [isDoubtful, wasWritten, backoff, heldBack] = [false, false, earlier, heldEarlier];
+  let [isDoubtful, wasWritten] = [false, false];
+  let { backoff = NO_BACKOFF, heldBack = NO_HELD_CHANGES, postponed = NONE } = before;
   for (let tries = 1; ; ) {
     let snapshot = await source.snapshot();
     let decided: DecidedIn | undefined;
@@ -91,9 +94,8 @@ export async function attempt(
       const compare = comparisonOf(engine);
       const plan = { dryRun, compare, ...memory, most: parts.most, nowMs };
       const isWhole = !hasNextPass || holdsBack(options) || parts.most !== undefined;
-      const later = laterThan(isWhole ? [] : decided.decided.decisions);
-      made = await planOn(reading, decided, options, { ...plan, later });
-      if (later.size > 0 && !fits(made)) made = await planOn(reading, decided, options, plan);
+      const ofSome = (later: ReadonlySet<string>) => planOn(reading, decided!, options, { ...plan, later });
+      ({ made, postponed } = await planSlice(isWhole ? [] : decided.decided.decisions, postponed, ofSome));
       backoff = rememberPlan(backoff, made, nowMs);
       heldBack = made.heldBack;
       await clock.sleep(0);
@@ -104,7 +106,7 @@ export async function attempt(
         await removeUnusedValues(engine, made, snapshot, options);
         const left = withoutApplied(backoff, made.settled.excluded);
         const verdicts = withMigrations(report.verdicts, migrated);
-        return { snapshot, report: { ...report, verdicts, wasWritten, backoff: left, heldBack } };
+        return { snapshot, report: { ...report, verdicts, wasWritten, backoff: left, heldBack, postponed } };
       }
       parts.grow();
     } catch (error) {
@@ -121,11 +123,31 @@ export async function attempt(
         if (only && parts.mayGoOn) continue;
       }
       if (error.kind !== 'conflict' || tries++ === MOST_TRIES) {
-        return { snapshot, report: { ...failed(snapshot, error), backoff, heldBack } };
+        return { snapshot, report: { ...failed(snapshot, error), backoff, heldBack, postponed } };
       }
       await clock.sleep(LEAST_PAUSE_MS + clock.random() * (MOST_PAUSE_MS - LEAST_PAUSE_MS));
     }
   }
+}
+
+/** Plans a slice. What does not fit in it is postponed; when nothing fits, the plan is of all changes. */
+async function planSlice(
+  decisions: readonly Decision[],
+  postponed: ReadonlySet<string>,
+  planWithout: (later: ReadonlySet<string>) => Promise<PassPlan>,
+): Promise<{ readonly made: PassPlan; readonly postponed: ReadonlySet<string> }> {
+  const later = laterThan(decisions, postponed);
+  const slice = await planWithout(later);
+  if (later.size === 0) return { made: slice, postponed: NONE };
+  if (fits(slice)) return { made: slice, postponed };
+  const applied = new Set(slice.settled.applied.map(({ key }) => key));
+  if (applied.size > 0) {
+    const left = decisions.filter((decision) => isWrite(decision) && !applied.has(decision.key));
+    const made = await planWithout(new Set(left.map(({ key }) => key)));
+    const unfit = left.filter(({ key }) => !later.has(key)).map(({ key }) => key);
+    if (fits(made)) return { made, postponed: new Set([...postponed, ...unfit]) };
+  }
+  return { made: await planWithout(NONE), postponed: NONE };
 }
 
 /** True when the engine accepts a slice as it is. */

@@ -35,7 +35,8 @@ import { isRemovable, plannedValues, withoutUnsent } from './values.ts';
 /** The most dry runs of a plan that find which changes the Engine holds back. A plan has no next pass. */
 const MOST_COMPARISONS_OF_PLAN = 256;
 
-export const NOTHING_BEFORE = { backoff: NO_BACKOFF, heldBack: NO_HELD_CHANGES };
+export const NONE: ReadonlySet<string> = new Set();
+export const NOTHING_BEFORE = { backoff: NO_BACKOFF, heldBack: NO_HELD_CHANGES, postponed: NONE };
 
 /** Computes the plan of a full pass. Writes nothing. Throws EngineProblem. */
 export async function plan(
@@ -63,8 +64,6 @@ export async function plan(
   );
   return { ...made, values, ...(migrations ? { migrations } : {}) };
 }
-
-const NONE: ReadonlySet<string> = new Set();
 
 const NO_EFFECTS: SchemaEffects = { schemas: [], isComplete: true };
 

@@ -110,6 +110,26 @@ test('an edit is in the first slice, and the passes end with what one pass write
   );
 }, 120_000);
 
+test('what does not fit in a slice comes after the others, and no write has all changes', async () => {
+  const ports = new ScriptedPorts();
+  ports.engine.judge = judge;
+  const manual = (name: string) => ({ table: name, columnMapping: { id: 'id' } });
+  const lost = Array.from({ length: 30 }, (_, i) =>
+    table(`a${i}`, { spec: { objectRelationships: [{ name: 'lost', manual: manual('nowhere') }] } }),
+  );
+  // Its table is in a later slice, because the order of slices does not know of it.
+  const early = table('b', { spec: { objectRelationships: [{ name: 'late', manual: manual('z') }] } });
+  const others = Array.from({ length: 1500 }, (_, i) => table(`t${i}`));
+  ports.resources = [...lost, early, ...others, table('z')];
+  const { count } = await passes(ports);
+  expect(Math.max(...ports.engine.writes.map(({ edits }) => edits.length))).toBeLessThanOrEqual(401);
+  expect(count).toBeLessThan(8);
+  expect(ports.engine.dryRuns).toBeLessThan(24);
+  const isReady = (cr: CustomResource) => ports.readiness(cr).startsWith('True');
+  expect([...others, early].filter((cr) => !isReady(cr))).toEqual([]);
+  expect(lost.filter(isReady)).toEqual([]);
+});
+
 test('no slice leaves an object without what it refers to', async () => {
   const ports = new ScriptedPorts();
   const broken: number[] = [];

@@ -2,7 +2,7 @@
  *  slices have what a user waits for: revocations, and the changes of resources that were edited since their last status. Deletions follow
  *  from the leaves up, then other changes from the roots down, so that every slice leaves a document that is complete in itself, and what a
  *  role may do comes last.
- *  A slice that the engine does not accept is not taken apart: the pass then has all changes.
+ *  What the engine does not accept in a slice comes after all others, which may be what it needs. Why it is refused is found out then.
  *  Pure. Not here: what the engine accepts (settle.ts), when passes follow each other (kubernetes/engine-pass.ts). */
 import { referencesOf } from '@pergola/engine/metadata';
 import { type Decision, isPut, isWrite, ownerOf } from '../decide/decide.ts';
@@ -16,13 +16,21 @@ const MOST_SLICES = 8;
 /** The dry runs of a slice that the engine did not take as it is. */
 export const DRY_RUNS_OF_SLICE = 4;
 
-/** Returns the decisions that wait for a later pass, by key; empty when one write takes all. */
-export function laterThan(decisions: readonly Decision[], least = LEAST): ReadonlySet<string> {
+/** Returns the decisions that wait for a later pass, by key; empty when one write takes all. Those of `postponed` did not fit in an earlier slice. */
+export function laterThan(
+  decisions: readonly Decision[],
+  postponed: ReadonlySet<string> = new Set(),
+  least = LEAST,
+): ReadonlySet<string> {
   const writes = decisions.filter(isWrite);
   const most = Math.max(least, Math.ceil(writes.length / MOST_SLICES));
   if (writes.length <= most) return new Set();
   const now = new Set<string>();
-  for (const together of inUrgentOrder(decisions, writes)) {
+  const [fitting, others] = [false, true].map((isPostponed) =>
+    writes.filter(({ key }) => postponed.has(key) === isPostponed),
+  );
+  const postponedOnes = inOrder(others!).map((decision) => [decision]);
+  for (const together of [...inUrgentOrder(decisions, fitting!), ...postponedOnes]) {
     if (now.size >= most) break;
     for (const { key } of together) now.add(key);
   }

@@ -68,6 +68,8 @@ export type Report = {
   readonly isCut: boolean;
   /** True when the next pass, which follows at once, has some of the changes. */
   readonly hasMore: boolean;
+  /** The changes that did not fit in a slice, for the next pass. */
+  readonly postponed: ReadonlySet<string>;
   /** The decisions that the engine refused, for the next pass. */
   readonly backoff: RefusalBackoff;
   /** The changes that were held back, for the next pass. */

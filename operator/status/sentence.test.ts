@@ -36,6 +36,7 @@ const NO_REPORT = {
   isCut: false,
   backoff: NO_BACKOFF,
   heldBack: NO_HELD_CHANGES,
+  postponed: new Set<string>(),
 };
 const engine = resource('Engine', 'main', { endpoint: { service: { name: 'engine', port: 8080 } } });
 
