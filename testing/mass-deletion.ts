@@ -183,7 +183,10 @@ export class ChainResources {
 
   /** Resolves when deletions are held and no more of them arrive. */
   async untilHeld(): Promise<void> {
+    const deadline = performance.now() + PATIENCE_MS;
     for (let before = 0, now = 0; now === 0 || now !== before; ) {
+      if (performance.now() > deadline)
+        throw new Error(`${now} objects are held after ${PATIENCE_MS / 1000} s`);
       await sleep(3000);
       [before, now] = [now, heldIn(await this.engine())];
     }

@@ -4,6 +4,9 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { until } from './cluster.ts';
 import { ADMIN_SECRET } from './release.ts';
 
+/** A port-forward whose connection is lost answers nothing. */
+const MOST_MS = 60_000;
+
 export type Answer = { readonly data?: unknown; readonly errors?: readonly { readonly message: string }[] };
 
 export class Door {
@@ -43,6 +46,7 @@ export class Door {
         method: 'POST',
         headers: { 'content-type': 'application/json', 'x-engine-admin-secret': ADMIN_SECRET, ...headers },
         body: JSON.stringify(body),
+        signal: AbortSignal.timeout(MOST_MS),
       }).catch((error: unknown) => {
         this.close();
         throw error;

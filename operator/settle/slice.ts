@@ -12,7 +12,7 @@ import { inOrder } from './order.ts';
 /** The changes of a slice take the engine and the operator some 200 ms. */
 const LEAST = 400;
 /** Each pass compares all resources, so tens of thousands of changes have few slices. */
-const MOST_SLICES = 8;
+const MOST_SLICES = 4;
 /** The dry runs of a slice that the engine did not take as it is. */
 export const DRY_RUNS_OF_SLICE = 4;
 
