@@ -1,4 +1,4 @@
-/** Attacks an engine that has 256 MiB, half of what the chart gives it, from outside: idle sockets, endless bodies and frames, slow readers, thousands of
+/** Attacks an engine that has the chart's 512 MiB from outside: idle sockets, endless bodies and frames, slow readers, thousands of
  *  subscriptions, clients that hang up, webhooks that never answer, short requests that stand for long work. `--only TEXT` runs the attacks whose name contains the text.
  *  Out: a line for each attack; --out JSON {passed, failed}; exit 1 when one succeeded. Linux only: memory is read from /proc. */
 import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';

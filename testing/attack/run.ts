@@ -1,4 +1,4 @@
-/** Attacks an engine with 256 MiB, one attack after another, and judges each: the engine survives, its memory stays below the limit, and
+/** Attacks an engine with 512 MiB, one attack after another, and judges each: the engine survives, its memory stays below the limit, and
  *  an ordinary client is answered within a second throughout, or longer on a slow machine. In: a Postgres. Out: a verdict for each attack.
  *  An engine that has ended is started again. Not here: the attacks (attacks.ts). */
 import { fork } from 'node:child_process';
@@ -12,8 +12,6 @@ import { type Probes, probe } from './probe.ts';
 import { createWorld, type World } from './world.ts';
 
 const ATTACKER = new URL('./attacker.ts', import.meta.url);
-/** Half of what the chart gives the engine. */
-const LIMIT_BYTES = 256 * 2 ** 20;
 /** The time after which an answer is late on a usual machine. */
 const LATE_MS = 1_000;
 /** The interval at which rows change during an attack, which sends a new result to every subscriber. */
@@ -81,8 +79,7 @@ class Target {
     await postgres.query(`create database ${name}`);
     await postgres.end();
     const databaseUrl = Object.assign(new URL(postgresUrl), { pathname: name }).href;
-    const limits = { limitBytes: LIMIT_BYTES };
-    const engine = await startLimitedEngine(databaseUrl, ['--unauthorized-role', 'anonymous'], limits);
+    const engine = await startLimitedEngine(databaseUrl, ['--unauthorized-role', 'anonymous']);
     return new Target(engine, await createWorld(databaseUrl, engine.url));
   }
 
