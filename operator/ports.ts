@@ -409,8 +409,6 @@ export type Ports = {
   readonly source: CrSource;
   readonly sink: StatusSink;
   readonly clock: Clock;
-  /** True when another pass follows at once if this one leaves changes for it. Absent: a pass has all changes. */
-  readonly hasNextPass?: true;
 };
 
 /** Breaking: an operation of a role that was valid may be invalid. Widened: a role that has a permission reaches more rows. */

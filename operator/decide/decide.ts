@@ -39,8 +39,6 @@ export type Decision = {
   readonly revocation?: Revocation;
   /** True when the deletion waits for a confirmation, because too many objects of the namespace would be deleted at once. */
   readonly isPruneHeld?: true;
-  /** True when the deletion waited for a confirmation, and has it. */
-  readonly isPruneConfirmed?: true;
   /** True when the object of a resource that no longer exists is left as it is. */
   readonly isAbandoned?: true;
 };
@@ -171,7 +169,7 @@ export function ownerOf({
 }
 
 function entryOf(decision: Decision, isKept: boolean, manager: string): LedgerEntry | undefined {
-  if (isKept) return decision.isPruneConfirmed ? confirmedEntry(decision) : decision.entry;
+  if (isKept) return decision.entry;
   switch (decision.action) {
     case 'create':
     case 'update':
@@ -198,13 +196,6 @@ function keptEntry({ entry, revocation, isPruneHeld }: Decision): LedgerEntry | 
   const { revokedAt: _, ...rest } = isPruneHeld ? { ...entry, isPruneHeld } : entry;
   const kept = revocation ? { ...rest, revokedAt: revocation.since } : rest;
   return isSameEntry(entry, kept) ? entry : kept;
-}
-
-/** Returns the entry of a deletion that is confirmed and not made yet. */
-function confirmedEntry({ entry }: Decision): LedgerEntry | undefined {
-  if (!entry) return undefined;
-  const { isPruneHeld: _, ...rest } = entry;
-  return { ...rest, isPruneConfirmed: true };
 }
 
 /** Returns the existing entry when it is equal, as most entries are. */

@@ -1,7 +1,7 @@
 /** Holds deletions that remove more objects of one namespace than the policy allows, until they are confirmed. Nested objects count. Objects
  *  that their owner may no longer own do not: they are deleted when the grace period ends. Objects of resources
  *  that were deleted with the definition of their kind are held, however few.
- *  The ledger records a hold and its confirmation, so that deletions in several writes need one, also over a restart. Pure. */
+ *  The ledger records a hold, so that it also ends as it should after a restart. Pure. */
 import type { MetadataObject } from '@pergola/engine/metadata';
 import { kindAndNamespaceOf } from '../kinds.ts';
 import type { LedgerEntry } from '../objects/ledger.ts';
@@ -87,12 +87,8 @@ export function holdDeletions<D extends Guarded>(
       .filter(([, owner]) => options.lost?.has(owner)),
   );
   const heldBefore = new Set(decisions.filter(({ entry }) => entry?.isPruneHeld).map(({ key }) => key));
-  const confirmedBefore = new Set(
-    decisions.filter(({ entry }) => entry?.isPruneConfirmed).map(({ key }) => key),
-  );
-  const unconfirmed = losses.filter(({ deletions }) => !deletions.every((key) => confirmedBefore.has(key)));
   const isHeldAnyway = (key: string) => heldBefore.has(key) || lost.has(key);
-  const waiting = [...Map.groupBy(unconfirmed, ({ namespace }) => namespace)].flatMap(([namespace, all]) => {
+  const waiting = [...Map.groupBy(losses, ({ namespace }) => namespace)].flatMap(([namespace, all]) => {
     const owned = ownedBy(namespace);
     const areTooMany = all.length > maxObjects && all.length * 100 > maxPercent * owned;
     const losses = areTooMany ? all : all.filter(({ deletions }) => deletions.some(isHeldAnyway));
@@ -104,17 +100,13 @@ export function holdDeletions<D extends Guarded>(
   const hash = hashOfLosses(waiting.flatMap((one) => one.losses));
   const confirmed = new Set(options.confirmPrune?.split(/[\s,]+/));
   const held = confirmed.has(hash) ? [] : waiting.filter((one) => !confirmed.has(one.hash));
-  const free = new Set(
-    waiting.flatMap((one) => (held.includes(one) ? [] : one.losses.flatMap(({ deletions }) => deletions))),
-  );
-  const noted = decisions.map((d) => (free.has(d.key) ? { ...d, isPruneConfirmed: true } : d));
-  if (held.length === 0) return { decisions: noted };
+  if (held.length === 0) return { decisions };
   const kept = held.flatMap((one) => one.losses);
   const deletions = new Set(kept.flatMap((one) => one.deletions));
   const owners = [...deletions].flatMap((key) => lost.get(key) ?? []);
   const lostKinds = [...new Set(owners.map((owner) => kindAndNamespaceOf(owner).kind))].toSorted();
   return {
-    decisions: noted.map((d) => (deletions.has(d.key) ? { ...d, action: 'keep', isPruneHeld: true } : d)),
+    decisions: decisions.map((d) => (deletions.has(d.key) ? { ...d, action: 'keep', isPruneHeld: true } : d)),
     pruneHold: {
       count: kept.length,
       owned: held.reduce((sum, one) => sum + one.owned, 0),

@@ -103,8 +103,6 @@ type EngineMemory = PreviousPass & {
   /** True when the engine answered such a request. If the pass then fails, too, the delay is waited for in the end. */
   isBack: boolean;
   isWaiting: boolean;
-  /** True when the last pass left changes for the next one. */
-  hasMore: boolean;
   /** The time when the first pause or grace period ends, by the wall clock. */
   resumesAt: number | undefined;
   /** The value of the annotation `reconcile-now`: a new one asks for a full comparison. */
@@ -350,7 +348,7 @@ export class EnginePass {
   /** True when a pass is due. Makes the engine read its databases again when a resource waits for that. */
   async #isDue(key: string, engine: CustomResource, port: EnginePort, isMarked: boolean): Promise<boolean> {
     const memory = this.#memories.get(key);
-    if (isMarked || !memory || memory.hasMore) return true;
+    if (isMarked || !memory) return true;
     const now = this.#options.timers.nowMs();
     if (memory.failures > 0) {
       if (now >= memory.retryAt) return true;
@@ -422,7 +420,7 @@ export class EnginePass {
       const { due, held } = this.#due(key, changes);
       return held + (await announcement.sink.publish(due));
     };
-    const ports = { engine: port, source, sink: { publish }, clock, hasNextPass: true } as const;
+    const ports = { engine: port, source, sink: { publish }, clock };
     return reconcile(ports, this.#optionsOf(engine), before).finally(announcement.end);
   }
 
@@ -521,7 +519,6 @@ export class EnginePass {
         report.problem?.kind === 'unreachable' && (before?.isBack !== true || failures <= MOST_RETURNS),
       isBack: false,
       isWaiting: report.isWaiting,
-      hasMore: report.hasMore,
       resumesAt,
       replicaSync: report.problem ? before?.replicaSync : report.replicaSync,
       passState: report.passState,
@@ -529,7 +526,6 @@ export class EnginePass {
       backoff: report.backoff,
       tests: report.tests,
       heldBack: report.heldBack,
-      postponed: report.postponed,
     };
     this.#memories.set(key, memory);
     if (failures > 0) return this.#retry(memory);
@@ -540,7 +536,7 @@ export class EnginePass {
       this.#restMs(key, engine),
       ...(isHeldBack ? [mayPruneAtMs - now] : []),
       ...(isUnpublished ? [RETRY_MS] : []),
-      ...(report.isCut ? [report.hasMore ? 0 : CUT_MS] : []),
+      ...(report.isCut ? [CUT_MS] : []),
       ...(resumesAt === undefined ? [] : [resumesAt - wallNow.getTime()]),
     ];
     return { afterMs: Math.min(...next) };

@@ -20,8 +20,6 @@ export type LedgerEntry = {
   readonly revokedAt?: string;
   /** True while the deletion of the object waits for a confirmation, because too many would have been deleted at once. */
   readonly isPruneHeld?: true;
-  /** True when the deletion is confirmed, and follows in a later write. */
-  readonly isPruneConfirmed?: true;
 };
 
 /** The owners of metadata objects by key, for every manager. Exports of the metadata do not contain them. */
@@ -47,7 +45,7 @@ export type Ledger = {
 };
 
 /** The fields that an entry may lose. A merge keeps fields that the patch does not name, so they are set to null. */
-const OPTIONAL_FIELDS = ['revokedAt', 'isPruneHeld', 'isPruneConfirmed'] as const;
+const OPTIONAL_FIELDS = ['revokedAt', 'isPruneHeld'] as const;
 type OptionalField = (typeof OPTIONAL_FIELDS)[number];
 
 export type LedgerPatchEntry = Omit<LedgerEntry, OptionalField> & {

@@ -24,15 +24,14 @@ import {
   type RefusalBackoff,
   withoutApplied,
 } from '../settle/refusal-backoff.ts';
-import { laterThan } from '../settle/slice.ts';
 import { isAboutContent } from '../settle/trials.ts';
 import { outcomeOf, type PassPlan, type Report } from '../status/report.ts';
 import { verdictsOf } from '../status/verdicts.ts';
 import { type DecidedIn, decideIncrementally, decideOnAll, withLostResources } from './decisions.ts';
 import { takeOverEarlierNames } from './earlier-names.ts';
-import { comparisonOf, holdsBack } from './hold-back.ts';
+import { comparisonOf } from './hold-back.ts';
 import { afterMigrations, isConnected, withMigrations } from './migrations.ts';
-import { NONE, NOTHING_BEFORE, planOn } from './plan.ts';
+import { NOTHING_BEFORE, planOn } from './plan.ts';
 import { removeUnusedValues, sendValues } from './values.ts';
 
 const MOST_TRIES = 8;
@@ -44,7 +43,7 @@ const MOST_PAUSE_MS = 500;
 /** The result of an attempt. `verdicts` are those of the resources in scope. */
 export type Attempt = Omit<
   Report,
-  'statuses' | 'isWaiting' | 'isCut' | 'hasMore' | 'resources' | 'unpublished' | 'passState'
+  'statuses' | 'isWaiting' | 'isCut' | 'resources' | 'unpublished' | 'passState'
 >;
 
 /** Results of the previous pass that an attempt may use. */
@@ -52,7 +51,6 @@ export type PreviousAttempt = {
   readonly passState?: PassState | undefined;
   readonly backoff?: RefusalBackoff | undefined;
   readonly heldBack?: HeldChanges | undefined;
-  readonly postponed?: ReadonlySet<string> | undefined;
 };
 
 /** Plans and writes, and starts again from the current state when another client wrote in between. When the engine has no problem, a
@@ -60,15 +58,13 @@ export type PreviousAttempt = {
  *  engine accepts in a dry run and rejects in a write, or that is too large for one request, is written in parts. Between the steps, which take
  *  long with thousands of resources, the rest of the process runs: probes and the lease. */
 export async function attempt(
-  { engine, source, clock, hasNextPass }: Ports,
+  { engine, source, clock }: Ports,
   options: ReconcileOptions,
-  before: PreviousAttempt,
+  { passState, backoff: earlier = NO_BACKOFF, heldBack: heldEarlier = NO_HELD_CHANGES }: PreviousAttempt,
 ): Promise<{ readonly snapshot: CrSnapshot; readonly report: Attempt }> {
-  const { passState } = before;
   const parts = new Parts();
   const budget = new HoldBackBudget();
-  let [isDoubtful, wasWritten] = [false, false];
-  let { backoff = NO_BACKOFF, heldBack = NO_HELD_CHANGES, postponed = NONE } = before;
+  let [isDoubtful, wasWritten, backoff, heldBack] = [false, false, earlier, heldEarlier];
   for (let tries = 1; ; ) {
     let snapshot = await source.snapshot();
     let decided: DecidedIn | undefined;
@@ -92,10 +88,7 @@ export async function attempt(
       const nowMs = clock.now().getTime();
       const memory = { backoff, holdBack: { before: heldBack, budget } };
       const compare = comparisonOf(engine);
-      const plan = { dryRun, compare, ...memory, most: parts.most, nowMs };
-      const isWhole = !hasNextPass || holdsBack(options) || parts.most !== undefined;
-      const ofSome = (later: ReadonlySet<string>) => planOn(reading, decided!, options, { ...plan, later });
-      ({ made, postponed } = await planSlice(isWhole ? [] : decided.decided.decisions, postponed, ofSome));
+      made = await planOn(reading, decided, options, { dryRun, compare, ...memory, most: parts.most, nowMs });
       backoff = rememberPlan(backoff, made, nowMs);
       heldBack = made.heldBack;
       await clock.sleep(0);
@@ -106,7 +99,7 @@ export async function attempt(
         await removeUnusedValues(engine, made, snapshot, options);
         const left = withoutApplied(backoff, made.settled.excluded);
         const verdicts = withMigrations(report.verdicts, migrated);
-        return { snapshot, report: { ...report, verdicts, wasWritten, backoff: left, heldBack, postponed } };
+        return { snapshot, report: { ...report, verdicts, wasWritten, backoff: left, heldBack } };
       }
       parts.grow();
     } catch (error) {
@@ -123,36 +116,11 @@ export async function attempt(
         if (only && parts.mayGoOn) continue;
       }
       if (error.kind !== 'conflict' || tries++ === MOST_TRIES) {
-        return { snapshot, report: { ...failed(snapshot, error), backoff, heldBack, postponed } };
+        return { snapshot, report: { ...failed(snapshot, error), backoff, heldBack } };
       }
       await clock.sleep(LEAST_PAUSE_MS + clock.random() * (MOST_PAUSE_MS - LEAST_PAUSE_MS));
     }
   }
-}
-
-/** Plans a slice. What does not fit in it is postponed; when nothing fits, the plan is of all changes. */
-async function planSlice(
-  decisions: readonly Decision[],
-  postponed: ReadonlySet<string>,
-  planWithout: (later: ReadonlySet<string>) => Promise<PassPlan>,
-): Promise<{ readonly made: PassPlan; readonly postponed: ReadonlySet<string> }> {
-  const later = laterThan(decisions, postponed);
-  const slice = await planWithout(later);
-  if (later.size === 0) return { made: slice, postponed: NONE };
-  if (fits(slice)) return { made: slice, postponed };
-  const applied = new Set(slice.settled.applied.map(({ key }) => key));
-  if (applied.size > 0) {
-    const left = decisions.filter((decision) => isWrite(decision) && !applied.has(decision.key));
-    const made = await planWithout(new Set(left.map(({ key }) => key)));
-    const unfit = left.filter(({ key }) => !later.has(key)).map(({ key }) => key);
-    if (fits(made)) return { made, postponed: new Set([...postponed, ...unfit]) };
-  }
-  return { made: await planWithout(NONE), postponed: NONE };
-}
-
-/** True when the engine accepts a slice as it is. */
-function fits({ settled }: PassPlan): boolean {
-  return settled.blamed.size === 0 && !settled.isCut;
 }
 
 /** The writes of a dry run that failed, when there is no plan. A refusal of its content is not the fault of a single change (settle/trials.ts). */

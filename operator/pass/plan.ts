@@ -1,10 +1,10 @@
 /** The plan of a pass: the decisions that the engine accepts, as one write, with its entries in the ledger.
  *  In: a reading, the decisions, how the engine is asked. Out: PassPlan. Throws EngineProblem.
  *  Not here: the decisions (decisions.ts), the search for what fits (settle/), the write (attempt.ts), a plan as text (preview.ts). */
-import { type Decision, entryChanges, ownerOf } from '../decide/decide.ts';
+import { entryChanges, ownerOf } from '../decide/decide.ts';
 import { reservationChanges } from '../grants/reservation.ts';
 import type { EntryChange } from '../objects/ledger.ts';
-import { objectsIn, printKey } from '../objects/normal-form.ts';
+import { objectsIn } from '../objects/normal-form.ts';
 import type {
   CrSnapshot,
   EnginePort,
@@ -16,8 +16,7 @@ import type {
 import { HoldBackBudget, NO_HELD_CHANGES, settleHoldingBack } from '../settle/hold-back.ts';
 import { editsOf } from '../settle/order.ts';
 import { backedOff, failsOnItsOwn, NO_BACKOFF, type RefusalBackoff } from '../settle/refusal-backoff.ts';
-import { type Settled, settle } from '../settle/settle.ts';
-import { DRY_RUNS_OF_SLICE } from '../settle/slice.ts';
+import { settle } from '../settle/settle.ts';
 import type { SettleContext } from '../settle/trials.ts';
 import type { PassPlan, Report } from '../status/report.ts';
 import { type DecidedIn, decideOnAll } from './decisions.ts';
@@ -35,8 +34,7 @@ import { isRemovable, plannedValues, withoutUnsent } from './values.ts';
 /** The most dry runs of a plan that find which changes the Engine holds back. A plan has no next pass. */
 const MOST_COMPARISONS_OF_PLAN = 256;
 
-export const NONE: ReadonlySet<string> = new Set();
-export const NOTHING_BEFORE = { backoff: NO_BACKOFF, heldBack: NO_HELD_CHANGES, postponed: NONE };
+export const NOTHING_BEFORE = { backoff: NO_BACKOFF, heldBack: NO_HELD_CHANGES };
 
 /** Computes the plan of a full pass. Writes nothing. Throws EngineProblem. */
 export async function plan(
@@ -81,8 +79,6 @@ type PlanOptions = {
   readonly backoff: RefusalBackoff;
   /** The most decisions of one write. */
   readonly most?: number | undefined;
-  /** The keys of the changes that the next pass has. Absent: none. */
-  readonly later?: ReadonlySet<string>;
   readonly nowMs: number;
 };
 
@@ -90,7 +86,7 @@ export async function planOn(
   reading: EngineReading,
   { scope, decided: { desired, decisions, pruneHold } }: DecidedIn,
   options: ReconcileOptions,
-  { dryRun, compare, holdBack, backoff, most, later = NONE, nowMs }: PlanOptions,
+  { dryRun, compare, holdBack, backoff, most, nowMs }: PlanOptions,
 ): Promise<PassPlan> {
   const { manager } = options;
   const live = objectsIn(reading.metadata);
@@ -104,12 +100,11 @@ export async function planOn(
     backedOff: (decision, written) => backedOff(backoff, decision, { live, written, nowMs }),
     failsOnItsOwn: (decision) => failsOnItsOwn(backoff, decision),
     ...(most === undefined ? {} : { most }),
-    ...(later.size > 0 ? { mostDryRuns: DRY_RUNS_OF_SLICE } : {}),
   };
   const { resources } = scope.snapshot;
   const { settled, heldBack } = holdsBack(options)
     ? await settleHoldingBack(context, decisions, holdBackOf(compare, resources, options, holdBack, nowMs))
-    : { settled: await settleNow(context, decisions, later), heldBack: NO_HELD_CHANGES };
+    : { settled: await settle(context, decisions), heldBack: NO_HELD_CHANGES };
   const entries = entryChanges(decisions, settled.excluded, objectsIn(settled.document), manager);
   const owned = scope.owned + entries.reduce((sum, change) => sum + gained(change, manager), 0);
   const isClaimed = (key: string, namespace: string) =>
@@ -121,32 +116,12 @@ export async function planOn(
     desired,
     decisions,
     settled,
-    later,
     heldBack,
     entries,
     reservations,
     owned,
     ...(pruneHold ? { pruneHold } : {}),
   };
-}
-
-/** Settles the changes of this pass. Those of the next one are left out. */
-async function settleNow(
-  context: SettleContext,
-  decisions: readonly Decision[],
-  later: ReadonlySet<string>,
-): Promise<Settled> {
-  if (later.size === 0) return settle(context, decisions);
-  const settled = await settle(
-    context,
-    decisions.filter(({ key }) => !later.has(key)),
-  );
-  const excluded = new Map(settled.excluded);
-  for (const key of later) {
-    const message = `${printKey(key)} waits for its turn: ${later.size} changes follow in the next passes`;
-    excluded.set(key, { reason: 'Applying', message });
-  }
-  return { ...settled, excluded };
 }
 
 function gained({ before, after }: EntryChange, manager: string): number {

@@ -48,25 +48,15 @@ export async function reconcile(
       return [uid, statusOf(cr, report.verdicts.get(uid)!, context, extras)];
     }),
   );
-  const changes = resources
-    .filter((cr) => !isLater(report, cr))
-    .map((cr) => changeOf(cr, report.verdicts, statuses))
-    .filter(isNews);
+  const changes = resources.map((cr) => changeOf(cr, report.verdicts, statuses)).filter(isNews);
   // After a conflict alone nothing new is known of the resources: their statuses remain valid.
   const isOvertaken = report.problem?.kind === 'conflict';
   const unpublished = isOvertaken ? 0 : await ports.sink.publish(changes);
   const isWaiting = [...report.verdicts.values()].some(({ outcome }) => helpsReload(outcome));
   const passState = unpublished === 0 ? passStateOf(report, options) : undefined;
-  const hasMore = report.plan !== undefined && report.plan.later.size > 0;
-  const isCut = hasMore || report.plan?.settled.isCut === true || scope?.snapshot.lost === 'unknown';
+  const isCut = report.plan?.settled.isCut === true || scope?.snapshot.lost === 'unknown';
   const verdicts = allVerdicts(report);
-  return { ...report, verdicts, resources, statuses, unpublished, isWaiting, isCut, hasMore, passState };
-}
-
-/** True when the next pass has changes of the resource. Its status follows then. */
-function isLater({ plan, verdicts }: Attempt, { metadata }: CustomResource): boolean {
-  const { outcome, failing } = verdicts.get(metadata.uid)!;
-  return outcome.reason === 'Applying' && failing.some((key) => plan?.later.has(key));
+  return { ...report, verdicts, resources, statuses, unpublished, isWaiting, isCut, passState };
 }
 
 function changeOf(

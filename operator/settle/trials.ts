@@ -25,8 +25,6 @@ export type SettleContext = {
   readonly failsOnItsOwn?: (decision: Decision) => boolean;
   /** The most decisions of one write. Absent means no limit. */
   readonly most?: number;
-  /** The most dry runs. Absent: as many as a pass may have. */
-  readonly mostDryRuns?: number;
 };
 
 /** The result of a dry run. */
@@ -47,7 +45,7 @@ export class Trials {
   }
 
   get hasBudget(): boolean {
-    return this.#dryRuns < (this.context.mostDryRuns ?? MOST_DRY_RUNS);
+    return this.#dryRuns < MOST_DRY_RUNS;
   }
 
   /** Runs the decisions on the engine. Throws EngineProblem for problems that are not about the content. */

@@ -28,8 +28,6 @@ export type PassPlan = {
   readonly desired: Desired;
   readonly decisions: readonly Decision[];
   readonly settled: Settled;
-  /** The keys of the changes that the next pass has. */
-  readonly later: ReadonlySet<string>;
   /** The changes of ledger entries. */
   readonly entries: readonly EntryChange[];
   readonly reservations: NonNullable<LedgerPatch['reservations']>;
@@ -66,10 +64,6 @@ export type Report = {
   readonly isWaiting: boolean;
   /** True when some changes were not tried yet: the next pass follows at once. */
   readonly isCut: boolean;
-  /** True when the next pass, which follows at once, has some of the changes. */
-  readonly hasMore: boolean;
-  /** The changes that did not fit in a slice, for the next pass. */
-  readonly postponed: ReadonlySet<string>;
   /** The decisions that the engine refused, for the next pass. */
   readonly backoff: RefusalBackoff;
   /** The changes that were held back, for the next pass. */

@@ -32,11 +32,9 @@ const NO_REPORT = {
   wasWritten: false,
   unpublished: 0,
   isWaiting: false,
-  hasMore: false,
   isCut: false,
   backoff: NO_BACKOFF,
   heldBack: NO_HELD_CHANGES,
-  postponed: new Set<string>(),
 };
 const engine = resource('Engine', 'main', { endpoint: { service: { name: 'engine', port: 8080 } } });
 
