@@ -19,7 +19,7 @@ import {
 import { readAnswer } from './read-answer.ts';
 
 export type ApiRequest = {
-  readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH';
+  readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
   /** The absolute path: `/apis/pergola.dev/v1alpha1/tables`. */
   readonly path: string;
   readonly query?: Readonly<Record<string, string>>;
