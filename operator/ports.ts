@@ -390,8 +390,8 @@ export type StatusChange = {
 };
 
 export interface StatusSink {
-  /** Writes the statuses that changed. Never throws because of a single one. Resolves to the number of statuses that could not be
-   *  written and should be tried again. */
+  /** Writes the statuses that changed, or sees to it that they are written. Never throws because of a single one. Resolves to the number of
+   *  statuses that another pass has to publish. */
   publish(changes: readonly StatusChange[]): Promise<number>;
 }
 

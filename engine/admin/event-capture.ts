@@ -2,12 +2,13 @@
  *  transactions, so that databases and document change together. Changes only what differs from the previous document, because other
  *  engines may have triggers in the same database.
  *  Not here: their SQL (sql/event-trigger.ts), the log (events/event-log.ts). Reference: docs/reference/behaviour/event-triggers.md. */
-import { sqlStateOf } from '../database/pg-errors.ts';
+
 import type { Database } from '../database/pool.ts';
 import { fail } from '../errors/engine-error.ts';
 import { archiveEvents, createLog, hasLog } from '../events/event-log.ts';
 import type { Metadata } from '../metadata/schema/metadata.ts';
 import type { Source } from '../metadata/schema/source.ts';
+import { isLockTimeout } from '../migrate/migration-failure.ts';
 import type { Model, ResolvedEventTrigger } from '../resolve/types.ts';
 import {
   CAPTURES,
@@ -23,7 +24,6 @@ import { withSqlErrors } from './sql-failure.ts';
 
 /** The longest wait for a table. What waits for its lock holds up all later writes to the table, and other changes of the metadata. */
 const MOST_LOCK_WAIT_MS = 2000;
-const LOCK_NOT_AVAILABLE = '55P03';
 
 type DocumentState = {
   readonly metadata: Metadata;
@@ -125,7 +125,7 @@ async function whileFree(trigger: string, body: () => Promise<unknown>): Promise
   try {
     await body();
   } catch (error) {
-    if (sqlStateOf(error) !== LOCK_NOT_AVAILABLE) throw error;
+    if (!isLockTimeout(error)) throw error;
     fail('tableLocked', { trigger, seconds: MOST_LOCK_WAIT_MS / 1000 });
   }
 }

@@ -1,7 +1,6 @@
 /** Leaves × session × request variables → the values a statement is run with, all as text (or arrays of text).
  *  Variables have been validated (plan/variables.ts), so only a session variable can be wrong here: it did not come
  *  (`missingSessionVariable`), or is no GeoJSON where one is needed (`dataException`). */
-
 import { sessionSetting } from '../database/session-settings.ts';
 import { fail, type PathStep } from '../errors/engine-error.ts';
 import { parseJson } from '../json/parse-json.ts';

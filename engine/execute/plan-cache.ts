@@ -2,7 +2,6 @@
  *  A hit costs two look-ups and the check of the variables. Parsing, validating and planning (0.1 to 1 ms) happen once.
  *  Both levels are part of the budget of caches, so that no client can fill the memory with texts, or with values of `limit`, which are
  *  part of a shape. They belong to a model, and end with it. */
-
 import { createHash } from 'node:crypto';
 import { Cache, SHARED_BUDGET } from '../limits/cache-budget.ts';
 import { inSlices, nextTurn } from '../limits/slices.ts';

@@ -17,7 +17,15 @@ import {
   text,
 } from './json.ts';
 import { carriedColumns, orderClause, orderTerms, outside } from './order-by.ts';
-import { type Correlation, filteredTable, isLimited, limitedTable, type RowPieces, rowsOf } from './rows.ts';
+import {
+  type Correlation,
+  filteredTable,
+  isLimited,
+  limitedTable,
+  listOf,
+  type RowPieces,
+  rowsOf,
+} from './rows.ts';
 import type { Aliases } from './scope.ts';
 
 /** Returns a query of one column and one row, which is never null. */
@@ -43,8 +51,7 @@ export function aggregateQuery(
   const json = outputJson(output, (field) => {
     if (field.kind !== 'nodes') return memberPieces(field, row, aliases);
     if (isWhole(field)) return jsonArray(joinedRows(concatenate(rowPieces(field.fields, row, joins)), order));
-    const rows = rowsOf({ ...select, ...field }, aliases, rowPieces, origin);
-    return jsonArray(sql`(select ${joinedRows(rows.json, rows.order)} from ${rows.from})`);
+    return listOf(rowsOf({ ...select, ...field }, aliases, rowPieces, origin));
   });
   if (!hasNodes && !output.some(needsRows)) return sql`select ${json}`;
   if (!isCut) return sql`select ${json} from ${place.table}${joins.clauses()}${place.where}`;

@@ -28,7 +28,7 @@ const by = (column: string, colocation = 1): Distribution => ({ kind: 'distribut
 const one = (colocation: number): Distribution => ({ kind: 'single-shard', colocation });
 const reference: Distribution = { kind: 'reference' };
 
-/** What a table may be: distributed by the column of its relationships or another one, and with whom. */
+/** The distributions of each table that are tried: by the column of its relationships or by another one, and colocated with different tables. */
 const POSSIBLE: Readonly<Record<string, readonly (RowsDistribution | null)[]>> = {
   author: [null, reference, by('id'), one(3), { kind: 'view' }],
   book: [null, reference, by('author_id'), by('author_id', 2), by('id'), one(3)],

@@ -9,7 +9,7 @@ import { condition, isTrue, visibleOrNull, whereClause } from './bool-exp.ts';
 import { comma, empty, type Fragment, id, integer, join, sql } from './fragment.ts';
 import { Joins } from './join.ts';
 import { concatenate, joinedRows, jsonArray, jsonObject, type Piece, text } from './json.ts';
-import { directed, orderClause } from './order-by.ts';
+import { allCarried, carriedColumns, directed, orderClause, outside } from './order-by.ts';
 import { type Aliases, columnOf, rowScope } from './scope.ts';
 import { rowPieces } from './table.ts';
 
@@ -35,12 +35,10 @@ export function groupsQuery(groups: Groups, aliases: Aliases): Fragment {
   );
   const from = sql`from ${tableOf(groups, shown, row, aliases)} ${id(row)}${where} group by (${keys})`;
   // The shards of a cluster return their groups one after the other.
-  const isPushed = aliases.form === 'pushed';
-  const values = isPushed ? terms.map(({ value }, i) => sql`, ${value} as ${id(`order ${i}`)}`) : [];
-  const query = sql`select ${concatenate(jsonObject(pieces))} as "json"${join(values, empty)} ${from}${filtered}${order}${limit}${offset}`;
+  const carried = allCarried(aliases.form === 'pushed' ? terms : []);
+  const query = sql`select ${concatenate(jsonObject(pieces))} as "json"${carriedColumns(carried)} ${from}${filtered}${order}${limit}${offset}`;
   const outer = aliases.next();
-  const again = isPushed ? terms.map((term, i) => ({ ...term, value: columnOf(outer, `order ${i}`) })) : [];
-  const rows = joinedRows(columnOf(outer, 'json'), orderClause(again));
+  const rows = joinedRows(columnOf(outer, 'json'), orderClause(outside(carried, outer)));
   return sql`select ${concatenate(jsonArray(rows))} from (${query}) ${id(outer)}`;
 }
 

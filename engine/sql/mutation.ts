@@ -17,7 +17,7 @@ import type { Field, Select } from '../plan/query-types.ts';
 import { type Predicate, TRUE } from '../resolve/predicate.ts';
 import { SESSION_SETTINGS } from '../resolve/session.ts';
 import { condition, whereClause } from './bool-exp.ts';
-import { checkOf, conflictCheckOf, verdict } from './check.ts';
+import { checkOf, verdict } from './check.ts';
 import { fromWritten } from './distributed-write.ts';
 import { type DistributionOf, distributed, withRows } from './distribution.ts';
 import { empty, type Fragment, id, join, literal, param, sql, typeName } from './fragment.ts';
@@ -36,7 +36,7 @@ import {
 import { Aliases, rowScope } from './scope.ts';
 import { StepStatements } from './step-statements.ts';
 import { rowJson } from './table.ts';
-import { deleteStatement, insertStatement, updateStatement } from './write.ts';
+import { writeOf } from './write.ts';
 
 export type MutationAction = Insert | NestedInsert | Update | NestedUpdate | Delete;
 
@@ -142,26 +142,14 @@ function distributedQuery(
 ): MutationQuery {
   const aliases = new Aliases();
   const { table } = action;
-  const write = {
-    table,
-    distributionOf,
-    statementOf: (row: string) => writeOf(action, row, aliases),
-    marksNew: action.kind === 'insert' && conflictCheckOf(action) !== null,
-  };
   const isAnswered = looksAround(output);
-  const query = fromWritten(write, aliases, (row, isNew) => {
-    const check = action.kind === 'delete' ? null : checkOf(action, row, aliases, isNew);
+  const query = fromWritten(action, distributionOf, aliases, (row, check) => {
     const isOne = output.kind === 'row' && !isAnswered;
     const checked = check ? sql`, ${verdict(isOne ? sql`(${check})` : sql`bool_and(${check})`)}` : empty;
-    if (isAnswered) {
-      return {
-        columns: sql`array_agg(${aliases.rowOf(row, table)})::text${checked}`,
-        clauses: whereClause(aliases.anchored),
-      };
-    }
+    if (isAnswered) return { columns: sql`array_agg(${aliases.rowOf(row, table)})::text${checked}` };
     const { json, joins, having } = outputJson(output, row, aliases);
     const columns = sql`${json}${checked}${settings ? sql`, ${SET_SESSION}` : empty}`;
-    return { columns, clauses: sql`${joins.clauses()}${whereClause(aliases.anchored)}${having}` };
+    return { columns, joins: joins.clauses(), having };
   });
   const answer = isAnswered ? answerQuery(output, rowType(table), distributionOf) : null;
   return { steps: [], write: query, answer };
@@ -188,19 +176,6 @@ function statementOf(
   returning: Fragment,
 ): Fragment {
   return sql`${writeOf(action, row, aliases)} returning ${returning}`;
-}
-
-function writeOf(action: Insert | Update | Delete, row: string, aliases: Aliases): Fragment {
-  switch (action.kind) {
-    case 'insert':
-      return insertStatement(action, row, aliases);
-    case 'update':
-      return updateStatement(action, row, aliases);
-    case 'delete':
-      return deleteStatement(action, row, aliases);
-    default:
-      return action satisfies never;
-  }
 }
 
 function passed(output: MutationOutput): Fragment {

@@ -3,15 +3,14 @@
  *  Not here: the order of steps (plan/insert.ts, plan/update.ts), running them (execute/statements.ts). Why: ADR 8, ADR 9. */
 import type { PgType } from '../catalog/types.ts';
 import type { QualifiedName } from '../metadata/schema/common.ts';
-import type { InsertStep, UpdateStep } from '../plan/mutation-types.ts';
-import { whereClause } from './bool-exp.ts';
-import { checkOf, conflictCheckOf, verdict } from './check.ts';
+import type { Insert, InsertStep, UpdateStep } from '../plan/mutation-types.ts';
+import { checkOf, verdict } from './check.ts';
 import { fromWritten } from './distributed-write.ts';
 import type { DistributionOf } from './distribution.ts';
 import { comma, compile, type Fragment, id, join, type Statement, sql, typeName } from './fragment.ts';
 import { Aliases, columnOf } from './scope.ts';
 import type { StepStatements } from './step-statements.ts';
-import { deleteStatement, insertStatement, updateStatement } from './write.ts';
+import { writeOf } from './write.ts';
 
 export const WRITTEN = id('written');
 /** A column beside those of the written row; the name is unlikely to be a column's. */
@@ -37,7 +36,9 @@ export function insertStepQuery(
   const answered = insert.rows.length === 1 ? 1 + keeps.length : 1;
   return {
     statement: statements.statementOf(step, (one) =>
-      distributionOf ? distributedInsertStep(one, distributionOf) : insertStep(one),
+      distributionOf
+        ? distributedStep(one.insert, distributionOf, one.isAnswered, one.keeps)
+        : insertStep(one),
     ),
     answered: isAnswered ? answered : null,
     unlessInserted,
@@ -48,7 +49,7 @@ export function insertStepQuery(
 function insertStep({ insert, keeps, isAnswered }: InsertStep): Fragment {
   const aliases = new Aliases();
   const row = aliases.next();
-  const statement = insertStatement(insert, row, aliases);
+  const statement = writeOf(insert, row, aliases);
   const passes = checkOf(insert, row, aliases);
   if (insert.rows.length === 1) {
     const whole = sql`${id(row)}.*::${typeName(rowType(insert.table))}`;
@@ -63,63 +64,42 @@ function insertStep({ insert, keeps, isAnswered }: InsertStep): Fragment {
   return manyRows(statement, { row, table: insert.table, passes, returnsRows: isAnswered });
 }
 
-/** Returns the same statement for a table of a cluster. */
-function distributedInsertStep(
-  { insert, keeps, isAnswered }: InsertStep,
+/** Returns the statement of a step for a table of a cluster. */
+function distributedStep(
+  write: Insert | UpdateStep['write'],
   distributionOf: DistributionOf,
+  returnsRows: boolean,
+  keeps: InsertStep['keeps'] = [],
 ): Fragment {
   const aliases = new Aliases();
-  const { table, rows } = insert;
-  const write = {
-    table,
-    distributionOf,
-    statementOf: (row: string) => insertStatement(insert, row, aliases),
-    marksNew: conflictCheckOf(insert) !== null,
-  };
-  return fromWritten(write, aliases, (row, isNew) => {
-    const passes = checkOf(insert, row, aliases, isNew);
-    if (rows.length > 1)
-      return {
-        columns: manyColumns(row, { table, passes, returnsRows: isAnswered }, aliases),
-        clauses: whereClause(aliases.anchored),
-      };
-    const columns = [
-      sql`'1'::text`,
-      ...keeps.map((column) => sql`${columnOf(row, column)}::text`),
-      ...(isAnswered ? [sql`array[${aliases.rowOf(row, table)}]::text`] : []),
-      ...(passes ? [verdict(passes)] : []),
-    ];
-    return { columns: join(columns, comma), clauses: whereClause(aliases.anchored) };
+  const { table } = write;
+  const isOne = write.kind === 'insert' && write.rows.length === 1;
+  return fromWritten(write, distributionOf, aliases, (row, passes) => {
+    const whole = returnsRows ? [aliases.rowOf(row, table)] : [];
+    const columns = isOne
+      ? [
+          sql`'1'::text`,
+          ...keeps.map((column) => sql`${columnOf(row, column)}::text`),
+          ...whole.map((one) => sql`array[${one}]::text`),
+          ...(passes ? [verdict(passes)] : []),
+        ]
+      : [
+          sql`count(*)::text`,
+          ...whole.map((one) => sql`array_agg(${one})::text`),
+          ...(passes ? [verdict(sql`bool_and(${passes})`)] : []),
+        ];
+    return { columns: join(columns, comma) };
   });
-}
-
-/** Returns columns about any number of written rows of a cluster. */
-function manyColumns(
-  row: string,
-  { table, passes, returnsRows }: Omit<Written, 'row'>,
-  aliases: Aliases,
-): Fragment {
-  const columns = [
-    sql`count(*)::text`,
-    ...(returnsRows ? [sql`array_agg(${aliases.rowOf(row, table)})::text`] : []),
-    ...(passes ? [verdict(sql`bool_and(${passes})`)] : []),
-  ];
-  return join(columns, comma);
 }
 
 export function updateStepQuery(
   { write, keepsRows, isAnswered, path }: UpdateStep,
   distributionOf: DistributionOf | null = null,
 ): StepQuery {
-  const aliases = new Aliases();
-  const row = aliases.next();
-  const isUpdate = write.kind === 'update';
-  const statement = isUpdate ? updateStatement(write, row, aliases) : deleteStatement(write, row, aliases);
-  const passes = isUpdate ? checkOf(write, row, aliases) : null;
   const returnsRows = keepsRows || isAnswered;
   const query = distributionOf
-    ? distributedUpdateStep(write, returnsRows, distributionOf)
-    : manyRows(statement, { row, table: write.table, passes, returnsRows });
+    ? distributedStep(write, distributionOf, returnsRows)
+    : updateStep(write, returnsRows);
   return {
     statement: compile(query),
     answered: isAnswered ? 1 : null,
@@ -128,22 +108,12 @@ export function updateStepQuery(
   };
 }
 
-function distributedUpdateStep(
-  write: UpdateStep['write'],
-  returnsRows: boolean,
-  distributionOf: DistributionOf,
-): Fragment {
+function updateStep(write: UpdateStep['write'], returnsRows: boolean): Fragment {
   const aliases = new Aliases();
-  const { table } = write;
-  const statementOf = (row: string) =>
-    write.kind === 'update' ? updateStatement(write, row, aliases) : deleteStatement(write, row, aliases);
-  return fromWritten({ table, distributionOf, statementOf, marksNew: false }, aliases, (row) => {
-    const passes = write.kind === 'update' ? checkOf(write, row, aliases) : null;
-    return {
-      columns: manyColumns(row, { table, passes, returnsRows }, aliases),
-      clauses: whereClause(aliases.anchored),
-    };
-  });
+  const row = aliases.next();
+  const statement = writeOf(write, row, aliases);
+  const passes = write.kind === 'update' ? checkOf(write, row, aliases) : null;
+  return manyRows(statement, { row, table: write.table, passes, returnsRows });
 }
 
 type Written = {

@@ -72,6 +72,11 @@ export function carriedColumns(terms: readonly OrderTerm[]): Fragment {
   );
 }
 
+/** Returns the terms as values that a subquery carries, those of own columns as well. */
+export function allCarried(terms: readonly Pick<OrderTerm, 'value' | 'direction'>[]): readonly OrderTerm[] {
+  return terms.map((term, i) => ({ ...term, name: `order ${i}`, isJoined: true }));
+}
+
 /** Returns the same order for use outside the subquery that carries its values. */
 export function outside(terms: readonly OrderTerm[], alias: string): readonly OrderTerm[] {
   return terms.map((term) => ({ ...term, value: columnOf(alias, term.name) }));

@@ -8,9 +8,10 @@ import { condition, joined, whereClause } from './bool-exp.ts';
 import { comma, empty, type Fragment, id, integer, join, sql, unnestParam } from './fragment.ts';
 import { functionCall } from './function.ts';
 import { Joins } from './join.ts';
-import { concatenate, type Piece } from './json.ts';
+import { concatenate, joinedRows, jsonArray, type Piece } from './json.ts';
 import { nativeRows } from './native-query.ts';
 import {
+  allCarried,
   carriedColumns,
   distinctClause,
   type OrderTerm,
@@ -126,8 +127,8 @@ function orderedRows(select: Select, place: FilteredTable, aliases: Aliases, row
   const joins = new Joins(aliases);
   const terms = orderTerms(select.orderBy, row, joins);
   const json = concatenate(rowPieces(select.fields, row, joins));
-  const values = terms.map(({ value }, i) => sql`, ${value} as ${id(`order ${i}`)}`);
-  const columns = sql`${distinctClause(select, row, { terms, joins })}${json} as "json"${join(values, empty)}`;
+  const carried = allCarried(terms);
+  const columns = sql`${distinctClause(select, row, { terms, joins })}${json} as "json"${carriedColumns(carried)}`;
   const limit = isLimited(select)
     ? sql`${orderClause(terms)}${limitClause(select)}${offsetClause(select)}`
     : empty;
@@ -135,7 +136,7 @@ function orderedRows(select: Select, place: FilteredTable, aliases: Aliases, row
   return {
     json: columnOf(outer, 'json'),
     from: sql`(select ${columns} from ${table}${joins.clauses()}${where}${limit}) ${id(outer)}`,
-    order: orderClause(terms.map((term, i) => ({ ...term, value: columnOf(outer, `order ${i}`) }))),
+    order: orderClause(outside(carried, outer)),
   };
 }
 
@@ -164,6 +165,11 @@ function limitClause({ limit, withTies }: Select): Fragment {
 
 function offsetClause({ offset }: Select): Fragment {
   return offset === null ? empty : sql` offset ${integer(offset)}`;
+}
+
+/** Returns the rows as a JSON list. */
+export function listOf({ json, from, order }: Rows): Piece[] {
+  return jsonArray(sql`(select ${joinedRows(json, order)} from ${from})`);
 }
 
 function sorted(query: Fragment, aliases: Aliases): Rows {

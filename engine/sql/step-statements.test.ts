@@ -6,7 +6,7 @@ import { compile, type Fragment, type Statement, sql } from './fragment.ts';
 import { Aliases } from './scope.ts';
 import { StepStatements } from './step-statements.ts';
 import { constant, int4, named, varchar, variable } from './testing/build.ts';
-import { insertStatement } from './write.ts';
+import { writeOf } from './write.ts';
 
 const TABLES = [named('book'), named('author')];
 const COLUMNS = [
@@ -26,8 +26,7 @@ function stepOf(rows: Insert['rows'], table = 0, width = 2): InsertStep {
   return { insert, keeps: [], isAnswered: false, unlessInserted: null, path: [] };
 }
 
-const compose = ({ insert }: InsertStep): Fragment =>
-  sql`${insertStatement(insert, 't', new Aliases())} returning 1`;
+const compose = ({ insert }: InsertStep): Fragment => sql`${writeOf(insert, 't', new Aliases())} returning 1`;
 
 /** The text with the values in place of the parameters, so that statements with other numbers compare as equal. */
 function inlined({ text, parameters }: Statement): string {

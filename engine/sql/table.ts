@@ -23,7 +23,7 @@ import {
   text,
 } from './json.ts';
 import { nodeId } from './opaque.ts';
-import { type Correlation, isThere, rowSource, rowsOf } from './rows.ts';
+import { type Correlation, isThere, listOf, rowSource, rowsOf } from './rows.ts';
 import { type Aliases, columnOf, rowScope } from './scope.ts';
 
 /** Returns a query of one column and one row: all rows as a JSON array. */
@@ -80,10 +80,8 @@ function fieldPieces(field: Field, row: string, joins: Joins): readonly Piece[] 
       );
     case 'called':
       return calledPieces(field, row, joins);
-    case 'array': {
-      const rows = rowsOf(field.select, joins.aliases, rowPieces, joinedTo(field.join, row));
-      return jsonArray(sql`(select ${joinedRows(rows.json, rows.order)} from ${rows.from})`);
-    }
+    case 'array':
+      return listOf(rowsOf(field.select, joins.aliases, rowPieces, joinedTo(field.join, row)));
     case 'aggregate':
       return [
         expression(sql`(${aggregateQuery(field, joins.aliases, rowPieces, joinedTo(field.join, row))})`),
@@ -125,6 +123,6 @@ type CalledField = Extract<Field, { kind: 'called' }>;
 function calledPieces({ isList, select }: CalledField, row: string, joins: Joins): readonly Piece[] {
   const origin = { outer: row, ...(isList ? {} : { correlate: isThere }) };
   const rows = rowsOf(select, joins.aliases, rowPieces, origin);
-  if (isList) return jsonArray(sql`(select ${joinedRows(rows.json, rows.order)} from ${rows.from})`);
+  if (isList) return listOf(rows);
   return [expression(sql`coalesce((select ${rows.json} from ${rows.from}), 'null')`)];
 }

@@ -20,12 +20,26 @@ import {
 } from './fragment.ts';
 import { type Aliases, columnOf, rowScope } from './scope.ts';
 
-export function insertStatement(insert: Insert, row: string, aliases: Aliases): Fragment {
+/** Returns a write to the table under an alias, without `returning`. */
+export function writeOf(action: Insert | Update | Delete, row: string, aliases: Aliases): Fragment {
+  switch (action.kind) {
+    case 'insert':
+      return insertStatement(action, row, aliases);
+    case 'update':
+      return updateStatement(action, row, aliases);
+    case 'delete':
+      return deleteStatement(action, row, aliases);
+    default:
+      return action satisfies never;
+  }
+}
+
+function insertStatement(insert: Insert, row: string, aliases: Aliases): Fragment {
   const conflict = insert.onConflict ? conflictClause(insert.onConflict, row, aliases) : empty;
   return sql`insert into ${qualified(insert.table)} as ${id(row)}${rowsClause(insert, aliases)}${conflict}`;
 }
 
-export function updateStatement(update: Update, row: string, aliases: Aliases): Fragment {
+function updateStatement(update: Update, row: string, aliases: Aliases): Fragment {
   const set = join(
     update.set.map((a) => assignment(a, row)),
     comma,
@@ -37,7 +51,7 @@ export function updateStatement(update: Update, row: string, aliases: Aliases): 
   return sql`update ${qualified(update.table)} ${id(row)} set ${set}${where}`;
 }
 
-export function deleteStatement(action: Delete, row: string, aliases: Aliases): Fragment {
+function deleteStatement(action: Delete, row: string, aliases: Aliases): Fragment {
   const where = whereClause([
     condition(action.where, rowScope(row, aliases)),
     ...reachedBy(action, row, aliases),

@@ -127,7 +127,7 @@ const PROBE_MS = 1000;
 /** The failures after which the delay is waited for although the engine answered a request for its version: its passes fail for another
  *  reason than an outage. */
 const MOST_RETURNS = 4;
-/** The delay after a status could not be written or a Secret could not be read. */
+/** The delay after a status was held back or a Secret could not be read. */
 const RETRY_MS = 5000;
 /** The delay after a pass that did not try all changes. */
 const CUT_MS = 100;
@@ -222,10 +222,8 @@ export class EnginePass {
     const report = await this.#pass(engine, this.#fenced(port), previous);
     if (!report.problem) await this.#readVersions(key, port);
     const deleting = isWaiting ? this.#engineBlocker(engine, report, problem) : undefined;
-    const unpublished =
-      report.unpublished +
-      (await this.#report(key, engine, report, { problem, deleting, note: this.#noteOn(key) }));
-    const requeue = this.#remember(key, engine, { ...report, unpublished });
+    await this.#report(key, engine, report, { problem, deleting, note: this.#noteOn(key) });
+    const requeue = this.#remember(key, engine, report);
     if (deleting) {
       const afterMs = Math.min(WAITING_DELETION_MS, Math.max(0, finalizers.remainingMs(engine)));
       return { requeue: earlier(requeue, { afterMs }), blocker: blockerAfter(report) };
@@ -281,11 +279,8 @@ export class EnginePass {
   /** Writes the status of a paused Engine. The engine is not contacted, and resources keep their statuses. */
   async #whilePaused(key: string, engine: CustomResource, pause: ResourceOutcome): Promise<Requeue> {
     const status = pausedStatusOf(engine, pause, this.#statusContext());
-    const unpublished = isEngineChanged(engine, status)
-      ? await this.#options.statuses.publish([{ cr: engine, status }])
-      : 0;
+    if (isEngineChanged(engine, status)) await this.#options.statuses.publish([{ cr: engine, status }]);
     this.#memories.delete(key);
-    if (unpublished > 0) return { afterMs: RETRY_MS };
     const now = this.#options.clock.now();
     const end = nextResumption([engine], now);
     return end === undefined ? {} : { afterMs: end - now.getTime() };
@@ -474,20 +469,18 @@ export class EnginePass {
     if (versions) this.#versions.set(key, versions);
   }
 
-  /** Writes the status of the Engine and returns the number of failed writes. */
+  /** Writes the status of the Engine. */
   async #report(
     key: string,
     engine: CustomResource,
     report: Report,
     found: Pick<EngineObservations, 'problem' | 'deleting' | 'note'>,
-  ): Promise<number> {
+  ): Promise<void> {
     const { statuses, metrics, references, presence } = this.#options;
     const observed = references.observed(ownReferencesOf(engine));
     const observations = { ...found, versions: this.#versions.get(key), rivals: presence.rivalsOf(engine) };
     const status = { ...engineStatusOf(engine, report, this.#statusContext(), observations), ...observed };
-    const unpublished = isEngineChanged(engine, status)
-      ? await statuses.publish([{ cr: engine, status }])
-      : 0;
+    if (isEngineChanged(engine, status)) await statuses.publish([{ cr: engine, status }]);
     const result = report.problem ? 'failed' : report.wasWritten ? 'written' : 'unchanged';
     metrics.add('pergola_pass_total', { engine: key, result });
     const corrected = report.wasWritten ? report.plan?.settled.applied.filter(isCorrection).length : 0;
@@ -498,7 +491,6 @@ export class EnginePass {
       succeededAt: report.problem ? this.#summaries.get(key)?.succeededAt : this.#options.clock.now(),
     });
     this.#options.onReport(key, report);
-    return unpublished;
   }
 
   #remember(key: string, engine: CustomResource, report: Report): Requeue {
@@ -558,8 +550,7 @@ export class EnginePass {
     const changes = resources
       .map((cr) => ({ cr, status: statusOf(cr, verdict, this.#statusContext()) }))
       .filter(({ cr, status }) => isChanged(cr, status));
-    const unpublished = await statuses.publish(changes);
-    if (unpublished > 0) return { afterMs: RETRY_MS };
+    await statuses.publish(changes);
     return resources.length === 0 ? {} : { afterMs: progressDeadlineSeconds * 1000 };
   }
 

@@ -58,7 +58,7 @@ export type Report = {
   readonly replicaSync?: ReplicaSync;
   /** Why the pass failed. */
   readonly problem?: EngineProblem;
-  /** The number of statuses that could not be written. */
+  /** The number of statuses that another pass has to publish. */
   readonly unpublished: number;
   /** True when a resource waits for something that may appear in a database: the next pass follows soon, after `EnginePort.reload`. */
   readonly isWaiting: boolean;

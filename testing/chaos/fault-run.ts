@@ -47,7 +47,7 @@ export type RunResult = {
   readonly revokedMs: number;
 };
 
-/** What changes in the runs: what is wanted of the engine, and the rows that were inserted. */
+/** The state that the runs change: the resources that the engine should serve, and the rows that were inserted. */
 export type Progress = {
   readonly wanted: Map<string, Map<string, readonly string[]>>;
   readonly inserted: number[];

@@ -54,8 +54,7 @@ export type Arena = {
   readonly owner: pg.Client;
   /** Makes the world in the database. */
   readonly build: (world: World) => Promise<void>;
-  /** The engine on the world that is there. */
-  /** With `isCluster` the engine sends the statements for a Citus cluster, whose answers are the same. */
+  /** Starts an engine on the world that is there. It sends the statements for a Citus cluster if `isCluster`; the answers are the same. */
   readonly engine: (world: World, isCluster?: boolean) => Promise<Engine>;
   /** Runs SQL as a database role (null: as superuser), in a transaction that is rolled back. */
   readonly reference: (sql: string, role: string | null, variables: Variables) => Promise<Answer>;
