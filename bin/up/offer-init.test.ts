@@ -90,10 +90,9 @@ test('up --init serves a database in one command', { timeout: 60_000 }, async ()
   const target = join(folder, 'shop');
   const flags = ['--database-url', database.url, '--port', '0', '--data', join(folder, 'data')];
   const { child, output, ended } = pergola(['up', target, '--init', '--admin-secret', 'secret', ...flags]);
-  await vi.waitUntil(
-    () => /1 of 1 resources are Ready/.test(output.stdout) || child.exitCode !== null,
-    50_000,
-  );
+  const isServing = () =>
+    [/1 of 1 resources are Ready/, /GraphQL +\S/].every((line) => line.test(output.stdout));
+  await vi.waitUntil(() => isServing() || child.exitCode !== null, 50_000);
   expect(output.stdout).toContain('1 table');
   const [, url] = /GraphQL +(\S+)/.exec(output.stdout)!;
   const response = await fetch(url!, {

@@ -65,7 +65,12 @@ function actionFor(given: Case): DecisionAction | 'nothing' {
     desired,
     { manager: 'test', objects },
     new Map(given.live ? [[KEY, given.live]] : []),
-    { manager: 'test', pruneGuard: { maxObjects: 0, maxPercent: 100 }, mayPrune: given.mayPrune ?? true },
+    {
+      manager: 'test',
+      pruneGuard: { maxObjects: 0, maxPercent: 100 },
+      at: new Date(0),
+      mayPrune: given.mayPrune ?? true,
+    },
   );
   return decisions[0]?.action ?? 'nothing';
 }

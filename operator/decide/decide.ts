@@ -4,13 +4,14 @@
  *  Pure. Not here: deletions that are too many at once (prune-guard.ts), whether the engine accepts a decision (settle/settle.ts), the next
  *  document (settle/order.ts). */
 import type { MetadataObject } from '@pergola/engine/metadata';
+import type { DeletionCount } from '../grants/reservation.ts';
 import type { Revocation } from '../grants/revocation.ts';
 import { crName, kindAndNamespaceOf } from '../kinds.ts';
 import { type EntryChange, isSameEntry, type Ledger, type LedgerEntry } from '../objects/ledger.ts';
 import { hashOfLive } from '../objects/normal-form.ts';
 import type { Policies } from '../ports.ts';
 import type { Claim, Desired } from './desired.ts';
-import { holdDeletions, lossesOf, type PruneHold } from './prune-guard.ts';
+import { holdDeletions, lossesOf, type PruneHold, recentDeletions } from './prune-guard.ts';
 
 /** `own`: equal, and becomes owned; `adopt`: different, and overwritten; `keep`: unchanged, still owned. */
 export type DecisionAction =
@@ -46,6 +47,7 @@ export type Decision = {
 export type Decisions = {
   readonly decisions: readonly Decision[];
   readonly pruneHold?: PruneHold;
+  readonly counted: DeletionCount;
 };
 
 /** True when the decision changes the document. */
@@ -65,6 +67,7 @@ export function decide(
     readonly manager: string;
     readonly pruneGuard: Policies['pruneGuard'];
     readonly confirmPrune?: string | undefined;
+    readonly at: Date;
     /** True when owned objects that no resource claims may be deleted now. */
     readonly mayPrune: boolean;
     /** The names of the resources that were deleted with the definition of their kind. Absent: none. */
@@ -82,7 +85,12 @@ export function decide(
   const owned = Map.groupBy(ours, ([, entry]) => kindAndNamespaceOf(entry.cr).namespace);
   const decisions = [...claimed, ...unclaimed];
   const losses = lossesOf(decisions, ours, live);
-  return holdDeletions(decisions, losses, (namespace) => owned.get(namespace)?.length ?? 0, options);
+  const recent = recentDeletions(ledger, desired.claims, options.at);
+  const numbersOf = (namespace: string) => ({
+    owned: owned.get(namespace)?.length ?? 0,
+    recent: recent.get(namespace) ?? 0,
+  });
+  return holdDeletions(decisions, losses, numbersOf, options);
 }
 
 function decideClaim(

@@ -1,10 +1,11 @@
-/** Holds deletions that remove more objects of one namespace than the policy allows, until they are confirmed. Nested objects count. Objects
- *  that their owner may no longer own do not: they are deleted when the grace period ends. Objects of resources
- *  that were deleted with the definition of their kind are held, however few.
+/** Holds deletions that remove more objects of one namespace than the policy allows, until they are confirmed. Nested objects count, and so
+ *  does what was deleted in the minutes before: an accident may delete resources one by one. Objects that their owner may no longer own do
+ *  not: they are deleted when the grace period ends. Objects of resources that were deleted with the definition of their kind are held, however few.
  *  The ledger records a hold, so that it also ends as it should after a restart. Pure. */
 import type { MetadataObject } from '@pergola/engine/metadata';
+import type { DeletionCount } from '../grants/reservation.ts';
 import { kindAndNamespaceOf } from '../kinds.ts';
-import type { LedgerEntry } from '../objects/ledger.ts';
+import { COUNTED_MINUTES, isCountedAt, type Ledger, type LedgerEntry } from '../objects/ledger.ts';
 import { shortHash } from '../objects/normal-form.ts';
 import type { Policies } from '../ports.ts';
 
@@ -21,11 +22,19 @@ export type NamespaceHold = {
   readonly namespace: string;
   readonly count: number;
   readonly owned: number;
+  /** The number of objects that were deleted in the minutes before. */
+  readonly recent: number;
   readonly hash: string;
 };
 
+/** Returns what is held of a namespace, to be followed by a verb. */
+export function deletionsText({ namespace, count, owned, recent }: NamespaceHold): string {
+  const before = recent > 0 ? ` (after ${recent} in the last ${COUNTED_MINUTES} minutes)` : '';
+  return `${count} of ${owned} objects of ${namespace}${before}`;
+}
+
 /** All deletions that wait for a confirmation; `hash` confirms them together. */
-export type PruneHold = Omit<NamespaceHold, 'namespace'> & {
+export type PruneHold = Omit<NamespaceHold, 'namespace' | 'recent'> & {
   readonly namespaces: readonly NamespaceHold[];
   /** The kinds whose resources were deleted with their definition. Absent when there is none. */
   readonly lostKinds?: readonly string[];
@@ -68,18 +77,34 @@ function lineOf(key: string, live: ReadonlyMap<string, MetadataObject>): readonl
   return parent === null ? [key] : [key, ...lineOf(parent, live)];
 }
 
+/** Returns how many objects of each namespace were deleted in the last minutes and are not claimed again. */
+export function recentDeletions(
+  { manager, objects, reservations = new Map() }: Ledger,
+  claims: { readonly has: (key: string) => boolean },
+  at: Date,
+): ReadonlyMap<string, number> {
+  const counts = new Map<string, number>();
+  for (const [key, released] of reservations) {
+    if (released.manager !== manager || !isCountedAt(at, released) || objects.has(key) || claims.has(key))
+      continue;
+    const { namespace } = kindAndNamespaceOf(released.cr);
+    counts.set(namespace, (counts.get(namespace) ?? 0) + 1);
+  }
+  return counts;
+}
+
 /** Returns the decisions with held deletions, and what is held. A deletion that was held before stays held, however few are left, until it
  *  is confirmed, or a resource claims the object again. */
 export function holdDeletions<D extends Guarded>(
   decisions: readonly D[],
   losses: readonly Loss[],
-  ownedBy: (namespace: string) => number,
+  numbersOf: (namespace: string) => { readonly owned: number; readonly recent: number },
   options: {
     readonly pruneGuard: Policies['pruneGuard'];
     readonly confirmPrune?: string | undefined;
     readonly lost?: ReadonlySet<string> | undefined;
   },
-): { readonly decisions: readonly D[]; readonly pruneHold?: PruneHold } {
+): { readonly decisions: readonly D[]; readonly pruneHold?: PruneHold; readonly counted: DeletionCount } {
   const { maxObjects, maxPercent } = options.pruneGuard;
   const lost = new Map(
     decisions
@@ -89,23 +114,28 @@ export function holdDeletions<D extends Guarded>(
   const heldBefore = new Set(decisions.filter(({ entry }) => entry?.isPruneHeld).map(({ key }) => key));
   const isHeldAnyway = (key: string) => heldBefore.has(key) || lost.has(key);
   const waiting = [...Map.groupBy(losses, ({ namespace }) => namespace)].flatMap(([namespace, all]) => {
-    const owned = ownedBy(namespace);
-    const areTooMany = all.length > maxObjects && all.length * 100 > maxPercent * owned;
+    const { owned, recent } = numbersOf(namespace);
+    const together = all.length + recent;
+    const areTooMany = together > maxObjects && together * 100 > maxPercent * (owned + recent);
     const losses = areTooMany ? all : all.filter(({ deletions }) => deletions.some(isHeldAnyway));
     return losses.length === 0
       ? []
-      : [{ namespace, losses, count: losses.length, owned, hash: hashOfLosses(losses) }];
+      : [{ namespace, losses, count: losses.length, owned, recent, hash: hashOfLosses(losses) }];
   });
-  if (waiting.length === 0) return { decisions };
   const hash = hashOfLosses(waiting.flatMap((one) => one.losses));
   const confirmed = new Set(options.confirmPrune?.split(/[\s,]+/));
   const held = confirmed.has(hash) ? [] : waiting.filter((one) => !confirmed.has(one.hash));
-  if (held.length === 0) return { decisions };
+  const counted = countOf(
+    losses,
+    new Set(waiting.filter((one) => !held.includes(one)).map((one) => one.namespace)),
+  );
+  if (held.length === 0) return { decisions, counted };
   const kept = held.flatMap((one) => one.losses);
   const deletions = new Set(kept.flatMap((one) => one.deletions));
   const owners = [...deletions].flatMap((key) => lost.get(key) ?? []);
   const lostKinds = [...new Set(owners.map((owner) => kindAndNamespaceOf(owner).kind))].toSorted();
   return {
+    counted,
     decisions: decisions.map((d) => (deletions.has(d.key) ? { ...d, action: 'keep', isPruneHeld: true } : d)),
     pruneHold: {
       count: kept.length,
@@ -115,6 +145,11 @@ export function holdDeletions<D extends Guarded>(
       ...(lostKinds.length > 0 ? { lostKinds } : {}),
     },
   };
+}
+
+function countOf(losses: readonly Loss[], confirmed: ReadonlySet<string>): DeletionCount {
+  const counted = losses.filter(({ namespace }) => !confirmed.has(namespace));
+  return { keys: new Set(counted.map(({ key }) => key)), confirmed };
 }
 
 function hashOfLosses(losses: readonly Loss[]): string {

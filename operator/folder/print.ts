@@ -2,6 +2,7 @@
  *  Not here: when to print (commands/, follow.ts). */
 import { accessLine } from '../decide/access.ts';
 import { type Decision, ownerOf } from '../decide/decide.ts';
+import { deletionsText } from '../decide/prune-guard.ts';
 import { type CustomResource, crName } from '../kinds.ts';
 import { printKey } from '../objects/normal-form.ts';
 import type { SchemaEffects, ValueChange, Verdict } from '../ports.ts';
@@ -107,8 +108,7 @@ export function heldLines(made: PassPlan): readonly string[] {
   const kept = [...settled.excluded.values()].filter(({ reason }) => reason === 'PruneHeld');
   const objects = heldKeys(made).map((key) => `held back: - ${printKey(key)}`);
   const confirm = (pruneHold?.namespaces ?? []).map(
-    ({ namespace, count, owned, hash }) =>
-      `${count} of ${owned} objects of ${namespace} would be deleted at once; to confirm: --confirm-prune ${hash}`,
+    (hold) => `${deletionsText(hold)} would be deleted at once; to confirm: --confirm-prune ${hold.hash}`,
   );
   return [...kept.map(({ message }) => message), ...objects, ...confirm, ...heldDeletions(made)];
 }

@@ -1,8 +1,8 @@
-/** Reserves keys for a namespace. A key that a resource owns, or owned until recently, goes to no other namespace, so nobody takes over a
+/** Reserves keys for a namespace, and records what was deleted for the prune guard. A key that a resource owns, or owned until recently, goes to no other namespace, so nobody takes over a
  *  name by waiting with a resource of the same name. Resources of the same namespace and of the Engine's namespace do not wait.
  *  Pure. Not here: which permitted resource gets a key (decide/desired.ts), who may own it at all (grants.ts). */
 import { kindAndNamespaceOf } from '../kinds.ts';
-import type { EntryChange, Ledger, Reservation } from '../objects/ledger.ts';
+import { type EntryChange, isCountedAt, type Ledger, type Reservation } from '../objects/ledger.ts';
 import type { CrSnapshot, ReconcileOptions } from '../ports.ts';
 
 /** The namespace for which a key is reserved. */
@@ -43,25 +43,40 @@ function reservedSince(
 /** The most reservations of one namespace. The newest are kept. */
 const MOST_OF_A_NAMESPACE = 1000;
 
+/** The deletions of a pass, as the prune guard counts them. */
+export type DeletionCount = {
+  /** The keys of the objects whose deletion counts. */
+  readonly keys: ReadonlySet<string>;
+  /** The namespaces whose deletions somebody has confirmed: those before count no longer. */
+  readonly confirmed: ReadonlySet<string>;
+};
+
 /** Returns the changes of reservations. A key that lost its owner is reserved. A reservation ends when the key has an owner, or when its
  *  time is over and no resource of the namespace waits for the key (`isClaimed`). */
 export function reservationChanges(
   changes: readonly EntryChange[],
   world: ReservationContext,
   isClaimed: (key: string, namespace: string) => boolean,
+  counted: DeletionCount,
 ): Readonly<Record<string, Reservation | null>> {
   const { snapshot, ledger, options } = world;
   const { manager } = options;
   const result = new Map<string, Reservation | null>();
-  for (const [key, { manager: of }] of ledger.reservations ?? []) {
-    if (of !== manager || ledger.objects.has(key)) continue;
+  for (const [key, released] of ledger.reservations ?? []) {
+    if (released.manager !== manager || ledger.objects.has(key)) continue;
+    const isConfirmed = counted.confirmed.has(kindAndNamespaceOf(released.cr).namespace);
     const reserved = reservationOf(key, world);
-    if (!reserved || (reserved.isOver && !isClaimed(key, reserved.namespace))) result.set(key, null);
+    const isReserved = reserved && (!reserved.isOver || isClaimed(key, reserved.namespace));
+    if (!isReserved && (isConfirmed || !isCountedAt(snapshot.at, released))) result.set(key, null);
+    else if (isConfirmed && released.isCounted) result.set(key, { ...released, isCounted: false });
   }
   for (const { key, before, after } of changes) {
     if (after && ledger.reservations?.has(key)) result.set(key, null);
-    if (after || before?.manager !== manager || !reservedSince(before.cr, snapshot.at, world)) continue;
-    result.set(key, { manager, cr: before.cr, releasedAt: snapshot.at.toISOString() });
+    if (after || before?.manager !== manager) continue;
+    const isCounted = counted.keys.has(key);
+    if (!isCounted && !reservedSince(before.cr, snapshot.at, world)) continue;
+    const released = { manager, cr: before.cr, releasedAt: snapshot.at.toISOString() };
+    result.set(key, isCounted ? { ...released, isCounted } : released);
   }
   return Object.fromEntries(bounded(result, ledger));
 }

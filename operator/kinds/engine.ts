@@ -208,14 +208,14 @@ export const EngineSpec = closed({
         ),
         pruneGuard: Type.Optional(
           withDescription(
-            'How many deletions at once need a confirmation by the annotation pergola.dev/confirm-prune.',
+            'How many deletions within ten minutes need a confirmation by the annotation pergola.dev/confirm-prune.',
             closed({
               maxObjects: count(
-                'The most deletions at once in one namespace that need no confirmation. Absent: 20.',
+                'The most deletions in one namespace that need no confirmation. Absent: 20.',
                 1_000_000,
               ),
               maxPercent: count(
-                'The percentage of the objects of a namespace that may be deleted at once without a confirmation. Absent: 30.',
+                'The percentage of the objects of a namespace that may be deleted without a confirmation. Absent: 30.',
                 100,
               ),
             }),

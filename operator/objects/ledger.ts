@@ -25,14 +25,24 @@ export type LedgerEntry = {
 /** The owners of metadata objects by key, for every manager. Exports of the metadata do not contain them. */
 export type LedgerEntries = ReadonlyMap<string, LedgerEntry>;
 
-/** A key that lost its owner and is reserved for the namespace of the owner. */
+/** A key that lost its owner. It may be reserved for the namespace of the owner, and its deletion may count for the prune guard. */
 export type Reservation = {
   readonly manager: string;
   /** The last owner, as `Kind namespace/name`. */
   readonly cr: string;
   /** The time when the key was released, in ISO 8601. */
   readonly releasedAt: string;
+  /** True when the object was deleted, and nobody confirmed that so many are. Absent: false. */
+  readonly isCounted?: boolean;
 };
+
+/** The minutes for which the prune guard counts a deletion. Deletions of one accident may come one by one. */
+export const COUNTED_MINUTES = 10;
+
+/** True while the prune guard counts the deletion of the object that had the key. */
+export function isCountedAt(at: Date, { isCounted, releasedAt }: Reservation): boolean {
+  return isCounted === true && at.getTime() - Date.parse(releasedAt) < COUNTED_MINUTES * 60_000;
+}
 
 /** Reservations of every manager, by key. Stored with the ledger. */
 export type Reservations = ReadonlyMap<string, Reservation>;
@@ -133,7 +143,8 @@ export function ledgerPatch(
     ({ before, after }) => !isSameEntry(before, after) || before?.generation !== after?.generation,
   );
   const areReserved = Object.keys(reservations).length > 0;
-  if (changed.length === 0 && !areReserved) return undefined;
+  // Reservations that end have no effect already: they leave with the next write.
+  if (changed.length === 0 && Object.values(reservations).every((one) => one === null)) return undefined;
   return {
     manager,
     ...(areReserved ? { reservations } : {}),

@@ -34,6 +34,7 @@ export function decisionsIn(
     ...options.policies,
     manager: options.manager,
     confirmPrune: options.confirmPrune,
+    at: snapshot.at,
     mayPrune: snapshot.isComplete && snapshot.lost !== 'unknown',
     lost: snapshot.lost === 'unknown' ? undefined : snapshot.lost,
     keepsAbandoned: options.keepsAbandoned,

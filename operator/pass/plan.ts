@@ -84,7 +84,7 @@ type PlanOptions = {
 
 export async function planOn(
   reading: EngineReading,
-  { scope, decided: { desired, decisions, pruneHold } }: DecidedIn,
+  { scope, decided: { desired, decisions, pruneHold, counted } }: DecidedIn,
   options: ReconcileOptions,
   { dryRun, compare, holdBack, backoff, most, nowMs }: PlanOptions,
 ): Promise<PassPlan> {
@@ -109,7 +109,7 @@ export async function planOn(
   const owned = scope.owned + entries.reduce((sum, change) => sum + gained(change, manager), 0);
   const isClaimed = (key: string, namespace: string) =>
     desired.claims.get(key)?.cr.metadata.namespace === namespace;
-  const reservations = reservationChanges(entries, { ...scope, options }, isClaimed);
+  const reservations = reservationChanges(entries, { ...scope, options }, isClaimed, counted);
   return {
     scope,
     reading,

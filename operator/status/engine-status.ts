@@ -3,7 +3,7 @@
  *  Pure. Not here: statuses of the other kinds (conditions.ts), the pass (pass/reconcile.ts). */
 
 import { listText } from '@pergola/engine/list-text';
-import type { PruneHold } from '../decide/prune-guard.ts';
+import { deletionsText, type PruneHold } from '../decide/prune-guard.ts';
 import { withLagging } from '../engine/replica-sync.ts';
 import {
   API_GROUP,
@@ -173,9 +173,7 @@ function failedGates(verdicts: Report['verdicts']): readonly string[] {
 
 /** Returns the message with one hash for all held deletions, and with one for each of several namespaces. */
 function holdText({ hash, namespaces, lostKinds = [] }: PruneHold): string {
-  const what = namespaces.map(
-    ({ namespace, count, owned }) => `${count} of ${owned} objects of ${namespace}`,
-  );
+  const what = namespaces.map(deletionsText);
   const each = namespaces.map((one) => `${one.hash} for ${one.namespace}`);
   // A hash at the end would be copied with the full stop.
   return (
