@@ -222,6 +222,27 @@ test('the answers of a batch count together', async () => {
   expect(await database.sql('select * from note')).toEqual([]);
 });
 
+test('nothing of a batch runs after there was no memory for one of its answers', async () => {
+  await prepare('', [MOST / 2, 10]);
+  await database.sql('delete from note');
+  const others = SHARED_MEMORY.mostBytes - SHARED_MEMORY.held - 20 * 1024;
+  expect(SHARED_MEMORY.hold(others)).toBe(true);
+  const [small, large] = [{ query: TEXT(10) }, { query: TEXT(MOST / 2) }];
+  const mutation = { query: 'mutation { insert_note_one(object: {id: 10}) { id } }' };
+  try {
+    const answers = JSON.parse(await post('/v1/graphql', [small, large, mutation, small], 'user'));
+    expect(answers[0]).toHaveProperty('data');
+    for (const answer of answers.slice(1)) {
+      expect(answer).toMatchObject({ errors: [{ extensions: { code: 'overloaded' } }] });
+    }
+    expect(await database.sql('select * from note')).toEqual([]);
+    // Another request has its own count.
+    expect(JSON.parse(await post('/v1/graphql', mutation, 'user'))).toHaveProperty('data');
+  } finally {
+    SHARED_MEMORY.release(others);
+  }
+});
+
 test('many small columns count together', async () => {
   await prepare('', [1000]);
   const fields = Array.from({ length: 70 }, (_, i) => `a${i}: text(where: {bytes: {_eq: 1000}}) { body }`);

@@ -84,13 +84,25 @@ export class AnswerHolding extends Holding {
   #mostBytes: number | null = null;
   #besideBytes = 0;
   #answeredBytes = 0;
+  #refusal: unknown = null;
 
-  /** Sets the limit of the role; null for none. `besideBytes` of each result are no part of the answer. Raises `responseTooLarge` when the answers before in a batch were too large, so that nothing
-   *  runs whose answer could not be sent. */
+  /** Sets the limit of the role; null for none. `besideBytes` of each result are no part of the answer. Raises `responseTooLarge` when the
+   *  answers before in a batch were too large, and `overloaded` when there was no memory for one of them, so that nothing runs whose answer
+   *  could hardly be sent. */
   limitTo(mostBytes: number | null, besideBytes = 0): void {
     this.#mostBytes = mostBytes;
     this.#besideBytes = besideBytes;
     this.#check(this.#answeredBytes, '');
+    if (this.#refusal) throw this.#refusal;
+  }
+
+  override hold(bytes: number): void {
+    try {
+      super.hold(bytes);
+    } catch (error) {
+      this.#refusal = error;
+      throw error;
+    }
   }
 
   /** Holds the next bytes of a result of which `before` have arrived. Raises `responseTooLarge` and `overloaded`. */
