@@ -21,6 +21,7 @@ import { type Feed, Worker } from './events/worker.ts';
 import { type HttpServer, openServer } from './http/server.ts';
 import { VERSION } from './http/version.ts';
 import { type Grace, graceOf } from './limits/grace.ts';
+import { growHeapMore } from './limits/heap-growth.ts';
 import { returnIdleMemory } from './limits/idle-memory.ts';
 import { collectUnderPressure } from './limits/memory-pressure.ts';
 import { foreignSources } from './metadata/foreign-sources.ts';
@@ -331,6 +332,7 @@ async function serve(options: Options, foreign: ForeignSettings): Promise<void> 
       log.observe({ kind: 'foreign settings', ...foreign, differences });
     }
     const stopped = stopSignal();
+    growHeapMore();
     returnIdleMemory();
     collectUnderPressure();
     const engine = await Promise.race([startEngine(options, process.env, log), stopped]);
