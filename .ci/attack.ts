@@ -1,5 +1,6 @@
 /** Attacks an engine that has the chart's 512 MiB from outside: idle sockets, endless bodies and frames, slow readers, thousands of
- *  subscriptions, clients that hang up, webhooks that never answer, short requests that stand for long work. `--only TEXT` runs the attacks whose name contains the text.
+ *  subscriptions, clients that hang up, webhooks that never answer, short requests that stand for long work. `--only TEXT` runs the attacks
+ *  whose name contains the text; `--memory MIB` gives the engine another limit, and each attack an engine of its own.
  *  Out: a line for each attack; --out JSON {passed, failed}; exit 1 when one succeeded. Linux only: memory is read from /proc. */
 import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -9,7 +10,9 @@ import { startEmbeddedPostgres } from '../bin/embedded-postgres.ts';
 import { amplify } from '../testing/amplification/run.ts';
 import { attackAll } from '../testing/attack/run.ts';
 
-const { values: options } = parseArgs({ options: { only: { type: 'string' }, out: { type: 'string' } } });
+const { values: options } = parseArgs({
+  options: { only: { type: 'string' }, memory: { type: 'string' }, out: { type: 'string' } },
+});
 
 /** The random cases that could amplify; `npm run amplification` runs more of them. */
 const CASES = { seed: 1, from: 0, count: 100, only: undefined };
@@ -20,7 +23,7 @@ const postgres = await startEmbeddedPostgres({ folder, isDurable: false });
 let passed = 0;
 let failed = 0;
 try {
-  for await (const verdict of attackAll(postgres.url, options.only)) {
+  for await (const verdict of attackAll(postgres.url, options)) {
     const { attack, problems, tries, slowestMs, residentMb, peakMb, limitedBy, lateMs } = verdict;
     const p99 = `${verdict.p99Ms.toFixed(0)} ms (${verdict.usualP99Ms.toFixed(0)} ms on a usual machine)`;
     if (passed + failed === 0)
@@ -33,7 +36,7 @@ try {
     );
     for (const problem of problems) console.log(`       ${problem}`);
   }
-  if (options.only === undefined) await amplifyAll();
+  if (options.only === undefined && options.memory === undefined) await amplifyAll();
 } finally {
   await postgres.stop();
   rmSync(folder, { recursive: true, force: true });

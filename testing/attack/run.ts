@@ -41,15 +41,26 @@ export type Verdict = {
   readonly lateMs: number;
 };
 
-export async function* attackAll(postgresUrl: string, only: string | undefined): AsyncGenerator<Verdict> {
+type AttackOptions = {
+  /** The text that the names of attacks contain. Absent: all run. */
+  readonly only?: string | undefined;
+  /** The memory of the engine in MiB, of which each attack then gets a new one. Absent: one engine with 512. */
+  readonly memory?: string | undefined;
+};
+
+export async function* attackAll(
+  postgresUrl: string,
+  { only, memory }: AttackOptions,
+): AsyncGenerator<Verdict> {
   const lateMs = Math.round(LATE_MS * slowness());
-  let target = await Target.start(postgresUrl, 0);
+  const limitBytes = memory === undefined ? undefined : Number(memory) * 2 ** 20;
+  let target = await Target.start(postgresUrl, 0, limitBytes);
   try {
     for (const [number, attack] of ATTACKS.entries()) {
       if (only !== undefined && !attack.name.includes(only)) continue;
-      if (!target.engine.isAlive()) {
+      if (!target.engine.isAlive() || limitBytes !== undefined) {
         await target.stop();
-        target = await Target.start(postgresUrl, number);
+        target = await Target.start(postgresUrl, number + 1, limitBytes);
       }
       let verdict = { ...(await judge(target, attack, number, lateMs)), tries: 1, lateMs };
       while (verdict.isOnlyLate && verdict.tries < MOST_TRIES) {
@@ -72,14 +83,18 @@ class Target {
     this.world = world;
   }
 
-  static async start(postgresUrl: string, number: number): Promise<Target> {
+  static async start(postgresUrl: string, number: number, limitBytes: number | undefined): Promise<Target> {
     const name = `attacked_${number}`;
     const postgres = new pg.Client({ connectionString: postgresUrl });
     await postgres.connect();
     await postgres.query(`create database ${name}`);
     await postgres.end();
     const databaseUrl = Object.assign(new URL(postgresUrl), { pathname: name }).href;
-    const engine = await startLimitedEngine(databaseUrl, ['--unauthorized-role', 'anonymous']);
+    const engine = await startLimitedEngine(
+      databaseUrl,
+      ['--unauthorized-role', 'anonymous'],
+      limitBytes === undefined ? {} : { limitBytes },
+    );
     return new Target(engine, await createWorld(databaseUrl, engine.url));
   }
 
