@@ -12,6 +12,8 @@ import { describe, expect, test } from 'vitest';
 export type Rendered = any;
 
 export type Helm = {
+  /** The path of helm. */
+  readonly program: string;
   /** Returns the objects of the chart with these values, as release `pergola` in namespace `api`; rejects with helm's error.
    *  The same values are rendered once. */
   readonly template: (values?: object, chart?: string) => Promise<readonly Rendered[]>;
@@ -63,6 +65,7 @@ function helmAt(program: string): Helm {
   };
   const rendered = new Map<string, Promise<string>>();
   return {
+    program,
     run,
     template: async (values = {}, chart = 'pergola') => {
       const args = ['template', 'pergola', join(CHARTS, chart), '--namespace', 'api', '--values', '-'];

@@ -6,6 +6,7 @@
 import { globSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { KINDS } from '../../operator/kinds.ts';
+import { version } from '../release/version.ts';
 import { apply, get, kubectl, type Printed, until, waitFor } from './cluster.ts';
 import { Door } from './door.ts';
 import {
@@ -43,7 +44,7 @@ describe.skipIf(SERVER === '')(`Argo CD${reason}`, () => {
       'server: https://kubernetes.default.svc': `server: ${SERVER}`,
       'namespace: api': `namespace: ${namespace}`,
       'engine: { replicas: 2 }': `engine: ${JSON.stringify(ENGINE_VALUES)}\n        image: { repository: "${IMAGE.slice(0, colon)}", tag: "${IMAGE.slice(colon + 1)}" }`,
-      'image: pergola:0.1.0': `image: ${IMAGE}`,
+      [`image: pergola:${version()}`]: `image: ${IMAGE}`,
     });
     for (const file of ['application', 'root', 'apps/pergola', 'apps/api']) {
       repository.write(`deploy/argocd/${file}.yaml`, (text) =>

@@ -1,0 +1,132 @@
+/** What a release publishes, but for the image: the package of npm, both charts, the definitions as one file, the bill of materials, the
+ *  notes of the version from CHANGELOG.md, and the checksums of all of them.
+ *  `node deploy/release/artifacts.ts v1.2.3 [FOLDER]`: the tag must be the version of package.json, and CHANGELOG.md must have its section.
+ *  In: a checkout, helm. Out: files in the folder (default: dist/release). Not here: publishing and signing (.github/workflows/release.yaml),
+ *  the image (deploy/Dockerfile). */
+import { execFileSync } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import { globSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import { packInto } from '../../bin/package.ts';
+import { version } from './version.ts';
+
+const ROOT = join(import.meta.dirname, '../..');
+const CHARTS = ['pergola', 'pergola-crds'];
+export const CHECKSUMS = 'SHA256SUMS';
+
+type Sources = { readonly changelog?: string; readonly helm?: string };
+
+/** Writes the files of the release into the folder, which is emptied first. Throws when the tag is not the version, or has no notes. */
+export async function buildRelease(
+  tag: string,
+  folder: string,
+  { changelog = readFileSync(join(ROOT, 'CHANGELOG.md'), 'utf8'), helm = 'helm' }: Sources = {},
+): Promise<void> {
+  const name = version();
+  if (tag !== `v${name}`) throw new Error(`the tag ${tag} is not v${name}, the version of package.json`);
+  const notes = notesOf(name, changelog);
+  rmSync(folder, { recursive: true, force: true });
+  mkdirSync(folder, { recursive: true });
+  const write = (file: string, text: string) => writeFileSync(join(folder, file), text);
+  write('notes.md', notes);
+  // The package and the chart have the same file name.
+  const [packages, charts] = [join(folder, 'npm'), join(folder, 'charts')];
+  for (const each of [packages, charts]) mkdirSync(each);
+  await packInto(packages);
+  for (const chart of CHARTS) {
+    execFileSync(helm, ['package', join(ROOT, 'charts', chart), '--destination', charts], { stdio: 'pipe' });
+  }
+  write(`pergola-crds-${name}.yaml`, definitions());
+  write(`pergola-${name}.spdx.json`, billOfMaterials());
+  write(CHECKSUMS, checksumsOf(folder));
+}
+
+/** Returns the section of the version in a changelog. Throws when there is none, or it has no date. */
+export function notesOf(name: string, changelog: string): string {
+  const head = `## ${name} (`;
+  const sections = changelog.split(/^(?=## )/m);
+  const section = sections.find((one) => one.startsWith(head));
+  if (!section) {
+    throw new Error(
+      `CHANGELOG.md has no section "${head}YYYY-MM-DD)": rename "Unreleased", and commit it before the tag`,
+    );
+  }
+  const [first = '', ...rest] = section.split('\n');
+  if (!/\(\d{4}-\d{2}-\d{2}\)$/.test(first)) throw new Error(`"${first}" has no date such as (2026-01-31)`);
+  return `${rest.join('\n').trim()}\n`;
+}
+
+/** Returns all definitions, for `kubectl apply --server-side -f`. */
+function definitions(): string {
+  const generated = join(ROOT, 'crds/generated');
+  const files = readdirSync(generated).filter((file) => file.endsWith('.yaml'));
+  return files
+    .toSorted()
+    .map((file) => `---\n${readFileSync(join(generated, file), 'utf8').replace(/^---\n/, '')}`)
+    .join('');
+}
+
+type Bill = {
+  readonly packages: readonly {
+    readonly SPDXID: string;
+    readonly name: string;
+    readonly versionInfo: string;
+  }[];
+  readonly relationships: readonly { readonly spdxElementId: string; readonly relatedSpdxElement: string }[];
+};
+
+/** Returns the packages that run, those that GraphiQL was built from included, as an SPDX document. `npm sbom --omit dev` leaves out some that
+ *  run, such as pg, which are a peer of a package of development as well. */
+function billOfMaterials(): string {
+  const args = ['sbom', '--sbom-format', 'spdx', '--package-lock-only'];
+  const text = execFileSync('npm', args, { cwd: ROOT, maxBuffer: 64 * 2 ** 20, encoding: 'utf8' });
+  const { packages, relationships, ...rest } = JSON.parse(text) as Bill;
+  const running = new Set([...installedPackages(), ...builtInPackages()]);
+  const kept = packages.filter(({ name, versionInfo }) => running.has(`${name}@${versionInfo}`));
+  const ids = new Set(['SPDXRef-DOCUMENT', ...kept.map(({ SPDXID }) => SPDXID)]);
+  const between = relationships.filter(
+    ({ spdxElementId, relatedSpdxElement }) => ids.has(spdxElementId) && ids.has(relatedSpdxElement),
+  );
+  return `${JSON.stringify({ ...rest, packages: kept, relationships: between }, null, 2)}\n`;
+}
+
+/** Returns the packages that `npm ci --omit=dev` installs, as name@version. */
+function installedPackages(): readonly string[] {
+  type Locked = { readonly name?: string; readonly version?: string; readonly dev?: boolean };
+  const lock = JSON.parse(readFileSync(join(ROOT, 'package-lock.json'), 'utf8'));
+  return Object.entries(lock.packages as Readonly<Record<string, Locked>>).flatMap(([path, locked]) =>
+    locked.dev || locked.version === undefined
+      ? []
+      : [`${locked.name ?? path.split('node_modules/').at(-1)}@${locked.version}`],
+  );
+}
+
+/** Returns the packages that the page of GraphiQL consists of, as name@version. */
+function builtInPackages(): readonly string[] {
+  const licenses = readFileSync(join(ROOT, 'engine/http/console/generated/LICENSES.md'), 'utf8');
+  return [...licenses.matchAll(/^## (\S+) - (\S+) \(/gm)].map(([, name, of]) => `${name}@${of}`);
+}
+
+/** Returns lines that `sha256sum --check` reads. */
+function checksumsOf(folder: string): string {
+  return globSync(['*', '*/*'], { cwd: folder })
+    .filter((file) => statSync(join(folder, file)).isFile())
+    .toSorted()
+    .map(
+      (file) =>
+        `${createHash('sha256')
+          .update(readFileSync(join(folder, file)))
+          .digest('hex')}  ${file}\n`,
+    )
+    .join('');
+}
+
+if (import.meta.main) {
+  const [, , tag = '', folder = 'dist/release'] = process.argv;
+  try {
+    await buildRelease(tag, resolve(folder));
+  } catch (error) {
+    console.error(error instanceof Error ? error.message : error);
+    process.exitCode = 1;
+  }
+}

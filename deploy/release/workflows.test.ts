@@ -1,0 +1,64 @@
+/** Tests the workflows of the forge: they are YAML with the least rights, run only what exists here, name no host, and miss no stage of
+ *  continuous integration that needs nothing beside the clone. Linting them needs actionlint, which CONTRIBUTING.md names. */
+import { existsSync, globSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { load } from 'js-yaml';
+import { describe, expect, test } from 'vitest';
+
+const ROOT = join(import.meta.dirname, '../..');
+const FILES = globSync('.github/**/*.{yaml,yml,json,md}', { cwd: ROOT }).toSorted();
+
+type Step = { readonly run?: string; readonly uses?: string };
+type Job = {
+  readonly steps: readonly Step[];
+  readonly 'timeout-minutes'?: number;
+  readonly strategy?: { readonly matrix: { readonly stage: readonly string[] } };
+};
+type Workflow = { readonly permissions: object; readonly jobs: Readonly<Record<string, Job>> };
+
+const read = (file: string) => readFileSync(join(ROOT, file), 'utf8');
+
+test.each(FILES)('%s names no host', (file) => {
+  const hosts = read(file).match(/\b[a-z0-9-]+(?:\.[a-z0-9-]+)*\.(?:com|io|org|dev|net|cloud|sh)\b/gi) ?? [];
+  expect(hosts).toEqual([]);
+});
+
+describe.each(globSync('.github/workflows/*.yaml', { cwd: ROOT }))('%s', (file) => {
+  const { permissions, jobs } = load(read(file)) as Workflow;
+  const steps = Object.values(jobs).flatMap((job) => job.steps);
+
+  test('may only read unless a job says more, and ends', () => {
+    expect(permissions).toEqual({ contents: 'read' });
+    for (const job of Object.values(jobs)) expect(job['timeout-minutes']).toBeGreaterThan(0);
+  });
+
+  test('runs files that exist', () => {
+    const named = steps.flatMap(
+      ({ run = '' }) => run.match(/(?<![\w./-])(?:\.ci|deploy|bin)\/[\w./-]+/g) ?? [],
+    );
+    for (const path of named) expect([path, existsSync(join(ROOT, path))]).toEqual([path, true]);
+  });
+
+  test('puts no text of an event into a script', () => {
+    for (const { run = '' } of steps) expect(run).not.toMatch(/\$\{\{\s*github\.(?:event|head_ref|ref_name)/);
+  });
+
+  test('uses actions of a stated version', () => {
+    for (const { uses } of steps) expect(uses ?? 'a@v1').toMatch(/@(?:v\d|[0-9a-f]{40})/);
+  });
+});
+
+test('continuous integration runs every stage that needs nothing beside the clone', () => {
+  const { jobs } = load(read('.github/workflows/ci.yaml')) as Workflow;
+  const declared = [
+    ...read('.ci/stages.ts').matchAll(/^ {2}(?:\{ )?(?:\.\.\.)?(?:name: '|script\(')([a-z0-9-]+)'.*$/gm),
+  ];
+  const beside = [
+    'e2e',
+    'conformance',
+    ...declared.filter(([line]) => /needs: /.test(line)).map(([, name]) => name),
+  ];
+  const alone = declared.map(([, name]) => name!).filter((name) => !beside.includes(name));
+  expect(alone).toContain('speed');
+  expect(jobs['stage']?.strategy?.matrix.stage.toSorted()).toEqual(alone.toSorted());
+});
