@@ -47,6 +47,7 @@ describeHelm('a release', (helm) => {
       `npm/pergola-${NAME}.tgz: OK`,
       `pergola-${NAME}.spdx.json: OK`,
       `pergola-crds-${NAME}.yaml: OK`,
+      `pergola-schemas-${NAME}.tgz: OK`,
     ]);
     for (const chart of ['pergola', 'pergola-crds']) {
       const shown = await helm.run(['show', 'chart', join(target, `charts/${chart}-${NAME}.tgz`)]);

@@ -1,13 +1,24 @@
-/** What a release publishes, but for the image: the package of npm, both charts, the definitions as one file, the bill of materials, the
+/** What a release publishes, but for the image: the package of npm, both charts, the definitions as one file, their JSON Schemas, the bill of materials, the
  *  notes of the version from CHANGELOG.md, and the checksums of all of them.
  *  `node deploy/release/artifacts.ts v1.2.3 [FOLDER]`: the tag must be the version of package.json, and CHANGELOG.md must have its section.
  *  In: a checkout, helm. Out: files in the folder (default: dist/release). Not here: publishing and signing (.github/workflows/release.yaml),
  *  the image (deploy/Dockerfile). */
 import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { globSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
-import { join, resolve } from 'node:path';
+import {
+  globSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join, resolve } from 'node:path';
 import { packInto } from '../../bin/package.ts';
+import { jsonSchemas } from '../../crds/json-schemas.ts';
 import { version } from './version.ts';
 
 const ROOT = join(import.meta.dirname, '../..');
@@ -37,6 +48,13 @@ export async function buildRelease(
     execFileSync(helm, ['package', join(ROOT, 'charts', chart), '--destination', charts], { stdio: 'pipe' });
   }
   write(`pergola-crds-${name}.yaml`, definitions());
+  const schemas = mkdtempSync(join(tmpdir(), 'pergola-schemas-'));
+  for (const [file, text] of jsonSchemas()) {
+    mkdirSync(dirname(join(schemas, file)), { recursive: true });
+    writeFileSync(join(schemas, file), text);
+  }
+  execFileSync('tar', ['-czf', join(folder, `pergola-schemas-${name}.tgz`), '-C', schemas, '.']);
+  rmSync(schemas, { recursive: true });
   write(`pergola-${name}.spdx.json`, billOfMaterials());
   write(CHECKSUMS, checksumsOf(folder));
 }
