@@ -23,7 +23,7 @@ export function condition(predicate: Predicate, scope: PredicateScope): Fragment
     case 'true':
       return sql`true`;
     case 'false':
-      return sql`false`;
+      return scope.aliases.form === 'plain' ? sql`false` : never(scope.row);
     case 'and':
       return join(
         predicate.all.map((p) => nested(p, scope)),
@@ -49,6 +49,7 @@ export function condition(predicate: Predicate, scope: PredicateScope): Fragment
     }
     case 'related': {
       const row = scope.aliases.next();
+      scope.aliases.test(row);
       const where = allOf([
         matches(predicate.join, scope.row, row),
         ...reached(predicate, { ...scope, row }),
@@ -82,6 +83,11 @@ export function condition(predicate: Predicate, scope: PredicateScope): Fragment
     default:
       return predicate satisfies never;
   }
+}
+
+/** Returns a condition on a row that never holds. Citus cannot plan an outer join beside a condition without columns. */
+export function never(row: string): Fragment {
+  return sql`(${id(row)} is null) is null`;
 }
 
 /** Returns a condition that is evaluated only where `filter` holds. Postgres evaluates the arms of a CASE after its condition,
@@ -251,6 +257,7 @@ function aggregateValue(ref: AggregateRef, scope: PredicateScope): Fragment {
       : sql`${aggregateCall(ref, scope)} filter (where ${where})`;
   }
   const row = scope.aliases.next();
+  scope.aliases.test(row);
   const where = whereClause([matches(ref.join, scope.row, row), ...reached(ref, { ...scope, row })]);
   const source = joinedSource(ref.join, scope.row, row, scope.aliases, ...conditionsOn(ref));
   return sql`(select ${aggregateCall(ref, { ...scope, row })} from ${source} ${id(row)}${where})`;

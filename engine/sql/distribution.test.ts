@@ -76,6 +76,8 @@ const rows = (table: string, fields: readonly Field[], rest: Partial<Select> = {
   select: select(table, fields, { ...byId, ...rest }),
 });
 
+const int8 = { schema: 'pg_catalog', name: 'int8' };
+
 const ROOTS: Readonly<Record<string, QueryRoot>> = {
   'a list': rows('author', [int('id'), text('name')]),
   'a list with a limit': rows('author', [int('id')], { limit: 2, offset: '1' }),
@@ -128,6 +130,42 @@ const ROOTS: Readonly<Record<string, QueryRoot>> = {
       output: [{ kind: 'keys', alias: 'keys', fields: [int('author_id', true)] }, ...count] as never,
     },
   },
+  'groups that pass a condition over relationships': {
+    kind: 'groups',
+    groups: {
+      table: named('book'),
+      where: TRUE,
+      keys: ['author_id'],
+      having: {
+        kind: 'compare',
+        operator: '_gte',
+        left: {
+          column: '',
+          type: int8,
+          aggregate: {
+            fn: 'count',
+            columns: [],
+            isDistinct: false,
+            join: null,
+            where: related(author, compare('id', '_lt', constant('3'))),
+          },
+        },
+        right: constant('1'),
+      } as never,
+      orderBy: [{ by: { kind: 'key', column: 'author_id' }, direction: 'desc', nulls: 'last' }],
+      limit: 2,
+      offset: '1',
+      output: [{ kind: 'keys', alias: 'keys', fields: [int('author_id', true)] }, ...count] as never,
+    },
+  },
+  'no row, in the order of an object': rows('book', [int('id'), object('author', author, [text('name')])], {
+    where: { kind: 'false' },
+    orderBy: [byAuthor, asc('id')],
+    limit: 3,
+  }),
+  'a relationship to no row': rows('author', [int('id')], {
+    where: { kind: 'not', not: related(books, { kind: 'false' }) },
+  }),
   'a row by key': {
     kind: 'row',
     select: select('author', [text('name'), array('books', books, [int('id'), allNotes], byId)], {
@@ -166,6 +204,35 @@ describe('the form of a query', () => {
     expect(textOf(ROOTS['limits at two levels']!, apart)).toMatchInlineSnapshot(
       `"with "gathered t10" as materialized (select "t10".* from "public"."author" "t10" order by "t10"."id" limit 2), "gathered t11" as materialized (select "t11".* from "public"."book" "t11" where exists (select 1 from "gathered t10" "t10" where "t11"."author_id" = "t10"."id")), "gathered t12" as materialized (select "t12".* from "public"."note" "t12" where exists (select 1 from "gathered t11" "t11" where "t12"."book_id" = "t11"."id" and "t12"."author_id" = "t11"."author_id")), "anchor" as materialized (select true as "is there") select "answer".* from "anchor" cross join lateral (select '[' || coalesce(string_agg('{"id":' || "t10"."id"::text || ',"books":[' || coalesce((select string_agg('{"id":' || "t11"."id"::text || ',"notes":[' || coalesce((select string_agg("t13"."json", ',') from (select '{"body":' || to_json("t12"."body")::text || '}' as "json" from "gathered t12" "t12" where "t12"."book_id" = "t11"."id" and "t12"."author_id" = "t11"."author_id" order by "t12"."body") "t13"), '') || ']}', ',') from (select "t11".* from "gathered t11" "t11" where "t11"."author_id" = "t10"."id" order by "t11"."id" limit 1) "t11"), '') || ']}', ','), '') || ']' from (select "t10".* from "gathered t10" "t10" where "anchor"."is there" order by "t10"."id" limit 2) "t10") "answer""`,
     );
+  });
+});
+
+describe('Citus cannot plan', () => {
+  const textsOf = (root: QueryRoot) => assignments.map((each) => textOf(root, within(each)));
+  const forCluster = (root: QueryRoot) => {
+    const plain = textOf(root, null);
+    return textsOf(root).filter((each) => each !== plain);
+  };
+
+  test('an outer join beside a condition without columns, which no statement has', () => {
+    for (const [name, root] of Object.entries(ROOTS)) {
+      for (const each of forCluster(root)) expect(each, name).not.toMatch(/\bfalse\b/);
+    }
+  });
+
+  test('a subquery in HAVING, which no statement has', () => {
+    const texts = forCluster(ROOTS['groups that pass a condition over relationships']!);
+    expect(texts.length).toBeGreaterThan(0);
+    for (const each of texts) expect(each).not.toContain(' having ');
+  });
+
+  test('a condition over a relationship of a reference table on the shards: its rows are gathered', () => {
+    const root = rows('note', [text('body')], {
+      orderBy: [asc('body')],
+      where: related(books, related(author, compare('id', '_lt', constant('3')))),
+    });
+    const distributionOf = within({ author: reference, book: reference, note: by('author_id') });
+    expect(textOf(root, distributionOf)).toMatch(/^with "gathered/);
   });
 });
 

@@ -6,7 +6,7 @@ import type { QualifiedName } from '../metadata/schema/common.ts';
 import type { Select } from '../plan/query-types.ts';
 import type { RowsDistribution } from '../resolve/distributions.ts';
 import { and, type Join, type Predicate, TRUE } from '../resolve/predicate.ts';
-import { condition, matches, whereClause } from './bool-exp.ts';
+import { condition, matches, never, whereClause } from './bool-exp.ts';
 import { comma, empty, type Fragment, id, integer, join, qualified, sql } from './fragment.ts';
 import { Joins } from './join.ts';
 import { orderClause, orderTerms } from './order-by.ts';
@@ -76,6 +76,7 @@ class Reads implements TableReader {
   readonly form: Form;
   readonly #distributionOf: DistributionOf;
   readonly #reads = new Map<string, RowsRead>();
+  readonly #tested = new Set<string>();
   #isCut = false;
   #isWrite = false;
 
@@ -100,6 +101,11 @@ class Reads implements TableReader {
     this.#isCut = true;
   }
 
+  /** Notes that a subquery of a condition reads the rows under an alias. */
+  test(row: string): void {
+    this.#tested.add(row);
+  }
+
   some(test: (distribution: RowsDistribution | null) => boolean): boolean {
     return [...this.#reads.values()].some((read) => test(this.#placeOf(read)));
   }
@@ -112,7 +118,10 @@ class Reads implements TableReader {
       const { join: on } = read;
       if (on === undefined) return true;
       const outer = on && this.#reads.get(on.outer);
-      return on !== null && isWithShard(outer ? this.#placeOf(outer) : null, this.#placeOf(read), on.mapping);
+      const place = outer ? this.#placeOf(outer) : null;
+      // Citus does not send a condition with a subquery to the shards when it is about a row of a reference table.
+      if (this.#tested.has(read.row) && place?.kind === 'reference') return false;
+      return on !== null && isWithShard(place, this.#placeOf(read), on.mapping);
     });
   }
 
@@ -178,7 +187,8 @@ function rowsOf(
     hasOuter && on
       ? [sql`exists (select 1 from ${nameOf(on.outer)} ${id(on.outer)} where ${matches(on, on.outer, row)})`]
       : [];
-  const conditions = whereClause([condition(own, rowScope(row, aliases)), ...belongs]);
+  const filter = own.kind === 'false' ? never(row) : condition(own, rowScope(row, aliases));
+  const conditions = whereClause([filter, ...belongs]);
   const limit = select && isOwn(where) ? limitOf(select, row, aliases) : empty;
   return sql`select ${id(row)}.* from ${qualified(table)} ${id(row)}${conditions}${limit}`;
 }

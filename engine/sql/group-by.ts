@@ -9,7 +9,7 @@ import { condition, isTrue, visibleOrNull, whereClause } from './bool-exp.ts';
 import { comma, empty, type Fragment, id, integer, join, sql } from './fragment.ts';
 import { Joins } from './join.ts';
 import { concatenate, joinedRows, jsonArray, jsonObject, type Piece, text } from './json.ts';
-import { allCarried, carriedColumns, directed, orderClause, outside } from './order-by.ts';
+import { allCarried, carriedColumns, directed, type OrderTerm, orderClause, outside } from './order-by.ts';
 import { type Aliases, columnOf, rowScope } from './scope.ts';
 import { rowPieces } from './table.ts';
 
@@ -23,7 +23,11 @@ export function groupsQuery(groups: Groups, aliases: Aliases): Fragment {
     value: fieldPieces(field, groups, row, aliases),
   }));
   const where = whereClause([...aliases.anchored, condition(groups.where, scope)]);
-  const having = condition(groups.having, scope);
+  // A condition on groups has no columns of a row outside aggregates.
+  const having = groups.having.kind === 'false' ? sql`false` : condition(groups.having, scope);
+  if (!isTrue(having)) aliases.cut();
+  // Citus cannot plan a subquery in HAVING that depends on a row outside it.
+  const isOutside = aliases.form === 'gathered' && !isTrue(having);
   const filtered = isTrue(having) ? empty : sql` having ${having}`;
   const terms = groups.orderBy.map((item) => orderTerm(item, groups, row, aliases));
   const order = orderClause(terms);
@@ -35,11 +39,23 @@ export function groupsQuery(groups: Groups, aliases: Aliases): Fragment {
   );
   const from = sql`from ${tableOf(groups, shown, row, aliases)} ${id(row)}${where} group by (${keys})`;
   // The shards of a cluster return their groups one after the other.
-  const carried = allCarried(aliases.form === 'pushed' ? terms : []);
-  const query = sql`select ${concatenate(jsonObject(pieces))} as "json"${carriedColumns(carried)} ${from}${filtered}${order}${limit}${offset}`;
+  const carried = allCarried(aliases.form === 'pushed' || isOutside ? terms : []);
+  const passes = isOutside ? sql`, ${having} as ${PASSES}` : empty;
+  const all = sql`select ${concatenate(jsonObject(pieces))} as "json"${carriedColumns(carried)}${passes} ${from}`;
+  const query = isOutside ? groupsThatPass(all, carried, aliases) : sql`${all}${filtered}${order}`;
   const outer = aliases.next();
   const rows = joinedRows(columnOf(outer, 'json'), orderClause(outside(carried, outer)));
-  return sql`select ${concatenate(jsonArray(rows))} from (${query}) ${id(outer)}`;
+  return sql`select ${concatenate(jsonArray(rows))} from (${query}${limit}${offset}) ${id(outer)}`;
+}
+
+/** The column of a group that is true when the group passes the condition on groups. */
+const PASSES = id('passes');
+
+/** Returns the groups that pass, in order. */
+function groupsThatPass(all: Fragment, carried: readonly OrderTerm[], aliases: Aliases): Fragment {
+  const group = aliases.next();
+  const order = orderClause(outside(carried, group));
+  return sql`select ${id(group)}.* from (${all}) ${id(group)} where ${id(group)}.${PASSES}${order}`;
 }
 
 /** Returns the visible values of the keys that are masked in some rows, as additional columns of a subquery. */

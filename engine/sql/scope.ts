@@ -40,6 +40,8 @@ export type TableReader = {
   readonly read: (rows: RowsRead) => Fragment;
   /** Notes that a subquery limits rows which other tables are joined to. */
   readonly cut: () => void;
+  /** Notes that a subquery of a condition reads the rows under an alias. */
+  readonly test: (row: string) => void;
 };
 
 /** A row outside a gathered query, and its column, which is true. */
@@ -51,6 +53,7 @@ const PLAIN: TableReader = {
   isAnchored: false,
   read: ({ table, source }) => source ?? qualified(table),
   cut: () => {},
+  test: () => {},
 };
 
 export class Aliases {
@@ -88,6 +91,11 @@ export class Aliases {
   /** Notes that a subquery limits rows which other tables are joined to. */
   cut(): void {
     this.#reader.cut();
+  }
+
+  /** Notes that a subquery of a condition reads the rows under an alias. */
+  test(row: string): void {
+    this.#reader.test(row);
   }
 
   next(): string {
