@@ -1,6 +1,7 @@
 /** Compares the answers of a Citus cluster of two, then of four workers with those of a plain Postgres: the requests of
- *  testing/citus/operations.ts, and afterwards the rows of every table. In: the folder with the cluster (--shared), --workers for one
- *  number of workers. Out: what fails or differs, `N passed, N failed`, --out JSON. */
+ *  testing/citus/operations.ts, and afterwards the rows of every table; then random requests to random worlds (testing/citus/random.ts).
+ *  In: the folder with the cluster (--shared), --workers for one number of workers; --seed S --world W --worlds N for other worlds.
+ *  Out: what fails or differs, `N passed, N failed`, --out JSON. */
 import { execFileSync } from 'node:child_process';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -8,11 +9,15 @@ import { join, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 import { startEmbeddedPostgres } from '../bin/embedded-postgres.ts';
 import { Comparison } from '../testing/citus/comparison.ts';
+import { randomWorlds, type Servers } from '../testing/citus/random.ts';
 
 const { values: options } = parseArgs({
   options: {
     shared: { type: 'string', default: '../shared' },
     workers: { type: 'string' },
+    seed: { type: 'string', default: '2' },
+    world: { type: 'string', default: '0' },
+    worlds: { type: 'string', default: '16' },
     out: { type: 'string' },
   },
 });
@@ -39,7 +44,8 @@ process.exitCode = counts.failed > 0 ? 1 : 0;
 async function compare(workers: string): Promise<void> {
   run('clean');
   run('up', workers);
-  const comparison = new Comparison({ citusUrl: run('url').trim(), postgresUrl: postgres.url });
+  const servers = { citusUrl: run('url').trim(), postgresUrl: postgres.url };
+  const comparison = new Comparison(servers);
   try {
     await comparison.open();
     for await (const { name, problem } of comparison.run()) {
@@ -49,6 +55,26 @@ async function compare(workers: string): Promise<void> {
   } finally {
     await comparison.close();
   }
+  await compareWorlds(workers, servers);
+}
+
+async function compareWorlds(workers: string, servers: Servers): Promise<void> {
+  run('clean');
+  run('up', workers);
+  const [seed, from, count] = [options.seed, options.world, options.worlds].map(Number) as [
+    number,
+    number,
+    number,
+  ];
+  let refused = 0;
+  for await (const { world, refusal, passed, problems } of randomWorlds(servers, { seed, from, count })) {
+    counts.passed += passed;
+    counts.failed += problems.length;
+    refused += refusal === null ? 0 : 1;
+    const where = `--workers ${workers} --seed ${seed} --world ${world} --worlds 1`;
+    for (const problem of problems) console.log(`FAIL ${where}: ${problem}`);
+  }
+  console.log(`${workers} workers: ${count} random worlds, ${refused} refused`);
 }
 
 function run(...args: readonly string[]): string {
