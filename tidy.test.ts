@@ -268,6 +268,7 @@ const LAYERS: Readonly<Record<string, readonly string[]>> = {
   ],
   'operator/main': ['operator/commands', 'operator/kubernetes'],
   crds: [],
+  console: [],
   bin: ['*'],
   docs: ['*'],
   deploy: ['*'],
@@ -308,7 +309,7 @@ const ENTRIES = [
   /^operator\/main\.ts$/,
   /^operator\/commands\//,
   /^(docs|crds)\/generate\.ts$/,
-  /^engine\/http\/console\/build\.ts$/,
+  /^console\/(build\.ts|page\/page\.jsx)$/,
   /^vitest\.config\.ts$/,
   /^(deploy|charts)\//,
   /^testing\//,
@@ -318,9 +319,13 @@ const ENTRIES = [
   /\.d\.ts$/,
 ];
 
-const files = execFileSync('git', ['ls-files', '-co', '--exclude-standard', '*.ts', '*.mjs'], {
-  encoding: 'utf8',
-})
+const files = execFileSync(
+  'git',
+  ['ls-files', '-co', '--exclude-standard', '*.ts', '*.mjs', 'console/*.js', 'console/*.jsx'],
+  {
+    encoding: 'utf8',
+  },
+)
   .split('\n')
   .filter((file) => file !== '' && existsSync(file) && !file.includes('/generated/'));
 const sources = new Map(files.map((file) => [file, readFileSync(file, 'utf8')]));
@@ -413,7 +418,7 @@ test('functions fit on a screen: at most 70 lines', () => {
 });
 
 test('every file says at its top what it owns', () => {
-  const bare = shipped.filter((file) => file.endsWith('.ts') && !sources.get(file)!.startsWith('/**'));
+  const bare = shipped.filter((file) => /\.(ts|jsx?)$/.test(file) && !sources.get(file)!.startsWith('/**'));
   expect(bare).toEqual([]);
 });
 

@@ -42,7 +42,11 @@ class LongestFirst extends BaseSequencer {
  *  files, a quarter less CPU. The rest replace modules, change the environment of the process, start programs, or count what the process
  *  has cached. */
 const SHARED = ['engine/*/**/*.test.ts'];
-const ALL = ['*.test.ts', '.ci/*.test.ts', '{engine,operator,crds,deploy,docs,testing,bin}/**/*.test.ts'];
+const ALL = [
+  '*.test.ts',
+  '.ci/*.test.ts',
+  '{engine,operator,console,crds,deploy,docs,testing,bin}/**/*.test.ts',
+];
 const APART = [
   'engine/{end-to-end,oracle,bench}/**',
   'engine/http/pg-dump.test.ts',

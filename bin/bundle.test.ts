@@ -6,6 +6,7 @@ import { tmpdir } from 'node:os';
 import { join, relative } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { buildConsole } from '../console/build.ts';
 import { createDatabase } from '../testing/database.ts';
 import { ANY_PORT, healthyUrl } from '../testing/engine-process.ts';
 import { bundle } from './bundle.ts';
@@ -23,7 +24,10 @@ describe('a bundle', () => {
     `process.once('exit', () => console.log(JSON.stringify(process.moduleLoadList)));
      await (await import('${pathToFileURL(file)}')).run(${JSON.stringify(argv)});`,
   ];
-  beforeAll(() => bundle(folder));
+  beforeAll(async () => {
+    await bundle(folder);
+    await buildConsole(join(ROOT, 'dist/console'));
+  });
 
   test('prints the help that the sources print', () => {
     const help = (command: readonly string[]) =>
@@ -33,7 +37,7 @@ describe('a bundle', () => {
     );
   });
 
-  test('starts an engine with the SQL and the console beside its sources, and loads one HTTP client', async () => {
+  test('starts an engine with the SQL beside its sources and the console, and loads one HTTP client', async () => {
     const database = await createDatabase();
     const engine = spawn(process.execPath, script([...ANY_PORT, '--enable-console']), {
       env: { ...process.env, ENGINE_GRAPHQL_DATABASE_URL: database.url },

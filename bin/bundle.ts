@@ -1,10 +1,11 @@
-/** `npm run bundle`: writes the commands that run for a long time into dist/, each with all packages that it imports. A start from a
- *  bundle opens five files instead of 860.
+/** `npm run bundle`: writes the commands that run for a long time into dist/, each with all packages that it imports, and the console. A
+ *  start from a bundle opens five files instead of 860.
  *  Out: dist/<command>.mjs, and the list of the files it was built from. Not here: whether a start uses it (bundled.mjs), and the
  *  commands (commands.mjs). */
 import { mkdirSync, mkdtempSync, readdirSync, renameSync, rmSync } from 'node:fs';
 import { dirname, join, relative, resolve } from 'node:path';
 import { build, type Plugin } from 'vite';
+import { buildConsole } from '../console/build.ts';
 import { BUNDLED, FOLDER, LIST, ROOT } from './bundled.mjs';
 import { COMMANDS } from './commands.mjs';
 
@@ -20,7 +21,7 @@ const withoutGetters: Plugin = {
     WITH_GETTERS.test(id.slice(1)) ? `module.exports = process.getBuiltinModule('${id.slice(1)}');` : null,
 };
 
-/** Makes `import.meta` that of the source file, because SQL files and the console are beside it. The lines stay the same. */
+/** Makes `import.meta` that of the source file, because SQL files and the console are found from there. The lines stay the same. */
 const metaOfSources: Plugin = {
   name: 'meta-of-sources',
   transform(code, id) {
@@ -109,4 +110,7 @@ export async function buildInto(
   });
 }
 
-if (import.meta.main) await bundle(FOLDER);
+if (import.meta.main) {
+  await bundle(FOLDER);
+  await buildConsole(join(FOLDER, 'console'));
+}

@@ -5,6 +5,7 @@ import { execFileSync } from 'node:child_process';
 import { cpSync, globSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
+import { buildConsole } from '../console/build.ts';
 import { buildInto } from './bundle.ts';
 import { LIST, ROOT } from './bundled.mjs';
 import { COMMANDS } from './commands.mjs';
@@ -15,7 +16,6 @@ const FILES = [
   'LICENSE',
   'engine/package.json',
   ...['catalog', 'events', 'store/migrations'].map((folder) => `engine/${folder}/*.sql`),
-  'engine/http/console/generated',
   'deploy/examples',
 ];
 
@@ -47,6 +47,7 @@ export async function packInto(folder: string): Promise<string> {
 
 async function stage(folder: string): Promise<void> {
   await buildInto(join(folder, 'dist'), Object.keys(COMMANDS), { isPackage: true });
+  await buildConsole(join(folder, 'dist/console'));
   // No source that could be newer is there.
   write(join(folder, 'dist', LIST), '[]');
   write(join(folder, 'bin/pergola.mjs'), COMMAND);

@@ -60,7 +60,7 @@ async function ready(child: ChildProcess): Promise<Up> {
     () => /Ctrl-C stops everything/.test(said) || child.exitCode !== null,
     () => said,
   );
-  const url = /GraphiQL +(http:\S+?)\/\s/.exec(said)?.[1] ?? '';
+  const url = /Console +(http:\S+?)\/console\/\s/.exec(said)?.[1] ?? '';
   return { process: child, url, secret: /Admin secret +(\S+)/.exec(said)?.[1] ?? '', said: () => said };
 }
 

@@ -351,7 +351,7 @@ async function serve(options: Options, foreign: ForeignSettings): Promise<void> 
 }
 
 function welcome(options: Options, url: string): string {
-  const console = options.enableConsole ? `, GraphiQL at ${url}/` : '';
+  const console = options.enableConsole ? `, console at ${url}/console` : '';
   const warning = isSecretSet(options)
     ? ''
     : 'There is no admin secret: everyone who can reach this port is an administrator (--admin-secret).\n';

@@ -25,7 +25,7 @@ Comments of the database are descriptions in the API. They are above the resourc
 pergola up . --database-url "$DATABASE_URL"
 \`\`\`
 
-It prints the address of GraphiQL and an admin secret. As \`admin\` you read and write everything${
+It prints the address of the console and an admin secret. As \`admin\` you read and write everything${
     role === undefined ? '; there is no other role yet' : `; \`${role}\` reads what \`permissions/\` lists`
   }. Save a file, and
 the API changes at once.

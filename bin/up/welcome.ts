@@ -27,7 +27,7 @@ export function welcome(options: UpOptions, running: Running, hasKey: boolean): 
     ['Database', databaseUrl],
     ['Admin secret', bold(adminSecret)],
     ['GraphQL', `${url}/v1/graphql${options.hasConsole ? '' : note}`],
-    ['GraphiQL', options.hasConsole ? `${bold(`${url}/`)}${note}` : undefined],
+    ['Console', options.hasConsole ? `${bold(`${url}/console/`)}${note}` : undefined],
     ['Sign in', options.hasConsole ? bold(signInLink(url, adminSecret)) : undefined],
   ];
   const lines = [
@@ -47,7 +47,7 @@ export function welcome(options: UpOptions, running: Running, hasKey: boolean): 
 
 /** Returns a link with the secret in its fragment, which browsers do not send to a server. */
 function signInLink(url: string, adminSecret: string): string {
-  return `${url}/#admin-secret=${encodeURIComponent(adminSecret)}`;
+  return `${url}/console/#admin-secret=${encodeURIComponent(adminSecret)}`;
 }
 
 /** Returns a command line that works in the shell in which `up` was started. */

@@ -18,6 +18,7 @@ import {
 import { tmpdir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
 import { packInto } from '../../bin/package.ts';
+import { buildConsole } from '../../console/build.ts';
 import { jsonSchemas } from '../../crds/json-schemas.ts';
 import { version } from './version.ts';
 
@@ -26,6 +27,8 @@ const CHARTS = ['pergola', 'pergola-crds'];
 export const CHECKSUMS = 'SHA256SUMS';
 
 type Sources = { readonly changelog?: string; readonly helm?: string };
+
+const BUILT_CONSOLE = join(ROOT, 'dist/console');
 
 /** Writes the files of the release into the folder, which is emptied first. Throws when the tag is not the version, or has no notes. */
 export async function buildRelease(
@@ -44,6 +47,7 @@ export async function buildRelease(
   const [packages, charts] = [join(folder, 'npm'), join(folder, 'charts')];
   for (const each of [packages, charts]) mkdirSync(each);
   await packInto(packages);
+  await buildConsole(BUILT_CONSOLE);
   for (const chart of CHARTS) {
     execFileSync(helm, ['package', join(ROOT, 'charts', chart), '--destination', charts], { stdio: 'pipe' });
   }
@@ -119,9 +123,9 @@ function installedPackages(): readonly string[] {
   );
 }
 
-/** Returns the packages that the page of GraphiQL consists of, as name@version. */
+/** Returns the packages that the pages of the console consist of, as name@version. */
 function builtInPackages(): readonly string[] {
-  const licenses = readFileSync(join(ROOT, 'engine/http/console/generated/LICENSES.md'), 'utf8');
+  const licenses = readFileSync(join(BUILT_CONSOLE, 'LICENSES.md'), 'utf8');
   return [...licenses.matchAll(/^## (\S+) - (\S+) \(/gm)].map(([, name, of]) => `${name}@${of}`);
 }
 

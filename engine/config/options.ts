@@ -467,7 +467,7 @@ export const OPTIONS = {
   }),
   'enable-console': row('API', flag, {
     default: false,
-    doc: 'serve GraphiQL at /',
+    doc: 'serve the console at /console',
   }),
   'stringify-numeric-types': row('API', flag, {
     default: false,

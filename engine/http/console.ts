@@ -1,12 +1,20 @@
-/** GET /: GraphiQL, when the console is enabled. Serves the files built by console/build.ts from memory, with headers
+/** GET /console/: the console, when it is enabled. Serves the files built by console/build.ts, each read when it is requested, with headers
  *  that allow the page to load from this engine only. The page is public: it holds no secret and asks for one.
  *  Not here: the page (console/page/). */
-import { readdirSync, readFileSync } from 'node:fs';
-import { gunzipSync } from 'node:zlib';
+import { readFile } from 'node:fs/promises';
+import { promisify } from 'node:util';
+import { gunzip } from 'node:zlib';
 import type { FastifyInstance, FastifyReply } from 'fastify';
+import { EngineError } from '../errors/engine-error.ts';
 import type { HttpContext } from './context.ts';
 
-const GENERATED = new URL('console/generated/', import.meta.url);
+const BUILT = new URL('../../dist/console/', import.meta.url);
+
+/** The pages below /console/. Each is one segment, so that the relative addresses in the page are the same for all. */
+const PAGES = [''];
+
+/** A name of an asset: no separator of paths, no leading dot. */
+const ASSET = /^[\w-]+(\.[\w-]+)+$/;
 
 const TYPES: Readonly<Record<string, string>> = {
   js: 'text/javascript; charset=utf-8',
@@ -16,42 +24,54 @@ const TYPES: Readonly<Record<string, string>> = {
 
 /** The editor creates style elements and starts workers; everything else must come from this engine. */
 const POLICY = [
-  "default-src 'self'",
+  "default-src 'none'",
+  "script-src 'self'",
+  "connect-src 'self'",
   "style-src 'self' 'unsafe-inline'",
   "worker-src 'self' blob:",
   "font-src 'self' data:",
   "img-src 'self' data:",
+  "form-action 'none'",
   "frame-ancestors 'none'",
   "base-uri 'none'",
 ].join('; ');
 
 export function consoleRoutes(app: FastifyInstance, context: HttpContext): void {
   const { headerPrefix, unauthorizedRole = '' } = context.options;
-  const page = readFileSync(new URL('index.html', GENERATED), 'utf8')
-    .replace('content="x-engine-"', `content="${headerPrefix}"`)
-    .replace('name="unauthorized-role" content="none"', () => {
-      return `name="unauthorized-role" content="${attributeText(unauthorizedRole)}"`;
-    });
-  app.get('/', async (_, reply) =>
-    secured(reply).header('cache-control', 'no-cache').type('text/html; charset=utf-8').send(page),
-  );
-  app.get('/console', async (_, reply) => reply.redirect('/'));
-  const folder = new URL('assets/', GENERATED);
-  for (const file of readdirSync(folder)) {
-    const name = file.replace(/\.gz$/, '');
-    const compressed = readFileSync(new URL(file, folder));
-    app.get(`/assets/${name}`, async (request, reply) => {
-      // File names contain a hash of the content, so a file never changes.
-      secured(reply)
-        .header('cache-control', 'public, max-age=31536000, immutable')
-        .header('vary', 'accept-encoding');
-      reply.type(TYPES[name.slice(name.lastIndexOf('.') + 1)] ?? 'application/octet-stream');
-      const takesGzip = /\bgzip\b/.test(request.headers['accept-encoding'] ?? '');
-      return takesGzip
-        ? reply.header('content-encoding', 'gzip').send(compressed)
-        : reply.send(gunzipSync(compressed));
-    });
-  }
+  // Relative, for proxies that add a prefix. Browsers keep the part after `#`, which signs in.
+  for (const path of ['/', '/console']) app.get(path, async (_, reply) => reply.redirect('console/'));
+  const sendPage = async (_: unknown, reply: FastifyReply) => {
+    const page = await readBuilt('index.html');
+    if (page === undefined) {
+      return reply.code(404).type('text/plain').send('The console is not built: npm run console\n');
+    }
+    const text = page
+      .toString()
+      .replace('content="x-engine-"', `content="${headerPrefix}"`)
+      .replace('name="unauthorized-role" content="none"', () => {
+        return `name="unauthorized-role" content="${attributeText(unauthorizedRole)}"`;
+      });
+    return secured(reply).header('cache-control', 'no-cache').type('text/html; charset=utf-8').send(text);
+  };
+  for (const name of PAGES) app.get(`/console/${name}`, sendPage);
+  app.get<{ Params: { name: string } }>('/console/assets/:name', async (request, reply) => {
+    const { name } = request.params;
+    const compressed = ASSET.test(name) ? await readBuilt(`assets/${name}.gz`) : undefined;
+    if (compressed === undefined) throw new EngineError('resourceNotFound', {});
+    // File names contain a hash of the content, so a file never changes.
+    secured(reply)
+      .header('cache-control', 'public, max-age=31536000, immutable')
+      .header('vary', 'accept-encoding');
+    reply.type(TYPES[name.slice(name.lastIndexOf('.') + 1)] ?? 'application/octet-stream');
+    return /\bgzip\b/.test(request.headers['accept-encoding'] ?? '')
+      ? reply.header('content-encoding', 'gzip').send(compressed)
+      : reply.send(await promisify(gunzip)(compressed));
+  });
+}
+
+/** Reads a built file; undefined if there is none. */
+function readBuilt(file: string): Promise<Buffer | undefined> {
+  return readFile(new URL(file, BUILT)).catch(() => undefined);
 }
 
 /** Escapes a text for an attribute in double quotes. */

@@ -13,7 +13,6 @@ beforeAll(async () => {
   engine = await startTestEngine({
     databaseUrl: database.url,
     maxRequestBodyLength: 4096,
-    enableConsole: true,
   });
 });
 
@@ -261,16 +260,6 @@ test('with CORS disabled, browsers get no headers', async () => {
   }
   await closed.close();
   await own.drop();
-});
-
-test('the console is one page and its own files', async () => {
-  const page = await send('/');
-  expect(page.headers.get('content-type')).toMatch('text/html');
-  expect(page.headers.get('content-security-policy')).toContain("default-src 'self'");
-  const assets = [...page.body.matchAll(/(?:src|href)="\.(\/assets\/[^"]+)"/g)].map((match) => match[1]);
-  expect(assets.length).toBeGreaterThan(1);
-  for (const asset of assets) expect((await send(asset)).status).toBe(200);
-  expect(page.body).not.toMatch(/https?:\/\//);
 });
 
 test('an API that is not enabled does not exist', async () => {

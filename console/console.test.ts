@@ -1,12 +1,83 @@
 /** Tests GraphiQL in a real browser, as a user sees it: signing in, the example, roles, headers, subscriptions, narrow windows. */
+import { readdirSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { type Browser, browserPath, type Page, startBrowser } from '../../../testing/browser.ts';
-import { createDatabase, type TestDatabase } from '../../../testing/database.ts';
-import { startTestEngine, type TestEngine } from '../../../testing/engine.ts';
+import { type Browser, browserPath, type Page, startBrowser } from '../testing/browser.ts';
+import { createDatabase, type TestDatabase } from '../testing/database.ts';
+import { startTestEngine, type TestEngine } from '../testing/engine.ts';
+import { buildConsole } from './build.ts';
 
 const TIMEOUT_MS = 120_000;
 const path = browserPath();
 const reason = path === undefined ? ' (skipped: no chromium on PATH and no PERGOLA_TEST_BROWSER)' : '';
+
+const BUILT = fileURLToPath(new URL('../dist/console', import.meta.url));
+beforeAll(() => buildConsole(BUILT), TIMEOUT_MS);
+
+describe('the files of the console', () => {
+  let own: TestDatabase;
+  let other: TestEngine;
+  beforeAll(async () => {
+    own = await createDatabase();
+    other = await startTestEngine({ databaseUrl: own.url, enableConsole: true });
+  });
+  afterAll(async () => {
+    await other?.close();
+    await own?.drop();
+  });
+
+  test.each(['/', '/console'])('%s leads to the console, relative to the prefix of a proxy', async (path) => {
+    const response = await fetch(`${other.url}${path}`, { redirect: 'manual' });
+    expect([response.status, response.headers.get('location')]).toEqual([302, 'console/']);
+  });
+
+  test('the page may load from the engine only, and no page may frame it', async () => {
+    const { headers } = await fetch(`${other.url}/console/`);
+    const policy = Object.fromEntries(
+      headers
+        .get('content-security-policy')!
+        .split('; ')
+        .map((part) => [part.split(' ')[0], part.split(' ').slice(1).join(' ')]),
+    );
+    expect(policy).toMatchObject({
+      'default-src': "'none'",
+      'script-src': "'self'",
+      'connect-src': "'self'",
+      'frame-ancestors': "'none'",
+      'form-action': "'none'",
+    });
+    expect(JSON.stringify(policy)).not.toMatch(/https?:|unsafe-eval|\*/);
+  });
+
+  test('the page names its own files only', async () => {
+    const page = await (await fetch(`${other.url}/console/`)).text();
+    const assets = [...page.matchAll(/(?:src|href)="\.(\/assets\/[^"]+)"/g)].map((match) => match[1]);
+    expect(assets.length).toBeGreaterThan(1);
+    for (const asset of assets) expect((await fetch(`${other.url}/console${asset}`)).status).toBe(200);
+    expect(page).not.toMatch(/https?:\/\//);
+  });
+
+  test('every file is served with and without compression, the same bytes', async () => {
+    const names = readdirSync(`${BUILT}/assets`).map((file) => file.replace('.gz', ''));
+    expect(names.length).toBeGreaterThan(5);
+    for (const name of names) {
+      const [plain, compressed] = await Promise.all(
+        ['identity', 'gzip'].map((encoding) =>
+          fetch(`${other.url}/console/assets/${name}`, { headers: { 'accept-encoding': encoding } }),
+        ),
+      );
+      expect([plain!.status, compressed!.headers.get('content-encoding')]).toEqual([200, 'gzip']);
+      expect(await compressed!.text()).toBe(await plain!.text());
+    }
+  });
+
+  test.each(['..%2Findex.html', '.gz', 'none.js', '..%2F..%2Fsources.json', 'a%00.js', 'index.html'])(
+    'there is no file %s',
+    async (name) => {
+      expect((await fetch(`${other.url}/console/assets/${name}`)).status).toBe(404);
+    },
+  );
+});
 
 test.each(['visitor', '"><b>&', undefined])(
   'the page knows the role of requests without credentials: %s',
@@ -110,7 +181,7 @@ describe.skipIf(path === undefined)(`GraphiQL in a browser${reason}`, { timeout:
 
   test('a link signs in, the secret leaves the address and is not stored beyond the tab, and the example runs', async () => {
     await signIn();
-    expect(await page.evaluate('location.href')).toBe(`${engine.url}/`);
+    expect(await page.evaluate('location.href')).toBe(`${engine.url}/console/`);
     await run();
     await page.until(resultHas('One'));
     expect(await page.evaluate('JSON.stringify(localStorage)')).not.toContain(engine.adminSecret);
@@ -120,7 +191,7 @@ describe.skipIf(path === undefined)(`GraphiQL in a browser${reason}`, { timeout:
     await page.go(`${engine.url}/`);
     await page.until('document.querySelector(".sign-in input")');
     await signIn();
-    expect(await page.evaluate('location.href')).toBe(`${engine.url}/`);
+    expect(await page.evaluate('location.href')).toBe(`${engine.url}/console/`);
   });
 
   test('headers and queries stay when the role changes and when the page is loaded again', async () => {

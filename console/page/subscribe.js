@@ -7,10 +7,10 @@ export function subscribe(question, headers) {
     subscribe: (observer) => {
       const socket = new WebSocket(socketUrl(), 'graphql-transport-ws');
       let isDone = false;
-      const end = (tell) => {
+      const end = (report) => {
         if (isDone) return;
         isDone = true;
-        tell();
+        report();
         socket.close(1000);
       };
       const send = (message) => socket.send(JSON.stringify(message));
@@ -33,7 +33,7 @@ export function subscribe(question, headers) {
 }
 
 function socketUrl() {
-  const url = new URL('v1/graphql', location.href);
+  const url = new URL('../v1/graphql', location.href);
   url.protocol = url.protocol === 'https:' ? 'wss:' : 'ws:';
   return url.href;
 }

@@ -34,7 +34,7 @@ export async function isAdmitted(secret) {
 }
 
 async function post(question, headers) {
-  const response = await fetch('v1/graphql', {
+  const response = await fetch('../v1/graphql', {
     method: 'POST',
     headers: { 'content-type': 'application/json', ...headers },
     body: JSON.stringify(question),
