@@ -49,6 +49,7 @@ import {
   reloadRemoteSchema,
 } from './remote-schemas.ts';
 import { type AdminAnswer, type AdminRequest, dialectOf, type Performer, SUCCESS } from './request.ts';
+import { getRoleAccess } from './role-access.ts';
 import { count, deleteRows, insertRows, selectRows, updateRows } from './rows.ts';
 import { runSql } from './run-sql.ts';
 import {
@@ -93,6 +94,7 @@ const PERFORMERS: {
   patch_metadata: patchMetadata,
   list_metadata_revisions: listMetadataRevisions,
   get_field_usage: getFieldUsage,
+  get_role_access: getRoleAccess,
   rollback_metadata: rollbackMetadata,
   clear_metadata: clearMetadata,
   reload_metadata: reloadMetadata,

@@ -891,6 +891,11 @@ export const OPERATIONS = {
       include_effects: flag,
     },
   ),
+  get_role_access: row(
+    'read',
+    'Returns the roles, and what one of them may do with each table, with the permissions that grant it. Runs no statement.',
+    { role: Type.Optional(RoleName) },
+  ),
   get_field_usage: row(
     'read',
     'Returns which operations of which clients used which fields, arguments, input fields and enum values of a role, by the counts of the last days. An empty `operation` or `client` is one without a name.',

@@ -179,7 +179,10 @@ export function refusalsOf(
 }
 
 /** Says why a role has no access: it has no permission, one that is inconsistent, or parents that disagree. */
-export function withoutPermission({ args, table, granted }: AccessSubject, operation: RowOperation): string {
+export function withoutPermission(
+  { args, table, granted }: Pick<AccessSubject, 'table' | 'granted'> & { readonly args: Pick<Args, 'role'> },
+  operation: RowOperation,
+): string {
   const { role } = args;
   const name = printQualified(table.table);
   const grants = grantsOf(role, operation, granted);

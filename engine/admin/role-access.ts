@@ -1,0 +1,81 @@
+/** `get_role_access`: what a role may do with each table: the columns, and the permissions that grant it, those of inherited roles with the
+ *  role that each comes from. Runs no statement.
+ *  In: the model and the permissions as they are written. Out: the answer as JSON.
+ *  Not here: one row (explain-access/). Reference: docs/reference/behaviour/permissions.md. */
+import { textToWire } from '../metadata/header-prefix.ts';
+import { qualifiedKey } from '../metadata/schema/common.ts';
+import { accessOf } from '../resolve/access.ts';
+import { type GrantScope, grantsOf, type Operation, type RoleGrant } from '../resolve/grant.ts';
+import { ADMIN_ROLE } from '../resolve/session.ts';
+import type { SelectAccess, TableAccess } from '../resolve/types.ts';
+import { withoutPermission } from './explain-access/grants.ts';
+import type { Performer } from './request.ts';
+
+const OPERATIONS: readonly Operation[] = ['select', 'insert', 'update', 'delete'];
+
+export const getRoleAccess: Performer<'get_role_access'> = async (work, { role }) => {
+  await work.addedInconsistencies();
+  const { model } = work.resolved;
+  const inheritedRoles = work.metadata.inherited_roles ?? [];
+  const parents = new Map(inheritedRoles.map(({ role_name, role_set }) => [role_name, role_set]));
+  const roles = [...new Set([ADMIN_ROLE, ...model.roles])].map((name) => ({
+    role: name,
+    inherits_from: parents.get(name) ?? [],
+  }));
+  if (role === undefined) return () => ({ roles });
+  const wire = (text: string) => textToWire(text, work.gateway.headerPrefix);
+  const tables = work.metadata.sources.flatMap((source) =>
+    source.tables.flatMap((definition) => {
+      const table = model.sources.get(source.name)?.tables.get(qualifiedKey(definition.table));
+      if (!table) return [];
+      const scope = { definition, table, inheritedRoles };
+      const access = OPERATIONS.map((operation) => [
+        operation,
+        operationAccess(role, operation, scope, wire),
+      ]);
+      return [{ source: source.name, table: definition.table, ...Object.fromEntries(access) }];
+    }),
+  );
+  return () => ({ role, roles, tables });
+};
+
+/** Returns null when no permission says anything about the operation. */
+function operationAccess(
+  role: string,
+  operation: Operation,
+  scope: GrantScope,
+  wire: (text: string) => string,
+): object | null {
+  const grants = grantsOf(role, operation, scope);
+  const access = accessOf(scope.table, role)[operation];
+  if (access === null && grants.length === 0) return null;
+  const granted = { grants: grants.map(printGrant) };
+  if (access !== null) return { is_allowed: true, ...printAccess(access), ...granted };
+  const reason = wire(withoutPermission({ args: { role }, table: scope.table, granted: scope }, operation));
+  return { is_allowed: false, reason, ...granted };
+}
+
+function printGrant({ role, rule, access }: RoleGrant): object {
+  return { role, is_consistent: access !== null, permission: rule };
+}
+
+function printAccess(access: NonNullable<TableAccess[Operation]>): object {
+  if ('cells' in access) return printSelect(access);
+  return {
+    ...('columns' in access && { columns: [...access.columns] }),
+    ...('presets' in access && { presets: [...access.presets.keys()] }),
+    backend_only: access.backendOnly,
+  };
+}
+
+function printSelect(access: SelectAccess): object {
+  return {
+    columns: [...access.columns],
+    masked_columns: [...access.cells.columns.keys()],
+    computed_fields: access.computedFields && [...access.computedFields],
+    limit: access.limit,
+    allow_aggregations: access.allowsAggregation,
+    query_root_fields: access.queryRootFields && [...access.queryRootFields],
+    subscription_root_fields: access.subscriptionRootFields && [...access.subscriptionRootFields],
+  };
+}
