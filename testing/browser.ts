@@ -2,7 +2,7 @@
  *  In: PERGOLA_TEST_BROWSER, or `chromium`, `chromium-browser` or `google-chrome` on PATH. Out: a page, and functions that run JavaScript in
  *  it, type, and wait. Not here: what the page must do (the tests). Reference: the protocol's domains Target, Page, Runtime, Input, Emulation. */
 import { type ChildProcess, spawn } from 'node:child_process';
-import { existsSync, mkdtempSync, rmSync } from 'node:fs';
+import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -34,6 +34,10 @@ export type Page = {
   /** Selects everything in the element that has the focus, so that `type` replaces it. */
   readonly selectAll: () => Promise<void>;
   readonly resize: (width: number, height: number) => Promise<void>;
+  /** Sets the colour scheme that the user prefers: `light` or `dark`. */
+  readonly prefer: (scheme: string) => Promise<void>;
+  /** Writes what the window shows into a PNG. */
+  readonly screenshot: (file: string) => Promise<void>;
 };
 
 export type Browser = {
@@ -139,6 +143,14 @@ async function openPage(url: string, browser: Send): Promise<Page> {
         deviceScaleFactor: 1,
         mobile: false,
       })),
+    prefer: async (scheme) => {
+      const features = [{ name: 'prefers-color-scheme', value: scheme }];
+      await send('Emulation.setEmulatedMedia', { features });
+    },
+    screenshot: async (file) => {
+      const { data } = await send<{ data: string }>('Page.captureScreenshot');
+      writeFileSync(file, Buffer.from(data, 'base64'));
+    },
   };
 }
 

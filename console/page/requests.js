@@ -1,4 +1,4 @@
-/** The requests of the page: GraphQL over HTTP, subscriptions over a WebSocket (subscribe.js), each with the headers of the role, the
+/** The requests of the pages: GraphQL and admin operations over HTTP, subscriptions over a WebSocket (subscribe.js), each with the headers of the role, the
  *  secret and the editor. Not here: what is kept (session.js). */
 import { parse } from 'graphql';
 import { keptHeaders, PREFIX } from './session.js';
@@ -33,8 +33,16 @@ export async function isAdmitted(secret) {
   }
 }
 
-async function post(question, headers) {
-  const response = await fetch('../v1/graphql', {
+/** Performs an operation of the admin API. Rejects with the message of the engine. */
+export async function perform(secret, type, args) {
+  const headers = secret ? { [`${PREFIX}admin-secret`]: secret } : keptHeaders();
+  const answer = await post({ type, args }, headers, '../v1/metadata');
+  if (answer?.error !== undefined) throw new Error(answer.error);
+  return answer;
+}
+
+async function post(question, headers, path = '../v1/graphql') {
+  const response = await fetch(path, {
     method: 'POST',
     headers: { 'content-type': 'application/json', ...headers },
     body: JSON.stringify(question),

@@ -1,0 +1,84 @@
+/** What a role may do with a table by one operation: a summary for a cell, and the details: columns, conditions in words, and the roles
+ *  that they come from. In: an entry of `get_role_access`.
+ *  Not here: the words (words.js). */
+import { Why } from './why.jsx';
+import { inWords } from './words.js';
+
+export function CellSummary({ cell, isAdmin }) {
+  if (!cell?.is_allowed) return <span className="none">{cell ? 'refused' : 'no'}</span>;
+  if (isAdmin) return <span className="yes">everything</span>;
+  const parts = [
+    cell.columns && counted(cell.columns.length, 'column'),
+    cell.grants.every(({ permission }) => isUnlimited(permission)) ? 'every row' : 'some rows',
+    cell.backend_only && 'backend only',
+    cell.masked_columns?.length > 0 && `${cell.masked_columns.length} masked`,
+  ];
+  return <span className="yes">{parts.filter(Boolean).join(', ')}</span>;
+}
+
+export function AccessDetails({ table, role, operations, secret }) {
+  return (
+    <div className="details">
+      {operations.map((operation) => (
+        <section key={operation}>
+          <h2>{operation}</h2>
+          <OperationDetails cell={table[operation]} role={role} />
+        </section>
+      ))}
+      <Why table={table} role={role} secret={secret} />
+    </div>
+  );
+}
+
+function OperationDetails({ cell, role }) {
+  if (!cell) return <p>No permission.</p>;
+  if (!cell.is_allowed) return <p>{cell.reason}</p>;
+  const facts = [
+    ['Columns', cell.columns?.join(', ')],
+    ['Null in some rows', cell.masked_columns?.join(', ')],
+    ['Set by the engine', cell.presets?.join(', ')],
+    ['Computed fields', cell.computed_fields?.join(', ')],
+    ['Rows at most', cell.limit],
+    ['Aggregations', cell.allow_aggregations && 'yes'],
+    ['Root fields', cell.query_root_fields && (cell.query_root_fields.join(', ') || 'none')],
+    ['Backend only', cell.backend_only && 'yes'],
+  ];
+  return (
+    <dl>
+      {facts.map(([name, text]) => text && <Fact key={name} {...{ name, text }} />)}
+      {cell.grants.map((grant) => (
+        <Grant key={grant.role} grant={grant} isInherited={grant.role !== role} />
+      ))}
+    </dl>
+  );
+}
+
+/** A permission: its conditions, and its role when that is another one. */
+function Grant({ grant: { role, permission, is_consistent }, isInherited }) {
+  const from = isInherited ? ` (from ${role})` : '';
+  if (!is_consistent) return <Fact name={`Without effect${from}`} text="The permission is inconsistent." />;
+  const { filter, check } = permission;
+  return (
+    <>
+      {filter !== undefined && <Fact name={`Rows${from}`} text={inWords(filter)} />}
+      {check && <Fact name={`Written rows must satisfy${from}`} text={inWords(check)} />}
+    </>
+  );
+}
+
+function Fact({ name, text }) {
+  return (
+    <div>
+      <dt>{name}</dt>
+      <dd>{text}</dd>
+    </div>
+  );
+}
+
+function isUnlimited({ filter = {}, check }) {
+  return [filter, check ?? {}].every((condition) => inWords(condition) === 'every row');
+}
+
+function counted(count, word) {
+  return `${count} ${word}${count === 1 ? '' : 's'}`;
+}

@@ -1,0 +1,198 @@
+/** The page Access: what a role may do with each table, in words, beside what another role may do. Role, other role and search are in the
+ *  address, so that a link leads to the same view. In: `get_role_access`; it runs no statement in a source.
+ *  Not here: one cell (access-cell.jsx), one row of a table (why.jsx). */
+import { useEffect, useState } from 'react';
+import { AccessDetails, CellSummary } from './access-cell.jsx';
+import { Bar } from './bar.jsx';
+import { perform } from './requests.js';
+import { UNAUTHORIZED_ROLE } from './session.js';
+
+const OPERATIONS = ['select', 'insert', 'update', 'delete'];
+/** The most rows at first; more follow on request, so that the page answers at once with thousands of tables. */
+const MOST_ROWS = 100;
+
+export function Access({ secret, onSignOut }) {
+  const [view, setView] = useView();
+  const own = useAccess(secret, view.role);
+  const other = useAccess(secret, view.compare);
+  const problem = own.problem || other.problem;
+  const roles = own.answer?.roles ?? [];
+  const inherits = roles.find(({ role }) => role === view.role)?.inherits_from ?? [];
+  return (
+    <>
+      <Bar secret={secret} onSignOut={onSignOut} />
+      <main className="access">
+        <h1>Access</h1>
+        <form className="controls" onSubmit={(event) => event.preventDefault()}>
+          <RoleField label="Role" roles={roles} value={view.role} onChange={(role) => setView({ role })} />
+          <RoleField
+            label="Compare with"
+            roles={roles}
+            value={view.compare}
+            onChange={(compare) => setView({ compare })}
+          />
+          <label>
+            Find a table
+            <input
+              type="search"
+              value={view.table}
+              onChange={(event) => setView({ table: event.target.value })}
+            />
+          </label>
+        </form>
+        <p role="status">
+          {problem}
+          {inherits.length > 0 && `${view.role} inherits from ${inherits.join(', ')}. `}
+          {view.role !== '' &&
+            view.role === UNAUTHORIZED_ROLE &&
+            'Requests without credentials have this role.'}
+          {view.role === '' && !problem && 'Choose a role to see what it may do with each table.'}
+        </p>
+        {own.answer?.tables && (
+          <Tables view={view} tables={own.answer.tables} others={other.answer?.tables} secret={secret} />
+        )}
+      </main>
+    </>
+  );
+}
+
+function RoleField({ label, roles, value, onChange }) {
+  const isUnknown = value !== '' && !roles.some(({ role }) => role === value);
+  return (
+    <label>
+      {label}
+      <select value={value} onChange={(event) => onChange(event.target.value)}>
+        <option value="">–</option>
+        {isUnknown && <option>{value}</option>}
+        {roles.map(({ role }) => (
+          <option key={role}>{role}</option>
+        ))}
+      </select>
+    </label>
+  );
+}
+
+function Tables({ view, tables, others, secret }) {
+  const [shown, setShown] = useState(MOST_ROWS);
+  const [opened, setOpened] = useState(null);
+  const found = tables
+    .map((table, i) => ({ table, other: others?.[i], name: nameOf(table) }))
+    .filter(({ name }) => name.toLowerCase().includes(view.table.toLowerCase()));
+  return (
+    <>
+      {/* Scrolls sideways in narrow windows, by keyboard too. */}
+      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: a region that scrolls must be reachable */}
+      <section className="scrolls" aria-label="Tables" tabIndex={0}>
+        <table>
+          <thead>
+            <tr>
+              <th scope="col">Table</th>
+              {OPERATIONS.map((operation) => (
+                <th key={operation} scope="col">
+                  {operation}
+                </th>
+              ))}
+            </tr>
+          </thead>
+          <tbody>
+            {found.slice(0, shown).map(({ table, other, name }) => (
+              <TableRow
+                key={name}
+                {...{ table, other, name, view, secret }}
+                isOpen={opened === name}
+                onToggle={() => setOpened(opened === name ? null : name)}
+              />
+            ))}
+          </tbody>
+        </table>
+      </section>
+      {found.length === 0 && <p>No table has this name.</p>}
+      {found.length > shown && (
+        <button type="button" onClick={() => setShown(shown + MOST_ROWS * 5)}>
+          Show more of {found.length} tables
+        </button>
+      )}
+    </>
+  );
+}
+
+function TableRow({ table, other, name, view, secret, isOpen, onToggle }) {
+  return (
+    <>
+      <tr>
+        <th scope="row">
+          <button type="button" className="link" aria-expanded={isOpen} onClick={onToggle}>
+            {name}
+          </button>
+        </th>
+        {OPERATIONS.map((operation) => {
+          const differs = other !== undefined && rights(table[operation]) !== rights(other[operation]);
+          return (
+            <td key={operation} className={differs ? 'differs' : undefined}>
+              <CellSummary cell={table[operation]} isAdmin={view.role === 'admin'} />
+              {differs && (
+                <div className="other">
+                  {view.compare}: <CellSummary cell={other[operation]} isAdmin={view.compare === 'admin'} />
+                </div>
+              )}
+            </td>
+          );
+        })}
+      </tr>
+      {isOpen && (
+        <tr>
+          <td colSpan={OPERATIONS.length + 1}>
+            <AccessDetails table={table} role={view.role} operations={OPERATIONS} secret={secret} />
+          </td>
+        </tr>
+      )}
+    </>
+  );
+}
+
+function nameOf({ source, table: { schema, name } }) {
+  const prefix = source === 'default' ? '' : `${source}: `;
+  return `${prefix}${schema === 'public' ? '' : `${schema}.`}${name}`;
+}
+
+/** Returns what a cell allows, as text to compare; which role grants it is no difference. */
+function rights(cell) {
+  if (!cell?.is_allowed) return 'none';
+  const { grants, ...access } = cell;
+  return JSON.stringify([
+    access,
+    grants.map(({ permission: { filter, check, set } }) => [filter, check, set]),
+  ]);
+}
+
+/** Returns the answer for a role; the roles alone while it is empty. */
+function useAccess(secret, role) {
+  const [state, setState] = useState({ answer: null, problem: '' });
+  useEffect(() => {
+    let isCurrent = true;
+    const show = (next) => isCurrent && setState({ answer: null, problem: '', ...next });
+    perform(secret, 'get_role_access', role === '' ? {} : { role }).then(
+      (answer) => show({ answer }),
+      ({ message }) => show({ problem: message }),
+    );
+    return () => {
+      isCurrent = false;
+    };
+  }, [secret, role]);
+  return state;
+}
+
+/** Returns what the address says, and a function that changes it. */
+function useView() {
+  const [view, setView] = useState(() => {
+    const given = new URLSearchParams(location.search);
+    return Object.fromEntries(['role', 'compare', 'table'].map((name) => [name, given.get(name) ?? '']));
+  });
+  const change = (part) => {
+    const next = { ...view, ...part };
+    const given = new URLSearchParams(Object.entries(next).filter(([, value]) => value !== ''));
+    history.replaceState(null, '', `?${given}`);
+    setView(next);
+  };
+  return [view, change];
+}

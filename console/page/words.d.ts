@@ -1,0 +1,2 @@
+/** The types of words.js for its test. */
+export function inWords(condition: unknown): string;

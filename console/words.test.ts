@@ -1,0 +1,33 @@
+/** Tests the words for conditions of permissions. */
+import { expect, test } from 'vitest';
+import { inWords } from './page/words.js';
+
+test.each([
+  [{}, 'every row'],
+  [{ owner: { _eq: 'X-Engine-User-Id' } }, 'owner = X-Engine-User-Id'],
+  [{ owner: 'X-Engine-User-Id' }, 'owner = X-Engine-User-Id'],
+  [{ price: { _gt: 1, _lte: 5 } }, 'price > 1 and price ≤ 5'],
+  [{ title: { _is_null: true } }, 'title is null'],
+  [{ title: { _is_null: false } }, 'title is not null'],
+  [{ $or: [{ id: { $eq: 1 } }, { id: { $in: [2, 3] } }] }, 'id = 1 or id is one of [2,3]'],
+  [
+    { _and: [{ a: { _eq: 1 } }, { _or: [{ b: { _eq: 2 } }, { c: { _eq: 3 } }] }] },
+    'a = 1 and (b = 2 or c = 3)',
+  ],
+  [{ _or: [{ a: { _eq: 1 } }, {}] }, 'every row'],
+  [{ _or: [] }, 'never'],
+  [{ _not: { a: { _eq: 'x' } } }, 'not (a = "x")'],
+  [{ author: { name: { _eq: 'Ann' } } }, 'author.name = "Ann"'],
+  [{ author: { _not: { team: { id: { _eq: 1 } } } } }, 'not (author.team.id = 1)'],
+  [{ author: {} }, 'author exists'],
+  [
+    {
+      _exists: { _table: { schema: 'public', name: 'member' }, _where: { id: { _eq: 'X-Engine-User-Id' } } },
+    },
+    'a row of member exists where id = X-Engine-User-Id',
+  ],
+  [{ area: { _st_within: 'X-Engine-Area' } }, 'area st within X-Engine-Area'],
+  [{ title: { _eq: '<b>' } }, 'title = "<b>"'],
+])('%j', (condition, words) => {
+  expect(inWords(condition)).toBe(words);
+});
