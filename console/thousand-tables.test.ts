@@ -1,0 +1,55 @@
+/** Opening Access on a thousand tables needs no statement in their database, sends little, and keeps no task of the browser busy. */
+import { fileURLToPath } from 'node:url';
+import { expect, test } from 'vitest';
+import { browserPath, startBrowser } from '../testing/browser.ts';
+import { createDatabase } from '../testing/database.ts';
+import { startTestEngine } from '../testing/engine.ts';
+import { buildConsole } from './build.ts';
+
+const TABLES = 1000;
+const MOST_BYTES = 1.2e6;
+const MOST_TASK_MS = 200;
+const path = browserPath();
+const reason = path === undefined ? ' (skipped: no chromium on PATH and no PERGOLA_TEST_BROWSER)' : '';
+
+test.skipIf(path === undefined)(`Access on ${TABLES} tables${reason}`, { timeout: 200_000 }, async () => {
+  await buildConsole(fileURLToPath(new URL('../dist/console', import.meta.url)));
+  const [own, source] = await Promise.all([createDatabase(), createDatabase()]);
+  const names = Array.from({ length: TABLES }, (_, i) => `t${i}`);
+  await source.sql(names.map((name) => `create table ${name} (id int primary key, owner text)`).join(';'));
+  const engine = await startTestEngine({ databaseUrl: own.url, enableConsole: true });
+  const browser = await startBrowser(path!);
+  try {
+    const permission = { columns: ['id'], filter: { owner: { _eq: 'X-Engine-User-Id' } } };
+    const tables = names.map((name) => ({
+      table: { schema: 'public', name },
+      select_permissions: ['reader', 'other'].map((role) => ({ role, permission })),
+    }));
+    const configuration = { connection_info: { database_url: source.url } };
+    const metadata = { version: 3, sources: [{ name: 'big', kind: 'postgres', tables, configuration }] };
+    expect((await engine.admin('replace_metadata', { metadata }, { version: 2 })).status).toBe(200);
+    // Without its database, no statement can succeed.
+    const name = new URL(source.url).pathname.slice(1);
+    await own.sql(`alter database "${name}" allow_connections false`);
+    await own.sql(`select pg_terminate_backend(pid) from pg_stat_activity where datname = '${name}'`);
+    const page = await browser.newPage();
+    await page.go(
+      `${engine.url}/console/access?role=reader&compare=other#admin-secret=${engine.adminSecret}`,
+    );
+    await page.until(`document.querySelectorAll('tbody th').length >= 100`);
+    const bytes = await page.evaluate<number>(
+      `performance.getEntriesByType('resource').reduce((sum, { transferSize }) => sum + transferSize, 0)`,
+    );
+    expect(bytes).toBeLessThan(MOST_BYTES);
+    const longest = await page.evaluate<number>(`new Promise((resolve) => {
+      const entries = (list) => resolve(Math.max(0, ...list.getEntries().map(({ duration }) => duration)));
+      new PerformanceObserver(entries).observe({ type: 'longtask', buffered: true });
+      setTimeout(() => resolve(0), 500);
+    })`);
+    expect(longest).toBeLessThan(MOST_TASK_MS);
+  } finally {
+    await browser.close();
+    await engine.close();
+    await Promise.all([own.drop(), source.drop()]);
+  }
+});
