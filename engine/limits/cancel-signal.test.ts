@@ -43,7 +43,23 @@ test('listeners are called as those of an AbortSignal', () => {
       expect(ofOwn.toSorted()).toEqual(ofStandard.toSorted());
       expect([own.aborted, own.reason]).toEqual([standard.signal.aborted, standard.signal.reason]);
     }),
+    { numRuns: 2000 },
   );
+});
+
+test('a listener that is added again after another was removed is called once', () => {
+  const [first, second] = [0, 1].map(() => ({
+    count: 0,
+    handleEvent: function () {
+      this.count++;
+    },
+  }));
+  const signal = new RequestSignal();
+  for (const listener of [first!, second!]) signal.addEventListener('abort', listener);
+  signal.removeEventListener('abort', first!);
+  signal.addEventListener('abort', second!);
+  signal.abort(GONE);
+  expect([first!.count, second!.count]).toEqual([0, 1]);
 });
 
 test('its AbortSignal is aborted with it, whichever is first', () => {

@@ -39,6 +39,7 @@ export class RequestSignal implements CancelSignal {
   }
 
   addEventListener(_: 'abort', listener: CancelListener): void {
+    if (this.#others?.has(listener)) return;
     if (!this.#listener) this.#listener = listener;
     else if (this.#listener !== listener) {
       this.#others ??= new Set();
