@@ -5,6 +5,7 @@ import { execFile, execFileSync } from 'node:child_process';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { jwtSecret } from '../../engine/config/jwt-secret.ts';
 import { createDatabase, type TestDatabase } from '../database.ts';
 import { startTestEngine, type TestEngine } from '../engine.ts';
 
@@ -195,3 +196,25 @@ test.skipIf(PYTHON === null)(
     });
   },
 );
+
+test('the code of the guide watches on when its token has expired', async () => {
+  const key = 'a secret of at least thirty-two bytes';
+  const signed = await startTestEngine({
+    databaseUrl: database.url,
+    adminSecret: 'secret',
+    jwtSecret: jwtSecret.parse(JSON.stringify({ type: 'HS256', key })),
+    liveQueriesMultiplexedRefetchInterval: 100,
+  });
+  try {
+    const env = { ...process.env, ENGINE_URL: signed.url, JWT_KEY: key };
+    const options = { cwd: FOLDER, env, timeout: 60_000 };
+    const { stdout } = await promisify(execFile)(process.execPath, [join(FOLDER, 'guide.mjs')], options);
+    expect(JSON.parse(stdout.trim().split('\n').at(-1)!)).toEqual({
+      tokens: 2,
+      titles: ['Emma', 'changed'],
+      errors: [],
+    });
+  } finally {
+    await signed.close();
+  }
+});
