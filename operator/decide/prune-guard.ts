@@ -27,7 +27,7 @@ export type NamespaceHold = {
   readonly hash: string;
 };
 
-/** Returns what is held of a namespace, to be followed by a verb. */
+/** Returns what is held of a namespace, such as `15 of 35 objects of team-a (after 20 in the last 10 minutes)`. */
 export function deletionsText({ namespace, count, owned, recent }: NamespaceHold): string {
   const before = recent > 0 ? ` (after ${recent} in the last ${COUNTED_MINUTES} minutes)` : '';
   return `${count} of ${owned} objects of ${namespace}${before}`;

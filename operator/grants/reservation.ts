@@ -1,5 +1,6 @@
-/** Reserves keys for a namespace, and records what was deleted for the prune guard. A key that a resource owns, or owned until recently, goes to no other namespace, so nobody takes over a
- *  name by waiting with a resource of the same name. Resources of the same namespace and of the Engine's namespace do not wait.
+/** Reserves keys for a namespace, and records deletions for the prune guard (decide/prune-guard.ts). A key that a resource owns, or owned until
+ *  recently, goes to no other namespace, so nobody takes over a name by waiting with a resource of the same name. Resources of the same
+ *  namespace and of the Engine's namespace do not wait.
  *  Pure. Not here: which permitted resource gets a key (decide/desired.ts), who may own it at all (grants.ts). */
 import { kindAndNamespaceOf } from '../kinds.ts';
 import { type EntryChange, isCountedAt, type Ledger, type Reservation } from '../objects/ledger.ts';
