@@ -1,10 +1,11 @@
-/** Prints docs/reference from the tables, and docs/SPEED.md from measured figures: one page each, and one table
- *  of the security guide. `npm run generate` writes them, generate.test.ts compares them.
+/** Prints docs/reference from the tables, docs/SPEED.md from measured figures, and the READMEs of the charts: one page each, and one
+ *  table of the security guide. `npm run generate` writes them, generate.test.ts compares them.
  *  A page is a row of PAGES; kinds have one each. To add one, add a row. Not here: prose (docs/guides), CRDs (crds/generate.ts). */
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { KINDS, type KindRow } from '../operator/kinds.ts';
 import { chartPage } from './pages/chart.ts';
+import { chartReadme, definitionsReadme } from './pages/chart-readme.ts';
 import { conditionsPage } from './pages/conditions.ts';
 import { errorsPage } from './pages/errors.ts';
 import { fileOf, kindPage, kindsPage } from './pages/kinds.ts';
@@ -28,6 +29,8 @@ export const PAGES: readonly Page[] = [
   { file: 'kinds.md', content: kindsPage },
   { file: 'conditions.md', content: conditionsPage },
   { file: 'chart.md', content: chartPage },
+  { file: '../../charts/pergola/README.md', content: chartReadme },
+  { file: '../../charts/pergola-crds/README.md', content: definitionsReadme },
   { file: '../SPEED.md', content: speedPage },
   { file: '../guides/security.md', content: securityGuide },
   ...KINDS.map((row: KindRow) => ({ file: fileOf(row.kind), content: () => kindPage(row) })),

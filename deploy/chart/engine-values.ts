@@ -39,14 +39,19 @@ const ROWS = Object.entries<OptionRow<unknown, unknown>>(OPTIONS).filter(
 const PUBLIC_PATHS = ['/v1/graphql', '/v1beta1/relay', '/api/rest'];
 
 export const ENGINE_VALUES = group(undefined, {
-  enabled: flag('', true),
-  replicas: count('', 1),
+  enabled: flag(
+    'Install the engine. Without it, the operator works for engines that other releases install.',
+    true,
+  ),
+  replicas: count('How many engines serve; all of them have the same metadata.', 1),
   autoscaling: group('Scale by CPU use, instead of replicas.', {
     enabled: flag('', false),
-    minReplicas: count('', 2, 1),
-    maxReplicas: count('', 10, 1),
+    minReplicas: count('The least engines that serve.', 2, 1),
+    maxReplicas: count('The most engines that serve.', 10, 1),
     targetCPUUtilizationPercentage: count('Per cent of the requested CPU.', 70, 1),
-    behavior: map('', { scaleDown: { stabilizationWindowSeconds: 300 } }),
+    behavior: map('How fast the number changes, as in a HorizontalPodAutoscaler.', {
+      scaleDown: { stabilizationWindowSeconds: 300 },
+    }),
   }),
   database: keyOf(
     'The secret with the URL of the database to serve: postgres://…',
@@ -73,7 +78,7 @@ export const ENGINE_VALUES = group(undefined, {
     '',
     'values-key',
   ),
-  console: group(undefined, { enabled: flag('', false) }),
+  console: group(undefined, { enabled: flag('Serve the console at /console/.', false) }),
   options: byName(
     'Options of `pergola serve` by the name of their flag, such as pg-connections: 20; see docs/reference/options.md.',
     Object.fromEntries(
@@ -88,30 +93,33 @@ export const ENGINE_VALUES = group(undefined, {
     Object.fromEntries(ROWS.filter(([, row]) => row.isSecret).map(([name]) => [name, KEY_OF_SECRET])),
   ),
   service: group(undefined, {
-    type: oneOf('', 'ClusterIP', 'NodePort', 'LoadBalancer'),
-    port: count('', 8080, 1, 65_535),
-    annotations: map(''),
+    type: oneOf('The type of the service.', 'ClusterIP', 'NodePort', 'LoadBalancer'),
+    port: count('The port of the service.', 8080, 1, 65_535),
+    annotations: map('Annotations of the service.'),
   }),
   ingress: group('An ingress for clients; its paths do not include the admin API.', {
     enabled: flag('', false),
-    className: text('', ''),
-    annotations: map(''),
-    hosts: list('', WORD),
-    paths: filledList('', WORD, PUBLIC_PATHS),
-    tls: list('', OBJECT),
+    className: text('The class of the ingress; if empty, the default of the cluster.', ''),
+    annotations: map('Annotations of the ingress.'),
+    hosts: list('The host names; at least one.', WORD),
+    paths: filledList('The paths that clients reach.', WORD, PUBLIC_PATHS),
+    tls: list('Hosts with the secrets of their certificates, as in an Ingress.', OBJECT),
   }),
   httpRoute: group('An HTTPRoute for clients, for a Gateway.', {
     enabled: flag('', false),
-    parentRefs: list('', OBJECT),
-    hostnames: list('', WORD),
-    paths: filledList('', WORD, PUBLIC_PATHS),
-    annotations: map(''),
+    parentRefs: list('The gateways that the route belongs to; at least one.', OBJECT),
+    hostnames: list('The host names; if empty, those of the gateway.', WORD),
+    paths: filledList('The paths that clients reach.', WORD, PUBLIC_PATHS),
+    annotations: map('Annotations of the route.'),
   }),
   networkPolicy: group(undefined, {
     enabled: flag('Admit connections only from the operator and from the peers in `from`.', false),
     from: list('Peers; if empty, every pod of the cluster.', OBJECT),
   }),
-  resources: map('', { requests: { cpu: '100m', memory: '192Mi' }, limits: { memory: '512Mi' } }),
+  resources: map(
+    'What the container requests, and its limits. Caches and limits of requests follow the memory.',
+    { requests: { cpu: '100m', memory: '192Mi' }, limits: { memory: '512Mi' } },
+  ),
   preStopSeconds: count(
     'How long a pod that is stopped continues to serve, until all nodes stop sending requests to it: the option shutdown-delay.',
     5,

@@ -4,7 +4,7 @@ import { dirname, join } from 'node:path';
 import { expect, test } from 'vitest';
 import { OPTIONS } from '../../engine/config/options.ts';
 import { generatedFiles } from './generate.ts';
-import { valuesSchema } from './print.ts';
+import { valueRows, valuesSchema } from './print.ts';
 import { VALUES } from './values.ts';
 
 const ROOT = dirname(dirname(import.meta.dirname));
@@ -24,6 +24,10 @@ test('options are values with the bounds of their rows, and secrets only as keys
   expect(options.properties['log-level']).toEqual({ enum: ['debug', 'info', 'warn', 'error', null] });
   expect(options.properties['jwt-secret']).toBeUndefined();
   expect(secretOptions.properties['jwt-secret'].required).toEqual(['existingSecret', 'key']);
+});
+
+test('every value is described', () => {
+  expect(valueRows(VALUES).filter(({ doc }) => doc === '')).toEqual([]);
 });
 
 test('the guide builds and installs the version of the chart', () => {

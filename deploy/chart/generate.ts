@@ -1,5 +1,5 @@
 /** Writes the generated files of the chart and for Argo CD (`npm run generate`); generate.test.ts compares them with the committed ones.
- *  Not here: definitions of kinds (crds/generate.ts), docs/reference/chart.md (docs/pages). */
+ *  Not here: definitions of kinds (crds/generate.ts), docs/reference/chart.md and the READMEs of the charts (docs/pages). */
 import { writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { argocdConfig } from '../argocd/customization.ts';

@@ -23,7 +23,7 @@ const SCHEMAS = {
 } as const;
 
 export const OPERATOR_VALUES = group(undefined, {
-  enabled: flag('', true),
+  enabled: flag('Install the operator. Without it, the metadata is changed by the admin API alone.', true),
   replicas: count('More than one are warm standbys: a lease lets one work at a time.', 1),
   clusterName: text(
     'The name of this cluster in the ledger of an engine that several clusters share. If empty, the name that the lease of the operator keeps, ' +
@@ -45,9 +45,12 @@ export const OPERATOR_VALUES = group(undefined, {
   ),
   networkPolicy: group(undefined, {
     enabled: flag('Allow connections only to DNS, the API server and engines.', false),
-    apiServerPorts: filledList('', { type: 'integer' }, [443, 6443]),
+    apiServerPorts: filledList('The ports of the API server.', { type: 'integer' }, [443, 6443]),
     egress: list('Additional rules, for engines outside the namespaces.', OBJECT),
   }),
-  resources: map('', { requests: { cpu: '50m', memory: '128Mi' }, limits: { memory: '384Mi' } }),
+  resources: map('What the container requests, and its limits.', {
+    requests: { cpu: '50m', memory: '128Mi' },
+    limits: { memory: '384Mi' },
+  }),
   ...POD_VALUES,
 });

@@ -76,7 +76,7 @@ function orNull(schema: { readonly type?: string; readonly enum?: readonly unkno
 /** Returns the values that name a key of a secret. */
 export function keyOf(doc: string | undefined, existingSecret: string, key: string): Group {
   const name = existingSecret === '' ? text('', '') : text('', existingSecret, { minLength: 1 });
-  return group(doc, { existingSecret: name, key: text('', key, { minLength: 1 }) });
+  return group(doc, { existingSecret: name, key: text('The key in the secret.', key, { minLength: 1 }) });
 }
 
 export const KEY_OF_SECRET = {

@@ -25,18 +25,20 @@ export const VALUES: Group = group(
     'entries. Values that cannot be empty keep their default.',
   {
     image: group(undefined, {
-      repository: text('', 'pergola', { minLength: 1 }),
+      repository: text('The image of engine and operator, without a tag.', 'pergola', { minLength: 1 }),
       tag: text("If empty, the chart's appVersion.", ''),
       digest: text('sha256:…; if set, the tag is ignored.', '', { pattern: '^(sha256:[0-9a-f]{64})?$' }),
-      pullPolicy: oneOf('', 'IfNotPresent', 'Always', 'Never'),
+      pullPolicy: oneOf('When nodes pull the image.', 'IfNotPresent', 'Always', 'Never'),
     }),
-    imagePullSecrets: list('', NAMED),
+    imagePullSecrets: list('The secrets with which nodes pull the image.', NAMED),
     runAsUser: count(
       'The user and the group of the pods. 0 leaves both to the platform, as the restricted profile of OpenShift needs.',
       1000,
     ),
-    nameOverride: text('', '', { maxLength: 53 }),
-    fullnameOverride: text('', ''),
+    nameOverride: text('The name of the application in labels, instead of that of the chart.', '', {
+      maxLength: 53,
+    }),
+    fullnameOverride: text('The beginning of the names of all objects, instead of that of the release.', ''),
     crds: group(undefined, {
       enabled: flag(
         'Install the custom resource definitions with this release; they are kept when it is uninstalled. Set false if the ' +
@@ -59,21 +61,24 @@ export const VALUES: Group = group(
       ),
       serviceMonitor: group('A ServiceMonitor; requires the definitions of the Prometheus operator.', {
         enabled: flag('', false),
-        interval: text('', '30s'),
-        labels: map(''),
+        interval: text('The interval at which Prometheus scrapes.', '30s'),
+        labels: map('Labels by which Prometheus finds it.'),
       }),
-      rules: group('A PrometheusRule with alerts.', { enabled: flag('', false), labels: map('') }),
+      rules: group('A PrometheusRule with alerts.', {
+        enabled: flag('', false),
+        labels: map('Labels by which Prometheus finds it.'),
+      }),
       dashboard: group("A config map that Grafana's sidecar finds by its label.", {
         enabled: flag('', false),
-        labels: map('', { grafana_dashboard: '1' }),
-        annotations: map(''),
+        labels: map('Labels by which the sidecar finds it.', { grafana_dashboard: '1' }),
+        annotations: map('Annotations of the config map, such as the folder of Grafana.'),
       }),
     }),
     postgres: group(
       'A small Postgres for trials: one pod, no backup; without a volume claim its data is lost with the pod.',
       {
         enabled: flag('Install it and serve it instead of engine.database.', false),
-        image: text('', 'postgres:18', { minLength: 1 }),
+        image: text('The image of Postgres.', 'postgres:18', { minLength: 1 }),
         password: keyOf(
           'The secret with its password, of letters and digits only, since it becomes part of a URL.',
           'pergola-postgres',
@@ -82,9 +87,12 @@ export const VALUES: Group = group(
         runAsUser: count('As above.', 999),
         storage: group('A volume claim of this size and class; if empty, an emptyDir.', {
           size: text('', ''),
-          className: text('', ''),
+          className: text('The storage class; if empty, the default of the cluster.', ''),
         }),
-        resources: map('', { requests: { cpu: '100m', memory: '128Mi' }, limits: { memory: '512Mi' } }),
+        resources: map('What the container requests, and its limits.', {
+          requests: { cpu: '100m', memory: '128Mi' },
+          limits: { memory: '512Mi' },
+        }),
       },
     ),
     rbac: group(undefined, {
@@ -93,7 +101,9 @@ export const VALUES: Group = group(
         true,
       ),
     }),
-    serviceAccount: group(undefined, { annotations: map('') }),
+    serviceAccount: group(undefined, {
+      annotations: map('Annotations of the service accounts, such as a role of the cloud.'),
+    }),
     extraObjects: list('Additional objects of this release; templates in them are rendered.', OBJECT),
   },
 );
