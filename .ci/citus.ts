@@ -17,7 +17,7 @@ const { values: options } = parseArgs({
     workers: { type: 'string' },
     seed: { type: 'string', default: '2' },
     world: { type: 'string', default: '0' },
-    worlds: { type: 'string', default: '16' },
+    worlds: { type: 'string', default: '10' },
     out: { type: 'string' },
   },
 });
