@@ -11,7 +11,7 @@ import { type EntryChange, isSameEntry, type Ledger, type LedgerEntry } from '..
 import { hashOfLive } from '../objects/normal-form.ts';
 import type { Policies } from '../ports.ts';
 import type { Claim, Desired } from './desired.ts';
-import { holdDeletions, lossesOf, type PruneHold, recentDeletions } from './prune-guard.ts';
+import { holdDeletions, lossesOf, NOTHING_COUNTED, type PruneHold, recentDeletions } from './prune-guard.ts';
 
 /** `own`: equal, and becomes owned; `adopt`: different, and overwritten; `keep`: unchanged, still owned. */
 export type DecisionAction =
@@ -82,9 +82,10 @@ export function decide(
   const unclaimed = ours
     .filter(([key]) => !desired.claims.has(key))
     .map(([key, entry]) => decideUnclaimed(key, entry, live.get(key), desired, options));
-  const owned = Map.groupBy(ours, ([, entry]) => kindAndNamespaceOf(entry.cr).namespace);
   const decisions = [...claimed, ...unclaimed];
   const losses = lossesOf(decisions, ours, live);
+  if (losses.length === 0) return { decisions, counted: NOTHING_COUNTED };
+  const owned = Map.groupBy(ours, ([, entry]) => kindAndNamespaceOf(entry.cr).namespace);
   const recent = recentDeletions(ledger, desired.claims, options.at);
   const numbersOf = (namespace: string) => ({
     owned: owned.get(namespace)?.length ?? 0,

@@ -124,11 +124,9 @@ export function holdDeletions<D extends Guarded>(
   });
   const hash = hashOfLosses(waiting.flatMap((one) => one.losses));
   const confirmed = new Set(options.confirmPrune?.split(/[\s,]+/));
-  const held = confirmed.has(hash) ? [] : waiting.filter((one) => !confirmed.has(one.hash));
-  const counted = countOf(
-    losses,
-    new Set(waiting.filter((one) => !held.includes(one)).map((one) => one.namespace)),
-  );
+  const isConfirmed = (one: NamespaceHold) => confirmed.has(hash) || confirmed.has(one.hash);
+  const held = waiting.filter((one) => !isConfirmed(one));
+  const counted = countOf(losses, new Set(waiting.filter(isConfirmed).map(({ namespace }) => namespace)));
   if (held.length === 0) return { decisions, counted };
   const kept = held.flatMap((one) => one.losses);
   const deletions = new Set(kept.flatMap((one) => one.deletions));
@@ -146,6 +144,9 @@ export function holdDeletions<D extends Guarded>(
     },
   };
 }
+
+/** The count of a pass that deletes nothing. */
+export const NOTHING_COUNTED: DeletionCount = { keys: new Set(), confirmed: new Set() };
 
 function countOf(losses: readonly Loss[], confirmed: ReadonlySet<string>): DeletionCount {
   const counted = losses.filter(({ namespace }) => !confirmed.has(namespace));
