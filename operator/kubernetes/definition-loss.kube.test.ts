@@ -2,19 +2,14 @@
  *  or the deletion is confirmed. Every revision of the engine's metadata is polled.
  *  Not here: random deletions (../decide/prune-guard.test.ts), a definition that is missing at the start (health.kube.test.ts). */
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
-import { describeKube, type KubeObject } from '../../testing/kube.ts';
+import { describeKube } from '../../testing/kube.ts';
 import { GROUP_VERSION } from '../kinds.ts';
 import { eventually } from './testing/deletion-rig.ts';
-import { createRig, HOME, type Rig } from './testing/rig.ts';
+import { createRig, HOME, type Rig, tableOf } from './testing/rig.ts';
 
 const NAMES = Array.from({ length: 10 }, (_, i) => `t${i}`);
 const SCHEMA = NAMES.map((name) => `create table ${name} (id int primary key)`).join(';');
 const DEFINITION = '/apis/apiextensions.k8s.io/v1/customresourcedefinitions/tables.pergola.dev';
-
-function table(name: string): KubeObject {
-  const spec = { engineRef: { name: 'main' }, source: 'default', table: name };
-  return { apiVersion: GROUP_VERSION, kind: 'Table', metadata: { name, namespace: HOME }, spec };
-}
 
 await describeKube('a deleted definition', (kube) => {
   let rig: Rig;
@@ -38,7 +33,7 @@ await describeKube('a deleted definition', (kube) => {
     return body.sources.flatMap(({ tables }) => tables.map((one) => one.table.name)).toSorted();
   };
   const apply = async (names: readonly string[]) => {
-    await kube().apply(...names.map(table));
+    await kube().apply(...names.map(tableOf));
     for (const name of names) await rig.ready('Table', name, 'Applied');
   };
   const deleteDefinition = async () => {

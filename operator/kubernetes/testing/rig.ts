@@ -10,7 +10,7 @@ import { expect, vi } from 'vitest';
 import { freePort } from '../../../bin/free-port.ts';
 import { createDatabase, type TestDatabase } from '../../../testing/database.ts';
 import { startTestEngine, type TestEngine, type TestEngineOptions } from '../../../testing/engine.ts';
-import type { TestKube } from '../../../testing/kube.ts';
+import type { KubeObject, TestKube } from '../../../testing/kube.ts';
 import {
   type Condition,
   type CrStatus,
@@ -35,6 +35,12 @@ const FLAGS = [
   // The engine and its replicas are on this machine.
   ...['--engine-hosts', `*,127.0.0.1,localhost,pods.${HOME}.svc`],
 ];
+
+/** Returns a resource for a table of the database, on the Engine of `createRig`. */
+export function tableOf(name: string): KubeObject {
+  const spec = { engineRef: { name: 'main' }, source: 'default', table: name };
+  return { apiVersion: GROUP_VERSION, kind: 'Table', metadata: { name, namespace: HOME }, spec };
+}
 
 export type Rig = {
   readonly kube: TestKube;
