@@ -6,7 +6,7 @@ import { expect, test } from 'vitest';
 import { specExampleOf } from './example.ts';
 import { jsonSchema, jsonSchemas } from './json-schemas.ts';
 
-/** As editors and kubeconform do, it ignores keywords and formats that it does not know. */
+/** Ignores keywords and formats that it does not know, as editors and kubeconform do. */
 const ajv = new Ajv({ strict: false, validateFormats: false });
 
 test.each(KINDS.map((row: KindRow) => [row.kind, row] as const))('%s', (kind, row) => {

@@ -6,6 +6,7 @@ import type { AddressInfo } from 'node:net';
 import { type CryptoKey, exportJWK, generateKeyPair, SignJWT } from 'jose';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { jwtSecret } from '../engine/config/jwt-secret.ts';
+import { blocksOf } from '../operator/testing/guide.ts';
 import { createDatabase, type TestDatabase } from '../testing/database.ts';
 import { startTestEngine, type TestEngine } from '../testing/engine.ts';
 
@@ -14,9 +15,8 @@ type Claims = { readonly iss: string; readonly aud: readonly string[]; readonly 
 const page = readFileSync(new URL('./guides/signing-in.md', import.meta.url), 'utf8');
 const providers = ['Keycloak', 'Auth0'].map((name) => {
   const section = page.split(`### ${name}\n`)[1]!.split(/^##/m)[0]!;
-  const [configuration, claims] = [...section.matchAll(/^```json\n([\s\S]*?)^```$/gm)].map(([, text]) =>
-    JSON.parse(text!),
-  );
+  const blocks = blocksOf(section).filter(({ language }) => language === 'json');
+  const [configuration, claims] = blocks.map(({ text }) => JSON.parse(text));
   return { name, configuration, claims: claims as Claims };
 });
 const MESSAGES = [...page.split('## When it is refused')[1]!.matchAll(/^\| (`.*`) \|/gm)].flatMap(

@@ -1,5 +1,5 @@
-/** What a release publishes, but for the image: the package of npm, both charts, the definitions as one file, their JSON Schemas, the bill of materials, the
- *  notes of the version from CHANGELOG.md, and the checksums of all of them.
+/** Builds what a release publishes, but for the image: the package of npm, both charts, the definitions as one file, their JSON Schemas, the bill
+ *  of materials, the notes of the version from CHANGELOG.md, and the checksums of all of them.
  *  `node deploy/release/artifacts.ts v1.2.3 [FOLDER]`: the tag must be the version of package.json, and CHANGELOG.md must have its section.
  *  In: a checkout, helm. Out: files in the folder (default: dist/release). Not here: publishing and signing (.github/workflows/release.yaml),
  *  the image (deploy/Dockerfile). */
@@ -18,17 +18,14 @@ import {
 import { tmpdir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
 import { packInto } from '../../bin/package.ts';
-import { buildConsole } from '../../console/build.ts';
+import { CHARTS } from '../../crds/generate.ts';
 import { jsonSchemas } from '../../crds/json-schemas.ts';
 import { version } from './version.ts';
 
 const ROOT = join(import.meta.dirname, '../..');
-const CHARTS = ['pergola', 'pergola-crds'];
 export const CHECKSUMS = 'SHA256SUMS';
 
 type Sources = { readonly changelog?: string; readonly helm?: string };
-
-const BUILT_CONSOLE = join(ROOT, 'dist/console');
 
 /** Writes the files of the release into the folder, which is emptied first. Throws when the tag is not the version, or has no notes. */
 export async function buildRelease(
@@ -46,20 +43,13 @@ export async function buildRelease(
   // The package and the chart have the same file name.
   const [packages, charts] = [join(folder, 'npm'), join(folder, 'charts')];
   for (const each of [packages, charts]) mkdirSync(each);
-  await packInto(packages);
-  await buildConsole(BUILT_CONSOLE);
+  const packed = await packInto(packages);
   for (const chart of CHARTS) {
     execFileSync(helm, ['package', join(ROOT, 'charts', chart), '--destination', charts], { stdio: 'pipe' });
   }
   write(`pergola-crds-${name}.yaml`, definitions());
-  const schemas = mkdtempSync(join(tmpdir(), 'pergola-schemas-'));
-  for (const [file, text] of jsonSchemas()) {
-    mkdirSync(dirname(join(schemas, file)), { recursive: true });
-    writeFileSync(join(schemas, file), text);
-  }
-  execFileSync('tar', ['-czf', join(folder, `pergola-schemas-${name}.tgz`), '-C', schemas, '.']);
-  rmSync(schemas, { recursive: true });
-  write(`pergola-${name}.spdx.json`, billOfMaterials());
+  packSchemas(join(folder, `pergola-schemas-${name}.tgz`));
+  write(`pergola-${name}.spdx.json`, billOfMaterials(packed));
   write(CHECKSUMS, checksumsOf(folder));
 }
 
@@ -88,6 +78,17 @@ function definitions(): string {
     .join('');
 }
 
+/** Writes the JSON Schemas into an archive. */
+function packSchemas(archive: string): void {
+  const folder = mkdtempSync(join(tmpdir(), 'pergola-schemas-'));
+  for (const [file, text] of jsonSchemas()) {
+    mkdirSync(dirname(join(folder, file)), { recursive: true });
+    writeFileSync(join(folder, file), text);
+  }
+  execFileSync('tar', ['-czf', archive, '-C', folder, '.']);
+  rmSync(folder, { recursive: true });
+}
+
 type Bill = {
   readonly packages: readonly {
     readonly SPDXID: string;
@@ -97,13 +98,13 @@ type Bill = {
   readonly relationships: readonly { readonly spdxElementId: string; readonly relatedSpdxElement: string }[];
 };
 
-/** Returns the packages that run, those that GraphiQL was built from included, as an SPDX document. `npm sbom --omit dev` leaves out some that
+/** Returns the packages that run, those that the console was built from included, as an SPDX document. `npm sbom --omit dev` leaves out some that
  *  run, such as pg, which are a peer of a package of development as well. */
-function billOfMaterials(): string {
+function billOfMaterials(packed: string): string {
   const args = ['sbom', '--sbom-format', 'spdx', '--package-lock-only'];
   const text = execFileSync('npm', args, { cwd: ROOT, maxBuffer: 64 * 2 ** 20, encoding: 'utf8' });
   const { packages, relationships, ...rest } = JSON.parse(text) as Bill;
-  const running = new Set([...installedPackages(), ...builtInPackages()]);
+  const running = new Set([...installedPackages(), ...consolePackages(packed)]);
   const kept = packages.filter(({ name, versionInfo }) => running.has(`${name}@${versionInfo}`));
   const ids = new Set(['SPDXRef-DOCUMENT', ...kept.map(({ SPDXID }) => SPDXID)]);
   const between = relationships.filter(
@@ -123,9 +124,11 @@ function installedPackages(): readonly string[] {
   );
 }
 
-/** Returns the packages that the pages of the console consist of, as name@version. */
-function builtInPackages(): readonly string[] {
-  const licenses = readFileSync(join(BUILT_CONSOLE, 'LICENSES.md'), 'utf8');
+/** Returns the packages that the console in the package of npm consists of, as name@version. */
+function consolePackages(packed: string): readonly string[] {
+  const licenses = execFileSync('tar', ['-xzOf', packed, 'package/dist/console/LICENSES.md'], {
+    encoding: 'utf8',
+  });
   return [...licenses.matchAll(/^## (\S+) - (\S+) \(/gm)].map(([, name, of]) => `${name}@${of}`);
 }
 

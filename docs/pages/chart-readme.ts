@@ -1,7 +1,6 @@
 /** The READMEs of the charts, which catalogues of charts show: what a chart installs, how, and every value. Not here: the values (deploy/chart/values.ts). */
-import { valueRows } from '../../deploy/chart/print.ts';
-import { VALUES } from '../../deploy/chart/values.ts';
 import { KINDS } from '../../operator/kinds.ts';
+import { valuesTable } from './chart.ts';
 import { code, table } from './markdown.ts';
 
 const GENERATED = '<!-- Generated from deploy/chart/values.ts by `make generate`; edits are lost. -->';
@@ -31,10 +30,7 @@ Definitions are upgraded with the release and kept when it is uninstalled; the c
 
 Unknown values are refused before anything is installed, including unknown options of the programs.
 
-${table(
-  ['Value', 'Default', 'Meaning'],
-  valueRows(VALUES).map(({ path, default: preset, doc }) => [code(path), code(preset), doc]),
-)}
+${valuesTable()}
 `;
 }
 

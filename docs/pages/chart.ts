@@ -9,9 +9,12 @@ export function chartPage(): string {
     'Generated from `deploy/chart/values.ts` by `make generate`. How to install it: [installing](../guides/installing.md).',
     'Unknown values are refused before anything is installed, including unknown options of the programs. An option ' +
       'of a program is `engine.options.<flag>` or `operator.options.<flag>`: see [options](options.md).',
-    table(
-      ['Value', 'Default', 'Meaning'],
-      valueRows(VALUES).map(({ path, default: preset, doc }) => [code(path), code(preset), doc]),
-    ),
+    valuesTable(),
   );
+}
+
+/** Returns the table of all values. */
+export function valuesTable(): string {
+  const rows = valueRows(VALUES).map(({ path, default: preset, doc }) => [code(path), code(preset), doc]);
+  return table(['Value', 'Default', 'Meaning'], rows);
 }
