@@ -5,13 +5,11 @@
 import { textToWire } from '../metadata/header-prefix.ts';
 import { qualifiedKey } from '../metadata/schema/common.ts';
 import { accessOf } from '../resolve/access.ts';
-import { type GrantScope, grantsOf, type Operation, type RoleGrant } from '../resolve/grant.ts';
+import { type GrantScope, grantsOf, OPERATIONS, type Operation, type RoleGrant } from '../resolve/grant.ts';
 import { ADMIN_ROLE } from '../resolve/session.ts';
 import type { SelectAccess, TableAccess } from '../resolve/types.ts';
 import { withoutPermission } from './explain-access/grants.ts';
 import type { Performer } from './request.ts';
-
-const OPERATIONS: readonly Operation[] = ['select', 'insert', 'update', 'delete'];
 
 export const getRoleAccess: Performer<'get_role_access'> = async (work, { role }) => {
   await work.addedInconsistencies();

@@ -4,11 +4,11 @@ import fc from 'fast-check';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { createDatabase, type TestDatabase } from '../../testing/database.ts';
 import { startTestEngine, type TestEngine } from '../../testing/engine.ts';
+import { OPERATIONS } from '../resolve/grant.ts';
 
 const MODELS = 40;
 const COLUMNS = ['id', 'title', 'price'];
 const TABLES = ['book', 'loan', 'expensive'];
-const OPERATIONS = ['select', 'insert', 'update', 'delete'] as const;
 const ROLES = ['ann', 'bob'];
 const INHERITED = ['both', 'deep'];
 

@@ -7,6 +7,7 @@ import { ADMIN_ROLE } from './session.ts';
 import type { ResolvedTable, TableAccess } from './types.ts';
 
 export type Operation = keyof TableAccess;
+export const OPERATIONS = ['select', 'insert', 'update', 'delete'] as const satisfies readonly Operation[];
 
 /** The permission of one role. */
 export type RoleGrant<O extends Operation = Operation> = {

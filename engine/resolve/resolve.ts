@@ -17,6 +17,7 @@ import { resolveCustomTypes } from './custom-type.ts';
 import { distributionsOf } from './distributions.ts';
 import { VariableRules } from './environment-variables.ts';
 import { eventTriggersOf } from './event-trigger.ts';
+import { OPERATIONS } from './grant.ts';
 import { Inconsistencies, openTelemetrySubject } from './inconsistency.ts';
 import { inheritedRolesOf, withInheritedPermissions, withInheritedRoles } from './inherited-roles.ts';
 import { Memo } from './memo.ts';
@@ -215,8 +216,7 @@ function rolesOf(metadata: Metadata, memo: Memo): ReadonlySet<string> {
 }
 
 function rolesOfTable(table: Table): ReadonlySet<string> {
-  const kinds = ['select', 'insert', 'update', 'delete'] as const;
-  return new Set(kinds.flatMap((kind) => (table[`${kind}_permissions`] ?? []).map(({ role }) => role)));
+  return new Set(OPERATIONS.flatMap((kind) => (table[`${kind}_permissions`] ?? []).map(({ role }) => role)));
 }
 
 function queryTagsOf({ query_tags: tags }: Source): QueryTags | null {

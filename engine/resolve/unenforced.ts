@@ -10,6 +10,7 @@ import { printQualified } from '../metadata/schema/common.ts';
 import type { Metadata } from '../metadata/schema/metadata.ts';
 import type { ApiLimits } from '../metadata/schema/policy.ts';
 import type { Table } from '../metadata/schema/table.ts';
+import { OPERATIONS } from './grant.ts';
 import { Memo } from './memo.ts';
 import { reservedNamesIn } from './reserved-names.ts';
 import { ADMIN_ROLE } from './session.ts';
@@ -165,7 +166,7 @@ function single(kind: 'introspection' | 'api_limits', name: string): Unenforced 
 
 function permissionsOfAdministrator(table: Table, source: string): readonly Unenforced[] {
   const { schema, name } = table.table;
-  return (['select', 'insert', 'update', 'delete'] as const).flatMap((kind) => {
+  return OPERATIONS.flatMap((kind) => {
     const type = `${kind}_permission` as const;
     return ofAdministrator<{ readonly role: string }>(table[`${type}s`] ?? []).map(() => ({
       key: objectKey(type, source, schema, name, ADMIN_ROLE),
