@@ -14,7 +14,7 @@ const MOST_ROWS = 100;
 export function Access({ secret, onSignOut }) {
   const [view, setView] = useView();
   const own = useAccess(secret, view.role);
-  const other = useAccess(secret, view.compare);
+  const other = useAccess(secret, view.compare, view.compare !== '');
   const problem = own.problem || other.problem;
   const roles = own.answer?.roles ?? [];
   const inherits = roles.find(({ role }) => role === view.role)?.inherits_from ?? [];
@@ -165,20 +165,22 @@ function rights(cell) {
   ]);
 }
 
-/** Returns the answer for a role; the roles alone while it is empty. */
-function useAccess(secret, role) {
+/** Returns the answer for a role, with the roles alone while it is empty; nothing while it is not wanted. */
+function useAccess(secret, role, isWanted = true) {
   const [state, setState] = useState({ answer: null, problem: '' });
   useEffect(() => {
-    let isCurrent = true;
+    let isCurrent = isWanted;
     const show = (next) => isCurrent && setState({ answer: null, problem: '', ...next });
-    perform(secret, 'get_role_access', role === '' ? {} : { role }).then(
-      (answer) => show({ answer }),
-      ({ message }) => show({ problem: message }),
-    );
+    if (!isWanted) setState({ answer: null, problem: '' });
+    else
+      perform(secret, 'get_role_access', role === '' ? {} : { role }).then(
+        (answer) => show({ answer }),
+        ({ message }) => show({ problem: message }),
+      );
     return () => {
       isCurrent = false;
     };
-  }, [secret, role]);
+  }, [secret, role, isWanted]);
   return state;
 }
 
