@@ -27,7 +27,7 @@ export function connectionsFile(databaseUrl: string): string {
 }
 
 export type LimitedProcess = {
-  readonly limitBytes?: number;
+  readonly limitBytes?: number | undefined;
   /** Flags of Node. */
   readonly nodeFlags?: readonly string[];
 };

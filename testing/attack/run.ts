@@ -55,13 +55,15 @@ export async function* attackAll(
   const lateMs = Math.round(LATE_MS * slowness());
   const limitBytes = memory === undefined ? undefined : Number(memory) * 2 ** 20;
   let target = await Target.start(postgresUrl, 0, limitBytes);
+  let isUsed = false;
   try {
     for (const [number, attack] of ATTACKS.entries()) {
       if (only !== undefined && !attack.name.includes(only)) continue;
-      if (!target.engine.isAlive() || limitBytes !== undefined) {
+      if (!target.engine.isAlive() || (isUsed && limitBytes !== undefined)) {
         await target.stop();
         target = await Target.start(postgresUrl, number + 1, limitBytes);
       }
+      isUsed = true;
       let verdict = { ...(await judge(target, attack, number, lateMs)), tries: 1, lateMs };
       while (verdict.isOnlyLate && verdict.tries < MOST_TRIES) {
         await sleep(PAUSE_MS);
@@ -90,11 +92,9 @@ class Target {
     await postgres.query(`create database ${name}`);
     await postgres.end();
     const databaseUrl = Object.assign(new URL(postgresUrl), { pathname: name }).href;
-    const engine = await startLimitedEngine(
-      databaseUrl,
-      ['--unauthorized-role', 'anonymous'],
-      limitBytes === undefined ? {} : { limitBytes },
-    );
+    const engine = await startLimitedEngine(databaseUrl, ['--unauthorized-role', 'anonymous'], {
+      limitBytes,
+    });
     return new Target(engine, await createWorld(databaseUrl, engine.url));
   }
 

@@ -27,7 +27,7 @@ export type WorldVerdict = {
   /** The reason why the metadata was refused for the cluster; null when it was accepted. */
   readonly refusal: string | null;
   readonly passed: number;
-  /** What is wrong, with everything needed to understand it. */
+  /** The requests that differ, each with its role, its text and both answers. */
   readonly problems: readonly string[];
 };
 
