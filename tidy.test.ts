@@ -9,6 +9,7 @@ import { expect, test } from 'vitest';
 /** The modules that one workspace may import from another. */
 const ENTRANCES: readonly string[] = [
   '@pergola/engine/addresses',
+  '@pergola/engine/admit',
   '@pergola/engine/connections',
   '@pergola/engine/metadata',
   '@pergola/engine/migrations',
@@ -26,6 +27,7 @@ const LAYERS: Readonly<Record<string, readonly string[]>> = {
   'engine/transform': ['engine/json', 'engine/metadata', 'engine/errors'],
   'engine/catalog': ['engine/json', 'engine/metadata', 'engine/errors'],
   'engine/resolve': ['engine/json', 'engine/metadata', 'engine/transform', 'engine/catalog', 'engine/errors'],
+  'engine/admit': ['engine/metadata', 'engine/errors'],
   'engine/values': ['engine/metadata', 'engine/resolve'],
   'engine/schema': ['engine/resolve', 'engine/catalog', 'engine/metadata', 'engine/errors'],
   'engine/plan': [
@@ -119,6 +121,7 @@ const LAYERS: Readonly<Record<string, readonly string[]>> = {
   'engine/usage': ['engine/store', 'engine/plan', 'engine/database', 'engine/limits', 'engine/errors'],
   'engine/migrate': ['engine/store', 'engine/database', 'engine/catalog', 'engine/metadata', 'engine/wire'],
   'engine/admin': [
+    'engine/admit',
     'engine/usage',
     'engine/migrate',
     'engine/values',
@@ -282,6 +285,7 @@ const PURE = [
   'engine/transform',
   'engine/catalog',
   'engine/resolve',
+  'engine/admit',
   'engine/schema',
   'engine/plan',
   'engine/sql',
@@ -352,6 +356,13 @@ test('operator and crds see of the engine only its entrances, and crds of the op
       .map((target) => `${file} imports ${target}`),
   );
   expect(wrong).toEqual([]);
+});
+
+test('the operator leaves every search to the engine', () => {
+  const searching = shipped
+    .filter((file) => file.startsWith('operator/'))
+    .filter((file) => /\b(bisect|firstFailure|dryRun\()/.test(sources.get(file)!));
+  expect(searching).toEqual([]);
 });
 
 test('no two rooms import each other', () => {
@@ -430,7 +441,7 @@ test('no dead files: everything is imported or started by someone', () => {
         .map((target) => normalize(`${dirname(file)}/${target}`)),
     ),
   );
-  const packages = ['engine/metadata/index.ts', 'operator/kinds.ts'];
+  const packages = ['engine/metadata/index.ts', 'engine/admit/index.ts', 'operator/kinds.ts'];
   const dead = shipped.filter(
     (file) => !imported.has(file) && !packages.includes(file) && !ENTRIES.some((entry) => entry.test(file)),
   );

@@ -34,6 +34,8 @@ export type InconsistentObject = {
   readonly path?: readonly PathStep[] | undefined;
   /** True for an object that the engine serves without a part of it, such as a Source without a replica that does not answer. */
   readonly served?: boolean | undefined;
+  /** True for a source or remote schema that only does not answer. */
+  readonly away?: boolean | undefined;
   /** The existing names that are nearest to one that does not exist. */
   readonly nearest?: readonly string[] | undefined;
   /** The further errors of the object. */
@@ -237,10 +239,73 @@ export type TestMemory = ReadonlyMap<
 /** A named value that would be sent or removed, without its text. */
 export type ValueChange = { readonly action: 'create' | 'update' | 'delete'; readonly name: string };
 
+/** A question which edits fit. */
+export type AdmissionRequest = {
+  /** In order of priority, removals first: of edits that do not fit together the later one is left out. */
+  readonly edits: readonly Edit[];
+  /** The keys of objects that no edit may break. */
+  readonly foreign: readonly string[];
+  /** By the key of an edit, the keys of objects without which it is left out. */
+  readonly needs: ReadonlyMap<string, readonly string[]>;
+  /** The names of values that are sent before the write: what lacks one of them fits. */
+  readonly unsentValues: readonly string[];
+  /** The edits that are left out, in groups, when they have one of the effects. */
+  readonly holdBack?: {
+    readonly effects: readonly HoldBackEffect[];
+    readonly groups: readonly {
+      readonly keys: readonly string[];
+      /** True when an earlier comparison found nothing that breaks. */
+      readonly isCompared: boolean;
+    }[];
+  };
+};
+
+/** An edit that does not fit. `fault`: its object does not. `breaks`: another object would not any more. `missing`: it needs an object that does
+ *  not exist. `refused`, `cycle`: the engine refuses it, for `reason`. `unknown`: there was no time to find out which of several does not fit. */
+export type LeftOut = {
+  readonly key: string;
+  readonly because: 'fault' | 'breaks' | 'missing' | 'cycle' | 'refused' | 'unknown';
+  readonly object?: InconsistentObject | undefined;
+  readonly missing?: string | undefined;
+  readonly reason?: string | undefined;
+  readonly path?: readonly PathStep[] | undefined;
+  /** The keys of the objects that it does not go together with. */
+  readonly rivals?: readonly string[] | undefined;
+};
+
+/** The first change that breaks clients, the number of others, and that of the further roles that they concern. */
+export type Breaks = {
+  readonly first: { readonly role: string; readonly description: string } | { readonly access: AccessChange };
+  readonly others: number;
+  readonly roles: number;
+};
+
+/** The first access that becomes wider, and the number of others. */
+export type Widenings = { readonly first: AccessChange; readonly others: number };
+
+/** Why a group of edits is held back: at least one of them. */
+export type HeldGroup = {
+  /** The number of the group in the question. */
+  readonly group: number;
+  readonly breaks?: Breaks | undefined;
+  /** Why it is not known what the group breaks. */
+  readonly unknown?: string | undefined;
+  readonly widens?: Widenings | undefined;
+};
+
+export type AdmissionAnswer = {
+  /** The objects that are inconsistent, or not enforced, after the edits that fit. */
+  readonly inconsistent: readonly InconsistentObject[];
+  readonly leftOut: readonly LeftOut[];
+  readonly held: readonly HeldGroup[];
+  /** The numbers of the groups that were not compared for lack of time. */
+  readonly notCompared: readonly number[];
+};
+
 export interface EnginePort {
   read(): Promise<EngineReading>;
-  /** Returns the objects that would be inconsistent after the edits. Stores nothing. */
-  dryRun(edits: readonly Edit[]): Promise<readonly InconsistentObject[]>;
+  /** Returns which of the edits fit together. Stores nothing. Throws EngineProblem, `unsupported` when the engine does not know the question. */
+  admit(request: AdmissionRequest): Promise<AdmissionAnswer>;
   /** Returns the roles whose schema would change with the edits. Stores nothing. Throws EngineProblem, `unsupported` when the engine does
    *  not report it. */
   schemaEffects?(edits: readonly Edit[]): Promise<SchemaEffects>;
@@ -311,6 +376,11 @@ export class EngineProblem extends Error {
     this.at = options.at;
     this.reason = options.reason ?? message;
   }
+}
+
+/** True when the engine rejects the content of a request. */
+export function isAboutContent({ kind }: EngineProblem): boolean {
+  return kind === 'rejected' || kind === 'inconsistent';
 }
 
 /** Looks up values that resources refer to; undefined when there is none. */

@@ -122,11 +122,11 @@ async function killedAt(step: string): Promise<void> {
   const { kills } = await chaos(victim, `/arm/${step}`);
   // The leader stays down while the other is killed repeatedly, so that it does not get the lease back in between.
   if (step === 'lead') await chaos(leading, `/rest/${REST_MS}`);
-  // The operator makes dry runs only after something did not fit.
-  if (step === 'dryRun') await apply(NOWHERE, '-n', namespace);
+  // The operator asks what fits only after something did not.
+  if (step === 'admit') await apply(NOWHERE, '-n', namespace);
   await say(step);
   await until(`killed at ${step}`, async () => (await chaos(victim, '/')).kills > kills);
-  if (step === 'dryRun') await kubectl('-n', namespace, 'delete', 'table', 'nowhere');
+  if (step === 'admit') await kubectl('-n', namespace, 'delete', 'table', 'nowhere');
 }
 
 test('everything converges after engine pods are deleted', async () => {

@@ -1,6 +1,7 @@
 /** Which object and which operation of a request are to blame for inconsistencies, so that its error names them.
  *  In: the inconsistencies that the request adds, the documents before and after. Out: one inconsistency, a path.
  *  Not here: which inconsistencies a request adds (unit-of-work.ts), the error (inconsistencies.ts). */
+import { firstFailure } from '../admit/search.ts';
 import type { PathStep } from '../errors/engine-error.ts';
 import { isSameJson } from '../json/value.ts';
 import { findObject } from '../metadata/objects.ts';
@@ -32,12 +33,9 @@ export async function causingPath(
   edits: readonly RequestEdit[],
   inconsistenciesIn: (document: Metadata) => Promise<readonly Inconsistency[]>,
 ): Promise<readonly PathStep[]> {
-  let [low, high] = [0, edits.length - 1];
-  while (low < high) {
-    const middle = (low + high) >> 1;
-    const found = await inconsistenciesIn(edits[middle]!.document);
-    if (found.some((one) => one.key === key && one.reason === reason)) high = middle;
-    else low = middle + 1;
-  }
-  return edits[low]?.path ?? ['args'];
+  const fails = async (at: number) => {
+    const found = await inconsistenciesIn(edits[at]!.document);
+    return found.some((one) => one.key === key && one.reason === reason);
+  };
+  return edits[await firstFailure(0, edits.length - 1, fails)]?.path ?? ['args'];
 }

@@ -2,15 +2,10 @@
  *  inconsistencies, and the states of clients. Each changes the draft of a unit of work and returns the answer for after the commit.
  *  Not here: operations on one object (handlers/), SQL (run-sql.ts). Spec: "Endpoints"; docs/reference/behaviour/metadata-api.md. */
 import { EngineError, fail, withPath } from '../errors/engine-error.ts';
-import type { JsonRecord } from '../json/value.ts';
 import { inSlices } from '../limits/slices.ts';
 import { withDamaged } from '../metadata/damaged.ts';
-import { type Edit, editObjects } from '../metadata/edit.ts';
 import { exportedPart, exportMetadata as printMetadata } from '../metadata/export.ts';
-import { refuseCycles } from '../metadata/inherited-roles.ts';
-import { keyOfDefinition, type ObjectKind, parseKey } from '../metadata/objects.ts';
-import type { ArgsOf } from '../metadata/operations.ts';
-import { parseObject, parsingDocument } from '../metadata/parse.ts';
+import { parsingDocument } from '../metadata/parse.ts';
 import { emptyMetadata, type Metadata } from '../metadata/schema/metadata.ts';
 import { foreignKindOf, type Source } from '../metadata/schema/source.ts';
 import type { Steps } from '../metadata/steps.ts';
@@ -214,7 +209,7 @@ export const patchCatalogState: Performer<'patch_catalog_state'> = (work, { type
   return SUCCESS;
 };
 
-type ReplaceOptions = {
+export type ReplaceOptions = {
   readonly allow_inconsistent_metadata?: boolean;
   readonly allow_warnings?: boolean;
   readonly dry_run?: boolean;
@@ -224,7 +219,7 @@ type ReplaceOptions = {
 
 /** Returns a function that compares the draft with what it is now. Raises `parseFailed` for a request that is no dry run: a write does not
  *  wait for the comparison. */
-async function effectsFrom(work: UnitOfWork, { dry_run }: ReplaceOptions) {
+export async function effectsFrom(work: UnitOfWork, { dry_run }: ReplaceOptions) {
   if (!dry_run) {
     fail('parseFailed', { text: 'include_effects needs dry_run: true' }, { path: ['include_effects'] });
   }
@@ -240,8 +235,12 @@ type Report = {
 };
 
 /** Reports the inconsistencies of the draft. `includeKeys` adds restrictions that are not enforced, too. */
-async function reportOf(work: UnitOfWork, includeKeys: boolean): Promise<Report> {
-  const { inconsistencies: found } = await work.resolution();
+export async function reportOf(
+  work: UnitOfWork,
+  includeKeys: boolean,
+  isReported: (found: Inconsistency) => boolean = () => true,
+): Promise<Report> {
+  const found = (await work.resolution()).inconsistencies.filter(isReported);
   const inconsistencies = allInconsistencies({ damaged: work.damaged, inconsistencies: found });
   const unenforced = includeKeys ? work.gateway.unenforced(work.metadata) : [];
   return {
@@ -306,49 +305,3 @@ export const rollbackMetadata: Performer<'rollback_metadata'> = async (work, arg
   if (!args.dry_run) work.dropDamaged();
   return replaceDocument(work, document, { ...args, include_keys: false }, request);
 };
-
-type PatchArgs = ArgsOf<'patch_metadata'>;
-
-/** Puts and removes objects by their keys. All other objects keep their identity, so that the cost is that of the change and not that
- *  of the document. Raises `parseFailed` for an invalid key, an invalid object, an object with another key, or an object without its parent. */
-export const patchMetadata: Performer<'patch_metadata'> = (work, args, request) => {
-  const next = editObjects(work.document, editsIn(args));
-  refuseCycles(next.inherited_roles ?? []);
-  if (!args.dry_run) work.dropDamaged(args.remove ?? []);
-  return replaceDocument(work, next, args, request);
-};
-
-/** Returns the edits of a patch. Raises `parseFailed` at their paths. */
-export function editsIn({ put = [], remove = [] }: Pick<PatchArgs, 'put' | 'remove'>): readonly Edit[] {
-  const puts = new Set(put.map(({ key }) => key));
-  return [
-    ...remove.map((key, i) => withPath('remove', () => withPath(i, () => removal(key, puts)))),
-    ...put.map((one, i) => withPath('put', () => withPath(i, () => replacement(one)))),
-  ];
-}
-
-function removal(key: string, puts: ReadonlySet<string>): Edit {
-  if (!parseKey(key)) refuse(`${key} is not the key of a metadata object`);
-  if (puts.has(key)) refuse(`${key} is both put and removed`);
-  return { key, definition: undefined };
-}
-
-function replacement({ key, definition }: { readonly key: string; readonly definition?: unknown }): Edit {
-  const named = parseKey(key) ?? refuse(`${key} is not the key of a metadata object`);
-  const given = withPath('definition', () => checked(named.kind, definition));
-  const actual = keyOfDefinition(key, given);
-  if (actual !== key) refuse(`the definition is that of ${actual}, not of ${key}`);
-  return { key, definition: given };
-}
-
-function checked(kind: ObjectKind, definition: unknown): JsonRecord {
-  const given = parseObject(kind, definition);
-  if (kind === 'source' && !foreignKindOf(given)) {
-    withPath('configuration', () => checkConnections((given as unknown as Source).configuration));
-  }
-  return given;
-}
-
-function refuse(text: string): never {
-  return fail('parseFailed', { text });
-}

@@ -3,6 +3,7 @@
  *  In: document and model before and after. Out: the member `effects` of a dry run's answer.
  *  Not here: comparing permissions (metadata/access) and what else decides about requests (request-effects.ts), comparing schemas (schema/schema-changes.ts), counts (store/usage.ts). */
 import { setImmediate as untilIdle } from 'node:timers/promises';
+import type { ComparedDocuments } from '../admit/breaking.ts';
 import { inSlices } from '../limits/slices.ts';
 import type { AccessChange } from '../metadata/access/access-change.ts';
 import { accessChanges } from '../metadata/access/access-changes.ts';
@@ -25,12 +26,12 @@ import { printOperation } from './field-usage.ts';
 import { requestChanges } from './request-effects.ts';
 
 /** A change of access as the admin API prints it. */
-type PrintedAccess = Omit<AccessChange, 'isInherited' | 'isIndirect'> & {
+export type PrintedAccess = Omit<AccessChange, 'isInherited' | 'isIndirect'> & {
   readonly is_inherited?: true;
   readonly is_indirect?: true;
 };
 
-type Served = { readonly metadata: Metadata; readonly model: Model };
+export type Served = { readonly metadata: Metadata; readonly model: Model };
 
 export type Effects = {
   /** The changes of permissions, then those of what requests may do, each in the order of their keys. */
@@ -84,7 +85,22 @@ export async function effectsBetween(
   return { access, ...schemas, usage: usage === null ? null : usage.period };
 }
 
-function printAccess({ isInherited = false, isIndirect = false, ...change }: AccessChange): PrintedAccess {
+/** Returns what may break clients, as far as it can be compared in time, without the counts of what they use. */
+export async function comparedDocuments(before: Served, after: Served): Promise<ComparedDocuments> {
+  const keys = await inSlices(changedKeys(before.metadata, after.metadata));
+  const roles = affectedRoles(keys, [before, after]);
+  const { schemas, is_complete: isComplete } = await schemasBetween(before.model, after.model, {
+    roles,
+    usage: null,
+  });
+  return { schemas, access: requestChanges(before.model, after.model), isComplete };
+}
+
+export function printAccess({
+  isInherited = false,
+  isIndirect = false,
+  ...change
+}: AccessChange): PrintedAccess {
   return {
     ...change,
     ...(isInherited ? { is_inherited: true } : {}),

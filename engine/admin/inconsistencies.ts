@@ -5,7 +5,7 @@ import { nearestNames } from '../errors/nearest.ts';
 import { isRecord } from '../json/value.ts';
 import type { DamagedObject } from '../metadata/damaged.ts';
 import { putObject, removeObject } from '../metadata/edit.ts';
-import { findObject } from '../metadata/objects.ts';
+import { containerKeyOf, findObject } from '../metadata/objects.ts';
 import type { QueryCollection } from '../metadata/schema/collection.ts';
 import type { Metadata } from '../metadata/schema/metadata.ts';
 import { HTTP_EXCEPTION } from '../remote/http.ts';
@@ -21,6 +21,7 @@ export type PrintedInconsistency = Pick<Inconsistency, 'type' | 'name' | 'reason
   readonly behind?: string;
   readonly path?: readonly PathStep[];
   readonly served?: true;
+  readonly away?: true;
   readonly nearest?: readonly string[];
   readonly more?: readonly FurtherError[];
 };
@@ -36,29 +37,41 @@ type FurtherError = {
 const MOST_MISNAMED = 100;
 
 /** Prints inconsistencies. `includeKeys` adds each object's key, the error codes, the path of the error within the definition, whether the
- *  object is served all the same, the nearest names to one that does not exist, and the further errors of the object, for clients that keep track of objects (the operator). */
+ *  object is served all the same, whether it only does not answer, the nearest names to one that does not exist, and the further errors of the object, for clients that keep track of objects (the operator). */
 export function printInconsistencies(
   inconsistencies: readonly Inconsistency[],
   includeKeys: boolean,
 ): readonly PrintedInconsistency[] {
   const isFew = inconsistencies.length <= MOST_MISNAMED;
-  return inconsistencies.map(({ definition, entity, reason, name, type, key, cause, isServed }) => ({
-    ...(entity ? { entity } : { definition }),
-    reason,
-    ...messageOf(cause),
-    name,
-    type,
-    ...(includeKeys
-      ? {
-          key,
-          code: cause?.codeIn('specification'),
-          ...behindOf(cause),
-          ...pathOf(cause),
-          ...(isServed ? { served: true as const } : {}),
-          ...(isFew ? { ...nearestTo(cause), ...furtherErrors(cause) } : {}),
-        }
-      : {}),
-  }));
+  return inconsistencies.map((found) => {
+    const { definition, entity, reason, name, type, key, cause, isServed } = found;
+    return {
+      ...(entity ? { entity } : { definition }),
+      reason,
+      ...messageOf(cause),
+      name,
+      type,
+      ...(includeKeys
+        ? {
+            key,
+            code: cause?.codeIn('specification'),
+            ...behindOf(cause),
+            ...pathOf(cause),
+            ...(isServed ? { served: true as const } : {}),
+            ...(isUnanswered(found) ? { away: true as const } : {}),
+            ...(isFew ? { ...nearestTo(cause), ...furtherErrors(cause) } : {}),
+          }
+        : {}),
+    };
+  });
+}
+
+/** True for a source or remote schema that does not answer. One whose configuration is wrong is no such thing: waiting does not help. */
+export function isUnanswered({ key, cause }: Inconsistency): boolean {
+  if (containerKeyOf(key) !== key) return false;
+  return key.startsWith('source/')
+    ? cause?.codeIn('specification') !== 'invalid-configuration'
+    : 'message' in messageOf(cause);
 }
 
 function messageOf(cause: EngineError | undefined): { readonly message?: unknown } {

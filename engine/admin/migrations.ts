@@ -18,7 +18,7 @@ import { type MigrationFolder, migrationsSteps } from '../migrate/read-migration
 import { isToRun, MigrationRefusal, problemsOf, runMigrations } from '../migrate/run-migrations.ts';
 import { withMigrationClient } from '../migrate/session.ts';
 import type { Inconsistency } from '../resolve/types.ts';
-import { editsIn } from './document-operations.ts';
+import { editsIn } from './patch.ts';
 import type { Performer } from './request.ts';
 import type { UnitOfWork } from './unit-of-work.ts';
 

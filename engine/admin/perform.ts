@@ -19,7 +19,6 @@ import {
   getNativeQueries,
   listMetadataRevisions,
   patchCatalogState,
-  patchMetadata,
   reloadMetadata,
   replaceMetadata,
   rollbackMetadata,
@@ -41,6 +40,7 @@ import { HANDLERS } from './handlers/index.ts';
 import { type NamingArgs, refuseName } from './handlers/relationships.ts';
 import { trackFunctions, trackTables, untrackFunctions, untrackTables } from './lists.ts';
 import { applyMigrations } from './migrations.ts';
+import { patchMetadata } from './patch-metadata.ts';
 import {
   addRemoteSchema,
   addRemoteSchemaPermission,

@@ -14,6 +14,7 @@ export {
 } from './access/access-change.ts';
 export { accessChanges, type CausedAccessChange } from './access/access-changes.ts';
 export { type AccessVerdict, compareFilters } from './access/compare-filters.ts';
+export { isBreaking, isGaining, wideningParts } from './access/verdicts.ts';
 export { type ActionsSdl, printActionsSdl, readActionsSdl } from './actions-sdl.ts';
 export { readableDocument } from './damaged.ts';
 export * from './dependencies.ts';

@@ -202,6 +202,15 @@ export function parentKeyOf(key: string): string | null {
   return parentKey(nameOf(key));
 }
 
+/** Returns the key of the source or remote schema that the object of a key is in, or is; undefined for other objects. */
+export function containerKeyOf(key: string): string | undefined {
+  const name = parseKey(key);
+  const [root] = name ? ancestry(name.kind) : [];
+  return name && (root === 'source' || root === 'remote_schema')
+    ? objectKey(root, name.segments[0]!)
+    : undefined;
+}
+
 /** Returns every object by key, parents before children, siblings in document order. */
 export function objectsOf(metadata: Metadata): ReadonlyMap<string, MetadataObject> {
   const found = new Map<string, MetadataObject>();

@@ -149,6 +149,25 @@ const MOST_VALUES = 1000;
 const flag = Type.Optional(Type.Boolean());
 const values = Type.Optional(Type.Record(Type.String(), Type.Unknown()));
 const returning = Type.Optional(Type.Array(Type.Unknown()));
+/** How a patch chooses the edits that fit, which are given in order of priority, removals first. */
+const Admit = Type.Object({
+  /** The objects that no edit may break: all that the patch does not change, or those with the keys of `listed`. */
+  protect: oneOf('unchanged', 'listed'),
+  listed: Type.Optional(Type.Array(Type.String())),
+  /** By the key of an edit, the keys of objects without which it is left out. */
+  needs: Type.Optional(Type.Record(Type.String(), Type.Array(Type.String()))),
+  /** The names of values that will be set before the patch is made: what lacks one of them fits. */
+  unsent_values: Type.Optional(Type.Array(Type.String())),
+  /** The edits that are left out, in groups, when they have one of the effects. */
+  hold_back: Type.Optional(
+    Type.Object({
+      effects: Type.Array(oneOf('breaking', 'widened')),
+      /** `is_compared`: an earlier comparison found nothing that breaks. */
+      groups: Type.Array(Type.Object({ keys: Type.Array(Type.String()), is_compared: flag })),
+    }),
+  ),
+});
+
 const ActionArgs = Type.Object({
   name: GraphqlName,
   definition: ActionDefinition,
@@ -864,10 +883,11 @@ export const OPERATIONS = {
   ),
   patch_metadata: row(
     'state',
-    'Puts and removes objects by their keys, in one change. `dry_run` only validates it; `include_effects` adds what it means for each role.',
+    'Puts and removes objects by their keys, in one change. `dry_run` only validates it; `include_effects` adds what it means for each role; `admit` makes the edits that fit and reports why it leaves out the others.',
     {
       put: Type.Optional(Type.Array(Type.Object({ key: Type.String(), definition: Type.Unknown() }))),
       remove: Type.Optional(Type.Array(Type.String())),
+      admit: Type.Optional(Admit),
       allow_inconsistent_metadata: flag,
       allow_warnings: flag,
       dry_run: flag,

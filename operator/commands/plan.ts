@@ -61,7 +61,7 @@ async function show({ source, engine, output, failOn, options }: FolderCommand<O
   } else process.stdout.write(printData(planAsJson(made, effects, { problems, refused }), output));
   const verdicts = [...verdictsOf(made, made.settled.inconsistent).values()];
   const isFine = !verdicts.some(isFailing);
-  if (problems.length > 0 || !isFine || refused.length > 0 || made.heldBack.size > 0) return 1;
+  if (problems.length > 0 || !isFine || refused.length > 0 || made.settled.heldBack.size > 0) return 1;
   const isChange =
     made.settled.applied.length > 0 ||
     made.pruneHold !== undefined ||

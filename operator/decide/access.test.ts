@@ -1,7 +1,7 @@
 /** Tests the words for changes of access, and which of them are gains and losses. Comparing is in engine/metadata/access. */
-import type { AccessChange } from '@pergola/engine/metadata';
+import { type AccessChange, isBreaking, isGaining, wideningParts } from '@pergola/engine/metadata';
 import { expect, test } from 'vitest';
-import { accessLine, isBreaking, isGaining, lossText, wideningParts } from './access.ts';
+import { accessLine, lossText } from './access.ts';
 
 const part = (verdict: 'wider' | 'narrower' | 'other', name = 'query') =>
   ({ name, verdict, before: 'a', after: 'b' }) as const;

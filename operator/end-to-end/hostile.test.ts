@@ -122,7 +122,7 @@ test('the operator runs no search when the error of the engine names the edit', 
     'True Applied',
   ]);
   expect(ports.message(tables[2]!)).toBe('Table default/public/bad at configuration.x: no.');
-  expect(ports.engine.dryRuns).toBeLessThanOrEqual(3);
+  expect(ports.engine.admissions).toBeLessThanOrEqual(3);
 });
 
 test('the operator does not search for a rejected resource again until it changes or some time has passed', async () => {
@@ -130,16 +130,16 @@ test('the operator does not search for a rejected resource again until it change
   refusing(ports, (objects) => objects.has('table/default/public/bad'));
   ports.resources = [...Array.from({ length: 50 }, (_, i) => table(`t${i}`)), table('bad')];
   const first = await reconcile(ports, OPTIONS);
-  const dryRuns = ports.engine.dryRuns;
-  expect(dryRuns).toBeLessThan(20);
+  const admissions = ports.engine.admissions;
+  expect(admissions).toBeLessThan(20);
   ports.resources = [...ports.given.resources, table('another')];
   const second = await reconcile(ports, OPTIONS, { backoff: first.backoff });
-  expect(ports.engine.dryRuns).toBe(dryRuns);
+  expect(ports.engine.admissions).toBe(admissions);
   expect(ports.readiness(table('bad'))).toBe('False RejectedByEngine');
   expect(keysOf(ports)).toContain('table/default/public/another');
   ports.time = new Date(ports.time.getTime() + 31_000);
   const third = await reconcile(ports, OPTIONS, { backoff: second.backoff });
-  expect(ports.engine.dryRuns).toBeGreaterThan(dryRuns);
+  expect(ports.engine.admissions).toBeGreaterThan(admissions);
   ports.engine.refusal = () => undefined;
   ports.time = new Date(ports.time.getTime() + 31_000);
   const fourth = await reconcile(ports, OPTIONS, { backoff: third.backoff });
@@ -191,14 +191,14 @@ test.each(['unreachable', 'unauthorized'] as const)(
     };
     ports.resources = Array.from({ length: 20 }, (_, i) => table(`t${i}`));
     const report = await reconcile(ports, OPTIONS);
-    expect([report.problem?.kind, ports.engine.dryRuns, report.backoff.size]).toEqual([kind, 0, 0]);
+    expect([report.problem?.kind, ports.engine.admissions, report.backoff.size]).toEqual([kind, 0, 0]);
   },
 );
 
 test('a pass ends even if the engine rejects every request as inconsistent', async () => {
   const ports = new ScriptedPorts();
   ports.engine.write = () => Promise.reject(new EngineProblem('inconsistent', 'internal error'));
-  ports.engine.dryRun = () => Promise.reject(new EngineProblem('inconsistent', 'internal error'));
+  ports.engine.admit = () => Promise.reject(new EngineProblem('inconsistent', 'internal error'));
   ports.resources = [table('author')];
   const report = await reconcile(ports, OPTIONS);
   expect(report.problem?.kind).toBe('inconsistent');

@@ -17,6 +17,8 @@ import {
   validate,
 } from '@pergola/engine/metadata';
 import {
+  type AdmissionAnswer,
+  type Breaks,
   type InconsistentObject,
   type MigrationsResult,
   NOT_ENFORCED,
@@ -42,6 +44,7 @@ const Inconsistent = Type.Object({
   behind: Type.Optional(Type.String()),
   path: Type.Optional(Type.Array(Type.Unknown())),
   served: Type.Optional(Type.Boolean()),
+  away: Type.Optional(Type.Boolean()),
   /** Absent where there are none, and in answers of older engines. */
   nearest: Type.Optional(Type.Array(Type.String())),
   /** The further errors of the object. */
@@ -84,6 +87,8 @@ const Access = Type.Object({
   parts: Type.Array(Type.Object({ name: Type.String(), verdict: Verdict, before: Words, after: Words })),
 });
 
+const PrintedAccess = Type.Object({ ...Access.properties, is_inherited: Type.Optional(Type.Boolean()) });
+
 const Effects = Type.Object({
   ...Report.properties,
   effects: Type.Object({
@@ -116,6 +121,45 @@ const Effects = Type.Object({
       ]),
     ),
   }),
+});
+
+const Admission = Type.Object({
+  ...Report.properties,
+  left_out: Type.Array(
+    Type.Object({
+      key: Type.String(),
+      because: Type.Union(
+        (['fault', 'breaks', 'missing', 'cycle', 'refused', 'unknown'] as const).map((cause) =>
+          Type.Literal(cause),
+        ),
+      ),
+      object: Type.Optional(Inconsistent),
+      missing: Type.Optional(Type.String()),
+      reason: Type.Optional(Type.String()),
+      path: Type.Optional(Type.Array(Type.Unknown())),
+      rivals: Type.Optional(Type.Array(Type.String())),
+    }),
+  ),
+  held_back: Type.Optional(
+    Type.Array(
+      Type.Object({
+        group: Type.Integer(),
+        breaks: Type.Optional(
+          Type.Object({
+            first: Type.Union([
+              Type.Object({ role: Type.String(), description: Type.String() }),
+              Type.Object({ access: PrintedAccess }),
+            ]),
+            others: Type.Integer(),
+            roles: Type.Integer(),
+          }),
+        ),
+        unknown: Type.Optional(Type.String()),
+        widens: Type.Optional(Type.Object({ first: PrintedAccess, others: Type.Integer() })),
+      }),
+    ),
+  ),
+  not_compared: Type.Optional(Type.Array(Type.Integer())),
 });
 
 const Config = Type.Object({
@@ -204,6 +248,35 @@ export function readEffects(answer: unknown): SchemaEffects | undefined {
     usage,
     inconsistent: objectsOf(report),
   };
+}
+
+/** Returns the answer to the question which edits fit; undefined for the report of an engine that does not know the question. */
+export function readAdmission(answer: unknown): AdmissionAnswer | undefined {
+  if (isRecord(answer) && !('left_out' in answer)) {
+    readReport(answer);
+    return undefined;
+  }
+  const { left_out, held_back = [], not_compared = [], ...report } = fitting(Admission, answer);
+  return {
+    inconsistent: objectsOf(report),
+    leftOut: left_out as AdmissionAnswer['leftOut'],
+    held: held_back.map(({ breaks, widens, ...held }) => ({
+      ...held,
+      ...(breaks ? { breaks: { ...breaks, first: breakOf(breaks.first) } } : {}),
+      ...(widens ? { widens: { ...widens, first: accessOf(widens.first) } } : {}),
+    })),
+    notCompared: not_compared,
+  };
+}
+
+type BreakAnswer = NonNullable<NonNullable<Static<typeof Admission>['held_back']>[number]['breaks']>['first'];
+
+function breakOf(first: BreakAnswer): Breaks['first'] {
+  return 'access' in first ? { access: accessOf(first.access) } : first;
+}
+
+function accessOf({ is_inherited: isInherited, ...access }: Static<typeof PrintedAccess>): AccessChange {
+  return { ...access, ...(isInherited ? { isInherited } : {}) } as AccessChange;
 }
 
 function schemaEffectOf({

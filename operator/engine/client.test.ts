@@ -8,7 +8,7 @@ import { emptyMetadata } from '@pergola/engine/metadata';
 import { afterEach, describe, expect, test } from 'vitest';
 import { openProxy } from '../../engine/wire/testing/proxy.ts';
 import { agentFor, fetchOver } from '../outgoing/http-request.ts';
-import { type EnginePort, EngineProblem } from '../ports.ts';
+import { type AdmissionRequest, type EnginePort, EngineProblem } from '../ports.ts';
 import { engineClient } from './client.ts';
 
 const servers: Server[] = [];
@@ -76,6 +76,8 @@ test('a request that the engine cannot parse is reported as rejected with its me
 
 type Request = (client: EnginePort) => Promise<unknown>;
 
+const NO_EDITS: AdmissionRequest = { edits: [], foreign: [], needs: new Map(), unsentValues: [] };
+
 /** The requests of the client, each with the response of an empty engine. */
 const REQUESTS: readonly (readonly [name: string, send: Request, healthy: unknown])[] = [
   ['version', (client) => client.version(), { resource_version: 1 }],
@@ -89,7 +91,7 @@ const REQUESTS: readonly (readonly [name: string, send: Request, healthy: unknow
     ],
   ],
   ['inconsistent', (client) => client.inconsistent(1), { inconsistent_objects: [] }],
-  ['dry run', (client) => client.dryRun([]), { inconsistent_objects: [] }],
+  ['admit', (client) => client.admit(NO_EDITS), { inconsistent_objects: [], left_out: [] }],
   [
     'write',
     (client) =>
@@ -222,8 +224,8 @@ describe.each(REQUESTS)('the request %s', (name, send, healthy) => {
 
   test('rejects the response to any other request', async () => {
     for (const [other, , answer] of REQUESTS) {
-      // Both requests return a report of inconsistencies.
-      if (isSame(answer, healthy)) continue;
+      // Both are reports of inconsistencies, or an engine is older than the question.
+      if (isSame(answer, healthy) || [name, other].toSorted().join() === 'admit,inconsistent') continue;
       const client = engineClient({ url: await serve(json(answer)) });
       const found = await send(client).then(
         () => 'an answer',
@@ -258,7 +260,7 @@ test('the error for metadata that this version cannot read names the path', asyn
 test('the error for an engine too old to name inconsistent objects by key says so', async () => {
   const old = { inconsistent_objects: [{ type: 'table', name: 'table a', reason: 'gone', definition: 'a' }] };
   const { kind, message } = await problemIn(async () =>
-    engineClient({ url: await serve(json(old)) }).dryRun([]),
+    engineClient({ url: await serve(json(old)) }).inconsistent(1),
   );
   expect(kind).toBe('unreachable');
   expect(message).toContain('at $.inconsistent_objects[0]');
@@ -399,17 +401,22 @@ test('the errors for plain HTTP instead of TLS and for an untrusted certificate 
   expect([kind, message]).toEqual(['unreachable', expect.stringContaining('spec.tls.caRef')]);
 });
 
-describe('an engine that does not report what a change breaks', () => {
-  test.each([
-    [
-      'refuses the argument',
-      400,
-      { code: 'parse-failed', error: 'unexpected field', path: '$.args.include_effects' },
-    ],
-    ['ignores the argument', 200, { is_consistent: true, inconsistent_objects: [] }],
-  ])('is unsupported when it %s', async (_, status, body) => {
+describe('an engine that is older than a question', () => {
+  const refusing = (argument: string) => ({
+    ...{ code: 'parse-failed', error: 'unexpected field', path: `$.args.${argument}` },
+  });
+  const ignoring = { is_consistent: true, inconsistent_objects: [] };
+  const effects: Request = (client) => client.schemaEffects!([]);
+  const admit: Request = (client) => client.admit(NO_EDITS);
+
+  test.each<[string, Request, number, object]>([
+    ['refuses what a change breaks', effects, 400, refusing('include_effects')],
+    ['ignores what a change breaks', effects, 200, ignoring],
+    ['refuses what fits', admit, 400, refusing('admit')],
+    ['ignores what fits', admit, 200, ignoring],
+  ])('is unsupported when it %s', async (_, send, status, body) => {
     const url = await answering(status, JSON.stringify(body));
-    const { kind, message } = await problemIn(() => engineClient({ url }).schemaEffects!([]));
+    const { kind, message } = await problemIn(() => send(engineClient({ url })));
     expect([kind, message]).toEqual(['unsupported', expect.stringContaining('update the engine')]);
   });
 
@@ -435,7 +442,7 @@ test('every request has the admin secret in a header with the configured prefix'
     response.end('{"inconsistent_objects":[],"resource_version":1,"message":"success"}');
   });
   const client = engineClient({ url: `${url}/`, adminSecret: 's', headerPrefix: 'x-other-' });
-  await client.dryRun([]);
+  await client.inconsistent(1);
   await client.version();
   await client.reload();
   expect(headers).toEqual(['s', 's', 's']);

@@ -1,4 +1,4 @@
-/** The engine over HTTP, as the core needs it: one bulk read, a dry run, one atomic write. A refusal names the edit it is about when the
+/** The engine over HTTP, as the core needs it: one bulk read, the question which edits fit, one atomic write. A refusal names the edit it is about when the
  *  engine's error path does.
  *  In: an address. Out: an EnginePort, whose failures are EngineProblems (problem.ts).
  *  Not here: sending (request.ts), answers (answers.ts), what is kept of them (cached-engine.ts), when a pass is due
@@ -7,12 +7,15 @@ import { type ArgsOf, type Edit, fromWire, type Metadata } from '@pergola/engine
 import { readLedger, readReservations } from '../objects/ledger.ts';
 import { isValueOf } from '../objects/value-name.ts';
 import {
+  type AdmissionAnswer,
+  type AdmissionRequest,
   type DeclaredCall,
   type DeliveryRecord,
   type EnginePort,
   EngineProblem,
   type EngineReading,
   type EngineWrite,
+  type HoldBackEffect,
   type InconsistentObject,
   type MigrationsRequest,
   type MigrationsResult,
@@ -23,6 +26,7 @@ import { TextPool } from '../text-pool.ts';
 import type { EngineAddress } from './address.ts';
 import {
   type EventAnswer,
+  readAdmission,
   readBulk,
   readConfig,
   readEffects,
@@ -41,10 +45,7 @@ import { operation, perform, prefixOf, request } from './request.ts';
 export function engineClient(address: EngineAddress): EnginePort {
   return {
     read: () => read(address),
-    dryRun: (edits) => {
-      const args = { ...patchOf(edits), dry_run: true };
-      return namingEdits(edits, () => perform(address, operation('patch_metadata', args), readReport));
-    },
+    admit: (question) => admit(address, question),
     schemaEffects: (edits) => schemaEffects(address, edits),
     inconsistent: (version) => inconsistentAt(address, version),
     write: (change) => write(address, change),
@@ -160,18 +161,58 @@ function eventAt(events: readonly EventAnswer[], { time }: DeclaredCall): Delive
   return events.find(({ scheduled_time: at }) => Date.parse(at) === time.getTime());
 }
 
+function admit(address: EngineAddress, question: AdmissionRequest): Promise<AdmissionAnswer> {
+  const { edits, foreign, needs, unsentValues, holdBack } = question;
+  const groups = holdBack?.groups.map(({ keys, isCompared }) => ({
+    keys: [...keys],
+    ...(isCompared ? { is_compared: true } : {}),
+  }));
+  const effects = holdBack?.effects.map((effect) => EFFECTS[effect]);
+  const args: ArgsOf<'patch_metadata'> = {
+    ...patchOf(edits),
+    dry_run: true,
+    admit: {
+      protect: 'listed',
+      listed: [...foreign],
+      needs: Object.fromEntries([...needs].map(([key, needed]) => [key, [...needed]])),
+      ...(unsentValues.length > 0 ? { unsent_values: [...unsentValues] } : {}),
+      ...(effects && groups ? { hold_back: { effects, groups } } : {}),
+    },
+  };
+  const missing = 'the engine does not say which changes fit; update the engine';
+  return orUnsupported(address, 'admit', missing, () =>
+    perform(address, operation('patch_metadata', args), readAdmission),
+  );
+}
+
+const EFFECTS = { Breaking: 'breaking', Widened: 'widened' } as const satisfies Record<
+  HoldBackEffect,
+  string
+>;
+
 /** Returns what the edits change in the schemas of roles. Throws EngineProblem `unsupported` when the engine does not know the argument. */
 async function schemaEffects(address: EngineAddress, edits: readonly Edit[]): Promise<SchemaEffects> {
   const args = { ...patchOf(edits), dry_run: true, include_effects: true };
+  const missing = 'the engine does not report what a change breaks; update the engine';
+  return orUnsupported(address, 'include_effects', missing, () =>
+    namingEdits(edits, () => perform(address, operation('patch_metadata', args), readEffects)),
+  );
+}
+
+/** Sends a request with an argument that an older engine refuses or ignores: then the problem is `unsupported`. */
+async function orUnsupported<T>(
+  address: EngineAddress,
+  argument: string,
+  reason: string,
+  send: () => Promise<T | undefined>,
+): Promise<T> {
   try {
-    const request = operation('patch_metadata', args);
-    const effects = await namingEdits(edits, () => perform(address, request, readEffects));
-    if (effects) return effects;
+    const answer = await send();
+    if (answer !== undefined) return answer;
   } catch (error) {
     const isUnknown = error instanceof EngineProblem && error.kind === 'rejected';
-    if (!isUnknown || !`${error.at} ${error.reason}`.includes('include_effects')) throw error;
+    if (!isUnknown || !`${error.at} ${error.reason}`.includes(argument)) throw error;
   }
-  const reason = 'the engine does not report what a change breaks; update the engine';
   throw new EngineProblem('unsupported', `${displayUrl(address)}: ${reason}`, { reason });
 }
 

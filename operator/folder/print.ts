@@ -250,7 +250,8 @@ const HELD_BACK = ' (held back)';
 
 /** Returns the heading of the changes of a decision's owner in a plan. */
 export function planHeading(made: PassPlan, decision: Decision): string {
-  const isHeld = made.heldBack.has(ownerOf(decision) ?? '') && made.settled.excluded.has(decision.key);
+  const isHeld =
+    made.settled.heldBack.has(ownerOf(decision) ?? '') && made.settled.excluded.has(decision.key);
   return `${ownerHeading(decision)}${isHeld ? HELD_BACK : ''}`;
 }
 
@@ -298,9 +299,9 @@ export function planAsJson(
 
 /** Returns the changes that wait for a confirmation, by resource; nothing when there are none. */
 function heldAsJson(made: PassPlan, access: PlannedAccess): object {
-  if (made.heldBack.size === 0) return {};
+  if (made.settled.heldBack.size === 0) return {};
   const byOwner = Map.groupBy(heldDecisions(made), ownerOf);
-  const heldBack = [...made.heldBack].map(([resource, { hash, outcome }]) => {
+  const heldBack = [...made.settled.heldBack].map(([resource, { hash, outcome }]) => {
     const changes = (byOwner.get(resource) ?? []).map((decision) => plannedChange(decision, access));
     return { resource, hash, message: outcome.message, changes };
   });

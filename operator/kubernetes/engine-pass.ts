@@ -304,7 +304,7 @@ export class EnginePass {
     const refuse = () => Promise.reject(new EngineProblem('unauthorized', message));
     const port = {
       read: refuse,
-      dryRun: refuse,
+      admit: refuse,
       write: refuse,
       inconsistent: refuse,
       version: refuse,

@@ -12,24 +12,17 @@ import {
   EngineProblem,
   type InconsistentObject,
   inconsistentIn,
+  isAboutContent,
   type Ports,
   type ReconcileOptions,
 } from '../ports.ts';
-import { type HeldChanges, HoldBackBudget, NO_HELD_CHANGES } from '../settle/hold-back.ts';
+import { type HeldChanges, NO_HELD_CHANGES } from '../settle/hold-back.ts';
 import { editsOf } from '../settle/order.ts';
-import {
-  NO_BACKOFF,
-  noteBlamed,
-  noteRefusal,
-  type RefusalBackoff,
-  withoutApplied,
-} from '../settle/refusal-backoff.ts';
-import { isAboutContent } from '../settle/trials.ts';
+import { NO_BACKOFF, noteRefusal, type RefusalBackoff, withoutApplied } from '../settle/refusal-backoff.ts';
 import { outcomeOf, type PassPlan, type Report } from '../status/report.ts';
 import { verdictsOf } from '../status/verdicts.ts';
 import { type DecidedIn, decideIncrementally, decideOnAll, withLostResources } from './decisions.ts';
 import { takeOverEarlierNames } from './earlier-names.ts';
-import { comparisonOf } from './hold-back.ts';
 import { afterMigrations, isConnected, withMigrations } from './migrations.ts';
 import { NOTHING_BEFORE, planOn } from './plan.ts';
 import { removeUnusedValues, sendValues } from './values.ts';
@@ -54,16 +47,15 @@ export type PreviousAttempt = {
 };
 
 /** Plans and writes, and starts again from the current state when another client wrote in between. When the engine has no problem, a
- *  change is written without a dry run, which is half of the cost of a small change; only a refusal is analysed. A change that the
- *  engine accepts in a dry run and rejects in a write, or that is too large for one request, is written in parts. Between the steps, which take
- *  long with thousands of resources, the rest of the process runs: probes and the lease. */
+ *  change is written without asking whether it fits, which is half of the cost of a small change; only after a refusal the engine is
+ *  asked what fits. A change for which it refuses the write all the same is left out, and what is too large for one request is written
+ *  in parts. Between the steps, which take long with thousands of resources, the rest of the process runs: probes and the lease. */
 export async function attempt(
   { engine, source, clock }: Ports,
   options: ReconcileOptions,
   { passState, backoff: earlier = NO_BACKOFF, heldBack: heldEarlier = NO_HELD_CHANGES }: PreviousAttempt,
 ): Promise<{ readonly snapshot: CrSnapshot; readonly report: Attempt }> {
   const parts = new Parts();
-  const budget = new HoldBackBudget();
   let [isDoubtful, wasWritten, backoff, heldBack] = [false, false, earlier, heldEarlier];
   for (let tries = 1; ; ) {
     let snapshot = await source.snapshot();
@@ -75,7 +67,6 @@ export async function attempt(
       const { reading, migrated } = observed;
       snapshot = migrated.snapshot;
       const mustFit = !isDoubtful && inconsistentIn(reading.inconsistent).length === 0;
-      const dryRun: EnginePort['dryRun'] = mustFit ? async () => [] : (edits) => engine.dryRun(edits);
       const observation = { snapshot, reading, options };
       const live = objectsIn(reading.metadata);
       await translateInSlices(snapshot, live, options, () => clock.sleep(0));
@@ -86,11 +77,11 @@ export async function attempt(
       await sendValues(engine, decided.decided.desired.values);
       await clock.sleep(0);
       const nowMs = clock.now().getTime();
-      const memory = { backoff, holdBack: { before: heldBack, budget } };
-      const compare = comparisonOf(engine);
-      made = await planOn(reading, decided, options, { dryRun, compare, ...memory, most: parts.most, nowMs });
-      backoff = rememberPlan(backoff, made, nowMs);
-      heldBack = made.heldBack;
+      made = await planOn(reading, decided, options, {
+        ...{ engine, mustFit, backoff, heldBack, nowMs },
+        most: parts.most,
+      });
+      heldBack = made.settled.heldBack;
       await clock.sleep(0);
       const report = await apply(engine, made, mustFit);
       wasWritten ||= report.wasWritten;
@@ -108,12 +99,12 @@ export async function attempt(
         isDoubtful = true;
         continue;
       }
-      const sent = made ? made.settled.applied : sentInDryRun(decided, error);
-      const [only, another] = sent;
-      if (isAboutContent(error) || error.kind === 'tooLarge') {
-        if (another) parts.shrink(sent.length);
-        else if (only) backoff = noteRefusal(backoff, only, error, clock.now().getTime());
-        if (only && parts.mayGoOn) continue;
+      const sent = made ? made.settled.applied : sentInQuestion(decided, error);
+      if (sent.length > 0 && (isAboutContent(error) || error.kind === 'tooLarge')) {
+        const refused = sent.length === 1 ? sent[0] : sent.find(({ key }) => key === error.edit?.key);
+        if (refused) backoff = noteRefusal(backoff, refused, error, clock.now().getTime());
+        parts.shrink(refused ? undefined : sent.length);
+        if (parts.mayGoOn) continue;
       }
       if (error.kind !== 'conflict' || tries++ === MOST_TRIES) {
         return { snapshot, report: { ...failed(snapshot, error), backoff, heldBack } };
@@ -123,8 +114,8 @@ export async function attempt(
   }
 }
 
-/** The writes of a dry run that failed, when there is no plan. A refusal of its content is not the fault of a single change (settle/trials.ts). */
-function sentInDryRun(decided: DecidedIn | undefined, { kind }: EngineProblem): readonly Decision[] {
+/** The edits of a question that was too large, when there is no plan. */
+function sentInQuestion(decided: DecidedIn | undefined, { kind }: EngineProblem): readonly Decision[] {
   return kind === 'tooLarge' && decided ? decided.decided.decisions.filter(isWrite) : [];
 }
 
@@ -137,24 +128,16 @@ class Parts {
     return this.#left > 0;
   }
 
-  shrink(sent: number): void {
+  /** Counts a refusal. `sent`: the number of changes that were refused together, where the engine names none of them. */
+  shrink(sent: number | undefined): void {
     this.#left--;
-    this.most = sent >> 1;
+    if (sent !== undefined) this.most = sent >> 1;
   }
 
   grow(): void {
     this.#left--;
     if (this.most !== undefined) this.most *= 2;
   }
-}
-
-function rememberPlan(
-  backoff: RefusalBackoff,
-  { decisions, settled }: PassPlan,
-  nowMs: number,
-): RefusalBackoff {
-  const { blamed, document } = settled;
-  return noteBlamed(backoff, { decisions, blamed, live: objectsIn(document), nowMs });
 }
 
 async function apply(engine: EnginePort, made: PassPlan, mustFit: boolean): Promise<Attempt> {

@@ -1,9 +1,9 @@
-/** The policy `holdBack` in a pass: what an engine reports about the schemas of roles, what confirms a change, and the changes that a migration
- *  may rely on. In: the engine, the resources, the options. Out: the inputs of the search, and edits for migrations.
- *  Not here: the search itself (settle/hold-back.ts), the order of a pass (reconcile.ts). */
+/** The policy `holdBack` in a pass: for which effects changes wait, what confirms one, and the changes that a migration may rely on.
+ *  In: the engine, the resources, the options. Out: what is held back, and edits for migrations.
+ *  Not here: which changes wait (settle/hold-back.ts), the order of a pass (reconcile.ts). */
+import { wideningsOf } from '@pergola/engine/admit';
 import { listText } from '@pergola/engine/list-text';
-import type { Edit } from '@pergola/engine/metadata';
-import { isBreaking } from '../decide/access.ts';
+import { type Edit, isBreaking } from '@pergola/engine/metadata';
 import { type Decision, isWrite } from '../decide/decide.ts';
 import {
   CONFIRM_CHANGE_ANNOTATION,
@@ -18,22 +18,13 @@ import {
   EngineProblem,
   type EngineReading,
   type HoldBackEffect,
-  type InconsistentObject,
+  isAboutContent,
   type ReconcileOptions,
-  type SchemaEffects,
 } from '../ports.ts';
-import type { HeldChanges, HoldBack, HoldBackBudget } from '../settle/hold-back.ts';
-import { containerKeyOf } from '../settle/inconsistency.ts';
-import { editsOf } from '../settle/order.ts';
-import { isAboutContent } from '../settle/trials.ts';
-import { wideningsOf } from '../settle/widening.ts';
+import type { HeldChanges, HoldBackOptions } from '../settle/hold-back.ts';
+import { editOf, editsOf } from '../settle/order.ts';
 
-/** The state that a pass carries from one attempt to the next. */
-export type HoldBackState = { readonly before: HeldChanges; readonly budget: HoldBackBudget };
-
-export type Comparison = (edits: readonly Edit[]) => Promise<SchemaEffects>;
-
-export function holdsBack({ policies }: ReconcileOptions): boolean {
+function holdsBack({ policies }: ReconcileOptions): boolean {
   return policies.holdBack !== undefined && policies.holdBack.length > 0;
 }
 
@@ -45,55 +36,16 @@ function effectsIn({ policies: { holdBack = [] } }: ReconcileOptions): ReadonlyS
 
 const EFFECTS: readonly HoldBackEffect[] = ['Breaking', 'Widened'];
 
-/** Returns the comparison of the engine. Throws EngineProblem `unsupported` where the engine has none. */
-export function comparisonOf(engine: EnginePort): Comparison {
-  return async (edits) => {
-    if (engine.schemaEffects) return engine.schemaEffects(edits);
-    throw new EngineProblem('unsupported', 'the engine does not report what a change breaks');
-  };
-}
-
-/** Returns the comparison without objects that only lack a value of a Secret, and what is in them: a plan does not send values. */
-export function withoutUnsentValues(
-  compare: Comparison,
-  sent: (found: readonly InconsistentObject[]) => readonly InconsistentObject[],
-): Comparison {
-  return async (edits) => {
-    const effects = await compare(edits);
-    const fits = new Set(sent(effects.inconsistent ?? []));
-    const unsent = new Set(
-      (effects.inconsistent ?? []).filter((found) => !fits.has(found)).map(({ key }) => key),
-    );
-    if (unsent.size === 0) return effects;
-    const others = edits.filter(({ key }) => !unsent.has(key) && !unsent.has(containerKeyOf(key) ?? ''));
-    // What needs an object that is left out is inconsistent here, and not afterwards.
-    const { schemas, isComplete, requests = [] } = await compare(others).catch(nothingComparable);
-    return { schemas, isComplete, requests };
-  };
-}
-
-function nothingComparable(error: unknown): SchemaEffects {
-  if (!(error instanceof EngineProblem) || !isAboutContent(error)) throw error;
-  return { schemas: [], isComplete: true };
-}
-
-/** Returns the inputs of the search for held changes. */
+/** Returns what is held back in a pass; undefined without a policy. */
 export function holdBackOf(
-  compare: Comparison,
-  resources: readonly CustomResource[],
   options: ReconcileOptions,
-  { before, budget }: HoldBackState,
+  resources: readonly CustomResource[],
+  before: HeldChanges,
   nowMs: number,
-): HoldBack {
-  const { confirmChange } = options;
-  return {
-    policies: effectsIn(options),
-    effects: (decisions) => compare(editsOf(decisions)),
-    isConfirmed: isConfirmed(confirmChange, annotationsIn(resources)),
-    before,
-    budget,
-    nowMs,
-  };
+): HoldBackOptions | undefined {
+  if (!holdsBack(options)) return undefined;
+  const confirmed = isConfirmed(options.confirmChange, annotationsIn(resources));
+  return { effects: effectsIn(options), isConfirmed: confirmed, before, nowMs };
 }
 
 /** The changes that migrations may rely on, and what is kept from them, in words. */
@@ -117,18 +69,22 @@ export async function editsForMigrations(
     : [];
   const compared = new Set(open.flatMap((change) => change.decisions));
   const others = writes.filter((decision) => !compared.has(decision));
-  const widening = policies.has('Widened') ? wideningsOf(objectsIn(metadata), open, others) : new Map();
-  const rest = open.filter((change) => !widening.has(change));
-  const isHeld = policies.has('Breaking') && rest.length > 0;
-  const held = isHeld && !(await isSafe(comparisonOf(engine), writes)) ? open : [...widening.keys()];
+  const groups = open.map((change) => ({ change, changes: change.decisions.map(editOf) }));
+  const found = policies.has('Widened')
+    ? wideningsOf(objectsIn(metadata), groups, others.map(editOf))
+    : new Map<(typeof groups)[number], unknown>();
+  const widening = new Set([...found.keys()].map(({ change }) => change));
+  const isHeld = policies.has('Breaking') && widening.size < open.length;
+  const held = isHeld && !(await isSafe(engine, writes)) ? open : [...widening];
   if (held.length === 0) return { edits: editsOf(writes) };
   const kept = new Set(held.flatMap((change) => change.decisions));
   return { edits: editsOf(writes.filter((decision) => !kept.has(decision))), withheld: withheldText(held) };
 }
 
-async function isSafe(compare: Comparison, decisions: readonly Decision[]): Promise<boolean> {
+async function isSafe(engine: EnginePort, decisions: readonly Decision[]): Promise<boolean> {
+  if (!engine.schemaEffects) return false;
   try {
-    const { schemas, isComplete, requests = [] } = await compare(editsOf(decisions));
+    const { schemas, isComplete, requests = [] } = await engine.schemaEffects(editsOf(decisions));
     return isComplete && schemas.every(({ breaking }) => breaking === 0) && !requests.some(isBreaking);
   } catch (error) {
     const isAnswer =

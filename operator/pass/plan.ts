@@ -5,34 +5,16 @@ import { entryChanges, ownerOf } from '../decide/decide.ts';
 import { reservationChanges } from '../grants/reservation.ts';
 import type { EntryChange } from '../objects/ledger.ts';
 import { objectsIn } from '../objects/normal-form.ts';
-import type {
-  CrSnapshot,
-  EnginePort,
-  EngineReading,
-  InconsistentObject,
-  ReconcileOptions,
-  SchemaEffects,
-} from '../ports.ts';
-import { HoldBackBudget, NO_HELD_CHANGES, settleHoldingBack } from '../settle/hold-back.ts';
+import type { CrSnapshot, EnginePort, EngineReading, ReconcileOptions, SchemaEffects } from '../ports.ts';
+import { type HeldChanges, NO_HELD_CHANGES } from '../settle/hold-back.ts';
 import { editsOf } from '../settle/order.ts';
-import { backedOff, failsOnItsOwn, NO_BACKOFF, type RefusalBackoff } from '../settle/refusal-backoff.ts';
-import { settle } from '../settle/settle.ts';
-import type { SettleContext } from '../settle/trials.ts';
+import { backedOff, NO_BACKOFF, type RefusalBackoff } from '../settle/refusal-backoff.ts';
+import { type SettleContext, settle } from '../settle/settle.ts';
 import type { PassPlan, Report } from '../status/report.ts';
 import { type DecidedIn, decideOnAll } from './decisions.ts';
-import {
-  type Comparison,
-  comparisonOf,
-  type HoldBackState,
-  holdBackOf,
-  holdsBack,
-  withoutUnsentValues,
-} from './hold-back.ts';
+import { holdBackOf } from './hold-back.ts';
 import { plannedMigrations } from './migrations.ts';
-import { isRemovable, plannedValues, withoutUnsent } from './values.ts';
-
-/** The most dry runs of a plan that find which changes the Engine holds back. A plan has no next pass. */
-const MOST_COMPARISONS_OF_PLAN = 256;
+import { isRemovable, plannedValues } from './values.ts';
 
 export const NOTHING_BEFORE = { backoff: NO_BACKOFF, heldBack: NO_HELD_CHANGES };
 
@@ -48,15 +30,9 @@ export async function plan(
   const nowMs = snapshot.at.getTime();
   const migrations = await plannedMigrations(engine, snapshot, reading, decided);
   const changes = await plannedValues(engine, decided.decided.desired.values, options);
-  // The values are sent with the write, so the engine does not have them yet.
-  const sent = (found: readonly InconsistentObject[]) => withoutUnsent(found, changes);
-  const made = await planOn(reading, decided, options, {
-    dryRun: async (edits) => sent(await engine.dryRun(edits)),
-    compare: withoutUnsentValues(comparisonOf(engine), sent),
-    holdBack: { before: heldBack, budget: new HoldBackBudget(MOST_COMPARISONS_OF_PLAN) },
-    backoff,
-    nowMs,
-  });
+  // They are sent with the write, so the engine does not have them yet.
+  const unsentValues = changes.filter(({ action }) => action !== 'delete').map(({ name }) => name);
+  const made = await planOn(reading, decided, options, { engine, unsentValues, backoff, heldBack, nowMs });
   const values = changes.filter(
     ({ action, name }) => action !== 'delete' || isRemovable(name, made, snapshot),
   );
@@ -73,10 +49,12 @@ export async function schemaEffectsOf(engine: EnginePort, { settled }: PassPlan)
 
 /** The inputs of a plan besides the decisions. */
 type PlanOptions = {
-  readonly dryRun: EnginePort['dryRun'];
-  readonly compare: Comparison;
-  readonly holdBack: HoldBackState;
+  readonly engine: Pick<EnginePort, 'admit'>;
+  /** True when the write fails if anything does not fit. */
+  readonly mustFit?: boolean;
+  readonly unsentValues?: readonly string[];
   readonly backoff: RefusalBackoff;
+  readonly heldBack: HeldChanges;
   /** The most decisions of one write. */
   readonly most?: number | undefined;
   readonly nowMs: number;
@@ -86,25 +64,21 @@ export async function planOn(
   reading: EngineReading,
   { scope, decided: { desired, decisions, pruneHold, counted } }: DecidedIn,
   options: ReconcileOptions,
-  { dryRun, compare, holdBack, backoff, most, nowMs }: PlanOptions,
+  { engine, mustFit = false, unsentValues = [], backoff, heldBack, most, nowMs }: PlanOptions,
 ): Promise<PassPlan> {
   const { manager } = options;
-  const live = objectsIn(reading.metadata);
   const context: SettleContext = {
     live: reading.metadata,
     inconsistent: reading.inconsistent,
     isOwned: (key) => desired.claims.has(key) || reading.ledger.get(key)?.manager === manager,
     ownerOf: (key) => ownerOf({ claim: desired.claims.get(key), entry: reading.ledger.get(key) }),
     claimedIn: (key) => desired.claims.get(key)?.cr.metadata.namespace,
-    dryRun: (active) => dryRun(editsOf(active)),
-    backedOff: (decision, written) => backedOff(backoff, decision, { live, written, nowMs }),
-    failsOnItsOwn: (decision) => failsOnItsOwn(backoff, decision),
-    ...(most === undefined ? {} : { most }),
+    admit: (request) => engine.admit(request),
+    refusedBefore: (decision) => backedOff(backoff, decision, nowMs),
+    holdBack: holdBackOf(options, scope.snapshot.resources, heldBack, nowMs),
+    ...{ mustFit, unsentValues, most },
   };
-  const { resources } = scope.snapshot;
-  const { settled, heldBack } = holdsBack(options)
-    ? await settleHoldingBack(context, decisions, holdBackOf(compare, resources, options, holdBack, nowMs))
-    : { settled: await settle(context, decisions), heldBack: NO_HELD_CHANGES };
+  const settled = await settle(context, decisions);
   const entries = entryChanges(decisions, settled.excluded, objectsIn(settled.document), manager);
   const owned = scope.owned + entries.reduce((sum, change) => sum + gained(change, manager), 0);
   const isClaimed = (key: string, namespace: string) =>
@@ -116,7 +90,6 @@ export async function planOn(
     desired,
     decisions,
     settled,
-    heldBack,
     entries,
     reservations,
     owned,

@@ -25,7 +25,7 @@ test('one write applies everything, and a second pass writes nothing', async () 
   expect(again.wasWritten).toBe(false);
   expect(ports.engine.writes).toHaveLength(1);
   // The engine validates a write, so that a dry run before it would be redundant.
-  expect(ports.engine.dryRuns).toBe(0);
+  expect(ports.engine.admissions).toBe(0);
   expect(ports.published).toEqual([]);
 });
 

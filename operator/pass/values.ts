@@ -6,7 +6,6 @@ import {
   type CrSnapshot,
   type EnginePort,
   EngineProblem,
-  type InconsistentObject,
   type ReconcileOptions,
   type ValueChange,
 } from '../ports.ts';
@@ -31,17 +30,6 @@ export async function plannedValues(
 export function isRemovable(name: string, { scope, settled }: PassPlan, snapshot: CrSnapshot): boolean {
   if (scope.skipped.size > 0 || !snapshot.isComplete) return false;
   return !variablesIn(Metadata, settled.document).some((variable) => variable.name === `value:${name}`);
-}
-
-/** Returns the inconsistent objects without those that only lack a value that the write sends, or have one that cannot be decrypted. */
-export function withoutUnsent(
-  inconsistent: readonly InconsistentObject[],
-  changes: readonly ValueChange[],
-): readonly InconsistentObject[] {
-  const sent = changes
-    .filter(({ action }) => action !== 'delete')
-    .map(({ name }) => `named value "${name}" is `);
-  return inconsistent.filter(({ reason }) => !sent.some((text) => reason.includes(text)));
 }
 
 /** Sends the values of Secrets before the objects that refer to them. A refusal is not an error of the pass: the objects are then

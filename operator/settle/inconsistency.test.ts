@@ -59,7 +59,7 @@ test('the message names a Secret whose value ends with a line break, and not the
 
 test('the message says what happened to a request to another service', () => {
   const reason = 'Inconsistent object: HTTP exception occurred while sending the request to "http://billing"';
-  const silent = { ...found, key: 'remote_schema/billing', reason, nearest: [], path: [] };
+  const silent = { ...found, key: 'remote_schema/billing', away: true, reason, nearest: [], path: [] };
   const message = { message: 'Response timeout' };
   expect(outcomeOfInconsistency({ ...silent, message }, [silent])).toEqual({
     reason: 'RemoteUnavailable',

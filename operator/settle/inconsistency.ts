@@ -1,15 +1,7 @@
 /** Translates an inconsistency that the engine reports to the outcome of the resource. Objects in an unavailable database or remote schema
  *  are valid and only wait for it.
- *  Pure. Not here: which decisions are left out (culprits.ts). */
-import {
-  type MetadataObject,
-  nearestText,
-  OBJECTS,
-  type ObjectKind,
-  objectKey,
-  parseKey,
-  referencesOf,
-} from '@pergola/engine/metadata';
+ *  Pure. Not here: why decisions are left out (left-out.ts). */
+import { containerKeyOf, type MetadataObject, nearestText, referencesOf } from '@pergola/engine/metadata';
 import type { Claim } from '../decide/desired.ts';
 import { fieldIn } from '../kinds/field.ts';
 import { endsWithLineBreak, lineBreakText } from '../kinds/line-break.ts';
@@ -76,34 +68,13 @@ function unavailabilityBehind(
   const keys = [key, ...(object ? referencesOf(object) : [])];
   const homes = new Set(keys.map(containerKeyOf));
   const away = all.find(
-    (other) => homes.has(other.key) && isUnavailable(other) && (!other.served || other.key === key),
+    (other) => homes.has(other.key) && other.away === true && (!other.served || other.key === key),
   );
   return away && (away.key.startsWith('source/') ? 'SourceUnavailable' : 'RemoteUnavailable');
 }
 
-/** True when a source or remote schema does not answer. False when it is invalid: waiting does not fix a configuration. */
-function isUnavailable({ key, reason, code }: InconsistentObject): boolean {
-  return key.startsWith('source/')
-    ? code !== 'invalid-configuration'
-    : reason.includes('HTTP exception occurred');
-}
-
 export function isUnavailability({ reason }: ResourceOutcome): boolean {
   return reason === 'SourceUnavailable' || reason === 'RemoteUnavailable';
-}
-
-/** Returns the key of the source or remote schema that an object is in, or is. */
-export function containerKeyOf(key: string): string | undefined {
-  const identity = parseKey(key);
-  if (!identity) return undefined;
-  const root = rootOf(identity.kind);
-  if (root !== 'source' && root !== 'remote_schema') return undefined;
-  return objectKey(root, identity.segments[0] ?? '');
-}
-
-function rootOf(kind: ObjectKind): ObjectKind {
-  const { parent } = OBJECTS[kind];
-  return parent === null ? kind : rootOf(parent as ObjectKind);
 }
 
 /** Returns the outcome of a deletion that a dependent object prevents. `owner` is the resource of that object, if any. */

@@ -4,7 +4,7 @@
  *  A change follows its parent, so every prefix can be made alone, and what it refers to in its own namespace. A newer object of another
  *  namespace never holds it back. Also here: the edits and the next document that decisions make. Unchanged objects of the document stay
  *  the same values, so foreign objects are kept byte for byte.
- *  Pure. Not here: which decisions there are (decide/decide.ts), which of them fit (settle.ts). */
+ *  Pure. Not here: which decisions there are (decide/decide.ts), which of them fit (engine/admit). */
 import {
   type Edit,
   type Metadata,
@@ -25,10 +25,11 @@ export function inOrder(decisions: readonly Decision[]): readonly Decision[] {
 
 /** Returns the decisions as edits of the document, in an applicable order. */
 export function editsOf(decisions: readonly Decision[]): readonly Edit[] {
-  return inOrder(decisions).map(({ key, action, claim }) => ({
-    key,
-    definition: action === 'delete' ? undefined : claim!.object.definition,
-  }));
+  return inOrder(decisions).map(editOf);
+}
+
+export function editOf({ key, action, claim }: Decision): Edit {
+  return { key, definition: action === 'delete' ? undefined : claim!.object.definition };
 }
 
 /** Returns the document after the decisions. The parent of every put must exist or be put too. */

@@ -1,15 +1,19 @@
 /** Tests which decisions are left out when the engine reports an error. */
-import { type MetadataObject, objectsOf, putObject } from '@pergola/engine/metadata';
+import { type MetadataObject, putObject } from '@pergola/engine/metadata';
 import { expect, test } from 'vitest';
 import type { Decision } from '../decide/decide.ts';
 import type { Claim } from '../decide/desired.ts';
 import { EngineProblem, type InconsistentObject } from '../ports.ts';
 import { table } from '../testing/resources.ts';
-import { broken, inconsistent, type Judge, withDefaultSource } from '../testing/scripted-engine.ts';
+import {
+  broken,
+  inconsistent,
+  type Judge,
+  ScriptedEngine,
+  withDefaultSource,
+} from '../testing/scripted-engine.ts';
 import { outcomeOfInconsistency } from './inconsistency.ts';
-import { compose } from './order.ts';
-import { settle } from './settle.ts';
-import type { SettleContext } from './trials.ts';
+import { type SettleContext, settle } from './settle.ts';
 
 const tableObject = (name: string): MetadataObject => ({
   key: `table/default/public/${name}`,
@@ -36,42 +40,51 @@ const put = (object: MetadataObject, action: Decision['action'] = 'create', age 
 });
 const remove = (key: string): Decision => ({ key, action: 'delete' });
 
+/** Returns an engine with these objects, and the context of a write to it. */
+function groundOf(
+  judgeBy: Judge,
+  given: { readonly live?: readonly MetadataObject[]; readonly isOwned?: (key: string) => boolean } = {},
+) {
+  const engine = new ScriptedEngine((given.live ?? []).reduce(putObject, withDefaultSource));
+  engine.judge = judgeBy;
+  const context: SettleContext = {
+    live: engine.metadata,
+    inconsistent: judgeBy(engine.objects),
+    isOwned: given.isOwned ?? (() => true),
+    ownerOf: (key) => `Table of ${key}`,
+    claimedIn: () => undefined,
+    admit: (question) => engine.admit(question),
+    refusedBefore: () => undefined,
+    ...{ mustFit: false, unsentValues: [], holdBack: undefined, most: undefined },
+  };
+  return { engine, context };
+}
+
 async function run(
   decisions: readonly Decision[],
   judgeBy: Judge,
   given: { live?: readonly MetadataObject[]; owned?: readonly string[] } = {},
 ) {
-  const live = (given.live ?? []).reduce(putObject, withDefaultSource);
-  let dryRuns = 0;
-  const settled = await settle(
-    {
-      live,
-      inconsistent: judgeBy(objectsOf(live)),
-      isOwned: (key) => (given.owned ?? decisions.map((decision) => decision.key)).includes(key),
-      dryRun: async (active) => {
-        dryRuns++;
-        return judgeBy(objectsOf(compose(live, active)));
-      },
-    },
-    decisions,
-  );
+  const owned = given.owned ?? decisions.map((decision) => decision.key);
+  const { engine, context } = groundOf(judgeBy, { ...given, isOwned: (key) => owned.includes(key) });
+  const settled = await settle(context, decisions);
   return {
     applied: settled.applied.map(({ key }) => key),
     excluded: Object.fromEntries([...settled.excluded].map(([key, { reason }]) => [key, reason])),
     messages: [...settled.excluded.values()].map(({ message }) => message),
-    dryRuns,
+    admissions: engine.admissions,
     settled,
-    live,
+    live: context.live,
   };
 }
 
-test('without changes no dry run is sent', async () => {
-  const { dryRuns, settled, live } = await run([{ key: 'source/default', action: 'unchanged' }], broken());
-  expect([dryRuns, settled.document === live]).toEqual([0, true]);
+test('without changes the engine is not asked', async () => {
+  const { admissions, settled, live } = await run([{ key: 'source/default', action: 'unchanged' }], broken());
+  expect([admissions, settled.document === live]).toEqual([0, true]);
 });
 
 test('a broken parent is left out with its children, and they name the object they wait for', async () => {
-  const { applied, excluded, messages, dryRuns } = await run(
+  const { applied, excluded, messages, admissions } = await run(
     [put(selectObject('a')), put(tableObject('a')), put(tableObject('b')), put(selectObject('b'))],
     broken('table/default/public/a'),
   );
@@ -81,7 +94,7 @@ test('a broken parent is left out with its children, and they name the object th
     'select_permission/default/public/a/r': 'DependencyNotReady',
   });
   expect(messages[1]).toContain('waits for table default/public/a (table default/public/a: broken');
-  expect(dryRuns).toBe(2);
+  expect(admissions).toBe(1);
 });
 
 test('a change that would break an object without an owner is left out, found by the dependencies of that object', async () => {
@@ -112,10 +125,10 @@ test('without a dependency to follow, the decision to leave out is found by bise
     definition: { name: 'theirs', definition: { queries: [] } },
   };
   const decisions = Array.from({ length: 16 }, (_, i) => put(tableObject(`t${i}`)));
-  const { applied, excluded, dryRuns } = await run(decisions, judgeBy, { live: [theirs] });
+  const { applied, excluded, admissions } = await run(decisions, judgeBy, { live: [theirs] });
   expect(applied).toHaveLength(15);
   expect(excluded).toEqual({ 'table/default/public/t5': 'RejectedByEngine' });
-  expect(dryRuns).toBe(6);
+  expect(admissions).toBe(1);
 });
 
 test('an object is not deleted if that breaks an object without an owner', async () => {
@@ -149,81 +162,67 @@ test('an object is written even if its database does not respond', async () => {
   expect(applied).toEqual(['table/default/public/a']);
 });
 
-test('no decision is left out if the engine rejects the unchanged document as well', async () => {
+test('a question that the engine refuses leaves out nothing', async () => {
   const refusal = new EngineProblem('rejected', 'unknown operation');
-  const ground = { live: withDefaultSource, inconsistent: [], isOwned: () => true };
-  const run = settle({ ...ground, dryRun: () => Promise.reject(refusal) }, [put(tableObject('a'))]);
-  await expect(run).rejects.toBe(refusal);
+  const { context } = groundOf(() => []);
+  const asking = { ...context, admit: () => Promise.reject(refusal) };
+  await expect(settle(asking, [put(tableObject('a'))])).rejects.toBe(refusal);
 });
 
-/** Returns an engine that rejects a document with all tables of one of the sets, without naming any. */
-function refusing(...sets: readonly (readonly string[])[]) {
-  let dryRuns = 0;
-  const dryRun = async (active: readonly Decision[]) => {
-    dryRuns++;
-    const keys = new Set(objectsOf(compose(withDefaultSource, active)).keys());
-    const isBad = sets.some((set) => set.every((name) => keys.has(tableObject(name).key)));
-    if (isBad) throw new EngineProblem('rejected', 'http://engine answers 400: no', { reason: 'no' });
-    return [];
+test('what the engine refuses by itself is left out with its path, and the rest is written', async () => {
+  const { context } = groundOf(() => []);
+  const decisions = [put(tableObject('a')), put(tableObject('b')), put(selectObject('a'))];
+  const asking: SettleContext = {
+    ...context,
+    admit: async () => ({
+      ...{ inconsistent: [], held: [], notCompared: [] },
+      leftOut: [
+        { key: decisions[0]!.key, because: 'refused', reason: 'no', path: ['table', 'name'] },
+        { key: decisions[2]!.key, because: 'missing', missing: decisions[0]!.key },
+      ],
+    }),
   };
-  const ground: SettleContext = {
-    live: withDefaultSource,
-    inconsistent: [],
-    isOwned: () => true,
-    ownerOf: (key) => `Table of ${key}`,
-    dryRun,
-  };
-  return { ground, dryRuns: () => dryRuns };
-}
-
-test('decisions that make the engine reject the whole change are found among thousands with few dry runs', async () => {
-  const engine = refusing(['t17'], ['t1000', 't2'], ['t4999']);
-  const decisions = Array.from({ length: 5000 }, (_, i) => put(tableObject(`t${i}`), 'create', i));
-  const { applied, excluded, isCut } = await settle(engine.ground, decisions);
-  expect([...excluded].map(([key, { message }]) => [key, message])).toEqual([
-    ['table/default/public/t17', 'table default/public/t17: no'],
-    [
-      'table/default/public/t1000',
-      'table default/public/t1000: no; it does not go together with table default/public/t2 of Table of table/default/public/t2',
-    ],
-    ['table/default/public/t4999', 'table default/public/t4999: no'],
+  const { applied, excluded } = await settle(asking, decisions);
+  expect(applied.map(({ key }) => key)).toEqual(['table/default/public/b']);
+  expect([...excluded.values()].map(({ message }) => message)).toEqual([
+    'table default/public/a at table.name: no',
+    'select permission default/public/a/r waits for table default/public/a (table default/public/a at table.name: no)',
   ]);
-  expect([applied.length, isCut]).toEqual([4997, false]);
-  expect(engine.dryRuns()).toBeLessThan(100);
 });
 
-test('the search ends after a limited number of dry runs, and decisions that passed are written', async () => {
-  const bad = Array.from({ length: 200 }, (_, i) => `t${i * 2 + 401}`);
-  const engine = refusing(...bad.map((name) => [name]));
-  const decisions = Array.from({ length: 800 }, (_, i) => put(tableObject(`t${i}`), 'create', i));
-  const first = await settle(engine.ground, decisions);
-  expect(engine.dryRuns()).toBeLessThan(600);
-  expect(first.isCut).toBe(true);
-  expect(first.applied.length).toBeGreaterThan(400);
-  expect(first.applied.filter(({ key }) => bad.some((name) => key.endsWith(`/${name}`)))).toEqual([]);
-  expect([...first.excluded.values()].every(({ reason }) => /RejectedByEngine|Applying/.test(reason))).toBe(
-    true,
-  );
+test('what was refused a moment ago is not asked again, and what needs it waits', async () => {
+  const { engine, context } = groundOf(() => []);
+  const outcome = { reason: 'RejectedByEngine', message: 'no' } as const;
+  const refusedBefore = ({ key }: Decision) => (key.endsWith('/a') ? outcome : undefined);
+  const decisions = [put(tableObject('a')), put(selectObject('a'))];
+  const { applied, excluded } = await settle({ ...context, refusedBefore }, decisions);
+  expect([applied, [...excluded.values()].map(({ reason }) => reason), engine.admissions]).toEqual([
+    [],
+    ['RejectedByEngine', 'DependencyNotReady'],
+    1,
+  ]);
 });
 
-test('the newest of the roles that inherit from each other is left out without a dry run for the search', async () => {
+test('a write that must fit needs no question, unless an object lacks what it needs', async () => {
+  const { engine, context } = groundOf(() => []);
+  const whole = await settle({ ...context, mustFit: true }, [put(tableObject('a')), put(selectObject('a'))]);
+  expect([whole.applied.length, engine.admissions]).toEqual([2, 0]);
+  const lacking = await settle({ ...context, mustFit: true }, [
+    put(tableObject('b')),
+    put(selectObject('a')),
+  ]);
+  expect([lacking.applied.length, engine.admissions]).toEqual([1, 1]);
+});
+
+test('the newest of the roles that inherit from each other is left out', async () => {
   const role = (name: string, ...set: string[]): MetadataObject => ({
     key: `inherited_role/${name}`,
     kind: 'inherited_role',
     parent: null,
     definition: { role_name: name, role_set: set },
   });
-  let dryRuns = 0;
-  const ground = {
-    live: putObject(withDefaultSource, role('a', 'b')),
-    inconsistent: [],
-    isOwned: () => true,
-    ownerOf: (key: string) => (key === 'inherited_role/a' ? 'InheritedRole team-a/a' : undefined),
-    dryRun: async () => {
-      dryRuns++;
-      return [];
-    },
-  };
+  const { context } = groundOf(() => [], { live: [role('a', 'b')] });
+  const ownerOf = (key: string) => (key === 'inherited_role/a' ? 'InheritedRole team-a/a' : undefined);
   const decisions = [
     put(role('c', 'c'), 'create', 1),
     put(role('b', 'x', 'a'), 'create', 2),
@@ -231,7 +230,7 @@ test('the newest of the roles that inherit from each other is left out without a
     put(role('e', 'd'), 'create', 3),
     put(tableObject('t'), 'create', 5),
   ];
-  const { applied, excluded } = await settle(ground, decisions);
+  const { applied, excluded } = await settle({ ...context, ownerOf }, decisions);
   expect(applied.map(({ key }) => key)).toEqual(['inherited_role/e', 'table/default/public/t']);
   expect([...excluded.keys()].toSorted()).toEqual([
     'inherited_role/b',
@@ -245,7 +244,6 @@ test('the newest of the roles that inherit from each other is left out without a
   expect(excluded.get('inherited_role/c')!.message).toBe(
     'inherited role c: found cycle(s) in roles: ["c","c"]',
   );
-  expect(dryRuns).toBe(1);
 });
 
 test('a newer object that takes the name of an older one is left out, although the engine names the older one', async () => {
@@ -253,16 +251,11 @@ test('a newer object that takes the name of an older one is left out, although t
     objects.has('table/default/public/new') && objects.has('table/default/public/old')
       ? [inconsistent('table/default/public/old', 'unexpected', 'conflicting definitions')]
       : [];
-  const dryRun = async (active: readonly Decision[]) =>
-    judgeBy(objectsOf(compose(withDefaultSource, active)));
-  const { applied, excluded } = await settle(
-    { live: withDefaultSource, inconsistent: [], isOwned: () => true, dryRun },
-    [
-      put(tableObject('new'), 'create', 9),
-      ...[1, 2, 3, 4].map((i) => put(tableObject(`t${i}`), 'create', i)),
-      put(tableObject('old'), 'create', 5),
-    ],
-  );
+  const { applied, excluded } = await settle(groundOf(judgeBy).context, [
+    put(tableObject('new'), 'create', 9),
+    ...[1, 2, 3, 4].map((i) => put(tableObject(`t${i}`), 'create', i)),
+    put(tableObject('old'), 'create', 5),
+  ]);
   expect(applied.map(({ key }) => key)).not.toContain('table/default/public/new');
   expect(applied).toHaveLength(5);
   expect(excluded.get('table/default/public/new')!.message).toContain('would break table default/public/old');

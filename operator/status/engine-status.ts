@@ -68,7 +68,7 @@ export function engineStatusOf(
     ...(report.plan ? { notReady: notReady(report).length, objects: countsOf(report) } : {}),
     ...(pruneHold ? { pruneHash: pruneHold.hash } : {}),
     ...(namespaces.length > 0 ? { namespaces } : {}),
-    ...(report.plan && report.plan.heldBack.size > 0 ? { heldBack: heldChangesOf(report.plan) } : {}),
+    ...(report.plan && report.plan.settled.heldBack.size > 0 ? { heldBack: heldChangesOf(report.plan) } : {}),
     conditions: conditionsOf(cr, drafts, context),
   };
 }
@@ -136,8 +136,8 @@ export function outcomeOfPass({ plan, problem, replicaSync, verdicts }: Report):
 }
 
 /** Returns the messages of held changes of resources that no longer exist: no other status has them. */
-export function heldDeletions({ heldBack, desired }: PassPlan): readonly string[] {
-  return [...heldBack]
+export function heldDeletions({ settled, desired }: PassPlan): readonly string[] {
+  return [...settled.heldBack]
     .filter(([owner]) => !desired.present.has(owner))
     .map(([owner, { outcome }]) => `${owner} is deleted: ${outcome.message}`);
 }
@@ -153,8 +153,8 @@ function heldText(messages: readonly string[]): string {
 const MOST_HELD = 100;
 
 /** Returns the held changes by name. */
-function heldChangesOf({ heldBack }: PassPlan): NonNullable<CrStatus['heldBack']> {
-  return [...heldBack]
+function heldChangesOf({ settled }: PassPlan): NonNullable<CrStatus['heldBack']> {
+  return [...settled.heldBack]
     .map(([resource, { hash, outcome }]) => ({
       resource,
       hash,

@@ -5,8 +5,8 @@
  *  that were valid are not, or a request that was answered is not. `breaking-in-use`: such a change affects an operation that clients used in
  *  the last days; what is not counted may be one.
  *  Not here: comparing permissions (engine/metadata/access). */
-import type { AccessChange } from '@pergola/engine/metadata';
-import { accessLine, type DecidedAccess, isBreaking, isGaining, wideningParts } from '../decide/access.ts';
+import { type AccessChange, isBreaking, isGaining, wideningParts } from '@pergola/engine/metadata';
+import { accessLine, type DecidedAccess } from '../decide/access.ts';
 import { ownerOf } from '../decide/decide.ts';
 import type { SchemaEffect, SchemaEffects } from '../ports.ts';
 import { INCOMPLETE, uncountedText, usersText } from './schema-text.ts';

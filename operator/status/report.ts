@@ -34,8 +34,6 @@ export type PassPlan = {
   /** The number of objects this manager owns afterwards. */
   readonly owned: number;
   readonly pruneHold?: PruneHold;
-  /** The changes that the policy of the Engine holds back. */
-  readonly heldBack: HeldChanges;
   /** The files of Migrations that would run. Absent in a pass, which has run them. */
   readonly migrations?: PlannedMigrations;
   /** The named values that would be sent or removed. Absent in a pass. */
@@ -80,7 +78,8 @@ export function plannedDecisions(made: PassPlan): readonly Decision[] {
 }
 
 /** Returns the decisions that the policy of the Engine holds back. */
-export function heldDecisions({ decisions, heldBack, settled }: PassPlan): readonly Decision[] {
+export function heldDecisions({ decisions, settled }: PassPlan): readonly Decision[] {
+  const { heldBack } = settled;
   if (heldBack.size === 0) return [];
   return decisions.filter(
     (decision) =>

@@ -3,6 +3,7 @@
  *  Pure. Not here: conditions (conditions.ts). */
 
 import { listText } from '@pergola/engine/list-text';
+import { containerKeyOf } from '@pergola/engine/metadata';
 import { type Decision, isWrite, ownerOf } from '../decide/decide.ts';
 import { type Replacements, replacementsIn } from '../decide/replacement.ts';
 import { type ReplicaSync, type TrackedReplica, withLagging } from '../engine/replica-sync.ts';
@@ -10,8 +11,8 @@ import { type CustomResource, crName, type Reason } from '../kinds.ts';
 import { differencesOf, summarise } from '../objects/difference.ts';
 import { objectsIn, printKey } from '../objects/normal-form.ts';
 import type { InconsistentObject, ResourceOutcome, Verdict } from '../ports.ts';
-import { containerKeyOf, isUnavailability, outcomeOfInconsistency } from '../settle/inconsistency.ts';
-import { waitsFor } from '../settle/settle.ts';
+import { isUnavailability, outcomeOfInconsistency } from '../settle/inconsistency.ts';
+import { waitsFor } from '../settle/left-out.ts';
 import { conditionOf } from './conditions.ts';
 import type { PassPlan } from './report.ts';
 

@@ -6,18 +6,14 @@ import type { ScriptedEngine } from './scripted-engine.ts';
 
 type Objects = ReadonlyMap<string, MetadataObject>;
 
-/** Makes the engine report what edits change, and returns a counter of its comparisons. */
-export function reportEffects(engine: ScriptedEngine): { count: number } {
-  const comparisons = { count: 0 };
+/** Makes the engine report what edits change. */
+export function reportEffects(engine: ScriptedEngine): void {
+  engine.effectsBetween = (before, after) => effectsBetween(objectsOf(before), objectsOf(after));
   engine.schemaEffects = async (edits: readonly Edit[]) => {
-    comparisons.count++;
-    const inconsistent = await engine.dryRun(edits);
-    return {
-      ...effectsBetween(engine.objects, objectsOf(editObjects(engine.metadata, edits))),
-      inconsistent,
-    };
+    const made = editObjects(engine.metadata, edits);
+    const inconsistent = engine.judge(objectsOf(made));
+    return { ...engine.effectsBetween(engine.metadata, made), inconsistent };
   };
-  return comparisons;
 }
 
 function effectsBetween(before: Objects, after: Objects): SchemaEffects {

@@ -3,24 +3,39 @@
  *  engine (end-to-end/reconcile.engine.test.ts). */
 
 import {
-  type Edit,
+  admitHoldingBack,
+  type Cause,
+  comparisonOf,
+  type Held,
+  type Misfit,
+  refusalOfCycle,
+  rivalsOf,
+} from '@pergola/engine/admit';
+import {
   editObjects,
   emptyMetadata,
   type Metadata,
   type MetadataObject,
   mergePatch,
   objectsOf,
+  orderRoles,
   putObject,
   stateVersionOf,
 } from '@pergola/engine/metadata';
 import { type LedgerEntry, readLedger, readReservations } from '../objects/ledger.ts';
 import { isValueOf } from '../objects/value-name.ts';
 import {
+  type AdmissionAnswer,
+  type AdmissionRequest,
   type EnginePort,
   EngineProblem,
   type EngineWrite,
+  type HeldGroup,
   type InconsistentObject,
   type LaggingReplica,
+  type LeftOut,
+  type SchemaEffects,
+  unfit,
   type ValueChange,
 } from '../ports.ts';
 
@@ -34,7 +49,7 @@ export class ScriptedEngine implements EnginePort {
   /** The error with which the engine refuses a whole change. */
   refusal: (objects: ReadonlyMap<string, MetadataObject>) => EngineProblem | undefined = () => undefined;
   /** Called before each request; may throw, or make concurrent changes. */
-  before: (request: 'read' | 'dryRun' | 'write') => void = () => {};
+  before: (request: 'read' | 'admit' | 'write') => void = () => {};
   /** Set if the engine has known replicas. */
   laggingReplicas?: (version: number) => Promise<readonly LaggingReplica[]>;
   /** Set if tests run. */
@@ -42,7 +57,7 @@ export class ScriptedEngine implements EnginePort {
   /** Set if the engine reports what edits change in the schemas of roles. */
   schemaEffects?: NonNullable<EnginePort['schemaEffects']>;
   readonly writes: EngineWrite[] = [];
-  dryRuns = 0;
+  admissions = 0;
 
   constructor(metadata: Metadata = withDefaultSource) {
     this.metadata = metadata;
@@ -65,12 +80,49 @@ export class ScriptedEngine implements EnginePort {
     return { resourceVersion, metadata, ledger, reservations, inconsistent: this.#judged(metadata) };
   }
 
-  async dryRun(edits: readonly Edit[]) {
-    this.before('dryRun');
-    this.dryRuns++;
-    const made = editObjects(this.metadata, edits);
-    this.#refuse(made);
-    return this.#judged(made);
+  /** Answers with the engine's own admission, over the judge and the comparison of the test. */
+  async admit({ edits, foreign, needs, holdBack }: AdmissionRequest): Promise<AdmissionAnswer> {
+    this.before('admit');
+    this.admissions++;
+    const groups = holdBack?.groups ?? [];
+    const most = this.comparisons + this.mostComparisons;
+    const effects = new Set(holdBack?.effects);
+    const { document, left, held, untried } = await admitHoldingBack(
+      {
+        document: this.metadata,
+        before: new Set(this.#judged(this.metadata).map(({ key }) => key)),
+        isForeign: (key) => foreign.includes(key),
+        judge: async (metadata) => unfit(this.#judged(metadata)).map(misfitOf),
+      },
+      edits.map((edit) => ({ ...edit, needs: needs.get(edit.key) })),
+      {
+        groups,
+        holdsWidened: effects.has('Widened'),
+        compare: effects.has('Breaking') ? (before, after) => this.compare(before, after) : undefined,
+        mayGoOn: () => this.comparisons < most,
+      },
+    );
+    return {
+      inconsistent: this.#judged(document),
+      leftOut: [...left].map(([key, cause]) => leftOutOf(key, cause)),
+      held: [...held].map(([group, why]) => heldGroupOf(groups.indexOf(group as never), why)),
+      notCompared: [...untried].map((group) => groups.indexOf(group as never)),
+    };
+  }
+
+  /** The number of comparisons so far, and the most for one question. */
+  comparisons = 0;
+  mostComparisons = Number.POSITIVE_INFINITY;
+  /** Returns the changes of schemas and requests. Set if the engine reports them. */
+  effectsBetween: (before: Metadata, after: Metadata) => SchemaEffects = () => ({
+    schemas: [],
+    isComplete: true,
+  });
+
+  async compare(before: Metadata, after: Metadata) {
+    this.comparisons++;
+    const { schemas, requests = [], isComplete } = this.effectsBetween(before, after);
+    return comparisonOf({ schemas, access: requests, isComplete });
   }
 
   async inconsistent(version: number) {
@@ -106,7 +158,7 @@ export class ScriptedEngine implements EnginePort {
   get port(): EnginePort {
     return {
       read: () => this.read(),
-      dryRun: (edits) => this.dryRun(edits),
+      admit: (question) => this.admit(question),
       inconsistent: (version) => this.inconsistent(version),
       write: (change) => this.write(change),
       version: () => this.version(),
@@ -150,13 +202,46 @@ export class ScriptedEngine implements EnginePort {
   }
 
   #refuse(metadata: Metadata): void {
-    const refusal = this.refusal(objectsOf(metadata));
+    const { stuck } = orderRoles(metadata.inherited_roles ?? []);
+    const cycle = stuck.length > 0 ? new EngineProblem('rejected', 'found cycle(s) in roles') : undefined;
+    const refusal = cycle ?? this.refusal(objectsOf(metadata));
     if (refusal) throw refusal;
   }
 
   #judged(metadata: Metadata): readonly InconsistentObject[] {
     return this.judge(objectsOf(metadata));
   }
+}
+
+function misfitOf(report: InconsistentObject): Misfit<InconsistentObject> {
+  const { key, code, away = false, served = false } = report;
+  return { key, report, isAway: away, isServed: served, isOwnFault: code !== 'unexpected' };
+}
+
+function leftOutOf(key: string, cause: Cause<InconsistentObject>): LeftOut {
+  if ('misfit' in cause) return { key, because: cause.because, object: cause.misfit.report };
+  if ('roles' in cause)
+    return {
+      key,
+      because: 'cycle',
+      reason: refusalOfCycle(cause.roles).message,
+      rivals: rivalsOf(key, cause),
+    };
+  return { key, ...cause };
+}
+
+function heldGroupOf(group: number, { objection, widenings }: Held): HeldGroup {
+  const breaks = objection && 'breaks' in objection ? [...objection.breaks.values()] : [];
+  const whoOf = (one: (typeof breaks)[number]) => ('role' in one ? one.role : one.access.role);
+  const others = new Set(breaks.map(whoOf).filter((who) => who !== whoOf(breaks[0]!)));
+  return {
+    group,
+    ...(breaks.length > 0
+      ? { breaks: { first: breaks[0]!, others: breaks.length - 1, roles: others.size } }
+      : {}),
+    ...(objection && 'unknown' in objection ? { unknown: objection.unknown } : {}),
+    ...(widenings ? { widens: { first: widenings[0]!, others: widenings.length - 1 } } : {}),
+  };
 }
 
 export const withDefaultSource: Metadata = {
@@ -181,5 +266,9 @@ export function inconsistent(
   code = 'permission-error',
   reason = `broken ${key}`,
 ): InconsistentObject {
-  return { key, type: key.split('/')[0]!, name: key, reason: `Inconsistent object: ${reason}`, code };
+  const away = key.startsWith('source/') && code !== 'invalid-configuration';
+  return {
+    ...{ key, type: key.split('/')[0]!, name: key, reason: `Inconsistent object: ${reason}`, code },
+    ...(away ? { away } : {}),
+  };
 }

@@ -37,7 +37,7 @@ const SEAMS = {
     const { engine, source, sink } = ports;
     const snapshot = async () => { const taken = await source.snapshot(); reached('snapshot'); return taken; };
     const read = async () => { const read = await engine.read(); reached('read'); return read; };
-    const dryRun = async (document) => { const found = await engine.dryRun(document); reached('dryRun'); return found; };
+    const admit = async (question) => { const found = await engine.admit(question); reached('admit'); return found; };
     const write = async (change) => {
       reached('write');
       const written = engine.write(change);
@@ -52,7 +52,7 @@ const SEAMS = {
       if (changes.length > 0 && isArmed('status')) { await sink.publish(changes.slice(0, 1)); reached('status'); }
       return sink.publish(changes);
     };
-    return real.reconcile({ ...ports, engine: { ...engine, read, dryRun, write }, source: { snapshot }, sink: { publish } }, options);
+    return real.reconcile({ ...ports, engine: { ...engine, read, admit, write }, source: { snapshot }, sink: { publish } }, options);
   };`,
   '/operator/decide/desired.ts': `export const desire = (...given) => {
     reached('translate'); const desired = real.desire(...given); reached('claim'); return desired;
@@ -69,7 +69,7 @@ const STEPS = [
   'claim',
   'diff',
   'compose',
-  'dryRun',
+  'admit',
   'write',
   'send',
   'sent',

@@ -1,19 +1,16 @@
-/** Tests finding cycles of inherited roles among thousands of changes. */
+/** Tests misfit cycles of inherited roles among thousands of changes. */
 
 import { expect, test } from 'vitest';
 import { cpuMilliseconds } from '../../testing/cpu-time.ts';
-import type { Decision } from '../decide/decide.ts';
-import type { Claim } from '../decide/desired.ts';
+import type { Change } from './change.ts';
 import { cyclesIn } from './role-cycles.ts';
 
-const put = (name: string, ...set: string[]): Decision => {
-  const key = `inherited_role/${name}`;
-  const definition = { role_name: name, role_set: set };
-  const object = { key, kind: 'inherited_role', parent: null, definition };
-  return { key, action: 'update', claim: { object } as unknown as Claim };
-};
-const remove = (name: string): Decision => ({ key: `inherited_role/${name}`, action: 'delete' });
-const told = (live: readonly [string, ...string[]][], changes: readonly Decision[]) =>
+const put = (name: string, ...set: string[]): Change => ({
+  key: `inherited_role/${name}`,
+  definition: { role_name: name, role_set: set },
+});
+const remove = (name: string): Change => ({ key: `inherited_role/${name}`, definition: undefined });
+const told = (live: readonly [string, ...string[]][], changes: readonly Change[]) =>
   [
     ...cyclesIn(
       live.map(([role_name, ...role_set]) => ({ role_name, role_set })),
@@ -21,7 +18,7 @@ const told = (live: readonly [string, ...string[]][], changes: readonly Decision
     ).values(),
   ].map((names) => names.join(' '));
 
-test.each<[string, [string, ...string[]][], Decision[], string[]]>([
+test.each<[string, [string, ...string[]][], Change[], string[]]>([
   ['no cycle', [['a', 'b']], [put('b', 'c'), put('c', 'd')], []],
   ['a role with itself', [], [put('a', 'x', 'a')], ['a a']],
   ['a changed role with a live one', [['a', 'b']], [put('b', 'a')], ['b a b']],

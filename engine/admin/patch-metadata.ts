@@ -1,0 +1,45 @@
+/** `patch_metadata`: puts and removes objects by their keys, all of them, or with `admit` those that fit.
+ *  Not here: reading the edits (patch.ts), choosing those that fit (admission.ts). */
+import { editObjects } from '../metadata/edit.ts';
+import { refuseCycles } from '../metadata/inherited-roles.ts';
+import type { ArgsOf } from '../metadata/operations.ts';
+import { admitPatch, type PatchAdmission } from './admission.ts';
+import { effectsFrom, replaceDocument, reportOf } from './document-operations.ts';
+import { editsIn } from './patch.ts';
+import type { AdminAnswer, AdminRequest, Performer } from './request.ts';
+import type { UnitOfWork } from './unit-of-work.ts';
+
+/** All other objects keep their identity, so that the cost is that of the change and not that of the document. Raises `parseFailed` for an
+ *  invalid key, an invalid object, an object with another key, or an object without its parent. */
+export const patchMetadata: Performer<'patch_metadata'> = (work, args, request) => {
+  if (args.admit) return patchWithFitting(work, args, request);
+  const next = editObjects(work.document, editsIn(args));
+  refuseCycles(next.inherited_roles ?? []);
+  if (!args.dry_run) work.dropDamaged(args.remove ?? []);
+  return replaceDocument(work, next, args, request);
+};
+
+/** Makes the edits that fit, and reports why it leaves out the others. A dry run only reports. */
+async function patchWithFitting(
+  work: UnitOfWork,
+  args: ArgsOf<'patch_metadata'>,
+  request: AdminRequest,
+): Promise<AdminAnswer> {
+  const before = work.checkpoint();
+  const effects = args.include_effects ? await effectsFrom(work, args) : undefined;
+  const { document, removed, fits, ...answer }: PatchAdmission = await admitPatch(work, args, request);
+  if (!args.dry_run) work.dropDamaged(removed);
+  work.edit(request.path, document);
+  const added = await work.addedInconsistencies();
+  const report = {
+    ...(await reportOf(work, args.include_keys === true, (found) => !fits(found))),
+    ...answer,
+    ...(await effects?.()),
+  };
+  if (args.dry_run) {
+    work.restore(before);
+    return () => report;
+  }
+  work.tolerate(added);
+  return (published) => ({ ...report, resource_version: published.resourceVersion });
+}

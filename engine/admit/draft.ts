@@ -1,0 +1,81 @@
+/** A draft: a document with some changes, and what does not fit in it. Parts of the changes are judged in the same way, within a budget, so
+ *  that no change can make an admission endless. Not here: which changes are culprits (culprits.ts). */
+import { editObjects } from '../metadata/edit.ts';
+import { objectsOf } from '../metadata/objects.ts';
+import type { Metadata } from '../metadata/schema/metadata.ts';
+import type { Change, Judge, Misfit, Objects } from './change.ts';
+import { feasible } from './feasible.ts';
+
+/** The document before all changes, whose objects are foreign, and how a document is judged. */
+export type Baseline<R> = {
+  readonly document: Metadata;
+  /** The keys of objects that do not fit already. */
+  readonly before: ReadonlySet<string>;
+  /** True for objects that no change may break. */
+  readonly isForeign: (key: string) => boolean;
+  readonly judge: Judge<R>;
+};
+
+/** The most documents that one admission judges to find culprits. Real conflicts take one or two each. */
+const MOST_JUDGED = 512;
+
+/** The rest of the budget of an admission. */
+export class JudgeBudget {
+  #left = MOST_JUDGED;
+
+  get hasRest(): boolean {
+    return this.#left > 0;
+  }
+
+  spend(): void {
+    this.#left--;
+  }
+}
+
+export class Draft<R> {
+  readonly changes: readonly Change[];
+  readonly objects: Objects;
+  readonly #baseline: Baseline<R>;
+  readonly #budget: JudgeBudget;
+  #after: Objects | undefined;
+
+  constructor(baseline: Baseline<R>, objects: Objects, changes: readonly Change[], budget: JudgeBudget) {
+    this.#baseline = baseline;
+    this.objects = objects;
+    this.changes = changes;
+    this.#budget = budget;
+  }
+
+  get before(): ReadonlySet<string> {
+    return this.#baseline.before;
+  }
+
+  get mayGoOn(): boolean {
+    return this.#budget.hasRest;
+  }
+
+  isForeign(key: string): boolean {
+    return this.#baseline.isForeign(key);
+  }
+
+  /** The objects after all changes. */
+  get objectsAfter(): Objects {
+    this.#after ??= objectsOf(editObjects(this.#baseline.document, this.changes));
+    return this.#after;
+  }
+
+  /** Returns the document with these changes, and what does not fit in it. */
+  async judge(changes: readonly Change[] = this.changes): Promise<{
+    readonly document: Metadata;
+    readonly misfits: readonly Misfit<R>[];
+  }> {
+    this.#budget.spend();
+    const document = editObjects(this.#baseline.document, feasible(this.objects, changes, new Map()));
+    return { document, misfits: await this.#baseline.judge(document) };
+  }
+
+  /** True when the object does not fit in the document with these changes. */
+  async lacks(changes: readonly Change[], key: string): Promise<boolean> {
+    return (await this.judge(changes)).misfits.some((misfit) => misfit.key === key);
+  }
+}
