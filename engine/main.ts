@@ -8,7 +8,7 @@ import { damagedInconsistencies } from './admin/inconsistencies.ts';
 import { migrateAtStart } from './admin/migrate-at-start.ts';
 import { createReferenceCatalogs } from './admin/reference-catalogs.ts';
 import { EngineState } from './admin/state.ts';
-import { isSecretSet } from './auth/admin-secrets.ts';
+import { isSecretSet } from './auth/accepted-secrets.ts';
 import { differencesIn } from './config/compatibility.ts';
 import { type ForeignSettings, foreignSettings, loadOptions, OptionsError } from './config/load-options.ts';
 import { type Options, settingsOf, variableOf } from './config/options.ts';

@@ -24,6 +24,8 @@ const SET_BY_THE_CHART = [
   'metadata-database-url',
   'admin-secret',
   'admin-secret-path',
+  'console-secret',
+  'console-secret-path',
   'values-key-file',
   'enable-console',
   'metrics-secret',
@@ -78,7 +80,19 @@ export const ENGINE_VALUES = group(undefined, {
     '',
     'values-key',
   ),
-  console: group(undefined, { enabled: flag('Serve the console at /console/.', false) }),
+  console: group(undefined, {
+    enabled: flag('Serve the console at /console/.', false),
+    secret: group(
+      'The secret with the console secret, which reads what the console shows and changes nothing. If empty, there is none.',
+      {
+        ...keyOf(undefined, '', 'console-secret').values,
+        secondaryKey: text(
+          'A key that may be missing: another console secret, accepted as well while the console secret is replaced.',
+          'secondary-console-secret',
+        ),
+      },
+    ),
+  }),
   options: byName(
     'Options of `pergola serve` by the name of their flag, such as pg-connections: 20; see docs/reference/options.md.',
     Object.fromEntries(

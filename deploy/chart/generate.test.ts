@@ -52,6 +52,8 @@ test('every option can be set, or is set by the chart itself', () => {
     'server-host',
     'admin-secret',
     'admin-secret-path',
+    'console-secret',
+    'console-secret-path',
     'enable-console',
     'metrics-secret',
   ]);

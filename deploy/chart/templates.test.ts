@@ -206,29 +206,42 @@ describeHelm('charts', (helm) => {
     expect(from('ENGINE_GRAPHQL_DATABASE_URL')).toEqual({ name: 'pergola-database', key: 'url' });
   });
 
-  test('both admin secrets are files that the engine follows, of which the second may be missing', async () => {
-    const mounted = async (adminSecret: object) => {
-      const objects = await helm.template({ engine: { adminSecret } });
-      const { spec } = find(objects, 'Deployment', 'pergola-engine').spec.template;
-      const { projected } = spec.volumes.find((x: Rendered) => x.name === 'admin-secrets');
-      const { mountPath } = spec.containers[0].volumeMounts.find((x: Rendered) => x.name === 'admin-secrets');
-      const options = loadOptions([], { ...envOf(objects, 'pergola-engine'), ...DATABASE });
-      expect(options.adminSecretPath).toBe(mountPath);
-      return projected.sources.map(({ secret }: Rendered) => [
-        secret.name,
-        secret.items[0].key,
-        secret.optional ?? false,
+  test.each(['admin', 'console'] as const)(
+    'both %s secrets are files that the engine follows, of which the second may be missing',
+    async (kind) => {
+      const mounted = async (secret: object) => {
+        const values = kind === 'admin' ? { adminSecret: secret } : { console: { secret } };
+        const objects = await helm.template({ engine: values });
+        const { spec } = find(objects, 'Deployment', 'pergola-engine').spec.template;
+        const isOfKind = ({ name }: Rendered) => name === `${kind}-secrets`;
+        const { projected } = spec.volumes.find(isOfKind);
+        const { mountPath } = spec.containers[0].volumeMounts.find(isOfKind);
+        const options = loadOptions([], { ...envOf(objects, 'pergola-engine'), ...DATABASE });
+        expect(options[`${kind}SecretPath`]).toBe(mountPath);
+        return projected.sources.map(({ secret: { name, items, optional = false } }: Rendered) => [
+          name,
+          items[0].key,
+          optional,
+        ]);
+      };
+      const existingSecret = `pergola-${kind}`;
+      expect(await mounted({ existingSecret })).toEqual([
+        [existingSecret, `${kind}-secret`, false],
+        [existingSecret, `secondary-${kind}-secret`, true],
       ]);
-    };
-    expect(await mounted({})).toEqual([
-      ['pergola-admin', 'admin-secret', false],
-      ['pergola-admin', 'secondary-admin-secret', true],
-    ]);
-    expect(await mounted({ existingSecret: 'other', key: 'current', secondaryKey: 'previous' })).toEqual([
-      ['other', 'current', false],
-      ['other', 'previous', true],
-    ]);
-    expect(await mounted({ secondaryKey: '' })).toEqual([['pergola-admin', 'admin-secret', false]]);
+      expect(await mounted({ existingSecret: 'other', key: 'current', secondaryKey: 'previous' })).toEqual([
+        ['other', 'current', false],
+        ['other', 'previous', true],
+      ]);
+      expect(await mounted({ existingSecret, secondaryKey: '' })).toEqual([
+        [existingSecret, `${kind}-secret`, false],
+      ]);
+    },
+  );
+
+  test('without a secret of the console there is none', async () => {
+    const objects = await helm.template({});
+    expect(JSON.stringify(objects)).not.toContain('console-secret');
   });
 
   test.each(NULLS)('%s may be null', async (_, paths) => {

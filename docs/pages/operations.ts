@@ -22,6 +22,7 @@ export function operationsPage(): string {
     [
       'A request is `{"type": …, "args": …}`, with `version` if it is not 1, and with `resource_version` to change the document only',
       'if it still has that version. Wherever a table is expected, `"author"` means `{"schema": "public", "name": "author"}`.',
+      'Operations "for the console" may also be performed with the [console secret](behaviour/authentication.md#console-secret).',
       '[Behaviour: metadata API](behaviour/metadata-api.md) describes responses, errors and batches.',
     ].join('\n'),
     ...OPERATION_NAMES.map(section),
@@ -29,11 +30,11 @@ export function operationsPage(): string {
 }
 
 function section(name: OperationName): string {
-  const { args, summary, versions, effect }: OperationDeclaration = OPERATIONS[name];
+  const { args, summary, versions, effect, isForConsole }: OperationDeclaration = OPERATIONS[name];
   const offers = ENDPOINTS.filter((endpoint) => namesAt(name, endpoint).length > 0).map(
     (endpoint) => `${code(endpoint)} as ${namesAt(name, endpoint).map(code).join(' or ')}`,
   );
-  const facts = `${offers.join(', ')}. ${versions.length > 1 ? `Versions ${versions.join(' and ')}. ` : ''}Effect: ${effect}.`;
+  const facts = `${offers.join(', ')}. ${versions.length > 1 ? `Versions ${versions.join(' and ')}. ` : ''}Effect: ${effect}.${isForConsole ? ' For the console.' : ''}`;
   return [`## ${name}`, summary, facts, argumentsOf(args)].join('\n\n');
 }
 

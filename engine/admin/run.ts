@@ -1,5 +1,6 @@
 /** The life of an admin request: body in, status and body out; never throws.
- *  1. Parse the envelope (request.ts). Only administrators get further, except for operations on rows.
+ *  1. Parse the envelope (request.ts). Only administrators get further, except for operations on rows, and for those that the console
+ *     secret may perform.
  *  2. Operations that may change the document run one after the other; all others run at any time.
  *  3. Perform the operations on a unit of work (perform.ts, unit-of-work.ts): a draft that no other request sees.
  *  4. Validate the draft, commit it (store/) and publish the new snapshot (state.ts); or roll back and answer with the error.
@@ -70,8 +71,7 @@ export async function runAdmin(
     session: context.session,
   };
   try {
-    const isAdmin = context.session.role === ADMIN_ROLE;
-    const request = isAdmin ? parseRequest(body, caller) : parseRowRequest(body, caller);
+    const request = parseAllowed(body, caller);
     return { status: 200, body: await answer(state, request, context) };
   } catch (error) {
     return refusal(error, context);
@@ -84,25 +84,32 @@ export function runAsEngine(state: EngineState, body: unknown, client: string): 
   return runAdmin(state, body, { endpoint: '/v1/metadata', session, client });
 }
 
-/** Parses a request of a role that is not admin, which may only operate on rows. All other requests, valid or not, get the same error,
- *  so that the role learns nothing about the admin API. */
-function parseRowRequest(body: unknown, caller: AdminCaller): AdminRequest {
+/** Parses a request, all of whose operations the session may perform. Others, valid or not, get the same error unless the session is an
+ *  administrator's, so that a role learns nothing about the admin API. Raises `adminOnly`, `consoleOperationRefused`. */
+function parseAllowed(body: unknown, caller: AdminCaller): AdminRequest {
+  const { role, isConsole } = caller.session;
+  if (role === ADMIN_ROLE) return parseRequest(body, caller);
   let request: AdminRequest | undefined;
   try {
     request = parseRequest(body, caller);
   } catch (error) {
     if (!(error instanceof EngineError)) throw error;
   }
-  return request && concernsRowsOnly(request) ? request : fail('adminOnly', {}, { path: ['args'] });
+  const isAllowed: IsAllowed = isConsole
+    ? (row) => row.isForConsole === true
+    : (row) => row.effect === 'rows';
+  if (request && areAll(request, isAllowed)) return request;
+  return fail(isConsole ? 'consoleOperationRefused' : 'adminOnly', {}, { path: ['args'] });
 }
 
-function concernsRowsOnly(request: AdminRequest | EngineError): boolean {
+type IsAllowed = (operation: AdminRequest['operation']) => boolean;
+
+/** True when the operation is allowed, or is a batch of operations that are. */
+function areAll(request: AdminRequest | EngineError, isAllowed: IsAllowed): boolean {
   if (request instanceof EngineError) return false;
-  const { effect } = request.operation;
-  return (
-    effect === 'rows' ||
-    (effect === 'batch' && request.items.length > 0 && request.items.every(concernsRowsOnly))
-  );
+  const { operation, items } = request;
+  if (operation.effect !== 'batch') return isAllowed(operation);
+  return items.length > 0 && items.every((item) => areAll(item, isAllowed));
 }
 
 type Signal = AbortSignal | undefined;

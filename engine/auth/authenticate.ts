@@ -1,5 +1,5 @@
 /** Authentication: request headers → Session, or the ERRORS row that says why not. Authenticators are called in
- *  order: the admin secret, a token, the authentication hook, the unauthorized role; without an admin secret every
+ *  order: the admin secret, the console secret, a token, the authentication hook, the unauthorized role; without an admin secret every
  *  request is trusted. Each one accepts the request, refuses it, or passes it on because it has no credentials of its
  *  kind. Tokens and the hook return a promise.
  *  Not here: what a role may do (resolve/), how a refusal is sent (http/). Reference:
@@ -11,8 +11,14 @@ import { fail } from '../errors/engine-error.ts';
 import type { Observe } from '../observe/observation.ts';
 import type { TrustsSelfSigned } from '../outgoing/tls-allowlist.ts';
 import { ADMIN_ROLE, SESSION_PREFIX, type Session } from '../resolve/session.ts';
-import { type AdminSecretCheck, isSecretSet, openAdminSecrets } from './admin-secrets.ts';
-import { secretOf, sessionVariablesOf } from './session-variables.ts';
+import {
+  adminSecretsOf,
+  consoleSecretsOf,
+  isSecretSet,
+  openSecrets,
+  type SecretCheck,
+} from './accepted-secrets.ts';
+import { adminSecretOf, consoleSecretOf, sessionVariablesOf } from './session-variables.ts';
 import { type AuthHook, sessionOfHook } from './webhook.ts';
 
 export type AuthOptions = Pick<
@@ -20,6 +26,8 @@ export type AuthOptions = Pick<
   | 'adminSecret'
   | 'adminSecrets'
   | 'adminSecretPath'
+  | 'consoleSecret'
+  | 'consoleSecretPath'
   | 'unauthorizedRole'
   | 'unauthorizedSessionVariables'
   | 'headerPrefix'
@@ -89,7 +97,10 @@ function authenticatorsOf(
 ): readonly Authenticator[] {
   const { headerPrefix: prefix, unauthorizedRole, unauthorizedSessionVariables } = options;
   if (!isSecretSet(options)) return [(headers) => trustedSession(headers, prefix)];
-  const chain: Authenticator[] = [secretAuthenticator(openAdminSecrets(options, observe), prefix)];
+  const chain: Authenticator[] = [
+    adminAuthenticator(openSecrets(adminSecretsOf(options), observe), prefix),
+    consoleAuthenticator(openSecrets(consoleSecretsOf(options), observe), prefix),
+  ];
   if (byToken) chain.push(byToken);
   const hook = hookOf(options, trusts);
   if (hook) chain.push((headers, body) => sessionOfHook(hook, headers, prefix, body, observe));
@@ -112,13 +123,32 @@ function hookOf(options: AuthOptions, trusts: TrustsSelfSigned | undefined): Aut
   return { url, mode, sendsRequestBody, timeoutSeconds, trusts };
 }
 
-function secretAuthenticator(isAdminSecret: AdminSecretCheck, prefix: string): Authenticator {
+function adminAuthenticator(isAdminSecret: SecretCheck, prefix: string): Authenticator {
   return (headers) => {
-    const secret = secretOf(headers, prefix);
+    const secret = adminSecretOf(headers, prefix);
     if (secret === undefined) return undefined;
     if (!isAdminSecret(secret)) fail('adminSecretInvalid', { prefix });
     return trustedSession(headers, prefix);
   };
+}
+
+/** Without a console secret, every one is refused: a client that sends one must not get another role. */
+function consoleAuthenticator(isConsoleSecret: SecretCheck, prefix: string): Authenticator {
+  return (headers) => {
+    const secret = consoleSecretOf(headers, prefix);
+    if (secret === undefined) return undefined;
+    if (!isConsoleSecret(secret)) fail('consoleSecretInvalid', { prefix });
+    return consoleSession(headers, prefix);
+  };
+}
+
+/** Returns the session of a request with the console secret, whose role is empty when the headers name none. Raises
+ *  `consoleRoleNotAllowed` for the role of administrators. */
+export function consoleSession(headers: IncomingHttpHeaders, prefix: string): Session {
+  const role = sessionVariablesOf(headers, prefix)[`${SESSION_PREFIX}role`];
+  if (role === undefined) return { role: '', variables: {}, mayUseBackendOnly: false, isConsole: true };
+  if (role === ADMIN_ROLE) fail('consoleRoleNotAllowed', { prefix });
+  return { ...trustedSession(headers, prefix), isConsole: true };
 }
 
 /** Returns the session of a trusted request: the role of its headers, or the administrator. Header names are

@@ -1,7 +1,7 @@
 import { createServer, type IncomingHttpHeaders, request } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { expect, test } from 'vitest';
-import { keepLastHeader, secretOf } from './session-variables.ts';
+import { adminSecretOf, keepLastHeader } from './session-variables.ts';
 
 /** Returns the headers a server receives for these lines. */
 function received(lines: readonly [string, string][]): Promise<IncomingHttpHeaders> {
@@ -41,5 +41,5 @@ test('repeated headers with other names stay lists', async () => {
 
 test('the admin secret is read as UTF-8', () => {
   const received = Buffer.from('clé').toString('latin1');
-  expect(secretOf({ 'x-engine-admin-secret': received }, 'x-engine-')).toBe('clé');
+  expect(adminSecretOf({ 'x-engine-admin-secret': received }, 'x-engine-')).toBe('clé');
 });

@@ -7,7 +7,11 @@ import { headerText } from '../outgoing/header-values.ts';
 import { SESSION_PREFIX, type Session } from '../resolve/session.ts';
 
 /** The headers, without the prefix, that may hold the admin secret. The second is an older name of the first. */
-const SECRET_HEADERS = ['admin-secret', 'access-key'];
+const ADMIN_SECRET_HEADERS = ['admin-secret', 'access-key'];
+const CONSOLE_SECRET_HEADERS = ['console-secret'];
+
+/** The headers with the prefix that are no session variables. */
+const SECRET_HEADERS = [...ADMIN_SECRET_HEADERS, ...CONSOLE_SECRET_HEADERS];
 
 export function sessionVariablesOf(headers: IncomingHttpHeaders, prefix: string): Session['variables'] {
   const variables: Record<string, string> = {};
@@ -42,8 +46,17 @@ export function sessionEntries<T>(entries: Iterable<readonly [string, T]>, prefi
 }
 
 /** Returns the admin secret of a request, if it has one. */
-export function secretOf(headers: IncomingHttpHeaders, prefix: string): string | undefined {
-  for (const name of SECRET_HEADERS) {
+export function adminSecretOf(headers: IncomingHttpHeaders, prefix: string): string | undefined {
+  return firstOf(ADMIN_SECRET_HEADERS, headers, prefix);
+}
+
+/** Returns the console secret of a request, if it has one. */
+export function consoleSecretOf(headers: IncomingHttpHeaders, prefix: string): string | undefined {
+  return firstOf(CONSOLE_SECRET_HEADERS, headers, prefix);
+}
+
+function firstOf(names: readonly string[], headers: IncomingHttpHeaders, prefix: string): string | undefined {
+  for (const name of names) {
     const found = headers[prefix + name];
     if (found !== undefined) return headerText(found);
   }

@@ -131,6 +131,17 @@ test('a folder of admin secrets counts as a secret, and sources may not read it'
   ).toBeDefined();
 });
 
+test('a console secret needs an admin secret, and sources may not read a folder of them', () => {
+  expect(problemsOf(['--console-secret', 'hush'])).toEqual([
+    'a console secret needs an admin secret beside it: --admin-secret',
+  ]);
+  expect(load(['--console-secret', 'hush', '--admin-secret', 'other']).consoleSecret).toBe('hush');
+  const folders = ['--console-secret-path', '/secrets/console', '--dynamic-secrets-path', '/secrets'];
+  expect(problemsOf([...folders, '--admin-secret', 'other'])).toEqual([
+    expect.stringContaining('--console-secret-path is below'),
+  ]);
+});
+
 test('the header prefix is lower-cased and must end in a dash', () => {
   expect(load(['--header-prefix', 'X-Other-']).headerPrefix).toBe('x-other-');
   expect(problemsOf(['--header-prefix', 'x-other'])).toHaveLength(1);

@@ -184,7 +184,9 @@ function contradictionsOf(options: Options): readonly string[] {
   const { databaseUrl, metadataDatabaseUrl, adminSecret, adminSecrets, adminSecretPath, authHook } = options;
   const hasTokens = options.jwtSecret !== undefined || options.jwtSecrets !== undefined;
   const hasSecret = [adminSecret, adminSecrets, adminSecretPath].some((given) => given !== undefined);
-  const isReadable = options.dynamicSecretsPath.some((folder) => isWithin(adminSecretPath, folder));
+  const hasConsoleSecret = options.consoleSecret !== undefined || options.consoleSecretPath !== undefined;
+  const isReadable = (path: string | undefined) =>
+    options.dynamicSecretsPath.some((folder) => isWithin(path, folder));
   const problems: readonly (readonly [boolean, string])[] = [
     [
       databaseUrl === undefined && metadataDatabaseUrl === undefined,
@@ -195,10 +197,14 @@ function contradictionsOf(options: Options): readonly string[] {
       'tokens and an authentication hook need an admin secret beside them: --admin-secret',
     ],
     [hasTokens && authHook !== undefined, '--jwt-secret and --auth-hook exclude each other'],
-    [
-      isReadable,
-      '--admin-secret-path is below --dynamic-secrets-path, so metadata could read the admin secrets',
-    ],
+    [hasConsoleSecret && !hasSecret, 'a console secret needs an admin secret beside it: --admin-secret'],
+    ...(['admin', 'console'] as const).map(
+      (kind) =>
+        [
+          isReadable(options[`${kind}SecretPath`]),
+          `--${kind}-secret-path is below --dynamic-secrets-path, so metadata could read the ${kind} secrets`,
+        ] as const,
+    ),
   ];
   return problems.flatMap(([isSo, problem]) => (isSo ? [problem] : []));
 }

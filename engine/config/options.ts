@@ -378,6 +378,13 @@ export const OPTIONS = {
   'admin-secret-path': row('Access', text('PATH'), {
     doc: 'a folder in which every file contains an admin secret, read again when it changes: for rotation without a restart',
   }),
+  'console-secret': row('Access', text('SECRET'), {
+    isSecret: true,
+    doc: 'a secret for the console, sent in the header X-Engine-Console-Secret: it reads what the pages show, runs queries and subscriptions as a role, and changes nothing',
+  }),
+  'console-secret-path': row('Access', text('PATH'), {
+    doc: 'a folder in which every file contains a console secret, read again when it changes',
+  }),
   'jwt-secret': row('Access', jwtSecret, {
     isSecret: true,
     doc: 'the key that verifies the tokens of users: {"type": "RS256", "key": "…"} or {"jwk_url": "https://…"}',

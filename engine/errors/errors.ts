@@ -114,6 +114,7 @@ export const ERRORS = {
   ...rows(401, 'access-denied', {
     adminSecretMissing: '{prefix}admin-secret/{prefix}access-key required, but not found',
     adminSecretInvalid: 'invalid {prefix}admin-secret/{prefix}access-key',
+    consoleSecretInvalid: 'invalid {prefix}console-secret',
     hookUnauthorized: 'Authentication hook unauthorized this request',
   }),
   ...rows(400, 'invalid-headers', {
@@ -130,6 +131,10 @@ export const ERRORS = {
   ...rows(400, 'access-denied', {
     roleNotAllowed: 'Your requested role is not in allowed roles',
     accessDenied: 'You have to be admin to access this endpoint',
+    consoleRoleMissing: 'with the console secret, operations run as a role: {prefix}role is required',
+    consoleRoleNotAllowed: 'with the console secret, {prefix}role must be a role other than admin',
+    consoleReadOnly: 'the console secret may not run mutations',
+    consoleOperationRefused: 'the console secret may not perform this operation',
     transactionDenied: 'not authorised to access this tx',
   }),
   hookFailed: row(500, 'unexpected', 'webhook authentication request failed'),

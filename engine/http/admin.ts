@@ -7,7 +7,7 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { AdminEndpoint } from '../admin/request.ts';
 import { runAdmin } from '../admin/run.ts';
-import { trustedSession } from '../auth/authenticate.ts';
+import { consoleSession, trustedSession } from '../auth/authenticate.ts';
 import { adviceOn } from '../config/compatibility.ts';
 import { databasesOfRequest } from '../database/databases.ts';
 import { fail, withPath } from '../errors/engine-error.ts';
@@ -18,8 +18,9 @@ import { lintedDocument, openapiDocument } from '../plan/openapi.ts';
 import type { HttpContext } from './context.ts';
 import { showsInternal } from './error-response.ts';
 import { graphqlRequestFrom } from './graphql-request.ts';
+import { checkRole } from './operation.ts';
 import { waitMsOf } from './prefer.ts';
-import { adminSessionOf, recordOf, sessionOf } from './request-record.ts';
+import { adminSessionOf, readerSessionOf, recordOf, sessionOf } from './request-record.ts';
 import { VERSION } from './version.ts';
 
 export const ADMIN_ENDPOINTS: readonly AdminEndpoint[] = ['/v1/query', '/v1/metadata', '/v2/query'];
@@ -32,8 +33,9 @@ export function adminRoutes(app: FastifyInstance, context: HttpContext): void {
   }
   for (const path of EXPLAIN_PATHS) {
     app.post(path, async (request) => {
-      adminSessionOf(request);
-      return explainAs(context, request.body, recordOf(request).signal.toAbortSignal());
+      const { isConsole } = readerSessionOf(request);
+      const sessionOfUser = isConsole ? consoleSession : trustedSession;
+      return explainAs(context, request.body, sessionOfUser, recordOf(request).signal.toAbortSignal());
     });
   }
   app.get('/api/swagger/json', async (request) => {
@@ -82,10 +84,11 @@ function textOf(value: unknown): string {
 }
 
 /** Explains `{query: {query, variables?, operationName?}, user?: {x-engine-role, …}, is_relay?}`. Without a user, the
- *  administrator is assumed. */
+ *  administrator is assumed; the console secret requires one. Raises `consoleRoleMissing`. */
 async function explainAs(
   { options, state }: HttpContext,
   body: unknown,
+  sessionOfUser: typeof trustedSession,
   signal: AbortSignal | undefined,
 ): Promise<unknown> {
   if (!isRecord(body)) return fail('parseFailed', { text: 'expected an object' });
@@ -94,7 +97,8 @@ async function explainAs(
   const user = body['user'] ?? {};
   if (!isRecord(user)) return fail('parseFailed', { text: 'expected an object' }, { path: ['user'] });
   const headers = Object.entries(user).map(([name, value]) => [name.toLowerCase(), textOf(value)]);
-  const session = trustedSession(Object.fromEntries(headers), options.headerPrefix);
+  const session = sessionOfUser(Object.fromEntries(headers), options.headerPrefix);
+  checkRole(session, options.headerPrefix);
   const isRelay = body['is_relay'] === true;
   const databases = databasesOfRequest(state.sources, { signal });
   return explain(request, { model: state.snapshot().model, session, isRelay, databases });

@@ -1,11 +1,11 @@
-/** The configuration, version and health endpoints. GET /v1alpha1/config is for administrators; `?check_sources=true`
+/** The configuration, version and health endpoints. GET /v1alpha1/config is for administrators and the console secret; `?check_sources=true`
  *  checks the databases first. The others are public: /v1/version; /livez, which says that the process runs;
  *  /healthz, which says that it serves, and with `?strict=true` fails on inconsistent metadata and when the metadata database
  *  does not answer; /healthz/sources,
  *  which says whether the databases answer. Reference: docs/reference/behaviour/endpoints.md. */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { allInconsistencies } from '../admin/inconsistencies.ts';
-import { isSecretSet } from '../auth/admin-secrets.ts';
+import { isSecretSet } from '../auth/accepted-secrets.ts';
 import { jwtSecretsOf } from '../auth/authenticate.ts';
 import type { ClaimSource, JwtSecret } from '../config/jwt-secret.ts';
 import { booleanOf } from '../config/option-types.ts';
@@ -13,7 +13,7 @@ import type { Database } from '../database/pool.ts';
 import { SourceHealth } from '../database/source-health.ts';
 import { stateVersionOf } from '../metadata/state-version.ts';
 import type { HttpContext } from './context.ts';
-import { adminSessionOf } from './request-record.ts';
+import { readerSessionOf } from './request-record.ts';
 import { VERSION } from './version.ts';
 
 /** The second is the path of the reference engine's load balancers. */
@@ -24,9 +24,9 @@ const MAX_CHECK_MS = 8000;
 
 export function configRoutes(app: FastifyInstance, context: HttpContext): void {
   app.get('/v1alpha1/config', async (request) => {
-    adminSessionOf(request);
+    const { isConsole } = readerSessionOf(request);
     const { check_sources: checkSources } = request.query as { check_sources?: string };
-    if (checkSources === 'true') await context.state.checkSources(MAX_CHECK_MS);
+    if (checkSources === 'true' && !isConsole) await context.state.checkSources(MAX_CHECK_MS);
     return configView(context);
   });
 }

@@ -8,7 +8,7 @@
  *  request-header". */
 import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
 import { isIP } from 'node:net';
-import { isSecretSet } from '../auth/admin-secrets.ts';
+import { isSecretSet } from '../auth/accepted-secrets.ts';
 import { jwtSecretsOf } from '../auth/authenticate.ts';
 import type { Options } from '../config/options.ts';
 import { fail } from '../errors/engine-error.ts';

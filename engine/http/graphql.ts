@@ -22,7 +22,9 @@ import {
   answerContextOf,
   beginOperation,
   checkBatchSize,
+  checkMutation,
   checkRateLimit,
+  checkRole,
   endOperation,
   type Requester,
 } from './operation.ts';
@@ -119,6 +121,7 @@ async function authenticateAndParse(
   crossSite.checkSite(request);
   const found = context.authenticate(request.headers, () => parse(null));
   record.session = found instanceof Promise ? await found : found;
+  checkRole(record.session, context.options.headerPrefix);
   // Browsers send GET across origins without a preflight, but it never runs a mutation.
   if (!isGet) crossSite.checkPreflighted(request.headers);
   if (record.graphqlBody === undefined) await parse(record.session);
@@ -159,7 +162,10 @@ async function answerOne(work: GraphqlWork, body: unknown, batch?: SelectionSize
     checkRateLimit(context.rateLimiter, work);
     const request = graphqlRequestFrom(body);
     const answerContext = answerContextOf(context, session, headers, operation, record);
-    const mayWrite = () => isGet && fail('methodNotAllowed', { allowed: 'POST' });
+    const mayWrite = () => {
+      if (isGet) fail('methodNotAllowed', { allowed: 'POST' });
+      checkMutation(session);
+    };
     const text = await answer(request, { model, isRelay, mayWrite, batch, ...answerContext });
     endOperation(context, operation, null);
     return { status: 200, body: text };

@@ -30,6 +30,16 @@ export function checkRateLimit(limiter: RateLimiter, { model, session, address }
   if (rate) limiter.admit(rate, session, address);
 }
 
+/** Raises `consoleRoleMissing` for a request with the console secret that names no role. */
+export function checkRole({ isConsole, role }: Session, prefix: string): void {
+  if (isConsole && role === '') fail('consoleRoleMissing', { prefix });
+}
+
+/** Raises `consoleReadOnly` for a mutation with the console secret. */
+export function checkMutation({ isConsole }: Session): void {
+  if (isConsole) fail('consoleReadOnly', {});
+}
+
 /** Checks how many operations a role may send in one body. Raises `batchLimitExceeded`. */
 export function checkBatchSize(
   { length: found }: readonly unknown[],

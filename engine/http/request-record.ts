@@ -96,6 +96,12 @@ export function adminSessionOf(request: FastifyRequest): Session {
   return session.role === ADMIN_ROLE ? session : fail('accessDenied', {});
 }
 
+/** Returns the session of an administrator, or of a request with the console secret. Raises `accessDenied` for any other. */
+export function readerSessionOf(request: FastifyRequest): Session {
+  const session = sessionOf(request);
+  return session.isConsole ? session : adminSessionOf(request);
+}
+
 /** Reports a request whose response has been handed to the socket. */
 export function logRequest(
   observe: Observe,

@@ -21,7 +21,9 @@ import {
   addressOf,
   answerContextOf,
   beginOperation,
+  checkMutation,
   checkRateLimit,
+  checkRole,
   endOperation,
   type RunningOperation,
 } from './operation.ts';
@@ -53,6 +55,7 @@ async function handle(
     const { headers, method = '' } = request;
     const session = await context.authenticate(headers);
     record.session = session;
+    checkRole(session, context.options.headerPrefix);
     const text = await readBody(context, request, record, session);
     const { model } = context.state.snapshot();
     const [path, query] = partsOf(request.url!);
@@ -70,7 +73,10 @@ async function handle(
         : parseJson(text);
     const given = argumentsOf(values, query, form, json ?? {}, model, session);
     const answerContext = answerContextOf(context, session, headers, operation, record);
-    const mayWrite = () => SIMPLE_METHODS.has(method) && context.crossSite.checkPreflighted(headers);
+    const mayWrite = () => {
+      if (SIMPLE_METHODS.has(method)) context.crossSite.checkPreflighted(headers);
+      checkMutation(session);
+    };
     const body = await answerEndpoint(endpoint, { ...given, mayWrite }, { model, ...answerContext });
     endOperation(context, operation, null);
     const isKept = method === 'GET' && endpoint.maxAgeSeconds !== null;

@@ -71,6 +71,8 @@ export type OperationDeclaration = {
   readonly isPrefixed: boolean;
   /** Earlier names, on `/v1/query`. */
   readonly aliases?: readonly string[];
+  /** True when the console secret may perform it: it reads, and its answer has no secrets and no values of rows. All others are refused. */
+  readonly isForConsole?: true;
   /** True when `source` is an argument, whose default is `default`. */
   readonly takesSource: boolean;
   /** Rewrites other forms of the arguments to that of `args`. */
@@ -385,6 +387,7 @@ export const OPERATIONS = {
         ),
       ),
     },
+    { isForConsole: true },
   ),
 
   // ── tables ──
@@ -915,6 +918,7 @@ export const OPERATIONS = {
     'read',
     'Returns the roles, and what one of them may do with each table, with the permissions that grant it. Runs no statement.',
     { role: Type.Optional(RoleName) },
+    { isForConsole: true },
   ),
   get_field_usage: row(
     'read',

@@ -89,7 +89,7 @@ export function measure(registry: Registry, observation: Observation): void {
       registry.count('pergola_overload_refusals_total', { limit: OVERLOADS[observation.error] ?? 'other' });
       break;
     case 'started':
-    case 'admin secrets read':
+    case 'secrets read':
     case 'foreign settings':
     case 'stopping':
     case 'stopped':

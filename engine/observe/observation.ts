@@ -24,7 +24,7 @@ export type Observation =
   | RequestFinished
   | OperationFinished
   | KeysRefreshed
-  | AdminSecretsRead
+  | SecretsRead
   | WebhookCalled
   | StatementPolled
   /** Spans were sent to the collector, or lost; `failure` says why. */
@@ -113,9 +113,10 @@ export type KeysRefreshed = {
   readonly failure: string | null;
 };
 
-/** The admin secrets in a folder were read for the first time or have changed, or the folder could not be read. */
-export type AdminSecretsRead = {
-  readonly kind: 'admin secrets read';
+/** The secrets in a folder were read for the first time or have changed, or the folder could not be read. */
+export type SecretsRead = {
+  readonly kind: 'secrets read';
+  readonly secrets: 'admin' | 'console';
   readonly folder: string;
   /** The number of secrets in the folder that are accepted now. */
   readonly count: number;

@@ -172,8 +172,9 @@ function linesOf(observation: Observation): readonly Line[] {
       ];
     case 'keys refreshed':
       return [keysLog(observation)];
-    case 'admin secrets read': {
-      const detail = { kind: 'admin_secrets_read', info: rest(observation) };
+    case 'secrets read': {
+      const { kind: _, secrets, ...info } = observation;
+      const detail = { kind: `${secrets}_secrets_read`, info };
       return [line(observation.failure === null ? 'info' : 'warn', 'startup', () => detail)];
     }
     case 'webhook called':

@@ -14,6 +14,9 @@ export type Session = {
   readonly variables: Readonly<Record<string, string>>;
   /** True when the request has the admin secret and asks for `backend_only` permissions. */
   readonly mayUseBackendOnly: boolean;
+  /** True for a request with the console secret, which changes nothing. Its role is never the one of administrators, and empty when the
+   *  request names none. */
+  readonly isConsole?: true;
   /** The time, in milliseconds since the epoch, when the credentials expire and WebSockets that use them are closed. */
   readonly expiresAt?: number;
   /** Values of Set-Cookie headers that the authentication hook sends to the client. */

@@ -1,5 +1,5 @@
-{{/* The environment variables of the engine: databases, secrets, options, and engine.extraEnv. The admin secrets are files, because a
-     pod follows changes of files and not of variables. */}}
+{{/* The environment variables of the engine: databases, secrets, options, and engine.extraEnv. The admin and console secrets are files,
+     because a pod follows changes of files and not of variables. */}}
 {{- define "pergola.engineEnv" -}}
 {{- $engine := .Values.engine -}}
 {{- if .Values.postgres.enabled }}
@@ -16,6 +16,9 @@
   {{- include "pergola.secretKey" $engine.metadataDatabase | nindent 2 }}
 {{- end }}
 - {name: ENGINE_GRAPHQL_ADMIN_SECRET_PATH, value: /run/pergola/admin-secrets}
+{{- if $engine.console.secret.existingSecret }}
+- {name: ENGINE_GRAPHQL_CONSOLE_SECRET_PATH, value: /run/pergola/console-secrets}
+{{- end }}
 - {name: ENGINE_GRAPHQL_VALUES_KEY_FILE, value: /run/pergola/values-key/keys}
 - {name: ENGINE_GRAPHQL_SERVER_PORT, value: "8080"}
 - {name: ENGINE_GRAPHQL_SHUTDOWN_DELAY, value: {{ $engine.preStopSeconds | quote }}}
@@ -55,21 +58,33 @@
 {{ .Values.engine.valuesKey.existingSecret | default (printf "%s-values-key" (include "pergola.fullname" .)) }}
 {{- end -}}
 
-{{- define "pergola.adminSecretMounts" -}}
+{{- define "pergola.secretMounts" -}}
 - {name: admin-secrets, mountPath: /run/pergola/admin-secrets, readOnly: true}
+{{- if .Values.engine.console.secret.existingSecret }}
+- {name: console-secrets, mountPath: /run/pergola/console-secrets, readOnly: true}
+{{- end }}
 - {name: values-key, mountPath: /run/pergola/values-key, readOnly: true}
 {{- end -}}
 
-{{- define "pergola.adminSecretVolumes" -}}
-{{- $secret := .Values.engine.adminSecret -}}
-- name: admin-secrets
+{{/* The volume with the secrets of one kind, a file for each key: name, and secret with existingSecret, key and secondaryKey. */}}
+{{- define "pergola.keysVolume" -}}
+- name: {{ .name }}
   projected:
     defaultMode: 0440
     sources:
-      - secret: {name: {{ $secret.existingSecret }}, items: [{key: {{ $secret.key }}, path: primary}]}
-      {{- with $secret.secondaryKey }}
-      - secret: {name: {{ $secret.existingSecret }}, items: [{key: {{ . }}, path: secondary}], optional: true}
+      - secret: {name: {{ .secret.existingSecret }}, items: [{key: {{ .secret.key }}, path: primary}]}
+      {{- with .secret.secondaryKey }}
+      - secret: {name: {{ $.secret.existingSecret }}, items: [{key: {{ . }}, path: secondary}], optional: true}
       {{- end }}
+{{- end -}}
+
+{{- define "pergola.secretVolumes" -}}
+{{ include "pergola.keysVolume" (dict "name" "admin-secrets" "secret" .Values.engine.adminSecret) }}
+{{- with .Values.engine.console.secret }}
+{{- if .existingSecret }}
+{{ include "pergola.keysVolume" (dict "name" "console-secrets" "secret" .) }}
+{{- end }}
+{{- end }}
 - name: values-key
   secret:
     secretName: {{ include "pergola.valuesKeySecret" . }}

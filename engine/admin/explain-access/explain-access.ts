@@ -25,9 +25,12 @@ import { explainedFields } from './fields.ts';
 import { type AccessConditions, type GrantClauses, subjectOf } from './grants.ts';
 import { type AccessQuestion, accessQuestion, isOfFields, refusedField } from './question.ts';
 import { answerOf, type JudgedRow, severalOf } from './verdict.ts';
+import { withoutValues } from './without-values.ts';
 import { type Args, MOST_ROWS } from './write.ts';
 
-export const explainAccess: Performer<'explain_access'> = async (work, args) => {
+export const explainAccess: Performer<'explain_access'> = async (work, args, { caller }) => {
+  const { isConsole = false } = caller.session;
+  if (isConsole) refuseReading(args);
   const source = work.requireSource(args.source);
   await work.addedInconsistencies();
   const { gateway } = work;
@@ -49,13 +52,21 @@ export const explainAccess: Performer<'explain_access'> = async (work, args) => 
   }
   const triggers = await triggersBefore(question, conflict?.exists === true, database);
   const about = { question, conditions, conflict, triggers, args };
-  const judged = truths.map((truth) => judgedBy(read, truth));
+  const known = truths.map((truth) => judgedBy(read, truth));
+  const judged = isConsole ? known.map(withoutValues) : known;
   const answer =
     conditions.rows.stored?.kind === 'where'
       ? severalOf(about, judged.slice(0, MOST_ROWS), judged.length > MOST_ROWS)
       : answerOf(about, judged[0] ?? { ...judgedBy(read, NO_ROW), hasRow: false });
   return () => withMessages(answer, wire);
 };
+
+/** Raises `consoleOperationRefused` for arguments that compare a row with given values, by which hidden values could be found out. */
+function refuseReading(args: Args): void {
+  for (const name of ['where', 'values', 'operators', 'on_conflict'] as const) {
+    if (args[name] !== undefined) withPath(name, () => fail('consoleOperationRefused', {}));
+  }
+}
 
 /** Rows are read outside of the request's transaction, which has changed or locked some of them. */
 const NOT_INSIDE =

@@ -104,7 +104,7 @@ export function isUnset(leaf: Leaf, { variables }: Session): boolean {
 function sessionOf({ role, session_variables: given = {} }: Args, prefix: string): Session {
   const entries = Object.entries(given).map(([name, value]) => {
     const own = sessionVariableOf(name, prefix);
-    const isSecret = own !== undefined && /-(admin-secret|access-key)$/.test(own);
+    const isSecret = own !== undefined && /-(admin-secret|access-key|console-secret)$/.test(own);
     if (own === undefined || isSecret) {
       const text = isSecret
         ? `"${name}" is no session variable`

@@ -5,6 +5,8 @@ export const OPEN: AuthOptions = {
   adminSecret: undefined,
   adminSecrets: undefined,
   adminSecretPath: undefined,
+  consoleSecret: undefined,
+  consoleSecretPath: undefined,
   unauthorizedRole: undefined,
   unauthorizedSessionVariables: false,
   headerPrefix: 'x-engine-',

@@ -22,6 +22,7 @@ import { isLongBody, parseLongBody } from '../body/long-body.ts';
 import { bodyLimit } from '../body/read-body.ts';
 import type { HttpContext } from '../context.ts';
 import { errorFrom } from '../error-response.ts';
+import { checkRole } from '../operation.ts';
 import { textFrame } from './frames.ts';
 import { IncomingBytes } from './incoming-bytes.ts';
 import { Keepalive } from './keepalive.ts';
@@ -220,6 +221,7 @@ export class WebsocketConnection {
     try {
       this.#headers = { ...headers, ...given };
       this.#session = await context.authenticate(this.#headers);
+      checkRole(this.#session, context.options.headerPrefix);
       // Operations begin in the order of their messages, so they cannot wait for it later.
       await buildingSchema({ model: context.state.snapshot().model, session: this.#session, isRelay });
       this.#on({ kind: 'authenticated' });

@@ -20,6 +20,7 @@ import { graphqlRequestFrom } from '../graphql-request.ts';
 import {
   answerContextOf,
   beginOperation,
+  checkMutation,
   checkRateLimit,
   endOperation,
   type RunningOperation,
@@ -73,6 +74,7 @@ export function startOperation(start: OperationStart): RunningWebsocketOperation
     checkRateLimit(context.rateLimiter, { model, session, address: start.address });
     const planned = planOf(request, { model, session, isRelay, progress: arrival.progress });
     notePlan(planned, arrival.progress);
+    if (planned.plan.operation === 'mutation') checkMutation(session);
     if (planned.plan.operation !== 'subscription')
       return answerOnce(start, { request, model, planned }, arrival);
     const subscribing: SubscribeRequest = {

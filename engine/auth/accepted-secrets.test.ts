@@ -1,11 +1,11 @@
-/** Tests the admin secrets in a folder: which are accepted, how a change is followed, and what is kept while the folder is broken. */
+/** Tests the secrets in a folder: which are accepted, how a change is followed, and what is kept while the folder is broken. */
 import { mkdirSync, mkdtempSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import type { EngineError } from '../errors/engine-error.ts';
 import type { Observation } from '../observe/observation.ts';
-import { isSecretSet, openAdminSecrets } from './admin-secrets.ts';
+import { adminSecretsOf, consoleSecretsOf, isSecretSet, openSecrets } from './accepted-secrets.ts';
 import { authenticator } from './authenticate.ts';
 import { OPEN } from './testing/options.ts';
 
@@ -21,8 +21,8 @@ beforeEach(() => {
 afterEach(() => rmSync(folder, { recursive: true, force: true }));
 
 const open = (options = {}) =>
-  openAdminSecrets(
-    { ...OPEN, adminSecretPath: folder, ...options },
+  openSecrets(
+    adminSecretsOf({ ...OPEN, adminSecretPath: folder, ...options }),
     (x) => reports.push(x),
     () => now,
   );
@@ -85,7 +85,7 @@ test.each([
   const check = open();
   damage();
   for (now of [1000, 2000, 3000]) expect(accepted(check, 'one', '', 'x')).toEqual(['one']);
-  const failures = reports.flatMap((x) => (x.kind === 'admin secrets read' && x.failure ? [x.failure] : []));
+  const failures = reports.flatMap((x) => (x.kind === 'secrets read' && x.failure ? [x.failure] : []));
   expect(failures).toEqual([expect.stringMatching(reason)]);
   rmSync(folder, { recursive: true, force: true });
   mkdirSync(folder);
@@ -125,4 +125,20 @@ test('what is reported contains no secret', () => {
   check('x');
   expect(reports).toHaveLength(2);
   expect(JSON.stringify(reports)).not.toContain('hush');
+});
+
+test('console secrets are followed in the same way, and reported as such', () => {
+  const openConsole = () =>
+    openSecrets(
+      consoleSecretsOf({ ...OPEN, consoleSecret: 'fixed', consoleSecretPath: folder }),
+      (x) => reports.push(x),
+      () => now,
+    );
+  expect(openConsole).toThrow(/contains no file with a console secret/);
+  write('primary', 'old');
+  const check = openConsole();
+  write('primary', 'new');
+  now = 1000;
+  expect(accepted(check, 'fixed', 'old', 'new')).toEqual(['fixed', 'new']);
+  expect(reports.at(-1)).toMatchObject({ kind: 'secrets read', secrets: 'console', count: 1 });
 });
