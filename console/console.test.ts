@@ -235,6 +235,32 @@ describe.skipIf(path === undefined)(`GraphiQL in a browser${reason}`, { timeout:
     await page.until(resultHas("field 'owner' not found"));
   });
 
+  test('a read-only console sends no mutation, and an editable one does', async () => {
+    const mutation = 'mutation { insert_book(objects: [{id: 9}]) { affected_rows } }';
+    const rows = () => database.sql('select id from book where id = 9');
+    await signIn();
+    await writeQuery(mutation);
+    await run();
+    await page.until(resultHas('This console is read-only'));
+    expect(await rows()).toEqual([]);
+    const editable = await startTestEngine({
+      ...{ databaseUrl: database.url, enableConsole: true, consoleMode: 'edit' as const },
+    });
+    try {
+      const config = await (await editable.fetch('/v1alpha1/config')).json();
+      expect(config).toMatchObject({ console_mode: 'edit' });
+      await page.go(`${editable.url}/#admin-secret=${editable.adminSecret}`);
+      await page.until(editorHas('book'));
+      await writeQuery(mutation);
+      await run();
+      await page.until(resultHas('"affected_rows": 1'));
+      expect(await rows()).toEqual([{ id: 9 }]);
+    } finally {
+      await database.sql('delete from book where id = 9');
+      await editable.close();
+    }
+  });
+
   test('a role without any permission gets a warning, which another role removes', async () => {
     await signIn();
     await setRole('nobody');

@@ -18,6 +18,14 @@ test('options of serve are passed on as variables, before and after --, beside a
   });
 });
 
+test('the console may change things, unless an option or a variable says otherwise', () => {
+  const modeOf = (...given: Parameters<typeof parse>) =>
+    parse(...given).engineEnvironment['ENGINE_GRAPHQL_CONSOLE_MODE'];
+  expect(modeOf([])).toBe('edit');
+  expect(modeOf(['--console-mode', 'read-only'])).toBe('read-only');
+  expect(modeOf([], { ENGINE_GRAPHQL_CONSOLE_MODE: 'read-only' })).toBe('read-only');
+});
+
 test('the console and the loopback address are defaults that options change, and --server-port is the port', () => {
   expect(parse([])).toMatchObject({
     host: '127.0.0.1',

@@ -98,6 +98,8 @@ export function parseUp(argv: readonly string[], env: NodeJS.ProcessEnv): UpOpti
     hasValuesKey: options.valuesKey !== undefined || options.valuesKeyFile !== undefined,
     engineEnvironment: {
       ...Object.fromEntries([...line.given].map(([flag, value]) => [variableOf(flag), value])),
+      // The engine is the developer's own.
+      [variableOf('console-mode')]: set('console-mode') ?? 'edit',
       [variableOf('enabled-log-types')]: [...new Set([...options.enabledLogTypes, ...DELIVERY_LOGS])].join(
         ',',
       ),

@@ -1,8 +1,11 @@
 /** The requests of the pages: GraphQL and admin operations over HTTP, subscriptions over a WebSocket (subscribe.js), each with the headers of the role, the
  *  secret and the editor. Not here: what is kept (session.js). */
 import { parse } from 'graphql';
-import { keptHeaders, PREFIX } from './session.js';
+import { IS_READ_ONLY, keptHeaders, PREFIX } from './session.js';
 import { subscribe } from './subscribe.js';
+
+const READ_ONLY =
+  'This console is read-only and runs no mutation. An administrator of the engine can allow it: --console-mode edit';
 
 /** Returns a fetcher of GraphiQL. `report` receives why the engine refused the credentials; empty when it did not. */
 export function fetcherFor(role, secret, report) {
@@ -15,6 +18,7 @@ export function fetcherFor(role, secret, report) {
       ...(role && { [`${PREFIX}role`]: role }),
       ...written,
     };
+    if (kind === 'mutation' && IS_READ_ONLY) return Promise.resolve({ errors: [{ message: READ_ONLY }] });
     if (kind === 'subscription') return subscribe(question, sent);
     return post(question, sent).then((answer) => {
       report(denialIn(answer)?.message ?? '');

@@ -9,6 +9,9 @@ export const PREFIX = document.querySelector('meta[name=header-prefix]').content
 /** The role of requests without credentials; empty when the engine refuses them. */
 export const UNAUTHORIZED_ROLE = document.querySelector('meta[name=unauthorized-role]').content;
 
+/** True when nothing on the pages may change anything. */
+export const IS_READ_ONLY = document.querySelector('meta[name=console-mode]').content !== 'edit';
+
 export const KEYS = {
   secret: 'pergola-admin-secret',
   role: 'pergola-role',

@@ -476,6 +476,10 @@ export const OPTIONS = {
     default: false,
     doc: 'serve the console at /console',
   }),
+  'console-mode': row('API', oneOf(['read-only', 'edit']), {
+    default: 'read-only',
+    doc: 'whether the pages of the console may change anything: in read-only they run no mutation',
+  }),
   'stringify-numeric-types': row('API', flag, {
     default: false,
     doc: 'return bigint, numeric and double precision as strings, for clients that would round them',

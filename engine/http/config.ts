@@ -110,6 +110,7 @@ function configView({ options, state }: HttpContext): unknown {
       refetch_delay: options.streamingQueriesMultiplexedRefetchInterval / 1000,
     },
     console_assets_dir: null,
+    console_mode: options.consoleMode,
     experimental_features: options.experimentalFeatures,
     is_prometheus_metrics_enabled: options.enabledApis.includes('metrics'),
     default_naming_convention:

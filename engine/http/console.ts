@@ -37,7 +37,12 @@ const POLICY = [
 ].join('; ');
 
 export function consoleRoutes(app: FastifyInstance, context: HttpContext): void {
-  const { headerPrefix, unauthorizedRole = '' } = context.options;
+  const { headerPrefix, unauthorizedRole = '', consoleMode } = context.options;
+  const settings = {
+    'header-prefix': headerPrefix,
+    'unauthorized-role': unauthorizedRole,
+    'console-mode': consoleMode,
+  };
   // Relative, for proxies that add a prefix. Browsers keep the part after `#`, which signs in.
   for (const path of ['/', '/console']) app.get(path, async (_, reply) => reply.redirect('console/'));
   const sendPage = async (_: unknown, reply: FastifyReply) => {
@@ -45,12 +50,7 @@ export function consoleRoutes(app: FastifyInstance, context: HttpContext): void 
     if (page === undefined) {
       return reply.code(404).type('text/plain').send('The console is not built: npm run console\n');
     }
-    const text = page
-      .toString()
-      .replace('content="x-engine-"', `content="${headerPrefix}"`)
-      .replace('name="unauthorized-role" content="none"', () => {
-        return `name="unauthorized-role" content="${attributeText(unauthorizedRole)}"`;
-      });
+    const text = withSettings(page.toString(), settings);
     return secured(reply).header('cache-control', 'no-cache').type('text/html; charset=utf-8').send(text);
   };
   for (const name of PAGES) app.get(`/console/${name}`, sendPage);
@@ -72,6 +72,14 @@ export function consoleRoutes(app: FastifyInstance, context: HttpContext): void 
 /** Reads a built file; undefined if there is none. */
 function readBuilt(file: string): Promise<Buffer | undefined> {
   return readFile(new URL(file, BUILT)).catch(() => undefined);
+}
+
+/** Returns the page with the settings of this engine in place of the contents that its meta elements have. */
+function withSettings(page: string, settings: Readonly<Record<string, string>>): string {
+  return page.replace(/(<meta name="([\w-]+)" content=)"[^"]*"/g, (element, start: string, name: string) => {
+    const value = settings[name];
+    return value === undefined ? element : `${start}"${attributeText(value)}"`;
+  });
 }
 
 /** Escapes a text for an attribute in double quotes. */
