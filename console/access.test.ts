@@ -1,70 +1,46 @@
 /** Tests the page Access in a real browser: it shows what `get_role_access` and `explain_access` answer, as text, in any width and scheme,
  *  by keyboard, and runs no statement in the source until a row is explained. axe-core finds no violation. */
-import { readFileSync } from 'node:fs';
-import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { type Browser, browserPath, type Page, startBrowser } from '../testing/browser.ts';
-import { createDatabase, type TestDatabase } from '../testing/database.ts';
-import { startTestEngine, type TestEngine } from '../testing/engine.ts';
-import { buildConsole } from './build.ts';
+import type { Page } from '../testing/browser.ts';
+import type { TestEngine } from '../testing/engine.ts';
+import {
+  type ConsoleWorld,
+  HAS_BROWSER,
+  press,
+  REASON,
+  screenshot,
+  startConsole,
+  TIMEOUT_MS,
+  trackTable,
+  violations,
+  WINDOWS,
+} from './testing/console.ts';
 
-const TIMEOUT_MS = 120_000;
-const AXE = readFileSync(new URL('../node_modules/axe-core/axe.min.js', import.meta.url), 'utf8');
-const path = browserPath();
-const reason = path === undefined ? ' (skipped: no chromium on PATH and no PERGOLA_TEST_BROWSER)' : '';
 /** A name that would run if it were markup. */
 const MARKUP = '<img src=x onerror=document.title=1>';
 
-describe.skipIf(path === undefined)(`the page Access in a browser${reason}`, { timeout: TIMEOUT_MS }, () => {
-  let database: TestDatabase;
+describe.skipIf(!HAS_BROWSER)(`the page Access in a browser${REASON}`, { timeout: TIMEOUT_MS }, () => {
+  let world: ConsoleWorld;
   let engine: TestEngine;
-  let browser: Browser;
   let page: Page;
 
   beforeAll(async () => {
-    await buildConsole(fileURLToPath(new URL('../dist/console', import.meta.url)));
-    database = await createDatabase();
-    await database.sql(`
-      create table book (id int primary key, title text, owner text);
+    world = await startConsole(
+      `create table book (id int primary key, title text, owner text);
       create table "${MARKUP}" (id int primary key, title text);
-      insert into book values (1, '${MARKUP}', 'ann'), (2, 'Two', 'bob')`);
-    engine = await startTestEngine({
-      databaseUrl: database.url,
-      enableConsole: true,
-      unauthorizedRole: 'reader',
-    });
-    const permission = (columns: readonly string[]) => ({
-      columns,
-      filter: { owner: { _eq: 'X-Engine-User-Id' } },
-    });
-    const book = { schema: 'public', name: 'book' };
-    await engine.admin('pg_track_table', { source: 'default', table: book });
-    await engine.admin('pg_track_table', {
-      source: 'default',
-      table: { schema: 'public', name: MARKUP },
-      configuration: { custom_name: 'odd' },
-    });
-    for (const [role, columns] of [
-      ['reader', ['id', 'title']],
-      ['other', ['owner']],
-    ] as const) {
-      await engine.admin('pg_create_select_permission', {
-        ...{ source: 'default', table: book, role },
-        permission: permission(columns),
-      });
-    }
+      insert into book values (1, '${MARKUP}', 'ann'), (2, 'Two', 'bob')`,
+      { unauthorizedRole: 'reader' },
+    );
+    ({ engine } = world);
+    await trackTable(engine, 'book', { reader: ['id', 'title'], other: ['owner'] });
+    await trackTable(engine, MARKUP);
     await engine.admin('add_inherited_role', { role_name: 'both', role_set: ['reader', 'other'] });
-    browser = await startBrowser(path!);
   }, TIMEOUT_MS);
 
-  afterAll(async () => {
-    await browser?.close();
-    await engine?.close();
-    await database?.drop();
-  });
+  afterAll(() => world?.close());
 
   beforeEach(async () => {
-    page = await browser.newPage();
+    page = await world.browser.newPage();
     await page.resize(1440, 900);
     await page.go(`${engine.url}/console/access#admin-secret=${engine.adminSecret}`);
     await page.until(`document.querySelector('select option:nth-child(2)')`);
@@ -79,13 +55,6 @@ describe.skipIf(path === undefined)(`the page Access in a browser${reason}`, { t
     page.evaluate<readonly string[]>(
       `[...document.querySelectorAll('tbody tr')].map((row) => [...row.children].map((cell) => cell.innerText)).find(([name]) => name === ${JSON.stringify(table)})`,
     );
-  const violations = async (): Promise<readonly string[]> => {
-    await page.evaluate(`${AXE}; 0`);
-    return page.evaluate(
-      `axe.run().then(({ violations }) => violations.map(({ id, nodes }) => id + ' ' + nodes.map(({ html, any }) => html + ' ' + any.map(({ message }) => message)).join()))`,
-    );
-  };
-
   test('the address names the view, and the page leaves the secret out of it', async () => {
     await open('role=reader');
     expect(await page.evaluate('location.href')).toBe(`${engine.url}/console/access?role=reader`);
@@ -127,13 +96,15 @@ describe.skipIf(path === undefined)(`the page Access in a browser${reason}`, { t
     expect(await page.evaluate('document.querySelectorAll("main img").length')).toBe(0);
   });
 
-  test('the page says why it shows nothing to a token of a role', async () => {
-    await page.evaluate(`document.querySelector('.bar button').click()`);
-    await page.until(`document.body.innerText.includes('restricted')`);
-    expect(await page.evaluate('document.querySelectorAll("select option").length')).toBe(2);
+  test('the page says why it shows nothing to requests without credentials', async () => {
+    await press(page, 'Sign out');
+    await page.until(`document.querySelector('.sign-in')`);
+    await press(page, 'Go on without signing in');
+    await page.until(`document.body.innerText.includes('for administrators and the console secret')`);
+    expect(await page.evaluate('document.querySelectorAll("select").length')).toBe(0);
   });
 
-  test.each([400, 800, 1440].flatMap((width) => ['light', 'dark'].map((scheme) => [width, scheme] as const)))(
+  test.each(WINDOWS)(
     '%i px, %s: axe-core finds nothing, and nothing is wider than the window',
     async (width, scheme) => {
       await page.resize(width, 900);
@@ -141,10 +112,9 @@ describe.skipIf(path === undefined)(`the page Access in a browser${reason}`, { t
       await open('role=both&compare=admin');
       await page.evaluate(`document.querySelector('tbody button').click()`);
       await page.until(`document.querySelector('.why')`);
-      expect(await violations()).toEqual([]);
+      expect(await violations(page)).toEqual([]);
       expect(await page.evaluate('document.documentElement.scrollWidth')).toBeLessThanOrEqual(width);
-      if (process.env['PERGOLA_SCREENSHOTS'])
-        await page.screenshot(`${process.env['PERGOLA_SCREENSHOTS']}/access-${width}-${scheme}.png`);
+      await screenshot(page, `access-${width}-${scheme}`);
     },
   );
 });

@@ -1,26 +1,30 @@
 /** Tests GraphiQL in a real browser, as a user sees it: signing in, the example, roles, headers, subscriptions, narrow windows. */
 import { readdirSync } from 'node:fs';
-import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { type Browser, browserPath, type Page, startBrowser } from '../testing/browser.ts';
+import type { Page } from '../testing/browser.ts';
 import { createDatabase, type TestDatabase } from '../testing/database.ts';
 import { startTestEngine, type TestEngine } from '../testing/engine.ts';
 import { buildConsole } from './build.ts';
-
-const TIMEOUT_MS = 120_000;
-const path = browserPath();
-const reason = path === undefined ? ' (skipped: no chromium on PATH and no PERGOLA_TEST_BROWSER)' : '';
-
-const BUILT = fileURLToPath(new URL('../dist/console', import.meta.url));
-beforeAll(() => buildConsole(BUILT), TIMEOUT_MS);
+import {
+  BUILT,
+  type ConsoleWorld,
+  fill,
+  HAS_BROWSER,
+  press,
+  REASON,
+  startConsole,
+  TIMEOUT_MS,
+  trackTable,
+} from './testing/console.ts';
 
 describe('the files of the console', () => {
   let own: TestDatabase;
   let other: TestEngine;
   beforeAll(async () => {
+    await buildConsole(BUILT);
     own = await createDatabase();
     other = await startTestEngine({ databaseUrl: own.url, enableConsole: true });
-  });
+  }, TIMEOUT_MS);
   afterAll(async () => {
     await other?.close();
     await own?.drop();
@@ -96,38 +100,24 @@ test.each(['visitor', '"><b>&', undefined])(
   },
 );
 
-describe.skipIf(path === undefined)(`GraphiQL in a browser${reason}`, { timeout: TIMEOUT_MS }, () => {
+describe.skipIf(!HAS_BROWSER)(`GraphiQL in a browser${REASON}`, { timeout: TIMEOUT_MS }, () => {
+  let world: ConsoleWorld;
   let database: TestDatabase;
   let engine: TestEngine;
-  let browser: Browser;
   let page: Page;
 
   beforeAll(async () => {
-    database = await createDatabase();
-    await database.sql(
+    world = await startConsole(
       "create table book (id int primary key, title text, owner text); insert into book values (1, 'One', 'ann'), (2, 'Two', 'bob')",
     );
-    engine = await startTestEngine({ databaseUrl: database.url, enableConsole: true });
-    const table = { schema: 'public', name: 'book' };
-    await engine.admin('pg_track_table', { source: 'default', table });
-    const permission = { columns: ['id', 'title'], filter: { owner: { _eq: 'X-Engine-User-Id' } } };
-    await engine.admin('pg_create_select_permission', {
-      source: 'default',
-      table,
-      role: 'reader',
-      permission,
-    });
-    browser = await startBrowser(path!);
+    ({ database, engine } = world);
+    await trackTable(engine, 'book', { reader: ['id', 'title'] });
   }, TIMEOUT_MS);
 
-  afterAll(async () => {
-    await browser?.close();
-    await engine?.close();
-    await database?.drop();
-  });
+  afterAll(() => world?.close());
 
   beforeEach(async () => {
-    page = await browser.newPage();
+    page = await world.browser.newPage();
     await page.resize(1400, 900);
   });
 
@@ -138,17 +128,8 @@ describe.skipIf(path === undefined)(`GraphiQL in a browser${reason}`, { timeout:
   const editorHas = (text: string) => `${content('graphiql-query-editor')}.includes(${JSON.stringify(text)})`;
   const resultHas = (text: string) => `${content('result-window')}.includes(${JSON.stringify(text)})`;
   const run = () => page.evaluate(`${BUTTON}.click()`);
-  const press = (button: string) =>
-    page.evaluate(
-      `[...document.querySelectorAll('button')].find((b) => b.innerText === '${button}').click()`,
-    );
-  const fill = async (element: string, text: string) => {
-    await page.evaluate(`${element}.focus()`);
-    await page.selectAll();
-    await page.type(text);
-  };
   const setRole = async (role: string) => {
-    await fill(ROLE_FIELD, role);
+    await fill(page, ROLE_FIELD, role);
     await page.pressEnter();
   };
   /** The example of the role replaces the one before it, and with it what is typed at the same time. */
@@ -156,28 +137,11 @@ describe.skipIf(path === undefined)(`GraphiQL in a browser${reason}`, { timeout:
     await setRole('reader');
     await page.until(`!${editorHas('owner')}`);
   };
-  const writeQuery = (text: string) => fill(inputOf('.graphiql-query-editor'), text);
+  const writeQuery = (text: string) => fill(page, inputOf('.graphiql-query-editor'), text);
   const writeHeaders = async (text: string) => {
-    await press('Headers');
-    await fill(inputOf('.graphiql-editor-tool .graphiql-editor:not(.hidden)'), text);
+    await press(page, 'Headers');
+    await fill(page, inputOf('.graphiql-editor-tool .graphiql-editor:not(.hidden)'), text);
   };
-
-  test('the first screen asks for the secret, refuses a wrong one, and opens with the right one', async () => {
-    await page.go(`${engine.url}/`);
-    await page.until('document.querySelector(".sign-in input")');
-    expect(await page.evaluate('document.querySelector(".graphiql-container")')).toBeNull();
-    expect(await page.evaluate('document.querySelector(".sign-in .problem").innerText')).toBe('');
-    await page.type('wrong');
-    await page.pressEnter();
-    await page.until('document.body.innerText.includes("The engine does not accept this admin secret.")');
-    await page.evaluate('document.querySelector(".sign-in input").select()');
-    await page.type(engine.adminSecret);
-    await page.pressEnter();
-    await page.until(editorHas('book'));
-    await press('Sign out');
-    await page.until('document.querySelector(".sign-in input")');
-    expect(await page.evaluate('JSON.stringify(sessionStorage)')).not.toContain(engine.adminSecret);
-  });
 
   test('a link signs in, the secret leaves the address and is not stored beyond the tab, and the example runs', async () => {
     await signIn();
@@ -290,7 +254,7 @@ describe.skipIf(path === undefined)(`GraphiQL in a browser${reason}`, { timeout:
   test('without a secret, a token in the headers can be used', async () => {
     await page.go(`${engine.url}/`);
     await page.until('document.querySelector(".sign-in input")');
-    await press('Go on without it, with a token in the headers');
+    await press(page, 'Go on without signing in');
     await page.until('document.querySelector(".graphiql-container")');
   });
 });

@@ -1,26 +1,19 @@
 /** Opening Access on a thousand tables needs no statement in their database, sends little, and keeps no task of the browser busy. */
-import { fileURLToPath } from 'node:url';
 import { expect, test } from 'vitest';
-import { browserPath, startBrowser } from '../testing/browser.ts';
 import { createDatabase } from '../testing/database.ts';
-import { startTestEngine } from '../testing/engine.ts';
 import { slowness } from '../testing/machine-speed.ts';
-import { buildConsole } from './build.ts';
+import { HAS_BROWSER, REASON, startConsole } from './testing/console.ts';
 
 const TABLES = 1000;
 const MOST_BYTES = 1.2e6;
 /** The longest task of the browser on a usual machine. */
 const MOST_TASK_MS = 200;
-const path = browserPath();
-const reason = path === undefined ? ' (skipped: no chromium on PATH and no PERGOLA_TEST_BROWSER)' : '';
 
-test.skipIf(path === undefined)(`Access on ${TABLES} tables${reason}`, { timeout: 200_000 }, async () => {
-  await buildConsole(fileURLToPath(new URL('../dist/console', import.meta.url)));
-  const [own, source] = await Promise.all([createDatabase(), createDatabase()]);
+test.skipIf(!HAS_BROWSER)(`Access on ${TABLES} tables${REASON}`, { timeout: 200_000 }, async () => {
+  const source = await createDatabase();
   const names = Array.from({ length: TABLES }, (_, i) => `t${i}`);
   await source.sql(names.map((name) => `create table ${name} (id int primary key, owner text)`).join(';'));
-  const engine = await startTestEngine({ databaseUrl: own.url, enableConsole: true });
-  const browser = await startBrowser(path!);
+  const { database: own, engine, browser, close } = await startConsole('');
   try {
     const permission = { columns: ['id'], filter: { owner: { _eq: 'X-Engine-User-Id' } } };
     const tables = names.map((name) => ({
@@ -50,8 +43,7 @@ test.skipIf(path === undefined)(`Access on ${TABLES} tables${reason}`, { timeout
     })`);
     expect(longest).toBeLessThan(MOST_TASK_MS * slowness());
   } finally {
-    await browser.close();
-    await engine.close();
-    await Promise.all([own.drop(), source.drop()]);
+    await close();
+    await source.drop();
   }
 });

@@ -16,7 +16,7 @@ export function CellSummary({ cell, isAdmin }) {
   return <span className="yes">{parts.filter(Boolean).join(', ')}</span>;
 }
 
-export function AccessDetails({ table, role, operations, secret }) {
+export function AccessDetails({ table, role, operations, session }) {
   return (
     <div className="details">
       {operations.map((operation) => (
@@ -25,7 +25,7 @@ export function AccessDetails({ table, role, operations, secret }) {
           <OperationDetails cell={table[operation]} role={role} />
         </section>
       ))}
-      <Why table={table} role={role} secret={secret} />
+      <Why table={table} role={role} session={session} />
     </div>
   );
 }

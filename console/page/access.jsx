@@ -3,7 +3,7 @@
  *  Not here: one cell (access-cell.jsx), one row of a table (why.jsx). */
 import { useEffect, useState } from 'react';
 import { AccessDetails, CellSummary } from './access-cell.jsx';
-import { Bar } from './bar.jsx';
+import { Bar, seesAllRoles } from './bar.jsx';
 import { perform } from './requests.js';
 import { UNAUTHORIZED_ROLE } from './session.js';
 
@@ -11,47 +11,62 @@ const OPERATIONS = ['select', 'insert', 'update', 'delete'];
 /** The most rows at first; more follow on request, so that the page answers at once with thousands of tables. */
 const MOST_ROWS = 100;
 
-export function Access({ secret, onSignOut }) {
+export function Access({ session, onSignOut }) {
+  return (
+    <>
+      <Bar session={session} onSignOut={onSignOut} />
+      <main className="access">
+        <h1>Access</h1>
+        {seesAllRoles(session) ? (
+          <RoleAccess session={session} />
+        ) : (
+          <p>
+            This page is for administrators and the console secret. <a href="./">Explore</a> shows what your
+            role may do.
+          </p>
+        )}
+      </main>
+    </>
+  );
+}
+
+function RoleAccess({ session }) {
   const [view, setView] = useView();
-  const own = useAccess(secret, view.role);
-  const other = useAccess(secret, view.compare, view.compare !== '');
+  const own = useAccess(session, view.role);
+  const other = useAccess(session, view.compare, view.compare !== '');
   const problem = own.problem || other.problem;
   const roles = own.answer?.roles ?? [];
   const inherits = roles.find(({ role }) => role === view.role)?.inherits_from ?? [];
   return (
     <>
-      <Bar secret={secret} onSignOut={onSignOut} />
-      <main className="access">
-        <h1>Access</h1>
-        <form className="controls" onSubmit={(event) => event.preventDefault()}>
-          <RoleField label="Role" roles={roles} value={view.role} onChange={(role) => setView({ role })} />
-          <RoleField
-            label="Compare with"
-            roles={roles}
-            value={view.compare}
-            onChange={(compare) => setView({ compare })}
+      <form className="controls" onSubmit={(event) => event.preventDefault()}>
+        <RoleField label="Role" roles={roles} value={view.role} onChange={(role) => setView({ role })} />
+        <RoleField
+          label="Compare with"
+          roles={roles}
+          value={view.compare}
+          onChange={(compare) => setView({ compare })}
+        />
+        <label>
+          Find a table
+          <input
+            type="search"
+            value={view.table}
+            onChange={(event) => setView({ table: event.target.value })}
           />
-          <label>
-            Find a table
-            <input
-              type="search"
-              value={view.table}
-              onChange={(event) => setView({ table: event.target.value })}
-            />
-          </label>
-        </form>
-        <p role="status">
-          {problem}
-          {inherits.length > 0 && `${view.role} inherits from ${inherits.join(', ')}. `}
-          {view.role !== '' &&
-            view.role === UNAUTHORIZED_ROLE &&
-            'Requests without credentials have this role.'}
-          {view.role === '' && !problem && 'Choose a role to see what it may do with each table.'}
-        </p>
-        {own.answer?.tables && (
-          <Tables view={view} tables={own.answer.tables} others={other.answer?.tables} secret={secret} />
-        )}
-      </main>
+        </label>
+      </form>
+      <p role="status">
+        {problem}
+        {inherits.length > 0 && `${view.role} inherits from ${inherits.join(', ')}. `}
+        {view.role !== '' &&
+          view.role === UNAUTHORIZED_ROLE &&
+          'Requests without credentials have this role.'}
+        {view.role === '' && !problem && 'Choose a role to see what it may do with each table.'}
+      </p>
+      {own.answer?.tables && (
+        <Tables view={view} tables={own.answer.tables} others={other.answer?.tables} session={session} />
+      )}
     </>
   );
 }
@@ -72,7 +87,7 @@ function RoleField({ label, roles, value, onChange }) {
   );
 }
 
-function Tables({ view, tables, others, secret }) {
+function Tables({ view, tables, others, session }) {
   const [shown, setShown] = useState(MOST_ROWS);
   const [opened, setOpened] = useState(null);
   const found = tables
@@ -98,7 +113,7 @@ function Tables({ view, tables, others, secret }) {
             {found.slice(0, shown).map(({ table, other, name }) => (
               <TableRow
                 key={name}
-                {...{ table, other, name, view, secret }}
+                {...{ table, other, name, view, session }}
                 isOpen={opened === name}
                 onToggle={() => setOpened(opened === name ? null : name)}
               />
@@ -116,7 +131,7 @@ function Tables({ view, tables, others, secret }) {
   );
 }
 
-function TableRow({ table, other, name, view, secret, isOpen, onToggle }) {
+function TableRow({ table, other, name, view, session, isOpen, onToggle }) {
   return (
     <>
       <tr>
@@ -142,7 +157,7 @@ function TableRow({ table, other, name, view, secret, isOpen, onToggle }) {
       {isOpen && (
         <tr>
           <td colSpan={OPERATIONS.length + 1}>
-            <AccessDetails table={table} role={view.role} operations={OPERATIONS} secret={secret} />
+            <AccessDetails table={table} role={view.role} operations={OPERATIONS} session={session} />
           </td>
         </tr>
       )}
@@ -166,21 +181,21 @@ function rights(cell) {
 }
 
 /** Returns the answer for a role, with the roles alone while it is empty; nothing while it is not wanted. */
-function useAccess(secret, role, isWanted = true) {
+function useAccess(session, role, isWanted = true) {
   const [state, setState] = useState({ answer: null, problem: '' });
   useEffect(() => {
     let isCurrent = isWanted;
     const show = (next) => isCurrent && setState({ answer: null, problem: '', ...next });
     if (!isWanted) setState({ answer: null, problem: '' });
     else
-      perform(secret, 'get_role_access', role === '' ? {} : { role }).then(
+      perform(session, 'get_role_access', role === '' ? {} : { role }).then(
         (answer) => show({ answer }),
         ({ message }) => show({ problem: message }),
       );
     return () => {
       isCurrent = false;
     };
-  }, [secret, role, isWanted]);
+  }, [session, role, isWanted]);
   return state;
 }
 

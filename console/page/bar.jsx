@@ -1,26 +1,38 @@
-/** The bar above every page: links to the pages, what the page adds, and the button that signs out. */
+/** The bar above every page: links to the pages that the session may see, what the page adds, and the button that signs out. */
+import { isSignedIn } from './credentials.js';
 
 const LINKS = [
   ['./', 'Explore'],
   ['access', 'Access'],
 ];
 
-export function Bar({ secret, onSignOut, children }) {
+/** Returns true when the session may see the pages about all roles. */
+export function seesAllRoles({ access }) {
+  return access !== 'role';
+}
+
+export function Bar({ session, onSignOut, children }) {
   const here = location.pathname.split('/').at(-1) || './';
+  const links = LINKS.filter(([address]) => address === './' || seesAllRoles(session));
   return (
     <header className="bar">
       <strong>Pergola</strong>
       <nav aria-label="Pages">
-        {LINKS.map(([address, name]) => (
+        {links.map(([address, name]) => (
           <a key={name} href={address} aria-current={address === here ? 'page' : undefined}>
             {name}
           </a>
         ))}
       </nav>
       {children}
-      <button type="button" onClick={onSignOut}>
-        {secret ? 'Sign out' : 'Sign in'}
-      </button>
+      <span className="who">{WHO[session.access]}</span>
+      {session.kind !== 'none' && (
+        <button type="button" onClick={onSignOut}>
+          {isSignedIn(session) ? 'Sign out' : 'Sign in'}
+        </button>
+      )}
     </header>
   );
 }
+
+const WHO = { administrator: 'Administrator', console: 'Console secret', role: 'One role' };

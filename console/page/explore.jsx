@@ -44,22 +44,22 @@ function Example() {
 }
 
 /** Returns the role that applies when the field is empty. */
-function roleWithout(secret) {
-  return secret ? 'admin' : UNAUTHORIZED_ROLE || 'the role of your token';
+function roleWithout({ access }) {
+  return access === 'administrator' ? 'admin' : UNAUTHORIZED_ROLE || 'the role of your token';
 }
 
-function signedOutText(secret) {
-  if (secret) return '';
+function signedOutText(session) {
+  if (session.kind !== 'without') return '';
   return UNAUTHORIZED_ROLE
     ? `Signed out: requests without a token have the role ${UNAUTHORIZED_ROLE}.`
     : 'Signed out: a token in the headers says which role applies.';
 }
 
-export function Explore({ secret, onSignOut }) {
+export function Explore({ session, onSignOut }) {
   const [role, keepRole] = useKept(KEYS.role);
   const [problem, setProblem] = useState('');
   const [schema, setSchema] = useState(null);
-  const fetcher = useMemo(() => fetcherFor(role, secret, setProblem), [role, secret]);
+  const fetcher = useMemo(() => fetcherFor(role, session, setProblem), [role, session]);
   const changeRole = (next) => {
     if (next === role) return;
     setSchema(null);
@@ -67,11 +67,11 @@ export function Explore({ secret, onSignOut }) {
   };
   return (
     <>
-      <Bar secret={secret} onSignOut={onSignOut}>
+      <Bar session={session} onSignOut={onSignOut}>
         <span className="problem" role="status">
-          {problem || signedOutText(secret) || (schema && warningFor(schema, role))}
+          {problem || signedOutText(session) || (schema && warningFor(schema, role))}
         </span>
-        <Field label="Role" value={role} onCommit={changeRole} placeholder={roleWithout(secret)} />
+        <Field label="Role" value={role} onCommit={changeRole} placeholder={roleWithout(session)} />
       </Bar>
       <GraphiQL
         fetcher={fetcher}

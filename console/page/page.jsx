@@ -1,12 +1,12 @@
-/** The console: a form for the admin secret, then the page that the last segment of the address names. Each page is a file of its own, loaded
- *  when it is opened. Role and admin secret are kept for this tab only (session.js).
+/** The console: the first screen (sign-in.jsx), then the page that the last segment of the address names. Each page is a file of its own, loaded
+ *  when it is opened. What a user enters is kept for this tab only (credentials.js, session.js).
  *  Built into dist/console by ../build.ts; nothing is fetched from elsewhere. */
 import './page.css';
-import { lazy, Suspense, useEffect, useState } from 'react';
+import { lazy, Suspense } from 'react';
 import { createRoot } from 'react-dom/client';
-import { isAdmitted } from './requests.js';
-import { KEYS, signInByLink, useKept } from './session.js';
+import { signInByLink } from './credentials.js';
 import { SignIn } from './sign-in.jsx';
+import { useSession } from './use-session.js';
 
 /** The pages, by the last segment of their address. The engine serves the same (engine/http/console.ts). */
 const PAGES = {
@@ -16,43 +16,24 @@ const PAGES = {
 const Opened = PAGES[location.pathname.split('/').at(-1)] ?? PAGES[''];
 
 function Page() {
-  const [secret, keepSecret] = useKept(KEYS.secret);
-  const [isWithout, keepWithout] = useKept(KEYS.without);
-  const [answer, setAnswer] = useState('checking');
-  useEffect(() => {
-    setAnswer('checking');
-    isAdmitted(secret).then(setAnswer);
-  }, [secret]);
-  const signOut = () => {
-    keepSecret('');
-    keepWithout('');
-    setAnswer('checking');
-    isAdmitted('').then((next) => setAnswer(next === 'admitted' && !secret ? 'denied' : next));
-  };
-  if (answer === 'admitted' || (answer === 'denied' && isWithout && !secret)) {
+  const { session, signIn, check, goOn, signOut } = useSession();
+  if (session.isChecking) return null;
+  if (session.access) {
     return (
       <Suspense fallback={null}>
-        <Opened secret={secret} onSignOut={signOut} />
+        <Opened session={session} onSignOut={signOut} />
       </Suspense>
     );
   }
-  if (answer === 'checking') return null;
   return (
     <SignIn
-      problem={problemOf(answer, secret)}
-      onSecret={keepSecret}
-      onRetry={() => isAdmitted(secret).then(setAnswer)}
-      onWithout={() => {
-        keepSecret('');
-        keepWithout('yes');
-      }}
+      tried={session.tried}
+      problem={session.problem}
+      onSignIn={signIn}
+      onRetry={check}
+      onWithout={goOn}
     />
   );
-}
-
-function problemOf(answer, secret) {
-  if (answer === 'unreachable') return 'The engine does not answer.';
-  return secret ? 'The engine does not accept this admin secret.' : '';
 }
 
 signInByLink();

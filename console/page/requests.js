@@ -1,63 +1,90 @@
 /** The requests of the pages: GraphQL and admin operations over HTTP, subscriptions over a WebSocket (subscribe.js), each with the headers of the role, the
  *  secret and the editor. Not here: what is kept (session.js). */
 import { parse } from 'graphql';
+import { headersOf } from './credentials.js';
 import { IS_READ_ONLY, keptHeaders, PREFIX } from './session.js';
 import { subscribe } from './subscribe.js';
 
 const READ_ONLY =
   'This console is read-only and runs no mutation. An administrator of the engine can allow it: --console-mode edit';
 
+/** Receives an event `denial` when the engine refuses a request because of who sent it. */
+export const denials = new EventTarget();
+
 /** Returns a fetcher of GraphiQL. `report` receives why the engine refused the credentials; empty when it did not. */
-export function fetcherFor(role, secret, report) {
+export function fetcherFor(role, session, report) {
   return (given, { headers } = {}) => {
     const { question, kind } = parsed(given);
     // The first introspection comes before the editor of the headers.
     const written = headers ?? (question.operationName === 'IntrospectionQuery' ? keptHeaders() : {});
-    const sent = {
-      ...(secret && { [`${PREFIX}admin-secret`]: secret }),
-      ...(role && { [`${PREFIX}role`]: role }),
-      ...written,
-    };
+    const sent = { ...headersOf(session), ...(role && { [`${PREFIX}role`]: role }), ...written };
     if (kind === 'mutation' && IS_READ_ONLY) return Promise.resolve({ errors: [{ message: READ_ONLY }] });
-    if (kind === 'subscription') return subscribe(question, sent);
-    return post(question, sent).then((answer) => {
-      report(denialIn(answer)?.message ?? '');
-      return answer;
+    if (kind === 'subscription') return subscribe(question, sent, reportDenial);
+    return post('../v1/graphql', question, sent).then(({ body }) => {
+      report(denialIn(body) ?? '');
+      return body;
     });
   };
 }
 
-/** Resolves to `admitted` when the engine answers with these credentials, `denied` when it refuses them, else `unreachable`. */
-export async function isAdmitted(secret) {
-  const headers = { ...(secret && { [`${PREFIX}admin-secret`]: secret }), ...keptHeaders() };
+/** Resolves to what the engine allows with the credentials, `{access: 'administrator' | 'console' | 'role'}`, to why it refuses them,
+ *  `{denial}`, or to `{isSilent: true}` when it does not answer. The configuration is for administrators and the console secret. */
+export async function accessOf(credentials) {
+  const headers = headersOf(credentials);
   try {
-    return denialIn(await post({ query: '{ __typename }' }, headers)) ? 'denied' : 'admitted';
+    const response = await fetch('../v1alpha1/config', { headers });
+    const { error = '', code } = await response.json();
+    if (response.ok) return { access: credentials.kind === 'console' ? 'console' : 'administrator' };
+    if (response.status === 400 && code === 'access-denied') return { access: 'role' };
+    return response.status === 404 ? await accessWithoutConfig(credentials, headers) : { denial: error };
   } catch {
-    return 'unreachable';
+    return { isSilent: true };
   }
 }
 
+/** The same for an engine that serves no configuration (`--enabled-apis`). */
+async function accessWithoutConfig({ kind }, headers) {
+  // With this type, the status says whether the engine refuses the credentials, or their role.
+  const accept = 'application/graphql-response+json';
+  const { status, body } = await send('../v1/graphql', { query: '{ __typename }' }, { accept, ...headers });
+  const denial = denialIn(body);
+  const lacksRole = kind === 'console' && status === 400;
+  if (denial !== undefined && !lacksRole) return { denial };
+  return { access: { admin: 'administrator', console: 'console' }[kind] ?? 'role' };
+}
+
 /** Performs an operation of the admin API. Rejects with the message of the engine. */
-export async function perform(secret, type, args) {
-  const headers = secret ? { [`${PREFIX}admin-secret`]: secret } : keptHeaders();
-  const answer = await post({ type, args }, headers, '../v1/metadata');
-  if (answer?.error !== undefined) throw new Error(answer.error);
+export async function perform(session, type, args) {
+  const { body } = await post('../v1/metadata', { type, args }, headersOf(session));
+  if (body?.error !== undefined) throw new Error(body.error);
+  return body;
+}
+
+async function post(path, question, headers) {
+  const answer = await send(path, question, headers);
+  if (denialIn(answer.body) !== undefined) reportDenial();
   return answer;
 }
 
-async function post(question, headers, path = '../v1/graphql') {
+async function send(path, question, headers) {
   const response = await fetch(path, {
     method: 'POST',
     headers: { 'content-type': 'application/json', ...headers },
     body: JSON.stringify(question),
   });
-  return response.json();
+  return { status: response.status, body: await response.json() };
+}
+
+function reportDenial() {
+  denials.dispatchEvent(new Event('denial'));
 }
 
 const DENIALS = ['access-denied', 'invalid-jwt', 'invalid-headers', 'jwt-missing-role-claims'];
 
-function denialIn({ errors }) {
-  return errors?.find(({ extensions }) => DENIALS.includes(extensions?.code));
+/** Returns the message of a refusal because of who sent the request, of GraphQL or the admin API; undefined for other answers. */
+function denialIn({ errors, code, error }) {
+  if (DENIALS.includes(code)) return error;
+  return errors?.find(({ extensions }) => DENIALS.includes(extensions?.code))?.message;
 }
 
 /** Returns the request and the kind of its operation. GraphiQL notices a name a moment after it was written: one that is not in the text is

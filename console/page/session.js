@@ -1,6 +1,6 @@
-/** What the page keeps, and for how long: secret, role and headers for this tab only (sessionStorage), queries without their headers for
- *  the next visit (localStorage).
- *  Not here: what is sent (requests.js). */
+/** The settings of this engine, and what the page keeps: role and headers for this tab only (sessionStorage), queries without their headers
+ *  for the next visit (localStorage).
+ *  Not here: the credentials (credentials.js), what is sent (requests.js). */
 import { useState } from 'react';
 
 /** The prefix of the engine's headers and session variables. */
@@ -13,25 +13,12 @@ export const UNAUTHORIZED_ROLE = document.querySelector('meta[name=unauthorized-
 export const IS_READ_ONLY = document.querySelector('meta[name=console-mode]').content !== 'edit';
 
 export const KEYS = {
-  secret: 'pergola-admin-secret',
   role: 'pergola-role',
-  /** Set when the user goes on without the secret, to use a token in the headers. */
-  without: 'pergola-without-secret',
   /** The example that was written into the editor. */
   example: 'pergola-example',
 };
 
 const HEADERS_KEY = 'graphiql:headers';
-
-/** Signs in with a link such as `/#admin-secret=…`, which `pergola up` prints. Browsers do not send the fragment; it is removed from the
- *  address at once. Returns true when the address had a secret. */
-export function signInByLink() {
-  const secret = new URLSearchParams(location.hash.slice(1)).get('admin-secret');
-  if (secret === null) return false;
-  sessionStorage.setItem(KEYS.secret, secret);
-  history.replaceState(null, '', location.pathname + location.search);
-  return true;
-}
 
 /** Returns a text that survives a reload of this tab and nothing more, and its setter. */
 export function useKept(key) {

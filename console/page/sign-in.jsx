@@ -1,45 +1,68 @@
-/** The first screen: a form for the admin secret, with a way around it for tokens.
- *  Not here: whether the engine accepts the secret (requests.js). */
+/** The first screen: a form for an admin secret, a console secret or a token, with a way around it.
+ *  Not here: whether the engine accepts them (use-session.js). */
 import { useState } from 'react';
+import { KINDS } from './credentials.js';
 import { UNAUTHORIZED_ROLE } from './session.js';
 
-export function SignIn({ problem, onSecret, onRetry, onWithout }) {
+export function SignIn({ tried, problem, onSignIn, onRetry, onWithout }) {
+  const [kind, setKind] = useState(tried in KINDS ? tried : 'admin');
   const [secret, setSecret] = useState('');
   const submit = (event) => {
     event.preventDefault();
     if (secret.trim() === '') onRetry();
-    else onSecret(secret.trim());
+    else onSignIn({ kind, secret: secret.trim() });
   };
   return (
-    <form className="sign-in" onSubmit={submit}>
-      <h1>Pergola</h1>
-      <label>
-        Admin secret
-        <input
-          type="password"
-          autoComplete="off"
-          // biome-ignore lint/a11y/noAutofocus: it is the only field of the page
-          autoFocus
-          value={secret}
-          onChange={(event) => setSecret(event.target.value)}
-        />
-      </label>
-      <p className="problem" role="alert">
-        {problem}
-      </p>
-      <button type="submit">Sign in</button>
-      <button type="button" className="link" onClick={onWithout}>
-        Go on without it, with a token in the headers
-      </button>
-      <p>
-        {UNAUTHORIZED_ROLE
-          ? `Signed out, requests have the role ${UNAUTHORIZED_ROLE}, or the role of a token in their headers.`
-          : 'Signed out, no role applies: only requests with a token in their headers are answered.'}
-      </p>
-      <p>
-        <code>pergola up</code> prints the secret and a link that signs in. The secret is kept until this tab
-        is closed.
-      </p>
-    </form>
+    <main>
+      <form className="sign-in" onSubmit={submit}>
+        <h1>Pergola</h1>
+        <fieldset className="kinds">
+          <legend>Sign in with</legend>
+          {Object.entries(KINDS).map(([each, { label }]) => (
+            <label key={each}>
+              <input type="radio" name="kind" checked={kind === each} onChange={() => setKind(each)} />
+              {label}
+            </label>
+          ))}
+        </fieldset>
+        <label>
+          {KINDS[kind].label}
+          <input
+            type="password"
+            autoComplete="off"
+            // biome-ignore lint/a11y/noAutofocus: it is what the page is for
+            autoFocus
+            aria-describedby="what-it-allows"
+            value={secret}
+            onChange={(event) => setSecret(event.target.value)}
+          />
+        </label>
+        <p id="what-it-allows" className="faint">
+          {ALLOWS[kind]}
+        </p>
+        <p className="problem" role="alert">
+          {problem}
+        </p>
+        <button type="submit">Sign in</button>
+        <button type="button" className="link" onClick={onWithout}>
+          Go on without signing in
+        </button>
+        <p className="faint">
+          {UNAUTHORIZED_ROLE
+            ? `Without it, requests have the role ${UNAUTHORIZED_ROLE}, or the role of a token in their headers.`
+            : 'Without it, only requests with a token in their headers are answered.'}
+        </p>
+        <p className="faint">
+          <code>pergola up</code> prints a link that signs in. What you enter is kept until you sign out or
+          close this tab.
+        </p>
+      </form>
+    </main>
   );
 }
+
+const ALLOWS = {
+  admin: 'Shows everything, and runs operations as any role.',
+  console: 'Shows what each role may do, runs queries as any role, and changes nothing.',
+  token: 'Shows what your role may do, until the token expires.',
+};

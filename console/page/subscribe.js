@@ -2,7 +2,8 @@
  *  can only send in the first message. Out: an observable, which GraphiQL subscribes to and ends.
  *  Not here: other requests (requests.js). Reference: PROTOCOL.md of graphql-ws. */
 
-export function subscribe(question, headers) {
+/** `onRefused` is called when the engine closes the connection because of the credentials. */
+export function subscribe(question, headers, onRefused) {
   return {
     subscribe: (observer) => {
       const socket = new WebSocket(socketUrl(), 'graphql-transport-ws');
@@ -23,14 +24,19 @@ export function subscribe(question, headers) {
         if (type === 'error') end(() => observer.error({ errors: payload }));
         if (type === 'complete') end(() => observer.complete());
       };
-      socket.onclose = ({ code, reason }) =>
+      socket.onclose = ({ code, reason }) => {
+        if (REFUSALS.includes(code)) onRefused();
         end(() =>
           observer.error(new Error(`The engine closed the subscription: ${reason || `code ${code}`}`)),
         );
+      };
       return { unsubscribe: () => end(() => observer.complete()) };
     },
   };
 }
+
+/** Unauthorized, which is also the end of a token, and Forbidden. */
+const REFUSALS = [4401, 4403];
 
 function socketUrl() {
   const url = new URL('../v1/graphql', location.href);

@@ -7,7 +7,7 @@ import { inWords } from './words.js';
 
 const OPERATIONS = ['select', 'update', 'delete'];
 
-export function Why({ table: { source, table }, role, secret }) {
+export function Why({ table: { source, table }, role, session }) {
   const [result, setResult] = useState(null);
   const explain = async (event) => {
     event.preventDefault();
@@ -18,7 +18,7 @@ export function Why({ table: { source, table }, role, secret }) {
         key: JSON.parse(given.get('key')),
         session_variables: JSON.parse(given.get('variables') || '{}'),
       };
-      setResult({ answer: await perform(secret, 'pg_explain_access', args) });
+      setResult({ answer: await perform(session, 'pg_explain_access', args) });
     } catch ({ message }) {
       setResult({ problem: message });
     }

@@ -1,0 +1,105 @@
+/** What tests of the pages share: the built console, an engine that serves it on a database of its own, a browser, and what a user does.
+ *  Tests are skipped where there is no browser (testing/browser.ts). Not here: what the pages must show (the tests). */
+import { readFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import { type Browser, browserPath, type Page, startBrowser } from '../../testing/browser.ts';
+import { createDatabase, type TestDatabase } from '../../testing/database.ts';
+import { startTestEngine, type TestEngine, type TestEngineOptions } from '../../testing/engine.ts';
+import { buildConsole } from '../build.ts';
+
+export const TIMEOUT_MS = 120_000;
+export const BUILT = fileURLToPath(new URL('../../dist/console', import.meta.url));
+
+const path = browserPath();
+export const HAS_BROWSER = path !== undefined;
+/** The end of the title of tests that are skipped without a browser. */
+export const REASON = HAS_BROWSER ? '' : ' (skipped: no chromium on PATH and no PERGOLA_TEST_BROWSER)';
+
+const AXE = readFileSync(new URL('../../node_modules/axe-core/axe.min.js', import.meta.url), 'utf8');
+
+export type ConsoleWorld = {
+  readonly database: TestDatabase;
+  readonly engine: TestEngine;
+  readonly browser: Browser;
+  readonly close: () => Promise<void>;
+};
+
+/** Builds the console, runs `sql` in a new database, and starts an engine and a browser. */
+export async function startConsole(
+  sql: string,
+  options: Omit<TestEngineOptions, 'databaseUrl'> = {},
+): Promise<ConsoleWorld> {
+  await buildConsole(BUILT);
+  const database = await createDatabase();
+  await database.sql(sql);
+  const engine = await startTestEngine({ databaseUrl: database.url, enableConsole: true, ...options });
+  const browser = await startBrowser(path!);
+  return {
+    database,
+    engine,
+    browser,
+    close: async () => {
+      await browser.close();
+      await engine.close();
+      await database.drop();
+    },
+  };
+}
+
+/** Tracks a table of the schema `public` and lets each role select the columns of its rows that the filter admits. */
+export async function trackTable(
+  engine: TestEngine,
+  name: string,
+  roles: Readonly<Record<string, readonly string[]>> = {},
+  filter: object = { owner: { _eq: 'X-Engine-User-Id' } },
+): Promise<void> {
+  const table = { schema: 'public', name };
+  await engine.admin('pg_track_table', {
+    source: 'default',
+    table,
+    configuration: { custom_name: /^\w+$/.test(name) ? name : 'odd' },
+  });
+  for (const [role, columns] of Object.entries(roles)) {
+    const permission = { columns, filter };
+    await engine.admin('pg_create_select_permission', { source: 'default', table, role, permission });
+  }
+}
+
+/** Presses the button with this text. */
+export function press(page: Page, button: string): Promise<unknown> {
+  const text = JSON.stringify(button);
+  return page.evaluate(
+    `[...document.querySelectorAll('button')].find((b) => b.innerText === ${text}).click()`,
+  );
+}
+
+/** Replaces what is in the element by text, as from the keyboard. */
+export async function fill(page: Page, element: string, text: string): Promise<void> {
+  await page.evaluate(`${element}.focus()`);
+  await page.selectAll();
+  await page.type(text);
+}
+
+/** An expression that is true when the page shows the text. */
+export function shows(text: string): string {
+  return `document.body.innerText.includes(${JSON.stringify(text)})`;
+}
+
+/** Returns what axe-core finds wrong on the page. */
+export async function violations(page: Page): Promise<readonly string[]> {
+  await page.evaluate(`${AXE}; 0`);
+  return page.evaluate(
+    `axe.run().then(({ violations }) => violations.map(({ id, nodes }) => id + ' ' + nodes.map(({ html, any }) => html + ' ' + any.map(({ message }) => message)).join()))`,
+  );
+}
+
+/** The windows in which every page is looked at. */
+export const WINDOWS = [400, 800, 1440].flatMap((width) =>
+  ['light', 'dark'].map((scheme) => [width, scheme] as const),
+);
+
+/** Writes what the window shows into a file of the folder PERGOLA_SCREENSHOTS, if it is set. */
+export async function screenshot(page: Page, name: string): Promise<void> {
+  const folder = process.env['PERGOLA_SCREENSHOTS'];
+  if (folder) await page.screenshot(`${folder}/${name}.png`);
+}
