@@ -1,33 +1,23 @@
-/** The page Explore: GraphiQL against this engine, as a role of one's choice. The role is sent as a header, with the introspection too: the
- *  explorer shows exactly what that role may see. Session variables go into GraphiQL's own headers editor and are kept when the role changes.
- *  Not here: signing in (page.jsx), the requests (requests.js). */
+/** The page Explore: GraphiQL against this engine, as a role of one's choice with its session variables. Both are sent as headers, with the
+ *  introspection too: the explorer shows exactly what that role may see. Panes beside the editor explain the operation and write code for it.
+ *  Not here: signing in (page.jsx), the requests (requests.js), the headers (headers.js). */
 import 'graphiql/setup-workers/vite';
 import 'graphiql/style.css';
 import { useGraphiQL } from '@graphiql/react';
-import { GraphiQL } from 'graphiql';
+import { GraphiQL, HISTORY_PLUGIN } from 'graphiql';
 import { useEffect, useMemo, useState } from 'react';
-import { Bar } from './bar.jsx';
+import { Bar, seesAllRoles } from './bar.jsx';
+import { CODE_PANE } from './code-pane.jsx';
+import { ExploreContext } from './editor.js';
 import { exampleFor, warningFor } from './example.js';
+import { EXPLAIN_PANE } from './explain.jsx';
 import { fetcherFor } from './requests.js';
-import { KEYS, PREFIX, storage, UNAUTHORIZED_ROLE, useKept } from './session.js';
+import { KEYS, storage, UNAUTHORIZED_ROLE } from './session.js';
+import { useViewAs, ViewAs } from './view-as.jsx';
 
-/** Takes effect on Enter or on leaving the field, not at each letter. */
-function Field({ label, value, onCommit, ...rest }) {
-  return (
-    <label>
-      {label}
-      <input
-        key={value}
-        defaultValue={value}
-        autoComplete="off"
-        spellCheck={false}
-        onBlur={(event) => onCommit(event.target.value.trim())}
-        onKeyDown={(event) => event.key === 'Enter' && event.target.blur()}
-        {...rest}
-      />
-    </label>
-  );
-}
+/** The panes of sessions that see all roles, and of those of one role: SQL is not for them. */
+const ALL_PANES = [HISTORY_PLUGIN, EXPLAIN_PANE, CODE_PANE];
+const PANES_OF_ROLE = [HISTORY_PLUGIN, CODE_PANE];
 
 /** Writes an example for the schema into the editor, unless a user has written something there. */
 function Example() {
@@ -40,12 +30,7 @@ function Example() {
     sessionStorage.setItem(KEYS.example, example);
     queryEditor.setValue(example);
   }, [schema, queryEditor]);
-  return <span className="hint">Session variables are headers: {`{ "${PREFIX}user-id": "1" }`}</span>;
-}
-
-/** Returns the role that applies when the field is empty. */
-function roleWithout({ access }) {
-  return access === 'administrator' ? 'admin' : UNAUTHORIZED_ROLE || 'the role of your token';
+  return null;
 }
 
 function signedOutText(session) {
@@ -56,35 +41,45 @@ function signedOutText(session) {
 }
 
 export function Explore({ session, onSignOut }) {
-  const [role, keepRole] = useKept(KEYS.role);
+  const viewAs = useViewAs(session);
   const [problem, setProblem] = useState('');
   const [schema, setSchema] = useState(null);
-  const fetcher = useMemo(() => fetcherFor(role, session, setProblem), [role, session]);
-  const changeRole = (next) => {
-    if (next === role) return;
-    setSchema(null);
-    keepRole(next);
-  };
+  const [lastRunMs, setLastRunMs] = useState(null);
+  const { headers, role, needsRole } = viewAs;
+  const fetcher = useMemo(
+    () => headers && fetcherFor(headers, session, { onProblem: setProblem, onTime: setLastRunMs }),
+    [headers, session],
+  );
+  // biome-ignore lint/correctness/useExhaustiveDependencies: the schema is that of the role before
+  useEffect(() => setSchema(null), [headers]);
+  const shared = useMemo(() => ({ session, viewAs, lastRunMs }), [session, viewAs, lastRunMs]);
   return (
-    <>
+    <ExploreContext value={shared}>
       <Bar session={session} onSignOut={onSignOut}>
         <span className="problem" role="status">
-          {problem || signedOutText(session) || (schema && warningFor(schema, role))}
+          {viewAs.problem || problem || signedOutText(session) || (schema && warningFor(schema, role))}
         </span>
-        <Field label="Role" value={role} onCommit={changeRole} placeholder={roleWithout(session)} />
+        <ViewAs session={session} viewAs={viewAs} />
       </Bar>
-      <GraphiQL
-        fetcher={fetcher}
-        storage={storage}
-        shouldPersistHeaders
-        showPersistHeadersSettings={false}
-        defaultQuery=""
-        onSchemaChange={setSchema}
-      >
-        <GraphiQL.Footer>
-          <Example />
-        </GraphiQL.Footer>
-      </GraphiQL>
-    </>
+      {needsRole || !fetcher ? (
+        <main className="empty">{needsRole && viewAs.roles !== null && <p>{NO_ROLE}</p>}</main>
+      ) : (
+        <GraphiQL
+          fetcher={fetcher}
+          storage={storage}
+          shouldPersistHeaders
+          showPersistHeadersSettings={false}
+          defaultQuery=""
+          plugins={seesAllRoles(session) ? ALL_PANES : PANES_OF_ROLE}
+          onSchemaChange={setSchema}
+        >
+          <GraphiQL.Footer>
+            <Example />
+          </GraphiQL.Footer>
+        </GraphiQL>
+      )}
+    </ExploreContext>
   );
 }
+
+const NO_ROLE = 'No role has a permission yet. With the console secret, operations run as a role.';

@@ -1,8 +1,9 @@
 /** The requests of the pages: GraphQL and admin operations over HTTP, subscriptions over a WebSocket (subscribe.js), each with the headers of the role, the
- *  secret and the editor. Not here: what is kept (session.js). */
-import { parse } from 'graphql';
+ *  secret and the editor. Not here: what is kept (session.js), the headers (headers.js). */
 import { headersOf } from './credentials.js';
-import { IS_READ_ONLY, keptHeaders, PREFIX } from './session.js';
+import { sentHeaders } from './headers.js';
+import { operationOf } from './operation.js';
+import { IS_READ_ONLY, keptHeaders } from './session.js';
 import { subscribe } from './subscribe.js';
 
 const READ_ONLY =
@@ -11,20 +12,31 @@ const READ_ONLY =
 /** Receives an event `denial` when the engine refuses a request because of who sent it. */
 export const denials = new EventTarget();
 
-/** Returns a fetcher of GraphiQL. `report` receives why the engine refused the credentials; empty when it did not. */
-export function fetcherFor(role, session, report) {
-  return (given, { headers } = {}) => {
-    const { question, kind } = parsed(given);
+/** Returns a fetcher of GraphiQL that sends operations with the headers of `viewAs`. `onProblem` receives why the engine refused the
+ *  credentials, empty when it did not; `onTime` the milliseconds until the answer of an operation of the user. */
+export function fetcherFor(viewAs, session, { onProblem, onTime }) {
+  return async (given, { headers } = {}) => {
+    const { question, kind } = operationOf(given);
+    const isIntrospection = question.operationName === 'IntrospectionQuery';
     // The first introspection comes before the editor of the headers.
-    const written = headers ?? (question.operationName === 'IntrospectionQuery' ? keptHeaders() : {});
-    const sent = { ...headersOf(session), ...(role && { [`${PREFIX}role`]: role }), ...written };
-    if (kind === 'mutation' && IS_READ_ONLY) return Promise.resolve({ errors: [{ message: READ_ONLY }] });
+    const written = headers ?? (isIntrospection ? keptHeaders() : {});
+    const sent = sentHeaders(headersOf(session), viewAs, written);
+    if (kind === 'mutation' && IS_READ_ONLY) return { errors: [{ message: READ_ONLY }] };
     if (kind === 'subscription') return subscribe(question, sent, reportDenial);
-    return post('../v1/graphql', question, sent).then(({ body }) => {
-      report(denialIn(body) ?? '');
-      return body;
-    });
+    const startedAt = performance.now();
+    const { body } = await post('../v1/graphql', question, sent);
+    if (!isIntrospection) onTime(Math.round((performance.now() - startedAt) * 10) / 10);
+    onProblem(denialIn(body) ?? '');
+    return body;
   };
+}
+
+/** Resolves to the statements and plans of the root fields of an operation, as the session of `user`. Rejects with the message of the engine. */
+export async function explain(session, question, user) {
+  const { body } = await post('../v1/graphql/explain', { query: question, user }, headersOf(session));
+  if (body?.error !== undefined) throw new Error(body.error);
+  // A subscription has one root field, whose name is left out.
+  return Array.isArray(body) ? body : [body];
 }
 
 /** Resolves to what the engine allows with the credentials, `{access: 'administrator' | 'console' | 'role'}`, to why it refuses them,
@@ -85,23 +97,4 @@ const DENIALS = ['access-denied', 'invalid-jwt', 'invalid-headers', 'jwt-missing
 function denialIn({ errors, code, error }) {
   if (DENIALS.includes(code)) return error;
   return errors?.find(({ extensions }) => DENIALS.includes(extensions?.code))?.message;
-}
-
-/** Returns the request and the kind of its operation. GraphiQL notices a name a moment after it was written: one that is not in the text is
- *  left out. */
-function parsed(question) {
-  const operations = operationsIn(question.query);
-  const named = operations.find(({ name }) => name?.value === question.operationName);
-  return named
-    ? { question, kind: named.operation }
-    : { question: { ...question, operationName: undefined }, kind: operations[0]?.operation };
-}
-
-/** Returns none for a text with a mistake, which the engine reports. */
-function operationsIn(query) {
-  try {
-    return parse(query).definitions.filter(({ kind }) => kind === 'OperationDefinition');
-  } catch {
-    return [];
-  }
 }

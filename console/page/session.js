@@ -14,6 +14,7 @@ export const IS_READ_ONLY = document.querySelector('meta[name=console-mode]').co
 
 export const KEYS = {
   role: 'pergola-role',
+  variables: 'pergola-session-variables',
   /** The example that was written into the editor. */
   example: 'pergola-example',
 };

@@ -85,11 +85,12 @@ export function shows(text: string): string {
   return `document.body.innerText.includes(${JSON.stringify(text)})`;
 }
 
-/** Returns what axe-core finds wrong on the page. */
-export async function violations(page: Page): Promise<readonly string[]> {
+/** Returns what axe-core finds wrong on the page, or in the elements that the selectors name. */
+export async function violations(page: Page, within: readonly string[] = []): Promise<readonly string[]> {
+  const context = within.length === 0 ? 'document' : JSON.stringify({ include: within });
   await page.evaluate(`${AXE}; 0`);
   return page.evaluate(
-    `axe.run().then(({ violations }) => violations.map(({ id, nodes }) => id + ' ' + nodes.map(({ html, any }) => html + ' ' + any.map(({ message }) => message)).join()))`,
+    `axe.run(${context}).then(({ violations }) => violations.map(({ id, nodes }) => id + ' ' + nodes.map(({ html, any }) => html + ' ' + any.map(({ message }) => message)).join()))`,
   );
 }
 

@@ -1,0 +1,190 @@
+/** Tests Explore in a real browser: the role and session variables that a user views as apply to the schema, operations, subscriptions, the
+ *  explanation and the code; nothing else sees another role. */
+import { execFile } from 'node:child_process';
+import { promisify } from 'node:util';
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import type { Page } from '../testing/browser.ts';
+import {
+  type ConsoleWorld,
+  fill,
+  HAS_BROWSER,
+  press,
+  REASON,
+  screenshot,
+  shows,
+  startConsole,
+  TIMEOUT_MS,
+  trackTable,
+  violations,
+  WINDOWS,
+} from './testing/console.ts';
+
+const run = promisify(execFile);
+const CONSOLE_SECRET = 'a-secret-for-looking';
+const [ROLE, VARIABLES] = [0, 1].map((i) => `document.querySelectorAll('.bar input')[${i}]`) as [
+  string,
+  string,
+];
+const EDITOR = `document.querySelector('.graphiql-query-editor .native-edit-context, .graphiql-query-editor textarea')`;
+const PANE = `document.querySelector('.pane')`;
+
+describe.skipIf(!HAS_BROWSER)(`the page Explore in a browser${REASON}`, { timeout: TIMEOUT_MS }, () => {
+  let world: ConsoleWorld;
+  let page: Page;
+
+  beforeAll(async () => {
+    world = await startConsole(
+      `create table book (id int primary key, title text, owner text);
+      create table ledger (id int primary key, owner text);
+      insert into book values (1, 'One', 'ann'), (2, 'Two', 'bob')`,
+      { consoleSecret: CONSOLE_SECRET },
+    );
+    await trackTable(world.engine, 'book', { reader: ['id', 'title'] });
+    await trackTable(world.engine, 'ledger', { keeper: ['id'] });
+  }, TIMEOUT_MS);
+
+  afterAll(() => world?.close());
+
+  beforeEach(async () => {
+    page = await world.browser.newPage();
+    await page.resize(1440, 900);
+  });
+
+  const lines = (className: string) =>
+    `document.querySelector('.${className} .view-lines')?.innerText.replaceAll('\\u00a0', ' ')`;
+  const editorHas = (text: string) => `${lines('graphiql-query-editor')}?.includes(${JSON.stringify(text)})`;
+  const resultHas = (text: string) => `${lines('result-window')}?.includes(${JSON.stringify(text)})`;
+  const open = async (kind: 'admin' | 'console') => {
+    const secret = kind === 'admin' ? world.engine.adminSecret : CONSOLE_SECRET;
+    await page.go(`${world.engine.url}/#${kind}-secret=${secret}`);
+    await page.until(editorHas('book'));
+  };
+  const commit = async (field: string, text: string) => {
+    await fill(page, field, text);
+    await page.pressEnter();
+  };
+  const viewAs = async (role: string, user: string) => {
+    await commit(VARIABLES, JSON.stringify({ 'user-id': user }));
+    await commit(ROLE, role);
+    await page.until(`!${editorHas('owner')}`);
+  };
+  const execute = () => page.evaluate(`document.querySelector('.graphiql-execute-button').click()`);
+  const openPane = async (title: string) => {
+    await page.evaluate(`document.querySelector('button[aria-label="Show ${title}"]').click()`);
+    await page.until(PANE);
+  };
+  const codeIn = async (language: string) => {
+    await page.evaluate(`(() => {
+      const select = document.querySelector('.pane select');
+      Object.getOwnPropertyDescriptor(HTMLSelectElement.prototype, 'value').set.call(select, '${language}');
+      select.dispatchEvent(new Event('change', { bubbles: true }));
+    })()`);
+    return page.evaluate<string>(`${PANE}.querySelector('pre').textContent`);
+  };
+
+  test('operations run as the role with its session variables, and both stay when the page is loaded again', async () => {
+    await open('admin');
+    await viewAs('reader', 'ann');
+    await execute();
+    await page.until(resultHas('One'));
+    expect(await page.evaluate(resultHas('Two'))).toBe(false);
+    await commit(VARIABLES, '{"user-id": "bob"}');
+    await execute();
+    await page.until(resultHas('Two'));
+    await page.evaluate('window.isBefore = true');
+    await page.reload();
+    const values = `[${ROLE}?.value, ${VARIABLES}?.value].join()`;
+    await page.until(`!window.isBefore && ${values} === 'reader,{"user-id": "bob"}'`);
+    expect(await page.evaluate('JSON.stringify(localStorage)')).not.toContain('user-id');
+  });
+
+  test('the operation is explained as that role: SQL, plan, and the time of the last run', async () => {
+    await open('admin');
+    await viewAs('reader', 'ann');
+    await openPane('Explain');
+    await press(page, 'Explain the operation');
+    await page.until(`${PANE}.innerText.includes('Plan')`);
+    const text = await page.evaluate<string>(`${PANE}.innerText`);
+    expect(text).toContain('As reader');
+    // The condition of the permission of the role.
+    expect(text).toMatch(/"owner"/);
+    expect(text).toMatch(/cost=/);
+    await execute();
+    await page.until(`/The last run took [\\d.]+ ms/.test(${PANE}.innerText)`);
+    // The example of the other role replaces the one before.
+    await commit(ROLE, 'keeper');
+    await page.until(editorHas('ledger'));
+    await press(page, 'Explain the operation');
+    await page.until(`/As keeper[^]*"ledger"/.test(${PANE}.innerText)`);
+    const query = 'query { book { id } }';
+    await fill(page, EDITOR, query);
+    await page.until(editorHas(query));
+    await press(page, 'Explain the operation');
+    await page.until(`${PANE}.querySelector('.problem')?.innerText.includes("field 'book' not found")`);
+  });
+
+  test('the code runs as that role and has no secret', async () => {
+    await open('admin');
+    await viewAs('reader', 'ann');
+    await openPane('Code');
+    const code = await codeIn('curl');
+    expect(code).not.toContain(world.engine.adminSecret);
+    const env = { ...process.env, ADMIN_SECRET: world.engine.adminSecret };
+    const { stdout } = await run('sh', ['-c', code], { env });
+    expect(JSON.parse(stdout)).toEqual({ data: { book: [{ id: 1, title: 'One' }] } });
+    for (const language of ['fetch', 'Apollo Client']) {
+      const text = await codeIn(language);
+      expect(text).toContain(`'x-engine-role': 'reader'`);
+      expect(text).toContain(`'x-engine-user-id': 'ann'`);
+      expect(text).not.toContain(world.engine.adminSecret);
+    }
+    await fill(page, EDITOR, 'query Other { book { id } }');
+    await page.until(`${PANE}.querySelector('pre').textContent.includes('query Other')`);
+  });
+
+  test('with the console secret a role is chosen, its schema shown, and another role not', async () => {
+    await open('console');
+    expect(await page.evaluate(`${ROLE}.value`)).toBe('reader');
+    expect(await page.evaluate(editorHas('owner'))).toBe(false);
+    await commit(VARIABLES, '{"user-id": "ann"}');
+    await execute();
+    await page.until(resultHas('One'));
+    await openPane('Explain');
+    await press(page, 'Explain the operation');
+    await page.until(`${PANE}.innerText.includes('Plan')`);
+    await commit(ROLE, 'keeper');
+    await page.until(editorHas('ledger'));
+    await commit(ROLE, 'admin');
+    await page.until(`${ROLE}.value === 'reader'`);
+  });
+
+  test('session variables that are no JSON are a problem, and nothing is sent with those before', async () => {
+    await open('admin');
+    await viewAs('reader', 'ann');
+    await commit(VARIABLES, '{"user-id": ');
+    await page.until(shows('Session variables are JSON'));
+    expect(await page.evaluate(`document.querySelector('.graphiql-execute-button')`)).toBeNull();
+    await commit(VARIABLES, '');
+    await page.until(editorHas('book'));
+  });
+
+  test.each(WINDOWS)(
+    '%i px, %s: axe-core finds nothing in the bar and the panes, and nothing is wider than the window',
+    async (width, scheme) => {
+      await page.resize(width, 900);
+      await page.prefer(scheme);
+      await open('admin');
+      await viewAs('reader', 'ann');
+      for (const pane of ['Explain', 'Code']) {
+        await openPane(pane);
+        if (pane === 'Explain') {
+          await press(page, 'Explain the operation');
+          await page.until(`${PANE}.innerText.includes('Plan')`);
+        }
+        await screenshot(page, `explore-${pane.toLowerCase()}-${width}-${scheme}`);
+        expect(await violations(page, ['.bar', '.pane'])).toEqual([]);
+        expect(await page.evaluate('document.documentElement.scrollWidth')).toBeLessThanOrEqual(width);
+      }
+    },
+  );
+});

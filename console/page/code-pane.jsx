@@ -1,0 +1,62 @@
+/** The pane with code that sends the operation in the editor, as the role that the user views as. Not here: the code (code.js). */
+import { useState } from 'react';
+import { LANGUAGES } from './code.js';
+import { useEditorContents } from './editor.js';
+import { Scrolling } from './scrolling.jsx';
+
+export const CODE_PANE = { title: 'Code', icon: Icon, content: Pane };
+
+function Icon() {
+  return (
+    <svg viewBox="0 0 24 24" fill="none" stroke="currentColor" strokeWidth="1.5" aria-hidden="true">
+      <path d="m8 7-5 5 5 5M16 7l5 5-5 5M13.500 5l-3 14" />
+    </svg>
+  );
+}
+
+function Pane() {
+  const { operation, headers } = useEditorContents();
+  const [language, setLanguage] = useState('curl');
+  const [isCopied, setIsCopied] = useState(false);
+  const url = new URL('../v1/graphql', location.href).href;
+  const text = headers ? LANGUAGES[language]({ url, headers, operation }) : '';
+  return (
+    <div className="pane">
+      <h2>Code</h2>
+      <div className="controls">
+        <label>
+          Language
+          <select value={language} onChange={(event) => setLanguage(event.target.value)}>
+            {Object.keys(LANGUAGES).map((each) => (
+              <option key={each}>{each}</option>
+            ))}
+          </select>
+        </label>
+        <button type="button" onClick={() => copy(text).then(setIsCopied)}>
+          Copy
+        </button>
+        <span role="status">{isCopied ? 'Copied.' : ''}</span>
+      </div>
+      <Scrolling label="Code" text={text || 'The headers are no JSON.'} />
+      <p className="faint">Secrets are environment variables, and not in the code.</p>
+    </div>
+  );
+}
+
+/** Copies a text and resolves to true, or to false where the browser does not allow it. Without HTTPS there is no clipboard to write to. */
+async function copy(text) {
+  if (navigator.clipboard) {
+    const isWritten = await navigator.clipboard.writeText(text).then(
+      () => true,
+      () => false,
+    );
+    if (isWritten) return true;
+  }
+  const area = document.createElement('textarea');
+  area.value = text;
+  document.body.append(area);
+  area.select();
+  const isCopied = document.execCommand('copy');
+  area.remove();
+  return isCopied;
+}

@@ -1,0 +1,75 @@
+/** The pane that explains the operation in the editor: its SQL and plan as the role runs it, and the time of the last run. In:
+ *  `POST /v1/graphql/explain`, which runs nothing but EXPLAIN. */
+import { useContext, useState } from 'react';
+import { ExploreContext, useEditorContents } from './editor.js';
+import { userOf } from './headers.js';
+import { operationOf } from './operation.js';
+import { explain } from './requests.js';
+import { Scrolling } from './scrolling.jsx';
+import { PREFIX } from './session.js';
+
+export const EXPLAIN_PANE = { title: 'Explain', icon: Icon, content: Pane };
+
+function Icon() {
+  return (
+    <svg viewBox="0 0 24 24" fill="none" stroke="currentColor" strokeWidth="1.5" aria-hidden="true">
+      <path d="M4 5h16M4 12h10M4 19h7M17 14v6m-3-3h6" />
+    </svg>
+  );
+}
+
+function Pane() {
+  const { session, viewAs, lastRunMs } = useContext(ExploreContext);
+  const { operation, headers } = useEditorContents();
+  const [result, setResult] = useState(null);
+  const user = headers && userOf(PREFIX, headers);
+  const request = async () => {
+    try {
+      setResult({ fields: await explain(session, operationOf(operation).question, user) });
+    } catch ({ message }) {
+      setResult({ problem: message });
+    }
+  };
+  return (
+    <div className="pane">
+      <h2>Explain</h2>
+      {user && <p>As {user[`${PREFIX}role`] ?? 'admin'}, with the same session variables. Nothing is run.</p>}
+      <button type="button" onClick={request} disabled={headers === null}>
+        Explain the operation
+      </button>
+      {headers === null && <p className="problem">{viewAs.problem || 'The headers are no JSON.'}</p>}
+      {lastRunMs !== null && (
+        <p className="time">
+          The last run took {lastRunMs} ms, from the request of this browser to the answer.
+        </p>
+      )}
+      <div role="status">
+        {result?.problem && <p className="problem">{result.problem}</p>}
+        {result?.fields?.map((field, i) => (
+          // biome-ignore lint/suspicious/noArrayIndexKey: the list is replaced as a whole
+          <Field key={i} {...field} />
+        ))}
+      </div>
+    </div>
+  );
+}
+
+function Field({ field, sql, plan }) {
+  return (
+    <>
+      {field && <h3>{field}</h3>}
+      {sql === null && <p>No statement.</p>}
+      {plan && <Text label="Plan" text={plan.join('\n')} />}
+      {sql && <Text label="SQL" text={sql} />}
+    </>
+  );
+}
+
+function Text({ label, text }) {
+  return (
+    <>
+      <h4>{label}</h4>
+      <Scrolling label={label} text={text} />
+    </>
+  );
+}
