@@ -16,6 +16,7 @@ import {
   WINDOWS,
 } from './testing/console.ts';
 
+const CONSOLE_SECRET = 'a-secret-for-looking';
 /** A name that would run if it were markup. */
 const MARKUP = '<img src=x onerror=document.title=1>';
 
@@ -29,7 +30,7 @@ describe.skipIf(!HAS_BROWSER)(`the page Access in a browser${REASON}`, { timeout
       `create table book (id int primary key, title text, owner text);
       create table "${MARKUP}" (id int primary key, title text);
       insert into book values (1, '${MARKUP}', 'ann'), (2, 'Two', 'bob')`,
-      { unauthorizedRole: 'reader' },
+      { unauthorizedRole: 'reader', consoleSecret: CONSOLE_SECRET },
     );
     ({ engine } = world);
     await trackTable(engine, 'book', { reader: ['id', 'title'], other: ['owner'] });
@@ -90,6 +91,21 @@ describe.skipIf(!HAS_BROWSER)(`the page Access in a browser${REASON}`, { timeout
     await page.until(`document.querySelector('.verdict.visible')`);
   });
 
+  test('with the console secret, why says which clauses hold without the values of the row', async () => {
+    await press(page, 'Sign out');
+    await page.until(`document.querySelector('.sign-in')`);
+    await page.go(`${engine.url}/console/access?role=reader#console-secret=${CONSOLE_SECRET}`);
+    await page.until(`document.querySelector('tbody th')`);
+    await page.evaluate(`document.querySelector('tbody button').click()`);
+    await page.until(`document.querySelector('.why')`);
+    await page.evaluate(`document.querySelector('.why [name=variables]').focus()`);
+    await page.type('{"x-engine-user-id": "bob"}');
+    await page.pressEnter();
+    await page.until(`document.querySelector('.verdict.hidden')`);
+    expect(await text()).toContain('owner = X-Engine-User-Id: does not hold');
+    expect(await text()).not.toContain('ann');
+  });
+
   test('names with markup are text', async () => {
     await open(`role=admin&table=${encodeURIComponent('<img')}`);
     expect((await rowOf(MARKUP))[1]).toBe('everything');
@@ -114,6 +130,12 @@ describe.skipIf(!HAS_BROWSER)(`the page Access in a browser${REASON}`, { timeout
       await page.until(`document.querySelector('.why')`);
       expect(await violations(page)).toEqual([]);
       expect(await page.evaluate('document.documentElement.scrollWidth')).toBeLessThanOrEqual(width);
+      if (width === 1440)
+        expect(
+          await page.evaluate(
+            `(({ scrollWidth, clientWidth }) => scrollWidth - clientWidth)(document.querySelector('.scrolls'))`,
+          ),
+        ).toBe(0);
       await screenshot(page, `access-${width}-${scheme}`);
     },
   );
