@@ -206,6 +206,9 @@ describe.skipIf(!HAS_BROWSER)(`GraphiQL in a browser${REASON}`, { timeout: TIMEO
     await writeQuery(mutation);
     await run();
     await page.until(resultHas('This console is read-only'));
+    await writeQuery(`${mutation} }`);
+    await run();
+    await page.until(resultHas('Syntax Error'));
     expect(await rows()).toEqual([]);
     const editable = await startTestEngine({
       ...{ databaseUrl: database.url, enableConsole: true, consoleMode: 'edit' as const },

@@ -122,6 +122,7 @@ describe.skipIf(!HAS_BROWSER)(`signing in${REASON}`, { timeout: TIMEOUT_MS }, ()
 
   test.each([
     ['Admin secret', 'wrong', 'The engine does not accept this admin secret.'],
+    ['Admin secret', 'żółw', 'The engine does not accept this admin secret.'],
     ['Console secret', 'wrong', 'The engine does not accept this console secret.'],
     ['Token (JWT)', 'wrong', 'The engine does not accept this token: Could not verify JWT: JWSError'],
   ])('%s: a wrong one leads back with a sentence, and is not kept', async (label, secret, sentence) => {

@@ -2,21 +2,21 @@
  *  Pure. In: `{query, variables, operationName}`. Not here: sending it (requests.js), code for it (code.js). */
 import { parse } from 'graphql';
 
-/** Returns the request and the kind of its operation. GraphiQL notices a name a moment after it was written: one that is not in the text is
- *  left out. */
+/** Returns the request and the kind of its operation, or `problem`, the mistake in the text. GraphiQL notices a name a moment after it was
+ *  written: one that is not in the text is left out. */
 export function operationOf(question) {
-  const operations = operationsIn(question.query);
+  const { operations, problem } = operationsIn(question.query);
   const named = operations.find(({ name }) => name?.value === question.operationName);
   return named
     ? { question, kind: named.operation }
-    : { question: { ...question, operationName: undefined }, kind: operations[0]?.operation };
+    : { question: { ...question, operationName: undefined }, kind: operations[0]?.operation, problem };
 }
 
-/** Returns none for a text with a mistake, which the engine reports. */
 function operationsIn(query) {
   try {
-    return parse(query).definitions.filter(({ kind }) => kind === 'OperationDefinition');
-  } catch {
-    return [];
+    const { definitions } = parse(query);
+    return { operations: definitions.filter(({ kind }) => kind === 'OperationDefinition') };
+  } catch ({ message }) {
+    return { operations: [], problem: message };
   }
 }

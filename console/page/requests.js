@@ -16,12 +16,14 @@ export const denials = new EventTarget();
  *  credentials, empty when it did not; `onTime` the milliseconds until the answer of an operation of the user. */
 export function fetcherFor(viewAs, session, { onProblem, onTime }) {
   return async (given, { headers } = {}) => {
-    const { question, kind } = operationOf(given);
+    const { question, kind, problem } = operationOf(given);
+    // A text that the page cannot read is not sent: it could be a mutation.
+    if (problem !== undefined) return { errors: [{ message: problem }] };
+    if (kind === 'mutation' && IS_READ_ONLY) return { errors: [{ message: READ_ONLY }] };
     const isIntrospection = question.operationName === 'IntrospectionQuery';
     // The first introspection comes before the editor of the headers.
     const written = headers ?? (isIntrospection ? keptHeaders() : {});
     const sent = sentHeaders(headersOf(session), viewAs, written);
-    if (kind === 'mutation' && IS_READ_ONLY) return { errors: [{ message: READ_ONLY }] };
     if (kind === 'subscription') return subscribe(question, sent, reportDenial);
     const startedAt = performance.now();
     const { body } = await post('../v1/graphql', question, sent);
@@ -43,6 +45,7 @@ export async function explain(session, question, user) {
  *  `{denial}`, or to `{isSilent: true}` when it does not answer. The configuration is for administrators and the console secret. */
 export async function accessOf(credentials) {
   const headers = headersOf(credentials);
+  if (!areHeaders(headers)) return { denial: 'a browser cannot send it' };
   try {
     const response = await fetch('../v1alpha1/config', { headers });
     const { error = '', code } = await response.json();
@@ -51,6 +54,16 @@ export async function accessOf(credentials) {
     return response.status === 404 ? await accessWithoutConfig(credentials, headers) : { denial: error };
   } catch {
     return { isSilent: true };
+  }
+}
+
+/** Returns true when a browser can send the headers: their values have no line breaks and only Latin-1 characters. */
+function areHeaders(headers) {
+  try {
+    new Headers(headers);
+    return true;
+  } catch {
+    return false;
   }
 }
 
