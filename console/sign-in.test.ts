@@ -7,6 +7,7 @@ import { SignJWT } from 'jose';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { jwtSecret } from '../engine/config/jwt-secret.ts';
 import type { Page } from '../testing/browser.ts';
+import { startTestEngine } from '../testing/engine.ts';
 import {
   type ConsoleWorld,
   fill,
@@ -187,6 +188,30 @@ describe.skipIf(!HAS_BROWSER)(`signing in${REASON}`, { timeout: TIMEOUT_MS }, ()
     const types = await send('../v1/graphql', { query: '{ __schema { types { name } } }' });
     expect(types).toContain('"book"');
     expect(types).not.toContain('ledger');
+  });
+
+  test('an engine that serves no configuration is signed in to in the same way', async () => {
+    const other = await startTestEngine({
+      databaseUrl: world.database.url,
+      enableConsole: true,
+      consoleSecret: CONSOLE_SECRET,
+      enabledApis: ['metadata', 'graphql'],
+    });
+    try {
+      for (const [label, secret, who] of [
+        ['Admin secret', other.adminSecret, 'Administrator'],
+        ['Console secret', CONSOLE_SECRET, 'Console secret'],
+      ] as const) {
+        await page.go(`${other.url}/console/`);
+        await signInWith(label, 'wrong');
+        await page.until(shows(`The engine does not accept this ${label.toLowerCase()}.`));
+        await signInWith(label, secret);
+        await page.until(`document.querySelector('.who')?.innerText === '${who}'`);
+        await press(page, 'Sign out');
+      }
+    } finally {
+      await other.close();
+    }
   });
 
   test.each(WINDOWS)(
