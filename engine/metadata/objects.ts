@@ -14,12 +14,13 @@ import {
   single,
   tlsHosts,
 } from './locations.ts';
-import { Action } from './schema/action.ts';
+import { Action, CustomObject } from './schema/action.ts';
 import { AllowListEntry, QueryCollection, RestEndpoint } from './schema/collection.ts';
 import { Comment, GraphqlName, RoleName } from './schema/common.ts';
 import { CronTrigger, DeclaredEvent, EventTrigger } from './schema/event.ts';
 import { ComputedField, TrackedFunction } from './schema/function.ts';
 import { LogicalModel, LogicalModelPermission } from './schema/logical-model.ts';
+import { withContent } from './schema/marks.ts';
 import { emptyMetadata, type Metadata } from './schema/metadata.ts';
 import { NativeQuery } from './schema/native-query.ts';
 import {
@@ -93,7 +94,7 @@ const onlyOne = by();
 
 const CustomType = Type.Object({
   category: Type.Union(CUSTOM_TYPE_CATEGORIES.map((category) => Type.Literal(category))),
-  definition: Type.Unknown(),
+  definition: withContent(Type.Unknown(), CustomObject),
 });
 const RemoteTypeRelationship = Type.Object({
   type_name: Type.String(),

@@ -5,6 +5,7 @@
 import { fail, withPath } from '../../errors/engine-error.ts';
 import { dependentsOf, endpointsOf, removeObjects } from '../../metadata/dependencies.ts';
 import { putObject, removeObject } from '../../metadata/edit.ts';
+import { renameObject } from '../../metadata/names.ts';
 import { findObject, objectKey } from '../../metadata/objects.ts';
 import { type AllowListEntry, type QueryCollection, scopeOf } from '../../metadata/schema/collection.ts';
 import type { Metadata } from '../../metadata/schema/metadata.ts';
@@ -23,24 +24,7 @@ export const renameQueryCollection: Handler<'rename_query_collection'> = (draft,
   requireCollection(draft, name);
   if (name === new_name) return draft;
   withPath('new_name', () => refuseTaken(draft, new_name));
-  const renamed = (current: string) => (current === name ? new_name : current);
-  const { query_collections, allowlist, rest_endpoints } = draft;
-  return {
-    ...draft,
-    query_collections: query_collections!.map((entry) => ({ ...entry, name: renamed(entry.name) })),
-    ...(allowlist
-      ? { allowlist: allowlist.map((entry) => ({ ...entry, collection: renamed(entry.collection) })) }
-      : {}),
-    ...(rest_endpoints
-      ? {
-          rest_endpoints: rest_endpoints.map((endpoint) => {
-            const { query } = endpoint.definition;
-            const collection_name = renamed(query.collection_name);
-            return { ...endpoint, definition: { query: { ...query, collection_name } } };
-          }),
-        }
-      : {}),
-  };
+  return renameObject(draft, objectKey('query_collection', name), new_name);
 };
 
 /** Raises `collectionNotExists`, `collectionAllowed`, `collectionInUse`. */

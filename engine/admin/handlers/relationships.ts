@@ -1,14 +1,13 @@
 /** Operations on relationships of a tracked table. Spec: "create_object_relationship" to "set_relationship_comment".
  *  Not here: is there a foreign key, is there a column of that name (resolve/). */
 import { fail } from '../../errors/engine-error.ts';
-import { dependentsOf, removeObjects } from '../../metadata/dependencies.ts';
+import { dependentsOf, fieldsIn, removeObjects } from '../../metadata/dependencies.ts';
 import { removeObject } from '../../metadata/edit.ts';
-import { findObject, OBJECTS, type ObjectKind } from '../../metadata/objects.ts';
+import { renameObject } from '../../metadata/names.ts';
+import { findObject, type ObjectKind, objectsOf } from '../../metadata/objects.ts';
 import { printQualified } from '../../metadata/schema/common.ts';
 import type { Metadata } from '../../metadata/schema/metadata.ts';
-import type { Table } from '../../metadata/schema/table.ts';
 import { printDependents } from '../dependents.ts';
-import { followRelationship } from '../follow-renames.ts';
 import type { Handler } from './handler.ts';
 import { editObject, keyIn, putIn, requireTable, type TableArgs } from './handler.ts';
 
@@ -38,12 +37,12 @@ export const dropRelationship: Handler<'drop_relationship'> = (draft, args, link
   return removeObject(removeObjects(draft, users), key);
 };
 
-/** Raises `relationshipNotExists`, `renamedRelationshipExists`. */
+/** Renames a relationship, also in permissions. Raises `relationshipNotExists`, `renamedRelationshipExists`. */
 export const renameRelationship: Handler<'rename_relationship'> = (draft, args, links) => {
   const key = requireRelationship(draft, args, args.name);
   if (args.new_name === args.name) return draft;
   refuseTaken(draft, args);
-  return replaceNamed(followRelationship(draft, args, links), args, key);
+  return renameObject(draft, key, args.new_name, fieldsIn(objectsOf(draft), links));
 };
 
 /** Raises `relationshipNotExists`. */
@@ -92,29 +91,4 @@ function requireRelationship(draft: Metadata, args: TableArgs, name: string): st
   );
   const found = keys.find((key) => findObject(draft, key));
   return found ?? fail('relationshipNotExists', { name });
-}
-
-/** Renames a relationship. Its name is part of its key, so it is replaced, at its position in the list. */
-function replaceNamed(
-  draft: Metadata,
-  args: TableArgs & { readonly name: string; readonly new_name: string },
-  key: string,
-): Metadata {
-  const kind = findObject(draft, key)?.kind ?? 'object_relationship';
-  const { location } = OBJECTS[kind];
-  const rename = (table: Table): Table => {
-    const items = location
-      .read(table)
-      .map((item) => (item['name'] === args.name ? { ...item, name: args.new_name } : item));
-    return location.write(table, items) as Table;
-  };
-  const table = requireTable(draft, args);
-  return {
-    ...draft,
-    sources: draft.sources.map((source) =>
-      source.name === args.source
-        ? { ...source, tables: source.tables.map((t) => (t === table ? rename(t) : t)) }
-        : source,
-    ),
-  };
 }

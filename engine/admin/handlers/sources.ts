@@ -4,12 +4,10 @@ import { fail, withPath } from '../../errors/engine-error.ts';
 import { isRecord } from '../../json/value.ts';
 import { foreignDependentsOf, removeObjects } from '../../metadata/dependencies.ts';
 import { putObject, removeObject } from '../../metadata/edit.ts';
+import { renameObject } from '../../metadata/names.ts';
 import { findObject, objectKey } from '../../metadata/objects.ts';
-import { mapObjectRelationships } from '../../metadata/schema/action.ts';
 import type { Metadata } from '../../metadata/schema/metadata.ts';
-import type { RemoteRelationship } from '../../metadata/schema/relationship.ts';
-import { mapTypeRelationships } from '../../metadata/schema/remote-schema.ts';
-import { foreignKindOf, type Source } from '../../metadata/schema/source.ts';
+import type { Source } from '../../metadata/schema/source.ts';
 import { checkConnections } from '../../transform/check-connections.ts';
 import { printDependents } from '../dependents.ts';
 import type { Handler } from './handler.ts';
@@ -63,44 +61,8 @@ export const renameSource: Handler<'rename_source'> = (draft, { name, new_name }
   requireSource(draft, name);
   if (name === new_name) return draft;
   if (draft.sources.some((source) => source.name === new_name)) fail('sourceExists', { source: new_name });
-  const renamed = (current: string) => (current === name ? new_name : current);
-  return {
-    ...draft,
-    sources: draft.sources.map((source) => {
-      if (foreignKindOf(source)) return source;
-      const tables = source.tables.map((table) => {
-        const { remote_relationships: related } = table;
-        return related ? { ...table, remote_relationships: followSource(related, renamed) } : table;
-      });
-      return { ...source, name: renamed(source.name), tables };
-    }),
-    ...(draft.remote_schemas && {
-      remote_schemas: draft.remote_schemas.map((remote) =>
-        mapTypeRelationships(remote, (related) => followSource(related, renamed)),
-      ),
-    }),
-    ...(draft.custom_types && {
-      custom_types: mapObjectRelationships(draft.custom_types, (relationship) => {
-        const { source = 'default' } = relationship;
-        return source === name ? { ...relationship, source: new_name } : relationship;
-      }),
-    }),
-  };
+  return renameObject(draft, objectKey('source', name), new_name);
 };
-
-function followSource(
-  relationships: readonly RemoteRelationship[],
-  renamed: (source: string) => string,
-): RemoteRelationship[] {
-  return relationships.map((relationship) => {
-    const { to_source } = relationship.definition;
-    if (!to_source) return relationship;
-    return {
-      ...relationship,
-      definition: { to_source: { ...to_source, source: renamed(to_source.source) } },
-    };
-  });
-}
 
 /** Removes the settings that a replacement does not keep. */
 function dropSettings(draft: Metadata, name: string): Metadata {

@@ -5,8 +5,9 @@
  *  a field may be any field of that name. Pure.
  *  Not here: comparing filters (compare-filters.ts), what else permissions use (used-objects.ts). */
 import { isRecord, isSameJson, type JsonRecord } from '../../json/value.ts';
-import { qualifiedOf } from '../dependencies.ts';
-import { type ObjectKind, objectKey, parseKey } from '../objects.ts';
+import { FIELD_KINDS, type FieldKind, qualifiedOf, walkBoolExp } from '../bool-exp.ts';
+import { namedTable } from '../dependencies.ts';
+import { objectKey, parseKey } from '../objects.ts';
 import type { QualifiedName } from '../schema/common.ts';
 import type { Objects } from './inherited-access.ts';
 
@@ -28,52 +29,34 @@ const MOST_CAUSES = 100;
 /** A field in an expression. `isCertain` is false where the table that the name belongs to is not known. */
 export type FieldUse = { readonly field: ChangedField; readonly isCertain: boolean };
 
-/** The kinds of objects that a name in a filter may stand for, with what they are. `meaning` has what a filter depends on, `target` the table of
- *  the names inside. */
-const FIELD_KINDS: Partial<
+const RELATIONSHIP = { noun: 'relationship', effect: 'leads elsewhere', meaning: meaningOfUsing };
+/** The kinds of fields that a name in a filter may stand for. `meaning` has what a filter depends on. */
+const FIELDS: Readonly<
   Record<
-    ObjectKind,
-    {
-      readonly noun: string;
-      readonly effect: string;
-      readonly meaning: (definition: JsonRecord) => unknown;
-      readonly target: (definition: JsonRecord) => QualifiedName | undefined;
-    }
+    FieldKind,
+    { readonly noun: string; readonly effect: string; readonly meaning: (definition: JsonRecord) => unknown }
   >
 > = {
-  object_relationship: {
-    noun: 'relationship',
-    effect: 'leads elsewhere',
-    meaning: meaningOfUsing,
-    target: targetOfUsing,
-  },
-  array_relationship: {
-    noun: 'relationship',
-    effect: 'leads elsewhere',
-    meaning: meaningOfUsing,
-    target: targetOfUsing,
-  },
+  object_relationship: RELATIONSHIP,
+  array_relationship: RELATIONSHIP,
   computed_field: {
     noun: 'computed field',
     effect: 'calls its function in another way',
     meaning: ({ definition }) => withoutNulls(definition),
-    target: () => undefined,
   },
   remote_relationship: {
     noun: 'remote relationship',
     effect: 'leads elsewhere',
     meaning: ({ definition }) => meaningOfRemote(definition),
-    target: () => undefined,
   },
 };
-const KINDS = Object.keys(FIELD_KINDS) as readonly ObjectKind[];
 
 /** Returns the fields that exist before and after the change and mean something else. A field may become one of another kind. */
 export function changedFields(changed: readonly string[], before: Objects, after: Objects): ChangedFields {
   const found = new Map<string, NamedField>();
   for (const key of changed) {
     const identity = parseKey(key);
-    if (!identity || !(identity.kind in FIELD_KINDS)) continue;
+    if (!identity || !(identity.kind in FIELDS)) continue;
     const [source, schema, table, name] = identity.segments as [string, string, string, string];
     const of = { source, table: { schema, name: table }, name };
     const id = idOf(of.source, of.table, name);
@@ -91,12 +74,17 @@ type FieldName = { readonly source: string; readonly table: QualifiedName; reado
 type NamedField = ChangedField & FieldName;
 
 function fieldIn(objects: Objects, { source, table, name }: FieldName) {
-  for (const kind of KINDS) {
+  for (const kind of FIELD_KINDS) {
     const object = objects.get(objectKey(kind, source, table.schema, table.name, name));
     if (!object) continue;
-    const { noun, effect, meaning, target } = FIELD_KINDS[kind]!;
-    const definition = object.definition as JsonRecord;
-    return { noun, effect, meaning: meaning(definition), target: target(definition) };
+    const { noun, effect, meaning } = FIELDS[kind];
+    return {
+      kind,
+      noun,
+      effect,
+      meaning: meaning(object.definition as JsonRecord),
+      target: namedTable(object),
+    };
   }
   return undefined;
 }
@@ -134,51 +122,31 @@ export class ChangedFields {
     const found = new Map<ChangedField, boolean>();
     const targets = this.#targets.get(objects) ?? foreignTargets(objects);
     this.#targets.set(objects, targets);
-    this.#collect(expression, table, { source, objects, targets, found });
+    walkBoolExp(
+      expression,
+      { source, table },
+      {
+        fieldOf: (source, table, name) => {
+          const field = fieldIn(objects, { source, table, name });
+          if (!field) return undefined;
+          const linked = targets.get(foreignKeyId(source, table, field.meaning));
+          return { ...field, target: field.target ?? (linked ? { source, table: linked } : undefined) };
+        },
+        rename: (name) => {
+          if (name.kind === 'unknown') {
+            const field = this.#byName.get(JSON.stringify([name.source, name.name]));
+            if (field && !found.has(field)) found.set(field, false);
+          } else if ('table' in name) {
+            const field = this.find(name.source, name.table, name.name);
+            if (field) found.set(field, true);
+          }
+          return undefined;
+        },
+      },
+    );
     return [...found].map(([field, isCertain]) => ({ field, isCertain }));
   }
-
-  #collect(expression: unknown, table: Place, walk: Walk): void {
-    if (Array.isArray(expression)) for (const item of expression) this.#collect(item, table, walk);
-    if (!isRecord(expression)) return;
-    for (const [key, value] of Object.entries(expression)) {
-      if (/^[_$](and|or|not)$/.test(key)) this.#collect(value, table, walk);
-      else if (/^[_$]exists$/.test(key)) this.#collectExists(value, walk);
-      else if (table === UNKNOWN) this.#collectUnknown(key, value, walk);
-      else if (table !== null) this.#collectField(key, value, table, walk);
-    }
-  }
-
-  #collectExists(exists: unknown, walk: Walk): void {
-    const table = isRecord(exists) ? qualifiedOf(exists['_table']) : undefined;
-    if (table) this.#collect((exists as JsonRecord)['_where'], table, walk);
-  }
-
-  #collectUnknown(name: string, value: unknown, walk: Walk): void {
-    const field = this.#byName.get(JSON.stringify([walk.source, name]));
-    if (field && !walk.found.has(field)) walk.found.set(field, false);
-    this.#collect(value, UNKNOWN, walk);
-  }
-
-  #collectField(name: string, value: unknown, table: QualifiedName, walk: Walk): void {
-    const { source, objects, targets, found } = walk;
-    const changed = this.find(source, table, name);
-    if (changed) found.set(changed, true);
-    const field = fieldIn(objects, { source, table, name });
-    if (!field) return;
-    const target = field.target ?? targets.get(foreignKeyId(source, table, field.meaning));
-    this.#collect(value, target ?? UNKNOWN, walk);
-  }
 }
-
-const UNKNOWN = 'unknown';
-type Place = QualifiedName | typeof UNKNOWN | null;
-type Walk = {
-  readonly source: string;
-  readonly objects: Objects;
-  readonly targets: ForeignTargets;
-  readonly found: Map<ChangedField, boolean>;
-};
 
 function anyOf(fields: readonly NamedField[]): ChangedField {
   const [first, ...others] = fields as [NamedField, ...NamedField[]];
@@ -224,12 +192,6 @@ function meaningOfUsing({ using }: JsonRecord): unknown {
   }
   const { table = null, columns } = isRecord(key) ? key : { columns: key };
   return { table, columns: Array.isArray(columns) ? columns.toSorted() : columns };
-}
-
-function targetOfUsing({ using }: JsonRecord): QualifiedName | undefined {
-  const { manual_configuration: manual, foreign_key_constraint_on: key } = isRecord(using) ? using : {};
-  if (isRecord(manual)) return qualifiedOf(manual['remote_table']);
-  return isRecord(key) ? qualifiedOf(key['table']) : undefined;
 }
 
 /** Returns the join to rows of another source. A filter cannot use a remote relationship to a remote schema. */

@@ -10,10 +10,12 @@ import {
   RoleName,
   UrlTemplate,
 } from './common.ts';
+import { columnOf, ownName, ref } from './marks.ts';
 import { Seconds } from './number.ts';
 import { oneOf, type Static, Type } from './type.ts';
 
-const TypeReference = Type.String({ minLength: 1 });
+const TypeName = ownName('custom_type', GraphqlName);
+const TypeReference = ref('custom_type', Type.String({ minLength: 1 }), { form: 'type' });
 
 export const ActionDefinition = Type.Object({
   type: Type.Optional(oneOf('mutation', 'query')),
@@ -52,18 +54,25 @@ const Field = Type.Object({
 export const TypeRelationship = Type.Object({
   name: GraphqlName,
   type: oneOf('object', 'array'),
-  remote_table: QualifiedName,
-  source: Type.Optional(Type.String()),
-  field_mapping: Type.Record(Type.String(), Type.String()),
+  remote_table: ref('table', QualifiedName),
+  source: Type.Optional(ref('source', Type.String(), { absent: 'default' })),
+  field_mapping: Type.Record(Type.String(), columnOf('there', Type.String())),
 });
 export type TypeRelationship = Static<typeof TypeRelationship>;
 
+export const CustomObject = Type.Object({
+  name: TypeName,
+  description: Type.Optional(Comment),
+  fields: Type.Array(Field),
+  relationships: Type.Optional(Type.Array(TypeRelationship)),
+});
+
 export const CustomTypes = Type.Object({
-  scalars: Type.Optional(Type.Array(Type.Object({ name: GraphqlName, description: Type.Optional(Comment) }))),
+  scalars: Type.Optional(Type.Array(Type.Object({ name: TypeName, description: Type.Optional(Comment) }))),
   enums: Type.Optional(
     Type.Array(
       Type.Object({
-        name: GraphqlName,
+        name: TypeName,
         description: Type.Optional(Comment),
         values: Type.Array(
           Type.Object({
@@ -77,30 +86,9 @@ export const CustomTypes = Type.Object({
   ),
   input_objects: Type.Optional(
     Type.Array(
-      Type.Object({ name: GraphqlName, description: Type.Optional(Comment), fields: Type.Array(Field) }),
+      Type.Object({ name: TypeName, description: Type.Optional(Comment), fields: Type.Array(Field) }),
     ),
   ),
-  objects: Type.Optional(
-    Type.Array(
-      Type.Object({
-        name: GraphqlName,
-        description: Type.Optional(Comment),
-        fields: Type.Array(Field),
-        relationships: Type.Optional(Type.Array(TypeRelationship)),
-      }),
-    ),
-  ),
+  objects: Type.Optional(Type.Array(CustomObject)),
 });
 export type CustomTypes = Static<typeof CustomTypes>;
-
-/** Returns the types with each relationship of their objects changed. */
-export function mapObjectRelationships(
-  types: CustomTypes,
-  change: (relationship: TypeRelationship) => TypeRelationship,
-): CustomTypes {
-  if (!types.objects) return types;
-  const objects = types.objects.map((object) =>
-    object.relationships ? { ...object, relationships: object.relationships.map(change) } : object,
-  );
-  return { ...types, objects };
-}

@@ -3,6 +3,7 @@
 
 import { fail } from '../../errors/engine-error.ts';
 import { Comment, ObjectName, RoleName } from './common.ts';
+import { ownName, ref } from './marks.ts';
 import { oneOf, type Static, Type } from './type.ts';
 
 /** A stored GraphQL document. */
@@ -14,7 +15,7 @@ export type CollectionQuery = Static<typeof CollectionQuery>;
 
 export const QueryCollection = Type.Object(
   {
-    name: ObjectName,
+    name: ownName('query_collection', ObjectName),
     comment: Type.Optional(Comment),
     definition: Type.Object({ queries: Type.Array(CollectionQuery) }),
   },
@@ -59,7 +60,7 @@ export function scopeOf({ global: isGlobal, roles = [] }: Static<typeof GivenSco
 }
 
 export const AllowListEntry = Type.Object(
-  { collection: ObjectName, scope: Type.Optional(AllowListScope) },
+  { collection: ref('query_collection', ObjectName), scope: Type.Optional(AllowListScope) },
   { additionalProperties: false },
 );
 export type AllowListEntry = Static<typeof AllowListEntry>;
@@ -74,7 +75,10 @@ export const RestEndpoint = Type.Object(
     methods: Type.Array(RestMethod, { minItems: 1 }),
     comment: Type.Optional(Comment),
     definition: Type.Object({
-      query: Type.Object({ collection_name: ObjectName, query_name: ObjectName }),
+      query: Type.Object({
+        collection_name: ref('query_collection', ObjectName),
+        query_name: ref('query', ObjectName),
+      }),
     }),
   },
   { additionalProperties: false },

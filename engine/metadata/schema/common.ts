@@ -2,14 +2,16 @@
  *  Each is a TypeBox value with the TypeScript type derived from it. All are canonical: metadata/parse.ts normalises the other forms
  *  that the admin API accepts (a bare table name, `"pg"`).
  *  Reference: docs/reference/behaviour/metadata.md. */
+import { boolExp, columnOf, ref } from './marks.ts';
 import { oneOf, type Static, type TProperties, type TSchema, Type } from './type.ts';
 
 /** A name that appears in the GraphQL schema. */
 export const GraphqlName = Type.String({ pattern: '^[_A-Za-z][_0-9A-Za-z]*$', maxLength: 255 });
 /** A non-empty name of a metadata object. */
 export const ObjectName = Type.String({ minLength: 1, maxLength: 255 });
-export const RoleName = Type.String({ minLength: 1, maxLength: 255 });
-export const ColumnName = Type.String({ minLength: 1 });
+export const RoleName = ref('role', Type.String({ minLength: 1, maxLength: 255 }));
+/** A column of the table that an object is nested in. */
+export const ColumnName = columnOf('here', Type.String({ minLength: 1 }));
 
 /** A table, view or function in one source. On the wire a bare string means schema `public`. */
 export const QualifiedName = Type.Object(
@@ -29,11 +31,13 @@ export function printQualified(name: QualifiedName): string {
 }
 
 /** A JSON boolean expression over a table. Its meaning depends on the columns of the table, so resolve/bool-exp.ts checks it. */
-export const BoolExp = Type.Unsafe<Readonly<Record<string, unknown>>>({
-  type: 'object',
-  title: 'BoolExp',
-  additionalProperties: true,
-});
+export const BoolExp = boolExp(
+  Type.Unsafe<Readonly<Record<string, unknown>>>({
+    type: 'object',
+    title: 'BoolExp',
+    additionalProperties: true,
+  }),
+);
 export type BoolExp = Static<typeof BoolExp>;
 
 /** Columns: all of them, or the listed ones. */
@@ -41,7 +45,7 @@ export const Columns = Type.Union([Type.Literal('*'), Type.Array(ColumnName)]);
 export type Columns = Static<typeof Columns>;
 
 /** The values, by column, that the engine sets and clients cannot: constants or session variables (`x-engine-…`). */
-export const Presets = Type.Record(Type.String(), Type.Unknown());
+export const Presets = Type.Record(columnOf('here', Type.String()), Type.Unknown());
 
 /** How the text of a schema names environment variables. */
 export type VariableMark = {

@@ -2,6 +2,7 @@
  *  Spec: "Tracked function constraints"; docs/reference/behaviour/functions.md. */
 
 import { Comment, GraphqlName, nullable, QualifiedName, RoleName } from './common.ts';
+import { ownName, ref } from './marks.ts';
 import { oneOf, type Static, Type } from './type.ts';
 
 export const FunctionConfiguration = Type.Object({
@@ -18,14 +19,14 @@ export const FunctionConfiguration = Type.Object({
   response: Type.Optional(
     Type.Object({
       type: oneOf('table', 'inferred'),
-      table: Type.Optional(QualifiedName),
+      table: Type.Optional(ref('table', QualifiedName)),
     }),
   ),
 });
 
 export const TrackedFunction = Type.Object(
   {
-    function: QualifiedName,
+    function: ownName('function', QualifiedName),
     configuration: Type.Optional(FunctionConfiguration),
     permissions: Type.Optional(Type.Array(Type.Object({ role: RoleName }))),
     comment: Type.Optional(Comment),
@@ -36,9 +37,9 @@ export type TrackedFunction = Static<typeof TrackedFunction>;
 
 export const ComputedField = Type.Object(
   {
-    name: GraphqlName,
+    name: ownName('computed_field', GraphqlName),
     definition: Type.Object({
-      function: QualifiedName,
+      function: ref('sql_function', QualifiedName),
       table_argument: Type.Optional(nullable(Type.String())),
       session_argument: Type.Optional(nullable(Type.String())),
     }),

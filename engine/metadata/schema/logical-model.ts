@@ -3,6 +3,7 @@
  *  (resolve/logical-model.ts). */
 
 import { Comment, GraphqlName, RoleName } from './common.ts';
+import { ownName, ref } from './marks.ts';
 import { SelectRule } from './permission.ts';
 import { type Static, Type } from './type.ts';
 
@@ -15,7 +16,7 @@ export const ScalarReference = Type.Object(
 );
 /** A field whose value is that of a relationship of the native query. */
 export const LogicalModelReference = Type.Object(
-  { logical_model: GraphqlName, nullable: isNullable },
+  { logical_model: ref('logical_model', GraphqlName), nullable: isNullable },
   { additionalProperties: false },
 );
 const Single = [Type.String({ minLength: 1 }), ScalarReference, LogicalModelReference] as const;
@@ -53,7 +54,7 @@ export type LogicalModelPermission = Static<typeof LogicalModelPermission>;
 
 export const LogicalModel = Type.Object(
   {
-    name: GraphqlName,
+    name: ownName('logical_model', GraphqlName),
     description: Type.Optional(Comment),
     fields: Type.Array(LogicalModelField),
     select_permissions: Type.Optional(Type.Array(LogicalModelPermission)),

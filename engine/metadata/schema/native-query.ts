@@ -3,6 +3,7 @@
  *  Not here: types of rows and permissions (logical-model.ts), parsing the code (resolve/native-query-code.ts). */
 
 import { Comment, GraphqlName, nullable, QualifiedName } from './common.ts';
+import { ownName, ref } from './marks.ts';
 import { ColumnMapping } from './relationship.ts';
 import { type Static, Type } from './type.ts';
 
@@ -13,8 +14,8 @@ export const NativeRelationship = Type.Object(
     using: Type.Object(
       {
         column_mapping: ColumnMapping,
-        remote_table: Type.Optional(QualifiedName),
-        remote_native_query: Type.Optional(GraphqlName),
+        remote_table: Type.Optional(ref('table', QualifiedName)),
+        remote_native_query: Type.Optional(ref('native_query', GraphqlName)),
         insertion_order: Type.Optional(nullable(Type.String())),
       },
       { additionalProperties: false },
@@ -36,9 +37,9 @@ export const NativeQueryArgument = Type.Object(
 
 export const NativeQuery = Type.Object(
   {
-    root_field_name: GraphqlName,
+    root_field_name: ownName('native_query', GraphqlName),
     code: Type.String({ minLength: 1 }),
-    returns: GraphqlName,
+    returns: ref('logical_model', GraphqlName),
     arguments: Type.Optional(Type.Record(Type.String(), NativeQueryArgument)),
     object_relationships: Type.Optional(Type.Array(NativeRelationship)),
     array_relationships: Type.Optional(Type.Array(NativeRelationship)),

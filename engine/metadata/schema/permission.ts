@@ -2,6 +2,7 @@
  *  Spec: "Permission arguments"; options beyond it: docs/reference/behaviour/permissions.md. */
 
 import { BoolExp, Columns, Comment, Header, nullable, Presets, RoleName, UrlTemplate } from './common.ts';
+import { ref } from './marks.ts';
 import { Count, Seconds } from './number.ts';
 import { oneOf, type Static, type TSchema, Type } from './type.ts';
 
@@ -25,7 +26,7 @@ export const SubscriptionRootField = oneOf('select', 'select_by_pk', 'select_agg
 
 export const SelectRule = Type.Object({
   columns: Columns,
-  computed_fields: Type.Optional(Type.Array(Type.String())),
+  computed_fields: Type.Optional(Type.Array(ref('computed_field', Type.String()))),
   /** The rows that the role may read; `{}` for all. */
   filter: BoolExp,
   /** The largest number of rows that a selection returns. */

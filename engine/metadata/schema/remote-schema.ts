@@ -12,6 +12,7 @@ import {
   RoleName,
   UrlTemplate,
 } from './common.ts';
+import { ownName } from './marks.ts';
 import { Seconds } from './number.ts';
 import { RemoteRelationship } from './relationship.ts';
 import { type Static, Type } from './type.ts';
@@ -59,7 +60,7 @@ export const RemoteSchemaPermission = Type.Object({
 export type RemoteSchemaPermission = Static<typeof RemoteSchemaPermission>;
 
 export const RemoteSchema = Type.Object({
-  name: ObjectName,
+  name: ownName('remote_schema', ObjectName),
   definition: RemoteSchemaDefinition,
   comment: Type.Optional(Comment),
   permissions: Type.Optional(Type.Array(RemoteSchemaPermission)),
@@ -68,14 +69,3 @@ export const RemoteSchema = Type.Object({
   ),
 });
 export type RemoteSchema = Static<typeof RemoteSchema>;
-
-/** Returns the remote schema with the relationships that `change` returns for each type. */
-export function mapTypeRelationships(
-  remote: RemoteSchema,
-  change: (relationships: readonly RemoteRelationship[]) => RemoteRelationship[],
-): RemoteSchema {
-  const { remote_relationships: types } = remote;
-  if (!types) return remote;
-  const changed = types.map((type) => ({ ...type, relationships: change(type.relationships) }));
-  return { ...remote, remote_relationships: changed };
-}

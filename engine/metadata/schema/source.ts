@@ -12,6 +12,7 @@ import {
 } from './common.ts';
 import { TrackedFunction } from './function.ts';
 import { LogicalModel } from './logical-model.ts';
+import { ownName } from './marks.ts';
 import { NativeQuery } from './native-query.ts';
 import { AtLeastOne, Count, Port, Seconds } from './number.ts';
 import { Table } from './table.ts';
@@ -192,7 +193,7 @@ export const SourceKind = oneOf('postgres', 'citus', 'cockroach', 'alloy');
 export type SourceKind = keyof typeof SOURCE_KINDS & Static<typeof SourceKind>;
 
 export const Source = Type.Object({
-  name: ObjectName,
+  name: ownName('source', ObjectName),
   kind: SourceKind,
   configuration: SourceConfiguration,
   tables: Type.Array(Table),

@@ -3,6 +3,7 @@
 import { ColumnName, Comment, GraphqlName, nullable, ObjectName, QualifiedName } from './common.ts';
 import { EventTrigger } from './event.ts';
 import { ComputedField } from './function.ts';
+import { ownName } from './marks.ts';
 import { DeletePermission, InsertPermission, SelectPermission, UpdatePermission } from './permission.ts';
 import { ArrayRelationship, ObjectRelationship, RemoteRelationship } from './relationship.ts';
 import { type Static, Type } from './type.ts';
@@ -58,7 +59,7 @@ export type TableConfiguration = Static<typeof TableConfiguration>;
 export const FederationConfig = nullable(Type.Object({ enable: Type.Literal('v1') }));
 
 export const Table = Type.Object({
-  table: QualifiedName,
+  table: ownName('table', QualifiedName),
   is_enum: Type.Optional(Type.Boolean()),
   configuration: Type.Optional(TableConfiguration),
   object_relationships: Type.Optional(Type.Array(ObjectRelationship)),

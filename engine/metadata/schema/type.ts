@@ -3,6 +3,7 @@
  *  In and out: plain values, the same JSON as the library returns (type.test.ts compares). Everything that declares a schema imports
  *  from here. Reference: TypeBox 1.x, "Type". */
 import type { Type as TypeBox } from 'typebox';
+import { KEY_MARK, NAME_MARK } from './marks.ts';
 
 export type { Static, TProperties, TSchema } from 'typebox';
 
@@ -37,10 +38,15 @@ const builders = {
     optional.add(twin);
     return twin;
   },
-  Record: (key: { readonly pattern?: string }, value: object, options?: object) => ({
+  Record: (
+    key: { readonly pattern?: string; readonly [NAME_MARK]?: object },
+    value: object,
+    options?: object,
+  ) => ({
     type: 'object',
     patternProperties: { [key.pattern ?? '^.*$']: value },
     ...options,
+    ...(key[NAME_MARK] && { [KEY_MARK]: key[NAME_MARK] }),
   }),
   String: (options?: object) => ({ type: 'string', ...options }),
   Union: (anyOf: readonly object[], options?: object) => ({ anyOf, ...options }),

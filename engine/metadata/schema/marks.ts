@@ -1,0 +1,81 @@
+/** Marks of schemas: what a text, a key or an object of the metadata names. names.ts reads and rewrites names along them, so a schema
+ *  that marks what it names has dependencies, cascades and renames.
+ *  A mark is a symbol in the schema. JSON Schema printed from the schema does not have it.
+ *  Not here: environment variables, named values and files (common.ts). */
+
+/** The objects that others name. */
+type NamedObject =
+  | 'source'
+  | 'table'
+  | 'object_relationship'
+  | 'array_relationship'
+  | 'computed_field'
+  | 'remote_relationship'
+  | 'function'
+  | 'logical_model'
+  | 'native_query'
+  | 'remote_schema'
+  | 'query_collection'
+  | 'custom_type';
+
+/** The kinds of what a name stands for. A `field` is a column or a computed field; `sql_function` is a function of the database, tracked or not. */
+export type NameKind = NamedObject | 'column' | 'field' | 'sql_function' | 'role' | 'query';
+
+/** How a value of a schema names something. */
+export type NameMark = {
+  readonly kind: NameKind;
+  /** True for the name that an object itself has. */
+  readonly isOwn?: boolean;
+  /** The table that a column or field is of: the table that the object is nested in, or the one that is named beside it. */
+  readonly of?: 'here' | 'there';
+  /** The name that a missing member stands for. */
+  readonly absent?: string;
+  /** `type`: a GraphQL type, `[User!]!`. `variables`: JSON whose texts `$name` are names. Absent: the value is the name. */
+  readonly form?: 'type' | 'variables';
+};
+
+/** A value that has names by other schemas than its own, which says less, and an expression whose keys are names. */
+export type ContentMark = { readonly content: readonly object[] | 'expression' };
+
+/** The key of the mark of a schema. */
+export const NAME_MARK = Symbol('name');
+/** The key of the mark of the keys of a record, in the schema of the record. */
+export const KEY_MARK = Symbol('key');
+
+function marked<T extends object>(schema: T, mark: NameMark | ContentMark): T {
+  return { ...schema, [NAME_MARK]: mark };
+}
+
+/** Returns the schema of a reference to an object. */
+export function ref<T extends object>(
+  kind: NameKind,
+  schema: T,
+  more: Pick<NameMark, 'absent' | 'form'> = {},
+): T {
+  return marked(schema, { kind, ...more });
+}
+
+/** Returns the schema of the name of the object itself. */
+export function ownName<T extends object>(kind: NamedObject, schema: T): T {
+  return marked(schema, { kind, isOwn: true });
+}
+
+/** Returns the schema of a column of a table. */
+export function columnOf<T extends object>(of: 'here' | 'there', schema: T): T {
+  return marked(schema, { kind: 'column', of });
+}
+
+/** Returns the schema of a column or computed field of the table that the object is nested in. */
+export function fieldOf<T extends object>(schema: T, more: Pick<NameMark, 'form'> = {}): T {
+  return marked(schema, { kind: 'field', of: 'here', ...more });
+}
+
+/** Returns the schema of a boolean expression over the table that the object is nested in. */
+export function boolExp<T extends object>(schema: T): T {
+  return marked(schema, { content: 'expression' });
+}
+
+/** Returns the schema of a value that has the names of the other schemas. */
+export function withContent<T extends object>(schema: T, ...content: readonly object[]): T {
+  return marked(schema, { content });
+}
