@@ -138,8 +138,11 @@ function walkEntry(key: string, value: unknown, at: At, walk: NameWalk): readonl
   }
   const field = walk.fieldOf(source, table, key);
   const name = renamed({ kind: field?.kind ?? 'column', isOwn: false, source, table, name: key }, walk);
-  const { target } = field ?? {};
-  if (target) return [name, walkBoolExp(value, target, walk, target.source === source ? root : target)];
+  if (field?.target) {
+    // A condition on rows of a remote relationship is decided among them.
+    const inner = field.kind === 'remote_relationship' ? field.target : root;
+    return [name, walkBoolExp(value, field.target, walk, inner)];
+  }
   return [name, walkOperators(value, at, walk, field !== undefined)];
 }
 
