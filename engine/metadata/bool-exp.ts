@@ -4,45 +4,19 @@
  *  Spec: BoolExp; grammar: docs/reference/behaviour/operators.md. */
 import { isRecord, type JsonRecord } from '../json/value.ts';
 import type { QualifiedName } from './schema/common.ts';
-import type { NameKind } from './schema/marks.ts';
+import type { FieldKind, MemberKind, NameKind, QualifiedKind } from './schema/marks.ts';
 import { mapEntries, mapItems } from './walk-marks.ts';
-
-/** The kinds of objects that a key of an expression may stand for. */
-export const FIELD_KINDS = [
-  'object_relationship',
-  'array_relationship',
-  'computed_field',
-  'remote_relationship',
-] as const;
-export type FieldKind = (typeof FIELD_KINDS)[number];
 
 /** The rows that a name belongs to. The table is null for rows of no table, and undefined when it is not known. */
 export type SourceRows = { readonly source: string; readonly table: QualifiedName | null | undefined };
 export type SourceTable = { readonly source: string; readonly table: QualifiedName };
 
 /** A name, and where it belongs. `unknown` is a key of an expression over a table that is not known. */
-export type Name =
-  | {
-      readonly kind: 'table' | 'function' | 'sql_function';
-      readonly isOwn: boolean;
-      readonly source: string;
-      readonly name: QualifiedName;
-    }
-  | {
-      readonly kind: FieldKind | 'column' | 'field';
-      readonly isOwn: boolean;
-      readonly source: string;
-      readonly table: QualifiedName;
-      readonly name: string;
-    }
-  | {
-      readonly kind:
-        | Exclude<NameKind, 'table' | 'function' | 'sql_function' | FieldKind | 'column' | 'field'>
-        | 'unknown';
-      readonly isOwn: boolean;
-      readonly source: string;
-      readonly name: string;
-    };
+export type Name = { readonly isOwn: boolean; readonly source: string } & (
+  | { readonly kind: QualifiedKind; readonly name: QualifiedName }
+  | { readonly kind: MemberKind; readonly table: QualifiedName; readonly name: string }
+  | { readonly kind: Exclude<NameKind, QualifiedKind | MemberKind> | 'unknown'; readonly name: string }
+);
 
 /** A field of a table that an expression follows. `target` is undefined when only a database knows it, or the field has one value. */
 export type FollowedField = { readonly kind: FieldKind; readonly target: SourceTable | undefined };
@@ -138,11 +112,12 @@ function walkEntry(key: string, value: unknown, at: At, walk: NameWalk): readonl
   }
   const field = walk.fieldOf(source, table, key);
   const name = renamed({ kind: field?.kind ?? 'column', isOwn: false, source, table, name: key }, walk);
-  if (field?.target) {
-    // A condition on rows of a remote relationship is decided among them.
-    const inner = field.kind === 'remote_relationship' ? field.target : root;
-    return [name, walkBoolExp(value, field.target, walk, inner)];
+  if (field?.kind === 'remote_relationship') {
+    // Rows of another source are read by columns of their own table only.
+    const rows = field.target ?? { source, table: undefined };
+    return [name, walkBoolExp(value, rows, { ...walk, fieldOf: () => undefined })];
   }
+  if (field?.target) return [name, walkBoolExp(value, field.target, walk, root)];
   return [name, walkOperators(value, at, walk, field !== undefined)];
 }
 

@@ -3,13 +3,14 @@
  *  Not here: columns, which are no objects (resolve/ finds permissions and relationships whose columns are missing).
  *  Reference: docs/reference/behaviour/metadata.md. */
 
-import { FIELD_KINDS, type NameWalk, type SourceTable } from './bool-exp.ts';
+import type { NameWalk, SourceTable } from './bool-exp.ts';
 import { editObjects } from './edit.ts';
 import { keyOfName, namesIn } from './names.ts';
 import { normalMetadata } from './normal-form.ts';
 import { type MetadataObject, nameOf, objectKey, objectsOf, parentKeyOf } from './objects.ts';
 import type { RestEndpoint } from './schema/collection.ts';
 import type { QualifiedName } from './schema/common.ts';
+import { FIELD_KINDS } from './schema/marks.ts';
 import type { Metadata } from './schema/metadata.ts';
 
 /** The tables that objects lead to, where only a database knows them; undefined when it does not. */
@@ -121,9 +122,15 @@ export function fieldsIn(
 
 /** Returns the table that a relationship names. */
 export function namedTable(object: MetadataObject): SourceTable | undefined {
+  const cached = namedTables.get(object);
+  if (cached !== undefined) return cached ?? undefined;
   const name = namesIn(object, () => undefined).find(({ kind }) => kind === 'table');
-  return name?.kind === 'table' ? { source: name.source, table: name.name } : undefined;
+  const table = name?.kind === 'table' ? { source: name.source, table: name.name } : undefined;
+  namedTables.set(object, table ?? null);
+  return table;
 }
+
+const namedTables = new WeakMap<MetadataObject, SourceTable | null>();
 
 /** Returns the table that an object leads to without naming it. */
 function linkedTable({ key, kind }: MetadataObject, links: Links): SourceTable | undefined {

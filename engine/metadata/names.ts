@@ -7,7 +7,14 @@
 import { isRecord, type JsonRecord } from '../json/value.ts';
 import { type Name, type NameWalk, qualifiedOf, renamed, type SourceTable, walkBoolExp } from './bool-exp.ts';
 import { ancestry, type MetadataObject, nameOf, OBJECTS, type ObjectKind, objectKey } from './objects.ts';
-import { type ContentMark, KEY_MARK, NAME_MARK, type NameMark } from './schema/marks.ts';
+import {
+  type ContentMark,
+  isMemberKind,
+  isQualifiedKind,
+  KEY_MARK,
+  NAME_MARK,
+  type NameMark,
+} from './schema/marks.ts';
 import { Metadata } from './schema/metadata.ts';
 import { foreignKindOf } from './schema/source.ts';
 import { Marks, type MarkWalk, mapEntries, mapItems, walkMarks } from './walk-marks.ts';
@@ -16,7 +23,7 @@ import { asJsonSchema, type JsonSchema } from './walk-schema.ts';
 /** Returns the document with the names that `rename` replaces. Everything without such a name stays identical. Sources that the engine cannot
  *  serve are kept. */
 export function renameIn(metadata: Metadata, walk: NameWalk): Metadata {
-  const next = walkMarks(asJsonSchema(Metadata), metadata, walkOf(walk), NOWHERE) as Metadata;
+  const next = walkMarks(asJsonSchema(Metadata), metadata, WALK, { ...NOWHERE, walk }) as Metadata;
   if (!metadata.sources.some(foreignKindOf)) return next;
   const sources = next.sources.map((source, i) => (foreignKindOf(source) ? metadata.sources[i]! : source));
   return { ...next, sources };
@@ -40,14 +47,12 @@ export function namesIn(
   fieldOf: NameWalk['fieldOf'],
 ): readonly Name[] {
   const names: Name[] = [];
-  const walk: NameWalk = {
-    fieldOf,
-    rename: (name) => {
-      names.push(name);
-      return undefined;
-    },
+  const rename = (name: Name) => {
+    names.push(name);
+    return undefined;
   };
-  walkMarks(asJsonSchema(OBJECTS[kind].schema), definition, walkOf(walk), scopeOf(key));
+  const { schema } = OBJECTS[kind];
+  walkMarks(asJsonSchema(schema), definition, WALK, { ...scopeOf(key), walk: { fieldOf, rename } });
   return names;
 }
 
@@ -70,73 +75,55 @@ type Scope = {
   readonly here: SourceTable | undefined;
   readonly there: SourceTable | undefined;
 };
+type Context = Scope & { readonly walk: NameWalk };
 
 const NOWHERE: Scope = { source: '', here: undefined, there: undefined };
 
+/** Returns the source and the table that an object is nested in. */
 function scopeOf(key: string): Scope {
   const { kind, segments } = nameOf(key);
   const [source = '', schema = '', name = ''] = segments;
-  const kinds = ancestry(kind);
-  if (kinds[0] !== 'source') return NOWHERE;
-  const here = kinds[1] === 'table' ? { source, table: { schema, name } } : undefined;
-  return { source, here, there: undefined };
+  const [root, owner] = ancestry(kind);
+  if (root !== 'source') return NOWHERE;
+  return { ...NOWHERE, source, here: owner === 'table' ? { source, table: { schema, name } } : undefined };
 }
 
 const MARKS = new Marks<NameMark | ContentMark>(NAME_MARK, KEY_MARK);
 
-function walkOf(walk: NameWalk): MarkWalk<NameMark | ContentMark, Scope> {
-  return {
-    marks: MARKS,
-    enter,
-    absent,
-    key: (mark, key, scope) => ('content' in mark ? key : renameText(mark, key, scope, walk)),
-    visit: (mark, value, scope) =>
-      'content' in mark ? walkContent(mark, value, scope, walk) : renameValue(mark, value, scope, walk),
-  };
-}
+const WALK: MarkWalk<NameMark | ContentMark, Context> = {
+  marks: MARKS,
+  enter,
+  absent: (mark) => ('content' in mark ? undefined : mark.absent),
+  key: (mark, key, context) => ('content' in mark ? key : renameText(mark, key, context)),
+  visit: (mark, value, context) =>
+    'content' in mark ? walkContent(mark, value, context) : renameValue(mark, value, context),
+};
 
-function walkContent({ content }: ContentMark, value: unknown, scope: Scope, walk: NameWalk): unknown {
+function walkContent({ content }: ContentMark, value: unknown, context: Context): unknown {
   if (content === 'expression') {
-    return walkBoolExp(value, scope.here ?? { source: scope.source, table: null }, walk);
+    return walkBoolExp(value, context.here ?? { source: context.source, table: null }, context.walk);
   }
-  return content.reduce<unknown>(
-    (made, schema) => walkMarks(schema as JsonSchema, made, walkOf(walk), scope),
-    value,
-  );
+  return content.reduce<unknown>((made, schema) => walkMarks(schema, made, WALK, context), value);
 }
 
-function renameValue(mark: NameMark, value: unknown, scope: Scope, walk: NameWalk): unknown {
+function renameValue(mark: NameMark, value: unknown, context: Context): unknown {
   const { kind, form, isOwn = false } = mark;
-  if (form === 'variables') return renameVariables(value, (name) => renameText(mark, name, scope, walk));
-  if (kind === 'table' || kind === 'function' || kind === 'sql_function') {
+  if (form === 'variables') return renameVariables(value, (name) => renameText(mark, name, context));
+  if (isQualifiedKind(kind)) {
     const name = qualifiedOf(value);
-    return (name && walk.rename({ kind, isOwn, source: scope.source, name })) ?? value;
+    return (name && context.walk.rename({ kind, isOwn, source: context.source, name })) ?? value;
   }
   if (typeof value !== 'string') return value;
-  if (form !== 'type') return renameText(mark, value, scope, walk);
-  return value.replace(/[^[\]!\s]+/, (name) => renameText(mark, name, scope, walk));
+  if (form !== 'type') return renameText(mark, value, context);
+  return value.replace(/[^[\]!\s]+/, (name) => renameText(mark, name, context));
 }
 
-function renameText(mark: NameMark, name: string, scope: Scope, walk: NameWalk): string {
-  const { kind, isOwn = false } = mark;
-  const { source } = scope;
-  switch (kind) {
-    case 'table':
-    case 'function':
-    case 'sql_function':
-      return name;
-    case 'column':
-    case 'field':
-    case 'object_relationship':
-    case 'array_relationship':
-    case 'computed_field':
-    case 'remote_relationship': {
-      const at = mark.of === 'there' ? scope.there : scope.here;
-      return at ? renamed({ kind, isOwn, source: at.source, table: at.table, name }, walk) : name;
-    }
-    default:
-      return renamed({ kind, isOwn, source, name }, walk);
-  }
+function renameText({ kind, of, isOwn = false }: NameMark, name: string, context: Context): string {
+  const { source, here, there, walk } = context;
+  if (isQualifiedKind(kind)) return name;
+  if (!isMemberKind(kind)) return renamed({ kind, isOwn, source, name }, walk);
+  const at = of === 'there' ? there : here;
+  return at ? renamed({ kind, isOwn, source: at.source, table: at.table, name }, walk) : name;
 }
 
 /** Renames in JSON whose texts may be names, which are written `"$name"`. */
@@ -147,50 +134,42 @@ function renameVariables(value: unknown, rename: (name: string) => string): unkn
 }
 
 /** The members of an object schema that name the source and the tables of the names in it. */
-type ScopeMembers = {
-  readonly source: string | undefined;
-  readonly here: string | undefined;
-  readonly there: string | undefined;
-  /** The names that missing members stand for. */
-  readonly absent: readonly (readonly [key: string, name: string])[];
-};
+type ScopeMembers = { readonly source?: Member; readonly here?: Member; readonly there?: Member };
+type Member = { readonly key: string; readonly absent: string | undefined };
 
-function enter(schema: JsonSchema, value: JsonRecord, scope: Scope): Scope {
+function enter(schema: JsonSchema, value: JsonRecord, context: Context): Context {
   const members = scopeMembersOf(schema);
-  if (!members) return scope;
-  const named = members.source === undefined ? undefined : value[members.source];
-  const source = typeof named === 'string' ? named : (members.absent[0]?.[1] ?? scope.source);
-  const tableIn = (member: string | undefined, outer: SourceTable | undefined): SourceTable | undefined => {
-    if (member === undefined) return outer;
-    const table = qualifiedOf(value[member]);
+  if (!members) return context;
+  const named = members.source && (value[members.source.key] ?? members.source.absent);
+  const source = typeof named === 'string' ? named : context.source;
+  const tableOf = ({ key }: Member): SourceTable | undefined => {
+    const table = qualifiedOf(value[key]);
     return table && { source, table };
   };
-  return { source, here: tableIn(members.here, scope.here), there: tableIn(members.there, scope.there) };
-}
-
-function absent(schema: JsonSchema, value: JsonRecord): readonly (readonly [string, string])[] {
-  return scopeMembersOf(schema)?.absent.filter(([key]) => !Object.hasOwn(value, key)) ?? [];
+  const { here, there } = members;
+  return {
+    source,
+    here: here ? tableOf(here) : context.here,
+    there: there ? tableOf(there) : context.there,
+    walk: context.walk,
+  };
 }
 
 const scopeMembers = new WeakMap<JsonSchema, ScopeMembers | null>();
 
-/** Returns the members of a schema that change the scope; null when there are none. */
+/** Returns the members of a schema that name a source or a table; null when there are none. */
 function scopeMembersOf(schema: JsonSchema): ScopeMembers | null {
   const cached = scopeMembers.get(schema);
   if (cached !== undefined) return cached;
-  const marks = Object.entries(schema.properties ?? {}).flatMap(([key, field]) => {
+  const found: { -readonly [K in keyof ScopeMembers]: ScopeMembers[K] } = {};
+  for (const [key, field] of MARKS.membersOf(schema)) {
     const mark = MARKS.of(field);
-    return mark && 'kind' in mark ? [{ key, ...mark }] : [];
-  });
-  const keyOf = (kind: string, isOwn = false) =>
-    marks.find((mark) => mark.kind === kind && (mark.isOwn ?? false) === isOwn)?.key;
-  const found: ScopeMembers = {
-    source: keyOf('source') ?? keyOf('source', true),
-    here: keyOf('table', true),
-    there: keyOf('table'),
-    absent: marks.flatMap(({ key, absent: name }) => (name === undefined ? [] : [[key, name] as const])),
-  };
-  const result = (found.source ?? found.here ?? found.there) === undefined ? null : found;
+    if (!mark || 'content' in mark) continue;
+    const member = { key, absent: mark.absent };
+    if (mark.kind === 'source') found.source = member;
+    if (mark.kind === 'table') found[mark.isOwn ? 'here' : 'there'] = member;
+  }
+  const result = Object.keys(found).length > 0 ? found : null;
   scopeMembers.set(schema, result);
   return result;
 }

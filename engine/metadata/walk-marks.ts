@@ -2,8 +2,7 @@
  *  nothing is replaced is returned itself. Pure, total on any JSON.
  *  Not here: what the marks mean (names.ts, variables.ts). */
 import { isRecord, type JsonRecord } from '../json/value.ts';
-import { own } from './own.ts';
-import { chooseBranch, type JsonSchema, rebuilt } from './walk-schema.ts';
+import { chooseBranch, type JsonSchema } from './walk-schema.ts';
 
 /** A walk with a context, which leads from the outermost value to the marked ones. */
 export type MarkWalk<Mark, Context> = {
@@ -12,20 +11,20 @@ export type MarkWalk<Mark, Context> = {
   readonly visit: (mark: Mark, value: unknown, context: Context) => unknown;
   /** Returns the key that replaces a marked one. */
   readonly key?: (mark: Mark, key: string, context: Context) => string;
+  /** Returns what a missing member with a mark stands for. If it is replaced, it becomes a member. */
+  readonly absent?: (mark: Mark) => unknown;
   /** Returns the context of the members of an object. */
   readonly enter?: (schema: JsonSchema, value: JsonRecord, context: Context) => Context;
   /** Returns the context of one member or item. */
   readonly step?: (context: Context, key: string | number) => Context;
-  /** Returns the members that an object does not have, with the values that they stand for. A value that is replaced becomes a member. */
-  readonly absent?: (schema: JsonSchema, value: JsonRecord) => readonly (readonly [string, unknown])[];
 };
 
-/** The marks of one kind, under a symbol, and under another one for the keys of records. */
+/** The marks under a symbol, and under another one for the keys of records. */
 export class Marks<Mark> {
   readonly #mark: symbol;
   readonly #keyMark: symbol | undefined;
-  /** True for a schema with a mark in it. Most schemas have none. */
   readonly #isMarked = new WeakMap<JsonSchema, boolean>();
+  readonly #members = new WeakMap<JsonSchema, readonly (readonly [string, JsonSchema])[]>();
 
   constructor(mark: symbol, keyMark?: symbol) {
     this.#mark = mark;
@@ -40,6 +39,7 @@ export class Marks<Mark> {
     return this.#keyMark && (schema as { readonly [key: symbol]: Mark | undefined })[this.#keyMark];
   }
 
+  /** True for a schema with a mark in it. Most have none. */
   isIn(schema: JsonSchema): boolean {
     const cached = this.#isMarked.get(schema);
     if (cached !== undefined) return cached;
@@ -51,6 +51,15 @@ export class Marks<Mark> {
       inner.some((one) => this.isIn(one));
     this.#isMarked.set(schema, isMarked);
     return isMarked;
+  }
+
+  /** Returns the members of an object schema with a mark in them. */
+  membersOf(schema: JsonSchema): readonly (readonly [key: string, schema: JsonSchema])[] {
+    const cached = this.#members.get(schema);
+    if (cached) return cached;
+    const members = Object.entries(schema.properties ?? {}).filter(([, field]) => this.isIn(field));
+    this.#members.set(schema, members);
+    return members;
   }
 }
 
@@ -68,32 +77,45 @@ export function walkMarks<Mark, Context>(
     const branch = chooseBranch(anyOf, value);
     return branch ? walkMarks(branch, value, walk, context) : value;
   }
-  const inner = (key: string | number) => walk.step?.(context, key) ?? context;
   if (Array.isArray(value)) {
-    return items ? mapItems(value, (item, i) => walkMarks(items, item, walk, inner(i))) : value;
+    if (!items) return value;
+    return mapItems(value, (item, i) => walkMarks(items, item, walk, walk.step?.(context, i) ?? context));
   }
-  return isRecord(value) ? walkMembers(schema, value, walk, context) : value;
+  if (!isRecord(value)) return value;
+  return schema.patternProperties
+    ? walkRecord(schema, value, walk, context)
+    : walkObject(schema, value, walk, walk.enter?.(schema, value, context) ?? context);
 }
 
-function walkMembers<Mark, Context>(
+function walkRecord<Mark, Context>(
   schema: JsonSchema,
   value: JsonRecord,
   walk: MarkWalk<Mark, Context>,
-  outer: Context,
-): unknown {
-  const context = walk.enter?.(schema, value, outer) ?? outer;
+  context: Context,
+): JsonRecord {
   const [pattern] = Object.values(schema.patternProperties ?? {});
-  const keyMark = walk.marks.ofKeys(schema);
-  const member = (key: string, item: unknown): readonly [string, unknown] => {
-    const field = own(schema.properties, key) ?? pattern;
-    const name = keyMark !== undefined && walk.key ? walk.key(keyMark, key, context) : key;
-    return [name, field ? walkMarks(field, item, walk, walk.step?.(context, key) ?? context) : item];
-  };
-  const absent = walk.absent?.(schema, value) ?? [];
-  const added = absent
-    .map(([key, item]) => member(key, item))
-    .filter(([, item], i) => item !== absent[i]![1]);
-  return mapEntries(value, member, added);
+  const mark = walk.marks.ofKeys(schema);
+  return mapEntries(value, (key, item) => [
+    mark !== undefined && walk.key ? walk.key(mark, key, context) : key,
+    pattern ? walkMarks(pattern, item, walk, walk.step?.(context, key) ?? context) : item,
+  ]);
+}
+
+function walkObject<Mark, Context>(
+  schema: JsonSchema,
+  value: JsonRecord,
+  walk: MarkWalk<Mark, Context>,
+  context: Context,
+): JsonRecord {
+  const changed: [string, unknown][] = [];
+  for (const [key, field] of walk.marks.membersOf(schema)) {
+    const mark = walk.absent && walk.marks.of(field);
+    const item = Object.hasOwn(value, key) ? value[key] : mark && walk.absent?.(mark);
+    if (item === undefined) continue;
+    const next = walkMarks(field, item, walk, walk.step?.(context, key) ?? context);
+    if (next !== item) changed.push([key, next]);
+  }
+  return changed.length === 0 ? value : { ...value, ...Object.fromEntries(changed) };
 }
 
 /** Returns the list with each item changed, and the list itself when no item is. */
@@ -105,11 +127,16 @@ export function mapItems(
   return changed.every((item, i) => item === list[i]) ? list : changed;
 }
 
-/** Returns the object with each entry changed and others added, and the object itself when nothing differs. */
+/** Returns the object with each entry changed, and the object itself when none is. */
 export function mapEntries(
   value: JsonRecord,
   change: (key: string, item: unknown) => readonly [string, unknown],
-  added: readonly (readonly [string, unknown])[] = [],
 ): JsonRecord {
-  return rebuilt(value, [...Object.entries(value).map(([key, item]) => change(key, item)), ...added]);
+  let isSame = true;
+  const entries = Object.entries(value).map(([key, item]) => {
+    const entry = change(key, item);
+    if (entry[0] !== key || entry[1] !== item) isSame = false;
+    return entry;
+  });
+  return isSame ? value : Object.fromEntries(entries);
 }

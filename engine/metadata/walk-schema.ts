@@ -127,7 +127,7 @@ function walkRecord(schema: JsonSchema, value: unknown, rules: Rules): unknown {
   const [pattern] = Object.values(schema.patternProperties ?? {});
   if (!isRecord(value) || !pattern) return value;
   const walked = Object.entries(value).map(([key, v]) => [key, walkSchema(pattern, v, rules)] as const);
-  return rebuilt(value, walked);
+  return isMadeOf(value, walked) ? value : Object.fromEntries(walked);
 }
 
 function walkObject(schema: JsonSchema, value: JsonRecord, rules: Rules): JsonRecord {
@@ -148,7 +148,7 @@ function walkObject(schema: JsonSchema, value: JsonRecord, rules: Rules): JsonRe
     walked.push(...Object.entries(value).filter(([key]) => !Object.hasOwn(schema.properties ?? {}, key)));
   }
   const ordered = rules.order ? arranged(walked, rules.order(schema.properties, Object.keys(value))) : walked;
-  return rebuilt(value, ordered);
+  return isMadeOf(value, ordered) ? value : Object.fromEntries(ordered);
 }
 
 function arranged<T>(entries: readonly (readonly [string, T])[], keys: readonly string[]) {
@@ -156,13 +156,13 @@ function arranged<T>(entries: readonly (readonly [string, T])[], keys: readonly 
   return entries.toSorted(([a], [b]) => positions.get(a)! - positions.get(b)!);
 }
 
-/** Returns the object of the entries: the given one when it has these keys with identical values in this order. */
-export function rebuilt(value: JsonRecord, entries: readonly (readonly [string, unknown])[]): JsonRecord {
+/** True when the object has these keys with identical values in this order. */
+function isMadeOf(value: JsonRecord, entries: readonly (readonly [string, unknown])[]): boolean {
   const keys = Object.keys(value);
-  const isSame =
+  return (
     keys.length === entries.length &&
-    entries.every(([key, inner], i) => key === keys[i] && inner === value[key]);
-  return isSame ? value : Object.fromEntries(entries);
+    entries.every(([key, inner], i) => key === keys[i] && inner === value[key])
+  );
 }
 
 /** Returns the rewritten property. Without `keepsEmpty` it is undefined for null and empty collections of an optional property, which

@@ -5,10 +5,11 @@
  *  a field may be any field of that name. Pure.
  *  Not here: comparing filters (compare-filters.ts), what else permissions use (used-objects.ts). */
 import { isRecord, isSameJson, type JsonRecord } from '../../json/value.ts';
-import { FIELD_KINDS, type FieldKind, qualifiedOf, walkBoolExp } from '../bool-exp.ts';
+import { qualifiedOf, walkBoolExp } from '../bool-exp.ts';
 import { namedTable } from '../dependencies.ts';
 import { objectKey, parseKey } from '../objects.ts';
 import type { QualifiedName } from '../schema/common.ts';
+import { FIELD_KINDS, type FieldKind } from '../schema/marks.ts';
 import type { Objects } from './inherited-access.ts';
 
 /** A relationship or computed field that is another one after the change. */

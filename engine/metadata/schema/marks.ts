@@ -3,23 +3,41 @@
  *  A mark is a symbol in the schema. JSON Schema printed from the schema does not have it.
  *  Not here: environment variables, named values and files (common.ts). */
 
-/** The objects that others name. */
-type NamedObject =
+/** The kinds of objects whose names are fields of a table, in the order in which a name is looked up. */
+export const FIELD_KINDS = [
+  'object_relationship',
+  'array_relationship',
+  'computed_field',
+  'remote_relationship',
+] as const;
+export type FieldKind = (typeof FIELD_KINDS)[number];
+
+/** The kinds of names that have a schema of the database. `sql_function` is a function of the database, tracked or not. */
+export type QualifiedKind = 'table' | 'function' | 'sql_function';
+/** The kinds of names that are of a table. A `field` is a column or a computed field. */
+export type MemberKind = FieldKind | 'column' | 'field';
+/** The kinds of what a name stands for. */
+export type NameKind =
+  | QualifiedKind
+  | MemberKind
   | 'source'
-  | 'table'
-  | 'object_relationship'
-  | 'array_relationship'
-  | 'computed_field'
-  | 'remote_relationship'
-  | 'function'
   | 'logical_model'
   | 'native_query'
   | 'remote_schema'
   | 'query_collection'
-  | 'custom_type';
+  | 'query'
+  | 'custom_type'
+  | 'role';
 
-/** The kinds of what a name stands for. A `field` is a column or a computed field; `sql_function` is a function of the database, tracked or not. */
-export type NameKind = NamedObject | 'column' | 'field' | 'sql_function' | 'role' | 'query';
+/** True for a name that is of a table. */
+export function isMemberKind(kind: NameKind): kind is MemberKind {
+  return kind === 'column' || kind === 'field' || (FIELD_KINDS as readonly string[]).includes(kind);
+}
+
+/** True for a name that has a schema of the database. */
+export function isQualifiedKind(kind: NameKind): kind is QualifiedKind {
+  return kind === 'table' || kind === 'function' || kind === 'sql_function';
+}
 
 /** How a value of a schema names something. */
 export type NameMark = {
@@ -56,7 +74,7 @@ export function ref<T extends object>(
 }
 
 /** Returns the schema of the name of the object itself. */
-export function ownName<T extends object>(kind: NamedObject, schema: T): T {
+export function ownName<T extends object>(kind: NameKind, schema: T): T {
   return marked(schema, { kind, isOwn: true });
 }
 

@@ -219,16 +219,16 @@ class World {
       () => ({ [column]: { _eq: 'X-Engine-User-Id' } }),
       () => ({ [column]: 'text' }),
       () => ({ [column]: [{ $gt: 1 }, { _ceq: at.columns[0] }] }),
-      () => ({ [at.computed]: { $clte: [at.columns[1]] } }),
       ...(root ? [() => ({ [column]: { _cgt: ['$', root.columns[0]] } })] : []),
     ];
     if (depth === 0) return this.#one(leaves)();
     const [field, target] = this.#one([...at.targets]) as [string, TableOfWorld];
     const other = this.#one(this.#tables.filter(({ source }) => source === at.source));
-    // A condition on another source has no relationships, and its operands are columns of its own table.
+    // A condition behind a remote relationship has no relationships, and its operands are columns of its own table.
     const isRemote = this.#keys.get(field)!.startsWith('remote');
     return this.#one<() => Json>([
       ...leaves,
+      () => ({ [at.computed]: { $clte: [at.columns[1]] } }),
       () => ({ [this.#one(['_and', '$or'])]: [inner(), inner()] }),
       () => ({ [this.#one(['_not', '$not'])]: inner() }),
       () => ({ [field]: this.#condition(target, isRemote ? target : root, isRemote ? 0 : depth - 1) }),
