@@ -5,6 +5,10 @@ import { execFileSync } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
 import { dirname, normalize } from 'node:path';
 import { expect, test } from 'vitest';
+import { VARIABLE_MARK } from './engine/metadata/schema/common.ts';
+import { KEY_MARK, NAME_MARK } from './engine/metadata/schema/marks.ts';
+import { Metadata } from './engine/metadata/schema/metadata.ts';
+import { asJsonSchema, type JsonSchema } from './engine/metadata/walk-schema.ts';
 
 /** The modules that one workspace may import from another. */
 const ENTRANCES: readonly string[] = [
@@ -577,6 +581,73 @@ test('names have the words of the field: nothing is asked, told or understood', 
   );
   expect(wrong).toEqual([]);
 });
+
+/** Members of the metadata whose names have these words name something. */
+const NAMING =
+  /(^|_)(tables?|functions?|columns?|column_(config|names)|roles?|role_(name|set)|sources?|collection(_name)?|query(_name)?|remote_schema|native_query|logical_model|model|returns|types?|type_name|relationships?|fields?|mapping|set|arguments?|filter|check|indexes|schema)(\{\})?$/;
+
+/** Names that no object of the metadata, table, column or role has, by the end of their path, and what they name. `{}` stands for the keys
+ *  and values of a record. */
+const UNMARKED: Readonly<Record<string, string>> = {
+  'configuration.extensions_schema': 'a schema of the database',
+  'configuration.custom_column_names{}': 'columns as GraphQL names them; the keys are marked',
+  'configuration.conflict_indexes': 'indexes of the database, whose renames are not followed',
+  'permission.set{}': 'values; the keys are marked',
+  'definition.table_argument': 'an argument of a function of the database',
+  'definition.session_argument': 'an argument of a function of the database',
+  'configuration.session_argument': 'an argument of a function of the database',
+  'custom_root_fields.function': 'a root field',
+  'native_queries.arguments{}': 'arguments in the code of the query itself',
+  'arguments{}.type': 'a type of the database',
+  'fields.type': 'a type of the database',
+  'type_names.mapping{}': 'types of a remote schema',
+  'field_names.parent_type': 'a type of a remote schema',
+  'field_names.mapping{}': 'fields of a remote schema',
+  'remote_relationships.type_name': 'a type of a remote schema',
+  'definition.schema': 'SDL of a remote schema',
+  'queries.query': 'the text of a query',
+  'fields.arguments': 'kept for other tools',
+  'relationships.field_mapping{}': 'fields of the custom type itself; the values are marked',
+};
+
+test('what names something in the metadata is marked, so that it is followed', () => {
+  const unmarked = unmarkedNames(asJsonSchema(Metadata), '');
+  const named = unmarked.filter((path) => NAMING.test(path.split('.').at(-1)!));
+  const ends = new Set(named.map((path) => path.split('.').slice(-2).join('.')));
+  expect([...ends].filter((end) => !Object.hasOwn(UNMARKED, end))).toEqual([]);
+  expect(Object.keys(UNMARKED).filter((end) => !ends.has(end))).toEqual([]);
+});
+
+type MarkedSchema = JsonSchema & {
+  readonly [NAME_MARK]?: { readonly content?: readonly JsonSchema[] | 'expression' };
+  readonly [KEY_MARK]?: object;
+  readonly [VARIABLE_MARK]?: object;
+};
+
+/** Returns the paths of texts, tables and keys of records that have no mark in a schema. */
+function unmarkedNames(schema: MarkedSchema, path: string): readonly string[] {
+  if (schema[VARIABLE_MARK]) return [];
+  const mark = schema[NAME_MARK];
+  if (mark) {
+    return Array.isArray(mark.content) ? mark.content.flatMap((inner) => unmarkedIn(inner, path)) : [];
+  }
+  const isText = schema.type === 'string' && schema.const === undefined;
+  const isOpen = Object.keys(schema).length === 0 || schema.additionalProperties === true;
+  const isTable = schema.properties !== undefined && Object.keys(schema.properties).join() === 'schema,name';
+  const own = isText || isOpen || isTable ? [path] : [];
+  const keys = schema.patternProperties && !schema[KEY_MARK] ? [`${path}{}`] : [];
+  return [...own, ...keys, ...(isTable ? [] : unmarkedIn(schema, path))];
+}
+
+function unmarkedIn(schema: JsonSchema, path: string): readonly string[] {
+  const { properties = {}, patternProperties = {}, items, anyOf = [] } = schema;
+  return [
+    ...Object.entries(properties).flatMap(([key, field]) => unmarkedNames(field, `${path}.${key}`)),
+    ...Object.values(patternProperties).flatMap((field) => unmarkedNames(field, `${path}{}`)),
+    ...(items ? unmarkedNames(items, path) : []),
+    ...anyOf.flatMap((branch) => unmarkedNames(branch, path)),
+  ];
+}
 
 /** Returns the shipped files that a file imports by a relative path. */
 function importedBy(file: string): readonly string[] {
