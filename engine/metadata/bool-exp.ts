@@ -29,19 +29,22 @@ export type NameWalk = {
   readonly rename: (name: Name) => string | QualifiedName | undefined;
 };
 
-const CONNECTIVES: ReadonlyMap<string, 'and' | 'or' | 'not' | 'exists'> = new Map(
-  (['and', 'or', 'not', 'exists'] as const).flatMap((name) => [
-    [`_${name}`, name],
-    [`$${name}`, name],
-  ]),
-);
+/** Returns a map from both spellings of an operator, `_name` and `$name`. */
+function spelled<T>(operators: Readonly<Record<string, T>>): ReadonlyMap<string, T> {
+  return new Map(
+    ['_', '$'].flatMap((sign) => Object.entries(operators).map(([name, to]) => [sign + name, to])),
+  );
+}
+
+type Connective = 'and' | 'or' | 'not' | 'exists';
+const CONNECTIVES = spelled<Connective>({ and: 'and', or: 'or', not: 'not', exists: 'exists' });
 
 /** Returns the connective of a key, `_and` or `$and`; undefined for the name of a field. */
-export function connectiveOf(key: string): 'and' | 'or' | 'not' | 'exists' | undefined {
+export function connectiveOf(key: string): Connective | undefined {
   return CONNECTIVES.get(key);
 }
 
-/** The operators that compare two columns, without their `_` or `$`, and the operators of the comparison. */
+/** The operators that compare two columns, without their `_` or `$`, and the comparisons that they make. */
 export const COLUMN_OPERATORS = {
   ceq: '_eq',
   cne: '_neq',
@@ -51,15 +54,12 @@ export const COLUMN_OPERATORS = {
   clt: '_lt',
   clte: '_lte',
 } as const;
+type Comparison = (typeof COLUMN_OPERATORS)[keyof typeof COLUMN_OPERATORS];
+const COMPARISONS = spelled<Comparison>(COLUMN_OPERATORS);
 
 /** Returns the comparison that an operator makes with another column; undefined for an operator that compares with a value. */
-export function columnOperatorOf(
-  key: string,
-): (typeof COLUMN_OPERATORS)[keyof typeof COLUMN_OPERATORS] | undefined {
-  const name = key.slice(1);
-  return /^[_$]/.test(key) && Object.hasOwn(COLUMN_OPERATORS, name)
-    ? COLUMN_OPERATORS[name as keyof typeof COLUMN_OPERATORS]
-    : undefined;
+export function columnOperatorOf(key: string): Comparison | undefined {
+  return COMPARISONS.get(key);
 }
 
 /** Returns the column that an operand names: `column` or `[column]` in the same row, `["$", column]` in the row of the permission. */

@@ -22,6 +22,7 @@ import { arrayOf, baseType, builtinType, type PgType } from '../catalog/types.ts
 import { fail, withPath } from '../errors/engine-error.ts';
 import { each } from '../errors/together.ts';
 import { isRecord, type JsonRecord, nameOfJson } from '../json/value.ts';
+import { COLUMN_OPERATORS, columnOperatorOf, connectiveOf, operandColumn } from '../metadata/bool-exp.ts';
 import { printQualified, type QualifiedName, qualifiedKey } from '../metadata/schema/common.ts';
 import type { RemoteRelationship } from '../metadata/schema/relationship.ts';
 import { readAccess } from './access.ts';
@@ -75,18 +76,14 @@ export function resolveBoolExp(value: unknown, scope: BoolExpScope, level = 0): 
 }
 
 function clause(key: string, value: unknown, scope: BoolExpScope, level: number): Predicate {
-  switch (key) {
-    case '_and':
-    case '$and':
+  switch (connectiveOf(key)) {
+    case 'and':
       return and(...conditions(value, scope, level));
-    case '_or':
-    case '$or':
+    case 'or':
       return or(...conditions(value, scope, level));
-    case '_not':
-    case '$not':
+    case 'not':
       return not(resolveBoolExp(value, scope, level));
-    case '_exists':
-    case '$exists':
+    case 'exists':
       return exists(objectOf(value), scope, level);
   }
   const column = scope.table.columnByName.get(key);
@@ -121,7 +118,7 @@ const BOOLEAN_OPERATORS = ['_and', '_or', '_not', '_exists'] as const;
 /** Returns the operators of a condition on a column, as a permission spells them. */
 function ruleOperators({ scalar }: ComparedColumn): readonly string[] {
   const offered = RULE_OPERATORS.filter((name) => isOffered(OPERATORS[name], scalar));
-  return [...offered, ...[...COLUMN_OPERATORS.keys()].map((name) => `_${name}`), '_cast'];
+  return [...offered, ...Object.keys(COLUMN_OPERATORS).map((name) => `_${name}`), '_cast'];
 }
 
 /** Returns the key of a table in `BoolExpScope.everywhere`. */
@@ -293,8 +290,8 @@ function operations(column: ComparedColumn, value: JsonRecord, scope: BoolExpSco
 
 function operation(column: ComparedColumn, key: string, value: unknown, scope: BoolExpScope): Predicate {
   if (key === '_cast' || key === '$cast') return castCondition(column, value, scope);
-  const columnOperator = COLUMN_OPERATORS.get(key.slice(1));
-  if (columnOperator && /^[_$]/.test(key)) {
+  const columnOperator = columnOperatorOf(key);
+  if (columnOperator) {
     return compare(column, columnOperator, columnOperand(column, value, scope));
   }
   const operator = operatorOfRule(key);
@@ -362,22 +359,9 @@ type ComparedColumn = Pick<ResolvedColumn, 'name' | 'type' | 'scalar'> &
   Partial<Pick<ResolvedColumn, 'enum'>> &
   Pick<ColumnRef, 'call' | 'cast' | 'isComputed' | 'visibleIf'>;
 
-/** The operators that compare two columns, without their `_` or `$`. */
-const COLUMN_OPERATORS: ReadonlyMap<string, OperatorName> = new Map([
-  ['ceq', '_eq'],
-  ['cne', '_neq'],
-  ['cneq', '_neq'],
-  ['cgt', '_gt'],
-  ['cgte', '_gte'],
-  ['clt', '_lt'],
-  ['clte', '_lte'],
-]);
-
 /** Returns the operand `column`, a column of the same row, or `["$", column]`, a column of the table of the permission. */
 function columnOperand(left: ComparedColumn, value: unknown, scope: BoolExpScope): Operand {
-  const isRoot = Array.isArray(value) && value.length === 2 && value[0] === '$';
-  const [name] = Array.isArray(value) && (isRoot || value.length === 1) ? value.slice(-1) : [value];
-  if (typeof name !== 'string') return fail('columnOperandNotText', {});
+  const { name, isRoot } = operandColumn(value) ?? fail('columnOperandNotText', {});
   const table = isRoot ? scope.root : scope.table;
   const right = table.columnByName.get(name);
   if (!right) return noColumn(name, table);

@@ -6,6 +6,7 @@
  *  Not here: the truth of a clause (sql/row-truth.ts), what follows from it (admin/explain-access/verdict.ts). */
 import type { PathStep } from '../errors/engine-error.ts';
 import { isRecord } from '../json/value.ts';
+import { connectiveOf } from '../metadata/bool-exp.ts';
 import { qualifiedKey } from '../metadata/schema/common.ts';
 import { type BoolExpScope, resolveBoolExp } from './bool-exp.ts';
 import { type ColumnRef, type Join, type Predicate, TRUE } from './predicate.ts';
@@ -58,12 +59,12 @@ function objectClause(written: unknown, at: Position): Clause {
 function entryClause(key: string, item: unknown, outer: Position): Clause {
   const written = { [key]: item };
   const at = { ...outer, path: [...outer.path, key] };
-  switch (key.replace('$', '_')) {
-    case '_and':
+  switch (connectiveOf(key)) {
+    case 'and':
       return clause('all', written, at, () => listed(item, at));
-    case '_or':
+    case 'or':
       return clause('any', written, at, () => listed(item, at));
-    case '_not':
+    case 'not':
       return clause('not', written, at, () => [objectClause(item, at)]);
   }
   const related = relatedPosition(key, at);

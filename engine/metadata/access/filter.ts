@@ -3,6 +3,7 @@
  *  texts are. Not here: comparing (compare-filters.ts), words (filter-words.ts), the condition that is executed (resolve/bool-exp.ts).
  *  Spec: BoolExp; grammar: docs/reference/behaviour/operators.md. */
 import { isRecord, type JsonRecord } from '../../json/value.ts';
+import { connectiveOf } from '../bool-exp.ts';
 
 export type FilterTerm =
   | { readonly kind: 'and' | 'or'; readonly parts: readonly FilterTerm[] }
@@ -17,8 +18,6 @@ export type FilterTerm =
 
 /** No condition, `{}`: every row. */
 const EVERY_ROW: FilterTerm = { kind: 'and', parts: [] };
-
-const COMBINATIONS: ReadonlySet<string> = new Set(['_and', '_or', '_not', '_exists']);
 
 /** Operators that are never true of a null column. `_nin` is one when its list has a value: every value is none of an empty list. */
 export const STRICT: ReadonlySet<string> = new Set([
@@ -77,15 +76,14 @@ function combined(kind: 'and' | 'or', parts: readonly FilterTerm[]): FilterTerm 
 }
 
 function clause(written: string, value: unknown): FilterTerm {
-  const key = operatorName(written);
-  switch (key) {
-    case '_and':
+  switch (connectiveOf(written)) {
+    case 'and':
       return and(listOf(value).map(filterTerm));
-    case '_or':
+    case 'or':
       return combined('or', listOf(value).map(filterTerm));
-    case '_not':
+    case 'not':
       return { kind: 'not', of: filterTerm(value) };
-    case '_exists':
+    case 'exists':
       return existsTerm(value);
   }
   if (Array.isArray(value) && value.length > 0 && value.every(isRecord)) {
@@ -99,7 +97,7 @@ function clause(written: string, value: unknown): FilterTerm {
  *  related rows. Several operators are several conditions, but conditions on one related row are not: such a value is opaque. */
 function conditionOn(name: string, value: JsonRecord): FilterTerm {
   const keys = Object.keys(value).map(operatorName);
-  const mayBeColumn = keys.some((key) => key.startsWith('_') && !COMBINATIONS.has(key));
+  const mayBeColumn = keys.some((key) => key.startsWith('_') && connectiveOf(key) === undefined);
   if (!mayBeColumn) return { kind: 'related', name, where: filterTerm(value) };
   if (keys.length > 1 && !keys.every((key) => OPERATORS.has(key))) return { kind: 'opaque', name, value };
   return and(Object.entries(value).map(([key, item]) => comparison(name, operatorName(key), item)));
