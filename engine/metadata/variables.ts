@@ -8,7 +8,8 @@ import { isRecord } from '../json/value.ts';
 import { OBJECTS, type ObjectKind } from './objects.ts';
 import { VARIABLE_MARK, type VariableMark } from './schema/common.ts';
 import type { TSchema } from './schema/type.ts';
-import { asJsonSchema, chooseBranch, type JsonSchema } from './walk-schema.ts';
+import { Marks, type MarkWalk, walkMarks } from './walk-marks.ts';
+import { asJsonSchema } from './walk-schema.ts';
 
 export type NamedVariable = Pick<VariableMark, 'use'> & {
   /** The reference text: the name of an environment variable, `value:NAME` or `file:PATH`. */
@@ -27,23 +28,23 @@ export function variablesOf(kind: ObjectKind, definition: unknown): readonly Nam
 
 /** Returns the variables that a value of the schema names. */
 export function variablesIn(schema: TSchema, value: unknown): readonly NamedVariable[] {
-  if (!isRecord(value)) return collected(asJsonSchema(schema), value);
+  if (!isRecord(value)) return collected(schema, value);
   const cached = found.get(value);
   if (cached?.schema === schema) return cached.variables;
-  const variables = collected(asJsonSchema(schema), value);
+  const variables = collected(schema, value);
   found.set(value, variables.length === 0 ? nothingIn(schema) : { schema, variables });
   return variables;
 }
 
-type Found = { readonly schema: TSchema; readonly variables: readonly NamedVariable[] };
+type Cached = { readonly schema: TSchema; readonly variables: readonly NamedVariable[] };
 
 /** Cached by definition, because definitions are immutable. */
-const found = new WeakMap<object, Found>();
+const found = new WeakMap<object, Cached>();
 
 /** The results for values that name no variable. They are most of tens of thousands, and shared to save memory. */
-const nothing = new WeakMap<TSchema, Found>();
+const nothing = new WeakMap<TSchema, Cached>();
 
-function nothingIn(schema: TSchema): Found {
+function nothingIn(schema: TSchema): Cached {
   const shared = nothing.get(schema) ?? { schema, variables: [] };
   nothing.set(schema, shared);
   return shared;
@@ -79,55 +80,26 @@ export function refusedHeader({ name, path }: Pick<NamedVariable, 'name' | 'path
   return `env variables starting with "${prefix}" are not allowed in value_from_env: ${name}`;
 }
 
-function collected(schema: JsonSchema, value: unknown): readonly NamedVariable[] {
-  if (!isMarked(schema)) return [];
-  const variables: NamedVariable[] = [];
-  collect(schema, value, [], variables);
-  return variables;
-}
+type Found = { readonly into: NamedVariable[]; readonly path: readonly PathStep[] };
 
-function collect(schema: JsonSchema, value: unknown, path: readonly PathStep[], into: NamedVariable[]): void {
-  if (!isMarked(schema)) return;
-  const mark = markOf(schema);
-  if (mark && typeof value === 'string') {
-    for (const name of namesIn(mark, value)) into.push({ name, use: mark.use, path });
-  } else if (schema.anyOf) {
-    const branch = chooseBranch(schema.anyOf, value);
-    if (branch) collect(branch, value, path, into);
-  } else if (Array.isArray(value) && schema.items) {
-    for (const [i, item] of value.entries()) collect(schema.items, item, [...path, i], into);
-  } else if (isRecord(value)) {
-    for (const [key, field] of Object.entries(schema.properties ?? {})) {
-      if (Object.hasOwn(value, key)) collect(field, value[key], [...path, key], into);
+const WALK: MarkWalk<VariableMark, Found> = {
+  marks: new Marks(VARIABLE_MARK),
+  step: ({ into, path }, key) => ({ into, path: [...path, key] }),
+  visit: (mark, value, { into, path }) => {
+    if (typeof value === 'string') {
+      for (const name of namesIn(mark, value)) into.push({ name, use: mark.use, path });
     }
-    const [pattern] = Object.values(schema.patternProperties ?? {});
-    if (!pattern) return;
-    for (const [key, inner] of Object.entries(value)) collect(pattern, inner, [...path, key], into);
-  }
+    return value;
+  },
+};
+
+function collected(schema: TSchema, value: unknown): readonly NamedVariable[] {
+  const into: NamedVariable[] = [];
+  walkMarks(asJsonSchema(schema), value, WALK, { into, path: [] });
+  return into;
 }
 
 function namesIn({ form }: VariableMark, text: string): readonly string[] {
   if (form === 'template') return [...text.matchAll(TEMPLATE_VARIABLE)].map(([, name]) => name ?? '');
   return form === 'name' ? [text] : [`${form}:${text}`];
 }
-
-function markOf(schema: JsonSchema): VariableMark | undefined {
-  return (schema as { readonly [VARIABLE_MARK]?: VariableMark })[VARIABLE_MARK];
-}
-
-/** True when the schema, or a schema in it, has a mark. Most have none, and their values are not walked. */
-function isMarked(schema: JsonSchema): boolean {
-  const cached = marks.get(schema);
-  if (cached !== undefined) return cached;
-  const inner = [
-    ...(schema.anyOf ?? []),
-    ...(schema.items ? [schema.items] : []),
-    ...Object.values(schema.properties ?? {}),
-    ...Object.values(schema.patternProperties ?? {}),
-  ];
-  const result = markOf(schema) !== undefined || inner.some(isMarked);
-  marks.set(schema, result);
-  return result;
-}
-
-const marks = new WeakMap<JsonSchema, boolean>();
