@@ -226,3 +226,40 @@ test('a flat remote relationship, in which a document may be kept, stays flat', 
     remote_field: { user: { arguments: { id: '$key' } } },
   });
 });
+
+test('a flat remote relationship with the present name of its fields is followed, too', () => {
+  const flat = (column: string) => ({
+    remote_schema: 'r',
+    lhs_fields: [column],
+    remote_field: { user: { arguments: { id: `$${column}` } } },
+  });
+  const own = followed({
+    table: name('author'),
+    remote_relationships: [{ name: 'user', definition: flat('id') as object }],
+  });
+  expect(own.remote_relationships?.[0]?.definition).toEqual(flat('key'));
+});
+
+test('a condition behind a remote relationship compares columns of the rows that it leads to', () => {
+  const article = followed({
+    table: name('article'),
+    remote_relationships: [
+      {
+        name: 'writer',
+        definition: {
+          to_source: {
+            ...{ source: 'default', table: name('author'), relationship_type: 'object' },
+            field_mapping: { title: 'id' },
+          },
+        },
+      },
+    ],
+    delete_permissions: [
+      { role: 'user', permission: { filter: { writer: { name: { _ceq: ['$', 'id'] } }, title: 'id' } } },
+    ],
+  });
+  expect(article.delete_permissions?.[0]?.permission.filter).toEqual({
+    writer: { name: { _ceq: ['$', 'key'] } },
+    heading: 'id',
+  });
+});

@@ -114,3 +114,22 @@ test('what has no renamed name stays identical', () => {
     { numRuns: 5, endOnFailure: true },
   );
 });
+
+test('a relationship of a custom type without a source is in default, and names its source once that is renamed', () => {
+  const far = { name: 'far', type: 'object' as const, field_mapping: {} };
+  const remote_table = { schema: 'public', name: 'author' };
+  const objects = (source?: string) => {
+    const relationships = [{ ...far, remote_table, ...(source === undefined ? {} : { source }) }];
+    return [{ name: 'User', fields: [], relationships }];
+  };
+  const metadata: Metadata = { version: 3, sources: [], custom_types: { objects: objects() } };
+  expect(renameObject(metadata, 'source/default', 'main').custom_types).toEqual({ objects: objects('main') });
+  expect(renameObject(metadata, 'source/other', 'main')).toBe(metadata);
+});
+
+test('a source that the engine cannot serve is kept as it is', () => {
+  const foreign = { name: 'x', kind: 'mssql', tables: [{ table: { schema: 'public', name: 'author' } }] };
+  const metadata = { version: 3, sources: [foreign] } as unknown as Metadata;
+  const next = renameIn(metadata, { fieldOf: () => undefined, rename: () => 'y' });
+  expect(next.sources[0]).toBe(foreign);
+});
