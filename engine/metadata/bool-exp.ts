@@ -1,5 +1,5 @@
 /** The grammar of boolean expressions as JSON, and the names in them: columns, relationships, computed fields and tables.
- *  A key is a connective or a field of a table; which fields a table has is given (`Fields`). Pure, total on any JSON.
+ *  A key is a connective or a field of a table; the caller says which fields a table has (`NameWalk.fieldOf`). Pure, total on any JSON.
  *  Not here: the condition that is executed (resolve/bool-exp.ts), comparing filters (access/filter.ts).
  *  Spec: BoolExp; grammar: docs/reference/behaviour/operators.md. */
 import { isRecord, type JsonRecord } from '../json/value.ts';
@@ -114,8 +114,8 @@ function walkEntry(key: string, value: unknown, at: At, walk: NameWalk): readonl
   const name = renamed({ kind: field?.kind ?? 'column', isOwn: false, source, table, name: key }, walk);
   if (field?.kind === 'remote_relationship') {
     // Rows of another source are read by columns of their own table only.
-    const rows = field.target ?? { source, table: undefined };
-    return [name, walkBoolExp(value, rows, { ...walk, fieldOf: () => undefined })];
+    const target = field.target ?? { source, table: undefined };
+    return [name, walkBoolExp(value, target, { ...walk, fieldOf: () => undefined })];
   }
   if (field?.target) return [name, walkBoolExp(value, field.target, walk, root)];
   return [name, walkOperators(value, at, walk, field !== undefined)];

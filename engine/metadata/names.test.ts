@@ -127,6 +127,20 @@ test('a relationship of a custom type without a source is in default, and names 
   expect(renameObject(metadata, 'source/other', 'main')).toBe(metadata);
 });
 
+test('a table is renamed inside its schema', () => {
+  assert(
+    property(gen(), (random) => {
+      const { metadata, keys } = namedWorld(random);
+      const [old = '', key = ''] = [...keys].find(([, one]) => one.startsWith('table/'))!;
+      const before = linesOf(metadata);
+      const next = linesOf(renameObject(metadata, key, 'x'));
+      expect(next.filter((line) => line.includes(`"name": "${old}"`))).toEqual([]);
+      expect(next.filter((line, i) => line !== before[i] && !line.includes('"name": "x"'))).toEqual([]);
+    }),
+    { numRuns: 2, endOnFailure: true },
+  );
+});
+
 test('a source that the engine cannot serve is kept as it is', () => {
   const foreign = { name: 'x', kind: 'mssql', tables: [{ table: { schema: 'public', name: 'author' } }] };
   const metadata = { version: 3, sources: [foreign] } as unknown as Metadata;

@@ -37,7 +37,10 @@ export function renameObject(
   fieldOf: NameWalk['fieldOf'] = () => undefined,
 ): Metadata {
   const { kind } = nameOf(key);
-  const rename = (name: Name) => (name.kind === kind && keyOfName(name) === key ? newName : undefined);
+  const rename = (name: Name) => {
+    if (name.kind !== kind || keyOfName(name) !== key) return undefined;
+    return typeof name.name === 'string' ? newName : { ...name.name, name: newName };
+  };
   return renameIn(metadata, { fieldOf, rename });
 }
 
