@@ -13,8 +13,9 @@ import {
 import { objectsOf, parseKey } from '../../engine/metadata/objects.ts';
 import { printQualified, type QualifiedName, qualifiedKey } from '../../engine/metadata/schema/common.ts';
 import { type DescribedResource, describeMetadata } from '../../operator/folder/describe.ts';
-import { describeComputedField } from '../../operator/kinds/computed-field.ts';
-import { describeRelationship } from '../../operator/kinds/relationship.ts';
+import { ComputedFieldSpec } from '../../operator/kinds/computed-field.ts';
+import { describedItem } from '../../operator/kinds/projection.ts';
+import { ArrayRelationship, ObjectRelationship } from '../../operator/kinds/relationship.ts';
 import { describeSource, describeTableName } from '../../operator/kinds/table-name.ts';
 import { GROUP_VERSION } from '../../operator/kinds.ts';
 import type { Folder } from './folder.ts';
@@ -48,9 +49,9 @@ export type Suggestion = {
 };
 
 const LISTS = {
-  object_relationship: ['objectRelationships', describeRelationship],
-  array_relationship: ['arrayRelationships', describeRelationship],
-  computed_field: ['computedFields', describeComputedField],
+  object_relationship: ['objectRelationships', ObjectRelationship],
+  array_relationship: ['arrayRelationships', ArrayRelationship],
+  computed_field: ['computedFields', ComputedFieldSpec],
 } as const;
 
 /** Returns the files of the new objects. Files that the folder has are not among them. */
@@ -68,7 +69,9 @@ export function suggestionsOf({ added }: Proposal, { positions }: Folder): reado
   const items = [...added.values()].flatMap((object) => {
     const row = LISTS[object.kind as keyof typeof LISTS];
     const position = object.parent === null ? undefined : positions.get(object.parent);
-    return row && position !== undefined ? [{ list: row[0], position, item: row[1](object) }] : [];
+    return row && position !== undefined
+      ? [{ list: row[0], position, item: describedItem(row[1], object.definition) }]
+      : [];
   });
   const groups = Map.groupBy(items, ({ position, list }) => `${position} ${list}`);
   return [...groups.values()].map((same) => ({

@@ -2,7 +2,7 @@
  *  ResolvedEventTrigger by name. Not here: what captures rows in the database (sql/event-trigger.ts), sending (events/). Reference: docs/reference/behaviour/event-triggers.md. */
 
 import { printDistribution } from '../catalog/distribution.ts';
-import { fail } from '../errors/engine-error.ts';
+import { fail, withPath } from '../errors/engine-error.ts';
 import { siblingReferences } from '../metadata/references.ts';
 import type { Columns, Header, RequestTransform } from '../metadata/schema/common.ts';
 import { printQualified, qualifiedKey } from '../metadata/schema/common.ts';
@@ -103,7 +103,7 @@ export function cleanupScope(
 
 function cleanupOf({ cleanup_config: config }: EventTrigger): { readonly cleanup?: Cleanup } {
   if (!config) return {};
-  parseSchedule(config.schedule);
+  withPath('cleanup_config', () => parseSchedule(config.schedule));
   return config.paused ? {} : { cleanup: { schedule: config.schedule, ...cleanupScope(config) } };
 }
 

@@ -1,96 +1,72 @@
 /** Action: a field of Query or Mutation that a handler answers, defined in the schema language, optionally with its own types. Each role
  *  that may call it and each of its types is a separate object.
  *  Not here: types that several actions share (custom-types.ts). */
-import {
-  type Action,
-  ActionDefinition,
-  type ActionsSdl,
-  type MetadataObject,
-  objectKey,
-  parseKey,
-  printActionsSdl,
-  Seconds,
-  type Static,
-  Type,
-} from '@pergola/engine/metadata';
-import { Comment, closed, keyedList, MetadataName, plainList, Sdl, withDescription } from './annotate.ts';
+import { type Action, ActionDefinition, printActionsSdl, Seconds, Type } from '@pergola/engine/metadata';
+import { Comment, closed, keyedList, MetadataName, plainList, Sdl } from './annotate.ts';
 import { readSdl, TypeRelationships, typeObjects } from './custom-types.ts';
-import { enumeration, metadataValue, pascalCase } from './enumeration.ts';
-import { itemAt, wholeAt } from './field-path.ts';
-import {
-  type Inventory,
-  kindRow,
-  OBJECT_COLUMNS,
-  type ResourceDraft,
-  SpecProblem,
-  specOf,
-  type TranslateContext,
-} from './kind.ts';
-import { describeTransforms, TRANSFORMS, transformsOf } from './transform.ts';
-import {
-  describeHeaders,
-  describeTemplate,
-  Headers,
-  headerPaths,
-  headersOf,
-  readValue,
-  templateFor,
-  urlSource,
-} from './value-source.ts';
+import { enumeration } from './enumeration.ts';
+import { kindRow, OBJECT_COLUMNS, SpecProblem, specOf } from './kind.ts';
+import { type MetadataForm, inForm, mappedTo, optional, required, within } from './mapping.ts';
+import { TRANSFORMS } from './transform.ts';
+import { Headers, urlTemplate } from './value-source.ts';
 
-const KIND = ActionDefinition.properties.kind;
+/** The field and its types in the metadata. Types of its own are separate objects. */
+const AS_ACTION: MetadataForm = {
+  write: (sdl) => {
+    const { name, definition, description: comment } = declaredIn(sdl).action;
+    return { name, definition, comment };
+  },
+  read: ({ name, definition }: Action) => printActionsSdl({ actions: [{ name, definition }] }),
+  isWhole: true,
+};
 
 export const ActionSpec = specOf({
-  sdl: withDescription(
+  sdl: required(
     'The action in the GraphQL schema language: one field of Query or Mutation, and the types that only it uses, for example ' +
       '`type Mutation { login(email: String!): Login }` and `type Login { token: String! }`.',
-    Sdl,
+    inForm(Sdl, AS_ACTION),
+    '',
   ),
-  handler: urlSource('The URL of the webhook, for example {value: "{{AUTH_URL}}/login"}.'),
-  kind: Type.Optional(
-    withDescription(
+  ...within('definition', {
+    handler: urlTemplate('handler', 'The URL of the webhook, for example {value: "{{AUTH_URL}}/login"}.'),
+    kind: optional(
       'Synchronous: the response waits for the webhook. Asynchronous: the response has an id, with which the client reads the result. ' +
         'Absent: Synchronous.',
-      enumeration(KIND),
+      enumeration(ActionDefinition.properties.kind),
     ),
-  ),
-  timeoutSeconds: Type.Optional(
-    withDescription('The seconds after which a call without an answer has failed. Absent: 30.', Seconds),
-  ),
-  forwardClientHeaders: Type.Optional(
-    Type.Boolean({ description: 'Sends the headers of the client to the webhook, too. Absent: false.' }),
-  ),
-  ignoredClientHeaders: Type.Optional(
-    withDescription(
+    timeoutSeconds: optional(
+      'The seconds after which a call without an answer has failed. Absent: 30.',
+      Seconds,
+      'timeout',
+    ),
+    forwardClientHeaders: optional(
+      'Sends the headers of the client to the webhook, too. Absent: false.',
+      Type.Boolean(),
+    ),
+    ignoredClientHeaders: optional(
       'Names of headers of the client that are not forwarded. Absent: the headers that belong to the connection, such as content-length.',
       plainList(Type.String({ maxLength: 255 }), 100),
     ),
-  ),
-  headers: Type.Optional(Headers),
-  permissions: Type.Optional(
-    withDescription(
-      'The roles that may call the action. Absent: administrators only.',
-      keyedList(
-        'role',
-        closed({
-          role: withDescription('The role that may call the action.', MetadataName),
-          comment: Type.Optional(withDescription('A note about the permission.', Comment)),
-        }),
-        500,
-      ),
+    headers: Type.Optional(Headers),
+  }),
+  permissions: optional(
+    'The roles that may call the action. Absent: administrators only.',
+    keyedList(
+      'role',
+      closed({
+        role: required('The role that may call the action.', MetadataName),
+        comment: optional('A note about the permission.', Comment),
+      }),
+      500,
     ),
   ),
-  relationships: Type.Optional(TypeRelationships),
-  ...TRANSFORMS,
-  comment: Type.Optional(
-    withDescription(
-      'A note about the action, which clients see as the description of its field. Absent: the description in spec.sdl.',
-      Comment,
-    ),
+  relationships: Type.Optional(mappedTo(null, TypeRelationships)),
+  ...within('definition', TRANSFORMS),
+  comment: optional(
+    'A note about the action, which clients see as the description of its field. Absent: the description in spec.sdl.',
+    Comment,
   ),
 });
-type ActionSpec = Static<typeof ActionSpec>;
-
 export const action = kindRow({
   kind: 'Action',
   plural: 'actions',
@@ -103,34 +79,11 @@ export const action = kindRow({
   selectableFields: ['.spec.engineRef.name'],
   deletionPolicy: 'Delete',
   target: (spec) => `action ${declaredIn(spec.sdl).action.name}`,
-  translate: (spec, context) => {
-    const { action: declared, types } = declaredIn(spec.sdl);
-    return [
-      ...typeObjects(types, spec.relationships),
-      actionObject(declared, spec, context),
-      ...(spec.permissions ?? []).map(
-        (permission): MetadataObject => ({
-          key: objectKey('action_permission', declared.name, permission.role),
-          kind: 'action_permission',
-          parent: objectKey('action', declared.name),
-          definition: permission,
-        }),
-      ),
-    ];
-  },
-  fieldPaths: (spec, { key, kind }) => {
-    if (kind === 'action') {
-      return [
-        { at: 'spec.handler', of: ['definition', 'handler'] },
-        ...headerPaths(spec.headers, ['definition']),
-      ];
-    }
-    const own = parseKey(key)?.segments.at(-1);
-    return kind === 'action_permission'
-      ? wholeAt(itemAt('permissions', spec.permissions, ({ role }) => role === own))
-      : [];
-  },
-  describe: (inventory) => inventory.all('action').map((object) => describeAction(object, inventory)),
+  objects: [
+    { kind: 'action', key: [({ sdl }) => declaredIn(String(sdl)).action.name] },
+    { kind: 'action_permission', at: 'permissions', key: ['role'] },
+  ],
+  translate: (spec, _, own) => [...typeObjects(declaredIn(spec.sdl).types, spec.relationships), ...own()],
 });
 
 function declaredIn(sdl: string) {
@@ -142,49 +95,4 @@ function declaredIn(sdl: string) {
     'InvalidSpec',
     `spec.sdl: an Action is one field of Query or Mutation, and there are: ${found}; add an Action object for each`,
   );
-}
-
-function actionObject(
-  { name, description, definition }: ActionsSdl['actions'][number],
-  spec: ActionSpec,
-  context: TranslateContext,
-): MetadataObject {
-  return {
-    key: objectKey('action', name),
-    kind: 'action',
-    parent: null,
-    definition: {
-      name,
-      definition: {
-        ...definition,
-        kind: spec.kind && metadataValue(KIND, spec.kind),
-        handler: templateFor(readValue(spec.handler, 'spec.handler', context)),
-        timeout: spec.timeoutSeconds,
-        forward_client_headers: spec.forwardClientHeaders,
-        ignored_client_headers: spec.ignoredClientHeaders,
-        headers: headersOf(spec.headers, context),
-        ...transformsOf(spec),
-      },
-      comment: spec.comment ?? description,
-    },
-  };
-}
-
-function describeAction({ key, definition: given }: MetadataObject, inventory: Inventory): ResourceDraft {
-  const { name, definition, comment } = given as Action;
-  return {
-    name,
-    spec: {
-      sdl: printActionsSdl({ actions: [{ name, definition }] }),
-      handler: describeTemplate(definition.handler),
-      kind: definition.kind && pascalCase(definition.kind),
-      timeoutSeconds: definition.timeout,
-      forwardClientHeaders: definition.forward_client_headers,
-      ignoredClientHeaders: definition.ignored_client_headers,
-      headers: describeHeaders(definition.headers),
-      permissions: inventory.under(key, 'action_permission').map((permission) => permission.definition),
-      ...describeTransforms(definition),
-      comment,
-    },
-  };
 }

@@ -15,36 +15,40 @@ import {
 import { closed, GraphqlName, keyedList, Sdl, textRecord, withDescription } from './annotate.ts';
 import { pascalCase } from './enumeration.ts';
 import { kindRow, OBJECT_COLUMNS, type ResourceDraft, SpecProblem, specOf } from './kind.ts';
-import { describeSource, describeTableName, sourceField, tableFields, tableNamed } from './table-name.ts';
+import { inForm, required } from './mapping.ts';
+import { describedItem, NO_SECRETS, written } from './projection.ts';
+import { sourceField, tableFields } from './table-name.ts';
+
+const TypeRelationship = closed({
+  typeName: required(
+    'The object type that the relationship begins at. spec.sdl declares it.',
+    GraphqlName,
+    null,
+  ),
+  name: required('The name of the field that the type gets.', GraphqlName),
+  type: required(
+    'Object: the field has one row or null. Array: it has a list of rows.',
+    inForm(Type.Union([Type.Literal('Object'), Type.Literal('Array')]), {
+      write: (type: string) => type.toLowerCase(),
+      read: pascalCase,
+    }),
+  ),
+  source: sourceField('the table', 'source', false),
+  ...tableFields('The table that the relationship refers to.', 'remote_table'),
+  fieldMapping: required(
+    'Which rows belong to an object: from a field of the type to the column of the table with the same value, for example {authorId: id}.',
+    textRecord(),
+  ),
+});
 
 export const TypeRelationships = withDescription(
   'Relationships from object types to tables.',
-  keyedList(
-    ['typeName', 'name'],
-    closed({
-      typeName: withDescription(
-        'The object type that the relationship begins at. spec.sdl declares it.',
-        GraphqlName,
-      ),
-      name: withDescription('The name of the field that the type gets.', GraphqlName),
-      type: withDescription(
-        'Object: the field has one row or null. Array: it has a list of rows.',
-        Type.Union([Type.Literal('Object'), Type.Literal('Array')]),
-      ),
-      source: sourceField('the table'),
-      ...tableFields('The table that the relationship refers to.'),
-      fieldMapping: withDescription(
-        'Which rows belong to an object: from a field of the type to the column of the table with the same value, for example {authorId: id}.',
-        textRecord(),
-      ),
-    }),
-    500,
-  ),
+  keyedList(['typeName', 'name'], TypeRelationship, 500),
 );
 type TypeRelationships = Static<typeof TypeRelationships>;
 
 export const CustomTypesSpec = specOf({
-  sdl: withDescription(
+  sdl: required(
     'Scalars, enums, inputs and object types in the GraphQL schema language, for example `scalar Money`.',
     Sdl,
   ),
@@ -117,12 +121,7 @@ export function typeObjects(
   }
   return types.map(({ category, type }) => {
     const own = relationships.filter(({ typeName }) => typeName === type.name);
-    const said = own.map(({ typeName: _, type: kind, schema, table, fieldMapping, ...rest }) => ({
-      ...rest,
-      type: kind === 'Object' ? 'object' : 'array',
-      remote_table: tableNamed({ schema, table }),
-      field_mapping: fieldMapping,
-    }));
+    const said = own.map((relationship) => written(TypeRelationship, relationship, NO_SECRETS));
     return {
       key: objectKey('custom_type', type.name),
       kind: 'custom_type',
@@ -137,16 +136,7 @@ export function typeObjects(
 
 type CustomType = {
   readonly category: (typeof CUSTOM_TYPE_CATEGORIES)[number];
-  readonly definition: {
-    readonly name: string;
-    readonly relationships?: readonly {
-      readonly name: string;
-      readonly type: 'object' | 'array';
-      readonly remote_table: { readonly schema: string; readonly name: string };
-      readonly source?: string;
-      readonly field_mapping: Readonly<Record<string, string>>;
-    }[];
-  };
+  readonly definition: { readonly name: string; readonly relationships?: readonly object[] };
 };
 
 function describeTypes(objects: readonly MetadataObject[]): readonly ResourceDraft[] {
@@ -157,14 +147,7 @@ function describeTypes(objects: readonly MetadataObject[]): readonly ResourceDra
     types.filter((type) => type.category === category).map(({ definition }) => definition),
   ]);
   const relationships = types.flatMap(({ definition: { name: typeName, relationships: own = [] } }) =>
-    own.map(({ remote_table: table, field_mapping: fieldMapping, source, type, ...rest }) => ({
-      typeName,
-      ...rest,
-      type: pascalCase(type),
-      ...describeSource(source),
-      ...describeTableName(table),
-      fieldMapping,
-    })),
+    own.map((definition) => ({ typeName, ...describedItem(TypeRelationship, definition) })),
   );
   const sdl = printActionsSdl({ custom_types: Object.fromEntries(byCategory) });
   return [{ name: 'types', spec: { sdl, ...(relationships.length > 0 ? { relationships } : {}) } }];

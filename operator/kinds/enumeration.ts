@@ -3,6 +3,7 @@
  *  In: a schema of the metadata, a union of texts. Out: its schema in a custom resource; a value, and back. Pure.
  *  Not here: the projection of whole objects, which uses this (project.ts). */
 import { type TSchema, Type } from '@pergola/engine/metadata';
+import { inForm } from './mapping.ts';
 
 /** The values whose words the metadata does not separate, or that have a shorter name in custom resources. */
 const IRREGULAR: Readonly<Record<string, string>> = {
@@ -17,9 +18,15 @@ export function pascalCase(value: string): string {
   return IRREGULAR[value] ?? words.join('');
 }
 
-/** Returns the schema of the same enumeration in a custom resource. The value '' of the metadata, which means absent, has no name. */
-export function enumeration(values: TSchema) {
-  return Type.Unsafe<string>({ type: 'string', enum: valuesOf(values).filter(Boolean).map(pascalCase) });
+/** Returns the schema of the same enumeration in a custom resource. The value '' of the metadata, which means absent, has no name. `absent` is
+ *  the value of the metadata that an absent field stands for. */
+export function enumeration(values: TSchema, absent?: string) {
+  const schema = { type: 'string', enum: valuesOf(values).filter(Boolean).map(pascalCase) };
+  return inForm(Type.Unsafe<string>(schema), {
+    write: (value: string) => metadataValue(values, value),
+    read: (value: string) => (value === absent ? undefined : pascalCase(value) || undefined),
+    absent: () => absent,
+  });
 }
 
 /** Returns the value of the metadata for a value of a custom resource. A value that is not in the schema stays as it is. */

@@ -1,49 +1,21 @@
 /** EventTrigger: calls a webhook when rows of a table change. It is separate from Table: the receiving application owns it. */
-import {
-  AtLeastOne,
-  type EventTrigger,
-  Hours,
-  type MetadataObject,
-  objectKey,
-  parseKey,
-  Seconds,
-  type Static,
-  Type,
-} from '@pergola/engine/metadata';
-import { closed, Identifier, plainList, type Rule, withDescription } from './annotate.ts';
-import { kindRow, OBJECT_COLUMNS, type ResourceDraft, specOf, type TranslateContext } from './kind.ts';
-import { Retry } from './retry.ts';
-import {
-  describeSource,
-  describeTableName,
-  printTarget,
-  sourceField,
-  sourceNamed,
-  tableFields,
-  tableNamed,
-} from './table-name.ts';
-import { describeTransforms, TRANSFORMS, transformsOf } from './transform.ts';
-import {
-  describeField,
-  describeHeaders,
-  fieldOf,
-  Headers,
-  headerPaths,
-  headersOf,
-  readValue,
-  urlSource,
-} from './value-source.ts';
+import { AtLeastOne, Hours, Seconds, Type } from '@pergola/engine/metadata';
+import { closed, Identifier, plainList, type Rule } from './annotate.ts';
+import { kindRow, OBJECT_COLUMNS, specOf } from './kind.ts';
+import { allOrListed, optional, required } from './mapping.ts';
+import { retryField } from './retry.ts';
+import { printTarget, sourceField, tableFields, tableNamed } from './table-name.ts';
+import { TRANSFORMS } from './transform.ts';
+import { Headers, urlMember } from './value-source.ts';
 
 const Columns = { ...plainList(Identifier), minItems: 1 };
 
 /** The engine makes names of functions of it. */
 const TriggerName = Type.String({ minLength: 1, maxLength: 42, pattern: '^[A-Za-z][A-Za-z0-9_-]*$' });
 
-const Payload = Type.Optional(
-  withDescription(
-    'Columns whose values are sent to the webhook. Absent or ["*"]: all.',
-    plainList(Identifier),
-  ),
+const Payload = optional(
+  'Columns whose values are sent to the webhook. Absent or ["*"]: all.',
+  allOrListed(plainList(Identifier)),
 );
 const isAll = (columns: readonly string[] | undefined) =>
   columns === undefined || (columns.length === 1 && columns[0] === '*');
@@ -58,22 +30,19 @@ const SOME_PAYLOAD: Rule = {
 /** Inserts and deletes. Their columns have no effect; the metadata has them. */
 const Operation = closed(
   {
-    columns: Type.Optional(
-      withDescription(
-        'Columns that must exist. Inserts and deletes concern whole rows, so they have no other effect. Absent: ["*"].',
-        Columns,
-      ),
+    columns: optional(
+      'Columns that must exist. Inserts and deletes concern whole rows, so they have no other effect. Absent: ["*"].',
+      allOrListed(Columns, '*'),
     ),
     payload: Payload,
   },
   SOME_PAYLOAD,
 );
-type Operation = Static<typeof Operation>;
 const Update = closed(
   {
-    columns: withDescription(
+    columns: required(
       'Columns of which at least one has to change, for example [status]. ["*"] means all.',
-      Columns,
+      allOrListed(Columns),
     ),
     payload: Payload,
   },
@@ -81,27 +50,22 @@ const Update = closed(
 );
 
 const Cleanup = closed({
-  schedule: Type.String({
-    minLength: 1,
-    maxLength: 255,
-    description: 'When events are deleted: a cron expression in UTC, for example "0 3 * * *".',
-  }),
-  clearOlderThanHours: withDescription(
+  schedule: required(
+    'When events are deleted: a cron expression in UTC, for example "0 3 * * *".',
+    Type.String({ minLength: 1, maxLength: 255 }),
+  ),
+  clearOlderThanHours: required(
     'The age in hours from which events are deleted, for example 168.',
     Hours,
+    'clear_older_than',
   ),
-  batchSize: Type.Optional(
-    withDescription('The most events that one statement deletes. Absent: 10000.', AtLeastOne),
+  batchSize: optional('The most events that one statement deletes. Absent: 10000.', AtLeastOne),
+  timeoutSeconds: optional('The seconds that one statement may take. Absent: 60.', Seconds, 'timeout'),
+  cleanInvocationLogs: optional(
+    'Deletes the logs of the calls of deleted events, too. Absent: false.',
+    Type.Boolean(),
   ),
-  timeoutSeconds: Type.Optional(
-    withDescription('The seconds that one statement may take. Absent: 60.', Seconds),
-  ),
-  cleanInvocationLogs: Type.Optional(
-    Type.Boolean({ description: 'Deletes the logs of the calls of deleted events, too. Absent: false.' }),
-  ),
-  paused: Type.Optional(
-    Type.Boolean({ description: 'Pauses the deletion without removing its schedule. Absent: false.' }),
-  ),
+  paused: optional('Pauses the deletion without removing its schedule. Absent: false.', Type.Boolean()),
 });
 
 const SOME_EVENT: Rule = {
@@ -115,35 +79,33 @@ export const EventTriggerSpec = specOf(
   {
     source: sourceField('the table'),
     ...tableFields('The name of the table in the database.'),
-    name: withDescription(
+    name: required(
       'The name of the trigger: a letter, then letters, digits, underscores and hyphens, at most 42. It is unique over all sources. A new name replaces the trigger.',
       TriggerName,
     ),
-    insert: Type.Optional(withDescription('Fires when rows are inserted. {} sends all columns.', Operation)),
-    update: Type.Optional(withDescription('Fires when rows are updated.', Update)),
-    delete: Type.Optional(withDescription('Fires when rows are deleted. {} sends all columns.', Operation)),
-    enableManual: Type.Optional(
-      Type.Boolean({
-        description: 'Allows pg_invoke_event_trigger, which calls the webhook for a row. Absent: false.',
-      }),
+    insert: optional('Fires when rows are inserted. {} sends all columns.', Operation, 'definition.insert'),
+    update: optional('Fires when rows are updated.', Update, 'definition.update'),
+    delete: optional('Fires when rows are deleted. {} sends all columns.', Operation, 'definition.delete'),
+    enableManual: optional(
+      'Allows pg_invoke_event_trigger, which calls the webhook for a row. Absent: false.',
+      Type.Boolean(),
+      'definition.enable_manual',
     ),
-    triggerOnReplication: Type.Optional(
-      Type.Boolean({ description: 'Fires for changes by logical replication, too. Absent: false.' }),
+    triggerOnReplication: optional(
+      'Fires for changes by logical replication, too. Absent: false.',
+      Type.Boolean(),
     ),
-    webhook: urlSource(
+    webhook: urlMember(
+      'webhook',
       'The URL that events are sent to, for example {value: "https://jobs.example.com/changed"}.',
     ),
     headers: Type.Optional(Headers),
-    retry: Type.Optional(Retry),
+    retry: retryField('interval_sec', 'timeout_sec'),
     ...TRANSFORMS,
-    cleanup: Type.Optional(
-      withDescription('When old events are deleted from the log. Absent: never.', Cleanup),
-    ),
+    cleanup: optional('When old events are deleted from the log. Absent: never.', Cleanup, 'cleanup_config'),
   },
   SOME_EVENT,
 );
-type EventTriggerSpec = Static<typeof EventTriggerSpec>;
-
 export const eventTrigger = kindRow({
   kind: 'EventTrigger',
   plural: 'eventtriggers',
@@ -156,95 +118,5 @@ export const eventTrigger = kindRow({
   selectableFields: ['.spec.engineRef.name', '.spec.source', '.spec.name'],
   deletionPolicy: 'Delete',
   target: (spec) => `event trigger ${spec.name} of ${printTarget(spec.source, tableNamed(spec))}`,
-  translate: (spec, context) => [triggerObject(spec, context)],
-  fieldPaths: ({ headers }) => [
-    { at: 'spec.webhook', of: ['webhook'] },
-    { at: 'spec.webhook', of: ['webhook_from_env'] },
-    { at: 'spec.cleanup.schedule', of: ['schedule'] },
-    ...headerPaths(headers),
-  ],
-  describe: (inventory) => inventory.all('event_trigger').map(describeTrigger),
+  objects: [{ kind: 'event_trigger', key: ['source', 'schema', 'table', 'name'] }],
 });
-
-function triggerObject(spec: EventTriggerSpec, context: TranslateContext): MetadataObject {
-  const { name, retry, cleanup } = spec;
-  const [source, table] = [sourceNamed(spec.source), tableNamed(spec)];
-  return {
-    key: objectKey('event_trigger', source, table.schema, table.name, name),
-    kind: 'event_trigger',
-    parent: objectKey('table', source, table.schema, table.name),
-    definition: {
-      name,
-      definition: {
-        insert: spec.insert && operationOf(spec.insert),
-        update: spec.update && operationOf(spec.update),
-        delete: spec.delete && operationOf(spec.delete),
-        enable_manual: spec.enableManual,
-      },
-      retry_conf: retry && {
-        num_retries: retry.limit,
-        interval_sec: retry.intervalSeconds,
-        timeout_sec: retry.timeoutSeconds,
-      },
-      ...fieldOf('webhook', readValue(spec.webhook, 'spec.webhook', context)),
-      headers: headersOf(spec.headers, context),
-      ...transformsOf(spec),
-      cleanup_config: cleanup && {
-        schedule: cleanup.schedule,
-        clear_older_than: cleanup.clearOlderThanHours,
-        batch_size: cleanup.batchSize,
-        timeout: cleanup.timeoutSeconds,
-        clean_invocation_logs: cleanup.cleanInvocationLogs,
-        paused: cleanup.paused,
-      },
-      trigger_on_replication: spec.triggerOnReplication,
-    },
-  };
-}
-
-function describeTrigger({ key, definition: given }: MetadataObject): ResourceDraft {
-  const trigger = given as EventTrigger;
-  const { name, definition, retry_conf: retry, cleanup_config: cleanup } = trigger;
-  const [source = '', schema = '', table = ''] = parseKey(key)?.segments ?? [];
-  const operationIn = (of: 'insert' | 'update' | 'delete') =>
-    definition[of] && describeOperation(definition[of]);
-  return {
-    name,
-    spec: {
-      ...describeSource(source),
-      ...describeTableName({ schema, name: table }),
-      name,
-      insert: operationIn('insert'),
-      update: operationIn('update'),
-      delete: operationIn('delete'),
-      enableManual: definition.enable_manual,
-      triggerOnReplication: trigger.trigger_on_replication,
-      webhook: describeField('webhook', trigger),
-      headers: describeHeaders(trigger.headers),
-      retry: retry && {
-        limit: retry.num_retries,
-        intervalSeconds: retry.interval_sec,
-        timeoutSeconds: retry.timeout_sec,
-      },
-      ...describeTransforms(trigger),
-      cleanup: cleanup && {
-        schedule: cleanup.schedule,
-        clearOlderThanHours: cleanup.clear_older_than,
-        batchSize: cleanup.batch_size,
-        timeoutSeconds: cleanup.timeout,
-        cleanInvocationLogs: cleanup.clean_invocation_logs,
-        paused: cleanup.paused,
-      },
-    },
-  };
-}
-
-function operationOf({ columns = ['*'], payload }: Operation): unknown {
-  const all = (list: readonly string[] | undefined) => (list !== undefined && isAll(list) ? '*' : list);
-  return { columns: all(columns), payload: all(payload) };
-}
-
-function describeOperation({ columns, payload }: NonNullable<EventTrigger['definition']['insert']>): object {
-  const list = (given: typeof payload) => (given === '*' ? ['*'] : given);
-  return { columns: list(columns), payload: list(payload) };
-}

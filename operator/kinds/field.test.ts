@@ -1,5 +1,5 @@
 /** Tests which field of a resource a message names, and that the field exists. */
-import { type PathStep, parseKey } from '@pergola/engine/metadata';
+import { isRecord, type PathStep, parseKey } from '@pergola/engine/metadata';
 import { expect, test } from 'vitest';
 import { examples } from '../../testing/examples.ts';
 import { type CustomResource, kindOf } from '../kinds.ts';
@@ -102,6 +102,20 @@ test.each<[string, CustomResource, string, readonly PathStep[], string]>([
     ' at spec.webhook',
   ],
   [
+    'a field of an event trigger with another name in the metadata',
+    resource('EventTrigger', 't', { name: 't', table: 'a', webhook: { env: 'A' } }),
+    'event_trigger/default/public/a/t',
+    ['cleanup_config', 'timeout'],
+    ' at spec.cleanup.timeoutSeconds',
+  ],
+  [
+    'a column of a table, by its position in the list',
+    table('book', { spec: { configuration: { columns: [{ name: 'a' }, { name: 'b', customName: 'c' }] } } }),
+    'table/default/public/book',
+    ['configuration', 'column_config', 'b', 'custom_name'],
+    ' at spec.configuration.columns[1].customName',
+  ],
+  [
     'the value of a header of a cron trigger',
     resource('CronTrigger', 'c', { name: 'c', headers: [{ name: 'a', value: '{{A}}' }] }),
     'cron_trigger/c',
@@ -126,20 +140,32 @@ test.each<[string, CustomResource, string, readonly PathStep[], string]>([
   expect(fieldIn(cr, { key, kind: parseKey(key)!.kind }, path)).toBe(field);
 });
 
-test('every field path of a kind is a field of its schema', () => {
-  const told = examples().flatMap((example) => {
+test('every path in an object of an example is one of a field that the schema has', () => {
+  const found = examples().flatMap((example) => {
     const row = kindOf(example.kind);
     const objects = row?.translate(example.spec, { valueFrom: () => '{}' }) ?? [];
     return objects.flatMap((object) =>
-      (row?.fieldPaths?.(example.spec, object) ?? []).map(({ at }) => [at, schemaAt(row!.spec, at)] as const),
+      pathsIn(object.definition).flatMap((path) => {
+        const field = row!.fieldAt(example.spec, object, path);
+        return field === undefined ? [] : [[field, schemaAt(row!.spec, field)] as const];
+      }),
     );
   });
-  const missing = told.filter(([, schema]) => schema === undefined);
-  expect(missing).toEqual([]);
-  expect(told.length).toBeGreaterThan(10);
+  expect(found.filter(([, schema]) => schema === undefined)).toEqual([]);
+  expect(found.length).toBeGreaterThan(250);
 });
 
-type Schema = { readonly properties?: Readonly<Record<string, Schema>>; readonly items?: Schema };
+/** Returns the paths of all values in a value. */
+function pathsIn(value: unknown, path: readonly PathStep[] = []): readonly (readonly PathStep[])[] {
+  const entries = Array.isArray(value) ? [...value.entries()] : isRecord(value) ? Object.entries(value) : [];
+  return [path, ...entries.flatMap(([key, inner]) => pathsIn(inner, [...path, key]))];
+}
+
+type Schema = {
+  readonly type?: string;
+  readonly properties?: Readonly<Record<string, Schema>>;
+  readonly items?: Schema;
+};
 
 /** Returns the schema at a path such as `spec.permissions[0].select` of the schema of a spec; undefined when there is none. */
 function schemaAt(spec: Schema, at: string): Schema | undefined {
@@ -147,8 +173,12 @@ function schemaAt(spec: Schema, at: string): Schema | undefined {
     .split(/[.[\]]+/)
     .slice(1)
     .filter((step) => step !== '')
-    .reduce<Schema | undefined>(
-      (schema, step) => (/^\d+$/.test(step) ? schema?.items : schema?.properties?.[step]),
-      spec,
-    );
+    .reduce<Schema | undefined>((schema, step) => schema && fieldOf(schema, step), spec);
+}
+
+/** Returns the schema of a field or an item; the schema itself for a value with any fields. */
+function fieldOf(schema: Schema, step: string): Schema | undefined {
+  const isOpen = !schema.properties && (schema.type === 'object' || schema.type === undefined);
+  if (isOpen) return schema;
+  return /^\d+$/.test(step) ? schema.items : schema.properties?.[step];
 }

@@ -4,15 +4,13 @@
  *  Not here: the fields of each kind (kinds/). */
 import { type MetadataObject, type PathStep, printPath } from '@pergola/engine/metadata';
 import { type CustomResource, kindOf } from '../kinds.ts';
-import { fieldPathOf } from './field-path.ts';
 
 export function fieldIn(
   cr: CustomResource | undefined,
   object: Pick<MetadataObject, 'key' | 'kind'> | undefined,
   path: readonly PathStep[],
 ): string {
-  const paths = cr && object && kindOf(cr.kind)?.fieldPaths?.(cr.spec, object);
-  const field = paths && fieldPathOf(paths, path);
+  const field = cr && object && kindOf(cr.kind)?.fieldAt(cr.spec, object, path);
   if (field !== undefined) return ` at ${field}`;
   return path.length > 0 ? ` at ${printPath(path).slice(2)}` : '';
 }

@@ -1,14 +1,15 @@
 /** InheritedRole: a role with the combined permissions of other roles. */
-import { type InheritedRole, objectKey } from '@pergola/engine/metadata';
-import { MetadataName, plainList, withDescription } from './annotate.ts';
+import { MetadataName, plainList } from './annotate.ts';
 import { kindRow, OBJECT_COLUMNS, specOf } from './kind.ts';
+import { required } from './mapping.ts';
 
 export const InheritedRoleSpec = specOf({
-  role: withDescription('The name of the role, for example staff.', MetadataName),
-  roles: withDescription('The roles whose permissions it has, inherited roles included.', {
-    ...plainList(MetadataName, 500),
-    minItems: 1,
-  }),
+  role: required('The name of the role, for example staff.', MetadataName, 'role_name'),
+  roles: required(
+    'The roles whose permissions it has, inherited roles included.',
+    { ...plainList(MetadataName, 500), minItems: 1 },
+    'role_set',
+  ),
 });
 
 export const inheritedRole = kindRow({
@@ -23,17 +24,5 @@ export const inheritedRole = kindRow({
   selectableFields: ['.spec.engineRef.name', '.spec.role'],
   deletionPolicy: 'Delete',
   target: (spec) => `role ${spec.role} from ${spec.roles.join(', ')}`,
-  translate: ({ role, roles }) => [
-    {
-      key: objectKey('inherited_role', role),
-      kind: 'inherited_role',
-      parent: null,
-      definition: { role_name: role, role_set: roles },
-    },
-  ],
-  describe: (inventory) =>
-    inventory.all('inherited_role').map(({ definition }) => {
-      const { role_name: role, role_set: roles } = definition as InheritedRole;
-      return { name: role, spec: { role, roles } };
-    }),
+  objects: [{ kind: 'inherited_role', key: ['role'] }],
 });

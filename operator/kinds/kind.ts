@@ -1,9 +1,16 @@
 /** The type of the rows of KINDS, and the fields that all specs share.
  *  Not here: the rows (../kinds.ts). */
-import type { MetadataObject, ObjectKind } from '@pergola/engine/metadata';
-import { type Static, type TProperties, type TSchema, Type } from '@pergola/engine/metadata';
+import {
+  type MetadataObject,
+  type PathStep,
+  type Static,
+  type TProperties,
+  type TSchema,
+  Type,
+} from '@pergola/engine/metadata';
 import { closed, Name, type Rule, withDescription } from './annotate.ts';
-import type { FieldPath } from './field-path.ts';
+import { type FieldValues, mappedTo, optional, required, type TranslateContext } from './mapping.ts';
+import { type DraftOptions, type Inventory, type ObjectPart, Parts, type ResourceDraft } from './parts.ts';
 import type { Reason } from './reasons.ts';
 
 export type PrinterColumn = {
@@ -15,29 +22,8 @@ export type PrinterColumn = {
   readonly priority?: 0 | 1;
 };
 
-type KeyRef = { readonly name: string; readonly key: string };
-
-/** A value that the resource contains or refers to. Exactly one field is set. */
-export type ValueSource = {
-  readonly value?: string | undefined;
-  readonly secretKeyRef?: KeyRef | undefined;
-  readonly configMapKeyRef?: KeyRef | undefined;
-  readonly env?: string | undefined;
-  readonly file?: string | undefined;
-};
-
-/** A value as the metadata contains it: text, or where the engine reads it: an environment variable, its store of named values, or a file. */
-export type MetadataValue =
-  | string
-  | { readonly from_env: string }
-  | { readonly from_value: string }
-  | { readonly from_file: string };
-
-export type TranslateContext = {
-  /** Returns the value as the metadata contains it. `path` is that of the source in the spec. Throws SpecProblem when the value cannot be
-   *  read. */
-  readonly valueFrom: (source: ValueSource, path: string) => MetadataValue;
-};
+export type { MetadataValue, TranslateContext, ValueSource } from './mapping.ts';
+export { type Inventory, OWN_SECRET, type ResourceDraft } from './parts.ts';
 
 /** The reason why a resource cannot be translated, with the message for its status. */
 export class SpecProblem extends Error {
@@ -48,25 +34,6 @@ export class SpecProblem extends Error {
     this.reason = reason;
   }
 }
-
-/** The objects of a document, to be described by resources. */
-export type Inventory = {
-  readonly all: (kind: ObjectKind) => readonly MetadataObject[];
-  /** Returns the objects nested in the object with the key. */
-  readonly under: (parent: string, kind: ObjectKind) => readonly MetadataObject[];
-};
-
-/** A resource to write, without the fields that all kinds have. Null values and empty lists count as absent. */
-export type ResourceDraft = {
-  /** The text that the name of the resource is derived from. */
-  readonly name: string;
-  readonly spec: object;
-  /** The values of its Secret, by the key of a `secretKeyRef` whose name is OWN_SECRET. */
-  readonly secrets?: Readonly<Record<string, string>>;
-};
-
-/** A placeholder for the name of the Secret that belongs to a draft. It is replaced when the resource gets its name. */
-export const OWN_SECRET = '';
 
 export type DeletionPolicy = 'Delete' | 'Retain';
 
@@ -90,11 +57,15 @@ export type KindRow = {
   readonly target: (spec: unknown) => string;
   /** Returns the metadata objects of a resource. `spec` fits the schema. */
   readonly translate: (spec: unknown, context: TranslateContext) => readonly MetadataObject[];
-  /** Returns the fields of the spec that define an object, from specific to general. Absent or empty when no single field does. */
-  readonly fieldPaths?: (spec: unknown, object: Pick<MetadataObject, 'key' | 'kind'>) => readonly FieldPath[];
+  /** Returns the field of the spec that a path in the definition of an object is about; undefined when no single field is. */
+  readonly fieldAt: (
+    spec: unknown,
+    object: Pick<MetadataObject, 'key' | 'kind'>,
+    path: readonly PathStep[],
+  ) => string | undefined;
   /** Returns resources for the objects of this kind, the inverse of `translate`. A spec may be inexact when the kind cannot express an
-   *  object: callers translate it again and compare. Absent: the kind describes no objects. */
-  readonly describe?: (inventory: Inventory) => readonly ResourceDraft[];
+   *  object: callers translate it again and compare. */
+  readonly describe: (inventory: Inventory) => readonly ResourceDraft[];
   /** Returns the webhook call that a resource declares, whose delivery its status reports. Absent: the kind declares no single call. */
   readonly delivery?: (spec: unknown) => DeclaredCall;
   /** Returns objects that a grant must cover although the resource does not define them. Absent: a grant covers the defined objects. */
@@ -108,35 +79,68 @@ export type KindRow = {
 /** A call of a webhook at one time; name and time identify it in the engine. */
 export type DeclaredCall = { readonly name: string; readonly time: Date };
 
-/** Returns a row whose functions are typed by its spec. */
-export function kindRow<S extends TSchema>(
-  row: Omit<KindRow, 'scope' | 'spec' | 'target' | 'translate' | 'fieldPaths' | 'delivery' | 'governs'> & {
-    readonly spec: S;
-    readonly target: (spec: Static<S>) => string;
-    readonly translate: (spec: Static<S>, context: TranslateContext) => readonly MetadataObject[];
-    readonly fieldPaths?: (
-      spec: Static<S>,
-      object: Pick<MetadataObject, 'key' | 'kind'>,
-    ) => readonly FieldPath[];
-    readonly delivery?: (spec: Static<S>) => DeclaredCall;
-    readonly governs?: (spec: Static<S>) => readonly MetadataObject[];
-  },
-): KindRow {
-  return { ...row, scope: 'Namespaced' } as unknown as KindRow;
+/** A row before its functions are derived from the parts of its spec. */
+type GivenRow<S extends TSchema> = Omit<
+  KindRow,
+  'scope' | 'spec' | 'target' | 'translate' | 'fieldAt' | 'describe' | 'delivery' | 'governs'
+> & {
+  readonly spec: S;
+  /** The objects that the spec declares. Absent: none, or those of `translate`. */
+  readonly objects?: readonly ObjectPart[];
+  readonly target: (spec: Static<S>) => string;
+  /** Returns the objects of a spec. `own` are those of the parts. Absent: these. */
+  readonly translate?: (
+    spec: Static<S>,
+    context: TranslateContext,
+    own: () => readonly MetadataObject[],
+  ) => readonly MetadataObject[];
+  /** Returns the field of a path. Absent: that of the parts. */
+  readonly fieldAt?: (
+    spec: Static<S>,
+    object: Pick<MetadataObject, 'key' | 'kind'>,
+    path: readonly PathStep[],
+  ) => string | undefined;
+  /** Returns the drafts for a document. `own` are those of the parts. Absent: these. */
+  readonly describe?: (inventory: Inventory, own: readonly ResourceDraft[]) => readonly ResourceDraft[];
+  readonly drafts?: DraftOptions;
+  readonly delivery?: (spec: Static<S>) => DeclaredCall;
+  readonly governs?: (spec: Static<S>) => readonly MetadataObject[];
+};
+
+/** Returns a row whose functions are typed by its spec, and derived from its parts where it has none of its own. */
+export function kindRow<S extends TSchema>({ objects = [], drafts, ...row }: GivenRow<S>): KindRow {
+  const parts = new Parts(row.spec, objects);
+  const own: Pick<KindRow, 'translate' | 'fieldAt' | 'describe'> = {
+    translate: (spec, context) => {
+      const ofParts = () => parts.translate(spec as FieldValues, context);
+      return row.translate ? row.translate(spec as Static<S>, context, ofParts) : ofParts();
+    },
+    fieldAt: (spec, object, path) => parts.fieldAt(spec as FieldValues, object, path),
+    describe: (inventory) => {
+      const described = parts.describe(inventory, drafts);
+      return row.describe ? row.describe(inventory, described) : described;
+    },
+  };
+  return {
+    fieldAt: own.fieldAt,
+    ...row,
+    translate: own.translate,
+    describe: own.describe,
+    scope: 'Namespaced',
+  } as unknown as KindRow;
 }
 
-const EngineRef = withDescription(
+const EngineRef = optional(
   'The Engine of this resource. Absent: the Engine that the annotation pergola.dev/default-engine of the namespace names, else the only ' +
     'Engine of the namespace.',
   closed({
-    name: withDescription('The name of the Engine, for example main.', Name),
-    namespace: Type.Optional(
-      withDescription(
-        'The namespace of the Engine. Absent: the namespace of this resource. The Engine must allow other namespaces.',
-        Name,
-      ),
+    name: required('The name of the Engine, for example main.', Name),
+    namespace: optional(
+      'The namespace of the Engine. Absent: the namespace of this resource. The Engine must allow other namespaces.',
+      Name,
     ),
   }),
+  null,
 );
 export const DriftPolicy = withDescription(
   'What happens when another client changed an object of a resource: Correct writes the object of the resource again, Report names the ' +
@@ -156,27 +160,28 @@ export const DeletionPolicySchema = withDescription(
 
 /** Returns the schema of a spec of a kind without objects: of the common fields it has only the Engine. */
 export function specWithoutObjects<P extends TProperties>(properties: P, ...rules: readonly Rule[]) {
-  return closed({ engineRef: Type.Optional(EngineRef), ...properties }, ...rules);
+  return closed({ engineRef: EngineRef, ...properties }, ...rules);
 }
 
 /** Returns the schema of a spec with the fields of every kind that has objects. `rules` apply to the fields of the kind. */
 export function specOf<P extends TProperties>(properties: P, ...rules: readonly Rule[]) {
   return closed(
     {
-      engineRef: Type.Optional(EngineRef),
+      engineRef: EngineRef,
       ...properties,
-      suspend: Type.Optional(
-        Type.Boolean({ description: 'Pauses this resource: its objects are not changed. Absent: false.' }),
+      suspend: optional(
+        'Pauses this resource: its objects are not changed. Absent: false.',
+        Type.Boolean(),
+        null,
       ),
-      driftPolicy: Type.Optional(DriftPolicy),
-      adoptionPolicy: Type.Optional(AdoptionPolicy),
-      deletionPolicy: Type.Optional(DeletionPolicySchema),
-      waitForDeletion: Type.Optional(
-        Type.Boolean({
-          description:
-            'Keeps a deleted resource until its objects are deleted from the engine, for a few minutes at most. Needs ' +
-            'operator.waitingDeletion in the chart. Absent: false.',
-        }),
+      driftPolicy: Type.Optional(mappedTo(null, DriftPolicy)),
+      adoptionPolicy: Type.Optional(mappedTo(null, AdoptionPolicy)),
+      deletionPolicy: Type.Optional(mappedTo(null, DeletionPolicySchema)),
+      waitForDeletion: optional(
+        'Keeps a deleted resource until its objects are deleted from the engine, for a few minutes at most. Needs ' +
+          'operator.waitingDeletion in the chart. Absent: false.',
+        Type.Boolean(),
+        null,
       ),
     },
     ...rules,

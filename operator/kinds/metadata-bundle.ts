@@ -20,9 +20,9 @@ import {
   YAML_SCHEMA,
 } from '@pergola/engine/metadata';
 import { load, YAMLException } from 'js-yaml';
-import { closed, keyedList, OPEN_OBJECT, type Rule, withDescription } from './annotate.ts';
-import { type FieldPath, itemAt, wholeAt } from './field-path.ts';
+import { closed, keyedList, OPEN_OBJECT, type Rule } from './annotate.ts';
 import { kindRow, OBJECT_COLUMNS, SpecProblem, specOf, type TranslateContext } from './kind.ts';
+import { optional, required } from './mapping.ts';
 import { exceededLimit } from './validate.ts';
 import { ConfigMapKeyRef } from './value-source.ts';
 
@@ -37,51 +37,41 @@ const SOMETHING: Rule = {
 
 export const MetadataBundleSpec = specOf(
   {
-    from: Type.Optional(
-      withDescription(
-        'Documents in ConfigMaps, as JSON or YAML. A large document may be split into several.',
-        Type.Array(
-          { ...closed({ configMapKeyRef: ConfigMapKeyRef }), 'x-kubernetes-map-type': 'atomic' },
-          { maxItems: 100, 'x-kubernetes-list-type': 'atomic' },
-        ),
+    from: optional(
+      'Documents in ConfigMaps, as JSON or YAML. A large document may be split into several.',
+      Type.Array(
+        { ...closed({ configMapKeyRef: ConfigMapKeyRef }), 'x-kubernetes-map-type': 'atomic' },
+        { maxItems: 100, 'x-kubernetes-list-type': 'atomic' },
       ),
     ),
-    metadata: Type.Optional(
-      withDescription(
-        'A document of version 3, as export_metadata returns it, or a part of one, such as {query_collections: […]}.',
-        Document,
+    metadata: optional(
+      'A document of version 3, as export_metadata returns it, or a part of one, such as {query_collections: […]}.',
+      Document,
+    ),
+    objects: optional(
+      'Single objects by key, as messages and plans name them: api_limits, native_query/default/overdue.',
+      keyedList(
+        'key',
+        closed({
+          key: required('The key of the object, for example inherited_role/staff.', Key),
+          definition: required('The object as the metadata has it.', Document),
+        }),
       ),
     ),
-    objects: Type.Optional(
-      withDescription(
-        'Single objects by key, as messages and plans name them: api_limits, native_query/default/overdue.',
-        keyedList(
-          'key',
-          closed({
-            key: withDescription('The key of the object, for example inherited_role/staff.', Key),
-            definition: withDescription('The object as the metadata has it.', Document),
-          }),
-        ),
-      ),
-    ),
-    exclude: Type.Optional(
-      withDescription(
-        'Objects to leave out, with all nested objects, by kind and name: table, default/public/author.',
-        keyedList(
-          ['kind', 'name'],
-          closed({
-            kind: Type.String({
-              minLength: 1,
-              maxLength: 63,
-              description: 'The kind of the object, for example table.',
-            }),
-            name: Type.String({
-              maxLength: 2048,
-              description:
-                'Its names, the parent’s first, for example default/public/author. Empty for api_limits and the like.',
-            }),
-          }),
-        ),
+    exclude: optional(
+      'Objects to leave out, with all nested objects, by kind and name: table, default/public/author.',
+      keyedList(
+        ['kind', 'name'],
+        closed({
+          kind: required(
+            'The kind of the object, for example table.',
+            Type.String({ minLength: 1, maxLength: 63 }),
+          ),
+          name: required(
+            'Its names, the parent’s first, for example default/public/author. Empty for api_limits and the like.',
+            Type.String({ maxLength: 2048 }),
+          ),
+        }),
       ),
     ),
   },
@@ -104,7 +94,11 @@ export const metadataBundle = kindRow({
     Object.keys(spec)
       .filter((key) => PARTS.has(key))
       .join(', '),
-  fieldPaths: (spec, object) => fieldPathsIn(spec, object),
+  // Objects of documents have no field: documents have various forms.
+  fieldAt: ({ objects = [] }, { key }, path) => {
+    const index = objects.findIndex((object) => object.key === key);
+    return index < 0 ? undefined : `spec.objects[${index}].definition${printPath(path).slice(1)}`;
+  },
   translate: (spec, context) => {
     checkExclusions(spec.exclude ?? []);
     const documents = [
@@ -118,15 +112,6 @@ export const metadataBundle = kindRow({
     return [...objects, ...(spec.objects ?? []).map(objectOf)].filter(isKept(spec.exclude ?? []));
   },
 });
-
-/** Returns the field path of an object from `spec.objects`. Objects of documents have none: documents have various forms. */
-function fieldPathsIn(
-  { objects }: MetadataBundleSpec,
-  { key: own }: Pick<MetadataObject, 'key'>,
-): readonly FieldPath[] {
-  const at = itemAt('objects', objects, ({ key }) => key === own);
-  return wholeAt(at === undefined ? at : `${at}.definition`);
-}
 
 const PARTS = new Set(['from', 'metadata', 'objects']);
 

@@ -3,6 +3,7 @@
 import { objectKey, type Static, Type } from '@pergola/engine/metadata';
 import { closed, exactlyOne, keyedList, MetadataName, Name, type Rule, withDescription } from './annotate.ts';
 import { kindRow, READY_COLUMNS, specWithoutObjects } from './kind.ts';
+import { optional, required } from './mapping.ts';
 import { ConfigMapKeyRef, KEY_REF } from './value-source.ts';
 
 const MOST_FILES = 500;
@@ -12,23 +13,17 @@ const REPOSITORY = '^[a-z0-9]([a-z0-9.-]*[a-z0-9])?(:[0-9]{1,5})?(/[a-z0-9]+((\\
 
 const MigrationFile = closed(
   {
-    name: Type.String({
-      pattern: '^[0-9]{1,18}_.+[.]sql$',
-      maxLength: 253,
-      description:
-        'The version and a name, for example 20261123140000_add_isbn.sql. Versions run in the order of their numbers, each once.',
-    }),
-    sql: Type.Optional(
-      withDescription(
-        'The statements. They run in one transaction, unless the first line is "-- pergola: no-transaction".',
-        Type.String({ minLength: 1, maxLength: 262_144 }),
-      ),
+    name: required(
+      'The version and a name, for example 20261123140000_add_isbn.sql. Versions run in the order of their numbers, each once.',
+      Type.String({ pattern: '^[0-9]{1,18}_.+[.]sql$', maxLength: 253 }),
     ),
-    configMapKeyRef: Type.Optional(
-      withDescription(
-        'A key of a ConfigMap in the namespace of this resource that holds the statements.',
-        ConfigMapKeyRef,
-      ),
+    sql: optional(
+      'The statements. They run in one transaction, unless the first line is "-- pergola: no-transaction".',
+      Type.String({ minLength: 1, maxLength: 262_144 }),
+    ),
+    configMapKeyRef: optional(
+      'A key of a ConfigMap in the namespace of this resource that holds the statements.',
+      ConfigMapKeyRef,
     ),
   },
   exactlyOne('a file', 'sql', 'configMapKeyRef'),
@@ -36,15 +31,8 @@ const MigrationFile = closed(
 
 const CertificateAuthority = closed(
   {
-    value: Type.Optional(
-      withDescription(
-        'The certificates themselves, in PEM.',
-        Type.String({ minLength: 1, maxLength: 65_536 }),
-      ),
-    ),
-    secretKeyRef: Type.Optional(
-      withDescription('A key of a Secret in the namespace of this resource.', KEY_REF),
-    ),
+    value: optional('The certificates themselves, in PEM.', Type.String({ minLength: 1, maxLength: 65_536 })),
+    secretKeyRef: optional('A key of a Secret in the namespace of this resource.', KEY_REF),
     configMapKeyRef: Type.Optional(ConfigMapKeyRef),
   },
   exactlyOne('ca', 'value', 'secretKeyRef', 'configMapKeyRef'),
@@ -52,54 +40,34 @@ const CertificateAuthority = closed(
 
 const OciArtifact = closed(
   {
-    repository: Type.String({
-      pattern: REPOSITORY,
-      maxLength: 512,
-      description:
-        'The host of the registry, with its port if it has one, and the name of the repository, for example ghcr.io/acme/library-migrations.',
-    }),
-    tag: Type.Optional(
-      Type.String({
-        pattern: '^[A-Za-z0-9_][A-Za-z0-9._-]{0,127}$',
-        maxLength: 128,
-        description:
-          'A tag, for example v1.4.0. The operator looks at intervals whether it has moved; polling.fullResyncMinutes of the Engine.',
-      }),
+    repository: required(
+      'The host of the registry, with its port if it has one, and the name of the repository, for example ghcr.io/acme/library-migrations.',
+      Type.String({ pattern: REPOSITORY, maxLength: 512 }),
     ),
-    digest: Type.Optional(
-      Type.String({
-        pattern: '^(sha256:[a-f0-9]{64}|sha512:[a-f0-9]{128})$',
-        maxLength: 135,
-        description:
-          'The digest of the manifest, for example sha256:9f86d0… The content can then not change.',
-      }),
+    tag: optional(
+      'A tag, for example v1.4.0. The operator looks at intervals whether it has moved; polling.fullResyncMinutes of the Engine.',
+      Type.String({ pattern: '^[A-Za-z0-9_][A-Za-z0-9._-]{0,127}$', maxLength: 128 }),
     ),
-    path: Type.Optional(
-      Type.String({
-        minLength: 1,
-        maxLength: 1024,
-        description:
-          'The folder of the migrations in the artifact, for example migrations/default. Absent: its top.',
-      }),
+    digest: optional(
+      'The digest of the manifest, for example sha256:9f86d0… The content can then not change.',
+      Type.String({ pattern: '^(sha256:[a-f0-9]{64}|sha512:[a-f0-9]{128})$', maxLength: 135 }),
     ),
-    secretRef: Type.Optional(
-      withDescription(
-        'A Secret of type kubernetes.io/dockerconfigjson in the namespace of this resource, with the credentials for the registry. ' +
-          'Absent: requests are anonymous.',
-        closed({ name: withDescription('The name of the Secret.', Name) }),
-      ),
+    path: optional(
+      'The folder of the migrations in the artifact, for example migrations/default. Absent: its top.',
+      Type.String({ minLength: 1, maxLength: 1024 }),
     ),
-    ca: Type.Optional(
-      withDescription(
-        'The certificates of the authority of the registry, in PEM. Absent: those that the operator knows.',
-        CertificateAuthority,
-      ),
+    secretRef: optional(
+      'A Secret of type kubernetes.io/dockerconfigjson in the namespace of this resource, with the credentials for the registry. ' +
+        'Absent: requests are anonymous.',
+      closed({ name: withDescription('The name of the Secret.', Name) }),
     ),
-    plainHttp: Type.Optional(
-      Type.Boolean({
-        description:
-          'Requests the registry without TLS. Everyone on the way can read the credentials; the digest of a tag can be forged. Absent: false.',
-      }),
+    ca: optional(
+      'The certificates of the authority of the registry, in PEM. Absent: those that the operator knows.',
+      CertificateAuthority,
+    ),
+    plainHttp: optional(
+      'Requests the registry without TLS. Everyone on the way can read the credentials; the digest of a tag can be forged. Absent: false.',
+      Type.Boolean(),
     ),
   },
   exactlyOne('ociArtifact', 'tag', 'digest'),
@@ -109,60 +77,38 @@ const FILES_OR_REF: Rule = exactlyOne('a Migration', 'files', 'configMapRef', 'o
 
 export const MigrationSpec = specWithoutObjects(
   {
-    source: Type.Optional(
-      withDescription('The name of the source in the engine. Absent: default.', MetadataName),
+    source: optional('The name of the source in the engine. Absent: default.', MetadataName),
+    files: optional(
+      'The migrations. One Migration has all files of a source. A file that has run must not change; it may be removed.',
+      keyedList('name', MigrationFile, MOST_FILES),
     ),
-    files: Type.Optional(
-      withDescription(
-        'The migrations. One Migration has all files of a source. A file that has run must not change; it may be removed.',
-        keyedList('name', MigrationFile, MOST_FILES),
-      ),
+    configMapRef: optional(
+      'A ConfigMap in the namespace of this resource: every key that ends in .sql is the name of a file.',
+      closed({ name: withDescription('The name of the ConfigMap.', Name) }),
     ),
-    configMapRef: Type.Optional(
-      withDescription(
-        'A ConfigMap in the namespace of this resource: every key that ends in .sql is the name of a file.',
-        closed({ name: withDescription('The name of the ConfigMap.', Name) }),
-      ),
+    ociArtifact: optional(
+      'An artifact in an OCI registry that has the files: an archive, as flux push artifact writes it, or one file in each layer, as ' +
+        'oras push writes them. The operator downloads it.',
+      OciArtifact,
     ),
-    ociArtifact: Type.Optional(
-      withDescription(
-        'An artifact in an OCI registry that has the files: an archive, as flux push artifact writes it, or one file in each layer, as ' +
-          'oras push writes them. The operator downloads it.',
-        OciArtifact,
-      ),
+    sha256: optional(
+      'The digest of all files, as sha256sum *.sql | sha256sum prints it in their folder. Other files do not run. New files from a ' +
+        'ConfigMap need it, unless allowConfigMapChanges is true. In folder mode it is compared, and not required.',
+      Type.String({ pattern: '^[a-f0-9]{64}$', maxLength: 64 }),
     ),
-    sha256: Type.Optional(
-      Type.String({
-        pattern: '^[a-f0-9]{64}$',
-        maxLength: 64,
-        description:
-          'The digest of all files, as sha256sum *.sql | sha256sum prints it in their folder. Other files do not run. New files from a ' +
-          'ConfigMap need it, unless allowConfigMapChanges is true. In folder mode it is compared, and not required.',
-      }),
+    allowConfigMapChanges: optional(
+      'Runs new files from ConfigMaps without sha256. Everyone who may edit ConfigMaps of the namespace can then run any SQL as the ' +
+        'database user of the source. Absent: false.',
+      Type.Boolean(),
     ),
-    allowConfigMapChanges: Type.Optional(
-      Type.Boolean({
-        description:
-          'Runs new files from ConfigMaps without sha256. Everyone who may edit ConfigMaps of the namespace can then run any SQL as the ' +
-          'database user of the source. Absent: false.',
-      }),
+    lockTimeoutSeconds: optional(
+      'How long a statement waits for a lock of a table before its file is rolled back and tried again. Absent: 5.',
+      Type.Integer({ minimum: 1, maximum: 3600 }),
     ),
-    lockTimeoutSeconds: Type.Optional(
-      Type.Integer({
-        minimum: 1,
-        maximum: 3600,
-        description:
-          'How long a statement waits for a lock of a table before its file is rolled back and tried again. Absent: 5.',
-      }),
-    ),
-    allowOutOfOrder: Type.Optional(
-      Type.Boolean({ description: 'Runs files below a version that is applied. Absent: false.' }),
-    ),
-    allowBreaking: Type.Optional(
-      Type.Boolean({
-        description:
-          'Runs files after which objects that the engine serves do not fit the database. Absent: false, such a file is rolled back.',
-      }),
+    allowOutOfOrder: optional('Runs files below a version that is applied. Absent: false.', Type.Boolean()),
+    allowBreaking: optional(
+      'Runs files after which objects that the engine serves do not fit the database. Absent: false, such a file is rolled back.',
+      Type.Boolean(),
     ),
   },
   FILES_OR_REF,

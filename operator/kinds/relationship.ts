@@ -1,14 +1,6 @@
 /** Relationships of a Table or NativeQuery within its source: along a foreign key, or along given columns. The fields of `using` in the
  *  metadata are flattened here. Not here: relationships to other sources (remote-relationship.ts). */
-import {
-  InsertionOrder,
-  type MetadataObject,
-  type ObjectRelationship as MetadataRelationship,
-  type NativeRelationship,
-  objectKey,
-  type Static,
-  Type,
-} from '@pergola/engine/metadata';
+import { InsertionOrder, type TSchema, Type } from '@pergola/engine/metadata';
 import {
   Comment,
   closed,
@@ -18,16 +10,18 @@ import {
   plainList,
   withDescription,
 } from './annotate.ts';
-import { enumeration, metadataValue, pascalCase } from './enumeration.ts';
-import { describeTableName, qualifiedName, SCHEMA_OF_TABLE, schemaField, tableFields } from './table-name.ts';
+import { enumeration } from './enumeration.ts';
+import { inForm, mappedTo, optional, required } from './mapping.ts';
+import { optionalTable, SCHEMA_OF_TABLE, tableFields } from './table-name.ts';
 
 const TARGET = {
-  schema: schemaField('the other table'),
-  table: Type.Optional(withDescription('The other table or view.', Identifier)),
-  nativeQuery: Type.Optional(
-    withDescription('The name of a NativeQuery of the same source, instead of a table.', GraphqlName),
+  ...optionalTable('The other table or view.', 'remote_table', 'the other table'),
+  nativeQuery: optional(
+    'The name of a NativeQuery of the same source, instead of a table.',
+    GraphqlName,
+    'remote_native_query',
   ),
-  columnMapping: withDescription(
+  columnMapping: required(
     'The columns that must be equal: those of this side → those of the other, for example {author_id: id}.',
     Type.Record(Type.String(), Identifier, { minProperties: 1, maxProperties: 100 }),
   ),
@@ -39,17 +33,16 @@ const Manual = withDescription(
   closed(
     {
       ...TARGET,
-      insertionOrder: Type.Optional(
-        withDescription(
-          'When a nested insert writes the other row: before or after the row of this table. Absent: before for an object relationship.',
-          enumeration(InsertionOrder),
-        ),
+      insertionOrder: optional(
+        'When a nested insert writes the other row: before or after the row of this table. Absent: before for an object relationship.',
+        enumeration(InsertionOrder),
       ),
     },
     ...TARGET_RULES,
   ),
 );
 
+const FOREIGN_KEY = 'using.foreign_key_constraint_on';
 const Columns = plainList(Identifier, 32);
 const ONE_OF_TWO = {
   rule: 'has(self.foreignKey) != has(self.manual)',
@@ -57,30 +50,38 @@ const ONE_OF_TWO = {
   holds: (relationship: object) => 'foreignKey' in relationship !== 'manual' in relationship,
 };
 
+/** The form of a foreign key: the columns of this table, or the other table that has it, with its columns. */
+function asForeignKey<T extends TSchema>(schema: T): T {
+  return inForm(schema, {
+    write: (key) => (key.table === undefined ? key.columns : key),
+    read: (key) => (Array.isArray(key) ? { columns: key } : key),
+  });
+}
+
 const Name = withDescription('The name of the field in the GraphQL schema.', GraphqlName);
-const Description = Type.Optional(
-  withDescription('The description of the field in the GraphQL schema.', Comment),
-);
+const Description = optional('The description of the field in the GraphQL schema.', Comment);
 
 export const ObjectRelationship = closed(
   {
     name: Name,
-    foreignKey: Type.Optional(
-      withDescription(
-        'A foreign key of this table, or, with `table`, one of another table that refers to this one and is unique. Either this or manual.',
+    foreignKey: optional(
+      'A foreign key of this table, or, with `table`, one of another table that refers to this one and is unique. Either this or manual.',
+      asForeignKey(
         closed(
           {
-            columns: withDescription('The columns of the foreign key, in the table that has it.', Columns),
-            schema: schemaField('the other table'),
-            table: Type.Optional(
-              withDescription('The table that has the foreign key. Absent: this table has it.', Identifier),
+            columns: required('The columns of the foreign key, in the table that has it.', Columns),
+            ...optionalTable(
+              'The table that has the foreign key. Absent: this table has it.',
+              'table',
+              'the other table',
             ),
           },
           SCHEMA_OF_TABLE,
         ),
       ),
+      FOREIGN_KEY,
     ),
-    manual: Type.Optional(Manual),
+    manual: Type.Optional(mappedTo('using.manual_configuration', Manual)),
     comment: Description,
   },
   ONE_OF_TWO,
@@ -89,107 +90,26 @@ export const ObjectRelationship = closed(
 export const ArrayRelationship = closed(
   {
     name: Name,
-    foreignKey: Type.Optional(
-      withDescription(
-        'A foreign key of another table that refers to this one. Either this or manual.',
-        closed({
-          columns: withDescription('The columns of the foreign key, in the other table.', Columns),
-          ...tableFields('The table that has the foreign key.', 'the other table'),
-        }),
-      ),
+    foreignKey: optional(
+      'A foreign key of another table that refers to this one. Either this or manual.',
+      closed({
+        columns: required('The columns of the foreign key, in the other table.', Columns),
+        ...tableFields('The table that has the foreign key.', 'table', 'the other table'),
+      }),
+      FOREIGN_KEY,
     ),
-    manual: Type.Optional(Manual),
+    manual: Type.Optional(mappedTo('using.manual_configuration', Manual)),
     comment: Description,
   },
   ONE_OF_TWO,
 );
-type Relationship = Static<typeof ObjectRelationship> | Static<typeof ArrayRelationship>;
-
 /** A relationship of the rows that a native query returns. */
 export const QueryRelationship = closed({
-  name: withDescription('The name of the field. The logical model has a field of this name.', GraphqlName),
-  manual: withDescription(
+  name: required('The name of the field. The logical model has a field of this name.', GraphqlName),
+  manual: required(
     'The other rows, and the columns that must be equal.',
     closed(TARGET, ...TARGET_RULES),
+    'using',
   ),
   comment: Description,
 });
-type QueryRelationship = Static<typeof QueryRelationship>;
-
-/** The source and the name of a table, as the metadata has them. */
-export type TableOfSource = {
-  readonly source: string;
-  readonly table: { readonly schema: string; readonly name: string };
-};
-
-export function relationshipObject(
-  kind: 'object_relationship' | 'array_relationship',
-  { source, table }: TableOfSource,
-  { name, foreignKey, manual, comment }: Relationship,
-): MetadataObject {
-  const using = manual
-    ? {
-        manual_configuration: {
-          ...targetOf(manual),
-          insertion_order: metadataValue(InsertionOrder, manual.insertionOrder),
-        },
-      }
-    : { foreign_key_constraint_on: foreignKey && foreignKeyOf(foreignKey) };
-  return {
-    key: objectKey(kind, source, table.schema, table.name, name),
-    kind,
-    parent: objectKey('table', source, table.schema, table.name),
-    definition: { name, using, comment },
-  };
-}
-
-/** Returns a relationship of a native query as the metadata has it. */
-export function queryRelationshipOf({ name, manual, comment }: QueryRelationship): object {
-  return { name, using: targetOf(manual), comment };
-}
-
-type Target = QueryRelationship['manual'];
-
-function targetOf({ schema, table, nativeQuery, columnMapping }: Target): object {
-  return {
-    remote_table: table === undefined ? undefined : qualifiedName(schema, table),
-    remote_native_query: nativeQuery,
-    column_mapping: columnMapping,
-  };
-}
-
-/** Returns the columns of the own table, or the table that has the foreign key, with its columns. */
-function foreignKeyOf({ columns, schema, table }: NonNullable<Relationship['foreignKey']>): unknown {
-  return table === undefined ? columns : { table: qualifiedName(schema, table), columns };
-}
-
-/** Returns the relationship of a spec, the inverse of `relationshipObject`. */
-export function describeRelationship({ definition }: MetadataObject): object {
-  const { name, using, comment } = definition as MetadataRelationship;
-  const { foreign_key_constraint_on: on, manual_configuration: manual } = using;
-  const order = manual?.insertion_order;
-  return {
-    name,
-    foreignKey: Array.isArray(on)
-      ? { columns: on }
-      : on && { columns: on.columns, ...describeTableName(on.table) },
-    manual: manual && {
-      ...describeTarget(manual),
-      insertionOrder: order ? pascalCase(order) : undefined,
-    },
-    comment,
-  };
-}
-
-/** Returns the relationship of a spec, the inverse of `queryRelationshipOf`. */
-export function describeQueryRelationship({ name, using, comment }: NativeRelationship): object {
-  return { name, manual: describeTarget(using), comment };
-}
-
-function describeTarget(using: NativeRelationship['using']): object {
-  return {
-    ...(using.remote_table ? describeTableName(using.remote_table) : {}),
-    nativeQuery: using.remote_native_query,
-    columnMapping: using.column_mapping,
-  };
-}

@@ -1,37 +1,29 @@
 /** RestEndpoint: a path under /api/rest that runs a stored query. */
-import {
-  type MetadataObject,
-  objectKey,
-  type RestEndpoint,
-  RestMethod,
-  type Static,
-  Type,
-} from '@pergola/engine/metadata';
-import { Comment, closed, MetadataName, plainList, withDescription } from './annotate.ts';
-import { kindRow, OBJECT_COLUMNS, type ResourceDraft, specOf } from './kind.ts';
+import { RestMethod, Type } from '@pergola/engine/metadata';
+import { Comment, closed, MetadataName, plainList } from './annotate.ts';
+import { kindRow, OBJECT_COLUMNS, specOf } from './kind.ts';
+import { optional, required } from './mapping.ts';
 
 export const RestEndpointSpec = specOf({
-  name: withDescription('The name of the endpoint.', MetadataName),
-  url: withDescription(
+  name: required('The name of the endpoint.', MetadataName),
+  url: required(
     'The path below /api/rest. A segment with a colon is a variable: articles/:id.',
     Type.String({ minLength: 1, maxLength: 2048 }),
   ),
-  methods: withDescription('Some of GET, POST, PUT, PATCH and DELETE.', {
+  methods: required('Some of GET, POST, PUT, PATCH and DELETE.', {
     ...plainList(RestMethod, 5),
     minItems: 1,
   }),
-  query: withDescription(
+  query: required(
     'The query and its collection.',
     closed({
-      collection: withDescription('The name of the query collection.', MetadataName),
-      name: withDescription('The name of the query in the collection.', MetadataName),
+      collection: required('The name of the query collection.', MetadataName, 'collection_name'),
+      name: required('The name of the query in the collection.', MetadataName, 'query_name'),
     }),
+    'definition.query',
   ),
-  comment: Type.Optional(
-    withDescription('The description of the endpoint in the OpenAPI document.', Comment),
-  ),
+  comment: optional('The description of the endpoint in the OpenAPI document.', Comment),
 });
-type RestEndpointSpec = Static<typeof RestEndpointSpec>;
 
 export const restEndpoint = kindRow({
   kind: 'RestEndpoint',
@@ -45,27 +37,5 @@ export const restEndpoint = kindRow({
   selectableFields: ['.spec.engineRef.name', '.spec.name'],
   deletionPolicy: 'Delete',
   target: (spec) => `${spec.methods.join(', ')} /api/rest/${spec.url}`,
-  translate: (spec) => [endpointObject(spec)],
-  describe: (inventory) => inventory.all('rest_endpoint').map(describeEndpoint),
+  objects: [{ kind: 'rest_endpoint', key: ['name'] }],
 });
-
-function endpointObject({ name, url, methods, query, comment }: RestEndpointSpec): MetadataObject {
-  return {
-    key: objectKey('rest_endpoint', name),
-    kind: 'rest_endpoint',
-    parent: null,
-    definition: {
-      name,
-      url,
-      methods,
-      comment,
-      definition: { query: { collection_name: query.collection, query_name: query.name } },
-    },
-  };
-}
-
-function describeEndpoint({ definition: given }: MetadataObject): ResourceDraft {
-  const { name, url, methods, definition, comment } = given as RestEndpoint;
-  const { collection_name: collection, query_name } = definition.query;
-  return { name, spec: { name, url, methods, query: { collection, name: query_name }, comment } };
-}

@@ -1,31 +1,46 @@
 /** How a resource names a table or a function of a database: the name, with its schema and its source beside it. Schema and source may
  *  be absent. Every kind uses these fields and functions, so that a table is named in the same way everywhere.
  *  Not here: the names of tables in the metadata, which always have a schema (engine/metadata/schema/common.ts). */
-import { Type } from '@pergola/engine/metadata';
-import { Identifier, MetadataName, type Rule, withDescription } from './annotate.ts';
+import type { TSchema } from '@pergola/engine/metadata';
+import { Identifier, MetadataName, type Rule } from './annotate.ts';
+import { type FieldValues, inForm, optional, required } from './mapping.ts';
 
 /** The source of a resource that names none. */
 const DEFAULT_SOURCE = 'default';
 /** The schema of a table or function that names none. */
 const DEFAULT_SCHEMA = 'public';
 
-/** Returns the optional field `source`. `what` is what the source contains: `the table`. */
-export function sourceField(what: string) {
-  return Type.Optional(
-    withDescription(`The name of the source of ${what}. Absent: ${DEFAULT_SOURCE}.`, MetadataName),
-  );
+/** Returns the schema of a name that may be absent. The metadata has `name` for it, if that is needed in the object of the field. */
+function named<T extends TSchema>(schema: T, name: string, isNeeded: (owner: FieldValues) => boolean): T {
+  return inForm(schema, {
+    write: (given: string) => given,
+    read: (given: string) => (given === name ? undefined : given),
+    absent: (owner) => (isNeeded(owner) ? name : undefined),
+  });
 }
 
-/** Returns the optional field `schema`. `what` is what the schema contains: `the table`. */
-export function schemaField(what: string) {
-  return Type.Optional(
-    withDescription(`The database schema of ${what}. Absent: ${DEFAULT_SCHEMA}.`, Identifier),
-  );
+/** Returns the optional field `source`. `what` is what the source contains: `the table`. `to` is its path in the object, if that has one, and
+ *  `isNeeded` is false if the object may be without. */
+export function sourceField(what: string, to: string | null = null, isNeeded = true) {
+  const type = named(MetadataName, DEFAULT_SOURCE, () => isNeeded);
+  return optional(`The name of the source of ${what}. Absent: ${DEFAULT_SOURCE}.`, type, to);
 }
 
-/** Returns the fields `schema` and `table`, in this order. */
-export function tableFields(description: string, what = 'the table') {
-  return { schema: schemaField(what), table: withDescription(description, Identifier) };
+/** Returns the optional field `schema`. `what` is what the schema contains: `the table`. `to` is the member of the object with the name, and
+ *  `name` the field beside it. */
+export function schemaField(what: string, to: string | null = null, name = 'table') {
+  const type = named(Identifier, DEFAULT_SCHEMA, (owner) => name in owner);
+  return optional(`The database schema of ${what}. Absent: ${DEFAULT_SCHEMA}.`, type, to && `${to}.schema`);
+}
+
+/** Returns the fields `schema` and `table`, in this order. `to` is the member of the object with the name of the table. */
+export function tableFields(description: string, to: string | null = null, what = 'the table') {
+  return { schema: schemaField(what, to), table: required(description, Identifier, to && `${to}.name`) };
+}
+
+/** Returns the fields of `tableFields` for an object with or without a table. */
+export function optionalTable(description: string, to: string | null = null, what = 'the table') {
+  return { schema: schemaField(what, to), table: optional(description, Identifier, to && `${to}.name`) };
 }
 
 /** The rule for objects in which `table` is optional. */
