@@ -5,8 +5,8 @@ import { type Action, ActionDefinition, printActionsSdl, Seconds, Type } from '@
 import { Comment, closed, keyedList, MetadataName, plainList, Sdl } from './annotate.ts';
 import { readSdl, TypeRelationships, typeObjects } from './custom-types.ts';
 import { enumeration } from './enumeration.ts';
-import { kindRow, OBJECT_COLUMNS, SpecProblem, specOf } from './kind.ts';
-import { type MetadataForm, inForm, mappedTo, optional, required, within } from './mapping.ts';
+import { kindRow, SpecProblem, specOf } from './kind.ts';
+import { inForm, type MetadataForm, mappedTo, optional, required, within } from './mapping.ts';
 import { TRANSFORMS } from './transform.ts';
 import { Headers, urlTemplate } from './value-source.ts';
 
@@ -69,15 +69,11 @@ export const ActionSpec = specOf({
 });
 export const action = kindRow({
   kind: 'Action',
-  plural: 'actions',
-  singular: 'action',
   shortNames: ['gqla'],
   concerns: 'object',
   description: 'A field of Query or Mutation that a webhook answers.',
   spec: ActionSpec,
-  columns: OBJECT_COLUMNS,
   selectableFields: ['.spec.engineRef.name'],
-  deletionPolicy: 'Delete',
   target: (spec) => `action ${declaredIn(spec.sdl).action.name}`,
   objects: [
     { kind: 'action', key: [({ sdl }) => declaredIn(String(sdl)).action.name] },

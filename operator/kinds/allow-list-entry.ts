@@ -1,7 +1,7 @@
 /** AllowListEntry: adds a query collection to the allow list. A QueryCollection resource can do so itself. */
 import { objectKey, Type } from '@pergola/engine/metadata';
 import { closed, MetadataName, plainList, withDescription } from './annotate.ts';
-import { kindRow, OBJECT_COLUMNS, specOf } from './kind.ts';
+import { kindRow, specOf } from './kind.ts';
 import { inForm, optional, required } from './mapping.ts';
 
 const Scope = closed(
@@ -34,14 +34,11 @@ export const AllowListEntrySpec = specOf({
 export const allowListEntry = kindRow({
   kind: 'AllowListEntry',
   plural: 'allowlistentries',
-  singular: 'allowlistentry',
   shortNames: ['gqlal'],
   concerns: 'engine',
   description: 'A query collection on the allow list that no QueryCollection resource manages.',
   spec: AllowListEntrySpec,
-  columns: OBJECT_COLUMNS,
   selectableFields: ['.spec.engineRef.name', '.spec.collection'],
-  deletionPolicy: 'Delete',
   target: (spec) => `allow list entry ${spec.collection}`,
   objects: [{ kind: 'allowlist', key: ['collection'] }],
   describe: (inventory, own) => {

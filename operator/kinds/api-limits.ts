@@ -2,7 +2,7 @@
  *  Limits by role are lists, which server-side apply merges by role. */
 import { Count, type TSchema, Type } from '@pergola/engine/metadata';
 import { closed, keyedList, MetadataName, plainList, withDescription } from './annotate.ts';
-import { kindRow, OBJECT_COLUMNS, specOf } from './kind.ts';
+import { kindRow, specOf } from './kind.ts';
 import { asRecord, inForm, optional, required } from './mapping.ts';
 
 const MOST_ROLES = 500;
@@ -61,15 +61,12 @@ export const ApiLimitsSpec = specOf({
 export const apiLimits = kindRow({
   kind: 'ApiLimits',
   plural: 'apilimits',
-  singular: 'apilimits',
   shortNames: ['gqllim'],
   concerns: 'engine',
   description:
     'Limits of requests. An engine has at most one ApiLimits resource. `maxRows` of a permission limits rows.',
   spec: ApiLimitsSpec,
-  columns: OBJECT_COLUMNS,
   selectableFields: ['.spec.engineRef.name'],
-  deletionPolicy: 'Delete',
   target: () => 'API limits',
   objects: [{ kind: 'api_limits', key: [] }],
   drafts: { name: () => 'limits' },

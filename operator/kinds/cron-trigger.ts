@@ -2,7 +2,7 @@
  *  Not here: what is called (scheduled-call.ts), calls at one point in time (scheduled-event.ts). */
 import { Type } from '@pergola/engine/metadata';
 import { MetadataName } from './annotate.ts';
-import { kindRow, OBJECT_COLUMNS, specOf } from './kind.ts';
+import { kindRow, specOf } from './kind.ts';
 import { optional, required } from './mapping.ts';
 import { SCHEDULED_CALL } from './scheduled-call.ts';
 
@@ -21,15 +21,11 @@ export const CronTriggerSpec = specOf({
 });
 export const cronTrigger = kindRow({
   kind: 'CronTrigger',
-  plural: 'crontriggers',
-  singular: 'crontrigger',
   shortNames: ['gqlcr'],
   concerns: 'object',
   description: 'A webhook that is called on a schedule.',
   spec: CronTriggerSpec,
-  columns: OBJECT_COLUMNS,
   selectableFields: ['.spec.engineRef.name', '.spec.name'],
-  deletionPolicy: 'Delete',
   target: (spec) => `cron trigger ${spec.name}`,
   objects: [{ kind: 'cron_trigger', key: ['name'], members: () => ({ include_in_metadata: true }) }],
 });

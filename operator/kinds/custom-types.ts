@@ -14,7 +14,7 @@ import {
 } from '@pergola/engine/metadata';
 import { closed, GraphqlName, keyedList, Sdl, textRecord, withDescription } from './annotate.ts';
 import { pascalCase } from './enumeration.ts';
-import { kindRow, OBJECT_COLUMNS, type ResourceDraft, SpecProblem, specOf } from './kind.ts';
+import { kindRow, type ResourceDraft, SpecProblem, specOf } from './kind.ts';
 import { inForm, required } from './mapping.ts';
 import { describedItem, NO_SECRETS, written } from './projection.ts';
 import { sourceField, tableFields } from './table-name.ts';
@@ -58,14 +58,11 @@ export const CustomTypesSpec = specOf({
 export const customTypes = kindRow({
   kind: 'CustomTypes',
   plural: 'customtypes',
-  singular: 'customtypes',
   shortNames: ['gqlct'],
   concerns: 'object',
   description: 'Types that actions take and return.',
   spec: CustomTypesSpec,
-  columns: OBJECT_COLUMNS,
   selectableFields: ['.spec.engineRef.name'],
-  deletionPolicy: 'Delete',
   target: (spec) => `types ${namesIn(spec.sdl)}`,
   translate: (spec) => {
     const { actions, types } = readSdl(spec.sdl);

@@ -3,7 +3,7 @@
 import { MetricsConfig, OpenTelemetry, Type } from '@pergola/engine/metadata';
 import { closed, keyedList, MetadataName, plainList } from './annotate.ts';
 import { enumeration } from './enumeration.ts';
-import { kindRow, OBJECT_COLUMNS, specOf } from './kind.ts';
+import { kindRow, specOf } from './kind.ts';
 import { inForm, optional, required, within } from './mapping.ts';
 import { project } from './project.ts';
 import { Headers, urlTemplate } from './value-source.ts';
@@ -103,14 +103,11 @@ const PARTS = new Set(['introspection', 'network', 'metrics', 'openTelemetry']);
 export const engineSettings = kindRow({
   kind: 'EngineSettings',
   plural: 'enginesettings',
-  singular: 'enginesettings',
   shortNames: ['gqlset'],
   concerns: 'engine',
   description: 'Settings of an engine as a whole: introspection, TLS, telemetry.',
   spec: EngineSettingsSpec,
-  columns: OBJECT_COLUMNS,
   selectableFields: ['.spec.engineRef.name'],
-  deletionPolicy: 'Delete',
   target: (spec) =>
     Object.keys(spec)
       .filter((key) => PARTS.has(key))

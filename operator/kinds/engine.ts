@@ -217,8 +217,6 @@ export const EngineSpec = closed({
 
 export const engine = kindRow({
   kind: 'Engine',
-  plural: 'engines',
-  singular: 'engine',
   shortNames: ['gqle'],
   concerns: 'engine',
   description: 'An engine whose metadata is managed by custom resources.',

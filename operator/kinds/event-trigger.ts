@@ -1,7 +1,7 @@
 /** EventTrigger: calls a webhook when rows of a table change. It is separate from Table: the receiving application owns it. */
 import { AtLeastOne, Hours, Seconds, Type } from '@pergola/engine/metadata';
 import { closed, Identifier, plainList, type Rule } from './annotate.ts';
-import { kindRow, OBJECT_COLUMNS, specOf } from './kind.ts';
+import { kindRow, specOf } from './kind.ts';
 import { allOrListed, optional, required } from './mapping.ts';
 import { retryField } from './retry.ts';
 import { printTarget, sourceField, tableFields, tableNamed } from './table-name.ts';
@@ -108,15 +108,11 @@ export const EventTriggerSpec = specOf(
 );
 export const eventTrigger = kindRow({
   kind: 'EventTrigger',
-  plural: 'eventtriggers',
-  singular: 'eventtrigger',
   shortNames: ['gqlet'],
   concerns: 'object',
   description: 'A webhook that is called when rows of a table change.',
   spec: EventTriggerSpec,
-  columns: OBJECT_COLUMNS,
   selectableFields: ['.spec.engineRef.name', '.spec.source', '.spec.name'],
-  deletionPolicy: 'Delete',
   target: (spec) => `event trigger ${spec.name} of ${printTarget(spec.source, tableNamed(spec))}`,
   objects: [{ kind: 'event_trigger', key: ['source', 'schema', 'table', 'name'] }],
 });

@@ -10,7 +10,7 @@ import {
   withDescription,
 } from './annotate.ts';
 import { enumeration } from './enumeration.ts';
-import { kindRow, OBJECT_COLUMNS, specOf } from './kind.ts';
+import { kindRow, specOf } from './kind.ts';
 import { optional, required } from './mapping.ts';
 import {
   optionalTable,
@@ -82,15 +82,11 @@ export const FunctionSpec = specOf({
 // `function` is a reserved word.
 export const trackedFunction = kindRow({
   kind: 'Function',
-  plural: 'functions',
-  singular: 'function',
   shortNames: ['gqlf'],
   concerns: 'object',
   description: 'A tracked function of a database.',
   spec: FunctionSpec,
-  columns: OBJECT_COLUMNS,
   selectableFields: ['.spec.engineRef.name', '.spec.source'],
-  deletionPolicy: 'Delete',
   target: (spec) => printTarget(spec.source, qualifiedName(spec.schema, spec.function)),
   objects: [
     { kind: 'function', key: ['source', 'schema', 'function'] },

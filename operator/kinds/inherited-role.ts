@@ -1,6 +1,6 @@
 /** InheritedRole: a role with the combined permissions of other roles. */
 import { MetadataName, plainList } from './annotate.ts';
-import { kindRow, OBJECT_COLUMNS, specOf } from './kind.ts';
+import { kindRow, specOf } from './kind.ts';
 import { required } from './mapping.ts';
 
 export const InheritedRoleSpec = specOf({
@@ -14,15 +14,11 @@ export const InheritedRoleSpec = specOf({
 
 export const inheritedRole = kindRow({
   kind: 'InheritedRole',
-  plural: 'inheritedroles',
-  singular: 'inheritedrole',
   shortNames: ['gqlir'],
   concerns: 'engine',
   description: 'A role with the combined permissions of other roles.',
   spec: InheritedRoleSpec,
-  columns: OBJECT_COLUMNS,
   selectableFields: ['.spec.engineRef.name', '.spec.role'],
-  deletionPolicy: 'Delete',
   target: (spec) => `role ${spec.role} from ${spec.roles.join(', ')}`,
   objects: [{ kind: 'inherited_role', key: ['role'] }],
 });

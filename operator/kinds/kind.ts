@@ -37,7 +37,7 @@ export class SpecProblem extends Error {
 
 export type DeletionPolicy = 'Delete' | 'Retain';
 
-export type KindRow = {
+export type KindRow<Spec = unknown> = {
   readonly kind: string;
   readonly plural: string;
   readonly singular: string;
@@ -54,12 +54,12 @@ export type KindRow = {
   /** The default of `deletionPolicy`. */
   readonly deletionPolicy: DeletionPolicy;
   /** Returns the content of the column Target. */
-  readonly target: (spec: unknown) => string;
+  readonly target: (spec: Spec) => string;
   /** Returns the metadata objects of a resource. `spec` fits the schema. */
-  readonly translate: (spec: unknown, context: TranslateContext) => readonly MetadataObject[];
+  readonly translate: (spec: Spec, context: TranslateContext) => readonly MetadataObject[];
   /** Returns the field of the spec that a path in the definition of an object is about; undefined when no single field is. */
   readonly fieldAt: (
-    spec: unknown,
+    spec: Spec,
     object: Pick<MetadataObject, 'key' | 'kind'>,
     path: readonly PathStep[],
   ) => string | undefined;
@@ -67,9 +67,9 @@ export type KindRow = {
    *  object: callers translate it again and compare. */
   readonly describe: (inventory: Inventory) => readonly ResourceDraft[];
   /** Returns the webhook call that a resource declares, whose delivery its status reports. Absent: the kind declares no single call. */
-  readonly delivery?: (spec: unknown) => DeclaredCall;
+  readonly delivery?: (spec: Spec) => DeclaredCall;
   /** Returns objects that a grant must cover although the resource does not define them. Absent: a grant covers the defined objects. */
-  readonly governs?: (spec: unknown) => readonly MetadataObject[];
+  readonly governs?: (spec: Spec) => readonly MetadataObject[];
   /** Present for migrations: the pass runs them before it changes the resources of their source. */
   readonly isMigration?: true;
   /** Present for tests: their resources have no objects, and the condition Passed of their status says what came of them. */
@@ -79,55 +79,57 @@ export type KindRow = {
 /** A call of a webhook at one time; name and time identify it in the engine. */
 export type DeclaredCall = { readonly name: string; readonly time: Date };
 
-/** A row before its functions are derived from the parts of its spec. */
+/** The declaration of a kind. */
 type GivenRow<S extends TSchema> = Omit<
-  KindRow,
-  'scope' | 'spec' | 'target' | 'translate' | 'fieldAt' | 'describe' | 'delivery' | 'governs'
-> & {
-  readonly spec: S;
-  /** The objects that the spec declares. Absent: none, or those of `translate`. */
-  readonly objects?: readonly ObjectPart[];
-  readonly target: (spec: Static<S>) => string;
-  /** Returns the objects of a spec. `own` are those of the parts. Absent: these. */
-  readonly translate?: (
-    spec: Static<S>,
-    context: TranslateContext,
-    own: () => readonly MetadataObject[],
-  ) => readonly MetadataObject[];
-  /** Returns the field of a path. Absent: that of the parts. */
-  readonly fieldAt?: (
-    spec: Static<S>,
-    object: Pick<MetadataObject, 'key' | 'kind'>,
-    path: readonly PathStep[],
-  ) => string | undefined;
-  /** Returns the drafts for a document. `own` are those of the parts. Absent: these. */
-  readonly describe?: (inventory: Inventory, own: readonly ResourceDraft[]) => readonly ResourceDraft[];
-  readonly drafts?: DraftOptions;
-  readonly delivery?: (spec: Static<S>) => DeclaredCall;
-  readonly governs?: (spec: Static<S>) => readonly MetadataObject[];
-};
-
-/** Returns a row whose functions are typed by its spec, and derived from its parts where it has none of its own. */
-export function kindRow<S extends TSchema>({ objects = [], drafts, ...row }: GivenRow<S>): KindRow {
-  const parts = new Parts(row.spec, objects);
-  const own: Pick<KindRow, 'translate' | 'fieldAt' | 'describe'> = {
-    translate: (spec, context) => {
-      const ofParts = () => parts.translate(spec as FieldValues, context);
-      return row.translate ? row.translate(spec as Static<S>, context, ofParts) : ofParts();
-    },
-    fieldAt: (spec, object, path) => parts.fieldAt(spec as FieldValues, object, path),
-    describe: (inventory) => {
-      const described = parts.describe(inventory, drafts);
-      return row.describe ? row.describe(inventory, described) : described;
-    },
+  KindRow<Static<S>>,
+  | 'singular'
+  | 'plural'
+  | 'scope'
+  | 'columns'
+  | 'deletionPolicy'
+  | 'spec'
+  | 'translate'
+  | 'fieldAt'
+  | 'describe'
+> &
+  Partial<Pick<KindRow<Static<S>>, 'plural' | 'columns' | 'deletionPolicy' | 'fieldAt'>> & {
+    readonly spec: S;
+    /** The objects that the spec declares. */
+    readonly objects?: readonly ObjectPart[];
+    readonly drafts?: DraftOptions;
+    /** Returns the objects of a spec, given a function for those of `objects`. */
+    readonly translate?: (
+      spec: Static<S>,
+      context: TranslateContext,
+      own: () => readonly MetadataObject[],
+    ) => readonly MetadataObject[];
+    /** Returns the drafts for a document, given those for `objects`. */
+    readonly describe?: (inventory: Inventory, own: readonly ResourceDraft[]) => readonly ResourceDraft[];
   };
-  return {
-    fieldAt: own.fieldAt,
-    ...row,
-    translate: own.translate,
-    describe: own.describe,
+
+/** Returns a row. What it does not declare follows from its name, its objects and the mappings of its spec. */
+export function kindRow<S extends TSchema>({
+  objects = [],
+  drafts,
+  translate = (_spec, _context, own) => own(),
+  describe = (_inventory, own) => own,
+  ...row
+}: GivenRow<S>): KindRow {
+  const parts = new Parts(row.spec, objects);
+  const singular = row.kind.toLowerCase();
+  const derived: KindRow<Static<S>> = {
+    singular,
+    plural: `${singular}s`,
     scope: 'Namespaced',
-  } as unknown as KindRow;
+    columns: OBJECT_COLUMNS,
+    deletionPolicy: 'Delete',
+    fieldAt: (spec, object, path) => parts.fieldAt(spec as FieldValues, object, path),
+    ...row,
+    translate: (spec, context) =>
+      translate(spec, context, () => parts.translate(spec as FieldValues, context)),
+    describe: (inventory) => describe(inventory, parts.describe(inventory, drafts)),
+  };
+  return derived as KindRow;
 }
 
 const EngineRef = optional(

@@ -9,7 +9,7 @@ import {
   Type,
 } from '@pergola/engine/metadata';
 import { Comment, closed, exactlyOne, GraphqlName, Identifier, keyedList, MetadataName } from './annotate.ts';
-import { kindRow, OBJECT_COLUMNS, specOf } from './kind.ts';
+import { kindRow, specOf } from './kind.ts';
 import { inForm, optional, required } from './mapping.ts';
 import { SelectSpec } from './permission.ts';
 import { sourceField, sourceNamed } from './table-name.ts';
@@ -66,15 +66,11 @@ export const LogicalModelSpec = specOf({
 
 export const logicalModel = kindRow({
   kind: 'LogicalModel',
-  plural: 'logicalmodels',
-  singular: 'logicalmodel',
   shortNames: ['gqllm'],
   concerns: 'engine',
   description: 'The shape of the rows of a NativeQuery, and the roles that read them.',
   spec: LogicalModelSpec,
-  columns: OBJECT_COLUMNS,
   selectableFields: ['.spec.engineRef.name', '.spec.source', '.spec.name'],
-  deletionPolicy: 'Delete',
   target: (spec) => `logical model ${sourceNamed(spec.source)}/${spec.name}`,
   objects: [
     { kind: 'logical_model', key: ['source', 'name'] },

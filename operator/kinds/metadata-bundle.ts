@@ -21,7 +21,7 @@ import {
 } from '@pergola/engine/metadata';
 import { load, YAMLException } from 'js-yaml';
 import { closed, keyedList, OPEN_OBJECT, type Rule } from './annotate.ts';
-import { kindRow, OBJECT_COLUMNS, SpecProblem, specOf, type TranslateContext } from './kind.ts';
+import { kindRow, SpecProblem, specOf, type TranslateContext } from './kind.ts';
 import { optional, required } from './mapping.ts';
 import { exceededLimit } from './validate.ts';
 import { ConfigMapKeyRef } from './value-source.ts';
@@ -81,15 +81,11 @@ type MetadataBundleSpec = Static<typeof MetadataBundleSpec>;
 
 export const metadataBundle = kindRow({
   kind: 'MetadataBundle',
-  plural: 'metadatabundles',
-  singular: 'metadatabundle',
   shortNames: ['gqlmb'],
   concerns: 'engine',
   description: 'Metadata in the format of the engine, as documents or single objects.',
   spec: MetadataBundleSpec,
-  columns: OBJECT_COLUMNS,
   selectableFields: ['.spec.engineRef.name'],
-  deletionPolicy: 'Delete',
   target: (spec) =>
     Object.keys(spec)
       .filter((key) => PARTS.has(key))

@@ -125,8 +125,6 @@ function registryOf({ repository }: { readonly repository: string }): string {
 
 export const migration = kindRow({
   kind: 'Migration',
-  plural: 'migrations',
-  singular: 'migration',
   shortNames: ['gqlmig'],
   concerns: 'engine',
   description:

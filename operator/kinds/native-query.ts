@@ -3,7 +3,7 @@
  *  Not here: the fields and permissions of its rows (logical-model.ts), parsing the SQL (engine/resolve/native-query-code.ts). */
 import { Type } from '@pergola/engine/metadata';
 import { Comment, closed, GraphqlName, keyedList } from './annotate.ts';
-import { kindRow, OBJECT_COLUMNS, specOf } from './kind.ts';
+import { kindRow, specOf } from './kind.ts';
 import { asRecord, optional, required } from './mapping.ts';
 import { QueryRelationship } from './relationship.ts';
 import { sourceField, sourceNamed } from './table-name.ts';
@@ -48,14 +48,11 @@ export const NativeQuerySpec = specOf({
 export const nativeQuery = kindRow({
   kind: 'NativeQuery',
   plural: 'nativequeries',
-  singular: 'nativequery',
   shortNames: ['gqlnq'],
   concerns: 'engine',
   description: 'SQL of an administrator as a root field. Its rows have the shape of a LogicalModel.',
   spec: NativeQuerySpec,
-  columns: OBJECT_COLUMNS,
   selectableFields: ['.spec.engineRef.name', '.spec.source', '.spec.name'],
-  deletionPolicy: 'Delete',
   target: (spec) => `native query ${sourceNamed(spec.source)}/${spec.name}`,
   objects: [{ kind: 'native_query', key: ['source', 'name'] }],
 });

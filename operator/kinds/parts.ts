@@ -13,7 +13,7 @@ import {
   parseKey,
   type TSchema,
 } from '@pergola/engine/metadata';
-import type { FieldValues, DescribeContext, TranslateContext } from './mapping.ts';
+import type { DescribeContext, FieldValues, TranslateContext } from './mapping.ts';
 import {
   described,
   describedObject,
@@ -193,15 +193,10 @@ export class Parts {
     });
   }
 
-  /** Returns the fields of a spec, or of an item of it, in the order of their declaration; those of parts in the order of the parts. */
+  /** Returns the fields of a spec, or of an item of it, in the order of their declaration. */
   #inOrder(fields: FieldValues, at?: string): FieldValues {
-    const parts = this.#parts.flatMap((part) => (part.at === at && part.when ? [part.when] : []));
     const names = Object.keys(propertiesAt(this.#schema, at));
-    let next = 0;
-    const order = names.map((name) => (parts.includes(name) ? parts[next++]! : name));
-    return Object.fromEntries(
-      order.flatMap((name) => (fields[name] === undefined ? [] : [[name, fields[name]]])),
-    );
+    return Object.fromEntries(names.flatMap((name) => (name in fields ? [[name, fields[name]]] : [])));
   }
 
   /** Returns the objects that a spec declares, in the order of the parts. */

@@ -166,8 +166,6 @@ export function queryProblem({ query }: PermissionTestSpec): string | null {
 
 export const permissionTest = kindRow({
   kind: 'PermissionTest',
-  plural: 'permissiontests',
-  singular: 'permissiontest',
   shortNames: ['gqlpt'],
   concerns: 'object',
   description: 'A request as a role, and what must come back. `pergola test` runs it.',
@@ -183,7 +181,6 @@ export const permissionTest = kindRow({
     },
   ],
   selectableFields: ['.spec.engineRef.name', '.spec.role'],
-  deletionPolicy: 'Delete',
   isTest: true,
   target: (spec) => `test as ${spec.role}`,
   translate: (spec) => {

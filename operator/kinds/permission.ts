@@ -13,7 +13,7 @@ import {
   withDescription,
 } from './annotate.ts';
 import { enumeration } from './enumeration.ts';
-import { kindRow, OBJECT_COLUMNS, specOf } from './kind.ts';
+import { kindRow, specOf } from './kind.ts';
 import { allOrListed, optional, required } from './mapping.ts';
 import type { ObjectPart } from './parts.ts';
 import { printTarget, sourceField, tableFields, tableNamed } from './table-name.ts';
@@ -147,15 +147,11 @@ export const TablePermissionSpec = specOf(
 
 export const tablePermission = kindRow({
   kind: 'TablePermission',
-  plural: 'tablepermissions',
-  singular: 'tablepermission',
   shortNames: ['gqlp'],
   concerns: 'object',
   description: 'The permissions of one role on one table.',
   spec: TablePermissionSpec,
-  columns: OBJECT_COLUMNS,
   selectableFields: ['.spec.engineRef.name', '.spec.source', '.spec.role'],
-  deletionPolicy: 'Delete',
   target: (spec) => `${spec.role} on ${printTarget(spec.source, tableNamed(spec))}`,
   objects: permissionParts(['source', 'schema', 'table', 'role']),
   drafts: { name: ([, , table, role], part) => `${table}-${role}-${part?.when}` },

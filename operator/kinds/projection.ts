@@ -4,11 +4,11 @@
  *  Not here: the mappings (mapping.ts), the objects of a resource (parts.ts). */
 import { isRecord, type PathStep, printPath, type TSchema } from '@pergola/engine/metadata';
 import {
+  type DescribeContext,
+  type FieldContext,
   type FieldValues,
   formOf,
   pathInObject,
-  type DescribeContext,
-  type FieldContext,
 } from './mapping.ts';
 
 /** The context of values that cannot refer to Secrets. */

@@ -2,7 +2,7 @@
 import { Type } from '@pergola/engine/metadata';
 import { AllowListScope } from './allow-list-entry.ts';
 import { Comment, closed, keyedList, MetadataName } from './annotate.ts';
-import { kindRow, OBJECT_COLUMNS, specOf } from './kind.ts';
+import { kindRow, specOf } from './kind.ts';
 import { optional, required } from './mapping.ts';
 
 export const QueryCollectionSpec = specOf({
@@ -30,15 +30,11 @@ export const QueryCollectionSpec = specOf({
 
 export const queryCollection = kindRow({
   kind: 'QueryCollection',
-  plural: 'querycollections',
-  singular: 'querycollection',
   shortNames: ['gqlqc'],
   concerns: 'object',
   description: 'Stored queries, and the roles that may run them while the allow list is on.',
   spec: QueryCollectionSpec,
-  columns: OBJECT_COLUMNS,
   selectableFields: ['.spec.engineRef.name', '.spec.name'],
-  deletionPolicy: 'Delete',
   target: (spec) => `query collection ${spec.name}`,
   objects: [
     { kind: 'query_collection', key: ['name'] },

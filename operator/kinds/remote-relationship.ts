@@ -12,7 +12,7 @@ import {
   textRecord,
 } from './annotate.ts';
 import { enumeration } from './enumeration.ts';
-import { kindRow, OBJECT_COLUMNS, specOf } from './kind.ts';
+import { kindRow, specOf } from './kind.ts';
 import { optional, required } from './mapping.ts';
 import { optionalTable, printTarget, qualifiedName, sourceField, tableFields } from './table-name.ts';
 
@@ -76,15 +76,11 @@ type RemoteRelationshipSpec = Static<typeof RemoteRelationshipSpec>;
 
 export const remoteRelationship = kindRow({
   kind: 'RemoteRelationship',
-  plural: 'remoterelationships',
-  singular: 'remoterelationship',
   shortNames: ['gqlrr'],
   concerns: 'object',
   description: 'A relationship to another source or a remote schema.',
   spec: RemoteRelationshipSpec,
-  columns: OBJECT_COLUMNS,
   selectableFields: ['.spec.engineRef.name', '.spec.name'],
-  deletionPolicy: 'Delete',
   target: (spec) => `${spec.name} of ${ownerOf(spec)}`,
   objects: [
     { kind: 'remote_relationship', key: ['source', 'schema', 'table', 'name'], when: 'table' },

@@ -2,7 +2,7 @@
  *  object. Not here: relationships from its types (remote-relationship.ts). */
 import { Seconds, Type } from '@pergola/engine/metadata';
 import { Comment, closed, GraphqlName, keyedList, MetadataName, Sdl, textRecord } from './annotate.ts';
-import { kindRow, OBJECT_COLUMNS, specOf } from './kind.ts';
+import { kindRow, specOf } from './kind.ts';
 import { optional, required, within } from './mapping.ts';
 import { Headers, urlMember } from './value-source.ts';
 
@@ -82,15 +82,11 @@ export const RemoteSchemaSpec = specOf({
 });
 export const remoteSchema = kindRow({
   kind: 'RemoteSchema',
-  plural: 'remoteschemas',
-  singular: 'remoteschema',
   shortNames: ['gqlrs'],
   concerns: 'object',
   description: 'A GraphQL service whose schema is part of the schema of the engine.',
   spec: RemoteSchemaSpec,
-  columns: OBJECT_COLUMNS,
   selectableFields: ['.spec.engineRef.name', '.spec.name'],
-  deletionPolicy: 'Delete',
   target: (spec) => `remote schema ${spec.name}`,
   objects: [
     { kind: 'remote_schema', key: ['name'] },

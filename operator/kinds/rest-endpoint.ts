@@ -1,7 +1,7 @@
 /** RestEndpoint: a path under /api/rest that runs a stored query. */
 import { RestMethod, Type } from '@pergola/engine/metadata';
 import { Comment, closed, MetadataName, plainList } from './annotate.ts';
-import { kindRow, OBJECT_COLUMNS, specOf } from './kind.ts';
+import { kindRow, specOf } from './kind.ts';
 import { optional, required } from './mapping.ts';
 
 export const RestEndpointSpec = specOf({
@@ -27,15 +27,11 @@ export const RestEndpointSpec = specOf({
 
 export const restEndpoint = kindRow({
   kind: 'RestEndpoint',
-  plural: 'restendpoints',
-  singular: 'restendpoint',
   shortNames: ['gqlre'],
   concerns: 'object',
   description: 'A path under /api/rest that runs a stored query.',
   spec: RestEndpointSpec,
-  columns: OBJECT_COLUMNS,
   selectableFields: ['.spec.engineRef.name', '.spec.name'],
-  deletionPolicy: 'Delete',
   target: (spec) => `${spec.methods.join(', ')} /api/rest/${spec.url}`,
   objects: [{ kind: 'rest_endpoint', key: ['name'] }],
 });

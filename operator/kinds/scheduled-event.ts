@@ -24,8 +24,6 @@ export const ScheduledEventSpec = specOf({
 });
 export const scheduledEvent = kindRow({
   kind: 'ScheduledEvent',
-  plural: 'scheduledevents',
-  singular: 'scheduledevent',
   shortNames: ['gqlse'],
   concerns: 'object',
   description: 'A webhook that is called once, at a time.',
@@ -41,7 +39,6 @@ export const scheduledEvent = kindRow({
     },
   ],
   selectableFields: ['.spec.engineRef.name', '.spec.name'],
-  deletionPolicy: 'Delete',
   target: (spec) => `scheduled event ${spec.name}`,
   objects: [{ kind: 'scheduled_event', key: ['name'] }],
   delivery: ({ name, scheduledAt }) => ({ name, time: new Date(scheduledAt) }),

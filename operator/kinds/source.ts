@@ -17,8 +17,8 @@ import {
 } from '@pergola/engine/metadata';
 import { closed, exactlyOne, keyedList, MetadataName, withDescription } from './annotate.ts';
 import { enumeration } from './enumeration.ts';
-import { kindRow, OBJECT_COLUMNS, specOf } from './kind.ts';
-import { type MetadataForm, inForm, mappedTo, optional, required, within } from './mapping.ts';
+import { kindRow, specOf } from './kind.ts';
+import { inForm, type MetadataForm, mappedTo, optional, required, within } from './mapping.ts';
 import { project } from './project.ts';
 import { describeValue, readValue, valueSource } from './value-source.ts';
 
@@ -225,13 +225,10 @@ export const SourceSpec = specOf({
 
 export const source = kindRow({
   kind: 'Source',
-  plural: 'sources',
-  singular: 'source',
   shortNames: ['gqls'],
   concerns: 'engine',
   description: 'A database that the engine serves.',
   spec: SourceSpec,
-  columns: OBJECT_COLUMNS,
   selectableFields: ['.spec.engineRef.name', '.spec.name'],
   deletionPolicy: 'Retain',
   target: (spec) => `source ${spec.name}`,

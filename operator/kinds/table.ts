@@ -148,15 +148,12 @@ export const TableSpec = specOf({
 
 export const table = kindRow({
   kind: 'Table',
-  plural: 'tables',
-  singular: 'table',
   shortNames: ['gqlt'],
   concerns: 'object',
   description: 'A tracked table or view.',
   spec: TableSpec,
   columns: [...OBJECT_COLUMNS, { name: 'Source', type: 'string', jsonPath: '.spec.source', priority: 1 }],
   selectableFields: ['.spec.engineRef.name', '.spec.source'],
-  deletionPolicy: 'Delete',
   target: (spec) => printTarget(spec.source, tableNamed(spec)),
   objects: [
     { kind: 'table', key: ['source', 'schema', 'table'] },

@@ -5,14 +5,14 @@
 import { type Header, isRecord, Type } from '@pergola/engine/metadata';
 import { closed, exactlyOne, keyedList, Name, Variable, withDescription } from './annotate.ts';
 import {
-  type MetadataForm,
+  type FieldContext,
   inForm,
+  type MetadataForm,
   type MetadataValue,
   mappedTo,
   optional,
   required,
   type ValueSource,
-  type FieldContext,
 } from './mapping.ts';
 
 /** The schema of a reference to a key of a Secret or ConfigMap. */
