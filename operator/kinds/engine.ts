@@ -226,5 +226,4 @@ export const engine = kindRow({
   deletionPolicy: 'Retain',
   target: (spec) =>
     spec.endpoint.url ?? `service ${spec.endpoint.service?.name}:${spec.endpoint.service?.port}`,
-  translate: () => [],
 });

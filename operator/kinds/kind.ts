@@ -53,6 +53,8 @@ export type KindRow<Spec = unknown> = {
   readonly selectableFields: readonly string[];
   /** The default of `deletionPolicy`. */
   readonly deletionPolicy: DeletionPolicy;
+  /** The objects that the spec declares. */
+  readonly objects: readonly ObjectPart[];
   /** Returns the content of the column Target. */
   readonly target: (spec: Spec) => string;
   /** Returns the metadata objects of a resource. `spec` fits the schema. */
@@ -88,13 +90,13 @@ type GivenRow<S extends TSchema> = Omit<
   | 'columns'
   | 'deletionPolicy'
   | 'spec'
+  | 'objects'
   | 'translate'
   | 'fieldAt'
   | 'describe'
 > &
   Partial<Pick<KindRow<Static<S>>, 'plural' | 'columns' | 'deletionPolicy' | 'fieldAt'>> & {
     readonly spec: S;
-    /** The objects that the spec declares. */
     readonly objects?: readonly ObjectPart[];
     readonly drafts?: DraftOptions;
     /** Returns the objects of a spec, given a function for those of `objects`. */
@@ -121,6 +123,7 @@ export function kindRow<S extends TSchema>({
     singular,
     plural: `${singular}s`,
     scope: 'Namespaced',
+    objects,
     columns: OBJECT_COLUMNS,
     deletionPolicy: 'Delete',
     fieldAt: (spec, object, path) => parts.fieldAt(spec as FieldValues, object, path),

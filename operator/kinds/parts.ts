@@ -235,7 +235,11 @@ export class Parts {
 }
 
 /** Returns the fields of an object: those at its path in the spec, without those of other parts there. */
-function fieldsOf(schema: TSchema, { at, when }: ObjectPart, parts: readonly ObjectPart[]): Properties {
+export function fieldsOf(
+  schema: TSchema,
+  { at, when }: ObjectPart,
+  parts: readonly ObjectPart[],
+): Properties {
   const others = new Set(
     parts.map((other) => {
       if (at === undefined && other.at !== undefined) return other.at.split('.')[0];

@@ -12,12 +12,13 @@ import {
   withDescription,
 } from './annotate.ts';
 import { kindRow, OBJECT_COLUMNS, SpecProblem, specWithoutObjects } from './kind.ts';
+import { optional, required } from './mapping.ts';
 
 const openObject = (description: string) =>
   withDescription(description, Type.Unsafe<Readonly<Record<string, unknown>>>(OPEN_OBJECT));
 
 const rows = (description: string) =>
-  Type.Optional(withDescription(description, plainList(openObject('The fields of a row and their values.'))));
+  optional(description, plainList(openObject('The fields of a row and their values.')));
 
 const SOME_ROWS: Rule = {
   rule: 'has(self.count) || has(self.equal) || has(self.contains) || has(self.excludes)',
@@ -27,14 +28,12 @@ const SOME_ROWS: Rule = {
 
 const ExpectedRows = closed(
   {
-    path: Type.String({
-      pattern: '^[_A-Za-z][_0-9A-Za-z]*([.][_A-Za-z][_0-9A-Za-z]*)*$',
-      maxLength: 1024,
-      description:
-        'The field of the response whose rows are compared: loan, or author.books for the books of all authors. An object is one row, ' +
+    path: required(
+      'The field of the response whose rows are compared: loan, or author.books for the books of all authors. An object is one row, ' +
         'null is none.',
-    }),
-    count: Type.Optional(Type.Integer({ minimum: 0, description: 'The number of rows.' })),
+      Type.String({ pattern: '^[_A-Za-z][_0-9A-Za-z]*([.][_A-Za-z][_0-9A-Za-z]*)*$', maxLength: 1024 }),
+    ),
+    count: optional('The number of rows.', Type.Integer({ minimum: 0 })),
     equal: rows('The rows, with all their fields, in any order.'),
     contains: rows('Rows that must be there. A row may have more fields than are named here.'),
     excludes: rows('Rows that must not be there: no row may have all of these values.'),
@@ -43,19 +42,12 @@ const ExpectedRows = closed(
 );
 
 const ExpectedError = closed({
-  code: Type.Optional(
-    Type.String({
-      minLength: 1,
-      maxLength: 64,
-      description: 'The code of the error: validation-failed when the role has no such field.',
-    }),
+  code: optional(
+    'The code of the error: validation-failed when the role has no such field.',
+    Type.String({ minLength: 1, maxLength: 64 }),
   ),
-  message: Type.Optional(
-    Type.String({ minLength: 1, maxLength: 4096, description: 'A text that the message contains.' }),
-  ),
-  path: Type.Optional(
-    Type.String({ minLength: 1, maxLength: 1024, description: 'The path of the error in the request.' }),
-  ),
+  message: optional('A text that the message contains.', Type.String({ minLength: 1, maxLength: 4096 })),
+  path: optional('The path of the error in the request.', Type.String({ minLength: 1, maxLength: 1024 })),
 });
 
 const DATA_OR_ERROR: Rule = {
@@ -67,14 +59,10 @@ const DATA_OR_ERROR: Rule = {
 const Expected = closed(
   {
     data: Type.Optional(openObject('The whole field data of the response, with the order of its lists.')),
-    rows: Type.Optional(
-      withDescription('The rows of single fields of the response.', keyedList('path', ExpectedRows, 100)),
-    ),
-    error: Type.Optional(
-      withDescription(
-        'The response is an error. {} means any error. With several errors, one of them must fit.',
-        ExpectedError,
-      ),
+    rows: optional('The rows of single fields of the response.', keyedList('path', ExpectedRows, 100)),
+    error: optional(
+      'The response is an error. {} means any error. With several errors, one of them must fit.',
+      ExpectedError,
     ),
   },
   DATA_OR_ERROR,
@@ -102,15 +90,13 @@ const GATE_NAMES: Rule = {
 
 const Gate = closed(
   {
-    kind: withDescription(
+    kind: required(
       'Engine: the Engine of the test. Table: the Table that name refers to.',
       Type.Union([Type.Literal('Engine'), Type.Literal('Table')]),
     ),
-    name: Type.Optional(
-      withDescription(
-        'The name of a Table resource in the namespace of the test, of the same Engine, for example loan.',
-        Type.String({ minLength: 1, maxLength: 253 }),
-      ),
+    name: optional(
+      'The name of a Table resource in the namespace of the test, of the same Engine, for example loan.',
+      Type.String({ minLength: 1, maxLength: 253 }),
     ),
   },
   GATE_NAMES,
@@ -118,39 +104,30 @@ const Gate = closed(
 
 export const PermissionTestSpec = specWithoutObjects(
   {
-    role: withDescription('The role of the request, for example reader.', MetadataName),
-    sessionVariables: Type.Optional(
-      withDescription(
-        'The session variables of the request, for example {X-Engine-User-Id: "1"}. They are sent as headers.',
-        textRecord(),
-      ),
+    role: required('The role of the request, for example reader.', MetadataName),
+    sessionVariables: optional(
+      'The session variables of the request, for example {X-Engine-User-Id: "1"}. They are sent as headers.',
+      textRecord(),
     ),
-    query: Type.String({ minLength: 1, maxLength: 100_000, description: 'The GraphQL document.' }),
-    operationName: Type.Optional(
-      Type.String({
-        minLength: 1,
-        maxLength: 255,
-        description: 'The operation of the document to run. Needed when there are several.',
-      }),
+    query: required('The GraphQL document.', Type.String({ minLength: 1, maxLength: 100_000 })),
+    operationName: optional(
+      'The operation of the document to run. Needed when there are several.',
+      Type.String({ minLength: 1, maxLength: 255 }),
     ),
     variables: Type.Optional(openObject('The values of the variables of the document.')),
-    expect: withDescription(
+    expect: required(
       'What must come back: data, rows or both, or an error. A response with errors fits error only.',
       Expected,
     ),
-    runAfterApply: Type.Optional(
-      Type.Boolean({
-        description:
-          'True: the operator runs the test as well, with the data of the engine, after each change of its metadata and every ten minutes. ' +
-          'The Engine must have policies.permissionTests: Run and be in the namespace of the test, and the document must not have a mutation. ' +
-          'Absent: false, so that only `pergola test` runs it, and the operator if it should.',
-      }),
+    runAfterApply: optional(
+      'True: the operator runs the test as well, with the data of the engine, after each change of its metadata and every ten minutes. ' +
+        'The Engine must have policies.permissionTests: Run and be in the namespace of the test, and the document must not have a mutation. ' +
+        'Absent: false, so that only `pergola test` runs it, and the operator if it should.',
+      Type.Boolean(),
     ),
-    gate: Type.Optional(
-      withDescription(
-        'The resource that is not Ready while the test fails: {kind: Engine} or {kind: Table, name: loan}. Absent: only the test itself.',
-        Gate,
-      ),
+    gate: optional(
+      'The resource that is not Ready while the test fails: {kind: Engine} or {kind: Table, name: loan}. Absent: only the test itself.',
+      Gate,
     ),
   },
   NO_MUTATION,
