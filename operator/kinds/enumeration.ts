@@ -21,17 +21,13 @@ export function pascalCase(value: string): string {
 /** Returns the schema of the same enumeration in a custom resource. The value '' of the metadata, which means absent, has no name. `absent` is
  *  the value of the metadata that an absent field stands for. */
 export function enumeration(values: TSchema, absent?: string) {
-  const schema = { type: 'string', enum: valuesOf(values).filter(Boolean).map(pascalCase) };
+  const texts = valuesOf(values);
+  const schema = { type: 'string', enum: texts.filter(Boolean).map(pascalCase) };
   return inForm(Type.Unsafe<string>(schema), {
-    write: (value: string) => metadataValue(values, value),
+    write: (value: string) => texts.find((text) => pascalCase(text) === value) ?? value,
     read: (value: string) => (value === absent ? undefined : pascalCase(value) || undefined),
     absent: () => absent,
   });
-}
-
-/** Returns the value of the metadata for a value of a custom resource. A value that is not in the schema stays as it is. */
-export function metadataValue<T>(values: TSchema, value: T): T {
-  return (valuesOf(values).find((candidate) => pascalCase(candidate) === value) ?? value) as T;
 }
 
 /** Returns the texts of a union of constants. */

@@ -1,7 +1,9 @@
 /** Custom resources of any kind: metadata, spec, and status with conditions. STATUS is the schema of the status subresource of every kind.
  *  Not here: the kinds (../kinds.ts), the condition types and reasons (reasons.ts), the computation of a status (status/conditions.ts). */
-import { Type } from '@pergola/engine/metadata';
+import { type Static, Type } from '@pergola/engine/metadata';
 import { IdentityCache } from '../identity-cache.ts';
+import { keyedList, plainList } from './annotate.ts';
+import { optional, required } from './mapping.ts';
 import type { ConditionType, Reason } from './reasons.ts';
 
 export const API_GROUP = 'pergola.dev';
@@ -9,254 +11,166 @@ export const API_VERSION = 'v1alpha1';
 /** The value of `apiVersion` in manifests. */
 export const GROUP_VERSION = `${API_GROUP}/${API_VERSION}`;
 
-const text = (description: string, maxLength: number) => Type.String({ description, maxLength });
+/** A text of at most so many characters. */
+const text = (maxLength: number) => Type.String({ maxLength });
+const Time = Type.String({ format: 'date-time' });
 
 /** A type or reason of a condition. It is not an enum: an operator newer than the definitions must be able to write its status. */
-const name = (description: string) =>
-  Type.String({ description, maxLength: 64, pattern: '^[A-Z][A-Za-z0-9]*$' });
+const name = <T extends string>() => Type.Unsafe<T>({ ...text(64), pattern: '^[A-Z][A-Za-z0-9]*$' });
 
-const STATUS_CONDITION = Type.Object({
-  type: name(
+const StatusCondition = Type.Object({
+  type: required(
     'What the condition is about: Ready is the summary; the others, such as Stalled or Drifted, exist only while true.',
+    name<ConditionType>(),
   ),
-  status: Type.Union([Type.Literal('True'), Type.Literal('False'), Type.Literal('Unknown')], {
-    description: 'Whether the condition holds.',
-  }),
-  reason: name(
+  status: required(
+    'Whether the condition holds.',
+    Type.Union([Type.Literal('True'), Type.Literal('False'), Type.Literal('Unknown')]),
+  ),
+  reason: required(
     'Why, in one word, such as Applied. What each means and what to do: docs/reference/conditions.md.',
+    name<Reason>(),
   ),
-  message: text('Why, in a sentence that names the object and the field.', 32768),
-  observedGeneration: Type.Integer({
-    description: 'The generation of the resource that the condition is about.',
-  }),
-  lastTransitionTime: Type.String({
-    format: 'date-time',
-    description: 'The time of the last change of status.',
-  }),
+  message: required('Why, in a sentence that names the object and the field.', text(32768)),
+  observedGeneration: required('The generation of the resource that the condition is about.', Type.Integer()),
+  lastTransitionTime: required('The time of the last change of status.', Time),
 });
-export type Condition = {
-  readonly type: ConditionType;
-  readonly status: 'True' | 'False' | 'Unknown';
-  readonly reason: Reason;
-  readonly message: string;
-  readonly observedGeneration: number;
-  readonly lastTransitionTime: string;
-};
 
 const observed = (what: string) =>
-  Type.Array(
-    Type.Object({
-      name: text('The name of the object in the namespace of the resource.', 253),
-      resourceVersion: text('The version of the object at the API server.', 253),
-    }),
-    {
-      maxItems: 1600,
-      'x-kubernetes-list-type': 'map',
-      'x-kubernetes-list-map-keys': ['name'],
-      description: `Versions of the ${what} used by the last pass, without their values.`,
-    },
+  optional(
+    `Versions of the ${what} used by the last pass, without their values.`,
+    keyedList(
+      'name',
+      Type.Object({
+        name: required('The name of the object in the namespace of the resource.', text(253)),
+        resourceVersion: required('The version of the object at the API server.', text(253)),
+      }),
+    ),
   );
 
 /** The most replicas in the status of an Engine. */
 export const MOST_REPLICAS = 50;
 
+const Replica = Type.Object({
+  address: required('The IP address of the replica.', text(64)),
+  engineVersion: required('The version of the engine in this replica.', text(64)),
+});
+
+const Operator = Type.Object({
+  lease: required('The namespace and the name of the lease of the operator.', text(317)),
+  identity: required('The replica of the operator that holds the lease.', text(253)),
+  seenTime: required('The time when it last recorded itself; every ten minutes.', Time),
+});
+
+const ObjectCounts = Type.Object({
+  owned: required('Objects that resources own.', Type.Integer()),
+  foreign: required('Objects that no resource of this operator owns.', Type.Integer()),
+  failing: required('Objects of resources that the engine does not serve as defined.', Type.Integer()),
+  drifted: required('Objects whose difference from the resource is kept.', Type.Integer()),
+});
+
+const NamespaceObjects = Type.Object({
+  name: required('The name of the namespace.', text(63)),
+  state: required(
+    'PruneHeld: deletions wait for a confirmation. Revoked: objects are removed when the grace period ends.',
+    Type.Union([Type.Literal('PruneHeld'), Type.Literal('Revoked')]),
+  ),
+  objects: required('The number of objects.', Type.Integer()),
+  until: optional('The time when the first object is removed.', Time),
+  pruneHash: optional(
+    'The value of pergola.dev/confirm-prune that confirms the deletions in this namespace.',
+    text(64),
+  ),
+});
+
+const HeldChange = Type.Object({
+  resource: required(
+    'The kind, the namespace and the name of the resource, which may be deleted.',
+    text(400),
+  ),
+  hash: required(
+    'The value of the annotation pergola.dev/confirm-change that confirms the change.',
+    text(64),
+  ),
+  message: required('What the change would break.', text(1024)),
+});
+
+const Artifact = Type.Object({
+  repository: required('The repository of the artifact.', text(512)),
+  digest: required('The digest of its manifest.', text(256)),
+});
+
 /** The default has `observedGeneration: -1`, so that a resource without a verdict does not count as current. */
 export const STATUS = Type.Object(
   {
-    observedGeneration: Type.Optional(
-      Type.Integer({ description: 'The generation that the conditions are about.' }),
+    observedGeneration: optional('The generation that the conditions are about.', Type.Integer()),
+    target: optional('The object that this resource describes.', text(1024)),
+    lastAppliedTime: optional('The time of the last write of an object of this resource.', Time),
+    resourceVersion: optional('The version of the metadata in the last pass. Engine only.', Type.Integer()),
+    engineVersion: optional(
+      'The version of the engine that answered at the endpoint, such as v2.48.0+pergola.1.0.0. Engine only.',
+      text(64),
     ),
-    target: Type.Optional(text('The object that this resource describes.', 1024)),
-    lastAppliedTime: Type.Optional(
-      Type.String({
-        format: 'date-time',
-        description: 'The time of the last write of an object of this resource.',
-      }),
+    replicas: optional(
+      'The replicas of the engine that answer, with their versions. Engine only; absent without spec.endpoint.replicas.',
+      keyedList('address', Replica, MOST_REPLICAS),
     ),
-    resourceVersion: Type.Optional(
-      Type.Integer({ description: 'The version of the metadata in the last pass. Engine only.' }),
+    operators: optional(
+      'The operators that reconcile this Engine. More than one with a recent time contest it. Engine only.',
+      keyedList('lease', Operator, 10),
     ),
-    engineVersion: Type.Optional(
-      text(
-        'The version of the engine that answered at the endpoint, such as v2.48.0+pergola.1.0.0. Engine only.',
-        64,
-      ),
+    notReady: optional(
+      'The number of resources that the message of Ready counts as not ready. Engine only.',
+      Type.Integer(),
     ),
-    replicas: Type.Optional(
-      Type.Array(
-        Type.Object({
-          address: text('The IP address of the replica.', 64),
-          engineVersion: text('The version of the engine in this replica.', 64),
-        }),
-        {
-          maxItems: MOST_REPLICAS,
-          'x-kubernetes-list-type': 'map',
-          'x-kubernetes-list-map-keys': ['address'],
-          description:
-            'The replicas of the engine that answer, with their versions. Engine only; absent without spec.endpoint.replicas.',
-        },
-      ),
+    objects: optional('The number of metadata objects after the last pass. Engine only.', ObjectCounts),
+    pruneHash: optional(
+      'The value of the annotation pergola.dev/confirm-prune that confirms the held deletions.',
+      text(64),
     ),
-    operators: Type.Optional(
-      Type.Array(
-        Type.Object({
-          lease: text('The namespace and the name of the lease of the operator.', 317),
-          identity: text('The replica of the operator that holds the lease.', 253),
-          seenTime: Type.String({
-            format: 'date-time',
-            description: 'The time when it last recorded itself; every ten minutes.',
-          }),
-        }),
-        {
-          maxItems: 10,
-          'x-kubernetes-list-type': 'map',
-          'x-kubernetes-list-map-keys': ['lease'],
-          description:
-            'The operators that reconcile this Engine. More than one with a recent time contest it. Engine only.',
-        },
-      ),
+    namespaces: optional(
+      'Namespaces with deletions that need a confirmation, or with objects they may no longer own. Engine only.',
+      keyedList(['name', 'state'], NamespaceObjects, 200),
     ),
-    notReady: Type.Optional(
-      Type.Integer({
-        description: 'The number of resources that the message of Ready counts as not ready. Engine only.',
-      }),
+    heldBack: optional(
+      'The changes that policies.holdBack holds back. Engine only.',
+      keyedList('resource', HeldChange, 100),
     ),
-    objects: Type.Optional(
-      Type.Object(
-        {
-          owned: Type.Integer({ description: 'Objects that resources own.' }),
-          foreign: Type.Integer({ description: 'Objects that no resource of this operator owns.' }),
-          failing: Type.Integer({
-            description: 'Objects of resources that the engine does not serve as defined.',
-          }),
-          drifted: Type.Integer({ description: 'Objects whose difference from the resource is kept.' }),
-        },
-        { description: 'The number of metadata objects after the last pass. Engine only.' },
-      ),
+    observedSecrets: observed('Secrets'),
+    observedConfigMaps: observed('ConfigMaps'),
+    observedArtifact: optional(
+      'The artifact used by the last pass: what the tag of spec.ociArtifact referred to. Migration only.',
+      Artifact,
     ),
-    pruneHash: Type.Optional(
-      text('The value of the annotation pergola.dev/confirm-prune that confirms the held deletions.', 64),
+    plan: optional(
+      'The changes that would be applied, while the annotation pergola.dev/plan is "true".',
+      plainList(required('One change, or a detail of the change above it.', text(1024)), 50),
     ),
-    namespaces: Type.Optional(
-      Type.Array(
-        Type.Object({
-          name: text('The name of the namespace.', 63),
-          state: Type.Union([Type.Literal('PruneHeld'), Type.Literal('Revoked')], {
-            description:
-              'PruneHeld: deletions wait for a confirmation. Revoked: objects are removed when the grace period ends.',
-          }),
-          objects: Type.Integer({ description: 'The number of objects.' }),
-          until: Type.Optional(
-            Type.String({ format: 'date-time', description: 'The time when the first object is removed.' }),
-          ),
-          pruneHash: Type.Optional(
-            text('The value of pergola.dev/confirm-prune that confirms the deletions in this namespace.', 64),
-          ),
-        }),
-        {
-          maxItems: 200,
-          'x-kubernetes-list-type': 'map',
-          'x-kubernetes-list-map-keys': ['name', 'state'],
-          description:
-            'Namespaces with deletions that need a confirmation, or with objects they may no longer own. Engine only.',
-        },
-      ),
-    ),
-    heldBack: Type.Optional(
-      Type.Array(
-        Type.Object({
-          resource: text('The kind, the namespace and the name of the resource, which may be deleted.', 400),
-          hash: text('The value of the annotation pergola.dev/confirm-change that confirms the change.', 64),
-          message: text('What the change would break.', 1024),
-        }),
-        {
-          maxItems: 100,
-          'x-kubernetes-list-type': 'map',
-          'x-kubernetes-list-map-keys': ['resource'],
-          description: 'The changes that policies.holdBack holds back. Engine only.',
-        },
-      ),
-    ),
-    observedSecrets: Type.Optional(observed('Secrets')),
-    observedConfigMaps: Type.Optional(observed('ConfigMaps')),
-    observedArtifact: Type.Optional(
-      Type.Object(
-        {
-          repository: text('The repository of the artifact.', 512),
-          digest: text('The digest of its manifest.', 256),
-        },
-        {
-          description:
-            'The artifact used by the last pass: what the tag of spec.ociArtifact referred to. Migration only.',
-        },
-      ),
-    ),
-    plan: Type.Optional(
-      Type.Array(text('One change, or a detail of the change above it.', 1024), {
-        maxItems: 50,
-        'x-kubernetes-list-type': 'atomic',
-        description: 'The changes that would be applied, while the annotation pergola.dev/plan is "true".',
-      }),
-    ),
-    conditions: Type.Optional(
-      Type.Array(STATUS_CONDITION, {
-        maxItems: 8,
-        'x-kubernetes-list-type': 'map',
-        'x-kubernetes-list-map-keys': ['type'],
-        description: 'The state of the resource. Ready is the summary.',
-      }),
+    conditions: optional(
+      'The state of the resource. Ready is the summary.',
+      keyedList('type', StatusCondition, 8),
     ),
   },
   { default: { observedGeneration: -1 } },
 );
 
-export type ObservedVersion = { readonly name: string; readonly resourceVersion: string };
+/** The value of a schema, which nobody changes. */
+type Constant<T> = T extends readonly (infer Item)[]
+  ? readonly Constant<Item>[]
+  : T extends object
+    ? { readonly [Key in keyof T]: Constant<T[Key]> }
+    : T;
+type Status = Constant<Static<typeof STATUS>>;
 
-/** The artifact of a Migration: `ghcr.io/acme/library` and `sha256:…`. */
-export type ObservedArtifact = { readonly repository: string; readonly digest: string };
-
-export type NamespaceStatus = {
-  readonly name: string;
-  readonly state: 'PruneHeld' | 'Revoked';
-  readonly objects: number;
-  readonly until?: string;
-  readonly pruneHash?: string;
-};
-
+/** The status of a resource that has a verdict. */
+export type CrStatus = Status & Required<Pick<Status, 'observedGeneration' | 'conditions'>>;
+export type Condition = CrStatus['conditions'][number];
+export type ObservedVersion = NonNullable<CrStatus['observedSecrets']>[number];
+export type NamespaceStatus = NonNullable<CrStatus['namespaces']>[number];
 /** A replica of an engine that answers. */
-export type ReplicaVersion = { readonly address: string; readonly engineVersion: string };
-
+export type ReplicaVersion = NonNullable<CrStatus['replicas']>[number];
 /** An operator that reconciles an Engine. `lease` is `namespace/name`. */
-export type OperatorEntry = { readonly lease: string; readonly identity: string; readonly seenTime: string };
-
-export type CrStatus = {
-  readonly observedGeneration: number;
-  readonly target?: string;
-  readonly lastAppliedTime?: string;
-  readonly resourceVersion?: number;
-  readonly engineVersion?: string;
-  readonly replicas?: readonly ReplicaVersion[];
-  readonly operators?: readonly OperatorEntry[];
-  readonly notReady?: number;
-  readonly objects?: {
-    readonly owned: number;
-    readonly foreign: number;
-    readonly failing: number;
-    readonly drifted: number;
-  };
-  readonly pruneHash?: string;
-  readonly namespaces?: readonly NamespaceStatus[];
-  readonly heldBack?: readonly {
-    readonly resource: string;
-    readonly hash: string;
-    readonly message: string;
-  }[];
-  readonly observedSecrets?: readonly ObservedVersion[];
-  readonly observedConfigMaps?: readonly ObservedVersion[];
-  readonly observedArtifact?: ObservedArtifact;
-  readonly plan?: readonly string[];
-  readonly conditions: readonly Condition[];
-};
+export type OperatorEntry = NonNullable<CrStatus['operators']>[number];
 
 export type CustomResource = {
   readonly apiVersion: string;
