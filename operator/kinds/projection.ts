@@ -40,8 +40,7 @@ export function writtenField(field: Shape, name: string, owner: FieldValues, wri
   return written(field, value, { ...writing, path: `${writing.path}.${name}` });
 }
 
-function writtenMembers(schema: Shape, value: unknown, writing: FieldContext): unknown {
-  const { properties, items } = schema;
+function writtenMembers({ properties, items }: Shape, value: unknown, writing: FieldContext): unknown {
   if (Array.isArray(value)) {
     if (!items || !isMapped(items)) return value;
     return value.map((item, i) => written(items, item, { ...writing, path: `${writing.path}[${i}]` }));
@@ -56,10 +55,12 @@ export function writtenObject(
   writing: FieldContext,
 ): FieldValues {
   const object: Record<string, unknown> = {};
-  for (const [name, field] of Object.entries(properties)) {
-    const to = pathInObject(name, field);
-    const own = to === null ? undefined : writtenField(field, name, value, writing);
-    if (to !== null && own !== undefined) put(object, to, own);
+  for (const name of Object.keys(properties)) {
+    const field = properties[name]!;
+    const own = writtenField(field, name, value, writing);
+    // The path is computed last: most fields are absent.
+    const to = own === undefined ? null : pathInObject(name, field);
+    if (to) put(object, to, own);
   }
   return object;
 }
