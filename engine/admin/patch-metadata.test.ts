@@ -54,6 +54,22 @@ test('a dry run reports inconsistencies and stores nothing', async () => {
   expect(engine.state.snapshot().resourceVersion).toBe(before.resourceVersion);
 });
 
+test('an invalid schedule of a cleanup is reported with its path in the definition of the trigger', async () => {
+  const trigger = {
+    key: 'event_trigger/default/public/book/changed',
+    definition: {
+      name: 'changed',
+      definition: { enable_manual: true },
+      webhook: 'http://127.0.0.1:1',
+      cleanup_config: { schedule: 'never', clear_older_than: 1 },
+    },
+  };
+  const answer = await engine.must(patch({ put: [trigger], dry_run: true, include_keys: true }));
+  expect(answer).toMatchObject({
+    inconsistent_objects: [{ key: trigger.key, path: ['cleanup_config', 'schedule'] }],
+  });
+});
+
 test('removes objects, and ignores missing ones', async () => {
   await engine.must(patch({ put: [rule('id', 'name')] }));
   await engine.must(patch({ remove: [READER, 'action/never'] }));
