@@ -16,7 +16,7 @@ import {
 } from '../admit/hold-back.ts';
 import { refusalOfCycle } from '../admit/role-cycles.ts';
 import { EngineError, type PathStep } from '../errors/engine-error.ts';
-import { inSlices } from '../limits/slices.ts';
+import { inSlices, nextTurn } from '../limits/slices.ts';
 import { editsBetween } from '../metadata/diff.ts';
 import { type Edit, editObjects } from '../metadata/edit.ts';
 import { normalMetadata } from '../metadata/normal-form.ts';
@@ -186,6 +186,8 @@ class TrialDocuments {
   }
 
   async judge(document: Metadata): Promise<readonly Misfit<Inconsistency>[]> {
+    // What is chosen between two judgements takes as long as a walk over the objects.
+    await nextTurn();
     const { inconsistencies } = await this.#resolution(document);
     return inconsistencies
       .filter((found) => !found.entity && !this.isUnsent(found))

@@ -2,6 +2,7 @@
  *  real one, reports the inconsistencies that the test sets, and fails when the test says so. Not here: the behaviour of the real
  *  engine (end-to-end/reconcile.engine.test.ts). */
 
+import { setImmediate } from 'node:timers/promises';
 import {
   admitHoldingBack,
   type Cause,
@@ -84,6 +85,7 @@ export class ScriptedEngine implements EnginePort {
   async admit({ edits, foreign, needs, holdBack }: AdmissionRequest): Promise<AdmissionAnswer> {
     this.before('admit');
     this.admissions++;
+    const protectedKeys = new Set(foreign);
     const groups = holdBack?.groups ?? [];
     const most = this.comparisons + this.mostComparisons;
     const effects = new Set(holdBack?.effects);
@@ -91,8 +93,12 @@ export class ScriptedEngine implements EnginePort {
       {
         document: this.metadata,
         before: new Set(this.#judged(this.metadata).map(({ key }) => key)),
-        isForeign: (key) => foreign.includes(key),
-        judge: async (metadata) => unfit(this.#judged(metadata)).map(misfitOf),
+        isForeign: (key) => protectedKeys.has(key),
+        judge: async (metadata) => {
+          // As over HTTP, the operator's event loop turns meanwhile.
+          await setImmediate();
+          return unfit(this.#judged(metadata)).map(misfitOf);
+        },
       },
       edits.map((edit) => ({ ...edit, needs: needs.get(edit.key) })),
       {
