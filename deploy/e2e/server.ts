@@ -1,7 +1,8 @@
-/** Starts a small HTTP server in the cluster: a pod that runs a script in the image under test, and a service of the same name.
+/** Starts a small HTTP server in the cluster: a pod that runs a script in the image of the tests' Postgres, which has the library `graphql`, and a
+ *  service of the same name.
  *  Not here: the scripts (every-kind.ts, health.e2e.ts). */
 import { apply, waitFor } from './cluster.ts';
-import { CONTAINER_SECURITY, IMAGE, POD_SECURITY } from './release.ts';
+import { CONTAINER_SECURITY, POD_SECURITY, POSTGRES_IMAGE } from './release.ts';
 
 /** Starts the server, and returns once the script listens on the port. */
 export async function startServer(
@@ -27,8 +28,9 @@ spec:
   securityContext: ${POD_SECURITY}
   containers:
     - name: ${name}
-      image: ${IMAGE}
-      imagePullPolicy: Always
+      image: ${POSTGRES_IMAGE}
+      imagePullPolicy: IfNotPresent
+      workingDir: /postgres
       command: [node, --input-type=module, --eval, ${JSON.stringify(script)}]
       readinessProbe: {tcpSocket: {port: ${port}}, periodSeconds: 1}
       securityContext: ${CONTAINER_SECURITY}

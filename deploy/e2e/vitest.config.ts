@@ -5,6 +5,7 @@ import { BaseSequencer, type TestSpecification } from 'vitest/node';
 
 /** The order of the stories: first what all others require, last what disturbs the cluster. */
 const STORIES = [
+  'image',
   'install',
   'kinds',
   'health',

@@ -17,7 +17,7 @@ import {
 } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
-import { packInto } from '../../bin/package.ts';
+import { BILL, packInto } from '../../bin/package.ts';
 import { CHARTS } from '../../crds/generate.ts';
 import { jsonSchemas } from '../../crds/json-schemas.ts';
 import { version } from './version.ts';
@@ -49,7 +49,7 @@ export async function buildRelease(
   }
   write(`pergola-crds-${name}.yaml`, definitions());
   packSchemas(join(folder, `pergola-schemas-${name}.tgz`));
-  write(`pergola-${name}.spdx.json`, billOfMaterials(packed));
+  write(`pergola-${name}.spdx.json`, billIn(packed));
   write(CHECKSUMS, checksumsOf(folder));
 }
 
@@ -89,47 +89,12 @@ function packSchemas(archive: string): void {
   rmSync(folder, { recursive: true });
 }
 
-type Bill = {
-  readonly packages: readonly {
-    readonly SPDXID: string;
-    readonly name: string;
-    readonly versionInfo: string;
-  }[];
-  readonly relationships: readonly { readonly spdxElementId: string; readonly relatedSpdxElement: string }[];
-};
-
-/** Returns the packages that run, those that the console was built from included, as an SPDX document. `npm sbom --omit dev` leaves out some that
- *  run, such as pg, which are a peer of a package of development as well. */
-function billOfMaterials(packed: string): string {
-  const args = ['sbom', '--sbom-format', 'spdx', '--package-lock-only'];
-  const text = execFileSync('npm', args, { cwd: ROOT, maxBuffer: 64 * 2 ** 20, encoding: 'utf8' });
-  const { packages, relationships, ...rest } = JSON.parse(text) as Bill;
-  const running = new Set([...installedPackages(), ...consolePackages(packed)]);
-  const kept = packages.filter(({ name, versionInfo }) => running.has(`${name}@${versionInfo}`));
-  const ids = new Set(['SPDXRef-DOCUMENT', ...kept.map(({ SPDXID }) => SPDXID)]);
-  const between = relationships.filter(
-    ({ spdxElementId, relatedSpdxElement }) => ids.has(spdxElementId) && ids.has(relatedSpdxElement),
-  );
-  return `${JSON.stringify({ ...rest, packages: kept, relationships: between }, null, 2)}\n`;
-}
-
-/** Returns the packages that `npm ci --omit=dev` installs, as name@version. */
-function installedPackages(): readonly string[] {
-  type Locked = { readonly name?: string; readonly version?: string; readonly dev?: boolean };
-  const lock = JSON.parse(readFileSync(join(ROOT, 'package-lock.json'), 'utf8'));
-  return Object.entries(lock.packages as Readonly<Record<string, Locked>>).flatMap(([path, locked]) =>
-    locked.dev || locked.version === undefined
-      ? []
-      : [`${locked.name ?? path.split('node_modules/').at(-1)}@${locked.version}`],
-  );
-}
-
-/** Returns the packages that the console in the package of npm consists of, as name@version. */
-function consolePackages(packed: string): readonly string[] {
-  const licenses = execFileSync('tar', ['-xzOf', packed, 'package/dist/console/LICENSES.md'], {
+/** Returns the bill of materials that the package contains. */
+function billIn(packed: string): string {
+  return execFileSync('tar', ['-xzOf', packed, `package/${BILL}`], {
     encoding: 'utf8',
+    maxBuffer: 64 * 2 ** 20,
   });
-  return [...licenses.matchAll(/^## (\S+) - (\S+) \(/gm)].map(([, name, of]) => `${name}@${of}`);
 }
 
 /** Returns lines that `sha256sum --check` reads. */

@@ -17,6 +17,7 @@ export const VERSIONED: readonly { readonly file: string; readonly before: RegEx
     file: `charts/${chart}/Chart.yaml`,
     before: /^(?:version|appVersion): /gm,
   })),
+  { file: 'deploy/Dockerfile', before: /\bimage\.version="/g },
   { file: 'README.md', before: /\bpergola-(?=\d)/g },
   { file: 'docs/guides/installing.md', before: /\$IMAGE:/g },
   { file: 'docs/guides/gitops.md', before: /\/pergola:/g },
