@@ -1,6 +1,6 @@
-/** Tests the package of npm where npm puts it, below node_modules, with nothing of the repository but what it depends on: every command runs, `up` starts
- *  an API, and stack traces name the sources. */
-import { execFileSync, spawn } from 'node:child_process';
+/** Tests the package of npm as a user gets it: installed by npm into an empty folder, and run with Node alone on PATH and a home of its own. Every
+ *  command runs, `up` starts an API, and stack traces name the sources. */
+import { execFileSync, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import {
   chmodSync,
@@ -12,32 +12,33 @@ import {
   statSync,
   symlinkSync,
 } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { dirname, join } from 'node:path';
+import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { createDatabase } from '../testing/database.ts';
 import { ROOT } from './bundled.mjs';
 import { COMMANDS } from './commands.mjs';
 import { packInto } from './package.ts';
 
 const MOST_MB = 6;
 
-const folder = mkdtempSync(join(tmpdir(), 'pergola-packed-'));
+// Not below the system's temporary folder, where an installation of npm above it could be taken for ours.
+const folder = mkdtempSync('/var/tmp/pergola-packed-');
 const installed = join(folder, 'node_modules/pergola');
-const PROGRAM = join(installed, 'bin/pergola.mjs');
+const PROGRAM = join(folder, 'node_modules/.bin/pergola');
+const ENV = { PATH: join(folder, 'only-node'), HOME: folder, NO_COLOR: '1' };
 let archive: string;
 
 beforeAll(async () => {
   chmodSync(folder, 0o755);
   archive = await packInto(folder);
-  mkdirSync(installed, { recursive: true });
-  execFileSync('tar', ['-xzf', archive, '-C', installed, '--strip-components=1']);
-  for (const name of Object.keys(manifest().dependencies)) {
-    const link = join(folder, 'node_modules', name);
-    mkdirSync(dirname(link), { recursive: true });
-    symlinkSync(join(ROOT, 'node_modules', name), link);
-  }
-}, 60_000);
+  execFileSync('npm', ['install', '--prefer-offline', '--no-audit', '--no-fund', archive], {
+    cwd: folder,
+    stdio: 'pipe',
+  });
+  mkdirSync(ENV.PATH);
+  symlinkSync(process.execPath, join(ENV.PATH, 'node'));
+}, 240_000);
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
 type Manifest = { readonly version: string; readonly dependencies: Readonly<Record<string, string>> };
@@ -47,8 +48,7 @@ function manifest(): Manifest {
 }
 
 function output(program: string, ...args: readonly string[]): string {
-  const env = { ...process.env, NO_COLOR: '1' };
-  return execFileSync(process.execPath, [program, ...args], { cwd: folder, env, encoding: 'utf8' });
+  return execFileSync(program, args, { cwd: folder, env: ENV, encoding: 'utf8' });
 }
 
 test('it has the version of the repository, and can be published', () => {
@@ -66,7 +66,7 @@ test(`it is smaller than ${MOST_MB} MB, and names the licences of what it contai
 
 test.each(Object.keys(COMMANDS))('%s prints the help that the sources print', (command) => {
   const plain = (text: string, program: string) => text.replaceAll(`${program} `, 'pergola ');
-  expect(plain(output(PROGRAM, command, '--help'), 'node_modules/pergola/bin/pergola.mjs')).toBe(
+  expect(plain(output(PROGRAM, command, '--help'), 'node_modules/.bin/pergola')).toBe(
     plain(output(join(ROOT, 'bin/pergola.mjs'), command, '--help'), join(ROOT, 'bin/pergola.mjs')),
   );
 });
@@ -90,28 +90,72 @@ test('a stack trace names the source', () => {
   expect(source[Number(line) - 1]).toContain('argv.includes(');
 });
 
+test('on a Node that is too old it says which one is needed', () => {
+  const old = `Object.defineProperty(process, 'versions', { value: { ...process.versions, node: '22.18.0' } })`;
+  const { status, stderr } = spawnSync(
+    process.execPath,
+    [`--import=data:text/javascript,${encodeURIComponent(old)}`, PROGRAM, 'up'],
+    { cwd: folder, env: ENV, encoding: 'utf8' },
+  );
+  expect(status).toBe(2);
+  expect(stderr).toContain('Node 24.2 or newer is needed');
+});
+
 test('up starts a database and an API', async () => {
-  cpSync(new URL('./testing/shop', import.meta.url), join(folder, 'shop'), { recursive: true });
-  const up = spawn(process.execPath, [PROGRAM, 'up', 'shop', '--port', '0', '--data', 'data'], {
-    cwd: folder,
-  });
-  let said = '';
-  for (const stream of [up.stdout, up.stderr])
-    stream.setEncoding('utf8').on('data', (text) => (said += text));
+  await using started = await up();
+  expect(await started.text('{ __schema { queryType { fields { name } } } }')).toContain('_by_pk');
+  const { status } = await fetch(new URL('/', started.url));
+  expect(status).toBe(200);
+}, 90_000);
+
+test('up --init serves a database that is given', async () => {
+  const database = await createDatabase();
   try {
-    await expect.poll(() => said, { timeout: 60_000 }).toContain('Ctrl-C stops everything');
-    const url = /GraphQL +(\S+)/.exec(said)![1]!;
-    const secret = /Admin secret +(\S+)/.exec(said)![1]!;
-    const response = await fetch(url, {
-      method: 'POST',
-      headers: { 'content-type': 'application/json', 'x-engine-admin-secret': secret },
-      body: JSON.stringify({ query: '{ __schema { queryType { fields { name } } } }' }),
-    });
-    expect(await response.text()).toContain('_by_pk');
-    const { status } = await fetch(new URL('/', url));
-    expect(status).toBe(200);
+    await database.sql(`create table pen (id int primary key, ink text); insert into pen values (1, 'blue')`);
+    await using started = await up('--init', '--database-url', database.url);
+    expect(await started.text('{ pen { ink } }')).toBe('{"data":{"pen":[{"ink":"blue"}]}}');
   } finally {
-    up.kill('SIGINT');
-    await once(up, 'exit');
+    await database.drop();
   }
 }, 90_000);
+
+type Up = AsyncDisposable & {
+  readonly url: string;
+  /** Sends a query as administrator, and returns the text of the response. */
+  readonly text: (query: string) => Promise<string>;
+};
+
+/** Starts `up` on a folder of its own, and returns when it has said that it is ready. */
+async function up(...flags: readonly string[]): Promise<Up> {
+  const work = mkdtempSync(join(folder, 'up-'));
+  if (!flags.includes('--init')) {
+    cpSync(new URL('./testing/shop', import.meta.url), join(work, 'shop'), { recursive: true });
+    flags = ['shop', ...flags];
+  }
+  const child = spawn(PROGRAM, ['up', ...flags, '--port', '0', '--data', 'data'], { cwd: work, env: ENV });
+  const stop = async () => {
+    child.kill('SIGINT');
+    await once(child, 'exit');
+  };
+  let said = '';
+  for (const stream of [child.stdout, child.stderr])
+    stream.setEncoding('utf8').on('data', (text) => (said += text));
+  await expect
+    .poll(() => said, { timeout: 60_000 })
+    .toContain('Ctrl-C stops everything')
+    .catch(async (error) => {
+      await stop();
+      throw error;
+    });
+  const url = /GraphQL +(\S+)/.exec(said)![1]!;
+  const secret = /Admin secret +(\S+)/.exec(said)![1]!;
+  return {
+    url,
+    text: async (query) => {
+      const headers = { 'content-type': 'application/json', 'x-engine-admin-secret': secret };
+      const response = await fetch(url, { method: 'POST', headers, body: JSON.stringify({ query }) });
+      return response.text();
+    },
+    [Symbol.asyncDispose]: stop,
+  };
+}
