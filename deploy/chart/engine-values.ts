@@ -1,7 +1,7 @@
 /** The values of the engine. `engine.options` has the rows of OPTIONS except those that the chart itself sets, so a misspelled
  *  option is refused before anything is installed. Not here: what an option means (engine/config/options.ts). */
 import { OPTIONS, type OptionRow } from '../../engine/config/options.ts';
-import { POD_VALUES } from './pod-values.ts';
+import { podValues } from './pod-values.ts';
 import {
   byName,
   count,
@@ -142,5 +142,11 @@ export const ENGINE_VALUES = group(undefined, {
     'At least preStopSeconds plus the option graceful-shutdown-timeout (60).',
     75,
   ),
-  ...POD_VALUES,
+  ...podValues({
+    // A new pod is Ready before an old one is stopped.
+    strategy: { rollingUpdate: { maxUnavailable: 0, maxSurge: 1 } },
+    startupProbe: { periodSeconds: 2, failureThreshold: 60 },
+    readinessProbe: { periodSeconds: 5 },
+    livenessProbe: { periodSeconds: 10, failureThreshold: 6 },
+  }),
 });

@@ -1,7 +1,7 @@
 /** The values of the operator. `operator.options` has the rows of OPTIONS except those that the chart itself sets.
  *  Not here: what an option means (operator/kubernetes/options.ts). */
 import { OPTIONS } from '../../operator/kubernetes/options.ts';
-import { POD_VALUES } from './pod-values.ts';
+import { podValues } from './pod-values.ts';
 import { byName, count, filledList, flag, group, list, map, OBJECT, text, WORD } from './value.ts';
 
 /** The options that the chart sets from other values, or from the pod's own metadata. */
@@ -52,5 +52,10 @@ export const OPERATOR_VALUES = group(undefined, {
     requests: { cpu: '50m', memory: '128Mi' },
     limits: { memory: '384Mi' },
   }),
-  ...POD_VALUES,
+  ...podValues({
+    strategy: {},
+    startupProbe: { periodSeconds: 2, failureThreshold: 60 },
+    readinessProbe: { periodSeconds: 5 },
+    livenessProbe: { periodSeconds: 15, failureThreshold: 4 },
+  }),
 });

@@ -120,6 +120,49 @@ describeHelm('charts', (helm) => {
     }
   });
 
+  test.each(['engine', 'operator'])(
+    'the pods of the %s take what is given instead of the defaults',
+    async (part) => {
+      const given = {
+        strategy: { type: 'Recreate' },
+        startupProbe: { failureThreshold: 600 },
+        livenessProbe: { timeoutSeconds: 9 },
+        podSecurityContext: { fsGroup: 7, supplementalGroups: [8] },
+        containerSecurityContext: { readOnlyRootFilesystem: false },
+        serviceAccountName: 'ours',
+        runtimeClassName: 'gvisor',
+        dnsPolicy: 'None',
+        dnsConfig: { nameservers: ['10.0.0.10'] },
+        hostAliases: [{ ip: '10.0.0.11', hostnames: ['database'] }],
+      };
+      const objects = await helm.template({ [part]: given });
+      const { spec } = find(objects, 'Deployment', `pergola-${part}`);
+      expect(spec.strategy).toEqual({ type: 'Recreate' });
+      const { startupProbe, livenessProbe, securityContext } = spec.template.spec.containers[0];
+      expect(startupProbe).toMatchObject({ periodSeconds: 2, failureThreshold: 600 });
+      expect(livenessProbe).toMatchObject({ httpGet: { path: '/livez' }, timeoutSeconds: 9 });
+      expect(securityContext).toMatchObject({
+        readOnlyRootFilesystem: false,
+        allowPrivilegeEscalation: false,
+      });
+      expect(spec.template.spec).toMatchObject({
+        securityContext: { runAsNonRoot: true, runAsUser: 1000, fsGroup: 7, supplementalGroups: [8] },
+        ...{ serviceAccountName: 'ours', runtimeClassName: 'gvisor', dnsPolicy: 'None' },
+        ...{ dnsConfig: given.dnsConfig, hostAliases: given.hostAliases },
+      });
+      expect(find(objects, 'ServiceAccount', `pergola-${part}`)).toBeUndefined();
+    },
+  );
+
+  test('a service account that is given has the rights of the operator', async () => {
+    for (const watchNamespaces of [[], ['team']]) {
+      const objects = await helm.template({ operator: { serviceAccountName: 'ours', watchNamespaces } });
+      const bindings = objects.filter(({ kind }) => kind.endsWith('RoleBinding'));
+      expect(bindings.length).toBe(2);
+      for (const { subjects } of bindings) expect(subjects[0].name).toBe('ours');
+    }
+  });
+
   test.each([0, 1234])('every pod runs as the user %d', async (user) => {
     const pods = podsOf(
       await helm.template({ ...EVERYTHING, runAsUser: user, postgres: { enabled: true, runAsUser: user } }),
