@@ -38,8 +38,9 @@ const ROOT = dirname(import.meta.dirname);
 
 /** Path from the repository's root → content, of every file that is derived from KINDS. */
 export function generatedFiles(): ReadonlyMap<string, string> {
-  return new Map(
-    KINDS.flatMap((row: KindRow): [string, string][] => {
+  return new Map([
+    ['crds/kustomization.yaml', kustomization()],
+    ...KINDS.flatMap((row: KindRow): [string, string][] => {
       const made = definition(row);
       const metadata = { ...made.metadata, annotations: CHART_ANNOTATIONS };
       return [
@@ -50,7 +51,16 @@ export function generatedFiles(): ReadonlyMap<string, string> {
         ]),
       ];
     }),
-  );
+  ]);
+}
+
+/** Returns the definitions as a part of kustomizations, which read no file outside of their folder. */
+function kustomization(): string {
+  return yaml({
+    apiVersion: 'kustomize.config.k8s.io/v1beta1',
+    kind: 'Kustomization',
+    resources: KINDS.map(({ plural }) => `generated/${plural}.yaml`),
+  });
 }
 
 export function definition(row: KindRow): Definition {

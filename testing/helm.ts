@@ -23,7 +23,7 @@ export type Helm = {
 const CHARTS = join(dirname(import.meta.dirname), 'charts');
 
 export function describeHelm(name: string, body: (helm: Helm) => void): void {
-  const program = findHelm();
+  const program = findProgram('helm');
   if (program !== undefined) {
     describe(name, () => body(helmAt(program)));
     return;
@@ -38,11 +38,12 @@ export function find(objects: readonly Rendered[], kind: string, name?: string):
   return objects.find((x) => x.kind === kind && (name === undefined || x.metadata.name === name));
 }
 
-function findHelm(): string | undefined {
+/** Returns the path of a program on PATH or in KUBEBUILDER_ASSETS. */
+export function findProgram(name: string): string | undefined {
   const folders = [...(process.env['PATH'] ?? '').split(delimiter), process.env['KUBEBUILDER_ASSETS'] ?? ''];
   return folders
     .filter(Boolean)
-    .map((folder) => join(folder, 'helm'))
+    .map((folder) => join(folder, name))
     .find((file) => {
       try {
         accessSync(file, constants.X_OK);

@@ -18,6 +18,7 @@ export const VERSIONED: readonly { readonly file: string; readonly before: RegEx
     before: /^(?:version|appVersion): /gm,
   })),
   { file: 'deploy/Dockerfile', before: /\bimage\.version="/g },
+  { file: 'deploy/kustomize/pergola.yaml', before: /\b(?:image: pergola:|kubernetes\.io\/version: )/g },
   { file: 'README.md', before: /\bpergola-(?=\d)/g },
   { file: 'docs/guides/installing.md', before: /\$IMAGE:/g },
   { file: 'docs/guides/gitops.md', before: /\/pergola:/g },
