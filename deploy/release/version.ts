@@ -1,5 +1,6 @@
 /** The version of a release. It is in package.json; the workspaces, both charts and the documents have the same one.
- *  `node deploy/release/version.ts` prints it, `node deploy/release/version.ts 0.4.0` writes it everywhere.
+ *  `node deploy/release/version.ts` prints it, `node deploy/release/version.ts 0.4.0` writes it everywhere, and makes what is unreleased in
+ *  CHANGELOG.md the section of that version, with the date of today.
  *  Not here: what a release consists of (artifacts.ts). */
 import { execFileSync } from 'node:child_process';
 import { readFileSync, writeFileSync } from 'node:fs';
@@ -52,7 +53,19 @@ export function setVersion(next: string): void {
       text.replaceAll(following(before), (_, kept: string) => kept + next),
     );
   }
+  const changelog = join(ROOT, 'CHANGELOG.md');
+  writeFileSync(changelog, released(readFileSync(changelog, 'utf8'), next, new Date()));
   execFileSync('npm', ['install', '--package-lock-only', '--ignore-scripts', '--offline'], { cwd: ROOT });
+}
+
+/** Returns the changelog with the content of its section "Unreleased" as that of the version. It stays as it is where the version has a section,
+ *  as when a version is written twice. Throws when nothing is unreleased. */
+export function released(changelog: string, name: string, date: Date): string {
+  if (changelog.includes(`\n## ${name} (`)) return changelog;
+  const [head = '', rest] = changelog.split(/^## Unreleased\n/m);
+  if (rest === undefined || /^\s*(?:## |$)/.test(rest))
+    throw new Error('CHANGELOG.md has nothing unreleased');
+  return `${head}## Unreleased\n\n## ${name} (${date.toISOString().slice(0, 10)})\n${rest}`;
 }
 
 function following(before: RegExp): RegExp {
