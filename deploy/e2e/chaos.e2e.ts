@@ -10,7 +10,15 @@ import type { ChaosTold } from '../../testing/chaos/supervised.ts';
 import { apply, get, kubectl, type Printed, run, until, waitFor } from './cluster.ts';
 import { Door } from './door.ts';
 import { MANIFEST, RESOURCE_NAMES, SEED } from './examples.ts';
-import { CHART, createNamespace, createPostgres, install, removeAll, uniqueName } from './release.ts';
+import {
+  CHART,
+  createNamespace,
+  createPostgres,
+  install,
+  removeAll,
+  SOURCES_VALUES,
+  uniqueName,
+} from './release.ts';
 
 /** The port that the kubelet probes. The supervisor serves it, so the kubelet does not restart a pod whose operator was killed. */
 const CONTROL_PORT = 8081;
@@ -77,6 +85,8 @@ test('two operators and two engines serve the examples, and a person has objects
   await install(
     namespace,
     CHART,
+    // The faults replace modules, which a bundle does not have.
+    ...SOURCES_VALUES,
     '--set-json',
     `engine=${JSON.stringify(VALUES.engine)}`,
     '--set-json',

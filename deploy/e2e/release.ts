@@ -1,5 +1,5 @@
 /** Installs what the tests need: a namespace under pod security "restricted", a Postgres that outlives releases, and the chart.
- *  In: PERGOLA_IMAGE, E2E_POSTGRES_IMAGE (deploy/e2e/run). Not here: custom resources (examples.ts). */
+ *  In: PERGOLA_IMAGE, E2E_POSTGRES_IMAGE, E2E_SOURCES_IMAGE (deploy/e2e/run). Not here: custom resources (examples.ts). */
 import { execFileSync } from 'node:child_process';
 import { cpSync, mkdtempSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -14,13 +14,17 @@ export const IMAGE = process.env['PERGOLA_IMAGE'] ?? '';
 export const POSTGRES_IMAGE = process.env['E2E_POSTGRES_IMAGE'] ?? '';
 
 const POSTGRES_PASSWORD = 'e2e';
-const colon = IMAGE.lastIndexOf(':');
 
 /** Values for the image under test. */
-export const IMAGE_VALUES = [
-  '--set',
-  `image.repository=${IMAGE.slice(0, colon)},image.tag=${IMAGE.slice(colon + 1)},image.pullPolicy=Always`,
-];
+export const IMAGE_VALUES = imageValues(IMAGE);
+/** Values for the sources of the image under test. */
+export const SOURCES_VALUES = imageValues(process.env['E2E_SOURCES_IMAGE'] ?? '');
+
+function imageValues(image: string): readonly string[] {
+  const colon = image.lastIndexOf(':');
+  const name = `image.repository=${image.slice(0, colon)},image.tag=${image.slice(colon + 1)}`;
+  return ['--set', `${name},image.pullPolicy=Always`];
+}
 
 /** The security context of pods, as the namespace requires it. */
 export const POD_SECURITY =
