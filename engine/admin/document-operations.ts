@@ -11,6 +11,7 @@ import { foreignKindOf, type Source } from '../metadata/schema/source.ts';
 import type { Steps } from '../metadata/steps.ts';
 import type { Inconsistency, Unenforced } from '../resolve/types.ts';
 import { checkConnections } from '../transform/check-connections.ts';
+import type { PathOfObject } from './blame.ts';
 import { effectsBetween } from './effects.ts';
 import {
   allInconsistencies,
@@ -89,10 +90,11 @@ export async function replaceDocument(
   next: Metadata,
   options: ReplaceOptions,
   request: AdminRequest,
+  pathOf?: PathOfObject,
 ): Promise<AdminAnswer> {
   const before = work.checkpoint();
   const effects = options.include_effects ? await effectsFrom(work, options) : undefined;
-  work.edit(request.path, next);
+  work.edit(request.path, next, pathOf);
   const added = await work.addedInconsistencies();
   const { inconsistencies } = await work.resolution();
   const report = { ...(await reportOf(work, options.include_keys === true)), ...(await effects?.()) };

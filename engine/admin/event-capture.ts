@@ -4,8 +4,9 @@
  *  Not here: their SQL (sql/event-trigger.ts), the log (events/event-log.ts). Reference: docs/reference/behaviour/event-triggers.md. */
 
 import type { Database } from '../database/pool.ts';
-import { fail } from '../errors/engine-error.ts';
+import { EngineError, fail } from '../errors/engine-error.ts';
 import { archiveEvents, createLog, hasLog } from '../events/event-log.ts';
+import { objectKey } from '../metadata/objects.ts';
 import type { Metadata } from '../metadata/schema/metadata.ts';
 import type { Source } from '../metadata/schema/source.ts';
 import { isLockTimeout } from '../migrate/migration-failure.ts';
@@ -117,7 +118,21 @@ async function apply(
   }
   await archiveEvents(client, removed);
   if (created.length > 0) await createLog(client);
-  for (const trigger of created) await whileFree(trigger.name, () => client.query(captureText(trigger)));
+  for (const trigger of created) {
+    const { schema, name: table } = trigger.table;
+    await naming(objectKey('event_trigger', source.name, schema, table, trigger.name), () =>
+      whileFree(trigger.name, () => client.query(captureText(trigger))),
+    );
+  }
+}
+
+/** Runs `body`, whose errors then name the object. */
+async function naming(key: string, body: () => Promise<void>): Promise<void> {
+  try {
+    await withSqlErrors('event triggers', body);
+  } catch (error) {
+    throw error instanceof EngineError ? error.of(key) : error;
+  }
 }
 
 /** Runs `body`, which locks the table of an event trigger. Raises `tableLocked` when another transaction has it for too long. */

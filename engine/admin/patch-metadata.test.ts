@@ -1,4 +1,5 @@
 /** `patch_metadata` and `patch_catalog_state`, as the operator sends them. */
+import pg from 'pg';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { type AdminTestEngine, op, startTestEngine } from './testing/engine.ts';
 
@@ -110,3 +111,40 @@ test('parts of the ledger are changed in the same transaction, by its writer wit
   expect(state.operator_state).toEqual({ manager: 'm', objects: { [AUTHOR]: entry, third: entry } });
   expect(engine.events.filter(({ kind }) => kind === 'managed objects changed')).toEqual([]);
 });
+
+test.each([
+  ['alone', (args: object) => patch(args), '$.args'],
+  [
+    'in a batch',
+    (args: object) => op('bulk_atomic', [op('drop_inconsistent_metadata'), patch(args)]),
+    '$.args[1].args',
+  ],
+])(
+  'a trigger that the database does not let the engine create names its edit: %s',
+  async (_, request, at) => {
+    await engine.must(op('run_sql', { sql: 'create table free (id int); create table held (id int)' }));
+    const trigger = (table: string) => ({
+      key: `event_trigger/default/public/${table}/on_${table}`,
+      definition: {
+        name: `on_${table}`,
+        definition: { insert: { columns: '*' } },
+        webhook: 'http://127.0.0.1:9',
+        retry_conf: { num_retries: 0 },
+      },
+    });
+    const tracked = ['free', 'held'].map((name) => ({
+      key: `table/default/public/${name}`,
+      definition: { table: name },
+    }));
+    const holder = new pg.Client({ connectionString: engine.database.url });
+    await holder.connect();
+    try {
+      await holder.query('begin; lock table held in share mode');
+      const refused = await engine.query(request({ put: [...tracked, trigger('free'), trigger('held')] }));
+      expect(refused.body).toMatchObject({ path: `${at}.put[3]`, error: expect.stringContaining('on_held') });
+    } finally {
+      await holder.end();
+    }
+    await engine.must(op('run_sql', { sql: 'drop table free; drop table held' }));
+  },
+);

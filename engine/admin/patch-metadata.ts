@@ -5,7 +5,7 @@ import { refuseCycles } from '../metadata/inherited-roles.ts';
 import type { ArgsOf } from '../metadata/operations.ts';
 import { admitPatch, type PatchAdmission } from './admission.ts';
 import { effectsFrom, replaceDocument, reportOf } from './document-operations.ts';
-import { editsIn } from './patch.ts';
+import { editsIn, pathOf } from './patch.ts';
 import type { AdminAnswer, AdminRequest, Performer } from './request.ts';
 import type { UnitOfWork } from './unit-of-work.ts';
 
@@ -16,7 +16,7 @@ export const patchMetadata: Performer<'patch_metadata'> = (work, args, request) 
   const next = editObjects(work.document, editsIn(args));
   refuseCycles(next.inherited_roles ?? []);
   if (!args.dry_run) work.dropDamaged(args.remove ?? []);
-  return replaceDocument(work, next, args, request);
+  return replaceDocument(work, next, args, request, (key) => pathOf(args, key));
 };
 
 /** Makes the edits that fit, and reports why it leaves out the others. A dry run only reports. */
@@ -29,7 +29,7 @@ async function patchWithFitting(
   const effects = args.include_effects ? await effectsFrom(work, args) : undefined;
   const { document, removed, fits, ...answer }: PatchAdmission = await admitPatch(work, args, request);
   if (!args.dry_run) work.dropDamaged(removed);
-  work.edit(request.path, document);
+  work.edit(request.path, document, (key) => pathOf(args, key));
   const added = await work.addedInconsistencies();
   const report = {
     ...(await reportOf(work, args.include_keys === true, (found) => !fits(found))),

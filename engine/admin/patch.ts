@@ -1,6 +1,6 @@
 /** Reads the edits of a patch. In: the arguments of `patch_metadata` and `apply_migrations`. Out: edits of the document.
  *  Not here: making them (patch-metadata.ts), which of them fit (admission.ts). */
-import { fail, withPath } from '../errors/engine-error.ts';
+import { fail, type PathStep, withPath } from '../errors/engine-error.ts';
 import type { JsonRecord } from '../json/value.ts';
 import type { Edit } from '../metadata/edit.ts';
 import { keyOfDefinition, type ObjectKind, parseKey } from '../metadata/objects.ts';
@@ -23,6 +23,13 @@ export function readEdits({ put = [], remove = [] }: Patch): readonly (() => Edi
     ...remove.map((key, i) => () => withPath('remove', () => withPath(i, () => removal(key, puts)))),
     ...put.map((one, i) => () => withPath('put', () => withPath(i, () => replacement(one)))),
   ];
+}
+
+/** Returns the path of the edit of an object. */
+export function pathOf({ put = [], remove = [] }: Patch, key: string): readonly PathStep[] | undefined {
+  const at = put.findIndex((one) => one.key === key);
+  if (at >= 0) return ['put', at];
+  return remove.includes(key) ? ['remove', remove.indexOf(key)] : undefined;
 }
 
 function removal(key: string, puts: ReadonlySet<string>): Edit {

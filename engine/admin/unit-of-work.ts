@@ -31,7 +31,7 @@ import type { Resolution } from '../resolve/resolve.ts';
 import type { Inconsistency } from '../resolve/types.ts';
 import { type CatalogStates, changesOperator, patchStates, setStates } from '../store/catalog-states.ts';
 import type { Authorship, MetadataWrite, Versions } from '../store/document.ts';
-import { causingPath, type RequestEdit, rootOf } from './blame.ts';
+import { atEdit, causingPath, type PathOfObject, type RequestEdit, rootOf } from './blame.ts';
 import { applyEventTriggers } from './event-capture.ts';
 import {
   type Gateway,
@@ -174,9 +174,9 @@ export class UnitOfWork {
     };
   }
 
-  edit(path: readonly PathStep[], document: Metadata): void {
+  edit(path: readonly PathStep[], document: Metadata, pathOf?: PathOfObject): void {
     const { edits } = this.#draft;
-    if (document !== this.document) this.#change({ document, edits: [...edits, { path, document }] });
+    if (document !== this.document) this.#change({ document, edits: [...edits, { path, document, pathOf }] });
   }
 
   setCatalogState(kind: keyof CatalogStates, state: unknown): void {
@@ -489,7 +489,10 @@ export class UnitOfWork {
     const { document, catalogStates, catalogs, upstreams } = this.#draft;
     const after = { metadata, model, catalogs };
     const transaction = (source: Source) => this.transaction(source);
-    await applyEventTriggers(this.base, after, { transaction, recreated: this.recreatedTriggers });
+    const { recreatedTriggers: recreated } = this;
+    await applyEventTriggers(this.base, after, { transaction, recreated }).catch((error: unknown) => {
+      throw atEdit(error, this.#draft.edits);
+    });
     const write = await writeBetween(this.base, { ...this.#draft, damaged }, this);
     const versions = await this.#write(write && by ? { ...write, by } : write);
     await updateSchedules(this.gateway.metadataDatabase, this.base.model, model, versions.resource);

@@ -19,6 +19,8 @@ export type ErrorHints = {
   readonly more?: readonly EngineError[] | undefined;
   /** The code of the error behind this one, where the admin API has one code for all errors of the object. */
   readonly behind?: string | undefined;
+  /** The key of the object that could not be made, where the metadata is written. */
+  readonly object?: string | undefined;
   /** The option that lifts the refusal. Every client reads it, at the end of the message. */
   readonly advice?: string | undefined;
   /** The source whose database answered as if it had other tables, columns or functions than those the engine has seen. */
@@ -80,6 +82,11 @@ export class EngineError extends Error {
   advised(advice: string | undefined): EngineError {
     if (advice === undefined) return this;
     return new EngineError(this.kind, this.params, this.path, this.internal, { ...this.#hints, advice });
+  }
+
+  /** Returns the error of an object that could not be made. */
+  of(object: string): EngineError {
+    return new EngineError(this.kind, this.params, this.path, this.internal, { ...this.#hints, object });
   }
 
   at(step: PathStep): EngineError {
