@@ -379,6 +379,11 @@ test('the operator leaves every search to the engine', () => {
   expect(searching).toEqual([]);
 });
 
+test('a port has only required methods', () => {
+  const methods = [...sources.get('operator/ports.ts')!.matchAll(/^ {2}(\w+)\?\(/gm)].map(([, name]) => name);
+  expect(methods).toEqual([]);
+});
+
 test('no two rooms import each other', () => {
   const arrows = new Set(
     shipped.flatMap((file) =>

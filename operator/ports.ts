@@ -308,7 +308,7 @@ export interface EnginePort {
   admit(request: AdmissionRequest): Promise<AdmissionAnswer>;
   /** Returns the roles whose schema would change with the edits. Stores nothing. Throws EngineProblem, `unsupported` when the engine does
    *  not report it. */
-  schemaEffects?(edits: readonly Edit[]): Promise<SchemaEffects>;
+  schemaEffects(edits: readonly Edit[]): Promise<SchemaEffects>;
   write(change: EngineWrite): Promise<{
     readonly resourceVersion: number;
     readonly inconsistent: readonly InconsistentObject[];
@@ -320,22 +320,22 @@ export interface EnginePort {
   /** Returns the versions, and a text that changes with the inconsistent objects. The engine checks its databases first, unless
    *  `isUnchecked`. It is cheap enough to call every few seconds. */
   state(options?: { readonly isUnchecked: boolean }): Promise<EngineVersions>;
-  /** Returns the replicas that serve an older version. Absent when no other replica is known. Never throws because of a replica. */
-  laggingReplicas?(version: number): Promise<readonly LaggingReplica[]>;
+  /** Returns the replicas that serve an older version; undefined when no other replica is known. Never throws because of a replica. */
+  laggingReplicas(version: number): Promise<readonly LaggingReplica[] | undefined>;
   /** Makes the engine read its catalogs again. */
   reload(): Promise<void>;
   /** Stores named values, by name. They take effect on every replica without a new version of the document. */
-  setValues?(values: ReadonlyMap<string, string>): Promise<void>;
+  setValues(values: ReadonlyMap<string, string>): Promise<void>;
   /** Returns what `setValues` would do with each value that is new or differs, and which values of the owner `removeValues` would remove. */
-  planValues?(owner: string, values: ReadonlyMap<string, string>): Promise<readonly ValueChange[]>;
+  planValues(owner: string, values: ReadonlyMap<string, string>): Promise<readonly ValueChange[]>;
   /** Removes the named values of the owner that are not among `used`, and that the engine's document does not refer to. */
-  removeValues?(owner: string, used: ReadonlySet<string>): Promise<void>;
+  removeValues(owner: string, used: ReadonlySet<string>): Promise<void>;
   /** Runs the migrations that have not run. Resolves after some seconds, also while they run. */
-  migrate?(request: MigrationsRequest): Promise<MigrationsResult>;
+  migrate(request: MigrationsRequest): Promise<MigrationsResult>;
   /** Returns the record of each call, in order; undefined for one that the engine does not have. */
-  deliveries?(calls: readonly DeclaredCall[]): Promise<readonly (DeliveryRecord | undefined)[]>;
+  deliveries(calls: readonly DeclaredCall[]): Promise<readonly (DeliveryRecord | undefined)[]>;
   /** Sends the request of a test as its role. */
-  runTest?(request: TestRequest): Promise<TestResponse>;
+  runTest(request: TestRequest): Promise<TestResponse>;
 }
 
 /** Why a request to an engine failed. `rejected` and `tooLarge` are about the content of the request. `unsupported`: an older engine lacks

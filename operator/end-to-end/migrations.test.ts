@@ -53,7 +53,7 @@ async function pass(
         ...client,
         migrate: (request) => {
           requests.push(request);
-          return client.migrate!(request);
+          return client.migrate(request);
         },
       },
       source: { snapshot: async () => snapshotOf(resources, given) },

@@ -23,12 +23,12 @@ export function cachedEngine(
     setValues: async (values) => {
       const changed = [...values].filter(([name, value]) => sent.get(name) !== digestOf(value));
       if (changed.length === 0) return;
-      await engine.setValues?.(new Map(changed));
+      await engine.setValues(new Map(changed));
       for (const [name, value] of changed) sent.set(name, digestOf(value));
     },
     removeValues: async (owner, used) => {
       if (tidy.has(owner) && [...sent.keys()].every((name) => used.has(name))) return;
-      await engine.removeValues?.(owner, used);
+      await engine.removeValues(owner, used);
       tidy.add(owner);
       for (const name of sent.keys()) if (!used.has(name)) sent.delete(name);
     },

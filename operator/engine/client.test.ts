@@ -406,7 +406,7 @@ describe('an engine that is older than a question', () => {
     ...{ code: 'parse-failed', error: 'unexpected field', path: `$.args.${argument}` },
   });
   const ignoring = { is_consistent: true, inconsistent_objects: [] };
-  const effects: Request = (client) => client.schemaEffects!([]);
+  const effects: Request = (client) => client.schemaEffects([]);
   const admit: Request = (client) => client.admit(NO_EDITS);
 
   test.each<[string, Request, number, object]>([
@@ -425,11 +425,9 @@ describe('an engine that is older than a question', () => {
       400,
       JSON.stringify({ code: 'parse-failed', error: 'no', path: '$.args' }),
     );
-    expect((await problemIn(() => engineClient({ url: rejecting }).schemaEffects!([]))).kind).toBe(
-      'rejected',
-    );
+    expect((await problemIn(() => engineClient({ url: rejecting }).schemaEffects([]))).kind).toBe('rejected');
     const strange = await answering(200, '{"effects": {}}');
-    expect((await problemIn(() => engineClient({ url: strange }).schemaEffects!([]))).kind).toBe(
+    expect((await problemIn(() => engineClient({ url: strange }).schemaEffects([]))).kind).toBe(
       'unreachable',
     );
   });

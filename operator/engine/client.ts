@@ -67,6 +67,7 @@ export function engineClient(address: EngineAddress): EnginePort {
     deliveries: (calls) => deliveriesOf(address, calls),
     migrate: (request) => migrate(address, request),
     runTest: (spec) => sendTest(address, spec),
+    laggingReplicas: async () => undefined,
   };
 }
 

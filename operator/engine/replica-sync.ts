@@ -34,16 +34,16 @@ export async function syncReplicas(
   version: number,
   before: ReplicaSync | undefined,
 ): Promise<ReplicaSync | undefined> {
-  if (!engine.laggingReplicas) return undefined;
   if (before?.version === version && before.lagging.length === 0) return before;
   const began = clock.now();
   const pauses = before && before.lagging.length > 0 ? [] : PAUSES_MS;
   let found = await engine.laggingReplicas(version);
   for (const ms of pauses) {
-    if (found.length === 0 || elapsed(began, clock.now()) >= MOST_IN_PASS_MS) break;
+    if (!found?.length || elapsed(began, clock.now()) >= MOST_IN_PASS_MS) break;
     await clock.sleep(ms);
     found = await engine.laggingReplicas(version);
   }
+  if (!found) return undefined;
   const now = clock.now();
   return { version, lagging: found.map((laggard) => lateOf(laggard, before, began, now)) };
 }
@@ -54,8 +54,9 @@ export async function haveReplicasChanged(
   clock: Clock,
   { version, lagging }: ReplicaSync,
 ): Promise<boolean> {
-  if (!engine.laggingReplicas || lagging.length === 0) return false;
+  if (lagging.length === 0) return false;
   const found = await engine.laggingReplicas(version);
+  if (!found) return false;
   const now = clock.now();
   return found.length === 0 || lagging.some(({ isAwaited, since }) => isAwaited && !isInTime(since, now));
 }

@@ -81,7 +81,7 @@ describe('the endpoint of an Engine', () => {
     const engine = { metadata: { name: 'main', namespace: 'team' }, spec: { endpoint } };
     const client = connections.portOf('team/main', engine as unknown as CustomResource, 'hush');
     const answer = await client.version().catch((error: Error) => error.message);
-    const lagging = replicas === undefined ? answer : await client.laggingReplicas!(7);
+    const lagging = replicas === undefined ? answer : await client.laggingReplicas(7);
     connections.stop();
     return lagging;
   }

@@ -8,6 +8,7 @@ import { RECONCILE_ANNOTATION } from '../artifacts/artifact-request.ts';
 import type { ArtifactStore } from '../artifacts/artifact-store.ts';
 import type { Decision } from '../decide/decide.ts';
 import { nextResumption, pauseOf } from '../decide/pause.ts';
+import { refusingEngine } from '../engine/refusing-engine.ts';
 import { haveReplicasChanged, nextReplicaCheckMs } from '../engine/replica-sync.ts';
 import { consentOf } from '../grants/consent.ts';
 import { lineBreakText } from '../kinds/line-break.ts';
@@ -300,18 +301,7 @@ export class EnginePass {
     if (last) return { port: last, problem: undefined };
     const problem = wanted && this.#credentialsProblem(wanted, adminSecret);
     if (!problem) return { port: connections.portOf(key, engine, adminSecret), problem };
-    const { message } = problem;
-    const refuse = () => Promise.reject(new EngineProblem('unauthorized', message));
-    const port = {
-      read: refuse,
-      admit: refuse,
-      write: refuse,
-      inconsistent: refuse,
-      version: refuse,
-      state: refuse,
-      reload: refuse,
-    };
-    return { port, problem };
+    return { port: refusingEngine(new EngineProblem('unauthorized', problem.message)), problem };
   }
 
   /** Returns why a value of a Secret cannot be sent as the admin secret. */
@@ -377,9 +367,9 @@ export class EnginePass {
     };
     const migrate: EnginePort['migrate'] = async (request) => {
       if (!this.#options.isLeading()) throw new NotLeading('the lease was not renewed; no migration runs');
-      return port.migrate!(request);
+      return port.migrate(request);
     };
-    return { ...port, write, ...(port.migrate ? { migrate } : {}) };
+    return { ...port, write, migrate };
   }
 
   /** Returns when to check an unmarked engine that needs no pass now. */

@@ -180,7 +180,6 @@ export async function answerOf(
       message: `the engine has no source ${source} yet; apply a Source for it, or correct spec.source`,
     };
   }
-  if (!engine.migrate) return { ...MISSING, message: 'the engine cannot run migrations' };
   const { lockTimeoutSeconds, allowOutOfOrder = false, allowBreaking = false } = specOf(cr);
   const found = await migrationFilesOf(context.snapshot, cr);
   if ('reason' in found) return { ...MISSING, state: 'not ready', problem: found };
@@ -196,7 +195,7 @@ export async function answerOf(
   };
   const own = edits.filter(({ key }) => parseKey(key)?.segments[0] === source);
   const send = async (edits: readonly Edit[]): Promise<Answer> => {
-    const answer = { ...(await engine.migrate!({ ...request, edits })), staleBecause: found.staleBecause };
+    const answer = { ...(await engine.migrate({ ...request, edits })), staleBecause: found.staleBecause };
     return consent === 'given' ? answer : withoutConsent(answer, consent.digest);
   };
   try {

@@ -11,7 +11,7 @@ export async function withDeliveries(
   resources: readonly CustomResource[],
   report: Attempt,
 ): Promise<Attempt> {
-  if (!engine.deliveries || report.problem) return report;
+  if (report.problem) return report;
   const awaited = resources.flatMap((cr) => {
     const isApplied = report.verdicts.get(cr.metadata.uid)?.outcome.reason === 'Applied';
     const call = isApplied ? awaitedCall(cr) : undefined;

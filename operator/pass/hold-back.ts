@@ -82,7 +82,6 @@ export async function editsForMigrations(
 }
 
 async function isSafe(engine: EnginePort, decisions: readonly Decision[]): Promise<boolean> {
-  if (!engine.schemaEffects) return false;
   try {
     const { schemas, isComplete, requests = [] } = await engine.schemaEffects(editsOf(decisions));
     return isComplete && schemas.every(({ breaking }) => breaking === 0) && !requests.some(isBreaking);

@@ -150,7 +150,7 @@ async function outcomeOf(cr: CustomResource, pass: TestPass): Promise<TestOutcom
 const OR_BY_COMMAND = ', or run it with pergola test -f FOLDER';
 
 /** Returns why the test does not run in passes, and what to do; undefined when it does. */
-function refusalOf(cr: CustomResource, { engine, consent, policies }: TestPass): string | undefined {
+function refusalOf(cr: CustomResource, { consent, policies }: TestPass): string | undefined {
   const { runAfterApply } = specOf(cr);
   if (!runAfterApply) {
     return `the test has no runAfterApply; set runAfterApply: true to run it after changes${OR_BY_COMMAND}`;
@@ -158,7 +158,6 @@ function refusalOf(cr: CustomResource, { engine, consent, policies }: TestPass):
   if (policies.permissionTests !== 'Run') {
     return `the Engine does not allow tests; set spec.policies.permissionTests: Run of the Engine${OR_BY_COMMAND}`;
   }
-  if (!engine.runTest) return `the engine cannot run tests after changes${OR_BY_COMMAND}`;
   const { namespace } = cr.metadata;
   if (consent && consent.home !== namespace) {
     return `only tests in ${consent.home}, the namespace of the Engine, run after changes, because they read as any role; move it there${OR_BY_COMMAND}`;
@@ -169,7 +168,7 @@ function refusalOf(cr: CustomResource, { engine, consent, policies }: TestPass):
 async function run(cr: CustomResource, engine: EnginePort): Promise<TestOutcome> {
   const { gate, expect } = specOf(cr);
   try {
-    const difference = summaryFrom(expect, await engine.runTest!(specOf(cr)));
+    const difference = summaryFrom(expect, await engine.runTest(specOf(cr)));
     if (difference === undefined) {
       return { reason: 'TestPassed', message: 'the response was the expected one', isRun: true };
     }

@@ -44,7 +44,7 @@ const NO_EFFECTS: SchemaEffects = { schemas: [], isComplete: true };
 /** Returns the roles whose schema the plan would change. A plan that changes nothing needs no comparison. */
 export async function schemaEffectsOf(engine: EnginePort, { settled }: PassPlan): Promise<SchemaEffects> {
   if (settled.applied.length === 0) return NO_EFFECTS;
-  return (await engine.schemaEffects?.(editsOf(settled.applied))) ?? NO_EFFECTS;
+  return engine.schemaEffects(editsOf(settled.applied));
 }
 
 /** The inputs of a plan besides the decisions. */

@@ -13,7 +13,7 @@ export async function withReplicas(
   report: Attempt,
   before: ReplicaSync | undefined,
 ): Promise<Attempt> {
-  if (!engine.laggingReplicas || report.problem || report.resourceVersion === undefined) return report;
+  if (report.problem || report.resourceVersion === undefined) return report;
   const replicaSync = await syncReplicas(engine, clock, report.resourceVersion, before);
   if (!replicaSync) return report;
   const verdicts = new Map(

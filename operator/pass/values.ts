@@ -19,7 +19,7 @@ export async function plannedValues(
   { manager }: ReconcileOptions,
 ): Promise<readonly ValueChange[]> {
   try {
-    return (await engine.planValues?.(ownerOfValues(manager), values)) ?? [];
+    return await engine.planValues(ownerOfValues(manager), values);
   } catch (error) {
     if (!(error instanceof EngineProblem) || error.kind !== 'rejected') throw error;
     return [];
@@ -37,7 +37,7 @@ export function isRemovable(name: string, { scope, settled }: PassPlan, snapshot
 export async function sendValues(engine: EnginePort, values: ReadonlyMap<string, string>): Promise<void> {
   if (values.size === 0) return;
   try {
-    await engine.setValues?.(values);
+    await engine.setValues(values);
   } catch (error) {
     if (!(error instanceof EngineProblem) || error.kind !== 'rejected') throw error;
   }
@@ -53,7 +53,7 @@ export async function removeUnusedValues(
   if (scope.skipped.size > 0 || !snapshot.isComplete) return;
   const used = new Set(desired.values.keys());
   try {
-    for (const owner of ownersOfValues(options)) await engine.removeValues?.(owner, used);
+    for (const owner of ownersOfValues(options)) await engine.removeValues(owner, used);
   } catch (error) {
     if (!(error instanceof EngineProblem)) throw error;
   }

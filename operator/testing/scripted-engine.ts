@@ -33,7 +33,6 @@ import {
   type EngineWrite,
   type HeldGroup,
   type InconsistentObject,
-  type LaggingReplica,
   type LeftOut,
   type SchemaEffects,
   unfit,
@@ -51,12 +50,12 @@ export class ScriptedEngine implements EnginePort {
   refusal: (objects: ReadonlyMap<string, MetadataObject>) => EngineProblem | undefined = () => undefined;
   /** Called before each request; may throw, or make concurrent changes. */
   before: (request: 'read' | 'admit' | 'write') => void = () => {};
-  /** Set if the engine has known replicas. */
-  laggingReplicas?: (version: number) => Promise<readonly LaggingReplica[]>;
-  /** Set if tests run. */
-  runTest?: NonNullable<EnginePort['runTest']>;
-  /** Set if the engine reports what edits change in the schemas of roles. */
-  schemaEffects?: NonNullable<EnginePort['schemaEffects']>;
+  /** Returns the replicas that lag. None are known by default. */
+  laggingReplicas: EnginePort['laggingReplicas'] = async () => undefined;
+  runTest: EnginePort['runTest'] = unsupported;
+  migrate: EnginePort['migrate'] = unsupported;
+  deliveries: EnginePort['deliveries'] = unsupported;
+  schemaEffects: EnginePort['schemaEffects'] = async () => ({ schemas: [], isComplete: true });
   readonly writes: EngineWrite[] = [];
   admissions = 0;
 
@@ -173,6 +172,11 @@ export class ScriptedEngine implements EnginePort {
       setValues: (values) => this.setValues(values),
       planValues: (owner, values) => this.planValues(owner, values),
       removeValues: (owner, used) => this.removeValues(owner, used),
+      schemaEffects: (edits) => this.schemaEffects(edits),
+      migrate: (request) => this.migrate(request),
+      deliveries: (calls) => this.deliveries(calls),
+      runTest: (request) => this.runTest(request),
+      laggingReplicas: (version) => this.laggingReplicas(version),
     };
   }
 
@@ -217,6 +221,10 @@ export class ScriptedEngine implements EnginePort {
   #judged(metadata: Metadata): readonly InconsistentObject[] {
     return this.judge(objectsOf(metadata));
   }
+}
+
+async function unsupported(): Promise<never> {
+  throw new EngineProblem('unsupported', 'the test does not script it');
 }
 
 function misfitOf(report: InconsistentObject): Misfit<InconsistentObject> {
