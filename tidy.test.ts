@@ -384,6 +384,15 @@ test('a port has only required methods', () => {
   expect(methods).toEqual([]);
 });
 
+test('the life of an admin operation knows no operation by its name', () => {
+  const life = ['engine/admin/run.ts', 'engine/admin/request.ts'];
+  const byName = life.flatMap((file) =>
+    [...sources.get(file)!.matchAll(/name === '(\w+)'/g)].map(([, name]) => `${file}: ${name}`),
+  );
+  // The name of the operation says the kind of the source.
+  expect(byName).toEqual(['engine/admin/request.ts: pg_add_source']);
+});
+
 test('no two rooms import each other', () => {
   const arrows = new Set(
     shipped.flatMap((file) =>

@@ -180,16 +180,38 @@ async function performOne(
   }
   const handler = HANDLERS[name as keyof typeof HANDLERS] as Handler;
   const edited = handler(work.document, args as never, work.links);
-  if (edited === work.document && name === 'add_collection_to_allowlist') {
-    const message = alreadyAllowed((args as ArgsOf<'add_collection_to_allowlist'>).collection);
-    return () => ({ message });
-  }
-  if (NAMES_RELATIONSHIP.has(name)) refuseColumn(work, args as NamingArgs);
-  if (name === 'track_table') await refuseRemoteNode(work, (args as ArgsOf<'track_table'>).table);
+  const { check, answer = () => SUCCESS } = (STEPS[name] ?? {}) as Steps<OperationName>;
+  await check?.(work, args);
+  const isSame = edited === work.document;
   work.edit(request.path, edited);
-  if (name !== 'pg_add_source' && name !== 'pg_update_source') return SUCCESS;
-  return connectSource(work, (args as ArgsOf<'pg_add_source'>).name);
+  return answer(work, args, isSame);
 }
+
+/** The steps of an edit that depend on more than the document. */
+type Steps<N extends OperationName> = {
+  /** Raises an error before the draft is edited. */
+  readonly check?: (work: UnitOfWork, args: ArgsOf<N>) => void | Promise<void>;
+  /** Returns the answer after it. `isSame` is true when the edit changes nothing. Absent: the message `success`. */
+  readonly answer?: (
+    work: UnitOfWork,
+    args: ArgsOf<N>,
+    isSame: boolean,
+  ) => AdminAnswer | Promise<AdminAnswer>;
+};
+
+const STEPS: { readonly [N in OperationName]?: Steps<N> } = {
+  create_object_relationship: { check: refuseColumn },
+  create_array_relationship: { check: refuseColumn },
+  create_remote_relationship: { check: refuseColumn },
+  rename_relationship: { check: refuseColumn },
+  track_table: { check: (work, { table }) => refuseRemoteNode(work, table) },
+  pg_add_source: { answer: (work, { name }) => connectSource(work, name) },
+  pg_update_source: { answer: (work, { name }) => connectSource(work, name) },
+  add_collection_to_allowlist: {
+    answer: (_work, { collection }, isSame) =>
+      isSame ? () => ({ message: alreadyAllowed(collection) }) : SUCCESS,
+  },
+};
 
 /** Connects to the source. Raises `invalidConfiguration` when a new read replica or member of its connection set does not answer. What
  *  is wrong with the primary is found by validation. */
@@ -200,14 +222,6 @@ async function connectSource(work: UnitOfWork, name: string): Promise<AdminAnswe
   if (silent) fail('invalidConfiguration', { text: silent.reason }, { path: silent.other.path });
   return SUCCESS;
 }
-
-/** The operations that give a relationship a name. */
-const NAMES_RELATIONSHIP: ReadonlySet<OperationName> = new Set([
-  'create_object_relationship',
-  'create_array_relationship',
-  'create_remote_relationship',
-  'rename_relationship',
-]);
 
 /** Raises the error of `refuseName` when a column of the table has the name of a relationship. */
 function refuseColumn(work: UnitOfWork, args: NamingArgs): void {
@@ -259,12 +273,12 @@ async function at<T>(path: readonly PathStep[], body: () => Promise<T>): Promise
 /** Performs the items of a batch in order and answers with an array. `bulk` and `bulk_atomic` are the same here: all or nothing,
  *  validated and saved once. `bulk_keep_going` puts an item's failure in its position of the array and continues. */
 async function performBatch(work: UnitOfWork, request: AdminRequest): Promise<AdminAnswer> {
-  if (request.operation.name === 'concurrent_bulk') return performConcurrently(work, request);
+  if (request.operation.batch === 'concurrent') return performConcurrently(work, request);
   refuseMixedAccess(request);
   const answers: AdminAnswer[] = [];
   for (const item of request.items) {
     answers.push(
-      request.operation.name === 'bulk_keep_going'
+      request.operation.batch === 'each'
         ? await performOrReport(work, item)
         : await performOrThrow(work, item),
     );
@@ -324,10 +338,10 @@ function withInner(item: AdminRequest | EngineError): readonly (AdminRequest | E
 
 function accessModeOf(item: AdminRequest | EngineError): string | undefined {
   if (item instanceof EngineError) return undefined;
-  const { effect, name } = item.operation;
-  if (effect === 'read' || effect === 'batch' || name === 'select' || name === 'count') return undefined;
+  const { effect, isReading } = item.operation;
+  if (effect === 'read' || effect === 'batch' || isReading) return undefined;
   const isReadOnly =
-    name === 'run_sql' &&
+    effect === 'sql' &&
     typeof item.args === 'object' &&
     item.args !== null &&
     'read_only' in item.args &&

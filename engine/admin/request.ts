@@ -106,7 +106,7 @@ function parseItems(
     try {
       return parseRequest(item, caller, [...path, index]);
     } catch (error) {
-      if (operation.name === 'bulk_keep_going' && error instanceof EngineError) return error;
+      if (operation.batch === 'each' && error instanceof EngineError) return error;
       throw error;
     }
   });

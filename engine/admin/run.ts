@@ -9,6 +9,7 @@
 import { sqlStateOf } from '../database/pg-errors.ts';
 import { EngineError, fail, toAdminBody } from '../errors/engine-error.ts';
 import { nextTurn } from '../limits/slices.ts';
+import { EFFECTS } from '../metadata/operations.ts';
 import { ADMIN_ROLE, SESSION_PREFIX, type Session } from '../resolve/session.ts';
 import { isUnreachable } from '../store/connect.ts';
 import type { Authorship } from '../store/document.ts';
@@ -192,11 +193,9 @@ function operationsIn(request: AdminRequest | EngineError): readonly AdminReques
   return request.operation.effect === 'batch' ? request.items.flatMap(operationsIn) : [request];
 }
 
-const STATE_WRITES: ReadonlySet<string> = new Set(['set_catalog_state', 'patch_catalog_state']);
-
 /** True when the operation writes the operator's ledger, which only the operator does, together with its changes. */
 function writesLedger({ operation, args }: AdminRequest): boolean {
-  const isState = STATE_WRITES.has(operation.name) && typeof args === 'object' && args !== null;
+  const isState = operation.effect === 'client-state' && typeof args === 'object' && args !== null;
   return isState && 'type' in args && args.type === 'operator';
 }
 
@@ -213,10 +212,10 @@ async function baseOf(state: EngineState, request: AdminRequest): Promise<Snapsh
 
 function changesDocument(request: AdminRequest | EngineError): boolean {
   if (request instanceof EngineError) return false;
-  const { effect, name } = request.operation;
+  const { effect } = request.operation;
   if (effect === 'batch') return request.items.some(changesDocument);
-  if (name === 'run_sql') return !isSqlText(request.args) || mayChangeSchema(request.args);
-  return !['read', 'rows', 'values', 'migration'].includes(effect);
+  if (effect === 'sql') return !isSqlText(request.args) || mayChangeSchema(request.args);
+  return EFFECTS[effect].mayEdit;
 }
 
 function isMigration({ operation }: AdminRequest): boolean {
@@ -224,12 +223,8 @@ function isMigration({ operation }: AdminRequest): boolean {
 }
 
 /** True when the operation is refused in maintenance mode. */
-function isMaintenance({ operation: { effect, name } }: AdminRequest): boolean {
-  return (
-    name === 'run_sql' ||
-    effect === 'migration' ||
-    ((effect === 'edit' || effect === 'state') && !STATE_WRITES.has(name))
-  );
+function isMaintenance({ operation }: AdminRequest): boolean {
+  return EFFECTS[operation.effect].isMaintenance;
 }
 
 /** True when the arguments of run_sql suffice to know what the SQL may change. Invalid arguments count as changes and fail later. */

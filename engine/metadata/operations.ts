@@ -55,10 +55,32 @@ import { oneOf, type Static, type TProperties, type TSchema, Type } from './sche
 
 export type Endpoint = '/v1/query' | '/v1/metadata' | '/v2/query';
 
-/** The effect of an operation. `edit`: a function from document to document (admin/handlers). `state`: replaces the document or the
- *  state stored beside it. `read`: changes nothing. `database`: runs SQL. `migration`: runs migrations, which continue when the request ends. `rows`: reads or writes rows as the caller's role. `values`:
- *  changes named values, which are no part of the document. `batch`: performs other operations. */
-export type Effect = 'edit' | 'state' | 'read' | 'database' | 'migration' | 'rows' | 'values' | 'batch';
+/** The consequences of the effect of an operation. */
+type EffectRow = {
+  /** True when the operation may change the document, and so waits for its turn. */
+  readonly mayEdit: boolean;
+  /** True when the operation is refused in maintenance mode. */
+  readonly isMaintenance: boolean;
+};
+
+/** The effects of operations. `edit`: a function from document to document (admin/handlers). `state`: replaces the document or a part of it.
+ *  `client-state`: changes the state that a client stores beside the document. `sql`: runs SQL of the client. `database`: changes events in
+ *  a database. `migration`: runs migrations, which continue when the request ends. `read`: changes nothing. `rows`: reads or writes rows as
+ *  the caller's role. `values`: changes named values, which are no part of the document. `batch`: performs other operations. */
+export const EFFECTS = {
+  edit: { mayEdit: true, isMaintenance: true },
+  state: { mayEdit: true, isMaintenance: true },
+  'client-state': { mayEdit: true, isMaintenance: false },
+  sql: { mayEdit: true, isMaintenance: true },
+  database: { mayEdit: true, isMaintenance: false },
+  migration: { mayEdit: false, isMaintenance: true },
+  read: { mayEdit: false, isMaintenance: false },
+  rows: { mayEdit: false, isMaintenance: false },
+  values: { mayEdit: false, isMaintenance: false },
+  batch: { mayEdit: false, isMaintenance: false },
+} as const satisfies Record<string, EffectRow>;
+
+export type Effect = keyof typeof EFFECTS;
 
 export type OperationDeclaration = {
   readonly effect: Effect;
@@ -73,6 +95,10 @@ export type OperationDeclaration = {
   readonly aliases?: readonly string[];
   /** True when the console secret may perform it: it reads, and its answer has no secrets and no values of rows. All others are refused. */
   readonly isForConsole?: true;
+  /** How a batch performs its items: all or none, each by itself, or all at the same time. */
+  readonly batch?: 'atomic' | 'each' | 'concurrent';
+  /** True for an operation on rows that only reads. */
+  readonly isReading?: true;
   /** True when `source` is an argument, whose default is `default`. */
   readonly takesSource: boolean;
   /** Rewrites other forms of the arguments to that of `args`. */
@@ -136,9 +162,9 @@ function sourced<const E extends Effect, P extends TProperties>(
 }
 
 /** An operation on the rows of one tracked table. */
-function rows<P extends TProperties>(summary: string, args: P, check?: OperationDeclaration['check']) {
-  const more = { endpoints: SCHEMA, isPrefixed: false, ...(check ? { check } : {}) };
-  return sourced('rows', summary, { table: QualifiedName, ...args }, more);
+function rows<P extends TProperties>(summary: string, args: P, more: Partial<OperationDeclaration> = {}) {
+  const common = { endpoints: SCHEMA, isPrefixed: false };
+  return sourced('rows', summary, { table: QualifiedName, ...args }, { ...common, ...more });
 }
 
 /** The most entries of each list of `get_field_usage`. */
@@ -264,24 +290,28 @@ export const OPERATIONS = {
   // ── several at once ──
   bulk: shaped('batch', 'Performs operations in order; all or none.', Type.Array(Type.Unknown()), {
     endpoints: EVERYWHERE,
+    batch: 'atomic',
   }),
   bulk_keep_going: shaped(
     'batch',
     'Performs operations in order; those that fail answer with their error.',
     Type.Array(Type.Unknown()),
+    { batch: 'each' },
   ),
   bulk_atomic: shaped(
     'batch',
     'Like `bulk`; the document is validated once, at the end.',
     Type.Array(Type.Unknown()),
+    { batch: 'atomic' },
   ),
   concurrent_bulk: shaped('batch', 'Performs read-only `run_sql` operations.', Type.Array(Type.Unknown()), {
     endpoints: ['/v2/query'],
+    batch: 'concurrent',
   }),
 
   // ── SQL ──
   run_sql: sourced(
-    'database',
+    'sql',
     'Runs SQL statements in one transaction and answers with the result of the last.',
     {
       sql: Type.String(),
@@ -836,13 +866,17 @@ export const OPERATIONS = {
       limit: Type.Optional(Type.Unknown()),
       offset: Type.Optional(Type.Unknown()),
     },
-    checkWindow,
+    { check: checkWindow, isReading: true },
   ),
-  count: rows('Returns the number of rows of a tracked table, or of distinct values.', {
-    where: Type.Optional(Type.Unknown()),
-    // Nullable: an empty list is an error, not the same as none.
-    distinct: Type.Optional(nullable(Type.Array(ColumnName))),
-  }),
+  count: rows(
+    'Returns the number of rows of a tracked table, or of distinct values.',
+    {
+      where: Type.Optional(Type.Unknown()),
+      // Nullable: an empty list is an error, not the same as none.
+      distinct: Type.Optional(nullable(Type.Array(ColumnName))),
+    },
+    { isReading: true },
+  ),
   insert: rows('Inserts rows into a tracked table, by column name.', {
     objects: Type.Array(Type.Record(Type.String(), Type.Unknown())),
     returning,
@@ -946,12 +980,12 @@ export const OPERATIONS = {
     {},
   ),
   get_catalog_state: row('read', 'Returns the state that clients store beside the document.', {}),
-  set_catalog_state: row('state', 'Replaces the state that one client stores beside the document.', {
+  set_catalog_state: row('client-state', 'Replaces the state that one client stores beside the document.', {
     type: catalogStateType,
     state: Type.Unsafe<Readonly<Record<string, unknown>>>({ type: 'object', additionalProperties: true }),
   }),
   patch_catalog_state: row(
-    'state',
+    'client-state',
     'Applies a JSON Merge Patch (RFC 7396) to the state that one client stores beside the document.',
     {
       type: catalogStateType,
