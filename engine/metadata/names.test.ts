@@ -133,7 +133,8 @@ test('a table is renamed inside its schema', () => {
       const { metadata, keys } = namedWorld(random);
       const [old = '', key = ''] = [...keys].find(([, one]) => one.startsWith('table/'))!;
       const before = linesOf(metadata);
-      const next = linesOf(renameObject(metadata, key, 'x'));
+      const fieldOf = fieldsIn(objectsOf(metadata));
+      const next = linesOf(renameObject(metadata, key, 'x', fieldOf));
       expect(next.filter((line) => line.includes(`"name": "${old}"`))).toEqual([]);
       expect(next.filter((line, i) => line !== before[i] && !line.includes('"name": "x"'))).toEqual([]);
     }),

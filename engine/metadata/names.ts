@@ -114,7 +114,9 @@ function renameValue(mark: NameMark, value: unknown, context: Context): unknown 
   if (form === 'variables') return renameVariables(value, (name) => renameText(mark, name, context));
   if (isQualifiedKind(kind)) {
     const name = qualifiedOf(value);
-    return (name && context.walk.rename({ kind, isOwn, source: context.source, name })) ?? value;
+    const next = name && context.walk.rename({ kind, isOwn, source: context.source, name });
+    // Members keep their order.
+    return isRecord(value) && isRecord(next) ? { ...value, ...next } : (next ?? value);
   }
   if (typeof value !== 'string') return value;
   if (form !== 'type') return renameText(mark, value, context);
