@@ -17,7 +17,7 @@ export type Baseline<R> = {
 };
 
 /** The most documents that one admission judges to find culprits. Real conflicts take one or two each. */
-const MOST_JUDGED = 512;
+const MOST_JUDGED = 256;
 
 /** The rest of the budget of an admission. */
 export class JudgeBudget {
