@@ -4,6 +4,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import type { Page } from '../testing/browser.ts';
 import type { TestEngine } from '../testing/engine.ts';
 import {
+  CONSOLE_SECRET,
   type ConsoleWorld,
   HAS_BROWSER,
   press,
@@ -16,7 +17,6 @@ import {
   WINDOWS,
 } from './testing/console.ts';
 
-const CONSOLE_SECRET = 'a-secret-for-looking';
 /** A name that would run if it were markup. */
 const MARKUP = '<img src=x onerror=document.title=1>';
 

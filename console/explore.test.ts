@@ -5,6 +5,7 @@ import { promisify } from 'node:util';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import type { Page } from '../testing/browser.ts';
 import {
+  CONSOLE_SECRET,
   type ConsoleWorld,
   fill,
   HAS_BROWSER,
@@ -20,7 +21,6 @@ import {
 } from './testing/console.ts';
 
 const run = promisify(execFile);
-const CONSOLE_SECRET = 'a-secret-for-looking';
 const [ROLE, VARIABLES] = [0, 1].map((i) => `document.querySelectorAll('.bar input')[${i}]`) as [
   string,
   string,

@@ -9,6 +9,7 @@ import { jwtSecret } from '../engine/config/jwt-secret.ts';
 import type { Page } from '../testing/browser.ts';
 import { startTestEngine } from '../testing/engine.ts';
 import {
+  CONSOLE_SECRET,
   type ConsoleWorld,
   fill,
   HAS_BROWSER,
@@ -24,7 +25,6 @@ import {
 } from './testing/console.ts';
 
 const KEY = '0123456789abcdef0123456789abcdef';
-const CONSOLE_SECRET = 'a-secret-for-looking';
 const FIELD = 'document.querySelector(".sign-in input[type=password]")';
 const IS_EDITOR = `document.querySelector('.graphiql-query-editor .view-lines')`;
 

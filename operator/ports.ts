@@ -245,7 +245,7 @@ export type AdmissionRequest = {
   readonly edits: readonly Edit[];
   /** The keys of objects that no edit may break. */
   readonly foreign: readonly string[];
-  /** By the key of an edit, the keys of objects without which it is left out. */
+  /** The keys of objects without which an edit is left out, by the key of the edit. */
   readonly needs: ReadonlyMap<string, readonly string[]>;
   /** The names of values that are sent before the write: what lacks one of them fits. */
   readonly unsentValues: readonly string[];

@@ -2,16 +2,17 @@
 import { useState } from 'react';
 import { LANGUAGES } from './code.js';
 import { useEditorContents } from './editor.js';
+import { PaneIcon } from './pane-icon.jsx';
 import { Scrolling } from './scrolling.jsx';
 
-export const CODE_PANE = { title: 'Code', icon: Icon, content: Pane };
+export const CODE_PANE = {
+  title: 'Code',
+  icon: Icon,
+  content: Pane,
+};
 
 function Icon() {
-  return (
-    <svg viewBox="0 0 24 24" fill="none" stroke="currentColor" strokeWidth="1.5" aria-hidden="true">
-      <path d="m8 7-5 5 5 5M16 7l5 5-5 5M13.500 5l-3 14" />
-    </svg>
-  );
+  return <PaneIcon path="m8 7-5 5 5 5M16 7l5 5-5 5M13.5 5l-3 14" />;
 }
 
 function Pane() {

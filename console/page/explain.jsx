@@ -4,18 +4,19 @@ import { useContext, useState } from 'react';
 import { ExploreContext, useEditorContents } from './editor.js';
 import { userOf } from './headers.js';
 import { operationOf } from './operation.js';
+import { PaneIcon } from './pane-icon.jsx';
 import { explain } from './requests.js';
 import { Scrolling } from './scrolling.jsx';
 import { PREFIX } from './session.js';
 
-export const EXPLAIN_PANE = { title: 'Explain', icon: Icon, content: Pane };
+export const EXPLAIN_PANE = {
+  title: 'Explain',
+  icon: Icon,
+  content: Pane,
+};
 
 function Icon() {
-  return (
-    <svg viewBox="0 0 24 24" fill="none" stroke="currentColor" strokeWidth="1.5" aria-hidden="true">
-      <path d="M4 5h16M4 12h10M4 19h7M17 14v6m-3-3h6" />
-    </svg>
-  );
+  return <PaneIcon path="M4 5h16M4 12h10M4 19h7M17 14v6m-3-3h6" />;
 }
 
 function Pane() {

@@ -1,5 +1,5 @@
-/** What tests of the pages share: the built console, an engine that serves it on a database of its own, a browser, and what a user does.
- *  Tests are skipped where there is no browser (testing/browser.ts). Not here: what the pages must show (the tests). */
+/** The surroundings of tests of the pages: the built console, an engine that serves it on a database of its own, a browser, and what a user
+ *  does. Tests are skipped where there is no browser (testing/browser.ts). Not here: what the pages must show (the tests). */
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { type Browser, browserPath, type Page, startBrowser } from '../../testing/browser.ts';
@@ -8,6 +8,7 @@ import { startTestEngine, type TestEngine, type TestEngineOptions } from '../../
 import { buildConsole } from '../build.ts';
 
 export const TIMEOUT_MS = 120_000;
+export const CONSOLE_SECRET = 'a-secret-for-looking';
 export const BUILT = fileURLToPath(new URL('../../dist/console', import.meta.url));
 
 const path = browserPath();

@@ -11,9 +11,9 @@ import {
   uniqueName,
 } from './release.ts';
 
-/** What Pergola adds to the base image, on disk. */
+/** The most that Pergola adds to the base image, on disk. */
 const MOST_ADDED_MB = 70;
-/** What a node downloads. */
+/** The most that a node downloads. */
 const MOST_DOWNLOADED_MB = 150;
 
 const namespace = uniqueName('pergola-image');

@@ -3,12 +3,11 @@
  *  In: a unit of work, the arguments of `patch_metadata`. Out: the document with the edits that fit, and the members of the answer about
  *  the others. Not here: reading the edits (patch.ts), the answer as a whole (patch-metadata.ts). */
 import { rivalsOf } from '../admit/admit.ts';
-import { type ComparedDocuments, comparisonOf } from '../admit/breaking.ts';
+import { type BreaksSummary, comparisonOf, summaryOf } from '../admit/breaking.ts';
 import type { Cause, Change, Misfit } from '../admit/change.ts';
 import { feasible } from '../admit/feasible.ts';
 import {
   admitHoldingBack,
-  type Break,
   type Comparison,
   type Group,
   type Held,
@@ -52,8 +51,7 @@ type PrintedLeft = {
   readonly rivals?: readonly string[];
 };
 
-/** A breaking change, the number of others, and that of the further roles that they concern. */
-type PrintedBreaks = { readonly first: unknown; readonly others: number; readonly roles: number };
+type PrintedBreaks = Omit<BreaksSummary, 'first'> & { readonly first: unknown };
 
 /** Why a group is held back. */
 type PrintedHeld = {
@@ -88,9 +86,6 @@ export async function admitPatch(
   const changed = new Set(changes.map(({ key }) => key));
   const isForeign = (key: string) => (protect === 'listed' ? foreign.has(key) : !changed.has(key));
   const trial = new TrialDocuments(work, request, unsent);
-  const judge = (document: Metadata) => trial.judge(document);
-  // The first document has every change, so that each source and remote schema is read once.
-  const before = await trial.begin(changes);
   const groups: readonly Group[] = (holdBack?.groups ?? []).map(({ keys, is_compared: isCompared }) => ({
     keys,
     isCompared,
@@ -102,7 +97,12 @@ export async function admitPatch(
     compare: effects.has('breaking') ? (one, other) => trial.compare(one, other) : undefined,
     mayGoOn: timeFor(MOST_COMPARING_MS),
   };
-  const baseline = { document: trial.start, before, isForeign, judge };
+  const baseline = {
+    document: trial.start,
+    isMisfitBefore: (key: string) => trial.isMisfitBefore(key),
+    isForeign,
+    judge: (document: Metadata) => trial.judge(document),
+  };
   const { document, admitted, left, held, untried } = await admitHoldingBack(baseline, changes, options);
   const reports = [...left].map(([key, cause]) => printLeft(key, cause));
   const heldBack = [...held].map(([group, why]) => printHeld(groups.indexOf(group), why));
@@ -157,14 +157,15 @@ class TrialDocuments {
   readonly #unsent: readonly string[];
   readonly #start: Metadata;
   readonly #resolved = new WeakMap<Metadata, Promise<Resolution>>();
-  #whole: Pick<UnitOfWork, 'metadata' | 'catalogs' | 'upstreams'>;
+  /** The targets as the sources and remote schemas described them for the first document, which has every change; undefined before. */
+  #read: Pick<UnitOfWork, 'metadata' | 'catalogs' | 'upstreams'> | undefined;
+  readonly #misfitsBefore = new Set<string>();
 
   constructor(work: UnitOfWork, request: AdminRequest, unsent: readonly string[]) {
     this.#work = work;
     this.#request = request;
     this.#unsent = unsent.map((name) => `${printReference(`value:${name}`)} is `);
     this.#start = work.document;
-    this.#whole = work;
   }
 
   /** The document before the changes. */
@@ -172,20 +173,27 @@ class TrialDocuments {
     return this.#start;
   }
 
-  /** Reads the sources and remote schemas of the document with all changes, and returns the keys of objects that do not fit already. */
-  async begin(changes: readonly Change[]): Promise<ReadonlySet<string>> {
+  /** True for objects of the document before the changes that do not fit, also under what has been read since. */
+  isMisfitBefore(key: string): boolean {
+    return this.#misfitsBefore.has(key);
+  }
+
+  /** Reads the sources and remote schemas of the document with every change, once for all. */
+  async #readTargets(document: Metadata): Promise<void> {
     const work = this.#work;
     const before = (await work.resolution()).inconsistencies;
-    const possible = feasible(objectsOf(this.#start), changes, new Map());
-    work.edit(this.#request.path, editObjects(this.#start, possible));
+    work.edit(this.#request.path, document);
     const added = new Set(await work.addedInconsistencies());
     const { metadata, catalogs, upstreams } = work;
-    this.#whole = { metadata, catalogs, upstreams };
-    const known = (await work.resolution()).inconsistencies.filter((found) => !added.has(found));
-    return new Set([...before, ...known].filter(({ entity }) => !entity).map(({ key }) => key));
+    this.#read = { metadata, catalogs, upstreams };
+    const resolution = await work.resolution();
+    this.#resolved.set(document, Promise.resolve(resolution));
+    const known = resolution.inconsistencies.filter((found) => !added.has(found));
+    for (const { key, entity } of [...before, ...known]) if (!entity) this.#misfitsBefore.add(key);
   }
 
   async judge(document: Metadata): Promise<readonly Misfit<Inconsistency>[]> {
+    if (!this.#read) await this.#readTargets(document);
     // What is chosen between two judgements takes as long as a walk over the objects.
     await nextTurn();
     const { inconsistencies } = await this.#resolution(document);
@@ -203,8 +211,7 @@ class TrialDocuments {
   async compare(before: Metadata, after: Metadata): Promise<Comparison> {
     const sent = await this.#withoutUnsent(before, after);
     const [old, next] = await Promise.all([this.#served(before), this.#served(sent)]);
-    const compared: ComparedDocuments = await comparedDocuments(old, next);
-    return comparisonOf(compared);
+    return comparisonOf(await comparedDocuments(old, next));
   }
 
   async #served(document: Metadata) {
@@ -240,7 +247,7 @@ class TrialDocuments {
 
   /** Returns the catalogs of the sources as the document connects them: with all changes, or as before. */
   #catalogsOf(document: Metadata): Catalogs {
-    const { metadata, catalogs } = this.#whole;
+    const { metadata, catalogs } = this.#read!;
     const changed = new Map(metadata.sources.map((source) => [source.name, source]));
     return mapped(normalMetadata(document).sources, (source) =>
       (isSameConnection(changed.get(source.name), source) ? catalogs : this.#work.base.catalogs).get(
@@ -250,7 +257,7 @@ class TrialDocuments {
   }
 
   #upstreamsOf(document: Metadata): Upstreams {
-    const { metadata, upstreams } = this.#whole;
+    const { metadata, upstreams } = this.#read!;
     const changed = new Map(metadata.remote_schemas?.map((remote) => [remote.name, remote]));
     return mapped(normalMetadata(document).remote_schemas ?? [], ({ name, definition }) =>
       (isSameEndpoint(changed.get(name), definition) ? upstreams : this.#work.base.upstreams).get(name),
@@ -298,20 +305,13 @@ function printHeld(group: number, { objection, widenings }: Held): PrintedHeld {
   return {
     group,
     ...(objection && 'unknown' in objection ? { unknown: objection.unknown } : {}),
-    ...(objection && 'breaks' in objection ? { breaks: printBreaks([...objection.breaks.values()]) } : {}),
+    ...(objection && 'breaks' in objection
+      ? { breaks: printBreaks(summaryOf(objection.breaks.values())) }
+      : {}),
     ...(widenings ? { widens: { first: printAccess(widenings[0]!), others: widenings.length - 1 } } : {}),
   };
 }
 
-function printBreaks([first, ...others]: readonly Break[]): PrintedBreaks {
-  const roles = new Set(others.map(concerned).filter((who) => who !== concerned(first!)));
-  const printed = 'access' in first! ? { access: printAccess(first.access) } : first;
-  return { first: printed, others: others.length, roles: roles.size };
-}
-
-/** Returns a text for the roles that a breaking change concerns, the same for the same roles. */
-function concerned(one: Break): string {
-  if ('role' in one) return JSON.stringify(one.role);
-  const { role, except = [] } = one.access;
-  return JSON.stringify(role ?? except);
+function printBreaks({ first, ...counts }: BreaksSummary): PrintedBreaks {
+  return { first: 'access' in first ? { access: printAccess(first.access) } : first, ...counts };
 }

@@ -4,7 +4,7 @@
  *  In: a document, changes, a judge. Out: the document with the admitted changes, and the causes of the others. Pure but for the judge.
  *  Not here: which changes are culprits (culprits.ts), what needs what (feasible.ts), changes that are held back (hold-back.ts). */
 import { objectsOf } from '../metadata/objects.ts';
-import { type Admission, type Cause, type Change, type Misfit, roleKey } from './change.ts';
+import { type Admission, type Cause, type Change, roleKey } from './change.ts';
 import { culpritsIn } from './culprits.ts';
 import { type Baseline, Draft, JudgeBudget } from './draft.ts';
 import { feasible } from './feasible.ts';
@@ -18,25 +18,21 @@ export async function admit<R>(
   const objects = objectsOf(baseline.document);
   const left = new Map<string, Cause<R>>();
   for (let rest = changes; ; ) {
-    rest = withoutCycles(baseline, feasible(objects, rest, left), left);
+    rest = feasible(objects, rest, left);
+    const cycles = cyclesIn(baseline.document.inherited_roles ?? [], rest);
+    if (cycles.size > 0) {
+      // A document in which roles inherit from themselves cannot be judged, and something may need what is left out.
+      for (const [{ key }, roles] of cycles) left.set(key, { because: 'cycle', roles });
+      rest = rest.filter((change) => !cycles.has(change));
+      continue;
+    }
     const draft = new Draft(baseline, objects, rest, budget);
-    const { document, misfits } = await draft.judge();
+    const misfits = await draft.judge();
     const culprits = await culpritsIn(draft, misfits);
-    if (culprits.size === 0) return { document, admitted: rest, left, misfits };
+    if (culprits.size === 0) return { document: draft.document, admitted: rest, left, misfits };
     for (const [key, cause] of culprits) left.set(key, cause);
     rest = rest.filter(({ key }) => !left.has(key));
   }
-}
-
-/** Leaves out inherited roles that would inherit from themselves: the document could not be resolved. */
-function withoutCycles<R>(
-  { document }: Baseline<R>,
-  changes: readonly Change[],
-  left: Map<string, Cause<R>>,
-): readonly Change[] {
-  const cycles = cyclesIn(document.inherited_roles ?? [], changes);
-  for (const [{ key }, roles] of cycles) left.set(key, { because: 'cycle', roles });
-  return cycles.size === 0 ? changes : changes.filter((change) => !cycles.has(change));
 }
 
 /** Returns the keys of the objects that a change was left out for. */
@@ -44,9 +40,4 @@ export function rivalsOf<R>(key: string, cause: Cause<R>): readonly string[] {
   if (cause.because === 'cycle')
     return [...new Set(cause.roles.map(roleKey))].filter((rival) => rival !== key);
   return cause.because === 'breaks' ? [cause.misfit.key] : [];
-}
-
-/** Returns the keys of the misfits. */
-export function keysIn<R>(misfits: readonly Misfit<R>[]): ReadonlySet<string> {
-  return new Set(misfits.map(({ key }) => key));
 }

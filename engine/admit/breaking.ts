@@ -34,6 +34,23 @@ export function comparisonOf({ schemas, access, isComplete }: ComparedDocuments)
   return { breaks: new Map([...schemas.flatMap(breaksOfSchema), ...ofRequests]) };
 }
 
+/** The first change that breaks clients, the number of others, and that of the further roles that they concern. */
+export type BreaksSummary = { readonly first: Break; readonly others: number; readonly roles: number };
+
+export function summaryOf(breaks: Iterable<Break>): BreaksSummary {
+  const [first, ...others] = [...breaks] as [Break, ...Break[]];
+  const roles = new Set(others.map(concerned));
+  roles.delete(concerned(first));
+  return { first, others: others.length, roles: roles.size };
+}
+
+/** Returns a text for the roles that a breaking change concerns, the same for the same roles. */
+function concerned(one: Break): string {
+  if ('role' in one) return JSON.stringify(one.role);
+  const { role, except = [] } = one.access;
+  return JSON.stringify(role ?? except);
+}
+
 function breaksOfSchema({ role, breaking, changes }: SchemaChanges): readonly [string, Break][] {
   const listed = changes.filter(({ severity }) => severity === 'breaking');
   const found = listed.map(({ type, description }): [string, Break] => [

@@ -66,20 +66,14 @@ export function objectOf({ key, definition }: Change): MetadataObject {
   return { key, kind: parseKey(key)!.kind, parent: parentKeyOf(key), definition };
 }
 
-/** True when the source or the remote schema of the object, or of one that it refers to, does not answer. */
-export function isWaiting<R>(
-  { key }: Misfit<R>,
-  all: readonly Misfit<R>[],
-  change: Change | undefined,
-): boolean {
-  const away = all.filter(({ isAway }) => isAway);
+/** True when the source or the remote schema of the object that a change puts, or of one that it refers to, is `away`: it does not answer. */
+export function isWaiting<R>(put: Change, away: readonly Misfit<R>[]): boolean {
   if (away.length === 0) return false;
-  const keys = [key, ...(change ? referencesOf(objectOf(change)) : [])];
-  const homes = new Set(keys.map(containerKeyOf));
-  return away.some((other) => homes.has(other.key) && (!other.isServed || other.key === key));
+  const homes = new Set([put.key, ...referencesOf(objectOf(put))].map(containerKeyOf));
+  return away.some((other) => homes.has(other.key) && (!other.isServed || other.key === put.key));
 }
 
-/** Returns the keys of an inherited role. */
+/** Returns the key of an inherited role. */
 export function roleKey(role: string): string {
   return objectKey('inherited_role', role);
 }

@@ -10,9 +10,10 @@ import { firstFailure } from './search.ts';
 /** Returns the changes to leave out, by key; none when the draft may be made as it is. */
 export async function culpritsIn<R>(draft: Draft<R>, misfits: readonly Misfit<R>[]): Promise<Causes<R>> {
   const puts = new Map(draft.changes.filter((change) => !isRemoval(change)).map((put) => [put.key, put]));
+  const away = misfits.filter(({ isAway }) => isAway);
   const atFault = misfits.flatMap((misfit) => {
     const put = puts.get(misfit.key);
-    return put && !isWaiting(misfit, misfits, put) ? [{ put, misfit }] : [];
+    return put && !isWaiting(put, away) ? [{ put, misfit }] : [];
   });
   const own = atFault.filter(({ misfit }) => misfit.isOwnFault);
   if (own.length > 0) return new Map(own.map(({ put, misfit }) => [put.key, faultOf(misfit)]));
@@ -43,7 +44,7 @@ async function culpritsOfContests<R>(
 async function breakerOf<R>(draft: Draft<R>, put: Change, { key }: Misfit<R>): Promise<Change> {
   const { changes } = draft;
   const own = changes.indexOf(put) + 1;
-  const fails = (length: number) => draft.lacks(changes.slice(0, length), key);
+  const fails = async (length: number) => (await draft.misfitsOf(changes.slice(0, length))).has(key);
   if (own === changes.length || !draft.mayGoOn || (await fails(own))) return put;
   return changes[(await firstFailure(own + 1, changes.length, fails)) - 1]!;
 }
@@ -59,7 +60,7 @@ async function culpritsOfOthers<R>(
   const unexplained: Misfit<R>[] = [];
   for (const misfit of misfits) {
     const { key } = misfit;
-    if (puts.has(key) || draft.before.has(key)) continue;
+    if (puts.has(key) || draft.isMisfitBefore(key)) continue;
     const removed = among(removals, requirementsOf(draft.objects, key));
     const put = among(puts, requirementsOf(draft.objectsAfter, key));
     const guilty = draft.isForeign(key) ? [...removed, ...put] : put;
@@ -85,8 +86,7 @@ async function keysBrokenBy<R>(
   unexplained: readonly Misfit<R>[],
 ): Promise<ReadonlySet<string>> {
   if (puts.size === 0 || !unexplained.some(({ key }) => !draft.isForeign(key))) return new Set();
-  const { misfits } = await draft.judge([...puts.values()]);
-  return new Set(misfits.map(({ key }) => key));
+  return draft.misfitsOf([...puts.values()]);
 }
 
 /** Returns the first change with which an object does not fit that refers to none of them; undefined if that is a removal on purpose. */
@@ -94,7 +94,7 @@ async function firstBreaker<R>(draft: Draft<R>, { key }: Misfit<R>): Promise<Cha
   const { changes } = draft;
   const mayBeGuilty = (change: Change) => draft.isForeign(key) || !isRemoval(change);
   if (!changes.some(mayBeGuilty)) return undefined;
-  const fails = (length: number) => draft.lacks(changes.slice(0, length), key);
+  const fails = async (length: number) => (await draft.misfitsOf(changes.slice(0, length))).has(key);
   const culprit = changes[(await firstFailure(1, changes.length, fails)) - 1]!;
   return mayBeGuilty(culprit) ? culprit : undefined;
 }

@@ -9,8 +9,8 @@ import { feasible } from './feasible.ts';
 /** The document before all changes, whose objects are foreign, and how a document is judged. */
 export type Baseline<R> = {
   readonly document: Metadata;
-  /** The keys of objects that do not fit already. */
-  readonly before: ReadonlySet<string>;
+  /** True for objects that do not fit already. It is called once a document has been judged. */
+  readonly isMisfitBefore: (key: string) => boolean;
   /** True for objects that no change may break. */
   readonly isForeign: (key: string) => boolean;
   readonly judge: Judge<R>;
@@ -37,6 +37,7 @@ export class Draft<R> {
   readonly objects: Objects;
   readonly #baseline: Baseline<R>;
   readonly #budget: JudgeBudget;
+  #document: Metadata | undefined;
   #after: Objects | undefined;
 
   constructor(baseline: Baseline<R>, objects: Objects, changes: readonly Change[], budget: JudgeBudget) {
@@ -44,10 +45,6 @@ export class Draft<R> {
     this.objects = objects;
     this.changes = changes;
     this.#budget = budget;
-  }
-
-  get before(): ReadonlySet<string> {
-    return this.#baseline.before;
   }
 
   get mayGoOn(): boolean {
@@ -58,24 +55,32 @@ export class Draft<R> {
     return this.#baseline.isForeign(key);
   }
 
+  isMisfitBefore(key: string): boolean {
+    return this.#baseline.isMisfitBefore(key);
+  }
+
+  /** The document with all changes. */
+  get document(): Metadata {
+    this.#document ??= editObjects(this.#baseline.document, this.changes);
+    return this.#document;
+  }
+
   /** The objects after all changes. */
   get objectsAfter(): Objects {
-    this.#after ??= objectsOf(editObjects(this.#baseline.document, this.changes));
+    this.#after ??= objectsOf(this.document);
     return this.#after;
   }
 
-  /** Returns the document with these changes, and what does not fit in it. */
-  async judge(changes: readonly Change[] = this.changes): Promise<{
-    readonly document: Metadata;
-    readonly misfits: readonly Misfit<R>[];
-  }> {
+  /** Returns what does not fit in the document with all changes. */
+  judge(): Promise<readonly Misfit<R>[]> {
     this.#budget.spend();
-    const document = editObjects(this.#baseline.document, feasible(this.objects, changes, new Map()));
-    return { document, misfits: await this.#baseline.judge(document) };
+    return this.#baseline.judge(this.document);
   }
 
-  /** True when the object does not fit in the document with these changes. */
-  async lacks(changes: readonly Change[], key: string): Promise<boolean> {
-    return (await this.judge(changes)).misfits.some((misfit) => misfit.key === key);
+  /** Returns the keys of the objects that do not fit in the document with a part of the changes. */
+  async misfitsOf(part: readonly Change[]): Promise<ReadonlySet<string>> {
+    this.#budget.spend();
+    const document = editObjects(this.#baseline.document, feasible(this.objects, part, new Map()));
+    return new Set((await this.#baseline.judge(document)).map(({ key }) => key));
   }
 }

@@ -132,7 +132,8 @@ function adminAuthenticator(isAdminSecret: SecretCheck, prefix: string): Authent
   };
 }
 
-/** Without a console secret, every one is refused: a client that sends one must not get another role. */
+/** Returns the session of a request with the console secret. An engine without one refuses every request that has one: its client must not get
+ *  another role. */
 function consoleAuthenticator(isConsoleSecret: SecretCheck, prefix: string): Authenticator {
   return (headers) => {
     const secret = consoleSecretOf(headers, prefix);

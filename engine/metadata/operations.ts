@@ -182,7 +182,7 @@ const Admit = Type.Object({
   /** The objects that no edit may break: all that the patch does not change, or those with the keys of `listed`. */
   protect: oneOf('unchanged', 'listed'),
   listed: Type.Optional(Type.Array(Type.String())),
-  /** By the key of an edit, the keys of objects without which it is left out. */
+  /** The keys of objects without which an edit is left out, by the key of the edit. */
   needs: Type.Optional(Type.Record(Type.String(), Type.Array(Type.String()))),
   /** The names of values that will be set before the patch is made: what lacks one of them fits. */
   unsent_values: Type.Optional(Type.Array(Type.String())),

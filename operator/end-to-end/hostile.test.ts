@@ -149,6 +149,35 @@ test('the operator does not search for a rejected resource again until it change
   expect(ports.readiness(table('bad'))).toBe('True Applied');
 });
 
+test('a resource that would break another one is searched for once, and tried again when that one changes or some time has passed', async () => {
+  const ports = new ScriptedPorts();
+  const [taken, taking] = [table('taken'), table('taking', { creationTimestamp: '2026-11-02T00:00:00Z' })];
+  const key = 'table/default/public/taken';
+  ports.engine.judge = (objects) =>
+    objects.has(key) && objects.has('table/default/public/taking') ? [inconsistent(key, 'unexpected')] : [];
+  ports.resources = [taken, taking];
+  const first = await reconcile(ports, OPTIONS);
+  expect([ports.readiness(taken), ports.readiness(taking)]).toEqual([
+    'True Applied',
+    'False RejectedByEngine',
+  ]);
+  const admissions = ports.engine.admissions;
+  ports.resources = [taken, taking, table('another')];
+  const second = await reconcile(ports, OPTIONS, { backoff: first.backoff });
+  expect([ports.engine.admissions, keysOf(ports).includes('table/default/public/another')]).toEqual([
+    admissions,
+    true,
+  ]);
+  expect(ports.message(taking)).toContain('would break table default/public/taken');
+  ports.time = new Date(ports.time.getTime() + 31_000);
+  const third = await reconcile(ports, OPTIONS, { backoff: second.backoff });
+  expect(ports.engine.admissions).toBeGreaterThan(admissions);
+  ports.engine.judge = () => [];
+  ports.resources = [taking, table('another')];
+  await reconcile(ports, { ...OPTIONS, policies: { ...OPTIONS.policies } }, { backoff: third.backoff });
+  expect(ports.readiness(taking)).toBe('True Applied');
+});
+
 test('a change that passes the dry run but not the write is written in parts, without the rejected resource', async () => {
   const ports = new ScriptedPorts();
   ports.engine.before = () => {};

@@ -1,5 +1,5 @@
-/** What the schema of a spec says about the metadata: where the object has the value of a field, and in which form. A field that says nothing
- *  has its own name in snake_case there, and the same form.
+/** The mapping from a spec to the metadata, in the schema of the spec: where the object has the value of a field, and in which form. A field
+ *  that says nothing has its own name in snake_case there, and the same form.
  *  In: schemas. Out: the same schemas with a mapping, which JSON Schema does not see. Pure.
  *  Not here: the translation by these mappings (projection.ts), the objects of a resource (parts.ts). */
 import { type PathStep, type TProperties, type TSchema, Type } from '@pergola/engine/metadata';

@@ -18,7 +18,13 @@ import {
 } from '../ports.ts';
 import { type HeldChanges, NO_HELD_CHANGES } from '../settle/hold-back.ts';
 import { editsOf } from '../settle/order.ts';
-import { NO_BACKOFF, noteRefusal, type RefusalBackoff, withoutApplied } from '../settle/refusal-backoff.ts';
+import {
+  NO_BACKOFF,
+  noteBreaking,
+  noteRefusal,
+  type RefusalBackoff,
+  withoutApplied,
+} from '../settle/refusal-backoff.ts';
 import { outcomeOf, type PassPlan, type Report } from '../status/report.ts';
 import { verdictsOf } from '../status/verdicts.ts';
 import { type DecidedIn, decideIncrementally, decideOnAll, withLostResources } from './decisions.ts';
@@ -81,6 +87,7 @@ export async function attempt(
         ...{ engine, mustFit, backoff, heldBack, nowMs },
         most: parts.most,
       });
+      backoff = noteBreaking(backoff, made.decisions, made.settled, nowMs);
       heldBack = made.settled.heldBack;
       await clock.sleep(0);
       const report = await apply(engine, made, mustFit);

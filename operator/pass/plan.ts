@@ -67,6 +67,7 @@ export async function planOn(
   { engine, mustFit = false, unsentValues = [], backoff, heldBack, most, nowMs }: PlanOptions,
 ): Promise<PassPlan> {
   const { manager } = options;
+  const live = objectsIn(reading.metadata);
   const context: SettleContext = {
     live: reading.metadata,
     inconsistent: reading.inconsistent,
@@ -74,7 +75,7 @@ export async function planOn(
     ownerOf: (key) => ownerOf({ claim: desired.claims.get(key), entry: reading.ledger.get(key) }),
     claimedIn: (key) => desired.claims.get(key)?.cr.metadata.namespace,
     admit: (request) => engine.admit(request),
-    refusedBefore: (decision) => backedOff(backoff, decision, nowMs),
+    refusedBefore: (decision, written) => backedOff(backoff, decision, { live, written, nowMs }),
     holdBack: holdBackOf(options, scope.snapshot.resources, heldBack, nowMs),
     ...{ mustFit, unsentValues, most },
   };

@@ -52,8 +52,8 @@ export class HoldBack {
   readonly held = new Map<string, HeldChange>();
   readonly #options: HoldBackOptions | undefined;
   readonly #changes: ReadonlyMap<string, PendingChange>;
-  /** The outcomes of changes that are not asked about, by owner. */
-  readonly #waiting = new Map<string, ResourceOutcome>();
+  /** The outcomes of decisions that need no question. */
+  readonly #waiting = new Map<Decision, ResourceOutcome>();
 
   constructor(
     {
@@ -75,15 +75,13 @@ export class HoldBack {
       const known = this.#known(change);
       if (!away && known?.isObjected) this.held.set(change.owner, known);
       const outcome = away ?? (known?.isObjected ? known.outcome : undefined);
-      if (outcome) this.#waiting.set(change.owner, outcome);
+      if (outcome) for (const decision of change.decisions) this.#waiting.set(decision, outcome);
     }
   }
 
   /** Returns why a decision waits without a question to the engine. */
   outcomeOf(decision: Decision): ResourceOutcome | undefined {
-    const owner = ownerOf(decision) ?? '';
-    const isPart = this.#changes.get(owner)?.decisions.includes(decision);
-    return isPart ? this.#waiting.get(owner) : undefined;
+    return this.#waiting.get(decision);
   }
 
   /** Returns the changes that the decisions are part of, in their order. */

@@ -3,8 +3,9 @@
  *  engine; none, when nothing is inconsistent and nothing is held back: the write itself then says whether all of them fit.
  *  In: the live document, decisions. Out: the document to write, and why decisions are left out.
  *  Not here: what fits (engine/admit), the outcomes (left-out.ts), what is held back (hold-back.ts), the write (pass/attempt.ts). */
-import { type Metadata, type MetadataObject, referencesOf } from '@pergola/engine/metadata';
-import { type Decision, isPut, isWrite } from '../decide/decide.ts';
+import { feasible } from '@pergola/engine/admit';
+import type { Metadata } from '@pergola/engine/metadata';
+import { type Decision, isWrite } from '../decide/decide.ts';
 import { heldDeletions, replacementsIn } from '../decide/replacement.ts';
 import { objectsIn } from '../objects/normal-form.ts';
 import type { AdmissionAnswer, AdmissionRequest, InconsistentObject, ResourceOutcome } from '../ports.ts';
@@ -24,6 +25,8 @@ export type Settled = {
   readonly isCut: boolean;
   /** The inconsistent or unenforced objects of the document. */
   readonly inconsistent: readonly InconsistentObject[];
+  /** The objects that left out changes would break, by the key of the change: the engine has searched for it. */
+  readonly broken: ReadonlyMap<string, string>;
   /** The changes that the policy of the Engine holds back. */
   readonly heldBack: HeldChanges;
 };
@@ -40,8 +43,8 @@ export type SettleContext = {
   readonly admit: (request: AdmissionRequest) => Promise<AdmissionAnswer>;
   /** True when the write fails if anything does not fit, so that the question is not needed. */
   readonly mustFit: boolean;
-  /** Returns the outcome of a decision that a write was refused for, and that need not be tried again yet. */
-  readonly refusedBefore: (decision: Decision) => ResourceOutcome | undefined;
+  /** Returns the outcome of a decision that was refused before, and that need not be tried again yet. `written` are the keys of all changes. */
+  readonly refusedBefore: (decision: Decision, written: ReadonlySet<string>) => ResourceOutcome | undefined;
   /** The names of values that are sent before the write. */
   readonly unsentValues: readonly string[];
   readonly holdBack: HoldBackOptions | undefined;
@@ -56,13 +59,12 @@ export async function settle(context: SettleContext, decisions: readonly Decisio
   const tried = possible.slice(0, context.most ?? possible.length);
   const postponed = possible.slice(tried.length);
   for (const { key } of postponed) excluded.set(key, waitsForTurn(key));
-  const isCut = postponed.length > 0;
+  const common = { excluded, isCut: postponed.length > 0, broken: NOTHING_BROKEN, heldBack: holdBack.held };
   const live = { document: context.live, inconsistent: context.inconsistent };
-  if (tried.length === 0) return { ...live, applied: [], excluded, isCut, heldBack: holdBack.held };
+  if (tried.length === 0) return { ...common, ...live, applied: [] };
   const groups = holdBack.groupsIn(tried);
   if (context.mustFit && groups.length === 0 && isWhole(context, tried)) {
-    const document = compose(context.live, tried);
-    return { document, applied: tried, excluded, isCut, inconsistent: [], heldBack: holdBack.held };
+    return { ...common, document: compose(context.live, tried), applied: tried, inconsistent: [] };
   }
   const answer = await context.admit(requestOf(context, decisions, tried, holdBack.requestOf(groups)));
   for (const [key, outcome] of holdBack.take(groups, answer)) excluded.set(key, outcome);
@@ -73,14 +75,20 @@ export async function settle(context: SettleContext, decisions: readonly Decisio
   const applied = tried.filter(({ key }) => !excluded.has(key));
   const isUnknown = answer.leftOut.some(({ because }) => because === 'unknown');
   return {
+    ...common,
     document: compose(context.live, applied),
     applied,
-    excluded,
-    isCut: isCut || isUnknown || answer.notCompared.length > 0,
+    isCut: common.isCut || isUnknown || answer.notCompared.length > 0,
     inconsistent: answer.inconsistent,
-    heldBack: holdBack.held,
+    broken: new Map(
+      answer.leftOut.flatMap(({ key, because, object }) =>
+        because === 'breaks' && object ? [[key, object.key]] : [],
+      ),
+    ),
   };
 }
+
+const NOTHING_BROKEN: Settled['broken'] = new Map();
 
 /** Returns the writes by priority without those that are known to wait, whose outcomes are added. */
 function possibleIn(
@@ -90,13 +98,14 @@ function possibleIn(
   excluded: Map<string, ResourceOutcome>,
 ): readonly Decision[] {
   const writes = byPriority(decisions.filter(isWrite));
+  const written = new Set(writes.map(({ key }) => key));
   const foreign = foreignDependents(writes, objectsIn(context.live), context);
   for (const decision of writes) {
     const { key } = decision;
     const dependent = foreign.get(key);
     const outcome =
       dependent === undefined
-        ? (context.refusedBefore(decision) ?? holdBack.outcomeOf(decision))
+        ? (context.refusedBefore(decision, written) ?? holdBack.outcomeOf(decision))
         : keptForDependent(key, dependent, context.claimedIn(dependent) && context.ownerOf(dependent));
     if (outcome) excluded.set(key, outcome);
   }
@@ -140,23 +149,8 @@ function replacementNeeds(
   return needs;
 }
 
-/** True when every object that the decisions put finds the objects that it needs. */
+/** True when every object that the decisions put finds the objects that it needs. The engine would accept an entry of the allow list without its
+ *  collection. */
 function isWhole({ live }: SettleContext, tried: readonly Decision[]): boolean {
-  const objects = objectsIn(live);
-  const put = new Set(tried.filter(({ action }) => isPut(action)).map(({ key }) => key));
-  const deleted = new Set(tried.filter(({ action }) => action === 'delete').map(({ key }) => key));
-  const survives = (key: string): boolean => {
-    const parent = objects.get(key)?.parent;
-    return parent !== undefined && !deleted.has(key) && (parent === null || survives(parent));
-  };
-  return tried.every(
-    ({ action, claim }) =>
-      action === 'delete' || needsOf(claim!.object).every((need) => put.has(need) || survives(need)),
-  );
-}
-
-/** Returns the keys that must exist. An allow list entry needs its collection, even though the engine accepts an entry without it. */
-function needsOf(object: MetadataObject): readonly string[] {
-  if (object.kind === 'allowlist') return referencesOf(object);
-  return object.parent === null ? [] : [object.parent];
+  return feasible(objectsIn(live), tried.map(editOf), new Map()).length === tried.length;
 }

@@ -11,6 +11,7 @@ import {
   type Misfit,
   refusalOfCycle,
   rivalsOf,
+  summaryOf,
 } from '@pergola/engine/admit';
 import {
   editObjects,
@@ -85,13 +86,14 @@ export class ScriptedEngine implements EnginePort {
     this.before('admit');
     this.admissions++;
     const protectedKeys = new Set(foreign);
+    const misfitsBefore = new Set(this.#judged(this.metadata).map(({ key }) => key));
     const groups = holdBack?.groups ?? [];
     const most = this.comparisons + this.mostComparisons;
     const effects = new Set(holdBack?.effects);
     const { document, left, held, untried } = await admitHoldingBack(
       {
         document: this.metadata,
-        before: new Set(this.#judged(this.metadata).map(({ key }) => key)),
+        isMisfitBefore: (key) => misfitsBefore.has(key),
         isForeign: (key) => protectedKeys.has(key),
         judge: async (metadata) => {
           // As over HTTP, the operator's event loop turns meanwhile.
@@ -245,14 +247,9 @@ function leftOutOf(key: string, cause: Cause<InconsistentObject>): LeftOut {
 }
 
 function heldGroupOf(group: number, { objection, widenings }: Held): HeldGroup {
-  const breaks = objection && 'breaks' in objection ? [...objection.breaks.values()] : [];
-  const whoOf = (one: (typeof breaks)[number]) => ('role' in one ? one.role : one.access.role);
-  const others = new Set(breaks.map(whoOf).filter((who) => who !== whoOf(breaks[0]!)));
   return {
     group,
-    ...(breaks.length > 0
-      ? { breaks: { first: breaks[0]!, others: breaks.length - 1, roles: others.size } }
-      : {}),
+    ...(objection && 'breaks' in objection ? { breaks: summaryOf(objection.breaks.values()) } : {}),
     ...(objection && 'unknown' in objection ? { unknown: objection.unknown } : {}),
     ...(widenings ? { widens: { first: widenings[0]!, others: widenings.length - 1 } } : {}),
   };

@@ -1,4 +1,4 @@
-/** What a change of access means for those who have it: whether a role may gain by it, and whether a request may fail that was answered.
+/** The consequences of a change of access: whether a role may gain by it, and whether a request may fail that was answered.
  *  Pure. Not here: comparing permissions (access-change.ts), what is done about it (admit/hold-back.ts). */
 import { type AccessChange, type AccessPart, isOfRequests } from './access-change.ts';
 
