@@ -1,7 +1,8 @@
 /** `patch_metadata` with `admit`: which edits fit in a real database, in order of priority, and why the others are left out. Choosing over
  *  scripted judges is in operator/settle/settle.test.ts. */
 import { createServer } from 'node:net';
-import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
+import { afterAll, beforeAll, beforeEach, expect, test, vi } from 'vitest';
+import { randomBits } from '../../testing/random-bits.ts';
 import { type AdminTestEngine, op, startTestEngine } from './testing/engine.ts';
 
 let engine: AdminTestEngine;
@@ -123,6 +124,73 @@ test('of two objects that take one name the later one is left out, whichever the
   );
   expect(reasons(taken)).toEqual([[keyOf('author'), 'fault']]);
   expect(await columnsOf('shelf')).toBeDefined();
+});
+
+/** The tables of `wishes` want names of their own and actions want fields, in order of priority. */
+const wishes = [
+  ...['author', 'book', 'shelf', 'nowhere'].flatMap((name) =>
+    ['people', 'things'].map((wanted) => ({ of: name, wanted, put: table(name, { custom_name: wanted }) })),
+  ),
+  ...['people', 'things', 'people_by_pk'].map((wanted) => ({
+    of: `action ${wanted}`,
+    wanted,
+    put: {
+      key: `action/${wanted}`,
+      definition: {
+        name: wanted,
+        definition: {
+          kind: 'synchronous',
+          type: 'query',
+          handler: 'http://127.0.0.1:9',
+          output_type: 'String',
+        },
+      },
+    },
+  })),
+];
+
+/** Returns what must be left out: by priority, what is not in the database, and what wants a field that is taken. */
+function losers(chosen: typeof wishes): readonly string[] {
+  const taken = new Set<string>();
+  return chosen.flatMap(({ of, wanted, put }) => {
+    const fields = of.startsWith('action') ? [wanted] : [wanted, `${wanted}_by_pk`];
+    if (of === 'nowhere' || fields.some((field) => taken.has(field))) return [put.key];
+    for (const field of fields) taken.add(field);
+    return [];
+  });
+}
+
+test('of objects that contest names, those of the highest priority are made, and what does not fit displaces none', async () => {
+  const bits = randomBits(7);
+  for (let i = 0; i < 40; i++) {
+    const shuffled = wishes
+      .map((wish) => ({ wish, at: bits() }))
+      .toSorted((one, other) => one.at - other.at)
+      .map(({ wish }) => wish);
+    const chosen = shuffled.filter(({ of }, at) => shuffled.findIndex((other) => other.of === of) === at);
+    const answer = await patch(
+      chosen.map(({ put }) => put),
+      { dry_run: true },
+    );
+    const left = answer.left_out.map(({ key }) => key).sort();
+    expect([i, left]).toEqual([i, losers(chosen).toSorted()]);
+  }
+});
+
+test('objects that contest a name with an earlier one are found without a search', async () => {
+  const names = Array.from({ length: 40 }, (_, i) => `t${i}`);
+  await engine.sql(names.map((name) => `create table ${name} (id int)`).join(';'));
+  const resolve = vi.spyOn(engine.state.gateway, 'resolve');
+  const calls: number[] = [];
+  for (const count of [2, 40]) {
+    resolve.mockClear();
+    const contesting = names.slice(0, count).map((name) => table(name, { custom_name: 'same' }));
+    const { left_out: left } = await patch(contesting, { dry_run: true });
+    expect(left.length).toBe(count - 1);
+    calls.push(resolve.mock.calls.length);
+  }
+  expect(calls[1]).toBe(calls[0]);
+  resolve.mockRestore();
 });
 
 test('an edit that would break an object of somebody else is left out, and one of the own objects waits', async () => {

@@ -205,6 +205,7 @@ class TrialDocuments {
         isAway: isUnanswered(found),
         isServed: found.isServed === true,
         isOwnFault: OWN_FAULTS.has(found.cause?.codeIn('specification') ?? ''),
+        rivals: found.rivals ?? [],
       }));
   }
 

@@ -1,10 +1,11 @@
 /** Reads the catalog of one source again, as `reload_metadata` does, after its tables changed without the engine. Stores nothing.
  *  After a migration that this engine ran it notifies the other replicas. In: the current snapshot. Out: the next one; undefined if the database does not answer, or if another engine has written the
  *  document since: its write may belong to the change. Not here: when this is necessary (source-watch.ts). */
-import { isDeepStrictEqual } from 'node:util';
-import type { Catalog } from '../catalog/types.ts';
+
 import { EngineError } from '../errors/engine-error.ts';
+import { inSlices } from '../limits/slices.ts';
 import type { Gateway } from './gateway.ts';
+import { isSameCatalog } from './same-catalog.ts';
 import type { Snapshot } from './snapshot.ts';
 import type { TargetWaits } from './target-waits.ts';
 import { UnitOfWork } from './unit-of-work.ts';
@@ -27,7 +28,7 @@ export async function refreshCatalog(
     const after = work.catalogs.get(name);
     if (!after || 'error' in after) return undefined;
     // The model keeps its identity, so that plans and role schemas stay cached.
-    const isSame = isSameCatalog(before, after);
+    const isSame = await inSlices(isSameCatalog(before, after));
     if (isSame && !hasMigrated) return { ...base, catalogs: work.catalogs };
     work.touchesCatalog = hasMigrated;
     const next = await commitRefreshed(work);
@@ -51,15 +52,4 @@ export async function commitRefreshed(work: UnitOfWork): Promise<Snapshot | unde
     if (error instanceof EngineError && error.kind === 'conflict') return undefined;
     throw error;
   }
-}
-
-/** True when nothing differs except fingerprints. */
-function isSameCatalog(before: Catalog, after: Catalog): boolean {
-  const bare = ({ fingerprints: _, ...catalog }: Catalog) => ({
-    ...catalog,
-    lost: undefined,
-    awaits: undefined,
-  });
-  const isSettled = before.lost === undefined && before.awaits === undefined;
-  return isSettled && isDeepStrictEqual(bare(before), bare(after));
 }

@@ -46,6 +46,7 @@ import {
 import { newInconsistencies, refuseInconsistencies } from './inconsistencies.ts';
 import type { OpenTransaction } from './open-transaction.ts';
 import { type Attempted, keyOfOther } from './other-connections.ts';
+import { isSameCatalog } from './same-catalog.ts';
 import type { Catalogs, Snapshot, SourceCatalog } from './snapshot.ts';
 import { SourceTransactions } from './source-transactions.ts';
 import { TargetReading } from './target-readings.ts';
@@ -453,8 +454,27 @@ export class UnitOfWork {
       (source) => affected.has(source.name) && !this.#draft.introspected.has(keyOfSource(source)),
     );
     if (outdated.length === 0) return added;
-    await Promise.all(outdated.map((source) => this.introspect(source)));
+    await this.#confirm(outdated);
     return this.#added();
+  }
+
+  /** Introspects sources whose catalogs may be outdated. Those that have not changed keep their identity, so that nothing is resolved
+   *  again. */
+  async #confirm(sources: readonly Source[]): Promise<void> {
+    const before = this.catalogs;
+    await Promise.all(sources.map((source) => this.introspect(source)));
+    const same = await Promise.all(
+      sources.map(async ({ name }) => {
+        const [old, now] = [before.get(name), this.catalogs.get(name)];
+        if (!old || 'error' in old || !now || 'error' in now) return false;
+        return inSlices(isSameCatalog(old, now));
+      }),
+    );
+    const changed = sources.filter((_, i) => !same[i]);
+    const read = this.catalogs;
+    const catalogs = new Map(before);
+    for (const { name } of changed) catalogs.set(name, read.get(name)!);
+    this.#change({ catalogs: changed.length === 0 ? before : catalogs });
   }
 
   /** Raises if the draft adds an inconsistency, at the path of the operation that caused it. */

@@ -31,6 +31,8 @@ export type Misfit<R> = {
   readonly isServed: boolean;
   /** True when no other object can be the cause, except by its absence. */
   readonly isOwnFault: boolean;
+  /** The keys of the objects that have names which it wants; none where another reason is possible. */
+  readonly rivals: readonly string[];
 };
 
 /** Returns what does not fit in a document. */

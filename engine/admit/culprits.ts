@@ -25,28 +25,37 @@ function faultOf<R>(misfit: Misfit<R>): Cause<R> {
   return { because: 'fault', misfit };
 }
 
-/** Decides for objects that may not fit because of another one with the same name, path or type. The draft ends with the first culprit that is
- *  another one: without it the rest may fit. */
+/** Decides for objects that may not fit because of another one with the same name, path or type. The draft ends with the first culprits that
+ *  are others: without them the rest may fit. */
 async function culpritsOfContests<R>(
   draft: Draft<R>,
   atFault: readonly { readonly put: Change; readonly misfit: Misfit<R> }[],
 ): Promise<Causes<R>> {
+  const priorities = new Map(draft.changes.map(({ key }, i) => [key, i]));
   const culprits = new Map<string, Cause<R>>();
   for (const { put, misfit } of atFault) {
-    const culprit = await breakerOf(draft, put, misfit);
-    if (culprit !== put) return new Map([[culprit.key, { because: 'breaks', misfit }]]);
+    const own = priorities.get(put.key)!;
+    const isLater = (rival: string) => (priorities.get(rival) ?? -1) > own;
+    const isLost = misfit.rivals.length > 0 && !misfit.rivals.every(isLater);
+    const breakers = isLost ? [] : await breakersOf(draft, own, misfit);
+    if (breakers.length > 0) return new Map(breakers.map((key) => [key, { because: 'breaks', misfit }]));
     culprits.set(put.key, faultOf(misfit));
   }
   return culprits;
 }
 
-/** Returns the first change, by priority, with which the put does not fit; the put itself when it does not without later ones. */
-async function breakerOf<R>(draft: Draft<R>, put: Change, { key }: Misfit<R>): Promise<Change> {
+/** Returns the keys of later changes with which the object of a change does not fit: of all that have its names, or of the first by priority.
+ *  None when it does not fit without later ones. */
+async function breakersOf<R>(
+  draft: Draft<R>,
+  own: number,
+  { key, rivals }: Misfit<R>,
+): Promise<readonly string[]> {
   const { changes } = draft;
-  const own = changes.indexOf(put) + 1;
   const fails = async (length: number) => (await draft.misfitsOf(changes.slice(0, length))).has(key);
-  if (own === changes.length || !draft.mayGoOn || (await fails(own))) return put;
-  return changes[(await firstFailure(own + 1, changes.length, fails)) - 1]!;
+  if (own + 1 === changes.length || !draft.mayGoOn || (await fails(own + 1))) return [];
+  if (rivals.length > 0) return rivals;
+  return [changes[(await firstFailure(own + 2, changes.length, fails)) - 1]!.key];
 }
 
 /** Returns the changes that break objects which no change puts: those that such an object needs, or else the first with which it does not fit. */

@@ -21,6 +21,8 @@ export type ErrorHints = {
   readonly behind?: string | undefined;
   /** The key of the object that could not be made, where the metadata is written. */
   readonly object?: string | undefined;
+  /** The keys of the objects that have names which the object wants. */
+  readonly rivals?: readonly string[] | undefined;
   /** The option that lifts the refusal. Every client reads it, at the end of the message. */
   readonly advice?: string | undefined;
   /** The source whose database answered as if it had other tables, columns or functions than those the engine has seen. */

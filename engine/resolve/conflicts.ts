@@ -4,6 +4,7 @@
 
 import { EngineError } from '../errors/engine-error.ts';
 import { LayeredMap } from '../metadata/layered-map.ts';
+import { objectKey, parseKey } from '../metadata/objects.ts';
 import { printQualified } from '../metadata/schema/common.ts';
 import type { Steps } from '../metadata/steps.ts';
 import { ENTITIES_FIELD, FEDERATION_FEATURE, FEDERATION_TYPES, SERVICE_FIELD } from './federation.ts';
@@ -47,12 +48,14 @@ const ROOT_TYPES = {
 } as const satisfies Record<RootType, NamespaceKind>;
 
 type Claims = {
+  /** The key of the object. */
   readonly owner: string;
   readonly fields: (root: RootType) => readonly string[];
 };
 
 export class TakenNames {
-  /** The owner of each field, by the name of its object type and its own name. */
+  /** The owner of each field, by the name of its object type and its own name. An owner is the key of an object, or a part of the schema that
+   *  the engine adds by itself (BUILT_IN). */
   readonly #fields = new Map<string, LayeredMap<string>>();
   #types = new LayeredMap<string>();
   /** Names of custom scalars, which may equal those of scalars of the database. */
@@ -85,7 +88,7 @@ export class TakenNames {
   addSource(name: string, naming: Naming): EngineError | null {
     const { namespace } = naming;
     if (namespace === null) return null;
-    const claims = { owner: `source ${name}`, fields: () => [namespace] };
+    const claims = { owner: objectKey('source', name), fields: () => [namespace] };
     const types = NAMESPACE_KINDS.map((kind) => namespaceTypeName(naming, kind));
     return this.#add({ ...naming, namespace: null }, claims, types);
   }
@@ -111,7 +114,7 @@ export class TakenNames {
   }
 
   #claimsOf(table: ResolvedTable): Claims {
-    const owner = `table ${printQualified(table.table)} in source ${table.source}`;
+    const owner = objectKey('table', table.source, table.table.schema, table.table.name);
     const grouped = this.#features.has('group_by') ? [groupByField(table)] : [];
     if (table.isUnnameable) return { owner, fields: () => [] };
     const fields = (root: RootType) => [
@@ -124,19 +127,19 @@ export class TakenNames {
   /** Takes the names of a native query. Without relationships its rows have the type of the logical model, which other native
    *  queries may return too. The types of its conditions and orders always belong to the model. */
   addNativeQuery(rows: ResolvedTable, model: string, hasRelationships: boolean): EngineError | null {
-    const owner = `native_query ${rows.table.name} in source ${rows.source}`;
+    const owner = objectKey('native_query', rows.source, rows.table.name);
     const ofModel = NATIVE_TYPES.map((suffix) => derivedTypeName(rows, suffix));
     const own = rows.native?.arguments.length ? [nativeArgumentsTypeName(rows)] : [];
     (hasRelationships ? own : ofModel).push(rows.typeName);
     const fields = (root: RootType) => rootFieldsIn(rows, root);
     return (
-      this.#addTypes(`logical_model ${model} in source ${rows.source}`, ofModel) ??
+      this.#addTypes(objectKey('logical_model', rows.source, model), ofModel) ??
       this.#add(rows.naming, { owner, fields }, own)
     );
   }
 
   addFunction(fn: ResolvedFunction, naming: Naming): EngineError | null {
-    const owner = `function ${printQualified(fn.function)} in source ${fn.source}`;
+    const owner = objectKey('function', fn.source, fn.function.schema, fn.function.name);
     const isThere = (root: RootType) => (root === 'mutation_root') === (fn.exposedAs === 'mutation');
     const names = [fn.aggregateRootField, fn.rootField];
     const fields = (root: RootType) =>
@@ -147,7 +150,8 @@ export class TakenNames {
   /** Takes the types of a computed field that has arguments. */
   addComputedField(table: ResolvedTable, field: ResolvedComputedField): EngineError | null {
     if (!takesArguments(field)) return null;
-    const owner = `computed_field ${field.name} in table ${printQualified(table.table)} in source ${table.source}`;
+    const { schema, name } = table.table;
+    const owner = objectKey('computed_field', table.source, schema, name, field.name);
     const types = COMPUTED_TYPES[field.returns.kind].map((suffix) => computedTypeName(table, field, suffix));
     return this.#addTypes(owner, types);
   }
@@ -157,15 +161,17 @@ export class TakenNames {
   addAction({ name, type, isAsynchronous }: ResolvedAction): EngineError | null {
     const roots: readonly RootType[] = isAsynchronous ? ROOTS : [`${type}_root`];
     const fields = (root: RootType) => (roots.includes(root) ? [name] : []);
-    return this.#add(NO_NAMING, { owner: `action ${name}`, fields }, isAsynchronous ? [name] : []);
+    return this.#add(NO_NAMING, { owner: objectKey('action', name), fields }, isAsynchronous ? [name] : []);
   }
 
   addCustomType(name: string, kind: CustomType['kind']): EngineError | null {
     // Another rule refuses these (custom-type.ts).
     if (BUILT_IN_SCALARS.has(name)) return null;
-    if (kind !== 'scalar') return this.#addTypes('custom types', [name]);
+    const owner = customTypeKey(name);
+    if (kind !== 'scalar') return this.#addTypes(owner, [name]);
     this.#scalars.add(name);
-    return this.#typeConflict('custom types', [name]);
+    const other = this.#ownerOf(name) ?? owner;
+    return other === owner ? null : typeConflict(name, [owner, other]);
   }
 
   /** Owners of all types except scalars, by name. */
@@ -173,31 +179,30 @@ export class TakenNames {
     return this.#types;
   }
 
-  /** Takes the fields and types of a remote schema. On conflicts it takes none, and returns a text for each; `isAmongRemotes` tells
-   *  that one of them is with another remote schema. Types with equal
-   *  definitions may have one name, and scalars only conflict with types that the schema has by itself. `definitionOf` finds the definition of a type of the engine. */
+  /** Takes the fields and types of a remote schema. On conflicts it takes none, and returns a text for each, and the keys of the objects
+   *  that have the names. Types with equal definitions may have one name, and scalars only conflict with types that the schema has by
+   *  itself. `definitionOf` finds the definition of a type of the engine. */
   addRemoteSchema(
     remote: ResolvedRemoteSchema,
     definitionOf: (type: string) => TypeDefinition | undefined,
-  ): { readonly reasons: readonly string[]; readonly isAmongRemotes: boolean } {
-    const owner = `${REMOTE_OWNER}${remote.name}`;
+  ): { readonly reasons: readonly string[]; readonly rivals: readonly string[] } {
+    const owner = objectKey('remote_schema', remote.name);
     const wanted = ROOTS.map((root) => {
       return { type: root, fields: this.#fieldsOf(root), names: remoteFieldsIn(remote, root) };
     });
     const types = sharedTypes(remote);
     const found = [
-      ...wanted.flatMap(({ fields, names }) => remoteFieldConflicts(names, fields)),
+      ...wanted.flatMap(({ fields, names }) => remoteFieldConflicts(owner, names, fields)),
       ...this.#remoteTypeConflicts(owner, new Map([...types, ...misnamedScalars(remote)]), definitionOf),
     ];
     const reasons = found.map(([, reason]) => reason);
-    const isAmongRemotes = found.some(([other]) => other.startsWith(REMOTE_OWNER));
-    if (reasons.length > 0) return { reasons, isAmongRemotes };
+    if (reasons.length > 0) return { reasons, rivals: rivalsAmong(found.map(([other]) => other)) };
     for (const [name, type] of types) {
       this.#types.set(name, owner);
       this.#remoteTypes.set(name, type);
     }
     for (const { fields, names } of wanted) for (const name of names) fields.set(name, owner);
-    return { reasons, isAmongRemotes };
+    return { reasons, rivals: [] };
   }
 
   #remoteTypeConflicts(
@@ -224,7 +229,7 @@ export class TakenNames {
   #add(naming: Naming, { owner, fields }: Claims, types: readonly string[]): EngineError | null {
     const wanted = ROOTS.map((root) => ({ ...this.#selection(root, naming), names: fields(root) }));
     const conflict = fieldConflict(wanted, owner);
-    if (conflict) return new EngineError('conflictingRootFields', { text: conflict });
+    if (conflict) return conflict;
     const taken = this.#addTypes(owner, types);
     if (taken) return taken;
     for (const { fields, names } of wanted) for (const name of names) fields.set(name, owner);
@@ -247,15 +252,9 @@ export class TakenNames {
     return null;
   }
 
-  #typeConflict(owner: string, types: readonly string[]): EngineError | null {
-    const type = types.find((name) => (this.#ownerOf(name) ?? owner) !== owner);
-    if (type === undefined) return null;
-    return typeConflict(type, [owner, this.#ownerOf(type)!]);
-  }
-
   #ownerOf(type: string): string | undefined {
     if (isSchemaType(type)) return this.#types.get(type) ?? SCHEMA;
-    return this.#types.get(type) ?? (this.#scalars.has(type) ? 'custom types' : undefined);
+    return this.#types.get(type) ?? (this.#scalars.has(type) ? customTypeKey(type) : undefined);
   }
 
   /** Returns the object type of the fields of a source, and the owners of its fields. */
@@ -279,6 +278,12 @@ const META_FIELDS = ['__schema', '__type', '__typename'];
 
 /** The owner of the fields and types of a subgraph. */
 const FEDERATION = 'federation';
+
+const BUILT_IN: ReadonlySet<string> = new Set([SCHEMA, FEDERATION]);
+
+function customTypeKey(name: string): string {
+  return objectKey('custom_type', name);
+}
 
 /** The suffixes of types named after a logical model. */
 const NATIVE_TYPES = ['bool_exp', 'enum_name', 'order_by'];
@@ -361,16 +366,16 @@ function remoteDefinition({ type, names }: RemoteType): TypeDefinition {
 }
 
 function remoteFieldConflicts(
+  owner: string,
   names: readonly string[],
   fields: Pick<LayeredMap<string>, 'get'>,
 ): readonly Conflict[] {
   const seen = new Set<string>();
   return names.flatMap((name): Conflict[] => {
     const isRepeated = seen.size === seen.add(name).size;
-    const other = fields.get(name) ?? (isRepeated ? REMOTE_OWNER : undefined);
+    const other = fields.get(name) ?? (isRepeated ? owner : undefined);
     if (other === undefined) return [];
-    const isRemote = other.startsWith(REMOTE_OWNER);
-    const reason = isRemote ? 'Duplicate remote field' : 'Field cannot be overwritten by remote field';
+    const reason = isRemote(other) ? 'Duplicate remote field' : 'Field cannot be overwritten by remote field';
     return [[other, `${reason} '${name}'`]];
   });
 }
@@ -378,16 +383,49 @@ function remoteFieldConflicts(
 /** The owner of a name, and the text of the conflict with it. */
 type Conflict = readonly [owner: string, reason: string];
 
-/** How the owners of remote fields and types begin. */
-const REMOTE_OWNER = 'remote schema ';
+function isRemote(owner: string): boolean {
+  return parseKey(owner)?.kind === 'remote_schema';
+}
 
+/** `owners` are the object that wants the type, and the one that has it. */
 function typeConflict(type: string, owners: readonly [string, string]): EngineError {
-  return new EngineError('conflictingRootFields', { text: typeConflictText(type, owners) });
+  return conflictError(typeConflictText(type, owners), [owners[1]]);
+}
+
+function conflictError(text: string, owners: readonly string[]): EngineError {
+  return new EngineError('conflictingRootFields', { text }, [], undefined, { rivals: rivalsAmong(owners) });
+}
+
+/** Returns the keys among owners, without the parts of the schema that the engine adds. */
+function rivalsAmong(owners: readonly string[]): readonly string[] {
+  return [...new Set(owners)].filter((owner) => !BUILT_IN.has(owner));
+}
+
+/** Returns an owner as messages name it. */
+function printOwner(owner: string): string {
+  const { kind, segments } = parseKey(owner) ?? { kind: undefined, segments: [owner] };
+  const [first = '', schema = '', name = '', field] = segments;
+  switch (kind) {
+    case undefined:
+      return first;
+    case 'custom_type':
+      return 'custom types';
+    case 'table':
+    case 'function':
+      return `${kind} ${printQualified({ schema, name })} in source ${first}`;
+    case 'computed_field':
+      return `${kind} ${field} in table ${printQualified({ schema, name })} in source ${first}`;
+    case 'native_query':
+    case 'logical_model':
+      return `${kind} ${schema} in source ${first}`;
+    default:
+      return `${kind.replaceAll('_', ' ')} ${first}`;
+  }
 }
 
 function typeConflictText(type: string, owners: readonly [string, string]): string {
   return (
-    `Encountered conflicting definitions of the type '${type}' in [${owners.toSorted().join(', ')}]. ` +
+    `Encountered conflicting definitions of the type '${type}' in ${printOwners(owners)}. ` +
     'Types must not be defined more than once across all sources.'
   );
 }
@@ -399,17 +437,25 @@ type Wanted = {
   readonly names: readonly string[];
 };
 
-function fieldConflict(wanted: readonly Wanted[], owner: string): string | null {
+function fieldConflict(wanted: readonly Wanted[], owner: string): EngineError | null {
   for (const { type, fields, names } of wanted) {
     const isFree = !names.some((name) => fields.has(name)) && new Set(names).size === names.length;
     if (isFree) continue;
     const taken = names.flatMap((name, i) => {
       const other = fields.get(name) ?? (names.indexOf(name) < i ? owner : undefined);
-      return other === undefined ? [] : [`'${name}' defined in [${[owner, other].sort().join(', ')}]`];
+      return other === undefined ? [] : [{ name, other }];
     });
-    return conflictText(type, taken);
+    const lines = taken.map(({ name, other }) => `'${name}' defined in ${printOwners([owner, other])}`);
+    return conflictError(
+      conflictText(type, lines),
+      taken.map(({ other }) => other),
+    );
   }
   return null;
+}
+
+function printOwners(owners: readonly string[]): string {
+  return `[${owners.map(printOwner).sort().join(', ')}]`;
 }
 
 function conflictText(type: string, taken: readonly string[]): string {

@@ -4,7 +4,7 @@
  *  Spec: "Inconsistent metadata"; docs/reference/behaviour/metadata-api.md. */
 import { EngineError, fail } from '../errors/engine-error.ts';
 import type { ErrorName } from '../errors/errors.ts';
-import { type ObjectKind, objectKey } from '../metadata/objects.ts';
+import { type ObjectKind, objectKey, parseKey } from '../metadata/objects.ts';
 import type { Action, CustomTypes } from '../metadata/schema/action.ts';
 import { printQualified, type QualifiedName } from '../metadata/schema/common.ts';
 import type { CronTrigger, DeclaredEvent, EventTrigger } from '../metadata/schema/event.ts';
@@ -56,14 +56,16 @@ export class Inconsistencies {
     const { type, name, definition, key } = subject;
     const cause = causeOf(subject, error);
     const reason = `Inconsistent object: ${trimPrefix(cause.messageIn('newer'))}`;
-    this.all.push({ type, name, reason, definition, key, cause });
+    const { rivals } = error.hints;
+    this.all.push({ type, name, reason, definition, key, cause, ...(rivals ? { rivals } : {}) });
   }
 
-  /** Adds an object that conflicts with others. A request that adds the object fails with the reason; one that causes this by another
-   *  object, or a conflict among equals (`isShared`), with inconsistent metadata. */
-  addConflict({ type, name, definition, key }: Subject, reason: string, isShared: boolean): void {
+  /** Adds an object whose names others have. A request that adds the object fails with the reason; one that causes this by another object,
+   *  or a conflict among equals, with inconsistent metadata. */
+  addConflict({ type, name, definition, key }: Subject, reason: string, rivals: readonly string[]): void {
     const cause = new EngineError('conflictingObject', { reason });
-    this.all.push({ type, name, reason, definition, key, ...(isShared ? {} : { cause }) });
+    const isAmongEquals = rivals.some((rival) => parseKey(rival)?.kind === parseKey(key)?.kind);
+    this.all.push({ type, name, reason, definition, key, rivals, ...(isAmongEquals ? {} : { cause }) });
   }
 }
 

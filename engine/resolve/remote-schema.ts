@@ -71,9 +71,9 @@ export function* resolveRemoteSchemas(
     });
     if (!remote) continue;
     yield;
-    const { reasons, isAmongRemotes } = names.addRemoteSchema(remote, definitionOf);
+    const { reasons, rivals } = names.addRemoteSchema(remote, definitionOf);
     if (reasons.length > 0) {
-      found.addConflict(subject, reasons.join(', '), isAmongRemotes);
+      found.addConflict(subject, reasons.join(', '), rivals);
       continue;
     }
     if (options.enableRemoteSchemaPermissions === false) {

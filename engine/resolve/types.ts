@@ -356,6 +356,8 @@ export type Inconsistency = {
   readonly isServed?: true;
   /** The key of the object (metadata/objects.ts), for drop_inconsistent_metadata and the operator. */
   readonly key: string;
+  /** The keys of the objects that have names which this one wants; absent where its names are not the reason. */
+  readonly rivals?: readonly string[];
   /** The name of the query that does not fit; absent when the whole object does not. */
   readonly query?: string;
   /** The error of an operation that causes this. In the specification's wording its code and text are those of the failure itself;

@@ -231,7 +231,7 @@ async function unsupported(): Promise<never> {
 
 function misfitOf(report: InconsistentObject): Misfit<InconsistentObject> {
   const { key, code, away = false, served = false } = report;
-  return { key, report, isAway: away, isServed: served, isOwnFault: code !== 'unexpected' };
+  return { key, report, isAway: away, isServed: served, isOwnFault: code !== 'unexpected', rivals: [] };
 }
 
 function leftOutOf(key: string, cause: Cause<InconsistentObject>): LeftOut {
