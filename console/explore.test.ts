@@ -73,12 +73,18 @@ describe.skipIf(!HAS_BROWSER)(`the page Explore in a browser${REASON}`, { timeou
     await page.evaluate(`document.querySelector('button[aria-label="Show ${title}"]').click()`);
     await page.until(PANE);
   };
-  const codeIn = async (language: string) => {
-    await page.evaluate(`(() => {
-      const select = document.querySelector('.pane select');
-      Object.getOwnPropertyDescriptor(HTMLSelectElement.prototype, 'value').set.call(select, '${language}');
+  const choose = (label: string, value: string) =>
+    page.evaluate(`(() => {
+      const labels = [...document.querySelectorAll('.pane label')];
+      const select = labels.find((label) => label.innerText.startsWith('${label}')).querySelector('select');
+      Object.getOwnPropertyDescriptor(HTMLSelectElement.prototype, 'value').set.call(select, '${value}');
       select.dispatchEvent(new Event('change', { bubbles: true }));
     })()`);
+  /** The checkbox of a field or an argument. */
+  const tick = (name: string) =>
+    `[...document.querySelectorAll('.pane .tick')].find((each) => each.innerText.split(' ')[0] === '${name}')?.querySelector('input')`;
+  const codeIn = async (language: string) => {
+    await choose('Language', language);
     return page.evaluate<string>(`${PANE}.querySelector('pre').textContent`);
   };
 
@@ -142,6 +148,44 @@ describe.skipIf(!HAS_BROWSER)(`the page Explore in a browser${REASON}`, { timeou
     await page.until(`${PANE}.querySelector('pre').textContent.includes('query Other')`);
   });
 
+  test('an operation is built by ticking fields of the schema of the role, and undone', async () => {
+    await open('admin');
+    await viewAs('reader', 'ann');
+    await fill(page, EDITOR, '# mine\nquery Mine { book { id } }');
+    await page.until(editorHas('# mine'));
+    await openPane('Build');
+    await page.until(`${tick('title')}`);
+    expect(await page.evaluate(`${tick('owner')} === undefined`)).toBe(true);
+    await page.evaluate(`${tick('title')}.click()`);
+    await page.until(editorHas('title'));
+    expect(await page.evaluate(editorHas('# mine'))).toBe(true);
+    await page.evaluate(`${PANE}.querySelector('summary').click(); ${tick('limit')}.click()`);
+    await page.until(editorHas('book(limit: 10)'));
+    await page.evaluate(`${tick('id')}.click()`);
+    await page.until(`!${editorHas('id')}`);
+    await execute();
+    await page.until(resultHas('One'));
+    await choose('Operation', 'subscription');
+    await page.until(`${tick('book')} && !${tick('book')}.checked`);
+    await page.evaluate(`${tick('book')}.click()`);
+    await page.until(editorHas('subscription {'));
+    await fill(page, `${PANE}.querySelector('input[type=search]')`, 'by_pk');
+    await page.until(`${tick('book_by_pk')} && !${tick('book_stream')}`);
+  });
+
+  test('an operation is saved as a resource with its name', async () => {
+    await open('admin');
+    await fill(page, EDITOR, 'query Mine { book { id } }');
+    await page.until(editorHas('query Mine'));
+    await openPane('Save');
+    await page.until(`${PANE}.querySelector('pre')?.textContent.includes('name: "Mine"')`);
+    const download = await page.evaluate<string>(`decodeURIComponent(${PANE}.querySelector('a').href)`);
+    expect(download).toContain('kind: QueryCollection');
+    expect(download).toContain('query Mine {');
+    await fill(page, EDITOR, 'query 7');
+    await page.until(`${PANE}.querySelector('.problem')?.innerText.includes('Syntax Error')`);
+  });
+
   test('with the console secret a role is chosen, its schema shown, and another role not', async () => {
     await open('console');
     expect(await page.evaluate(`${ROLE}.value`)).toBe('reader');
@@ -175,7 +219,7 @@ describe.skipIf(!HAS_BROWSER)(`the page Explore in a browser${REASON}`, { timeou
       await page.prefer(scheme);
       await open('admin');
       await viewAs('reader', 'ann');
-      for (const pane of ['Explain', 'Code']) {
+      for (const pane of ['Build', 'Explain', 'Code', 'Save']) {
         await openPane(pane);
         if (pane === 'Explain') {
           await press(page, 'Explain the operation');

@@ -1,6 +1,7 @@
 /** The pane with code that sends the operation in the editor, as the role that the user views as. Not here: the code (code.js). */
 import { useState } from 'react';
 import { LANGUAGES } from './code.js';
+import { CopyButton } from './copy-button.jsx';
 import { useEditorContents } from './editor.js';
 import { PaneIcon } from './pane-icon.jsx';
 import { Scrolling } from './scrolling.jsx';
@@ -18,7 +19,6 @@ function Icon() {
 function Pane() {
   const { operation, headers } = useEditorContents();
   const [language, setLanguage] = useState('curl');
-  const [isCopied, setIsCopied] = useState(false);
   const url = new URL('../v1/graphql', location.href).href;
   const text = headers ? LANGUAGES[language]({ url, headers, operation }) : '';
   return (
@@ -33,31 +33,10 @@ function Pane() {
             ))}
           </select>
         </label>
-        <button type="button" onClick={() => copy(text).then(setIsCopied)}>
-          Copy
-        </button>
-        <span role="status">{isCopied ? 'Copied.' : ''}</span>
+        <CopyButton text={text} />
       </div>
       <Scrolling label="Code" text={text || 'The headers are no JSON.'} />
       <p className="faint">Secrets are environment variables, and not in the code.</p>
     </div>
   );
-}
-
-/** Copies a text and resolves to true, or to false where the browser does not allow it. Without HTTPS there is no clipboard to write to. */
-async function copy(text) {
-  if (navigator.clipboard) {
-    const isWritten = await navigator.clipboard.writeText(text).then(
-      () => true,
-      () => false,
-    );
-    if (isWritten) return true;
-  }
-  const area = document.createElement('textarea');
-  area.value = text;
-  document.body.append(area);
-  area.select();
-  const isCopied = document.execCommand('copy');
-  area.remove();
-  return isCopied;
 }

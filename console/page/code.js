@@ -1,7 +1,6 @@
 /** Code that sends an operation as the page sends it: for curl, fetch and Apollo Client. Secrets are not in it: they are environment variables.
  *  Pure. In: the address, the headers, the operation. Out: text. Not here: the headers (headers.js). */
-import { parse, print, separateOperations } from 'graphql';
-import { operationOf } from './operation.js';
+import { onlyOperation, operationOf } from './operation.js';
 
 /** The languages by their name. */
 export const LANGUAGES = { curl: curlFor, fetch: fetchFor, 'Apollo Client': apolloFor };
@@ -72,17 +71,6 @@ ${
 }
 
 const NEEDS_SOCKET = 'A subscription needs a WebSocket: see the code for Apollo Client.';
-
-/** Returns the document with one operation, which Apollo Client requires, and the fragments that it uses. */
-function onlyOperation({ query, operationName }) {
-  try {
-    const documents = separateOperations(parse(query));
-    if (Object.keys(documents).length < 2) return query;
-    return print(documents[operationName] ?? Object.values(documents)[0]);
-  } catch {
-    return query;
-  }
-}
 
 /** The headers with secrets, the text before the secret, and the environment variable that holds it. */
 function secretIn(name, value) {

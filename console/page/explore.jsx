@@ -1,5 +1,6 @@
 /** The page Explore: GraphiQL against this engine, as a role of one's choice with its session variables. Both are sent as headers, with the
- *  introspection too: the explorer shows exactly what that role may see. Panes beside the editor explain the operation and write code for it.
+ *  introspection too: the explorer shows exactly what that role may see. Panes beside the editor build the operation, explain it, write code for it
+ *  and save it as a resource.
  *  Not here: signing in (page.jsx), the requests (requests.js), the headers (headers.js). */
 import 'graphiql/setup-workers/vite';
 import 'graphiql/style.css';
@@ -7,7 +8,9 @@ import { useGraphiQL } from '@graphiql/react';
 import { GraphiQL, HISTORY_PLUGIN } from 'graphiql';
 import { useEffect, useMemo, useState } from 'react';
 import { Bar, seesAllRoles } from './bar.jsx';
+import { BUILDER_PANE } from './builder-pane.jsx';
 import { CODE_PANE } from './code-pane.jsx';
+import { COLLECTION_PANE } from './collection-pane.jsx';
 import { ExploreContext } from './editor.js';
 import { exampleFor, warningFor } from './example.js';
 import { EXPLAIN_PANE } from './explain.jsx';
@@ -16,8 +19,8 @@ import { KEYS, storage, UNAUTHORIZED_ROLE } from './session.js';
 import { useViewAs, ViewAs } from './view-as.jsx';
 
 /** The panes of sessions that see all roles, and of those of one role: SQL is not for them. */
-const ALL_PANES = [HISTORY_PLUGIN, EXPLAIN_PANE, CODE_PANE];
-const PANES_OF_ROLE = [HISTORY_PLUGIN, CODE_PANE];
+const PANES_OF_ROLE = [BUILDER_PANE, HISTORY_PLUGIN, CODE_PANE, COLLECTION_PANE];
+const ALL_PANES = PANES_OF_ROLE.toSpliced(2, 0, EXPLAIN_PANE);
 
 /** Writes an example for the schema into the editor, unless a user has written something there. */
 function Example() {

@@ -1,0 +1,5 @@
+export function collectionResource(given: {
+  readonly collection: string;
+  readonly name: string;
+  readonly query: string;
+}): string;
