@@ -1,3 +1,4 @@
+/** The types of builder.js for the tests. */
 import type { FieldNode, GraphQLArgument, GraphQLField, OperationDefinitionNode } from 'graphql';
 
 type Owner = OperationDefinitionNode | FieldNode;

@@ -1,3 +1,4 @@
+/** The types of collection.js for the tests. */
 export function collectionResource(given: {
   readonly collection: string;
   readonly name: string;
