@@ -4,6 +4,7 @@ import { isSignedIn } from './credentials.js';
 const LINKS = [
   ['./', 'Explore'],
   ['access', 'Access'],
+  ['change', 'Change'],
 ];
 
 /** Returns true when the session may see the pages about all roles. */

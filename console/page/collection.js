@@ -21,12 +21,12 @@ ${lines.join('\n')}
 }
 
 /** Returns a name that Kubernetes accepts. */
-function resourceName(collection) {
-  const name = collection
+export function resourceName(text) {
+  const name = text
     .toLowerCase()
     .replaceAll(/[^a-z0-9]+/g, '-')
     .replaceAll(/^-+|-+$/g, '')
     .slice(0, 63)
     .replace(/-+$/, '');
-  return name === '' ? 'operations' : /^\d+$/.test(name) ? `operations-${name}` : name;
+  return /^[a-z]/.test(name) ? name : `x-${name}`.replace(/-+$/, '');
 }

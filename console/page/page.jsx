@@ -11,6 +11,7 @@ import { useSession } from './use-session.js';
 /** The pages, by the last segment of their address. The engine serves the same (engine/http/console.ts). */
 const PAGES = {
   '': lazy(() => import('./explore.jsx').then(({ Explore }) => ({ default: Explore }))),
+  change: lazy(() => import('./change.jsx').then(({ Change }) => ({ default: Change }))),
   access: lazy(() => import('./access.jsx').then(({ Access }) => ({ default: Access }))),
 };
 const Opened = PAGES[location.pathname.split('/').at(-1)] ?? PAGES[''];

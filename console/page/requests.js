@@ -78,10 +78,10 @@ async function accessWithoutConfig({ kind }, headers) {
   return { access: { admin: 'administrator', console: 'console' }[kind] ?? 'role' };
 }
 
-/** Performs an operation of the admin API. Rejects with the message of the engine. */
+/** Performs an operation of the admin API. Rejects with the message of the engine, and the path that it is about. */
 export async function perform(session, type, args) {
   const { body } = await post('../v1/metadata', { type, args }, headersOf(session));
-  if (body?.error !== undefined) throw new Error(body.error);
+  if (body?.error !== undefined) throw Object.assign(new Error(body.error), { path: body.path });
   return body;
 }
 

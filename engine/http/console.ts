@@ -11,7 +11,7 @@ import type { HttpContext } from './context.ts';
 const BUILT = new URL('../../dist/console/', import.meta.url);
 
 /** The pages below /console/. Each is one segment, so that the relative addresses in the page are the same for all. */
-const PAGES = ['', 'access'];
+const PAGES = ['', 'access', 'change'];
 
 /** A name of an asset: no separator of paths, no leading dot. */
 const ASSET = /^[\w-]+(\.[\w-]+)+$/;

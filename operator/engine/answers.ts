@@ -87,12 +87,16 @@ const Access = Type.Object({
   parts: Type.Array(Type.Object({ name: Type.String(), verdict: Verdict, before: Words, after: Words })),
 });
 
-const PrintedAccess = Type.Object({ ...Access.properties, is_inherited: Type.Optional(Type.Boolean()) });
+const PrintedAccess = Type.Object({
+  ...Access.properties,
+  is_inherited: Type.Optional(Type.Boolean()),
+  is_indirect: Type.Optional(Type.Boolean()),
+});
 
 const Effects = Type.Object({
   ...Report.properties,
   effects: Type.Object({
-    access: Type.Optional(Type.Array(Access)),
+    access: Type.Optional(Type.Array(PrintedAccess)),
     schemas: Type.Array(
       Type.Object({
         role: Type.String(),
@@ -238,9 +242,9 @@ export function readEffects(answer: unknown): SchemaEffects | undefined {
   const { effects, ...report } = fitting(Effects, answer);
   const { access = [], schemas, is_complete: isComplete, usage = null } = effects;
   // What objects say is found without the engine. Which functions and remote schemas are open to every role, only the engine knows.
-  const requests = (access as readonly AccessChange[]).filter(
-    (one) => isOfRequests(one) || (one.role === null && one.change !== 'changed'),
-  );
+  const requests = access
+    .map(accessOf)
+    .filter((one) => isOfRequests(one) || (one.role === null && one.change !== 'changed'));
   return {
     requests,
     schemas: schemas.map(schemaEffectOf),
@@ -248,6 +252,12 @@ export function readEffects(answer: unknown): SchemaEffects | undefined {
     usage,
     inconsistent: objectsOf(report),
   };
+}
+
+/** Returns the changes of access in the effects of a dry run. */
+export function readAccess(answer: unknown): readonly AccessChange[] {
+  const { access = [] } = fitting(Effects, answer).effects;
+  return access.map(accessOf);
 }
 
 /** Returns the answer to the question which edits fit; undefined for the report of an engine that does not know the question. */
@@ -275,8 +285,16 @@ function breakOf(first: BreakAnswer): Breaks['first'] {
   return 'access' in first ? { access: accessOf(first.access) } : first;
 }
 
-function accessOf({ is_inherited: isInherited, ...access }: Static<typeof PrintedAccess>): AccessChange {
-  return { ...access, ...(isInherited ? { isInherited } : {}) } as AccessChange;
+function accessOf({
+  is_inherited: isInherited,
+  is_indirect: isIndirect,
+  ...access
+}: Static<typeof PrintedAccess>): AccessChange {
+  return {
+    ...access,
+    ...(isInherited ? { isInherited } : {}),
+    ...(isIndirect ? { isIndirect } : {}),
+  } as AccessChange;
 }
 
 function schemaEffectOf({

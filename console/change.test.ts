@@ -1,0 +1,170 @@
+/** The page Change: a form for each kind, the resource that it writes, and the effect by a dry run. Skipped where there is no browser. */
+import { load } from 'js-yaml';
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { KINDS } from '../operator/kinds.ts';
+import type { Page } from '../testing/browser.ts';
+import { startTestEngine } from '../testing/engine.ts';
+import {
+  CONSOLE_SECRET,
+  type ConsoleWorld,
+  fill,
+  HAS_BROWSER,
+  press,
+  REASON,
+  screenshot,
+  shows,
+  startConsole,
+  TIMEOUT_MS,
+  trackTable,
+  violations,
+  WINDOWS,
+} from './testing/console.ts';
+
+describe.skipIf(!HAS_BROWSER)(`the page Change in a browser${REASON}`, { timeout: TIMEOUT_MS }, () => {
+  let world: ConsoleWorld;
+  let page: Page;
+
+  beforeAll(async () => {
+    world = await startConsole('create table book (id int primary key, title text, owner text)', {
+      consoleSecret: CONSOLE_SECRET,
+    });
+    await trackTable(world.engine, 'book', { reader: ['id', 'title'] });
+  }, TIMEOUT_MS);
+
+  afterAll(() => world?.close());
+
+  beforeEach(async () => {
+    page = await world.browser.newPage();
+    await page.resize(1440, 900);
+  });
+
+  const open = async (kind: string, secret: 'admin' | 'console' = 'admin') => {
+    const text = secret === 'admin' ? world.engine.adminSecret : CONSOLE_SECRET;
+    await page.go(`${world.engine.url}/console/change?kind=${kind}#${secret}-secret=${text}`);
+    await page.until(`document.querySelector('.change legend')`);
+  };
+  const control = (label: string) =>
+    `[...document.querySelectorAll('.change label')].find((each) => each.firstChild.textContent.split(',')[0].trim() === '${label}')?.control`;
+  const enter = (label: string, text: string) => fill(page, control(label), text);
+  const choose = (label: string, value: string) =>
+    page.evaluate(`(() => {
+      const select = ${control(label)};
+      Object.getOwnPropertyDescriptor(HTMLSelectElement.prototype, 'value').set.call(select, '${value}');
+      select.dispatchEvent(new Event('change', { bubbles: true }));
+    })()`);
+  const resource = async () =>
+    load(await page.evaluate<string>(`document.querySelector('.change pre').textContent`)) as {
+      kind: string;
+      metadata: { name: string };
+      spec: object;
+    };
+  const permit = async (columns: string) => {
+    await enter('table', 'book');
+    await enter('role', 'reader');
+    await choose('Add to spec', 'select');
+    await enter('columns', columns);
+    await enter('filter', '{}');
+  };
+
+  test('a permission: its YAML, what is missing until then, and what the role gains, with nothing changed', async () => {
+    await open('TablePermission');
+    await page.until(shows('spec.table is required'));
+    await permit('id\ntitle\nowner');
+    await page.until(shows('Nothing.'));
+    expect(await resource()).toMatchObject({
+      kind: 'TablePermission',
+      metadata: { name: expect.stringMatching(/book/) },
+      spec: { table: 'book', role: 'reader', select: { columns: ['id', 'title', 'owner'], filter: {} } },
+    });
+    const { body: before } = await world.engine.admin('export_metadata', {});
+    await press(page, 'Try it, without changing anything');
+    await page.until(shows('reader reaches more of public.book'));
+    await page.until(shows('schema of reader: 5 safe'));
+    expect(await page.evaluate(shows('Apply to this engine'))).toBe(false);
+    expect((await world.engine.admin('export_metadata', {})).body).toEqual(before);
+    await enter('columns', 'id');
+    await page.until(shows('The spec has changed since.'));
+  });
+
+  test('in edit mode a change that fits is applied, unless an operator manages the engine', async () => {
+    const editing = await startTestEngine({
+      databaseUrl: world.database.url,
+      enableConsole: true,
+      consoleMode: 'edit',
+    });
+    try {
+      const link = `${editing.url}/console/change?kind=TablePermission#admin-secret=${editing.adminSecret}`;
+      const permitted = async () => {
+        const { body } = await editing.admin('export_metadata', {});
+        const { sources } = body as {
+          sources: { tables: { select_permissions: { permission: { columns: string } }[] }[] }[];
+        };
+        return sources[0]!.tables[0]!.select_permissions[0]!.permission.columns;
+      };
+      await page.go(link);
+      await page.until(`document.querySelector('.change legend')`);
+      await permit('*');
+      await press(page, 'Try it, without changing anything');
+      await page.until(shows('Apply to this engine'));
+      await press(page, 'Apply to this engine');
+      await page.until(shows('Applied'));
+      expect(await permitted()).toBe('*');
+      const state = { manager: 'm', objects: {} };
+      await editing.admin('set_catalog_state', { type: 'operator', state });
+      await press(page, 'Try it, without changing anything');
+      await page.until(shows('An operator manages this engine'));
+      expect(await page.evaluate(shows('Apply to this engine'))).toBe(false);
+    } finally {
+      await editing.close();
+    }
+  });
+
+  test('a mistake is named at its field of the spec', async () => {
+    await open('TablePermission');
+    await permit('id\nnothing');
+    await press(page, 'Try it, without changing anything');
+    await page.until(shows('spec.select.columns[1]'));
+  });
+
+  test('markup in names is text', async () => {
+    await open('Table');
+    await enter('table', '<img src=x onerror=document.title=1>');
+    await page.until(shows('<img'));
+    expect(await page.evaluate('document.title')).not.toBe('1');
+  });
+
+  test('with the console secret there is the form, and no dry run', async () => {
+    await open('TablePermission', 'console');
+    await page.until(shows('An administrator can see here'));
+    expect(await page.evaluate(shows('Try it'))).toBe(false);
+  });
+
+  test('every kind of the form can be opened', async () => {
+    const problems: string[] = [];
+    await open('Table');
+    const kinds = await page.evaluate<string[]>(
+      `[...document.querySelector('.change select').options].map((option) => option.value)`,
+    );
+    for (const kind of kinds) {
+      await choose('Kind', kind);
+      await page.until(shows(KINDS.find((row) => row.kind === kind)!.description.slice(0, 40)));
+      problems.push(...(await violations(page)));
+    }
+    expect([kinds.length > 15, problems]).toEqual([true, []]);
+  });
+
+  test.each(WINDOWS)(
+    '%i px, %s: axe-core finds nothing, and nothing is wider than the window',
+    async (width, scheme) => {
+      await page.resize(width, 900);
+      await page.prefer(scheme);
+      await open('TablePermission');
+      await permit('id\nowner');
+      await press(page, 'Try it, without changing anything');
+      await page.until(shows('reader reaches'));
+      await screenshot(page, `change-${width}-${scheme}`);
+      expect(await violations(page)).toEqual([]);
+      expect(await page.evaluate('document.documentElement.scrollWidth')).toBeLessThanOrEqual(width);
+    },
+  );
+});

@@ -1,0 +1,94 @@
+/** The page Change: a form for a resource of each kind, its YAML to keep in Git, and what it would do, by a dry run that changes nothing.
+ *  In: the kinds of the operator, `patch_metadata` with `dry_run`, on request.
+ *  Not here: the form (spec-form.jsx), the resource (resource.js), what is shown of the dry run (effects.jsx). */
+import { useState } from 'react';
+import { Bar } from './bar.jsx';
+import { resourceName } from './collection.js';
+import { CopyButton } from './copy-button.jsx';
+import { Effects } from './effects.jsx';
+import { FORMS, resourceText } from './resource.js';
+import { Scrolling } from './scrolling.jsx';
+import { SpecForm } from './spec-form.jsx';
+import { entered, problemsIn } from './spec-value.js';
+
+export function Change({ session, onSignOut }) {
+  const [kind, setKind] = useState(kindInAddress);
+  const row = FORMS.find((each) => each.kind === kind) ?? FORMS[0];
+  const choose = ({ target }) => {
+    history.replaceState(null, '', `?kind=${target.value}`);
+    setKind(target.value);
+  };
+  return (
+    <>
+      <Bar session={session} onSignOut={onSignOut} />
+      <main className="change">
+        <h1>Change</h1>
+        <div className="controls">
+          <label>
+            Kind
+            <select value={row.kind} onChange={choose}>
+              {FORMS.map((each) => (
+                <option key={each.kind}>{each.kind}</option>
+              ))}
+            </select>
+          </label>
+        </div>
+        <p>{row.description}</p>
+        <Resource key={row.kind} row={row} session={session} />
+      </main>
+    </>
+  );
+}
+
+function kindInAddress() {
+  return new URLSearchParams(location.search).get('kind') ?? 'TablePermission';
+}
+
+function Resource({ row, session }) {
+  const [written, setWritten] = useState({});
+  const [given, setName] = useState('');
+  const spec = entered(row.spec, written);
+  const problems = problemsIn(row.spec, spec);
+  const name = given || (problems.length === 0 ? resourceName(row.target(spec)) : row.singular);
+  const text = resourceText({ kind: row.kind, name, spec });
+  return (
+    <div className="columns">
+      <form onSubmit={(event) => event.preventDefault()}>
+        <SpecForm schema={row.spec} value={written} onChange={setWritten} />
+      </form>
+      <div>
+        <div className="controls">
+          <label>
+            Name of the resource
+            <input
+              value={given}
+              placeholder={name}
+              onChange={({ target }) => setName(target.value)}
+              autoComplete="off"
+            />
+          </label>
+          <CopyButton text={text} />
+          <a
+            className="button"
+            href={`data:application/yaml;charset=utf-8,${encodeURIComponent(text)}`}
+            download={`${name}.yaml`}
+          >
+            Download
+          </a>
+        </div>
+        <Scrolling label="Resource" text={text} />
+        <h2>What is missing</h2>
+        <div role="status">
+          <ul>
+            {problems.length === 0 ? (
+              <li>Nothing.</li>
+            ) : (
+              problems.map((problem) => <li key={problem}>{problem}</li>)
+            )}
+          </ul>
+        </div>
+        <Effects row={row} spec={spec} isComplete={problems.length === 0} session={session} />
+      </div>
+    </div>
+  );
+}

@@ -1,0 +1,228 @@
+/** A form for a value of a schema: each field with the sentence that documents it. Required fields are shown, others are added.
+ *  Not here: what is wrong with a value (spec-value.js), the page (change.jsx). */
+import { useId, useState } from 'react';
+import { choicesOf, emptyOf, fieldsIn, shapeOf, withMember } from './spec-value.js';
+
+const FORMS = {
+  choice: Choice,
+  text: Text,
+  number: NumberField,
+  flag: Flag,
+  texts: Texts,
+  list: List,
+  object: ObjectFields,
+  json: Json,
+};
+
+export function SpecForm({ schema, value, onChange }) {
+  return <ObjectFields schema={schema} value={value} onChange={onChange} label="spec" />;
+}
+
+function Member({ schema, ...rest }) {
+  const Form = FORMS[shapeOf(schema)];
+  return <Form schema={schema} {...rest} />;
+}
+
+function ObjectFields({ schema, value = {}, onChange, label }) {
+  const { shown, others } = fieldsIn(schema, value);
+  const { required = [], properties } = schema;
+  return (
+    <fieldset>
+      <legend>{label}</legend>
+      {shown.map((name) => (
+        <div key={name} className="member">
+          <Member
+            schema={properties[name]}
+            label={name}
+            value={value[name]}
+            onChange={(member) => onChange(withMember(value, name, member))}
+          />
+          {!required.includes(name) && (
+            <button type="button" onClick={() => onChange(withMember(value, name, undefined))}>
+              Remove {name}
+            </button>
+          )}
+        </div>
+      ))}
+      {others.length > 0 && (
+        <label className="add">
+          {`Add to ${label}`}
+          <select
+            value=""
+            onChange={({ target }) =>
+              onChange({ ...value, [target.value]: emptyOf(properties[target.value]) })
+            }
+          >
+            <option value="">–</option>
+            {others.map((name) => (
+              <option key={name} value={name} title={properties[name].description}>
+                {name}
+              </option>
+            ))}
+          </select>
+        </label>
+      )}
+    </fieldset>
+  );
+}
+
+function List({ schema, value = [], onChange, label }) {
+  const change = (i, item) => onChange(value.with(i, item));
+  return (
+    <fieldset>
+      <legend>{label}</legend>
+      <Note schema={schema} />
+      {value.map((item, i) => (
+        // biome-ignore lint/suspicious/noArrayIndexKey: items have no identity while they are written
+        <div key={i} className="member">
+          <Member
+            schema={schema.items}
+            label={`${label} ${i + 1}`}
+            value={item}
+            onChange={(next) => change(i, next)}
+          />
+          <button type="button" onClick={() => onChange(value.toSpliced(i, 1))}>
+            Remove {label} {i + 1}
+          </button>
+        </div>
+      ))}
+      <button type="button" onClick={() => onChange([...value, emptyOf(schema.items)])}>
+        Add to {label}
+      </button>
+    </fieldset>
+  );
+}
+
+function Note({ schema, id }) {
+  return schema.description ? (
+    <small id={id} className="faint">
+      {schema.description}
+    </small>
+  ) : null;
+}
+
+/** A label, a control, and the sentence about the field. `control` receives the identifiers that connect them. */
+function Labelled({ label, schema, control }) {
+  const id = useId();
+  return (
+    <div className="labelled">
+      <label htmlFor={id}>{label}</label>
+      {control({ id, 'aria-describedby': schema.description ? `${id}-note` : undefined })}
+      <Note schema={schema} id={`${id}-note`} />
+    </div>
+  );
+}
+
+function Choice({ schema, value, onChange, label }) {
+  const choices = choicesOf(schema);
+  const choose = ({ target }) => onChange(choices.find((choice) => String(choice) === target.value));
+  return (
+    <Labelled
+      {...{ label, schema }}
+      control={(attributes) => (
+        <select {...attributes} value={value === undefined ? '' : String(value)} onChange={choose}>
+          {value === undefined && <option value="">–</option>}
+          {choices.map((choice) => (
+            <option key={String(choice)}>{String(choice)}</option>
+          ))}
+        </select>
+      )}
+    />
+  );
+}
+
+function Text({ schema, value = '', onChange, label }) {
+  const change = ({ target }) => onChange(target.value === '' ? undefined : target.value);
+  const Tag = schema.maxLength > 5_000 ? 'textarea' : 'input';
+  return (
+    <Labelled
+      {...{ label, schema }}
+      control={(attributes) => <Tag {...attributes} value={value} onChange={change} autoComplete="off" />}
+    />
+  );
+}
+
+function NumberField({ schema, value = '', onChange, label }) {
+  const change = ({ target }) => onChange(target.value === '' ? undefined : target.valueAsNumber);
+  return (
+    <Labelled
+      {...{ label, schema }}
+      control={(attributes) => (
+        <input
+          {...attributes}
+          type="number"
+          min={schema.minimum}
+          max={schema.maximum}
+          value={value}
+          onChange={change}
+        />
+      )}
+    />
+  );
+}
+
+function Flag({ schema, value = false, onChange, label }) {
+  return (
+    <Labelled
+      {...{ label, schema }}
+      control={(attributes) => (
+        <input
+          {...attributes}
+          type="checkbox"
+          checked={value}
+          onChange={({ target }) => onChange(target.checked)}
+        />
+      )}
+    />
+  );
+}
+
+/** A list of texts, one on each line. */
+function Texts({ schema, value, onChange, label }) {
+  const [text, setText] = useState((value ?? []).join('\n'));
+  const change = ({ target }) => {
+    setText(target.value);
+    const lines = target.value.split('\n').map((line) => line.trim());
+    onChange(lines.filter((line) => line !== ''));
+  };
+  return (
+    <Labelled
+      {...{ label: `${label}, one on each line`, schema }}
+      control={(attributes) => (
+        <textarea {...attributes} rows={3} value={text} onChange={change} spellCheck={false} />
+      )}
+    />
+  );
+}
+
+function Json({ schema, value, onChange, label }) {
+  const [text, setText] = useState(value === undefined ? '' : JSON.stringify(value));
+  const [problem, setProblem] = useState('');
+  const change = ({ target }) => {
+    setText(target.value);
+    try {
+      onChange(target.value.trim() === '' ? undefined : JSON.parse(target.value));
+      setProblem('');
+    } catch ({ message }) {
+      setProblem(message);
+    }
+  };
+  return (
+    <>
+      <Labelled
+        {...{ label: `${label}, as JSON`, schema }}
+        control={(attributes) => (
+          <textarea
+            {...attributes}
+            rows={2}
+            value={text}
+            onChange={change}
+            spellCheck={false}
+            placeholder="{}"
+          />
+        )}
+      />
+      {problem && <p className="problem">{problem}</p>}
+    </>
+  );
+}

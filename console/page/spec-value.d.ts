@@ -1,0 +1,9 @@
+/** The types of spec-value.js for the tests. */
+export function shapeOf(schema: object): string;
+export function fieldsIn(
+  schema: object,
+  value?: object,
+): { readonly shown: string[]; readonly others: string[] };
+export function emptyOf(schema: object): unknown;
+export function entered(schema: object, value: unknown): unknown;
+export function problemsIn(schema: object, value: unknown): readonly string[];
