@@ -2,7 +2,7 @@
  *  Raises `connectionSecretMissing`; `invalidConfiguration` for a variable or file that may not be used or holds no connection string. No message has
  *  any part of a variable's or a file's content. Not here: the grammar (connection-string.ts). Reference: docs/reference/behaviour/metadata.md. */
 import { isForConnections } from '../config/options.ts';
-import { fail, withPath } from '../errors/engine-error.ts';
+import { fail, withSteps } from '../errors/engine-error.ts';
 import { own } from '../metadata/own.ts';
 import { parseReference, printReference, referenceOf } from '../metadata/references.ts';
 import type { DatabaseUrl } from '../metadata/schema/source.ts';
@@ -38,15 +38,11 @@ export function databaseAddress(url: DatabaseUrl, secrets: ConnectionSecrets): D
   const { username, password: given, host, port, database } = url.connection_parameters;
   const password =
     typeof given === 'object' && given !== null
-      ? within(['connection_parameters', 'password'], () => connectionText(referenceOf(given), secrets))
+      ? withSteps(['connection_parameters', 'password'], () => connectionText(referenceOf(given), secrets))
       : given;
   const { parameters } = parsed('postgres://', 'the connection', env, 'literal');
   const target = { user: username, password: password || null, database, parameters };
   return { target: { hosts: [{ host, port }], ...target }, origin: 'literal' };
-}
-
-function within<T>(path: readonly string[], body: () => T): T {
-  return path.reduceRight<() => T>((inner, step) => () => withPath(step, inner), body)();
 }
 
 /** Returns the text of a variable, named value or file that a connection uses. Raises as `databaseAddress`. */

@@ -120,10 +120,15 @@ export function thrownMessage(error: unknown): string {
 
 /** Runs `body` and prepends `step` to the path of an EngineError it raises. */
 export function withPath<T>(step: PathStep, body: () => T): T {
+  return withSteps([step], body);
+}
+
+/** Runs `body` and prepends `steps` to the path of an EngineError it raises. */
+export function withSteps<T>(steps: readonly PathStep[], body: () => T): T {
   try {
     return body();
   } catch (error) {
-    if (error instanceof EngineError) throw error.at(step);
+    if (error instanceof EngineError) throw steps.reduceRight((inner, step) => inner.at(step), error);
     throw error;
   }
 }

@@ -3,7 +3,7 @@
  *  then relationship by relationship deletes before updates. Raises `validationFailed` for an update without assignments. Why:
  *  ADR 8. Reference: docs/reference/behaviour/mutations.md; spec: "Permission arguments". */
 import { arrayOf } from '../catalog/types.ts';
-import { fail, type PathStep, withPath } from '../errors/engine-error.ts';
+import { fail, type PathStep, withPath, withSteps } from '../errors/engine-error.ts';
 import { fieldName } from '../resolve/naming.ts';
 import { and, type Predicate, TRUE } from '../resolve/predicate.ts';
 import { filtered } from '../resolve/row-barrier.ts';
@@ -118,14 +118,14 @@ function addRelated(
     context.countWrites(deletes.length + updates.length);
     const at = (write: 'delete' | 'update', i: number) => [spelled, relationship.name, write, i];
     deletes.forEach((each, i) => {
-      within(at('delete', i), () => {
+      withSteps(at('delete', i), () => {
         const where = whereOf(fieldsOf(each), context);
         const write = { ...planDelete(target, where, context, visible), reached };
         steps.push({ write, keepsRows: false, isAnswered: false, path: [...path, ...at('delete', i)] });
       });
     });
     updates.forEach((each, i) => {
-      within(at('update', i), () => {
+      withSteps(at('update', i), () => {
         const fields = fieldsOf(each);
         const where = whereOf(fields, context);
         const update = updateOf(target, fields, where, context, visible);
@@ -153,10 +153,4 @@ function reachedFrom(
     join,
     where: context.filterOf(table),
   };
-}
-
-function within(path: Path, body: () => void): void {
-  const [first, ...rest] = path;
-  if (first === undefined) body();
-  else withPath(first, () => within(rest, body));
 }

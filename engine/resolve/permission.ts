@@ -2,7 +2,7 @@
  *  In: the permission in the metadata. Out: one part of TableAccess. Raises an ERRORS row with the path from the permission inwards
  *  (`permission.filter.name._eq`).
  *  Not here: the grammar of conditions (bool-exp.ts), the administrator's access (access.ts). Spec: "Permission arguments". */
-import { fail, withPath } from '../errors/engine-error.ts';
+import { fail, withSteps } from '../errors/engine-error.ts';
 import { each, together } from '../errors/together.ts';
 import { siblingReferences } from '../metadata/references.ts';
 import { type Columns, printQualified } from '../metadata/schema/common.ts';
@@ -103,7 +103,7 @@ export function resolveDelete(rule: DeleteRule, scope: PermissionScope): DeleteA
 /** Resolves a condition. The check of an update may be null and then restricts nothing. */
 function conditionOf(key: string, value: unknown, scope: PermissionScope): Predicate {
   if (value === null) return TRUE;
-  return within(['permission', key], () => resolveBoolExp(value, { ...scope, root: scope.table }));
+  return withSteps(['permission', key], () => resolveBoolExp(value, { ...scope, root: scope.table }));
 }
 
 /** Returns the listed columns, which must exist, in the order of the table. Those GraphQL cannot name are left out. Roles with
@@ -148,7 +148,7 @@ function presetsOf(
       if (!column.isWritable) {
         return fail('notSupported', { text: `column "${name}" cannot be written` }, { path });
       }
-      return [name, within(path, () => presetOf(value, column, prefix))] as const;
+      return [name, withSteps(path, () => presetOf(value, column, prefix))] as const;
     }),
   );
 }
@@ -196,8 +196,4 @@ function validationOf({ validate_input: configured }: { readonly validate_input?
       timeoutSeconds: timerSeconds(timeout ?? 10),
     },
   };
-}
-
-function within<T>(path: readonly string[], body: () => T): T {
-  return path.reduceRight<() => T>((inner, step) => () => withPath(step, inner), body)();
 }
