@@ -466,6 +466,13 @@ test('a field of a spec is written once: kinds declare, parts.ts translates and 
   expect(found).toEqual(Object.keys(TRANSLATED_BY_HAND));
 });
 
+test('one parser reads boolean expressions: nothing else looks for a connective', () => {
+  const found = shipped
+    .filter((file) => /^(engine|operator)\//.test(file))
+    .filter((file) => /(['"])[_$](and|or|not|exists)\1/.test(sources.get(file)!));
+  expect(found).toEqual([]);
+});
+
 test('every file says at its top what it owns', () => {
   const bare = shipped.filter((file) => /\.(ts|jsx?)$/.test(file) && !sources.get(file)!.startsWith('/**'));
   expect(bare).toEqual([]);

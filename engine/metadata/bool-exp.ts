@@ -1,33 +1,77 @@
-/** The grammar of boolean expressions as JSON, and the names in them: columns, relationships, computed fields and tables.
- *  A key is a connective or a field of a table; the caller says which fields a table has (`NameWalk.fieldOf`). Pure, total on any JSON.
- *  Not here: the condition that is executed (resolve/bool-exp.ts), comparing filters (access/filter.ts).
- *  Spec: BoolExp; grammar: docs/reference/behaviour/operators.md. */
-import { isRecord, type JsonRecord } from '../json/value.ts';
+/** The one parser of boolean expressions: JSON → a tree of connectives and fields. Pure, total on any JSON.
+ *  Only its table says whether a field is a value or leads to other rows, so a field has its value unread: `comparisonsOf` reads the operators of a
+ *  value, `partBehind` the expression about other rows.
+ *  Not here: the condition that is executed (resolve/bool-exp.ts), why it hides a row (resolve/clause.ts), comparing filters (access/filter.ts),
+ *  names (bool-exp-names.ts). Spec: BoolExpPart; grammar: docs/reference/behaviour/operators.md. */
+import type { PathStep } from '../errors/engine-error.ts';
+import { isRecord } from '../json/value.ts';
 import type { QualifiedName } from './schema/common.ts';
-import type { FieldKind, MemberKind, NameKind, QualifiedKind } from './schema/marks.ts';
-import { mapEntries, mapItems } from './walk-marks.ts';
 
-/** The rows that a name belongs to. The table is null for rows of no table, and undefined when it is not known. */
-export type SourceRows = { readonly source: string; readonly table: QualifiedName | null | undefined };
-export type SourceTable = { readonly source: string; readonly table: QualifiedName };
-
-/** A name, and where it belongs. `unknown` is a key of an expression over a table that is not known. */
-export type Name = { readonly isOwn: boolean; readonly source: string } & (
-  | { readonly kind: QualifiedKind; readonly name: QualifiedName }
-  | { readonly kind: MemberKind; readonly table: QualifiedName; readonly name: string }
-  | { readonly kind: Exclude<NameKind, QualifiedKind | MemberKind> | 'unknown'; readonly name: string }
+/** A part of an expression. An object with one entry is that entry. */
+export type BoolExpPart = {
+  /** The path to this part from the part around it. */
+  readonly steps: readonly PathStep[];
+  /** This part as it is written: `{"owner_id": {"_eq": "X-Engine-User-Id"}}`. */
+  readonly written: unknown;
+} & (
+  | { readonly kind: 'all' | 'any'; readonly parts: readonly BoolExpPart[] }
+  | { readonly kind: 'not'; readonly part: BoolExpPart }
+  /** A row of another table satisfies `where`. */
+  | { readonly kind: 'exists'; readonly table: unknown; readonly where: BoolExpPart }
+  /** A column, a relationship or a computed field. `level` is the number of objects around its value. */
+  | { readonly kind: 'field'; readonly name: string; readonly value: unknown; readonly level: number }
+  /** A value that is no object, although an expression is one. */
+  | { readonly kind: 'no-object'; readonly value: unknown }
+  | { readonly kind: 'too-deep' }
 );
+export type FieldPart = Extract<BoolExpPart, { readonly kind: 'field' }>;
 
-/** A field of a table that an expression follows. `target` is undefined when only a database knows it, or the field has one value. */
-export type FollowedField = { readonly kind: FieldKind; readonly target: SourceTable | undefined };
+/** The nesting limit of expressions, because every later stage walks them recursively. */
+const MOST_LEVELS = 100;
 
-/** A walk over names. */
-export type NameWalk = {
-  /** Returns the relationship or computed field of a table; undefined for a column. */
-  readonly fieldOf: (source: string, table: QualifiedName, name: string) => FollowedField | undefined;
-  /** Returns the name that replaces a name; undefined to keep it. */
-  readonly rename: (name: Name) => string | QualifiedName | undefined;
-};
+/** Returns the tree of an expression with `level` objects around it. */
+export function parseBoolExp(value: unknown, level = 0, steps: readonly PathStep[] = []): BoolExpPart {
+  if (level > MOST_LEVELS) return { kind: 'too-deep', steps, written: value };
+  if (!isRecord(value)) return { kind: 'no-object', steps, written: value, value };
+  const entries = Object.entries(value);
+  if (entries.length === 1) return parseEntry(entries[0]!, level + 1, steps);
+  const parts = entries.map((entry) => parseEntry(entry, level + 1, []));
+  return { kind: 'all', steps, written: value, parts };
+}
+
+/** Returns the expression about the rows that a field leads to. */
+export function partBehind({ value, level }: FieldPart): BoolExpPart {
+  return parseBoolExp(value, level);
+}
+
+function parseEntry(
+  [key, value]: readonly [string, unknown],
+  level: number,
+  outer: readonly PathStep[],
+): BoolExpPart {
+  const at = { steps: [...outer, key], written: { [key]: value } };
+  switch (CONNECTIVES.get(key)) {
+    case 'and':
+      return { ...at, kind: 'all', parts: parseList(value, level) };
+    case 'or':
+      return { ...at, kind: 'any', parts: parseList(value, level) };
+    case 'not':
+      return { ...at, kind: 'not', part: parseBoolExp(value, level) };
+    case 'exists': {
+      if (!isRecord(value)) return { ...at, kind: 'no-object', value };
+      const where = parseBoolExp(value['_where'], level, ['_where']);
+      return { ...at, kind: 'exists', table: value['_table'], where };
+    }
+    default:
+      return { ...at, kind: 'field', name: key, value, level };
+  }
+}
+
+/** Parses a list of expressions. A single object is a list of one. */
+function parseList(value: unknown, level: number): readonly BoolExpPart[] {
+  if (!Array.isArray(value)) return [parseBoolExp(value, level)];
+  return value.map((item, i) => parseBoolExp(item, level, [i]));
+}
 
 /** Returns a map from both spellings of an operator, `_name` and `$name`. */
 function spelled<T>(operators: Readonly<Record<string, T>>): ReadonlyMap<string, T> {
@@ -36,13 +80,8 @@ function spelled<T>(operators: Readonly<Record<string, T>>): ReadonlyMap<string,
   );
 }
 
-type Connective = 'and' | 'or' | 'not' | 'exists';
-const CONNECTIVES = spelled<Connective>({ and: 'and', or: 'or', not: 'not', exists: 'exists' });
-
-/** Returns the connective of a key, `_and` or `$and`; undefined for the name of a field. */
-export function connectiveOf(key: string): Connective | undefined {
-  return CONNECTIVES.get(key);
-}
+/** The keys that combine expressions. Any other key is the name of a field. */
+export const CONNECTIVES = spelled({ and: 'and', or: 'or', not: 'not', exists: 'exists' } as const);
 
 /** The operators that compare two columns, without their `_` or `$`, and the comparisons that they make. */
 export const COLUMN_OPERATORS = {
@@ -54,12 +93,43 @@ export const COLUMN_OPERATORS = {
   clt: '_lt',
   clte: '_lte',
 } as const;
-type Comparison = (typeof COLUMN_OPERATORS)[keyof typeof COLUMN_OPERATORS];
-const COMPARISONS = spelled<Comparison>(COLUMN_OPERATORS);
+type ColumnOperator = (typeof COLUMN_OPERATORS)[keyof typeof COLUMN_OPERATORS];
+const COMPARISONS = spelled<ColumnOperator>(COLUMN_OPERATORS);
 
-/** Returns the comparison that an operator makes with another column; undefined for an operator that compares with a value. */
-export function columnOperatorOf(key: string): Comparison | undefined {
-  return COMPARISONS.get(key);
+/** The key of an object whose value is a literal: `{"$literal": "X-Engine-User-Id"}` is the text, and no session variable. */
+export const LITERAL_KEY = '$literal';
+export type Literal = { readonly [LITERAL_KEY]: unknown };
+
+export function isLiteral(value: unknown): value is Literal {
+  return isRecord(value) && Object.keys(value).length === 1 && Object.hasOwn(value, LITERAL_KEY);
+}
+
+/** A comparison of a value: that it is the operand (`equal`), with the operator `key`, or with another column. */
+export type WrittenComparison = {
+  /** The path from the value of the field to the operand. */
+  readonly steps: readonly PathStep[];
+  readonly operand: unknown;
+} & (
+  | { readonly kind: 'equal' }
+  | { readonly kind: 'operator'; readonly key: string }
+  | { readonly kind: 'column'; readonly key: string; readonly operator: ColumnOperator }
+);
+
+/** Returns the comparisons of a field's value: `{operator: operand, …}`, a list of such objects, or a bare value. In the condition of a
+ *  request `{"$literal": …}` is no bare value. */
+export function comparisonsOf(value: unknown, hasLiterals = true): readonly WrittenComparison[] {
+  const isList = Array.isArray(value) && value.length > 0 && value.every(isRecord);
+  if (isList) return value.flatMap((item, i) => operatorsIn(item, [i]));
+  if (isRecord(value) && !(hasLiterals && isLiteral(value))) return operatorsIn(value, []);
+  return [{ kind: 'equal', steps: [], operand: value }];
+}
+
+function operatorsIn(value: object, outer: readonly PathStep[]): readonly WrittenComparison[] {
+  return Object.entries(value).map(([key, operand]) => {
+    const at = { steps: [...outer, key], key, operand };
+    const operator = COMPARISONS.get(key);
+    return operator ? { ...at, kind: 'column', operator } : { ...at, kind: 'operator' };
+  });
 }
 
 /** Returns the column that an operand names: `column` or `[column]` in the same row, `["$", column]` in the row of the permission. */
@@ -78,84 +148,4 @@ export function qualifiedOf(value: unknown): QualifiedName | undefined {
   if (!isRecord(value) || typeof value['name'] !== 'string') return undefined;
   const { name, schema } = value;
   return { schema: typeof schema === 'string' ? schema : 'public', name };
-}
-
-/** Renames in an expression over rows; in the operand `["$", c]`, `c` is a column of `root`. An expression without a renamed
- *  name is returned itself. */
-export function walkBoolExp(
-  expression: unknown,
-  rows: SourceRows,
-  walk: NameWalk,
-  root: SourceRows = rows,
-): unknown {
-  if (Array.isArray(expression)) {
-    return mapItems(expression, (item) => walkBoolExp(item, rows, walk, root));
-  }
-  if (!isRecord(expression)) return expression;
-  return mapEntries(expression, (key, value) => walkEntry(key, value, { rows, root }, walk));
-}
-
-type At = { readonly rows: SourceRows; readonly root: SourceRows };
-
-function walkEntry(key: string, value: unknown, at: At, walk: NameWalk): readonly [string, unknown] {
-  const { rows, root } = at;
-  const connective = connectiveOf(key);
-  if (connective === 'exists') return [key, walkExists(value, at, walk)];
-  if (connective !== undefined) return [key, walkBoolExp(value, rows, walk, root)];
-  const { source, table } = rows;
-  if (table === null) return [key, value];
-  if (table === undefined) {
-    return [
-      renamed({ kind: 'unknown', isOwn: false, source, name: key }, walk),
-      walkBoolExp(value, rows, walk, root),
-    ];
-  }
-  const field = walk.fieldOf(source, table, key);
-  const name = renamed({ kind: field?.kind ?? 'column', isOwn: false, source, table, name: key }, walk);
-  if (field?.kind === 'remote_relationship') {
-    // Rows of another source are read by columns of their own table only.
-    const target = field.target ?? { source, table: undefined };
-    return [name, walkBoolExp(value, target, { ...walk, fieldOf: () => undefined })];
-  }
-  if (field?.target) return [name, walkBoolExp(value, field.target, walk, root)];
-  return [name, walkOperators(value, at, walk, field !== undefined)];
-}
-
-function walkExists(value: unknown, { rows, root }: At, walk: NameWalk): unknown {
-  const table = isRecord(value) ? qualifiedOf(value['_table']) : undefined;
-  if (!table) return value;
-  const { source } = rows;
-  return mapEntries(value as JsonRecord, (key, item) => {
-    if (key === '_table')
-      return [key, walk.rename({ kind: 'table', isOwn: false, source, name: table }) ?? item];
-    return [key, key === '_where' ? walkBoolExp(item, { source, table }, walk, root) : item];
-  });
-}
-
-/** Renames in the operators of a value: `{_eq: 1, _ceq: "other"}`, a list of such, or a bare value. A computed field may return rows of a
- *  table that is not known. */
-function walkOperators(value: unknown, at: At, walk: NameWalk, mayLead: boolean): unknown {
-  if (Array.isArray(value)) return mapItems(value, (item) => walkOperators(item, at, walk, mayLead));
-  if (!isRecord(value)) return value;
-  const behind = { ...at, rows: { ...at.rows, table: undefined } };
-  return mapEntries(value, (operator, operand) => {
-    if (columnOperatorOf(operator)) return [operator, walkOperand(operand, at, walk)];
-    return mayLead ? walkEntry(operator, operand, behind, walk) : [operator, operand];
-  });
-}
-
-function walkOperand(operand: unknown, { rows, root }: At, walk: NameWalk): unknown {
-  const column = operandColumn(operand);
-  const { source, table } = column?.isRoot ? root : rows;
-  if (!column || !table) return operand;
-  const name = renamed({ kind: 'column', isOwn: false, source, table, name: column.name }, walk);
-  if (name === column.name) return operand;
-  if (column.isRoot) return ['$', name];
-  return Array.isArray(operand) ? [name] : name;
-}
-
-/** Returns the new name of a name that is a text. */
-export function renamed(name: Extract<Name, { readonly name: string }>, walk: NameWalk): string {
-  const next = walk.rename(name);
-  return typeof next === 'string' ? next : name.name;
 }

@@ -3,7 +3,7 @@
  *  Not here: columns, which are no objects (resolve/ finds permissions and relationships whose columns are missing).
  *  Reference: docs/reference/behaviour/metadata.md. */
 
-import type { NameWalk, SourceTable } from './bool-exp.ts';
+import type { NameWalk, SourceTable } from './bool-exp-names.ts';
 import { editObjects } from './edit.ts';
 import { keyOfName, namesIn } from './names.ts';
 import { normalMetadata } from './normal-form.ts';

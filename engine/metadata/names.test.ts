@@ -1,7 +1,7 @@
 /** The names in documents: read, and replaced, wherever they occur. */
 import { assert, gen, property } from 'fast-check';
 import { expect, test } from 'vitest';
-import type { Name } from './bool-exp.ts';
+import type { Name } from './bool-exp-names.ts';
 import { fieldsIn, referencesOf } from './dependencies.ts';
 import { namesIn, renameIn, renameObject } from './names.ts';
 import { objectsOf } from './objects.ts';

@@ -2,10 +2,11 @@
  *  replaced along the marks of schemas (schema/marks.ts), so whatever a schema marks is followed.
  *  An object that names a table or a source decides what the names beside and inside it belong to: `Table.table` the columns that are `here`,
  *  `{table, columns}` those that are `there`.
- *  Pure, total on any JSON: what cannot be interpreted is kept. Not here: the names in boolean expressions (bool-exp.ts), which objects depend
+ *  Pure, total on any JSON: what cannot be interpreted is kept. Not here: the names in boolean expressions (bool-exp-names.ts), which objects depend
  *  on which (dependencies.ts). */
 import { isRecord, type JsonRecord } from '../json/value.ts';
-import { type Name, type NameWalk, qualifiedOf, renamed, type SourceTable, walkBoolExp } from './bool-exp.ts';
+import { qualifiedOf } from './bool-exp.ts';
+import { type Name, type NameWalk, renamed, renameInBoolExp, type SourceTable } from './bool-exp-names.ts';
 import { ancestry, type MetadataObject, nameOf, OBJECTS, type ObjectKind, objectKey } from './objects.ts';
 import {
   type ContentMark,
@@ -104,7 +105,7 @@ const WALK: MarkWalk<NameMark | ContentMark, Context> = {
 
 function walkContent({ content }: ContentMark, value: unknown, context: Context): unknown {
   if (content === 'expression') {
-    return walkBoolExp(value, context.here ?? { source: context.source, table: null }, context.walk);
+    return renameInBoolExp(value, context.here ?? { source: context.source, table: null }, context.walk);
   }
   return content.reduce<unknown>((made, schema) => walkMarks(schema, made, WALK, context), value);
 }

@@ -1,8 +1,8 @@
-/** Conditions of permissions: JSON → Predicate over a table, checked against its columns and relationships.
- *  In: BoolExp as written. Out: Predicate with leaves for values. Raises an ERRORS row with the path into the condition.
+/** Conditions of permissions: the tree of a BoolExp → Predicate over a table, checked against its columns and relationships.
+ *  In: BoolExpPart, parsed (metadata/bool-exp.ts) or as written. Out: Predicate with leaves for values. Raises an ERRORS row with the path into the condition.
  *  A relationship in a permission reaches every related row: the permission of the role on the target is not applied. In a
  *  condition of a request (`reader`) it is applied, and columns that the role may not read are refused.
- *  Spec: BoolExp; grammar: docs/reference/behaviour/operators.md. */
+ *  Spec: BoolExpPart; grammar: docs/reference/behaviour/operators.md. */
 
 import {
   castOf,
@@ -19,10 +19,20 @@ import {
 } from '../catalog/operators.ts';
 import { scalarOf } from '../catalog/scalars.ts';
 import { arrayOf, baseType, builtinType, type PgType } from '../catalog/types.ts';
-import { fail, withPath } from '../errors/engine-error.ts';
+import { fail, withPath, withSteps } from '../errors/engine-error.ts';
 import { each } from '../errors/together.ts';
 import { isRecord, type JsonRecord, nameOfJson } from '../json/value.ts';
-import { COLUMN_OPERATORS, columnOperatorOf, connectiveOf, operandColumn } from '../metadata/bool-exp.ts';
+import {
+  type BoolExpPart,
+  COLUMN_OPERATORS,
+  CONNECTIVES,
+  comparisonsOf,
+  type FieldPart,
+  operandColumn,
+  parseBoolExp,
+  partBehind,
+  type WrittenComparison,
+} from '../metadata/bool-exp.ts';
 import { printQualified, type QualifiedName, qualifiedKey } from '../metadata/schema/common.ts';
 import type { RemoteRelationship } from '../metadata/schema/relationship.ts';
 import { readAccess } from './access.ts';
@@ -44,7 +54,7 @@ import {
   TRUE,
   visibleIfOf,
 } from './predicate.ts';
-import { ADMIN_ROLE, isLiteral, SESSION_PREFIX } from './session.ts';
+import { ADMIN_ROLE, SESSION_PREFIX } from './session.ts';
 import type { ResolvedColumn, ResolvedComputedField, ResolvedTable } from './types.ts';
 import { leafOf, listLeafOf } from './value.ts';
 
@@ -66,38 +76,47 @@ export type BoolExpScope = {
   readonly reader?: string;
 };
 
-/** The nesting limit of conditions, because every later stage walks them recursively. */
-const MOST_LEVELS = 100;
-
-export function resolveBoolExp(value: unknown, scope: BoolExpScope, level = 0): Predicate {
-  if (level > MOST_LEVELS) fail('unexpectedPayload', { text: 'the condition is nested too deeply' });
-  const entries = Object.entries(objectOf(value));
-  return and(...each(entries, ([key, item]) => withPath(key, () => clause(key, item, scope, level + 1))));
+export function resolveBoolExp(value: unknown, scope: BoolExpScope): Predicate {
+  return resolvePart(parseBoolExp(value), scope);
 }
 
-function clause(key: string, value: unknown, scope: BoolExpScope, level: number): Predicate {
-  switch (connectiveOf(key)) {
-    case 'and':
-      return and(...conditions(value, scope, level));
-    case 'or':
-      return or(...conditions(value, scope, level));
+export function resolvePart(part: BoolExpPart, scope: BoolExpScope): Predicate {
+  return withSteps(part.steps, () => conditionOf(part, scope));
+}
+
+function conditionOf(part: BoolExpPart, scope: BoolExpScope): Predicate {
+  switch (part.kind) {
+    case 'all':
+      return and(...each(part.parts, (inner) => resolvePart(inner, scope)));
+    case 'any':
+      return or(...each(part.parts, (inner) => resolvePart(inner, scope)));
     case 'not':
-      return not(resolveBoolExp(value, scope, level));
+      return not(resolvePart(part.part, scope));
     case 'exists':
-      return exists(objectOf(value), scope, level);
+      return exists(part, scope);
+    case 'field':
+      return fieldCondition(part, scope);
+    case 'no-object':
+      return noObject(part.value);
+    case 'too-deep':
+      return fail('unexpectedPayload', { text: 'the condition is nested too deeply' });
   }
-  const column = scope.table.columnByName.get(key);
+}
+
+function fieldCondition(part: FieldPart, scope: BoolExpScope): Predicate {
+  const { name, value } = part;
+  const column = scope.table.columnByName.get(name);
   if (column) return columnCondition({ ...column, ...readColumn(column, scope.table, scope) }, value, scope);
-  const field = scope.table.computedFields.get(key);
-  if (field) return computedCondition(field, value, scope, level);
-  const relationship = scope.table.relationships.get(key);
+  const field = scope.table.computedFields.get(name);
+  if (field) return computedCondition(field, part, scope);
+  const relationship = scope.table.relationships.get(name);
   if (!relationship) {
-    const remote = scope.remote?.get(qualifiedKey(scope.table.table))?.find(({ name }) => name === key);
-    return remote ? remoteCondition(remote, value, scope, level) : noField(key, scope);
+    const remote = scope.remote?.get(qualifiedKey(scope.table.table))?.find((each) => each.name === name);
+    return remote ? remoteCondition(remote, part, scope) : noField(name, scope);
   }
   const target = scope.tables.get(qualifiedKey(relationship.join.table));
-  if (!target) return fail('notSupported', { text: `relationship "${key}" leads to a native query` });
-  const where = resolveBoolExp(value, { ...scope, table: target }, level);
+  if (!target) return fail('notSupported', { text: `relationship "${name}" leads to a native query` });
+  const where = resolvePart(partBehind(part), { ...scope, table: target });
   return { kind: 'related', join: relationship.join, where, ...filterOn(target, scope) };
 }
 
@@ -108,12 +127,10 @@ function noField(name: string, { table, remote }: BoolExpScope): never {
     ...table.computedFields.keys(),
     ...table.relationships.keys(),
     ...(remote?.get(qualifiedKey(table.table)) ?? []).map(({ name }) => name),
-    ...BOOLEAN_OPERATORS,
+    ...[...CONNECTIVES.keys()].filter((key) => key.startsWith('_')),
   ];
   return fail('fieldNotExists', { name }, { misnamed: { name, known } });
 }
-
-const BOOLEAN_OPERATORS = ['_and', '_or', '_not', '_exists'] as const;
 
 /** Returns the operators of a condition on a column, as a permission spells them. */
 function ruleOperators({ scalar }: ComparedColumn): readonly string[] {
@@ -130,9 +147,8 @@ export function tableKeyIn(source: string, table: QualifiedName): string {
  *  their own table only. */
 function remoteCondition(
   { name, definition }: RemoteRelationship,
-  value: unknown,
+  part: FieldPart,
   scope: BoolExpScope,
-  level: number,
 ): Predicate {
   const { to_source: to } = definition;
   if (!to) return fail('notSupported', { text: `a permission cannot ask the remote relationship "${name}"` });
@@ -145,7 +161,7 @@ function remoteCondition(
   });
   const target = { ...found, relationships: new Map(), computedFields: new Map() };
   const { prefix } = scope;
-  const where = resolveBoolExp(value, { table: target, root: target, tables: new Map(), prefix }, level);
+  const where = resolvePart(partBehind(part), { table: target, root: target, tables: new Map(), prefix });
   const columns = pairs.map(({ theirs }) => theirs);
   const from = { kind: 'fetched', source: to.source, table: to.table, columns, where } as const;
   const [first, ...more] = pairs;
@@ -207,20 +223,15 @@ function readComputed(field: ResolvedComputedField, scope: BoolExpScope): { read
 }
 
 /** Returns the condition on a computed field that takes only the row: its value is compared, or a returned row satisfies it. */
-function computedCondition(
-  field: ResolvedComputedField,
-  value: unknown,
-  scope: BoolExpScope,
-  level: number,
-): Predicate {
+function computedCondition(field: ResolvedComputedField, part: FieldPart, scope: BoolExpScope): Predicate {
   const call = plainCall(field, scope.table);
   if (field.returns.kind === 'scalar') {
     const { type, scalar } = field.returns;
     const read = readComputed(field, scope);
-    return columnCondition({ name: field.name, type, scalar, call, ...read }, value, scope);
+    return columnCondition({ name: field.name, type, scalar, call, ...read }, part.value, scope);
   }
   const target = scope.tables.get(qualifiedKey(field.returns.table))!;
-  const where = resolveBoolExp(value, { ...scope, table: target }, level);
+  const where = resolvePart(partBehind(part), { ...scope, table: target });
   return { kind: 'called', call, where, ...filterOn(target, scope) };
 }
 
@@ -234,20 +245,15 @@ function plainCall(field: ResolvedComputedField, table: ResolvedTable): Function
   return callBeside(field, table);
 }
 
-/** Resolves a list of conditions. A single object is a list of one. */
-function conditions(value: unknown, scope: BoolExpScope, level: number): readonly Predicate[] {
-  if (!Array.isArray(value)) return [resolveBoolExp(value, scope, level)];
-  return each(value, (item, i) => withPath(i, () => resolveBoolExp(item, scope, level)));
-}
+type Exists = Extract<BoolExpPart, { readonly kind: 'exists' }>;
 
-function exists(value: JsonRecord, scope: BoolExpScope, level: number): Predicate {
+function exists({ table: written, where }: Exists, scope: BoolExpScope): Predicate {
   const { reader = ADMIN_ROLE } = scope;
   if (reader !== ADMIN_ROLE) fail('notSupported', { text: 'a request cannot ask for rows of another table' });
-  const name = withPath('_table', () => tableName(value['_table']));
+  const name = withPath('_table', () => tableName(written));
   const table = scope.tables.get(qualifiedKey(name));
   if (!table) return noTable(name, scope.tables, ['_table']);
-  const where = withPath('_where', () => resolveBoolExp(value['_where'], { ...scope, table }, level));
-  return { kind: 'exists', table: table.table, where };
+  return { kind: 'exists', table: table.table, where: resolvePart(where, { ...scope, table }) };
 }
 
 function tableName(value: unknown): QualifiedName {
@@ -257,20 +263,11 @@ function tableName(value: unknown): QualifiedName {
   return fail('parseFailed', { text: 'parsing QualifiedTable failed, expected a table name' });
 }
 
-/** Resolves `{op: value, …}`, a list of such objects, or a bare value that the column must equal. */
 function columnCondition(column: ComparedColumn, value: unknown, scope: BoolExpScope): Predicate {
-  // In a permission, a column of an enum is the text that it is in the database.
-  const compared = column.enum ? { ...column, scalar: scalarOf(column.type) } : column;
   if (scope.reader !== undefined && column.scalar.family === 'json' && !comparesNull(value)) {
     fail('jsonColumnInWhere', {});
   }
-  const isText = prefixIn(scope) !== null && isLiteral(value);
-  if (isRecord(value) && !isText) return operations(compared, value, scope);
-  if (Array.isArray(value) && value.length > 0 && value.every(isRecord)) {
-    return and(...each(value, (item, i) => withPath(i, () => operations(compared, item, scope))));
-  }
-  checkEnumValue(column, value, prefixIn(scope));
-  return compare(column, '_eq', leafOf(value, operandType('same', column.type), prefixIn(scope)));
+  return comparisons(column, comparisonsOf(value, prefixIn(scope) !== null), scope);
 }
 
 /** True for `_is_null`, the only operator of a json column in a request. */
@@ -283,17 +280,29 @@ function prefixIn({ reader, prefix = SESSION_PREFIX }: BoolExpScope): string | n
   return reader === undefined ? prefix : null;
 }
 
-function operations(column: ComparedColumn, value: JsonRecord, scope: BoolExpScope): Predicate {
-  const entries = Object.entries(value);
-  return and(...each(entries, ([key, item]) => withPath(key, () => operation(column, key, item, scope))));
+function comparisons(
+  column: ComparedColumn,
+  all: readonly WrittenComparison[],
+  scope: BoolExpScope,
+): Predicate {
+  return and(...each(all, (one) => withSteps(one.steps, () => comparisonWith(column, one, scope))));
+}
+
+function comparisonWith(own: ComparedColumn, written: WrittenComparison, scope: BoolExpScope): Predicate {
+  const { operand } = written;
+  if (written.kind === 'equal') {
+    checkEnumValue(own, operand, prefixIn(scope));
+    return compare(own, '_eq', leafOf(operand, operandType('same', own.type), prefixIn(scope)));
+  }
+  // In a permission, a column of an enum is the text that it is in the database.
+  const column = own.enum ? { ...own, scalar: scalarOf(own.type) } : own;
+  return written.kind === 'column'
+    ? compare(column, written.operator, columnOperand(column, operand, scope))
+    : operation(column, written.key, operand, scope);
 }
 
 function operation(column: ComparedColumn, key: string, value: unknown, scope: BoolExpScope): Predicate {
   if (key === '_cast' || key === '$cast') return castCondition(column, value, scope);
-  const columnOperator = columnOperatorOf(key);
-  if (columnOperator) {
-    return compare(column, columnOperator, columnOperand(column, value, scope));
-  }
   const operator = operatorOfRule(key);
   if (!operator)
     return fail(
@@ -338,7 +347,7 @@ function castCondition(column: ComparedColumn, value: unknown, scope: BoolExpSco
         });
       }
       const as = { ...column, type: to, scalar: scalarOf(to), cast: to };
-      return withPath(name, () => operations(as, objectOf(item), scope));
+      return withPath(name, () => comparisons(as, comparisonsOf(objectOf(item), false), scope));
     }),
   );
 }
@@ -418,7 +427,10 @@ function refTo({ name, type, call, cast, isComputed, visibleIf }: ComparedColumn
 }
 
 function objectOf(value: unknown): JsonRecord {
-  if (isRecord(value)) return value;
+  return isRecord(value) ? value : noObject(value);
+}
+
+function noObject(value: unknown): never {
   const text = `parsing Object failed, expected Object, but encountered ${nameOfJson(value)}`;
   return fail('parseFailed', { text });
 }

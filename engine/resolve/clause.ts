@@ -1,16 +1,21 @@
 /** The condition of a permission as a tree of clauses, for an administrator who asks which of them hides a row. A clause is a part of
  *  the condition as it is written, and a predicate over the row of the permission that is true when this part is.
- *  In: BoolExp as written. Out: Clause. Raises the errors of bool-exp.ts.
+ *  In: BoolExpPart as written. Out: Clause. Raises the errors of bool-exp.ts.
  *  An object relationship leads to at most one row, so its conditions are clauses too. Any other relationship, `_exists` and a function
  *  that returns rows are one clause.
  *  Not here: the truth of a clause (sql/row-truth.ts), what follows from it (admin/explain-access/verdict.ts). */
 import type { PathStep } from '../errors/engine-error.ts';
 import { isRecord } from '../json/value.ts';
-import { connectiveOf } from '../metadata/bool-exp.ts';
+import {
+  type BoolExpPart,
+  type FieldPart,
+  isLiteral,
+  parseBoolExp,
+  partBehind,
+} from '../metadata/bool-exp.ts';
 import { qualifiedKey } from '../metadata/schema/common.ts';
-import { type BoolExpScope, resolveBoolExp } from './bool-exp.ts';
+import { type BoolExpScope, resolvePart } from './bool-exp.ts';
 import { type ColumnRef, type Join, type Predicate, TRUE } from './predicate.ts';
-import { isLiteral } from './session.ts';
 
 /** How the clauses inside a clause decide it. `all`: each must hold. `any`: one must. `not`: its only one must not. `related`: each must
  *  hold of the related row. `condition`: there are none inside. */
@@ -46,40 +51,40 @@ const MOST_LEVELS = 20;
 
 /** Returns the clauses of a condition of a permission. */
 export function clauseOf(condition: unknown, scope: BoolExpScope): Clause {
-  return objectClause(condition, { scope, path: [], joins: [] });
+  return partClause(parseBoolExp(condition), { scope, path: [], joins: [] });
 }
 
-function objectClause(written: unknown, at: Position): Clause {
-  const entries = Object.entries(isRecord(written) ? written : {});
-  const [only, ...more] = entries;
-  if (only && more.length === 0) return entryClause(only[0], only[1], at);
-  return clause('all', written, at, () => entries.map(([key, item]) => entryClause(key, item, at)));
-}
-
-function entryClause(key: string, item: unknown, outer: Position): Clause {
-  const written = { [key]: item };
-  const at = { ...outer, path: [...outer.path, key] };
-  switch (connectiveOf(key)) {
-    case 'and':
-      return clause('all', written, at, () => listed(item, at));
-    case 'or':
-      return clause('any', written, at, () => listed(item, at));
+function partClause(part: BoolExpPart, outer: Position): Clause {
+  const at = { ...outer, path: [...outer.path, ...part.steps] };
+  switch (part.kind) {
+    case 'all':
+    case 'any':
+      return clause(part.kind, part, at, () => part.parts.map((inner) => partClause(inner, at)));
     case 'not':
-      return clause('not', written, at, () => [objectClause(item, at)]);
+      return clause('not', part, at, () => [partClause(part.part, at)]);
+    case 'field':
+      return fieldClause(part, at);
+    default:
+      return clause('condition', part, at, none);
   }
-  const related = relatedPosition(key, at);
+}
+
+function fieldClause(part: FieldPart, at: Position): Clause {
+  const related = relatedPosition(part.name, at);
   if (related) {
-    const reaches = within(related.joins, TRUE);
-    return { ...clause('related', written, at, () => parts(item, related)), reaches };
+    const where = partBehind(part);
+    // The entries of the object are clauses themselves.
+    const parts = where.kind === 'all' && where.written === part.value ? where.parts : [where];
+    const inside = () => parts.map((inner) => partClause(inner, related));
+    return { ...clause('related', part, at, inside), reaches: within(related.joins, TRUE) };
   }
-  if (isOperations(key, item, outer)) {
-    const operators = Object.entries(item);
-    const each = ([operator, operand]: [string, unknown]) =>
-      clause('condition', { [key]: { [operator]: operand } }, { ...at, path: [...at.path, operator] }, none);
-    if (operators.length === 1) return each(operators[0]!);
-    return clause('all', written, at, () => operators.map(each));
-  }
-  return clause('condition', written, at, none);
+  const [first, ...more] = operatorsOf(part, at).map(([operator, operand]) => {
+    const value = { [operator]: operand };
+    const compared = { ...part, written: { [part.name]: value }, value };
+    return () => clause('condition', compared, { ...at, path: [...at.path, operator] }, none);
+  });
+  if (!first) return clause('condition', part, at, none);
+  return more.length === 0 ? first() : clause('all', part, at, () => [first, ...more].map((one) => one()));
 }
 
 const none = (): readonly Clause[] => [];
@@ -87,18 +92,18 @@ const none = (): readonly Clause[] => [];
 /** Returns a clause. What is inside is left out below the nesting limit. */
 function clause(
   kind: ClauseKind,
-  written: unknown,
+  part: BoolExpPart,
   { scope, path, joins }: Position,
   inside: () => readonly Clause[],
 ): Clause {
-  const own = resolveBoolExp(written, scope);
+  const own = resolvePart(part, scope);
   const predicate = within(joins, own);
   const isWhole = kind === 'condition' || path.length > MOST_LEVELS;
   const isComparison = own.kind === 'compare' || own.kind === 'is-null';
   return {
     kind: isWhole ? 'condition' : kind,
     path,
-    written,
+    written: part.written,
     predicate,
     compared: isWhole && isComparison ? { joins, left: own.left } : null,
     reaches: null,
@@ -111,17 +116,6 @@ function within(joins: readonly Join[], own: Predicate): Predicate {
   return joins.reduceRight<Predicate>((where, join) => ({ kind: 'related', join, where }), own);
 }
 
-/** Returns the clauses of a list of conditions; a single object is a list of one, as in bool-exp.ts. */
-function listed(value: unknown, at: Position): readonly Clause[] {
-  if (!Array.isArray(value)) return [objectClause(value, at)];
-  return value.map((item, i) => objectClause(item, { ...at, path: [...at.path, i] }));
-}
-
-/** Returns the clauses of an object, one for each entry. */
-function parts(value: unknown, at: Position): readonly Clause[] {
-  return Object.entries(isRecord(value) ? value : {}).map(([key, item]) => entryClause(key, item, at));
-}
-
 /** Returns the position of the row that an object relationship leads to; undefined for anything else. */
 function relatedPosition(key: string, { scope, path, joins }: Position): Position | undefined {
   if (scope.table.columnByName.has(key) || scope.table.computedFields.has(key)) return undefined;
@@ -132,13 +126,12 @@ function relatedPosition(key: string, { scope, path, joins }: Position): Positio
   return table && { scope: { ...scope, table }, path, joins: [...joins, join] };
 }
 
-/** True for `{operator: operand, …}` of a column or of a computed field with one value. */
-function isOperations(
-  key: string,
-  item: unknown,
+/** Returns the operators of a column, or of a computed field with one value, with their operands; empty for any other value. */
+function operatorsOf(
+  { name, value }: FieldPart,
   { scope }: Position,
-): item is Readonly<Record<string, unknown>> {
-  if (!isRecord(item) || isLiteral(item) || Object.keys(item).length === 0) return false;
+): readonly (readonly [string, unknown])[] {
   const { columnByName, computedFields } = scope.table;
-  return columnByName.has(key) || computedFields.get(key)?.returns.kind === 'scalar';
+  const isCompared = columnByName.has(name) || computedFields.get(name)?.returns.kind === 'scalar';
+  return isCompared && isRecord(value) && !isLiteral(value) ? Object.entries(value) : [];
 }

@@ -6,11 +6,12 @@
 import type { Scalar } from '../catalog/scalars.ts';
 import type { Catalog, CatalogColumn, CatalogTable, EnumRow } from '../catalog/types.ts';
 import { fail } from '../errors/engine-error.ts';
+import { isLiteral, LITERAL_KEY } from '../metadata/bool-exp.ts';
 import { printQualified, qualifiedKey } from '../metadata/schema/common.ts';
 import { refuseBecause } from './inconsistency.ts';
 import { derivedTypeName, type TableNames } from './names.ts';
 import { enumValueName } from './naming.ts';
-import { isLiteral, LITERAL_KEY, SESSION_PREFIX, sessionVariableOf } from './session.ts';
+import { SESSION_PREFIX, sessionVariableOf } from './session.ts';
 import type { ResolvedColumn, ResolvedEnum, ResolvedTable } from './types.ts';
 
 /** Returns the enum of an enum table. `rows` is undefined when they could not be read. Raises `invalidConfiguration` with every

@@ -40,15 +40,6 @@ export function sessionVariableOf(text: string, prefix = SESSION_PREFIX): string
   return own && SESSION_PREFIX + lower.slice(own.length);
 }
 
-/** The key of an object whose value is a literal. */
-export const LITERAL_KEY = '$literal';
-
-export type Literal = { readonly [LITERAL_KEY]: unknown };
-
-export function isLiteral(value: unknown): value is Literal {
-  return isRecord(value) && Object.keys(value).length === 1 && Object.hasOwn(value, LITERAL_KEY);
-}
-
 /** The prefixes of the engine itself and of the reference engine, whose metadata it reads. */
 const KNOWN_PREFIXES = [SESSION_PREFIX, 'x-hasura-'];
 

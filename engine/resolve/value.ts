@@ -8,8 +8,9 @@ import { arrayDelimiter, arrayOf, baseType, type PgType } from '../catalog/types
 import { fail, withPath } from '../errors/engine-error.ts';
 import { numberText, wholeText } from '../json/number.ts';
 import { nameOfJson } from '../json/value.ts';
+import { isLiteral, LITERAL_KEY } from '../metadata/bool-exp.ts';
 import type { Leaf, LeafValue } from './predicate.ts';
-import { isLiteral, LITERAL_KEY, refuseMistakes, SESSION_PREFIX, sessionVariableOf } from './session.ts';
+import { refuseMistakes, SESSION_PREFIX, sessionVariableOf } from './session.ts';
 
 /** Returns the leaf of a value. `prefix` is the prefix of texts that name session variables; null for a value of a request, whose
  *  texts never do. Raises `parseFailed` for a value that the type does not have, `unknownVariable` for text that resembles a session

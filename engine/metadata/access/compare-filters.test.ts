@@ -14,6 +14,7 @@ const PAIRS: readonly (readonly [before: unknown, after: unknown, verdict: Acces
   [OWN, { owner_id: { _eq: { $literal: 'X-Engine-User-Id' } } }, 'other'],
   [{ name: { _eq: 'Ada' } }, { name: { _eq: 'ada' } }, 'other'],
   [{}, {}, 'same'],
+  [{ id: [{}] }, {}, 'same'],
   [OWN, { owner_id: { $eq: 'X-Engine-User-Id' } }, 'same'],
   [OWN, { owner_id: 'X-Engine-User-Id' }, 'same'],
   [OWN, { _and: [OWN] }, 'same'],

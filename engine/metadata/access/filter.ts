@@ -1,9 +1,17 @@
 /** Row filters of permissions as terms that can be compared and printed without a database: JSON → FilterTerm.
  *  Parts whose meaning depends on more than their text (`_not`, `_cast`, null, unknown forms) are opaque: two of them are equal if their
  *  texts are. Not here: comparing (compare-filters.ts), words (filter-words.ts), the condition that is executed (resolve/bool-exp.ts).
- *  Spec: BoolExp; grammar: docs/reference/behaviour/operators.md. */
-import { isRecord, type JsonRecord } from '../../json/value.ts';
-import { connectiveOf } from '../bool-exp.ts';
+ *  Spec: BoolExpPart; grammar: docs/reference/behaviour/operators.md. */
+import { isRecord } from '../../json/value.ts';
+import {
+  type BoolExpPart,
+  CONNECTIVES,
+  comparisonsOf,
+  type FieldPart,
+  isLiteral,
+  parseBoolExp,
+  partBehind,
+} from '../bool-exp.ts';
 
 export type FilterTerm =
   | { readonly kind: 'and' | 'or'; readonly parts: readonly FilterTerm[] }
@@ -41,9 +49,24 @@ const OPERATORS: ReadonlySet<string> = new Set([...STRICT, '_nin', '_is_null']);
 
 /** Returns the term of a filter or check. Absent and null are no condition. Terms are for any JSON: what is no filter is opaque. */
 export function filterTerm(filter: unknown): FilterTerm {
-  if (filter === undefined || filter === null) return EVERY_ROW;
-  if (!isRecord(filter)) return { kind: 'opaque', name: '', value: filter };
-  return and(Object.entries(filter).map(([key, value]) => clause(key, value)));
+  return termOf(parseBoolExp(filter));
+}
+
+function termOf(part: BoolExpPart): FilterTerm {
+  switch (part.kind) {
+    case 'all':
+      return and(part.parts.map(termOf));
+    case 'any':
+      return combined('or', part.parts.map(termOf));
+    case 'not':
+      return { kind: 'not', of: termOf(part.part) };
+    case 'exists':
+      return { kind: 'exists', table: tableText(part.table), where: termOf(part.where) };
+    case 'field':
+      return fieldTerm(part);
+    default:
+      return (part.written ?? null) === null ? EVERY_ROW : { kind: 'opaque', name: '', value: part.written };
+  }
 }
 
 /** Returns a text that is equal for terms that are equal apart from the order of parts. */
@@ -75,32 +98,21 @@ function combined(kind: 'and' | 'or', parts: readonly FilterTerm[]): FilterTerm 
   return flat.length === 1 ? flat[0]! : { kind, parts: flat };
 }
 
-function clause(written: string, value: unknown): FilterTerm {
-  switch (connectiveOf(written)) {
-    case 'and':
-      return and(listOf(value).map(filterTerm));
-    case 'or':
-      return combined('or', listOf(value).map(filterTerm));
-    case 'not':
-      return { kind: 'not', of: filterTerm(value) };
-    case 'exists':
-      return existsTerm(value);
-  }
-  if (Array.isArray(value) && value.length > 0 && value.every(isRecord)) {
-    return and(value.map((item) => conditionOn(written, item)));
-  }
-  if (isRecord(value) && !('$literal' in value)) return conditionOn(written, value);
-  return comparison(written, '_eq', value);
-}
-
 /** Operators compare a column; anything else is a condition on related rows. A key such as `_rank` may be an operator or a column of
  *  related rows. Several operators are several conditions, but conditions on one related row are not: such a value is opaque. */
-function conditionOn(name: string, value: JsonRecord): FilterTerm {
-  const keys = Object.keys(value).map(operatorName);
-  const mayBeColumn = keys.some((key) => key.startsWith('_') && connectiveOf(key) === undefined);
-  if (!mayBeColumn) return { kind: 'related', name, where: filterTerm(value) };
-  if (keys.length > 1 && !keys.every((key) => OPERATORS.has(key))) return { kind: 'opaque', name, value };
-  return and(Object.entries(value).map(([key, item]) => comparison(name, operatorName(key), item)));
+function fieldTerm(part: FieldPart): FilterTerm {
+  const { name, value } = part;
+  if (isRecord(value) && !isLiteral(value)) {
+    const keys = Object.keys(value).map(operatorName);
+    const mayBeColumn = keys.some((key) => key.startsWith('_') && !CONNECTIVES.has(key));
+    if (!mayBeColumn) return { kind: 'related', name, where: termOf(partBehind(part)) };
+    if (keys.length > 1 && !keys.every((key) => OPERATORS.has(key))) return { kind: 'opaque', name, value };
+  }
+  return and(
+    comparisonsOf(value).map((one) =>
+      comparison(name, one.kind === 'equal' ? '_eq' : operatorName(one.key), one.operand),
+    ),
+  );
 }
 
 function comparison(column: string, operator: string, value: unknown): FilterTerm {
@@ -110,14 +122,10 @@ function comparison(column: string, operator: string, value: unknown): FilterTer
     : { kind: 'opaque', name: column, value: { [operator]: value } };
 }
 
-function existsTerm(value: unknown): FilterTerm {
-  if (!isRecord(value)) return { kind: 'opaque', name: '_exists', value };
-  const { _table: table, _where: where } = value;
-  const name = typeof table === 'string' ? { schema: 'public', name: table } : table;
-  const text = isRecord(name)
-    ? `${nameText(name['schema'] ?? 'public')}.${nameText(name['name'])}`
-    : stable(name);
-  return { kind: 'exists', table: text, where: filterTerm(where) };
+function tableText(table: unknown): string {
+  const name = typeof table === 'string' ? { name: table } : table;
+  if (!isRecord(name)) return stable(name);
+  return `${nameText(name['schema'] ?? 'public')}.${nameText(name['name'])}`;
 }
 
 /** Returns a name, quoted when it could be taken for two. */
@@ -128,10 +136,6 @@ function nameText(name: unknown): string {
 /** Returns the name of an operator in its `_` form, of `$eq` or `_eq`. */
 function operatorName(key: string): string {
   return key.startsWith('$') ? `_${key.slice(1)}` : key;
-}
-
-function listOf(value: unknown): readonly unknown[] {
-  return Array.isArray(value) ? value : [value];
 }
 
 /** A text that names a session variable, which counts in any case (resolve/session.ts). */

@@ -5,7 +5,8 @@
  *  a field may be any field of that name. Pure.
  *  Not here: comparing filters (compare-filters.ts), what else permissions use (used-objects.ts). */
 import { isRecord, isSameJson, type JsonRecord } from '../../json/value.ts';
-import { qualifiedOf, walkBoolExp } from '../bool-exp.ts';
+import { qualifiedOf } from '../bool-exp.ts';
+import { namesInBoolExp } from '../bool-exp-names.ts';
 import { namedTable } from '../dependencies.ts';
 import { objectKey, parseKey } from '../objects.ts';
 import type { QualifiedName } from '../schema/common.ts';
@@ -123,28 +124,21 @@ export class ChangedFields {
     const found = new Map<ChangedField, boolean>();
     const targets = this.#targets.get(objects) ?? foreignTargets(objects);
     this.#targets.set(objects, targets);
-    walkBoolExp(
-      expression,
-      { source, table },
-      {
-        fieldOf: (source, table, name) => {
-          const field = fieldIn(objects, { source, table, name });
-          if (!field) return undefined;
-          const linked = targets.get(foreignKeyId(source, table, field.meaning));
-          return { ...field, target: field.target ?? (linked ? { source, table: linked } : undefined) };
-        },
-        rename: (name) => {
-          if (name.kind === 'unknown') {
-            const field = this.#byName.get(JSON.stringify([name.source, name.name]));
-            if (field && !found.has(field)) found.set(field, false);
-          } else if ('table' in name) {
-            const field = this.find(name.source, name.table, name.name);
-            if (field) found.set(field, true);
-          }
-          return undefined;
-        },
-      },
-    );
+    const names = namesInBoolExp(expression, { source, table }, (source, table, name) => {
+      const field = fieldIn(objects, { source, table, name });
+      if (!field) return undefined;
+      const linked = targets.get(foreignKeyId(source, table, field.meaning));
+      return { ...field, target: field.target ?? (linked ? { source, table: linked } : undefined) };
+    });
+    for (const { name } of names) {
+      if (name.kind === 'unknown') {
+        const field = this.#byName.get(JSON.stringify([name.source, name.name]));
+        if (field && !found.has(field)) found.set(field, false);
+      } else if ('table' in name) {
+        const field = this.find(name.source, name.table, name.name);
+        if (field) found.set(field, true);
+      }
+    }
     return [...found].map(([field, isCertain]) => ({ field, isCertain }));
   }
 }
