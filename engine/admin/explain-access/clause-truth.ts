@@ -39,68 +39,51 @@ export function variablesOf(predicate: Clause['predicate']): readonly string[] {
 }
 
 /** A clause and what it needs: session variables, and columns that are not known. */
-export type ReadClause = {
-  readonly clause: Clause;
-  readonly of: Given['of'];
-  readonly variables: readonly Variable[];
-  readonly undecidedColumns: readonly string[];
-  readonly isKnown: boolean;
-  /** True when the existence of the related row is a question. */
-  readonly readsReached: boolean;
-  readonly clauses: readonly ReadClause[];
+export type ReadClause = Pick<JudgedClause, 'variables' | 'undecidedColumns'> & {
+  /** The questions about the clause and those inside. */
+  readonly questions: readonly TruthQuestion[];
+  /** Judges the clause with the answers to its questions, in their order. Without a row there are none. */
+  readonly judge: (answers: Iterator<TruthAnswer>) => JudgedClause;
 };
 
 /** Reads a clause and those inside. A group needs what its clauses need. */
 export function readClause(clause: Clause, given: Given): ReadClause {
-  const clauses = clause.clauses.map((inner) => readClause(inner, given));
-  const { reaches, predicate } = clause;
-  const names =
-    clauses.length > 0
-      ? clauses.flatMap(({ variables }) => variables.map(({ name }) => name))
-      : variablesOf(predicate);
-  const around = reaches ? undecidedIn(reaches, given) : [];
-  const inside =
-    clauses.length > 0 ? clauses.flatMap((inner) => inner.undecidedColumns) : undecidedIn(predicate, given);
+  const { reaches, predicate, compared, kind } = clause;
+  const { of } = given;
+  const inner = clause.clauses.map((one) => readClause(one, given));
+  const isGroup = inner.length > 0;
+  const names = isGroup
+    ? inner.flatMap((one) => one.variables.map(({ name }) => name))
+    : variablesOf(predicate);
   const variables = [...new Set(names)].sort().map((name) => ({ name, value: setValue(name, given) }));
+  const around = reaches ? undecidedIn(reaches, given) : [];
+  const inside = isGroup ? inner.flatMap((one) => one.undecidedColumns) : undecidedIn(predicate, given);
   const undecidedColumns = [...new Set([...around, ...inside])];
-  return {
-    clause,
-    of: given.of,
-    variables,
-    undecidedColumns,
-    isKnown: undecidedColumns.length === 0 && variables.every(({ value }) => value !== null),
-    readsReached: reaches !== null && around.length === 0,
-    clauses,
-  };
-}
-
-/** Returns the questions about a clause and those inside, in the order in which `judge` takes their answers. */
-export function questionsOf(read: ReadClause): readonly TruthQuestion[] {
-  const { clause, of, isKnown, readsReached, clauses } = read;
-  const { predicate, compared, reaches } = clause;
+  const isKnown = undecidedColumns.length === 0 && variables.every(({ value }) => value !== null);
   const own = isKnown ? [{ of, predicate, compared }] : [];
-  const reached = readsReached ? [{ of, predicate: reaches!, compared: null }] : [];
-  return [...own, ...reached, ...clauses.flatMap(questionsOf)];
-}
-
-/** Judges a clause with the answers to its questions. */
-export function judge(read: ReadClause, answers: Iterator<TruthAnswer>): JudgedClause {
-  const { clause, variables, undecidedColumns, isKnown, readsReached } = read;
-  // Without a row there are no answers.
-  const next = (): TruthAnswer | null => answers.next().value ?? null;
-  const own = isKnown ? next() : null;
-  const reached = readsReached ? next() : null;
-  const clauses = read.clauses.map((inner) => judge(inner, answers));
-  const isAnswered = own !== null && 'holds' in own;
+  const reached = reaches && around.length === 0 ? [{ of, predicate: reaches, compared: null }] : [];
+  const judge = (answers: Iterator<TruthAnswer>): JudgedClause => {
+    const [truth, reach] = [own, reached].map((asked) =>
+      asked.length > 0 ? answers.next().value : undefined,
+    );
+    const clauses = inner.map((one) => one.judge(answers));
+    const isAnswered = truth !== undefined && 'holds' in truth;
+    return {
+      clause,
+      holds: isAnswered ? truth.holds : derived(kind, clauses),
+      variables,
+      undecidedColumns,
+      ...(isAnswered && compared ? { value: truth.value } : {}),
+      error: truth && 'error' in truth ? truth.error : null,
+      isReached: reach && 'holds' in reach ? reach.holds === true : null,
+      clauses,
+    };
+  };
   return {
-    clause,
-    holds: isAnswered ? own.holds : derived(clause.kind, clauses),
     variables,
     undecidedColumns,
-    ...(isAnswered && clause.compared ? { value: own.value } : {}),
-    error: own && 'error' in own ? own.error : null,
-    isReached: reached && 'holds' in reached ? reached.holds === true : null,
-    clauses,
+    questions: [...own, ...reached, ...inner.flatMap(({ questions }) => questions)],
+    judge,
   };
 }
 

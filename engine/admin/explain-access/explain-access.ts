@@ -11,15 +11,7 @@ import type { Predicate } from '../../resolve/predicate.ts';
 import type { TruthQuestion } from '../../sql/row-truth.ts';
 import type { Performer } from '../request.ts';
 import type { UnitOfWork } from '../unit-of-work.ts';
-import {
-  type Given,
-  judge,
-  questionsOf,
-  type ReadClause,
-  readClause,
-  undecidedIn,
-  variablesOf,
-} from './clause-truth.ts';
+import { type Given, type ReadClause, readClause, undecidedIn, variablesOf } from './clause-truth.ts';
 import type { ConflictQuestion, FoundConflict } from './conflict.ts';
 import { explainedFields } from './fields.ts';
 import { type AccessConditions, type GrantClauses, subjectOf } from './grants.ts';
@@ -187,7 +179,7 @@ function questionsIn(read: ReadConditions): readonly TruthQuestion[] {
   const clauses = read.grants.flatMap((one) => [one.filter, one.check]);
   return [
     ...[read.inserted, read.changed, read.filter, read.where, read.check].flat(),
-    ...clauses.flatMap((clause) => (clause ? questionsOf(clause) : [])),
+    ...clauses.flatMap((clause) => clause?.questions ?? []),
   ];
 }
 
@@ -199,8 +191,8 @@ function judgedBy(read: ReadConditions, { key, answers }: RowTruth): JudgedRow {
   const [filter, where, check] = [take(read.filter), take(read.where), take(read.check)];
   const grants = read.grants.map((one) => ({
     ...one,
-    filter: one.filter && judge(one.filter, each),
-    check: one.check && judge(one.check, each),
+    filter: one.filter?.judge(each) ?? null,
+    check: one.check?.judge(each) ?? null,
   }));
   return { hasRow: true, key, inserted, changed, filter, where, check, grants };
 }
