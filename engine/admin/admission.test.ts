@@ -275,6 +275,24 @@ test('what only lacks a value that is sent later fits, and is not reported', asy
   expect([sent.left_out, sent.inconsistent_objects]).toEqual([[], []]);
 });
 
+test('a webhook and a remote schema that lack a value which is sent later fit; what lacks another value does not', async () => {
+  const lacking = (name: string, value: string): Put => ({
+    key: `remote_schema/${name}`,
+    definition: { name, definition: { url: `http://127.0.0.1:9/{{value:${value}}}` } },
+  });
+  const cron: Put = {
+    key: 'cron_trigger/nightly',
+    definition: {
+      ...{ name: 'nightly', schedule: '0 0 * * *', payload: {}, include_in_metadata: true },
+      ...{ webhook: 'https://hooks', headers: [{ name: 'authorization', value_from_value: 'token' }] },
+    },
+  };
+  const puts = [lacking('billing', 'token'), lacking('shop', 'other'), cron];
+  const sent = await patch(puts, { dry_run: true }, { unsent_values: ['token', 'unused'] });
+  expect(sent.left_out.map(({ key }: { key: string }) => key)).toEqual(['remote_schema/shop']);
+  expect(sent.inconsistent_objects).toEqual([]);
+});
+
 test('a group that breaks clients or lets a role reach more rows is held back, the others are written', async () => {
   const own = { id: { _eq: 'X-Engine-User-Id' } };
   const all = ['author', 'book', 'shelf'].flatMap((name) => [table(name), limited(name, own)]);

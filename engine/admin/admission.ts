@@ -21,7 +21,6 @@ import { type Edit, editObjects } from '../metadata/edit.ts';
 import { normalMetadata } from '../metadata/normal-form.ts';
 import { containerKeyOf, objectsOf } from '../metadata/objects.ts';
 import type { ArgsOf } from '../metadata/operations.ts';
-import { printReference } from '../metadata/references.ts';
 import type { Metadata } from '../metadata/schema/metadata.ts';
 import type { Upstreams } from '../resolve/remote-schema.ts';
 import type { Resolution } from '../resolve/resolve.ts';
@@ -153,8 +152,8 @@ function timeFor(ms: number): () => boolean {
 class TrialDocuments {
   readonly #work: UnitOfWork;
   readonly #request: AdminRequest;
-  /** The texts by which an inconsistency names a value that the engine does not have yet. */
-  readonly #unsent: readonly string[];
+  /** The reference texts of the values that the engine does not have yet. */
+  readonly #unsent: ReadonlySet<string>;
   readonly #start: Metadata;
   readonly #resolved = new WeakMap<Metadata, Promise<Resolution>>();
   /** The targets as the sources and remote schemas described them for the first document, which has every change; undefined before. */
@@ -164,7 +163,7 @@ class TrialDocuments {
   constructor(work: UnitOfWork, request: AdminRequest, unsent: readonly string[]) {
     this.#work = work;
     this.#request = request;
-    this.#unsent = unsent.map((name) => `${printReference(`value:${name}`)} is `);
+    this.#unsent = new Set(unsent.map((name) => `value:${name}`));
     this.#start = work.document;
   }
 
@@ -230,8 +229,9 @@ class TrialDocuments {
   }
 
   /** True for an object that only lacks a value which will be set. */
-  isUnsent({ reason }: Inconsistency): boolean {
-    return this.#unsent.some((text) => reason.includes(text));
+  isUnsent({ cause }: Inconsistency): boolean {
+    const lacks = cause?.hints.lacks;
+    return lacks !== undefined && this.#unsent.has(lacks);
   }
 
   #resolution(document: Metadata): Promise<Resolution> {

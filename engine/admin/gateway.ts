@@ -31,7 +31,7 @@ import { Memo } from '../resolve/memo.ts';
 import { nativeQueriesOf, signatureOf } from '../resolve/native-query.ts';
 import { endpointOf, type Upstream, type Upstreams } from '../resolve/remote-schema.ts';
 import { type Resolution, type ResolveOptions, resolving } from '../resolve/resolve.ts';
-import type { Inconsistency, Unenforced } from '../resolve/types.ts';
+import type { Inconsistency, Unenforced, Unreached } from '../resolve/types.ts';
 import { unenforcedIn } from '../resolve/unenforced.ts';
 import { type ForeignTransaction, statusOfTransaction, type TransactionStatus } from '../store/intents.ts';
 import type { Store } from '../store/store.ts';
@@ -345,10 +345,11 @@ export function trustsOf({ network }: Metadata): TrustsSelfSigned {
   return (url) => isTrusted(network?.tls_allowlist ?? [], url);
 }
 
-/** Returns the error as a fault of the configuration if retrying cannot fix it. */
-function faultOf(error: unknown): { readonly fault?: EngineError } {
+/** Returns the error as a fault of the configuration if retrying cannot fix it; otherwise the value that it lacks. */
+function faultOf(error: unknown): Partial<Pick<Unreached, 'fault' | 'lacks'>> {
   if (!(error instanceof EngineError)) return {};
-  if (error.kind !== 'tlsUnusable' && error.kind !== 'invalidConfiguration') return {};
+  if (error.kind !== 'tlsUnusable' && error.kind !== 'invalidConfiguration')
+    return { lacks: error.hints.lacks };
   return { fault: error.at('connection_info').at('configuration') };
 }
 

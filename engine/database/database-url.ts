@@ -49,7 +49,8 @@ export function databaseAddress(url: DatabaseUrl, secrets: ConnectionSecrets): D
 export function connectionText(reference: string, { env, references }: ConnectionSecrets): string {
   const variable = printReference(reference);
   if (parseReference(reference).from !== 'env') {
-    return references?.read(reference) || miss(references?.problemOf(reference) ?? `${variable} is not set`);
+    const text = references?.read(reference);
+    return text || miss(references?.problemOf(reference) ?? `${variable} is not set`, reference);
   }
   const name = reference;
   if (!isForConnections(name)) refuse(`${variable} is an option of the engine, and no connection may use it`);
@@ -72,8 +73,8 @@ function readSecret(path: string, folders: readonly string[]): string {
   return secretFile(path, folders) ?? miss(`cannot read the database URL from ${file}`);
 }
 
-function miss(text: string): never {
-  return fail('connectionSecretMissing', { text });
+function miss(text: string, lacks?: string): never {
+  return fail('connectionSecretMissing', { text }, { lacks });
 }
 
 function refuse(text: string): never {

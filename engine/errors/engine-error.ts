@@ -15,6 +15,8 @@ export type Misnamed = { readonly name: string; readonly known: () => Iterable<s
 export type ErrorHints = {
   /** The name that does not exist, where the error is about one. */
   readonly misnamed?: Misnamed | undefined;
+  /** The named value or file that cannot be read, as a reference text, where the error is about one. */
+  readonly lacks?: string | undefined;
   /** Further errors of the same object, in order (together.ts). */
   readonly more?: readonly EngineError[] | undefined;
   /** The code of the error behind this one, where the admin API has one code for all errors of the object. */
@@ -105,12 +107,10 @@ export function fail<N extends ErrorName>(
   options: {
     readonly path?: readonly PathStep[];
     readonly internal?: unknown;
-    readonly misnamed?: Misnamed;
-    readonly behind?: string;
-  } = {},
+  } & Pick<ErrorHints, 'misnamed' | 'behind' | 'lacks'> = {},
 ): never {
-  const { path = [], internal, misnamed, behind } = options;
-  throw new EngineError(kind, params as object, path, internal, { misnamed, behind });
+  const { path = [], internal, ...hints } = options;
+  throw new EngineError(kind, params as object, path, internal, hints);
 }
 
 /** Returns the message of anything that was thrown. */

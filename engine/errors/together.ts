@@ -34,6 +34,6 @@ function withMore(errors: readonly EngineError[]): EngineError {
     ...(error.hints.more ?? []),
   ]) as [EngineError, ...EngineError[]];
   if (more.length === 0) return errors[0]!;
-  const { misnamed } = hints;
-  return new EngineError(kind, params, path, internal, { misnamed, more: more.slice(0, MOST_MORE) });
+  const { misnamed, lacks } = hints;
+  return new EngineError(kind, params, path, internal, { misnamed, lacks, more: more.slice(0, MOST_MORE) });
 }

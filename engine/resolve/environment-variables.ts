@@ -83,7 +83,9 @@ export class VariableRules {
   firstFault(variables: readonly NamedVariable[]): EngineError | undefined {
     for (const { name, use, path } of variables) {
       const problem = use === 'outbound' ? (refusedHeader({ name, path }) ?? this.problemOf(name)) : null;
-      if (problem !== null) return new EngineError('invalidConfiguration', { text: problem }, path);
+      if (problem === null) continue;
+      const lacks = this.#reader?.problemOf(name) ? name : undefined;
+      return new EngineError('invalidConfiguration', { text: problem }, path, undefined, { lacks });
     }
     return undefined;
   }

@@ -58,9 +58,11 @@ export function reachedSources(
   return sources.flatMap((source) => {
     const { name } = source;
     const catalog: Catalog | Unreached = catalogs.get(name) ?? { error: 'not introspected' };
-    const [reason, fault] = 'error' in catalog ? [catalog.error, catalog.fault] : [catalog.lost, undefined];
+    const reason = 'error' in catalog ? catalog.error : catalog.lost;
+    const { fault, lacks }: Partial<Unreached> = 'error' in catalog ? catalog : {};
     if (reason !== undefined) {
-      found.add(sourceSubject(name), fault ?? new EngineError('sourceUnreachable', { reason }));
+      const unreachable = new EngineError('sourceUnreachable', { reason }, [], undefined, { lacks });
+      found.add(sourceSubject(name), fault ?? unreachable);
     }
     if ('error' in catalog) return [];
     const naming = memo.of(namingOf, source.customization ?? NO_CUSTOMIZATION, options.namingConvention);

@@ -371,6 +371,8 @@ export type Unreached = {
   readonly error: string;
   /** Present when the configuration of the source is wrong, at the path of the error, so that no database could be reached. */
   readonly fault?: EngineError;
+  /** The named value or file of the configuration that cannot be read, as a reference text. */
+  readonly lacks?: string | undefined;
   /** Present when there is no answer yet: the reading that is in progress. */
   readonly awaits?: object;
 };
