@@ -9,6 +9,7 @@ import { VARIABLE_MARK } from './engine/metadata/schema/common.ts';
 import { KEY_MARK, NAME_MARK } from './engine/metadata/schema/marks.ts';
 import { Metadata } from './engine/metadata/schema/metadata.ts';
 import { asJsonSchema, type JsonSchema } from './engine/metadata/walk-schema.ts';
+import { KINDS } from './operator/kinds.ts';
 
 /** The modules that one workspace may import from another. */
 const ENTRANCES: readonly string[] = [
@@ -464,6 +465,17 @@ test('a field of a spec is written once: kinds declare, parts.ts translates and 
   );
   const found = kinds.filter((file) => BY_HAND.test(sources.get(file)!));
   expect(found).toEqual(Object.keys(TRANSLATED_BY_HAND));
+});
+
+test('no kind of resource is special by its name or a member of its spec: what differs is a column of KINDS', () => {
+  const names = KINDS.map(({ kind }) => kind).join('|');
+  const SPECIAL = new RegExp(`\\bkind [!=]== '(${names})'|'\\w+' in (\\w+\\.)?spec\\b`);
+  // What a test gates is a value of its spec, and every spec may have a deletion policy.
+  const OF_VALUES = /gate\?\.kind|deletionPolicy/;
+  const found = shipped
+    .filter((file) => /^operator\/(?!kinds\/|conversion\/)/.test(file))
+    .flatMap((file) => codeLines(file).filter((line) => SPECIAL.test(line) && !OF_VALUES.test(line)));
+  expect(found).toEqual([]);
 });
 
 test('one parser reads boolean expressions: nothing else looks for a connective', () => {

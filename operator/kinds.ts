@@ -21,6 +21,7 @@ import { permissionTest } from './kinds/permission-test.ts';
 import { queryCollection } from './kinds/query-collection.ts';
 import { remoteRelationship } from './kinds/remote-relationship.ts';
 import { remoteSchema } from './kinds/remote-schema.ts';
+import type { CustomResource } from './kinds/resource.ts';
 import { restEndpoint } from './kinds/rest-endpoint.ts';
 import { scheduledEvent } from './kinds/scheduled-event.ts';
 import { source } from './kinds/source.ts';
@@ -76,4 +77,15 @@ const BY_NAME: ReadonlyMap<string, KindRow> = new Map(KINDS.map((row) => [row.ki
 
 export function kindOf(name: string): KindRow | undefined {
   return BY_NAME.get(name);
+}
+
+type OfKind = Pick<CustomResource, 'kind'>;
+
+export function purposeOf({ kind }: OfKind): KindRow['purpose'] {
+  return kindOf(kind)?.purpose;
+}
+
+/** Returns where a resource has its content, if that is not in its spec or a value that it names. */
+export function contentOf({ kind, spec }: OfKind & Pick<CustomResource, 'spec'>) {
+  return kindOf(kind)?.contentOf?.(spec);
 }

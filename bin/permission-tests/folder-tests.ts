@@ -5,7 +5,7 @@
 import type { FolderSource } from '../../operator/folder/folder-source.ts';
 import { type PermissionTestSpec, queryProblem } from '../../operator/kinds/permission-test.ts';
 import { problemsOf } from '../../operator/kinds/validate.ts';
-import { type CustomResource, crName, kindOf } from '../../operator/kinds.ts';
+import { type CustomResource, crName, kindOf, purposeOf } from '../../operator/kinds.ts';
 import { isMigration, migrationFilesOf, sourceOf } from '../../operator/migrations/run-migrations.ts';
 import type { CrSnapshot, CrSource } from '../../operator/ports.ts';
 import type { DeclaredMigrations } from '../prepare-database.ts';
@@ -20,9 +20,14 @@ export type PermissionTest = {
 
 export type TestProblem = { readonly position: string; readonly message: string };
 
-const KIND = 'PermissionTest';
-/** The kinds that are not applied: triggers, and the tests themselves. */
-const LEFT_OUT: ReadonlySet<string> = new Set(['EventTrigger', 'CronTrigger', 'ScheduledEvent', KIND]);
+/** The kinds of objects that call webhooks, whose resources are not applied. */
+const TRIGGERS: readonly string[] = ['event_trigger', 'cron_trigger', 'scheduled_event'];
+
+/** True for resources that are not applied: triggers, and the tests themselves. */
+function isLeftOut({ kind }: CustomResource): boolean {
+  const row = kindOf(kind);
+  return row?.purpose === 'test' || row?.objects.some((object) => TRIGGERS.includes(object.kind)) === true;
+}
 
 /** Returns the tests of a snapshot in the order of their files, and the problems of those that are invalid. */
 export function testsIn(
@@ -30,7 +35,7 @@ export function testsIn(
   source: FolderSource,
 ): { readonly tests: readonly PermissionTest[]; readonly problems: readonly TestProblem[] } {
   const all = resources
-    .filter(({ kind }) => kind === KIND)
+    .filter((cr) => purposeOf(cr) === 'test')
     .map((cr) => ({ cr, position: source.positions.get(crName(cr)) ?? '' }));
   const problems = all.flatMap(({ cr, position }) =>
     problemsIn(cr).map((message) => ({ position, message: `${crName(cr)}: ${message}` })),
@@ -43,8 +48,8 @@ export function testsIn(
   return { tests, problems };
 }
 
-function problemsIn({ spec }: CustomResource): readonly string[] {
-  const problems = problemsOf(kindOf(KIND)!, spec);
+function problemsIn({ kind, spec }: CustomResource): readonly string[] {
+  const problems = problemsOf(kindOf(kind)!, spec);
   const ofQuery = problems.length > 0 ? null : queryProblem(spec as unknown as PermissionTestSpec);
   return ofQuery === null ? problems : [ofQuery];
 }
@@ -71,7 +76,7 @@ export function scratchSource(source: FolderSource, databaseUrl: string): CrSour
     snapshot: async () => {
       const snapshot = await source.snapshot();
       const resources = snapshot.resources
-        .filter(({ kind }) => !LEFT_OUT.has(kind))
+        .filter((cr) => !isLeftOut(cr))
         .map((cr) => (cr.kind === 'Source' ? onScratch(cr, databaseUrl) : cr));
       return { ...snapshot, resources };
     },

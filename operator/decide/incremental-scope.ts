@@ -6,7 +6,7 @@
  *  something is inconsistent, and at regular intervals (engine/cached-engine.ts) the scope is full.
  *  Pure. Not here: the pass (pass/reconcile.ts). */
 import { isSameJson, type Metadata } from '@pergola/engine/metadata';
-import { type CustomResource, crName } from '../kinds.ts';
+import { type CustomResource, contentOf, crName } from '../kinds.ts';
 import type { EntryChange, Ledger, LedgerEntry } from '../objects/ledger.ts';
 import { isLeaf } from '../objects/normal-form.ts';
 import { gatedTables } from '../permission-tests/gates.ts';
@@ -160,7 +160,7 @@ function isObserved({ delivery, test }: Verdict): boolean {
  *  unless it names only an artifact, whose digest the caller compares. */
 export function isStillApplied(cr: CustomResource, passState: PassState): boolean {
   const before = passState.resources.get(cr.metadata.uid);
-  if ('ociArtifact' in cr.spec) return before?.spec === cr.spec && isApplied(before.verdict);
+  if (contentOf(cr) === 'artifact') return before?.spec === cr.spec && isApplied(before.verdict);
   return isStillSettled(cr, passState);
 }
 

@@ -17,7 +17,7 @@ import { IdentityCache } from '../identity-cache.ts';
 import { fieldIn } from '../kinds/field.ts';
 import { type KindRow, SpecProblem, type TranslateContext } from '../kinds/kind.ts';
 import { exceededLimit, problemsOf } from '../kinds/validate.ts';
-import { type CustomResource, kindOf } from '../kinds.ts';
+import { type CustomResource, contentOf, kindOf } from '../kinds.ts';
 import { hashOf, hashOfLive, isKept, normalised, printKey, printOf } from '../objects/normal-form.ts';
 import type { CrSnapshot, ReconcileOptions, ResourceOutcome } from '../ports.ts';
 import { contextOf } from './value-sources.ts';
@@ -43,8 +43,8 @@ const translations = new IdentityCache<
 >();
 
 /** True when the spec was translated before and refers to no Secret, ConfigMap or artifact: it translates to the same again. */
-export function isSelfContained({ spec }: CustomResource): boolean {
-  return translations.peek(spec) !== undefined && !('configMapRef' in spec) && !('ociArtifact' in spec);
+export function isSelfContained(cr: CustomResource): boolean {
+  return translations.peek(cr.spec) !== undefined && contentOf(cr) === undefined;
 }
 
 /** The specs that `translateInSlices` has translated. */

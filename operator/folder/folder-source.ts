@@ -6,7 +6,7 @@ import { own } from '@pergola/engine/metadata';
 import { CONFIRM_CHANGE_ANNOTATION } from '../decide/pending-change.ts';
 import { consentOf } from '../grants/consent.ts';
 import { problemsOf } from '../kinds/validate.ts';
-import { type CrStatus, type CustomResource, GROUP_VERSION, kindOf } from '../kinds.ts';
+import { type CrStatus, type CustomResource, GROUP_VERSION, kindOf, purposeOf } from '../kinds.ts';
 import { shortHash, stableJson } from '../objects/normal-form.ts';
 import { systemClock } from '../pass/clock.ts';
 import {
@@ -51,8 +51,8 @@ export class FolderSource implements CrSource, StatusSink {
   /** Throws when an input itself cannot be read. */
   async snapshot(): Promise<CrSnapshot> {
     const content = await readInputs(this.inputs);
-    const engines = content.manifests.filter(({ kind }) => kind === 'Engine');
-    const others = content.manifests.filter(({ kind }) => kind !== 'Engine');
+    const engines = content.manifests.filter((manifest) => purposeOf(manifest) === 'engine');
+    const others = content.manifests.filter((manifest) => purposeOf(manifest) !== 'engine');
     this.problems = [...content.problems, ...problemsOfEngines(engines)];
     this.unread = content.unread;
     // An Engine document that cannot be read now may have had policies.

@@ -5,8 +5,7 @@ import { migrationsIn } from '@pergola/engine/migrations';
 import { desire } from '../decide/desired.ts';
 import { engineKeyOf, type NamespaceFacts } from '../grants/default-engine.ts';
 import { exceededLimit, issuesOf, oldFormHint } from '../kinds/validate.ts';
-import { type CustomResource, kindOf } from '../kinds.ts';
-import { isFromArtifact } from '../migrations/artifact.ts';
+import { type CustomResource, contentOf, kindOf, purposeOf } from '../kinds.ts';
 import { declaredFilesOf, isMigration } from '../migrations/run-migrations.ts';
 import { DEFAULT_POLICIES, type ReconcileOptions, type ResourceOutcome } from '../ports.ts';
 import { keysIn, lookup, resourceOf } from './folder-source.ts';
@@ -41,7 +40,7 @@ export function validate(content: FolderContent): FolderValidation {
   // Of two resources with one name, which is a problem of its own, the first is checked.
   const distinct = [...new Map(all.toReversed().map((manifest) => [nameOf(manifest), manifest])).values()];
   const sound = distinct.filter(
-    (manifest) => broken.get(manifest)!.length === 0 && manifest.kind !== 'Engine',
+    (manifest) => broken.get(manifest)!.length === 0 && purposeOf(manifest) !== 'engine',
   );
   const meanings = [...Map.groupBy(sound, engineOf(all))].flatMap(([, same]) => meaningOf(same, content));
   const later = meanings.filter(({ outcome }) => LATER.has(outcome.reason));
@@ -59,7 +58,7 @@ export function validate(content: FolderContent): FolderValidation {
         .filter(({ outcome }) => outcome.reason !== 'Paused')
         .map(({ manifest, outcome }) => `${manifest.position}: ${nameOf(manifest)}: ${outcome.message}`),
       ...sound
-        .filter((manifest) => isFromArtifact(resourceOf(manifest, 1)))
+        .filter((manifest) => contentOf(manifest) === 'artifact')
         .map((manifest) => `${manifest.position}: ${nameOf(manifest)}: ${NOT_DOWNLOADED}`),
     ],
   };
@@ -144,7 +143,7 @@ function sqlProblems(manifest: Manifest, { configMaps }: FolderContent): readonl
 /** Returns a function from a manifest to the key of its Engine, as far as the folder tells. Objects of different engines do not conflict. */
 function engineOf(manifests: readonly Manifest[]): (manifest: Manifest) => string {
   const engines = Map.groupBy(
-    manifests.filter(({ kind }) => kind === 'Engine'),
+    manifests.filter((manifest) => purposeOf(manifest) === 'engine'),
     ({ namespace }) => namespace,
   );
   const facts: NamespaceFacts = {

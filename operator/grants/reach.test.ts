@@ -28,7 +28,7 @@ const IN_GUIDE = new Map(
 
 /** The kinds whose resources own objects. */
 const ROWS: readonly KindRow[] = (KINDS as readonly KindRow[]).filter(
-  ({ kind, isTest }) => kind !== 'Engine' && !isTest,
+  ({ purpose }) => purpose !== 'engine' && purpose !== 'test',
 );
 
 describe.each(ROWS.map(({ kind, concerns }) => [kind, concerns] as const))('%s', (kind, concerns) => {

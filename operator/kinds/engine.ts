@@ -219,6 +219,7 @@ export const engine = kindRow({
   kind: 'Engine',
   shortNames: ['gqle'],
   concerns: 'engine',
+  purpose: 'engine',
   description: 'An engine whose metadata is managed by custom resources.',
   spec: EngineSpec,
   columns: ENGINE_COLUMNS,

@@ -72,11 +72,16 @@ export type KindRow<Spec = unknown> = {
   readonly delivery?: (spec: Spec) => DeclaredCall;
   /** Returns objects that a grant must cover although the resource does not define them. Absent: a grant covers the defined objects. */
   readonly governs?: (spec: Spec) => readonly MetadataObject[];
-  /** Present for migrations: the pass runs them before it changes the resources of their source. */
-  readonly isMigration?: true;
-  /** Present for tests: their resources have no objects, and the condition Passed of their status says what came of them. */
-  readonly isTest?: true;
+  /** The purpose of a kind whose resources do more than declare objects. The pass runs a `migration` before it changes the resources of its
+   *  source. A `test` has no objects, and the condition Passed of its status says what came of it. */
+  readonly purpose?: Purpose;
+  /** Returns where a resource has its content, if that is not in the spec or a value that it names. Absent: the kind has no other content. */
+  readonly contentOf?: (spec: Spec) => Content | undefined;
 };
+
+export type Purpose = 'engine' | 'migration' | 'test';
+/** `config-map`: all keys of a ConfigMap. `artifact`: an artifact of a registry, which the operator downloads. */
+type Content = 'config-map' | 'artifact';
 
 /** A call of a webhook at one time; name and time identify it in the engine. */
 export type DeclaredCall = { readonly name: string; readonly time: Date };

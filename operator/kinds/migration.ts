@@ -159,5 +159,6 @@ export const migration = kindRow({
       definition: { name: source, ...(ociArtifact ? { [REGISTRY]: registryOf(ociArtifact) } : {}) },
     },
   ],
-  isMigration: true,
+  purpose: 'migration',
+  contentOf: ({ configMapRef, ociArtifact }) => (ociArtifact ? 'artifact' : configMapRef && 'config-map'),
 });

@@ -158,7 +158,7 @@ export const permissionTest = kindRow({
     },
   ],
   selectableFields: ['.spec.engineRef.name', '.spec.role'],
-  isTest: true,
+  purpose: 'test',
   target: (spec) => `test as ${spec.role}`,
   translate: (spec) => {
     const problem = queryProblem(spec);

@@ -5,7 +5,7 @@
 import { artifactRequestOf, RECONCILE_ANNOTATION } from '../artifacts/artifact-request.ts';
 import type { ArtifactStore } from '../artifacts/artifact-store.ts';
 import type { MigrationSpec } from '../kinds/migration.ts';
-import type { CustomResource } from '../kinds.ts';
+import { type CustomResource, contentOf } from '../kinds.ts';
 import type { ArtifactAnswer, Observed, ReferenceLookup } from '../ports.ts';
 import { intervalsOf } from './engine-binding.ts';
 
@@ -25,7 +25,7 @@ export class MigrationArtifacts {
     this.#store = store;
     this.#engine = engine;
     this.#references = references;
-    const uids = resources.filter(({ spec }) => 'ociArtifact' in spec).map(({ metadata }) => metadata.uid);
+    const uids = resources.flatMap((cr) => (contentOf(cr) === 'artifact' ? [cr.metadata.uid] : []));
     store.keep(groupOf(engine), new Set(uids));
   }
 

@@ -10,7 +10,15 @@ import {
   type NamespaceFacts,
 } from '../grants/default-engine.ts';
 import { droppedFields } from '../kinds/dropped-fields.ts';
-import { API_GROUP, API_VERSION, type CustomResource, crName, KINDS, type KindRow } from '../kinds.ts';
+import {
+  API_GROUP,
+  API_VERSION,
+  type CustomResource,
+  crName,
+  KINDS,
+  type KindRow,
+  purposeOf,
+} from '../kinds.ts';
 import { conditionOf } from '../status/conditions.ts';
 import type { Definitions } from './definitions.ts';
 import { isDeleting } from './deletion.ts';
@@ -179,7 +187,9 @@ export class Cluster {
   }
 
   #groups(): Grouped {
-    const reflectors = [...this.#kinds].flatMap(([kind, scopes]) => (kind === 'Engine' ? [] : scopes));
+    const reflectors = [...this.#kinds].flatMap(([kind, scopes]) =>
+      purposeOf({ kind }) === 'engine' ? [] : scopes,
+    );
     const revision = reflectors.reduce((sum, reflector) => sum + reflector.revision, 0);
     const facts = this.#namespaceFacts();
     if (this.#grouped?.revision !== revision || this.#grouped.facts !== facts) {
@@ -209,10 +219,10 @@ export class Cluster {
     return this.#facts;
   }
 
-  #reflectorOf({ kind, plural }: KindRow, namespace: string | undefined): Reflector<Stored> {
+  #reflectorOf({ plural, purpose }: KindRow, namespace: string | undefined): Reflector<Stored> {
     const { onChange, definitions } = this.#options;
     const scope = namespace === undefined ? '' : `/namespaces/${namespace}`;
-    const isEngine = kind === 'Engine';
+    const isEngine = purpose === 'engine';
     const notify = (cr: Stored | undefined, isEdit: boolean) =>
       cr && onChange(isEngine ? nameOf(cr) : this.engineOf(cr), { isItself: isEngine, isEdit });
     return this.#reflector<Stored>(

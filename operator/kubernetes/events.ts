@@ -3,7 +3,7 @@
  *  also over all resources.
  *  Events are informative: they are written beside the passes, never waited for, and lost when the write fails.
  *  Source: Kubernetes API reference, Event events.k8s.io/v1. Not here: the transitions (status/transitions.ts). */
-import { API_GROUP, type CrStatus, type CustomResource, GROUP_VERSION } from '../kinds.ts';
+import { API_GROUP, type CrStatus, type CustomResource, GROUP_VERSION, purposeOf } from '../kinds.ts';
 import { type Transition, transitionsOf } from '../status/transitions.ts';
 import type { Timers } from './timers.ts';
 import { ApiProblem, hasStatus, type Transport } from './transport.ts';
@@ -159,7 +159,7 @@ export class Events {
       reason: transition.reason,
       note: shortened(transition.note),
       regarding: regardingOf(cr),
-      ...(cr.kind === 'Engine' ? {} : relatedTo(this.#options.engineOf(cr))),
+      ...(purposeOf(cr) === 'engine' ? {} : relatedTo(this.#options.engineOf(cr))),
     };
     await transport.send({ method: 'POST', path, body, timeoutMs: TIMEOUT_MS });
     return `${path}/${name}`;

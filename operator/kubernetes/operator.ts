@@ -6,7 +6,7 @@ import type { KubeConfig } from '@kubernetes/client-node';
 import type { Logger } from 'pino';
 import { ArtifactStore } from '../artifacts/artifact-store.ts';
 import { download } from '../artifacts/download.ts';
-import { type CrStatus, type CustomResource, crName } from '../kinds.ts';
+import { type CrStatus, type CustomResource, crName, purposeOf } from '../kinds.ts';
 import { systemClock } from '../pass/clock.ts';
 import type { StatusChange } from '../ports.ts';
 import type { Report } from '../status/report.ts';
@@ -335,7 +335,7 @@ class OperatorProcess {
     return new StatusQueue({
       write: (change) => writeStatus(write, change),
       // The status of an Engine does not wait for those of its resources.
-      engineOf: (cr) => (cr.kind === 'Engine' ? crName(cr) : this.#cluster.engineOf(cr)),
+      engineOf: (cr) => (purposeOf(cr) === 'engine' ? crName(cr) : this.#cluster.engineOf(cr)),
       mayWrite: () => this.#isLeading(),
       timers: systemTimers,
     });

@@ -7,14 +7,6 @@ import type { ArtifactAnswer, CrSnapshot } from '../ports.ts';
 
 const NOTE = '; the artifact was not read again: ';
 
-function artifactIn(cr: CustomResource): MigrationSpec['ociArtifact'] {
-  return (cr.spec as MigrationSpec).ociArtifact;
-}
-
-export function isFromArtifact(cr: CustomResource): boolean {
-  return artifactIn(cr) !== undefined;
-}
-
 /** Returns the artifact of a Migration, or why there is none. */
 export async function artifactOf(
   { artifact }: Pick<CrSnapshot, 'artifact'>,
@@ -35,7 +27,11 @@ export function appliedFromArtifact(
   const ready = cr.status?.conditions.find(({ type }) => type === 'Ready');
   const observed = cr.status?.observedArtifact;
   const isApplied = ready?.status === 'True' && ready.observedGeneration === cr.metadata.generation;
-  if (!isApplied || observed === undefined || observed.repository !== artifactIn(cr)?.repository)
+  if (
+    !isApplied ||
+    observed === undefined ||
+    observed.repository !== (cr.spec as MigrationSpec).ociArtifact?.repository
+  )
     return undefined;
   if (!('reason' in artifact)) {
     const isSame = artifact.digest === observed.digest;

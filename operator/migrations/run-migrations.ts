@@ -6,7 +6,7 @@
 import { listText } from '@pergola/engine/list-text';
 import { asJsonSchema, type Edit, parseKey } from '@pergola/engine/metadata';
 import type { MigrationSpec } from '../kinds/migration.ts';
-import { type CustomResource, crName, kindOf } from '../kinds.ts';
+import { type CustomResource, contentOf, crName, kindOf, purposeOf } from '../kinds.ts';
 import {
   type ArtifactContent,
   type CrSnapshot,
@@ -16,7 +16,7 @@ import {
   type MigrationsResult,
   type ResourceOutcome,
 } from '../ports.ts';
-import { appliedFromArtifact, artifactOf, isFromArtifact, withNote } from './artifact.ts';
+import { appliedFromArtifact, artifactOf, withNote } from './artifact.ts';
 import { consentToContent } from './content.ts';
 
 /** The results of the Migrations of a pass. */
@@ -46,8 +46,8 @@ export type MigrationContext = {
   readonly known: ReadonlyMap<string, string>;
 };
 
-export function isMigration({ kind }: CustomResource): boolean {
-  return kindOf(kind)?.isMigration === true;
+export function isMigration(cr: CustomResource): boolean {
+  return purposeOf(cr) === 'migration';
 }
 
 /** Runs every Migration that may run. Throws EngineProblem if the engine does not answer. */
@@ -97,9 +97,10 @@ export async function appliedMessages(
   const known = new Map<string, string>();
   for (const cr of winnersIn(context).winners.values()) {
     const before = appliedBefore(cr);
-    const message = isFromArtifact(cr)
-      ? appliedFromArtifact(cr, await artifactOf(context.snapshot, cr), before)
-      : before;
+    const message =
+      contentOf(cr) === 'artifact'
+        ? appliedFromArtifact(cr, await artifactOf(context.snapshot, cr), before)
+        : before;
     if (message !== undefined) known.set(cr.metadata.uid, message);
   }
   return known;
@@ -225,7 +226,7 @@ export async function migrationFilesOf(
   snapshot: Pick<CrSnapshot, 'references' | 'artifact'>,
   cr: CustomResource,
 ): Promise<MigrationFiles | ResourceOutcome> {
-  if (isFromArtifact(cr)) return artifactOf(snapshot, cr);
+  if (contentOf(cr) === 'artifact') return artifactOf(snapshot, cr);
   const files = declaredFilesOf(snapshot, cr);
   const name = `${cr.metadata.namespace}/${specOf(cr).configMapRef?.name}`;
   return files
@@ -243,7 +244,7 @@ export function declaredFilesOf(
 ): readonly MigrationFile[] | undefined {
   const { namespace } = cr.metadata;
   const { files, configMapRef } = specOf(cr);
-  if (isFromArtifact(cr)) return undefined;
+  if (contentOf(cr) === 'artifact') return undefined;
   const keyOf = (name: string, key: string) => references.configMap(namespace, name, key) ?? '';
   if (configMapRef) {
     const keys = references.configMapKeys?.(namespace, configMapRef.name);

@@ -5,7 +5,7 @@
  *  Not here: sending a request (engine/permission-test.ts), comparing (../permission-tests/expectation.ts), the condition (status/conditions.ts). */
 
 import type { PermissionTestSpec } from '../kinds/permission-test.ts';
-import { type CustomResource, crName, kindOf, type Reason } from '../kinds.ts';
+import { type CustomResource, crName, purposeOf, type Reason } from '../kinds.ts';
 import { summaryFrom } from '../permission-tests/expectation.ts';
 import { failedByTable, failedText, gatedTable } from '../permission-tests/gates.ts';
 import {
@@ -99,7 +99,7 @@ async function runTests(
   resources: readonly CustomResource[],
   pass: TestPass,
 ): Promise<ReadonlyMap<string, TestOutcome>> {
-  const tests = resources.filter(({ kind }) => kindOf(kind)?.isTest);
+  const tests = resources.filter((cr) => purposeOf(cr) === 'test');
   const results = new Map<string, TestOutcome>();
   for (let i = 0; i < tests.length; i += MOST_AT_ONCE) {
     const part = tests.slice(i, i + MOST_AT_ONCE);

@@ -2,15 +2,16 @@
  *  their conditions. Pure. Not here: running tests (../pass/permission-tests.ts), conditions (../status). */
 import { listText } from '@pergola/engine/list-text';
 import type { PermissionTestSpec } from '../kinds/permission-test.ts';
-import { type CustomResource, crName, kindOf } from '../kinds.ts';
+import { type CustomResource, crName, purposeOf } from '../kinds.ts';
 import type { TestOutcome } from '../ports.ts';
 
 /** The most tests in a message. */
 const MOST_TESTS = 3;
 
 /** Returns the name of the Table that the test gates, such as `Table default/loan`. */
-export function gatedTable({ kind, metadata, spec }: CustomResource): string | undefined {
-  if (!kindOf(kind)?.isTest) return undefined;
+export function gatedTable(cr: CustomResource): string | undefined {
+  if (purposeOf(cr) !== 'test') return undefined;
+  const { metadata, spec } = cr;
   const { gate } = spec as unknown as PermissionTestSpec;
   return gate?.kind === 'Table' ? `Table ${metadata.namespace}/${gate.name}` : undefined;
 }

@@ -9,6 +9,7 @@ import {
   type CrStatus,
   type CustomResource,
   kindOf,
+  purposeOf,
   REASONS,
   type Reason,
 } from '../kinds.ts';
@@ -88,7 +89,7 @@ function deliveryConditions(cr: CustomResource, { delivery }: Verdict): readonly
 /** Returns `Passed` of a test. The condition of an earlier pass stays when this pass did not decide it, except that a test that has no result
  *  says what it waits for. */
 function testConditions(cr: CustomResource, { test, outcome }: Verdict): readonly ConditionDraft[] {
-  if (!kindOf(cr.kind)?.isTest) return [];
+  if (purposeOf(cr) !== 'test') return [];
   const { reason, message } = test ?? resultBefore(cr) ?? waitingFor(cr, outcome);
   return [{ type: 'Passed', status: PASSED[reason] ?? 'Unknown', reason, message }];
 }
