@@ -5,7 +5,7 @@ import { execFileSync } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
 import { dirname, normalize } from 'node:path';
 import { expect, test } from 'vitest';
-import { VARIABLE_MARK } from './engine/metadata/schema/common.ts';
+import { CALL_MARK, VARIABLE_MARK, type VariableMark } from './engine/metadata/schema/common.ts';
 import { KEY_MARK, NAME_MARK } from './engine/metadata/schema/marks.ts';
 import { Metadata } from './engine/metadata/schema/metadata.ts';
 import { asJsonSchema, type JsonSchema } from './engine/metadata/walk-schema.ts';
@@ -676,10 +676,26 @@ test('what names something in the metadata is marked, so that it is followed', (
   expect(Object.keys(UNMARKED).filter((end) => !ends.has(end))).toEqual([]);
 });
 
+test('an address that the engine calls is marked, so that its host needs a grant', () => {
+  const ends = new Set(
+    sentOnly(asJsonSchema(Metadata), '').map((path) => path.split('.').slice(-2).join('.')),
+  );
+  const parts = ['value', 'value_from_env', 'value_from_value', 'value_from_file'];
+  expect([...ends]).toEqual(parts.map((part) => `headers.${part}`));
+});
+
+/** Returns the paths of texts that are sent and are no address. */
+function sentOnly(schema: MarkedSchema, path: string): readonly string[] {
+  const mark = schema[VARIABLE_MARK];
+  if (mark) return mark.use === 'outbound' && !schema[CALL_MARK] ? [path] : [];
+  return insideOf(schema, path, sentOnly);
+}
+
 type MarkedSchema = JsonSchema & {
   readonly [NAME_MARK]?: { readonly content?: readonly JsonSchema[] | 'expression' };
   readonly [KEY_MARK]?: object;
-  readonly [VARIABLE_MARK]?: object;
+  readonly [VARIABLE_MARK]?: VariableMark;
+  readonly [CALL_MARK]?: object;
 };
 
 /** Returns the paths of texts, tables and keys of records that have no mark in a schema. */
@@ -698,12 +714,21 @@ function unmarkedNames(schema: MarkedSchema, path: string): readonly string[] {
 }
 
 function unmarkedIn(schema: JsonSchema, path: string): readonly string[] {
+  return insideOf(schema, path, unmarkedNames);
+}
+
+/** Returns what `find` returns for the schemas in a schema. */
+function insideOf(
+  schema: JsonSchema,
+  path: string,
+  find: (schema: MarkedSchema, path: string) => readonly string[],
+): readonly string[] {
   const { properties = {}, patternProperties = {}, items, anyOf = [] } = schema;
   return [
-    ...Object.entries(properties).flatMap(([key, field]) => unmarkedNames(field, `${path}.${key}`)),
-    ...Object.values(patternProperties).flatMap((field) => unmarkedNames(field, `${path}{}`)),
-    ...(items ? unmarkedNames(items, path) : []),
-    ...anyOf.flatMap((branch) => unmarkedNames(branch, path)),
+    ...Object.entries(properties).flatMap(([key, field]) => find(field, `${path}.${key}`)),
+    ...Object.values(patternProperties).flatMap((field) => find(field, `${path}{}`)),
+    ...(items ? find(items, path) : []),
+    ...anyOf.flatMap((branch) => find(branch, path)),
   ];
 }
 

@@ -16,6 +16,7 @@ export { accessChanges, type CausedAccessChange } from './access/access-changes.
 export { type AccessVerdict, compareFilters } from './access/compare-filters.ts';
 export { isBreaking, isGaining, wideningParts } from './access/verdicts.ts';
 export { type ActionsSdl, printActionsSdl, readActionsSdl } from './actions-sdl.ts';
+export { type CalledUrl, callsOf } from './calls.ts';
 export { readableDocument } from './damaged.ts';
 export * from './dependencies.ts';
 export * from './edit.ts';
@@ -27,6 +28,7 @@ export { cycleAmong, orderRoles } from './inherited-roles.ts';
 export { withChanges } from './layered-map.ts';
 export { CUSTOM_TYPE_CATEGORIES } from './locations.ts';
 export * from './merge-patch.ts';
+export { namesIn } from './names.ts';
 export { normalMetadata } from './normal-form.ts';
 export * from './objects.ts';
 export * from './operations.ts';

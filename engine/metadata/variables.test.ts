@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
 import { OBJECT_KINDS, OBJECTS, type ObjectKind } from './objects.ts';
+import { VARIABLE_MARK } from './schema/common.ts';
 import { OneOffEvent } from './schema/event.ts';
 import { fillTemplate, isReserved, variablesIn, variablesOf } from './variables.ts';
 import { asJsonSchema, type JsonSchema } from './walk-schema.ts';
@@ -156,7 +157,7 @@ function namesVariables(schema: JsonSchema, where: string): boolean {
   for (const [key, inner] of Object.entries(schema.properties ?? {})) {
     const here = `${where}.${key}`;
     if (/(^|_)from_env$/.test(key)) {
-      expect([here, Object.getOwnPropertySymbols(inner).length]).toEqual([here, 1]);
+      expect([here, VARIABLE_MARK in inner]).toEqual([here, true]);
       result = true;
     }
     if (namesVariables(inner, here)) result = true;

@@ -87,7 +87,7 @@ const WALK: MarkWalk<VariableMark, Found> = {
   step: ({ into, path }, key) => ({ into, path: [...path, key] }),
   visit: (mark, value, { into, path }) => {
     if (typeof value === 'string') {
-      for (const name of namesIn(mark, value)) into.push({ name, use: mark.use, path });
+      for (const name of referencesInText(mark, value)) into.push({ name, use: mark.use, path });
     }
     return value;
   },
@@ -99,7 +99,8 @@ function collected(schema: TSchema, value: unknown): readonly NamedVariable[] {
   return into;
 }
 
-function namesIn({ form }: VariableMark, text: string): readonly string[] {
+/** Returns the reference texts in a text of the schema. */
+export function referencesInText({ form }: Pick<VariableMark, 'form'>, text: string): readonly string[] {
   if (form === 'template') return [...text.matchAll(TEMPLATE_VARIABLE)].map(([, name]) => name ?? '');
   return form === 'name' ? [text] : [`${form}:${text}`];
 }

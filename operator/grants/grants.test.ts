@@ -1,5 +1,12 @@
 /** Tests what grants cover: patterns, absent fields, the Engine's own namespace, and the message of a refusal. */
-import { type MetadataObject, OBJECT_KINDS, type ObjectKind, objectKey } from '@pergola/engine/metadata';
+import {
+  ancestry,
+  type MetadataObject,
+  OBJECT_KINDS,
+  OBJECTS,
+  type ObjectKind,
+  objectKey,
+} from '@pergola/engine/metadata';
 import { expect, test } from 'vitest';
 import { type Grant, isGrantFor, isMatch, objectionTo } from './grants.ts';
 import { needsOf } from './needs.ts';
@@ -128,10 +135,16 @@ test.each<[string, string, MetadataObject, boolean]>([
   [
     'validation at another host',
     'TablePermission',
-    permission(
-      'team-a-user',
-      {},
-      { validate_input: { type: 'http', definition: { url: 'http://evil.org' } } },
+    object(
+      'insert_permission',
+      {
+        role: 'team-a-user',
+        permission: {
+          check: {},
+          validate_input: { type: 'http', definition: { url: 'http://evil.org' } },
+        },
+      },
+      ...['default', 'public', 'author', 'team-a-user'],
     ),
     false,
   ],
@@ -282,7 +295,9 @@ test.each(['sources', 'tables', 'roles'] as const)('a grant without %s covers no
 });
 
 test('every kind of object needs a source, a name, a role or a kind in the grant', () => {
-  const needs = OBJECT_KINDS.map((kind) => needsOf(object(kind, {})));
+  const segments = (kind: ObjectKind) =>
+    ancestry(kind).flatMap((step) => Array<string>(OBJECTS[step].identity.width).fill('x'));
+  const needs = OBJECT_KINDS.map((kind) => needsOf(object(kind, {}, ...segments(kind))));
   const isFree = needs.map(({ sources, names, roles, kinds }) =>
     [sources, names, roles, kinds].every((x) => x.length === 0),
   );

@@ -1,8 +1,12 @@
 /** Computes the grants that a namespace needs to own a metadata object: kinds, a source, tables, roles, hosts, variables.
  *  Pure. Not here: whether a grant covers them (grants.ts). */
 import {
+  ancestry,
+  type CalledUrl,
+  callsOf,
   isRecord,
   type MetadataObject,
+  namesIn,
   type ObjectKind,
   parseKey,
   parseReference,
@@ -55,101 +59,34 @@ export type Dimension = (typeof DIMENSIONS)[number];
 /** A need that only the pattern `*` covers. */
 export const ALL = '*';
 
-type Row = {
-  /** The kind that must be granted for an object that concerns the whole engine. */
-  readonly kind?: string;
-  /** True when the first segment of the key is a name that all namespaces share. */
-  readonly isNamed?: true;
-  /** The tables of the object. Absent for objects outside of sources. */
-  readonly tables?: (segments: readonly string[], definition: Fields) => readonly string[];
-  readonly roles?: (segments: readonly string[], definition: Fields) => readonly string[];
-  /** The addresses that the engine calls. */
-  readonly urls?: (definition: Fields) => readonly unknown[];
-  /** The URL of a request transform, which replaces the address of the webhook. */
-  readonly transformed?: (definition: Fields) => unknown;
-  /** True when the headers of clients are sent there. */
-  readonly forwards?: (definition: Fields) => unknown;
-  readonly hasReferences?: true;
-  /** The registries of artifacts. Undefined for none. */
-  readonly registries?: (definition: Fields) => readonly unknown[];
+/** The kinds of resources that must be granted for objects that concern the whole engine. They concern every role. */
+const ENGINE_WIDE: Partial<Record<ObjectKind, string>> = {
+  api_limits: 'ApiLimits',
+  introspection: 'EngineSettings',
+  tls: 'EngineSettings',
+  metrics_config: 'EngineSettings',
+  opentelemetry: 'EngineSettings',
+  backend_configs: 'MetadataBundle',
 };
+/** The kinds of resources that must be granted for other objects than those of the resource. */
+const GRANTED_KINDS: Partial<Record<ObjectKind, string>> = {
+  ...ENGINE_WIDE,
+  source: 'Source',
+  inherited_role: 'InheritedRole',
+};
+
+/** The kinds of objects of a source that may read all its tables. The SQL of a native query may read everything that the connection may. */
+const OF_WHOLE_SOURCE: readonly ObjectKind[] = [
+  'source',
+  'logical_model',
+  'logical_model_permission',
+  'native_query',
+];
+
+/** The kinds of objects of a table that must be granted the other tables that they refer to. */
+const FOLLOWED = /^((object|array)_relationship|(insert|select|update|delete)_permission)$/;
 
 type Fields = Readonly<Record<string, unknown>>;
-
-const ownTable: Row['tables'] = ([, schema = '', name = '']) => [qualified(schema, name)];
-const wholeSource: Row['tables'] = () => [ALL];
-const lastSegment: Row['roles'] = (segments) => [segments.at(-1) ?? ''];
-const everyRole: Row['roles'] = () => [ALL];
-
-const PERMISSION: Row = {
-  tables: ownTable,
-  roles: lastSegment,
-  urls: (d) => [at(d, 'permission', 'validate_input', 'definition', 'url')],
-  forwards: (d) => at(d, 'permission', 'validate_input', 'definition', 'forward_client_headers'),
-  hasReferences: true,
-};
-
-const WEBHOOK: Row = {
-  urls: (d) => [d['webhook']],
-  transformed: (d) => at(d, 'request_transform', 'url'),
-};
-
-/** The needs of an object, by its kind. */
-const ROWS: Readonly<Record<ObjectKind, Row>> = {
-  source: { kind: 'Source', tables: wholeSource, registries: (d) => [d[REGISTRY]] },
-  table: { tables: ownTable },
-  object_relationship: { tables: ownTable, hasReferences: true },
-  array_relationship: { tables: ownTable, hasReferences: true },
-  computed_field: {
-    tables: (segments, d) => [...ownTable(segments, d), functionOf(at(d, 'definition', 'function'))],
-  },
-  remote_relationship: { tables: ownTable },
-  insert_permission: PERMISSION,
-  select_permission: PERMISSION,
-  update_permission: PERMISSION,
-  delete_permission: PERMISSION,
-  event_trigger: { tables: ownTable, ...WEBHOOK },
-  function: { tables: ownTable },
-  function_permission: { tables: ownTable, roles: lastSegment },
-  logical_model: { tables: wholeSource },
-  logical_model_permission: { tables: wholeSource, roles: lastSegment },
-  // Its SQL may read everything that the connection may read.
-  native_query: { tables: wholeSource },
-  remote_schema: {
-    isNamed: true,
-    urls: (d) => [at(d, 'definition', 'url')],
-    forwards: (d) => at(d, 'definition', 'forward_client_headers'),
-  },
-  remote_schema_permission: { isNamed: true, roles: lastSegment },
-  remote_schema_relationship: { isNamed: true },
-  query_collection: { isNamed: true },
-  allowlist: { isNamed: true, roles: (_, d) => listedRoles(at(d, 'scope')) },
-  custom_type: { isNamed: true },
-  action: {
-    isNamed: true,
-    urls: (d) => [at(d, 'definition', 'handler')],
-    transformed: (d) => at(d, 'definition', 'request_transform', 'url'),
-    forwards: (d) => at(d, 'definition', 'forward_client_headers'),
-  },
-  action_permission: { isNamed: true, roles: lastSegment },
-  cron_trigger: { isNamed: true, ...WEBHOOK },
-  scheduled_event: { isNamed: true, ...WEBHOOK },
-  rest_endpoint: { isNamed: true },
-  inherited_role: { kind: 'InheritedRole', roles: ([name = ''], d) => [name, ...texts(d['role_set'])] },
-  api_limits: { kind: 'ApiLimits', roles: everyRole },
-  introspection: { kind: 'EngineSettings', roles: everyRole },
-  tls: { kind: 'EngineSettings', roles: everyRole },
-  metrics_config: { kind: 'EngineSettings', roles: everyRole },
-  opentelemetry: {
-    kind: 'EngineSettings',
-    roles: everyRole,
-    urls: (d) =>
-      Object.entries((d['exporter_otlp'] ?? {}) as Fields)
-        .filter(([key]) => key.endsWith('_endpoint'))
-        .map(([, url]) => url),
-  },
-  backend_configs: { kind: 'MetadataBundle', roles: everyRole },
-};
 
 const needs = new IdentityCache<MetadataObject, Needs>();
 const variables = new IdentityCache<MetadataObject, readonly string[]>();
@@ -162,29 +99,59 @@ export function needsOf(object: MetadataObject): Needs {
 }
 
 function derivedNeeds(object: MetadataObject): Needs {
-  const { kind, isNamed, tables, roles, urls, transformed, forwards, hasReferences, registries } =
-    ROWS[object.kind];
+  const { kind } = object;
   const segments = parseKey(object.key)?.segments ?? [];
   const definition = isRecord(object.definition) ? object.definition : {};
+  const { urls, transformedUrls, sendsClientHeaders } = callsOf(kind, definition);
   const hosts = [
-    ...(urls?.(definition) ?? NONE).flatMap((url) => hostsOf(url, FROM_VARIABLE)),
-    ...hostsOf(transformed?.(definition), FROM_WEBHOOK),
-    ...(hasSecretUrl(object) ? [ALL] : NONE),
+    ...urls.flatMap(hostsOfUrl),
+    ...transformedUrls.flatMap((url) => hostsOf(url, FROM_WEBHOOK)),
+    ...(urls.some(({ form }) => form === 'value') ? [ALL] : NONE),
   ];
+  const isOfSource = ancestry(kind)[0] === 'source';
+  const granted = GRANTED_KINDS[kind];
   const first = [segments[0] ?? ''];
   return {
-    kinds: kind === undefined ? NONE : [kind],
-    sources: tables ? first : NONE,
-    tables: shared(tables?.(segments, definition)),
-    references: shared(hasReferences ? tablesReferredTo(object) : NONE),
-    names: isNamed ? first : NONE,
-    roles: shared(roles?.(segments, definition)),
+    kinds: granted === undefined ? NONE : [granted],
+    sources: isOfSource ? first : NONE,
+    tables: shared(isOfSource ? tablesOf(object, segments) : NONE),
+    references: shared(FOLLOWED.test(kind) ? tablesReferredTo(object) : NONE),
+    names: isOfSource || granted !== undefined ? NONE : first,
+    roles: shared(rolesOf(object)),
     webhookHosts: shared(hosts),
-    clientHeaders: forwards?.(definition) === true ? shared([...hosts, ...urlVariablesOf(object)]) : NONE,
-    databaseHosts: object.kind === 'source' ? shared([...new Set(reachedBySource(definition).hosts)]) : NONE,
-    registries: shared((registries?.(definition) ?? NONE).filter((host) => typeof host === 'string')),
+    clientHeaders: sendsClientHeaders
+      ? shared([...hosts, ...urls.flatMap(({ references }) => references)])
+      : NONE,
+    databaseHosts: kind === 'source' ? shared([...new Set(reachedBySource(definition).hosts)]) : NONE,
+    registries: shared(registriesOf(definition)),
     variables: variablesNeeded(object),
   };
+}
+
+function registriesOf(definition: Fields): readonly string[] {
+  const registry = definition[REGISTRY];
+  return typeof registry === 'string' ? [registry] : NONE;
+}
+
+/** Returns the tables and functions of an object of a source. */
+function tablesOf(object: MetadataObject, [, schema = '', name = '']: readonly string[]): readonly string[] {
+  if (OF_WHOLE_SOURCE.includes(object.kind)) return [ALL];
+  const functions = ownNamesIn(object).flatMap((one) =>
+    one.kind === 'sql_function' ? [qualified(one.name.schema, one.name.name)] : [],
+  );
+  return [qualified(schema, name), ...functions];
+}
+
+/** Returns the roles that an object names; ALL for one that concerns every role. */
+function rolesOf(object: MetadataObject): readonly string[] {
+  const { kind, definition } = object;
+  if (kind in ENGINE_WIDE) return [ALL];
+  if (kind === 'allowlist' && at(definition, 'scope', 'global') !== false) return [ALL];
+  return ownNamesIn(object).flatMap((one) => (one.kind === 'role' ? [one.name] : []));
+}
+
+function ownNamesIn(object: MetadataObject) {
+  return namesIn(object, () => undefined);
 }
 
 /** Returns the environment variables of the engine that the object names, and its files. The namespace of the Engine needs grants only for
@@ -211,26 +178,6 @@ export function recentNeedsOf(
   return { clientHeaders, databaseHosts, variables: [...files, ...filesOfUrls(object)] };
 }
 
-/** The fields of definitions that hold a URL, or name where it is. */
-const URL_FIELDS = /^(url|handler|webhook|from_(env|file|value))$|^(url|handler|webhook)_from_/;
-
-/** Returns the variables, named values and files that hold a URL of the object. */
-function urlVariablesOf({ kind, definition }: MetadataObject): readonly string[] {
-  return variablesOf(kind, definition)
-    .filter(({ use, path }) => use === 'outbound' && URL_FIELDS.test(String(path.at(-1))))
-    .map(({ name }) => name);
-}
-
-/** True when a URL of the object is a named value. Its author chooses the text, which may be any host. */
-function hasSecretUrl({ kind, definition }: MetadataObject): boolean {
-  return variablesOf(kind, definition).some(
-    ({ name, use, path }) =>
-      use === 'outbound' &&
-      parseReference(name).from === 'value' &&
-      /^(from_value|(url|webhook)_from_value)$/.test(String(path.at(-1))),
-  );
-}
-
 function shared(values: readonly string[] | undefined): readonly string[] {
   return values === undefined || values.length === 0 ? NONE : values;
 }
@@ -240,12 +187,6 @@ export function qualified(schema: string, name: string): string {
   return [schema, name]
     .map((part) => (/[."]/.test(part) ? `"${part.replaceAll('"', '""')}"` : part))
     .join('.');
-}
-
-function functionOf(value: unknown): string {
-  if (typeof value === 'string') return qualified('public', value);
-  const { schema, name } = isRecord(value) ? value : {};
-  return qualified(typeof schema === 'string' ? schema : 'public', String(name ?? ''));
 }
 
 /** Returns the tables that the object refers to. A relationship on a foreign key of its own table refers to none: the database decides. */
@@ -259,15 +200,14 @@ function tablesReferredTo(object: MetadataObject): readonly string[] {
   });
 }
 
-/** Returns the roles of an allow list entry; ALL for a global entry, the default. */
-function listedRoles(scope: unknown): readonly string[] {
-  return at(scope, 'global') === false ? texts(at(scope, 'roles')) : [ALL];
-}
-
 /** Matches a URL whose host is an environment variable or a file and whose remainder cannot change the host: `{{AUTH_URL}}/login`. */
 const FROM_VARIABLE = /^\{\{\s*(?:[A-Za-z_]\w*|file:[^{}]+)\s*\}\}(?:$|\/(?!\/)|[?#])/;
 /** Matches the URL of a transform that starts from the webhook's address. */
 const FROM_WEBHOOK = /^\{\{\s*\$base_url\s*\}\}(?:$|\/(?!\/)|[?#])/;
+
+function hostsOfUrl({ form, text }: CalledUrl): readonly string[] {
+  return form === 'template' ? hostsOf(text, FROM_VARIABLE) : NONE;
+}
 
 /** Returns the host of an address: none when it comes `fromElsewhere`, a separate need; ALL when a template may produce any host. */
 function hostsOf(url: unknown, fromElsewhere: RegExp): readonly string[] {
@@ -280,8 +220,4 @@ function hostsOf(url: unknown, fromElsewhere: RegExp): readonly string[] {
 
 function at(value: unknown, ...path: readonly string[]): unknown {
   return path.reduce<unknown>((inner, key) => (isRecord(inner) ? inner[key] : undefined), value);
-}
-
-function texts(value: unknown): readonly string[] {
-  return Array.isArray(value) ? value.map(String) : [];
 }

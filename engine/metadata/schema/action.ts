@@ -2,6 +2,7 @@
 
 import {
   Comment,
+  ForwardClientHeaders,
   GraphqlName,
   Header,
   QualifiedName,
@@ -28,7 +29,7 @@ export const ActionDefinition = Type.Object({
   ),
   output_type: TypeReference,
   headers: Type.Optional(Type.Array(Header)),
-  forward_client_headers: Type.Optional(Type.Boolean()),
+  forward_client_headers: Type.Optional(ForwardClientHeaders),
   ignored_client_headers: Type.Optional(Type.Array(Type.String())),
   timeout: Type.Optional(Seconds),
   request_transform: Type.Optional(RequestTransform),

@@ -64,10 +64,32 @@ function marked<T extends TSchema>(schema: T, form: VariableMark['form'], use: V
   return { ...schema, [VARIABLE_MARK]: { form, use } satisfies VariableMark };
 }
 
+/** A mark of a value that decides about the requests which the engine sends for an object. `url`: the address, or what has it. `transformed-url`: the template
+ *  of the address in a transform. `client-headers`: true sends the headers of clients. */
+export type CallMark =
+  | { readonly kind: 'url'; readonly form: VariableMark['form'] }
+  | { readonly kind: 'transformed-url' | 'client-headers' };
+
+/** The key of a CallMark in a schema, which calls.ts reads. */
+export const CALL_MARK = Symbol('call');
+
+function ofCall<T extends TSchema>(schema: T, mark: CallMark): T {
+  return { ...schema, [CALL_MARK]: mark };
+}
+
+/** Returns the schema of an address, or of the name of what has it. */
+function url<T extends TSchema>(schema: T, form: VariableMark['form']): T {
+  return ofCall(marked(schema, form, 'outbound'), { kind: 'url', form });
+}
+
+export const ForwardClientHeaders = ofCall(Type.Boolean(), { kind: 'client-headers' });
+
 /** The name of a variable whose value is sent to external services. */
-export const OutboundVariable = marked(Type.String(), 'name', 'outbound');
+const OutboundVariable = marked(Type.String(), 'name', 'outbound');
 /** A URL that may contain `{{ENV_VAR}}`. */
-export const UrlTemplate = marked(Type.String({ minLength: 1 }), 'template', 'outbound');
+export const UrlTemplate = url(Type.String({ minLength: 1 }), 'template');
+/** The name of a variable that holds a URL. */
+export const UrlVariable = url(Type.String(), 'name');
 
 /** The pattern of the names of named values: `team-a/stripe/token`. */
 export const VALUE_NAME = '^[A-Za-z0-9][A-Za-z0-9._/-]*$';
@@ -76,40 +98,42 @@ export const ValueName = Type.String({ pattern: VALUE_NAME, maxLength: 512 });
 const FilePath = Type.String({ pattern: '^/[^{}]*$', maxLength: 4096 });
 
 /** The name of a named value whose text is sent to external services. */
-export const OutboundValue = marked(ValueName, 'value', 'outbound');
+const OutboundValue = marked(ValueName, 'value', 'outbound');
 /** The path of a file whose text is sent to external services. */
-export const OutboundFile = marked(FilePath, 'file', 'outbound');
+const OutboundFile = marked(FilePath, 'file', 'outbound');
+/** The name of a named value, and the path of a file, that hold a URL. */
+export const UrlValue = url(ValueName, 'value');
+export const UrlFile = url(FilePath, 'file');
 
 const only = <P extends TProperties>(properties: P) =>
   Type.Object(properties, { additionalProperties: false });
-const fromEnv = (use: VariableMark['use']) =>
-  only({ from_env: marked(Type.String({ minLength: 1 }), 'name', use) });
-const fromValue = (use: VariableMark['use']) => only({ from_value: marked(ValueName, 'value', use) });
-const fromFile = (use: VariableMark['use']) => only({ from_file: marked(FilePath, 'file', use) });
-
-export const FromEnv = fromEnv('outbound');
+const connection = {
+  from_env: marked(Type.String({ minLength: 1 }), 'name', 'connection'),
+  from_value: marked(ValueName, 'value', 'connection'),
+  from_file: marked(FilePath, 'file', 'connection'),
+};
 /** A variable that holds a connection string, a certificate or a key of a database connection. */
-export const ConnectionFromEnv = fromEnv('connection');
+export const ConnectionFromEnv = only({ from_env: connection.from_env });
 /** A named value that holds a connection string, a certificate or a key of a database connection. */
-export const ConnectionFromValue = fromValue('connection');
+export const ConnectionFromValue = only({ from_value: connection.from_value });
 /** A variable, named value or file that holds a part of a database connection. */
 export const ConnectionFromElsewhere = Type.Union([
   ConnectionFromEnv,
   ConnectionFromValue,
-  fromFile('connection'),
+  only({ from_file: connection.from_file }),
 ]);
 /** A certificate or key of a database connection: a variable, a named value or a file. Exactly one member is set. */
 export const ConnectionPart = only({
-  from_env: Type.Optional(marked(Type.String({ minLength: 1 }), 'name', 'connection')),
-  from_value: Type.Optional(marked(ValueName, 'value', 'connection')),
-  from_file: Type.Optional(marked(FilePath, 'file', 'connection')),
+  from_env: Type.Optional(connection.from_env),
+  from_value: Type.Optional(connection.from_value),
+  from_file: Type.Optional(connection.from_file),
 });
 /** A URL that may contain `{{ENV_VAR}}`, or the variable, named value or file that holds it. */
 export const EnvValue = Type.Union([
-  marked(Type.String(), 'template', 'outbound'),
-  FromEnv,
-  fromValue('outbound'),
-  fromFile('outbound'),
+  url(Type.String(), 'template'),
+  only({ from_env: url(Type.String({ minLength: 1 }), 'name') }),
+  only({ from_value: UrlValue }),
+  only({ from_file: UrlFile }),
 ]);
 export type EnvValue = Static<typeof EnvValue>;
 
@@ -154,7 +178,7 @@ export type BodyTransform = Static<typeof BodyTransform>;
 export const RequestTransform = Type.Object({
   version: Type.Optional(Type.Union([Type.Literal(1), Type.Literal(2)])),
   method: Type.Optional(Type.String()),
-  url: Type.Optional(Type.String()),
+  url: Type.Optional(ofCall(Type.String(), { kind: 'transformed-url' })),
   body: Type.Optional(BodyTransform),
   query_params: Type.Optional(
     Type.Union([Type.String(), Type.Record(Type.String(), nullable(Type.String()))]),

@@ -7,12 +7,12 @@ import {
   EnvValue,
   Header,
   ObjectName,
-  OutboundFile,
-  OutboundValue,
-  OutboundVariable,
   RequestTransform,
   ResponseTransform,
+  UrlFile,
   UrlTemplate,
+  UrlValue,
+  UrlVariable,
 } from './common.ts';
 import { AtLeastOne, Count, Hours, Seconds } from './number.ts';
 import { type Static, Type } from './type.ts';
@@ -46,9 +46,9 @@ export const EventTrigger = Type.Object({
     }),
   ),
   webhook: Type.Optional(UrlTemplate),
-  webhook_from_env: Type.Optional(OutboundVariable),
-  webhook_from_value: Type.Optional(OutboundValue),
-  webhook_from_file: Type.Optional(OutboundFile),
+  webhook_from_env: Type.Optional(UrlVariable),
+  webhook_from_value: Type.Optional(UrlValue),
+  webhook_from_file: Type.Optional(UrlFile),
   headers: Type.Optional(Type.Array(Header)),
   request_transform: Type.Optional(RequestTransform),
   response_transform: Type.Optional(ResponseTransform),

@@ -1,7 +1,17 @@
 /** Permissions of a role on a table to select, insert, update and delete.
  *  Spec: "Permission arguments"; options beyond it: docs/reference/behaviour/permissions.md. */
 
-import { BoolExp, Columns, Comment, Header, nullable, Presets, RoleName, UrlTemplate } from './common.ts';
+import {
+  BoolExp,
+  Columns,
+  Comment,
+  ForwardClientHeaders,
+  Header,
+  nullable,
+  Presets,
+  RoleName,
+  UrlTemplate,
+} from './common.ts';
 import { ref } from './marks.ts';
 import { Count, Seconds } from './number.ts';
 import { oneOf, type Static, type TSchema, Type } from './type.ts';
@@ -12,7 +22,7 @@ export const ValidateInput = Type.Object({
   definition: Type.Object({
     url: UrlTemplate,
     headers: Type.Optional(Type.Array(Header)),
-    forward_client_headers: Type.Optional(Type.Boolean()),
+    forward_client_headers: Type.Optional(ForwardClientHeaders),
     timeout: Type.Optional(Seconds),
   }),
 });

@@ -2,15 +2,16 @@
 
 import {
   Comment,
+  ForwardClientHeaders,
   GraphqlName,
   Header,
   nullable,
   ObjectName,
-  OutboundFile,
-  OutboundValue,
-  OutboundVariable,
   RoleName,
+  UrlFile,
   UrlTemplate,
+  UrlValue,
+  UrlVariable,
 } from './common.ts';
 import { ownName } from './marks.ts';
 import { Seconds } from './number.ts';
@@ -33,11 +34,11 @@ export const RemoteFieldNames = Type.Object({
 
 export const RemoteSchemaDefinition = Type.Object({
   url: Type.Optional(UrlTemplate),
-  url_from_env: Type.Optional(OutboundVariable),
-  url_from_value: Type.Optional(OutboundValue),
-  url_from_file: Type.Optional(OutboundFile),
+  url_from_env: Type.Optional(UrlVariable),
+  url_from_value: Type.Optional(UrlValue),
+  url_from_file: Type.Optional(UrlFile),
   headers: Type.Optional(Type.Array(Header)),
-  forward_client_headers: Type.Optional(Type.Boolean()),
+  forward_client_headers: Type.Optional(ForwardClientHeaders),
   timeout_seconds: Type.Optional(Seconds),
   customization: Type.Optional(
     Type.Object({
