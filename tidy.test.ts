@@ -339,6 +339,21 @@ const ENTRIES = [
   /\.d\.ts$/,
 ];
 
+/** The files that read a message, with the reason why there is nothing else to read. */
+const READ_MESSAGES: Readonly<Record<string, string>> = {
+  'engine/database/data-exception.ts': 'only the text of Postgres says whether it has a value',
+  'engine/database/pg-errors.ts': 'Postgres has one code for several errors',
+  'engine/resolve/inconsistency.ts': 'a text has its prefix once',
+  'engine/wire/pool.ts': 'poolers refuse a connection without a code',
+  'operator/engine/problem.ts': 'fetch refuses a URL without a code',
+  'operator/folder/validate.ts': 'a rule of a schema is a text with a path',
+  'operator/kinds/validate.ts': 'a rule of a schema is a text with a path',
+  'operator/migrations/artifact.ts': 'the status of a resource keeps only its message',
+  'operator/permission-tests/expectation.ts': 'a test says what a message must contain',
+  'operator/status/verdicts.ts': 'the status of a resource keeps only its message',
+  'operator/yaml/problem.ts': 'the parser of YAML has no codes',
+};
+
 const files = execFileSync(
   'git',
   ['ls-files', '-co', '--exclude-standard', '*.ts', '*.mjs', 'console/*.js', 'console/*.jsx'],
@@ -476,6 +491,15 @@ test('no kind of resource is special by its name or a member of its spec: what d
     .filter((file) => /^operator\/(?!kinds\/|conversion\/)/.test(file))
     .flatMap((file) => codeLines(file).filter((line) => SPECIAL.test(line) && !OF_VALUES.test(line)));
   expect(found).toEqual([]);
+});
+
+test('nothing decides by the text of a message, except where there is nothing else to read', () => {
+  const READS =
+    /\b(message|reason)\b\??\.(includes|startsWith|endsWith|match|split|search|indexOf)\(|\.(test|exec)\(([\w!?]+\.)*(message|reason)\)/;
+  const found = shipped
+    .filter((file) => /^(engine|operator)\//.test(file) && !/^engine\/(oracle|bench)\//.test(file))
+    .filter((file) => codeLines(file).some((line) => READS.test(line)));
+  expect(found.toSorted()).toEqual(Object.keys(READ_MESSAGES));
 });
 
 test('one parser reads boolean expressions: nothing else looks for a connective', () => {

@@ -32,6 +32,6 @@ export async function run(argv: readonly string[]): Promise<number> {
 /** Returns the message of the engine, and what to do about one that does not know the operation. */
 function hinted({ message, at }: EngineProblem): string {
   const where = at?.startsWith('$.args.') ? ` (${at.slice('$.args.'.length)})` : '';
-  const isOlder = message.includes('unknown metadata command');
-  return `${message}${where}${isOlder ? '; the engine is older than this command' : ''}`;
+  // Only the type of the operation is refused at this path.
+  return `${message}${where}${at === '$.type' ? '; the engine is older than this command' : ''}`;
 }

@@ -1,10 +1,10 @@
 /** `pergola migrate create NAME`: writes the file of a new migration, in the form that the folder has: `VERSION_NAME.sql`, or
  *  `VERSION_NAME/up.sql` where migrations are folders. The version is the time, or the next number where versions are numbers.
  *  Not here: the other commands. */
-import { mkdirSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { compareVersions, type Migration, NO_TRANSACTION } from '../../engine/migrate/migration.ts';
-import { MigrationFolderError, readMigrations } from '../../engine/migrate/read-migrations.ts';
+import { readMigrations } from '../../engine/migrate/read-migrations.ts';
 import { FlagProblem } from '../../operator/folder/flag-problem.ts';
 import type { MigrateFlags } from './flags.ts';
 
@@ -42,13 +42,7 @@ function existingIn(
   folder: string,
   source: string,
 ): { readonly path: string; readonly migrations: readonly Migration[] } {
-  try {
-    return readMigrations(folder, source);
-  } catch (error) {
-    if (!(error instanceof MigrationFolderError) || !error.message.startsWith('there is no folder'))
-      throw error;
-    return { path: folder, migrations: [] };
-  }
+  return existsSync(folder) ? readMigrations(folder, source) : { path: folder, migrations: [] };
 }
 
 /** Numbers below this are counted, not times. */

@@ -150,7 +150,10 @@ test('an Event that the API server has deleted is created again', async () => {
 });
 
 test('a rejected Event is dropped and reported, but not reported when its namespace is being deleted', async () => {
-  const refusals = [new ApiProblem(403, 'no rights'), new ApiProblem(403, 'team is being terminated')];
+  const refusals = [
+    new ApiProblem(403, 'no rights'),
+    new ApiProblem(403, 'team is deleted', undefined, ['NamespaceTerminating']),
+  ];
   const { events, results, problems } = setUp(() => refusals.shift());
   for (const name of ['author', 'article', 'comment']) {
     events.record(table(name), statusFor(table(name), 'Conflict'));

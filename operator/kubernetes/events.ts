@@ -235,5 +235,5 @@ function microTime(time: Date): string {
 /** True when the failure needs no report: the namespace is being deleted, or the Event was sent twice and exists (409). */
 function isMoot(error: unknown): boolean {
   if (!(error instanceof ApiProblem)) return false;
-  return error.status === 404 || error.status === 409 || error.message.includes('being terminated');
+  return error.status === 404 || error.status === 409 || error.causes.includes('NamespaceTerminating');
 }

@@ -25,11 +25,17 @@ test('a request succeeds if the server has closed the kept connection', async ()
   expect(await api.transport.send(GET)).toMatchObject({ metadata: { resourceVersion: '2' } });
 });
 
-test('the error for a rejected request has the status, the message and Retry-After', async () => {
-  api = await fakeApi({ list: [refused(429, 'slow down', { 'retry-after': '7' })], watch: [] });
+test('the error for a rejected request has the status, the message, Retry-After and the causes', async () => {
+  const details = { causes: [{ reason: 'NamespaceTerminating', message: 'it is being terminated' }, {}] };
+  api = await fakeApi({ list: [refused(429, 'slow down', { 'retry-after': '7' }, details)], watch: [] });
   const problem = await api.transport.send(GET).catch((error: unknown) => error);
   expect(problem).toBeInstanceOf(ApiProblem);
-  expect(problem).toMatchObject({ status: 429, message: 'slow down', retryAfterMs: 7000 });
+  expect(problem).toMatchObject({
+    status: 429,
+    message: 'slow down',
+    retryAfterMs: 7000,
+    causes: ['NamespaceTerminating'],
+  });
 });
 
 test('a request with an expired token is retried once', async () => {

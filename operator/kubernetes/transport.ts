@@ -72,11 +72,14 @@ export class ApiProblem extends Error {
   readonly status: number;
   /** The delay from the header `retry-after`. */
   readonly retryAfterMs: number | undefined;
+  /** The reasons of its causes, such as `NamespaceTerminating`. */
+  readonly causes: readonly string[];
 
-  constructor(status: number, message: string, retryAfterMs?: number) {
+  constructor(status: number, message: string, retryAfterMs?: number, causes: readonly string[] = []) {
     super(message);
     this.status = status;
     this.retryAfterMs = retryAfterMs;
+    this.causes = causes;
   }
 }
 
@@ -212,12 +215,13 @@ class HttpTransport implements Transport {
 }
 
 async function problemOf(response: IncomingMessage): Promise<ApiProblem> {
-  const text = await textOf(response);
+  const { message = '', causes } = refusalIn(await textOf(response));
   const seconds = Number(response.headers['retry-after']);
   return new ApiProblem(
     response.statusCode!,
-    messageOf(text).trim() || `the API server answers ${response.statusCode}`,
+    message.trim() || `the API server answers ${response.statusCode}`,
     seconds > 0 ? seconds * 1000 : undefined,
+    causes,
   );
 }
 
@@ -225,12 +229,19 @@ async function textOf(response: IncomingMessage): Promise<string> {
   return (await bytesOf(response)).toString();
 }
 
-function messageOf(text: string): string {
+type Refusal = { readonly message?: string; readonly causes?: readonly string[] };
+
+/** Returns the message of a Status, and the reasons of its causes. */
+function refusalIn(text: string): Refusal {
   try {
-    const status = JSON.parse(text) as { readonly message?: unknown };
-    return typeof status.message === 'string' ? status.message : '';
+    const { message, details } = JSON.parse(text) as {
+      readonly message?: unknown;
+      readonly details?: { readonly causes?: readonly { readonly reason?: string }[] };
+    };
+    const causes = (details?.causes ?? []).flatMap(({ reason }) => reason ?? []);
+    return { ...(typeof message === 'string' ? { message } : {}), causes };
   } catch {
-    return text.slice(0, 200);
+    return { message: text.slice(0, 200) };
   }
 }
 

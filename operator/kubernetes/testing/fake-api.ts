@@ -71,9 +71,14 @@ export function listed(version: number, items: readonly object[], next?: string)
   return (response) => response.end(JSON.stringify({ metadata, items }));
 }
 
-export function refused(status: number, message: string, headers: Record<string, string> = {}): Answer {
-  return (response) =>
-    response.writeHead(status, headers).end(JSON.stringify({ kind: 'Status', code: status, message }));
+export function refused(
+  status: number,
+  message: string,
+  headers: Record<string, string> = {},
+  details?: object,
+): Answer {
+  const body = { kind: 'Status', code: status, message, details };
+  return (response) => response.writeHead(status, headers).end(JSON.stringify(body));
 }
 
 export function event(type: string, object: object): string {
