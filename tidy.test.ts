@@ -324,7 +324,7 @@ const TRANSLATED_BY_HAND: Readonly<Record<string, string>> = {
 
 /** Files nothing imports because something outside the code starts them. */
 const ENTRIES = [
-  /^bin\/(pergola\.mjs|bundle\.ts|up\.ts|init\.ts|test\.ts|export\.ts|why\.ts|import\.ts|migrate\.ts|completion\.ts)$/,
+  /^bin\/(pergola\.mjs|bundle\.ts|up\.ts|init\.ts|test\.ts|export\.ts|why\.ts|import\.ts|compat\.ts|migrate\.ts|completion\.ts)$/,
   /^engine\/main\.ts$/,
   /^operator\/main\.ts$/,
   /^operator\/commands\//,

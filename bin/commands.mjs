@@ -36,6 +36,10 @@ export const COMMANDS = {
   ],
   export: ['bin/export.ts', 'write the metadata of an engine into a directory, or as custom resources'],
   import: ['bin/import.ts', 'load a metadata directory into an engine, or convert it to custom resources'],
+  compat: [
+    'bin/compat.ts',
+    'say what of metadata, schemas and answers of Hasura is the same here, and what differs',
+  ],
   completion: [
     'bin/completion.ts',
     'print the completion of commands and flags for a shell: bash, zsh or fish',

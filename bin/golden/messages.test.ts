@@ -26,7 +26,7 @@ const GOLDEN = join(import.meta.dirname, 'messages');
 const ROOT = join(import.meta.dirname, '../..');
 const NAMES = [
   ...['plan', 'apply', 'watch', 'status', 'validate', 'test'],
-  ...['up', 'convert', 'export', 'import', 'completion'],
+  ...['up', 'convert', 'export', 'import', 'compat', 'completion'],
 ] as const;
 type Name = (typeof NAMES)[number];
 
@@ -86,14 +86,14 @@ const has = (flags: readonly HelpFlag[], name: string) => flags.some(({ long }) 
 
 /** The arguments that name the resources or the metadata. */
 const inputOf = (name: Name, input: string): Case =>
-  name === 'up' || name === 'import' || name === 'export' ? [input] : ['-f', input];
+  ['up', 'import', 'export', 'compat'].includes(name) ? [input] : ['-f', input];
 const READERS: readonly Name[] = ['plan', 'apply', 'validate', 'test', 'convert'];
 /** The commands that end when the engine answers with an error; watch tries again. */
-const CLIENTS: readonly Name[] = ['plan', 'apply', 'status', 'export', 'import'];
+const CLIENTS: readonly Name[] = ['plan', 'apply', 'status', 'export', 'import', 'compat'];
 const clientCase = (name: Name, ...argv: readonly string[]): readonly Case[] => {
   if (!CLIENTS.includes(name)) return [];
   if (name === 'status') return [argv];
-  const input = { import: 'METADATA', export: 'OUT' }[name as string] ?? 'GOOD';
+  const input = { import: 'METADATA', compat: 'METADATA', export: 'OUT' }[name as string] ?? 'GOOD';
   return [[...inputOf(name, input), ...argv]];
 };
 
@@ -122,6 +122,12 @@ const RULES: Readonly<Record<string, Rule>> = {
       test: ['200', '-1', 'much'].map((percent) => ['-f', 'GOOD', `--min-coverage=${percent}`]),
       up: ['--port=70000', '--port=many', '--init=x'].map((flag) => ['GOOD', flag]),
       completion: [['tcsh'], ['bash', 'zsh']],
+      compat: [
+        ['--from', 'localhost:8080'],
+        ['METADATA', 'MORE'],
+        ['METADATA', '--replay', 'GOOD/note.yaml'],
+        ['METADATA', '--mutations'],
+      ],
       export: [
         ['-o', 'json'],
         ['-o', 'yaml', '--as', 'crs'],
@@ -137,12 +143,12 @@ const RULES: Readonly<Record<string, Rule>> = {
   'word-unexpected': (name, flags) =>
     has(flags, 'filename') ? [['resources']] : name === 'status' ? [['now']] : [],
   'path-missing': (name) =>
-    [...READERS, 'watch', 'import', 'up'].includes(name)
+    [...READERS, 'watch', 'import', 'up', 'compat'].includes(name)
       ? [inputOf(name, 'NOWHERE'), inputOf(name, 'GOOD/note.yaml/deeper')]
       : [],
   'path-empty': (name) => (READERS.includes(name) ? [inputOf(name, '')] : []),
   'file-as-folder': (name) =>
-    ['test', 'import', 'up'].includes(name) ? [inputOf(name, 'GOOD/note.yaml')] : [],
+    ['test', 'import', 'up', 'compat'].includes(name) ? [inputOf(name, 'GOOD/note.yaml')] : [],
   'file-unreadable': (name) => (READERS.includes(name) ? [inputOf(name, 'LOOP')] : []),
   'yaml-broken': (name) =>
     READERS.includes(name)
@@ -151,11 +157,11 @@ const RULES: Readonly<Record<string, Rule>> = {
           ...(name === 'plan' || name === 'apply' ? ['--engine', 'ENGINE', '--admin-secret', 'SECRET'] : []),
           ...(name === 'convert' ? ['--check'] : []),
         ])
-      : name === 'import'
+      : name === 'import' || name === 'compat'
         ? [inputOf(name, 'BROKEN')]
         : [],
   'folder-empty': (name) =>
-    ['validate', 'test', 'convert', 'import'].includes(name) ? [inputOf(name, 'EMPTY')] : [],
+    ['validate', 'test', 'convert', 'import', 'compat'].includes(name) ? [inputOf(name, 'EMPTY')] : [],
   'engine-unreachable': (name) => clientCase(name, '--engine', CLOSED),
   'engine-url-invalid': (name) => [
     ...clientCase(name, '--engine', 'localhost:8080'),

@@ -186,7 +186,8 @@ function parseAs(model: TSchema, value: unknown, from: 'client' | 'store' = 'cli
   return normal;
 }
 
-function upgrade(value: unknown): unknown {
+/** Returns a document of format 1 or 2 in format 3, whose only source is `default`. Other values are returned as they are. */
+export function upgrade(value: unknown): unknown {
   if (!isRecord(value)) return value;
   const version = nearestNumber(value['version']);
   if (version === 3 || 'sources' in value) return { ...value, version: version ?? 3 };

@@ -34,6 +34,16 @@ type DirectoryContent = {
   readonly unknown: readonly string[];
 };
 
+/** A directory as one document, nothing of which is parsed or checked yet. */
+export type RawDirectory = {
+  readonly document: JsonRecord;
+  readonly files: ReadonlySet<string>;
+  /** The unknown keys of files that are not in the document: `version.yaml: $.more`. */
+  readonly unknownBeside: readonly string[];
+  /** Returns the file and the path in it of a path in the document: `databases/databases.yaml: $[0].kind`. */
+  readonly positionOf: (path: readonly PathStep[]) => string;
+};
+
 /** The files of older directories, whose only database has its tables at the top. */
 const OLDER_FILES = [
   { file: 'tables.yaml', key: 'tables' },
@@ -42,6 +52,16 @@ const OLDER_FILES = [
 
 /** Reads a directory. Raises DirectoryError. */
 export function fromDirectory(read: ReadFile): DirectoryContent {
+  const { document, files, unknownBeside: beside, positionOf } = rawDirectory(read);
+  return {
+    metadata: explained(() => parseDocument(document), positionOf),
+    files,
+    unknown: 'sources' in document ? [...beside, ...unknownKeys(document).map(positionOf)] : [],
+  };
+}
+
+/** Reads a directory without parsing its objects. Raises DirectoryError for files that are no directory. */
+export function rawDirectory(read: ReadFile): RawDirectory {
   const reader = new DirectoryReader(read);
   const version = reader.file(VERSION_FILE, []);
   if (!isRecord(version))
@@ -56,14 +76,14 @@ export function fromDirectory(read: ReadFile): DirectoryContent {
   const actions = readActions(reader);
   const whole = { version: version['version'], ...(sources === undefined ? {} : { sources }), ...actions };
   return {
-    metadata: reader.explain(() => parseDocument({ ...whole, ...present(plain) })),
+    document: { ...whole, ...present(plain) },
     files: reader.files,
-    unknown: sources === undefined ? [] : unknownIn(reader, { ...whole, ...present(plain) }, version),
+    unknownBeside: unknownBeside(reader, version),
+    positionOf: (path) => reader.positionOf(path),
   };
 }
 
-function unknownIn(reader: DirectoryReader, document: JsonRecord, version: JsonRecord): readonly string[] {
-  const { settings } = reader;
+function unknownBeside({ settings }: DirectoryReader, version: JsonRecord): readonly string[] {
   const types = isRecord(settings) ? settings['custom_types'] : undefined;
   return [
     ...keysBeside(version, ['version']).map((key) => `${VERSION_FILE}: ${printPath([key])}`),
@@ -71,7 +91,6 @@ function unknownIn(reader: DirectoryReader, document: JsonRecord, version: JsonR
     ...keysBeside(types, CUSTOM_TYPE_CATEGORIES).map(
       (key) => `${ACTIONS_FILE}: ${printPath(['custom_types', key])}`,
     ),
-    ...unknownKeys(document).map((path) => reader.positionOf(path)),
   ];
 }
 
@@ -163,16 +182,6 @@ class DirectoryReader {
     return steps.join('/');
   }
 
-  /** Runs `body` and adds the file to its errors. */
-  explain<T>(body: () => T): T {
-    try {
-      return body();
-    } catch (error) {
-      if (!(error instanceof EngineError)) throw error;
-      throw new DirectoryError(`${this.positionOf(error.path)}: ${error.message}`, { cause: error });
-    }
-  }
-
   /** Returns the file and the path in it of a path in the document: `databases/databases.yaml: $[0].kind`. */
   positionOf(steps: readonly PathStep[]): string {
     const isAbove = (path: readonly PathStep[]) => path.every((step, i) => step === steps[i]);
@@ -180,6 +189,16 @@ class DirectoryReader {
     // The keys of the file of actions are those of the document.
     const above = origin === undefined || origin.file === ACTIONS_FILE ? 0 : origin.path.length;
     return `${origin?.file ?? VERSION_FILE}: ${printPath(steps.slice(above))}`;
+  }
+}
+
+/** Runs `body` and adds the file to its errors. */
+function explained<T>(body: () => T, positionOf: RawDirectory['positionOf']): T {
+  try {
+    return body();
+  } catch (error) {
+    if (!(error instanceof EngineError)) throw error;
+    throw new DirectoryError(`${positionOf(error.path)}: ${error.message}`, { cause: error });
   }
 }
 

@@ -87,7 +87,8 @@ function changesOf(role: string, before: Model, after: Model): RoleSchemaChanges
   };
 }
 
-function changesBetween(before: GraphQLSchema, after: GraphQLSchema): readonly SchemaChange[] {
+/** Returns the changes of one schema, as far as GraphQL's own comparison finds them. */
+export function changesBetween(before: GraphQLSchema, after: GraphQLSchema): readonly SchemaChange[] {
   const enums = outputEnums(before);
   const isInput = (name: string) => isInputObjectType(before.getType(name));
   const changes = findSchemaChanges(before, after).map(({ type, description }): SchemaChange => {

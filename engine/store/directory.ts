@@ -5,7 +5,12 @@ import { existsSync, readFileSync, statSync } from 'node:fs';
 import { mkdir, rm, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { toDirectory, VERSION_FILE } from '../metadata/directory.ts';
-import { DirectoryError, fromDirectory } from '../metadata/read-directory.ts';
+import {
+  DirectoryError,
+  fromDirectory,
+  type RawDirectory,
+  rawDirectory,
+} from '../metadata/read-directory.ts';
 import type { Metadata } from '../metadata/schema/metadata.ts';
 
 /** Returns the document in the folder, and reports the keys that are left out of it. Raises DirectoryError. */
@@ -36,11 +41,21 @@ export async function writeDirectory(folder: string, metadata: Metadata): Promis
   return [...files.keys()];
 }
 
+/** Returns the folder as one document that is not parsed yet. Raises DirectoryError for files that are no directory. */
+export function readRawDirectory(folder: string): RawDirectory {
+  return rawDirectory(fileReader(folder));
+}
+
 function contentOf(folder: string): ReturnType<typeof fromDirectory> {
+  return fromDirectory(fileReader(folder));
+}
+
+/** Returns a function that reads the files of a folder. */
+function fileReader(folder: string): (file: string) => string | undefined {
   if (!existsSync(folder)) throw new DirectoryError(`there is no folder ${folder}`);
   if (!statSync(folder).isDirectory())
     throw new DirectoryError(`${folder} is a file; name the folder of version.yaml`);
-  return fromDirectory((file) => textOf(join(folder, file)));
+  return (file) => textOf(join(folder, file));
 }
 
 function textOf(path: string): string | undefined {

@@ -22,7 +22,7 @@ export function invocation({ argv, env }: Process = process, folder = process.cw
 
 /** The commands of `pergola`, as texts name them. One before a colon is the beginning of a message or a heading. */
 const COMMAND =
-  /(?<![\w/.-])pergola (?=(?:up|init|serve|operator|plan|apply|watch|status|validate|explain|test|why|convert|migrate|rollback|export|import|completion|help|version)\b(?!:)|--)/g;
+  /(?<![\w/.-])pergola (?=(?:up|init|serve|operator|plan|apply|watch|status|validate|explain|test|why|convert|migrate|rollback|export|import|compat|completion|help|version)\b(?!:)|--)/g;
 
 /** Returns a text for people in which commands of `pergola` begin as the user has started it. */
 export function runnable(text: string): string {
