@@ -20,12 +20,16 @@ function proseOf(file: string): string {
     .replaceAll(/`[^`\n]*`\((?!.*\))/g, '');
 }
 
+function anchorOf(heading: string): string {
+  const text = heading.replaceAll(/\[([^\]]*)\]\([^)]*\)/g, '$1').toLowerCase();
+  return text.replaceAll(/[^\p{L}\p{N}\s_-]/gu, '').replaceAll(/\s/g, '-');
+}
+
 /** Returns the anchors of the headings. The second of two equal headings ends in `-1`. */
 function anchorsOf(file: string): ReadonlySet<string> {
   const counts = new Map<string, number>();
   const anchors = [...proseOf(file).matchAll(/^#+ +(.+?) *$/gm)].map(([, heading = '']) => {
-    const text = heading.replaceAll(/\[([^\]]*)\]\([^)]*\)/g, '$1').toLowerCase();
-    const anchor = text.replaceAll(/[^\p{L}\p{N}\s_-]/gu, '').replaceAll(/\s/g, '-');
+    const anchor = anchorOf(heading);
     const count = counts.get(anchor) ?? 0;
     counts.set(anchor, count + 1);
     return count === 0 ? anchor : `${anchor}-${count}`;
@@ -47,4 +51,54 @@ test('the list of questions leads to every guide', () => {
   const list = proseOf('docs/README.md');
   const guides = readdirSync(join(ROOT, 'docs/guides'));
   expect(guides.filter((guide) => !list.includes(`(guides/${guide}`))).toEqual([]);
+});
+
+/** Words of questions, and the text that leads to the answer: the heading of the section that the first link of the row names. */
+const QUESTIONS: Readonly<Record<string, string>> = {
+  Keycloak: 'Signing in with an identity provider',
+  Auth0: 'Signing in with an identity provider',
+  computed: 'Computed fields',
+  browser: 'From a browser',
+  'a query slow': 'When a query is slow',
+  'restore it, with the key': 'Backup, and when something is lost',
+  'which order do I upgrade': 'Upgrading, going back, starting again',
+  'several databases?': 'Several databases',
+  RLS: 'Permissions',
+  'row level security': 'Permissions',
+  'delete softly': 'Soft delete',
+  'multi-tenant': "One tenant does not see another's rows",
+  'N+1': 'Is there an N+1 problem?',
+  'view as': 'View as another role',
+  Hasura: 'Coming from Hasura',
+};
+
+test.each(Object.entries(QUESTIONS))('the question with "%s" leads to "%s"', (words, heading) => {
+  const rows = proseOf('docs/README.md')
+    .split('\n')
+    .filter((line) => line.startsWith('|') && line.split('|')[1]!.includes(words));
+  const targets = rows.map((row) => /\]\(([^)#]+)(?:#([^)]+))?\)/.exec(row.split('|')[2]!));
+  const headings = targets.map((target) => {
+    const [, path = '', anchor] = target ?? [];
+    const lines = proseOf(join('docs', path)).match(/^#+ .*$/gm) ?? [];
+    const found =
+      anchor === undefined ? lines[0] : lines.find((line) => anchorOf(line.replace(/^#+ /, '')) === anchor);
+    return found?.replace(/^#+ /, '');
+  });
+  expect(headings).toContain(heading);
+});
+
+test('a search finds the words that people use', () => {
+  const guides = readdirSync(join(ROOT, 'docs/guides')).map((guide) => proseOf(`docs/guides/${guide}`));
+  const text = guides.join('\n').toLowerCase();
+  const words = [
+    'rls',
+    'row level security',
+    'view as',
+    'soft delete',
+    'multi-tenant',
+    'n+1',
+    'impersonate',
+    'backup',
+  ];
+  expect(words.filter((word) => !text.includes(word))).toEqual([]);
 });
