@@ -42,7 +42,7 @@ generate: node_modules/.installed ## rewrite what is derived: CRDs, reference do
 	@$(RUN) generate
 
 golden: node_modules/.installed ## rewrite the golden files; review the diff
-	@UPDATE_GOLDEN=1 $(RUN) unit -- golden
+	@UPDATE_GOLDEN=1 $(RUN) unit -- golden docs/prose
 
 bench: node_modules/.installed ## time the compile step and the generated statements
 	@$(RUN) bench

@@ -77,7 +77,7 @@ export const DIFFERENCES: readonly ReferenceDifference[] = [
     value: true,
     isInSwitch: true,
     what: 'count of /v1/query needs allow_aggregations',
-    why: 'it tells as much as an aggregate',
+    why: 'it reveals as much as an aggregate',
     refusals: [
       { error: 'rootReadNotPermitted', isBy: ({ way, isHidden }) => way === 'select_aggregate' && !isHidden },
     ],

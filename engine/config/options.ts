@@ -601,7 +601,7 @@ export const WITHOUT_EFFECT: Readonly<Record<string, { why: string; variables?: 
   'rate-limit-redis-pool-size': { why: 'each replica counts by itself' },
   'metrics-enable-high-cardinality-labels': { why: 'labels have few values' },
   'trace-sql-query': { why: 'traces hold no query texts', variables: ['ENABLE_QUERY_TRACING'] },
-  'sso-providers': { why: 'the console asks for the admin secret' },
+  'sso-providers': { why: 'the console needs the admin secret' },
   'ee-license-key': { why: 'there is one edition' },
   'bigquery-string-numeric-input': { why: 'there is no such source' },
   'enable-relay': { why: 'Relay is always served' },

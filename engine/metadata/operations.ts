@@ -797,7 +797,7 @@ export const OPERATIONS = {
 
   add_host_to_tls_allowlist: shaped(
     'edit',
-    'Trusts the certificate of a host whoever signed it.',
+    'Trusts the certificate of a host with any issuer.',
     TlsAllowEntry,
   ),
   drop_host_from_tls_allowlist: row('edit', 'Removes a host from the TLS allow list.', {

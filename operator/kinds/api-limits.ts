@@ -31,7 +31,7 @@ const TimeLimit = closed({
 const RATE = {
   maxRequestsPerMinute: required('The most requests of one client in a minute.', Count, 'max_reqs_per_min'),
   uniqueParams: optional(
-    'What tells clients of a role apart: [IP], or names of session variables. Absent: all clients of a role share the limit.',
+    'What distinguishes clients of a role: [IP], or names of session variables. Absent: all clients of a role share the limit.',
     // The metadata has the address as text, and session variables as a list.
     inForm(plainList(Type.String({ maxLength: 255 }), 32), {
       write: (params) => (params.length === 1 && params[0].toUpperCase() === 'IP' ? params[0] : params),

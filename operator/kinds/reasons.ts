@@ -9,7 +9,7 @@ export const CONDITION_TYPES = {
   Stalled: 'Present when nothing improves without a change by a person.',
   Drifted: 'Present while an object differs from the resource and the drift policy keeps the difference.',
   GrantMissing:
-    'Present while a resource that has its objects needs a grant that versions before did not ask for. The message has the grant.',
+    'Present while a resource that has its objects needs a grant that versions before did not need. The message has the grant.',
   Reachable: 'Of an Engine: True when the engine answers.',
   MetadataConsistent: 'Of an Engine: True when every metadata object fits its database or service.',
   Delivered:
@@ -94,7 +94,7 @@ export const REASONS = {
   ),
   NotEnforced: row(
     'at once',
-    'The engine has it, but it has no effect: an entry of the allow list while the allow list is off, a restriction or a permission of the role `admin`, a query of a QueryCollection that is not GraphQL, a table whose name GraphQL forbids, a name that begins with two underscores, a schedule without a time, a webhook or a collector that is no URL, a method or a header that HTTP forbids, a template of a transform that cannot be parsed, a variable in the path of a RestEndpoint that its query does not declare, a setting of other engines that this one only keeps.',
+    'The engine has it, but it has no effect: an entry of the allow list while the allow list is off; a restriction or a permission of the role `admin`; a query of a QueryCollection that is not GraphQL; a table whose name GraphQL forbids; a name that begins with two underscores; a schedule without a time; a webhook or a collector that is no URL; a method or a header that HTTP forbids; a template of a transform that cannot be parsed; a variable in the path of a RestEndpoint that its query does not declare; a setting of other engines that this one only keeps.',
     'Start the engine with the option the message names, or correct or remove the declaration.',
   ),
   PartlyServed: row(
