@@ -255,6 +255,17 @@ test('a recorded engine of the reference is read, introspected for each role, an
   expect(code).toBe(1);
 });
 
+test('a role without introspection is left out', async () => {
+  const disable = { disabled_for_roles: ['user'] };
+  for (const engine of [from, to]) await engine.admin('set_graphql_schema_introspection_options', disable);
+  const { report, code } = await compare();
+  expect(report.schemas.map(({ role, verdict }) => [role, verdict])).toEqual([
+    ['admin', 'same'],
+    ['user', 'skipped'],
+  ]);
+  expect(code).toBe(0);
+});
+
 test('a wrong secret and a recording that cannot be read have the exit code 2', async () => {
   const wrong = await runCommand(run, [
     '--from',

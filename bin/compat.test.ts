@@ -1,6 +1,7 @@
 /** Tests `pergola compat` on metadata directories: each object is in the report, nothing is dropped in silence, and the exit code says it.
  *  Not here: running engines (compat-engines.test.ts). */
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { execFileSync } from 'node:child_process';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { dump } from 'js-yaml';
@@ -9,6 +10,8 @@ import { isRecord } from '../engine/json/value.ts';
 import { OBJECT_KINDS, objectsOf } from '../engine/metadata/objects.ts';
 import { parseDocument } from '../engine/metadata/parse.ts';
 import { rawDirectory } from '../engine/metadata/read-directory.ts';
+import { Metadata } from '../engine/metadata/schema/metadata.ts';
+import { asJsonSchema, type JsonSchema } from '../engine/metadata/walk-schema.ts';
 import { FULL } from '../testing/metadata-variants.ts';
 import { runCommand } from '../testing/output.ts';
 import type { CompatReport } from './compat/report.ts';
@@ -165,6 +168,48 @@ test('the text has the counts, and each object that is not the same', async () =
   const [, shown = ''] = /```text\n([\s\S]*?)```/.exec(guide) ?? [];
   expect(shown.split('\n').filter((line) => !out.includes(line))).toEqual([]);
   expect(out).toContain('\nOptions: these defaults of the engine differ\n  headers and session');
+});
+
+test('a file with exported metadata is read, as the console and the admin API export them', async () => {
+  const { document } = rawDirectory((file) => FOLDERS['blog']![file]);
+  const file = `${folder}.json`;
+  for (const content of [document, { resource_version: 3, metadata: document }]) {
+    writeFileSync(file, JSON.stringify(content));
+    expect((await runCommand(run, [file, ...OURS])).code).toBe(0);
+  }
+  writeFileSync(file, '[]');
+  const { code, err } = await runCommand(run, [file]);
+  expect([code, err]).toEqual([2, expect.stringContaining('has no metadata')]);
+});
+
+test('connections that the reference counts over all replicas differ', async () => {
+  const databases = FOLDERS['blog']!['databases/databases.yaml']!;
+  const pool = databases.replace(
+    'max_connections: 50',
+    'max_connections: 50\n        total_max_connections: 90',
+  );
+  const { report } = await reportOn({ ...FOLDERS['blog']!, 'databases/databases.yaml': pool }, ...OURS);
+  expect(verdicts(report)).toEqual({ 'source/default': 'differs' });
+});
+
+test('each member of the model is read by code of the engine, or named as one without effect', () => {
+  const members = new Set<string>();
+  const visit = (schema: JsonSchema): void => {
+    const { properties = {}, patternProperties = {}, items, anyOf = [] } = schema;
+    for (const name of Object.keys(properties)) members.add(name);
+    const inner = [...Object.values(properties), ...Object.values(patternProperties), ...anyOf];
+    for (const one of [...inner, ...(items ? [items] : [])]) visit(one);
+  };
+  visit(asJsonSchema(Metadata));
+  const files = execFileSync('git', ['ls-files', 'engine/*.ts'], { encoding: 'utf8' }).trimEnd().split('\n');
+  const code = files
+    .filter((file) => !/^engine\/(metadata|oracle|rules|bench)\/|\.test\.ts$|\/testing\//.test(file))
+    .map((file) => readFileSync(file, 'utf8'))
+    .join('\n');
+  const unread = [...members].filter((name) => !new RegExp(`\\b${name}\\b`).test(code));
+  // References are found by their marks, and template_engine has one value.
+  const others = unread.filter((name) => !/_from_(value|file)$/.test(name) && name !== 'template_engine');
+  expect(others.toSorted()).toEqual(['backend_configs', 'stored_procedures']);
 });
 
 test('what cannot be compared has the exit code 2', async () => {

@@ -2,15 +2,15 @@
  *  role by role and operation by operation. Nothing is changed, except by recorded mutations that are sent on purpose.
  *  Exit codes: 0 the same, 1 something differs or has no effect, 2 something could not be compared, or wrong flags.
  *  Not here: flags (compat/flags.ts), each comparison (compat/), text (compat/print.ts). */
+import { statSync } from 'node:fs';
 import { DIFFERENCES, remedyOf } from '../engine/config/compatibility.ts';
 import { engineClient } from '../operator/engine/client.ts';
 import { reportFailure } from '../operator/folder/flag-problem.ts';
 import { printData } from '../operator/folder/output.ts';
 import { besideEngine } from './compat/beside-engine.ts';
-import { documentOfEngine, documentOfFolder, type GivenDocument } from './compat/document.ts';
+import { documentOfEngine, documentOfFile, documentOfFolder, type GivenDocument } from './compat/document.ts';
 import { COMPAT_HELP, type CompatFlags, parseCompatFlags } from './compat/flags.ts';
 import { judge, type ObjectFinding } from './compat/judge.ts';
-import { givenObjects } from './compat/objects.ts';
 import { printCompat } from './compat/print.ts';
 import { readRecording } from './compat/recording.ts';
 import { replay } from './compat/replay.ts';
@@ -37,16 +37,20 @@ async function compare(flags: CompatFlags): Promise<CompatReport> {
   const { folder, from, to, recording, accepted, sendsMutations } = flags;
   // The file is read first: a mistake in it must not cost the time of the comparison.
   const operations = recording === undefined ? [] : await readRecording(recording);
-  const given = folder === undefined ? await documentOfEngine(from!) : documentOfFolder(folder);
+  const given = folder === undefined ? await documentOfEngine(from!) : await documentAt(folder);
   const { objects, findings } = judge(given, { ...flags, hasEngine: to !== undefined });
   const beside = to === undefined ? undefined : await findingsBeside(given, flags, to);
   const hasBoth = from !== undefined && to !== undefined;
   return {
     metadata: objectReports(objects, beside ? [...findings, ...beside] : findings, accepted),
     options: optionsThatDiffer(flags),
-    schemas: hasBoth ? await compareSchemas(from, to, givenObjects(given.document)) : [],
+    schemas: hasBoth ? await compareSchemas(from, to, given.document) : [],
     operations: hasBoth ? await replay(from, to, operations, sendsMutations) : [],
   };
+}
+
+function documentAt(path: string): GivenDocument | Promise<GivenDocument> {
+  return statSync(path, { throwIfNoEntry: false })?.isFile() ? documentOfFile(path) : documentOfFolder(path);
 }
 
 /** Returns what a running engine has otherwise. What has no effect is known to the engine, with its own options. */

@@ -3,14 +3,16 @@
  *  Not here: judging (judge.ts), reading the files (engine/store/directory.ts). */
 import { readdirSync } from 'node:fs';
 import { join, relative } from 'node:path';
+import { load } from 'js-yaml';
 import type { PathStep } from '../../engine/errors/engine-error.ts';
 import { isRecord, type JsonRecord } from '../../engine/json/value.ts';
-import { printPath } from '../../engine/metadata/index.ts';
+import { printPath, YAML_SCHEMA } from '../../engine/metadata/index.ts';
 import { upgrade } from '../../engine/metadata/parse.ts';
 import { readRawDirectory } from '../../engine/store/directory.ts';
 import type { EngineAddress } from '../../operator/engine/address.ts';
 import { UnexpectedAnswer } from '../../operator/engine/answers.ts';
 import { operation, perform } from '../../operator/engine/request.ts';
+import { textOfFile } from '../../operator/folder/paths.ts';
 import { EngineProblem } from '../../operator/ports.ts';
 
 export type GivenDocument = {
@@ -36,6 +38,19 @@ export function documentOfFolder(folder: string): GivenDocument {
     unknownBeside,
     unread: all.filter((file) => !files.has(file)).toSorted(),
   };
+}
+
+/** Returns the document of a file, as `export_metadata` returns it or with the version beside it. Raises Error for other content. */
+export async function documentOfFile(file: string): Promise<GivenDocument> {
+  const content = load(await textOfFile(file), { schema: YAML_SCHEMA });
+  try {
+    return { document: documentIn(content), positionOf: printPath, unknownBeside: [], unread: [] };
+  } catch (error) {
+    const reason = (error as Error).message;
+    throw new Error(`${file} has no metadata (${reason}); name it, or the folder of version.yaml`, {
+      cause: error,
+    });
+  }
 }
 
 /** Returns the metadata of a running engine. Throws EngineProblem. */

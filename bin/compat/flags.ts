@@ -45,7 +45,7 @@ export const COMPAT_HELP = `pergola compat FOLDER: say what of Hasura's metadata
   pergola compat --from https://hasura.example.com --engine http://localhost:8080 --header-prefix x-hasura- \\
     --compatibility reference --replay operations.yaml
 
-FOLDER is a metadata directory, the one with version.yaml. With --engine, the objects of this engine are compared, too; with --from
+FOLDER is a metadata directory, the one with version.yaml, or a file with exported metadata. With --engine, the objects of this engine are compared, too; with --from
 and --engine, the schema of each role. --replay sends each recorded operation to both engines and compares the answers. Nothing is
 changed, except by mutations with --mutations.
 

@@ -3,6 +3,7 @@
  *  Not here: what only a database shows (beside-engine.ts), the objects of the document (objects.ts). */
 import { DIFFERENCES, remedyOf } from '../../engine/config/compatibility.ts';
 import { isSameJson, type JsonRecord } from '../../engine/json/value.ts';
+import { renamePrefix } from '../../engine/metadata/header-prefix.ts';
 import {
   foreignKindOf,
   fromWire,
@@ -109,6 +110,14 @@ const ROWS: readonly {
         : null,
   },
   {
+    kind: 'source',
+    verdict: 'differs',
+    reasonFor: (source) =>
+      foreignKindOf(source) === undefined && JSON.stringify(source['configuration'])?.includes(TOTAL)
+        ? 'pool_settings.total_max_connections counts for each replica of the engine, not for all together'
+        : null,
+  },
+  {
     kind: 'backend_configs',
     verdict: 'no effect',
     reasonFor: (configs) =>
@@ -127,6 +136,8 @@ const ROWS: readonly {
     },
   },
 ];
+
+const TOTAL = '"total_max_connections":';
 
 /** Returns the numbers of the parts of a source: `3 tables, 1 functions`. */
 function contentOf(source: JsonRecord): string {
@@ -150,7 +161,7 @@ function judged({ key, kind, value }: GivenObject, judging: Judging): readonly O
 
 /** True for a value that names no session variable with the prefix. */
 function isSameVariables(value: JsonRecord, prefix: string): boolean {
-  return isSameJson(fromWire(value, prefix), value);
+  return isSameJson(renamePrefix(value, prefix, 'x-engine-'), value);
 }
 
 /** Returns what the engine reports as NotEnforced with the options of the judging. */

@@ -12,11 +12,11 @@ import { changesBetween } from '../../engine/schema/schema-changes.ts';
 import type { EngineAddress } from '../../operator/engine/address.ts';
 import { displayUrl } from '../../operator/engine/problem.ts';
 import { requestGraphql } from './graphql-request.ts';
-import type { GivenObject } from './objects.ts';
+import { type GivenObject, givenObjects } from './objects.ts';
 import type { RoleReport } from './report.ts';
 
 /** Returns the roles that a document has permissions for, in alphabetical order, and the administrator. */
-export function rolesOf(objects: readonly GivenObject[]): readonly string[] {
+function rolesOf(objects: readonly GivenObject[]): readonly string[] {
   const roles = objects.flatMap(({ kind, value }) => {
     if (kind === 'inherited_role') return [String(value['role_name'])];
     return kind.endsWith('_permission') ? [String(value['role'])] : [];
@@ -25,22 +25,34 @@ export function rolesOf(objects: readonly GivenObject[]): readonly string[] {
 }
 
 /** Returns the roles that have permissions for trusted backends only. */
-export function backendRoles(objects: readonly GivenObject[]): ReadonlySet<string> {
+function backendRoles(objects: readonly GivenObject[]): ReadonlySet<string> {
   const found = objects.filter(
     ({ value: { permission } }) => isRecord(permission) && permission['backend_only'] === true,
   );
   return new Set(found.map(({ value }) => String(value['role'])));
 }
 
+function rolesWithoutIntrospection({ graphql_schema_introspection: rule }: JsonRecord): ReadonlySet<unknown> {
+  const roles = isRecord(rule) ? rule['disabled_for_roles'] : [];
+  return new Set(Array.isArray(roles) ? roles : []);
+}
+
 /** Compares one role after another, because a schema may have megabytes. Throws EngineProblem when an endpoint does not answer. */
 export async function compareSchemas(
   from: EngineAddress,
   to: EngineAddress,
-  objects: readonly GivenObject[],
+  document: JsonRecord,
 ): Promise<readonly RoleReport[]> {
+  const objects = givenObjects(document);
   const ofBackend = backendRoles(objects);
+  const closed = rolesWithoutIntrospection(document);
   const reports: RoleReport[] = [];
   for (const role of rolesOf(objects)) {
+    if (closed.has(role)) {
+      const reason = 'the metadata disable introspection for the role';
+      reports.push({ role, verdict: 'skipped', reason, changes: [] });
+      continue;
+    }
     const ways = ofBackend.has(role) ? [false, true] : [false];
     reports.push(await compareRole(from, to, role, ways));
   }
