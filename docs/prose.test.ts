@@ -90,6 +90,13 @@ function stems(words: readonly string[]): readonly string[] {
   return [...list].toSorted();
 }
 
+test('guides call Hasura by its name', () => {
+  const found = blocks.filter(
+    ({ file, text }) => /^docs\/guides\//.test(file) && /reference engine/i.test(text),
+  );
+  expect(found).toEqual([]);
+});
+
 test.each([
   ['a long sentence', `One ${'word '.repeat(40)}. And another.`, longSentences],
   ['a forbidden word', 'The engine is asked.', forbiddenWords],
