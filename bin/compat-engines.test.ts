@@ -255,6 +255,22 @@ test('a recorded engine of the reference is read, introspected for each role, an
   expect(code).toBe(1);
 });
 
+test('what only the newer schema has is safe, and no difference of the schema', async () => {
+  await give(from, ['id', 'text']);
+  const { report } = await compare();
+  const [user] = report.schemas.filter(({ changes }) => changes.length > 0);
+  expect([user?.role, user?.verdict]).toEqual(['user', 'same']);
+  expect(new Set(user?.changes.map(({ severity }) => severity))).toEqual(new Set(['safe']));
+  await give(to, ['id']);
+  const { out } = await runCommand(run, [
+    ...['--from', from.url, '--from-secret', from.adminSecret, '--from-header-prefix', 'x-engine-'],
+    ...['--engine', to.url, '--admin-secret', to.adminSecret],
+  ]);
+  expect(out).toMatch(
+    /Schemas: 2 roles: 1 the same, 1 different\n {2}differs {4}user\n {13}breaking {3}Field note.text was/,
+  );
+});
+
 test('a role without introspection is left out', async () => {
   const disable = { disabled_for_roles: ['user'] };
   for (const engine of [from, to]) await engine.admin('set_graphql_schema_introspection_options', disable);

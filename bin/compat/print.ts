@@ -56,11 +56,16 @@ function optionsSection(options: CompatReport['options']): string {
 }
 
 function roleRow({ role, verdict, reason, changes }: RoleReport): Row {
+  const safe = changes.filter(({ severity }) => severity === 'safe').length;
   const lines = changes
+    .filter(({ severity }) => severity !== 'safe')
     .slice(0, MOST_CHANGES)
     .map(({ severity, description }) => `${severity.padEnd(9)}  ${description}`);
-  const more = changes.length - lines.length;
-  const rest = more > 0 ? [`${more} more; -o json has all`] : [];
+  const more = changes.length - safe - lines.length;
+  const rest = [
+    ...(more > 0 ? [`${more} more; -o json has all`] : []),
+    ...(safe > 0 ? [`${safe} that are safe; -o json has all`] : []),
+  ];
   return { name: role, verdict, lines: [...(reason ? [reason] : []), ...lines, ...rest] };
 }
 

@@ -20,6 +20,7 @@ export type ObjectReport = {
 
 export type RoleReport = {
   readonly role: string;
+  /** `same` also where all changes are safe: no request of a client notices what a schema has besides. */
   readonly verdict: Verdict;
   /** Why the schemas could not be compared. */
   readonly reason?: string;

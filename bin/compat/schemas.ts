@@ -76,7 +76,9 @@ async function compareRole(
       if (isVisible(description)) changes.set(description, { severity, type, description });
     }
   }
-  return { role, verdict: changes.size === 0 ? 'same' : 'differs', changes: [...changes.values()] };
+  const all = [...changes.values()];
+  const hurts = all.some(({ severity }) => severity !== 'safe');
+  return { role, verdict: hurts ? 'differs' : 'same', changes: all };
 }
 
 /** The directives that GraphQL has for SDL. No request uses them, and servers list them or not. */
