@@ -271,6 +271,32 @@ test('what only the newer schema has is safe, and no difference of the schema', 
   );
 });
 
+test('a directory beside an engine that has it: what has no effect is said by the engine, and once', async () => {
+  const legacy = { name: 'legacy', kind: 'mssql', configuration: {}, tables: [] };
+  const { body } = await to.admin<{ sources: object[] }>('export_metadata', {});
+  const metadata = {
+    ...body,
+    sources: [...body.sources, legacy],
+    metrics_config: { analyze_query_variables: true },
+  };
+  const stored = { metadata, allow_inconsistent_metadata: true };
+  expect((await to.admin('replace_metadata', stored, { version: 2 })).status).toBe(200);
+  const exported = file.replace('.yaml', '.metadata.json');
+  writeFileSync(exported, JSON.stringify(metadata));
+  const { code, out } = await runCommand(run, [
+    ...[exported, '--from-header-prefix', 'x-engine-', '--compatibility', 'reference', '-o', 'json'],
+    ...['--engine', to.url, '--admin-secret', to.adminSecret],
+  ]);
+  const report = JSON.parse(out) as CompatReport;
+  expect(
+    changed(report.metadata).map(({ object, verdict, findings }) => [object, verdict, findings.length]),
+  ).toEqual([
+    ['source/legacy', 'no effect', 1],
+    ['metrics_config', 'no effect', 1],
+  ]);
+  expect([report.schemas, report.operations, code]).toEqual([[], [], 1]);
+});
+
 test('a role without introspection is left out', async () => {
   const disable = { disabled_for_roles: ['user'] };
   for (const engine of [from, to]) await engine.admin('set_graphql_schema_introspection_options', disable);
