@@ -39,6 +39,7 @@ import { dropAction } from './handlers/actions.ts';
 import { HANDLERS } from './handlers/index.ts';
 import { type NamingArgs, refuseName } from './handlers/relationships.ts';
 import { trackFunctions, trackTables, untrackFunctions, untrackTables } from './lists.ts';
+import { describeObject, listObjects } from './metadata-objects.ts';
 import { applyMigrations } from './migrations.ts';
 import { patchMetadata } from './patch-metadata.ts';
 import {
@@ -95,6 +96,8 @@ const PERFORMERS: {
   list_metadata_revisions: listMetadataRevisions,
   get_field_usage: getFieldUsage,
   get_role_access: getRoleAccess,
+  list_objects: listObjects,
+  describe_object: describeObject,
   rollback_metadata: rollbackMetadata,
   clear_metadata: clearMetadata,
   reload_metadata: reloadMetadata,

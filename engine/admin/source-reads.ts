@@ -137,7 +137,8 @@ function isTracked(work: UnitOfWork, source: Source, { type, from, to }: Suggest
   return [...(table?.relationships.values() ?? [])].some((one) => one.kind === type && means(one.join));
 }
 
-function printTable(table: CatalogTable): object {
+/** Returns what the database declares about a table. */
+export function printTable(table: CatalogTable): object {
   return {
     schema: table.schema,
     name: table.name,

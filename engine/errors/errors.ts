@@ -201,6 +201,7 @@ export const ERRORS = {
   ),
   ...rows(400, 'not-exists', {
     relationshipNotExists: ['{name} does not exist', 'relationship "{name}" does not exist'],
+    objectNotExists: 'the metadata has no object with the key {key}',
     sourceNotFound: 'source with name "{source}" does not exist',
     tlsHostNotExists: 'the host "{host}" is not on the TLS allow list',
     /** The version of the document was never stored or is not kept any more. */

@@ -20,7 +20,7 @@ import { Comment, GraphqlName, RoleName } from './schema/common.ts';
 import { CronTrigger, DeclaredEvent, EventTrigger } from './schema/event.ts';
 import { ComputedField, TrackedFunction } from './schema/function.ts';
 import { LogicalModel, LogicalModelPermission } from './schema/logical-model.ts';
-import { withContent } from './schema/marks.ts';
+import { secret, withContent } from './schema/marks.ts';
 import { emptyMetadata, type Metadata } from './schema/metadata.ts';
 import { NativeQuery } from './schema/native-query.ts';
 import {
@@ -165,7 +165,12 @@ export const OBJECTS = {
   tls: row(null, tlsHosts, by('host', 'suffix'), TlsAllowEntry, 'given'),
   metrics_config: row(null, single('metrics_config'), onlyOne, MetricsConfig),
   opentelemetry: row(null, single('opentelemetry'), onlyOne, OpenTelemetry),
-  backend_configs: row(null, single('backend_configs'), onlyOne, Type.Record(Type.String(), Type.Unknown())),
+  backend_configs: row(
+    null,
+    single('backend_configs'),
+    onlyOne,
+    Type.Record(Type.String(), secret(Type.Unknown())),
+  ),
 } as const satisfies Record<string, ObjectRow>;
 
 export type ObjectKind = keyof typeof OBJECTS;

@@ -954,6 +954,18 @@ export const OPERATIONS = {
     { role: Type.Optional(RoleName) },
     { isForConsole: true },
   ),
+  list_objects: row(
+    'read',
+    'Returns the key of every object except permissions, with what relationships and functions lead to, and the inconsistent objects with their reasons. No secrets. Runs no statement.',
+    {},
+    { isForConsole: true },
+  ),
+  describe_object: row(
+    'read',
+    'Returns the definition of an object without secrets, the objects nested in it, and for a table its columns, keys and names in GraphQL. Runs no statement.',
+    { key: Type.String() },
+    { isForConsole: true },
+  ),
   get_field_usage: row(
     'read',
     'Returns which operations of which clients used which fields, arguments, input fields and enum values of a role, by the counts of the last days. An empty `operation` or `client` is one without a name.',

@@ -2,7 +2,7 @@
  *  Each is a TypeBox value with the TypeScript type derived from it. All are canonical: metadata/parse.ts normalises the other forms
  *  that the admin API accepts (a bare table name, `"pg"`).
  *  Reference: docs/reference/behaviour/metadata.md. */
-import { boolExp, columnOf, ref } from './marks.ts';
+import { boolExp, columnOf, ref, secret } from './marks.ts';
 import { oneOf, type Static, type TProperties, type TSchema, Type } from './type.ts';
 
 /** A name that appears in the GraphQL schema. */
@@ -45,7 +45,7 @@ export const Columns = Type.Union([Type.Literal('*'), Type.Array(ColumnName)]);
 export type Columns = Static<typeof Columns>;
 
 /** The values, by column, that the engine sets and clients cannot: constants or session variables (`x-engine-…`). */
-export const Presets = Type.Record(columnOf('here', Type.String()), Type.Unknown());
+export const Presets = Type.Record(columnOf('here', Type.String()), secret(Type.Unknown()));
 
 /** How the text of a schema names environment variables. */
 export type VariableMark = {
@@ -61,7 +61,9 @@ export const VARIABLE_MARK = Symbol('variable');
 
 /** Returns the schema with a mark that variables.ts reads. */
 function marked<T extends TSchema>(schema: T, form: VariableMark['form'], use: VariableMark['use']): T {
-  return { ...schema, [VARIABLE_MARK]: { form, use } satisfies VariableMark };
+  const made = { ...schema, [VARIABLE_MARK]: { form, use } satisfies VariableMark };
+  // People write keys into URLs and headers, although they may stand in variables.
+  return form === 'template' ? secret(made) : made;
 }
 
 /** A mark of a value that decides about the requests which the engine sends for an object. `url`: the address, or what has it. `transformed-url`: the template
@@ -163,12 +165,14 @@ export const Comment = Type.Union([Type.String(), Type.Null()]);
 /** Text, or null for none. */
 export const nullable = <T extends TSchema>(schema: T) => Type.Union([schema, Type.Null()]);
 
+/** A template of a transform, or a part of one. */
+const Template = secret(Type.String());
 const BodyTransform = Type.Union([
-  Type.String(),
+  Template,
   Type.Object({
     action: oneOf('transform', 'remove', 'x_www_form_urlencoded'),
-    template: Type.Optional(Type.String()),
-    form_template: Type.Optional(Type.Record(Type.String(), Type.String())),
+    template: Type.Optional(Template),
+    form_template: Type.Optional(Type.Record(Type.String(), Template)),
   }),
 ]);
 /** The transform of a body. A bare string is a template of JSON. */
@@ -178,14 +182,12 @@ export type BodyTransform = Static<typeof BodyTransform>;
 export const RequestTransform = Type.Object({
   version: Type.Optional(Type.Union([Type.Literal(1), Type.Literal(2)])),
   method: Type.Optional(Type.String()),
-  url: Type.Optional(ofCall(Type.String(), { kind: 'transformed-url' })),
+  url: Type.Optional(ofCall(Template, { kind: 'transformed-url' })),
   body: Type.Optional(BodyTransform),
-  query_params: Type.Optional(
-    Type.Union([Type.String(), Type.Record(Type.String(), nullable(Type.String()))]),
-  ),
+  query_params: Type.Optional(Type.Union([Template, Type.Record(Type.String(), nullable(Template))])),
   request_headers: Type.Optional(
     Type.Object({
-      add_headers: Type.Optional(Type.Record(Type.String(), Type.String())),
+      add_headers: Type.Optional(Type.Record(Type.String(), Template)),
       remove_headers: Type.Optional(Type.Array(Type.String())),
     }),
   ),

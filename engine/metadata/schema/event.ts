@@ -14,6 +14,7 @@ import {
   UrlValue,
   UrlVariable,
 } from './common.ts';
+import { secret } from './marks.ts';
 import { AtLeastOne, Count, Hours, Seconds } from './number.ts';
 import { type Static, Type } from './type.ts';
 
@@ -93,7 +94,7 @@ export function checkNewTrigger(args: Omit<EventTrigger, 'definition'> & EventTr
 
 /** The properties that cron triggers and scheduled events share: payload, webhook and retries. */
 const scheduled = {
-  payload: Type.Optional(Type.Unknown()),
+  payload: Type.Optional(secret(Type.Unknown())),
   headers: Type.Optional(Type.Array(Header)),
   comment: Type.Optional(Type.String()),
   retry_conf: Type.Optional(

@@ -60,6 +60,14 @@ export const NAME_MARK = Symbol('name');
 /** The key of the mark of the keys of a record, in the schema of the record. */
 export const KEY_MARK = Symbol('key');
 
+/** The key of the mark of a value that may contain a secret: a password, a key, or a text in which people write one. */
+export const SECRET_MARK = Symbol('secret');
+
+/** Returns the schema of a value that may contain a secret. without-secrets.ts replaces it for those who may not read secrets. */
+export function secret<T extends object>(schema: T): T {
+  return { ...schema, [SECRET_MARK]: true };
+}
+
 function marked<T extends object>(schema: T, mark: NameMark | ContentMark): T {
   return { ...schema, [NAME_MARK]: mark };
 }

@@ -4,6 +4,7 @@
 import { Action, CustomTypes } from './action.ts';
 import { AllowListEntry, QueryCollection, RestEndpoint } from './collection.ts';
 import { CronTrigger, DeclaredEvent } from './event.ts';
+import { secret } from './marks.ts';
 import { ApiLimits, InheritedRole, Introspection, MetricsConfig, Network, OpenTelemetry } from './policy.ts';
 import { RemoteSchema } from './remote-schema.ts';
 import { Source } from './source.ts';
@@ -27,7 +28,7 @@ export const Metadata = Type.Object({
   metrics_config: Type.Optional(MetricsConfig),
   opentelemetry: Type.Optional(OpenTelemetry),
   /** Settings of other database kinds, which are kept and ignored. */
-  backend_configs: Type.Optional(Type.Record(Type.String(), Type.Unknown())),
+  backend_configs: Type.Optional(Type.Record(Type.String(), secret(Type.Unknown()))),
 });
 export type Metadata = Static<typeof Metadata>;
 

@@ -2,6 +2,7 @@
  *  Spec: "Limits", inherited_roles.yaml, network.yaml; docs/reference/behaviour/permissions.md. */
 
 import { Header, ObjectName, RoleName, UrlTemplate } from './common.ts';
+import { secret } from './marks.ts';
 import { AtLeastOne, Count, Seconds } from './number.ts';
 import { oneOf, type Static, type TSchema, Type } from './type.ts';
 
@@ -74,7 +75,7 @@ export const OpenTelemetry = Type.Object({
       otlp_logs_endpoint: Type.Optional(UrlTemplate),
       headers: Type.Optional(Type.Array(Header)),
       resource_attributes: Type.Optional(
-        Type.Array(Type.Object({ name: Type.String(), value: Type.String() })),
+        Type.Array(Type.Object({ name: Type.String(), value: secret(Type.String()) })),
       ),
       traces_propagators: Type.Optional(Type.Array(oneOf('b3', 'tracecontext'))),
     }),

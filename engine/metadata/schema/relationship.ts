@@ -2,7 +2,7 @@
  *  schemas. `using` has exactly one of its two keys. Spec: "Relationship types"; docs/reference/behaviour/relationships.md, docs/reference/behaviour/remote-schemas.md. */
 
 import { ColumnName, Comment, GraphqlName, nullable, ObjectName, QualifiedName } from './common.ts';
-import { columnOf, fieldOf, ownName, ref, withContent } from './marks.ts';
+import { columnOf, fieldOf, ownName, ref, secret, withContent } from './marks.ts';
 import { oneOf, type Static, Type } from './type.ts';
 
 /** The order in which a nested insert writes the row of the other table. */
@@ -73,10 +73,12 @@ export const ArrayRelationship = Type.Object(
 );
 export type ArrayRelationship = Static<typeof ArrayRelationship>;
 
-/** The path into a remote schema, `{field: {arguments, field?}}` of any depth. Resolve checks it against the introspection. */
-export const RemoteField = fieldOf(
-  Type.Unsafe<Readonly<Record<string, unknown>>>({ type: 'object', additionalProperties: true }),
-  { form: 'variables' },
+/** The path into a remote schema, `{field: {arguments, field?}}` of any depth. Resolve checks it against the introspection. An
+ *  argument may be a constant that the remote schema takes as a key. */
+export const RemoteField = secret(
+  fieldOf(Type.Unsafe<Readonly<Record<string, unknown>>>({ type: 'object', additionalProperties: true }), {
+    form: 'variables',
+  }),
 );
 
 const JoinedFields = Type.Array(fieldOf(Type.String()));

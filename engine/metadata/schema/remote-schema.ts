@@ -13,7 +13,7 @@ import {
   UrlValue,
   UrlVariable,
 } from './common.ts';
-import { ownName } from './marks.ts';
+import { ownName, secret } from './marks.ts';
 import { Seconds } from './number.ts';
 import { RemoteRelationship } from './relationship.ts';
 import { type Static, Type } from './type.ts';
@@ -54,7 +54,7 @@ export type RemoteSchemaDefinition = Static<typeof RemoteSchemaDefinition>;
 export const RemoteSchemaPermission = Type.Object({
   role: RoleName,
   /** The part of the remote schema that the role sees, as SDL. Arguments may have `@preset`. */
-  definition: Type.Object({ schema: Type.String({ minLength: 1 }) }),
+  definition: Type.Object({ schema: secret(Type.String({ minLength: 1 })) }),
   comment: Type.Optional(Comment),
 });
 

@@ -12,14 +12,14 @@ import {
 } from './common.ts';
 import { TrackedFunction } from './function.ts';
 import { LogicalModel } from './logical-model.ts';
-import { ownName } from './marks.ts';
+import { ownName, secret } from './marks.ts';
 import { NativeQuery } from './native-query.ts';
 import { AtLeastOne, Count, Port, Seconds } from './number.ts';
 import { Table } from './table.ts';
 import { described, oneOf, type Static, Type } from './type.ts';
 
 export const DatabaseUrl = Type.Union([
-  Type.String({ minLength: 1 }),
+  secret(Type.String({ minLength: 1 })),
   ConnectionFromEnv,
   ConnectionFromValue,
   Type.Object({ dynamic_from_file: Type.String({ minLength: 1 }) }, { additionalProperties: false }),
@@ -27,7 +27,7 @@ export const DatabaseUrl = Type.Union([
     {
       connection_parameters: Type.Object({
         username: Type.String(),
-        password: Type.Optional(Type.Union([Type.String(), ConnectionFromElsewhere, Type.Null()])),
+        password: Type.Optional(Type.Union([secret(Type.String()), ConnectionFromElsewhere, Type.Null()])),
         database: Type.String(),
         host: Type.String(),
         port: Port,
@@ -53,14 +53,17 @@ const PoolSettings = Type.Object({
 
 /** A text in PEM, or the variable, named value or file that contains it. Certificates are no secrets and may stand in the metadata. */
 const TlsPart = Type.Optional(Type.Union([Type.String({ minLength: 1 }), ConnectionPart, Type.Null()]));
+const TlsSecret = Type.Optional(
+  Type.Union([secret(Type.String({ minLength: 1 })), ConnectionPart, Type.Null()]),
+);
 
 /** The TLS parameters of libpq with these names. */
 export const SslConfiguration = Type.Object({
   sslmode: oneOf('disable', 'allow', 'prefer', 'require', 'verify-ca', 'verify-full'),
   sslrootcert: TlsPart,
   sslcert: TlsPart,
-  sslkey: TlsPart,
-  sslpassword: TlsPart,
+  sslkey: TlsSecret,
+  sslpassword: TlsSecret,
 });
 export type SslConfiguration = Static<typeof SslConfiguration>;
 
@@ -200,7 +203,7 @@ export const Source = Type.Object({
   functions: Type.Optional(Type.Array(TrackedFunction)),
   native_queries: Type.Optional(Type.Array(NativeQuery)),
   logical_models: Type.Optional(Type.Array(LogicalModel)),
-  stored_procedures: Type.Optional(Type.Array(Type.Unknown())),
+  stored_procedures: Type.Optional(Type.Array(secret(Type.Unknown()))),
   customization: Type.Optional(SourceCustomization),
   query_tags: Type.Optional(nullable(QueryTags)),
   health_check: Type.Optional(HealthCheck),

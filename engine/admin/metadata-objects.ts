@@ -1,0 +1,154 @@
+/** `list_objects` and `describe_object`: the objects of the document without secrets, with what the engine knows about them: the columns of tables,
+ *  where relationships lead, and why an object is inconsistent. They read the document, the model and the catalogs in memory, and run no
+ *  statement.
+ *  Not here: which members are secrets (metadata/schema/marks.ts), permissions (role-access.ts). Reference: docs/reference/behaviour/metadata-api.md. */
+import { fail } from '../errors/engine-error.ts';
+import { foreignSources } from '../metadata/foreign-sources.ts';
+import { type MetadataObject, nameOf, objectKey, objectsOf, parseKey } from '../metadata/objects.ts';
+import { type QualifiedName, qualifiedKey } from '../metadata/schema/common.ts';
+import type { RemoteRelationshipDefinition } from '../metadata/schema/relationship.ts';
+import { concealerOf, withoutSecrets } from '../metadata/without-secrets.ts';
+import type { Model, ResolvedTable } from '../resolve/types.ts';
+import { allInconsistencies, type PrintedInconsistency, printInconsistencies } from './inconsistencies.ts';
+import type { Performer } from './request.ts';
+import { printTable } from './source-reads.ts';
+import type { UnitOfWork } from './unit-of-work.ts';
+
+type Objects = ReadonlyMap<string, MetadataObject>;
+
+export const listObjects: Performer<'list_objects'> = async (work) => {
+  await work.addedInconsistencies();
+  const objects = objectsIn(work);
+  const listed = [...objects.values()]
+    .filter(({ kind }) => !kind.endsWith('_permission'))
+    .map((object) => ({ key: object.key, ...factsOf(object, work) }));
+  const body = { objects: listed, inconsistent_objects: inconsistenciesIn(work, objects) };
+  return (published) => ({ resource_version: published.resourceVersion, ...body });
+};
+
+/** Raises `objectNotExists`. */
+export const describeObject: Performer<'describe_object'> = async (work, { key }) => {
+  await work.addedInconsistencies();
+  const objects = objectsIn(work);
+  const object = objects.get(key);
+  const inconsistencies = inconsistenciesIn(work, objects).filter((found) => found.key === key);
+  if (!object && inconsistencies.length === 0) return fail('objectNotExists', { key }, { path: ['key'] });
+  const nested = [...objects.values()].filter(({ parent }) => parent === key);
+  const body = {
+    key,
+    ...(object && { ...factsOf(object, work), definition: withoutSecrets(object) }),
+    ...(object?.kind === 'table' && tableDetails(object, work)),
+    objects: nested.map((each) => ({ key: each.key, ...factsOf(each, work) })),
+    inconsistent_objects: inconsistencies,
+  };
+  return () => body;
+};
+
+/** Returns the objects of the document by key, with the sources that the engine cannot serve. */
+function objectsIn(work: UnitOfWork): Objects {
+  const foreign = foreignSources(work.document).map((definition): [string, MetadataObject] => {
+    const key = objectKey('source', definition.name);
+    return [key, { key, kind: 'source', parent: null, definition }];
+  });
+  return new Map([...objectsOf(work.metadata), ...foreign]);
+}
+
+/** Returns the inconsistent objects without their definitions, and with reasons that contain no secret. */
+function inconsistenciesIn(work: UnitOfWork, objects: Objects): readonly PrintedInconsistency[] {
+  const all = allInconsistencies({
+    damaged: work.damaged,
+    inconsistencies: work.resolved.inconsistencies,
+  });
+  if (all.length === 0) return [];
+  const conceal = concealerOf(objects.values());
+  return printInconsistencies(all, true).map(({ definition: _, message: __, entity: ___, ...found }) => ({
+    ...found,
+    // The value of a damaged object has no schema that says what is secret in it.
+    reason: objects.has(found.key!) ? conceal(found.reason) : DAMAGED,
+    ...(found.more && { more: found.more.map((one) => ({ ...one, reason: conceal(one.reason) })) }),
+  }));
+}
+
+const DAMAGED = 'Inconsistent object: the stored definition cannot be read';
+
+/** Returns what a list shows of an object besides its key. */
+function factsOf(object: MetadataObject, work: UnitOfWork): object {
+  const { model } = work.resolved;
+  const { kind, definition } = object;
+  if (kind === 'table') return tableFacts(object, work);
+  if (kind === 'object_relationship' || kind === 'array_relationship') {
+    const to = relatedTo(object, model);
+    return { type: kind === 'array_relationship' ? 'array' : 'object', ...(to !== undefined && { to }) };
+  }
+  if (kind === 'remote_relationship' || kind === 'remote_schema_relationship') {
+    return remoteTarget((definition as { definition: RemoteRelationshipDefinition }).definition);
+  }
+  if (kind === 'function') {
+    const [source = '', schema = '', name = ''] = nameOf(object.key).segments;
+    const found = model.sources.get(source)?.functions.get(qualifiedKey({ schema, name }));
+    return found ? { type: found.exposedAs, to: tableKey(source, found.returns) } : {};
+  }
+  if (kind === 'custom_type') return { type: (definition as { category: string }).category };
+  if (kind === 'action') {
+    return { type: (definition as { definition: { type?: string } }).definition.type ?? 'mutation' };
+  }
+  return {};
+}
+
+function tableFacts(object: MetadataObject, work: UnitOfWork): object {
+  const { catalog, table } = tableOf(object.key, work);
+  return {
+    ...(catalog && { type: catalog.kind, columns: catalog.columns.length }),
+    ...(table?.enum && { is_enum: true }),
+    ...(table && !table.isUnnameable && { root_field: table.rootFields.select.name }),
+  };
+}
+
+/** Returns the columns and keys of a table as the database declares them, their names in GraphQL, and the values of an enum table, which the
+ *  GraphQL schema contains too. */
+function tableDetails({ key }: MetadataObject, work: UnitOfWork): object {
+  const { catalog, table } = tableOf(key, work);
+  const named = Object.entries(table?.rootFields ?? {}).map(([field, { name }]) => [field, name]);
+  return {
+    ...(catalog && { table: printTable(catalog) }),
+    ...(table && {
+      graphql: { type: table.typeName, root_fields: Object.fromEntries(named), ...fieldNames(table) },
+    }),
+    ...(table?.enum && {
+      enum_values: table.enum.values.map(({ name, description }) => ({ name, description })),
+    }),
+  };
+}
+
+function fieldNames({ columns }: ResolvedTable): object {
+  return { fields: Object.fromEntries(columns.map(({ name, graphqlName }) => [name, graphqlName])) };
+}
+
+function tableOf(key: string, work: UnitOfWork) {
+  const [source = '', schema = '', name = ''] = nameOf(key).segments;
+  const found = work.catalogs.get(source);
+  const qualified = qualifiedKey({ schema, name });
+  return {
+    catalog: found && 'tables' in found ? found.tables.get(qualified) : undefined,
+    table: work.resolved.model.sources.get(source)?.tables.get(qualified),
+  };
+}
+
+/** Returns the key of the table or native query that a relationship leads to; undefined for one that does not resolve. */
+function relatedTo({ key }: MetadataObject, model: Model): string | undefined {
+  const [source = '', schema = '', name = '', relationship = ''] = parseKey(key)!.segments;
+  const table = model.sources.get(source)?.tables.get(qualifiedKey({ schema, name }));
+  const join = table?.relationships.get(relationship)?.join;
+  return (
+    join && (join.from ? objectKey('native_query', source, join.table.name) : tableKey(source, join.table))
+  );
+}
+
+function remoteTarget({ to_source: source, to_remote_schema: remote }: RemoteRelationshipDefinition): object {
+  if (source) return { type: source.relationship_type, to: tableKey(source.source, source.table) };
+  return remote ? { type: 'remote schema', to: objectKey('remote_schema', remote.remote_schema) } : {};
+}
+
+function tableKey(source: string, { schema, name }: QualifiedName): string {
+  return objectKey('table', source, schema, name);
+}
