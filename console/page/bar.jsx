@@ -1,11 +1,16 @@
 /** The bar above every page: links to the pages that the session may see, what the page adds, and the button that signs out. */
 import { isSignedIn } from './credentials.js';
+import { PATH, ROOT } from './session.js';
 
 const LINKS = [
   ['./', 'Explore'],
   ['access', 'Access'],
+  ['model', 'Model'],
+  ['data', 'Data'],
   ['change', 'Change'],
 ];
+/** The pages that a session of one role may see. */
+const FOR_A_ROLE = ['./', 'data'];
 
 /** Returns true when the session may see the pages about all roles. */
 export function seesAllRoles({ access }) {
@@ -13,14 +18,18 @@ export function seesAllRoles({ access }) {
 }
 
 export function Bar({ session, onSignOut, children }) {
-  const here = location.pathname.split('/').at(-1) || './';
-  const links = LINKS.filter(([address]) => address === './' || seesAllRoles(session));
+  const here = PATH.split('/', 1)[0] || './';
+  const links = LINKS.filter(([address]) => FOR_A_ROLE.includes(address) || seesAllRoles(session));
   return (
     <header className="bar">
       <strong>Pergola</strong>
       <nav aria-label="Pages">
         {links.map(([address, name]) => (
-          <a key={name} href={address} aria-current={address === here ? 'page' : undefined}>
+          <a
+            key={name}
+            href={new URL(address, ROOT).pathname}
+            aria-current={address === here ? 'page' : undefined}
+          >
             {name}
           </a>
         ))}

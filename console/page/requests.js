@@ -3,7 +3,7 @@
 import { headersOf } from './credentials.js';
 import { sentHeaders } from './headers.js';
 import { operationOf } from './operation.js';
-import { IS_READ_ONLY, keptHeaders } from './session.js';
+import { IS_READ_ONLY, keptHeaders, ROOT } from './session.js';
 import { subscribe } from './subscribe.js';
 
 const READ_ONLY =
@@ -47,7 +47,7 @@ export async function accessOf(credentials) {
   const headers = headersOf(credentials);
   if (!areHeaders(headers)) return { denial: 'a browser cannot send it' };
   try {
-    const response = await fetch('../v1alpha1/config', { headers });
+    const response = await fetch(new URL('../v1alpha1/config', ROOT), { headers });
     const { error = '', code } = await response.json();
     if (response.ok) return { access: credentials.kind === 'console' ? 'console' : 'administrator' };
     if (response.status === 400 && code === 'access-denied') return { access: 'role' };
@@ -92,7 +92,7 @@ async function post(path, question, headers) {
 }
 
 async function send(path, question, headers) {
-  const response = await fetch(path, {
+  const response = await fetch(new URL(path, ROOT), {
     method: 'POST',
     headers: { 'content-type': 'application/json', ...headers },
     body: JSON.stringify(question),

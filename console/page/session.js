@@ -3,6 +3,10 @@
  *  Not here: the credentials (credentials.js), what is sent (requests.js). */
 import { useState } from 'react';
 
+/** The address of /console/, and the path of the page below it when it was loaded. */
+export const ROOT = new URL(document.querySelector('meta[name=root]').content, location.href);
+export const PATH = location.pathname.slice(ROOT.pathname.length);
+
 /** The prefix of the engine's headers and session variables. */
 export const PREFIX = document.querySelector('meta[name=header-prefix]').content;
 

@@ -19,10 +19,10 @@ type Objects = ReadonlyMap<string, MetadataObject>;
 export const listObjects: Performer<'list_objects'> = async (work) => {
   await work.addedInconsistencies();
   const objects = objectsIn(work);
-  const listed = [...objects.values()]
+  const shown = [...objects.values()]
     .filter(({ kind }) => !kind.endsWith('_permission'))
-    .map((object) => ({ key: object.key, ...factsOf(object, work) }));
-  const body = { objects: listed, inconsistent_objects: inconsistenciesIn(work, objects) };
+    .map((object) => listed(object, work));
+  const body = { objects: shown, inconsistent_objects: inconsistenciesIn(work, objects) };
   return (published) => ({ resource_version: published.resourceVersion, ...body });
 };
 
@@ -36,9 +36,9 @@ export const describeObject: Performer<'describe_object'> = async (work, { key }
   const nested = [...objects.values()].filter(({ parent }) => parent === key);
   const body = {
     key,
-    ...(object && { ...factsOf(object, work), definition: withoutSecrets(object) }),
+    ...(object && { ...listed(object, work), definition: withoutSecrets(object) }),
     ...(object?.kind === 'table' && tableDetails(object, work)),
-    objects: nested.map((each) => ({ key: each.key, ...factsOf(each, work) })),
+    objects: nested.map((each) => listed(each, work)),
     inconsistent_objects: inconsistencies,
   };
   return () => body;
@@ -71,7 +71,13 @@ function inconsistenciesIn(work: UnitOfWork, objects: Objects): readonly Printed
 
 const DAMAGED = 'Inconsistent object: the stored definition cannot be read';
 
-/** Returns what a list shows of an object besides its key. */
+/** Returns what a list shows of an object. */
+function listed(object: MetadataObject, work: UnitOfWork): object {
+  const { key, parent } = object;
+  return { key, ...(parent !== null && { parent }), ...factsOf(object, work) };
+}
+
+/** Returns what a list shows of an object besides its position. */
 function factsOf(object: MetadataObject, work: UnitOfWork): object {
   const { model } = work.resolved;
   const { kind, definition } = object;

@@ -81,22 +81,43 @@ describe('on a database', () => {
     const { objects } = await perform('list_objects');
     expect(objects).toEqual([
       { key: 'source/shop' },
-      { key: 'table/shop/public/color', type: 'table', columns: 2, is_enum: true, root_field: 'color' },
-      { key: 'table/shop/public/author', type: 'table', columns: 2, root_field: 'author' },
+      {
+        key: 'table/shop/public/color',
+        parent: 'source/shop',
+        type: 'table',
+        columns: 2,
+        is_enum: true,
+        root_field: 'color',
+      },
+      {
+        key: 'table/shop/public/author',
+        parent: 'source/shop',
+        type: 'table',
+        columns: 2,
+        root_field: 'author',
+      },
       {
         key: 'array_relationship/shop/public/author/books',
+        parent: 'table/shop/public/author',
         type: 'array',
         to: 'table/shop/public/book',
       },
-      { key: 'table/shop/public/book', type: 'table', columns: 4, root_field: 'book' },
+      { key: 'table/shop/public/book', parent: 'source/shop', type: 'table', columns: 4, root_field: 'book' },
       {
         key: 'object_relationship/shop/public/book/author',
+        parent: 'table/shop/public/book',
         type: 'object',
         to: 'table/shop/public/author',
       },
-      { key: 'object_relationship/shop/public/book/lost', type: 'object' },
-      { key: 'table/shop/public/newest', type: 'view', columns: 4, root_field: 'newest' },
-      { key: 'table/shop/public/missing' },
+      { key: 'object_relationship/shop/public/book/lost', parent: 'table/shop/public/book', type: 'object' },
+      {
+        key: 'table/shop/public/newest',
+        parent: 'source/shop',
+        type: 'view',
+        columns: 4,
+        root_field: 'newest',
+      },
+      { key: 'table/shop/public/missing', parent: 'source/shop' },
     ]);
   });
 

@@ -4,14 +4,14 @@
 import { readFile } from 'node:fs/promises';
 import { promisify } from 'node:util';
 import { gunzip } from 'node:zlib';
-import type { FastifyInstance, FastifyReply } from 'fastify';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { EngineError } from '../errors/engine-error.ts';
 import type { HttpContext } from './context.ts';
 
 const BUILT = new URL('../../dist/console/', import.meta.url);
 
-/** The pages below /console/. Each is one segment, so that the relative addresses in the page are the same for all. */
-const PAGES = ['', 'access', 'change'];
+/** The pages below /console/. What follows `model/` is the key of an object. */
+const PAGES = ['', 'access', 'model', 'model/*', 'data', 'change'];
 
 /** A name of an asset: no separator of paths, no leading dot. */
 const ASSET = /^[\w-]+(\.[\w-]+)+$/;
@@ -45,12 +45,16 @@ export function consoleRoutes(app: FastifyInstance, context: HttpContext): void 
   };
   // Relative, for proxies that add a prefix. Browsers keep the part after `#`, which signs in.
   for (const path of ['/', '/console']) app.get(path, async (_, reply) => reply.redirect('console/'));
-  const sendPage = async (_: unknown, reply: FastifyReply) => {
+  const sendPage = async ({ url }: FastifyRequest, reply: FastifyReply) => {
     const page = await readBuilt('index.html');
     if (page === undefined) {
       return reply.code(404).type('text/plain').send('The console is not built: npm run console\n');
     }
-    const text = withSettings(page.toString(), settings);
+    const root = rootFrom(url);
+    const text = withSettings(page.toString(), { ...settings, root }).replace(
+      /(\s(?:src|href)=")\.\//g,
+      (_, attribute: string) => attribute + root,
+    );
     return secured(reply).header('cache-control', 'no-cache').type('text/html; charset=utf-8').send(text);
   };
   for (const name of PAGES) app.get(`/console/${name}`, sendPage);
@@ -80,6 +84,12 @@ function withSettings(page: string, settings: Readonly<Record<string, string>>):
     const value = settings[name];
     return value === undefined ? element : `${start}"${attributeText(value)}"`;
   });
+}
+
+/** Returns the relative address of /console/ from a page below it: `./` from /console/access, `../../` from /console/model/a/b. */
+function rootFrom(url: string): string {
+  const path = url.split('?', 1)[0]!.slice('/console/'.length);
+  return '../'.repeat(path.split('/').length - 1) || './';
 }
 
 /** Escapes a text for an attribute in double quotes. */
