@@ -1,0 +1,167 @@
+/** The page Model: the objects of the metadata in a list, one of them in detail with a diagram of its relationships, and what is inconsistent with its
+ *  cause and what to do. The address of an object is `model/` and its key, so that other programs can link to it.
+ *  In: `list_objects` and `describe_object`; they run no statement in a source. */
+import './model.css';
+import { useEffect, useMemo, useState } from 'react';
+import { Bar, seesAllRoles } from './bar.jsx';
+import { indexOf, rowsOf } from './model-index.js';
+import { ObjectList } from './model-list.jsx';
+import { ObjectDetails, ObjectLink, Problems, ProblemTitle } from './model-object.jsx';
+import { PATH, ROOT } from './session.js';
+import { useOperation } from './use-operation.js';
+
+const START = 'model';
+
+export function Model({ session, onSignOut }) {
+  return (
+    <>
+      <Bar session={session} onSignOut={onSignOut} />
+      {seesAllRoles(session) ? (
+        <Objects session={session} />
+      ) : (
+        <main className="access">
+          <h1>Model</h1>
+          <p>
+            This page is for administrators and the console secret. <a href={ROOT.pathname}>Explore</a> shows
+            what your role may do.
+          </p>
+        </main>
+      )}
+    </>
+  );
+}
+
+function Objects({ session }) {
+  const { answer, problem } = useOperation(session, 'list_objects', '{}');
+  const [key, open] = useKey();
+  const [filter, setFilter] = useState({ text: '', isInconsistentOnly: false });
+  const index = useMemo(() => answer && indexOf(answer), [answer]);
+  const rows = useMemo(() => (index ? rowsOf(index, filter) : []), [index, filter]);
+  const links = { addressOf, onOpen: (event, next) => follow(event, () => open(next)) };
+  const count = rows.filter((row) => row.key).length;
+  return (
+    <main className="access model">
+      <nav className="objects" aria-label="Objects">
+        <form className="controls" onSubmit={(event) => event.preventDefault()}>
+          <label>
+            Find an object
+            <input
+              type="search"
+              value={filter.text}
+              onChange={(event) => setFilter({ ...filter, text: event.target.value })}
+            />
+          </label>
+          {index?.inconsistent.length > 0 && (
+            <label className="check">
+              <input
+                type="checkbox"
+                checked={filter.isInconsistentOnly}
+                onChange={(event) => setFilter({ ...filter, isInconsistentOnly: event.target.checked })}
+              />
+              Only inconsistent
+            </label>
+          )}
+        </form>
+        <p role="status">{problem || (index ? `${count} object${count === 1 ? '' : 's'}` : 'Loading…')}</p>
+        {index && (
+          <ObjectList rows={rows} current={key} inconsistentKeys={index.inconsistentKeys} {...links} />
+        )}
+      </nav>
+      <div className="object">
+        {index && key !== '' && (
+          <ObjectDetails key={key} session={session} index={index} objectKey={key} {...links} />
+        )}
+        {index && key === '' && <Overview index={index} links={links} />}
+      </div>
+    </main>
+  );
+}
+
+/** What the page shows before an object is opened: what is inconsistent, and the tables with the most relationships. */
+function Overview({ index, links }) {
+  const { inconsistent, byKey, edgesOf } = index;
+  const central = [...byKey.keys()]
+    .map((key) => [key, edgesOf(key).length])
+    .filter(([, count]) => count > 0)
+    .sort(([, a], [, b]) => b - a)
+    .slice(0, 12);
+  return (
+    <article>
+      <h1>Model</h1>
+      {byKey.size === 0 && <p>The metadata has no objects yet.</p>}
+      {inconsistent.length === 0 ? (
+        <p>Every object is consistent.</p>
+      ) : (
+        <>
+          <p>
+            {inconsistent.length === 1 ? 'One object is' : `${inconsistent.length} objects are`} inconsistent
+            and not served.
+          </p>
+          <Problems
+            found={inconsistent.slice(0, MOST_PROBLEMS)}
+            titleOf={(found) => <ProblemTitle found={found} index={index} links={links} />}
+          />
+          {inconsistent.length > MOST_PROBLEMS && (
+            <p>The first {MOST_PROBLEMS} are shown. The others are in the list, with “Only inconsistent”.</p>
+          )}
+        </>
+      )}
+      {central.length > 0 && (
+        <section>
+          <h2>Most related</h2>
+          <ul className="most">
+            {central.map(([key, count]) => (
+              <li key={key}>
+                <ObjectLink index={index} objectKey={key} {...links} />{' '}
+                <span className="faint">
+                  {count} relationship{count === 1 ? '' : 's'}
+                </span>
+              </li>
+            ))}
+          </ul>
+        </section>
+      )}
+    </article>
+  );
+}
+
+const MOST_PROBLEMS = 100;
+
+function addressOf(key) {
+  return new URL(`${START}/${key}`, ROOT).pathname;
+}
+
+/** Opens an object without loading the page again; a click with a modifier opens it in another tab, as usual. */
+function follow(event, open) {
+  if (event.button !== 0 || event.ctrlKey || event.metaKey || event.shiftKey || event.altKey) return;
+  event.preventDefault();
+  open();
+}
+
+/** Returns the key of the address, empty for none, and a function that goes to another one. */
+function useKey() {
+  const [key, setKey] = useState(keyIn(PATH));
+  useEffect(() => {
+    const goBack = () => setKey(keyIn(location.pathname.slice(ROOT.pathname.length)));
+    addEventListener('popstate', goBack);
+    return () => removeEventListener('popstate', goBack);
+  }, []);
+  const open = (next) => {
+    history.pushState(null, '', addressOf(next));
+    setKey(next);
+  };
+  return [key, open];
+}
+
+/** Returns the key in the path of a page, with the escapes that keys have. */
+function keyIn(path) {
+  const segments = path
+    .split('/')
+    .slice(1)
+    .filter((segment) => segment !== '');
+  try {
+    return segments.map((segment) => encodeURIComponent(decodeURIComponent(segment))).join('/');
+  } catch {
+    return segments.join('/');
+  }
+}
