@@ -111,7 +111,7 @@ describe.skipIf(!HAS_BROWSER)(`signing in${REASON}`, { timeout: TIMEOUT_MS }, ()
       expect(await page.evaluate(`document.querySelector('.who').innerText`)).toBe(who);
       await page.go(`${world.engine.url}/console/access?role=reader`);
       await page.until(`document.querySelector('tbody th')`);
-      expect(await links()).toEqual(['Explore', 'Access', 'Model']);
+      expect(await links()).toEqual(['Explore', 'Access', 'Model', 'Data']);
       expect(await stored()).not.toContain(secret);
       await press(page, 'Sign out');
       await page.until(FIELD);
@@ -180,7 +180,7 @@ describe.skipIf(!HAS_BROWSER)(`signing in${REASON}`, { timeout: TIMEOUT_MS }, ()
     await signInWith('Token (JWT)', await tokenOf('reader', 300));
     await page.until(shows('This page is for administrators and the console secret.'));
     expect(await page.evaluate(`document.querySelectorAll('select').length`)).toBe(0);
-    expect(await links()).toEqual(['Explore']);
+    expect(await links()).toEqual(['Explore', 'Data']);
     const sent = await send('../v1/metadata', { type: 'get_role_access', args: { role: 'keeper' } });
     expect(sent).toContain('restricted access : admin only');
     await page.go(`${world.engine.url}/console/`);

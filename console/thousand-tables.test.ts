@@ -14,6 +14,7 @@ const PAGES: Readonly<Record<string, string>> = {
   'access?role=reader&compare=other': `document.querySelectorAll('tbody th').length >= 100`,
   model: `document.body.innerText.includes('1001 objects') && document.querySelectorAll('.rows a').length > 10`,
   'model/table/big/public/t500': `document.querySelectorAll('.diagram .node').length > 2`,
+  data: `document.querySelectorAll('.data option').length > 1000`,
 };
 
 test.skipIf(!HAS_BROWSER)(`pages on ${TABLES} tables${REASON}`, { timeout: 200_000 }, async () => {

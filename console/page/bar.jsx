@@ -6,8 +6,11 @@ const LINKS = [
   ['./', 'Explore'],
   ['access', 'Access'],
   ['model', 'Model'],
+  ['data', 'Data'],
   ['change', 'Change'],
 ];
+/** The pages that a session of one role may see. */
+const FOR_A_ROLE = ['./', 'data'];
 
 /** Returns true when the session may see the pages about all roles. */
 export function seesAllRoles({ access }) {
@@ -16,7 +19,7 @@ export function seesAllRoles({ access }) {
 
 export function Bar({ session, onSignOut, children }) {
   const here = PATH.split('/', 1)[0] || './';
-  const links = LINKS.filter(([address]) => address === './' || seesAllRoles(session));
+  const links = LINKS.filter(([address]) => FOR_A_ROLE.includes(address) || seesAllRoles(session));
   return (
     <header className="bar">
       <strong>Pergola</strong>

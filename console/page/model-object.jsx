@@ -102,6 +102,9 @@ function TableLinks({ object }) {
     .join('.');
   return (
     <p className="links">
+      {object.root_field && (
+        <a href={`${new URL('data', ROOT).pathname}?table=${encodeURIComponent(object.root_field)}`}>Rows</a>
+      )}
       <a href={`${new URL('access', ROOT).pathname}?table=${encodeURIComponent(table)}`}>Access</a>
     </p>
   );

@@ -15,6 +15,7 @@ const PAGES = {
   change: lazy(() => import('./change.jsx').then(({ Change }) => ({ default: Change }))),
   access: lazy(() => import('./access.jsx').then(({ Access }) => ({ default: Access }))),
   model: lazy(() => import('./model.jsx').then(({ Model }) => ({ default: Model }))),
+  data: lazy(() => import('./data.jsx').then(({ Data }) => ({ default: Data }))),
 };
 const Opened = PAGES[PATH.split('/', 1)[0]] ?? PAGES[''];
 

@@ -1,6 +1,7 @@
 /** The requests of the pages: GraphQL and admin operations over HTTP, subscriptions over a WebSocket (subscribe.js), each with the headers of the role, the
  *  secret and the editor. Not here: what is kept (session.js), the headers (headers.js). */
 import { headersOf } from './credentials.js';
+import { parseWithAllDigits } from './digits.js';
 import { sentHeaders } from './headers.js';
 import { operationOf } from './operation.js';
 import { IS_READ_ONLY, keptHeaders, ROOT } from './session.js';
@@ -31,6 +32,20 @@ export function fetcherFor(viewAs, session, { onProblem, onTime }) {
     onProblem(denialIn(body) ?? '');
     return body;
   };
+}
+
+/** Resolves to the data of a query, which is the JSON text `question`, with the headers of `viewAs`. Rejects with the message of the engine. */
+export async function queryData(viewAs, session, question, signal) {
+  const response = await fetch(new URL('../v1/graphql', ROOT), {
+    method: 'POST',
+    headers: { 'content-type': 'application/json', ...sentHeaders(headersOf(session), viewAs) },
+    body: question,
+    signal,
+  });
+  const body = parseWithAllDigits(await response.text());
+  if (denialIn(body) !== undefined) reportDenial();
+  if (body.errors || body.error) throw new Error(body.errors?.[0].message ?? body.error);
+  return body.data;
 }
 
 /** Resolves to the statements and plans of the root fields of an operation, as the session of `user`. Rejects with the message of the engine. */

@@ -1,0 +1,87 @@
+/** Tests the query of a page of rows: what it asks for, and the values that texts mean. */
+import { expect, test } from 'vitest';
+import { asCsv } from './page/data-export.js';
+import { operandOf, PAGE_ROWS, rowsQuery } from './page/data-query.js';
+
+const scalar = (name: string) => ({ kind: 'SCALAR', name, ofType: null });
+const list = (name: string) => ({ kind: 'LIST', name: null, ofType: scalar(name) });
+const COLUMNS = [
+  { name: 'id', operators: [{ name: '_eq', type: scalar('Int') }] },
+  { name: 'title', operators: [{ name: '_like', type: scalar('String') }] },
+];
+const BOOKS = {
+  name: 'books',
+  isList: true,
+  orderArgument: 'order_by',
+  args: new Map([
+    ['where', 'book_bool_exp'],
+    ['order_by', '[book_order_by!]'],
+    ['limit', 'Int'],
+    ['offset', 'Int'],
+  ]),
+};
+const NOTHING = { filters: [], order: null, page: 0 };
+
+test('a page is one query with a limit, without a count', () => {
+  const { question, rowsIn } = rowsQuery({ table: BOOKS, columns: COLUMNS, ...NOTHING });
+  expect(question).toEqual({
+    query: 'query Rows($limit: Int) { books(limit: $limit) { id title } }',
+    variables: { limit: PAGE_ROWS },
+  });
+  expect(rowsIn({ books: [{ id: 1 }] })).toEqual([{ id: 1 }]);
+});
+
+test('filters, order and later pages are variables', () => {
+  const filters = [
+    { column: 'id', operator: '_eq', text: '1' },
+    { column: 'title', operator: '_like', text: '1' },
+    { column: 'owner', operator: '_eq', text: 'not offered' },
+  ];
+  const order = { column: 'id', direction: 'desc' };
+  const { question } = rowsQuery({ table: BOOKS, columns: COLUMNS, filters, order, page: 2 });
+  expect(question.variables).toEqual({
+    where: { _and: [{ id: { _eq: 1 } }, { title: { _like: '1' } }] },
+    order_by: [{ id: 'desc' }],
+    limit: 50,
+    offset: 100,
+  });
+  expect(question.query).toContain('$order_by: [book_order_by!]');
+});
+
+test('related rows are reached by the key of a row', () => {
+  const byKey = { name: 'author_by_pk', args: new Map([['id', 'Int!']]) };
+  const through = { byKey, key: { id: 7 }, field: BOOKS };
+  const { question, rowsIn } = rowsQuery({ table: BOOKS, columns: COLUMNS, through, ...NOTHING });
+  expect(question).toEqual({
+    query:
+      'query Rows($key_id: Int!, $limit: Int) { author_by_pk(id: $key_id) { books(limit: $limit) { id title } } }',
+    variables: { key_id: 7, limit: 50 },
+  });
+  expect(rowsIn({ author_by_pk: null })).toEqual([]);
+});
+
+test.each([
+  [scalar('Int'), '5', 5],
+  [scalar('Int'), 'five', 'five'],
+  [scalar('bigint'), '9007199254740993', '9007199254740993'],
+  [scalar('numeric'), '1.50', '1.50'],
+  [scalar('String'), '5', '5'],
+  [scalar('Boolean'), 'false', false],
+  [scalar('jsonb'), '{"a": [1]}', { a: [1] }],
+  [list('Int'), '1, 2', [1, 2]],
+  [list('String'), '["a,b"]', ['a,b']],
+])('for %o, %s means %o', (type, text, operand) => {
+  expect(operandOf(type, text)).toEqual(operand);
+});
+
+test('CSV has quotation marks where a value needs them', () => {
+  expect(
+    asCsv(
+      ['a', 'b'],
+      [
+        { a: 'x,"y"', b: { c: 1 } },
+        { a: null, b: 'two\nlines' },
+      ],
+    ),
+  ).toBe('a,b\r\n"x,""y""","{""c"":1}"\r\n,"two\nlines"\r\n');
+});

@@ -1,0 +1,235 @@
+/** Tests the page Data in a real browser: it shows the rows and columns that a role may read and no others, in everything that it sends, copies and
+ *  saves; filters, order, pages and relationships are queries of that role; a running query is cancelled; axe-core finds no violation. */
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import type { Page } from '../testing/browser.ts';
+import type { TestEngine } from '../testing/engine.ts';
+import {
+  CONSOLE_SECRET,
+  type ConsoleWorld,
+  fill,
+  HAS_BROWSER,
+  press,
+  REASON,
+  screenshot,
+  shows,
+  startConsole,
+  TIMEOUT_MS,
+  trackTable,
+  violations,
+  WINDOWS,
+} from './testing/console.ts';
+
+/** A value that would run if it were markup. */
+const MARKUP = '<img src=x onerror=document.title=1>';
+
+describe.skipIf(!HAS_BROWSER)(`the page Data in a browser${REASON}`, { timeout: TIMEOUT_MS }, () => {
+  let world: ConsoleWorld;
+  let engine: TestEngine;
+  let page: Page;
+
+  beforeAll(async () => {
+    world = await startConsole(
+      `create table author (id int primary key, name text, owner text);
+      create table book (id int primary key, title text, owner text, secret text, code bigint, author_id int references author);
+      insert into author values (1, 'Ada', 'ann'), (2, 'Bea', 'bob');
+      insert into book select i, 'Book ' || i, case when i <= 60 then 'ann' else 'bob' end, 'hidden-' || i, 9007199254740993, 1 from generate_series(1, 70) i;
+      update book set title = '${MARKUP}' where id = 1;
+      update book set title = 'a, "b"' where id = 2;
+      create view slow as select id, pg_sleep(30)::text as nothing from author`,
+      { unauthorizedRole: 'reader', consoleSecret: CONSOLE_SECRET },
+    );
+    ({ engine } = world);
+    await trackTable(engine, 'author', { reader: ['id', 'name'], other: ['id'] });
+    await trackTable(engine, 'book', { reader: ['id', 'title', 'code', 'author_id'], other: ['title'] });
+    await trackTable(engine, 'slow', { reader: ['id', 'nothing'] }, {});
+    const on = (table: string) => ({ source: 'default', table: { schema: 'public', name: table } });
+    await engine.admin('pg_create_object_relationship', {
+      ...on('book'),
+      name: 'author',
+      using: { foreign_key_constraint_on: 'author_id' },
+    });
+    await engine.admin('pg_create_array_relationship', {
+      ...on('author'),
+      name: 'books',
+      using: {
+        foreign_key_constraint_on: { table: { schema: 'public', name: 'book' }, columns: ['author_id'] },
+      },
+    });
+  }, TIMEOUT_MS);
+
+  afterAll(() => world?.close());
+
+  beforeEach(async () => {
+    page = await world.browser.newPage();
+    await page.resize(1440, 900);
+    await page.go(`${engine.url}/console/data#console-secret=${CONSOLE_SECRET}`);
+    await page.until(`document.querySelector('.data select option:nth-child(2)')`);
+    await viewAs('reader', 'ann');
+  });
+
+  const viewAs = async (role: string, user: string) => {
+    for (const [at, text] of [
+      [0, role],
+      [1, JSON.stringify({ 'user-id': user })],
+    ] as const) {
+      await fill(page, `document.querySelectorAll('.bar input')[${at}]`, text);
+      await page.pressEnter();
+    }
+    await page.until(`sessionStorage.getItem('pergola-role') === '${role}'`);
+  };
+  const open = async (query: string) => {
+    await page.go(`${engine.url}/console/data?${query}`);
+    await page.until(`document.querySelector('.data tbody tr')`);
+  };
+  const heads = () =>
+    page.evaluate<readonly string[]>(
+      `[...document.querySelectorAll('thead th')].map((head) => head.innerText.trim())`,
+    );
+  const column = (at: number) =>
+    page.evaluate<readonly string[]>(
+      `[...document.querySelectorAll('tbody tr')].map((row) => row.children[${at}].innerText)`,
+    );
+  const text = () => page.evaluate<string>('document.querySelector("main").innerText');
+  const clickOn = (selector: string, label: string) =>
+    page.evaluate(
+      `[...document.querySelectorAll('${selector}')].find((each) => each.innerText.trim().startsWith('${label}')).click()`,
+    );
+  /** What the page saves as a file or copies, in place of the browser. */
+  const taken = async (button: string) => {
+    await page.evaluate(`(() => {
+      window.taken = null;
+      URL.createObjectURL = (blob) => { blob.text().then((text) => { window.taken = text; }); return 'blob:none'; };
+      HTMLAnchorElement.prototype.click = () => {};
+      Object.defineProperty(navigator, 'clipboard', { configurable: true, value: { writeText: async (text) => { window.taken = text; } } });
+    })()`);
+    await press(page, button);
+    await page.until('window.taken !== null');
+    return page.evaluate<string>('window.taken');
+  };
+
+  test('a role sees its columns and its rows, at most 50 on a page', async () => {
+    await open('table=book');
+    expect(await heads()).toEqual(['id', 'author_id', 'code', 'title', 'author']);
+    expect(await text()).toContain('Rows 1–50');
+    await press(page, 'Next');
+    await page.until(shows('Rows 51–60'));
+    expect((await column(0)).length).toBe(10);
+    expect(await text()).not.toContain('hidden-');
+    expect(await column(2)).toEqual(Array(10).fill('9007199254740993'));
+  });
+
+  test('everything changes with the role', async () => {
+    await open('table=book');
+    await viewAs('other', 'bob');
+    await page.until(`document.querySelectorAll('tbody tr').length === 10`);
+    expect(await heads()).toEqual(['title']);
+    expect(await column(0)).toEqual(Array.from({ length: 10 }, (_, i) => `Book ${i + 61}`));
+    const rows = JSON.parse(await taken('JSON'));
+    expect(rows[0]).toEqual({ title: 'Book 61' });
+    const curl = await taken('Copy curl');
+    expect(curl).toContain("-H 'x-engine-role: other'");
+    expect(curl).toContain(`-H 'x-engine-user-id: bob'`);
+    expect(curl).not.toContain(CONSOLE_SECRET);
+    await viewAs('nobody', 'bob');
+    await page.until(shows('The role can list no table.'));
+    expect(await page.evaluate(`document.querySelectorAll('tbody tr').length`)).toBe(0);
+  });
+
+  test('filters and order are in the query and in the address', async () => {
+    await open('table=book');
+    await page.evaluate(`(() => {
+      const [, column] = document.querySelectorAll('main select');
+      Object.getOwnPropertyDescriptor(HTMLSelectElement.prototype, 'value').set.call(column, 'id');
+      column.dispatchEvent(new Event('change', { bubbles: true }));
+    })()`);
+    await page.evaluate(`document.querySelector('[name=operator]').value = '_in'`);
+    await fill(page, `document.querySelector('[name=text]')`, '3, 5, 65');
+    await page.pressEnter();
+    await page.until(`document.querySelectorAll('tbody tr').length === 2`);
+    await clickOn('th button', 'id');
+    await page.until(`document.querySelector('[aria-sort=ascending]')`);
+    await clickOn('th button', 'id');
+    await page.until(
+      `document.querySelector('[aria-sort=descending]') && document.querySelector('tbody tr')`,
+    );
+    expect(await column(0)).toEqual(['5', '3']);
+    const given = await taken('Copy GraphQL');
+    expect(given).toContain('$where: book_bool_exp');
+    expect(given).toContain('"where":{"id":{"_in":[3,5,65]}}');
+    expect(given).not.toContain('aggregate');
+    const address = await page.evaluate<string>('location.search');
+    await open(address.slice(1));
+    expect(await column(0)).toEqual(['5', '3']);
+    await page.evaluate(`document.querySelector('.filters button').click()`);
+    await page.until(shows('Rows 1–50'));
+  });
+
+  test('relationships lead to the rows that the role may read', async () => {
+    await open('table=author');
+    expect(await column(1)).toEqual(['Ada']);
+    await clickOn('tbody a', 'rows');
+    await page.until(shows('Rows 1–50'));
+    expect(await text()).toContain('author {"id":1} → books');
+    await clickOn('tbody a', 'row');
+    await page.until(shows('author'));
+    await page.until(`document.querySelectorAll('tbody tr').length === 1`);
+    expect(await heads()).toEqual(['id', 'name', 'books']);
+    await page.evaluate('history.back()');
+    await page.until(shows('Rows 1–50'));
+  });
+
+  test('values with markup are text, and CSV has quotation marks where it needs them', async () => {
+    await open('table=book&order=%7B%22column%22%3A%22id%22%2C%22direction%22%3A%22asc%22%7D');
+    expect((await column(3))[0]).toBe(MARKUP);
+    expect(await page.evaluate('document.querySelectorAll("main img").length')).toBe(0);
+    const csv = await taken('CSV');
+    expect(csv.split('\r\n').slice(0, 3)).toEqual([
+      'id,author_id,code,title',
+      `1,1,9007199254740993,${MARKUP}`,
+      '2,1,9007199254740993,"a, ""b"""',
+    ]);
+    expect(await taken('JSON')).toContain('"code": 9007199254740993');
+  });
+
+  test('a running query is cancelled, in the database too', async () => {
+    await page.go(`${engine.url}/console/data?table=slow`);
+    await page.until(`document.querySelector('.actions')?.innerText.includes('Running')`);
+    const sleeping = () =>
+      world.database.sql(
+        `select pid from pg_stat_activity where state = 'active' and query like '%"slow"%' and pid <> pg_backend_pid()`,
+      );
+    await expect.poll(async () => (await sleeping()).length, { timeout: 10_000 }).toBe(1);
+    await press(page, 'Cancel');
+    await page.until(shows('Cancelled.'));
+    await expect.poll(async () => (await sleeping()).length, { timeout: 10_000 }).toBe(0);
+  });
+
+  test('without credentials, the page shows what the unauthorized role may read', async () => {
+    await press(page, 'Sign out');
+    await page.until(`document.querySelector('.sign-in')`);
+    await press(page, 'Go on without signing in');
+    await page.until(`document.querySelector('.data select option:nth-child(2)')`);
+    expect(
+      await page.evaluate(`[...document.querySelectorAll('.data option')].map((o) => o.innerText)`),
+    ).toEqual(['–', 'author', 'book', 'slow']);
+  });
+
+  test('nothing secret is kept for the next visit', async () => {
+    await open('table=book');
+    expect(await page.evaluate('JSON.stringify(localStorage)')).not.toContain(CONSOLE_SECRET);
+  });
+
+  test.each(WINDOWS)(
+    '%i px, %s: axe-core finds nothing, and nothing is wider than the window',
+    async (width, scheme) => {
+      await page.resize(width, 900);
+      await page.prefer(scheme);
+      await open(
+        'table=book&filters=%5B%7B%22column%22%3A%22id%22%2C%22operator%22%3A%22_gt%22%2C%22text%22%3A%223%22%7D%5D',
+      );
+      expect(await violations(page)).toEqual([]);
+      expect(await page.evaluate('document.documentElement.scrollWidth')).toBeLessThanOrEqual(width);
+      await screenshot(page, `data-${width}-${scheme}`);
+    },
+  );
+});

@@ -1,0 +1,2 @@
+/** The types of data-export.js for its test. */
+export function asCsv(columns: readonly string[], rows: readonly object[]): string;

@@ -1,0 +1,25 @@
+/** The rows that are shown, as text of a cell, as CSV (RFC 4180) and as JSON. Pure. */
+
+/** Returns the text of a value: JSON of objects and lists, numbers with all of their digits. */
+export function cellText(value) {
+  if (value === null || value === undefined) return '';
+  if (typeof value !== 'object') return String(value);
+  return JSON.stringify(value);
+}
+
+export function asCsv(columns, rows) {
+  const lines = [
+    columns.map(quoted),
+    ...rows.map((row) => columns.map((name) => quoted(cellText(row[name])))),
+  ];
+  return lines.map((line) => `${line.join(',')}\r\n`).join('');
+}
+
+function quoted(text) {
+  return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
+}
+
+export function asJson(columns, rows) {
+  const shown = rows.map((row) => Object.fromEntries(columns.map((name) => [name, row[name] ?? null])));
+  return `${JSON.stringify(shown, null, 2)}\n`;
+}

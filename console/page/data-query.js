@@ -1,0 +1,103 @@
+/** The query for a page of rows: of a table, or of those that a relationship of one row leads to. Values are variables.
+ *  Pure. In: what the schema offers (data-schema.js), and what the user has chosen. Out: a GraphQL request, and where its rows are. */
+import { isListType, namedType } from './data-schema.js';
+
+/** The most rows of a page. */
+export const PAGE_ROWS = 50;
+
+/** Returns the request for rows. `through`, if there is one, is `{byKey, key, field}`: the field of one row by its key, and the relationship. */
+export function rowsQuery({ table, columns, through, filters, order, page }) {
+  const target = through ? through.field : table;
+  const given = target.isList ? listArguments(target, columns, { filters, order, page }) : [];
+  const names = columns.map(({ name }) => name);
+  const selection = `{ ${names.length === 0 ? '__typename' : names.join(' ')} }`;
+  const rows = call(target.name, given, selection);
+  if (!through) return requestOf([], given, rows, (data) => data[target.name]);
+  const { byKey, key } = through;
+  const keys = [...byKey.args].map(([name, type]) => ({
+    argument: name,
+    name: `key_${name}`,
+    type,
+    value: key[name],
+  }));
+  return requestOf(keys, given, call(byKey.name, keys, `{ ${rows} }`), (data) => {
+    const found = data[byKey.name]?.[target.name];
+    return target.isList ? found : found && [found];
+  });
+}
+
+function listArguments({ args, orderArgument }, columns, { filters, order, page }) {
+  const where = whereOf(filters, columns);
+  const values = {
+    where,
+    ...(orderArgument && order && { [orderArgument]: [{ [order.column]: order.direction }] }),
+    limit: PAGE_ROWS,
+    offset: page > 0 ? page * PAGE_ROWS : undefined,
+  };
+  return Object.entries(values)
+    .filter(([name, value]) => value !== undefined && args.has(name))
+    .map(([name, value]) => ({ argument: name, name, type: args.get(name), value }));
+}
+
+function call(field, given, selection) {
+  const list = given.map(({ argument, name }) => `${argument}: $${name}`).join(', ');
+  return `${field}${list === '' ? '' : `(${list})`} ${selection}`;
+}
+
+function requestOf(keys, given, body, rowsIn) {
+  const all = [...keys, ...given];
+  const declared = all.map(({ name, type }) => `$${name}: ${type}`).join(', ');
+  return {
+    question: {
+      query: `query Rows${declared === '' ? '' : `(${declared})`} { ${body} }`,
+      variables: Object.fromEntries(all.map(({ name, value }) => [name, value])),
+    },
+    rowsIn: (data) => rowsIn(data) ?? [],
+  };
+}
+
+/** Returns the condition of the filters; undefined without any. */
+function whereOf(filters, columns) {
+  const conditions = filters.flatMap(({ column, operator, text }) => {
+    const found = columns
+      .find(({ name }) => name === column)
+      ?.operators.find(({ name }) => name === operator);
+    return found ? [{ [column]: { [operator]: operandOf(found.type, text) } }] : [];
+  });
+  if (conditions.length === 0) return undefined;
+  return conditions.length === 1 ? conditions[0] : { _and: conditions };
+}
+
+/** Returns the operand that a text means for a type. The engine checks it: text that is no number is sent as text. */
+export function operandOf(type, text) {
+  if (isListType(type)) {
+    const list = text.trim().startsWith('[') ? parsed(text) : undefined;
+    if (Array.isArray(list)) return list;
+    return text.split(',').map((item) => leafOf(namedType(type).name, item.trim()));
+  }
+  return leafOf(namedType(type).name, text);
+}
+
+function leafOf(type, text) {
+  if (type === 'Boolean') return text !== 'false';
+  if (/^json/i.test(type)) return parsed(text) ?? text;
+  const isNumber =
+    /^(Int|Float|numeric|bigint|smallint|float8|real)$/i.test(type) && /^-?\d+(\.\d+)?$/.test(text);
+  // A number that JavaScript would change stays text, which the engine reads, too.
+  return isNumber && String(Number(text)) === text ? Number(text) : text;
+}
+
+function parsed(text) {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+/** Returns the request as a document to paste, with its variables in a comment. */
+export function asDocument({ query, variables }) {
+  return Object.keys(variables).length === 0
+    ? `${query}\n`
+    : `${query}\n# Variables: ${JSON.stringify(variables)}\n`;
+}

@@ -1,0 +1,76 @@
+/** A page of rows as a table: columns that order it, and links to the rows that relationships lead to. All values are text. */
+import { cellText } from './data-export.js';
+import { isNumber } from './digits.js';
+
+export function Rows({ rows, columns, relationships, order, onOrder, linkTo }) {
+  return (
+    <>
+      {/* Scrolls sideways in narrow windows, by keyboard too. */}
+      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: a region that scrolls must be reachable */}
+      <section className="scrolls" aria-label="Rows" tabIndex={0}>
+        <table>
+          <thead>
+            <tr>
+              {columns.map(({ name, type }) => (
+                <th key={name} scope="col" aria-sort={sortOf(order, name)}>
+                  {onOrder ? (
+                    <button
+                      type="button"
+                      className="order"
+                      onClick={() => onOrder(name)}
+                      title={`${type}: order by it`}
+                    >
+                      {name} {{ asc: '↑', desc: '↓' }[order?.column === name ? order.direction : '']}
+                    </button>
+                  ) : (
+                    name
+                  )}
+                </th>
+              ))}
+              {relationships.map(({ name }) => (
+                <th key={`to ${name}`} scope="col">
+                  {name}
+                </th>
+              ))}
+            </tr>
+          </thead>
+          <tbody>
+            {rows.map((row, at) => (
+              // biome-ignore lint/suspicious/noArrayIndexKey: rows need not have a key
+              <tr key={at}>
+                {columns.map(({ name }) => (
+                  <Cell key={name} value={row[name]} />
+                ))}
+                {relationships.map((relationship) => (
+                  <td key={`to ${relationship.name}`}>
+                    <a {...linkTo(row, relationship)}>
+                      {relationship.isList ? 'rows' : 'row'}
+                      <span className="unseen"> of {relationship.name}</span>
+                    </a>
+                  </td>
+                ))}
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      </section>
+    </>
+  );
+}
+
+function Cell({ value }) {
+  if (value === null || value === undefined) return <td className="faint">null</td>;
+  const text = cellText(value);
+  return (
+    <td className={isNumber(value) ? 'number' : undefined} title={text.length > LONG ? text : undefined}>
+      <div className="cell">{text}</div>
+    </td>
+  );
+}
+
+const LONG = 80;
+
+function sortOf(order, name) {
+  if (order?.column !== name) return undefined;
+  return order.direction === 'asc' ? 'ascending' : 'descending';
+}

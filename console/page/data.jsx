@@ -1,0 +1,203 @@
+/** The page Data: rows of a table as a role sees them, read only. Columns, filters and relationships are those of the GraphQL schema of the role, and a page is
+ *  one GraphQL query with at most 50 rows, which is never counted. The view is in the address.
+ *  Not here: the schema (data-schema.js), the query (data-query.js), the table (data-rows.jsx). */
+import './data.css';
+import { useMemo } from 'react';
+import { Bar } from './bar.jsx';
+import { Exports } from './data-exports.jsx';
+import { Filters } from './data-filters.jsx';
+import { PAGE_ROWS, rowsQuery } from './data-query.js';
+import { Rows } from './data-rows.jsx';
+import { COLUMNS_QUERY, columnsIn, TABLES_QUERY, tablesIn } from './data-schema.js';
+import { linkTo, NOTHING, useView } from './data-view.js';
+import { useQuery } from './use-query.js';
+import { useViewAs, ViewAs } from './view-as.jsx';
+
+export function Data({ session, onSignOut }) {
+  const viewAs = useViewAs(session);
+  const isReady = viewAs.headers && !viewAs.needsRole;
+  return (
+    <>
+      <Bar session={session} onSignOut={onSignOut}>
+        <span className="problem" role="status">
+          {viewAs.problem}
+        </span>
+        <ViewAs session={session} viewAs={viewAs} />
+      </Bar>
+      <main className="access data">
+        <h1>Data</h1>
+        {isReady && <Tables session={session} headers={viewAs.headers} />}
+        {viewAs.needsRole && viewAs.roles !== null && (
+          <p>No role has a permission yet. With the console secret, operations run as a role.</p>
+        )}
+      </main>
+    </>
+  );
+}
+
+function Tables({ session, headers }) {
+  const [view, setView] = useView();
+  const { data, problem } = useQuery(session, headers, TABLES);
+  const tables = useMemo(() => (data ? tablesIn(data) : []), [data]);
+  const table = tables.find(({ name }) => name === view.table);
+  return (
+    <>
+      <form className="controls" onSubmit={(event) => event.preventDefault()}>
+        <label>
+          Table
+          <select value={view.table} onChange={(event) => setView({ ...NOTHING, table: event.target.value })}>
+            <option value="">–</option>
+            {view.table !== '' && !table && <option>{view.table}</option>}
+            {tables.map(({ name }) => (
+              <option key={name}>{name}</option>
+            ))}
+          </select>
+        </label>
+      </form>
+      <p role="status">
+        {problem}
+        {data && tables.length === 0 && 'The role can list no table.'}
+        {data && view.table !== '' && !table && `The role cannot list ${view.table}.`}
+        {data &&
+          view.table === '' &&
+          tables.length > 0 &&
+          'Choose a table to see its rows as the role sees them.'}
+      </p>
+      {table && <Target key={table.name} {...{ session, headers, table, tables, view, setView }} />}
+    </>
+  );
+}
+
+const TABLES = JSON.stringify({ query: TABLES_QUERY });
+
+/** The rows of the table, or of what a relationship of one of its rows leads to. */
+function Target({ session, headers, table, tables, view, setView }) {
+  const source = useColumns(session, headers, view.through ? table : null);
+  const field = view.through && source.columns?.relationships.find(({ name }) => name === view.through.field);
+  const target = view.through ? field : table;
+  const { columns, problem } = useColumns(session, headers, target);
+  const isMissing = view.through && source.columns && (!field || !table.byKey);
+  return (
+    <>
+      {view.through && (
+        <p>
+          <a {...linkTo({ ...NOTHING, table: table.name }, setView)}>{table.name}</a>{' '}
+          {JSON.stringify(view.through.key)} → {view.through.field}
+        </p>
+      )}
+      {(problem || source.problem || isMissing) && (
+        <p className="problem">
+          {problem || source.problem || `The role cannot follow ${view.through.field}.`}
+        </p>
+      )}
+      {columns && target && (
+        <Page
+          key={JSON.stringify(view.through)}
+          {...{ session, headers, table, tables, target, view, setView, ...columns }}
+        />
+      )}
+    </>
+  );
+}
+
+/** Returns the columns and relationships of a field with rows, once they are known. */
+function useColumns(session, headers, field) {
+  const variables = field && { row: field.rowType, where: field.whereType ?? field.rowType };
+  const question = field ? JSON.stringify({ query: COLUMNS_QUERY, variables }) : null;
+  const { data, problem } = useQuery(session, headers, question);
+  const columns = useMemo(() => (data ? columnsIn(data) : undefined), [data]);
+  return { columns, problem };
+}
+
+function Page({ session, headers, table, tables, target, relationships, view, setView, ...given }) {
+  const { filters, order, page } = view;
+  const own = tables.find(({ rowType, byKey }) => rowType === target.rowType && byKey);
+  const keys = [...(own?.byKey.args.keys() ?? [])];
+  const columns = keysFirst(given.columns, keys);
+  const through = view.through && { ...view.through, byKey: table.byKey, field: target };
+  const { question, rowsIn } = rowsQuery({ table, columns, through, filters, order, page });
+  const { data, problem, isRunning, tookMs, cancel, run } = useQuery(
+    session,
+    headers,
+    JSON.stringify(question),
+  );
+  const rows = data ? rowsIn(data) : [];
+  const names = columns.map(({ name }) => name);
+  // A row is found again by its key, which the role must be able to read.
+  const isKnown = own && keys.every((name) => names.includes(name));
+  const orderBy = (column) => setView({ ...view, page: 0, order: nextOrder(order, column) });
+  const viewOf = (row, { name }) => {
+    const key = Object.fromEntries(keys.map((each) => [each, row[each]]));
+    return { ...NOTHING, table: own.name, through: { key, field: name } };
+  };
+  return (
+    <>
+      {target.isList && (
+        <Filters
+          columns={columns}
+          filters={filters}
+          onChange={(next) => setView({ ...view, page: 0, filters: next })}
+        />
+      )}
+      <div className="actions">
+        <span role="status">
+          {isRunning ? 'Running…' : problem || (data && statusOf(rows, page, tookMs))}
+        </span>
+        {isRunning ? (
+          <button type="button" onClick={cancel}>
+            Cancel
+          </button>
+        ) : (
+          <button type="button" onClick={run}>
+            Run again
+          </button>
+        )}
+        {target.isList && (
+          <Paging page={page} rows={rows} onPage={(next) => setView({ ...view, page: next })} />
+        )}
+        <Exports {...{ session, headers, question, names, rows }} name={target.name} />
+      </div>
+      {data && rows.length > 0 && (
+        <Rows
+          rows={rows}
+          columns={columns}
+          relationships={isKnown ? relationships : []}
+          order={order}
+          onOrder={target.orderArgument && orderBy}
+          linkTo={(row, relationship) => linkTo(viewOf(row, relationship), setView)}
+        />
+      )}
+    </>
+  );
+}
+
+/** Whether there are more rows is known from a full page alone: nothing is counted. */
+function Paging({ page, rows, onPage }) {
+  return (
+    <>
+      <button type="button" disabled={page === 0} onClick={() => onPage(page - 1)}>
+        Previous
+      </button>
+      <button type="button" disabled={rows.length < PAGE_ROWS} onClick={() => onPage(page + 1)}>
+        Next
+      </button>
+    </>
+  );
+}
+
+/** Returns the columns in the order of the schema, which is that of their names, after those of the key. */
+function keysFirst(columns, keys) {
+  const isKey = ({ name }) => keys.includes(name);
+  return [...columns.filter(isKey), ...columns.filter((column) => !isKey(column))];
+}
+
+function statusOf(rows, page, tookMs) {
+  if (rows.length === 0) return page === 0 ? `No rows (${tookMs} ms).` : `No more rows (${tookMs} ms).`;
+  const first = page * PAGE_ROWS + 1;
+  return `Rows ${first}–${first + rows.length - 1} (${tookMs} ms)`;
+}
+
+function nextOrder(order, column) {
+  if (order?.column !== column) return { column, direction: 'asc' };
+  return order.direction === 'asc' ? { column, direction: 'desc' } : null;
+}
