@@ -27,6 +27,7 @@ import { collectUnderPressure } from './limits/memory-pressure.ts';
 import { foreignSources } from './metadata/foreign-sources.ts';
 import { normalMetadata } from './metadata/normal-form.ts';
 import { type ConnectionInfo, unservedText } from './metadata/schema/source.ts';
+import { Activity } from './observe/activity.ts';
 import { measure, measureSource } from './observe/measure.ts';
 import type { Observe } from './observe/observation.ts';
 import { Registry } from './observe/registry.ts';
@@ -64,8 +65,7 @@ export async function startEngine(
   log: Log = silent,
 ): Promise<RunningEngine> {
   setLoopbackHosts(options.loopbackHosts);
-  const registry = options.enabledApis.includes('metrics') ? await Registry.open() : null;
-  const observe = registry === null ? log.observe : counting(registry, log.observe);
+  const { registry, activity, observe } = await openCounting(options, log);
   const declared = declaredMetadata(options, observe);
   const state = new EngineState({
     metadataDatabaseUrl: options.metadataDatabaseUrl ?? options.databaseUrl!,
@@ -97,6 +97,7 @@ export async function startEngine(
     sourceCheckIntervalMs: options.sourceCheckInterval * 1000,
     report: (event) => observe({ kind: 'state', event }),
     timed: registry === null ? undefined : measureSource.bind(null, registry),
+    activity,
   });
   await state.start();
   reportDamaged(state, observe);
@@ -300,11 +301,19 @@ function readShares(registry: Registry, workers: Readonly<Record<'row' | 'schedu
   );
 }
 
-function counting(registry: Registry, next: Observe): Observe {
-  return (observation) => {
+/** Opens what is counted, and adds it to the log: for the API `metrics`, and for the console, which shows the last hour of it. */
+async function openCounting(options: Options, log: Log) {
+  const isCounting = options.enabledApis.includes('metrics') || options.enableConsole;
+  const registry = isCounting ? await Registry.open() : null;
+  const activity = new Activity(registry);
+  if (registry === null) return { registry, activity, observe: log.observe };
+  activity.start();
+  const observe: Observe = (observation) => {
     measure(registry, observation);
-    next(observation);
+    activity.observe(observation);
+    log.observe(observation);
   };
+  return { registry, activity, observe };
 }
 
 /** Runs `pergola serve` until it receives a signal, then ends the process, even with connections open whose other end

@@ -1,6 +1,7 @@
 /** Creating event triggers, and operations on events: invoke, redeliver, list, clean up. A source without an event log has no events.
  *  Not here: event triggers in the document (handlers/triggers.ts), the log (events/event-log.ts), delivery (events/).
  *  Reference: docs/reference/behaviour/event-triggers.md. */
+import { boundedRead } from '../database/bounded-read.ts';
 import { fail } from '../errors/engine-error.ts';
 import {
   cleanUp,
@@ -102,7 +103,11 @@ export const cleanUpEvents: Performer<'cleanup_event_trigger_logs'> = async (wor
 };
 
 function read(work: UnitOfWork, source: Source, query: LogQuery): Promise<readonly unknown[]> {
-  return withSqlErrors(query.text, () => readLog(work.reader(source), query));
+  return withSqlErrors(query.text, () =>
+    work.hasTransaction(source)
+      ? readLog(work.reader(source), query)
+      : boundedRead(work.database(source), (client) => readLog(client, query)),
+  );
 }
 
 async function requireTrigger(work: UnitOfWork, source: string, name: string): Promise<ResolvedEventTrigger> {

@@ -21,6 +21,7 @@ import type { Metadata } from '../metadata/schema/metadata.ts';
 import type { RemoteSchema } from '../metadata/schema/remote-schema.ts';
 import { type ConnectionInfo, type Source, unservedText } from '../metadata/schema/source.ts';
 import type { Steps } from '../metadata/steps.ts';
+import type { Activity } from '../observe/activity.ts';
 import { isTrusted, type TrustsSelfSigned } from '../outgoing/tls-allowlist.ts';
 import { findingBrokenQueries } from '../plan/stored-query.ts';
 import { unreachable } from '../remote/http.ts';
@@ -50,6 +51,7 @@ import { type LateAnswer, TargetReadings } from './target-readings.ts';
 type GatewayOptions = {
   readonly store: Store;
   readonly actionCalls: ActionCalls;
+  readonly activity: Activity;
   readonly metadataDatabase: Database;
   readonly fieldUsage: FieldUsage;
   readonly metadataDatabaseUrl: string;
@@ -116,6 +118,10 @@ export class Gateway {
   /** The calls of asynchronous actions. */
   get actionCalls(): ActionCalls {
     return this.#options.actionCalls;
+  }
+
+  get activity(): Activity {
+    return this.#options.activity;
   }
 
   /** The database that holds the document and the scheduled events. */

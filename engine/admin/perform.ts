@@ -42,6 +42,7 @@ import { trackFunctions, trackTables, untrackFunctions, untrackTables } from './
 import { describeObject, listObjects } from './metadata-objects.ts';
 import { applyMigrations } from './migrations.ts';
 import { patchMetadata } from './patch-metadata.ts';
+import { getRecentActivity, listActionCalls, listSubscriptions, listTriggers } from './recent-activity.ts';
 import {
   addRemoteSchema,
   addRemoteSchemaPermission,
@@ -146,6 +147,10 @@ const PERFORMERS: {
   delete_scheduled_event: deleteScheduledEvent,
   get_scheduled_events: getScheduledEvents,
   get_scheduled_event_invocations: getScheduledEventInvocations,
+  get_recent_activity: getRecentActivity,
+  list_subscriptions: listSubscriptions,
+  list_triggers: listTriggers,
+  list_action_calls: listActionCalls,
   test_webhook_transform: testWebhookTransform,
   set_values: setValues,
   delete_values: deleteValues,

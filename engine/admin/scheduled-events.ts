@@ -64,7 +64,8 @@ export const deleteScheduledEvent: Performer<'delete_scheduled_event'> = async (
 /** Raises `parseFailed` for cron events without a cron trigger, `cronTriggerNotExists`. */
 export const getScheduledEvents: Performer<'get_scheduled_events'> = async (work, args) => {
   const { type, status: statuses = [] } = args;
-  const wanted = { type, trigger: triggerOf(work, args), statuses };
+  const isNewestFirst = args.newest_first ?? false;
+  const wanted = { type, trigger: triggerOf(work, args), statuses, isNewestFirst };
   const { rows: events, ...count } = await listScheduled(work.gateway.metadataDatabase, wanted, pageOf(args));
   return () => ({ events, ...count });
 };

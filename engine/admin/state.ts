@@ -11,6 +11,7 @@ import { replacePlanCache } from '../execute/plan-cache.ts';
 import { ended } from '../limits/grace.ts';
 import { FILE_AGE_MS } from '../metadata/references.ts';
 import type { ConnectionInfo, Source } from '../metadata/schema/source.ts';
+import { Activity } from '../observe/activity.ts';
 import type { TrustsSelfSigned } from '../outgoing/tls-allowlist.ts';
 import { SESSION_PREFIX } from '../resolve/session.ts';
 import type { Model, ResolveOptions } from '../resolve/types.ts';
@@ -92,6 +93,8 @@ export type EngineStateOptions = ResolveOptions & {
   readonly report?: (event: StateEvent) => void;
   /** Receives the times of statements; absent if nothing measures them. */
   readonly timed?: SourceTimed | undefined;
+  /** The activity of this replica. Absent: nothing is counted. */
+  readonly activity?: Activity | undefined;
 };
 
 /** Everything the state reports, for logs and metrics. */
@@ -172,6 +175,7 @@ export class EngineState {
     this.gateway = new Gateway({
       store: new Store(this.#database, options.metadataRevisions),
       actionCalls: actionCalls(this.#database),
+      activity: options.activity ?? new Activity(null),
       metadataDatabase: this.#database,
       fieldUsage: this.fieldUsage,
       metadataDatabaseUrl: options.metadataDatabaseUrl,
@@ -364,6 +368,7 @@ export class EngineState {
 
   /** Waits for work in progress. At `cut` every connection to a database is closed. */
   async close(cut: AbortSignal): Promise<void> {
+    this.gateway.activity.close();
     this.#isClosed = true;
     clearInterval(this.#fileWatch);
     this.#recovery.close();

@@ -3,6 +3,7 @@
  *  event is delivered twice only if the engine that took it has stopped.
  *  Not here: the tables (store/migrations/), rows for upcoming times (upcoming-events.ts), rows of declared events (declared-events.ts), delivery (scheduled-feed.ts).
  *  Reference: docs/reference/behaviour/scheduled-triggers.md. */
+import { boundedRead } from '../database/bounded-read.ts';
 import type { Database } from '../database/pool.ts';
 import { parseJson } from '../json/parse-json.ts';
 import type { OneOffEvent } from '../metadata/schema/event.ts';
@@ -230,14 +231,24 @@ const EVENT_FIELDS = {
 /** Lists events of a type: those of one trigger unless it is null, those with one of the statuses unless there are none. */
 export function listScheduled(
   database: Database,
-  { type, trigger, statuses }: { type: EventType; trigger: string | null; statuses: readonly string[] },
+  {
+    type,
+    trigger,
+    statuses,
+    isNewestFirst,
+  }: {
+    readonly type: EventType;
+    readonly trigger: string | null;
+    readonly statuses: readonly string[];
+    readonly isNewestFirst: boolean;
+  },
   page: ScheduledPage,
 ): Promise<Listed> {
   return listRows(database, page, {
     from: `pergola.scheduled_event where type = $1 and ($2::text is null or trigger_name = $2)
              and (cardinality($3::text[]) = 0 or status = any($3))`,
     fields: EVENT_FIELDS[type],
-    order: 'scheduled_time, id',
+    order: isNewestFirst ? 'scheduled_time desc, id' : 'scheduled_time, id',
     values: [type, trigger, statuses],
   });
 }
@@ -258,7 +269,7 @@ export function listInvocations(
   });
 }
 
-async function listRows(
+function listRows(
   database: Database,
   { limit, offset, isCounted }: ScheduledPage,
   {
@@ -270,12 +281,14 @@ async function listRows(
     readonly values: readonly unknown[];
   },
 ): Promise<Listed> {
-  const found = await database.query(
-    `select (${fields})::text as row from ${from} order by ${order} limit $4 offset $5`,
-    [...values, limit ?? null, offset ?? 0],
-  );
-  const rows = found.rows.map(({ row }: { readonly row: string }) => parseJson(row));
-  if (!isCounted) return { rows };
-  const counted = await database.query(`select count(*)::int as count from ${from}`, values);
-  return { rows, count: counted.rows[0].count };
+  return boundedRead(database, async (client) => {
+    const found = await client.query(
+      `select (${fields})::text as row from ${from} order by ${order} limit $4 offset $5`,
+      [...values, limit ?? null, offset ?? 0],
+    );
+    const rows = found.rows.map(({ row }: { readonly row: string }) => parseJson(row));
+    if (!isCounted) return { rows };
+    const counted = await client.query(`select count(*)::int as count from ${from}`, [...values]);
+    return { rows, count: counted.rows[0].count };
+  });
 }

@@ -24,7 +24,7 @@ import type { HttpContext } from './context.ts';
 import { preflightHeaders } from './cors.ts';
 import { developerRoutes } from './developer.ts';
 import { errorFrom, retryAfter, showsInternal, writeParserError } from './error-response.ts';
-import { metricsRoutes } from './metrics.ts';
+import { metricsRoutes, readMetrics } from './metrics.ts';
 import { pgDumpRoutes } from './pg-dump.ts';
 import { logRequest, recordOf } from './request-record.ts';
 import { VARY } from './respond.ts';
@@ -69,7 +69,9 @@ export async function buildApp(context: HttpContext, makeServer: MakeServer): Pr
   });
   app.setErrorHandler<FastifyError>((error, request, reply) => sendError(context, error, request, reply));
   publicRoutes(app, context);
-  if (context.registry) metricsRoutes(app, context, context.registry);
+  const { registry, options } = context;
+  if (registry) readMetrics(context, registry);
+  if (registry && options.enabledApis.includes('metrics')) metricsRoutes(app, context, registry);
   if (context.options.enableConsole) consoleRoutes(app, context);
   await app.register(async (scope) => {
     scope.addHook('onRequest', async (request) => {

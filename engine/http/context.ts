@@ -74,7 +74,7 @@ export async function createContext(
 }
 
 function liveQueries(options: Options, state: EngineState, observe: Observe): LiveQueries {
-  return new LiveQueries({
+  const live = new LiveQueries({
     refetchIntervalMs: options.liveQueriesMultiplexedRefetchInterval,
     streamIntervalMs: options.streamingQueriesMultiplexedRefetchInterval,
     batchSize: options.liveQueriesMultiplexedBatchSize,
@@ -92,4 +92,6 @@ function liveQueries(options: Options, state: EngineState, observe: Observe): Li
     errorOf: (thrown) => errorFrom(thrown, { observe, options }, 'live query'),
     observe: options.enabledLogTypes.includes('livequery-poller-log') ? observe : undefined,
   });
+  state.gateway.activity.subscriptions = () => live.overview;
+  return live;
 }

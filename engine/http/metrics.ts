@@ -15,7 +15,8 @@ import { openRemoteFeeds } from '../remote/feed.ts';
 import type { HttpContext } from './context.ts';
 import { adminSessionOf, recordOf } from './request-record.ts';
 
-export function metricsRoutes(app: FastifyInstance, context: HttpContext, registry: Registry): void {
+/** Registers the metrics that are collected when they are scraped. */
+export function readMetrics(context: HttpContext, registry: Registry): void {
   readMetadata(registry, context.state);
   readSources(registry, context.state);
   readCaches(registry);
@@ -25,6 +26,9 @@ export function metricsRoutes(app: FastifyInstance, context: HttpContext, regist
   if (remoteCache) {
     registry.read('pergola_remote_cache_requests_total', () => hitsAndMisses(remoteCache.counts));
   }
+}
+
+export function metricsRoutes(app: FastifyInstance, context: HttpContext, registry: Registry): void {
   const secret = context.options.metricsSecret;
   app.get('/v1/metrics', async (request, reply) => {
     if (secret === undefined || !isBearer(request.headers.authorization, secret)) {

@@ -102,6 +102,7 @@ export function endOperation(
     error: error && { name: error.kind, code: error.codeIn('newer') },
     request: progress.request,
     plan: progress.plan,
+    usage,
   });
   progress.span?.end(error?.codeIn('newer') ?? null, {
     'graphql.operation.type': type,

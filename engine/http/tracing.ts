@@ -35,7 +35,7 @@ type Exports = {
 
 const NOTHING: Exports = { traces: null, logs: null, metrics: null };
 
-/** The parts of the engine whose data is exported. `registry` is null when the API `metrics` is disabled. */
+/** The parts of the engine whose data is exported. `registry` is null when nothing is counted. */
 export type TelemetrySources = { readonly registry: Registry | null; readonly tap?: Log['tap'] | undefined };
 
 /** The state that the current exporters were created from. `untilMs` is finite when the text of a file may change it. */

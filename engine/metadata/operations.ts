@@ -762,6 +762,7 @@ export const OPERATIONS = {
     'Returns events of cron triggers, one-off events or declared events, by time.',
     {
       ...ofScheduledEvents,
+      newest_first: flag,
       status: Type.Optional(Type.Array(oneOf('scheduled', 'locked', 'delivered', 'error', 'dead'))),
     },
   ),
@@ -769,6 +770,35 @@ export const OPERATIONS = {
     'read',
     'Returns requests for scheduled events and their responses, newest first.',
     { ...ofScheduledEvents, event_id: Type.Optional(EventId) },
+  ),
+
+  // ── what the engine does ──
+  get_recent_activity: row(
+    'read',
+    'Returns rates, errors, latency, connections and deliveries of this replica for each minute of the last hour, and its slowest operations. Runs no statement.',
+    {},
+    { isForConsole: true },
+  ),
+  list_subscriptions: row(
+    'read',
+    'Returns the subscriptions of this replica by role, and the statements that are polled for them with their subscribers and their cost. Runs no statement.',
+    {},
+    { isForConsole: true },
+  ),
+  list_triggers: row(
+    'read',
+    'Returns the names of event triggers, cron triggers, declared events and asynchronous actions. Runs no statement.',
+    {},
+    { isForConsole: true },
+  ),
+  list_action_calls: row(
+    'read',
+    'Returns calls of asynchronous actions, newest first, with their input and the answer of the webhook.',
+    {
+      action: Type.Optional(ObjectName),
+      status: Type.Optional(Type.Array(oneOf('waiting', 'running', 'answered', 'failed'))),
+      ...page,
+    },
   ),
 
   // ── webhooks ──

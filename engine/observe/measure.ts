@@ -1,4 +1,4 @@
-/** Observations → metrics: a sink beside the log (sinks.ts). It is installed only when the API `metrics` is enabled;
+/** Observations → metrics: a sink beside the log (sinks.ts). It is installed only when the API `metrics` or the console is enabled;
  *  otherwise nothing is counted.
  *  Not here: which metrics exist (metrics.ts), values that are collected when they are scraped (http/metrics.ts). */
 import type { Observation, OperationFinished, RequestFinished, WebhookCalled } from './observation.ts';

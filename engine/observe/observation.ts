@@ -103,6 +103,12 @@ export type OperationFinished = {
     readonly steps: readonly { readonly kind: string }[];
     readonly statements: readonly { readonly source: string; readonly text: string }[];
   } | null;
+  /** The role, the name in the document, and the coordinates of the schema that it uses. Null when there was no plan. */
+  readonly usage: {
+    readonly role: string;
+    readonly operationName: string | null;
+    readonly inDocument: ReadonlySet<string>;
+  } | null;
 };
 
 /** The keys of an identity provider were fetched, or could not be fetched. */

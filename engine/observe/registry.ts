@@ -1,9 +1,10 @@
 /** METRICS as metrics of prom-client, which is loaded when a registry is opened, that is, only when the API `metrics`
- *  is enabled. Counters and histograms are updated by observations; a value that exists elsewhere, such as the
+ *  or the console is enabled. Counters and histograms are updated by observations; a value that exists elsewhere, such as the
  *  connections of a pool, is collected when it is scraped. Process, memory and event loop are default metrics of
  *  prom-client.
  *  Not here: which metrics exist (metrics.ts), HTTP (http/metrics.ts). */
 import type * as Prometheus from 'prom-client';
+import type { MetricValue } from './last-hour.ts';
 import {
   type CounterName,
   type EngineMetric,
@@ -80,6 +81,12 @@ export class Registry {
   /** The metrics with their values, as prom-client's JSON. */
   async families(): Promise<readonly MetricFamily[]> {
     return (await this.#own.getMetricsAsJSON()) as unknown as readonly MetricFamily[];
+  }
+
+  /** Returns the current values of a metric, those of each part of a histogram; none before the first one. */
+  async values(name: EngineMetric): Promise<readonly MetricValue[]> {
+    const metric = this.#own.getSingleMetric(name);
+    return ((await metric?.get())?.values ?? []) as readonly MetricValue[];
   }
 
   text(): Promise<string> {

@@ -3,7 +3,9 @@
  *  If there are two answers the first one is kept, because a client may have read it already.
  *  Not here: making calls (webhook/async-actions.ts), the table (migrations/). Reference: docs/reference/behaviour/actions.md. */
 
+import { boundedRead } from '../database/bounded-read.ts';
 import type { Database } from '../database/pool.ts';
+import { parseJson } from '../json/parse-json.ts';
 import type { ActionCalls } from '../webhook/async-action-types.ts';
 
 export function actionCalls(database: Database): ActionCalls {
@@ -66,4 +68,30 @@ export function actionCalls(database: Database): ActionCalls {
       await database.query('delete from pergola.action_call where action = $1', [action]);
     },
   };
+}
+
+/** Returns calls, newest first, with the session variables and the input of the client and what the webhook answered. Header values, which may
+ *  be secrets, are not returned. */
+export function listActionCalls(
+  database: Database,
+  wanted: {
+    readonly action: string | null;
+    readonly statuses: readonly string[];
+    readonly limit: number;
+    readonly offset: number;
+  },
+): Promise<readonly unknown[]> {
+  const { action, statuses, limit, offset } = wanted;
+  return boundedRead(database, async (client) => {
+    const found = await client.query(
+      `select json_build_object('id', id, 'action', action, 'status', status, 'created_at', created_at,
+                'interruptions', interruptions, 'session_variables', session_variables,
+                'request', message -> 'body', 'response', response, 'errors', errors)::text as call
+         from pergola.action_call
+        where ($1::text is null or action = $1) and (cardinality($2::text[]) = 0 or status = any($2))
+        order by created_at desc, id limit $3 offset $4`,
+      [action, statuses, limit, offset],
+    );
+    return found.rows.map(({ call }: { readonly call: string }) => parseJson(call));
+  });
 }

@@ -14,11 +14,13 @@ import type { PlannedRequest } from '../execute/plan-cache.ts';
 import { bodyText } from '../execute/splice.ts';
 import { runForMany, runStatement, valuesOf } from '../execute/statements.ts';
 import { AnswerHolding } from '../limits/memory-budget.ts';
+import type { PollerView, SubscriptionsView } from '../observe/activity.ts';
 import type { Observe, StatementPolled } from '../observe/observation.ts';
 import type { Model } from '../resolve/types.ts';
 import type { PreparedPlan, PreparedStatement } from '../sql/plan.ts';
 import { type Row, textOfColumn } from '../wire/statement.ts';
 import { Multiplexer } from './multiplexer.ts';
+import { PollCost } from './poll-cost.ts';
 import { Poller, type QueryOutcome } from './poller.ts';
 import { RemoteSubscription } from './remote-subscription.ts';
 import { excessOf, Result, resultOf } from './result.ts';
@@ -61,7 +63,12 @@ type SharedPoller = {
   readonly statement: PreparedStatement;
   readonly intervalMs: number;
   readonly poller: Poller;
+  readonly cost: PollCost;
 };
+
+/** The most statements and the most roles of an overview, and the most characters of a statement there. */
+const MOST_LISTED = 100;
+const MOST_STATEMENT_CHARACTERS = 4000;
 
 export class LiveQueries {
   readonly #options: LiveQueriesOptions;
@@ -108,6 +115,21 @@ export class LiveQueries {
       intervalMs,
       cohorts: poller.cohorts,
     }));
+  }
+
+  /** The subscriptions by role, and the polled statements without values, those that take the most time first. */
+  get overview(): SubscriptionsView {
+    const roles = new Map<string, number>();
+    for (const { request } of this.#subscriptions) {
+      const { role } = request.session;
+      roles.set(role, (roles.get(role) ?? 0) + 1);
+    }
+    const pollers = [...this.#pollers.values()].map(overviewOf).sort((a, b) => b.share - a.share);
+    return {
+      subscriptions: this.size,
+      roles: [...roles].slice(0, MOST_LISTED).map(([role, subscriptions]) => ({ role, subscriptions })),
+      pollers: pollers.slice(0, MOST_LISTED),
+    };
   }
 
   /** Starts a subscription. `plan` is that of the request, where the caller has it. The returned function ends the subscription.
@@ -204,10 +226,13 @@ export class LiveQueries {
     const isStream = isOfStream(statement);
     const intervalMs = isStream ? streamIntervalMs : refetchIntervalMs;
     const most = isStream ? streamBatchSize : batchSize;
-    const observed = <T>(cohorts: number, run: () => Promise<T>): Promise<T> => {
+    const cost = new PollCost();
+    const observed = <T>(cohorts: number, run: () => Promise<T>): Promise<T> =>
+      cost.adding(() => reported(cohorts, run));
+    const reported = <T>(cohorts: number, run: () => Promise<T>): Promise<T> => {
       const { observe } = this.#options;
       if (!observe) return run();
-      const subscribers = poller.cohorts.reduce((sum, { watchers }) => sum + watchers, 0);
+      const { subscribers } = poller.sizes;
       const { source, text } = statement;
       const polled = { isStream, source, statement: text, cohorts, subscribers, batchSize: most, intervalMs };
       return observePoll(observe, { pollerId, ...polled }, run);
@@ -231,7 +256,7 @@ export class LiveQueries {
       intervalMs,
       beforeRound: () => this.#renewAll(),
     });
-    return { statement, intervalMs, poller };
+    return { statement, intervalMs, poller, cost };
   }
 
   /** A failure after which the plans are made again reaches no client: the new plans have pollers of their own. */
@@ -266,6 +291,17 @@ export class LiveQueries {
     this.#stop(live);
     live.request.sink.ended(this.#options.errorOf(thrown));
   }
+}
+
+function overviewOf({ statement, intervalMs, poller, cost }: SharedPoller): PollerView {
+  return {
+    kind: isOfStream(statement) ? 'stream' : 'live query',
+    source: statement.source,
+    statement: statement.text.slice(0, MOST_STATEMENT_CHARACTERS),
+    interval_ms: intervalMs,
+    ...poller.sizes,
+    ...cost.view,
+  };
 }
 
 /** The bytes of a row beside the result: the positions of a stream. The size of the result itself is checked when it is known. */

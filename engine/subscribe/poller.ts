@@ -51,6 +51,12 @@ export class Poller {
     }));
   }
 
+  get sizes(): { readonly cohorts: number; readonly subscribers: number } {
+    let subscribers = 0;
+    for (const { size } of this.#cohorts.values()) subscribers += size;
+    return { cohorts: this.#cohorts.size, subscribers };
+  }
+
   /** Returns a function that ends the watch. `next round`: the watcher already has a recent outcome and can wait. */
   watch(values: Values, watcher: Watcher, when: 'now' | 'next round' = 'now'): () => void {
     const key = JSON.stringify(values);
