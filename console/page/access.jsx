@@ -6,7 +6,9 @@ import { AccessDetails, CellSummary } from './access-cell.jsx';
 import { Bar, seesAllRoles } from './bar.jsx';
 import { perform } from './requests.js';
 import { UNAUTHORIZED_ROLE } from './session.js';
+import { useView } from './use-view.js';
 
+const PARAMETERS = ['role', 'compare', 'table'];
 const OPERATIONS = ['select', 'insert', 'update', 'delete'];
 /** The most rows at first; more follow on request, so that the page answers at once with thousands of tables. */
 const MOST_ROWS = 100;
@@ -31,7 +33,7 @@ export function Access({ session, onSignOut }) {
 }
 
 function RoleAccess({ session }) {
-  const [view, setView] = useView();
+  const [view, setView] = useView(PARAMETERS);
   const own = useAccess(session, view.role);
   const other = useAccess(session, view.compare, view.compare !== '');
   const problem = own.problem || other.problem;
@@ -197,19 +199,4 @@ function useAccess(session, role, isWanted = true) {
     };
   }, [session, role, isWanted]);
   return state;
-}
-
-/** Returns what the address says, and a function that changes it. */
-function useView() {
-  const [view, setView] = useState(() => {
-    const given = new URLSearchParams(location.search);
-    return Object.fromEntries(['role', 'compare', 'table'].map((name) => [name, given.get(name) ?? '']));
-  });
-  const change = (part) => {
-    const next = { ...view, ...part };
-    const given = new URLSearchParams(Object.entries(next).filter(([, value]) => value !== ''));
-    history.replaceState(null, '', `?${given}`);
-    setView(next);
-  };
-  return [view, change];
 }

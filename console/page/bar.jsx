@@ -7,6 +7,7 @@ const LINKS = [
   ['access', 'Access'],
   ['model', 'Model'],
   ['data', 'Data'],
+  ['activity', 'Activity'],
   ['change', 'Change'],
 ];
 /** The pages that a session of one role may see. */

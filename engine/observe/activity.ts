@@ -33,7 +33,6 @@ export class Activity {
   /** Null when nothing is counted, because neither the metrics nor the console are served. */
   readonly #hour: LastHour | null;
   readonly #slow = new SlowOperations();
-  readonly #startedAt = new Date().toISOString();
   #timer: NodeJS.Timeout | undefined;
   /** Set by the server, which has the subscriptions. */
   subscriptions: (() => SubscriptionsView) | undefined;
@@ -64,6 +63,6 @@ export class Activity {
     if (this.#hour === null) return { is_counting: false, minutes: [], latency: null, slow_operations: [] };
     const { minutes, latency } = await this.#hour.report();
     const slow_operations = this.#slow.slowest;
-    return { is_counting: true, started_at: this.#startedAt, minutes, latency, slow_operations };
+    return { is_counting: true, minutes, latency, slow_operations };
   }
 }

@@ -1,0 +1,119 @@
+/** A log that is read on request, a page at a time: what is chosen, a button that reads, and a list whose entries open.
+ *  Not here: which logs there are (activity-logs.jsx). */
+import { useEffect, useState } from 'react';
+import { dayAndTime } from './chart.jsx';
+import { Grid } from './grid.jsx';
+import { Scrolling } from './scrolling.jsx';
+
+const PAGE = 50;
+
+/** `all` is the text of the choice of everything; without it, a choice is needed. `read` resolves to the entries of a page. */
+export function Log({ session, triggers, label, all, options, chosen, status, statuses, ...rest }) {
+  const { onChoose, setView, read, columns, detailsOf } = rest;
+  const { rows, problem, isReading, isWhole, start, more } = usePages(read, `${chosen} ${status}`);
+  if (session.access !== 'administrator') {
+    return (
+      <p>
+        Entries hold rows and messages, so they are for administrators. {label}s:{' '}
+        {options.map(([, text]) => text).join(', ') || 'none'}.
+      </p>
+    );
+  }
+  return (
+    <>
+      <form
+        className="controls"
+        onSubmit={(event) => {
+          event.preventDefault();
+          start();
+        }}
+      >
+        <label>
+          {label}
+          <select value={chosen} onChange={(event) => onChoose(event.target.value)}>
+            <option value="">{all ?? '–'}</option>
+            {options.map(([value, text]) => (
+              <option key={value} value={value}>
+                {text}
+              </option>
+            ))}
+          </select>
+        </label>
+        <label>
+          State
+          <select value={status} onChange={(event) => setView({ status: event.target.value })}>
+            <option value="">every state</option>
+            {statuses.map((each) => (
+              <option key={each}>{each}</option>
+            ))}
+          </select>
+        </label>
+        <button type="submit" disabled={isReading || (chosen === '' && all === undefined)}>
+          Read the log
+        </button>
+      </form>
+      <p role="status">
+        {isReading ? 'Reading…' : problem || triggers.problem || (rows === null ? NOT_YET : '')}
+      </p>
+      {rows !== null && (
+        <Grid
+          label="Log"
+          columns={columns}
+          rows={rows}
+          keyOf={({ id }) => id}
+          detailsOf={(row) => detailsOf(row, start)}
+          empty="The log has no such entry."
+        />
+      )}
+      {rows !== null && !isWhole && (
+        <button type="button" className="more" disabled={isReading} onClick={more}>
+          Read older entries
+        </button>
+      )}
+    </>
+  );
+}
+
+const NOT_YET = 'Nothing is read until you press the button. It reads 50 entries, newest first.';
+
+/** Returns the entries read so far. Another choice forgets them. */
+function usePages(read, choice) {
+  const [state, setState] = useState(NOTHING);
+  // biome-ignore lint/correctness/useExhaustiveDependencies: another choice is what the effect is for
+  useEffect(() => setState(NOTHING), [choice]);
+  const readFrom = (before) => {
+    setState((now) => ({ ...now, isReading: true }));
+    read({ limit: PAGE, offset: before.length }).then(
+      (rows) =>
+        setState({ rows: [...before, ...rows], problem: '', isReading: false, isWhole: rows.length < PAGE }),
+      ({ message }) => setState((now) => ({ ...now, isReading: false, problem: message })),
+    );
+  };
+  return { ...state, start: () => readFrom([]), more: () => readFrom(state.rows) };
+}
+
+const NOTHING = { rows: null, problem: '', isReading: false, isWhole: true };
+
+/** The attempts to deliver an event: each request and its response. */
+export function Attempts({ invocations, problem }) {
+  return (
+    <section className="wide">
+      <h2>Attempts</h2>
+      {problem && <p className="problem">{problem}</p>}
+      {invocations?.length === 0 && <p>None yet.</p>}
+      {invocations?.map(({ id, created_at, status, request, response }, i) => (
+        <div key={id} className="attempt">
+          <h3>
+            {dayAndTime(created_at)}: {status === null ? 'no response' : `status ${status}`}
+          </h3>
+          <Json label={`Request ${i + 1}`} value={request} />
+          <Json label={`Response ${i + 1}`} value={response} />
+        </div>
+      ))}
+    </section>
+  );
+}
+
+export function Json({ label, value }) {
+  return <Scrolling label={label} text={JSON.stringify(value ?? null, null, 2)} />;
+}

@@ -1,0 +1,59 @@
+/** A table of a page, which scrolls sideways in narrow windows, by keyboard too. In: `columns`, each `[title, cell of a row]`; the first cell is the
+ *  header of its row. `detailsOf`, if given, returns what a row shows when it is opened. */
+import { useState } from 'react';
+
+export function Grid({ label, columns, rows, keyOf, detailsOf, empty = 'None.' }) {
+  const [opened, setOpened] = useState(null);
+  if (rows.length === 0) return <p>{empty}</p>;
+  return (
+    // biome-ignore lint/a11y/noNoninteractiveTabindex: a region that scrolls must be reachable
+    <section className="scrolls" aria-label={label} tabIndex={0}>
+      <table>
+        <thead>
+          <tr>
+            {columns.map(([title]) => (
+              <th key={title} scope="col">
+                {title}
+              </th>
+            ))}
+          </tr>
+        </thead>
+        <tbody>
+          {rows.map((row) => {
+            const key = keyOf(row);
+            const toggle = () => setOpened(opened === key ? null : key);
+            return (
+              <Row key={key} {...{ row, columns, detailsOf, toggle }} isOpen={detailsOf && opened === key} />
+            );
+          })}
+        </tbody>
+      </table>
+    </section>
+  );
+}
+
+function Row({ row, columns: [[, first], ...others], detailsOf, isOpen, toggle }) {
+  return (
+    <>
+      <tr>
+        <th scope="row">
+          {detailsOf ? (
+            <button type="button" className="link" aria-expanded={isOpen} onClick={toggle}>
+              {first(row)}
+            </button>
+          ) : (
+            first(row)
+          )}
+        </th>
+        {others.map(([title, cell]) => (
+          <td key={title}>{cell(row)}</td>
+        ))}
+      </tr>
+      {isOpen && (
+        <tr>
+          <td colSpan={others.length + 1}>{detailsOf(row)}</td>
+        </tr>
+      )}
+    </>
+  );
+}
