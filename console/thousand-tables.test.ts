@@ -15,6 +15,13 @@ const PAGES: Readonly<Record<string, string>> = {
   model: `document.body.innerText.includes('1001 objects') && document.querySelectorAll('.rows a').length > 10`,
   'model/table/big/public/t500': `document.querySelectorAll('.diagram .node').length > 2`,
   data: `document.querySelectorAll('.data option').length > 1000`,
+  activity: `document.querySelectorAll('.chart').length === 6`,
+  ...Object.fromEntries(
+    ['events', 'scheduled', 'actions', 'subscriptions'].map((view) => [
+      `activity?view=${view}`,
+      `document.querySelector('.views [aria-current]') && !document.querySelector('.problem:not(:empty)')`,
+    ]),
+  ),
 };
 
 test.skipIf(!HAS_BROWSER)(`pages on ${TABLES} tables${REASON}`, { timeout: 200_000 }, async () => {

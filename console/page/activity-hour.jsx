@@ -1,7 +1,7 @@
 /** The last hour of this replica: charts, sources, errors and slow operations. In: `get_recent_activity`, which reads memory.
  *  Not here: the charts themselves (chart.jsx). */
 import { useEffect, useState } from 'react';
-import { Chart, printed, timeOf } from './chart.jsx';
+import { Chart, printed, startOf, timeOf } from './chart.jsx';
 import { Grid } from './grid.jsx';
 import { useAnswer } from './use-answer.js';
 
@@ -44,7 +44,6 @@ export function Hour({ session }) {
 }
 
 function Report({ minutes, latency, slow_operations: slow }) {
-  const times = minutes.map(({ at }) => at);
   return (
     <>
       <p className="faint">
@@ -56,32 +55,32 @@ function Report({ minutes, latency, slow_operations: slow }) {
         <Chart
           title="Operations"
           unit="per second"
-          times={times}
+          minutes={minutes}
           series={named(minutes, (minute) => rates(minute))}
         />
         <Chart
           title="Failed"
           unit="per minute"
-          times={times}
+          minutes={minutes}
           series={[series('failed', minutes, ({ failed }) => failed)]}
         />
-        <Chart title="Latency" unit="ms" times={times} series={latencies(minutes)} />
+        <Chart title="Latency" unit="ms" minutes={minutes} series={latencies(minutes)} />
         <Chart
           title="Connections in use"
           unit="of each source"
-          times={times}
+          minutes={minutes}
           series={named(minutes, ({ sources }) => valuesOf(sources, ({ active }) => active))}
         />
         <Chart
           title="Deliveries of events"
           unit="per minute"
-          times={times}
+          minutes={minutes}
           series={named(minutes, ({ deliveries }) => deliveries)}
         />
         <Chart
           title="Subscriptions"
           unit="running"
-          times={times}
+          minutes={minutes}
           series={[series('subscriptions', minutes, ({ subscriptions }) => subscriptions)]}
         />
       </div>
@@ -153,11 +152,6 @@ function errorsOf(minutes) {
     code: name,
     count: sumOf(values, (value) => value),
   }));
-}
-
-/** Returns when a minute began, in milliseconds since the epoch. */
-function startOf({ at, seconds }) {
-  return Date.parse(at) - seconds * 1000;
 }
 
 function rates({ requests, seconds }) {

@@ -1,13 +1,12 @@
 /** A small chart over time: a line for each series, with its last and its largest value as text, which screen readers get as well.
- *  In: `series`, each `{name, values}` with a number or null for each time, and `times` in ISO 8601. Not here: what is shown (activity-hour.jsx). */
+ *  In: `series`, each `{name, values}` with a number or null for each of the `minutes`. Not here: what is shown (activity-hour.jsx). */
 const WIDTH = 300;
 const HEIGHT = 72;
 
-export function Chart({ title, unit, times, series, most }) {
-  const largest = Math.max(...series.flatMap(({ values }) => values.map((value) => value ?? 0)), 0);
-  const top = Math.max(most ?? 0, largest) || 1;
-  const x = (i) => (times.length < 2 ? WIDTH : (i / (times.length - 1)) * WIDTH);
-  const y = (value) => HEIGHT - 2 - (value / top) * (HEIGHT - 6);
+export function Chart({ title, unit, minutes, series }) {
+  const most = Math.max(...series.flatMap(({ values }) => values.map((value) => value ?? 0)), 0) || 1;
+  const x = (i) => ((i / minutes.length) * WIDTH).toFixed(1);
+  const y = (value) => (HEIGHT - 2 - (value / most) * (HEIGHT - 6)).toFixed(1);
   return (
     <figure className="chart">
       <figcaption>
@@ -19,12 +18,16 @@ export function Chart({ title, unit, times, series, most }) {
           <path key={name} className={`series-${i % 4}`} d={pathOf(values, x, y)} />
         ))}
       </svg>
+      <div className="ends" aria-hidden="true">
+        <span>{timeOf(startOf(minutes[0]))}</span>
+        <span>{timeOf(minutes.at(-1).at)}</span>
+      </div>
       <ul className="legend">
         {series.map(({ name, values }, i) => (
           <li key={name}>
             <span className={`mark series-${i % 4}`} aria-hidden="true" />
             {name}: <strong>{printed(values.at(-1))}</strong>
-            <span className="faint"> now, {mostText(values, times)}</span>
+            <span className="faint"> now, {mostText(values, minutes)}</span>
           </li>
         ))}
         {series.length === 0 && <li className="faint">none in the last hour</li>}
@@ -33,26 +36,27 @@ export function Chart({ title, unit, times, series, most }) {
   );
 }
 
-/** Returns the path of a line, with a gap where there is no value. A single value is a short line. */
+/** Returns the path of a line with a step for each minute, and a gap where there is no value. */
 function pathOf(values, x, y) {
-  let isDrawing = false;
-  const steps = values.map((value, i) => {
-    if (value === null) {
-      isDrawing = false;
-      return '';
-    }
-    const start = isDrawing ? 'L' : `M${Math.max(x(i) - 3, 0).toFixed(1)} ${y(value).toFixed(1)}L`;
-    isDrawing = true;
-    return `${start}${x(i).toFixed(1)} ${y(value).toFixed(1)}`;
-  });
-  return steps.join('');
+  return values
+    .map((value, i) => {
+      if (value === null) return '';
+      const isDrawing = i > 0 && values[i - 1] !== null;
+      return `${isDrawing ? 'L' : 'M'}${x(i)} ${y(value)}H${x(i + 1)}`;
+    })
+    .join('');
 }
 
-function mostText(values, times) {
+/** Returns when a minute began, in milliseconds since the epoch. */
+export function startOf({ at, seconds }) {
+  return Date.parse(at) - seconds * 1000;
+}
+
+function mostText(values, minutes) {
   const known = values.map((value) => value ?? -1);
   const most = Math.max(...known);
   if (most <= 0) return 'none in the last hour';
-  return `at most ${printed(most)} at ${timeOf(times[known.indexOf(most)])}`;
+  return `at most ${printed(most)} at ${timeOf(minutes[known.indexOf(most)].at)}`;
 }
 
 /** Returns a number with as many digits as its size needs; `–` for none. */
@@ -62,12 +66,12 @@ export function printed(value) {
   return value >= 100 || Number.isInteger(value) ? String(Math.round(value)) : value.toFixed(1);
 }
 
-/** Returns the time of the day of a time in ISO 8601, as the user's clock has it. */
-export function timeOf(iso) {
-  return new Date(iso).toLocaleTimeString([], { hour: '2-digit', minute: '2-digit' });
+/** Returns the time of the day, as the user's clock has it. */
+export function timeOf(time) {
+  return new Date(time).toLocaleTimeString([], { hour: '2-digit', minute: '2-digit' });
 }
 
-/** Returns the day and the time. */
-export function dayAndTime(iso) {
-  return new Date(iso).toLocaleString([], { dateStyle: 'short', timeStyle: 'medium' });
+/** Returns the day and the time of the day. */
+export function dayAndTime(time) {
+  return new Date(time).toLocaleString([], { dateStyle: 'short', timeStyle: 'medium' });
 }
