@@ -41,6 +41,7 @@ import { type NamingArgs, refuseName } from './handlers/relationships.ts';
 import { trackFunctions, trackTables, untrackFunctions, untrackTables } from './lists.ts';
 import { describeObject, listObjects } from './metadata-objects.ts';
 import { applyMigrations } from './migrations.ts';
+import { compareMetadataRevisions, getOwnership } from './ownership.ts';
 import { patchMetadata } from './patch-metadata.ts';
 import { getRecentActivity, listActionCalls, listSubscriptions, listTriggers } from './recent-activity.ts';
 import {
@@ -95,6 +96,8 @@ const PERFORMERS: {
   replace_metadata: replaceMetadata,
   patch_metadata: patchMetadata,
   list_metadata_revisions: listMetadataRevisions,
+  compare_metadata_revisions: compareMetadataRevisions,
+  get_ownership: getOwnership,
   get_field_usage: getFieldUsage,
   get_role_access: getRoleAccess,
   list_objects: listObjects,

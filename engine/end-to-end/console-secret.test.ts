@@ -90,6 +90,9 @@ describe('the admin API', () => {
       'get_recent_activity',
       'list_subscriptions',
       'list_triggers',
+      'list_metadata_revisions',
+      'compare_metadata_revisions',
+      'get_ownership',
       'get_role_access',
     ]);
     expect(allowed.filter((name) => OPERATIONS[name].effect !== 'read')).toEqual([]);

@@ -966,6 +966,19 @@ export const OPERATIONS = {
     'read',
     'Returns the stored versions of the document, newest first, with their authors.',
     { limit: Type.Optional(AtLeastOne) },
+    { isForConsole: true },
+  ),
+  compare_metadata_revisions: row(
+    'read',
+    'Returns the objects that differ between two stored versions of the document, or between one and the current document, without secrets.',
+    { from: AtLeastOne, to: Type.Optional(AtLeastOne) },
+    { isForConsole: true },
+  ),
+  get_ownership: row(
+    'read',
+    'Returns the custom resources that own objects, and the objects without an owner, as the operator has recorded them; with `resource` the objects of one. Runs no statement.',
+    { resource: Type.Optional(Type.String()) },
+    { isForConsole: true },
   ),
   rollback_metadata: row(
     'state',

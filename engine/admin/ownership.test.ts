@@ -1,0 +1,123 @@
+/** Tests who owns which object, and the difference of two versions of the document, which shows no secret. */
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { type AdminTestEngine, op, startTestEngine } from './testing/engine.ts';
+
+let engine: AdminTestEngine;
+
+beforeEach(async () => {
+  engine = await startTestEngine({ metadataRevisions: 10, env: { HOOK: 'http://localhost:1' } });
+  await engine.must(op('run_sql', { sql: 'create table book (id int primary key, title text)' }));
+});
+afterEach(() => engine.close());
+
+const answer = async (type: string, args: unknown = {}) =>
+  (await engine.metadata(op(type, args))).body as never;
+const version = () => engine.state.snapshot().resourceVersion;
+const BOOK = 'table/default/public/book';
+
+test('an engine without an operator owns nothing', async () => {
+  await engine.must(op('track_table', 'book'));
+  expect(await answer('get_ownership')).toMatchObject({
+    is_managed: false,
+    resources: [],
+    released: [],
+    unowned: { count: 2, keys: ['source/default', BOOK] },
+  });
+});
+
+test('resources are listed with what they own, what is missing, and what waits for a confirmation', async () => {
+  await engine.must(op('track_table', 'book'));
+  const entry = {
+    manager: 'm',
+    uid: '1',
+    cr: 'Table shop/book',
+    generation: 3,
+    hash: 'h',
+    deletionPolicy: 'Delete',
+  };
+  const reservation = { manager: 'm', cr: 'Table shop/old', releasedAt: '2026-01-01T00:00:00Z' };
+  const state = {
+    manager: 'm',
+    objects: {
+      [BOOK]: entry,
+      'table/default/public/gone': { ...entry, isPruneHeld: true, revokedAt: '2026-01-02T00:00:00Z' },
+      broken: 7,
+    },
+    reservations: { 'table/default/public/old': reservation },
+  };
+  await engine.must(op('set_catalog_state', { type: 'operator', state }));
+  expect(await answer('get_ownership')).toEqual({
+    resource_version: version(),
+    is_managed: true,
+    resources: [
+      {
+        ...{ resource: 'Table shop/book', manager: 'm', generation: 3, deletion_policy: 'Delete' },
+        ...{ objects: 2, missing: 1, deletion_held: 1 },
+      },
+    ],
+    released: [
+      { key: 'table/default/public/old', resource: 'Table shop/old', released_at: '2026-01-01T00:00:00Z' },
+    ],
+    unowned: { count: 1, keys: ['source/default'] },
+  });
+  expect(await answer('get_ownership', { resource: 'Table shop/book' })).toEqual({
+    resource: 'Table shop/book',
+    objects: [
+      { key: BOOK, exists: true, is_deletion_held: false },
+      {
+        ...{ key: 'table/default/public/gone', exists: false, is_deletion_held: true },
+        revoked_at: '2026-01-02T00:00:00Z',
+      },
+    ],
+  });
+});
+
+test('the difference of two versions has objects before and after, and who owns them now', async () => {
+  await engine.must(op('track_table', 'book'));
+  const first = version();
+  const permission = { columns: ['id'], filter: {} };
+  await engine.must(op('create_select_permission', { table: 'book', role: 'reader', permission }));
+  const second = version();
+  const configuration = { custom_name: 'Book' };
+  await engine.must(op('pg_set_table_customization', { table: 'book', configuration }));
+  await engine.must(op('drop_select_permission', { table: 'book', role: 'reader' }));
+  const cr = 'Table shop/book';
+  const entry = { manager: 'm', uid: '1', cr, generation: 1, hash: 'h', deletionPolicy: 'Delete' };
+  await engine.must(op('set_catalog_state', { type: 'operator', state: { objects: { [BOOK]: entry } } }));
+  const key = 'select_permission/default/public/book/reader';
+  expect(await answer('compare_metadata_revisions', { from: first, to: second })).toEqual({
+    ...{ from: first, to: second, count: 1 },
+    changes: [{ key, change: 'added', after: expect.objectContaining({ role: 'reader' }) }],
+  });
+  expect(await answer('compare_metadata_revisions', { from: second })).toMatchObject({
+    to: version(),
+    changes: [
+      { key, change: 'removed', before: { role: 'reader' } },
+      { key: BOOK, change: 'changed', owner: cr, after: { configuration } },
+    ],
+  });
+  expect(await answer('compare_metadata_revisions', { from: version() + 1 })).toMatchObject({
+    code: 'not-exists',
+  });
+});
+
+test('a secret is not shown, but that it changed is', async () => {
+  const trigger = (secret: string) => ({
+    ...{
+      name: 'nightly',
+      schedule: '0 3 * * *',
+      webhook: '{{HOOK}}',
+      include_in_metadata: true,
+      replace: true,
+    },
+    headers: [{ name: 'authorization', value: `Bearer ${secret}` }],
+  });
+  await engine.must(op('create_cron_trigger', trigger('first-secret')));
+  const first = version();
+  await engine.must(op('create_cron_trigger', trigger('second-secret')));
+  const found = await answer('compare_metadata_revisions', { from: first });
+  expect(found).toMatchObject({
+    changes: [{ key: 'cron_trigger/nightly', change: 'changed', is_hidden: true }],
+  });
+  expect(JSON.stringify(found)).not.toMatch(/first-secret|second-secret/);
+});

@@ -1,0 +1,125 @@
+/** `get_ownership` and `compare_metadata_revisions`: which custom resource owns which object of the document, and what changed between two versions of the
+ *  document, without secrets. They read the document, the operator's ledger, and stored versions.
+ *  Not here: who decides about owned objects (operator/), the list of versions and going back (document-operations.ts).
+ *  Reference: docs/reference/behaviour/metadata-api.md. */
+import { isRecord, isSameJson } from '../json/value.ts';
+import { inSlices } from '../limits/slices.ts';
+import { changedKeys } from '../metadata/diff.ts';
+import { normalMetadata } from '../metadata/normal-form.ts';
+import { type MetadataObject, objectsOf } from '../metadata/objects.ts';
+import { withoutSecrets } from '../metadata/without-secrets.ts';
+import type { Performer } from './request.ts';
+import type { UnitOfWork } from './unit-of-work.ts';
+
+/** The most objects without an owner, and the most changes, that an answer lists. */
+const MOST_LISTED = 1000;
+
+/** An entry of the ledger as the operator writes it (operator/objects/ledger.ts). */
+type Entry = {
+  readonly manager: string;
+  /** The owner, as `Kind namespace/name`. */
+  readonly cr: string;
+  readonly generation?: unknown;
+  readonly deletionPolicy?: unknown;
+  readonly createdAt?: unknown;
+  readonly revokedAt?: unknown;
+  readonly isPruneHeld?: unknown;
+};
+
+type Entries = ReadonlyMap<string, Entry>;
+
+export const getOwnership: Performer<'get_ownership'> = (work, { resource }) => {
+  const entries = entriesIn(work);
+  const objects = objectsOf(work.metadata);
+  if (resource !== undefined) {
+    const owned = [...entries].filter(([, { cr }]) => cr === resource);
+    const listed = owned.map(([key, entry]) => ownedObject(key, entry, objects));
+    return () => ({ resource, objects: listed });
+  }
+  const unowned = [...objects.keys()].filter((key) => !entries.has(key));
+  const body = {
+    is_managed: entries.size > 0,
+    resources: resourcesOf(entries, objects),
+    released: releasedIn(work.catalogStates.operator),
+    unowned: { count: unowned.length, keys: unowned.slice(0, MOST_LISTED) },
+  };
+  return (published) => ({ resource_version: published.resourceVersion, ...body });
+};
+
+/** Raises `revisionNotExists`. Without `to`, compares with the current document. */
+export const compareMetadataRevisions: Performer<'compare_metadata_revisions'> = async (
+  work,
+  { from, to },
+) => {
+  const revision = async (version: number | undefined) =>
+    version === undefined ? work.metadata : normalMetadata(await work.gateway.store.revision(version));
+  const [before, after] = [await revision(from), await revision(to)];
+  const keys = (await inSlices(changedKeys(before, after))).toSorted();
+  const entries = entriesIn(work);
+  const [earlier, later] = [objectsOf(before), objectsOf(after)];
+  const changes = keys.slice(0, MOST_LISTED).map((key) => ({
+    key,
+    ...changeOf(earlier.get(key), later.get(key)),
+    ...(entries.has(key) && { owner: entries.get(key)!.cr }),
+  }));
+  return () => ({ from, to: to ?? work.base.versions.resource, count: keys.length, changes });
+};
+
+/** Returns what changed of an object. `is_hidden`: only secrets changed, which are not shown. */
+function changeOf(before: MetadataObject | undefined, after: MetadataObject | undefined) {
+  const [was, is] = [before && withoutSecrets(before), after && withoutSecrets(after)];
+  const change = !before ? 'added' : !after ? 'removed' : 'changed';
+  return {
+    change,
+    ...(before && { before: was }),
+    ...(after && { after: is }),
+    ...(change === 'changed' && isSameJson(was, is) && { is_hidden: true }),
+  };
+}
+
+function resourcesOf(entries: Entries, objects: ReturnType<typeof objectsOf>) {
+  const resources = new Map<string, Entry & { count: number; missing: number; held: number }>();
+  for (const [key, entry] of entries) {
+    const { cr, isPruneHeld } = entry;
+    const known = resources.get(cr) ?? { ...entry, count: 0, missing: 0, held: 0 };
+    known.count += 1;
+    if (!objects.has(key)) known.missing += 1;
+    if (isPruneHeld === true) known.held += 1;
+    resources.set(cr, known);
+  }
+  return [...resources].map(([resource, { manager, generation, deletionPolicy, createdAt, ...counts }]) => ({
+    ...{ resource, manager, generation, deletion_policy: deletionPolicy, created_at: createdAt },
+    ...{ objects: counts.count, missing: counts.missing, deletion_held: counts.held },
+  }));
+}
+
+function ownedObject(key: string, { revokedAt, isPruneHeld }: Entry, objects: ReturnType<typeof objectsOf>) {
+  return {
+    key,
+    exists: objects.has(key),
+    is_deletion_held: isPruneHeld === true,
+    ...(typeof revokedAt === 'string' && { revoked_at: revokedAt }),
+  };
+}
+
+/** Returns the keys that lost their owner and are reserved for its namespace. */
+function releasedIn(state: unknown): readonly object[] {
+  const reservations = isRecord(state) && isRecord(state['reservations']) ? state['reservations'] : {};
+  return Object.entries(reservations)
+    .slice(0, MOST_LISTED)
+    .flatMap(([key, found]) =>
+      isRecord(found) && typeof found['cr'] === 'string'
+        ? [{ key, resource: found['cr'], released_at: found['releasedAt'] }]
+        : [],
+    );
+}
+
+function entriesIn(work: UnitOfWork): Entries {
+  const state = work.catalogStates.operator;
+  const objects = isRecord(state) && isRecord(state['objects']) ? state['objects'] : {};
+  return new Map(Object.entries(objects).filter((found): found is [string, Entry] => isEntry(found[1])));
+}
+
+function isEntry(value: unknown): boolean {
+  return isRecord(value) && typeof value['cr'] === 'string' && typeof value['manager'] === 'string';
+}
