@@ -15,6 +15,7 @@ const PAGES: Readonly<Record<string, string>> = {
   model: `document.body.innerText.includes('1001 objects') && document.querySelectorAll('.rows a').length > 10`,
   'model/table/big/public/t500': `document.querySelectorAll('.diagram .node').length > 2`,
   data: `document.querySelectorAll('.data option').length > 1000`,
+  'ownership?view=unowned': `document.querySelectorAll('tbody th').length >= 100`,
   activity: `document.querySelectorAll('.chart').length === 6`,
   ...Object.fromEntries(
     ['events', 'scheduled', 'actions', 'subscriptions'].map((view) => [

@@ -7,6 +7,7 @@ import { ActionCalls, Events, ScheduledEvents } from './activity-logs.jsx';
 import { Subscriptions } from './activity-subscriptions.jsx';
 import { Bar, seesAllRoles } from './bar.jsx';
 import { useView } from './use-view.js';
+import { Views } from './views.jsx';
 
 const VIEWS = {
   '': ['Last hour', Hour],
@@ -18,7 +19,7 @@ const VIEWS = {
 
 export function Activity({ session, onSignOut }) {
   const [view, setView] = useView(['view', 'source', 'name', 'status']);
-  const [title, View] = VIEWS[view.view] ?? VIEWS[''];
+  const [, View] = VIEWS[view.view] ?? VIEWS[''];
   return (
     <>
       <Bar session={session} onSignOut={onSignOut} />
@@ -26,22 +27,12 @@ export function Activity({ session, onSignOut }) {
         <h1>Activity</h1>
         {seesAllRoles(session) ? (
           <>
-            <nav className="views" aria-label="Views">
-              {Object.entries(VIEWS).map(([name, [text]]) => (
-                <a
-                  key={name}
-                  href={name === '' ? 'activity' : `?view=${name}`}
-                  aria-current={text === title ? 'true' : undefined}
-                  onClick={(event) => {
-                    if (event.metaKey || event.ctrlKey || event.shiftKey) return;
-                    event.preventDefault();
-                    setView({ view: name, source: '', name: '', status: '' });
-                  }}
-                >
-                  {text}
-                </a>
-              ))}
-            </nav>
+            <Views
+              views={VIEWS}
+              page="activity"
+              view={view.view}
+              onChange={(name) => setView({ view: name, source: '', name: '', status: '' })}
+            />
             <View session={session} view={view} setView={setView} />
           </>
         ) : (

@@ -7,6 +7,7 @@ const LINKS = [
   ['access', 'Access'],
   ['model', 'Model'],
   ['data', 'Data'],
+  ['ownership', 'Ownership'],
   ['activity', 'Activity'],
   ['change', 'Change'],
 ];

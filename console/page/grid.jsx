@@ -1,9 +1,10 @@
 /** A table of a page, which scrolls sideways in narrow windows, by keyboard too. In: `columns`, each `[title, cell of a row]`; the first cell is the
- *  header of its row. `detailsOf`, if given, returns what a row shows when it is opened. */
+ *  header of its row. `detailsOf`, if given, returns what a row shows when it is opened. `opened` and `onOpen` keep the key of the open row elsewhere. */
 import { useState } from 'react';
 
-export function Grid({ label, columns, rows, keyOf, detailsOf, empty = 'None.' }) {
-  const [opened, setOpened] = useState(null);
+export function Grid({ label, columns, rows, keyOf, detailsOf, empty = 'None.', ...rest }) {
+  const [own, setOwn] = useState(null);
+  const { opened = own, onOpen = setOwn } = rest;
   if (rows.length === 0) return <p>{empty}</p>;
   return (
     // biome-ignore lint/a11y/noNoninteractiveTabindex: a region that scrolls must be reachable
@@ -21,7 +22,7 @@ export function Grid({ label, columns, rows, keyOf, detailsOf, empty = 'None.' }
         <tbody>
           {rows.map((row) => {
             const key = keyOf(row);
-            const toggle = () => setOpened(opened === key ? null : key);
+            const toggle = () => onOpen(opened === key ? null : key);
             return (
               <Row key={key} {...{ row, columns, detailsOf, toggle }} isOpen={detailsOf && opened === key} />
             );

@@ -16,6 +16,7 @@ const PAGES = {
   access: lazy(() => import('./access.jsx').then(({ Access }) => ({ default: Access }))),
   model: lazy(() => import('./model.jsx').then(({ Model }) => ({ default: Model }))),
   data: lazy(() => import('./data.jsx').then(({ Data }) => ({ default: Data }))),
+  ownership: lazy(() => import('./ownership.jsx').then(({ Ownership }) => ({ default: Ownership }))),
   activity: lazy(() => import('./activity.jsx').then(({ Activity }) => ({ default: Activity }))),
 };
 const Opened = PAGES[PATH.split('/', 1)[0]] ?? PAGES[''];

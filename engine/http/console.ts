@@ -11,7 +11,7 @@ import type { HttpContext } from './context.ts';
 const BUILT = new URL('../../dist/console/', import.meta.url);
 
 /** The pages below /console/. What follows `model/` is the key of an object. */
-const PAGES = ['', 'access', 'model', 'model/*', 'data', 'activity', 'change'];
+const PAGES = ['', 'access', 'model', 'model/*', 'data', 'ownership', 'activity', 'change'];
 
 /** A name of an asset: no separator of paths, no leading dot. */
 const ASSET = /^[\w-]+(\.[\w-]+)+$/;

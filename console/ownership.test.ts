@@ -1,0 +1,151 @@
+/** Tests the page Ownership in a real browser: resources and their objects, objects without one, versions with their difference, and going back; as text, in
+ *  any width and scheme, by keyboard. axe-core finds no violation. */
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import type { Page } from '../testing/browser.ts';
+import type { TestEngine } from '../testing/engine.ts';
+import {
+  CONSOLE_SECRET,
+  type ConsoleWorld,
+  HAS_BROWSER,
+  press,
+  REASON,
+  screenshot,
+  shows,
+  startConsole,
+  TIMEOUT_MS,
+  trackTable,
+  violations,
+  WINDOWS,
+} from './testing/console.ts';
+
+/** A name that would run if it were markup. */
+const MARKUP = '<img src=x onerror=document.title=1>';
+const BOOK = 'table/default/public/book';
+
+describe.skipIf(!HAS_BROWSER)(`the page Ownership in a browser${REASON}`, { timeout: TIMEOUT_MS }, () => {
+  let world: ConsoleWorld;
+  let engine: TestEngine;
+  let page: Page;
+
+  beforeAll(async () => {
+    world = await startConsole(
+      `create table book (id int primary key, title text, owner text); create table "${MARKUP}" (id int primary key)`,
+      { consoleSecret: CONSOLE_SECRET, consoleMode: 'edit', unauthorizedRole: 'reader' },
+    );
+    ({ engine } = world);
+    await trackTable(engine, MARKUP);
+    await trackTable(engine, 'book');
+    const permission = { columns: ['id'], filter: { title: { _eq: MARKUP } } };
+    const of = { source: 'default', table: { schema: 'public', name: 'book' }, role: 'reader' };
+    await engine.admin('pg_create_select_permission', { ...of, permission });
+    const entry = {
+      manager: 'm',
+      uid: '1',
+      cr: 'Table shop/book',
+      generation: 3,
+      hash: 'h',
+      deletionPolicy: 'Delete',
+    };
+    const objects = {
+      [BOOK]: entry,
+      'table/default/public/gone': { ...entry, cr: `Table shop/${MARKUP}`, isPruneHeld: true },
+    };
+    const old = { manager: 'm', cr: 'Table shop/old', releasedAt: '2026-01-01T00:00:00Z' };
+    const state = { manager: 'm', objects, reservations: { 'table/default/public/old': old } };
+    await engine.admin('set_catalog_state', { type: 'operator', state });
+  }, TIMEOUT_MS);
+
+  afterAll(() => world?.close());
+
+  beforeEach(async () => {
+    page = await world.browser.newPage();
+    await page.resize(1440, 900);
+  });
+
+  const open = async (query = '', secret = `admin-secret=${engine.adminSecret}`) => {
+    await page.go(`${engine.url}/console/ownership?${query}#${secret}`);
+    await page.until(`document.querySelector('.views')`);
+    await page.until(`document.querySelector('tbody th')`);
+  };
+  const text = () => page.evaluate<string>('document.querySelector("main").innerText');
+  const pressFirst = async (selector: string) => {
+    await page.evaluate(`document.querySelector('${selector}').focus()`);
+    await page.pressEnter();
+  };
+
+  test('resources are listed with what they own, and an object with its definition', async () => {
+    await open();
+    expect(await text()).toContain('deletion of 1 waits for a confirmation');
+    expect(await text()).toContain('1 missing in the engine');
+    expect(await text()).toContain('table/default/public/old');
+    await pressFirst('tbody th button');
+    await page.until(`document.querySelector('.object button')`);
+    await pressFirst('.object button');
+    await page.until(shows('"name": "book"'));
+    expect(await page.evaluate('location.search')).toBe('?resource=Table+shop%2Fbook');
+    await open('resource=Table+shop%2Fbook');
+    await page.until(shows(BOOK));
+  });
+
+  test('objects without a resource are listed, and names with markup are text', async () => {
+    await open('view=unowned');
+    expect(await text()).toContain('3 objects belong to no custom resource');
+    expect(await text()).toContain(MARKUP);
+    await open();
+    expect(await text()).toContain(`Table shop/${MARKUP}`);
+    expect(await page.evaluate('document.querySelectorAll("main img").length')).toBe(0);
+  });
+
+  test('versions have their authors and what changed, with the console secret as well', async () => {
+    await open('view=revisions', `console-secret=${CONSOLE_SECRET}`);
+    await page.until(shows('One object differs.'));
+    expect(await text()).toContain('select_permission/default/public/book/reader added');
+    expect(await text()).toContain('+       "title": {');
+    expect(await text()).not.toContain('Go back to version');
+    await page.evaluate(`document.querySelectorAll('tbody button')[1].focus()`);
+    await page.pressEnter();
+    await page.until(shows(`${BOOK} added`));
+    expect(await text()).toContain('owned by Table shop/book');
+  });
+
+  test('an administrator goes back to a version in an editable console, after a check', async () => {
+    await open('view=revisions');
+    await page.until(shows('Go back to version'));
+    await press(page, 'Check');
+    await page.until(shows('Every object would be consistent.'));
+    await press(page, 'Go back now');
+    await page.until(shows('rollback_metadata'));
+    const { body } = await engine.admin('export_metadata', {});
+    expect(JSON.stringify(body)).not.toContain('select_permissions');
+    await page.until(shows('select_permission/default/public/book/reader removed'));
+  });
+
+  test('requests without credentials see nothing', async () => {
+    await page.go(`${engine.url}/console/ownership`);
+    await page.until(`document.querySelector('.sign-in')`);
+    await press(page, 'Go on without signing in');
+    await page.until(shows('for administrators and the console secret'));
+    expect(await page.evaluate('document.querySelectorAll(".views").length')).toBe(0);
+  });
+
+  test.each(WINDOWS)(
+    '%i px, %s: axe-core finds nothing, and nothing is wider than the window',
+    async (width, scheme) => {
+      await page.resize(width, 1000);
+      await page.prefer(scheme);
+      for (const view of ['', 'unowned', 'revisions']) {
+        await open(`view=${view}`);
+        if (view === 'revisions') await page.until(shows('One object differs.'));
+        else await pressFirst('tbody th button');
+        if (view === '') {
+          await page.until(`document.querySelector('.object button')`);
+          await pressFirst('.object button');
+        }
+        if (view !== 'revisions') await page.until(`document.querySelector('.scrolling')`);
+        expect([view, await violations(page)]).toEqual([view, []]);
+        expect(await page.evaluate('document.documentElement.scrollWidth')).toBeLessThanOrEqual(width);
+        await screenshot(page, `ownership-${view || 'resources'}-${width}-${scheme}`);
+      }
+    },
+  );
+});

@@ -1,0 +1,196 @@
+/** The resources that own objects, what each of them owns and as the engine has it, and the objects without an owner.
+ *  In: `get_ownership`, and `describe_object` for an object that is opened. */
+import { useState } from 'react';
+import { dayAndTime } from './chart.jsx';
+import { Grid } from './grid.jsx';
+import { printedKey } from './object-key.js';
+import { Scrolling } from './scrolling.jsx';
+import { useAnswer } from './use-answer.js';
+
+/** The most rows at first. */
+const MOST_ROWS = 100;
+
+export function Resources({ session, view, setView }) {
+  const { answer, problem } = useAnswer(session, 'get_ownership');
+  if (!answer) return <Problem text={problem} />;
+  if (!answer.is_managed) {
+    return (
+      <p>No custom resource owns an object of this engine. Who changed the metadata is among its versions.</p>
+    );
+  }
+  return (
+    <>
+      <Find view={view} setView={setView} label="Find a resource" />
+      <Found
+        label="Resources"
+        rows={answer.resources.filter(({ resource }) => isFound(resource, view.find))}
+        columns={COLUMNS}
+        keyOf={({ resource }) => resource}
+        opened={view.resource || null}
+        onOpen={(resource) => setView({ resource: resource ?? '' })}
+        detailsOf={({ resource }) => <Owned resource={resource} session={session} />}
+      />
+      {answer.released.length > 0 && (
+        <>
+          <h2>Released objects</h2>
+          <p className="faint">
+            Their resources were deleted. The namespace of the last owner may claim them again before others.
+          </p>
+          <Grid
+            label="Released objects"
+            rows={answer.released}
+            keyOf={({ key }) => key}
+            columns={[
+              ['Object', ({ key }) => printedKey(key)],
+              ['Last owner', ({ resource }) => resource],
+              ['Released', ({ released_at }) => dayAndTime(released_at)],
+            ]}
+          />
+        </>
+      )}
+    </>
+  );
+}
+
+const COLUMNS = [
+  ['Resource', ({ resource }) => resource],
+  ['Objects', ({ objects }) => objects],
+  ['State', stateOf],
+  ['Applied generation', ({ generation }) => generation],
+  ['When it is deleted', ({ deletion_policy: policy }) => policy],
+  ['Created', ({ created_at }) => (created_at ? dayAndTime(created_at) : '–')],
+];
+
+function stateOf({ missing, deletion_held: held }) {
+  const parts = [
+    missing > 0 && `${missing} missing in the engine`,
+    held > 0 && `deletion of ${held} waits for a confirmation`,
+  ].filter(Boolean);
+  return parts.length === 0 ? 'applied' : <span className="problem">{parts.join(', ')}</span>;
+}
+
+/** The objects of a resource, each of which opens. */
+function Owned({ resource, session }) {
+  const { answer, problem } = useAnswer(session, 'get_ownership', { resource });
+  if (!answer) return <Problem text={problem} />;
+  return (
+    <div className="details">
+      <div className="wide">
+        {answer.objects.map((object) => (
+          <OwnedObject key={object.key} object={object} session={session} />
+        ))}
+      </div>
+    </div>
+  );
+}
+
+function OwnedObject({ object: { key, exists, is_deletion_held: isHeld, revoked_at: revokedAt }, session }) {
+  const notes = [
+    !exists && 'missing in the engine',
+    isHeld && 'its deletion waits for a confirmation',
+    revokedAt && `the resource may no longer own it since ${dayAndTime(revokedAt)}`,
+  ].filter(Boolean);
+  return (
+    <>
+      <ObjectButton objectKey={key} session={session} />
+      {notes.length > 0 && <p className="problem">{notes.join(', ')}</p>}
+    </>
+  );
+}
+
+/** A button with the key of an object that shows its definition, without secrets. */
+function ObjectButton({ objectKey, session }) {
+  const [isOpen, setIsOpen] = useState(false);
+  return (
+    <div className="object">
+      <button type="button" className="link" aria-expanded={isOpen} onClick={() => setIsOpen(!isOpen)}>
+        {printedKey(objectKey)}
+      </button>
+      {isOpen && <Definition objectKey={objectKey} session={session} />}
+    </div>
+  );
+}
+
+function Definition({ objectKey, session }) {
+  const { answer, problem } = useAnswer(session, 'describe_object', { key: objectKey });
+  if (!answer) return <Problem text={problem} />;
+  return (
+    <>
+      {answer.inconsistent_objects.map(({ reason }) => (
+        <p key={reason} className="problem">
+          {reason}
+        </p>
+      ))}
+      <Scrolling label={objectKey} text={JSON.stringify(answer.definition ?? null, null, 2)} />
+    </>
+  );
+}
+
+export function Unowned({ session, view, setView }) {
+  const { answer, problem } = useAnswer(session, 'get_ownership');
+  if (!answer) return <Problem text={problem} />;
+  const { count, keys } = answer.unowned;
+  return (
+    <>
+      <p>
+        {count} objects belong to no custom resource: they were created by other clients, and the operator
+        does not change them.{count > keys.length && ` The first ${keys.length} are listed.`}
+      </p>
+      <Find view={view} setView={setView} label="Find an object" />
+      <Found
+        label="Objects"
+        rows={keys.filter((key) => isFound(printedKey(key), view.find))}
+        columns={[
+          ['Object', (key) => printedKey(key)],
+          ['Kind', (key) => key.split('/')[0].replaceAll('_', ' ')],
+        ]}
+        keyOf={(key) => key}
+        detailsOf={(key) => (
+          <div className="details">
+            <div className="wide">
+              <Definition objectKey={key} session={session} />
+            </div>
+          </div>
+        )}
+      />
+    </>
+  );
+}
+
+function Find({ view, setView, label }) {
+  return (
+    <form className="controls finding" onSubmit={(event) => event.preventDefault()}>
+      <label>
+        {label}
+        <input type="search" value={view.find} onChange={(event) => setView({ find: event.target.value })} />
+      </label>
+    </form>
+  );
+}
+
+/** A table that shows more rows on request. */
+function Found({ rows, label, ...grid }) {
+  const [shown, setShown] = useState(MOST_ROWS);
+  return (
+    <>
+      <Grid label={label} rows={rows.slice(0, shown)} empty="Nothing has this name." {...grid} />
+      {rows.length > shown && (
+        <button type="button" className="more" onClick={() => setShown(shown + MOST_ROWS * 5)}>
+          Show more of {rows.length}
+        </button>
+      )}
+    </>
+  );
+}
+
+function isFound(text, find) {
+  return text.toLowerCase().includes(find.toLowerCase());
+}
+
+export function Problem({ text }) {
+  return (
+    <p role="alert" className="problem">
+      {text}
+    </p>
+  );
+}

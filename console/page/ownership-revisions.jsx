@@ -1,0 +1,187 @@
+/** The stored versions of the metadata: who wrote each, with what, and what changed; going back to one in an editable console.
+ *  In: `list_metadata_revisions`, `compare_metadata_revisions`; `rollback_metadata`, which is for administrators.
+ *  Not here: the difference of texts (differences.js). */
+import { useState } from 'react';
+import { dayAndTime } from './chart.jsx';
+import { differences } from './differences.js';
+import { Grid } from './grid.jsx';
+import { printedKey } from './object-key.js';
+import { Problem } from './ownership-resources.jsx';
+import { perform } from './requests.js';
+import { IS_READ_ONLY } from './session.js';
+import { useAnswer } from './use-answer.js';
+
+export function Revisions({ session, view, setView }) {
+  const { answer: revisions, problem, read } = useAnswer(session, 'list_metadata_revisions');
+  if (!revisions) return <Problem text={problem} />;
+  if (revisions.length < 2) return <p>The engine has no earlier version (--metadata-revisions).</p>;
+  const to = numberOf(view.to) ?? revisions[0].resource_version;
+  const from = numberOf(view.from) ?? revisions[1].resource_version;
+  const choose = (name) => (event) => setView({ [name]: event.target.value });
+  return (
+    <>
+      <Grid
+        label="Versions"
+        rows={revisions}
+        keyOf={({ resource_version }) => resource_version}
+        columns={columnsFor(revisions, setView)}
+      />
+      <h2>What changed</h2>
+      <form className="controls" onSubmit={(event) => event.preventDefault()}>
+        <VersionField label="From" revisions={revisions} value={from} onChange={choose('from')} />
+        <VersionField label="To" revisions={revisions} value={to} onChange={choose('to')} />
+      </form>
+      <Comparison session={session} from={from} to={to} />
+      {!IS_READ_ONLY && session.access === 'administrator' && (
+        <RollBack
+          key={from}
+          session={session}
+          version={from}
+          onDone={() => {
+            setView({ from: '', to: '' });
+            read();
+          }}
+        />
+      )}
+    </>
+  );
+}
+
+function columnsFor(revisions, setView) {
+  const before = (version) =>
+    revisions.find(({ resource_version }) => resource_version < version)?.resource_version;
+  return [
+    ['Version', ({ resource_version: version }) => version],
+    ['Written', ({ written_at }) => dayAndTime(written_at)],
+    ['By', ({ author }) => author],
+    ['With', ({ client }) => client ?? '–'],
+    ['Operations', ({ operations }) => operations.join(', ') || '–'],
+    [
+      'Difference',
+      ({ resource_version: to }) =>
+        before(to) === undefined ? (
+          '–'
+        ) : (
+          <button
+            type="button"
+            aria-label={`Show what changed with version ${to}`}
+            onClick={() => setView({ from: String(before(to)), to: String(to) })}
+          >
+            Show
+          </button>
+        ),
+    ],
+  ];
+}
+
+function numberOf(text) {
+  return /^\d+$/.test(text) ? Number(text) : undefined;
+}
+
+function VersionField({ label, revisions, value, onChange }) {
+  const isUnknown = !revisions.some(({ resource_version }) => resource_version === value);
+  return (
+    <label>
+      {label}
+      <select value={value} onChange={onChange}>
+        {isUnknown && <option>{value}</option>}
+        {revisions.map(({ resource_version, written_at }) => (
+          <option key={resource_version} value={resource_version}>
+            {resource_version} ({dayAndTime(written_at)})
+          </option>
+        ))}
+      </select>
+    </label>
+  );
+}
+
+function Comparison({ session, from, to }) {
+  const { answer, problem } = useAnswer(session, 'compare_metadata_revisions', { from, to });
+  if (!answer || problem) return <Problem text={problem} />;
+  if (answer.count === 0) return <p role="status">Both versions have the same objects.</p>;
+  return (
+    <>
+      <p role="status">
+        {answer.count === 1 ? 'One object differs.' : `${answer.count} objects differ.`}
+        {answer.count > answer.changes.length && ` The first ${answer.changes.length} are listed.`}
+      </p>
+      {answer.changes.map((change) => (
+        <Change key={change.key} of={change} />
+      ))}
+    </>
+  );
+}
+
+const MARKS = { same: ' ', removed: '-', added: '+', skipped: ' ' };
+
+function Change({ of: { key: name, change, owner, before, after, is_hidden: isHidden } }) {
+  const lines = differences(textOf(before), textOf(after));
+  return (
+    <div className="change">
+      <h3>
+        {printedKey(name)} <span className={`verb ${change}`}>{change}</span>
+      </h3>
+      {owner && <p className="faint">owned by {owner}</p>}
+      {isHidden ? (
+        <p>Only a secret changed, which is not shown.</p>
+      ) : (
+        // biome-ignore lint/a11y/noNoninteractiveTabindex: a region that scrolls must be reachable
+        <section className="scrolling difference" tabIndex={0} aria-label={`Difference of ${name}`}>
+          <pre>
+            {lines.map(({ kind, text }, i) => (
+              // biome-ignore lint/suspicious/noArrayIndexKey: lines have no other identity
+              <span key={i} className={kind}>
+                {`${MARKS[kind]} ${text}\n`}
+              </span>
+            ))}
+          </pre>
+        </section>
+      )}
+    </div>
+  );
+}
+
+function textOf(definition) {
+  return definition === undefined ? '' : JSON.stringify(definition, null, 2);
+}
+
+/** Goes back to a version in two steps: what the engine says about it, then the change. */
+function RollBack({ session, version, onDone }) {
+  const [report, setReport] = useState(null);
+  const [problem, setProblem] = useState('');
+  const send = (more, then) =>
+    perform(session, 'rollback_metadata', { resource_version: version, ...more }).then(
+      (answer) => {
+        setProblem('');
+        then(answer);
+      },
+      ({ message }) => setProblem(message),
+    );
+  return (
+    <section className="roll-back">
+      <h2>Go back to version {version}</h2>
+      <p className="faint">
+        The document of this version becomes a new version. An operator may put its objects back afterwards.
+      </p>
+      {report === null ? (
+        <button type="button" onClick={() => send({ dry_run: true }, setReport)}>
+          Check
+        </button>
+      ) : (
+        <>
+          <p>
+            {report.is_consistent
+              ? 'Every object would be consistent.'
+              : `${report.inconsistent_objects.length} objects would be inconsistent: the engine refuses it.`}
+          </p>
+          <button type="button" disabled={!report.is_consistent} onClick={() => send({}, onDone)}>
+            Go back now
+          </button>
+        </>
+      )}
+      <p role="alert" className="problem">
+        {problem}
+      </p>
+    </section>
+  );
+}
