@@ -51,7 +51,9 @@ describe.skipIf(!HAS_BROWSER)(`the page Ownership in a browser${REASON}`, { time
       'table/default/public/gone': { ...entry, cr: `Table shop/${MARKUP}`, isPruneHeld: true },
     };
     const old = { manager: 'm', cr: 'Table shop/old', releasedAt: '2026-01-01T00:00:00Z' };
-    const state = { manager: 'm', objects, reservations: { 'table/default/public/old': old } };
+    const bad = { manager: 'm', reason: 'RejectedByEngine', message: MARKUP, since: '2026-01-03T00:00:00Z' };
+    const unserved = { 'TablePermission shop/bad': bad };
+    const state = { manager: 'm', objects, unserved, reservations: { 'table/default/public/old': old } };
     await engine.admin('set_catalog_state', { type: 'operator', state });
   }, TIMEOUT_MS);
 
@@ -77,6 +79,7 @@ describe.skipIf(!HAS_BROWSER)(`the page Ownership in a browser${REASON}`, { time
     await open();
     expect(await text()).toContain('deletion of 1 waits for a confirmation');
     expect(await text()).toContain('1 missing in the engine');
+    expect(await text()).toContain(`TablePermission shop/bad\tRejectedByEngine\t${MARKUP}`);
     expect(await text()).toContain('table/default/public/old');
     await pressFirst('tbody th button');
     await page.until(`document.querySelector('.object button')`);

@@ -16,6 +16,7 @@ import type {
 export type { DeclaredCall } from './kinds.ts';
 
 import type { LedgerEntries, LedgerPatch, Reservations } from './objects/ledger.ts';
+import type { UnservedResources } from './objects/unserved.ts';
 
 /** An object that the engine keeps but cannot serve; with the code `not-enforced`, one whose restriction has no effect. */
 export type InconsistentObject = {
@@ -68,6 +69,7 @@ export type EngineReading = {
   readonly inconsistent: readonly InconsistentObject[];
   readonly ledger: LedgerEntries;
   readonly reservations?: Reservations;
+  readonly unserved?: UnservedResources;
 };
 
 export type EngineVersions = {

@@ -21,6 +21,18 @@ export function Resources({ session, view, setView }) {
   return (
     <>
       <Find view={view} setView={setView} label="Find a resource" />
+      {answer.unserved.length > 0 && (
+        <>
+          <h2>Not served as written</h2>
+          <Found
+            label="Not served as written"
+            rows={answer.unserved.filter(({ resource }) => isFound(resource, view.find))}
+            columns={UNSERVED}
+            keyOf={({ resource }) => resource}
+          />
+          <h2>Owners</h2>
+        </>
+      )}
       <Found
         label="Resources"
         rows={answer.resources.filter(({ resource }) => isFound(resource, view.find))}
@@ -51,6 +63,13 @@ export function Resources({ session, view, setView }) {
     </>
   );
 }
+
+const UNSERVED = [
+  ['Resource', ({ resource }) => resource],
+  ['Reason', ({ reason }) => <strong>{reason}</strong>],
+  ['Message', ({ message }) => message ?? 'for administrators'],
+  ['Since', ({ since }) => dayAndTime(since)],
+];
 
 const COLUMNS = [
   ['Resource', ({ resource }) => resource],

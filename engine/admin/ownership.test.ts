@@ -20,6 +20,7 @@ test('an engine without an operator owns nothing', async () => {
   expect(await answer('get_ownership')).toMatchObject({
     is_managed: false,
     resources: [],
+    unserved: [],
     released: [],
     unowned: { count: 2, keys: ['source/default', BOOK] },
   });
@@ -44,6 +45,12 @@ test('resources are listed with what they own, what is missing, and what waits f
       broken: 7,
     },
     reservations: { 'table/default/public/old': reservation },
+    unserved: {
+      'Table shop/bad': {
+        ...{ manager: 'm', reason: 'InvalidSpec', since: '2026-01-03T00:00:00Z' },
+        message: 'why',
+      },
+    },
   };
   await engine.must(op('set_catalog_state', { type: 'operator', state }));
   expect(await answer('get_ownership')).toEqual({
@@ -53,6 +60,12 @@ test('resources are listed with what they own, what is missing, and what waits f
       {
         ...{ resource: 'Table shop/book', manager: 'm', generation: 3, deletion_policy: 'Delete' },
         ...{ objects: 2, missing: 1, deletion_held: 1 },
+      },
+    ],
+    unserved: [
+      {
+        ...{ resource: 'Table shop/bad', reason: 'InvalidSpec', since: '2026-01-03T00:00:00Z' },
+        message: 'why',
       },
     ],
     released: [

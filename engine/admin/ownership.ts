@@ -28,7 +28,7 @@ type Entry = {
 
 type Entries = ReadonlyMap<string, Entry>;
 
-export const getOwnership: Performer<'get_ownership'> = (work, { resource }) => {
+export const getOwnership: Performer<'get_ownership'> = (work, { resource }, { caller }) => {
   const entries = entriesIn(work);
   const objects = objectsOf(work.metadata);
   if (resource !== undefined) {
@@ -37,9 +37,11 @@ export const getOwnership: Performer<'get_ownership'> = (work, { resource }) => 
     return () => ({ resource, objects: listed });
   }
   const unowned = [...objects.keys()].filter((key) => !entries.has(key));
+  const unserved = unservedIn(work.catalogStates.operator, caller.session.isConsole ?? false);
   const body = {
-    is_managed: entries.size > 0,
+    is_managed: entries.size > 0 || unserved.length > 0,
     resources: resourcesOf(entries, objects),
+    unserved,
     released: releasedIn(work.catalogStates.operator),
     unowned: { count: unowned.length, keys: unowned.slice(0, MOST_LISTED) },
   };
@@ -100,6 +102,19 @@ function ownedObject(key: string, { revokedAt, isPruneHeld }: Entry, objects: Re
     is_deletion_held: isPruneHeld === true,
     ...(typeof revokedAt === 'string' && { revoked_at: revokedAt }),
   };
+}
+
+/** Returns the resources that the engine does not serve as they are written, as the operator has stored them (operator/objects/unserved.ts). Messages may
+ *  repeat what a resource contains, so they are for administrators. */
+function unservedIn(state: unknown, isConsole: boolean): readonly object[] {
+  const unserved = isRecord(state) && isRecord(state['unserved']) ? state['unserved'] : {};
+  return Object.entries(unserved)
+    .slice(0, MOST_LISTED)
+    .flatMap(([resource, found]) => {
+      if (!isRecord(found)) return [];
+      const { reason, message, since } = found;
+      return [{ resource, reason, since, ...(isConsole ? {} : { message }) }];
+    });
 }
 
 /** Returns the keys that lost their owner and are reserved for its namespace. */

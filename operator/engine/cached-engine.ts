@@ -4,6 +4,7 @@
  *  In: an EnginePort. Out: another. Not here: the requests (client.ts). */
 import { createHash } from 'node:crypto';
 import { patchedEntries, patchedReservations } from '../objects/ledger.ts';
+import { patchedUnserved } from '../objects/unserved.ts';
 import type { EnginePort, EngineReading } from '../ports.ts';
 
 /** Returns a port that caches the document and the ledger. They are read once and stay cached while the engine is at the same version; own
@@ -59,7 +60,8 @@ export function cachedEngine(
       if (before?.reading.resourceVersion === change.expectedVersion) {
         const ledger = patchedEntries(before.reading.ledger, change.ledger);
         const reservations = patchedReservations(before.reading.reservations, change.ledger);
-        const reading = { ...written, metadata: change.document, ledger, reservations };
+        const unserved = patchedUnserved(before.reading.unserved, change.ledger.unserved);
+        const reading = { ...written, metadata: change.document, ledger, reservations, unserved };
         known = { reading, readAtMs: before.readAtMs };
       }
       return written;

@@ -5,6 +5,7 @@
  *  (kubernetes/engine-pass.ts). */
 import { type ArgsOf, type Edit, fromWire, type Metadata } from '@pergola/engine/metadata';
 import { readLedger, readReservations } from '../objects/ledger.ts';
+import { readUnserved } from '../objects/unserved.ts';
 import { isValueOf } from '../objects/value-name.ts';
 import {
   type AdmissionAnswer,
@@ -265,6 +266,7 @@ async function read(address: EngineAddress): Promise<EngineReading> {
     metadata,
     ledger: readLedger(operatorState),
     reservations: readReservations(operatorState),
+    unserved: readUnserved(operatorState),
   };
 }
 

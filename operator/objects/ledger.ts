@@ -3,6 +3,7 @@
  *  Not here: the decisions on owned objects (decide/decide.ts). */
 import { isRecord, withChanges } from '@pergola/engine/metadata';
 import { type CustomResource, crName, type DeletionPolicy } from '../kinds.ts';
+import type { UnservedPatch } from './unserved.ts';
 
 export type LedgerEntry = {
   readonly manager: string;
@@ -68,6 +69,8 @@ export type LedgerPatch = {
   readonly objects: Readonly<Record<string, LedgerPatchEntry | null>>;
   /** Absent when none changes. */
   readonly reservations?: Readonly<Record<string, Reservation | null>>;
+  /** Changes of the resources that are not served. */
+  readonly unserved?: UnservedPatch;
 };
 
 /** Reads the ledger from the stored state. An invalid state reads as an empty ledger: all objects then count as foreign. */

@@ -4,8 +4,10 @@
 import { type Decision, isWrite } from '../decide/decide.ts';
 import type { PassState } from '../decide/incremental-scope.ts';
 import { translateInSlices } from '../decide/translation.ts';
+import { crName } from '../kinds.ts';
 import { ledgerPatch } from '../objects/ledger.ts';
 import { objectsIn } from '../objects/normal-form.ts';
+import { type UnservedPatch, unservedChanges } from '../objects/unserved.ts';
 import {
   type CrSnapshot,
   type EnginePort,
@@ -90,7 +92,9 @@ export async function attempt(
       backoff = noteBreaking(backoff, made.decisions, made.settled, nowMs);
       heldBack = made.settled.heldBack;
       await clock.sleep(0);
-      const report = await apply(engine, made, mustFit);
+      const unserved = unservedIn(made);
+      await clock.sleep(0);
+      const report = await apply(engine, made, mustFit, unserved);
       wasWritten ||= report.wasWritten;
       if (report.wasWritten && isConnected(migrated, made)) continue;
       if (!made.settled.isCut || !report.wasWritten || !parts.mayGoOn) {
@@ -147,21 +151,61 @@ class Parts {
   }
 }
 
-async function apply(engine: EnginePort, made: PassPlan, mustFit: boolean): Promise<Attempt> {
+async function apply(
+  engine: EnginePort,
+  made: PassPlan,
+  mustFit: boolean,
+  unserved: UnservedPatch,
+): Promise<Attempt> {
   const { reading, settled, entries, reservations } = made;
   const { manager } = made.scope.ledger;
   const patch = ledgerPatch(entries, reservations, manager);
   if (settled.applied.length === 0 && !patch) {
-    return done(made, reading.resourceVersion, reading.inconsistent, false);
+    const resourceVersion = await noted(engine, made, unserved);
+    return done(made, resourceVersion, reading.inconsistent, false);
   }
   const written = await engine.write({
     edits: editsOf(settled.applied),
     document: settled.document,
-    ledger: patch ?? { manager, objects: {} },
+    ledger: {
+      ...(patch ?? { manager, objects: {} }),
+      ...(Object.keys(unserved).length === 0 ? {} : { unserved }),
+    },
     expectedVersion: reading.resourceVersion,
     mustFit,
   });
   return done(made, written.resourceVersion, written.inconsistent, true);
+}
+
+/** Stores reasons that changed while nothing else did, and returns the version of the engine afterwards. If that fails, the next pass does it. */
+async function noted(
+  engine: EnginePort,
+  { reading, scope }: PassPlan,
+  unserved: UnservedPatch,
+): Promise<number> {
+  const { metadata: document, resourceVersion: expectedVersion } = reading;
+  if (Object.keys(unserved).length === 0) return expectedVersion;
+  const ledger = { manager: scope.ledger.manager, objects: {}, unserved };
+  try {
+    const written = await engine.write({ edits: [], document, ledger, expectedVersion, mustFit: false });
+    return written.resourceVersion;
+  } catch (error) {
+    if (error instanceof EngineProblem) return expectedVersion;
+    throw error;
+  }
+}
+
+/** Returns what changes in the stored reasons for which resources are not served, if the plan is applied. */
+function unservedIn(made: PassPlan): UnservedPatch {
+  const { scope, reading, settled } = made;
+  const { snapshot, ledger, skipped } = scope;
+  const verdicts = verdictsOf(made, settled.inconsistent);
+  const outcomes = snapshot.resources.map(
+    (cr) => [crName(cr), verdicts.get(cr.metadata.uid)!.outcome] as const,
+  );
+  const isWhole = skipped.size === 0 && snapshot.lost === undefined;
+  const about = { manager: ledger.manager, at: snapshot.at, isWhole };
+  return unservedChanges(new Map(outcomes), reading.unserved ?? new Map(), about);
 }
 
 function done(

@@ -13,6 +13,9 @@ import { reconcile } from './reconcile.ts';
 const keys = (ports: ScriptedPorts) => [...objectsOf(ports.engine.metadata).keys()];
 const SELECT = 'select_permission/default/public/author/reader';
 
+/** The writes that change the document. Others store only why resources are not served. */
+const edited = ({ engine }: ScriptedPorts) => engine.writes.filter(({ edits }) => edits.length > 0);
+
 test('one write applies everything, and a second pass writes nothing', async () => {
   const ports = new ScriptedPorts();
   ports.resources = [permission('p', 'author', 'reader'), table('author')];
@@ -331,7 +334,7 @@ test('an owner keeps its object when an older resource claims it later', async (
   ports.resources = [table('author'), first, older];
   await reconcile(ports, OPTIONS);
   expect([ports.readiness(first), ports.readiness(older)]).toEqual(['True Applied', 'False Conflict']);
-  expect(ports.engine.writes).toHaveLength(1);
+  expect(edited(ports)).toHaveLength(1);
 });
 
 test('objects of another manager are neither adopted nor deleted', async () => {
@@ -371,7 +374,7 @@ test('an existing object that differs is adopted only with the adopt annotation'
   await reconcile(ports, OPTIONS);
   expect(ports.readiness(cr)).toBe('False AdoptionRequired');
   expect(ports.message(cr)).toContain('configuration.custom_name: - "Writer"');
-  expect(ports.engine.writes).toHaveLength(0);
+  expect(edited(ports)).toHaveLength(0);
   const adopting = table('author', { annotations: { 'pergola.dev/adopt': 'true' } });
   ports.resources = [adopting];
   await reconcile(ports, OPTIONS);
@@ -401,7 +404,7 @@ test('a suspended resource leaves its objects as they are', async () => {
   ports.resources = [suspended];
   await reconcile(ports, OPTIONS);
   expect(ports.readiness(suspended)).toBe('Unknown Paused');
-  expect(ports.engine.writes).toHaveLength(1);
+  expect(edited(ports)).toHaveLength(1);
 });
 
 test('an object that no resource owns is not adopted, and the message says which policy and what to set', async () => {
@@ -436,7 +439,7 @@ test('while some resources cannot be read, nothing is deleted and no object chan
   const usurper = permission('q', 'author', 'reader', ['name']);
   ports.given = snapshotOf([table('author'), usurper], { isComplete: false });
   await reconcile(ports, OPTIONS);
-  expect(ports.engine.writes).toHaveLength(1);
+  expect(edited(ports)).toHaveLength(1);
   expect(ports.readiness(usurper)).toBe('False Conflict');
 });
 
@@ -671,7 +674,7 @@ test('an applied object that no longer fits the database is reported and not wri
   ports.engine.judge = () => [inconsistent('table/default/public/author', 'not-exists', 'no such table')];
   await reconcile(ports, OPTIONS);
   expect(ports.readiness(cr)).toBe('False DependencyNotReady');
-  expect(ports.engine.writes).toHaveLength(1);
+  expect(edited(ports)).toHaveLength(1);
 });
 
 test('a resource restored under a new uid remains the owner', async () => {
@@ -728,6 +731,7 @@ test('the value of a Secret is sent before the metadata, which refers to it by n
   await reconcile(ports, OPTIONS);
   expect(ports.engine.values.get(name)).toBe('postgres://rotated');
   expect(ports.engine.writes.length).toBe(writes);
+  ports.engine.before = () => {};
   ports.given = snapshotOf([source]);
   await reconcile(ports, OPTIONS);
   expect(ports.readiness(source)).toBe('False SecretNotFound');
@@ -763,7 +767,7 @@ test.each([
   expect(ports.engine.values.size).toBe(0);
 });
 
-test('a pass writes at most twice when the engine reports every write as inconsistent', async () => {
+test('a pass gives up when the engine reports every write as inconsistent', async () => {
   const ports = new ScriptedPorts();
   ports.resources = [table('author')];
   let writes = 0;
@@ -773,7 +777,8 @@ test('a pass writes at most twice when the engine reports every write as inconsi
     throw new EngineProblem('inconsistent', 'it does not fit');
   };
   const report = await reconcile(ports, OPTIONS);
-  expect([writes, report.problem]).toEqual([2, undefined]);
+  // The third one stores why the resource is not served.
+  expect([writes, report.problem]).toEqual([3, undefined]);
   expect(ports.readiness(table('author'))).toBe('False RejectedByEngine');
 });
 
@@ -801,4 +806,40 @@ test('limits without a limit are no object: nothing is written, in any pass', as
   for (const _ of [1, 2]) expect((await reconcile(ports, OPTIONS)).wasWritten).toBe(false);
   expect(ports.engine.writes).toHaveLength(0);
   expect(ports.status(limits)?.conditions[0]).toMatchObject({ type: 'Ready', status: 'True' });
+});
+
+test('why a resource is not served is stored with the ledger, once for each reason, and removed when it is served', async () => {
+  const ports = new ScriptedPorts();
+  const stored = () => (ports.engine.operatorState as { readonly unserved?: object }).unserved;
+  ports.engine.metadata = { ...ports.engine.metadata, sources: [] };
+  const waiting = table('author');
+  ports.resources = [waiting];
+  await reconcile(ports, OPTIONS);
+  const [name] = Object.keys(stored() ?? {});
+  expect(name).toBe('Table default/author');
+  expect(stored()).toEqual({
+    [name!]: {
+      manager: OPTIONS.manager,
+      reason: expect.stringMatching(/^\w+$/),
+      message: expect.any(String),
+      since: expect.stringMatching(/^\d{4}-/),
+    },
+  });
+  const writes = ports.engine.writes.length;
+  await reconcile(ports, OPTIONS);
+  expect(ports.engine.writes).toHaveLength(writes);
+  ports.resources = [];
+  await reconcile(ports, OPTIONS);
+  expect(stored()).toEqual({});
+});
+
+test('a pass does not fail because the reasons cannot be stored', async () => {
+  const ports = new ScriptedPorts();
+  ports.engine.metadata = { ...ports.engine.metadata, sources: [] };
+  ports.resources = [table('author')];
+  ports.engine.before = (request) => {
+    if (request === 'write') throw new EngineProblem('conflict', 'another client wrote');
+  };
+  const report = await reconcile(ports, OPTIONS);
+  expect([report.problem, report.wasWritten]).toEqual([undefined, false]);
 });

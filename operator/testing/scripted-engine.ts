@@ -25,6 +25,7 @@ import {
   stateVersionOf,
 } from '@pergola/engine/metadata';
 import { type LedgerEntry, readLedger, readReservations } from '../objects/ledger.ts';
+import { readUnserved } from '../objects/unserved.ts';
 import { isValueOf } from '../objects/value-name.ts';
 import {
   type AdmissionAnswer,
@@ -78,7 +79,15 @@ export class ScriptedEngine implements EnginePort {
     const { resourceVersion, metadata, operatorState } = this;
     const ledger = readLedger(structuredClone(operatorState));
     const reservations = readReservations(structuredClone(operatorState));
-    return { resourceVersion, metadata, ledger, reservations, inconsistent: this.#judged(metadata) };
+    const unserved = readUnserved(structuredClone(operatorState));
+    return {
+      resourceVersion,
+      metadata,
+      ledger,
+      reservations,
+      unserved,
+      inconsistent: this.#judged(metadata),
+    };
   }
 
   /** Answers with the engine's own admission, over the judge and the comparison of the test. */

@@ -1,0 +1,79 @@
+/** The resources that the engine does not serve as they are written, with the reason: what waits, is held back, refused or paused. Stored with the
+ *  ledger, so that the console of the engine can show it. Written only when a reason changes, and bounded.
+ *  Pure. In: the stored state, the outcomes of a pass. Out: entries, and patches of them. Not here: the outcomes (status/verdicts.ts). */
+import { isRecord } from '@pergola/engine/metadata';
+import type { Reason } from '../kinds.ts';
+
+export type Unserved = {
+  readonly manager: string;
+  readonly reason: Reason;
+  /** The message of the condition when the reason was stored. */
+  readonly message: string;
+  /** The time when the reason was stored, in ISO 8601. */
+  readonly since: string;
+};
+
+/** Entries by resource, as `Kind namespace/name`. */
+export type UnservedResources = ReadonlyMap<string, Unserved>;
+
+export type UnservedPatch = Readonly<Record<string, Unserved | null>>;
+
+/** The most entries of an engine. Every resource of a database that does not answer has one. */
+const MOST_ENTRIES = 500;
+const MOST_MESSAGE_CHARACTERS = 500;
+
+/** Reads the entries from the stored state. Invalid ones are left out. */
+export function readUnserved(state: unknown): UnservedResources {
+  const found = isRecord(state) && isRecord(state['unserved']) ? state['unserved'] : {};
+  return new Map(Object.entries(found).filter((entry): entry is [string, Unserved] => isUnserved(entry[1])));
+}
+
+/** Returns the entries after the patch. */
+export function patchedUnserved(
+  before: UnservedResources | undefined,
+  patch: UnservedPatch = {},
+): UnservedResources {
+  const after = new Map(before);
+  for (const [name, entry] of Object.entries(patch)) {
+    if (entry) after.set(name, entry);
+    else after.delete(name);
+  }
+  return after;
+}
+
+/** Returns the changes that outcomes make to the entries of a manager. `isWhole`: entries without an outcome are removed, because the outcomes are those
+ *  of all resources. */
+export function unservedChanges(
+  outcomes: ReadonlyMap<string, { readonly reason: Reason; readonly message: string }>,
+  before: UnservedResources,
+  { manager, at, isWhole }: { readonly manager: string; readonly at: Date; readonly isWhole: boolean },
+): UnservedPatch {
+  const changes: Record<string, Unserved | null> = {};
+  for (const [name, { manager: of }] of before) {
+    const reason = outcomes.get(name)?.reason;
+    const isOver = reason === undefined ? isWhole : isServed(reason);
+    if (of === manager && isOver) changes[name] = null;
+  }
+  let left = MOST_ENTRIES - before.size + Object.keys(changes).length;
+  for (const [name, { reason, message }] of outcomes) {
+    const known = before.get(name);
+    if (isServed(reason) || known?.reason === reason) continue;
+    if (!known && left-- <= 0) continue;
+    changes[name] = {
+      ...{ manager, reason, since: at.toISOString() },
+      message: message.slice(0, MOST_MESSAGE_CHARACTERS),
+    };
+  }
+  return changes;
+}
+
+function isServed(reason: Reason): boolean {
+  return reason === 'Applied' || reason === 'Applying';
+}
+
+function isUnserved(value: unknown): boolean {
+  return (
+    isRecord(value) &&
+    ['manager', 'reason', 'message', 'since'].every((field) => typeof value[field] === 'string')
+  );
+}
