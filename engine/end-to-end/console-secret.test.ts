@@ -94,6 +94,8 @@ describe('the admin API', () => {
       'compare_metadata_revisions',
       'get_ownership',
       'get_role_access',
+      'list_objects',
+      'describe_object',
     ]);
     expect(allowed.filter((name) => OPERATIONS[name].effect !== 'read')).toEqual([]);
   });
