@@ -37,11 +37,14 @@ test('both directions of a relationship are one edge, with the sides that have m
     { key: 'author', from: 'book', to: 'author', type: 'object' },
     { key: 'books', from: 'author', to: 'book', type: 'array' },
     { key: 'parent', from: 'book', to: 'book', type: 'object' },
+    { key: 'publisher', from: 'book', to: 'publisher', type: 'object' },
+    { key: 'agent', from: 'author', to: 'publisher', type: 'object' },
   ];
   const { edges: drawn } = layoutOf('book', new Set(), edgesIn(edges));
   expect(drawn.map(({ left, right, names }) => [left.key, right.key, names])).toEqual([
     ['book', 'author', ['author', 'books']],
     ['book', 'book', ['parent']],
+    ['book', 'publisher', ['publisher']],
   ]);
   expect(drawn[0]).toMatchObject({ isLeftMany: true, isRightMany: false });
 });

@@ -167,7 +167,11 @@ describe.skipIf(!HAS_BROWSER)(`the page Model in a browser${REASON}`, { timeout:
 
   test('the diagram moves and zooms by keyboard', async () => {
     await open('table/default/public/book');
-    await page.until(`document.querySelector('.node')`);
+    // The diagram is as wide as the window leaves it, which a scroll bar changes.
+    await page.until(shows('Columns (4)'));
+    await page.evaluate(
+      'new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(resolve)))',
+    );
     const view = () =>
       page.evaluate<string>(`document.querySelector('.diagram svg > g').getAttribute('transform')`);
     const pressKey = (key: string) =>

@@ -12,7 +12,7 @@ export const MOST_NEIGHBOURS = 16;
 export function layoutOf(center, expanded, edgesOf) {
   const columns = columnsOf(center, expanded, edgesOf);
   const nodes = placed(columns, edgesOf);
-  const edges = edgesBetween(nodes, edgesOf);
+  const edges = edgesFrom([center, ...expanded], nodes, edgesOf);
   const hidden = new Map(
     [...nodes.keys()].map((key) => [
       key,
@@ -69,10 +69,11 @@ function heightNear(key, nodes, edgesOf) {
   return related.length === 0 ? 0 : related.reduce((sum, y) => sum + y, 0) / related.length;
 }
 
-/** Returns one edge for each pair of related nodes, with all relationships between them, from the left to the right node. */
-function edgesBetween(nodes, edgesOf) {
+/** Returns one edge for each pair of related nodes, with all relationships between them, from the left to the right node. Edges between two
+ *  nodes that are not open are left out: they belong to other neighbourhoods. */
+function edgesFrom(open, nodes, edgesOf) {
   const pairs = new Map();
-  for (const key of nodes.keys()) {
+  for (const key of open) {
     for (const edge of edgesOf(key)) {
       if (!nodes.has(edge.from) || !nodes.has(edge.to)) continue;
       const [a, b] = [nodes.get(edge.from), nodes.get(edge.to)];

@@ -1,5 +1,6 @@
 /** One object of the metadata: what is wrong with it, its relationships as a diagram and as a list, the columns of a table, and its definition without
  *  secrets. In: `describe_object`, which runs no statement. */
+import { useState } from 'react';
 import { adviceFor, reasonOf } from './model-advice.js';
 import { Diagram } from './model-diagram.jsx';
 import { kindInWords, partsOf } from './model-index.js';
@@ -152,17 +153,29 @@ function EnumValues({ values }) {
 
 /** The relationships of a table, and those of others that lead to it. */
 function Relationships({ objectKey, index, link }) {
+  const [shown, setShown] = useState(MOST_RELATIONSHIPS);
   const edges = index.edgesOf(objectKey);
   if (edges.length === 0) return null;
-  const rows = edges.map(({ key, from, to, type }) => [
-    link(key),
-    { array: 'many rows', object: 'one row' }[type] ?? type,
-    from === objectKey ? <>to {link(to)}</> : <>from {link(from)}</>,
-  ]);
+  const rows = edges
+    .slice(0, shown)
+    .map(({ key, from, to, type }) => [
+      link(key),
+      { array: 'many rows', object: 'one row' }[type] ?? type,
+      from === objectKey ? <>to {link(to)}</> : <>from {link(from)}</>,
+    ]);
   return (
-    <Facts title={`Relationships (${rows.length})`} heads={['Name', 'Leads to', 'Object']} rows={rows} />
+    <>
+      <Facts title={`Relationships (${edges.length})`} heads={['Name', 'Leads to', 'Object']} rows={rows} />
+      {edges.length > shown && (
+        <button type="button" onClick={() => setShown(Number.POSITIVE_INFINITY)}>
+          Show all {edges.length}
+        </button>
+      )}
+    </>
   );
 }
+
+const MOST_RELATIONSHIPS = 50;
 
 /** What else is nested in the object, by kind. */
 function Nested({ objects, link, index }) {
