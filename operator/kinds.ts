@@ -79,13 +79,11 @@ export function kindOf(name: string): KindRow | undefined {
   return BY_NAME.get(name);
 }
 
-type OfKind = Pick<CustomResource, 'kind'>;
-
-export function purposeOf({ kind }: OfKind): KindRow['purpose'] {
+export function purposeOf({ kind }: Pick<CustomResource, 'kind'>): KindRow['purpose'] {
   return kindOf(kind)?.purpose;
 }
 
 /** Returns where a resource has its content, if that is not in its spec or a value that it names. */
-export function contentOf({ kind, spec }: OfKind & Pick<CustomResource, 'spec'>) {
+export function contentOf({ kind, spec }: Pick<CustomResource, 'kind' | 'spec'>) {
   return kindOf(kind)?.contentOf?.(spec);
 }

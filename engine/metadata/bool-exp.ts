@@ -2,7 +2,7 @@
  *  Only its table says whether a field is a value or leads to other rows, so a field has its value unread: `comparisonsOf` reads the operators of a
  *  value, `partBehind` the expression about other rows.
  *  Not here: the condition that is executed (resolve/bool-exp.ts), why it hides a row (resolve/clause.ts), comparing filters (access/filter.ts),
- *  names (bool-exp-names.ts). Spec: BoolExpPart; grammar: docs/reference/behaviour/operators.md. */
+ *  names (bool-exp-names.ts). Spec: BoolExp; grammar: docs/reference/behaviour/operators.md. */
 import type { PathStep } from '../errors/engine-error.ts';
 import { isRecord } from '../json/value.ts';
 import type { QualifiedName } from './schema/common.ts';

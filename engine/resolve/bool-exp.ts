@@ -2,7 +2,7 @@
  *  In: BoolExpPart, parsed (metadata/bool-exp.ts) or as written. Out: Predicate with leaves for values. Raises an ERRORS row with the path into the condition.
  *  A relationship in a permission reaches every related row: the permission of the role on the target is not applied. In a
  *  condition of a request (`reader`) it is applied, and columns that the role may not read are refused.
- *  Spec: BoolExpPart; grammar: docs/reference/behaviour/operators.md. */
+ *  Spec: BoolExp; grammar: docs/reference/behaviour/operators.md. */
 
 import {
   castOf,

@@ -215,13 +215,13 @@ class HttpTransport implements Transport {
 }
 
 async function problemOf(response: IncomingMessage): Promise<ApiProblem> {
-  const { message = '', causes } = refusalIn(await textOf(response));
+  const { message, details } = statusIn(await textOf(response));
   const seconds = Number(response.headers['retry-after']);
   return new ApiProblem(
     response.statusCode!,
-    message.trim() || `the API server answers ${response.statusCode}`,
+    String(message ?? '').trim() || `the API server answers ${response.statusCode}`,
     seconds > 0 ? seconds * 1000 : undefined,
-    causes,
+    (details?.causes ?? []).flatMap(({ reason }) => reason ?? []),
   );
 }
 
@@ -229,17 +229,15 @@ async function textOf(response: IncomingMessage): Promise<string> {
   return (await bytesOf(response)).toString();
 }
 
-type Refusal = { readonly message?: string; readonly causes?: readonly string[] };
+/** The Status with which an API server refuses a request. */
+type Refusal = {
+  readonly message?: unknown;
+  readonly details?: { readonly causes?: readonly { readonly reason?: string }[] };
+};
 
-/** Returns the message of a Status, and the reasons of its causes. */
-function refusalIn(text: string): Refusal {
+function statusIn(text: string): Refusal {
   try {
-    const { message, details } = JSON.parse(text) as {
-      readonly message?: unknown;
-      readonly details?: { readonly causes?: readonly { readonly reason?: string }[] };
-    };
-    const causes = (details?.causes ?? []).flatMap(({ reason }) => reason ?? []);
-    return { ...(typeof message === 'string' ? { message } : {}), causes };
+    return (JSON.parse(text) ?? {}) as Refusal;
   } catch {
     return { message: text.slice(0, 200) };
   }

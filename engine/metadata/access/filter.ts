@@ -1,7 +1,7 @@
 /** Row filters of permissions as terms that can be compared and printed without a database: JSON → FilterTerm.
  *  Parts whose meaning depends on more than their text (`_not`, `_cast`, null, unknown forms) are opaque: two of them are equal if their
  *  texts are. Not here: comparing (compare-filters.ts), words (filter-words.ts), the condition that is executed (resolve/bool-exp.ts).
- *  Spec: BoolExpPart; grammar: docs/reference/behaviour/operators.md. */
+ *  Spec: BoolExp; grammar: docs/reference/behaviour/operators.md. */
 import { isRecord } from '../../json/value.ts';
 import {
   type BoolExpPart,
