@@ -9,7 +9,8 @@ import { join, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 import { startEmbeddedPostgres } from '../bin/embedded-postgres.ts';
 import { Comparison } from '../testing/citus/comparison.ts';
-import { randomWorlds, type Servers } from '../testing/citus/random.ts';
+import { randomWorlds } from '../testing/citus/random.ts';
+import type { Servers } from '../testing/citus/worlds.ts';
 
 const { values: options } = parseArgs({
   options: {
@@ -66,15 +67,22 @@ async function compareWorlds(workers: string, servers: Servers): Promise<void> {
     number,
     number,
   ];
-  let refused = 0;
-  for await (const { world, refusal, passed, problems } of randomWorlds(servers, { seed, from, count })) {
-    counts.passed += passed;
+  const sums = { queries: 0, mutations: 0, refused: 0, refusals: 0 };
+  for await (const verdict of randomWorlds(servers, { seed, from, count })) {
+    const { world, refusal, queries, mutations, refused, problems } = verdict;
+    sums.queries += queries;
+    sums.mutations += mutations;
+    sums.refused += refused;
+    sums.refusals += refusal === null ? 0 : 1;
     counts.failed += problems.length;
-    refused += refusal === null ? 0 : 1;
     const where = `--workers ${workers} --seed ${seed} --world ${world} --worlds 1`;
     for (const problem of problems) console.log(`FAIL ${where}: ${problem}`);
   }
-  console.log(`${workers} workers: ${count} random worlds, ${refused} refused`);
+  counts.passed += sums.queries + sums.mutations;
+  const { queries, mutations, refused, refusals } = sums;
+  console.log(
+    `${workers} workers: ${queries} queries, ${mutations} mutations and ${refused} refused ones of ${count} random worlds, ${refusals} refused`,
+  );
 }
 
 function run(...args: readonly string[]): string {

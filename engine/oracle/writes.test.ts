@@ -31,6 +31,8 @@ afterAll(() => arena.close());
 
 /** What an engine says of null in a column that is not nullable; an enum expects one of its values. */
 const NULL_REFUSALS = ['unexpectedNull', 'expectedButFound'];
+/** What an engine says of a change of the distribution column, which the schema does not have, and of an upsert that reads other rows. */
+const CLUSTER_REFUSALS = ['notFoundInType', 'validationFailed', 'distributionUnsupported'];
 /** What an engine may say of a write that Postgres refuses. */
 const REFUSALS = ['checkFailed', 'constraintViolation', 'notNullViolation', 'dataException', 'notSupported'];
 
@@ -63,6 +65,7 @@ test.each([
             const occasion = { role, request: asked, sql: theirs.log.join(';\n') };
             // The engine refuses null in a column that is not nullable before it asks Postgres, also where no row would be written.
             if (!('text' in ours) && NULL_REFUSALS.includes(ours.code)) continue;
+            if (isCluster && !('text' in ours) && CLUSTER_REFUSALS.includes(ours.code)) continue;
             if (!('text' in ours) && !('text' in theirs.answer)) {
               if (!REFUSALS.includes(ours.code))
                 throw new Error(describe(occasion, JSON.stringify(ours), 'refused'));

@@ -4,6 +4,8 @@
  *  Reference: docs/reference/behaviour/mutations.md; spec: InsertPermission. */
 import { fail, type PathStep, withPath } from '../errors/engine-error.ts';
 import { printQualified } from '../metadata/schema/common.ts';
+import { clusterOf } from '../resolve/distributions.ts';
+import { isOfRow } from '../resolve/own-part.ts';
 import { and, type Leaf, type Predicate, TRUE } from '../resolve/predicate.ts';
 import { filtered } from '../resolve/row-barrier.ts';
 import type { ResolvedRelationship, ResolvedTable, UpdateAccess } from '../resolve/types.ts';
@@ -263,9 +265,16 @@ function planOnConflict(
   const updateColumns = columnsOf(fields.get(table.naming.names.update_columns));
   if (updateColumns.includes(NO_COLUMN)) fail('validationFailed', { text: 'erroneous column name' });
   const name = constraint?.kind === 'enum' ? constraint.value : '';
-  return onConflictOf(table, { constraint: name, updateColumns, where: condition }, () => {
+  const planned = onConflictOf(table, { constraint: name, updateColumns, where: condition }, () => {
     return context.access(table).update ?? notPermitted();
   });
+  const { sources } = context.document.role.model;
+  const isOnShards = clusterOf(sources.get(table.source))?.(table.table) ?? null;
+  if (isOnShards && !isOfRow(planned.where)) {
+    const text = `rows of "${printQualified(table.table)}" that exist cannot be updated by an insert because the condition on them reads other rows, which a Citus cluster does not support. Update them by themselves`;
+    fail('distributionUnsupported', { text });
+  }
+  return planned;
 }
 
 type RequestedConflict = Pick<OnConflict, 'updateColumns' | 'where'> & { readonly constraint: string };

@@ -81,12 +81,13 @@ export function adminAccess(
     readonly allowsAggregation: boolean;
   },
 ): TableAccess {
-  const names = new Set(columns.map((column) => column.name));
-  const writable = new Set(columns.filter((column) => column.isWritable).map((column) => column.name));
+  const writable = columns.filter((column) => column.isWritable);
+  const updatable = writable.filter((column) => !column.isFixed);
+  const namesOf = (some: readonly ResolvedColumn[]) => new Set(some.map(({ name }) => name));
   const [presets, backendOnly] = [new Map(), false];
   return {
     select: {
-      columns: names,
+      columns: namesOf(columns),
       computedFields: null,
       cells: ALL_CELLS,
       filter: TRUE,
@@ -95,9 +96,9 @@ export function adminAccess(
       queryRootFields: null,
       subscriptionRootFields: null,
     },
-    insert: allowed.isInsertable ? { columns: writable, check: TRUE, presets, backendOnly } : null,
+    insert: allowed.isInsertable ? { columns: namesOf(writable), check: TRUE, presets, backendOnly } : null,
     update: allowed.isUpdatable
-      ? { columns: writable, filter: TRUE, check: TRUE, presets, backendOnly }
+      ? { columns: namesOf(updatable), filter: TRUE, check: TRUE, presets, backendOnly }
       : null,
     delete: allowed.isDeletable ? { filter: TRUE, backendOnly } : null,
   };

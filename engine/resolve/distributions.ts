@@ -5,7 +5,10 @@ import type { Catalog } from '../catalog/types.ts';
 import { type QualifiedName, qualifiedKey } from '../metadata/schema/common.ts';
 
 /** The distribution of a table or a view. The rows of a view are where those of its tables are. */
-export type RowsDistribution = Distribution | { readonly kind: 'view' };
+export type RowsDistribution = (Distribution | { readonly kind: 'view' }) & {
+  /** The columns of the primary key; absent without one. */
+  readonly key?: readonly string[];
+};
 
 export type Distributions = ReadonlyMap<string, RowsDistribution>;
 
@@ -18,9 +21,10 @@ export function distributionsOf({
 }: Pick<Catalog, 'hasCitus' | 'tables'>): Distributions | null {
   if (!hasCitus) return null;
   return new Map(
-    [...tables].flatMap(([key, { kind, distribution = kind === 'view' ? VIEW : null }]) =>
-      distribution ? [[key, distribution] as const] : [],
-    ),
+    [...tables].flatMap(([name, { kind, distribution = kind === 'view' ? VIEW : null, primaryKey }]) => {
+      if (!distribution) return [];
+      return [[name, primaryKey ? { ...distribution, key: primaryKey.columns } : distribution] as const];
+    }),
   );
 }
 

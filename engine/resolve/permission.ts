@@ -82,8 +82,15 @@ export function resolveUpdate(rule: UpdateRule, scope: PermissionScope): UpdateA
     () => conditionOf('check', rule.check ?? null, scope),
     () => validationOf(rule),
   );
+  const { columnByName } = scope.table;
+  const fixed = [...presets.keys()].find((name) => columnByName.get(name)!.isFixed);
+  if (fixed !== undefined) {
+    const text = `column "${fixed}" cannot be updated because the table is distributed by it. Use it in the check instead`;
+    fail('distributionUnsupported', { text }, { path: ['permission', 'set', fixed] });
+  }
+  const writable = writableColumns(columns, scope, presets);
   return {
-    columns: writableColumns(columns, scope, presets),
+    columns: new Set([...writable].filter((name) => !columnByName.get(name)!.isFixed)),
     filter,
     check,
     presets,

@@ -22,7 +22,11 @@ export function resolveTable(
   options: ResolveOptions,
 ): ResolvedTable {
   const { configuration } = definition;
-  const all = catalog.columns.map((column) => resolveColumn(column, configuration, naming, options));
+  const { distribution } = catalog;
+  const all = catalog.columns.map((column) => ({
+    ...resolveColumn(column, configuration, naming, options),
+    ...(distribution?.kind === 'distributed' && distribution.column === column.name ? { isFixed: true } : {}),
+  }));
   const columnByName = new Map(all.map((column) => [column.name, column]));
   const columns = all.filter((column) => isGraphqlName(column.graphqlName));
   refuseSharedNames(columns);

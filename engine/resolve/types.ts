@@ -178,6 +178,8 @@ export type ResolvedColumn = {
   readonly hasDefault: boolean;
   /** False for generated and `always` identity columns, which no client can write. */
   readonly isWritable: boolean;
+  /** True for the distribution column of a table of a Citus cluster, which can be inserted and not updated. */
+  readonly isFixed?: boolean;
   readonly description: string | null;
   /** The enum of its values, when it refers to the key of an enum table. */
   readonly enum?: ResolvedEnum;

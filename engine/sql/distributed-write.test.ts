@@ -6,7 +6,8 @@ import { type Database, openDatabase } from '../database/pool.ts';
 import { bind } from '../execute/bind.ts';
 import type { Delete, Insert, MutationOutput, Update } from '../plan/mutation-types.ts';
 import type { Field } from '../plan/query-types.ts';
-import { type Predicate, TRUE } from '../resolve/predicate.ts';
+import type { RowsDistribution } from '../resolve/distributions.ts';
+import { and, type Predicate, TRUE } from '../resolve/predicate.ts';
 import type { DistributionOf } from './distribution.ts';
 import { compile } from './fragment.ts';
 import { mutationQuery } from './mutation.ts';
@@ -98,6 +99,12 @@ const ACTIONS: Readonly<Record<string, Insert | Update | Delete>> = {
   'an update that fails': updateOf(TRUE, { check: ofAda }),
   'a delete': { kind: 'delete', table, where: ofOne },
   'a delete over a relationship': { kind: 'delete', table, where: ofAda },
+  'a delete of one row of two keys': {
+    kind: 'delete',
+    table,
+    where: and(compare('id', '_eq', constant('101')), compare('id', '_eq', constant('102'))),
+  },
+  'an update over a relationship and a key': updateOf(and(compare('id', '_eq', constant('101')), ofAda)),
 };
 
 const response = (...fields: readonly Field[]): MutationOutput => ({
@@ -122,7 +129,10 @@ const OUTPUTS: Readonly<Record<string, MutationOutput>> = {
 };
 
 const by = (column: string, colocation = 1): Distribution => ({ kind: 'distributed', column, colocation });
-const CLUSTERS: readonly Readonly<Record<string, Distribution | null>>[] = [
+const keyed = (distribution: Distribution): RowsDistribution => ({ ...distribution, key: ['id'] });
+const CLUSTERS: readonly Readonly<Record<string, RowsDistribution | null>>[] = [
+  { book: keyed(by('id', 2)), author: by('id') },
+  { book: keyed(by('id')), author: keyed({ kind: 'reference' }) },
   { book: by('author_id'), author: by('id') },
   { book: by('id', 2), author: by('id') },
   { book: by('id'), author: { kind: 'reference' } },
@@ -203,6 +213,22 @@ test('RETURNING has columns only, and the check is about the rows that it return
     by('id'),
   );
   expect(compile(write).text).toMatchInlineSnapshot(
-    `"with "written" as (insert into "public"."book" as "t2" ("id", "title", "author_id") select "t3"."c0"::"pg_catalog"."int4", "t3"."c1"::"pg_catalog"."varchar", "t3"."c2"::"pg_catalog"."int4" from unnest($1::"pg_catalog"."text"[], $2::"pg_catalog"."text"[], $1::"pg_catalog"."text"[]) "t3"("c0", "c1", "c2") returning row("t2".*)::"public"."book" as "whole row"), "gathered t8" as materialized (select * from (select "whole row", ("whole row").* from "written") "t8"), "gathered t9" as materialized (select "t9".* from "public"."author" "t9" where "t9"."name" = $3::"pg_catalog"."varchar" and exists (select 1 from "gathered t8" "t8" where "t9"."id" = "t8"."author_id")), "anchor" as materialized (select true as "is there") select "answer".* from "anchor" cross join lateral (select '{"n":' || count(*)::text || '}', case when bool_and((exists (select 1 from "gathered t9" "t9" where "t9"."id" = "t8"."author_id" and "t9"."name" = $3::"pg_catalog"."varchar")) is true) is not false then 0 else (current_user || ': the check of a permission has failed')::int end from "gathered t8" "t8" where "anchor"."is there") "answer""`,
+    `"with "written" as (insert into "public"."book" as "t0" ("id", "title", "author_id") select "t2"."c0"::"pg_catalog"."int4", "t2"."c1"::"pg_catalog"."varchar", "t2"."c2"::"pg_catalog"."int4" from unnest($1::"pg_catalog"."text"[], $2::"pg_catalog"."text"[], $1::"pg_catalog"."text"[]) "t2"("c0", "c1", "c2") returning row("t0".*)::"public"."book" as "whole row"), "gathered t7" as materialized (select * from (select "whole row", ("whole row").* from "written") "t7"), "gathered t8" as materialized (select "t8".* from "public"."author" "t8" where "t8"."name" = $3::"pg_catalog"."varchar" and exists (select 1 from "gathered t7" "t7" where "t8"."id" = "t7"."author_id")), "anchor" as materialized (select true as "is there") select "answer".* from "anchor" cross join lateral (select '{"n":' || count(*)::text || '}', case when bool_and((exists (select 1 from "gathered t8" "t8" where "t8"."id" = "t7"."author_id" and "t8"."name" = $3::"pg_catalog"."varchar")) is true) is not false then 0 else (current_user || ': the check of a permission has failed')::int end from "gathered t7" "t7" where "anchor"."is there") "answer""`,
+  );
+});
+
+const byId = keyed(by('id'));
+const textOf = (action: Insert | Update | Delete) =>
+  compile(mutationQuery(action, OUTPUTS['a count']!, false, () => byId).write).text;
+
+test('the shards of a write are those of one condition on the distribution column, as Citus fails when several exclude all shards', () => {
+  expect(textOf(ACTIONS['a delete of one row of two keys']!)).toMatchInlineSnapshot(
+    `"with "written" as (delete from "public"."book" "t0" where "t0"."id" = $1::"pg_catalog"."int4" and ("t0"."id" = $2::"pg_catalog"."int4") is true returning row("t0".*)::"public"."book" as "whole row") select '{"n":' || count(*)::text || '}' from (select "whole row", ("whole row").* from "written") "t1""`,
+  );
+});
+
+test('the keys of rows that are found over a relationship are read before the rows are written', () => {
+  expect(textOf(ACTIONS['an update over a relationship and a key']!)).toMatchInlineSnapshot(
+    `"with "keys" as materialized (with "gathered t5" as materialized (select "t5".* from "public"."book" "t5" where "t5"."id" = $1::"pg_catalog"."int4"), "gathered t6" as materialized (select "t6".* from "public"."author" "t6" where "t6"."name" = $2::"pg_catalog"."varchar" and exists (select 1 from "gathered t5" "t5" where "t6"."id" = "t5"."author_id")), "anchor" as materialized (select true as "is there") select "answer".* from "anchor" cross join lateral (select "t5"."id" from "gathered t5" "t5" where "t5"."id" = $1::"pg_catalog"."int4" and exists (select 1 from "gathered t6" "t6" where "t6"."id" = "t5"."author_id" and "t6"."name" = $2::"pg_catalog"."varchar") and "anchor"."is there") "answer"), "written" as (update "public"."book" "t0" set "pages" = $3::"pg_catalog"."int4" where "t0"."id" = $1::"pg_catalog"."int4" and ("t0"."id") in (select "keys"."id" from "keys") returning row("t0".*)::"public"."book" as "whole row") select '{"n":' || count(*)::text || '}' from (select "whole row", ("whole row").* from "written") "t7""`,
   );
 });

@@ -5,7 +5,8 @@
 import type { QualifiedName } from '../metadata/schema/common.ts';
 import type { Select } from '../plan/query-types.ts';
 import type { RowsDistribution } from '../resolve/distributions.ts';
-import { and, type Join, type Predicate, TRUE } from '../resolve/predicate.ts';
+import { isOwn, ownPart } from '../resolve/own-part.ts';
+import { type Join, TRUE } from '../resolve/predicate.ts';
 import { condition, matches, never, whereClause } from './bool-exp.ts';
 import { comma, empty, type Fragment, id, integer, join, qualified, sql } from './fragment.ts';
 import { Joins } from './join.ts';
@@ -205,34 +206,4 @@ function limitOf(
   if (limit === null || distinctOn.length > 0 || withTies || !isSimple) return empty;
   const most = String(BigInt(limit) + BigInt(offset ?? 0));
   return sql`${orderClause(orderTerms(orderBy, row, new Joins(aliases)))} limit ${integer(most)}`;
-}
-
-/** Returns the members of a conjunction that are about columns of the row only. */
-function ownPart(predicate: Predicate): Predicate {
-  if (predicate.kind === 'and') return and(...predicate.all.map(ownPart));
-  if (predicate.kind === 'barrier') return ownPart(predicate.filter);
-  return isOwn(predicate) ? predicate : TRUE;
-}
-
-function isOwn(predicate: Predicate): boolean {
-  switch (predicate.kind) {
-    case 'true':
-    case 'false':
-      return true;
-    case 'and':
-      return predicate.all.every(isOwn);
-    case 'or':
-      return predicate.any.every(isOwn);
-    case 'not':
-      return isOwn(predicate.not);
-    case 'is-null':
-    case 'compare': {
-      const { call, aggregate, visibleIf } = predicate.left;
-      const isRoot =
-        predicate.kind === 'compare' && predicate.right.kind === 'column' && predicate.right.scope === 'root';
-      return !call && !aggregate && !visibleIf && !isRoot;
-    }
-    default:
-      return false;
-  }
 }

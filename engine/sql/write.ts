@@ -22,16 +22,24 @@ import { type Aliases, columnOf, rowScope } from './scope.ts';
 
 /** Returns a write to the table under an alias, without `returning`. */
 export function writeOf(action: Insert | Update | Delete, row: string, aliases: Aliases): Fragment {
-  switch (action.kind) {
-    case 'insert':
-      return insertStatement(action, row, aliases);
-    case 'update':
-      return updateStatement(action, row, aliases);
-    case 'delete':
-      return deleteStatement(action, row, aliases);
-    default:
-      return action satisfies never;
-  }
+  if (action.kind === 'insert') return insertStatement(action, row, aliases);
+  return changeOf(action, row, rowsToChange(action, row, aliases));
+}
+
+/** Returns an update or a delete of the rows that satisfy all conditions, without `returning`. */
+export function changeOf(action: Update | Delete, row: string, conditions: readonly Fragment[]): Fragment {
+  const where = whereClause(conditions);
+  if (action.kind === 'delete') return sql`delete from ${qualified(action.table)} ${id(row)}${where}`;
+  const set = join(
+    action.set.map((a) => assignment(a, row)),
+    comma,
+  );
+  return sql`update ${qualified(action.table)} ${id(row)} set ${set}${where}`;
+}
+
+/** Returns the conditions on the rows that an update or a delete changes. */
+export function rowsToChange(action: Update | Delete, row: string, aliases: Aliases): readonly Fragment[] {
+  return [condition(action.where, rowScope(row, aliases)), ...reachedBy(action, row, aliases)];
 }
 
 function insertStatement(insert: Insert, row: string, aliases: Aliases): Fragment {
@@ -39,28 +47,8 @@ function insertStatement(insert: Insert, row: string, aliases: Aliases): Fragmen
   return sql`insert into ${qualified(insert.table)} as ${id(row)}${rowsClause(insert, aliases)}${conflict}`;
 }
 
-function updateStatement(update: Update, row: string, aliases: Aliases): Fragment {
-  const set = join(
-    update.set.map((a) => assignment(a, row)),
-    comma,
-  );
-  const where = whereClause([
-    condition(update.where, rowScope(row, aliases)),
-    ...reachedBy(update, row, aliases),
-  ]);
-  return sql`update ${qualified(update.table)} ${id(row)} set ${set}${where}`;
-}
-
-function deleteStatement(action: Delete, row: string, aliases: Aliases): Fragment {
-  const where = whereClause([
-    condition(action.where, rowScope(row, aliases)),
-    ...reachedBy(action, row, aliases),
-  ]);
-  return sql`delete from ${qualified(action.table)} ${id(row)}${where}`;
-}
-
 /** Returns the condition that the row belongs to a row of an earlier step. */
-function reachedBy({ reached }: Update | Delete, row: string, aliases: Aliases): readonly Fragment[] {
+export function reachedBy({ reached }: Update | Delete, row: string, aliases: Aliases): readonly Fragment[] {
   if (!reached) return [];
   const parent = aliases.next();
   const where = allOf([

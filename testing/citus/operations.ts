@@ -384,6 +384,39 @@ const WRITES: readonly Operation[] = [
       'mutation { delete_clicks(where: {ad: {campaign: {state: {_eq: "done"}}}, company_id: {_in: ["18", "19"]}}) { affected_rows } }',
   },
   {
+    name: 'a delete of a tenant that names another',
+    query: 'mutation { delete_campaigns(where: {company_id: {_eq: "10"}}) { affected_rows } }',
+    company: 9,
+  },
+  {
+    name: 'an update by key of a tenant that names another',
+    query:
+      'mutation { update_campaigns_by_pk(pk_columns: {company_id: "10", id: "101"}, _set: {state: "stolen"}) { id } }',
+    company: 9,
+  },
+  {
+    name: 'an update of a tenant over relationships that name another',
+    query:
+      'mutation { update_campaigns(where: {ads: {company_id: {_eq: "10"}}}, _set: {state: "stolen"}) { affected_rows } }',
+    company: 9,
+  },
+  {
+    name: 'an update over nested relationships that are not colocated',
+    query:
+      'mutation { update_visits(where: {company: {campaigns: {ads: {name: {_like: "ad 1%"}}}}}, _set: {page: "nested"}) { affected_rows } }',
+  },
+  {
+    name: 'a delete over a function of the row',
+    query:
+      'mutation { delete_clicks(where: {ad: {campaign: {label: {_like: "%(done)"}}}}) { affected_rows } }',
+  },
+  {
+    name: 'an update over a function of the row',
+    query:
+      'mutation { update_campaigns(where: {label: {_like: "%(paused)"}}, _set: {budget: "1"}) { affected_rows } }',
+    company: 20,
+  },
+  {
     name: 'an insert with a function of the row',
     query:
       'mutation { insert_campaigns_one(object: {company_id: 2, name: "labelled"}) { label company { campaigns_aggregate { aggregate { count } } } } }',

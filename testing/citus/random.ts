@@ -1,136 +1,193 @@
 /** Random worlds of the oracle, each in a plain Postgres and in a Citus cluster, where the tables are distributed, reference and local at
- *  random, and random requests of all roles to both. In: the URLs of both servers, and a seed that repeats the worlds. Out: for each world, the
- *  requests that the cluster answers differently, and whether it was refused when it was declared.
- *  Not here: how worlds and requests are chosen (engine/oracle), the requests that are written by hand (comparison.ts). */
+ *  random, and random queries and mutations of all roles to both. In: the URLs of both servers, and a seed that repeats the worlds. Out: for
+ *  each world, the requests that the cluster answers differently or after which its rows differ, and whether it was refused when it was
+ *  declared. Not here: how worlds and requests are chosen (engine/oracle), the requests that are written by hand (comparison.ts). */
 import pg from 'pg';
-import { EngineError } from '../../engine/errors/engine-error.ts';
-import { answer } from '../../engine/execute/answer.ts';
-import { bodyText } from '../../engine/execute/splice.ts';
-import { mustAgree } from '../../engine/oracle/testing/agree.ts';
-import { type Answer, makeVariables, sessionOf, type Variables } from '../../engine/oracle/testing/arena.ts';
-import { Choices, LARGEST } from '../../engine/oracle/testing/choices.ts';
+import { describe, mustAgree } from '../../engine/oracle/testing/agree.ts';
+import { type Answer, makeVariables } from '../../engine/oracle/testing/arena.ts';
+import type { Choices } from '../../engine/oracle/testing/choices.ts';
+import { EVERYTHING, looksAround } from '../../engine/oracle/testing/condition.ts';
 import { type EngineRooms, engineOn } from '../../engine/oracle/testing/engine-on.ts';
-import { functionsSql } from '../../engine/oracle/testing/functions-sql.ts';
+import type { Shape } from '../../engine/oracle/testing/json.ts';
 import { metadataRoles, metadataSource } from '../../engine/oracle/testing/metadata.ts';
-import { tablesSql } from '../../engine/oracle/testing/policies.ts';
+import { makeMutation } from '../../engine/oracle/testing/mutation.ts';
+import { mutationRequest, mutationShape } from '../../engine/oracle/testing/mutation-text.ts';
 import { queryRequest, queryShape, type Request } from '../../engine/oracle/testing/query-text.ts';
 import { makeQuery, Sight } from '../../engine/oracle/testing/request.ts';
 import { ENUM_TABLE, makeWorld, type World } from '../../engine/oracle/testing/world.ts';
 import type { Role, Table } from '../../engine/oracle/testing/world-types.ts';
 import { STRICT_RETURNING } from '../../engine/resolve/types.ts';
-import { randomBits } from '../random-bits.ts';
-
-export type Servers = { readonly citusUrl: string; readonly postgresUrl: string };
+import {
+  answerOf,
+  build,
+  choicesOf,
+  contentsOf,
+  dataOf,
+  restore,
+  type Servers,
+  withDatabases,
+} from './worlds.ts';
 
 export type WorldVerdict = {
   readonly world: number;
   /** The reason why the metadata was refused for the cluster; null when it was accepted. */
   readonly refusal: string | null;
-  readonly passed: number;
+  readonly queries: number;
+  /** The mutations that both have performed. */
+  readonly mutations: number;
+  /** The mutations that the cluster refuses because of the distribution. */
+  readonly refused: number;
   /** The requests that differ, each with its role, its text and both answers. */
   readonly problems: readonly string[];
 };
 
-const REQUESTS = 40;
+const QUERIES = 25;
+const MUTATIONS = 15;
 
 /** Words in the reason of a refusal that is about distribution. */
 const REFUSED = 'distributed table';
+/** The error of Postgres for an upsert whose objects have the same key. A cluster writes them one after the other. */
+const SAME_KEY = 'cannot affect row a second time';
+/** The error of a cluster for an upsert whose condition reads other rows. */
+const UNSUPPORTED = 'distributionUnsupported';
 
 /** Yields `count` worlds from `from` on. */
-export async function* randomWorlds(
+export function randomWorlds(
   { citusUrl, postgresUrl }: Servers,
   { seed, from, count }: { readonly seed: number; readonly from: number; readonly count: number },
 ): AsyncGenerator<WorldVerdict> {
-  const name = `worlds_${process.pid}_${Date.now().toString(36)}`;
-  await onServer(postgresUrl, `create database ${name}`);
-  const plainUrl = Object.assign(new URL(postgresUrl), { pathname: `/${name}` }).href;
-  try {
+  return withDatabases(postgresUrl, 1, async function* ([plainUrl = '']) {
     const both = { citusUrl, postgresUrl: plainUrl };
     for (let world = from; world < from + count; world++) yield await runWorld(both, seed, world);
-  } finally {
-    await onServer(postgresUrl, `drop database ${name} with (force)`);
-  }
+  });
 }
 
 async function runWorld(servers: Servers, seed: number, number: number): Promise<WorldVerdict> {
-  const bits = randomBits(seed * 1_000_003 + number);
-  const choices = (count: number) => new Choices(Array.from({ length: count }, () => bits() % (LARGEST + 1)));
+  const choices = choicesOf(seed, number);
   const world = loosened(makeWorld(choices(1600)));
   await build(servers.postgresUrl, world, []);
   await build(servers.citusUrl, world, distributionSql(world, choices(100)));
-  const open = (url: string) =>
-    engineOn(url, metadataSource(world), metadataRoles(world), [STRICT_RETURNING]);
-  const plain = await open(servers.postgresUrl);
+  const plain = await openSide(servers.postgresUrl, world);
   try {
-    const cluster = await open(servers.citusUrl).catch((error: Error) => error.message);
+    const cluster = await openSide(servers.citusUrl, world).catch((error: Error) => error.message);
     if (typeof cluster === 'string') {
       const problems = cluster.includes(REFUSED) ? [] : [cluster];
-      return { world: number, refusal: cluster, passed: 0, problems };
+      return { world: number, refusal: cluster, queries: 0, mutations: 0, refused: 0, problems };
     }
     try {
-      return { world: number, refusal: null, ...(await compare(world, choices, { plain, cluster })) };
+      const pair = new Pair(world, plain, cluster);
+      for (let i = 0; i < QUERIES; i++) await pair.query(choices(300));
+      for (let i = 0; i < MUTATIONS; i++) await pair.mutate(choices(300));
+      const { queries, mutations, refused, problems } = pair;
+      return { world: number, refusal: null, queries, mutations, refused, problems };
     } finally {
-      await cluster.sources.close();
+      await closeSide(cluster);
     }
   } finally {
-    await plain.sources.close();
+    await closeSide(plain);
   }
 }
 
-async function compare(
-  world: World,
-  choices: (count: number) => Choices,
-  { plain, cluster }: { readonly plain: EngineRooms; readonly cluster: EngineRooms },
-): Promise<{ readonly passed: number; readonly problems: readonly string[] }> {
-  const problems: string[] = [];
-  let passed = 0;
-  for (let i = 0; i < REQUESTS; i++) {
-    const own = choices(300);
-    const role = own.of([...world.roles, world.heir, null]);
-    const query = makeQuery(own, new Sight(world, role));
-    if (!query) continue;
-    const variables = makeVariables(own);
-    const request = queryRequest(query, own, world.names);
-    const theirs = await answerOf(plain, request, role, variables);
-    const ours = await answerOf(cluster, request, role, variables);
+type Side = { readonly url: string; readonly engine: EngineRooms; readonly client: pg.Client };
+
+async function openSide(url: string, world: World): Promise<Side> {
+  const engine = await engineOn(url, metadataSource(world), metadataRoles(world), [STRICT_RETURNING]);
+  const client = new pg.Client(url);
+  await client.connect();
+  return { url, engine, client };
+}
+
+async function closeSide({ engine, client }: Side): Promise<void> {
+  await client.end();
+  await engine.sources.close();
+}
+
+type Asked = { readonly role: Role | null; readonly request: Request; readonly shape: Shape };
+
+/** A world on a plain Postgres and on a cluster, which begin with the same rows. */
+class Pair {
+  readonly problems: string[] = [];
+  /** The requests that were answered alike; of the mutations those without an error. */
+  queries = 0;
+  mutations = 0;
+  /** The mutations that the cluster refuses because of the distribution. */
+  refused = 0;
+  readonly #world: World;
+  readonly #plain: Side;
+  readonly #cluster: Side;
+
+  constructor(world: World, plain: Side, cluster: Side) {
+    this.#world = world;
+    this.#plain = plain;
+    this.#cluster = cluster;
+  }
+
+  async query(choices: Choices): Promise<void> {
+    const role = choices.of([...this.#world.roles, this.#world.heir, null]);
+    const query = makeQuery(choices, new Sight(this.#world, role));
+    if (!query) return;
+    const variables = makeVariables(choices);
+    const request = queryRequest(query, choices, this.#world.names);
+    const asked = { role, request, shape: queryShape(query) };
+    const theirs = await answerOf(this.#plain.engine, request, role, variables);
+    const ours = await answerOf(this.#cluster.engine, request, role, variables);
+    if (this.#areAlike(asked, ours, theirs)) this.queries += 1;
+  }
+
+  async mutate(choices: Choices): Promise<void> {
+    const { names } = this.#world;
+    const role = choices.of([...this.#world.roles, this.#world.heir]);
+    const mutation = makeMutation(choices, new Sight(this.#world, role), role);
+    if (!mutation) return;
+    const variables = makeVariables(choices);
+    const request = mutationRequest(mutation, choices, names);
+    const asked = { role, request, shape: mutationShape(mutation, names) };
+    const theirs = await answerOf(this.#plain.engine, request, role, variables);
+    const ours = await answerOf(this.#cluster.engine, request, role, variables);
+    const isRefused = 'code' in ours && ours.code === UNSUPPORTED;
+    const isSameKey = 'code' in theirs && theirs.message.includes(SAME_KEY);
+    if (isRefused) this.refused += 1;
+    const areAlike =
+      !isRefused && !isSameKey && this.#areAlike(asked, ours, theirs) && (await this.#haveSameRows(asked));
+    if (areAlike && 'text' in ours) this.mutations += 1;
+    if (!areAlike) for (const { url } of [this.#plain, this.#cluster]) await restore(url, this.#world);
+  }
+
+  #areAlike({ role, request, shape }: Asked, ours: Answer, theirs: Answer): boolean {
     // The texts of errors may differ, since a shard raises its own.
-    const isAgreed = 'code' in ours && 'code' in theirs;
+    if ('code' in ours && 'code' in theirs) return true;
     try {
-      if (!isAgreed) mustAgree({ role, request, sql: '' }, ours, dataOf(theirs), queryShape(query));
-      passed += 1;
+      mustAgree({ role, request, sql: '' }, ours, dataOf(theirs), shape);
+      return true;
     } catch (error) {
-      problems.push((error as Error).message);
+      this.problems.push((error as Error).message);
+      return false;
     }
   }
-  return { passed, problems };
-}
 
-async function answerOf(
-  { model, sources }: EngineRooms,
-  request: Request,
-  role: Role | null,
-  variables: Variables,
-): Promise<Answer> {
-  try {
-    const context = { model, session: sessionOf(role, variables), databases: sources };
-    return { text: bodyText(await answer(request, context)) };
-  } catch (error) {
-    if (!(error instanceof EngineError)) throw error;
-    return { code: error.kind, message: `${error.message} ${JSON.stringify(error.internal ?? '')}` };
+  async #haveSameRows({ role, request }: Asked): Promise<boolean> {
+    const ours = await contentsOf(this.#cluster.client, this.#world);
+    const theirs = await contentsOf(this.#plain.client, this.#world);
+    if (ours === theirs) return true;
+    this.problems.push(`the rows differ after ${describe({ role, request, sql: '' }, ours, theirs)}`);
+    return false;
   }
-}
-
-/** Returns the `data` of an answer, which is what `mustAgree` takes. */
-function dataOf(given: Answer): Answer {
-  return 'text' in given ? { text: /^\{"data":(.*)\}$/s.exec(given.text)![1]! } : given;
 }
 
 /** Returns the world without what a cluster refuses whatever the distribution: foreign keys and unique constraints that do not have the
- *  distribution column, and functions that read tables. Relationships are declared by their columns. */
+ *  distribution column, functions that read tables, and updates of the distribution column. Relationships are declared by their columns.
+ *  Checks do not look at other rows, since a cluster checks rows after they are written. */
 function loosened(world: World): World {
   for (const table of world.tables) {
     for (const each of table.relationships) Object.assign(each, { using: 'manual' });
     Object.assign(table, { foreignKeys: [], unique: null, partial: null });
+    for (const { permissions } of [...world.roles, world.heir]) {
+      const { insert, update } = permissions.get(table)!;
+      for (const may of [insert, update]) {
+        if (may?.check && looksAround(may.check)) Object.assign(may, { check: EVERYTHING });
+      }
+      if (update) Object.assign(update, { columns: update.columns.filter((each) => each !== table.key[0]) });
+    }
   }
   return Object.assign(world, { functions: [] });
 }
@@ -153,39 +210,3 @@ const WAYS: readonly ((table: Table) => readonly string[])[] = [
   ({ name }) => [`select create_reference_table('public.${name}')`],
   () => [],
 ];
-
-/** Replaces the tables of the database by those of the world. Views and functions are created after the tables are distributed, so that the
- *  workers have them, too. */
-async function build(url: string, world: World, distribution: readonly string[]): Promise<void> {
-  const client = new pg.Client(url);
-  await client.connect();
-  try {
-    await client.query('set client_min_messages = error');
-    const { rows } = await client.query<{ name: string }>(`select oid::regclass as name from pg_class
-      where relnamespace = 'public'::regnamespace and relkind = 'r'
-        and not exists (select from pg_depend d where d.objid = pg_class.oid and d.deptype = 'e')`);
-    for (const { name } of rows) await client.query(`drop table if exists ${name} cascade`);
-    // The first two statements replace the schemas, one of which belongs to the cluster.
-    const [, , ...statements] = tablesSql(world).map(numbered);
-    const later = world.tables.filter(({ of }) => of !== null).length + functionsSql(world).length;
-    const first = statements.slice(0, statements.length - later);
-    for (const sql of [...first, ...distribution, ...statements.slice(first.length)]) await client.query(sql);
-  } finally {
-    await client.end();
-  }
-}
-
-/** Returns SQL of tables whose rows have plain numbers: Citus 13.2 cannot distribute a table that has an identity column whose name needs
- *  quotes, and does not restart sequences. */
-function numbered(sql: string): string {
-  return sql
-    .replaceAll('"#" int not null generated by default as identity', 'row_number_ serial')
-    .replaceAll('"#"', 'row_number_')
-    .replaceAll(' restart identity', '');
-}
-
-async function onServer(url: string, sql: string): Promise<void> {
-  const client = new pg.Client(url);
-  await client.connect();
-  await client.query(sql).finally(() => client.end());
-}

@@ -5,6 +5,8 @@ import { introspect } from '../../catalog/introspect.ts';
 import type { Catalog, CatalogTable } from '../../catalog/types.ts';
 import { Sources } from '../../database/sources.ts';
 import { parseMetadata } from '../../metadata/parse.ts';
+import { qualifiedKey } from '../../metadata/schema/common.ts';
+import type { Table } from '../../metadata/schema/table.ts';
 import { resolve } from '../../resolve/resolve.ts';
 import type { Model } from '../../resolve/types.ts';
 
@@ -31,13 +33,19 @@ export function sourcesOn(url: string, source: Source): Sources {
 }
 
 /** Returns the catalog of a cluster with the same tables: distributed by a column of a key, reference and local in turn. The statements for a
- *  cluster are valid on any Postgres and must have the same answers. */
-function asCluster(catalog: Catalog): Catalog {
+ *  cluster are valid on any Postgres and must have the same answers. No table is distributed by a column that an update presets. */
+function asCluster(catalog: Catalog, definitions: readonly Table[]): Catalog {
+  const presets = new Map(
+    definitions.map(({ table, update_permissions: updates = [] }) => [
+      qualifiedKey(table),
+      updates.flatMap(({ permission }) => Object.keys(permission.set ?? {})),
+    ]),
+  );
   const tables = [...catalog.tables].map(([key, table], i): [string, CatalogTable] => {
     const columns = [
       ...(table.primaryKey?.columns ?? []),
       ...table.foreignKeys.flatMap((each) => each.columns),
-    ];
+    ].filter((column) => !presets.get(key)?.includes(column));
     const possible: readonly (Distribution | null)[] = [
       ...columns.map((column): Distribution => ({ kind: 'distributed', column, colocation: 1 })),
       { kind: 'reference' },
@@ -62,7 +70,7 @@ export async function engineOn(
   const { metadata, sources } = documentOn(url, source, inheritedRoles);
   const database = sources.get('default');
   const read = await withEnumRows(database, await introspect(database), metadata.sources[0]!);
-  const catalog = isCluster ? asCluster(read) : read;
+  const catalog = isCluster ? asCluster(read, metadata.sources[0]!.tables) : read;
   const { model, inconsistencies } = resolve(metadata, new Map([['default', catalog]]), {
     stringifyNumericTypes: false,
     namingConvention: 'default',

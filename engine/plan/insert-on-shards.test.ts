@@ -1,0 +1,69 @@
+/** Writes to tables of a Citus cluster that are refused before they are sent: what no statement could do there is no part of the schema, or an
+ *  error that names the reason. */
+import { expect, test } from 'vitest';
+import type { Distribution } from '../catalog/distribution.ts';
+import { AUTHORS, resolveTables } from '../resolve/testing/small-world.ts';
+import { roleSchema } from '../schema/role-schemas.ts';
+import { prepareDocument } from './document.ts';
+import { planRequest } from './plan.ts';
+import { errorOf } from './testing/ask.ts';
+import { coerceVariables } from './variables.ts';
+
+const named = (name: string) => ({ schema: 'public', name });
+const BY_ID: Distribution = { kind: 'distributed', column: 'id', colocation: 1 };
+type Rule = Record<string, unknown>;
+const OF_ADA: Rule = { author: { name: { _eq: 'Ada' } } };
+
+/** Returns the tables in a cluster; `set` are presets of an update. */
+function onShards(distribution: Distribution | undefined, filter: Rule, set: Rule = {}) {
+  const tables = [...AUTHORS.tables].map(([key, table]) => {
+    return [key, distribution ? { ...table, distribution } : table] as const;
+  });
+  const author = { column_mapping: { author_id: 'id' }, remote_table: named('author') };
+  const entries = {
+    author: {},
+    article: {
+      object_relationships: [{ name: 'author', using: { manual_configuration: author } }],
+      select_permissions: [{ role: 'writer', permission: { columns: '*' as const, filter: {} } }],
+      insert_permissions: [{ role: 'writer', permission: { columns: '*' as const, check: {} } }],
+      update_permissions: [{ role: 'writer', permission: { columns: '*' as const, filter, set } }],
+    },
+  };
+  const { model, reasons } = resolveTables(entries, { ...AUTHORS, hasCitus: true, tables: new Map(tables) });
+  const refusal = (text: string, role = 'writer') =>
+    errorOf(() => {
+      const document = prepareDocument(roleSchema(model, role, false), text, null);
+      planRequest(document, coerceVariables(document, null));
+    });
+  return { reasons, refusal };
+}
+
+const upsert = (where: string) =>
+  `mutation { insert_article_one(object: {id: 1, title: "x", author_id: 1},
+    on_conflict: {constraint: article_pkey, update_columns: [title], where: ${where}}) { id } }`;
+const READS_OTHERS =
+  '$.selectionSet.insert_article_one.args.on_conflict: rows of "article" that exist cannot be updated by an insert because the condition on them reads other rows, which a Citus cluster does not support. Update them by themselves';
+
+test('an upsert whose condition reads other rows is refused on shards, by the request or by the permission', () => {
+  for (const distribution of [BY_ID, { kind: 'reference' }] as const) {
+    const { refusal } = onShards(distribution, {});
+    expect(refusal(upsert('{title: {_eq: "y"}}'))).toBe('no error');
+    expect(refusal(upsert('{author: {id: {_eq: 1}}}'), 'admin')).toBe(READS_OTHERS);
+    expect(onShards(distribution, OF_ADA).refusal(upsert('{}'))).toBe(READS_OTHERS);
+  }
+  expect(onShards(undefined, OF_ADA).refusal(upsert('{}'))).toBe('no error');
+});
+
+test('no update changes the distribution column, which an insert gives', () => {
+  const update = 'mutation { update_article(where: {}, _set: {id: 2}) { affected_rows } }';
+  for (const role of ['admin', 'writer']) {
+    expect(onShards(BY_ID, {}).refusal(update, role)).toMatch(
+      /field 'id' not found in type: 'article_set_input'/,
+    );
+    expect(onShards(undefined, {}).refusal(update, role)).toBe('no error');
+    expect(onShards(BY_ID, {}).refusal(update.replace('id: 2', 'title: "t"'), role)).toBe('no error');
+  }
+  expect(onShards(BY_ID, {}, { id: 'X-Engine-Id' }).reasons).toEqual([
+    expect.stringContaining('column "id" cannot be updated because the table is distributed by it'),
+  ]);
+});
