@@ -1,6 +1,8 @@
 /** Compares the answers of a Citus cluster of two, then of four workers with those of a plain Postgres: the requests of
- *  testing/citus/operations.ts, and afterwards the rows of every table; then random requests to random worlds (testing/citus/random.ts).
- *  In: the folder with the cluster (--shared), --workers for one number of workers; --seed S --world W --worlds N for other worlds.
+ *  testing/citus/operations.ts, and afterwards the rows of every table; then random requests to random worlds (testing/citus/random.ts), and
+ *  those of tenants with a Postgres that has the rows of one tenant (testing/citus/tenants.ts).
+ *  In: the folder with the cluster (--shared), --workers for one number of workers; --seed S --world W --worlds N --tenants N for other worlds.
+ *  `npm run citus -- --worlds 0 --tenants 20` sends 5,000 requests of tenants.
  *  Out: what fails or differs, `N passed, N failed`, --out JSON. */
 import { execFileSync } from 'node:child_process';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
@@ -10,6 +12,7 @@ import { parseArgs } from 'node:util';
 import { startEmbeddedPostgres } from '../bin/embedded-postgres.ts';
 import { Comparison } from '../testing/citus/comparison.ts';
 import { randomWorlds } from '../testing/citus/random.ts';
+import { tenantWorlds } from '../testing/citus/tenants.ts';
 import type { Servers } from '../testing/citus/worlds.ts';
 
 const { values: options } = parseArgs({
@@ -18,7 +21,8 @@ const { values: options } = parseArgs({
     workers: { type: 'string' },
     seed: { type: 'string', default: '2' },
     world: { type: 'string', default: '0' },
-    worlds: { type: 'string', default: '10' },
+    worlds: { type: 'string', default: '5' },
+    tenants: { type: 'string', default: '1' },
     out: { type: 'string' },
   },
 });
@@ -57,6 +61,7 @@ async function compare(workers: string): Promise<void> {
     await comparison.close();
   }
   await compareWorlds(workers, servers);
+  await compareTenants(workers, servers);
 }
 
 async function compareWorlds(workers: string, servers: Servers): Promise<void> {
@@ -82,6 +87,29 @@ async function compareWorlds(workers: string, servers: Servers): Promise<void> {
   const { queries, mutations, refused, refusals } = sums;
   console.log(
     `${workers} workers: ${queries} queries, ${mutations} mutations and ${refused} refused ones of ${count} random worlds, ${refusals} refused`,
+  );
+}
+
+/** Compares requests of tenants with those to a Postgres that has the rows of one tenant only. */
+async function compareTenants(workers: string, servers: Servers): Promise<void> {
+  const [seed, from, count] = [options.seed, options.world, options.tenants].map(Number) as [
+    number,
+    number,
+    number,
+  ];
+  const sums = { queries: 0, mutations: 0, unplanned: 0 };
+  for await (const verdict of tenantWorlds(servers, { seed, from, count })) {
+    const { world, queries, mutations, unplanned, problems } = verdict;
+    sums.unplanned += unplanned;
+    sums.queries += queries;
+    sums.mutations += mutations;
+    counts.failed += problems.length;
+    const where = `--workers ${workers} --seed ${seed} --world ${world} --worlds 0 --tenants 1`;
+    for (const problem of problems) console.log(`FAIL ${where}: ${problem}`);
+  }
+  counts.passed += sums.queries + sums.mutations;
+  console.log(
+    `${workers} workers: ${sums.queries} queries and ${sums.mutations} mutations of tenants, ${sums.unplanned} queries that Citus cannot plan`,
   );
 }
 

@@ -269,8 +269,8 @@ function planOnConflict(
     return context.access(table).update ?? notPermitted();
   });
   const { sources } = context.document.role.model;
-  const isOnShards = clusterOf(sources.get(table.source))?.(table.table) ?? null;
-  if (isOnShards && !isOfRow(planned.where)) {
+  const distribution = clusterOf(sources.get(table.source))?.(table.table);
+  if (distribution && distribution.kind !== 'local' && !isOfRow(planned.where)) {
     const text = `rows of "${printQualified(table.table)}" that exist cannot be updated by an insert because the condition on them reads other rows, which a Citus cluster does not support. Update them by themselves`;
     fail('distributionUnsupported', { text });
   }

@@ -4,15 +4,13 @@ import type { Distribution } from '../catalog/distribution.ts';
 import type { Catalog } from '../catalog/types.ts';
 import { type QualifiedName, qualifiedKey } from '../metadata/schema/common.ts';
 
-/** The distribution of a table or a view. The rows of a view are where those of its tables are. */
-export type RowsDistribution = (Distribution | { readonly kind: 'view' }) & {
+/** The distribution of a table or a view. The rows of a view are where those of its tables are, those of a local table on the coordinator. */
+export type RowsDistribution = (Distribution | { readonly kind: 'view' | 'local' }) & {
   /** The columns of the primary key; absent without one. */
   readonly key?: readonly string[];
 };
 
 export type Distributions = ReadonlyMap<string, RowsDistribution>;
-
-const VIEW: RowsDistribution = { kind: 'view' };
 
 /** Returns the distributions; null when the database is no cluster. */
 export function distributionsOf({
@@ -21,14 +19,14 @@ export function distributionsOf({
 }: Pick<Catalog, 'hasCitus' | 'tables'>): Distributions | null {
   if (!hasCitus) return null;
   return new Map(
-    [...tables].flatMap(([name, { kind, distribution = kind === 'view' ? VIEW : null, primaryKey }]) => {
-      if (!distribution) return [];
-      return [[name, primaryKey ? { ...distribution, key: primaryKey.columns } : distribution] as const];
+    [...tables].map(([name, { kind, distribution, primaryKey }]) => {
+      const rows: RowsDistribution = distribution ?? { kind: kind === 'view' ? 'view' : 'local' };
+      return [name, primaryKey ? { ...rows, key: primaryKey.columns } : rows];
     }),
   );
 }
 
-/** Returns the distribution of each table of a source; null when it is no cluster. */
+/** Returns the distribution of each table of a source; null when it is no cluster, and for a table that the catalog does not have. */
 export function clusterOf(
   source: { readonly distributions: Distributions | null } | undefined,
 ): ((table: QualifiedName) => RowsDistribution | null) | null {

@@ -2,6 +2,7 @@
  *  unrestricted). Relationships become `exists`, or joins where there is a FROM clause and one row is related. Conditions on aggregates
  *  compare a value over related rows or over the rows of a group. Not here: which filters apply (plan/table.ts). Spec: BoolExp. */
 import { own as ownMember } from '../metadata/own.ts';
+import { conjuncts } from '../resolve/own-part.ts';
 import {
   type AggregateRef,
   and,
@@ -103,7 +104,10 @@ type Joined = { readonly joins: readonly Fragment[]; readonly conditions: readon
  *  remove any that satisfy the condition. Postgres can begin at either side of a join, and look each related row up once; it plans an
  *  `exists` over several tables only as a whole. */
 export function joined(predicate: Predicate, scope: PredicateScope): Joined {
-  if (predicate.kind === 'and') return together(predicate.all.map((each) => joined(each, scope)));
+  if (predicate.kind === 'and') {
+    const isPlain = scope.aliases.form === 'plain';
+    return together(isPlain ? predicate.all.map((each) => joined(each, scope)) : apart(predicate, scope));
+  }
   if (predicate.kind !== 'related' || !predicate.join.isUnique || predicate.join.from) {
     return { joins: [], conditions: [condition(predicate, scope)] };
   }
@@ -221,6 +225,22 @@ export function visibleOrNull(
 ): Fragment {
   if (!visibleIf) return value;
   return sql`case when ${condition(visibleIf, rowScope(row, aliases))} then ${value} end`;
+}
+
+/** Returns the members of a conjunction. Of several values that a column must have, such as the tenant of the role and another one in the request,
+ *  Postgres sees the first only: from two it concludes that no row qualifies, and Citus can plan no outer join beside that on Postgres 15. */
+function apart(conjunction: Predicate, scope: PredicateScope): readonly Joined[] {
+  const seen = new Set<string>();
+  return conjuncts(conjunction).map((each) => {
+    if (each.kind !== 'compare' || each.operator !== '_eq' || each.right.kind === 'column') {
+      return joined(each, scope);
+    }
+    const { column } = each.left;
+    const fragment = condition(each, scope);
+    const isAgain = seen.has(column);
+    seen.add(column);
+    return { joins: [], conditions: [isAgain ? sql`(${fragment}) is true` : fragment] };
+  });
 }
 
 function nested(predicate: Predicate, scope: PredicateScope): Fragment {

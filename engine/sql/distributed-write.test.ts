@@ -129,10 +129,11 @@ const OUTPUTS: Readonly<Record<string, MutationOutput>> = {
 };
 
 const by = (column: string, colocation = 1): Distribution => ({ kind: 'distributed', column, colocation });
-const keyed = (distribution: Distribution): RowsDistribution => ({ ...distribution, key: ['id'] });
+const keyed = (distribution: RowsDistribution): RowsDistribution => ({ ...distribution, key: ['id'] });
 const CLUSTERS: readonly Readonly<Record<string, RowsDistribution | null>>[] = [
   { book: keyed(by('id', 2)), author: by('id') },
   { book: keyed(by('id')), author: keyed({ kind: 'reference' }) },
+  { book: keyed({ kind: 'local' }), author: { kind: 'reference' } },
   { book: by('author_id'), author: by('id') },
   { book: by('id', 2), author: by('id') },
   { book: by('id'), author: { kind: 'reference' } },

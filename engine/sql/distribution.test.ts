@@ -7,7 +7,7 @@ import { bind } from '../execute/bind.ts';
 import type { Field, OrderItem, QueryRoot, Select } from '../plan/query-types.ts';
 import type { RowsDistribution } from '../resolve/distributions.ts';
 import type { Join, Predicate } from '../resolve/predicate.ts';
-import { TRUE } from '../resolve/predicate.ts';
+import { and, TRUE } from '../resolve/predicate.ts';
 import type { DistributionOf } from './distribution.ts';
 import { renderRoot } from './plan.ts';
 import {
@@ -218,6 +218,14 @@ describe('Citus cannot plan', () => {
     for (const [name, root] of Object.entries(ROOTS)) {
       for (const each of forCluster(root)) expect(each, name).not.toMatch(/\bfalse\b/);
     }
+  });
+
+  test('an outer join beside two values of one column, of which Postgres sees the first only', () => {
+    const idIs = (id: string) => compare('id', '_eq', constant(id));
+    const root = rows('author', [int('id'), allNotes], { where: and(idIs('1'), idIs('2')) });
+    const again = /"id" = \$1::"pg_catalog"\."int4" and \("t\d+"\."id" = \$2::"pg_catalog"\."int4"\) is true/;
+    expect(textOf(root, colocated)).toMatch(again);
+    expect(textOf(root, null)).not.toContain('is true');
   });
 
   test('a subquery in HAVING, which no statement has', () => {

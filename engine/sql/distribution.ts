@@ -143,7 +143,8 @@ class Reads implements TableReader {
   /** Returns the distribution of the rows. Rows of a call are where the query is, those of a native query as those of a view. */
   #placeOf({ table, source, isNative }: RowsRead): RowsDistribution | null {
     if (isNative) return { kind: 'view' };
-    return source ? null : this.#distributionOf(table);
+    const distribution = source ? null : this.#distributionOf(table);
+    return distribution?.kind === 'local' ? null : distribution;
   }
 }
 
@@ -168,8 +169,7 @@ function isWithShard(
 ): boolean {
   if (inner === null) return !isSharded(outer);
   if (inner.kind === 'reference') return true;
-  if (inner.kind === 'view') return false;
-  if (outer === null || outer.kind === 'reference' || outer.kind === 'view') return false;
+  if (!('colocation' in inner) || outer === null || !('colocation' in outer)) return false;
   if (outer.colocation !== inner.colocation || outer.kind !== inner.kind) return false;
   if (outer.kind !== 'distributed' || inner.kind !== 'distributed') return true;
   return mapping.some(([local, remote]) => local === outer.column && remote === inner.column);

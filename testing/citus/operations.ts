@@ -122,6 +122,11 @@ const READS: readonly Operation[] = [
     name: 'a row by key with lists',
     query: `{ companies_by_pk(id: 5) { name campaigns(${BY_ID}) { id ads(${BY_ID}) { id } } plan { name } } }`,
   },
+  {
+    name: 'a row of another tenant by key, with relationships',
+    query: '{ campaigns_by_pk(company_id: 5, id: 51) { name company { name plan { name } } ads { id } } }',
+    company: 3,
+  },
   { name: 'no row by key', query: '{ companies_by_pk(id: 999) { name } }' },
   {
     name: 'a list of a tenant',
