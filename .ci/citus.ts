@@ -2,7 +2,7 @@
  *  testing/citus/operations.ts, and afterwards the rows of every table; then random requests to random worlds (testing/citus/random.ts), and
  *  those of tenants with a Postgres that has the rows of one tenant (testing/citus/tenants.ts).
  *  In: the folder with the cluster (--shared), --workers for one number of workers; --seed S --world W --worlds N --tenants N for other worlds.
- *  `npm run citus -- --worlds 0 --tenants 20` sends 5,000 requests of tenants.
+ *  `npm run citus -- --worlds 0 --tenants 32` sends 5,000 requests of tenants.
  *  Out: what fails or differs, `N passed, N failed`, --out JSON. */
 import { execFileSync } from 'node:child_process';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
@@ -21,7 +21,7 @@ const { values: options } = parseArgs({
     workers: { type: 'string' },
     seed: { type: 'string', default: '2' },
     world: { type: 'string', default: '0' },
-    worlds: { type: 'string', default: '5' },
+    worlds: { type: 'string', default: '4' },
     tenants: { type: 'string', default: '1' },
     out: { type: 'string' },
   },

@@ -20,8 +20,8 @@ export type TenantsVerdict = {
 };
 
 /** The requests of each tenant of a world. */
-const QUERIES = 30;
-const MUTATIONS = 20;
+const QUERIES = 20;
+const MUTATIONS = 12;
 
 /** Yields `count` worlds from `from` on. */
 export function tenantWorlds(
