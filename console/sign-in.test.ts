@@ -111,7 +111,9 @@ describe.skipIf(!HAS_BROWSER)(`signing in${REASON}`, { timeout: TIMEOUT_MS }, ()
       expect(await page.evaluate(`document.querySelector('.who').innerText`)).toBe(who);
       await page.go(`${world.engine.url}/console/access?role=reader`);
       await page.until(`document.querySelector('tbody th')`);
-      expect(await links()).toEqual(['Explore', 'Access', 'Model', 'Data']);
+      expect(await links()).toEqual([
+        ...['Explore', 'Access', 'Model', 'Data', 'Ownership', 'Activity', 'Change'],
+      ]);
       expect(await stored()).not.toContain(secret);
       await press(page, 'Sign out');
       await page.until(FIELD);

@@ -2,7 +2,7 @@
  *  In: the kinds of the operator, `patch_metadata` with `dry_run`, on request.
  *  Not here: the form (spec-form.jsx), the resource (resource.js), what is shown of the dry run (effects.jsx). */
 import { useState } from 'react';
-import { Bar } from './bar.jsx';
+import { Bar, seesAllRoles } from './bar.jsx';
 import { resourceName } from './collection.js';
 import { CopyButton } from './copy-button.jsx';
 import { Effects } from './effects.jsx';
@@ -12,6 +12,25 @@ import { SpecForm } from './spec-form.jsx';
 import { entered, problemsIn } from './spec-value.js';
 
 export function Change({ session, onSignOut }) {
+  return (
+    <>
+      <Bar session={session} onSignOut={onSignOut} />
+      <main className="change">
+        <h1>Change</h1>
+        {seesAllRoles(session) ? (
+          <KindForm session={session} />
+        ) : (
+          <p>
+            This page is for administrators and the console secret. <a href="./">Explore</a> shows what your
+            role may do.
+          </p>
+        )}
+      </main>
+    </>
+  );
+}
+
+function KindForm({ session }) {
   const [kind, setKind] = useState(kindInAddress);
   const row = FORMS.find((each) => each.kind === kind) ?? FORMS[0];
   const choose = ({ target }) => {
@@ -20,22 +39,18 @@ export function Change({ session, onSignOut }) {
   };
   return (
     <>
-      <Bar session={session} onSignOut={onSignOut} />
-      <main className="change">
-        <h1>Change</h1>
-        <div className="controls">
-          <label>
-            Kind
-            <select value={row.kind} onChange={choose}>
-              {FORMS.map((each) => (
-                <option key={each.kind}>{each.kind}</option>
-              ))}
-            </select>
-          </label>
-        </div>
-        <p>{row.description}</p>
-        <Resource key={row.kind} row={row} session={session} />
-      </main>
+      <div className="controls">
+        <label>
+          Kind
+          <select value={row.kind} onChange={choose}>
+            {FORMS.map((each) => (
+              <option key={each.kind}>{each.kind}</option>
+            ))}
+          </select>
+        </label>
+      </div>
+      <p>{row.description}</p>
+      <Resource key={row.kind} row={row} session={session} />
     </>
   );
 }
