@@ -41,6 +41,17 @@ test('a new reason is stored, the same one is not, and a served resource loses i
   expect(unservedChanges(now, before, { ...about, isWhole: false })).not.toHaveProperty('T a/gone');
 });
 
+test('the entry of another manager stays, and two of them come to rest', () => {
+  let stored = patchedUnserved(new Map(), unservedChanges(outcomes({ 'T a/b': 'Paused' }), new Map(), about));
+  for (let i = 0; i < 4; i++) {
+    const manager = i % 2 ? 'm' : 'n';
+    const reason = i % 2 ? 'Paused' : 'Conflict';
+    const changes = unservedChanges(outcomes({ 'T a/b': reason }), stored, { ...about, manager });
+    expect(changes).toEqual({});
+    stored = patchedUnserved(stored, changes);
+  }
+});
+
 test('the number of entries and the length of messages are bounded', () => {
   const many = new Map(
     Array.from({ length: 5000 }, (_, i) => [

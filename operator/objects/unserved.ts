@@ -57,6 +57,8 @@ export function unservedChanges(
   let left = MOST_ENTRIES - before.size + Object.keys(changes).length;
   for (const [name, { reason, message }] of outcomes) {
     const known = before.get(name);
+    // Two clusters may have resources of one name: they would replace each other's entry in turn, and each write starts the other's next pass.
+    if (known && known.manager !== manager) continue;
     if (isServed(reason) || known?.reason === reason) continue;
     if (!known && left-- <= 0) continue;
     changes[name] = {
