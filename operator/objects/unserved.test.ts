@@ -3,7 +3,10 @@ import { expect, test } from 'vitest';
 import { patchedUnserved, readUnserved, type Unserved, unservedChanges } from './unserved.ts';
 
 const AT = new Date('2026-01-01T00:00:00Z');
-const about = { manager: 'm', at: AT, isWhole: true };
+const about = {
+  ...{ manager: 'm', at: AT, isWhole: true },
+  isReported: (reason: Unserved['reason']) => reason === 'RemoteUnavailable',
+};
 const entry = (reason: Unserved['reason'], more: Partial<Unserved> = {}): Unserved => ({
   ...{ manager: 'm', reason, message: 'why', since: AT.toISOString() },
   ...more,
@@ -39,6 +42,14 @@ test('a new reason is stored, the same one is not, and a served resource loses i
     'T a/new',
   ]);
   expect(unservedChanges(now, before, { ...about, isWhole: false })).not.toHaveProperty('T a/gone');
+});
+
+test('an outage changes nothing, when it begins and when it ends', () => {
+  const before = new Map([['T a/held', entry('PruneHeld')]]);
+  const during = outcomes({ 'T a/held': 'RemoteUnavailable', 'T a/served': 'RemoteUnavailable' });
+  expect(unservedChanges(during, before, about)).toEqual({});
+  const after = outcomes({ 'T a/held': 'PruneHeld', 'T a/served': 'Applied' });
+  expect(unservedChanges(after, before, about)).toEqual({});
 });
 
 test('the entry of another manager stays, and two of them come to rest', () => {

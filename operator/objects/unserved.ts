@@ -1,5 +1,6 @@
 /** The resources that the engine does not serve as they are written, with the reason: what waits, is held back, refused or paused. Stored with the
- *  ledger, so that the console of the engine can show it. Written only when a reason changes, and bounded.
+ *  ledger, so that the console of the engine can show it. Written only when a reason changes, and bounded. What the engine reports itself, such as a
+ *  database that does not answer, is not stored: an outage must not write a version of the metadata.
  *  Pure. In: the stored state, the outcomes of a pass. Out: entries, and patches of them. Not here: the outcomes (status/verdicts.ts). */
 import { isRecord } from '@pergola/engine/metadata';
 import type { Reason } from '../kinds.ts';
@@ -41,12 +42,20 @@ export function patchedUnserved(
   return after;
 }
 
-/** Returns the changes that outcomes make to the entries of a manager. `isWhole`: entries without an outcome are removed, because the outcomes are those
- *  of all resources. */
+type UnservedOptions = {
+  readonly manager: string;
+  readonly at: Date;
+  /** Entries without an outcome are removed, because the outcomes are those of all resources. */
+  readonly isWhole: boolean;
+  /** True for reasons that the engine reports itself: an entry stays as it is meanwhile. */
+  readonly isReported: (reason: Reason) => boolean;
+};
+
+/** Returns the changes that outcomes make to the entries of a manager. */
 export function unservedChanges(
   outcomes: ReadonlyMap<string, { readonly reason: Reason; readonly message: string }>,
   before: UnservedResources,
-  { manager, at, isWhole }: { readonly manager: string; readonly at: Date; readonly isWhole: boolean },
+  { manager, at, isWhole, isReported }: UnservedOptions,
 ): UnservedPatch {
   const changes: Record<string, Unserved | null> = {};
   for (const [name, { manager: of }] of before) {
@@ -59,7 +68,7 @@ export function unservedChanges(
     const known = before.get(name);
     // Two clusters may have resources of one name: they would replace each other's entry in turn, and each write starts the other's next pass.
     if (known && known.manager !== manager) continue;
-    if (isServed(reason) || known?.reason === reason) continue;
+    if (isServed(reason) || isReported(reason) || known?.reason === reason) continue;
     if (!known && left-- <= 0) continue;
     changes[name] = {
       ...{ manager, reason, since: at.toISOString() },

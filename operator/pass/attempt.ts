@@ -27,6 +27,7 @@ import {
   type RefusalBackoff,
   withoutApplied,
 } from '../settle/refusal-backoff.ts';
+import { isOutage } from '../status/conditions.ts';
 import { outcomeOf, type PassPlan, type Report } from '../status/report.ts';
 import { verdictsOf } from '../status/verdicts.ts';
 import { type DecidedIn, decideIncrementally, decideOnAll, withLostResources } from './decisions.ts';
@@ -204,7 +205,7 @@ function unservedIn(made: PassPlan): UnservedPatch {
     (cr) => [crName(cr), verdicts.get(cr.metadata.uid)!.outcome] as const,
   );
   const isWhole = skipped.size === 0 && snapshot.lost === undefined;
-  const about = { manager: ledger.manager, at: snapshot.at, isWhole };
+  const about = { manager: ledger.manager, at: snapshot.at, isWhole, isReported: isOutage };
   return unservedChanges(new Map(outcomes), reading.unserved ?? new Map(), about);
 }
 
