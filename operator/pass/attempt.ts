@@ -199,12 +199,13 @@ async function noted(
 /** Returns what changes in the stored reasons for which resources are not served, if the plan is applied. */
 function unservedIn(made: PassPlan): UnservedPatch {
   const { scope, reading, settled } = made;
-  const { snapshot, ledger, skipped } = scope;
+  const { snapshot, ledger } = scope;
   const verdicts = verdictsOf(made, settled.inconsistent);
   const outcomes = snapshot.resources.map(
     (cr) => [crName(cr), verdicts.get(cr.metadata.uid)!.outcome] as const,
   );
-  const isWhole = skipped.size === 0 && snapshot.lost === undefined;
+  // What is out of scope is served, so an entry without an outcome is over in an incremental pass, too.
+  const isWhole = snapshot.isComplete && snapshot.lost === undefined;
   const about = { manager: ledger.manager, at: snapshot.at, isWhole, isReported: isOutage };
   return unservedChanges(new Map(outcomes), reading.unserved ?? new Map(), about);
 }
