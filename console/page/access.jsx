@@ -1,11 +1,11 @@
 /** The page Access: what a role may do with each table, in words, beside what another role may do. Role, other role and search are in the
  *  address, so that a link leads to the same view. In: `get_role_access`; it runs no statement in a source.
  *  Not here: one cell (access-cell.jsx), one row of a table (why.jsx). */
-import { useEffect, useState } from 'react';
+import { useState } from 'react';
 import { AccessDetails, CellSummary } from './access-cell.jsx';
-import { Bar, seesAllRoles } from './bar.jsx';
-import { perform } from './requests.js';
+import { AllRolesPage } from './all-roles.jsx';
 import { UNAUTHORIZED_ROLE } from './session.js';
+import { useAnswer } from './use-answer.js';
 import { useView } from './use-view.js';
 
 const PARAMETERS = ['role', 'compare', 'table'];
@@ -15,27 +15,17 @@ const MOST_ROWS = 100;
 
 export function Access({ session, onSignOut }) {
   return (
-    <>
-      <Bar session={session} onSignOut={onSignOut} />
-      <main className="access">
-        <h1>Access</h1>
-        {seesAllRoles(session) ? (
-          <RoleAccess session={session} />
-        ) : (
-          <p>
-            This page is for administrators and the console secret. <a href="./">Explore</a> shows what your
-            role may do.
-          </p>
-        )}
-      </main>
-    </>
+    <AllRolesPage session={session} onSignOut={onSignOut} title="Access">
+      <RoleAccess session={session} />
+    </AllRolesPage>
   );
 }
 
 function RoleAccess({ session }) {
   const [view, setView] = useView(PARAMETERS);
-  const own = useAccess(session, view.role);
-  const other = useAccess(session, view.compare, view.compare !== '');
+  const own = useAnswer(session, 'get_role_access', view.role === '' ? {} : { role: view.role });
+  const compared = view.compare === '' ? null : { role: view.compare };
+  const other = useAnswer(session, 'get_role_access', compared);
   const problem = own.problem || other.problem;
   const roles = own.answer?.roles ?? [];
   const inherits = roles.find(({ role }) => role === view.role)?.inherits_from ?? [];
@@ -180,23 +170,4 @@ function rights(cell) {
     access,
     grants.map(({ permission: { filter, check, set } }) => [filter, check, set]),
   ]);
-}
-
-/** Returns the answer for a role, with the roles alone while it is empty; nothing while it is not wanted. */
-function useAccess(session, role, isWanted = true) {
-  const [state, setState] = useState({ answer: null, problem: '' });
-  useEffect(() => {
-    let isCurrent = isWanted;
-    const show = (next) => isCurrent && setState({ answer: null, problem: '', ...next });
-    if (!isWanted) setState({ answer: null, problem: '' });
-    else
-      perform(session, 'get_role_access', role === '' ? {} : { role }).then(
-        (answer) => show({ answer }),
-        ({ message }) => show({ problem: message }),
-      );
-    return () => {
-      isCurrent = false;
-    };
-  }, [session, role, isWanted]);
-  return state;
 }

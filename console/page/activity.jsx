@@ -5,9 +5,7 @@ import './activity.css';
 import { Hour } from './activity-hour.jsx';
 import { ActionCalls, Events, ScheduledEvents } from './activity-logs.jsx';
 import { Subscriptions } from './activity-subscriptions.jsx';
-import { Bar, seesAllRoles } from './bar.jsx';
-import { useView } from './use-view.js';
-import { Views } from './views.jsx';
+import { ViewsPage } from './views.jsx';
 
 const VIEWS = {
   '': ['Last hour', Hour],
@@ -17,31 +15,16 @@ const VIEWS = {
   subscriptions: ['Subscriptions', Subscriptions],
 };
 
+const PARAMETERS = ['source', 'name', 'status'];
+
 export function Activity({ session, onSignOut }) {
-  const [view, setView] = useView(['view', 'source', 'name', 'status']);
-  const [, View] = VIEWS[view.view] ?? VIEWS[''];
   return (
-    <>
-      <Bar session={session} onSignOut={onSignOut} />
-      <main className="access activity">
-        <h1>Activity</h1>
-        {seesAllRoles(session) ? (
-          <>
-            <Views
-              views={VIEWS}
-              page="activity"
-              view={view.view}
-              onChange={(name) => setView({ view: name, source: '', name: '', status: '' })}
-            />
-            <View session={session} view={view} setView={setView} />
-          </>
-        ) : (
-          <p>
-            This page is for administrators and the console secret. <a href="./">Explore</a> shows what your
-            role may do.
-          </p>
-        )}
-      </main>
-    </>
+    <ViewsPage
+      {...{ session, onSignOut }}
+      title="Activity"
+      page="activity"
+      views={VIEWS}
+      parameters={PARAMETERS}
+    />
   );
 }

@@ -2,47 +2,37 @@
  *  In: the kinds of the operator, `patch_metadata` with `dry_run`, on request.
  *  Not here: the form (spec-form.jsx), the resource (resource.js), what is shown of the dry run (effects.jsx). */
 import { useState } from 'react';
-import { Bar, seesAllRoles } from './bar.jsx';
+import { AllRolesPage } from './all-roles.jsx';
 import { resourceName } from './collection.js';
 import { CopyButton } from './copy-button.jsx';
+import { DownloadLink } from './download-link.jsx';
 import { Effects } from './effects.jsx';
 import { FORMS, resourceText } from './resource.js';
 import { Scrolling } from './scrolling.jsx';
 import { SpecForm } from './spec-form.jsx';
 import { entered, problemsIn } from './spec-value.js';
+import { useView } from './use-view.js';
+
+/** The kind of an address without one. */
+const FIRST = 'TablePermission';
 
 export function Change({ session, onSignOut }) {
   return (
-    <>
-      <Bar session={session} onSignOut={onSignOut} />
-      <main className="change">
-        <h1>Change</h1>
-        {seesAllRoles(session) ? (
-          <KindForm session={session} />
-        ) : (
-          <p>
-            This page is for administrators and the console secret. <a href="./">Explore</a> shows what your
-            role may do.
-          </p>
-        )}
-      </main>
-    </>
+    <AllRolesPage session={session} onSignOut={onSignOut} title="Change" className="change">
+      <KindForm session={session} />
+    </AllRolesPage>
   );
 }
 
 function KindForm({ session }) {
-  const [kind, setKind] = useState(kindInAddress);
-  const row = FORMS.find((each) => each.kind === kind) ?? FORMS[0];
-  const choose = ({ target }) => {
-    history.replaceState(null, '', `?kind=${target.value}`);
-    setKind(target.value);
-  };
+  const [view, setView] = useView(['kind']);
+  const row = FORMS.find(({ kind }) => kind === (view.kind || FIRST)) ?? FORMS[0];
   return (
     <>
       <div className="controls">
         <label>
           Kind
-          <select value={row.kind} onChange={choose}>
+          <select value={row.kind} onChange={({ target }) => setView({ kind: target.value })}>
             {FORMS.map((each) => (
               <option key={each.kind}>{each.kind}</option>
             ))}
@@ -53,10 +43,6 @@ function KindForm({ session }) {
       <Resource key={row.kind} row={row} session={session} />
     </>
   );
-}
-
-function kindInAddress() {
-  return new URLSearchParams(location.search).get('kind') ?? 'TablePermission';
 }
 
 function Resource({ row, session }) {
@@ -83,13 +69,7 @@ function Resource({ row, session }) {
             />
           </label>
           <CopyButton text={text} />
-          <a
-            className="button"
-            href={`data:application/yaml;charset=utf-8,${encodeURIComponent(text)}`}
-            download={`${name}.yaml`}
-          >
-            Download
-          </a>
+          <DownloadLink file={`${name}.yaml`} text={text} />
         </div>
         <Scrolling label="Resource" text={text} />
         <h2>What is missing</h2>

@@ -2,6 +2,7 @@
 import { useState } from 'react';
 import { collectionResource } from './collection.js';
 import { CopyButton } from './copy-button.jsx';
+import { DownloadLink } from './download-link.jsx';
 import { useEditorContents } from './editor.js';
 import { onlyOperation, operationOf } from './operation.js';
 import { PaneIcon } from './pane-icon.jsx';
@@ -54,13 +55,7 @@ function Pane() {
         <>
           <div className="controls">
             <CopyButton text={text} />
-            <a
-              className="button"
-              href={`data:application/yaml;charset=utf-8,${encodeURIComponent(text)}`}
-              download={`${collection || 'operations'}.yaml`}
-            >
-              Download
-            </a>
+            <DownloadLink file={`${collection || 'operations'}.yaml`} text={text} />
           </div>
           <Scrolling label="Resource" text={text} />
         </>

@@ -1,6 +1,7 @@
 /** The view of the page Data in its address: the table, the row and relationship that lead to others, filters, order and page. */
 import { useEffect, useState } from 'react';
 import { parseWithAllDigits } from './digits.js';
+import { isPlainClick } from './plain-click.js';
 import { ROOT } from './session.js';
 
 /** The view before anything is chosen. */
@@ -11,7 +12,7 @@ export function linkTo(view, setView) {
   return {
     href: addressOf(view),
     onClick: (event) => {
-      if (event.button !== 0 || event.ctrlKey || event.metaKey || event.shiftKey || event.altKey) return;
+      if (!isPlainClick(event)) return;
       event.preventDefault();
       setView(view);
     },

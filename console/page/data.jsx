@@ -11,7 +11,7 @@ import { Rows } from './data-rows.jsx';
 import { COLUMNS_QUERY, columnsIn, TABLES_QUERY, tablesIn } from './data-schema.js';
 import { linkTo, NOTHING, useView } from './data-view.js';
 import { useQuery } from './use-query.js';
-import { useViewAs, ViewAs } from './view-as.jsx';
+import { NO_ROLE, useViewAs, ViewAs } from './view-as.jsx';
 
 export function Data({ session, onSignOut }) {
   const viewAs = useViewAs(session);
@@ -27,9 +27,7 @@ export function Data({ session, onSignOut }) {
       <main className="access data">
         <h1>Data</h1>
         {isReady && <Tables session={session} headers={viewAs.headers} />}
-        {viewAs.needsRole && viewAs.roles !== null && (
-          <p>No role has a permission yet. With the console secret, operations run as a role.</p>
-        )}
+        {viewAs.needsRole && viewAs.roles !== null && <p>{NO_ROLE}</p>}
       </main>
     </>
   );

@@ -72,6 +72,12 @@ function Lines({ title, lines, isProblem = false }) {
   );
 }
 
+/** Resolves to true when an operator writes to this engine. */
+async function isManaged(session) {
+  const { operator_state: state } = await perform(session, 'get_catalog_state', {});
+  return state?.manager !== undefined;
+}
+
 /** Resolves to `{problems, effects, edits, isManaged}`: lines of text, what would be written, and whether an operator writes here. */
 async function effectsOf(row, spec, session) {
   let edits = [];
@@ -80,13 +86,12 @@ async function effectsOf(row, spec, session) {
     const put = edits.map(({ key, definition }) => ({ key, definition }));
     const args = { put, dry_run: true, include_effects: true, include_keys: true };
     const answer = await perform(session, 'patch_metadata', args);
-    const { operator_state: operator } = await perform(session, 'get_catalog_state', {});
     const found = answer.inconsistent_objects;
     const own = found.filter(({ key }) => edits.some((edit) => edit.key === key));
     const others = found.filter((object) => !own.includes(object));
     return {
       edits: put,
-      isManaged: operator?.manager !== undefined,
+      isManaged: !IS_READ_ONLY && (await isManaged(session)),
       problems: own.map(({ key, reason, path }) => {
         const field = fieldOf(
           row,

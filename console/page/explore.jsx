@@ -16,7 +16,7 @@ import { exampleFor, warningFor } from './example.js';
 import { EXPLAIN_PANE } from './explain.jsx';
 import { fetcherFor } from './requests.js';
 import { KEYS, storage, UNAUTHORIZED_ROLE } from './session.js';
-import { useViewAs, ViewAs } from './view-as.jsx';
+import { NO_ROLE, useViewAs, ViewAs } from './view-as.jsx';
 
 /** The panes of sessions that see all roles, and of those of one role: SQL is not for them. */
 const PANES_OF_ROLE = [BUILDER_PANE, HISTORY_PLUGIN, CODE_PANE, COLLECTION_PANE];
@@ -84,5 +84,3 @@ export function Explore({ session, onSignOut }) {
     </ExploreContext>
   );
 }
-
-const NO_ROLE = 'No role has a permission yet. With the console secret, operations run as a role.';

@@ -6,10 +6,10 @@ import { Diagram } from './model-diagram.jsx';
 import { kindInWords, partsOf } from './model-index.js';
 import { Scrolling } from './scrolling.jsx';
 import { ROOT } from './session.js';
-import { useOperation } from './use-operation.js';
+import { useAnswer } from './use-answer.js';
 
 export function ObjectDetails({ session, index, objectKey, addressOf, onOpen }) {
-  const { answer, problem } = useOperation(session, 'describe_object', JSON.stringify({ key: objectKey }));
+  const { answer, problem } = useAnswer(session, 'describe_object', { key: objectKey });
   const { kind, name } = partsOf(objectKey);
   const object = index.byKey.get(objectKey);
   const link = (key) => <ObjectLink {...{ index, addressOf, onOpen }} objectKey={key} />;

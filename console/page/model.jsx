@@ -3,12 +3,14 @@
  *  In: `list_objects` and `describe_object`; they run no statement in a source. */
 import './model.css';
 import { useEffect, useMemo, useState } from 'react';
+import { ForAllRoles } from './all-roles.jsx';
 import { Bar, seesAllRoles } from './bar.jsx';
 import { indexOf, rowsOf } from './model-index.js';
 import { ObjectList } from './model-list.jsx';
 import { ObjectDetails, ObjectLink, Problems, ProblemTitle } from './model-object.jsx';
+import { isPlainClick } from './plain-click.js';
 import { PATH, ROOT } from './session.js';
-import { useOperation } from './use-operation.js';
+import { useAnswer } from './use-answer.js';
 
 const START = 'model';
 
@@ -21,10 +23,7 @@ export function Model({ session, onSignOut }) {
       ) : (
         <main className="access">
           <h1>Model</h1>
-          <p>
-            This page is for administrators and the console secret. <a href={ROOT.pathname}>Explore</a> shows
-            what your role may do.
-          </p>
+          <ForAllRoles />
         </main>
       )}
     </>
@@ -32,7 +31,7 @@ export function Model({ session, onSignOut }) {
 }
 
 function Objects({ session }) {
-  const { answer, problem } = useOperation(session, 'list_objects', '{}');
+  const { answer, problem } = useAnswer(session, 'list_objects');
   const [key, open] = useKey();
   const [filter, setFilter] = useState({ text: '', isInconsistentOnly: false });
   const index = useMemo(() => answer && indexOf(answer), [answer]);
@@ -131,9 +130,9 @@ function addressOf(key) {
   return new URL(`${START}/${key}`, ROOT).pathname;
 }
 
-/** Opens an object without loading the page again; a click with a modifier opens it in another tab, as usual. */
+/** Opens an object without loading the page again. */
 function follow(event, open) {
-  if (event.button !== 0 || event.ctrlKey || event.metaKey || event.shiftKey || event.altKey) return;
+  if (!isPlainClick(event)) return;
   event.preventDefault();
   open();
 }

@@ -3,11 +3,9 @@
  *  Not here: the views (ownership-resources.jsx, ownership-revisions.jsx). */
 import './activity.css';
 import './ownership.css';
-import { Bar, seesAllRoles } from './bar.jsx';
 import { Resources, Unowned } from './ownership-resources.jsx';
 import { Revisions } from './ownership-revisions.jsx';
-import { useView } from './use-view.js';
-import { Views } from './views.jsx';
+import { ViewsPage } from './views.jsx';
 
 const VIEWS = {
   '': ['Resources', Resources],
@@ -15,31 +13,16 @@ const VIEWS = {
   revisions: ['Versions', Revisions],
 };
 
+const PARAMETERS = ['find', 'resource', 'from', 'to'];
+
 export function Ownership({ session, onSignOut }) {
-  const [view, setView] = useView(['view', 'find', 'resource', 'from', 'to']);
-  const [, View] = VIEWS[view.view] ?? VIEWS[''];
   return (
-    <>
-      <Bar session={session} onSignOut={onSignOut} />
-      <main className="access activity">
-        <h1>Ownership</h1>
-        {seesAllRoles(session) ? (
-          <>
-            <Views
-              views={VIEWS}
-              page="ownership"
-              view={view.view}
-              onChange={(name) => setView({ view: name, find: '', resource: '', from: '', to: '' })}
-            />
-            <View session={session} view={view} setView={setView} />
-          </>
-        ) : (
-          <p>
-            This page is for administrators and the console secret. <a href="./">Explore</a> shows what your
-            role may do.
-          </p>
-        )}
-      </main>
-    </>
+    <ViewsPage
+      {...{ session, onSignOut }}
+      title="Ownership"
+      page="ownership"
+      views={VIEWS}
+      parameters={PARAMETERS}
+    />
   );
 }

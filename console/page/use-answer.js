@@ -1,16 +1,25 @@
-/** The answer of an operation of the admin API that a page shows. Not here: the request (requests.js). */
+/** The answer of an operation of the admin API, as the state of a component. Not here: the request (requests.js). */
 import { useCallback, useEffect, useState } from 'react';
 import { perform } from './requests.js';
 
-/** Performs an operation when the page opens, when its arguments change, and when `read` is called. Returns `{answer, problem, isReading, read}`;
- *  the previous answer stays until the next one. With `isWanted` false it waits for `read`. */
-export function useAnswer(session, type, args = {}, isWanted = true) {
-  const [state, setState] = useState({ answer: null, problem: '', isReading: false });
+const NOTHING = { answer: null, problem: '', isReading: false };
+
+/** Performs an operation when the component appears, when its arguments change, and when `read` is called. Returns `{answer, problem, isReading, read}`; the
+ *  previous answer stays until the next one to the same arguments. Without arguments (null), nothing is sent. */
+export function useAnswer(session, type, args = {}) {
+  const [state, setState] = useState(NOTHING);
   const text = JSON.stringify(args);
   const read = useCallback(() => {
     let isCurrent = true;
-    const show = (next) => isCurrent && setState((before) => ({ ...before, isReading: false, ...next }));
-    setState((before) => ({ ...before, isReading: true }));
+    const show = (next) =>
+      isCurrent &&
+      setState((before) => ({
+        ...(before.text === text ? before : NOTHING),
+        text,
+        isReading: false,
+        ...next,
+      }));
+    show({ isReading: true });
     perform(session, type, JSON.parse(text)).then(
       (answer) => show({ answer, problem: '' }),
       ({ message }) => show({ problem: message }),
@@ -19,6 +28,6 @@ export function useAnswer(session, type, args = {}, isWanted = true) {
       isCurrent = false;
     };
   }, [session, type, text]);
-  useEffect(() => (isWanted ? read() : undefined), [read, isWanted]);
-  return { ...state, read };
+  useEffect(() => (text === 'null' ? undefined : read()), [read, text]);
+  return { ...(state.text === text ? state : NOTHING), read };
 }

@@ -8,6 +8,7 @@ import { perform } from './requests.js';
 import { KEYS, PREFIX, UNAUTHORIZED_ROLE, useKept } from './session.js';
 
 const ADMIN = 'admin';
+export const NO_ROLE = 'No role has a permission yet. With the console secret, operations run as a role.';
 
 /** Returns `{role, variables, roles, headers, problem}` and what changes them. */
 export function useViewAs(session) {

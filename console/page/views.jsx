@@ -1,5 +1,29 @@
-/** The links to the views of a page, each of which has an address. In: `views`, by their name in the address, each with a title first. */
-export function Views({ views, page, view, onChange }) {
+/** A page with several views, each of which has an address. Not here: the views. */
+import { AllRolesPage } from './all-roles.jsx';
+import { isPlainClick } from './plain-click.js';
+import { useView } from './use-view.js';
+
+/** `views`: by their name in the address, the title and the component. `parameters`: the names of what else the address says, which another view
+ *  forgets. */
+export function ViewsPage({ session, onSignOut, title, page, views, parameters }) {
+  const [view, setView] = useView(['view', ...parameters]);
+  const [, View] = views[view.view] ?? views[''];
+  const nothing = Object.fromEntries(parameters.map((name) => [name, '']));
+  return (
+    <AllRolesPage session={session} onSignOut={onSignOut} title={title} className="access activity">
+      <Views
+        views={views}
+        page={page}
+        view={view.view}
+        onChange={(name) => setView({ view: name, ...nothing })}
+      />
+      <View session={session} view={view} setView={setView} />
+    </AllRolesPage>
+  );
+}
+
+/** The links to the views. */
+function Views({ views, page, view, onChange }) {
   const current = view in views ? view : '';
   return (
     <nav className="views" aria-label="Views">
@@ -9,7 +33,7 @@ export function Views({ views, page, view, onChange }) {
           href={name === '' ? page : `${page}?view=${name}`}
           aria-current={name === current ? 'true' : undefined}
           onClick={(event) => {
-            if (event.metaKey || event.ctrlKey || event.shiftKey) return;
+            if (!isPlainClick(event)) return;
             event.preventDefault();
             onChange(name);
           }}
