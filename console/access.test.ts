@@ -7,6 +7,7 @@ import {
   CONSOLE_SECRET,
   type ConsoleWorld,
   HAS_BROWSER,
+  MARKUP,
   press,
   REASON,
   screenshot,
@@ -16,9 +17,6 @@ import {
   violations,
   WINDOWS,
 } from './testing/console.ts';
-
-/** A name that would run if it were markup. */
-const MARKUP = '<img src=x onerror=document.title=1>';
 
 describe.skipIf(!HAS_BROWSER)(`the page Access in a browser${REASON}`, { timeout: TIMEOUT_MS }, () => {
   let world: ConsoleWorld;

@@ -7,6 +7,7 @@ import { startTestEngine } from '../testing/engine.ts';
 import {
   CONSOLE_SECRET,
   type ConsoleWorld,
+  choose,
   fill,
   HAS_BROWSER,
   press,
@@ -46,12 +47,6 @@ describe.skipIf(!HAS_BROWSER)(`the page Change in a browser${REASON}`, { timeout
   const control = (label: string) =>
     `[...document.querySelectorAll('.change label')].find((each) => each.firstChild.textContent.split(',')[0].trim() === '${label}')?.control`;
   const enter = (label: string, text: string) => fill(page, control(label), text);
-  const choose = (label: string, value: string) =>
-    page.evaluate(`(() => {
-      const select = ${control(label)};
-      Object.getOwnPropertyDescriptor(HTMLSelectElement.prototype, 'value').set.call(select, '${value}');
-      select.dispatchEvent(new Event('change', { bubbles: true }));
-    })()`);
   const resource = async () =>
     load(await page.evaluate<string>(`document.querySelector('.change pre').textContent`)) as {
       kind: string;
@@ -61,7 +56,7 @@ describe.skipIf(!HAS_BROWSER)(`the page Change in a browser${REASON}`, { timeout
   const permit = async (columns: string) => {
     await enter('table', 'book');
     await enter('role', 'reader');
-    await choose('Add to spec', 'select');
+    await choose(page, control('Add to spec'), 'select');
     await enter('columns', columns);
     await enter('filter', '{}');
   };
@@ -146,7 +141,7 @@ describe.skipIf(!HAS_BROWSER)(`the page Change in a browser${REASON}`, { timeout
       `[...document.querySelector('.change select').options].map((option) => option.value)`,
     );
     for (const kind of kinds) {
-      await choose('Kind', kind);
+      await choose(page, control('Kind'), kind);
       await page.until(shows(KINDS.find((row) => row.kind === kind)!.description.slice(0, 40)));
       problems.push(...(await violations(page)));
     }

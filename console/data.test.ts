@@ -6,8 +6,10 @@ import type { TestEngine } from '../testing/engine.ts';
 import {
   CONSOLE_SECRET,
   type ConsoleWorld,
+  choose,
   fill,
   HAS_BROWSER,
+  MARKUP,
   press,
   REASON,
   screenshot,
@@ -18,9 +20,6 @@ import {
   violations,
   WINDOWS,
 } from './testing/console.ts';
-
-/** A value that would run if it were markup. */
-const MARKUP = '<img src=x onerror=document.title=1>';
 
 describe.skipIf(!HAS_BROWSER)(`the page Data in a browser${REASON}`, { timeout: TIMEOUT_MS }, () => {
   let world: ConsoleWorld;
@@ -94,7 +93,7 @@ describe.skipIf(!HAS_BROWSER)(`the page Data in a browser${REASON}`, { timeout: 
     page.evaluate(
       `[...document.querySelectorAll('${selector}')].find((each) => each.innerText.trim().startsWith('${label}')).click()`,
     );
-  /** What the page saves as a file or copies, in place of the browser. */
+  /** The texts that the page saves as files or copies, which the browser would keep. */
   const taken = async (button: string) => {
     await page.evaluate(`(() => {
       window.taken = null;
@@ -137,11 +136,7 @@ describe.skipIf(!HAS_BROWSER)(`the page Data in a browser${REASON}`, { timeout: 
 
   test('filters and order are in the query and in the address', async () => {
     await open('table=book');
-    await page.evaluate(`(() => {
-      const [, column] = document.querySelectorAll('main select');
-      Object.getOwnPropertyDescriptor(HTMLSelectElement.prototype, 'value').set.call(column, 'id');
-      column.dispatchEvent(new Event('change', { bubbles: true }));
-    })()`);
+    await choose(page, `document.querySelectorAll('main select')[1]`, 'id');
     await page.evaluate(`document.querySelector('[name=operator]').value = '_in'`);
     await fill(page, `document.querySelector('[name=text]')`, '3, 5, 65');
     await page.pressEnter();

@@ -7,6 +7,7 @@ import type { Page } from '../testing/browser.ts';
 import {
   CONSOLE_SECRET,
   type ConsoleWorld,
+  choose,
   fill,
   HAS_BROWSER,
   press,
@@ -73,18 +74,14 @@ describe.skipIf(!HAS_BROWSER)(`the page Explore in a browser${REASON}`, { timeou
     await page.evaluate(`document.querySelector('button[aria-label="Show ${title}"]').click()`);
     await page.until(PANE);
   };
-  const choose = (label: string, value: string) =>
-    page.evaluate(`(() => {
-      const labels = [...document.querySelectorAll('.pane label')];
-      const select = labels.find((label) => label.innerText.startsWith('${label}')).querySelector('select');
-      Object.getOwnPropertyDescriptor(HTMLSelectElement.prototype, 'value').set.call(select, '${value}');
-      select.dispatchEvent(new Event('change', { bubbles: true }));
-    })()`);
+  /** The select of the pane with a label that begins so. */
+  const selectOf = (label: string) =>
+    `[...document.querySelectorAll('.pane label')].find((label) => label.innerText.startsWith('${label}')).querySelector('select')`;
   /** The checkbox of a field or an argument. */
   const tick = (name: string) =>
     `[...document.querySelectorAll('.pane .tick')].find((each) => each.innerText.split(' ')[0] === '${name}')?.querySelector('input')`;
   const codeIn = async (language: string) => {
-    await choose('Language', language);
+    await choose(page, selectOf('Language'), language);
     return page.evaluate<string>(`${PANE}.querySelector('pre').textContent`);
   };
 
@@ -165,7 +162,7 @@ describe.skipIf(!HAS_BROWSER)(`the page Explore in a browser${REASON}`, { timeou
     await page.until(`!${editorHas('id')}`);
     await execute();
     await page.until(resultHas('One'));
-    await choose('Operation', 'subscription');
+    await choose(page, selectOf('Operation'), 'subscription');
     await page.until(`${tick('book')} && !${tick('book')}.checked`);
     await page.evaluate(`${tick('book')}.click()`);
     await page.until(editorHas('subscription {'));

@@ -7,6 +7,7 @@ import {
   CONSOLE_SECRET,
   type ConsoleWorld,
   HAS_BROWSER,
+  MARKUP,
   press,
   REASON,
   screenshot,
@@ -18,8 +19,6 @@ import {
   WINDOWS,
 } from './testing/console.ts';
 
-/** A name that would run if it were markup. */
-const MARKUP = '<img src=x onerror=document.title=1>';
 const BOOK = 'table/default/public/book';
 
 describe.skipIf(!HAS_BROWSER)(`the page Ownership in a browser${REASON}`, { timeout: TIMEOUT_MS }, () => {

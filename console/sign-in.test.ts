@@ -11,6 +11,7 @@ import { startTestEngine } from '../testing/engine.ts';
 import {
   CONSOLE_SECRET,
   type ConsoleWorld,
+  choose,
   fill,
   HAS_BROWSER,
   press,
@@ -154,11 +155,7 @@ describe.skipIf(!HAS_BROWSER)(`signing in${REASON}`, { timeout: TIMEOUT_MS }, ()
       const headers = { 'x-engine-console-secret': CONSOLE_SECRET };
       const answer = () => fetch(`${world.engine.url}/v1alpha1/config`, { headers });
       await expect.poll(async () => (await answer()).status, { timeout: 5000 }).toBe(401);
-      await page.evaluate(`(() => {
-        const select = document.querySelector('select');
-        Object.getOwnPropertyDescriptor(HTMLSelectElement.prototype, 'value').set.call(select, 'reader');
-        select.dispatchEvent(new Event('change', { bubbles: true }));
-      })()`);
+      await choose(page, `document.querySelector('select')`, 'reader');
       await page.until(shows('The engine no longer accepts this console secret. Sign in again.'));
     } finally {
       writeFileSync(join(folder, 'primary'), CONSOLE_SECRET);

@@ -23,7 +23,7 @@ import type { Finding } from './report.ts';
 
 export type ObjectFinding = Finding & { readonly object: string };
 
-/** How the engine is run that the metadata are judged for. */
+/** The options of the engine that the metadata are judged for. */
 export type Judging = {
   /** The option --header-prefix of the engine. */
   readonly headerPrefix: string;

@@ -1,7 +1,7 @@
 /** The report of `pergola compat`: what it consists of, and the exit code that follows from it. Pure.
  *  Not here: how each part is found (judge.ts, beside-engine.ts, schemas.ts, replay.ts), its text (print.ts). */
 
-/** What is found about an object, a role or an operation. `unknown` is what could not be compared, `skipped` what was left out on purpose. */
+/** A finding about an object, a role or an operation. `unknown`: it could not be compared. `skipped`: it was left out on purpose. */
 export type Verdict = 'same' | 'differs' | 'no effect' | 'accepted' | 'unknown' | 'skipped';
 
 export type Finding = {
@@ -22,7 +22,7 @@ export type RoleReport = {
   readonly role: string;
   /** `same` also where all changes are safe: no request of a client notices what a schema has besides. */
   readonly verdict: Verdict;
-  /** Why the schemas could not be compared. */
+  /** The reason why the schemas could not be compared. */
   readonly reason?: string;
   readonly changes: readonly {
     readonly severity: string;
@@ -35,7 +35,7 @@ export type OperationReport = {
   readonly name: string;
   readonly role: string;
   readonly verdict: Verdict;
-  /** Why the operation was skipped, or could not be compared. */
+  /** The reason why the operation was skipped, or could not be compared. */
   readonly reason?: string;
   readonly differences: readonly string[];
 };

@@ -14,7 +14,7 @@ export function AllRolesPage({ session, onSignOut, title, className = 'access', 
   );
 }
 
-/** What a session of one role reads instead. */
+/** The text of such a page for a session of one role. */
 export function ForAllRoles() {
   return (
     <p>

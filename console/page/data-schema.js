@@ -1,4 +1,4 @@
-/** What a role can read: the tables of its GraphQL schema, and the columns, relationships and filters of one of them. Two small introspections, because
+/** The data that a role can read: the tables of its GraphQL schema, and the columns, relationships and filters of one of them. Two small introspections, because
  *  that of a whole schema with a thousand tables is large.
  *  Pure. In: answers of introspection. Not here: the query for rows (data-query.js). */
 

@@ -1,4 +1,4 @@
-/** What a resource would do: the objects that would not fit, what each role gains and loses, and how its schema changes, in the words of
+/** The effect of a resource: the objects that would not fit, what each role gains and loses, and how its schema changes, in the words of
  *  `pergola plan`. Not here: the comparison, which the engine makes (engine/admin/effects.ts). */
 
 import { effectLines } from '@pergola/operator/effects';

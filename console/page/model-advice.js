@@ -1,4 +1,4 @@
-/** What is wrong with an inconsistent object, and what to do. Pure. In: an object of `list_objects`. Out: sentences. */
+/** The problem of an inconsistent object, and what to do. Pure. In: an object of `list_objects`. Out: sentences. */
 
 /** Returns the reason of the engine without its first words, which the heading has. */
 export function reasonOf({ reason }) {

@@ -3,7 +3,7 @@
 import { useEffect, useRef, useState } from 'react';
 
 const ROW_HEIGHT = 30;
-/** How many rows beyond the edges are there, so that scrolling shows no gaps. */
+/** The number of rows beyond the edges that are elements, so that scrolling shows no gaps. */
 const BEYOND = 12;
 
 export function ObjectList({ rows, current, inconsistentKeys, addressOf, onOpen }) {

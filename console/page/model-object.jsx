@@ -177,7 +177,7 @@ function Relationships({ objectKey, index, link }) {
 
 const MOST_RELATIONSHIPS = 50;
 
-/** What else is nested in the object, by kind. */
+/** The other objects that are nested in the object, by kind. */
 function Nested({ objects, link, index }) {
   const kinds = Map.groupBy(
     objects.filter(({ key }) => index.edgesOf(key).length === 0 && !isShownAbove(key, index)),

@@ -76,7 +76,7 @@ function Objects({ session }) {
   );
 }
 
-/** What the page shows before an object is opened: what is inconsistent, and the tables with the most relationships. */
+/** The contents of the page before an object is opened: what is inconsistent, and the tables with the most relationships. */
 function Overview({ index, links }) {
   const { inconsistent, byKey, edgesOf } = index;
   const central = [...byKey.keys()]

@@ -8,6 +8,8 @@ import { startTestEngine, type TestEngine, type TestEngineOptions } from '../../
 import { buildConsole } from '../build.ts';
 
 export const TIMEOUT_MS = 120_000;
+/** A name or a value that would run if it were markup. */
+export const MARKUP = '<img src=x onerror=document.title=1>';
 export const CONSOLE_SECRET = 'a-secret-for-looking';
 export const BUILT = fileURLToPath(new URL('../../dist/console', import.meta.url));
 
@@ -79,6 +81,15 @@ export async function fill(page: Page, element: string, text: string): Promise<v
   await page.evaluate(`${element}.focus()`);
   await page.selectAll();
   await page.type(text);
+}
+
+/** Chooses a value of the select that an expression finds, as a user does. React sets the property by itself, so its own setter is called. */
+export async function choose(page: Page, select: string, value: string): Promise<void> {
+  await page.evaluate(`(() => {
+    const select = ${select};
+    Object.getOwnPropertyDescriptor(HTMLSelectElement.prototype, 'value').set.call(select, ${JSON.stringify(value)});
+    select.dispatchEvent(new Event('change', { bubbles: true }));
+  })()`);
 }
 
 /** An expression that is true when the page shows the text. */

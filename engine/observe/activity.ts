@@ -1,4 +1,4 @@
-/** What this replica has done in the last hour, for `get_recent_activity`: minutes and slow operations, both filled by one timer and by the
+/** The activity of this replica in the last hour, for `get_recent_activity`: minutes and slow operations, both filled by one timer and by the
  *  observations that are made anyway. Subscriptions are read on request.
  *  Not here: its parts (last-hour.ts, slow-operations.ts), their metrics (metrics.ts). */
 import { LastHour, SAMPLE_EVERY_MS } from './last-hour.ts';
@@ -21,7 +21,7 @@ export type PollerView = {
   readonly interval_ms: number;
   readonly cohorts: number;
   readonly subscribers: number;
-  /** How often it has run, and the share of the time since its start for which it ran. */
+  /** The number of its runs, and the share of the time since its start for which it ran. */
   readonly runs: number;
   readonly mean_ms: number | null;
   readonly last_ms: number | null;

@@ -6,7 +6,7 @@ import { type Latency, latencyOf, sumOf } from './latency.ts';
 import type { EngineMetric } from './metrics.ts';
 
 const MINUTES = 60;
-/** How often gauges are read, whose largest value in a minute counts. */
+/** The time between two readings of the gauges, whose largest value in a minute counts. */
 export const SAMPLE_EVERY_MS = 10_000;
 const MINUTE_MS = 60_000;
 /** The most sources and the most error codes of a minute; of error codes, those after them are `other`. */

@@ -37,6 +37,27 @@ test('each operation of a role is listed once, as it was when it was slowest', (
   expect(slow.slowest).toEqual([books, { ...books, operation: null, duration_ms: 7 }]);
 });
 
+test('a document that was slower in the same minute costs a comparison, and counts anew in the next one', () => {
+  const clock = { now: 0 };
+  const slow = new SlowOperations(() => clock.now);
+  let reads = 0;
+  const inDocument = new Set(['query_root.book']);
+  const usage = {
+    role: 'reader',
+    inDocument,
+    get operationName() {
+      reads++;
+      return 'Books';
+    },
+  };
+  for (const ms of [5, 4, 5, 3]) slow.observe(finished(ms, null, { usage }));
+  expect(reads).toBe(1);
+  clock.now += 60_000;
+  slow.turn();
+  slow.observe(finished(9, null, { usage }));
+  expect([reads, slow.slowest.map(({ duration_ms }) => duration_ms)]).toEqual([2, [9]]);
+});
+
 test('a minute keeps the ten slowest, and an hour passes', () => {
   const clock = { now: 0 };
   const slow = new SlowOperations(() => clock.now);

@@ -26,7 +26,13 @@ export type SlowOperation = {
   readonly error: string | null;
 };
 
-type SlowMinute = { readonly startedAt: number; readonly slowest: Map<string, SlowOperation> };
+type SlowMinute = {
+  readonly startedAt: number;
+  readonly slowest: Map<string, SlowOperation>;
+  /** The longest duration of each document, by the coordinates that it uses: an API with few operations has no duration below which an
+   *  operation is not among the slowest. */
+  readonly longest: WeakMap<ReadonlySet<string>, number>;
+};
 
 export class SlowOperations {
   readonly #now: () => number;
@@ -37,13 +43,17 @@ export class SlowOperations {
 
   constructor(now: () => number = Date.now) {
     this.#now = now;
-    this.#current = { startedAt: now(), slowest: new Map() };
+    this.#current = emptyMinute(now());
   }
 
   observe(finished: OperationFinished): void {
-    if (finished.durationMs <= this.#floorMs || finished.type === 'subscription') return;
-    const operation = slowOperation(finished, this.#now());
-    if (operation) this.#keep(operation);
+    const { durationMs, type, usage } = finished;
+    // An operation that was refused before it was planned has no usage.
+    if (durationMs <= this.#floorMs || type === 'subscription' || usage === null) return;
+    const { longest } = this.#current;
+    if (durationMs <= (longest.get(usage.inDocument) ?? -1)) return;
+    longest.set(usage.inDocument, durationMs);
+    this.#keep(slowOperation(finished, usage, this.#now()));
   }
 
   /** Starts a new minute if the current one is over. Called by a timer. */
@@ -52,7 +62,7 @@ export class SlowOperations {
     if (now - this.#current.startedAt < MINUTE_MS) return;
     if (this.#current.slowest.size > 0) this.#minutes.push(this.#current);
     while (this.#minutes[0] && now - this.#minutes[0].startedAt > HOUR_MS) this.#minutes.shift();
-    this.#current = { startedAt: now, slowest: new Map() };
+    this.#current = emptyMinute(now);
     this.#floorMs = 0;
   }
 
@@ -79,17 +89,19 @@ export class SlowOperations {
   }
 }
 
+function emptyMinute(startedAt: number): SlowMinute {
+  return { startedAt, slowest: new Map(), longest: new WeakMap() };
+}
+
 function keyOf({ role, type, operation, fields }: SlowOperation): string {
   return JSON.stringify([role, type, operation, operation === null ? fields : []]);
 }
 
-/** Returns undefined for an operation that was refused before it was planned. */
 function slowOperation(
-  { type, transport, durationMs, error, usage }: OperationFinished,
+  { type, transport, durationMs, error }: OperationFinished,
+  { role, operationName, inDocument }: NonNullable<OperationFinished['usage']>,
   now: number,
-): SlowOperation | undefined {
-  if (usage === null) return undefined;
-  const { role, operationName, inDocument } = usage;
+): SlowOperation {
   return {
     operation: operationName?.slice(0, MOST_NAME_CHARACTERS) ?? null,
     fields: rootFieldsOf(inDocument),

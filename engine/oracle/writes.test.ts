@@ -31,7 +31,7 @@ afterAll(() => arena.close());
 
 /** What an engine says of null in a column that is not nullable; an enum expects one of its values. */
 const NULL_REFUSALS = ['unexpectedNull', 'expectedButFound'];
-/** What an engine says of a change of the distribution column, which the schema does not have, and of an upsert that reads other rows. */
+/** The errors of an engine for a change of the distribution column, which the schema does not have, and of an upsert that reads other rows. */
 const CLUSTER_REFUSALS = ['notFoundInType', 'validationFailed', 'distributionUnsupported'];
 /** What an engine may say of a write that Postgres refuses. */
 const REFUSALS = ['checkFailed', 'constraintViolation', 'notNullViolation', 'dataException', 'notSupported'];

@@ -72,7 +72,7 @@ export function isOfRow(predicate: Predicate): boolean {
     case 'is-null':
     case 'compare': {
       const { call, aggregate, visibleIf } = predicate.left;
-      return !call && !aggregate && Object.values(visibleIf ?? {}).every(isOfRow);
+      return !call && !aggregate && !visibleIf;
     }
     default:
       return isOwn(predicate);

@@ -14,7 +14,8 @@ import type {
   Update,
 } from '../plan/mutation-types.ts';
 import type { Field, Select } from '../plan/query-types.ts';
-import { type Predicate, TRUE } from '../resolve/predicate.ts';
+import { isOfRow } from '../resolve/own-part.ts';
+import { TRUE } from '../resolve/predicate.ts';
 import { SESSION_SETTINGS } from '../resolve/session.ts';
 import { condition, whereClause } from './bool-exp.ts';
 import { checkOf, verdict } from './check.ts';
@@ -249,28 +250,6 @@ function looksAround(output: MutationOutput): boolean {
       : output.fields.flatMap((field) => (field.kind === 'returning' ? [field.select] : []));
   // The function of a computed field may read any table.
   const isOwn = (field: Field) =>
-    field.kind === 'constant' || (field.kind === 'column' && !readsOthers(field.visibleIf ?? TRUE));
-  return selects.some((select) => !select.fields.every(isOwn) || readsOthers(select.where));
-}
-
-function readsOthers(predicate: Predicate): boolean {
-  switch (predicate.kind) {
-    case 'related':
-    case 'called':
-    case 'exists':
-      return true;
-    case 'and':
-      return predicate.all.some(readsOthers);
-    case 'or':
-      return predicate.any.some(readsOthers);
-    case 'not':
-      return readsOthers(predicate.not);
-    case 'barrier':
-      return readsOthers(predicate.filter) || readsOthers(predicate.where);
-    case 'compare':
-    case 'is-null':
-      return predicate.left.call !== undefined || predicate.left.aggregate !== undefined;
-    default:
-      return false;
-  }
+    field.kind === 'constant' || (field.kind === 'column' && isOfRow(field.visibleIf ?? TRUE));
+  return selects.some((select) => !select.fields.every(isOwn) || !isOfRow(select.where));
 }

@@ -1,4 +1,4 @@
-/** How often a statement of subscriptions has run, and for how long. Not here: the statements (live-queries.ts). */
+/** The runs of a statement of subscriptions, and their time. Not here: the statements (live-queries.ts). */
 export class PollCost {
   readonly #startedAt = performance.now();
   #runs = 0;

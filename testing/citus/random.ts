@@ -7,7 +7,7 @@ import { ENUM_TABLE, makeWorld, type World } from '../../engine/oracle/testing/w
 import type { Table } from '../../engine/oracle/testing/world-types.ts';
 import { loosened } from './loosened.ts';
 import { closeSide, openSide, Pair } from './pair.ts';
-import { build, choicesOf, restore, type Servers, withDatabases } from './worlds.ts';
+import { build, choicesOf, eachWorld, restore, type Servers, type Worlds } from './worlds.ts';
 
 export type WorldVerdict = {
   readonly world: number;
@@ -27,15 +27,8 @@ const MUTATIONS = 15;
 
 /** Words in the reason of a refusal that is about distribution. */
 const REFUSED = 'distributed table';
-/** Yields `count` worlds from `from` on. */
-export function randomWorlds(
-  { citusUrl, postgresUrl }: Servers,
-  { seed, from, count }: { readonly seed: number; readonly from: number; readonly count: number },
-): AsyncGenerator<WorldVerdict> {
-  return withDatabases(postgresUrl, 1, async function* ([plainUrl = '']) {
-    const both = { citusUrl, postgresUrl: plainUrl };
-    for (let world = from; world < from + count; world++) yield await runWorld(both, seed, world);
-  });
+export function randomWorlds(servers: Servers, worlds: Worlds): AsyncGenerator<WorldVerdict> {
+  return eachWorld(servers, worlds, runWorld);
 }
 
 async function runWorld(servers: Servers, seed: number, number: number): Promise<WorldVerdict> {

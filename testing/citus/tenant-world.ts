@@ -15,7 +15,7 @@ const tenantValue = (tenant: number) => ({ json: tenant, text: String(tenant) })
 /** The type of the column. It has a name of its own, and so a session variable of its own. */
 export const TENANT: ColumnType = { ...INT, sql: 'integer', values: TENANTS.map(tenantValue) };
 
-/** How many in a hundred rows each tenant has, and how many of their cells differ from those of others. */
+/** The share of the rows that each tenant has, in percent, and of their cells that differ from those of others. */
 const KEPT = 80;
 const CHANGED = 50;
 

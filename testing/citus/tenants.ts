@@ -8,7 +8,7 @@ import { makeWorld, type World } from '../../engine/oracle/testing/world.ts';
 import { loosened } from './loosened.ts';
 import { closeSide, openSide, Pair, type Side } from './pair.ts';
 import { distributionByTenant, rowsOfTenant, TENANT, TENANTS, tenanted } from './tenant-world.ts';
-import { build, choicesOf, contentsOf, restore, type Servers, withDatabases } from './worlds.ts';
+import { build, choicesOf, contentsOf, eachWorld, restore, type Servers, type Worlds } from './worlds.ts';
 
 export type TenantsVerdict = {
   readonly world: number;
@@ -23,15 +23,8 @@ export type TenantsVerdict = {
 const QUERIES = 20;
 const MUTATIONS = 12;
 
-/** Yields `count` worlds from `from` on. */
-export function tenantWorlds(
-  { citusUrl, postgresUrl }: Servers,
-  { seed, from, count }: { readonly seed: number; readonly from: number; readonly count: number },
-): AsyncGenerator<TenantsVerdict> {
-  return withDatabases(postgresUrl, 1, async function* ([plainUrl = '']) {
-    const both = { citusUrl, postgresUrl: plainUrl };
-    for (let world = from; world < from + count; world++) yield await runWorld(both, seed, world);
-  });
+export function tenantWorlds(servers: Servers, worlds: Worlds): AsyncGenerator<TenantsVerdict> {
+  return eachWorld(servers, worlds, runWorld);
 }
 
 async function runWorld(servers: Servers, seed: number, number: number): Promise<TenantsVerdict> {

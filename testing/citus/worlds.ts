@@ -120,3 +120,18 @@ export async function answerOf(
 export function dataOf(given: Answer): Answer {
   return 'text' in given ? { text: /^\{"data":(.*)\}$/s.exec(given.text)![1]! } : given;
 }
+
+/** The numbers of random worlds: `count` from `from` on. */
+export type Worlds = { readonly seed: number; readonly from: number; readonly count: number };
+
+/** Yields what `run` returns for each world, on a database of its own beside the cluster. */
+export function eachWorld<T>(
+  { citusUrl, postgresUrl }: Servers,
+  { seed, from, count }: Worlds,
+  run: (servers: Servers, seed: number, world: number) => Promise<T>,
+): AsyncGenerator<T> {
+  return withDatabases(postgresUrl, 1, async function* ([plainUrl = '']) {
+    const both = { citusUrl, postgresUrl: plainUrl };
+    for (let world = from; world < from + count; world++) yield await run(both, seed, world);
+  });
+}
