@@ -12,7 +12,6 @@ import {
   type CrSnapshot,
   type EnginePort,
   EngineProblem,
-  type InconsistentObject,
   inconsistentIn,
   isAboutContent,
   type Ports,
@@ -35,6 +34,8 @@ import { takeOverEarlierNames } from './earlier-names.ts';
 import { afterMigrations, isConnected, withMigrations } from './migrations.ts';
 import { NOTHING_BEFORE, planOn } from './plan.ts';
 import { removeUnusedValues, sendValues } from './values.ts';
+
+type Verdicts = ReturnType<typeof verdictsOf>;
 
 const MOST_TRIES = 8;
 /** Attempts of one pass to write in parts what the engine does not take at once. */
@@ -93,9 +94,9 @@ export async function attempt(
       backoff = noteBreaking(backoff, made.decisions, made.settled, nowMs);
       heldBack = made.settled.heldBack;
       await clock.sleep(0);
-      const unserved = unservedIn(made);
+      const expected = verdictsOf(made, made.settled.inconsistent);
       await clock.sleep(0);
-      const report = await apply(engine, made, mustFit, unserved);
+      const report = await apply(engine, made, mustFit, expected);
       wasWritten ||= report.wasWritten;
       if (report.wasWritten && isConnected(migrated, made)) continue;
       if (!made.settled.isCut || !report.wasWritten || !parts.mayGoOn) {
@@ -156,14 +157,15 @@ async function apply(
   engine: EnginePort,
   made: PassPlan,
   mustFit: boolean,
-  unserved: UnservedPatch,
+  expected: Verdicts,
 ): Promise<Attempt> {
   const { reading, settled, entries, reservations } = made;
+  const unserved = unservedIn(made, expected);
   const { manager } = made.scope.ledger;
   const patch = ledgerPatch(entries, reservations, manager);
   if (settled.applied.length === 0 && !patch) {
     const resourceVersion = await noted(engine, made, unserved);
-    return done(made, resourceVersion, reading.inconsistent, false);
+    return done(made, expected, { resourceVersion, inconsistent: reading.inconsistent }, false);
   }
   const written = await engine.write({
     edits: editsOf(settled.applied),
@@ -175,7 +177,7 @@ async function apply(
     expectedVersion: reading.resourceVersion,
     mustFit,
   });
-  return done(made, written.resourceVersion, written.inconsistent, true);
+  return done(made, expected, written, true);
 }
 
 /** Stores reasons that changed while nothing else did, and returns the version of the engine afterwards. If that fails, the next pass does it. */
@@ -197,10 +199,8 @@ async function noted(
 }
 
 /** Returns what changes in the stored reasons for which resources are not served, if the plan is applied. */
-function unservedIn(made: PassPlan): UnservedPatch {
-  const { scope, reading, settled } = made;
+function unservedIn({ scope, reading }: PassPlan, verdicts: Verdicts): UnservedPatch {
   const { snapshot, ledger } = scope;
-  const verdicts = verdictsOf(made, settled.inconsistent);
   const outcomes = snapshot.resources.map(
     (cr) => [crName(cr), verdicts.get(cr.metadata.uid)!.outcome] as const,
   );
@@ -210,13 +210,16 @@ function unservedIn(made: PassPlan): UnservedPatch {
   return unservedChanges(new Map(outcomes), reading.unserved ?? new Map(), about);
 }
 
+/** `expected` are the verdicts if the engine reports what the plan expects: with thousands of resources they are worth keeping. */
 function done(
   made: PassPlan,
-  resourceVersion: number,
-  inconsistent: readonly InconsistentObject[],
+  expected: Verdicts,
+  { resourceVersion, inconsistent }: Pick<Attempt, 'inconsistent'> & { readonly resourceVersion: number },
   wasWritten: boolean,
 ): Attempt {
-  const verdicts = verdictsOf(made, inconsistent);
+  const foreseen = made.settled.inconsistent;
+  const isAsExpected = inconsistent === foreseen || inconsistent.length + foreseen.length === 0;
+  const verdicts = isAsExpected ? expected : verdictsOf(made, inconsistent);
   return { ...NOTHING_BEFORE, plan: made, verdicts, resourceVersion, inconsistent, wasWritten };
 }
 
