@@ -520,6 +520,8 @@ export type ReconcileOptions = {
   readonly confirmChange?: string | undefined;
   /** The seconds after which a resource that waits, or whose engine is unreachable, is `Stalled`. */
   readonly progressDeadlineSeconds: number;
+  /** The most new resources of an incremental pass. The others follow in the next passes. */
+  readonly mostNew?: number | undefined;
 };
 
 export const DEFAULT_POLICIES: Policies = {

@@ -6,8 +6,9 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { cachedEngine } from '../engine/cached-engine.ts';
 import type { CustomResource } from '../kinds.ts';
+import { objectsIn } from '../objects/normal-form.ts';
 import { type PreviousPass, reconcile } from '../pass/reconcile.ts';
-import type { CrSnapshot } from '../ports.ts';
+import type { CrSnapshot, ReconcileOptions } from '../ports.ts';
 import type { Report } from '../status/report.ts';
 import { OPTIONS, permission, table } from '../testing/resources.ts';
 import { broken, ScriptedEngine } from '../testing/scripted-engine.ts';
@@ -24,12 +25,23 @@ class Operator {
     this.#remembers = remembers;
   }
 
-  async pass(resources: readonly CustomResource[], given: Partial<CrSnapshot> = {}): Promise<Report> {
+  /** Passes until nothing waits for the next pass. */
+  async passes(resources: readonly CustomResource[], given: Partial<CrSnapshot>, options: ReconcileOptions) {
+    let report = await this.pass(resources, given, options);
+    for (let left = 20; report.isCut && left > 0; left--) report = await this.pass(resources, given, options);
+    return report;
+  }
+
+  async pass(
+    resources: readonly CustomResource[],
+    given: Partial<CrSnapshot> = {},
+    options = OPTIONS,
+  ): Promise<Report> {
     this.ports.resources = resources;
     this.ports.given = { ...this.ports.given, ...given };
     const { source, sink, clock, engine } = this.ports;
     const own = this.#remembers ? this.#engine : engine.port;
-    const report = await reconcile({ engine: own, source, sink, clock }, OPTIONS, this.#past);
+    const report = await reconcile({ engine: own, source, sink, clock }, options, this.#past);
     if (this.#remembers) this.#past = report;
     return report;
   }
@@ -134,6 +146,54 @@ test('an incremental pass has the same result as a full pass after every step', 
   expect(focused).toBeGreaterThan(100);
 });
 
+test('new resources in several passes have the same result as in one', { timeout: 120_000 }, async () => {
+  let cuts = 0;
+  const created = fc.record({
+    tables: fc.uniqueArray(name, { maxLength: 3 }),
+    permissions: fc.uniqueArray(fc.record({ on: name, role, author: fc.constantFrom('one', 'two') }), {
+      minLength: 2,
+      maxLength: 8,
+      selector: ({ on, role: of, author }) => `${author}-${on}-${of}`,
+    }),
+  });
+  const batches = fc.array(created, { minLength: 1, maxLength: 4 });
+  await fc.assert(
+    fc.asyncProperty(batches, fc.integer({ min: 1, max: 3 }), async (all, mostNew) => {
+      const [one, other] = [new Operator(true), new Operator(false)];
+      const options = { ...OPTIONS, mostNew };
+      let world: ReadonlyMap<string, CustomResource> = new Map();
+      await one.pass([], {}, options);
+      for (const { tables, permissions } of all) {
+        const fresh = [
+          ...permissions.map(({ on, role: of, author }, i) =>
+            permission(`${author}-${on}-${of}`, on, of, i % 2 === 0 ? ['id'] : ['id', 'name']),
+          ),
+          ...tables.map((n) => table(n)),
+        ].filter(({ metadata }) => !world.has(metadata.uid));
+        world = new Map([...world, ...fresh.map((cr) => [cr.metadata.uid, cr] as const)]);
+        const resources = [...world.values()];
+        const report = await one.pass(resources, {}, options);
+        if (report.isCut) cuts++;
+        await one.passes(resources, {}, options);
+        await other.passes(resources, {}, OPTIONS);
+        expect(objectsOf(one)).toEqual(objectsOf(other));
+        expect(one.ports.engine.ledger?.objects).toEqual(other.ports.engine.ledger?.objects);
+        for (const cr of resources) expect(one.ports.status(cr)).toEqual(other.ports.status(cr));
+      }
+    }),
+    { numRuns: 250 },
+  );
+  expect(cuts).toBeGreaterThan(100);
+});
+
+/** Returns the objects of the document, whose order is that of the writes. */
+function objectsOf({ ports }: Operator): ReadonlyMap<string, unknown> {
+  const definitions = [...objectsIn(ports.engine.metadata)].map(
+    ([key, { definition }]) => [key, definition] as const,
+  );
+  return new Map(definitions.toSorted(([a], [b]) => (a < b ? -1 : 1)));
+}
+
 const many = () => NAMES.map((n) => table(n)).concat(permission('p', 'a', 'r'));
 
 test('a pass processes only changed resources', async () => {
@@ -160,6 +220,18 @@ test('a pass always processes resources in conflict and the resources that own w
   expect(names(await operator.pass([...resources, rival]))).toEqual(['rival', 'p']);
   expect(names(await operator.pass([...resources.slice(0, 3), rival]))).toEqual(['rival']);
   expect(operator.ports.readiness(rival)).toBe('True Applied');
+});
+
+test('a change that the engine refuses needs no pass over all resources', async () => {
+  const operator = new Operator(true);
+  const resources = many();
+  operator.ports.engine.judge = broken(selectOf({ on: 'b', role: 'r' }).key);
+  await operator.pass(resources);
+  const refused = permission('refused', 'b', 'r');
+  const report = await operator.pass([...resources, refused]);
+  expect(report.resources).toEqual([refused]);
+  expect(operator.ports.readiness(refused)).toMatch(/^False/);
+  expect(operator.ports.readiness(resources[0]!)).toBe('True Applied');
 });
 
 test('a pass processes all resources after a foreign write, the deletion of a Table, or an inconsistency', async () => {

@@ -6,7 +6,7 @@
  *  something is inconsistent, and at regular intervals (engine/cached-engine.ts) the scope is full.
  *  Pure. Not here: the pass (pass/reconcile.ts). */
 import { isSameJson, type Metadata } from '@pergola/engine/metadata';
-import { type CustomResource, contentOf, crName } from '../kinds.ts';
+import { type CustomResource, contentOf, crName, KINDS } from '../kinds.ts';
 import type { EntryChange, Ledger, LedgerEntry } from '../objects/ledger.ts';
 import { isLeaf } from '../objects/normal-form.ts';
 import { gatedTables } from '../permission-tests/gates.ts';
@@ -47,14 +47,21 @@ export type PassScope = {
   readonly skipped: ResourceStates;
   /** The number of objects this operator owned before the pass. */
   readonly owned: number;
+  /** True when new resources wait for the next pass. */
+  readonly isCut: boolean;
 };
+
+/** The most new resources of a pass: a change of another resource waits for the end of the pass before it. */
+const MOST_NEW = 300;
+
+const RANKS: ReadonlyMap<string, number> = new Map(KINDS.map(({ kind }, rank) => [kind, rank]));
 
 const NO_RESOURCES: ResourceStates = new Map();
 
 export function fullScope(snapshot: CrSnapshot, reading: EngineReading, manager: string): PassScope {
   const { ledger: objects, reservations } = reading;
   const owned = [...objects.values()].filter((entry) => entry.manager === manager).length;
-  return { snapshot, ledger: { manager, objects, reservations }, skipped: NO_RESOURCES, owned };
+  return { snapshot, ledger: { manager, objects, reservations }, skipped: NO_RESOURCES, owned, isCut: false };
 }
 
 /** Returns the scope of the changes since the previous pass; undefined when the full scope is needed. */
@@ -76,11 +83,24 @@ export function incrementalScope(
   const gated = gatedTables(snapshot.resources);
   const isOut = (cr: CustomResource) =>
     isStillSettled(cr, previous) && (!snapshot.hasStatuses || showsReady(cr));
-  const chosen = snapshot.resources.filter((cr) => gated.has(crName(cr)) || !isOut(cr));
+  const isGated = (cr: CustomResource) => gated.has(crName(cr));
+  const unsettled = snapshot.resources.filter((cr) => isGated(cr) || !isOut(cr));
   const present = new Set(snapshot.resources.map(({ metadata }) => metadata.uid));
   const gone = [...previous.resources.keys()].filter((uid) => !present.has(uid));
   const keys = new Set(gone.flatMap((uid) => previous.resources.get(uid)!.keys));
   for (const uid of gone) skipped.delete(uid);
+  const isNew = (cr: CustomResource) => !previous.resources.has(cr.metadata.uid) && !isGated(cr);
+  // What replaces deleted objects is applied with their deletion.
+  const turn =
+    gone.length > 0
+      ? { chosen: unsettled, later: [] }
+      : turnOf(unsettled, isNew, options.mostNew ?? MOST_NEW);
+  const { chosen } = turn;
+  const laterByKey = Map.groupBy(
+    turn.later.flatMap((cr) => keysClaimedBy(cr, snapshot, options).map((key) => ({ key, cr }))),
+    ({ key }) => key,
+  );
+  const later = new Set(turn.later);
   for (const { metadata } of chosen) skipped.delete(metadata.uid);
   const nameToResource = onDemand(() => new Map(snapshot.resources.map((cr) => [crName(cr), cr])));
   // The owner of a claimed key is in scope as well.
@@ -90,6 +110,8 @@ export function incrementalScope(
     for (const key of before?.keys ?? []) keys.add(key);
     for (const key of keysClaimedBy(cr, snapshot, options)) {
       keys.add(key);
+      // The oldest of those that claim a key owns it.
+      for (const { cr: rival } of laterByKey.get(key) ?? []) if (later.delete(rival)) chosen.push(rival);
       const owner = reading.ledger.get(key);
       if (!owner || owner.cr === crName(cr)) continue;
       const owning = nameToResource().get(owner.cr);
@@ -101,7 +123,21 @@ export function incrementalScope(
   }
   const { reservations } = reading;
   const ledger = { manager: options.manager, objects: entriesOf(reading, keys), reservations };
-  return { snapshot: { ...snapshot, resources: chosen }, ledger, skipped, owned: previous.owned };
+  const isCut = later.size > 0;
+  return { snapshot: { ...snapshot, resources: chosen }, ledger, skipped, owned: previous.owned, isCut };
+}
+
+/** Divides unsettled resources into those of this pass and the new ones of later passes. Kinds that others need come first. */
+function turnOf(
+  unsettled: readonly CustomResource[],
+  isNew: (cr: CustomResource) => boolean,
+  most: number,
+): { readonly chosen: CustomResource[]; readonly later: readonly CustomResource[] } {
+  const fresh = unsettled.filter(isNew);
+  if (fresh.length <= most) return { chosen: [...unsettled], later: [] };
+  const inOrder = fresh.toSorted((a, b) => (RANKS.get(a.kind) ?? 0) - (RANKS.get(b.kind) ?? 0));
+  const later = new Set(inOrder.slice(most));
+  return { chosen: unsettled.filter((cr) => !later.has(cr)), later: [...later] };
 }
 
 /** True when decisions of an incremental scope hold for the full scope. Deletions of objects with nested objects, and deletions so
@@ -117,7 +153,7 @@ export function isScopeSufficient(
 
 /** Returns the state after a pass that completed and whose statuses are written. Undefined when the next pass needs the full scope. */
 export function passStateAfter(
-  { snapshot, skipped }: PassScope,
+  { snapshot, skipped }: Pick<PassScope, 'snapshot' | 'skipped'>,
   left: Omit<PassState, 'resources' | 'consent'> & {
     readonly entries: readonly EntryChange[];
     /** The verdicts on the resources in scope. */

@@ -5,7 +5,7 @@
 import { createHash } from 'node:crypto';
 import { patchedEntries, patchedReservations } from '../objects/ledger.ts';
 import { patchedUnserved } from '../objects/unserved.ts';
-import type { EnginePort, EngineReading } from '../ports.ts';
+import { type EnginePort, EngineProblem, type EngineReading, isAboutContent } from '../ports.ts';
 
 /** Returns a port that caches the document and the ledger. They are read once and stay cached while the engine is at the same version; own
  *  writes update the cache. Reading them would otherwise be the most expensive part of a small change beside thousands of objects.
@@ -56,7 +56,11 @@ export function cachedEngine(
       const before = known;
       // Until the answer arrives the state of the engine is unknown.
       known = undefined;
-      const written = await engine.write(change);
+      const written = await engine.write(change).catch((error: unknown) => {
+        // What the engine refuses changes nothing.
+        if (error instanceof EngineProblem && isAboutContent(error)) known = before;
+        throw error;
+      });
       if (before?.reading.resourceVersion === change.expectedVersion) {
         const ledger = patchedEntries(before.reading.ledger, change.ledger);
         const reservations = patchedReservations(before.reading.reservations, change.ledger);

@@ -59,7 +59,7 @@ export type PreviousAttempt = {
 /** Plans and writes, and starts again from the current state when another client wrote in between. When the engine has no problem, a
  *  change is written without asking whether it fits, which is half of the cost of a small change; only after a refusal the engine is
  *  asked what fits. A change for which it refuses the write all the same is left out, and what is too large for one request is written
- *  in parts. Between the steps, which take long with thousands of resources, the rest of the process runs: probes and the lease. */
+ *  in parts. A plan that breaks objects of resources out of scope is made again over all. Between the steps, which take long with thousands of resources, the rest of the process runs: probes and the lease. */
 export async function attempt(
   { engine, source, clock }: Ports,
   options: ReconcileOptions,
@@ -67,6 +67,7 @@ export async function attempt(
 ): Promise<{ readonly snapshot: CrSnapshot; readonly report: Attempt }> {
   const parts = new Parts();
   let [isDoubtful, wasWritten, backoff, heldBack] = [false, false, earlier, heldEarlier];
+  let known = passState;
   for (let tries = 1; ; ) {
     let snapshot = await source.snapshot();
     let decided: DecidedIn | undefined;
@@ -80,9 +81,8 @@ export async function attempt(
       const observation = { snapshot, reading, options };
       const live = objectsIn(reading.metadata);
       await translateInSlices(snapshot, live, options, () => clock.sleep(0));
-      const mayBeIncremental = !isDoubtful && !wasWritten && passState;
       const first =
-        (mayBeIncremental && decideIncrementally(passState, observation)) || decideOnAll(observation);
+        (!wasWritten && known && decideIncrementally(known, observation)) || decideOnAll(observation);
       decided = await withLostResources(first, observation);
       await sendValues(engine, decided.decided.desired.values);
       await clock.sleep(0);
@@ -91,6 +91,9 @@ export async function attempt(
         ...{ engine, mustFit, backoff, heldBack, nowMs },
         most: parts.most,
       });
+      const breaksOthers = made.scope.skipped.size > 0 && made.settled.inconsistent.length > 0;
+      if (breaksOthers) known = undefined;
+      if (breaksOthers) continue;
       backoff = noteBreaking(backoff, made.decisions, made.settled, nowMs);
       heldBack = made.settled.heldBack;
       await clock.sleep(0);

@@ -54,7 +54,8 @@ export async function reconcile(
   const unpublished = isOvertaken ? 0 : await ports.sink.publish(changes);
   const isWaiting = [...report.verdicts.values()].some(({ outcome }) => helpsReload(outcome));
   const passState = unpublished === 0 ? passStateOf(report, options) : undefined;
-  const isCut = report.plan?.settled.isCut === true || scope?.snapshot.lost === 'unknown';
+  const isCut =
+    report.plan?.settled.isCut === true || scope?.isCut === true || scope?.snapshot.lost === 'unknown';
   const verdicts = allVerdicts(report);
   return { ...report, verdicts, resources, statuses, unpublished, isWaiting, isCut, passState };
 }
