@@ -1,6 +1,6 @@
 /** `get_ownership` and `compare_metadata_revisions`: which custom resource owns which object of the document, and what changed between two versions of the
  *  document, without secrets. They read the document, the operator's ledger, and stored versions.
- *  Not here: who decides about owned objects (operator/), the list of versions and going back (document-operations.ts).
+ *  Not here: reading the ledger (ledger.ts), who decides about owned objects (operator/), the list of versions and going back (document-operations.ts).
  *  Reference: docs/reference/behaviour/metadata-api.md. */
 import { isRecord, isSameJson } from '../json/value.ts';
 import { inSlices } from '../limits/slices.ts';
@@ -8,28 +8,14 @@ import { changedKeys } from '../metadata/diff.ts';
 import { normalMetadata } from '../metadata/normal-form.ts';
 import { type MetadataObject, objectsOf } from '../metadata/objects.ts';
 import { withoutSecrets } from '../metadata/without-secrets.ts';
+import { entriesIn, type OwnershipEntries, type OwnershipEntry } from './ledger.ts';
 import type { Performer } from './request.ts';
-import type { UnitOfWork } from './unit-of-work.ts';
 
 /** The most objects without an owner, and the most changes, that an answer lists. */
 const MOST_LISTED = 1000;
 
-/** An entry of the ledger as the operator writes it (operator/objects/ledger.ts). */
-type Entry = {
-  readonly manager: string;
-  /** The owner, as `Kind namespace/name`. */
-  readonly cr: string;
-  readonly generation?: unknown;
-  readonly deletionPolicy?: unknown;
-  readonly createdAt?: unknown;
-  readonly revokedAt?: unknown;
-  readonly isPruneHeld?: unknown;
-};
-
-type Entries = ReadonlyMap<string, Entry>;
-
 export const getOwnership: Performer<'get_ownership'> = (work, { resource }, { caller }) => {
-  const entries = entriesIn(work);
+  const entries = entriesIn(work.catalogStates.operator);
   const objects = objectsOf(work.metadata);
   if (resource !== undefined) {
     const owned = [...entries].filter(([, { cr }]) => cr === resource);
@@ -57,7 +43,7 @@ export const compareMetadataRevisions: Performer<'compare_metadata_revisions'> =
     version === undefined ? work.metadata : normalMetadata(await work.gateway.store.revision(version));
   const [before, after] = [await revision(from), await revision(to)];
   const keys = (await inSlices(changedKeys(before, after))).toSorted();
-  const entries = entriesIn(work);
+  const entries = entriesIn(work.catalogStates.operator);
   const [earlier, later] = [objectsOf(before), objectsOf(after)];
   const changes = keys.slice(0, MOST_LISTED).map((key) => ({
     key,
@@ -79,8 +65,8 @@ function changeOf(before: MetadataObject | undefined, after: MetadataObject | un
   };
 }
 
-function resourcesOf(entries: Entries, objects: ReturnType<typeof objectsOf>) {
-  const resources = new Map<string, Entry & { count: number; missing: number; held: number }>();
+function resourcesOf(entries: OwnershipEntries, objects: ReturnType<typeof objectsOf>) {
+  const resources = new Map<string, OwnershipEntry & { count: number; missing: number; held: number }>();
   for (const [key, entry] of entries) {
     const { cr, isPruneHeld } = entry;
     const known = resources.get(cr) ?? { ...entry, count: 0, missing: 0, held: 0 };
@@ -95,7 +81,11 @@ function resourcesOf(entries: Entries, objects: ReturnType<typeof objectsOf>) {
   }));
 }
 
-function ownedObject(key: string, { revokedAt, isPruneHeld }: Entry, objects: ReturnType<typeof objectsOf>) {
+function ownedObject(
+  key: string,
+  { revokedAt, isPruneHeld }: OwnershipEntry,
+  objects: ReturnType<typeof objectsOf>,
+) {
   return {
     key,
     exists: objects.has(key),
@@ -127,14 +117,4 @@ function releasedIn(state: unknown): readonly object[] {
         ? [{ key, resource: found['cr'], released_at: found['releasedAt'] }]
         : [],
     );
-}
-
-function entriesIn(work: UnitOfWork): Entries {
-  const state = work.catalogStates.operator;
-  const objects = isRecord(state) && isRecord(state['objects']) ? state['objects'] : {};
-  return new Map(Object.entries(objects).filter((found): found is [string, Entry] => isEntry(found[1])));
-}
-
-function isEntry(value: unknown): boolean {
-  return isRecord(value) && typeof value['cr'] === 'string' && typeof value['manager'] === 'string';
 }

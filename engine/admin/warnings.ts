@@ -1,6 +1,6 @@
 /** Warnings about a change of the document: it changes an object that a custom resource manages, it declares a restriction that
  *  the engine does not enforce, or it has an event trigger with an unusual name. In: two documents. Out: one warning per object.
- *  Not here: the operator's ledger (operator/objects/ledger.ts), which restrictions are enforced (resolve/unenforced.ts). */
+ *  Not here: the operator's ledger (ledger.ts), which restrictions are enforced (resolve/unenforced.ts). */
 import { fail } from '../errors/engine-error.ts';
 import { inSlices } from '../limits/slices.ts';
 import { changedKeys } from '../metadata/diff.ts';
@@ -9,6 +9,7 @@ import { printQualified } from '../metadata/schema/common.ts';
 import { TRIGGER_NAME } from '../metadata/schema/event.ts';
 import type { Metadata } from '../metadata/schema/metadata.ts';
 import type { Gateway } from './gateway.ts';
+import { entryOf } from './ledger.ts';
 import type { Warning } from './warning.ts';
 
 /** Returns the answer with these warnings after its own. Only an object can have warnings. */
@@ -19,8 +20,7 @@ export function withWarnings(answer: unknown, warnings: readonly Warning[]): unk
   return { ...answer, warnings: [...own, ...warnings] };
 }
 
-/** Returns a warning for each changed object that a custom resource owns. Reads the operator's ledger only if something changed. A
- *  missing or malformed ledger owns nothing. */
+/** Returns a warning for each changed object that a custom resource owns. Reads the operator's ledger only if something changed. */
 export async function managedChanges(
   ledger: (() => unknown) | null,
   before: Metadata,
@@ -28,10 +28,10 @@ export async function managedChanges(
 ): Promise<readonly Warning[]> {
   const keys = ledger ? await inSlices(changedKeys(before, after)) : [];
   if (!ledger || keys.length === 0) return [];
-  const owners = ownersIn(ledger());
+  const state = ledger();
   return keys.flatMap((key) => {
-    const owner = Object.hasOwn(owners, key) ? owners[key]!.cr : undefined;
-    return typeof owner === 'string' ? [warningOf(key, owner)] : [];
+    const owner = entryOf(state, key)?.cr;
+    return owner === undefined ? [] : [warningOf(key, owner)];
   });
 }
 
@@ -72,11 +72,6 @@ function triggersOf({ sources }: Metadata): readonly NamedTrigger[] {
       })),
     ),
   );
-}
-
-function ownersIn(ledger: unknown): Readonly<Record<string, { readonly cr?: unknown }>> {
-  const objects = (ledger as { readonly objects?: unknown } | null | undefined)?.objects;
-  return typeof objects === 'object' && objects !== null ? (objects as never) : {};
 }
 
 /** Returns a warning for each object whose restrictions are not enforced now and were enforced or absent before. */
