@@ -141,6 +141,10 @@ export function renamesOf(change: SourceChange): Renames {
   const resolved = model.sources.get(source)?.tables;
   return {
     source,
+    texts: [
+      ...changes.renamedTables.map(({ from }) => from.name),
+      ...[...columns.values()].flatMap((renamed) => [...renamed.keys()]),
+    ],
     // The keys of the name keep their order, which the export shows.
     table: (table) => ({ ...table, ...tables.get(qualifiedKey(table)) }),
     column: (table, column) => columns.get(qualifiedKey(table))?.get(column) ?? column,

@@ -10,6 +10,7 @@ const name = (table: string): QualifiedName => ({ schema: 'public', name: table 
 /** `author` becomes `writer`; `author.id` becomes `author.key`, `article.title` becomes `article.heading`. */
 const RENAMES: Renames = {
   source: 'default',
+  texts: ['author', 'id', 'title'],
   table: (table) => (table.name === 'author' ? name('writer') : table),
   column: (table, column) =>
     table.name === 'author' && column === 'id'

@@ -1,9 +1,8 @@
 /** The document after tables and columns of one source were renamed in the database: every reference is replaced by the new name. Pure and
  *  total: references that cannot be interpreted are kept, and resolve reports them.
  *  Not here: finding renames (catalog/changes.ts), where a document names something (metadata/names.ts). */
-import { fieldsIn } from '../metadata/dependencies.ts';
+import { fieldsOf } from '../metadata/dependencies.ts';
 import { renameIn } from '../metadata/names.ts';
-import { objectsOf } from '../metadata/objects.ts';
 import type { QualifiedName } from '../metadata/schema/common.ts';
 import type { Metadata } from '../metadata/schema/metadata.ts';
 import { isSameTable } from './handlers/handler.ts';
@@ -11,6 +10,8 @@ import { isSameTable } from './handlers/handler.ts';
 /** The new names in one source, by old name. A name that has not changed maps to itself. */
 export type Renames = {
   readonly source: string;
+  /** The texts of the old names. */
+  readonly texts: readonly string[];
   readonly table: (table: QualifiedName) => QualifiedName;
   readonly column: (table: QualifiedName, column: string) => string;
   /** The table at the other end of a relationship; undefined when there is no such relationship. */
@@ -18,8 +19,9 @@ export type Renames = {
 };
 
 export function followRenames(metadata: Metadata, renames: Renames): Metadata {
-  const named = fieldsIn(objectsOf(metadata));
+  const named = fieldsOf(metadata);
   return renameIn(metadata, {
+    texts: renames.texts,
     fieldOf: (source, table, name) => {
       const field = named(source, table, name);
       if (field?.target || source !== renames.source) return field;

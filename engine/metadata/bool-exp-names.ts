@@ -36,6 +36,9 @@ export type NameWalk = {
   readonly fieldOf: (source: string, table: QualifiedName, name: string) => FollowedField | undefined;
   /** Returns the name that replaces a name; undefined to keep it. */
   readonly rename: (name: Name) => string | QualifiedName | undefined;
+  /** The texts of the names that may be replaced. A table or an expression in which none of them occurs is kept without a walk. Absent:
+   *  any name may be replaced, also one that a missing member stands for. */
+  readonly texts?: readonly string[] | undefined;
 };
 
 /** A name in an expression. `path` leads to the key that it is, or to the value that `printed` returns with another name. */
@@ -44,6 +47,7 @@ type Path = readonly PathStep[];
 
 /** Renames in an expression over rows. An expression without a renamed name is returned itself. */
 export function renameInBoolExp(expression: unknown, rows: SourceRows, walk: NameWalk): unknown {
+  if (!mayName(expression, walk)) return expression;
   const edits = new Map<string, readonly [use: NameUse, next: unknown]>();
   for (const use of namesInBoolExp(expression, rows, walk.fieldOf)) {
     const next = walk.rename(use.name);
@@ -130,6 +134,21 @@ function operandsIn({ value }: FieldPart, { rows, root, path }: At): readonly Na
     const name = { kind: 'column', isOwn: false, source, table, name: column.name } as const;
     return [{ name, path: [...path, ...steps], printed }];
   });
+}
+
+/** True when a key or text in the value contains a text that the walk replaces. */
+export function mayName(value: unknown, { texts }: Pick<NameWalk, 'texts'>): boolean {
+  return texts === undefined || containsSome(value, texts);
+}
+
+function containsSome(value: unknown, texts: readonly string[]): boolean {
+  if (typeof value === 'string') return texts.some((text) => value.includes(text));
+  if (Array.isArray(value)) return value.some((item) => containsSome(item, texts));
+  if (!isRecord(value)) return false;
+  for (const key in value) {
+    if (containsSome(key, texts) || containsSome(value[key], texts)) return true;
+  }
+  return false;
 }
 
 /** Returns the new name of a name that is a text. */

@@ -120,6 +120,15 @@ export function fieldsIn(
   };
 }
 
+/** Returns the relationships and computed fields of a document, whose objects are listed when an expression is first followed. */
+export function fieldsOf(metadata: Metadata, links: Links = noLinks): NameWalk['fieldOf'] {
+  let fields: NameWalk['fieldOf'] | undefined;
+  return (...field) => {
+    fields ??= fieldsIn(objectsOf(metadata), links);
+    return fields(...field);
+  };
+}
+
 /** Returns the table that a relationship names. */
 export function namedTable(object: MetadataObject): SourceTable | undefined {
   const cached = namedTables.get(object);

@@ -142,6 +142,35 @@ test('a table is renamed inside its schema', () => {
   );
 });
 
+test('expressions and tables in which a name does not occur are not followed', () => {
+  const metadata: Metadata = {
+    version: 3,
+    sources: [
+      {
+        name: 'default',
+        kind: 'postgres',
+        configuration: { connection_info: { database_url: 'postgres://x' } },
+        tables: ['author', 'article'].map((name) => ({
+          table: { schema: 'public', name },
+          select_permissions: ['owner', 'editor'].map((column) => ({
+            role: column,
+            permission: { columns: [column], filter: { [column]: { [`${name}_id`]: { _eq: 1 } } } },
+          })),
+        })),
+      },
+    ],
+  };
+  const followed: string[] = [];
+  const fieldOf = (_source: string, table: { readonly name: string }, name: string) => {
+    followed.push(`${table.name}.${name}`);
+    return undefined;
+  };
+  const key = 'object_relationship/default/public/author/owner';
+  const next = renameObject(metadata, key, 'holder', fieldOf);
+  expect(followed).toEqual(['author.owner', 'article.owner']);
+  expect(next).toBe(metadata);
+});
+
 test('a source that the engine cannot serve is kept as it is', () => {
   const foreign = { name: 'x', kind: 'mssql', tables: [{ table: { schema: 'public', name: 'author' } }] };
   const metadata = { version: 3, sources: [foreign] } as unknown as Metadata;

@@ -6,7 +6,14 @@
  *  on which (dependencies.ts). */
 import { isRecord, type JsonRecord } from '../json/value.ts';
 import { qualifiedOf } from './bool-exp.ts';
-import { type Name, type NameWalk, renamed, renameInBoolExp, type SourceTable } from './bool-exp-names.ts';
+import {
+  mayName,
+  type Name,
+  type NameWalk,
+  renamed,
+  renameInBoolExp,
+  type SourceTable,
+} from './bool-exp-names.ts';
 import { ancestry, type MetadataObject, nameOf, OBJECTS, type ObjectKind, objectKey } from './objects.ts';
 import {
   type ContentMark,
@@ -37,12 +44,14 @@ export function renameObject(
   newName: string,
   fieldOf: NameWalk['fieldOf'] = () => undefined,
 ): Metadata {
-  const { kind } = nameOf(key);
+  const { kind, segments } = nameOf(key);
+  // A missing member may stand for the name of a source.
+  const texts = kind === 'source' ? undefined : segments.slice(-1);
   const rename = (name: Name) => {
     if (name.kind !== kind || keyOfName(name) !== key) return undefined;
     return typeof name.name === 'string' ? newName : { ...name.name, name: newName };
   };
-  return renameIn(metadata, { fieldOf, rename });
+  return renameIn(metadata, { fieldOf, rename, texts });
 }
 
 /** Returns the names in an object, its own included, without those of objects nested in it. */
@@ -97,6 +106,7 @@ const MARKS = new Marks<NameMark | ContentMark>(NAME_MARK, KEY_MARK);
 const WALK: MarkWalk<NameMark | ContentMark, Context> = {
   marks: MARKS,
   enter,
+  isKept: (item, { walk }) => !mayName(item, walk),
   absent: (mark) => ('content' in mark ? undefined : mark.absent),
   key: (mark, key, context) => ('content' in mark ? key : renameText(mark, key, context)),
   visit: (mark, value, context) =>

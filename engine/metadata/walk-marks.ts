@@ -13,6 +13,8 @@ export type MarkWalk<Mark, Context> = {
   readonly key?: (mark: Mark, key: string, context: Context) => string;
   /** Returns what a missing member with a mark stands for. If it is replaced, it becomes a member. */
   readonly absent?: (mark: Mark) => unknown;
+  /** True for an item of a list that is kept as it is. */
+  readonly isKept?: (item: unknown, context: Context) => boolean;
   /** Returns the context of the members of an object. */
   readonly enter?: (schema: JsonSchema, value: JsonRecord, context: Context) => Context;
   /** Returns the context of one member or item. */
@@ -79,7 +81,9 @@ export function walkMarks<Mark, Context>(
   }
   if (Array.isArray(value)) {
     if (!items) return value;
-    return mapItems(value, (item, i) => walkMarks(items, item, walk, walk.step?.(context, i) ?? context));
+    return mapItems(value, (item, i) =>
+      walk.isKept?.(item, context) ? item : walkMarks(items, item, walk, walk.step?.(context, i) ?? context),
+    );
   }
   if (!isRecord(value)) return value;
   return schema.patternProperties

@@ -1,10 +1,10 @@
 /** Operations on relationships of a tracked table. Spec: "create_object_relationship" to "set_relationship_comment".
  *  Not here: is there a foreign key, is there a column of that name (resolve/). */
 import { fail } from '../../errors/engine-error.ts';
-import { dependentsOf, fieldsIn, removeObjects } from '../../metadata/dependencies.ts';
+import { dependentsOf, fieldsOf, removeObjects } from '../../metadata/dependencies.ts';
 import { removeObject } from '../../metadata/edit.ts';
 import { renameObject } from '../../metadata/names.ts';
-import { findObject, type ObjectKind, objectsOf } from '../../metadata/objects.ts';
+import { findObject, type ObjectKind } from '../../metadata/objects.ts';
 import { printQualified } from '../../metadata/schema/common.ts';
 import type { Metadata } from '../../metadata/schema/metadata.ts';
 import { printDependents } from '../dependents.ts';
@@ -42,7 +42,7 @@ export const renameRelationship: Handler<'rename_relationship'> = (draft, args, 
   const key = requireRelationship(draft, args, args.name);
   if (args.new_name === args.name) return draft;
   refuseTaken(draft, args);
-  return renameObject(draft, key, args.new_name, fieldsIn(objectsOf(draft), links));
+  return renameObject(draft, key, args.new_name, fieldsOf(draft, links));
 };
 
 /** Raises `relationshipNotExists`. */
