@@ -348,9 +348,7 @@ const READ_MESSAGES: Readonly<Record<string, string>> = {
   'operator/engine/problem.ts': 'fetch refuses a URL without a code',
   'operator/folder/validate.ts': 'a rule of a schema is a text with a path',
   'operator/kinds/validate.ts': 'a rule of a schema is a text with a path',
-  'operator/migrations/artifact.ts': 'the status of a resource keeps only its message',
   'operator/permission-tests/expectation.ts': 'a test says what a message must contain',
-  'operator/status/verdicts.ts': 'the status of a resource keeps only its message',
   'operator/yaml/problem.ts': 'the parser of YAML has no codes',
 };
 

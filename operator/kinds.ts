@@ -33,6 +33,7 @@ export { CONDITION_TYPES, type ConditionType, REASONS, type Reason } from './kin
 export {
   API_GROUP,
   API_VERSION,
+  type AppliedMigration,
   type Condition,
   type CrStatus,
   type CustomResource,

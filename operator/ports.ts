@@ -5,6 +5,7 @@ import type { AccessChange, Edit, Metadata, MetadataObject, PathStep } from '@pe
 import type { KeyLookup } from './kinds/missing-key.ts';
 import type { PermissionTestSpec } from './kinds/permission-test.ts';
 import type {
+  AppliedMigration,
   CrStatus,
   CustomResource,
   DeclaredCall,
@@ -551,6 +552,10 @@ export type Verdict = {
   readonly delivery?: Delivery;
   /** The result of the test, of a PermissionTest. Absent when it was not decided in this pass. */
   readonly test?: TestOutcome;
+  /** The keys of the objects that the resource has replaced by its objects in this generation. Absent: none. */
+  readonly replaced?: readonly string[];
+  /** The state of a Migration that is applied. */
+  readonly migration?: AppliedMigration;
   /** The grant that the resource needs although it is applied: it had its objects before the grant was needed. */
   readonly missingGrant?: string;
   /** True while some replica does not serve the applied objects. */

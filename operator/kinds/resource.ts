@@ -100,6 +100,12 @@ const Artifact = Type.Object({
   digest: required('The digest of its manifest.', text(256)),
 });
 
+const Applied = Type.Object({
+  version: optional('The newest version. Empty without a migration.', text(256)),
+  artifactProblem: optional('Why the artifact was not read again. Absent when it was.', text(1024)),
+  missingDigest: optional('The digest without which later files of a ConfigMap do not run.', text(256)),
+});
+
 /** The default has `observedGeneration: -1`, so that a resource without a verdict does not count as current. */
 export const STATUS = Type.Object(
   {
@@ -142,6 +148,11 @@ export const STATUS = Type.Object(
       'The artifact used by the last pass: what the tag of spec.ociArtifact referred to. Migration only.',
       Artifact,
     ),
+    migration: optional('What is applied. Migration only.', Applied),
+    replaced: optional(
+      'The objects that the current generation replaced, because a field that identifies an object changed.',
+      plainList(required('The key of an object.', text(1024)), 50),
+    ),
     plan: optional(
       'The changes that would be applied, while the annotation pergola.dev/plan is "true".',
       plainList(required('One change, or a detail of the change above it.', text(1024)), 50),
@@ -165,6 +176,8 @@ type Status = Constant<Static<typeof STATUS>>;
 /** The status of a resource that has a verdict. */
 export type CrStatus = Status & Required<Pick<Status, 'observedGeneration' | 'conditions'>>;
 export type Condition = CrStatus['conditions'][number];
+/** The state of a Migration whose files are applied. */
+export type AppliedMigration = NonNullable<CrStatus['migration']>;
 export type ObservedVersion = NonNullable<CrStatus['observedSecrets']>[number];
 export type NamespaceStatus = NonNullable<CrStatus['namespaces']>[number];
 /** A replica of an engine that answers. */

@@ -6,7 +6,14 @@
 import { listText } from '@pergola/engine/list-text';
 import { asJsonSchema, type Edit, parseKey } from '@pergola/engine/metadata';
 import type { MigrationSpec } from '../kinds/migration.ts';
-import { type CustomResource, contentOf, crName, kindOf, purposeOf } from '../kinds.ts';
+import {
+  type AppliedMigration,
+  type CustomResource,
+  contentOf,
+  crName,
+  kindOf,
+  purposeOf,
+} from '../kinds.ts';
 import {
   type ArtifactContent,
   type CrSnapshot,
@@ -16,15 +23,15 @@ import {
   type MigrationsResult,
   type ResourceOutcome,
 } from '../ports.ts';
-import { appliedFromArtifact, artifactOf, withNote } from './artifact.ts';
+import { appliedFromArtifact, artifactOf } from './artifact.ts';
 import { consentToContent } from './content.ts';
 
 /** The results of the Migrations of a pass. */
 export type Migrated = {
   /** The snapshot; resources that wait have an outcome in `held`. */
   readonly snapshot: CrSnapshot;
-  /** The message of each applied Migration, by uid. */
-  readonly messages: ReadonlyMap<string, string>;
+  /** The state of each applied Migration, by uid. */
+  readonly applied: ReadonlyMap<string, AppliedMigration>;
   /** True when the tables of a database changed. */
   readonly hasRun: boolean;
   /** The sources whose Migration waits until they are connected. */
@@ -42,8 +49,8 @@ export type MigrationContext = {
   readonly edits: readonly Edit[];
   /** The changes that are not among them, in words. A refusal says so. */
   readonly withheld?: string | undefined;
-  /** The messages of Migrations that are applied, by uid, as far as the operator knows without the engine. */
-  readonly known: ReadonlyMap<string, string>;
+  /** The state of Migrations that are applied, by uid, as far as the operator knows without the engine. */
+  readonly known: ReadonlyMap<string, AppliedMigration>;
 };
 
 export function isMigration(cr: CustomResource): boolean {
@@ -56,20 +63,20 @@ export async function runMigrations(context: MigrationContext): Promise<Migrated
   const { winners, outcomes } = winnersIn(context);
   const own = new Map(outcomes);
   const blocked = new Map<string, string>();
-  const messages = new Map<string, string>();
+  const applied = new Map<string, AppliedMigration>();
   const missing = new Set<string>();
   let hasRun = false;
   for (const [source, cr] of winners) {
     const known = context.known.get(cr.metadata.uid);
     if (known !== undefined) {
-      messages.set(cr.metadata.uid, known);
+      applied.set(cr.metadata.uid, known);
       continue;
     }
     const answer = withWithheld(await answerOf(context, source, cr), context);
     const outcome = outcomeOf(answer);
     hasRun ||= answer.applied.length > 0;
     if (answer.state === 'missing') missing.add(source);
-    if (outcome === undefined) messages.set(cr.metadata.uid, appliedText(answer));
+    if (outcome === undefined) applied.set(cr.metadata.uid, appliedIn(answer));
     else {
       own.set(cr.metadata.uid, outcome);
       blocked.set(source, `waits for ${crName(cr)}: ${outcome.message}`);
@@ -80,7 +87,7 @@ export async function runMigrations(context: MigrationContext): Promise<Migrated
     const message = blocked.get(dependsOn(cr) ?? '');
     return message === undefined ? undefined : { reason: 'DependencyNotReady', message };
   };
-  return { snapshot: { ...snapshot, held }, messages, hasRun, missing };
+  return { snapshot: { ...snapshot, held }, applied, hasRun, missing };
 }
 
 function withWithheld(answer: Answer, { withheld }: MigrationContext): Answer {
@@ -88,20 +95,20 @@ function withWithheld(answer: Answer, { withheld }: MigrationContext): Answer {
   return { ...answer, message: `${answer.message ?? 'refused'}; ${withheld}` };
 }
 
-/** Returns the messages of Migrations that are applied, by uid, without a request to the engine. `appliedBefore` returns the message of a
+/** Returns the state of Migrations that are applied, by uid, without a request to the engine. `appliedBefore` returns the state of a
  *  resource that the previous pass found applied and that has not changed since. */
-export async function appliedMessages(
+export async function appliedWithoutRequest(
   context: Pick<MigrationContext, 'snapshot' | 'outcomes'>,
-  appliedBefore: (cr: CustomResource) => string | undefined,
-): Promise<ReadonlyMap<string, string>> {
-  const known = new Map<string, string>();
+  appliedBefore: (cr: CustomResource) => AppliedMigration | undefined,
+): Promise<ReadonlyMap<string, AppliedMigration>> {
+  const known = new Map<string, AppliedMigration>();
   for (const cr of winnersIn(context).winners.values()) {
     const before = appliedBefore(cr);
-    const message =
+    const applied =
       contentOf(cr) === 'artifact'
         ? appliedFromArtifact(cr, await artifactOf(context.snapshot, cr), before)
         : before;
-    if (message !== undefined) known.set(cr.metadata.uid, message);
+    if (applied) known.set(cr.metadata.uid, applied);
   }
   return known;
 }
@@ -277,8 +284,10 @@ export function outcomeOf({ state, message, problem }: Answer): ResourceOutcome 
   }
 }
 
-function appliedText({ version, staleBecause, missingDigest }: Answer): string {
-  const text = version === null ? 'there is no migration' : `the newest version is ${version}`;
-  if (missingDigest === undefined) return withNote(text, staleBecause);
-  return `${text}; more files of a ConfigMap need spec.sha256 (now ${missingDigest}) or spec.allowConfigMapChanges`;
+function appliedIn({ version, staleBecause, missingDigest }: Answer): AppliedMigration {
+  return {
+    version: version ?? '',
+    ...(staleBecause === undefined ? {} : { artifactProblem: staleBecause }),
+    ...(missingDigest === undefined ? {} : { missingDigest }),
+  };
 }

@@ -2,8 +2,14 @@
  *  In: the engine, the resources. Out: a reading of the engine after them; their outcomes in verdicts; in a plan, the files that would run.
  *  Not here: running one (migrations/run-migrations.ts), the changes sent along (hold-back.ts). */
 import { fullScope, isStillApplied, type PassState } from '../decide/incremental-scope.ts';
+import { appliedText } from '../migrations/applied.ts';
 import { type PlannedMigrations, planMigrations } from '../migrations/plan-migrations.ts';
-import { appliedMessages, isMigration, type Migrated, runMigrations } from '../migrations/run-migrations.ts';
+import {
+  appliedWithoutRequest,
+  isMigration,
+  type Migrated,
+  runMigrations,
+} from '../migrations/run-migrations.ts';
 import type { CrSnapshot, EnginePort, EngineReading, ReconcileOptions } from '../ports.ts';
 import type { PassPlan, Report } from '../status/report.ts';
 import { type DecidedIn, decisionsIn } from './decisions.ts';
@@ -33,9 +39,9 @@ export async function afterMigrations(
   const scope = fullScope(snapshot, reading, options.manager);
   const { desired, decisions } = decisionsIn(scope, reading, options);
   const { outcomes } = desired;
-  const known = await appliedMessages({ snapshot, outcomes }, (cr) => {
+  const known = await appliedWithoutRequest({ snapshot, outcomes }, (cr) => {
     const isKnown = passState && isStillApplied(cr, passState);
-    return isKnown ? passState.resources.get(cr.metadata.uid)?.verdict.outcome.message : undefined;
+    return isKnown ? passState.resources.get(cr.metadata.uid)?.verdict.migration : undefined;
   });
   const { resources } = snapshot;
   const isOpen = resources.some((cr) => isMigration(cr) && !known.has(cr.metadata.uid));
@@ -55,7 +61,7 @@ export async function afterMigrations(
   return { reading: await engine.read(), migrated };
 }
 
-const NOT_MIGRATED = { messages: new Map<string, string>(), hasRun: false, missing: new Set<string>() };
+const NOT_MIGRATED = { applied: new Map<never, never>(), hasRun: false, missing: new Set<never>() };
 
 /** True when the pass has written a source that a Migration waits for. */
 export function isConnected({ missing }: Migrated, { settled }: PassPlan): boolean {
@@ -63,13 +69,14 @@ export function isConnected({ missing }: Migrated, { settled }: PassPlan): boole
 }
 
 /** Returns the verdicts, in which an applied Migration names its version. */
-export function withMigrations(verdicts: Report['verdicts'], { messages }: Migrated): Report['verdicts'] {
-  if (messages.size === 0) return verdicts;
+export function withMigrations(verdicts: Report['verdicts'], { applied }: Migrated): Report['verdicts'] {
+  if (applied.size === 0) return verdicts;
   return new Map(
     [...verdicts].map(([uid, verdict]) => {
-      const message = messages.get(uid);
-      const isApplied = verdict.outcome.reason === 'Applied';
-      return [uid, message && isApplied ? { ...verdict, outcome: { reason: 'Applied', message } } : verdict];
+      const migration = applied.get(uid);
+      if (!migration || verdict.outcome.reason !== 'Applied') return [uid, verdict];
+      const outcome = { reason: 'Applied', message: appliedText(migration) } as const;
+      return [uid, { ...verdict, outcome, migration }];
     }),
   );
 }

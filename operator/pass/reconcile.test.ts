@@ -195,6 +195,7 @@ test('a resource that names another table replaces the object in one write, and 
     '1 object applied; replaces select permission default/public/author/reader.',
   );
   expect(ports.message(other)).toBe('1 object applied.');
+  expect(ports.status(renamed)?.replaced).toEqual(['table/default/public/author']);
   expect(ports.status(renamed)?.target).toBe('default/public.writer');
   // The message stays until the next generation, so that no status is written for its end.
   await reconcile(ports, OPTIONS);

@@ -59,7 +59,7 @@ export function statusOf(
   context: StatusContext,
   extras: StatusExtras = {},
 ): CrStatus {
-  const { outcome, drift, missingGrant } = verdict;
+  const { outcome, drift, missingGrant, migration, replaced } = verdict;
   const message = drift === undefined ? outcome.message : `${outcome.message}; drift is left: ${drift}`;
   const drafts = [
     ...progressConditions(cr, { ...outcome, message }, context),
@@ -74,6 +74,8 @@ export function statusOf(
     target: cut(targetOf(cr), MOST_TARGET_CHARACTERS),
     ...(lastAppliedTime === undefined ? {} : { lastAppliedTime }),
     ...extras,
+    ...(migration ? { migration } : {}),
+    ...(replaced ? { replaced } : {}),
     conditions: conditionsOf(cr, drafts, context),
   };
 }

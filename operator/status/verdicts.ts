@@ -85,8 +85,10 @@ function verdictOf(cr: CustomResource, decisions: readonly Decision[], result: P
   const written = decisions.filter((d) => isWrite(d) && !settled.excluded.has(d.key));
   const corrected = written.filter(({ action }) => action === 'correct');
   const missingGrant = desired.missingGrants?.get(cr.metadata.uid);
+  const replaced = outcome.reason === 'Applied' ? replacedBy(cr, decisions, result) : [];
   return {
-    outcome: withReplaced(cr, outcome, decisions, result),
+    outcome: withReplaced(outcome, replaced),
+    ...(replaced.length > 0 ? { replaced } : {}),
     ...(drifted.length > 0 ? { drift: drifted.map(driftOf).join('; ') } : {}),
     ...(corrected.length > 0 ? { corrected: shortened(corrected.map(driftOf)) } : {}),
     ...(missingGrant === undefined ? {} : { missingGrant }),
@@ -200,29 +202,26 @@ function withServedGeneration(
   return { ...outcome, message: `${outcome.message}; serving generation ${generation}` };
 }
 
-/** Returns the outcome with the objects that the resource replaced. The message stays until the next generation: a status that says it
- *  for one pass would be written twice. */
-function withReplaced(
+function withReplaced(outcome: ResourceOutcome, replaced: readonly string[]): ResourceOutcome {
+  if (replaced.length === 0) return outcome;
+  return { ...outcome, message: `${outcome.message}; replaces ${replaced.map(printKey).join(', ')}` };
+}
+
+/** Returns the keys of the objects that the resource replaced. They stay until the next generation: a status that names them for one pass
+ *  would be written twice. */
+function replacedBy(
   cr: CustomResource,
-  outcome: ResourceOutcome,
   decisions: readonly Decision[],
   { plan, replacements }: PlanOutcome,
-): ResourceOutcome {
-  if (outcome.reason !== 'Applied') return outcome;
+): readonly string[] {
   const replaced = decisions.filter(({ key }) => replacements.has(key) && !plan.settled.excluded.has(key));
-  const said = replaced.map(({ key }) => printKey(key)).join(', ') || replacedBefore(cr);
-  return said === undefined ? outcome : { ...outcome, message: `${outcome.message}${REPLACES}${said}` };
+  if (replaced.length > 0) return replaced.map(({ key }) => key).slice(0, MOST_REPLACED);
+  const { observedGeneration, replaced: before = [] } = cr.status ?? {};
+  return observedGeneration === cr.metadata.generation ? before : [];
 }
 
-const REPLACES = '; replaces ';
-
-/** Returns the objects that the status of this generation says were replaced. */
-function replacedBefore(cr: CustomResource): string | undefined {
-  const ready = conditionOf(cr, 'Ready');
-  if (ready?.reason !== 'Applied' || ready.observedGeneration !== cr.metadata.generation) return undefined;
-  const [, said] = ready.message.split(REPLACES);
-  return said?.split(';')[0]?.replace(/\.$/, '');
-}
+/** The limit in the definitions. */
+const MOST_REPLACED = 50;
 
 /** Returns the verdict with lagging replicas taken into account. A resource written since a replica began to lag is `Applying`; after
  *  the deadline it is `Applied`, with a message that names the replica. */
