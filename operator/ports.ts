@@ -513,6 +513,8 @@ export type ReconcileOptions = {
   readonly policies: Policies;
   /** The prefix of session variables in the engine. Resources may use it or `x-engine-`. The default is `x-engine-`. */
   readonly headerPrefix?: string | undefined;
+  /** The URL of the engine's console, which messages of resources name. Absent: they name none. */
+  readonly consoleUrl?: string | undefined;
   /** True when objects of resources that no longer exist are left as they are, and stay owned. */
   readonly keepsAbandoned?: boolean | undefined;
   /** The hash that releases held deletions. */
@@ -552,6 +554,8 @@ export type Verdict = {
   readonly delivery?: Delivery;
   /** The result of the test, of a PermissionTest. Absent when it was not decided in this pass. */
   readonly test?: TestOutcome;
+  /** The key of the first object of the resource that the engine has. Absent: it has none of them, or the pass does not know. */
+  readonly object?: string;
   /** The keys of the objects that the resource has replaced by its objects in this generation. Absent: none. */
   readonly replaced?: readonly string[];
   /** The state of a Migration that is applied. */

@@ -138,6 +138,11 @@ export const EngineSpec = closed({
     'The Secret with the admin secret of the engine. Absent: requests have no admin secret.',
     keyRef('Secret'),
   ),
+  consoleUrl: optional(
+    'The URL of the console for people, for example https://api.example.com/console. Conditions and Events of resources name the page about ' +
+      'their object. Absent: they name none.',
+    Type.String({ pattern: '^https?://[^?#\\s]+$', maxLength: 256 }),
+  ),
   headerPrefix: optional(
     'The option --header-prefix of the engine, for example x-hasura-. Absent: x-engine-.',
     Type.String({ pattern: '^[a-z][a-z0-9]*(-[a-z0-9]+)*-$', maxLength: 63 }),

@@ -22,6 +22,7 @@ export type EngineSpec = {
   };
   readonly adminSecretRef?: KeyRef;
   readonly headerPrefix?: string;
+  readonly consoleUrl?: string;
   readonly tls?: { readonly caRef: KeyRef };
   readonly policies?: Partial<Omit<Policies, 'pruneGuard'>> & {
     readonly pruneGuard?: Partial<Policies['pruneGuard']>;
@@ -66,10 +67,11 @@ export function reconcileOptionsOf(
   engine: CustomResource,
   general: Pick<ReconcileOptions, 'manager' | 'earlierManagers' | 'progressDeadlineSeconds'>,
 ): ReconcileOptions {
-  const { policies = {}, headerPrefix } = engineSpecOf(engine);
+  const { policies = {}, headerPrefix, consoleUrl } = engineSpecOf(engine);
   return {
     ...general,
     headerPrefix,
+    consoleUrl,
     policies: {
       ...DEFAULT_POLICIES,
       ...policies,

@@ -205,6 +205,30 @@ test('a resource that names another table replaces the object in one write, and 
   expect(ports.message(renamed)).toBe('1 object applied.');
 });
 
+test('messages name the page of the console, and a second pass writes no status', async () => {
+  const ports = new ScriptedPorts();
+  const options = { ...OPTIONS, consoleUrl: 'https://api.test/console' };
+  const lost = table('author', { spec: { table: 'nowhere' } });
+  const book = table('book');
+  const role = permission('p', 'book', 'reader');
+  ports.resources = [book, role, lost];
+  ports.engine.judge = broken('table/default/public/nowhere');
+  await reconcile(ports, options);
+  expect(ports.message(book)).toBe(
+    '1 object applied; see https://api.test/console/model/table/default/public/book.',
+  );
+  expect(ports.message(role)).toBe(
+    '1 object applied; see https://api.test/console/model/select_permission/default/public/book/reader.',
+  );
+  expect(ports.message(lost)).toMatch(
+    /; see https:\/\/api\.test\/console\/ownership\?find=Table\+default%2Fauthor\.$/,
+  );
+  await reconcile(ports, options);
+  expect(ports.published).toEqual([]);
+  await reconcile(ports, OPTIONS);
+  expect(ports.message(book)).toBe('1 object applied.');
+});
+
 test('an object is kept with its nested objects while the engine refuses its replacement', async () => {
   const ports = new ScriptedPorts();
   const withRole = { permissions: [{ role: 'reader', select: { columns: ['id'], filter: {} } }] };

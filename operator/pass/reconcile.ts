@@ -38,7 +38,8 @@ export async function reconcile(
   const reached = await withReplicas(ports, resources, attempted, before.replicaSync);
   const delivered = await withDeliveries(ports, resources, reached);
   const report = await withTests(ports, { snapshot, resources, options }, delivered, before.tests);
-  const context = { now: ports.clock.now(), progressDeadlineSeconds: options.progressDeadlineSeconds };
+  const { progressDeadlineSeconds, consoleUrl } = options;
+  const context = { now: ports.clock.now(), progressDeadlineSeconds, consoleUrl };
   const plans = report.problem ? NO_PLANS : await preview(ports.engine, snapshot, options, report);
   const statuses = new Map(
     resources.map((cr) => {

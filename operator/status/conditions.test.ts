@@ -125,3 +125,34 @@ test('texts are cut to the lengths of the definitions, so that the API server ac
   const { target, conditions } = statusOf(role, verdict('RejectedByEngine', 'x'.repeat(100_000)), context());
   expect([target!.length, conditions[0]!.message.length]).toEqual([1024, 1024]);
 });
+
+const CONSOLE = { ...context(), consoleUrl: 'https://api.test/console/' };
+const readyMessage = (cr: CustomResource, given: Verdict, at = CONSOLE) =>
+  statusOf(cr, given, at).conditions.find(({ type }) => type === 'Ready')!.message;
+const OBJECT = 'table/default/public/two%20words';
+
+test.each<[Reason, Partial<Verdict>, string]>([
+  ['Applied', { object: OBJECT }, `M; see https://api.test/console/model/${OBJECT}.`],
+  ['SourceUnavailable', { object: OBJECT }, `M; see https://api.test/console/model/${OBJECT}.`],
+  ['Conflict', { object: OBJECT }, 'M; see https://api.test/console/ownership?find=Table+default%2Fauthor.'],
+  ['RejectedByEngine', {}, 'M; see https://api.test/console/ownership?find=Table+default%2Fauthor.'],
+  ['Applied', {}, 'M.'],
+  ['Applying', { object: OBJECT }, 'M.'],
+  ['EngineUnreachable', {}, 'M.'],
+])('a condition with the reason %s and %j names the page of the console', (reason, more, message) => {
+  expect(readyMessage(table('author'), verdict(reason, 'm', more))).toBe(message);
+});
+
+test('a link is never cut, is not added twice, and an unchanged verdict gives an unchanged status', () => {
+  const given = verdict('RejectedByEngine', 'x '.repeat(2000), { object: OBJECT, drift: 'something else' });
+  const cr = table('author');
+  const status = statusOf(cr, given, CONSOLE);
+  const [ready, , drifted] = status.conditions;
+  expect(ready!.message).toMatch(
+    /…; see https:\/\/api\.test\/console\/model\/table\/default\/public\/two%20words\.$/,
+  );
+  expect(`No progress. ${ready!.message}`.length).toBeLessThanOrEqual(1024);
+  expect(drifted!.message).toBe(`Something else; see https://api.test/console/model/${OBJECT}.`);
+  expect(isChanged(withStatus(cr, status), statusOf(withStatus(cr, status), given, CONSOLE))).toBe(false);
+  expect(statusOf(cr, given, context()).conditions[2]!.message).toBe('Something else.');
+});

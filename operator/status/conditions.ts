@@ -14,6 +14,7 @@ import {
   type Reason,
 } from '../kinds.ts';
 import type { Observed, ResourceOutcome, Verdict } from '../ports.ts';
+import { consoleLinkOf } from './console-link.ts';
 import { sentence } from './sentence.ts';
 
 /** True when the reason may go away without a change of the resource. */
@@ -46,9 +47,17 @@ export function readyReasonOf({ conditions }: Pick<CrStatus, 'conditions'>): Rea
 }
 
 /** A condition without the fields that depend on the previous status: its time and generation. */
-export type ConditionDraft = Pick<Condition, 'type' | 'status' | 'reason' | 'message'>;
+export type ConditionDraft = Pick<Condition, 'type' | 'status' | 'reason' | 'message'> & {
+  /** The page of the console that the message names. */
+  readonly link?: string | undefined;
+};
 
-export type StatusContext = { readonly now: Date; readonly progressDeadlineSeconds: number };
+export type StatusContext = {
+  readonly now: Date;
+  readonly progressDeadlineSeconds: number;
+  /** The URL of the engine's console. Absent: messages name no page. */
+  readonly consoleUrl?: string | undefined;
+};
 
 /** The fields of a status besides its conditions. */
 export type StatusExtras = Observed & Pick<CrStatus, 'plan'>;
@@ -61,10 +70,16 @@ export function statusOf(
 ): CrStatus {
   const { outcome, drift, missingGrant, migration, replaced } = verdict;
   const message = drift === undefined ? outcome.message : `${outcome.message}; drift is left: ${drift}`;
-  const drafts = [
+  const { reason } = outcome;
+  const link = consoleLinkOf(cr, { reason, object: verdict.object }, context.consoleUrl);
+  const current = [
     ...progressConditions(cr, { ...outcome, message }, context),
     ...(drift === undefined ? [] : [activeCondition('Drifted', 'DriftReported', drift)]),
     ...(missingGrant === undefined ? [] : [activeCondition('GrantMissing', 'GrantMissing', missingGrant)]),
+  ];
+  const drafts = [
+    // The conditions below stay as a pass before this one wrote them.
+    ...current.map((draft) => ({ ...draft, link })),
     ...deliveryConditions(cr, verdict),
     ...testConditions(cr, verdict),
   ];
@@ -146,13 +161,13 @@ export function conditionsOf(
   drafts: readonly ConditionDraft[],
   { now }: StatusContext,
 ): readonly Condition[] {
-  return drafts.map((fresh) => {
+  return drafts.map(({ link, ...fresh }) => {
     const old = conditionOf(cr, fresh.type);
     // For conditions that exist only while true, a new reason starts a new transition.
     const isLasting = LASTING.has(fresh.type);
     const isOld = old?.status === fresh.status && (isLasting || old.reason === fresh.reason);
     const lastTransitionTime = isOld ? old.lastTransitionTime : now.toISOString();
-    const message = sentence(fresh.message);
+    const message = sentence(fresh.message, link);
     return { ...fresh, message, observedGeneration: cr.metadata.generation, lastTransitionTime };
   });
 }

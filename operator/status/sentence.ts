@@ -6,10 +6,16 @@
 /** The most UTF-16 units of a sentence: the API server accepts no longer note of an Event, which repeats it. */
 export const MOST_SENTENCE_CHARACTERS = 1024;
 
-export function sentence(text: string): string {
+/** The characters before the sentence in the note of an Event. */
+const PREFIX_CHARACTERS = 'No progress. '.length;
+
+/** Returns the sentence. It ends with `link`, which is never cut. */
+export function sentence(text: string, link?: string): string {
   const line = oneLine(text).replace(/[\s.;:,!?]+$/, '');
   // Joined last: quotes and a cut change what is inside of quotes.
-  return `${joined(shortened(begun(line === '' ? 'no message' : line)))}.`;
+  const end = link === undefined ? '' : `; see ${link}`;
+  const most = MOST_SENTENCE_CHARACTERS - 1 - (link === undefined ? 0 : end.length + PREFIX_CHARACTERS);
+  return `${joined(shortened(begun(line === '' ? 'no message' : line), most))}${end}.`;
 }
 
 /** Characters that a terminal or `kubectl get` would act on or that end a line. */
@@ -34,7 +40,6 @@ function begun(line: string): string {
   return line.replace(/^[^\s]*[^\s,:;]|^[\s\S]*/u, (name) => `"${name.replaceAll('"', "'")}"`);
 }
 
-function shortened(line: string): string {
-  const most = MOST_SENTENCE_CHARACTERS - 1;
+function shortened(line: string, most: number): string {
   return line.length > most ? `${line.slice(0, most - 1).toWellFormed()}…` : line;
 }

@@ -85,9 +85,14 @@ function verdictOf(cr: CustomResource, decisions: readonly Decision[], result: P
   const written = decisions.filter((d) => isWrite(d) && !settled.excluded.has(d.key));
   const corrected = written.filter(({ action }) => action === 'correct');
   const missingGrant = desired.missingGrants?.get(cr.metadata.uid);
+  const own = new Set(decisions.flatMap(({ key, claim }) => (claim && result.keys.has(key) ? [key] : [])));
+  const object = decisions.find(
+    ({ key, claim }) => claim && own.has(key) && !own.has(claim.object.parent ?? ''),
+  )?.key;
   const replaced = outcome.reason === 'Applied' ? replacedBy(cr, decisions, result) : [];
   return {
     outcome: withReplaced(outcome, replaced),
+    ...(object === undefined ? {} : { object }),
     ...(replaced.length > 0 ? { replaced } : {}),
     ...(drifted.length > 0 ? { drift: drifted.map(driftOf).join('; ') } : {}),
     ...(corrected.length > 0 ? { corrected: shortened(corrected.map(driftOf)) } : {}),
