@@ -57,6 +57,7 @@ const ALL: readonly Stage[] = [
   script('noninterference', 1, { args: ['--seed', '1', '--queries', '10000'] }),
   script('citus', 0.5, { needs: 'citus', args: ['--shared', SHARED] }),
   script('chinook', 0.5, { needs: 'data', args: ['--shared', SHARED] }),
+  script('pages', 1, { needs: 'data', args: ['--shared', SHARED] }),
   script('round-trip', 0.5, { needs: 'data', args: ['--shared', SHARED] }),
   { name: 'helm-lint', cores: 0.5, run: helmLint },
   { ...script('init', 0.5, { needs: 'data', args: ['--shared', SHARED] }), isAlone: true },

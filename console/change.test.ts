@@ -114,6 +114,18 @@ describe.skipIf(!HAS_BROWSER)(`the page Change in a browser${REASON}`, { timeout
     }
   });
 
+  test('tables and roles that exist are offered by a part of their name', async () => {
+    await open('TablePermission');
+    const offered = (label: string) =>
+      `[...(${control(label)}.list?.options ?? [])].map(({ value }) => value).join()`;
+    await page.until(`${offered('table')} === 'book'`);
+    await page.until(`${offered('role')} === 'reader'`);
+    await enter('table', 'OO');
+    await page.until(`${offered('table')} === 'book'`);
+    await enter('table', 'x');
+    await page.until(`${offered('table')} === ''`);
+  });
+
   test('a mistake is named at its field of the spec', async () => {
     await open('TablePermission');
     await permit('id\nnothing');

@@ -11,6 +11,8 @@ import { WebSocket } from 'ws';
 const NAMES = ['chromium', 'chromium-browser', 'google-chrome'];
 const TIMEOUT_MS = 30_000;
 
+const KEY_CODES = { Tab: 9, ArrowUp: 38, ArrowRight: 39, ArrowDown: 40 } as const;
+
 /** Returns the path of a browser; undefined where there is none. */
 export function browserPath(): string | undefined {
   const given = process.env['PERGOLA_TEST_BROWSER'];
@@ -31,6 +33,8 @@ export type Page = {
   /** Types text into the element that has the focus. */
   readonly type: (text: string) => Promise<void>;
   readonly pressEnter: () => Promise<void>;
+  /** Presses a key that enters no text. */
+  readonly pressKey: (key: keyof typeof KEY_CODES) => Promise<void>;
   /** Selects everything in the element that has the focus, so that `type` replaces it. */
   readonly selectAll: () => Promise<void>;
   readonly resize: (width: number, height: number) => Promise<void>;
@@ -38,6 +42,7 @@ export type Page = {
   readonly prefer: (scheme: string) => Promise<void>;
   /** Writes what the window shows into a PNG. */
   readonly screenshot: (file: string) => Promise<void>;
+  readonly close: () => Promise<void>;
 };
 
 export type Browser = {
@@ -126,6 +131,10 @@ async function openPage(url: string, browser: Send): Promise<Page> {
       const key = { key: 'Enter', code: 'Enter', text: '\r', windowsVirtualKeyCode: 13 };
       for (const type of ['keyDown', 'keyUp']) await send('Input.dispatchKeyEvent', { type, ...key });
     },
+    pressKey: async (key) => {
+      const event = { key, code: key, windowsVirtualKeyCode: KEY_CODES[key] };
+      for (const type of ['rawKeyDown', 'keyUp']) await send('Input.dispatchKeyEvent', { type, ...event });
+    },
     selectAll: async () => {
       const key = {
         key: 'a',
@@ -151,6 +160,7 @@ async function openPage(url: string, browser: Send): Promise<Page> {
       const { data } = await send<{ data: string }>('Page.captureScreenshot');
       writeFileSync(file, Buffer.from(data, 'base64'));
     },
+    close: async () => void (await browser('Target.disposeBrowserContext', context)),
   };
 }
 

@@ -1,16 +1,18 @@
 /** The page Change: a form for a resource of each kind, its YAML to keep in Git, and what it would do, by a dry run that changes nothing.
- *  In: the kinds of the operator, `patch_metadata` with `dry_run`, on request.
+ *  In: the kinds of the operator, `list_objects` and `get_role_access` for names to choose from, `patch_metadata` with `dry_run`, on request.
  *  Not here: the form (spec-form.jsx), the resource (resource.js), what is shown of the dry run (effects.jsx). */
-import { useState } from 'react';
+import { useMemo, useState } from 'react';
 import { AllRolesPage } from './all-roles.jsx';
 import { resourceName } from './collection.js';
 import { CopyButton } from './copy-button.jsx';
 import { DownloadLink } from './download-link.jsx';
 import { Effects } from './effects.jsx';
+import { partsOf } from './model-index.js';
 import { FORMS, resourceText } from './resource.js';
 import { Scrolling } from './scrolling.jsx';
 import { SpecForm } from './spec-form.jsx';
 import { entered, problemsIn } from './spec-value.js';
+import { useAnswer } from './use-answer.js';
 import { useView } from './use-view.js';
 
 /** The kind of an address without one. */
@@ -26,6 +28,7 @@ export function Change({ session, onSignOut }) {
 
 function KindForm({ session }) {
   const [view, setView] = useView(['kind']);
+  const known = useKnownNames(session);
   const row = FORMS.find(({ kind }) => kind === (view.kind || FIRST)) ?? FORMS[0];
   return (
     <>
@@ -40,12 +43,26 @@ function KindForm({ session }) {
         </label>
       </div>
       <p>{row.description}</p>
-      <Resource key={row.kind} row={row} session={session} />
+      <Resource key={row.kind} row={row} session={session} known={known} />
     </>
   );
 }
 
-function Resource({ row, session }) {
+/** Returns the names that the engine knows, by the field that has such a name. */
+function useKnownNames(session) {
+  const { answer: objects } = useAnswer(session, 'list_objects');
+  const { answer: access } = useAnswer(session, 'get_role_access');
+  return useMemo(() => {
+    const parts = objects?.objects.map(({ key }) => partsOf(key)) ?? [];
+    const namesOf = (kind) => [
+      ...new Set(parts.filter((part) => part.kind === kind).map(({ segments }) => segments.at(-1))),
+    ];
+    const roles = access?.roles.map(({ role }) => role).filter((role) => role !== 'admin');
+    return { table: namesOf('table'), source: namesOf('source'), role: roles ?? [] };
+  }, [objects, access]);
+}
+
+function Resource({ row, session, known }) {
   const [written, setWritten] = useState({});
   const [given, setName] = useState('');
   const spec = entered(row.spec, written);
@@ -55,7 +72,7 @@ function Resource({ row, session }) {
   return (
     <div className="columns">
       <form onSubmit={(event) => event.preventDefault()}>
-        <SpecForm schema={row.spec} value={written} onChange={setWritten} />
+        <SpecForm schema={row.spec} value={written} onChange={setWritten} known={known} />
       </form>
       <div>
         <div className="controls">

@@ -4,7 +4,7 @@
  *  Not here: signing in (page.jsx), the requests (requests.js), the headers (headers.js). */
 import 'graphiql/setup-workers/vite';
 import 'graphiql/style.css';
-import { useGraphiQL } from '@graphiql/react';
+import { useGraphiQL, useGraphiQLActions } from '@graphiql/react';
 import { GraphiQL, HISTORY_PLUGIN } from 'graphiql';
 import { useEffect, useMemo, useState } from 'react';
 import { Bar, seesAllRoles } from './bar.jsx';
@@ -33,6 +33,19 @@ function Example() {
     sessionStorage.setItem(KEYS.example, example);
     queryEditor.setValue(example);
   }, [schema, queryEditor]);
+  return null;
+}
+
+/** Applies the colours of the editors again when those of the system change: GraphiQL reads them once. */
+function SystemColours() {
+  const theme = useGraphiQL(({ theme }) => theme);
+  const { setTheme } = useGraphiQLActions();
+  useEffect(() => {
+    const isDark = matchMedia('(prefers-color-scheme: dark)');
+    const change = () => theme === null && setTheme(null);
+    isDark.addEventListener('change', change);
+    return () => isDark.removeEventListener('change', change);
+  }, [theme, setTheme]);
   return null;
 }
 
@@ -67,19 +80,25 @@ export function Explore({ session, onSignOut }) {
       {needsRole || !fetcher ? (
         <main className="empty">{needsRole && viewAs.roles !== null && <p>{NO_ROLE}</p>}</main>
       ) : (
-        <GraphiQL
-          fetcher={fetcher}
-          storage={storage}
-          shouldPersistHeaders
-          showPersistHeadersSettings={false}
-          defaultQuery=""
-          plugins={seesAllRoles(session) ? ALL_PANES : PANES_OF_ROLE}
-          onSchemaChange={setSchema}
-        >
-          <GraphiQL.Footer>
-            <Example />
-          </GraphiQL.Footer>
-        </GraphiQL>
+        <main className="explore">
+          <h1 className="for-readers">Explore</h1>
+          <GraphiQL
+            fetcher={fetcher}
+            storage={storage}
+            shouldPersistHeaders
+            showPersistHeadersSettings={false}
+            defaultQuery=""
+            plugins={seesAllRoles(session) ? ALL_PANES : PANES_OF_ROLE}
+            onSchemaChange={setSchema}
+          >
+            {/* Its own is a link to another site. */}
+            <GraphiQL.Logo>{null}</GraphiQL.Logo>
+            <GraphiQL.Footer>
+              <Example />
+              <SystemColours />
+            </GraphiQL.Footer>
+          </GraphiQL>
+        </main>
       )}
     </ExploreContext>
   );

@@ -1,6 +1,7 @@
-/** A form for a value of a schema: each field with the sentence that documents it. Required fields are shown, others are added.
+/** A form for a value of a schema: each field with the sentence that documents it. Required fields are shown, others are added. `known` has names to
+ *  choose from while a field is written, by the name of the field.
  *  Not here: what is wrong with a value (spec-value.js), the page (change.jsx). */
-import { useId, useState } from 'react';
+import { createContext, use, useId, useState } from 'react';
 import { choicesOf, emptyOf, fieldsIn, shapeOf, withMember } from './spec-value.js';
 
 const FORMS = {
@@ -14,8 +15,16 @@ const FORMS = {
   json: Json,
 };
 
-export function SpecForm({ schema, value, onChange }) {
-  return <ObjectFields schema={schema} value={value} onChange={onChange} label="spec" />;
+/** The most names that are offered at once; more of the name finds the others. */
+const MOST_NAMES = 50;
+const Known = createContext({});
+
+export function SpecForm({ schema, value, onChange, known }) {
+  return (
+    <Known value={known}>
+      <ObjectFields schema={schema} value={value} onChange={onChange} label="spec" />
+    </Known>
+  );
 }
 
 function Member({ schema, ...rest }) {
@@ -134,11 +143,34 @@ function Choice({ schema, value, onChange, label }) {
 function Text({ schema, value = '', onChange, label }) {
   const change = ({ target }) => onChange(target.value === '' ? undefined : target.value);
   const Tag = schema.maxLength > 5_000 ? 'textarea' : 'input';
+  const names = use(Known)[label] ?? [];
   return (
     <Labelled
       {...{ label, schema }}
-      control={(attributes) => <Tag {...attributes} value={value} onChange={change} autoComplete="off" />}
+      control={(attributes) => (
+        <>
+          <Tag
+            {...attributes}
+            value={value}
+            onChange={change}
+            autoComplete="off"
+            list={names.length > 0 ? `${attributes.id}-names` : undefined}
+          />
+          {names.length > 0 && <Names id={`${attributes.id}-names`} names={names} text={value} />}
+        </>
+      )}
     />
+  );
+}
+
+function Names({ id, names, text }) {
+  const found = names.filter((name) => name.toLowerCase().includes(text.toLowerCase()));
+  return (
+    <datalist id={id}>
+      {found.slice(0, MOST_NAMES).map((name) => (
+        <option key={name} value={name} />
+      ))}
+    </datalist>
   );
 }
 

@@ -1,0 +1,62 @@
+/** Every page on every database of worlds.ts, in narrow and wide windows, light and dark: axe-core finds nothing on the whole page, GraphiQL
+ *  included, and nothing is wider than the window. On generated databases that are large, axe-core looks at the narrowest window in the dark and the
+ *  widest in the light, because it takes seconds for a large page; `npm run pages` looks at all, with real databases. */
+import { readFileSync } from 'node:fs';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import type { Page } from '../testing/browser.ts';
+import type { ConsoleWorld } from './testing/console.ts';
+import { HAS_BROWSER, REASON, screenshot, violations, WINDOWS } from './testing/console.ts';
+import { pagesOf } from './testing/pages.ts';
+import { startWorld, WORLDS } from './testing/worlds.ts';
+
+const IS_THOROUGH = process.env['PERGOLA_TEST_DATA'] !== undefined;
+const CORNERS = ['400 dark', '1440 light'];
+
+/** What GraphiQL itself does, which no attribute or style of ours changes. */
+const OF_GRAPHIQL: Readonly<Record<string, RegExp>> = {
+  // A tab contains the buttons that open and close it; each of them is reached by keyboard.
+  'nested-interactive': /^nested-interactive (?:<li [^>]*class="graphiql-tab[^>]*> [^<]*)+$/,
+};
+
+/** Returns the violations of the page without those of GraphiQL itself. */
+async function ownViolations(page: Page): Promise<readonly string[]> {
+  const found = await violations(page);
+  return found.filter((text) => !OF_GRAPHIQL[text.split(' ')[0]!]?.test(text));
+}
+
+test('the list of pages has every page', () => {
+  const source = readFileSync(new URL('page/page.jsx', import.meta.url), 'utf8');
+  const pages = [...source.matchAll(/^ {2}('?)(\w*)\1: lazy/gm)].map(([, , name]) => name);
+  expect(pages.length).toBeGreaterThan(5);
+  const listed = new Set(pagesOf(WORLDS[0]!).map(({ path }) => path.split(/[/?]/)[0]));
+  expect([...listed].sort()).toEqual(pages.sort());
+});
+
+describe.skipIf(!HAS_BROWSER).each(WORLDS)(`$name${REASON}`, { timeout: 120_000 }, (given) => {
+  let world: ConsoleWorld;
+  beforeAll(async () => {
+    world = await startWorld(given);
+  }, 180_000);
+  afterAll(() => world?.close());
+
+  test.each(pagesOf(given))('/$path', async ({ path, isShown }) => {
+    const page = await world.browser.newPage();
+    await page.resize(1440, 900);
+    await page.go(`${world.engine.url}/console/${path}#admin-secret=${world.engine.adminSecret}`);
+    await page.until(isShown);
+    const found: unknown[] = [];
+    for (const [width, scheme] of WINDOWS) {
+      await page.resize(width, 900);
+      await page.prefer(scheme);
+      await page.until(`innerWidth === ${width} && (${isShown})`);
+      const scrollWidth = await page.evaluate<number>('document.documentElement.scrollWidth');
+      if (scrollWidth > width) found.push([width, scheme, `is ${scrollWidth} px wide`]);
+      const isLookedAt = IS_THOROUGH || given.isSmall || CORNERS.includes(`${width} ${scheme}`);
+      const violating = isLookedAt ? await ownViolations(page) : [];
+      for (const violation of violating) found.push([width, scheme, violation]);
+      await screenshot(page, `${given.name}-${path}-${width}-${scheme}`.replaceAll(/\W/g, '-'));
+    }
+    expect(found).toEqual([]);
+    await page.close();
+  });
+});

@@ -1,0 +1,39 @@
+/** Every page and view of the console: its address in a world (worlds.ts), and an expression that is true when the page shows what it is about.
+ *  Tests of rules that hold for all pages read this list; `every-page.test.ts` fails when a page of the console is missing in it. */
+import type { World } from './worlds.ts';
+
+export type ListedPage = { readonly path: string; readonly isShown: string };
+
+const HAS_TABLE = `document.querySelector('main tbody th')`;
+/** A view has read what it shows, which may be nothing. */
+const IS_READ = `document.querySelector('.views [aria-current]') && !/Loading|Reading/.test(document.querySelector('main').innerText)`;
+
+export function pagesOf({ roles: [role, other], table: { schema, name } }: World): readonly ListedPage[] {
+  const given = (parameters: Record<string, string>) => new URLSearchParams(parameters).toString();
+  return [
+    {
+      path: '',
+      isShown: `document.querySelector('.graphiql-query-editor .view-lines')?.innerText.includes('query')`,
+    },
+    { path: `access?${given({ role, compare: other })}`, isShown: HAS_TABLE },
+    { path: 'model', isShown: `document.querySelectorAll('.rows a').length > 5` },
+    {
+      path: `model/table/default/${schema}/${name}`,
+      isShown: `document.querySelectorAll('.diagram .node').length > 1`,
+    },
+    { path: 'data', isShown: `document.querySelector('.data .controls')` },
+    {
+      path: `data?${given({ table: name })}`,
+      isShown: `/\\(\\d+(\\.\\d+)? ms\\)/.test(document.querySelector('.data').innerText)`,
+    },
+    { path: 'ownership', isShown: IS_READ },
+    { path: 'ownership?view=unowned', isShown: HAS_TABLE },
+    { path: 'ownership?view=revisions', isShown: `${IS_READ} && ${HAS_TABLE}` },
+    { path: 'activity', isShown: `document.querySelectorAll('.chart').length === 6` },
+    ...['events', 'scheduled', 'actions', 'subscriptions'].map((view) => ({
+      path: `activity?view=${view}`,
+      isShown: IS_READ,
+    })),
+    { path: 'change?kind=TablePermission', isShown: `document.querySelector('.change legend')` },
+  ];
+}
