@@ -16,7 +16,7 @@ export function pagesOf({ roles: [role, other], table: { schema, name } }: World
       isShown: `document.querySelector('.graphiql-query-editor .view-lines')?.innerText.includes('query')`,
     },
     { path: `access?${given({ role, compare: other })}`, isShown: HAS_TABLE },
-    { path: 'model', isShown: `document.querySelectorAll('.rows a').length > 5` },
+    { path: 'model', isShown: `document.querySelectorAll('.rows a').length > 0` },
     {
       path: `model/table/default/${schema}/${name}`,
       isShown: `document.querySelectorAll('.diagram .node').length > 1`,
