@@ -111,6 +111,9 @@ async function write(page: Page, text: string): Promise<void> {
   await page.type(text);
   await page.evaluate(`document.querySelector('[aria-label^="Prettify"]').click()`);
   await page.until(shows('graphiql-query-editor', '\n'));
+  // Typing scrolled to the end of the line.
+  await page.evaluate(`${EDITOR}.focus()`);
+  await page.pressKey('ArrowUp');
 }
 
 async function picture(page: Page, name: string): Promise<void> {
