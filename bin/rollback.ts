@@ -1,8 +1,10 @@
 /** `pergola rollback [VERSION]`: lists the versions of the stored metadata, or goes back to one, in the metadata database and without an engine.
- *  For a document on which no engine starts; a running engine has `rollback_metadata`.
- *  Exit codes: 0 done, 1 not, 2 flags. Not here: revisions (engine/store/revisions.ts). */
+ *  For a document on which no engine starts; a running engine has `rollback_metadata`. With `--to-release` it takes the tables of the metadata
+ *  database back to those of an earlier release.
+ *  Exit codes: 0 done, 1 not, 2 flags. Not here: revisions (engine/store/revisions.ts), the tables (engine/store/downgrade.ts). */
 import { openDatabase } from '../engine/database/pool.ts';
 import { thrownMessage } from '../engine/errors/engine-error.ts';
+import { DowngradeRefused, EARLIER } from '../engine/store/downgrade.ts';
 import type { Revision } from '../engine/store/revisions.ts';
 import { Store } from '../engine/store/store.ts';
 import { FlagProblem, reportFailure } from '../operator/folder/flag-problem.ts';
@@ -13,6 +15,11 @@ const FLAGS = {
     value: 'URL',
     doc: 'the metadata database; default ENGINE_GRAPHQL_METADATA_DATABASE_URL, else ENGINE_GRAPHQL_DATABASE_URL',
   },
+  'to-release': {
+    value: 'RELEASE',
+    doc: `take the tables back to those of ${EARLIER.release}, so that its engine starts; stop all engines first`,
+  },
+  discard: { doc: 'with --to-release: delete what the earlier tables cannot hold' },
   help: { short: 'h', doc: 'print this help' },
 } as const satisfies Record<string, Flag>;
 
@@ -20,6 +27,7 @@ const HELP = `pergola rollback: go back to an earlier version of the metadata wh
 
   pergola rollback       lists the versions that are kept, newest first, and whether each can be read
   pergola rollback 41    stores the metadata of version 41 as the newest version
+  pergola rollback --to-release ${EARLIER.release}   makes the database usable for the engine of that release
 
 ${Object.entries<Flag>(FLAGS)
   .map(([name, flag]) => flagLine(name, flag))
@@ -41,10 +49,12 @@ export async function run(argv: readonly string[]): Promise<number> {
       return 0;
     }
     const version = versionOf(words);
+    const release = releaseOf(textOf(values, 'to-release'), version, values['discard'] === true);
     const database = openDatabase(urlOf(textOf(values, 'database-url')), { maxConnections: 2 });
     try {
       const store = new Store(database, MOST_LISTED);
-      if (version === undefined) await list(store);
+      if (release !== undefined) await downgradeTables(store, values['discard'] === true);
+      else if (version === undefined) await list(store);
       else await restore(store, version);
     } finally {
       await database.close();
@@ -61,6 +71,38 @@ function versionOf([word, ...more]: readonly string[]): number | undefined {
     throw new FlagProblem(`one VERSION is expected, a number such as 41, not ${[word, ...more].join(' ')}`);
   }
   return Number(word);
+}
+
+function releaseOf(
+  release: string | undefined,
+  version: number | undefined,
+  discards: boolean,
+): string | undefined {
+  if (release === undefined) {
+    if (discards) throw new FlagProblem('--discard is for --to-release');
+    return undefined;
+  }
+  if (version !== undefined) throw new FlagProblem('--to-release goes with no VERSION');
+  if (release !== EARLIER.release) {
+    throw new FlagProblem(
+      `--to-release is ${EARLIER.release}; engines of later releases read the tables of the next one`,
+    );
+  }
+  return release;
+}
+
+async function downgradeTables(store: Store, discards: boolean): Promise<void> {
+  try {
+    const deleted = await store.downgrade(discards);
+    for (const what of deleted) process.stdout.write(`deleted: ${what}\n`);
+    process.stdout.write(`the metadata database is that of release ${EARLIER.release}\n`);
+  } catch (error) {
+    if (!(error instanceof DowngradeRefused)) throw error;
+    const hint = error.canDiscard
+      ? 'with --discard they are deleted'
+      : 'remove it with an engine of this release first';
+    throw new Error(`${error.message}; nothing was changed: ${hint}`, { cause: error });
+  }
 }
 
 function urlOf(flag: string | undefined): string {

@@ -40,7 +40,7 @@ describe('the first start', () => {
     expect(engine.state.snapshot().metadata.sources).toEqual([
       source('default', { from_env: 'ENGINE_GRAPHQL_DATABASE_URL' }),
     ]);
-    expect(engine.events).toContainEqual({ kind: 'migrated', versions: [1, 2, 3, 4, 5, 6, 7, 8, 9, 10] });
+    expect(engine.events).toContainEqual({ kind: 'migrated', versions: [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11] });
     const stored = await engine.database.sql(
       'select string_agg(content::text, null) as text from pergola.whole',
     );

@@ -1,8 +1,10 @@
+import { readdirSync, readFileSync } from 'node:fs';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { createDatabase, type TestDatabase } from '../../testing/database.ts';
 import { type Database, openDatabase } from '../database/pool.ts';
 import { EngineError } from '../errors/engine-error.ts';
 import { emptyMetadata, type Metadata } from '../metadata/schema/metadata.ts';
+import { readableFrom } from './migrate.ts';
 import { Store } from './store.ts';
 
 let database: TestDatabase;
@@ -38,7 +40,7 @@ describe('migrations', () => {
 
   test('create the schema once and have nothing to do the second time', async () => {
     const store = open();
-    expect(await store.migrate()).toEqual([1, 2, 3, 4, 5, 6, 7, 8, 9, 10]);
+    expect(await store.migrate()).toEqual([1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11]);
     expect(await store.migrate()).toEqual([]);
     expect(await database.sql('select version, name from pergola.migration')).toEqual([
       { version: 1, name: 'metadata' },
@@ -51,12 +53,13 @@ describe('migrations', () => {
       { version: 8, name: 'declared-event' },
       { version: 9, name: 'usage' },
       { version: 10, name: 'action-call-interruption' },
+      { version: 11, name: 'readable-from' },
     ]);
   });
 
   test('of replicas that start together are applied by one of them', async () => {
     const applied = await Promise.all([open(), open(), open()].map((store) => store.migrate()));
-    expect(applied.flat()).toEqual([1, 2, 3, 4, 5, 6, 7, 8, 9, 10]);
+    expect(applied.flat()).toEqual([1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11]);
     expect(await database.sql('select count(*)::int as rows from pergola.metadata')).toEqual([{ rows: 1 }]);
   });
 
@@ -65,6 +68,30 @@ describe('migrations', () => {
     await database.sql(`insert into pergola.migration (version, name) values (99, 'future')`);
     const error = await rejection(open().migrate());
     expect(error).toMatchObject({ kind: 'unsupportedCatalogVersion', message: 'unsupported version : 99' });
+  });
+
+  test('accept a newer database that is marked as readable from here, and refuse one that is not', async () => {
+    await open().migrate();
+    const insert = (version: number, mark: number) =>
+      database.sql(
+        `insert into pergola.migration (version, name, readable_from) values (${version}, 'x', ${mark})`,
+      );
+    await insert(98, 11);
+    expect(await open().migrate()).toEqual([]);
+    expect((await open().load()).document).toEqual(emptyMetadata);
+    await insert(99, 98);
+    expect(await rejection(open().migrate())).toMatchObject({ message: 'unsupported version : 99' });
+  });
+
+  test('after the eleventh say from which earlier one their tables are readable', () => {
+    expect(readableFrom('-- Adds a table.\n-- Readable from: 11\ncreate table x ()')).toBe(11);
+    const folder = new URL('./migrations/', import.meta.url);
+    const unmarked = readdirSync(folder).filter((name) => {
+      const version = Number.parseInt(name, 10);
+      const mark = readableFrom(readFileSync(new URL(name, folder), 'utf8')) ?? version;
+      return version > 11 && mark >= version;
+    });
+    expect(unmarked).toEqual([]);
   });
 });
 

@@ -34,6 +34,7 @@ import {
   type StoredDocument,
   type Versions,
 } from './document.ts';
+import { downgrade } from './downgrade.ts';
 import {
   deleteIntent,
   type ForeignTransaction,
@@ -165,6 +166,11 @@ export class Store {
       const write = { metadata: await this.revision(version), by };
       return this.saveIn(client, write, versionsOf(current.rows[0]).resource);
     });
+  }
+
+  /** Takes the tables back to those of the release before marks of migrations, and returns what was deleted. Raises `DowngradeRefused`. */
+  async downgrade(discards: boolean): Promise<readonly string[]> {
+    return this.#database.transaction({}, (client) => downgrade(client, () => this.load(), discards));
   }
 
   /** Saves in a transaction of its own. Raises `conflict` as `saveIn` does. */
