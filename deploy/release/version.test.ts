@@ -1,7 +1,9 @@
 /** Tests that everything has one version. */
+import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
+import { VERSION } from '../../engine/http/version.ts';
 import { released, setVersion, VERSIONED, version, versionsIn } from './version.ts';
 
 const ROOT = join(import.meta.dirname, '../..');
@@ -36,12 +38,29 @@ test('what is unreleased becomes the dated section of the version, once', () => 
   );
 });
 
-test('the unreleased section begins with what to do before an upgrade, and what is new in short', () => {
-  const [, unreleased = ''] = readFileSync(join(ROOT, 'CHANGELOG.md'), 'utf8').split(/^## .*$/m);
-  const [, before, short] = unreleased.split(/^(?=### )/m);
+test('the newest section begins with what to do before an upgrade, and what is new in short', () => {
+  const sections = readFileSync(join(ROOT, 'CHANGELOG.md'), 'utf8')
+    .split(/^## .*$/m)
+    .slice(1);
   // Nothing may be unreleased.
-  if (unreleased.trim() === '') return;
+  const newest = sections.find((section) => section.trim() !== '') ?? '';
+  const [, before, short] = newest.split(/^(?=### )/m);
   expect(before).toMatch(/^### Before you upgrade\n/);
   expect(short).toMatch(/^### New, in short\n/);
   expect(`${before}${short}`.split('\n').length).toBeLessThan(50);
+});
+
+test('the version has a dated section below Unreleased, and no section comes twice', () => {
+  const changelog = readFileSync(join(ROOT, 'CHANGELOG.md'), 'utf8');
+  const heads = changelog.match(/^## .*$/gm) ?? [];
+  expect(heads[0]).toBe('## Unreleased');
+  expect(heads[1]).toMatch(new RegExp(`^## ${version().replaceAll('.', '\\.')} \\(\\d{4}-\\d{2}-\\d{2}\\)$`));
+  expect(new Set(heads).size).toBe(heads.length);
+});
+
+test('the command prints the version, and the engine reports it', () => {
+  expect(VERSION).toMatch(new RegExp(`\\+pergola\\.${version().replaceAll('.', '\\.')}$`));
+  const command = join(ROOT, 'bin/pergola.mjs');
+  const printed = execFileSync(process.execPath, [command, '--version'], { encoding: 'utf8' });
+  expect(printed).toContain(version());
 });
