@@ -5,7 +5,7 @@ NPM := npm
 # The project's own Node (24) comes with npm, so that a machine's older one is enough to start.
 RUN := npm run --silent
 
-.PHONY: help start test check unit generate golden bench speed e2e image chart clean
+.PHONY: help start docs test check unit generate golden bench speed e2e image chart clean
 
 help: ## this list
 	@awk -F':.*## ' '/^[a-z0-9_-]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -26,6 +26,9 @@ $(CLIENTS)/.installed: testing/clients/package.json testing/clients/package-lock
 
 start: node_modules/.installed ## Postgres, the engine and the reconcile loop over deploy/examples/library; Ctrl-C stops it
 	@node bin/pergola.mjs up deploy/examples/library $(ARGS)
+
+docs: node_modules/.installed ## the documents as a site, at http://127.0.0.1:8090/; Ctrl-C stops it
+	@node_modules/.bin/node docs/site/serve.ts $(ARGS)
 
 test: check unit ## everything: types, lint, and every test (pure, Postgres, Kubernetes)
 

@@ -329,6 +329,7 @@ const ENTRIES = [
   /^operator\/main\.ts$/,
   /^operator\/commands\//,
   /^(docs|crds)\/generate\.ts$/,
+  /^docs\/site\/serve\.ts$/,
   /^console\/(build\.ts|page\/page\.jsx)$/,
   /^vitest\.config\.ts$/,
   /^(deploy|charts)\//,

@@ -4,6 +4,7 @@ import { execFileSync } from 'node:child_process';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { expect, test } from 'vitest';
+import { anchorOf, anchors } from './site/anchors.ts';
 
 const ROOT = dirname(import.meta.dirname);
 const FILES = execFileSync('git', ['ls-files', '-co', '--exclude-standard', '*.md'], {
@@ -20,21 +21,10 @@ function proseOf(file: string): string {
     .replaceAll(/`[^`\n]*`\((?!.*\))/g, '');
 }
 
-function anchorOf(heading: string): string {
-  const text = heading.replaceAll(/\[([^\]]*)\]\([^)]*\)/g, '$1').toLowerCase();
-  return text.replaceAll(/[^\p{L}\p{N}\s_-]/gu, '').replaceAll(/\s/g, '-');
-}
-
-/** Returns the anchors of the headings. The second of two equal headings ends in `-1`. */
 function anchorsOf(file: string): ReadonlySet<string> {
-  const counts = new Map<string, number>();
-  const anchors = [...proseOf(file).matchAll(/^#+ +(.+?) *$/gm)].map(([, heading = '']) => {
-    const anchor = anchorOf(heading);
-    const count = counts.get(anchor) ?? 0;
-    counts.set(anchor, count + 1);
-    return count === 0 ? anchor : `${anchor}-${count}`;
-  });
-  return new Set(anchors);
+  const headings = [...proseOf(file).matchAll(/^#+ +(.+?) *$/gm)];
+  const anchor = anchors();
+  return new Set(headings.map(([, heading = '']) => anchor(heading)));
 }
 
 test.each(FILES)('%s has no dead link', (file) => {

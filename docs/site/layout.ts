@@ -1,0 +1,96 @@
+/** The page around a document: header with search and versions, navigation, headings, content. In: the parts. Out: HTML. Pure.
+ *  All addresses are relative, so that a site works in any folder of any host. Not here: style and search (page/). */
+import type { SiteDocument } from './documents.ts';
+import type { NavigationGroup } from './navigation.ts';
+import { pathFrom, type Rendered } from './rendering.ts';
+
+export type Layout = {
+  readonly navigation: readonly NavigationGroup[];
+  /** The version of the documents. */
+  readonly version: string;
+  /** The versions that the site has in folders beside this one. */
+  readonly versions: readonly string[];
+};
+
+const POLICY = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'";
+
+export function pageHtml(document: SiteDocument, rendered: Rendered, layout: Layout): string {
+  const to = (path: string) => escaped(pathFrom(document.path, path));
+  const title = document.title === 'Pergola' ? 'Pergola' : `${document.title} · Pergola`;
+  return `<!doctype html>
+<html lang="en" data-root="${to('.') || '.'}">
+<head>
+<meta charset="utf-8">
+<meta http-equiv="content-security-policy" content="${POLICY}">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="color-scheme" content="light dark">
+<title>${escaped(title)}</title>
+<link rel="stylesheet" href="${to('page/style.css')}">
+<link rel="alternate" type="text/markdown" href="${to(markdownPath(document))}">
+<link rel="icon" href="${to('page/icon.svg')}">
+<script type="module" src="${to('page/search.js')}"></script>
+</head>
+<body>
+<a class="skip" href="#content">Skip to the content</a>
+<header>
+<a class="name" href="${to('index.html')}">Pergola</a>
+${versionsHtml(document, layout)}
+<search><input type="search" aria-label="Search" placeholder="Search" autocomplete="off"><div class="results" role="status"></div></search>
+</header>
+<div class="columns">
+<details class="navigation" open><summary>Contents</summary>
+<nav aria-label="Documents">
+${layout.navigation.map((group) => groupHtml(document, group)).join('\n')}
+</nav></details>
+<main id="content" tabindex="-1">
+${rendered.html}
+<p class="source"><a href="${to(markdownPath(document))}">This page as Markdown</a></p>
+</main>
+${headingsHtml(rendered)}
+</div>
+</body>
+</html>
+`;
+}
+
+/** Returns the path of the Markdown of a page. */
+export function markdownPath({ path }: SiteDocument): string {
+  return path.replace(/\.html$/, '.md');
+}
+
+function versionsHtml(document: SiteDocument, { version, versions }: Layout): string {
+  if (versions.length < 2) return `<span class="version">${escaped(version)}</span>`;
+  const links = versions.map((one) =>
+    one === version
+      ? `<strong>${escaped(one)}</strong>`
+      : `<a href="${escaped(pathFrom(document.path, `../${one}/index.html`))}">${escaped(one)}</a>`,
+  );
+  return `<details class="version"><summary aria-label="Versions">${escaped(version)}</summary><p>${links.join(' ')}</p></details>`;
+}
+
+function groupHtml(document: SiteDocument, { title, documents }: NavigationGroup): string {
+  if (documents.length === 0) return '';
+  const links = documents.map((one) => {
+    const current = one === document ? ' aria-current="page"' : '';
+    return `<li><a href="${escaped(pathFrom(document.path, one.path))}"${current}>${escaped(one.title)}</a></li>`;
+  });
+  const list = `<ul>${links.join('')}</ul>`;
+  if (title === '') return list;
+  const isOpen = documents.includes(document) || documents.every(({ source }) => source.includes('/guides/'));
+  return `<details${isOpen ? ' open' : ''}><summary>${escaped(title)}</summary>${list}</details>`;
+}
+
+function headingsHtml({ sections }: Rendered): string {
+  const headings = sections.filter(({ level }) => level === 2);
+  if (headings.length < 2 || headings.length > 30) return '';
+  const links = headings.map(({ anchor, text }) => `<li><a href="#${anchor}">${escaped(text)}</a></li>`);
+  return `<nav class="headings" aria-label="On this page"><ul>${links.join('')}</ul></nav>`;
+}
+
+function escaped(text: string): string {
+  return text
+    .replaceAll('&', '&amp;')
+    .replaceAll('<', '&lt;')
+    .replaceAll('>', '&gt;')
+    .replaceAll('"', '&quot;');
+}

@@ -1,0 +1,28 @@
+/** Splits text into words for the search: in the build, which makes the index, and in the browser, which reads it. */
+
+/** Words that a user may write in several ways, and the way in which the index has them. */
+const SAME = [
+  [/\brow[- ]level[- ]security\b/g, 'rls'],
+  [/\bmulti[- ]?tenan(t|cy)\b/g, 'multitenant'],
+  [/\bn ?\+ ?1\b/g, 'nplusone'],
+  [/\bsoft[- ](delete[sd]?|deletion)\b/g, 'softdelete'],
+];
+
+export function wordsOf(text) {
+  const same = SAME.reduce((read, [pattern, word]) => read.replaceAll(pattern, word), text.toLowerCase());
+  return same.match(/[\p{L}\p{N}]+/gu) ?? [];
+}
+
+/** What the index of the search is made with. */
+export const INDEX = {
+  fields: ['heading', 'title', 'body'],
+  storeFields: ['url', 'heading', 'title'],
+  tokenize: wordsOf,
+  processTerm: (word) => word.replace(/(?<=\w{3})(s|ed|ing)$/, ''),
+  searchOptions: {
+    boost: { heading: 4, title: 3 },
+    prefix: (word) => word.length > 2,
+    fuzzy: (word) => (word.length > 4 ? 0.2 : false),
+    combineWith: 'AND',
+  },
+};
