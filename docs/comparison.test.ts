@@ -1,0 +1,29 @@
+/** Tests the table of docs/guides/comparison.md: each cell of ours names a test that exists, and each cell of another product that says something has a source and the day
+ *  on which it was read. Not here: whether the sources still say it. */
+import { existsSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+
+const GUIDES = join(import.meta.dirname, 'guides');
+const rows = readFileSync(join(GUIDES, 'comparison.md'), 'utf8')
+  .split('\n')
+  .filter((line) => line.startsWith('| '))
+  .slice(1)
+  .map((line) => line.split('|').slice(1, -1));
+
+test.each(rows.map(([topic = '', ours = '', ...others]) => [topic.trim(), ours, others] as const))(
+  'what is said about %s is tested, or has a source with a date',
+  (_, ours, others) => {
+    const file = /\(\[test\]\(([^)]+\.test\.ts)\)\) $/.exec(ours)?.[1] ?? 'none';
+    expect([file, existsSync(join(GUIDES, file))]).toEqual([file, true]);
+    const said = others.filter((cell) => cell.trim() !== '');
+    expect(said.filter((cell) => !/\(\[source\]\(https:[^)]+\), 20\d\d-\d\d-\d\d\) $/.test(cell))).toEqual(
+      [],
+    );
+  },
+);
+
+test('the table has rows for each product', () => {
+  expect(rows.length).toBeGreaterThan(5);
+  expect(new Set(rows.map((cells) => cells.length))).toEqual(new Set([7]));
+});
