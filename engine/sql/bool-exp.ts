@@ -49,7 +49,7 @@ export function condition(predicate: Predicate, scope: PredicateScope): Fragment
       return predicate.isNull ? sql`${column} is null` : sql`${column} is not null`;
     }
     case 'related': {
-      const row = scope.aliases.next();
+      const row = scope.aliases.next({ mapping: predicate.join.mapping, outer: scope.row });
       scope.aliases.test(row);
       const where = allOf([
         matches(predicate.join, scope.row, row),
@@ -104,15 +104,17 @@ type Joined = { readonly joins: readonly Fragment[]; readonly conditions: readon
  *  remove any that satisfy the condition. Postgres can begin at either side of a join, and look each related row up once; it plans an
  *  `exists` over several tables only as a whole. */
 export function joined(predicate: Predicate, scope: PredicateScope): Joined {
-  if (predicate.kind === 'and') {
-    const isPlain = scope.aliases.form === 'plain';
-    return together(isPlain ? predicate.all.map((each) => joined(each, scope)) : apart(predicate, scope));
-  }
+  return together(membersOf(predicate, scope, (each) => joinedMember(each, scope), only));
+}
+
+/** Returns a member of a conjunction as joins and conditions. */
+function joinedMember(predicate: Predicate, scope: PredicateScope): Joined {
+  if (predicate.kind === 'and') return joined(predicate, scope);
   if (predicate.kind !== 'related' || !predicate.join.isUnique || predicate.join.from) {
-    return { joins: [], conditions: [condition(predicate, scope)] };
+    return only(condition(predicate, scope));
   }
   const { join: on, where, filter = TRUE } = predicate;
-  const row = scope.aliases.next();
+  const row = scope.aliases.next({ mapping: on.mapping, outer: scope.row });
   const { safe, barrier } = behindFilter(where, filter, { ...scope, row });
   const inner = together([joined(safe, { ...scope, row }), joined(filter, rowScope(row, scope.aliases))]);
   return {
@@ -122,6 +124,10 @@ export function joined(predicate: Predicate, scope: PredicateScope): Joined {
     ],
     conditions: [...inner.conditions, ...barrier],
   };
+}
+
+function only(fragment: Fragment): Joined {
+  return { joins: [], conditions: [fragment] };
 }
 
 function together(parts: readonly Joined[]): Joined {
@@ -137,7 +143,7 @@ type Reached = { readonly where: Predicate; readonly filter?: Predicate };
 /** Returns the conditions on reached rows; `scope` is the scope of the request's condition. */
 function reached({ where, filter = TRUE }: Reached, scope: PredicateScope): readonly Fragment[] {
   const { safe, barrier } = behindFilter(where, filter, scope);
-  return [condition(safe, scope), condition(filter, rowScope(scope.row, scope.aliases)), ...barrier];
+  return [filtered(safe, scope), filtered(filter, rowScope(scope.row, scope.aliases)), ...barrier];
 }
 
 /** Returns the part of the request's condition that cannot raise an error, and the rest, which is evaluated only on rows that pass the
@@ -227,20 +233,61 @@ export function visibleOrNull(
   return sql`case when ${condition(visibleIf, rowScope(row, aliases))} then ${value} end`;
 }
 
-/** Returns the members of a conjunction. Of several values that a column must have, such as the tenant of the role and another one in the request,
- *  Postgres sees the first only: from two it concludes that no row qualifies, and Citus can plan no outer join beside that on Postgres 15. */
-function apart(conjunction: Predicate, scope: PredicateScope): readonly Joined[] {
-  const seen = new Set<string>();
-  return conjuncts(conjunction).map((each) => {
-    if (each.kind !== 'compare' || each.operator !== '_eq' || each.right.kind === 'column') {
-      return joined(each, scope);
-    }
-    const { column } = each.left;
-    const fragment = condition(each, scope);
-    const isAgain = seen.has(column);
-    seen.add(column);
-    return { joins: [], conditions: [isAgain ? sql`(${fragment}) is true` : fragment] };
-  });
+/** Returns a whole condition of WHERE or ON. */
+export function filtered(predicate: Predicate, scope: PredicateScope): Fragment {
+  if (scope.aliases.form === 'plain') return condition(predicate, scope);
+  return allOf(conjunctsForCluster(predicate, scope));
+}
+
+/** Returns the members of a conjunction as conditions for a cluster. */
+export function conjunctsForCluster(predicate: Predicate, scope: PredicateScope): readonly Fragment[] {
+  const one = (each: Predicate) => condition(each, scope);
+  return clusterMembers(predicate, scope, one, (fragment) => fragment);
+}
+
+function membersOf<T>(
+  predicate: Predicate,
+  scope: PredicateScope,
+  member: (each: Predicate) => T,
+  wrap: (fragment: Fragment) => T,
+): readonly T[] {
+  if (scope.aliases.form !== 'plain') return clusterMembers(predicate, scope, member, wrap);
+  return predicate.kind === 'and' ? predicate.all.map(member) : [member(predicate)];
+}
+
+/** Returns the members of a conjunction. A column has at most one value that Postgres sees as such, and not another one than the column outside
+ *  that it equals: from two values Postgres derives a condition without columns, and Citus can plan no outer join beside that on Postgres 15
+ *  and 16. The same value at both levels sends the query of a tenant to one shard. */
+function clusterMembers<T>(
+  predicate: Predicate,
+  scope: PredicateScope,
+  member: (each: Predicate) => T,
+  wrap: (fragment: Fragment) => T,
+): readonly T[] {
+  // The values are noted first, because the subqueries of other members look them up.
+  const derived = noteValues(predicate, scope);
+  return conjuncts(predicate).map((each) =>
+    derived.has(each) ? wrap(sql`(${condition(each, scope)}) is true`) : member(each),
+  );
+}
+
+/** Notes the values that the members of a conjunction give to columns of the row, those of the session first, because rules have them at every
+ *  level. Returns the members whose value Postgres must not see. */
+export function noteValues(predicate: Predicate, { row, aliases }: PredicateScope): ReadonlySet<Predicate> {
+  const values = conjuncts(predicate).flatMap((each) => (isValue(each) ? [each] : []));
+  const isOfSession = ({ right }: ValueOfColumn) => right.kind === 'session';
+  const ordered = [...values.filter(isOfSession), ...values.filter((each) => !isOfSession(each))];
+  return new Set<Predicate>(
+    ordered.filter(({ left, right }) => !aliases.fixes(row, left.column, JSON.stringify(right))),
+  );
+}
+
+type ValueOfColumn = Extract<Predicate, { readonly kind: 'compare' }>;
+
+/** True for a condition that gives a column of the row one value. */
+function isValue(each: Predicate): each is ValueOfColumn {
+  if (each.kind !== 'compare' || each.operator !== '_eq' || each.right.kind === 'column') return false;
+  return !each.left.call && !each.left.aggregate && !each.left.visibleIf;
 }
 
 function nested(predicate: Predicate, scope: PredicateScope): Fragment {
@@ -276,7 +323,7 @@ function aggregateValue(ref: AggregateRef, scope: PredicateScope): Fragment {
       ? aggregateCall(ref, scope)
       : sql`${aggregateCall(ref, scope)} filter (where ${where})`;
   }
-  const row = scope.aliases.next();
+  const row = scope.aliases.next({ mapping: ref.join.mapping, outer: scope.row });
   scope.aliases.test(row);
   const where = whereClause([matches(ref.join, scope.row, row), ...reached(ref, { ...scope, row })]);
   const source = joinedSource(ref.join, scope.row, row, scope.aliases, ...conditionsOn(ref));

@@ -5,11 +5,12 @@ import type { Distribution } from '../catalog/distribution.ts';
 import { type Database, openDatabase } from '../database/pool.ts';
 import { bind } from '../execute/bind.ts';
 import type { Field, OrderItem, QueryRoot, Select } from '../plan/query-types.ts';
+import type { Root } from '../plan/types.ts';
 import type { RowsDistribution } from '../resolve/distributions.ts';
 import type { Join, Predicate } from '../resolve/predicate.ts';
 import { and, TRUE } from '../resolve/predicate.ts';
 import type { DistributionOf } from './distribution.ts';
-import { renderRoot } from './plan.ts';
+import { preparePlan, renderRoot, UNNAMED } from './plan.ts';
 import {
   array,
   asc,
@@ -226,6 +227,41 @@ describe('Citus cannot plan', () => {
     const again = /"id" = \$1::"pg_catalog"\."int4" and \("t\d+"\."id" = \$2::"pg_catalog"\."int4"\) is true/;
     expect(textOf(root, colocated)).toMatch(again);
     expect(textOf(root, null)).not.toContain('is true');
+  });
+
+  test('an outer join beside a column that equals a value and a column outside without it', () => {
+    const idIs = (column: string, value: string) => compare(column, '_eq', constant(value));
+    const withBooks = (where: Predicate) =>
+      rows('author', [array('books', books, [int('id'), allNotes], { where: idIs('author_id', '1') })], {
+        where,
+      });
+    const derived = /\("t\d+"\."author_id" = \$\d+::"pg_catalog"\."int4"\) is true/;
+    for (const outside of [TRUE, { kind: 'false' } as const, idIs('id', '2')]) {
+      expect(textOf(withBooks(outside), colocated)).toMatch(derived);
+    }
+    expect(textOf(withBooks(idIs('id', '1')), colocated)).not.toContain('is true');
+    expect(textOf(withBooks(TRUE), null)).not.toContain('is true');
+  });
+
+  test('rows on the shards beside gathered ones: each query that a cluster distributes by itself is a CTE', () => {
+    const distributionOf = within({ author: by('id'), book: by('author_id'), note: by('book_id', 2) });
+    const database = (alias: string, query: QueryRoot): Root => ({
+      kind: 'database',
+      alias,
+      source: 'main',
+      query,
+    });
+    const { statements } = preparePlan(
+      {
+        operation: 'query',
+        roots: [database('a', ROOTS['limits at two levels']!), database('b', ROOTS['an aggregate']!)],
+      },
+      { ...UNNAMED, clusterOf: () => distributionOf },
+    );
+    expect(statements).toHaveLength(1);
+    expect(statements[0]!.text).toMatch(
+      /"root 1" as materialized \(select \(select .* from "public"\."book" /,
+    );
   });
 
   test('a subquery in HAVING, which no statement has', () => {

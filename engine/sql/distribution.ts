@@ -7,7 +7,7 @@ import type { Select } from '../plan/query-types.ts';
 import type { RowsDistribution } from '../resolve/distributions.ts';
 import { isOwn, ownPart } from '../resolve/own-part.ts';
 import { type Join, TRUE } from '../resolve/predicate.ts';
-import { condition, matches, never, whereClause } from './bool-exp.ts';
+import { conjunctsForCluster, matches, never, whereClause } from './bool-exp.ts';
 import { comma, empty, type Fragment, id, integer, join, qualified, sql } from './fragment.ts';
 import { Joins } from './join.ts';
 import { orderClause, orderTerms } from './order-by.ts';
@@ -53,6 +53,25 @@ const ANSWER = id('answer');
 
 /** A CTE that writes, and the rows that it reads. */
 type WritingCte = { readonly gathered: readonly Fragment[]; readonly cte: Fragment };
+
+/** Returns one query of several, each as a column. Beside rows that are gathered, a query that a cluster can distribute by itself is a CTE, so that
+ *  Citus plans it as it plans a single one. */
+export function besideEachOther(queries: readonly Composed[]): Fragment {
+  const [first] = queries;
+  if (first && queries.length === 1) return withRows(first.gathered, first.query);
+  const isMixed = queries.some(({ form }) => form === 'gathered');
+  const ctes: Fragment[] = [];
+  const columns = queries.map(({ query, gathered, form }, i) => {
+    if (!isMixed || form === 'gathered') {
+      ctes.push(...gathered);
+      return sql`(${query})`;
+    }
+    const name = id(`root ${i}`);
+    ctes.push(sql`${name} as materialized (select (${query}) as ${ANSWER})`);
+    return sql`(select ${ANSWER} from ${name} where ${ANCHOR}.${IS_THERE})`;
+  });
+  return withRows(ctes, sql`select ${join(columns, comma)}`);
+}
 
 /** Returns the query with the CTEs that it reads: `with "gathered t0" as materialized (…) select …`. A CTE that writes stands before them.
  *  Each subquery in the FROM clause takes a column of a row outside it. Citus would plan others by themselves, and with subqueries in them it
@@ -188,8 +207,8 @@ function rowsOf(
     hasOuter && on
       ? [sql`exists (select 1 from ${nameOf(on.outer)} ${id(on.outer)} where ${matches(on, on.outer, row)})`]
       : [];
-  const filter = own.kind === 'false' ? never(row) : condition(own, rowScope(row, aliases));
-  const conditions = whereClause([filter, ...belongs]);
+  const filter = own.kind === 'false' ? [never(row)] : conjunctsForCluster(own, rowScope(row, aliases));
+  const conditions = whereClause([...filter, ...belongs]);
   const limit = select && isOwn(where) ? limitOf(select, row, aliases) : empty;
   return sql`select ${id(row)}.* from ${qualified(table)} ${id(row)}${conditions}${limit}`;
 }

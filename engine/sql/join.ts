@@ -2,7 +2,7 @@
  *  The join is plain when a key makes the row unique, and lateral with `limit 1` otherwise (lateral joins everywhere cost 1.9
  *  times as much on wide results). */
 import type { Join, Predicate } from '../resolve/predicate.ts';
-import { allOf, condition, joinedSource, matches } from './bool-exp.ts';
+import { allOf, filtered, joinedSource, matches } from './bool-exp.ts';
 import { empty, type Fragment, id, join, sql } from './fragment.ts';
 import { type Aliases, rowScope } from './scope.ts';
 
@@ -25,7 +25,7 @@ export class Joins {
     const key = JSON.stringify([local, on, filter]);
     const known = this.#known.get(key);
     if (known) return known;
-    const remote = this.aliases.next();
+    const remote = this.aliases.next({ mapping: on.mapping, outer: local });
     this.#known.set(key, remote);
     this.#clauses.push(leftJoin(on, local, remote, filter, this.aliases));
     return remote;
@@ -38,7 +38,7 @@ export class Joins {
 }
 
 function leftJoin(on: Join, local: string, remote: string, filter: Predicate, aliases: Aliases): Fragment {
-  const where = allOf([matches(on, local, remote), condition(filter, rowScope(remote, aliases))]);
+  const where = allOf([matches(on, local, remote), filtered(filter, rowScope(remote, aliases))]);
   const row = sql`${joinedSource(on, local, remote, aliases, filter)} ${id(remote)}`;
   if (on.isUnique) return sql` left join ${row} on ${where}`;
   return sql` left join lateral (select * from ${row} where ${where} limit 1) ${id(remote)} on true`;

@@ -14,8 +14,14 @@ import type { Call, EntitiesCall, Plan, Root, Validation } from '../plan/types.t
 import type { NamedStatement } from '../wire/statement.ts';
 import { aggregateQuery } from './aggregate.ts';
 import { connectionQuery } from './connection.ts';
-import { type Composed, type DistributionOf, distributed, withRows } from './distribution.ts';
-import { comma, compile, compileForMany, type Fragment, join, type Statement, sql } from './fragment.ts';
+import {
+  besideEachOther,
+  type Composed,
+  type DistributionOf,
+  distributed,
+  withRows,
+} from './distribution.ts';
+import { compile, compileForMany, type Fragment, type Statement } from './fragment.ts';
 import { groupsQuery } from './group-by.ts';
 import { jsonList, jsonObject, mergeText, type TextPiece, text } from './json.ts';
 import { type MutationAction, type MutationQuery, mutationQuery } from './mutation.ts';
@@ -146,7 +152,7 @@ export type PreparationOf = {
 };
 
 /** Options of a plan that is not run by a request: in tests and measurements. */
-const UNNAMED: PrepareOptions = {
+export const UNNAMED: PrepareOptions = {
   limits: { timeLimitMs: null, limitMs: null, mostResponseBytes: null, isByAdministrator: false },
   prepare: (text, { isRead, mayShare, hasRows = false }) => {
     const once = { name: '', text, isRead, mayShare, hasRows };
@@ -456,12 +462,7 @@ function finishQueries(
   { limits, prepare, reactionTo }: PrepareOptions,
 ): PreparedStatement {
   // One root is the statement; several are scalar subqueries beside each other.
-  const columns = roots.map((root) => sql`(${root.query})`);
-  const whole = roots.length === 1 ? roots[0]!.query : sql`select ${join(columns, comma)}`;
-  const query = withRows(
-    roots.flatMap(({ gathered }) => gathered),
-    whole,
-  );
+  const query = besideEachOther(roots);
   const statement = compile(query);
   const isRepeatable = !roots.some((root) => root.isVolatile);
   // A volatile function may have effects outside of Postgres, which a second run would repeat.

@@ -4,7 +4,7 @@
  *  Not here: the JSON of a row (table.ts), order values (order-by.ts). */
 import type { Field, Keys, Select } from '../plan/query-types.ts';
 import type { Join } from '../resolve/predicate.ts';
-import { condition, joined, whereClause } from './bool-exp.ts';
+import { filtered, joined, whereClause } from './bool-exp.ts';
 import { comma, empty, type Fragment, id, integer, join, sql, unnestParam } from './fragment.ts';
 import { functionCall } from './function.ts';
 import { Joins } from './join.ts';
@@ -60,12 +60,12 @@ export function filteredTable(
   origin: Correlation,
   mayReorder = select.orderBy.length > 0,
 ): FilteredTable {
-  const { correlate } = origin;
-  const row = aliases.next();
+  const { correlate, mapping, outer } = origin;
+  const row = aliases.next(mapping && outer !== undefined ? { mapping, outer } : undefined);
   const scope = rowScope(row, aliases);
   const found = mayReorder
     ? joined(select.where, scope)
-    : { joins: [], conditions: [condition(select.where, scope)] };
+    : { joins: [], conditions: [filtered(select.where, scope)] };
   const mayBeNull = select.from !== undefined && 'mayBeNull' in select.from;
   const conditions = [
     ...(correlate ? [correlate(row)] : aliases.anchored),

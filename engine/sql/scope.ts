@@ -24,7 +24,7 @@ export type RowsRead = {
   /** True for the table that a statement writes to. */
   readonly isTarget?: true;
   /** How the rows belong to a row outside; null when they belong to none and are compared with it, absent for the first rows. */
-  readonly join?: { readonly mapping: readonly JoinedPair[]; readonly outer: string } | null;
+  readonly join?: Tie | null;
   /** Conditions of the query on the rows. */
   readonly where?: Predicate;
   /** The select of first rows. */
@@ -56,10 +56,21 @@ const PLAIN: TableReader = {
   test: () => {},
 };
 
+/** How rows belong to a row outside: by pairs of a column there and their own. */
+type Tie = { readonly mapping: readonly JoinedPair[]; readonly outer: string };
+
+function keyOf(row: string, column: string): string {
+  return `${row} ${column}`;
+}
+
 export class Aliases {
   #count = 0;
   /** The aliases of subqueries that have more columns than their table, and whether the row of the table is read from each. */
   readonly #wider = new Map<string, boolean>();
+
+  /** The rows outside that rows belong to, and the values that conditions give to columns. */
+  readonly #ties = new Map<string, Tie>();
+  readonly #values = new Map<string, string>();
 
   #reader = PLAIN;
 
@@ -98,8 +109,37 @@ export class Aliases {
     this.#reader.test(row);
   }
 
-  next(): string {
-    return `t${this.#count++}`;
+  /** Returns a new alias. `tie` says which row outside its rows belong to. */
+  next(tie?: Tie): string {
+    const alias = `t${this.#count++}`;
+    if (tie) this.#ties.set(alias, tie);
+    return alias;
+  }
+
+  /** Notes that a condition compares the column with a value. Returns false when the column has another value already, or equals a column outside
+   *  that does not have this value. */
+  fixes(row: string, column: string, value: string): boolean {
+    const key = keyOf(row, column);
+    const known = this.#values.get(key);
+    if (known !== undefined) return known === value;
+    const outer = this.#outside(row, column);
+    if (outer && this.#valueOf(...outer) !== value) return false;
+    this.#values.set(key, value);
+    return true;
+  }
+
+  #valueOf(row: string, column: string): string | undefined {
+    const own = this.#values.get(keyOf(row, column));
+    if (own !== undefined) return own;
+    const outer = this.#outside(row, column);
+    return outer && this.#valueOf(...outer);
+  }
+
+  /** Returns the column outside that the column of a row equals. */
+  #outside(row: string, column: string): readonly [string, string] | undefined {
+    const tie = this.#ties.get(row);
+    const pair = tie?.mapping.find(([, remote]) => remote === column);
+    return tie && pair && [tie.outer, pair[0]];
   }
 
   /** Notes that from now on the alias stands for a subquery with more columns than its table, which has `wholeRow`, too. */

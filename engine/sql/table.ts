@@ -4,7 +4,7 @@
 import type { Field, Select } from '../plan/query-types.ts';
 import type { Join, Predicate } from '../resolve/predicate.ts';
 import { aggregateQuery } from './aggregate.ts';
-import { joined, matches, visibleOrNull, whereClause } from './bool-exp.ts';
+import { joined, matches, noteValues, visibleOrNull, whereClause } from './bool-exp.ts';
 import { connectionQuery } from './connection.ts';
 import { empty, type Fragment, id, join, sql } from './fragment.ts';
 import { functionCall } from './function.ts';
@@ -43,8 +43,11 @@ export function bareRowsQuery(select: Select, aliases: Aliases): Fragment {
 export function rowQuery(select: Select, aliases: Aliases): Fragment {
   const row = aliases.next();
   const joins = new Joins(aliases);
+  const scope = rowScope(row, aliases);
+  // The fields are composed before the condition, and look up its values.
+  if (aliases.form !== 'plain') noteValues(select.where, scope);
   const json = rowJson(select.fields, row, joins);
-  const found = joined(select.where, rowScope(row, aliases));
+  const found = joined(select.where, scope);
   const where = whereClause([
     ...aliases.anchored,
     ...(select.from ? [isThere(row)] : []),
