@@ -203,7 +203,7 @@ const LAYERS: Readonly<Record<string, readonly string[]>> = {
   'operator/objects': ['operator/identity-cache', 'operator/kinds'],
   'operator/ports': ['operator/objects', 'operator/kinds'],
   'operator/grants': ['operator/ports', 'operator/objects', 'operator/kinds', 'operator/identity-cache'],
-  'operator/engine': ['operator/ports', 'operator/objects', 'operator/text-pool'],
+  'operator/engine': ['operator/ports', 'operator/kinds', 'operator/objects', 'operator/text-pool'],
   'operator/permission-tests': ['operator/ports', 'operator/kinds'],
   'operator/decide': [
     'operator/permission-tests',
@@ -305,11 +305,7 @@ const FORBIDDEN_IMPORTS = /^(node:(?!buffer$).*|pg|fastify|ws|undici|@kubernetes
 
 /** Ordered tables and generated files may be long; anything else that is holds two concepts. */
 const MOST_LINES = 800;
-const ORDERED_TABLES = [
-  'engine/errors/errors.ts',
-  'engine/metadata/operations.ts',
-  'engine/config/options.ts',
-];
+const ORDERED_TABLES = ['engine/errors/errors.ts', 'engine/config/options.ts'];
 const MOST_FUNCTION_LINES = 70;
 
 /** The kinds that translate or describe objects by code of their own, with the reason. */
@@ -396,8 +392,12 @@ test('the operator leaves every search to the engine', () => {
 });
 
 test('a port has only required methods', () => {
-  const methods = [...sources.get('operator/ports.ts')!.matchAll(/^ {2}(\w+)\?\(/gm)].map(([, name]) => name);
-  expect(methods).toEqual([]);
+  const ports = shipped.filter((file) => file.startsWith('operator/ports/'));
+  const optional = ports.flatMap((file) =>
+    [...sources.get(file)!.matchAll(/^ {2}(\w+)\?\(/gm)].map(([, name]) => name),
+  );
+  expect(ports).not.toEqual([]);
+  expect(optional).toEqual([]);
 });
 
 test('the life of an admin operation knows no operation by its name', () => {

@@ -4,7 +4,7 @@
 import { perform } from '../operator/engine/request.ts';
 import { reportFailure } from '../operator/folder/flag-problem.ts';
 import { printData } from '../operator/folder/output.ts';
-import { EngineProblem } from '../operator/ports.ts';
+import { EngineProblem } from '../operator/ports/engine-problem.ts';
 import { readExplained, verdictsOf } from './why/answer.ts';
 import { parseWhyFlags, WHY_HELP } from './why/flags.ts';
 import { printExplained } from './why/print.ts';

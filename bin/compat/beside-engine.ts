@@ -11,7 +11,7 @@ import {
   objectsOf,
   printPath,
 } from '../../engine/metadata/index.ts';
-import { type InconsistentObject, NOT_ENFORCED } from '../../operator/ports.ts';
+import { type InconsistentObject, NOT_ENFORCED } from '../../operator/ports/inconsistent-object.ts';
 import type { ObjectFinding } from './judge.ts';
 import { readableParts } from './readable.ts';
 

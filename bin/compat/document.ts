@@ -13,7 +13,7 @@ import type { EngineAddress } from '../../operator/engine/address.ts';
 import { UnexpectedAnswer } from '../../operator/engine/answers.ts';
 import { operation, perform } from '../../operator/engine/request.ts';
 import { textOfFile } from '../../operator/folder/paths.ts';
-import { EngineProblem } from '../../operator/ports.ts';
+import { EngineProblem } from '../../operator/ports/engine-problem.ts';
 
 export type GivenDocument = {
   readonly document: JsonRecord;

@@ -5,7 +5,7 @@ import { parseJson } from '../../engine/metadata/index.ts';
 import type { EngineAddress } from '../../operator/engine/address.ts';
 import { displayUrl } from '../../operator/engine/problem.ts';
 import { prefixOf, receive } from '../../operator/engine/request.ts';
-import { EngineProblem } from '../../operator/ports.ts';
+import { EngineProblem } from '../../operator/ports/engine-problem.ts';
 
 export type GraphqlRequest = {
   readonly query: string;

@@ -4,8 +4,8 @@
 import type { Catalog } from '../../engine/catalog/types.ts';
 import { editObjects, type Metadata, type MetadataObject } from '../../engine/metadata/index.ts';
 import { Memo } from '../../engine/resolve/memo.ts';
+import type { ResolvedSource } from '../../engine/resolve/model/source.ts';
 import { resolve } from '../../engine/resolve/resolve.ts';
-import type { ResolvedSource } from '../../engine/resolve/types.ts';
 import type { LeftOut, Selection } from './selection.ts';
 
 export type Wishes = {

@@ -2,7 +2,7 @@
  *  secret. In: a draft. Out: the draft with one select permission per table. Pure. Not here: filters, which only people know. */
 import { type MetadataObject, objectKey } from '../../engine/metadata/index.ts';
 import { printQualified } from '../../engine/metadata/schema/common.ts';
-import type { ResolvedTable } from '../../engine/resolve/types.ts';
+import type { ResolvedTable } from '../../engine/resolve/model/table.ts';
 import { type Draft, withAdditions } from './draft.ts';
 import { wordsOf } from './words.ts';
 

@@ -4,7 +4,7 @@
 import type { CatalogTable } from '../../engine/catalog/types.ts';
 import { type MetadataObject, objectKey } from '../../engine/metadata/index.ts';
 import { qualifiedKey } from '../../engine/metadata/schema/common.ts';
-import type { ResolvedTable } from '../../engine/resolve/types.ts';
+import type { ResolvedTable } from '../../engine/resolve/model/table.ts';
 import { type Draft, withAdditions } from './draft.ts';
 import { type SuggestedRelationship, suggestRelationships } from './relationship-names.ts';
 import { viewKeys } from './view-keys.ts';

@@ -18,8 +18,8 @@ import {
   visitWithTypeInfo,
 } from 'graphql';
 import { isRecord } from '../../engine/json/value.ts';
+import type { ResolvedTable } from '../../engine/resolve/model/table.ts';
 import { derivedTypeName } from '../../engine/resolve/names.ts';
-import type { ResolvedTable } from '../../engine/resolve/types.ts';
 import { type FieldOrigin, fieldOrigin, inputOrigin } from '../../engine/schema/origin.ts';
 import type { PermissionTestSpec } from '../../operator/kinds/permission-test.ts';
 import { type Api, actionId, type TableAction, type TableOperation } from './api.ts';

@@ -7,7 +7,7 @@ import { type PermissionTestSpec, queryProblem } from '../../operator/kinds/perm
 import { problemsOf } from '../../operator/kinds/validate.ts';
 import { type CustomResource, crName, kindOf, purposeOf } from '../../operator/kinds.ts';
 import { isMigration, migrationFilesOf, sourceOf } from '../../operator/migrations/run-migrations.ts';
-import type { CrSnapshot, CrSource } from '../../operator/ports.ts';
+import type { CrSnapshot, CrSource } from '../../operator/ports/resources.ts';
 import type { DeclaredMigrations } from '../prepare-database.ts';
 
 export type PermissionTest = {

@@ -2,7 +2,7 @@
  *  A good test fails when such a permission is served instead. In: a permission and its table. Out: Mutants.
  *  Pure. Not here: serving them (mutate.ts); validation of input, whose webhook no test calls. */
 import { isRecord } from '../../engine/json/value.ts';
-import type { ResolvedTable } from '../../engine/resolve/types.ts';
+import type { ResolvedTable } from '../../engine/resolve/model/table.ts';
 import type { Api, Permission } from './api.ts';
 
 export type Mutant = {

@@ -3,7 +3,7 @@
  *  Only the tests of the role run, and of roles that inherit from it; those that exercise the permission run first, until one fails.
  *  Not here: the mutants (mutants.ts). */
 import { operation, perform } from '../../operator/engine/request.ts';
-import { EngineProblem } from '../../operator/ports.ts';
+import { EngineProblem } from '../../operator/ports/engine-problem.ts';
 import { type Api, actionId, printTable } from './api.ts';
 import { exercisedBy } from './exercised.ts';
 import type { PermissionTest } from './folder-tests.ts';

@@ -1,11 +1,10 @@
 /** docs/reference/operations.md: every row of OPERATIONS with its arguments, read off their schemas. */
 
+import type { Endpoint, OperationDeclaration } from '../../engine/metadata/operations/row.ts';
 import {
-  type Endpoint,
   namesAt,
   OPERATION_NAMES,
   OPERATIONS,
-  type OperationDeclaration,
   type OperationName,
 } from '../../engine/metadata/operations.ts';
 import { BoolExp, QualifiedName } from '../../engine/metadata/schema/common.ts';

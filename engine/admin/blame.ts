@@ -6,7 +6,7 @@ import { EngineError, type PathStep } from '../errors/engine-error.ts';
 import { isSameJson } from '../json/value.ts';
 import { findObject } from '../metadata/objects.ts';
 import type { Metadata } from '../metadata/schema/metadata.ts';
-import type { Inconsistency } from '../resolve/types.ts';
+import type { Inconsistency } from '../resolve/model/inconsistency.ts';
 
 /** A document that an operation created, and the path of that operation in the request. */
 export type RequestEdit = {

@@ -4,8 +4,9 @@
 import { objectKey } from '../metadata/objects.ts';
 import { printQualified, qualifiedKey } from '../metadata/schema/common.ts';
 import type { Metadata } from '../metadata/schema/metadata.ts';
+import type { Model } from '../resolve/model/model.ts';
+import type { ResolvedTable } from '../resolve/model/table.ts';
 import { rowsReadBy } from '../resolve/rows-read.ts';
-import type { Model, ResolvedTable } from '../resolve/types.ts';
 import type { Catalogs } from './snapshot.ts';
 import type { Warning } from './warning.ts';
 

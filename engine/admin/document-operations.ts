@@ -9,7 +9,7 @@ import { parsingDocument } from '../metadata/parse.ts';
 import { emptyMetadata, type Metadata } from '../metadata/schema/metadata.ts';
 import { foreignKindOf, type Source } from '../metadata/schema/source.ts';
 import type { Steps } from '../metadata/steps.ts';
-import type { Inconsistency, Unenforced } from '../resolve/types.ts';
+import type { Inconsistency, Unenforced } from '../resolve/model/inconsistency.ts';
 import { checkConnections } from '../transform/check-connections.ts';
 import type { PathOfObject } from './blame.ts';
 import { effectsBetween } from './effects.ts';

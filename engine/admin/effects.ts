@@ -11,7 +11,7 @@ import { changedKeys } from '../metadata/diff.ts';
 import { type ObjectKind, objectsOf, parseKey } from '../metadata/objects.ts';
 import type { Metadata } from '../metadata/schema/metadata.ts';
 import { withInheritedRoles } from '../resolve/inherited-roles.ts';
-import type { Model } from '../resolve/types.ts';
+import type { Model } from '../resolve/model/model.ts';
 import { type RoleSchemaChanges, type SchemaChange, schemaChanges } from '../schema/schema-changes.ts';
 import {
   ANY_COORDINATE,

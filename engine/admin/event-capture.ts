@@ -10,7 +10,8 @@ import { objectKey } from '../metadata/objects.ts';
 import type { Metadata } from '../metadata/schema/metadata.ts';
 import type { Source } from '../metadata/schema/source.ts';
 import { isLockTimeout } from '../migrate/migration-failure.ts';
-import type { Model, ResolvedEventTrigger } from '../resolve/types.ts';
+import type { ResolvedEventTrigger } from '../resolve/model/event-trigger.ts';
+import type { Model } from '../resolve/model/model.ts';
 import {
   CAPTURES,
   type CaptureRow,

@@ -17,7 +17,7 @@ import {
 import { qualifiedKey } from '../metadata/schema/common.ts';
 import type { Source } from '../metadata/schema/source.ts';
 import { cleanupScope } from '../resolve/event-trigger.ts';
-import type { ResolvedEventTrigger } from '../resolve/types.ts';
+import type { ResolvedEventTrigger } from '../resolve/model/event-trigger.ts';
 import { createEventTrigger } from './handlers/triggers.ts';
 import { type Performer, SUCCESS } from './request.ts';
 import { withSqlErrors } from './sql-failure.ts';

@@ -10,8 +10,10 @@ import { printQualified, type QualifiedName, qualifiedKey } from '../metadata/sc
 import type { Metadata } from '../metadata/schema/metadata.ts';
 import type { Table } from '../metadata/schema/table.ts';
 import { targetOfField } from '../resolve/field-target.ts';
+import type { TableAccess } from '../resolve/model/access.ts';
+import type { Model } from '../resolve/model/model.ts';
+import type { ResolvedTable } from '../resolve/model/table.ts';
 import type { Leaf, Operand, Predicate } from '../resolve/predicate.ts';
-import type { Model, ResolvedTable, TableAccess } from '../resolve/types.ts';
 import { printDependents } from './dependents.ts';
 import type { Renames } from './follow-renames.ts';
 import { followRenames } from './follow-renames.ts';

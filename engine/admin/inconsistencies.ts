@@ -9,7 +9,7 @@ import { containerKeyOf, findObject } from '../metadata/objects.ts';
 import type { QueryCollection } from '../metadata/schema/collection.ts';
 import type { Metadata } from '../metadata/schema/metadata.ts';
 import { HTTP_EXCEPTION } from '../remote/http.ts';
-import type { Inconsistency } from '../resolve/types.ts';
+import type { Inconsistency } from '../resolve/model/inconsistency.ts';
 
 export type PrintedInconsistency = Pick<Inconsistency, 'type' | 'name' | 'reason' | 'entity'> & {
   readonly definition?: unknown;

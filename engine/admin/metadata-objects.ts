@@ -8,7 +8,8 @@ import { type MetadataObject, nameOf, objectKey, objectsOf, parseKey } from '../
 import { type QualifiedName, qualifiedKey } from '../metadata/schema/common.ts';
 import type { RemoteRelationshipDefinition } from '../metadata/schema/relationship.ts';
 import { concealerOf, withoutSecrets } from '../metadata/without-secrets.ts';
-import type { Model, ResolvedTable } from '../resolve/types.ts';
+import type { Model } from '../resolve/model/model.ts';
+import type { ResolvedTable } from '../resolve/model/table.ts';
 import { allInconsistencies, type PrintedInconsistency, printInconsistencies } from './inconsistencies.ts';
 import type { Performer } from './request.ts';
 import { printTable } from './source-reads.ts';

@@ -17,7 +17,7 @@ import type { Migration } from '../migrate/migration.ts';
 import { type MigrationFolder, migrationsSteps } from '../migrate/read-migrations.ts';
 import { isToRun, MigrationRefusal, problemsOf, runMigrations } from '../migrate/run-migrations.ts';
 import { withMigrationClient } from '../migrate/session.ts';
-import type { Inconsistency } from '../resolve/types.ts';
+import type { Inconsistency } from '../resolve/model/inconsistency.ts';
 import { editsIn } from './patch.ts';
 import type { Performer } from './request.ts';
 import type { UnitOfWork } from './unit-of-work.ts';

@@ -5,9 +5,9 @@ import { describe, expect, test } from 'vitest';
 import { randomBits } from '../../testing/random-bits.ts';
 import { emptyMetadata, type Metadata } from '../metadata/schema/metadata.ts';
 import { isAllowed } from '../plan/request-policy.ts';
+import type { ResolvedRemoteSchema } from '../resolve/model/remote-schema.ts';
 import { requestPolicyOf, resolveRequestPolicies } from '../resolve/request-policy.ts';
 import { resolveEndpoints } from '../resolve/rest-endpoint.ts';
-import type { ResolvedRemoteSchema } from '../resolve/types.ts';
 import { type Requested, requestChanges } from './request-effects.ts';
 
 const requestedOf = (metadata: Partial<Metadata>, isEnforced = true): Requested => {

@@ -9,10 +9,11 @@ import type { AccessVerdict } from '../metadata/access/compare-filters.ts';
 import { objectKey } from '../metadata/objects.ts';
 import { compareDocuments } from '../plan/compare-documents.ts';
 import { textsOf } from '../plan/request-policy.ts';
+import type { ResolvedFunction } from '../resolve/model/function.ts';
+import type { Model } from '../resolve/model/model.ts';
 import { type RequestPolicy, requestPolicyOf } from '../resolve/request-policy.ts';
 import type { ResolvedEndpoint } from '../resolve/routes.ts';
 import { ADMIN_ROLE } from '../resolve/session.ts';
-import type { Model, ResolvedFunction } from '../resolve/types.ts';
 
 /** Returns the changes for requests, in the order of their keys. */
 export function requestChanges(before: Requested, after: Requested): readonly AccessChange[] {

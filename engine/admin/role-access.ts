@@ -6,8 +6,8 @@ import { textToWire } from '../metadata/header-prefix.ts';
 import { qualifiedKey } from '../metadata/schema/common.ts';
 import { accessOf } from '../resolve/access.ts';
 import { type GrantScope, grantsOf, OPERATIONS, type Operation, type RoleGrant } from '../resolve/grant.ts';
+import type { SelectAccess, TableAccess } from '../resolve/model/access.ts';
 import { ADMIN_ROLE } from '../resolve/session.ts';
-import type { SelectAccess, TableAccess } from '../resolve/types.ts';
 import { withoutPermission } from './explain-access/grants.ts';
 import type { Performer } from './request.ts';
 

@@ -12,9 +12,9 @@ import { planRootSelect } from '../plan/row-selection.ts';
 import { planRowsDelete, planRowsInsert, planRowsUpdate, type Writer } from '../plan/row-writes.ts';
 import { SelectionSize } from '../plan/selection-size.ts';
 import type { Plan } from '../plan/types.ts';
+import type { ResolvedTable } from '../resolve/model/table.ts';
 import { requestPolicyOf } from '../resolve/request-policy.ts';
 import { ADMIN_ROLE } from '../resolve/session.ts';
-import type { ResolvedTable } from '../resolve/types.ts';
 import type { AdminRequest, Performer } from './request.ts';
 import type { UnitOfWork } from './unit-of-work.ts';
 

@@ -18,7 +18,7 @@ import { normalMetadata } from '../metadata/normal-form.ts';
 import type { ArgsOf } from '../metadata/operations.ts';
 import type { Metadata } from '../metadata/schema/metadata.ts';
 import type { Source } from '../metadata/schema/source.ts';
-import type { Inconsistency } from '../resolve/types.ts';
+import type { Inconsistency } from '../resolve/model/inconsistency.ts';
 import { printDependents } from './dependents.ts';
 import {
   followChanges,

@@ -9,7 +9,7 @@
 import { sqlStateOf } from '../database/pg-errors.ts';
 import { EngineError, fail, toAdminBody } from '../errors/engine-error.ts';
 import { nextTurn } from '../limits/slices.ts';
-import { EFFECTS } from '../metadata/operations.ts';
+import { EFFECTS } from '../metadata/operations/row.ts';
 import { ADMIN_ROLE, SESSION_PREFIX, type Session } from '../resolve/session.ts';
 import { isUnreachable } from '../store/connect.ts';
 import type { Authorship } from '../store/document.ts';

@@ -4,8 +4,9 @@
 import type { Catalog } from '../catalog/types.ts';
 import type { DamagedObject } from '../metadata/damaged.ts';
 import type { Metadata } from '../metadata/schema/metadata.ts';
+import type { Inconsistency, Unreached } from '../resolve/model/inconsistency.ts';
+import type { Model } from '../resolve/model/model.ts';
 import type { Upstreams } from '../resolve/remote-schema.ts';
-import type { Inconsistency, Model, Unreached } from '../resolve/types.ts';
 import type { CatalogStates } from '../store/catalog-states.ts';
 import type { Versions } from '../store/document.ts';
 

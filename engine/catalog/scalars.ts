@@ -25,7 +25,7 @@ export type Scalar = {
   readonly family: ScalarFamily;
   /** The values that a client may send, checked when variables and literals are coerced (plan/input.ts). */
   readonly input: 'int' | 'big-int' | 'float' | 'string' | 'boolean' | 'json' | 'geojson' | 'any';
-  /** How a value becomes JSON text (JsonForm in resolve/types.ts), without --stringify-numeric-types. */
+  /** How a value becomes JSON text (JsonForm in resolve/model/column.ts), without --stringify-numeric-types. */
   readonly json: 'bare' | 'quoted' | 'geojson';
   /** True when --stringify-numeric-types sends values as strings. */
   readonly isStringifiable: boolean;

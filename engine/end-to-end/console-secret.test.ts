@@ -7,13 +7,8 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { WebSocket } from 'ws';
 import { createDatabase, type TestDatabase } from '../../testing/database.ts';
 import { startTestEngine, type TestEngine } from '../../testing/engine.ts';
-import {
-  type Endpoint,
-  namesAt,
-  OPERATION_NAMES,
-  OPERATIONS,
-  type OperationDeclaration,
-} from '../metadata/operations.ts';
+import type { Endpoint, OperationDeclaration } from '../metadata/operations/row.ts';
+import { namesAt, OPERATION_NAMES, OPERATIONS } from '../metadata/operations.ts';
 
 const SECRET = 'console-secret-of-the-test';
 const ENDPOINTS: readonly Endpoint[] = ['/v1/query', '/v1/metadata', '/v2/query'];

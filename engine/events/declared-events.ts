@@ -3,7 +3,7 @@
  *  Not here: when rows are updated (upcoming-events.ts), delivery (scheduled-feed.ts), declarations (resolve/scheduled-event.ts).
  *  Reference: docs/reference/behaviour/scheduled-triggers.md. */
 import type { ClientBase } from 'pg';
-import type { Model } from '../resolve/types.ts';
+import type { Model } from '../resolve/model/model.ts';
 
 /** The identity of an event; `time` is in UTC. */
 type EventIdentity = { readonly name: string; readonly time: string };

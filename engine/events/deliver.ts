@@ -6,7 +6,7 @@
 import { parseJson } from '../json/parse-json.ts';
 import type { ResponseTransform } from '../metadata/schema/common.ts';
 import type { EventProcessed } from '../observe/observation.ts';
-import type { Retries } from '../resolve/types.ts';
+import type { Retries } from '../resolve/model/webhook.ts';
 import { TransformError } from '../transform/render.ts';
 import { transformResponse } from '../transform/response.ts';
 import { callWebhook, type Message, type Webhook, type WebhookAnswer } from '../webhook/call.ts';

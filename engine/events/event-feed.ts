@@ -1,8 +1,10 @@
 /** Feeds of the worker for sources with event triggers: takes events from a source's log, delivers each to its webhook, and records the
  *  result. Not here: intervals and limits (worker.ts). */
 import type { Database } from '../database/pool.ts';
+import type { ResolvedEventTrigger } from '../resolve/model/event-trigger.ts';
+import type { Model } from '../resolve/model/model.ts';
+import type { ResolvedSource } from '../resolve/model/source.ts';
 import { SESSION_PREFIX } from '../resolve/session.ts';
-import type { Model, ResolvedEventTrigger, ResolvedSource } from '../resolve/types.ts';
 import type { Message } from '../webhook/call.ts';
 import type { OutboundContext } from '../webhook/outbound.ts';
 import { type DeliveryAttempt, deliver } from './deliver.ts';

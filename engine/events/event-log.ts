@@ -8,7 +8,7 @@ import type { ClientBase, QueryResult } from 'pg';
 import type { Database } from '../database/pool.ts';
 import { parseJson } from '../json/parse-json.ts';
 import type { QualifiedName } from '../metadata/schema/common.ts';
-import type { CleanupScope } from '../resolve/types.ts';
+import type { CleanupScope } from '../resolve/model/event-trigger.ts';
 import type { DeliveryAttempt } from './deliver.ts';
 import { grouped } from './grouped.ts';
 import type { RetryDecision } from './retry.ts';

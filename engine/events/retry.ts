@@ -1,6 +1,6 @@
 /** Decides what happens to an event after an attempt: delivered, retried or failed. Pure.
  *  Reference: docs/reference/behaviour/event-triggers.md. */
-import type { Retries } from '../resolve/types.ts';
+import type { Retries } from '../resolve/model/webhook.ts';
 
 export type RetryDecision =
   | { readonly kind: 'delivered' }

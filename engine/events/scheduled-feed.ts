@@ -5,7 +5,9 @@
 import type { Database } from '../database/pool.ts';
 import { EngineError, thrownMessage } from '../errors/engine-error.ts';
 import { scheduledDelivery } from '../resolve/cron-trigger.ts';
-import type { Cleanup, Model, ScheduledDelivery } from '../resolve/types.ts';
+import type { Cleanup } from '../resolve/model/event-trigger.ts';
+import type { Model } from '../resolve/model/model.ts';
+import type { ScheduledDelivery } from '../resolve/model/scheduled-event.ts';
 import type { Message } from '../webhook/call.ts';
 import { type DeliveryAttempt, deliver } from './deliver.ts';
 import { type DeliveryLane, type DeliverySlots, hostOf } from './delivery-slots.ts';

@@ -6,8 +6,8 @@
 import type { ClientBase } from 'pg';
 import type { Database } from '../database/pool.ts';
 import { isSameJsonText } from '../json/value.ts';
+import type { Model } from '../resolve/model/model.ts';
 import { timesAfter } from '../resolve/schedule.ts';
-import type { Model } from '../resolve/types.ts';
 import { declaredEvents, updateDeclaredEvents } from './declared-events.ts';
 
 /** A schedule and the name of its trigger. Names of event triggers are unique across sources. */

@@ -15,11 +15,11 @@ import type { SchemaText } from '../plan/schema-text.ts';
 import type { Plan } from '../plan/types.ts';
 import { coerceVariables, NO_DEPENDENCIES, type RequestVariables } from '../plan/variables.ts';
 import { clusterOf } from '../resolve/distributions.ts';
+import type { Model } from '../resolve/model/model.ts';
 import type { Leaf } from '../resolve/predicate.ts';
 import { reactionTo } from '../resolve/reactions.ts';
 import { type RequestPolicy, requestPolicyOf } from '../resolve/request-policy.ts';
 import { ADMIN_ROLE, type Session } from '../resolve/session.ts';
-import type { Model } from '../resolve/types.ts';
 import type { RoleSchema } from '../schema/role-schemas.ts';
 import {
   type Preparation,

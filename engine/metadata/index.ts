@@ -31,6 +31,7 @@ export * from './merge-patch.ts';
 export { namesIn } from './names.ts';
 export { normalMetadata } from './normal-form.ts';
 export * from './objects.ts';
+export * from './operations/row.ts';
 export * from './operations.ts';
 export { own } from './own.ts';
 export * from './parse.ts';

@@ -2,7 +2,8 @@
  *  Pure data, built by action.ts. Not here: other calls, and the Plan (types.ts). */
 
 import type { ValueNode } from 'graphql';
-import type { ActionTypes, ResolvedAction, TypeUse } from '../resolve/types.ts';
+import type { ResolvedAction } from '../resolve/model/action.ts';
+import type { ActionTypes, TypeUse } from '../resolve/model/custom-type.ts';
 import type { QueryRoot } from './query-types.ts';
 import type { JoinPaths } from './remote-types.ts';
 

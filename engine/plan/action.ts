@@ -5,7 +5,7 @@
 import { type GraphQLObjectType, getNamedType, isObjectType, Kind } from 'graphql';
 import { withPath } from '../errors/engine-error.ts';
 import { requiredFields } from '../resolve/custom-type.ts';
-import type { CustomKey, TypeUse } from '../resolve/types.ts';
+import type { CustomKey, TypeUse } from '../resolve/model/custom-type.ts';
 
 import { type FieldOrigin, fieldOrigin } from '../schema/origin.ts';
 import type { KeyedRows, OutputField, OutputPlan } from './action-types.ts';

@@ -5,8 +5,8 @@
 import type { GraphQLObjectType } from 'graphql';
 import type { AggregateFunction } from '../catalog/aggregates.ts';
 import { withPath } from '../errors/engine-error.ts';
+import type { ResolvedTable } from '../resolve/model/table.ts';
 import { type FunctionCall, visibleIfOf } from '../resolve/predicate.ts';
-import type { ResolvedTable } from '../resolve/types.ts';
 import { fieldOrigin } from '../schema/origin.ts';
 import { readArguments } from './arguments.ts';
 import type { PlanContext, SelectedField, SelectedNodes } from './context.ts';

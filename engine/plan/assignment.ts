@@ -2,8 +2,10 @@
  *  that appears in two operators. Not here: the rows (update.ts). Reference: docs/reference/behaviour/mutations.md. */
 import { arrayOf, baseType, builtinType, type PgType } from '../catalog/types.ts';
 import { fail } from '../errors/engine-error.ts';
+import type { UpdateAccess } from '../resolve/model/access.ts';
+import type { ResolvedColumn } from '../resolve/model/column.ts';
+import type { ResolvedTable } from '../resolve/model/table.ts';
 import type { Leaf } from '../resolve/predicate.ts';
-import type { ResolvedColumn, ResolvedTable, UpdateAccess } from '../resolve/types.ts';
 import { inputOrigin } from '../schema/origin.ts';
 import { type Input, leafOf } from './input.ts';
 import type { Assignment } from './mutation-types.ts';

@@ -17,6 +17,10 @@ import { scalarOf } from '../catalog/scalars.ts';
 import { builtinType } from '../catalog/types.ts';
 import { fail, withPath } from '../errors/engine-error.ts';
 import { callBeside } from '../resolve/function-call.ts';
+import type { ResolvedColumn } from '../resolve/model/column.ts';
+import { NULL_COLLAPSE } from '../resolve/model/features.ts';
+import type { ResolvedComputedField } from '../resolve/model/function.ts';
+import type { ResolvedTable } from '../resolve/model/table.ts';
 import { patternCost } from '../resolve/pattern-cost.ts';
 import {
   type AggregateRef,
@@ -32,12 +36,6 @@ import {
   TRUE,
   visibleIfOf,
 } from '../resolve/predicate.ts';
-import {
-  NULL_COLLAPSE,
-  type ResolvedColumn,
-  type ResolvedComputedField,
-  type ResolvedTable,
-} from '../resolve/types.ts';
 import { inputOrigin } from '../schema/origin.ts';
 import type { PlanContext } from './context.ts';
 import { planCallBeside } from './function.ts';

@@ -5,8 +5,8 @@
 import type { GraphQLObjectType } from 'graphql';
 import { fail, withPath } from '../errors/engine-error.ts';
 import { own as ownMember } from '../metadata/own.ts';
+import type { ResolvedTable } from '../resolve/model/table.ts';
 import type { FunctionCall, VisibleIf } from '../resolve/predicate.ts';
-import type { ResolvedTable } from '../resolve/types.ts';
 import { fieldOrigin } from '../schema/origin.ts';
 import { readArguments } from './arguments.ts';
 import type { PlanContext, SelectedField, SelectedNodes } from './context.ts';

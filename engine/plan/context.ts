@@ -12,9 +12,10 @@ import type {
 } from 'graphql';
 import { type EngineError, fail, type PathStep } from '../errors/engine-error.ts';
 import { accessOf } from '../resolve/access.ts';
+import type { SelectAccess, TableAccess } from '../resolve/model/access.ts';
+import type { ResolvedTable } from '../resolve/model/table.ts';
 import { FALSE, type Predicate, type VisibleIf } from '../resolve/predicate.ts';
 import { ADMIN_ROLE } from '../resolve/session.ts';
-import type { ResolvedTable, SelectAccess, TableAccess } from '../resolve/types.ts';
 import type { JoinedOrigin } from '../schema/origin.ts';
 import type { RoleSchema } from '../schema/role-schemas.ts';
 import type { Conditions } from './conditions.ts';

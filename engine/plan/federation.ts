@@ -4,10 +4,10 @@
  *  Not here: representations (execute/entities.ts). Reference: docs/reference/behaviour/remote-schemas.md. */
 import { Kind, visit } from 'graphql';
 import { fail, withPath } from '../errors/engine-error.ts';
+import type { ResolvedTable } from '../resolve/model/table.ts';
 import { joinedPair } from '../resolve/predicate.ts';
 import { keyColumn } from '../resolve/remote-relationship.ts';
 import { requestPolicyOf } from '../resolve/request-policy.ts';
-import type { ResolvedTable } from '../resolve/types.ts';
 import { entityTables, subgraphSdl } from '../schema/federation.ts';
 import { readArguments } from './arguments.ts';
 import type { PlanContext, SelectedField } from './context.ts';

@@ -3,8 +3,9 @@
  *  docs/reference/behaviour/functions.md. */
 import { fail, withPath } from '../errors/engine-error.ts';
 import { type Callable, callOf } from '../resolve/function-call.ts';
+import type { ResolvedComputedField } from '../resolve/model/function.ts';
+import type { ResolvedTable } from '../resolve/model/table.ts';
 import type { FunctionCall } from '../resolve/predicate.ts';
-import type { ResolvedComputedField, ResolvedTable } from '../resolve/types.ts';
 import { type Arguments, type Input, leafOf } from './input.ts';
 
 /** Plans a call. `row` is the table whose row a computed field takes. */

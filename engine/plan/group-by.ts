@@ -3,9 +3,10 @@
  *  column that is not a key is selected or ordered by. Why it looks like this: ADR 7. */
 import type { GraphQLObjectType } from 'graphql';
 import { fail, withPath } from '../errors/engine-error.ts';
+import type { ResolvedColumn } from '../resolve/model/column.ts';
+import type { ResolvedTable } from '../resolve/model/table.ts';
 import { and, not, or, type Predicate, TRUE } from '../resolve/predicate.ts';
 import { filtered } from '../resolve/row-barrier.ts';
-import type { ResolvedColumn, ResolvedTable } from '../resolve/types.ts';
 import { fieldOrigin, inputOrigin } from '../schema/origin.ts';
 import { aggregateMembers, columnsOf } from './aggregate.ts';
 import { readArguments } from './arguments.ts';

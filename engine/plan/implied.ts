@@ -10,8 +10,9 @@
  *  Not here: conditions inside conditions and orders; rows of functions, native queries and mutations, which may not be stored.
  *  Reference: docs/reference/behaviour/permissions.md; ADR 23. */
 import { type QualifiedName, qualifiedKey } from '../metadata/schema/common.ts';
+import type { Model } from '../resolve/model/model.ts';
+import type { ResolvedTable } from '../resolve/model/table.ts';
 import { and, type Join, type Leaf, type Operand, type Predicate } from '../resolve/predicate.ts';
-import type { Model, ResolvedTable } from '../resolve/types.ts';
 import type { Aggregate, ConnectionPage, EdgeField, Field, QueryRoot, Select } from './query-types.ts';
 import type { Call, Plan, Root } from './types.ts';
 

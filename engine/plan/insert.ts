@@ -5,10 +5,12 @@
 import { fail, type PathStep, withPath } from '../errors/engine-error.ts';
 import { printQualified } from '../metadata/schema/common.ts';
 import { clusterOf } from '../resolve/distributions.ts';
+import type { UpdateAccess } from '../resolve/model/access.ts';
+import type { ResolvedRelationship } from '../resolve/model/relationship.ts';
+import type { ResolvedTable } from '../resolve/model/table.ts';
 import { isOfRow } from '../resolve/own-part.ts';
 import { and, type Leaf, type Predicate, TRUE } from '../resolve/predicate.ts';
 import { filtered } from '../resolve/row-barrier.ts';
-import type { ResolvedRelationship, ResolvedTable, UpdateAccess } from '../resolve/types.ts';
 
 import { NO_COLUMN } from '../schema/insert.ts';
 import { inputOrigin } from '../schema/origin.ts';

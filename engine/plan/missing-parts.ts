@@ -6,8 +6,8 @@
 import { qualifiedKey } from '../metadata/schema/common.ts';
 import type { Metadata } from '../metadata/schema/metadata.ts';
 import type { RemoteRelationship } from '../metadata/schema/relationship.ts';
+import type { Model } from '../resolve/model/model.ts';
 import { typeNameOf } from '../resolve/remote-names.ts';
-import type { Model } from '../resolve/types.ts';
 
 const ROOT_TYPES: ReadonlySet<string> = new Set(['query_root', 'mutation_root', 'subscription_root']);
 

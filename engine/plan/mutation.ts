@@ -2,8 +2,10 @@
  *  presets. Reference: docs/reference/behaviour/mutations.md, docs/reference/behaviour/permissions.md; spec: "Permission
  *  arguments". */
 import { withPath } from '../errors/engine-error.ts';
+import { STRICT_RETURNING } from '../resolve/model/features.ts';
+import type { Model } from '../resolve/model/model.ts';
+import type { ResolvedTable } from '../resolve/model/table.ts';
 import { type Predicate, TRUE } from '../resolve/predicate.ts';
-import { type Model, type ResolvedTable, STRICT_RETURNING } from '../resolve/types.ts';
 import { type FieldOrigin, fieldOrigin, type MutationKind } from '../schema/origin.ts';
 import { readArguments } from './arguments.ts';
 import type { PlanContext, SelectedNodes } from './context.ts';

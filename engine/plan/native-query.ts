@@ -1,7 +1,9 @@
 /** The arguments of a native query, between the parts of its code. Every argument is a parameter; a nullable argument the
  *  client omits is null. Not here: selecting from the rows (table.ts). Reference: docs/reference/behaviour/functions.md. */
+
+import type { NativeArgument } from '../resolve/model/native-query.ts';
+import type { ResolvedTable } from '../resolve/model/table.ts';
 import type { Leaf, NativeCall } from '../resolve/predicate.ts';
-import type { NativeArgument, ResolvedTable } from '../resolve/types.ts';
 import { type Arguments, leafOf } from './input.ts';
 
 /** Returns the call of a native query; empty for a table. */

@@ -4,9 +4,9 @@
  *  docs/reference/behaviour/endpoints.md. */
 import { type DefinitionNode, Kind, parse } from 'graphql';
 import type { RestMethod } from '../metadata/schema/collection.ts';
+import type { Model } from '../resolve/model/model.ts';
 import type { ResolvedEndpoint, Segment } from '../resolve/routes.ts';
 import { ADMIN_ROLE } from '../resolve/session.ts';
-import type { Model } from '../resolve/types.ts';
 import { roleSchema } from '../schema/role-schemas.ts';
 import { OpenapiSchemas, type OpenapiType, type OpenapiVariable } from './openapi-types.ts';
 

@@ -3,9 +3,10 @@
 import { scalarOf } from '../catalog/scalars.ts';
 import { builtinType, type PgType } from '../catalog/types.ts';
 import { fail, withPath } from '../errors/engine-error.ts';
+import type { ResolvedColumn } from '../resolve/model/column.ts';
+import type { ResolvedTable } from '../resolve/model/table.ts';
 import { visibleIfOf } from '../resolve/predicate.ts';
 import { isTrusted } from '../resolve/row-barrier.ts';
-import type { ResolvedColumn, ResolvedTable } from '../resolve/types.ts';
 import { DIRECTIONS } from '../schema/order-by.ts';
 import { type InputOrigin, inputOrigin } from '../schema/origin.ts';
 import type { PlanContext } from './context.ts';

@@ -2,8 +2,8 @@
  *  Raises validation errors with paths that begin at `selectionSet`. Not here: statements (sql/plan.ts). */
 import type { GraphQLField, GraphQLObjectType, OperationDefinitionNode } from 'graphql';
 import { fail, withPath } from '../errors/engine-error.ts';
+import type { ResolvedFunction } from '../resolve/model/function.ts';
 import type { FunctionCall } from '../resolve/predicate.ts';
-import type { ResolvedFunction } from '../resolve/types.ts';
 import { type FieldOrigin, fieldOrigin } from '../schema/origin.ts';
 import { planAction } from './action.ts';
 import { planAggregate } from './aggregate.ts';

@@ -4,8 +4,8 @@
 import type { AggregateFunction } from '../catalog/aggregates.ts';
 import type { PgType } from '../catalog/types.ts';
 import type { QualifiedName } from '../metadata/schema/common.ts';
+import type { JsonForm } from '../resolve/model/column.ts';
 import type { FunctionCall, Join, Leaf, NativeCall, Predicate, VisibleIf } from '../resolve/predicate.ts';
-import type { JsonForm } from '../resolve/types.ts';
 import type { PageInfoPart } from '../schema/origin.ts';
 
 export type QueryRoot =

@@ -10,8 +10,8 @@ import {
   type ValueNode,
   visit,
 } from 'graphql';
+import type { ResolvedRemoteSchema } from '../resolve/model/remote-schema.ts';
 import { hasPresets, isSentAnyway, type OpenInputs } from '../resolve/remote-preset.ts';
-import type { ResolvedRemoteSchema } from '../resolve/types.ts';
 import {
   elementType,
   namedType,

@@ -13,7 +13,7 @@ import {
   visit,
 } from 'graphql';
 import { withPath } from '../errors/engine-error.ts';
-import type { JoinKey } from '../resolve/types.ts';
+import type { JoinKey } from '../resolve/model/table.ts';
 
 import type { JoinedOrigin } from '../schema/origin.ts';
 import type { PlanContext } from './context.ts';

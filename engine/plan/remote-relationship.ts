@@ -5,9 +5,9 @@
 
 import { type ArgumentNode, isNonNullType, print, stripIgnoredCharacters } from 'graphql';
 import { fail } from '../errors/engine-error.ts';
+import type { RemoteStep } from '../resolve/model/remote-step.ts';
 import { keyColumn } from '../resolve/remote-relationship.ts';
 import { fieldsAlong } from '../resolve/remote-step.ts';
-import type { RemoteStep } from '../resolve/types.ts';
 import type { UpstreamField } from '../resolve/upstream.ts';
 import type { JoinedOrigin, RemoteJoinOrigin, RowsJoinOrigin } from '../schema/origin.ts';
 import { readArguments } from './arguments.ts';

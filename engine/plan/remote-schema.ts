@@ -14,7 +14,7 @@ import {
   print,
   stripIgnoredCharacters,
 } from 'graphql';
-import type { ResolvedRemoteSchema } from '../resolve/types.ts';
+import type { ResolvedRemoteSchema } from '../resolve/model/remote-schema.ts';
 import type { UpstreamSchema } from '../resolve/upstream.ts';
 import type { FieldOrigin } from '../schema/origin.ts';
 import type { PlanContext, SelectedField } from './context.ts';

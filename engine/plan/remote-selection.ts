@@ -27,7 +27,7 @@ import {
   type VariableDefinitionNode,
 } from 'graphql';
 import { withPath } from '../errors/engine-error.ts';
-import type { ResolvedRemoteSchema } from '../resolve/types.ts';
+import type { ResolvedRemoteSchema } from '../resolve/model/remote-schema.ts';
 import { namedType, type Preset, type UpstreamField } from '../resolve/upstream.ts';
 import { type FieldOrigin, fieldOrigin, remoteTypeOrigin } from '../schema/origin.ts';
 import { readArguments } from './arguments.ts';

@@ -2,7 +2,8 @@
  *  the keys in an earlier response. Pure data, built by remote-schema.ts, remote-relationship.ts, remote-keys.ts and
  *  join-paths.ts, run by execute/. Not here: calls of actions (action-types.ts), the Plan itself (types.ts). */
 import type { ValueNode } from 'graphql';
-import type { ResolvedRemoteSchema, StepValue } from '../resolve/types.ts';
+import type { ResolvedRemoteSchema } from '../resolve/model/remote-schema.ts';
+import type { StepValue } from '../resolve/model/remote-step.ts';
 import type { Preset, UpstreamSchema } from '../resolve/upstream.ts';
 import type { QueryRoot } from './query-types.ts';
 

@@ -2,8 +2,8 @@
  *  here: the rows themselves (row-selection.ts). Spec: "Errors"; docs/reference/behaviour/endpoints.md. */
 import { fail, withPath } from '../errors/engine-error.ts';
 import { readAccess, rootAccess } from '../resolve/access.ts';
+import type { ResolvedTable } from '../resolve/model/table.ts';
 import { filtered } from '../resolve/row-barrier.ts';
-import type { ResolvedTable } from '../resolve/types.ts';
 import type { QueryRoot } from './query-types.ts';
 import { planWhere, type Reader, readableColumn } from './row-selection.ts';
 

@@ -8,15 +8,13 @@ import { isRecord, nameOfJson } from '../json/value.ts';
 import { accessOf, readAccess, rootAccess, targetOf } from '../resolve/access.ts';
 import { resolveBoolExp } from '../resolve/bool-exp.ts';
 import { callBeside } from '../resolve/function-call.ts';
+import type { ResolvedColumn } from '../resolve/model/column.ts';
+import type { ResolvedComputedField } from '../resolve/model/function.ts';
+import type { Model } from '../resolve/model/model.ts';
+import type { ResolvedRelationship } from '../resolve/model/relationship.ts';
+import type { ResolvedTable } from '../resolve/model/table.ts';
 import { type Predicate, TRUE, visibleIfOf } from '../resolve/predicate.ts';
 import { filtered } from '../resolve/row-barrier.ts';
-import type {
-  Model,
-  ResolvedColumn,
-  ResolvedComputedField,
-  ResolvedRelationship,
-  ResolvedTable,
-} from '../resolve/types.ts';
 import type { Field, OrderItem, Select } from './query-types.ts';
 import { MOST_LEVELS } from './reach.ts';
 import type { SelectionSize } from './selection-size.ts';

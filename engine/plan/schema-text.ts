@@ -3,7 +3,7 @@
  *  Not here: the writers (introspection.ts, federation.ts), when the steps run and which texts are kept (execute/schema-text.ts). */
 import { fail, type PathStep } from '../errors/engine-error.ts';
 import type { Steps } from '../metadata/steps.ts';
-import type { Model } from '../resolve/types.ts';
+import type { Model } from '../resolve/model/model.ts';
 import type { RoleSchema } from '../schema/role-schemas.ts';
 
 /** The length from which a text is bytes, which need no encoding when they are sent. */

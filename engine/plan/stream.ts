@@ -4,9 +4,10 @@
  *  here: when batches are fetched (subscribe/stream.ts). Reference: docs/reference/behaviour/subscriptions.md. */
 import { baseType } from '../catalog/types.ts';
 import { fail, withPath } from '../errors/engine-error.ts';
+import type { ResolvedColumn } from '../resolve/model/column.ts';
+import type { ResolvedTable } from '../resolve/model/table.ts';
 import { comparison, type Leaf, visibleIfOf } from '../resolve/predicate.ts';
 import { filtered } from '../resolve/row-barrier.ts';
-import type { ResolvedColumn, ResolvedTable } from '../resolve/types.ts';
 import { inputOrigin } from '../schema/origin.ts';
 import { readArguments } from './arguments.ts';
 import { columnRef } from './bool-exp.ts';

@@ -4,9 +4,10 @@
 import { type FieldNode, type GraphQLField, type GraphQLObjectType, getNamedType } from 'graphql';
 import { baseType } from '../catalog/types.ts';
 import { withPath } from '../errors/engine-error.ts';
+import type { ResolvedColumn } from '../resolve/model/column.ts';
+import type { ResolvedTable } from '../resolve/model/table.ts';
 import { and, comparison, type FunctionCall, type Predicate, TRUE } from '../resolve/predicate.ts';
 import { filtered, filteredWhole } from '../resolve/row-barrier.ts';
-import type { ResolvedColumn, ResolvedTable } from '../resolve/types.ts';
 import { readArguments } from './arguments.ts';
 import { columnRef, planOptional } from './bool-exp.ts';
 import type { PlanContext, SelectedField, SelectedNodes } from './context.ts';

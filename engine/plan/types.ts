@@ -3,7 +3,7 @@
  *  whose request has the same text and the same variable shape.
  *  Not here: SQL text, GraphQL types. */
 import type { ValueNode } from 'graphql';
-import type { InputValidation } from '../resolve/types.ts';
+import type { InputValidation } from '../resolve/model/webhook.ts';
 import type { ActionCall, KeyedRows } from './action-types.ts';
 import type { MutationRoot } from './mutation-types.ts';
 import type { QueryRoot } from './query-types.ts';

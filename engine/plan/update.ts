@@ -4,10 +4,11 @@
  *  ADR 8. Reference: docs/reference/behaviour/mutations.md; spec: "Permission arguments". */
 import { arrayOf } from '../catalog/types.ts';
 import { fail, type PathStep, withPath, withSteps } from '../errors/engine-error.ts';
+import type { ResolvedRelationship } from '../resolve/model/relationship.ts';
+import type { ResolvedTable } from '../resolve/model/table.ts';
 import { fieldName } from '../resolve/naming.ts';
 import { and, type Predicate, TRUE } from '../resolve/predicate.ts';
 import { filtered } from '../resolve/row-barrier.ts';
-import type { ResolvedRelationship, ResolvedTable } from '../resolve/types.ts';
 import { inputOrigin } from '../schema/origin.ts';
 import { RELATED, UPDATE_OPERATORS } from '../schema/update.ts';
 import { assignments, presetAssignments, refuseRepeated } from './assignment.ts';

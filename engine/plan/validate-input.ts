@@ -3,8 +3,9 @@
  *  only by the webhook of inserts, as in the reference: the rows contain the values of the update.
  *  Reference: docs/reference/behaviour/permissions.md. Not here: calling webhooks (webhook/input-validation.ts). */
 import { type FieldNode, Kind, type ObjectFieldNode, type ValueNode } from 'graphql';
+import type { ResolvedTable } from '../resolve/model/table.ts';
+import type { InputValidation } from '../resolve/model/webhook.ts';
 import { fieldName } from '../resolve/naming.ts';
-import type { InputValidation, ResolvedTable } from '../resolve/types.ts';
 import { inputOrigin, type MutationKind } from '../schema/origin.ts';
 import { RELATED } from '../schema/update.ts';
 import type { PlanContext } from './context.ts';

@@ -7,8 +7,8 @@ import { EngineError, type PathStep } from '../errors/engine-error.ts';
 import { JsonScanner, NotJson } from '../json/scanner.ts';
 import type { OutgoingResponse } from '../outgoing/http-client.ts';
 import type { AnswerMembers, AnswerShape, RemoteField } from '../plan/remote-types.ts';
+import type { RemoteNames, ResolvedRemoteSchema } from '../resolve/model/remote-schema.ts';
 import { typeNameOf } from '../resolve/remote-names.ts';
-import type { RemoteNames, ResolvedRemoteSchema } from '../resolve/types.ts';
 
 export type RemoteAnswer = {
   /** A piece of JSON for each field. */

@@ -1,6 +1,6 @@
 /** Types of subscriptions at remote schemas. Not here: opening one (feed.ts), its transports (socket.ts, event-stream.ts). */
 import type { EngineError } from '../errors/engine-error.ts';
-import type { RemoteEndpoint } from '../resolve/types.ts';
+import type { RemoteEndpoint } from '../resolve/model/remote-schema.ts';
 import type { RemoteError } from './answer.ts';
 import type { RequestOrigin } from './http.ts';
 

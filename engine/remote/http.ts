@@ -9,8 +9,8 @@ import { fillTemplate } from '../metadata/variables.ts';
 import { observeCall } from '../observe/webhook-call.ts';
 import { type OutgoingResponse, sendRequest } from '../outgoing/http-client.ts';
 import { NoResponse } from '../outgoing/no-response.ts';
+import type { RemoteEndpoint } from '../resolve/model/remote-schema.ts';
 import { SESSION_PREFIX, type Session } from '../resolve/session.ts';
-import type { RemoteEndpoint } from '../resolve/types.ts';
 import type { UpstreamSchema } from '../resolve/upstream.ts';
 import {
   configuredHeaders,

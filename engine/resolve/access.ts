@@ -3,17 +3,13 @@
  *  Not here: how permissions resolve (permission.ts). */
 import { fail } from '../errors/engine-error.ts';
 import { type QualifiedName, qualifiedKey } from '../metadata/schema/common.ts';
+import type { Cells, SelectAccess, TableAccess } from './model/access.ts';
+import type { ResolvedColumn } from './model/column.ts';
+import type { Model } from './model/model.ts';
+import type { ResolvedRemoteSchema } from './model/remote-schema.ts';
+import type { ResolvedTable } from './model/table.ts';
 import { TRUE } from './predicate.ts';
 import { ADMIN_ROLE } from './session.ts';
-import type {
-  Cells,
-  Model,
-  ResolvedColumn,
-  ResolvedRemoteSchema,
-  ResolvedTable,
-  SelectAccess,
-  TableAccess,
-} from './types.ts';
 import type { UpstreamSchema } from './upstream.ts';
 
 /** The access of a role without permissions. */

@@ -10,7 +10,9 @@ import type { ResolveContext } from './context.ts';
 import { duplicates, GRAPHQL_SCALARS, namedIn, typeUse } from './custom-type.ts';
 import { actionSubject } from './inconsistency.ts';
 import { withInheritedRoles } from './inherited-roles.ts';
-import type { ActionTypes, ActionWebhook, ResolvedAction, TypeUse } from './types.ts';
+import type { ResolvedAction } from './model/action.ts';
+import type { ActionTypes, TypeUse } from './model/custom-type.ts';
+import type { ActionWebhook } from './model/webhook.ts';
 
 type ActionScope = {
   readonly types: ActionTypes;

@@ -3,8 +3,8 @@
  *  remote-relationship.ts), the fields in a schema (schema/aggregate.ts). */
 import { fail } from '../errors/engine-error.ts';
 import { printQualified } from '../metadata/schema/common.ts';
+import type { ResolvedTable } from './model/table.ts';
 import { fieldName, type Naming } from './naming.ts';
-import type { ResolvedTable } from './types.ts';
 
 /** The name of the aggregate of an array relationship. */
 export function aggregateFieldName(naming: Pick<Naming, 'convention'>, relationship: string): string {

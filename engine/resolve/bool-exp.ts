@@ -40,6 +40,9 @@ import { checkEnumValue } from './enum.ts';
 import { callBeside } from './function-call.ts';
 import type { Lookup } from './memo.ts';
 import { noColumn, noTable } from './misnamed.ts';
+import type { ResolvedColumn } from './model/column.ts';
+import type { ResolvedComputedField } from './model/function.ts';
+import type { ResolvedTable } from './model/table.ts';
 import {
   and,
   type ColumnRef,
@@ -55,7 +58,6 @@ import {
   visibleIfOf,
 } from './predicate.ts';
 import { ADMIN_ROLE, SESSION_PREFIX } from './session.ts';
-import type { ResolvedColumn, ResolvedComputedField, ResolvedTable } from './types.ts';
 import { leafOf, listLeafOf } from './value.ts';
 
 /** The tables and names that a condition may refer to. */

@@ -10,6 +10,11 @@ import type { Steps } from '../metadata/steps.ts';
 import { ENTITIES_FIELD, FEDERATION_FEATURE, FEDERATION_TYPES, SERVICE_FIELD } from './federation.ts';
 import { takesArguments } from './function-call.ts';
 import type { Memo } from './memo.ts';
+import type { ResolvedAction } from './model/action.ts';
+import type { CustomType } from './model/custom-type.ts';
+import type { ResolvedComputedField, ResolvedFunction } from './model/function.ts';
+import type { RemoteNames, ResolvedRemoteSchema } from './model/remote-schema.ts';
+import type { ResolvedTable } from './model/table.ts';
 import {
   computedTypeName,
   derivedTypeName,
@@ -23,15 +28,6 @@ import {
 import { NAMESPACE_KINDS, type NamespaceKind, type Naming, namespaceTypeName, namingOf } from './naming.ts';
 import { fieldNameOf, typeNameOf } from './remote-names.ts';
 import { isInputDefinition, type TypeDefinition, typeDefinition } from './type-definition.ts';
-import type {
-  CustomType,
-  RemoteNames,
-  ResolvedAction,
-  ResolvedComputedField,
-  ResolvedFunction,
-  ResolvedRemoteSchema,
-  ResolvedTable,
-} from './types.ts';
 import {
   BUILT_IN_SCALARS,
   namedType,

@@ -7,8 +7,9 @@ import type { VariableRules } from './environment-variables.ts';
 import type { Inconsistencies } from './inconsistency.ts';
 import type { ResolvedLogicalModel } from './logical-model.ts';
 import type { Memo } from './memo.ts';
+import type { ResolveOptions } from './model/options.ts';
+import type { ResolvedTable } from './model/table.ts';
 import type { Naming } from './naming.ts';
-import type { ResolvedTable, ResolveOptions } from './types.ts';
 
 export type ResolveContext = {
   readonly options: ResolveOptions;

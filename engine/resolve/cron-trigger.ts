@@ -6,8 +6,8 @@ import type { CronTrigger, OneOffEvent } from '../metadata/schema/event.ts';
 import type { ResolveContext } from './context.ts';
 import { eventWebhook } from './event-trigger.ts';
 import { cronTriggerSubject } from './inconsistency.ts';
+import type { ResolvedCronTrigger, ScheduledDelivery } from './model/scheduled-event.ts';
 import { parseSchedule, zonedSchedule } from './schedule.ts';
-import type { ResolvedCronTrigger, ScheduledDelivery } from './types.ts';
 
 /** The retries of scheduled events that configure none. Reference: docs/reference/behaviour/scheduled-triggers.md. */
 export const RETRY_DEFAULTS = {

@@ -12,8 +12,6 @@ import type { CustomTypes } from '../metadata/schema/action.ts';
 import { printQualified, qualifiedKey } from '../metadata/schema/common.ts';
 import type { TakenNames } from './conflicts.ts';
 import { customTypesSubject, type Inconsistencies } from './inconsistency.ts';
-import { type JoinedPair, joinedPair } from './predicate.ts';
-import { isUniqueOn } from './relationship.ts';
 import type {
   ActionType,
   ActionTypes,
@@ -21,10 +19,12 @@ import type {
   CustomObject,
   CustomRelationship,
   CustomType,
-  ResolvedTable,
   TypeUse,
-  Unreached,
-} from './types.ts';
+} from './model/custom-type.ts';
+import type { Unreached } from './model/inconsistency.ts';
+import type { ResolvedTable } from './model/table.ts';
+import { type JoinedPair, joinedPair } from './predicate.ts';
+import { isUniqueOn } from './relationship.ts';
 
 type CustomTypeScope = {
   /** The tables of each source, by its name. */

@@ -9,10 +9,12 @@ import { fail } from '../errors/engine-error.ts';
 import { isLiteral, LITERAL_KEY } from '../metadata/bool-exp.ts';
 import { printQualified, qualifiedKey } from '../metadata/schema/common.ts';
 import { refuseBecause } from './inconsistency.ts';
+import type { ResolvedColumn } from './model/column.ts';
+import type { ResolvedEnum } from './model/enum.ts';
+import type { ResolvedTable } from './model/table.ts';
 import { derivedTypeName, type TableNames } from './names.ts';
 import { enumValueName } from './naming.ts';
 import { SESSION_PREFIX, sessionVariableOf } from './session.ts';
-import type { ResolvedColumn, ResolvedEnum, ResolvedTable } from './types.ts';
 
 /** Returns the enum of an enum table. `rows` is undefined when they could not be read. Raises `invalidConfiguration` with every
  *  reason why the table cannot be an enum. */

@@ -11,15 +11,10 @@ import { hoursAgo, timerSeconds } from '../metadata/schema/number.ts';
 import type { PartialSource, ResolveContext } from './context.ts';
 import { eventTriggerSubject } from './inconsistency.ts';
 import { noColumn } from './misnamed.ts';
+import type { Capture, Cleanup, CleanupScope, ResolvedEventTrigger } from './model/event-trigger.ts';
+import type { ResolvedTable } from './model/table.ts';
+import type { EventWebhook } from './model/webhook.ts';
 import { parseSchedule } from './schedule.ts';
-import type {
-  Capture,
-  Cleanup,
-  CleanupScope,
-  EventWebhook,
-  ResolvedEventTrigger,
-  ResolvedTable,
-} from './types.ts';
 
 const OPERATIONS = [
   ['insert', 'INSERT'],

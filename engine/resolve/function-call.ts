@@ -1,7 +1,9 @@
 /** Calls of SQL functions. In: a function or computed field, and values of its arguments. Out: FunctionCall. An argument without a
  *  value takes its default, or null when it has none. Not here: arguments of requests (plan/function.ts). */
+
+import type { ResolvedArgument, ResolvedComputedField } from './model/function.ts';
+import type { ResolvedTable } from './model/table.ts';
 import type { CallArgument, FunctionCall, Leaf } from './predicate.ts';
-import type { ResolvedArgument, ResolvedComputedField, ResolvedTable } from './types.ts';
 
 export type Callable = {
   readonly function: FunctionCall['function'];

@@ -9,15 +9,11 @@ import { printQualified, type QualifiedName, qualifiedKey } from '../metadata/sc
 import type { ComputedField, TrackedFunction } from '../metadata/schema/function.ts';
 import type { PartialSource } from './context.ts';
 import { refuseBecause } from './inconsistency.ts';
+import type { ResolvedArgument, ResolvedComputedField, ResolvedFunction } from './model/function.ts';
+import type { ResolveOptions } from './model/options.ts';
+import type { ResolvedTable } from './model/table.ts';
 import { baseName, descriptionOf, isGraphqlName } from './names.ts';
 import { fieldName, type Part, rootFieldName, typeName } from './naming.ts';
-import type {
-  ResolvedArgument,
-  ResolvedComputedField,
-  ResolvedFunction,
-  ResolvedTable,
-  ResolveOptions,
-} from './types.ts';
 
 type FunctionScope = Pick<PartialSource, 'catalog' | 'tables'>;
 

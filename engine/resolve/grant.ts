@@ -3,8 +3,9 @@
  *  Not here: the union of inherited permissions (inherited-roles.ts). Reference: docs/reference/behaviour/permissions.md. */
 import type { InheritedRole } from '../metadata/schema/policy.ts';
 import type { Table } from '../metadata/schema/table.ts';
+import type { TableAccess } from './model/access.ts';
+import type { ResolvedTable } from './model/table.ts';
 import { ADMIN_ROLE } from './session.ts';
-import type { ResolvedTable, TableAccess } from './types.ts';
 
 export type Operation = keyof TableAccess;
 export const OPERATIONS = ['select', 'insert', 'update', 'delete'] as const satisfies readonly Operation[];

@@ -18,7 +18,7 @@ import type {
   RemoteRelationship,
 } from '../metadata/schema/relationship.ts';
 import type { RemoteSchema, RemoteSchemaPermission } from '../metadata/schema/remote-schema.ts';
-import type { Inconsistency, InheritedEntity } from './types.ts';
+import type { Inconsistency, InheritedEntity } from './model/inconsistency.ts';
 
 /** A metadata object as an inconsistency names it. */
 export type Subject = Pick<Inconsistency, 'type' | 'name' | 'definition' | 'key'> & {

@@ -3,8 +3,8 @@ import { describe, expect, test } from 'vitest';
 import { builtinType } from '../catalog/types.ts';
 import { ALL_CELLS, NO_ACCESS } from './access.ts';
 import { type Inheritance, inheritAccess, withInheritedRoles } from './inherited-roles.ts';
+import type { SelectAccess, TableAccess, UpdateAccess } from './model/access.ts';
 import { and, type Predicate, TRUE } from './predicate.ts';
-import type { SelectAccess, TableAccess, UpdateAccess } from './types.ts';
 
 const type = builtinType('int4');
 const is = (column: string, value: string): Predicate => ({

@@ -12,9 +12,11 @@ import type { Steps } from '../metadata/steps.ts';
 import { NO_ACCESS } from './access.ts';
 import { mapValues, type PartialSource } from './context.ts';
 import { type Inconsistencies, inheritedConflict, inheritedRoleSubject } from './inconsistency.ts';
+import type { SelectAccess, TableAccess } from './model/access.ts';
+import type { InheritedWrite } from './model/inconsistency.ts';
+import type { ResolvedTable } from './model/table.ts';
 import { and, either, type Predicate, TRUE } from './predicate.ts';
 import { ADMIN_ROLE } from './session.ts';
-import type { InheritedWrite, ResolvedTable, SelectAccess, TableAccess } from './types.ts';
 
 type Accesses = ReadonlyMap<string, TableAccess>;
 type Written = InheritedWrite['permission_type'];

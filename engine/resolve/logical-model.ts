@@ -8,9 +8,11 @@ import { arrayOf, type Catalog, type PgType } from '../catalog/types.ts';
 import { fail } from '../errors/engine-error.ts';
 import type { LogicalModel, LogicalModelField, LogicalModelType } from '../metadata/schema/logical-model.ts';
 import type { SelectRule } from '../metadata/schema/permission.ts';
+import type { SelectAccess } from './model/access.ts';
+import type { ResolvedColumn } from './model/column.ts';
+import type { ResolveOptions } from './model/options.ts';
 import { isGraphqlName } from './names.ts';
 import { type PermissionScope, resolveSelect } from './permission.ts';
-import type { ResolvedColumn, ResolveOptions, SelectAccess } from './types.ts';
 
 export type ResolvedLogicalModel = {
   readonly name: string;

@@ -3,7 +3,7 @@
 import { fail, type PathStep } from '../errors/engine-error.ts';
 import { printQualified, type QualifiedName } from '../metadata/schema/common.ts';
 import type { Lookup } from './memo.ts';
-import type { ResolvedTable } from './types.ts';
+import type { ResolvedTable } from './model/table.ts';
 
 /** Raises `columnNotExists`. */
 export function noColumn(

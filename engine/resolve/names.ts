@@ -13,9 +13,8 @@ import type {
   RootFieldKind,
   TableConfiguration,
 } from '../metadata/schema/table.ts';
-
+import type { ResolvedTable, RootField } from './model/table.ts';
 import { fieldName, type Naming, type Part, rootFieldName, sharedTypeName, typeName } from './naming.ts';
-import type { ResolvedTable, RootField } from './types.ts';
 
 export type RootType = 'query_root' | 'mutation_root' | 'subscription_root';
 

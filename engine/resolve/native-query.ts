@@ -23,18 +23,15 @@ import {
 } from './inconsistency.ts';
 import { type ResolvedLogicalModel, resolveLogicalModel, resolveModelPermission } from './logical-model.ts';
 import { Memo } from './memo.ts';
+import type { TableAccess } from './model/access.ts';
+import type { NativeArgument, NativeRows } from './model/native-query.ts';
+import type { ResolveOptions } from './model/options.ts';
+import type { ResolvedRelationship } from './model/relationship.ts';
+import type { ResolvedTable } from './model/table.ts';
 import { isGraphqlName, nativeName, onlyRootField } from './names.ts';
 import { namingOf, rootFieldName, typeName } from './naming.ts';
 import { parseNativeQueryCode } from './native-query-code.ts';
 import { type RelationshipTargets, resolveRelationship } from './relationship.ts';
-import type {
-  NativeArgument,
-  NativeRows,
-  ResolvedRelationship,
-  ResolvedTable,
-  ResolveOptions,
-  TableAccess,
-} from './types.ts';
 
 export type NativeTable = ResolvedTable & { readonly native: NativeRows };
 

@@ -19,16 +19,11 @@ import { type BoolExpScope, resolveBoolExp } from './bool-exp.ts';
 import { checkEnumValue } from './enum.ts';
 import type { Lookup } from './memo.ts';
 import { noColumn } from './misnamed.ts';
+import type { DeleteAccess, InsertAccess, SelectAccess, UpdateAccess } from './model/access.ts';
+import type { ResolvedColumn } from './model/column.ts';
+import type { ResolvedTable } from './model/table.ts';
+import type { InputValidation } from './model/webhook.ts';
 import { type Leaf, type Predicate, TRUE } from './predicate.ts';
-import type {
-  DeleteAccess,
-  InputValidation,
-  InsertAccess,
-  ResolvedColumn,
-  ResolvedTable,
-  SelectAccess,
-  UpdateAccess,
-} from './types.ts';
 import { leafOf } from './value.ts';
 
 /** The table of a permission, and the tables that its conditions may reach. */

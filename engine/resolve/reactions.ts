@@ -3,7 +3,7 @@
  *  here: how the session gets there (sql/mutation.ts, execute/statements.ts). */
 import type { Catalog, Reaction } from '../catalog/types.ts';
 import { type QualifiedName, qualifiedKey } from '../metadata/schema/common.ts';
-import type { ResolvedEventTrigger } from './types.ts';
+import type { ResolvedEventTrigger } from './model/event-trigger.ts';
 
 export type Reacting = Pick<Catalog, 'reactions' | 'tables'>;
 

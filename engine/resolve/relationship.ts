@@ -13,10 +13,10 @@ import type {
 } from '../metadata/schema/relationship.ts';
 import type { Lookup } from './memo.ts';
 import { namesOf, noColumn, noTable } from './misnamed.ts';
+import type { ResolvedRelationship } from './model/relationship.ts';
+import type { ResolvedTable } from './model/table.ts';
 import { nativeName } from './names.ts';
-
 import { type Join, joinedPair } from './predicate.ts';
-import type { ResolvedRelationship, ResolvedTable } from './types.ts';
 
 /** The possible targets of a relationship: the tables and native queries of its source that resolved. */
 export type RelationshipTargets = {

@@ -5,8 +5,8 @@
 
 import { fail } from '../errors/engine-error.ts';
 import type { RemoteSchemaDefinition } from '../metadata/schema/remote-schema.ts';
+import type { RemoteNames } from './model/remote-schema.ts';
 import { isGraphqlName } from './names.ts';
-import type { RemoteNames } from './types.ts';
 import {
   BUILT_IN_SCALARS,
   type UpstreamComposite,

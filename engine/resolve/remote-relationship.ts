@@ -17,19 +17,15 @@ import {
   remoteTypeRelationshipSubject,
 } from './inconsistency.ts';
 import { noColumn, noTable } from './misnamed.ts';
+import type { TypeRelationships } from './model/model.ts';
+import type { ResolvedRemoteSchema } from './model/remote-schema.ts';
+import type { ResolvedSource } from './model/source.ts';
+import type { JoinKey, ResolvedRemoteRelationship, ResolvedTable } from './model/table.ts';
 import type { Naming } from './naming.ts';
 import { joinedPair } from './predicate.ts';
 import { isUniqueOn } from './relationship.ts';
 import { fieldNameOf } from './remote-names.ts';
 import { readSteps, stepsProblem } from './remote-step.ts';
-import type {
-  JoinKey,
-  ResolvedRemoteRelationship,
-  ResolvedRemoteSchema,
-  ResolvedSource,
-  ResolvedTable,
-  TypeRelationships,
-} from './types.ts';
 import { elementType, isRequired, namedType, type UpstreamField, type UpstreamSchema } from './upstream.ts';
 
 /** The tables and remote schemas that a remote relationship may lead to. */

@@ -22,12 +22,13 @@ import {
   remoteSchemaPermissionSubject,
   remoteSchemaSubject,
 } from './inconsistency.ts';
+import type { ResolveOptions } from './model/options.ts';
+import type { RemoteEndpoint, ResolvedRemoteSchema } from './model/remote-schema.ts';
 import { canBeUrl } from './outbound-url.ts';
 import { remoteNames } from './remote-names.ts';
 import { readPermission } from './remote-permission.ts';
 import { ADMIN_ROLE } from './session.ts';
 import type { TypeDefinition } from './type-definition.ts';
-import type { RemoteEndpoint, ResolvedRemoteSchema, ResolveOptions } from './types.ts';
 import type { UpstreamSchema } from './upstream.ts';
 
 /** The introspection of a service, as received and as parsed, or the reason why there is none. */

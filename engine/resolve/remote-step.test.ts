@@ -3,8 +3,8 @@
 import { buildSchema, introspectionFromSchema } from 'graphql';
 import { expect, test } from 'vitest';
 import { readIntrospection } from './introspection.ts';
+import type { JoinKey } from './model/table.ts';
 import { readSteps, stepsProblem } from './remote-step.ts';
-import type { JoinKey } from './types.ts';
 
 const SCHEMA = readIntrospection(
   introspectionFromSchema(

@@ -7,7 +7,8 @@ import { fail } from '../errors/engine-error.ts';
 import { isNumber, wholeText } from '../json/number.ts';
 import { isRecord } from '../json/value.ts';
 import { own } from '../metadata/own.ts';
-import type { JoinKey, RemoteStep, StepValue } from './types.ts';
+import type { RemoteStep, StepValue } from './model/remote-step.ts';
+import type { JoinKey } from './model/table.ts';
 
 import {
   BUILT_IN_SCALARS,

@@ -12,7 +12,7 @@ import type { RemoteSchema } from '../metadata/schema/remote-schema.ts';
 import type { Source } from '../metadata/schema/source.ts';
 import type { Table } from '../metadata/schema/table.ts';
 import type { Memo } from './memo.ts';
-import type { Unenforced } from './types.ts';
+import type { Unenforced } from './model/inconsistency.ts';
 import { entry } from './without-effect.ts';
 
 type Named = { readonly name: string };

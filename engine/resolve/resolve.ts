@@ -21,6 +21,9 @@ import { OPERATIONS } from './grant.ts';
 import { Inconsistencies, openTelemetrySubject } from './inconsistency.ts';
 import { inheritedRolesOf, withInheritedPermissions, withInheritedRoles } from './inherited-roles.ts';
 import { Memo } from './memo.ts';
+import type { Inconsistency, Unreached } from './model/inconsistency.ts';
+import type { Model } from './model/model.ts';
+import type { ResolveOptions, TypeDefinitions } from './model/options.ts';
 import { trackNativeQueries } from './native-query.ts';
 import { reactionsOf } from './reactions.ts';
 import { joinSources, joinTypes } from './remote-relationship.ts';
@@ -42,7 +45,6 @@ import {
   withStrictWrites,
 } from './source.ts';
 import type { TypeDefinition } from './type-definition.ts';
-import type { Inconsistency, Model, ResolveOptions, TypeDefinitions, Unreached } from './types.ts';
 
 export type { ResolveOptions };
 

@@ -2,8 +2,8 @@
 import { expect, test } from 'vitest';
 import type { RestEndpoint, RestMethod } from '../metadata/schema/collection.ts';
 import { emptyMetadata } from '../metadata/schema/metadata.ts';
+import type { Inconsistency } from './model/inconsistency.ts';
 import { resolveEndpoints } from './rest-endpoint.ts';
-import type { Inconsistency } from './types.ts';
 
 const QUERIES = {
   all: '{ book { id } }',

@@ -8,8 +8,8 @@ import { EngineError, fail } from '../errors/engine-error.ts';
 import { objectKey } from '../metadata/objects.ts';
 import type { RestEndpoint } from '../metadata/schema/collection.ts';
 import type { Metadata } from '../metadata/schema/metadata.ts';
+import type { Inconsistency } from './model/inconsistency.ts';
 import { parseTemplate, type ResolvedEndpoint, Routes } from './routes.ts';
-import type { Inconsistency } from './types.ts';
 
 /** Returns the routes of the endpoints that fit, and reports the others. */
 export function resolveEndpoints(metadata: Metadata, report: (found: Inconsistency) => void): Routes {

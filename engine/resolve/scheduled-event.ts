@@ -5,8 +5,8 @@ import type { DeclaredEvent } from '../metadata/schema/event.ts';
 import type { ResolveContext } from './context.ts';
 import { scheduledDelivery } from './cron-trigger.ts';
 import { scheduledEventSubject } from './inconsistency.ts';
+import type { ResolvedScheduledEvent } from './model/scheduled-event.ts';
 import { parseTime } from './schedule.ts';
-import type { ResolvedScheduledEvent } from './types.ts';
 
 /** Returns the events that fit, by name, in metadata order. */
 export function resolveScheduledEvents(

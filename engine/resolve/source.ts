@@ -26,6 +26,11 @@ import {
   tableSubject,
 } from './inconsistency.ts';
 import type { Lookup } from './memo.ts';
+import type { TableAccess } from './model/access.ts';
+import type { ResolvedComputedField, ResolvedFunction } from './model/function.ts';
+import type { Unreached } from './model/inconsistency.ts';
+import type { ResolvedRelationship } from './model/relationship.ts';
+import type { ResolvedTable } from './model/table.ts';
 import { namingOf } from './naming.ts';
 import { modelPermissions, relateNativeQueries } from './native-query.ts';
 import {
@@ -38,14 +43,6 @@ import {
 import { and } from './predicate.ts';
 import { resolveRelationship } from './relationship.ts';
 import { resolveTable } from './table.ts';
-import type {
-  ResolvedComputedField,
-  ResolvedFunction,
-  ResolvedRelationship,
-  ResolvedTable,
-  TableAccess,
-  Unreached,
-} from './types.ts';
 
 const NO_CUSTOMIZATION = {};
 

@@ -9,9 +9,11 @@ import { own } from '../metadata/own.ts';
 import { printQualified, type QualifiedName } from '../metadata/schema/common.ts';
 import type { Table, TableConfiguration } from '../metadata/schema/table.ts';
 import { adminAccess } from './access.ts';
+import type { ResolvedColumn } from './model/column.ts';
+import type { ResolveOptions } from './model/options.ts';
+import type { ResolvedTable } from './model/table.ts';
 import { descriptionOf, isGraphqlName, namesOf } from './names.ts';
 import { fieldName, type Naming } from './naming.ts';
-import type { ResolvedColumn, ResolvedTable, ResolveOptions } from './types.ts';
 
 /** Resolves a table. Raises `invalidConfiguration` when a name cannot be used. */
 export function resolveTable(

@@ -12,9 +12,10 @@ import type { ApiLimits } from '../metadata/schema/policy.ts';
 import type { Table } from '../metadata/schema/table.ts';
 import { OPERATIONS } from './grant.ts';
 import { Memo } from './memo.ts';
+import type { Unenforced } from './model/inconsistency.ts';
+import type { ResolveOptions } from './model/options.ts';
 import { reservedNamesIn } from './reserved-names.ts';
 import { ADMIN_ROLE } from './session.ts';
-import type { ResolveOptions, Unenforced } from './types.ts';
 import { withoutEffectIn } from './without-effect.ts';
 
 const ALLOW_LIST_OFF =

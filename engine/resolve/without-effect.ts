@@ -15,11 +15,12 @@ import type { QueryTags, Source, SourceCustomization } from '../metadata/schema/
 import type { Table } from '../metadata/schema/table.ts';
 import { templateProblem } from '../transform/check-templates.ts';
 import type { Memo } from './memo.ts';
+import type { Unenforced } from './model/inconsistency.ts';
+import type { ResolveOptions } from './model/options.ts';
 import { baseName, isGraphqlName } from './names.ts';
 import { type Naming, namingOf, typeName } from './naming.ts';
 import { canBeUrl } from './outbound-url.ts';
 import { neverComes } from './schedule.ts';
-import type { ResolveOptions, Unenforced } from './types.ts';
 
 /** The form of methods and of names of headers. RFC 9110, section 5.6.2. */
 const TOKEN = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/;

@@ -3,13 +3,8 @@
  *  Rule: docs/reference/behaviour/errors.md, "path". */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { printPath } from '../errors/engine-error.ts';
-import {
-  type Endpoint,
-  namesAt,
-  OPERATION_NAMES,
-  OPERATIONS,
-  type OperationDeclaration,
-} from '../metadata/operations.ts';
+import type { Endpoint, OperationDeclaration } from '../metadata/operations/row.ts';
+import { namesAt, OPERATION_NAMES, OPERATIONS } from '../metadata/operations.ts';
 import { asJsonSchema, type JsonSchema } from '../metadata/walk-schema.ts';
 import { adminOutcome, type RuleWorld, startWorld } from './testing/rules.ts';
 

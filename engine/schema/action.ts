@@ -17,14 +17,9 @@ import {
 import { SCALARS } from '../catalog/scalars.ts';
 import { own } from '../metadata/own.ts';
 import { targetOf } from '../resolve/access.ts';
+import type { ResolvedAction } from '../resolve/model/action.ts';
+import type { CustomField, CustomRelationship, CustomType, TypeUse } from '../resolve/model/custom-type.ts';
 import { ADMIN_ROLE } from '../resolve/session.ts';
-import type {
-  CustomField,
-  CustomRelationship,
-  CustomType,
-  ResolvedAction,
-  TypeUse,
-} from '../resolve/types.ts';
 import { aggregateOf } from './aggregate.ts';
 import { BUILT_IN, type Related, type SchemaBuilder } from './builder.ts';
 import { type FieldConfig, type FieldMap, fieldExtensions } from './origin.ts';

@@ -2,8 +2,9 @@
 import { type GraphQLObjectType, isInputObjectType, isObjectType, validateSchema } from 'graphql';
 import { expect, test } from 'vitest';
 import type { Table } from '../metadata/schema/table.ts';
+import type { ResolvedFunction } from '../resolve/model/function.ts';
+import type { Model } from '../resolve/model/model.ts';
 import { AUTHORS, catalogOf, resolveTables, tableIn } from '../resolve/testing/small-world.ts';
-import type { Model, ResolvedFunction } from '../resolve/types.ts';
 import { roleSchema } from './role-schemas.ts';
 
 const permission = (role: string, columns: '*' | string[], rest: object = {}) => ({

@@ -14,9 +14,9 @@ import {
 import { AGGREGATES } from '../catalog/aggregates.ts';
 import type { Scalar } from '../catalog/scalars.ts';
 import { aggregateFieldName } from '../resolve/aggregate-fields.ts';
+import type { ResolvedTable } from '../resolve/model/table.ts';
 import { derivedTypeName, descriptionOf } from '../resolve/names.ts';
 import { fieldName, type Naming } from '../resolve/naming.ts';
-import type { ResolvedTable } from '../resolve/types.ts';
 import type { AggregateOperands, Related, SchemaBuilder } from './builder.ts';
 import { selectColumn } from './columns.ts';
 import { computedValue, scalarReturn } from './computed-field.ts';

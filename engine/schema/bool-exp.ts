@@ -33,14 +33,12 @@ import { scalarOf } from '../catalog/scalars.ts';
 import { builtinType, type PgType } from '../catalog/types.ts';
 import { targetOf } from '../resolve/access.ts';
 import { aggregateFieldName } from '../resolve/aggregate-fields.ts';
+import type { ResolvedColumn } from '../resolve/model/column.ts';
+import { NULL_COLLAPSE } from '../resolve/model/features.ts';
+import type { ResolvedComputedField } from '../resolve/model/function.ts';
+import type { ResolvedTable } from '../resolve/model/table.ts';
 import { computedTypeName, derivedTypeName } from '../resolve/names.ts';
 import { fieldName, type Naming, sharedTypeName, typeName } from '../resolve/naming.ts';
-import {
-  NULL_COLLAPSE,
-  type ResolvedColumn,
-  type ResolvedComputedField,
-  type ResolvedTable,
-} from '../resolve/types.ts';
 import type { SchemaBuilder, Typed } from './builder.ts';
 import { columnEnum, selectColumn } from './columns.ts';
 import { computedArguments, needsArguments } from './computed-field.ts';

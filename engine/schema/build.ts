@@ -3,8 +3,8 @@
  *  Not here: when schemas are built (role-schemas.ts), all types that the roots reach (whole-schema.ts). Reference: docs/reference/behaviour/schema.md. */
 import { GraphQLNonNull, GraphQLObjectType, GraphQLString } from 'graphql';
 import type { Steps } from '../metadata/steps.ts';
+import type { ResolvedSource } from '../resolve/model/source.ts';
 import { type NamespaceKind, namespaceTypeName } from '../resolve/naming.ts';
-import type { ResolvedSource } from '../resolve/types.ts';
 import { actionRoots } from './action.ts';
 import type { SchemaBuilder } from './builder.ts';
 import { connectionRoots } from './connection.ts';

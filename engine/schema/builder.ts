@@ -20,18 +20,14 @@ import { AGGREGATE_FUNCTIONS, type AggregateFunction, isAggregated } from '../ca
 import type { Scalar } from '../catalog/scalars.ts';
 import { own } from '../metadata/own.ts';
 import { accessOf, NO_ACCESS, targetOf } from '../resolve/access.ts';
+import type { SelectAccess, TableAccess } from '../resolve/model/access.ts';
+import type { ResolvedColumn } from '../resolve/model/column.ts';
+import type { ResolvedEnum } from '../resolve/model/enum.ts';
+import type { ResolvedComputedField } from '../resolve/model/function.ts';
+import type { Model } from '../resolve/model/model.ts';
+import type { ResolvedRelationship } from '../resolve/model/relationship.ts';
+import type { ResolvedRemoteRelationship, ResolvedTable } from '../resolve/model/table.ts';
 import { relayTypeName } from '../resolve/names.ts';
-import type {
-  Model,
-  ResolvedColumn,
-  ResolvedComputedField,
-  ResolvedEnum,
-  ResolvedRelationship,
-  ResolvedRemoteRelationship,
-  ResolvedTable,
-  SelectAccess,
-  TableAccess,
-} from '../resolve/types.ts';
 import {
   ArrayType,
   enumExtensions,

@@ -1,8 +1,9 @@
 /** Columns of a table as they appear in a role's schema: as fields of an input object and as values of an enum.
  *  Not here: which columns a role may read (builder.ts). */
 import { GraphQLEnumType, type GraphQLInputFieldConfigMap, type GraphQLInputType } from 'graphql';
+import type { ResolvedColumn } from '../resolve/model/column.ts';
+import type { ResolvedTable } from '../resolve/model/table.ts';
 import { derivedTypeName } from '../resolve/names.ts';
-import type { ResolvedColumn, ResolvedTable } from '../resolve/types.ts';
 import type { SchemaBuilder } from './builder.ts';
 import { inputExtensions, nullRefused } from './origin.ts';
 

@@ -8,8 +8,9 @@ import {
   GraphQLNonNull,
   GraphQLString,
 } from 'graphql';
+import type { ResolvedArgument, ResolvedComputedField } from '../resolve/model/function.ts';
+import type { ResolvedTable } from '../resolve/model/table.ts';
 import { computedTypeName } from '../resolve/names.ts';
-import type { ResolvedArgument, ResolvedComputedField, ResolvedTable } from '../resolve/types.ts';
 import type { SchemaBuilder } from './builder.ts';
 import { type FieldConfig, fieldExtensions, inputExtensions, nullRefused } from './origin.ts';
 

@@ -13,9 +13,11 @@ import {
 } from 'graphql';
 import { flatMapped, type Steps } from '../metadata/steps.ts';
 import { mayReadAtRoot, targetOf } from '../resolve/access.ts';
+import type { ResolvedFunction } from '../resolve/model/function.ts';
+import type { ResolvedSource } from '../resolve/model/source.ts';
+import type { ResolvedTable } from '../resolve/model/table.ts';
 import { descriptionOf, relayTypeName } from '../resolve/names.ts';
 import { fieldName, rootFieldName } from '../resolve/naming.ts';
-import type { ResolvedFunction, ResolvedSource, ResolvedTable } from '../resolve/types.ts';
 import type { SchemaBuilder } from './builder.ts';
 import { callArgumentsOf, mayCall } from './function.ts';
 import { nodeKey } from './node.ts';

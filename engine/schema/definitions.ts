@@ -13,9 +13,10 @@ import {
   isUnionType,
   print,
 } from 'graphql';
+import type { Model } from '../resolve/model/model.ts';
+import type { TypeDefinitions } from '../resolve/model/options.ts';
 import { ADMIN_ROLE } from '../resolve/session.ts';
 import { type TypeDefinition, typeDefinition } from '../resolve/type-definition.ts';
-import type { Model, TypeDefinitions } from '../resolve/types.ts';
 import { roleSchema } from './role-schemas.ts';
 
 /** Returns the definition of a type of the model by its name; undefined for scalars and names that no type has. */

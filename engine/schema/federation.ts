@@ -27,7 +27,7 @@ import {
   SERVICE_FIELD,
   SERVICE_TYPE,
 } from '../resolve/federation.ts';
-import type { ResolvedTable } from '../resolve/types.ts';
+import type { ResolvedTable } from '../resolve/model/table.ts';
 import type { SchemaBuilder } from './builder.ts';
 import { readableKey } from './node.ts';
 import { type FieldMap, fieldExtensions } from './origin.ts';

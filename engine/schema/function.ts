@@ -3,8 +3,10 @@
  *  Reference: docs/reference/behaviour/functions.md. */
 import { type GraphQLFieldConfigArgumentMap, GraphQLList, GraphQLNonNull } from 'graphql';
 import { targetOf } from '../resolve/access.ts';
+import type { ResolvedFunction } from '../resolve/model/function.ts';
+import type { ResolvedSource } from '../resolve/model/source.ts';
+import type { ResolvedTable } from '../resolve/model/table.ts';
 import { ADMIN_ROLE } from '../resolve/session.ts';
-import type { ResolvedFunction, ResolvedSource, ResolvedTable } from '../resolve/types.ts';
 import { aggregateType } from './aggregate.ts';
 import type { SchemaBuilder } from './builder.ts';
 import { callArguments } from './computed-field.ts';

@@ -10,8 +10,9 @@ import {
   type GraphQLObjectType,
 } from 'graphql';
 import { hasOperatorClass } from '../catalog/scalars.ts';
+import type { ResolvedColumn } from '../resolve/model/column.ts';
+import type { ResolvedTable } from '../resolve/model/table.ts';
 import { derivedTypeName, groupByField } from '../resolve/names.ts';
-import type { ResolvedColumn, ResolvedTable } from '../resolve/types.ts';
 import { aggregateFields } from './aggregate.ts';
 import { boolExp, connectives, ofGroups, predicateFields } from './bool-exp.ts';
 import type { SchemaBuilder } from './builder.ts';

@@ -7,8 +7,8 @@ import {
   GraphQLNonNull,
 } from 'graphql';
 import { targetOf } from '../resolve/access.ts';
+import type { ResolvedTable } from '../resolve/model/table.ts';
 import { derivedTypeName, isGraphqlName } from '../resolve/names.ts';
-import type { ResolvedTable } from '../resolve/types.ts';
 import { boolExp } from './bool-exp.ts';
 import type { Related, SchemaBuilder } from './builder.ts';
 import { columnEnum, columnInputs, writableColumns } from './columns.ts';

@@ -12,8 +12,10 @@ import {
   type GraphQLType,
 } from 'graphql';
 import { flatMapped, type Steps } from '../metadata/steps.ts';
+import type { ResolvedColumn } from '../resolve/model/column.ts';
+import type { ResolvedSource } from '../resolve/model/source.ts';
+import type { ResolvedTable } from '../resolve/model/table.ts';
 import { derivedTypeName } from '../resolve/names.ts';
-import type { ResolvedColumn, ResolvedSource, ResolvedTable } from '../resolve/types.ts';
 import { boolExp } from './bool-exp.ts';
 import type { SchemaBuilder } from './builder.ts';
 import { insertInput, onConflictInput } from './insert.ts';

@@ -1,8 +1,8 @@
 /** The arguments of a native query in a role's schema. Its root field and rows are built like a table's (table.ts). Not here:
  *  the code (resolve/native-query.ts). Reference: docs/reference/behaviour/functions.md. */
 import { type GraphQLFieldConfigArgumentMap, GraphQLNonNull } from 'graphql';
+import type { ResolvedTable } from '../resolve/model/table.ts';
 import { nativeArgumentsTypeName } from '../resolve/names.ts';
-import type { ResolvedTable } from '../resolve/types.ts';
 import type { SchemaBuilder } from './builder.ts';
 import { inputExtensions } from './origin.ts';
 

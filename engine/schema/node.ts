@@ -4,7 +4,8 @@
  *  content of ids (plan/node.ts). Reference: docs/reference/behaviour/relay.md. */
 import { GraphQLID, GraphQLInterfaceType, GraphQLNonNull, type GraphQLObjectType } from 'graphql';
 import { mayReadAtRoot } from '../resolve/access.ts';
-import type { ResolvedColumn, ResolvedTable } from '../resolve/types.ts';
+import type { ResolvedColumn } from '../resolve/model/column.ts';
+import type { ResolvedTable } from '../resolve/model/table.ts';
 import type { SchemaBuilder } from './builder.ts';
 import { type FieldMap, fieldExtensions, nodeExtensions } from './origin.ts';
 

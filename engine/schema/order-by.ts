@@ -4,9 +4,11 @@ import { GraphQLEnumType, type GraphQLInputFieldConfigMap, GraphQLInputObjectTyp
 import type { AggregateFunction } from '../catalog/aggregates.ts';
 import { targetOf } from '../resolve/access.ts';
 import { aggregateFieldName } from '../resolve/aggregate-fields.ts';
+import type { ResolvedColumn } from '../resolve/model/column.ts';
+import type { ResolvedComputedField } from '../resolve/model/function.ts';
+import type { ResolvedTable } from '../resolve/model/table.ts';
 import { computedTypeName, derivedTypeName } from '../resolve/names.ts';
 import { enumValueName, fieldName, type Naming, sharedTypeName } from '../resolve/naming.ts';
-import type { ResolvedColumn, ResolvedComputedField, ResolvedTable } from '../resolve/types.ts';
 import type { SchemaBuilder } from './builder.ts';
 import { computedArguments } from './computed-field.ts';
 import { type InputOrigin, inputExtensions, nullRefused } from './origin.ts';

@@ -20,21 +20,16 @@ import type { AggregateFunction, PredicateFunction } from '../catalog/aggregates
 import type { OperatorName } from '../catalog/operators.ts';
 import type { Scalar } from '../catalog/scalars.ts';
 import type { PgType } from '../catalog/types.ts';
-import type {
-  CustomField,
-  JoinKey,
-  NativeArgument,
-  RemoteStep,
-  ResolvedAction,
-  ResolvedArgument,
-  ResolvedColumn,
-  ResolvedComputedField,
-  ResolvedEnum,
-  ResolvedFunction,
-  ResolvedRelationship,
-  ResolvedRemoteSchema,
-  ResolvedTable,
-} from '../resolve/types.ts';
+import type { ResolvedAction } from '../resolve/model/action.ts';
+import type { ResolvedColumn } from '../resolve/model/column.ts';
+import type { CustomField } from '../resolve/model/custom-type.ts';
+import type { ResolvedEnum } from '../resolve/model/enum.ts';
+import type { ResolvedArgument, ResolvedComputedField, ResolvedFunction } from '../resolve/model/function.ts';
+import type { NativeArgument } from '../resolve/model/native-query.ts';
+import type { ResolvedRelationship } from '../resolve/model/relationship.ts';
+import type { ResolvedRemoteSchema } from '../resolve/model/remote-schema.ts';
+import type { RemoteStep } from '../resolve/model/remote-step.ts';
+import type { JoinKey, ResolvedTable } from '../resolve/model/table.ts';
 import type { UpstreamField, UpstreamSchema } from '../resolve/upstream.ts';
 
 /** A list type for a Postgres array. Unlike other lists it is one value in Postgres, and a client may give it as text. */

@@ -11,8 +11,9 @@ import {
   getNullableType,
 } from 'graphql';
 import { remoteSchemaFor, targetOf } from '../resolve/access.ts';
+import type { StepValue } from '../resolve/model/remote-step.ts';
+import type { ResolvedRemoteRelationship, ResolvedTable } from '../resolve/model/table.ts';
 import { fieldsAlong, stepsProblem } from '../resolve/remote-step.ts';
-import type { ResolvedRemoteRelationship, ResolvedTable, StepValue } from '../resolve/types.ts';
 import type { UpstreamInput, UpstreamSchema } from '../resolve/upstream.ts';
 import { aggregateOf } from './aggregate.ts';
 import type { SchemaBuilder } from './builder.ts';

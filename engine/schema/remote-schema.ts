@@ -21,8 +21,8 @@ import {
 import { SCALARS } from '../catalog/scalars.ts';
 import type { Steps } from '../metadata/steps.ts';
 import { remoteSchemaFor } from '../resolve/access.ts';
+import type { ResolvedRemoteSchema } from '../resolve/model/remote-schema.ts';
 import { fieldNameOf, typeNameOf } from '../resolve/remote-names.ts';
-import type { ResolvedRemoteSchema } from '../resolve/types.ts';
 import {
   elementType,
   nullableType,

@@ -3,8 +3,8 @@
  *  introspection needs the whole schema. */
 import type { GraphQLSchema } from 'graphql';
 import { SharedSteps, type Steps } from '../metadata/steps.ts';
+import type { Model } from '../resolve/model/model.ts';
 import { ADMIN_ROLE } from '../resolve/session.ts';
-import type { Model } from '../resolve/types.ts';
 import { buildRoots, type Roots } from './build.ts';
 import { type RecursiveBuilders, SchemaBuilder, type SchemaScope } from './builder.ts';
 import { joinedFields } from './remote-relationship.ts';

@@ -8,8 +8,9 @@ import {
   GraphQLNonNull,
   type GraphQLObjectType,
 } from 'graphql';
+import type { ResolvedColumn } from '../resolve/model/column.ts';
+import type { ResolvedTable } from '../resolve/model/table.ts';
 import { descriptionOf } from '../resolve/names.ts';
-import type { ResolvedColumn, ResolvedTable } from '../resolve/types.ts';
 import { boolExp } from './bool-exp.ts';
 import type { Related, SchemaBuilder } from './builder.ts';
 import { selectColumn } from './columns.ts';

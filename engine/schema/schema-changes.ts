@@ -12,8 +12,9 @@ import {
   isInterfaceType,
   isObjectType,
 } from 'graphql';
+import type { TableAccess } from '../resolve/model/access.ts';
+import type { Model } from '../resolve/model/model.ts';
 import { ADMIN_ROLE } from '../resolve/session.ts';
-import type { Model, TableAccess } from '../resolve/types.ts';
 import { affectedCoordinates } from './affected-coordinates.ts';
 import { PLACEHOLDER_FIELD } from './build.ts';
 import { roleSchema } from './role-schemas.ts';

@@ -7,9 +7,9 @@ import {
   GraphQLList,
   GraphQLNonNull,
 } from 'graphql';
+import type { ResolvedTable } from '../resolve/model/table.ts';
 import { derivedTypeName } from '../resolve/names.ts';
 import { sharedTypeName } from '../resolve/naming.ts';
-import type { ResolvedTable } from '../resolve/types.ts';
 import { boolExp } from './bool-exp.ts';
 import type { SchemaBuilder } from './builder.ts';
 import { columnInputs } from './columns.ts';

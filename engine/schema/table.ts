@@ -4,12 +4,10 @@
 import { GraphQLList, GraphQLNonNull, type GraphQLObjectType } from 'graphql';
 import { flatMapped, type Steps } from '../metadata/steps.ts';
 import { mayReadAtRoot, type RootRead, targetOf } from '../resolve/access.ts';
-import type {
-  ResolvedColumn,
-  ResolvedComputedField,
-  ResolvedSource,
-  ResolvedTable,
-} from '../resolve/types.ts';
+import type { ResolvedColumn } from '../resolve/model/column.ts';
+import type { ResolvedComputedField } from '../resolve/model/function.ts';
+import type { ResolvedSource } from '../resolve/model/source.ts';
+import type { ResolvedTable } from '../resolve/model/table.ts';
 import { aggregateRoot, relationshipAggregates } from './aggregate.ts';
 import type { SchemaBuilder } from './builder.ts';
 import { computedFieldArguments, computedValue, jsonPathArgument } from './computed-field.ts';

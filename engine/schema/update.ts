@@ -8,9 +8,10 @@ import {
   GraphQLNonNull,
 } from 'graphql';
 import { SCALARS, type Scalar } from '../catalog/scalars.ts';
+import type { ResolvedColumn } from '../resolve/model/column.ts';
+import type { ResolvedTable } from '../resolve/model/table.ts';
 import { derivedTypeName } from '../resolve/names.ts';
 import { fieldName } from '../resolve/naming.ts';
-import type { ResolvedColumn, ResolvedTable } from '../resolve/types.ts';
 import { boolExp } from './bool-exp.ts';
 import type { SchemaBuilder } from './builder.ts';
 import { columnInputs, writableColumns } from './columns.ts';

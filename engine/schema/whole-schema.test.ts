@@ -2,8 +2,8 @@
 import { type GraphQLNamedType, isAbstractType } from 'graphql';
 import { expect, test } from 'vitest';
 import { finish } from '../metadata/steps.ts';
+import type { Model } from '../resolve/model/model.ts';
 import { AUTHORS, resolveTables } from '../resolve/testing/small-world.ts';
-import type { Model } from '../resolve/types.ts';
 import { hasRoleSchema, roleSchema, roleSchemaSteps } from './role-schemas.ts';
 
 const permission = { columns: ['id', 'name'], filter: {} };

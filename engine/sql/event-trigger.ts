@@ -3,7 +3,7 @@
  *  their owner (SECURITY DEFINER), so writers of the table need no privilege on the log. Not here: the log
  *  (events/event-log.sql). PostgreSQL manual, "CREATE TRIGGER", "Trigger Functions". */
 
-import type { Capture, ResolvedEventTrigger } from '../resolve/types.ts';
+import type { Capture, ResolvedEventTrigger } from '../resolve/model/event-trigger.ts';
 import {
   comma,
   compile,

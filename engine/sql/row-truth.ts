@@ -7,8 +7,8 @@ import { builtinType, type CatalogIndex } from '../catalog/types.ts';
 import type { QualifiedName } from '../metadata/schema/common.ts';
 import type { Assignment, OnConflict } from '../plan/mutation-types.ts';
 import type { ComparedValue } from '../resolve/clause.ts';
+import type { ResolvedColumn } from '../resolve/model/column.ts';
 import type { Leaf, Predicate } from '../resolve/predicate.ts';
-import type { ResolvedColumn } from '../resolve/types.ts';
 import { allOf, condition, matches, valueOfRef, whereClause } from './bool-exp.ts';
 import { fetchStatement } from './fetched.ts';
 import {

@@ -16,7 +16,7 @@ import { runForMany, runStatement, valuesOf } from '../execute/statements.ts';
 import { AnswerHolding } from '../limits/memory-budget.ts';
 import type { PollerView, SubscriptionsView } from '../observe/activity.ts';
 import type { Observe, StatementPolled } from '../observe/observation.ts';
-import type { Model } from '../resolve/types.ts';
+import type { Model } from '../resolve/model/model.ts';
 import type { PreparedPlan, PreparedStatement } from '../sql/plan.ts';
 import { type Row, textOfColumn } from '../wire/statement.ts';
 import { Multiplexer } from './multiplexer.ts';

@@ -11,7 +11,7 @@ import type { RemoteCall } from '../plan/remote-types.ts';
 import { RemoteFeed } from '../remote/feed.ts';
 import type { RemoteEvent } from '../remote/feed-types.ts';
 import { requestOf } from '../remote/request.ts';
-import type { Model } from '../resolve/types.ts';
+import type { Model } from '../resolve/model/model.ts';
 import { excessOf, Result } from './result.ts';
 import type { SubscribeRequest, Subscription, SubscriptionHost, SubscriptionPlan } from './subscription.ts';
 

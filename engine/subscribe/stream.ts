@@ -6,7 +6,7 @@
  *  Reference: docs/reference/behaviour/subscriptions.md. */
 import type { PlannedRequest } from '../execute/plan-cache.ts';
 import { valuesOf } from '../execute/statements.ts';
-import type { Model } from '../resolve/types.ts';
+import type { Model } from '../resolve/model/model.ts';
 import { textOfColumn } from '../wire/statement.ts';
 import type { QueryOutcome, Values } from './poller.ts';
 import { excessOf, resultOf } from './result.ts';

@@ -3,8 +3,8 @@
 import type { EngineError } from '../errors/engine-error.ts';
 import type { GraphqlRequest, PlannedRequest } from '../execute/plan-cache.ts';
 import type { Span } from '../observe/span.ts';
+import type { Model } from '../resolve/model/model.ts';
 import type { Session } from '../resolve/session.ts';
-import type { Model } from '../resolve/types.ts';
 import type { PreparedStatement } from '../sql/plan.ts';
 import type { OutboundContext } from '../webhook/outbound.ts';
 import type { Values, Watcher } from './poller.ts';

@@ -3,7 +3,7 @@
  *  In: values that have been checked (plan/input.ts). Source: GraphQL specification, "List", "ID", "Input Coercion". */
 import { isNumber, numberText, wholeText } from '../json/number.ts';
 import { isRecord } from '../json/value.ts';
-import type { ActionTypes, CustomField, TypeUse } from '../resolve/types.ts';
+import type { ActionTypes, CustomField, TypeUse } from '../resolve/model/custom-type.ts';
 
 /** Returns the arguments, or the fields of an input object, in the form of their types. */
 export function coercedFields(

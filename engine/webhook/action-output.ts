@@ -6,7 +6,7 @@ import { isNumber, wholeText } from '../json/number.ts';
 import { isRecord, nameOfJson } from '../json/value.ts';
 import { own } from '../metadata/own.ts';
 import type { OutputField, OutputPlan } from '../plan/action-types.ts';
-import type { TypeUse } from '../resolve/types.ts';
+import type { TypeUse } from '../resolve/model/custom-type.ts';
 
 type Json = Readonly<Record<string, unknown>>;
 

@@ -6,7 +6,7 @@ import { EngineError } from '../errors/engine-error.ts';
 import { ended, type Grace } from '../limits/grace.ts';
 import type { Observe } from '../observe/observation.ts';
 import { AnswerMemory } from '../outgoing/answer-memory.ts';
-import type { Model } from '../resolve/types.ts';
+import type { Model } from '../resolve/model/model.ts';
 import { callAction, checkAnswer } from './action.ts';
 import type { ActionCallQueue, ActionCalls, ActionOutcome, QueuedActionCall } from './async-action-types.ts';
 import { InterruptedTurns } from './interrupted-turns.ts';

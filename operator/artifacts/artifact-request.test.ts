@@ -1,7 +1,7 @@
 /** Tests the messages about what an artifact needs and lacks. */
 import { expect, test } from 'vitest';
 import type { CustomResource } from '../kinds.ts';
-import type { ReferenceLookup } from '../ports.ts';
+import type { ReferenceLookup } from '../ports/resources.ts';
 import { artifactRequestOf } from './artifact-request.ts';
 
 const REFERENCES: ReferenceLookup = {

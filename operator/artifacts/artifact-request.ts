@@ -5,7 +5,8 @@ import { createHash } from 'node:crypto';
 import type { MigrationSpec } from '../kinds/migration.ts';
 import { type KeyLookup, type MissingKey, missingKeyText } from '../kinds/missing-key.ts';
 import type { CustomResource } from '../kinds.ts';
-import type { ReferenceLookup, ResourceOutcome } from '../ports.ts';
+import type { ReferenceLookup } from '../ports/resources.ts';
+import type { ResourceOutcome } from '../ports/verdict.ts';
 import { DOCKER_CONFIG_KEY } from './credentials.ts';
 import { type ArtifactReference, referenceOf } from './reference.ts';
 

@@ -3,7 +3,7 @@
  *  no other resource. A failure is followed by a growing pause, and leaves the content that was downloaded before.
  *  Contents are in memory, within a limit for all. They are of one resource each: another resource may not have the credentials.
  *  In: requests. Out: contents and problems. Not here: a download (download.ts). */
-import type { ArtifactAnswer, MigrationFile } from '../ports.ts';
+import type { ArtifactAnswer, MigrationFile } from '../ports/migrations.ts';
 import { ArtifactProblem } from './artifact-problem.ts';
 import type { ArtifactRequest } from './artifact-request.ts';
 import type { Download, DownloadOptions } from './download.ts';

@@ -1,7 +1,7 @@
 /** Downloads an artifact: the manifest of the tag or digest, its layers, and the migrations in them.
  *  In: the request, and the digest that was downloaded before. Out: the digest, and the files unless it is the same. Raises ArtifactProblem.
  *  Not here: when to download (artifact-store.ts), single requests (registry.ts). */
-import type { MigrationFile } from '../ports.ts';
+import type { MigrationFile } from '../ports/migrations.ts';
 import { type AddressPolicy, hostProblem, loopbackFor } from './addresses.ts';
 import { ArtifactProblem } from './artifact-problem.ts';
 import type { ArtifactRequest } from './artifact-request.ts';

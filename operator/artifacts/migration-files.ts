@@ -2,7 +2,7 @@
  *  or `VERSION_NAME/up.sql`. Other files are ignored.
  *  Pure. Raises ArtifactProblem. Not here: the form of names and of statements, which the engine checks. */
 import { TextDecoder } from 'node:util';
-import type { MigrationFile } from '../ports.ts';
+import type { MigrationFile } from '../ports/migrations.ts';
 import { ArtifactProblem } from './artifact-problem.ts';
 import type { FileContents } from './layer.ts';
 import { LIMITS } from './limits.ts';

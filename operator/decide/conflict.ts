@@ -7,7 +7,7 @@ import type { MetadataObject } from '@pergola/engine/metadata';
 import { type CustomResource, crName, kindAndNamespaceOf } from '../kinds.ts';
 import { isOwnedBy, type LedgerEntry } from '../objects/ledger.ts';
 import { printKey } from '../objects/normal-form.ts';
-import type { ResourceOutcome } from '../ports.ts';
+import type { ResourceOutcome } from '../ports/verdict.ts';
 
 /** An object with a resource that claims it (a Claim of desired.ts). */
 type Rival = { readonly object: MetadataObject; readonly cr: CustomResource };

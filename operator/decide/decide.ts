@@ -9,7 +9,7 @@ import type { Revocation } from '../grants/revocation.ts';
 import { crName, kindAndNamespaceOf } from '../kinds.ts';
 import { type EntryChange, isSameEntry, type Ledger, type LedgerEntry } from '../objects/ledger.ts';
 import { hashOfLive } from '../objects/normal-form.ts';
-import type { Policies } from '../ports.ts';
+import type { Policies } from '../ports/options.ts';
 import type { Claim, Desired } from './desired.ts';
 import { holdDeletions, lossesOf, NOTHING_COUNTED, type PruneHold, recentDeletions } from './prune-guard.ts';
 

@@ -10,7 +10,10 @@ import { type CustomResource, contentOf, crName, KINDS } from '../kinds.ts';
 import type { EntryChange, Ledger, LedgerEntry } from '../objects/ledger.ts';
 import { isLeaf } from '../objects/normal-form.ts';
 import { gatedTables } from '../permission-tests/gates.ts';
-import type { CrSnapshot, EngineReading, ReconcileOptions, Verdict } from '../ports.ts';
+import type { EngineReading } from '../ports/engine.ts';
+import type { ReconcileOptions } from '../ports/options.ts';
+import type { CrSnapshot } from '../ports/resources.ts';
+import type { Verdict } from '../ports/verdict.ts';
 import type { Decisions } from './decide.ts';
 import { isSelfContained, keysClaimedBy } from './translation.ts';
 

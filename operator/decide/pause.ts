@@ -2,7 +2,7 @@
  *  status instead of applying it. A paused resource keeps its objects.
  *  Pure: the time is an argument. Not here: the text of a plan (status/plan-text.ts). */
 import type { CustomResource } from '../kinds.ts';
-import type { ResourceOutcome } from '../ports.ts';
+import type { ResourceOutcome } from '../ports/verdict.ts';
 
 /** The annotation that pauses a resource until a time in RFC 3339 format. */
 export const PAUSE_ANNOTATION = 'pergola.dev/pause-until';

@@ -13,7 +13,7 @@ import {
   type Reservations,
 } from '../objects/ledger.ts';
 import { hashOf, normalised } from '../objects/normal-form.ts';
-import { DEFAULT_POLICIES } from '../ports.ts';
+import { DEFAULT_POLICIES } from '../ports/options.ts';
 import { table } from '../testing/resources.ts';
 import { decide, entryChanges } from './decide.ts';
 import type { Claim } from './desired.ts';

@@ -7,7 +7,7 @@ import type { DeletionCount } from '../grants/reservation.ts';
 import { kindAndNamespaceOf } from '../kinds.ts';
 import { COUNTED_MINUTES, isCountedAt, type Ledger, type LedgerEntry } from '../objects/ledger.ts';
 import { shortHash } from '../objects/normal-form.ts';
-import type { Policies } from '../ports.ts';
+import type { Policies } from '../ports/options.ts';
 
 /** The part of a decision that the guard looks at. */
 type Guarded = {

@@ -19,7 +19,9 @@ import { type KindRow, SpecProblem, type TranslateContext } from '../kinds/kind.
 import { exceededLimit, problemsOf } from '../kinds/validate.ts';
 import { type CustomResource, contentOf, kindOf } from '../kinds.ts';
 import { hashOf, hashOfLive, isKept, normalised, printKey, printOf } from '../objects/normal-form.ts';
-import type { CrSnapshot, ReconcileOptions, ResourceOutcome } from '../ports.ts';
+import type { ReconcileOptions } from '../ports/options.ts';
+import type { CrSnapshot } from '../ports/resources.ts';
+import type { ResourceOutcome } from '../ports/verdict.ts';
 import { contextOf } from './value-sources.ts';
 
 /** The most characters of one object. A larger one is a mistake in the resource, and every read of the engine would contain it. */

@@ -5,7 +5,8 @@ import { SpecProblem, type TranslateContext, type ValueSource } from '../kinds/k
 import { missingKeyText } from '../kinds/missing-key.ts';
 import type { CustomResource } from '../kinds.ts';
 import { valueName } from '../objects/value-name.ts';
-import type { CrSnapshot, ReconcileOptions } from '../ports.ts';
+import type { ReconcileOptions } from '../ports/options.ts';
+import type { CrSnapshot } from '../ports/resources.ts';
 
 /** The most characters of a value that an engine stores. */
 const MOST_VALUE_CHARACTERS = 65_536;

@@ -4,7 +4,7 @@ import { type MetadataObject, objectsOf } from '@pergola/engine/metadata';
 import { expect, test } from 'vitest';
 import type { CustomResource } from '../kinds.ts';
 import { reconcile } from '../pass/reconcile.ts';
-import { EngineProblem } from '../ports.ts';
+import { EngineProblem } from '../ports/engine-problem.ts';
 import { OPTIONS, resource, table } from '../testing/resources.ts';
 import { inconsistent } from '../testing/scripted-engine.ts';
 import { ScriptedPorts } from '../testing/scripted-ports.ts';

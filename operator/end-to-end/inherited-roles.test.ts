@@ -7,7 +7,7 @@ import { engineClient } from '../engine/client.ts';
 import type { CustomResource } from '../kinds.ts';
 import { systemClock } from '../pass/clock.ts';
 import { reconcile } from '../pass/reconcile.ts';
-import type { StatusChange } from '../ports.ts';
+import type { StatusChange } from '../ports/statuses.ts';
 import { OPTIONS, resource } from '../testing/resources.ts';
 
 let database: TestDatabase;

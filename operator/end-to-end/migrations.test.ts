@@ -13,7 +13,9 @@ import type { CrStatus, CustomResource } from '../kinds.ts';
 import { digestOf } from '../migrations/content.ts';
 import { plan } from '../pass/plan.ts';
 import { type PreviousPass, reconcile } from '../pass/reconcile.ts';
-import type { CrSnapshot, MigrationsRequest, ReconcileOptions } from '../ports.ts';
+import type { MigrationsRequest } from '../ports/migrations.ts';
+import type { ReconcileOptions } from '../ports/options.ts';
+import type { CrSnapshot } from '../ports/resources.ts';
 import type { PassPlan } from '../status/report.ts';
 import { OPTIONS, permission, resource, snapshotOf, table } from '../testing/resources.ts';
 

@@ -16,16 +16,10 @@ import {
   Type,
   validate,
 } from '@pergola/engine/metadata';
-import {
-  type AdmissionAnswer,
-  type Breaks,
-  type InconsistentObject,
-  type MigrationsResult,
-  NOT_ENFORCED,
-  PARTLY_SERVED,
-  type SchemaEffect,
-  type SchemaEffects,
-} from '../ports.ts';
+import type { AdmissionAnswer, Breaks } from '../ports/admission.ts';
+import { type InconsistentObject, NOT_ENFORCED, PARTLY_SERVED } from '../ports/inconsistent-object.ts';
+import type { MigrationsResult } from '../ports/migrations.ts';
+import type { SchemaEffect, SchemaEffects } from '../ports/schema-effects.ts';
 
 /** Raised for JSON that is no answer of an engine. The message has the path of the first wrong value. */
 export class UnexpectedAnswer extends Error {}

@@ -5,7 +5,8 @@
 import { createHash } from 'node:crypto';
 import { patchedEntries, patchedReservations } from '../objects/ledger.ts';
 import { patchedUnserved } from '../objects/unserved.ts';
-import { type EnginePort, EngineProblem, type EngineReading, isAboutContent } from '../ports.ts';
+import type { EnginePort, EngineReading } from '../ports/engine.ts';
+import { EngineProblem, isAboutContent } from '../ports/engine-problem.ts';
 
 /** Returns a port that caches the document and the ledger. They are read once and stay cached while the engine is at the same version; own
  *  writes update the cache. Reading them would otherwise be the most expensive part of a small change beside thousands of objects.

@@ -8,7 +8,9 @@ import { emptyMetadata } from '@pergola/engine/metadata';
 import { afterEach, describe, expect, test } from 'vitest';
 import { openProxy } from '../../engine/wire/testing/proxy.ts';
 import { agentFor, fetchOver } from '../outgoing/http-request.ts';
-import { type AdmissionRequest, type EnginePort, EngineProblem } from '../ports.ts';
+import type { AdmissionRequest } from '../ports/admission.ts';
+import type { EnginePort } from '../ports/engine.ts';
+import { EngineProblem } from '../ports/engine-problem.ts';
 import { engineClient } from './client.ts';
 
 const servers: Server[] = [];

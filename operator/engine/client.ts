@@ -4,25 +4,17 @@
  *  Not here: sending (request.ts), answers (answers.ts), what is kept of them (cached-engine.ts), when a pass is due
  *  (kubernetes/engine-pass.ts). */
 import { type ArgsOf, type Edit, fromWire, type Metadata } from '@pergola/engine/metadata';
+import type { DeclaredCall } from '../kinds.ts';
 import { readLedger, readReservations } from '../objects/ledger.ts';
 import { readUnserved } from '../objects/unserved.ts';
 import { isValueOf } from '../objects/value-name.ts';
-import {
-  type AdmissionAnswer,
-  type AdmissionRequest,
-  type DeclaredCall,
-  type DeliveryRecord,
-  type EnginePort,
-  EngineProblem,
-  type EngineReading,
-  type EngineWrite,
-  type HoldBackEffect,
-  type InconsistentObject,
-  type MigrationsRequest,
-  type MigrationsResult,
-  type SchemaEffects,
-  type ValueChange,
-} from '../ports.ts';
+import type { AdmissionAnswer, AdmissionRequest, HoldBackEffect } from '../ports/admission.ts';
+import type { DeliveryRecord } from '../ports/delivery.ts';
+import type { EnginePort, EngineReading, EngineWrite, ValueChange } from '../ports/engine.ts';
+import { EngineProblem } from '../ports/engine-problem.ts';
+import type { InconsistentObject } from '../ports/inconsistent-object.ts';
+import type { MigrationsRequest, MigrationsResult } from '../ports/migrations.ts';
+import type { SchemaEffects } from '../ports/schema-effects.ts';
 import { TextPool } from '../text-pool.ts';
 import type { EngineAddress } from './address.ts';
 import {

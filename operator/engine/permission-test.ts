@@ -2,7 +2,8 @@
  *  Out: the response. Throws EngineProblem when no GraphQL response comes back.
  *  Not here: the comparison with the expectation (../permission-tests/expectation.ts). */
 import { isRecord, parseJson } from '@pergola/engine/metadata';
-import { EngineProblem, type ResponseError, type TestRequest, type TestResponse } from '../ports.ts';
+import { EngineProblem } from '../ports/engine-problem.ts';
+import type { ResponseError, TestRequest, TestResponse } from '../ports/permission-test.ts';
 import type { EngineAddress } from './address.ts';
 import { receive } from './request.ts';
 

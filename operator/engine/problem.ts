@@ -1,7 +1,7 @@
 /** A failed request to an engine as an EngineProblem: unreachable (network, timeout, 5xx, or something else than an engine answers),
  *  unauthorized, conflict (409), tooLarge (413), inconsistent, rejected. Its message has the error of an engine, shortened and without the
  *  admin secret, and nothing of any other answer: the author of an Engine resource, who reads the message, chooses what is requested. Pure. Not here: sending (request.ts), when a request is sent again (pass/attempt.ts, and the callers of a pass). */
-import { EngineProblem } from '../ports.ts';
+import { EngineProblem } from '../ports/engine-problem.ts';
 import type { EngineAddress } from './address.ts';
 
 export type Answer = {

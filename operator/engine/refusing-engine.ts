@@ -1,6 +1,7 @@
 /** An engine that cannot be asked, because there are no credentials for it: every request fails with the same problem.
  *  Not here: the engine over HTTP (client.ts). */
-import type { EnginePort, EngineProblem } from '../ports.ts';
+import type { EnginePort } from '../ports/engine.ts';
+import type { EngineProblem } from '../ports/engine-problem.ts';
 
 export function refusingEngine(problem: EngineProblem): EnginePort {
   const refuse = () => Promise.reject(problem);

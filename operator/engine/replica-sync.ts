@@ -2,7 +2,8 @@
  *  continue while some replicas still serve the previous version. The operator waits briefly within a pass, longer between passes, and
  *  at most until a deadline; then the status names the lagging replicas.
  *  Out: the lagging replicas, the time of the next check. Not here: requests to a replica (kubernetes/replicas.ts). */
-import type { Clock, EnginePort, LaggingReplica } from '../ports.ts';
+import type { Clock } from '../ports/clock.ts';
+import type { EnginePort, LaggingReplica } from '../ports/engine.ts';
 
 /** The replicas that do not serve a version yet. */
 export type ReplicaSync = {

@@ -2,7 +2,7 @@
  *  In: an address, a request, how its answer is read. Out: the answer. Throws EngineProblem (problem.ts).
  *  Not here: which requests there are (client.ts), what answers look like (answers.ts). */
 import { type ArgsOf, type OperationName, parseJson } from '@pergola/engine/metadata';
-import { EngineProblem } from '../ports.ts';
+import { EngineProblem } from '../ports/engine-problem.ts';
 import { bodyOf, type EngineAddress, type EngineFetch } from './address.ts';
 import { UnexpectedAnswer } from './answers.ts';
 import { jsonParts } from './json-parts.ts';

@@ -8,7 +8,8 @@ import { artifactRequestOf } from '../artifacts/artifact-request.ts';
 import { ArtifactStore } from '../artifacts/artifact-store.ts';
 import { download } from '../artifacts/download.ts';
 import type { CustomResource } from '../kinds.ts';
-import type { ArtifactAnswer, ReferenceLookup } from '../ports.ts';
+import type { ArtifactAnswer } from '../ports/migrations.ts';
+import type { ReferenceLookup } from '../ports/resources.ts';
 
 /** The age at which a tag is compared again, by commands that continue. */
 const MAX_AGE_MS = 540_000;

@@ -1,7 +1,7 @@
 /** Wrong usage of a command, and how commands report an error.
  *  Out: the text on standard error, and the exit code. Not here: the flags of a command (flags.ts and each command). */
 
-import { EngineProblem, type EngineProblemKind } from '../ports.ts';
+import { EngineProblem, type EngineProblemKind } from '../ports/engine-problem.ts';
 
 /** Raised for wrong flags. The message says which, and what to write. */
 export class FlagProblem extends Error {}

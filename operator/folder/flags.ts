@@ -2,7 +2,8 @@
  *  Out: the command. Raises FlagProblem. Environment: ENGINE_GRAPHQL_ADMIN_SECRET, ENGINE_GRAPHQL_HEADER_PREFIX, NO_COLOR. */
 import type { EngineAddress } from '../engine/address.ts';
 import { engineClient } from '../engine/client.ts';
-import type { EnginePort, ReconcileOptions } from '../ports.ts';
+import type { EnginePort } from '../ports/engine.ts';
+import type { ReconcileOptions } from '../ports/options.ts';
 import { FAIL_ON, type FailOn } from '../status/fail-on.ts';
 import {
   checkedEngineAddressOf,

@@ -9,16 +9,10 @@ import { problemsOf } from '../kinds/validate.ts';
 import { type CrStatus, type CustomResource, GROUP_VERSION, kindOf, purposeOf } from '../kinds.ts';
 import { shortHash, stableJson } from '../objects/normal-form.ts';
 import { systemClock } from '../pass/clock.ts';
-import {
-  type Consent,
-  type CrSnapshot,
-  type CrSource,
-  DEFAULT_POLICIES,
-  type Policies,
-  type ReferenceLookup,
-  type StatusChange,
-  type StatusSink,
-} from '../ports.ts';
+import type { Consent } from '../ports/consent.ts';
+import { DEFAULT_POLICIES, type Policies } from '../ports/options.ts';
+import type { CrSnapshot, CrSource, ReferenceLookup } from '../ports/resources.ts';
+import type { StatusChange, StatusSink } from '../ports/statuses.ts';
 import { FolderArtifacts } from './artifacts.ts';
 import type { FileProblem, FolderContent, Manifest } from './read-folder.ts';
 import { readInputs } from './read-inputs.ts';

@@ -3,7 +3,10 @@
  *  Out: a report for each pass, until the signal. Not here: watching files (folder-watch.ts), a pass (pass/reconcile.ts), printing (print.ts). */
 import { stateVersionOf } from '@pergola/engine/metadata';
 import { reconcile } from '../pass/reconcile.ts';
-import { type EnginePort, EngineProblem, type Ports, type ReconcileOptions } from '../ports.ts';
+import type { EnginePort } from '../ports/engine.ts';
+import { EngineProblem } from '../ports/engine-problem.ts';
+import type { ReconcileOptions } from '../ports/options.ts';
+import type { Ports } from '../ports/ports.ts';
 import type { Report } from '../status/report.ts';
 import { FolderWatch, LOOK_MS } from './folder-watch.ts';
 import { isManifest } from './read-folder.ts';

@@ -5,7 +5,7 @@
 import { accessLine } from '../decide/access.ts';
 import { ownerOf } from '../decide/decide.ts';
 import { crName } from '../kinds.ts';
-import type { SchemaEffects } from '../ports.ts';
+import type { SchemaEffects } from '../ports/schema-effects.ts';
 import { outcomeOfPass } from '../status/engine-status.ts';
 import type { RefusedChange } from '../status/fail-on.ts';
 import { changeLines, valueLine } from '../status/plan-text.ts';

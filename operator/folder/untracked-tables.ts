@@ -2,7 +2,8 @@
  *  Not here: what is wrong with those that are (../status/findings.ts). */
 import type { EngineAddress } from '../engine/address.ts';
 import { perform } from '../engine/request.ts';
-import { EngineProblem, type EngineReading } from '../ports.ts';
+import type { EngineReading } from '../ports/engine.ts';
+import { EngineProblem } from '../ports/engine-problem.ts';
 
 /** Returns the tables and views that the engine does not serve, as `SOURCE/SCHEMA/TABLE`. A source that does not answer has none. */
 export async function untrackedTables(

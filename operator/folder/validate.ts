@@ -7,7 +7,8 @@ import { engineKeyOf, type NamespaceFacts } from '../grants/default-engine.ts';
 import { exceededLimit, issuesOf, oldFormHint } from '../kinds/validate.ts';
 import { type CustomResource, contentOf, kindOf, purposeOf } from '../kinds.ts';
 import { declaredFilesOf, isMigration } from '../migrations/run-migrations.ts';
-import { DEFAULT_POLICIES, type ReconcileOptions, type ResourceOutcome } from '../ports.ts';
+import { DEFAULT_POLICIES, type ReconcileOptions } from '../ports/options.ts';
+import type { ResourceOutcome } from '../ports/verdict.ts';
 import { keysIn, lookup, resourceOf } from './folder-source.ts';
 import type { FileProblem, FolderContent, Manifest } from './read-folder.ts';
 

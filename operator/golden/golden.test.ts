@@ -12,7 +12,7 @@ import type { LedgerEntry } from '../objects/ledger.ts';
 import { hashOf, normalised, printKey } from '../objects/normal-form.ts';
 import { plan } from '../pass/plan.ts';
 import { reconcile } from '../pass/reconcile.ts';
-import type { ReconcileOptions } from '../ports.ts';
+import type { ReconcileOptions } from '../ports/options.ts';
 import type { Report } from '../status/report.ts';
 import { OPTIONS, resource, snapshotOf } from '../testing/resources.ts';
 import { inconsistent, ScriptedEngine, withDefaultSource } from '../testing/scripted-engine.ts';

@@ -1,8 +1,8 @@
 /** Returns which namespaces may bind resources to an Engine, and which objects they may own.
- *  In: the Engine resource and the labels of namespaces. Out: a Consent (../ports.ts).
+ *  In: the Engine resource and the labels of namespaces. Out: a Consent (ports/consent.ts).
  *  Pure. Not here: what grants cover (grants.ts). */
 import type { CustomResource } from '../kinds.ts';
-import type { Consent } from '../ports.ts';
+import type { Consent } from '../ports/consent.ts';
 import { type Grant, type Granted, isGrantFor, objectionTo } from './grants.ts';
 
 type Labels = Readonly<Record<string, string>>;

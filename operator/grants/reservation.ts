@@ -4,7 +4,8 @@
  *  Pure. Not here: which permitted resource gets a key (decide/desired.ts), who may own it at all (grants.ts). */
 import { kindAndNamespaceOf } from '../kinds.ts';
 import { type EntryChange, isCountedAt, type Ledger, type Reservation } from '../objects/ledger.ts';
-import type { CrSnapshot, ReconcileOptions } from '../ports.ts';
+import type { ReconcileOptions } from '../ports/options.ts';
+import type { CrSnapshot } from '../ports/resources.ts';
 
 /** The namespace for which a key is reserved. */
 export type ReservedKey = {

@@ -5,7 +5,7 @@
 import type { MetadataObject } from '@pergola/engine/metadata';
 import { kindAndNamespaceOf } from '../kinds.ts';
 import type { LedgerEntry } from '../objects/ledger.ts';
-import type { CrSnapshot } from '../ports.ts';
+import type { CrSnapshot } from '../ports/resources.ts';
 
 export type Revocation = {
   /** The time when an operator first noticed it, from the ledger. */

@@ -6,7 +6,8 @@ import { artifactRequestOf, RECONCILE_ANNOTATION } from '../artifacts/artifact-r
 import type { ArtifactStore } from '../artifacts/artifact-store.ts';
 import type { MigrationSpec } from '../kinds/migration.ts';
 import { type CustomResource, contentOf } from '../kinds.ts';
-import type { ArtifactAnswer, Observed, ReferenceLookup } from '../ports.ts';
+import type { ArtifactAnswer } from '../ports/migrations.ts';
+import type { Observed, ReferenceLookup } from '../ports/resources.ts';
 import { intervalsOf } from './engine-binding.ts';
 
 export class MigrationArtifacts {

@@ -1,7 +1,7 @@
 /** Tests what keeps a resource that is being deleted, and that nothing keeps it for ever. */
 import { describe, expect, test } from 'vitest';
 import { reconcile } from '../pass/reconcile.ts';
-import { EngineProblem } from '../ports.ts';
+import { EngineProblem } from '../ports/engine-problem.ts';
 import { OPTIONS, table } from '../testing/resources.ts';
 import { ScriptedPorts } from '../testing/scripted-ports.ts';
 import {

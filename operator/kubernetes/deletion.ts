@@ -6,7 +6,7 @@
 import { listText } from '@pergola/engine/list-text';
 import { type CustomResource, crName } from '../kinds.ts';
 import { printKey } from '../objects/normal-form.ts';
-import type { ResourceOutcome } from '../ports.ts';
+import type { ResourceOutcome } from '../ports/verdict.ts';
 import { outcomeOfPass } from '../status/engine-status.ts';
 import { outcomeOf, type Report } from '../status/report.ts';
 

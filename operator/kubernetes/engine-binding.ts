@@ -5,7 +5,7 @@
 import { CONFIRM_CHANGE_ANNOTATION } from '../decide/pending-change.ts';
 import { IdentityCache } from '../identity-cache.ts';
 import type { CustomResource } from '../kinds.ts';
-import { DEFAULT_POLICIES, type Policies, type ReconcileOptions } from '../ports.ts';
+import { DEFAULT_POLICIES, type Policies, type ReconcileOptions } from '../ports/options.ts';
 import { CONFIRM_PRUNE_ANNOTATION } from '../status/engine-status.ts';
 import type { Reference } from './references.ts';
 

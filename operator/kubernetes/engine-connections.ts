@@ -8,7 +8,7 @@ import { engineClient } from '../engine/client.ts';
 import { isMatch } from '../grants/grants.ts';
 import type { CustomResource } from '../kinds.ts';
 import { fetchOver, guardedAgentFor, type HttpAgent } from '../outgoing/http-request.ts';
-import type { EnginePort } from '../ports.ts';
+import type { EnginePort } from '../ports/engine.ts';
 import { authorityOf, engineSpecOf, intervalsOf, replicasOf, urlOf } from './engine-binding.ts';
 import type { References } from './references.ts';
 import { withReplicas } from './replica-health.ts';

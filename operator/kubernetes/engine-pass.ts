@@ -15,18 +15,13 @@ import { lineBreakText } from '../kinds/line-break.ts';
 import { missingKeyText } from '../kinds/missing-key.ts';
 import type { CrStatus, CustomResource } from '../kinds.ts';
 import { type PreviousPass, reconcile } from '../pass/reconcile.ts';
-import {
-  type Clock,
-  type CrSnapshot,
-  type EnginePort,
-  EngineProblem,
-  type EngineVersions,
-  type ReconcileOptions,
-  type ReferenceLookup,
-  type ResourceOutcome,
-  type StatusChange,
-  type StatusSink,
-} from '../ports.ts';
+import type { Clock } from '../ports/clock.ts';
+import type { EnginePort, EngineVersions } from '../ports/engine.ts';
+import { EngineProblem } from '../ports/engine-problem.ts';
+import type { ReconcileOptions } from '../ports/options.ts';
+import type { CrSnapshot, ReferenceLookup } from '../ports/resources.ts';
+import type { StatusChange, StatusSink } from '../ports/statuses.ts';
+import type { ResourceOutcome } from '../ports/verdict.ts';
 import { isChanged, statusOf } from '../status/conditions.ts';
 import { nextDeadline } from '../status/deadlines.ts';
 import { type EngineObservations, engineStatusOf, pausedStatusOf } from '../status/engine-status.ts';

@@ -4,7 +4,8 @@
  *  Not here: what blocks a deletion (deletion.ts). */
 
 import type { CustomResource } from '../kinds.ts';
-import type { Clock, StatusSink } from '../ports.ts';
+import type { Clock } from '../ports/clock.ts';
+import type { StatusSink } from '../ports/statuses.ts';
 import { isChanged, statusOf } from '../status/conditions.ts';
 import { type DeletionBlocker, FINALIZER, hasFinalizer, remainingMs, waitsForDeletion } from './deletion.ts';
 import type { Requeue } from './queue.ts';

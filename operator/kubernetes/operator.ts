@@ -8,7 +8,7 @@ import { ArtifactStore } from '../artifacts/artifact-store.ts';
 import { download } from '../artifacts/download.ts';
 import { type CrStatus, type CustomResource, crName, purposeOf } from '../kinds.ts';
 import { systemClock } from '../pass/clock.ts';
-import type { StatusChange } from '../ports.ts';
+import type { StatusChange } from '../ports/statuses.ts';
 import type { Report } from '../status/report.ts';
 import { Cluster } from './cluster.ts';
 import { type ClusterNames, namesOfCluster } from './cluster-name.ts';

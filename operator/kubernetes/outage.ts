@@ -4,7 +4,7 @@
  *  Ready again at the same rate.
  *  In: changed statuses. Out: those to write now. Not here: writing (status-queue.ts), Events (status/transitions.ts). */
 import type { CrStatus, CustomResource } from '../kinds.ts';
-import type { StatusChange } from '../ports.ts';
+import type { StatusChange } from '../ports/statuses.ts';
 import { isOutage, isOutageOfOther, readyReasonOf } from '../status/conditions.ts';
 
 export type OutageOptions = {

@@ -3,7 +3,7 @@
  *  Out: values by key. Not here: which are referred to (engine-binding.ts). */
 import { isSameJson, own } from '@pergola/engine/metadata';
 import type { ObservedVersion } from '../kinds.ts';
-import type { Observed } from '../ports.ts';
+import type { Observed } from '../ports/resources.ts';
 import { type KubeObject, Reflector } from './reflector.ts';
 import { sleep, type Timers } from './timers.ts';
 import { type ApiProblem, hasStatus, type Transport } from './transport.ts';

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { EngineProblem } from '../ports.ts';
+import { EngineProblem } from '../ports/engine-problem.ts';
 import { inconsistent, ScriptedEngine } from '../testing/scripted-engine.ts';
 import { withReplicas } from './replica-health.ts';
 

@@ -3,7 +3,9 @@
  *  In and out: an EnginePort. Not here: the replicas (replicas.ts), the versions they serve (engine/replica-sync.ts). */
 import { stateVersionOf } from '@pergola/engine/metadata';
 import type { ReplicaVersion } from '../kinds.ts';
-import { type EnginePort, EngineProblem, type EngineVersions, type InconsistentObject } from '../ports.ts';
+import type { EnginePort, EngineVersions } from '../ports/engine.ts';
+import { EngineProblem } from '../ports/engine-problem.ts';
+import type { InconsistentObject } from '../ports/inconsistent-object.ts';
 
 export type Replica = {
   readonly address: string;

@@ -5,7 +5,8 @@ import { lookup } from 'node:dns/promises';
 import type { Network } from '@pergola/engine/addresses';
 import { engineClient } from '../engine/client.ts';
 import { fetchOver, guardedAgentFor, type HttpAgent } from '../outgoing/http-request.ts';
-import { type EnginePort, EngineProblem, type LaggingReplica } from '../ports.ts';
+import type { EnginePort, LaggingReplica } from '../ports/engine.ts';
+import { EngineProblem } from '../ports/engine-problem.ts';
 import type { Replica } from './replica-health.ts';
 
 /** Returns the addresses of a host. Rejects when it has none. */

@@ -1,6 +1,6 @@
 /** Tests when resources get the reason Applying. */
 import { expect, test } from 'vitest';
-import type { StatusChange } from '../ports.ts';
+import type { StatusChange } from '../ports/statuses.ts';
 import { statusOf } from '../status/conditions.ts';
 import { table } from '../testing/resources.ts';
 import { reportSlowPass } from './slow-pass.ts';

@@ -2,7 +2,7 @@
  *  a pass over very many resources: the writes would cost more than the pass, and `observedGeneration` says the same.
  *  Not here: the statuses after the pass (pass/reconcile.ts). */
 import type { CustomResource } from '../kinds.ts';
-import type { StatusSink } from '../ports.ts';
+import type { StatusSink } from '../ports/statuses.ts';
 import { type StatusContext, statusOf } from '../status/conditions.ts';
 import type { Timers } from './timers.ts';
 

@@ -3,7 +3,7 @@
 import { assert, asyncProperty, constantFrom, integer, array as listOf, record } from 'fast-check';
 import { expect, test } from 'vitest';
 import type { CrStatus, CustomResource } from '../kinds.ts';
-import type { StatusChange } from '../ports.ts';
+import type { StatusChange } from '../ports/statuses.ts';
 import { conditionOf, statusOf } from '../status/conditions.ts';
 import { table } from '../testing/resources.ts';
 import { StatusQueue } from './status-queue.ts';

@@ -3,7 +3,7 @@
  *  up to 12 concurrent writes. Resources that a user edited come first, then those whose Ready changes. A failed write is repeated.
  *  In: changed statuses. Out: writes. Not here: one write (status-write.ts), which statuses changed (status/conditions.ts). */
 import type { CustomResource } from '../kinds.ts';
-import type { StatusChange, StatusSink } from '../ports.ts';
+import type { StatusChange, StatusSink } from '../ports/statuses.ts';
 import { conditionOf, isChanged } from '../status/conditions.ts';
 import type { Timers } from './timers.ts';
 

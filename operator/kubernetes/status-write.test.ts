@@ -1,7 +1,7 @@
 /** Tests which writes of a status are repeated, and which need no further one. */
 import { expect, test } from 'vitest';
 import type { CustomResource } from '../kinds.ts';
-import type { StatusChange } from '../ports.ts';
+import type { StatusChange } from '../ports/statuses.ts';
 import { statusOf } from '../status/conditions.ts';
 import { table } from '../testing/resources.ts';
 import { writeStatus } from './status-write.ts';

@@ -1,7 +1,7 @@
 /** Writes a status with server-side apply on the status subresource. Specs, labels and annotations are never written.
  *  Not here: when it is written, and again after a failure (status-queue.ts). */
 import type { CustomResource } from '../kinds.ts';
-import type { StatusChange } from '../ports.ts';
+import type { StatusChange } from '../ports/statuses.ts';
 import type { KubeObject } from './reflector.ts';
 import { pathOf } from './resource-path.ts';
 import { sleep, type Timers } from './timers.ts';

@@ -1,5 +1,5 @@
 /** A monotonic clock, timers and random numbers, which tests replace.
- *  Not here: dates for statuses (`Clock` in ../ports.ts). */
+ *  Not here: dates for statuses (`Clock` in ports/clock.ts). */
 
 export type Timers = {
   /** Returns the milliseconds since an arbitrary moment. */

@@ -3,7 +3,8 @@
  *  Not here: the download (artifacts/), running the files (run-migrations.ts). */
 import type { MigrationSpec } from '../kinds/migration.ts';
 import type { AppliedMigration, CustomResource } from '../kinds.ts';
-import type { ArtifactAnswer, CrSnapshot } from '../ports.ts';
+import type { ArtifactAnswer } from '../ports/migrations.ts';
+import type { CrSnapshot } from '../ports/resources.ts';
 import { appliedBefore } from './applied.ts';
 
 /** Returns the artifact of a Migration, or why there is none. */

@@ -6,7 +6,9 @@
 import { createHash } from 'node:crypto';
 import type { MigrationSpec } from '../kinds/migration.ts';
 import type { CustomResource } from '../kinds.ts';
-import type { CrSnapshot, MigrationFile, ResourceOutcome } from '../ports.ts';
+import type { MigrationFile } from '../ports/migrations.ts';
+import type { CrSnapshot } from '../ports/resources.ts';
+import type { ResourceOutcome } from '../ports/verdict.ts';
 
 /** `digest` is the one that the Migration lacks. */
 export type ContentConsent = 'given' | { readonly digest: string } | { readonly problem: ResourceOutcome };

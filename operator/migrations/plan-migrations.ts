@@ -2,7 +2,8 @@
  *  In: the snapshot, what the engine has. Out: the files, and the outcome of each resource in the plan.
  *  Not here: running them (run-migrations.ts). */
 import { type CustomResource, crName } from '../kinds.ts';
-import { EngineProblem, type ResourceOutcome } from '../ports.ts';
+import { EngineProblem } from '../ports/engine-problem.ts';
+import type { ResourceOutcome } from '../ports/verdict.ts';
 import { answerOf, dependsOn, type MigrationContext, outcomeOf, winnersIn } from './run-migrations.ts';
 
 /** The files of Migrations that would run. */

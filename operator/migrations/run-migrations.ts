@@ -14,15 +14,11 @@ import {
   kindOf,
   purposeOf,
 } from '../kinds.ts';
-import {
-  type ArtifactContent,
-  type CrSnapshot,
-  type EnginePort,
-  EngineProblem,
-  type MigrationFile,
-  type MigrationsResult,
-  type ResourceOutcome,
-} from '../ports.ts';
+import type { EnginePort } from '../ports/engine.ts';
+import { EngineProblem } from '../ports/engine-problem.ts';
+import type { ArtifactContent, MigrationFile, MigrationsResult } from '../ports/migrations.ts';
+import type { CrSnapshot } from '../ports/resources.ts';
+import type { ResourceOutcome } from '../ports/verdict.ts';
 import { appliedFromArtifact, artifactOf } from './artifact.ts';
 import { consentToContent } from './content.ts';
 

@@ -8,15 +8,12 @@ import { crName } from '../kinds.ts';
 import { ledgerPatch } from '../objects/ledger.ts';
 import { objectsIn } from '../objects/normal-form.ts';
 import { type UnservedPatch, unservedChanges } from '../objects/unserved.ts';
-import {
-  type CrSnapshot,
-  type EnginePort,
-  EngineProblem,
-  inconsistentIn,
-  isAboutContent,
-  type Ports,
-  type ReconcileOptions,
-} from '../ports.ts';
+import type { EnginePort } from '../ports/engine.ts';
+import { EngineProblem, isAboutContent } from '../ports/engine-problem.ts';
+import { inconsistentIn } from '../ports/inconsistent-object.ts';
+import type { ReconcileOptions } from '../ports/options.ts';
+import type { Ports } from '../ports/ports.ts';
+import type { CrSnapshot } from '../ports/resources.ts';
 import { type HeldChanges, NO_HELD_CHANGES } from '../settle/hold-back.ts';
 import { editsOf } from '../settle/order.ts';
 import {

@@ -1,6 +1,6 @@
 /** The machine's clock, as the core's port. */
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Clock } from '../ports.ts';
+import type { Clock } from '../ports/clock.ts';
 
 export const systemClock: Clock = {
   now: () => new Date(),

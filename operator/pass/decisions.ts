@@ -11,7 +11,9 @@ import {
   type PassState,
 } from '../decide/incremental-scope.ts';
 import { objectsIn } from '../objects/normal-form.ts';
-import type { CrSnapshot, EngineReading, ReconcileOptions } from '../ports.ts';
+import type { EngineReading } from '../ports/engine.ts';
+import type { ReconcileOptions } from '../ports/options.ts';
+import type { CrSnapshot } from '../ports/resources.ts';
 
 export type Decided = { readonly desired: Desired } & Decisions;
 

@@ -1,7 +1,8 @@
 /** The deliveries that applied resources wait for. In: the report so far. Out: the report with their state.
  *  Not here: which resources wait for one, and what its record means (status/delivery.ts). */
 import type { CustomResource } from '../kinds.ts';
-import { EngineProblem, type Ports } from '../ports.ts';
+import { EngineProblem } from '../ports/engine-problem.ts';
+import type { Ports } from '../ports/ports.ts';
 import { awaitedCall, deliveryOf } from '../status/delivery.ts';
 import type { Attempt } from './attempt.ts';
 

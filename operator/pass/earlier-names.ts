@@ -4,7 +4,8 @@
  *  Not here: which names there are (../kubernetes/cluster-name.ts). */
 import type { LedgerPatch } from '../objects/ledger.ts';
 import { ownerOfValues } from '../objects/value-name.ts';
-import type { EnginePort, EngineReading, ReconcileOptions } from '../ports.ts';
+import type { EnginePort, EngineReading } from '../ports/engine.ts';
+import type { ReconcileOptions } from '../ports/options.ts';
 
 /** Returns the patch that renames the manager of entries and reservations; undefined when none has an earlier name. Pure. */
 export function renaming(

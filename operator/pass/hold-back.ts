@@ -13,14 +13,10 @@ import {
 } from '../decide/pending-change.ts';
 import { type CustomResource, crName } from '../kinds.ts';
 import { objectsIn } from '../objects/normal-form.ts';
-import {
-  type EnginePort,
-  EngineProblem,
-  type EngineReading,
-  type HoldBackEffect,
-  isAboutContent,
-  type ReconcileOptions,
-} from '../ports.ts';
+import type { HoldBackEffect } from '../ports/admission.ts';
+import type { EnginePort, EngineReading } from '../ports/engine.ts';
+import { EngineProblem, isAboutContent } from '../ports/engine-problem.ts';
+import type { ReconcileOptions } from '../ports/options.ts';
 import type { HeldChanges, HoldBackOptions } from '../settle/hold-back.ts';
 import { editOf, editsOf } from '../settle/order.ts';
 

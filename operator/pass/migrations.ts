@@ -10,7 +10,9 @@ import {
   type Migrated,
   runMigrations,
 } from '../migrations/run-migrations.ts';
-import type { CrSnapshot, EnginePort, EngineReading, ReconcileOptions } from '../ports.ts';
+import type { EnginePort, EngineReading } from '../ports/engine.ts';
+import type { ReconcileOptions } from '../ports/options.ts';
+import type { CrSnapshot } from '../ports/resources.ts';
 import type { PassPlan, Report } from '../status/report.ts';
 import { type DecidedIn, decisionsIn } from './decisions.ts';
 import { editsForMigrations } from './hold-back.ts';

@@ -2,7 +2,10 @@
  *  Engine. Not here: a real engine and API server (kubernetes/permission-test.kube.test.ts). */
 import { beforeEach, expect, test } from 'vitest';
 import { cachedEngine } from '../engine/cached-engine.ts';
-import { type EnginePort, EngineProblem, type ReconcileOptions, type TestResponse } from '../ports.ts';
+import type { EnginePort } from '../ports/engine.ts';
+import { EngineProblem } from '../ports/engine-problem.ts';
+import type { ReconcileOptions } from '../ports/options.ts';
+import type { TestResponse } from '../ports/permission-test.ts';
 import { conditionOf } from '../status/conditions.ts';
 import { outcomeOfPass } from '../status/engine-status.ts';
 import type { Report } from '../status/report.ts';

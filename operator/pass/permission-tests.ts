@@ -8,18 +8,14 @@ import type { PermissionTestSpec } from '../kinds/permission-test.ts';
 import { type CustomResource, crName, purposeOf, type Reason } from '../kinds.ts';
 import { summaryFrom } from '../permission-tests/expectation.ts';
 import { failedByTable, failedText, gatedTable } from '../permission-tests/gates.ts';
-import {
-  type Clock,
-  type CrSnapshot,
-  type EnginePort,
-  EngineProblem,
-  type Policies,
-  type Ports,
-  type ReconcileOptions,
-  type TestMemory,
-  type TestOutcome,
-  type Verdict,
-} from '../ports.ts';
+import type { Clock } from '../ports/clock.ts';
+import type { EnginePort } from '../ports/engine.ts';
+import { EngineProblem } from '../ports/engine-problem.ts';
+import type { Policies, ReconcileOptions } from '../ports/options.ts';
+import type { TestMemory, TestOutcome } from '../ports/permission-test.ts';
+import type { Ports } from '../ports/ports.ts';
+import type { CrSnapshot } from '../ports/resources.ts';
+import type { Verdict } from '../ports/verdict.ts';
 import type { Attempt } from './attempt.ts';
 
 type TestPass = {

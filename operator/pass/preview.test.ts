@@ -2,7 +2,8 @@
 import { describe, expect, test } from 'vitest';
 import { PLAN_ANNOTATION } from '../decide/pause.ts';
 import { type CustomResource, crName } from '../kinds.ts';
-import { type EnginePort, EngineProblem } from '../ports.ts';
+import type { EnginePort } from '../ports/engine.ts';
+import { EngineProblem } from '../ports/engine-problem.ts';
 import { OPTIONS, permission, resource, snapshotOf, table } from '../testing/resources.ts';
 import { inconsistent } from '../testing/scripted-engine.ts';
 import { ScriptedPorts } from '../testing/scripted-ports.ts';

@@ -4,7 +4,10 @@
 import { accessLine } from '../decide/access.ts';
 import { ownerOf } from '../decide/decide.ts';
 import { wantsPlan, withoutPlanPauses } from '../decide/pause.ts';
-import { type CrSnapshot, type EnginePort, EngineProblem, type ReconcileOptions } from '../ports.ts';
+import type { EnginePort } from '../ports/engine.ts';
+import { EngineProblem } from '../ports/engine-problem.ts';
+import type { ReconcileOptions } from '../ports/options.ts';
+import type { CrSnapshot } from '../ports/resources.ts';
 import { type PlanEffects, planLines } from '../status/plan-text.ts';
 import { plannedAccess } from '../status/planned-access.ts';
 import { type PassPlan, plannedDecisions, type Report } from '../status/report.ts';

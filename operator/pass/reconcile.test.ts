@@ -4,7 +4,7 @@ import { objectsOf } from '@pergola/engine/metadata';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { valueName } from '../objects/value-name.ts';
-import { EngineProblem } from '../ports.ts';
+import { EngineProblem } from '../ports/engine-problem.ts';
 import { OPTIONS, permission, resource, snapshotOf, table } from '../testing/resources.ts';
 import { broken, inconsistent, ScriptedEngine } from '../testing/scripted-engine.ts';
 import { ScriptedPorts } from '../testing/scripted-ports.ts';

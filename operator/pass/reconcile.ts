@@ -4,14 +4,11 @@
 import { passStateAfter } from '../decide/incremental-scope.ts';
 import type { ReplicaSync } from '../engine/replica-sync.ts';
 import type { CrStatus, CustomResource } from '../kinds.ts';
-import type {
-  Ports,
-  ReconcileOptions,
-  ResourceOutcome,
-  StatusChange,
-  TestMemory,
-  Verdict,
-} from '../ports.ts';
+import type { ReconcileOptions } from '../ports/options.ts';
+import type { TestMemory } from '../ports/permission-test.ts';
+import type { Ports } from '../ports/ports.ts';
+import type { StatusChange } from '../ports/statuses.ts';
+import type { ResourceOutcome, Verdict } from '../ports/verdict.ts';
 import { isChanged, isPassing, statusOf } from '../status/conditions.ts';
 import type { Report } from '../status/report.ts';
 import { type Attempt, attempt, type PreviousAttempt } from './attempt.ts';

@@ -2,7 +2,7 @@
  *  Not here: asking them (engine/replica-sync.ts), the verdict of a resource (status/verdicts.ts). */
 import { type ReplicaSync, syncReplicas } from '../engine/replica-sync.ts';
 import type { CustomResource } from '../kinds.ts';
-import type { Ports } from '../ports.ts';
+import type { Ports } from '../ports/ports.ts';
 import { withReplicaSync } from '../status/verdicts.ts';
 import type { Attempt } from './attempt.ts';
 

@@ -2,13 +2,10 @@
  *  Not here: which values resources need (decide/desired.ts), the operations (engine/client.ts). */
 import { Metadata, variablesIn } from '@pergola/engine/metadata';
 import { ownerOfValues } from '../objects/value-name.ts';
-import {
-  type CrSnapshot,
-  type EnginePort,
-  EngineProblem,
-  type ReconcileOptions,
-  type ValueChange,
-} from '../ports.ts';
+import type { EnginePort, ValueChange } from '../ports/engine.ts';
+import { EngineProblem } from '../ports/engine-problem.ts';
+import type { ReconcileOptions } from '../ports/options.ts';
+import type { CrSnapshot } from '../ports/resources.ts';
 import type { PassPlan } from '../status/report.ts';
 import { ownersOfValues } from './earlier-names.ts';
 

@@ -1,7 +1,7 @@
 /** Tests what each expectation accepts, and what it says about a response that differs. */
 import { parseJson } from '@pergola/engine/metadata';
 import { describe, expect, test } from 'vitest';
-import type { TestResponse } from '../ports.ts';
+import type { TestResponse } from '../ports/permission-test.ts';
 import { differencesFrom, summaryFrom } from './expectation.ts';
 
 type Row = Readonly<Record<string, unknown>>;

@@ -2,7 +2,7 @@
  *  Pure. Not here: sending the request (../engine/permission-test.ts). */
 import { isRecord } from '@pergola/engine/metadata';
 import type { PermissionTestSpec } from '../kinds/permission-test.ts';
-import type { ResponseError, TestResponse } from '../ports.ts';
+import type { ResponseError, TestResponse } from '../ports/permission-test.ts';
 import { fits, isSameValue } from './same-value.ts';
 
 type Expected = PermissionTestSpec['expect'];

@@ -3,7 +3,7 @@
 import { listText } from '@pergola/engine/list-text';
 import type { PermissionTestSpec } from '../kinds/permission-test.ts';
 import { type CustomResource, crName, purposeOf } from '../kinds.ts';
-import type { TestOutcome } from '../ports.ts';
+import type { TestOutcome } from '../ports/permission-test.ts';
 
 /** The most tests in a message. */
 const MOST_TESTS = 3;

@@ -1,7 +1,7 @@
 /** Why a change is held back, as the ends of sentences. Pure. Not here: which changes are (hold-back.ts), access in words (decide/access.ts). */
 import { type AccessOperation, wideningParts } from '@pergola/engine/metadata';
 import { lossText, partsText, rolesText } from '../decide/access.ts';
-import type { Breaks, Widenings } from '../ports.ts';
+import type { Breaks, Widenings } from '../ports/admission.ts';
 
 /** A filter or a query may be long, and the status of a resource is read by people. */
 const MOST_CHARACTERS = 250;

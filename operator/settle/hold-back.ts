@@ -6,14 +6,9 @@
 import { containerKeyOf, isSameJson, parseKey, referencesOf } from '@pergola/engine/metadata';
 import { type Decision, ownerOf } from '../decide/decide.ts';
 import { CONFIRM_CHANGE_ANNOTATION, type PendingChange, pendingChanges } from '../decide/pending-change.ts';
-import type {
-  AdmissionAnswer,
-  AdmissionRequest,
-  HeldGroup,
-  HoldBackEffect,
-  InconsistentObject,
-  ResourceOutcome,
-} from '../ports.ts';
+import type { AdmissionAnswer, AdmissionRequest, HeldGroup, HoldBackEffect } from '../ports/admission.ts';
+import type { InconsistentObject } from '../ports/inconsistent-object.ts';
+import type { ResourceOutcome } from '../ports/verdict.ts';
 import { breaksText, wideningText } from './held-text.ts';
 import { isUnavailability, outcomeOfInconsistency } from './inconsistency.ts';
 

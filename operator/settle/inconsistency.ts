@@ -13,8 +13,8 @@ import {
   type InconsistentObject,
   NOT_ENFORCED,
   PARTLY_SERVED,
-  type ResourceOutcome,
-} from '../ports.ts';
+} from '../ports/inconsistent-object.ts';
+import type { ResourceOutcome } from '../ports/verdict.ts';
 
 /** Returns why an object of this manager is inconsistent, from its position, its references and the code of the engine. The message has all
  *  errors of the object, and the nearest names to one that does not exist for resources that may know them. */

@@ -4,7 +4,9 @@ import { nearestNames, nearestText, objectKey, parseKey, printPath } from '@perg
 import type { Decision } from '../decide/decide.ts';
 import { fieldIn } from '../kinds/field.ts';
 import { printKey } from '../objects/normal-form.ts';
-import type { InconsistentObject, LeftOut, ResourceOutcome } from '../ports.ts';
+import type { LeftOut } from '../ports/admission.ts';
+import type { InconsistentObject } from '../ports/inconsistent-object.ts';
+import type { ResourceOutcome } from '../ports/verdict.ts';
 import { keptForDependent, outcomeOfInconsistency } from './inconsistency.ts';
 
 type Context = {

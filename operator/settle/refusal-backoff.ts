@@ -5,7 +5,8 @@
 import type { MetadataObject } from '@pergola/engine/metadata';
 import { type Decision, ownerOf } from '../decide/decide.ts';
 import { hashOfLive, objectsIn } from '../objects/normal-form.ts';
-import type { EngineProblem, ResourceOutcome } from '../ports.ts';
+import type { EngineProblem } from '../ports/engine-problem.ts';
+import type { ResourceOutcome } from '../ports/verdict.ts';
 import { refusalOf } from './left-out.ts';
 import type { Settled } from './settle.ts';
 

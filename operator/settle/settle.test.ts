@@ -3,7 +3,8 @@ import { type MetadataObject, putObject } from '@pergola/engine/metadata';
 import { expect, test } from 'vitest';
 import type { Decision } from '../decide/decide.ts';
 import type { Claim } from '../decide/desired.ts';
-import { EngineProblem, type InconsistentObject } from '../ports.ts';
+import { EngineProblem } from '../ports/engine-problem.ts';
+import type { InconsistentObject } from '../ports/inconsistent-object.ts';
 import { table } from '../testing/resources.ts';
 import {
   broken,

@@ -1,7 +1,7 @@
 /** Tests the conditions of each outcome, and how kstatus reads them. */
 import { expect, test } from 'vitest';
 import type { CrStatus, CustomResource, Reason } from '../kinds.ts';
-import type { Verdict } from '../ports.ts';
+import type { Verdict } from '../ports/verdict.ts';
 import { resource, table } from '../testing/resources.ts';
 import { SITUATIONS } from '../testing/situations.ts';
 import { isChanged, statusOf } from './conditions.ts';

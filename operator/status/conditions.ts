@@ -13,7 +13,8 @@ import {
   REASONS,
   type Reason,
 } from '../kinds.ts';
-import type { Observed, ResourceOutcome, Verdict } from '../ports.ts';
+import type { Observed } from '../ports/resources.ts';
+import type { ResourceOutcome, Verdict } from '../ports/verdict.ts';
 import { consoleLinkOf } from './console-link.ts';
 import { sentence } from './sentence.ts';
 

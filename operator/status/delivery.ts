@@ -2,7 +2,7 @@
  *  delivery that has ended is not checked again until the resource changes.
  *  Pure. Not here: asking the engine (engine/client.ts), the other conditions (conditions.ts). */
 import { type CustomResource, type DeclaredCall, kindOf } from '../kinds.ts';
-import type { Delivery, DeliveryRecord } from '../ports.ts';
+import type { Delivery, DeliveryRecord } from '../ports/delivery.ts';
 import { conditionOf } from './conditions.ts';
 
 /** The time between the scheduled time and the first check. */

@@ -2,7 +2,7 @@
 import { expect, test } from 'vitest';
 import { ENGINE_COLUMNS } from '../kinds/kind.ts';
 import { reconcile } from '../pass/reconcile.ts';
-import { EngineProblem } from '../ports.ts';
+import { EngineProblem } from '../ports/engine-problem.ts';
 import { OPTIONS, permission, resource, table } from '../testing/resources.ts';
 import { broken } from '../testing/scripted-engine.ts';
 import { ScriptedPorts } from '../testing/scripted-ports.ts';

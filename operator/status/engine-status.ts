@@ -17,7 +17,9 @@ import {
 } from '../kinds.ts';
 import { objectsIn } from '../objects/normal-form.ts';
 import { failedText } from '../permission-tests/gates.ts';
-import { type EngineVersions, inconsistentIn, type ResourceOutcome } from '../ports.ts';
+import type { EngineVersions } from '../ports/engine.ts';
+import { inconsistentIn } from '../ports/inconsistent-object.ts';
+import type { ResourceOutcome } from '../ports/verdict.ts';
 import { outcomeOfInconsistency } from '../settle/inconsistency.ts';
 import { type ConditionDraft, conditionsOf, progressConditions, type StatusContext } from './conditions.ts';
 import { missingGrantText, notReady, notReadyText } from './not-ready.ts';

@@ -2,7 +2,7 @@ import type { AccessChange, MetadataObject } from '@pergola/engine/metadata';
 import { describe, expect, test } from 'vitest';
 import { accessOfDecisions } from '../decide/access.ts';
 import type { Decision } from '../decide/decide.ts';
-import type { SchemaEffects } from '../ports.ts';
+import type { SchemaEffects } from '../ports/schema-effects.ts';
 import { FAIL_ON, type FailOn, refusedChanges } from './fail-on.ts';
 
 const CR = { kind: 'TablePermission', metadata: { namespace: 'shop', name: 'note' } };

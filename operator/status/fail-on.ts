@@ -8,7 +8,7 @@
 import { type AccessChange, isBreaking, isGaining, wideningParts } from '@pergola/engine/metadata';
 import { accessLine, type DecidedAccess } from '../decide/access.ts';
 import { ownerOf } from '../decide/decide.ts';
-import type { SchemaEffect, SchemaEffects } from '../ports.ts';
+import type { SchemaEffect, SchemaEffects } from '../ports/schema-effects.ts';
 import { INCOMPLETE, uncountedText, usersText } from './schema-text.ts';
 
 export const FAIL_ON = ['widened', 'granted', 'breaking', 'breaking-in-use'] as const;

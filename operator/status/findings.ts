@@ -4,7 +4,7 @@
 import { nearestText } from '@pergola/engine/metadata';
 import { REASONS, type Reason } from '../kinds.ts';
 import { printKey } from '../objects/normal-form.ts';
-import type { EngineReading } from '../ports.ts';
+import type { EngineReading } from '../ports/engine.ts';
 import { outcomeOfInconsistency } from '../settle/inconsistency.ts';
 import { absenceAdvice } from './absence-advice.ts';
 

@@ -12,7 +12,8 @@ import {
   printDifference,
 } from '../objects/difference.ts';
 import { printKey } from '../objects/normal-form.ts';
-import type { ResourceOutcome, ValueChange } from '../ports.ts';
+import type { ValueChange } from '../ports/engine.ts';
+import type { ResourceOutcome } from '../ports/verdict.ts';
 import type { PlannedAccess } from './planned-access.ts';
 import { type PassPlan, plannedDecisions } from './report.ts';
 

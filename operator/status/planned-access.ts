@@ -5,7 +5,7 @@ import type { AccessChange } from '@pergola/engine/metadata';
 import { accessOfDecisions, type DecidedAccess } from '../decide/access.ts';
 import type { Decision } from '../decide/decide.ts';
 import { objectsIn } from '../objects/normal-form.ts';
-import type { SchemaEffects } from '../ports.ts';
+import type { SchemaEffects } from '../ports/schema-effects.ts';
 import { type PassPlan, plannedDecisions } from './report.ts';
 
 export type PlannedAccess = {

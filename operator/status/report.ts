@@ -8,15 +8,11 @@ import type { ReplicaSync } from '../engine/replica-sync.ts';
 import type { CrStatus, CustomResource } from '../kinds.ts';
 import type { PlannedMigrations } from '../migrations/plan-migrations.ts';
 import type { EntryChange, LedgerPatch } from '../objects/ledger.ts';
-import type {
-  EngineProblem,
-  EngineReading,
-  InconsistentObject,
-  ResourceOutcome,
-  TestMemory,
-  ValueChange,
-  Verdict,
-} from '../ports.ts';
+import type { EngineReading, ValueChange } from '../ports/engine.ts';
+import type { EngineProblem } from '../ports/engine-problem.ts';
+import type { InconsistentObject } from '../ports/inconsistent-object.ts';
+import type { TestMemory } from '../ports/permission-test.ts';
+import type { ResourceOutcome, Verdict } from '../ports/verdict.ts';
 import type { HeldChanges } from '../settle/hold-back.ts';
 import type { RefusalBackoff } from '../settle/refusal-backoff.ts';
 import type { Settled } from '../settle/settle.ts';

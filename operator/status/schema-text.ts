@@ -1,7 +1,7 @@
 /** The changes of the schemas of roles, in words for people who review a plan. Pure.
  *  Not here: comparing schemas (engine/schema), access (access-text.ts). */
 import { listText } from '@pergola/engine/list-text';
-import type { AffectedOperation, SchemaEffect, SchemaEffects } from '../ports.ts';
+import type { AffectedOperation, SchemaEffect, SchemaEffects } from '../ports/schema-effects.ts';
 
 /** The most changes of one role that are listed. */
 const MOST_LISTED = 20;

@@ -5,7 +5,7 @@ import fc from 'fast-check';
 import { load } from 'js-yaml';
 import { expect, test } from 'vitest';
 import { REASONS, type Reason } from '../kinds.ts';
-import type { Verdict } from '../ports.ts';
+import type { Verdict } from '../ports/verdict.ts';
 import { NO_HELD_CHANGES } from '../settle/hold-back.ts';
 import { NO_BACKOFF } from '../settle/refusal-backoff.ts';
 import { resource } from '../testing/resources.ts';

@@ -10,7 +10,8 @@ import { type ReplicaSync, type TrackedReplica, withLagging } from '../engine/re
 import { type CustomResource, crName, type Reason } from '../kinds.ts';
 import { differencesOf, summarise } from '../objects/difference.ts';
 import { objectsIn, printKey } from '../objects/normal-form.ts';
-import type { InconsistentObject, ResourceOutcome, Verdict } from '../ports.ts';
+import type { InconsistentObject } from '../ports/inconsistent-object.ts';
+import type { ResourceOutcome, Verdict } from '../ports/verdict.ts';
 import { isUnavailability, outcomeOfInconsistency } from '../settle/inconsistency.ts';
 import { waitsFor } from '../settle/left-out.ts';
 import { conditionOf } from './conditions.ts';

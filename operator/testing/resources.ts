@@ -1,6 +1,7 @@
 /** Creates custom resources for tests from short arguments. */
 import { type CustomResource, GROUP_VERSION } from '../kinds.ts';
-import { type CrSnapshot, DEFAULT_POLICIES, type ReconcileOptions } from '../ports.ts';
+import { DEFAULT_POLICIES, type ReconcileOptions } from '../ports/options.ts';
+import type { CrSnapshot } from '../ports/resources.ts';
 
 export const MANAGER = 'test';
 

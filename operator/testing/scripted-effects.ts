@@ -1,7 +1,7 @@
 /** The changes of schemas for a scripted engine: the schema of a role has the columns of its select permissions, and a column that is gone
  *  breaks clients. So does a REST endpoint that is gone. Not here: the comparison of the real engine (engine/schema, engine/admin). */
 import { type Edit, editObjects, type MetadataObject, objectsOf } from '@pergola/engine/metadata';
-import type { SchemaEffects } from '../ports.ts';
+import type { SchemaEffects } from '../ports/schema-effects.ts';
 import type { ScriptedEngine } from './scripted-engine.ts';
 
 type Objects = ReadonlyMap<string, MetadataObject>;

@@ -27,19 +27,11 @@ import {
 import { type LedgerEntry, readLedger, readReservations } from '../objects/ledger.ts';
 import { readUnserved } from '../objects/unserved.ts';
 import { isValueOf } from '../objects/value-name.ts';
-import {
-  type AdmissionAnswer,
-  type AdmissionRequest,
-  type EnginePort,
-  EngineProblem,
-  type EngineWrite,
-  type HeldGroup,
-  type InconsistentObject,
-  type LeftOut,
-  type SchemaEffects,
-  unfit,
-  type ValueChange,
-} from '../ports.ts';
+import type { AdmissionAnswer, AdmissionRequest, HeldGroup, LeftOut } from '../ports/admission.ts';
+import type { EnginePort, EngineWrite, ValueChange } from '../ports/engine.ts';
+import { EngineProblem } from '../ports/engine-problem.ts';
+import { type InconsistentObject, unfit } from '../ports/inconsistent-object.ts';
+import type { SchemaEffects } from '../ports/schema-effects.ts';
 
 export type Judge = (objects: ReadonlyMap<string, MetadataObject>) => readonly InconsistentObject[];
 

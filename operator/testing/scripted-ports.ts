@@ -1,7 +1,9 @@
 /** Ports around a scripted engine: resources that the test sets, published statuses, and a clock that the test sets. */
 import { setImmediate } from 'node:timers/promises';
 import type { CrStatus, CustomResource } from '../kinds.ts';
-import type { CrSnapshot, Ports, StatusChange } from '../ports.ts';
+import type { Ports } from '../ports/ports.ts';
+import type { CrSnapshot } from '../ports/resources.ts';
+import type { StatusChange } from '../ports/statuses.ts';
 import { snapshotOf } from './resources.ts';
 import { ScriptedEngine } from './scripted-engine.ts';
 

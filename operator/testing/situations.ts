@@ -2,7 +2,7 @@
  *  derive from them. These are the rows of the table in docs/guides/gitops.md; the operator's own code creates the statuses.
  *  Not here: running Argo CD's check (deploy/argocd/health.test.ts), the rules of kstatus (status/conditions.test.ts). */
 import type { CrStatus, CustomResource, Reason } from '../kinds.ts';
-import type { Verdict } from '../ports.ts';
+import type { Verdict } from '../ports/verdict.ts';
 import { statusOf } from '../status/conditions.ts';
 import { table } from './resources.ts';
 

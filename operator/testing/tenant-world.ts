@@ -4,7 +4,7 @@ import { cachedEngine } from '../engine/cached-engine.ts';
 import { consentOf, type LabelsOf } from '../grants/consent.ts';
 import type { CustomResource } from '../kinds.ts';
 import { type PreviousPass, reconcile } from '../pass/reconcile.ts';
-import type { ReconcileOptions } from '../ports.ts';
+import type { ReconcileOptions } from '../ports/options.ts';
 import type { Report } from '../status/report.ts';
 import { OPTIONS, resource, snapshotOf } from './resources.ts';
 import { ScriptedPorts } from './scripted-ports.ts';

@@ -13,7 +13,7 @@ import { queryRequest, queryShape, type Request } from '../../engine/oracle/test
 import { makeQuery, Sight } from '../../engine/oracle/testing/request.ts';
 import type { World } from '../../engine/oracle/testing/world.ts';
 import type { Role } from '../../engine/oracle/testing/world-types.ts';
-import { STRICT_RETURNING } from '../../engine/resolve/types.ts';
+import { STRICT_RETURNING } from '../../engine/resolve/model/features.ts';
 import { answerOf, contentsOf, dataOf } from './worlds.ts';
 
 /** The error of Postgres for an upsert whose objects have the same key. A cluster writes them one after the other. */

@@ -8,10 +8,10 @@ import { printQualified } from '../../metadata/schema/common.ts';
 import { checkedBy, onConflictOf } from '../../plan/insert.ts';
 import { accessOf } from '../../resolve/access.ts';
 import { resolveBoolExp } from '../../resolve/bool-exp.ts';
+import type { ResolvedTable } from '../../resolve/model/table.ts';
 import { isGraphqlName } from '../../resolve/names.ts';
 import { type Leaf, type Predicate, TRUE } from '../../resolve/predicate.ts';
 import { ADMIN_ROLE } from '../../resolve/session.ts';
-import type { ResolvedTable } from '../../resolve/types.ts';
 import type { ConflictKey } from '../../sql/row-truth.ts';
 import {
   type AccessConditions,

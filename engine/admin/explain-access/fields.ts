@@ -10,14 +10,11 @@ import type { Source } from '../../metadata/schema/source.ts';
 import type { RootFieldKind } from '../../metadata/schema/table.ts';
 import { accessOf, mayReadAtRoot, type RootRead, remoteSchemaFor, targetOf } from '../../resolve/access.ts';
 import { aggregateFieldName } from '../../resolve/aggregate-fields.ts';
+import type { ResolvedFunction } from '../../resolve/model/function.ts';
+import type { Model } from '../../resolve/model/model.ts';
+import type { ResolvedRemoteRelationship, ResolvedTable } from '../../resolve/model/table.ts';
 import { stepsProblem } from '../../resolve/remote-step.ts';
 import { ADMIN_ROLE } from '../../resolve/session.ts';
-import type {
-  Model,
-  ResolvedFunction,
-  ResolvedRemoteRelationship,
-  ResolvedTable,
-} from '../../resolve/types.ts';
 import { type RoleSchema, roleSchema } from '../../schema/role-schemas.ts';
 import type { UnitOfWork } from '../unit-of-work.ts';
 import { type AccessSubject, refusalsOf, withoutPermission } from './grants.ts';

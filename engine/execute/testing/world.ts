@@ -4,9 +4,10 @@ import { introspect } from '../../catalog/introspect.ts';
 import { Sources } from '../../database/sources.ts';
 import { EngineError, toGraphqlError } from '../../errors/engine-error.ts';
 import { parseMetadata } from '../../metadata/parse.ts';
+import type { Model } from '../../resolve/model/model.ts';
+import type { ResolveOptions } from '../../resolve/model/options.ts';
 import { resolve } from '../../resolve/resolve.ts';
 import type { Session } from '../../resolve/session.ts';
-import type { Model, ResolveOptions } from '../../resolve/types.ts';
 import { answer } from '../answer.ts';
 import { bodyText } from '../splice.ts';
 

@@ -8,8 +8,8 @@ import { introspect } from '../../catalog/introspect.ts';
 import type { Databases } from '../../database/databases.ts';
 import { openDatabase } from '../../database/pool.ts';
 import { parseMetadata } from '../../metadata/parse.ts';
+import type { Model } from '../../resolve/model/model.ts';
 import { resolve } from '../../resolve/resolve.ts';
-import type { Model } from '../../resolve/types.ts';
 
 export type World = {
   readonly model: Model;

@@ -4,8 +4,8 @@ import { fail } from '../../errors/engine-error.ts';
 import { parsingJson } from '../../json/parse-json.ts';
 import { makeRoom } from '../../limits/memory-pressure.ts';
 import { inSlices, nextTurn } from '../../limits/slices.ts';
+import type { Model } from '../../resolve/model/model.ts';
 import { ADMIN_ROLE, type Session } from '../../resolve/session.ts';
-import type { Model } from '../../resolve/types.ts';
 
 /** The length of a text that takes some milliseconds to parse. */
 const LONG = 256 * 1024;

@@ -9,8 +9,8 @@ import type { GraphqlRequest, PlannedRequest } from '../../execute/plan-cache.ts
 import type { Body } from '../../execute/splice.ts';
 import { RequestSignal } from '../../limits/cancel-signal.ts';
 import { AnswerHolding } from '../../limits/memory-budget.ts';
+import type { Model } from '../../resolve/model/model.ts';
 import type { Session } from '../../resolve/session.ts';
-import type { Model } from '../../resolve/types.ts';
 import type { LiveQueries } from '../../subscribe/live-queries.ts';
 import { Result } from '../../subscribe/result.ts';
 import type { SubscribeRequest } from '../../subscribe/subscription.ts';

@@ -1,7 +1,7 @@
 /** A request of a role that can be run on any database of its world. Made by ways.ts and write-ways.ts. */
 import type { Databases } from '../../database/databases.ts';
+import type { Model } from '../../resolve/model/model.ts';
 import type { Session } from '../../resolve/session.ts';
-import type { Model } from '../../resolve/types.ts';
 
 /** A database of the world, and whose request it is. */
 export type Side = { readonly model: Model; readonly databases: Databases; readonly session: Session };

@@ -7,8 +7,8 @@ import { Sources } from '../../database/sources.ts';
 import { parseMetadata } from '../../metadata/parse.ts';
 import { qualifiedKey } from '../../metadata/schema/common.ts';
 import type { Table } from '../../metadata/schema/table.ts';
+import type { Model } from '../../resolve/model/model.ts';
 import { resolve } from '../../resolve/resolve.ts';
-import type { Model } from '../../resolve/types.ts';
 
 export type EngineRooms = { readonly model: Model; readonly sources: Sources };
 

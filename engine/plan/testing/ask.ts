@@ -2,8 +2,8 @@
  *  permissions. In: request text and variables. Out: its plan, its shape, or the error as `path: message`. */
 import { EngineError, printPath } from '../../errors/engine-error.ts';
 import type { Table } from '../../metadata/schema/table.ts';
+import type { Model } from '../../resolve/model/model.ts';
 import { AUTHORS, catalogOf, resolveTables, tableIn } from '../../resolve/testing/small-world.ts';
-import type { Model } from '../../resolve/types.ts';
 import { type RoleSchema, roleSchema } from '../../schema/role-schemas.ts';
 import type { PreparedDocument } from '../context.ts';
 import { prepareDocument } from '../document.ts';

@@ -6,8 +6,8 @@ import { qualifiedKey } from '../../metadata/schema/common.ts';
 import type { Metadata } from '../../metadata/schema/metadata.ts';
 import type { Source, SourceCustomization } from '../../metadata/schema/source.ts';
 import type { Table } from '../../metadata/schema/table.ts';
+import type { ResolvedTable } from '../model/table.ts';
 import { type Resolution, resolve } from '../resolve.ts';
-import type { ResolvedTable } from '../types.ts';
 
 type ForeignKey = readonly [columns: readonly string[], table: string, foreignColumns: readonly string[]];
 type Rest = {

@@ -5,8 +5,8 @@ import { builtinType, type PgType } from '../../catalog/types.ts';
 import type { MutationRoot } from '../../plan/mutation-types.ts';
 import type { Field, OrderItem, Select } from '../../plan/query-types.ts';
 import type { Plan } from '../../plan/types.ts';
+import type { JsonForm } from '../../resolve/model/column.ts';
 import { type Join, type Leaf, type Operand, type Predicate, TRUE } from '../../resolve/predicate.ts';
-import type { JsonForm } from '../../resolve/types.ts';
 
 export const int4 = builtinType('int4');
 export const textType = builtinType('text');
