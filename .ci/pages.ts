@@ -1,6 +1,7 @@
 /** Opens every page of the console on real databases and on large generated ones, in every window and colour scheme
- *  (console/every-page.test.ts). In: the data folder (--shared), a Postgres with PostGIS, a Chromium. Out: the report of vitest, --out JSON
- *  {passed, failed}; exit 1 on a failure. */
+ *  (console/every-page.test.ts), and compares Access with `explain_access` for 200 random models.
+ *  In: the data folder (--shared), a Postgres with PostGIS, a Chromium. Out: the report of vitest, --out JSON {passed, failed}; exit 1 on a
+ *  failure. */
 import { spawnSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -15,15 +16,20 @@ const { values: options } = parseArgs({
 const folder = mkdtempSync(join(tmpdir(), 'pergola-pages-'));
 try {
   const report = join(folder, 'report.json');
-  const { status } = spawnSync('vitest', ['run', 'console/every-page.test.ts'], {
-    stdio: 'inherit',
-    env: {
-      ...process.env,
-      VITEST_JSON: report,
-      PERGOLA_TEST_DATA: join(resolve(options.shared), 'data'),
-      PERGOLA_TEST_POSTGRES_BIN: binariesWithPostgis(),
+  const { status } = spawnSync(
+    'vitest',
+    ['run', 'console/every-page.test.ts', 'console/access-words.test.ts'],
+    {
+      stdio: 'inherit',
+      env: {
+        ...process.env,
+        VITEST_JSON: report,
+        PERGOLA_TEST_MODELS: '200',
+        PERGOLA_TEST_DATA: join(resolve(options.shared), 'data'),
+        PERGOLA_TEST_POSTGRES_BIN: binariesWithPostgis(),
+      },
     },
-  });
+  );
   const { numPassedTests, numFailedTests } = JSON.parse(readFileSync(report, 'utf8')) as VitestReport;
   const failed = numFailedTests || (status === 0 ? 0 : 1);
   console.log(`pages: ${numPassedTests} passed, ${failed} failed`);

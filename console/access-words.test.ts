@@ -14,7 +14,8 @@ import { inWords } from './page/words.js';
 vi.mock('./page/why.jsx', () => ({ Why: () => null }));
 const { detailsHtml, summaryHtml } = await import('./testing/access-html.jsx');
 
-const MODELS = 200;
+/** `npm run pages` compares 200. */
+const MODELS = Number(process.env['PERGOLA_TEST_MODELS'] ?? 20);
 const OPERATIONS = ['select', 'insert', 'update', 'delete'] as const;
 const WORLD_NUMBERS = 1600;
 const ALWAYS = 'every row';

@@ -47,14 +47,17 @@ describe.skipIf(!HAS_BROWSER)(`pages on a huge model${REASON}`, { timeout: TIMEO
 
   test.each(pagesOf(given))('/$path', async ({ path, isShown }) => {
     const tries: Awaited<ReturnType<typeof measure>>[] = [];
-    for (let i = 0; i < TRIES; i++) tries.push(await measure(path, isShown));
+    const mostTaskMs = (path === '' ? MOST_EDITOR_TASK_MS : MOST_TASK_MS) * slowness();
+    const isQuick = ({ taskMs, paintMs }: (typeof tries)[number]) =>
+      taskMs < mostTaskMs && paintMs < MOST_PAINT_MS;
+    do tries.push(await measure(path, isShown));
+    while (tries.length < TRIES && !tries.some(isQuick));
     const best = (of: 'paintMs' | 'taskMs') => Math.min(...tries.map((each) => each[of]));
     const figures = { bytes: tries[0]!.bytes, paintMs: best('paintMs'), taskMs: best('taskMs') };
     if (process.env['PERGOLA_FIGURES']) console.log(path, figures);
-    const times = slowness();
     expect(figures.bytes).toBeGreaterThan(0);
     expect(figures.bytes).toBeLessThan(path === '' ? MOST_EDITOR_BYTES : MOST_BYTES);
-    expect(figures.paintMs).toBeLessThan(MOST_PAINT_MS * times);
-    expect(figures.taskMs).toBeLessThan((path === '' ? MOST_EDITOR_TASK_MS : MOST_TASK_MS) * times);
+    expect(figures.paintMs).toBeLessThan(MOST_PAINT_MS * slowness());
+    expect(figures.taskMs).toBeLessThan(mostTaskMs);
   });
 });
