@@ -23,7 +23,9 @@ test('the first screen has a resource of the example, one command, and a picture
   expect(README).toContain(example);
   expect([...FIRST_SCREEN.matchAll(/```sh\n/g)].length).toBe(1);
   expect(FIRST_SCREEN).toContain('make start');
-  expect(README).toContain('](docs/images/console.png)');
+  expect(FIRST_SCREEN).toContain('](docs/images/console.png)');
+  expect(FIRST_SCREEN).toContain('no other databases');
+  expect(FIRST_SCREEN).toContain('before 1.0');
   expect(existsSync(PICTURE)).toBe(true);
 });
 

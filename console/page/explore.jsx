@@ -90,6 +90,7 @@ export function Explore({ session, onSignOut }) {
             defaultQuery=""
             plugins={seesAllRoles(session) ? ALL_PANES : PANES_OF_ROLE}
             onSchemaChange={setSchema}
+            dangerouslyAssumeSchemaIsValid
           >
             {/* Its own is a link to another site. */}
             <GraphiQL.Logo>{null}</GraphiQL.Logo>
