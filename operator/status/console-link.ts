@@ -1,7 +1,7 @@
 /** Returns the address of a resource's page in the console of the engine, for its conditions and Events: the object where the engine has it, else the
  *  resource among those that are not served.
  *  Pure. Not here: the message (conditions.ts, sentence.ts), the pages (console/). */
-import { type CustomResource, crName, purposeOf, type Reason } from '../kinds.ts';
+import { type Condition, type CustomResource, crName, purposeOf, type Reason } from '../kinds.ts';
 
 /** The most characters of a link. A message without it says more than one that is cut for it. */
 const MOST_LINK_CHARACTERS = 400;
@@ -33,10 +33,28 @@ export function consoleLinkOf(
   consoleUrl: string | undefined,
 ): string | undefined {
   if (consoleUrl === undefined || WITHOUT_PAGE.has(reason)) return undefined;
-  const root = consoleUrl.replace(/\/+$/, '');
+  const root = rootOf(consoleUrl);
   const isServed = object !== undefined && !OF_OWNERSHIP.has(reason);
   if (!isServed && (reason === 'Applied' || purposeOf(cr) === 'test')) return undefined;
   const find = new URLSearchParams({ find: crName(cr) });
   const link = isServed ? `${root}/model/${object}` : `${root}/ownership?${find}`;
   return link.length > MOST_LINK_CHARACTERS ? undefined : link;
+}
+
+/** Returns the link of a condition of the Engine itself: what is inconsistent, or what waits, is held back or refused. Undefined when there is
+ *  nothing to look at. */
+export function engineLinkOf(
+  { spec }: CustomResource,
+  { type, status, reason }: Pick<Condition, 'type' | 'status' | 'reason'>,
+  notReady: number,
+): string | undefined {
+  const { consoleUrl } = spec as { readonly consoleUrl?: string };
+  if (consoleUrl === undefined) return undefined;
+  if (type === 'MetadataConsistent' && status === 'False') return `${rootOf(consoleUrl)}/model`;
+  const isAboutResources = type === 'Ready' && (notReady > 0 || OF_OWNERSHIP.has(reason));
+  return isAboutResources && !WITHOUT_PAGE.has(reason) ? `${rootOf(consoleUrl)}/ownership` : undefined;
+}
+
+function rootOf(consoleUrl: string): string {
+  return consoleUrl.replace(/\/+$/, '');
 }

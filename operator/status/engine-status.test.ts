@@ -36,6 +36,25 @@ test('a healthy Engine is Ready and counts owned, other and failing objects', as
   });
 });
 
+test('an Engine with a console names the page about what is not well, and no other', async () => {
+  const shown = async (judge = broken()) => {
+    const ports = new ScriptedPorts();
+    ports.resources = [table('author')];
+    ports.engine.judge = judge;
+    const cr = { ...engine, spec: { ...engine.spec, consoleUrl: 'https://api.test/console/' } };
+    const { conditions } = engineStatusOf(cr, await reconcile(ports, OPTIONS), context);
+    return conditions.flatMap(({ type, message }) => {
+      const [, link] = /; see (\S+)\.$/.exec(message) ?? [];
+      return link ? [`${type} ${link}`] : [];
+    });
+  };
+  expect(await shown()).toEqual([]);
+  expect(await shown(broken('source/default'))).toEqual([
+    'Ready https://api.test/console/ownership',
+    'MetadataConsistent https://api.test/console/model',
+  ]);
+});
+
 test.each([1, 2, 5])('the column and the message of an Engine count the same %i resources', async (count) => {
   const permissions = Array.from({ length: 3 }, (_, i) => ({
     role: `role${i}`,

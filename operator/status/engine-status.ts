@@ -22,6 +22,7 @@ import { inconsistentIn } from '../ports/inconsistent-object.ts';
 import type { ResourceOutcome } from '../ports/verdict.ts';
 import { outcomeOfInconsistency } from '../settle/inconsistency.ts';
 import { type ConditionDraft, conditionsOf, progressConditions, type StatusContext } from './conditions.ts';
+import { engineLinkOf } from './console-link.ts';
 import { missingGrantText, notReady, notReadyText } from './not-ready.ts';
 import { outcomeOf, type PassPlan, type Report } from './report.ts';
 import { sentence } from './sentence.ts';
@@ -62,16 +63,21 @@ export function engineStatusOf(
   ];
   const pruneHold = report.plan?.pruneHold;
   const namespaces = namespacesOf(report);
+  const failed = report.plan ? notReady(report).length : undefined;
   return {
     observedGeneration: cr.metadata.generation,
     target: kindOf('Engine')!.target(cr.spec),
     ...(report.resourceVersion === undefined ? {} : { resourceVersion: report.resourceVersion }),
     ...versionsOf(cr, versions),
-    ...(report.plan ? { notReady: notReady(report).length, objects: countsOf(report) } : {}),
+    ...(failed === undefined ? {} : { notReady: failed, objects: countsOf(report) }),
     ...(pruneHold ? { pruneHash: pruneHold.hash } : {}),
     ...(namespaces.length > 0 ? { namespaces } : {}),
     ...(report.plan && report.plan.settled.heldBack.size > 0 ? { heldBack: heldChangesOf(report.plan) } : {}),
-    conditions: conditionsOf(cr, drafts, context),
+    conditions: conditionsOf(
+      cr,
+      drafts.map((draft) => ({ ...draft, link: engineLinkOf(cr, draft, failed ?? 0) })),
+      context,
+    ),
   };
 }
 
