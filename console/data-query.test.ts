@@ -5,9 +5,10 @@ import { operandOf, PAGE_ROWS, rowsQuery } from './page/data-query.js';
 
 const scalar = (name: string) => ({ kind: 'SCALAR', name, ofType: null });
 const list = (name: string) => ({ kind: 'LIST', name: null, ofType: scalar(name) });
+const directions = { asc: 'asc', desc: 'desc' };
 const COLUMNS = [
-  { name: 'id', operators: [{ name: '_eq', type: scalar('Int') }] },
-  { name: 'title', operators: [{ name: '_like', type: scalar('String') }] },
+  { name: 'id', operators: [{ name: '_eq', type: scalar('Int') }], directions },
+  { name: 'title', operators: [{ name: '_like', type: scalar('String') }], directions },
 ];
 const BOOKS = {
   name: 'books',
@@ -58,6 +59,25 @@ test('related rows are reached by the key of a row', () => {
     variables: { key_id: 7, limit: 50 },
   });
   expect(rowsIn({ author_by_pk: null })).toEqual([]);
+});
+
+test('the root fields of a namespace, and related rows, are selected in it', () => {
+  const shop = { ...BOOKS, namespace: 'shop' };
+  const own = rowsQuery({ table: shop, columns: COLUMNS, ...NOTHING });
+  expect(own.question.query).toBe('query Rows($limit: Int) { shop { books(limit: $limit) { id title } } }');
+  expect(own.rowsIn({ shop: { books: [{ id: 1 }] } })).toEqual([{ id: 1 }]);
+  const byKey = { name: 'author_by_pk', namespace: 'shop', args: new Map([['id', 'Int!']]) };
+  const through = { byKey, key: { id: 7 }, field: BOOKS };
+  const related = rowsQuery({ table: shop, columns: COLUMNS, through, ...NOTHING });
+  expect(related.question.query).toContain('{ shop { author_by_pk(id: $key_id) { books(limit: $limit)');
+  expect(related.rowsIn({ shop: { author_by_pk: { books: [{ id: 2 }] } } })).toEqual([{ id: 2 }]);
+});
+
+test('the directions of an order are those of the schema', () => {
+  const upper = COLUMNS.map((column) => ({ ...column, directions: { asc: 'ASC', desc: 'DESC' } }));
+  const order = { column: 'id', direction: 'desc' };
+  const { question } = rowsQuery({ table: BOOKS, columns: upper, filters: [], order, page: 0 });
+  expect(question.variables['order_by']).toEqual([{ id: 'DESC' }]);
 });
 
 test.each([

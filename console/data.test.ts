@@ -35,7 +35,10 @@ describe.skipIf(!HAS_BROWSER)(`the page Data in a browser${REASON}`, { timeout: 
       update book set title = '${MARKUP}' where id = 1;
       update book set title = 'a, "b"' where id = 2;
       create view slow as select id, pg_sleep(30)::text as nothing from author`,
-      { unauthorizedRole: 'reader', consoleSecret: CONSOLE_SECRET },
+      {
+        ...{ unauthorizedRole: 'reader', consoleSecret: CONSOLE_SECRET },
+        experimentalFeatures: ['naming_convention'],
+      },
     );
     ({ engine } = world);
     await trackTable(engine, 'author', { reader: ['id', 'name'], other: ['id'] });
@@ -54,7 +57,34 @@ describe.skipIf(!HAS_BROWSER)(`the page Data in a browser${REASON}`, { timeout: 
         foreign_key_constraint_on: { table: { schema: 'public', name: 'book' }, columns: ['author_id'] },
       },
     });
+    await addShop();
   }, TIMEOUT_MS);
+
+  /** Adds a source with a namespace, other names of fields and types, and another naming convention. */
+  const addShop = async () => {
+    const must = async (type: string, args: unknown) =>
+      expect([type, (await engine.admin(type, args)).status]).toEqual([type, 200]);
+    await must('pg_add_source', {
+      name: 'shop',
+      configuration: { connection_info: { database_url: world.database.url } },
+      customization: {
+        root_fields: { namespace: 'shop', prefix: 'all_' },
+        type_names: { prefix: 'shop_' },
+        naming_convention: 'graphql-default',
+      },
+    });
+    const on = (name: string) => ({ source: 'shop', table: { schema: 'public', name } });
+    for (const [name, columns] of [
+      ['author', ['id', 'name']],
+      ['book', ['id', 'title', 'author_id']],
+    ] as const) {
+      await must('pg_track_table', on(name));
+      const permission = { columns, filter: { owner: { _eq: 'X-Engine-User-Id' } } };
+      await must('pg_create_select_permission', { ...on(name), role: 'shopper', permission });
+    }
+    const using = { foreign_key_constraint_on: { ...on('book'), columns: ['author_id'] } };
+    await must('pg_create_array_relationship', { ...on('author'), name: 'books', using });
+  };
 
   afterAll(() => world?.close());
 
@@ -171,6 +201,24 @@ describe.skipIf(!HAS_BROWSER)(`the page Data in a browser${REASON}`, { timeout: 
     expect(await heads()).toEqual(['id', 'name', 'books']);
     await page.evaluate('history.back()');
     await page.until(shows('Rows 1–50'));
+  });
+
+  test('tables of a source with a namespace and a naming convention have rows, order and related rows', async () => {
+    await viewAs('shopper', 'ann');
+    await page.go(`${engine.url}/console/data`);
+    await page.until(`document.querySelector('.data select option:nth-child(3)')`);
+    const tables = `[...document.querySelectorAll('.data option')].map((option) => option.innerText)`;
+    expect(await page.evaluate(tables)).toEqual(['–', 'shop.all_Author', 'shop.all_Book']);
+    const order = encodeURIComponent(JSON.stringify({ column: 'id', direction: 'desc' }));
+    await open(`table=shop.all_Book&order=${order}`);
+    expect((await column(0)).slice(0, 2)).toEqual(['60', '59']);
+    expect(await taken('Copy GraphQL')).toContain('{ shop { all_Book(');
+    await open('table=shop.all_Author');
+    expect(await column(1)).toEqual(['Ada']);
+    await clickOn('tbody a', 'rows');
+    await page.until(shows('Rows 1–50'));
+    expect(await text()).toContain('shop.all_Author {"id":1} → books');
+    expect(await text()).not.toContain('hidden-');
   });
 
   test('values with markup are text, and CSV has quotation marks where it needs them', async () => {

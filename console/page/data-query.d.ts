@@ -1,6 +1,10 @@
 /** The types of data-query.js for its test. */
 type Type = { readonly kind: string; readonly name: string | null; readonly ofType: Type | null };
-type Field = { readonly name: string; readonly args: ReadonlyMap<string, string> };
+type Field = {
+  readonly name: string;
+  readonly namespace?: string;
+  readonly args: ReadonlyMap<string, string>;
+};
 type List = Field & { readonly isList: boolean; readonly orderArgument: string };
 
 export const PAGE_ROWS: number;
@@ -11,6 +15,7 @@ export function rowsQuery(view: {
   readonly columns: readonly {
     readonly name: string;
     readonly operators: readonly { readonly name: string; readonly type: Type }[];
+    readonly directions: { readonly asc: string; readonly desc: string } | undefined;
   }[];
   readonly through?: { readonly byKey: Field; readonly key: object; readonly field: List };
   readonly filters: readonly { readonly column: string; readonly operator: string; readonly text: string }[];

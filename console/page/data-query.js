@@ -12,7 +12,7 @@ export function rowsQuery({ table, columns, through, filters, order, page }) {
   const names = columns.map(({ name }) => name);
   const selection = `{ ${names.length === 0 ? '__typename' : names.join(' ')} }`;
   const rows = call(target.name, given, selection);
-  if (!through) return requestOf([], given, rows, (data) => data[target.name]);
+  if (!through) return requestOf(table.namespace, [], given, rows, (data) => data[target.name]);
   const { byKey, key } = through;
   const keys = [...byKey.args].map(([name, type]) => ({
     argument: name,
@@ -20,7 +20,7 @@ export function rowsQuery({ table, columns, through, filters, order, page }) {
     type,
     value: key[name],
   }));
-  return requestOf(keys, given, call(byKey.name, keys, `{ ${rows} }`), (data) => {
+  return requestOf(byKey.namespace, keys, given, call(byKey.name, keys, `{ ${rows} }`), (data) => {
     const found = data[byKey.name]?.[target.name];
     return target.isList ? found : found && [found];
   });
@@ -28,9 +28,11 @@ export function rowsQuery({ table, columns, through, filters, order, page }) {
 
 function listArguments({ args, orderArgument }, columns, { filters, order, page }) {
   const where = whereOf(filters, columns);
+  const directions = order && columns.find(({ name }) => name === order.column)?.directions;
   const values = {
     where,
-    ...(orderArgument && order && { [orderArgument]: [{ [order.column]: order.direction }] }),
+    ...(orderArgument &&
+      directions && { [orderArgument]: [{ [order.column]: directions[order.direction] }] }),
     limit: PAGE_ROWS,
     offset: page > 0 ? page * PAGE_ROWS : undefined,
   };
@@ -44,15 +46,17 @@ function call(field, given, selection) {
   return `${field}${list === '' ? '' : `(${list})`} ${selection}`;
 }
 
-function requestOf(keys, given, body, rowsIn) {
+/** Returns the request for root fields, which are those of a namespace if one is given. */
+function requestOf(namespace, keys, given, body, rowsIn) {
   const all = [...keys, ...given];
   const declared = all.map(({ name, type }) => `$${name}: ${type}`).join(', ');
+  const fields = namespace === undefined ? body : `${namespace} { ${body} }`;
   return {
     question: {
-      query: `query Rows${declared === '' ? '' : `(${declared})`} { ${body} }`,
+      query: `query Rows${declared === '' ? '' : `(${declared})`} { ${fields} }`,
       variables: Object.fromEntries(all.map(({ name, value }) => [name, value])),
     },
-    rowsIn: (data) => rowsIn(data) ?? [],
+    rowsIn: (data) => rowsIn(namespace === undefined ? data : data[namespace]) ?? [],
   };
 }
 

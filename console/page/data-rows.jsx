@@ -11,9 +11,9 @@ export function Rows({ rows, columns, relationships, order, onOrder, linkTo }) {
         <table>
           <thead>
             <tr>
-              {columns.map(({ name, type }) => (
+              {columns.map(({ name, type, directions }) => (
                 <th key={name} scope="col" aria-sort={sortOf(order, name)}>
-                  {onOrder ? (
+                  {onOrder && directions ? (
                     <button
                       type="button"
                       className="order"

@@ -8,7 +8,7 @@ import { Exports } from './data-exports.jsx';
 import { Filters } from './data-filters.jsx';
 import { PAGE_ROWS, rowsQuery } from './data-query.js';
 import { Rows } from './data-rows.jsx';
-import { COLUMNS_QUERY, columnsIn, TABLES_QUERY, tablesIn } from './data-schema.js';
+import { COLUMNS_QUERY, columnsIn, namespacesQuery, TABLES_QUERY, tablesIn } from './data-schema.js';
 import { linkTo, NOTHING, useView } from './data-view.js';
 import { useQuery } from './use-query.js';
 import { NO_ROLE, useViewAs, ViewAs } from './view-as.jsx';
@@ -35,9 +35,8 @@ export function Data({ session, onSignOut }) {
 
 function Tables({ session, headers }) {
   const [view, setView] = useView();
-  const { data, problem } = useQuery(session, headers, TABLES);
-  const tables = useMemo(() => (data ? tablesIn(data) : []), [data]);
-  const table = tables.find(({ name }) => name === view.table);
+  const { tables, isKnown, problem } = useTables(session, headers);
+  const table = tables.find(({ title }) => title === view.table);
   return (
     <>
       <form className="controls" onSubmit={(event) => event.preventDefault()}>
@@ -46,27 +45,40 @@ function Tables({ session, headers }) {
           <select value={view.table} onChange={(event) => setView({ ...NOTHING, table: event.target.value })}>
             <option value="">–</option>
             {view.table !== '' && !table && <option>{view.table}</option>}
-            {tables.map(({ name }) => (
-              <option key={name}>{name}</option>
+            {tables.map(({ title }) => (
+              <option key={title}>{title}</option>
             ))}
           </select>
         </label>
       </form>
       <p role="status">
         {problem}
-        {data && tables.length === 0 && 'The role can list no table.'}
-        {data && view.table !== '' && !table && `The role cannot list ${view.table}.`}
-        {data &&
+        {isKnown && tables.length === 0 && 'The role can list no table.'}
+        {isKnown && view.table !== '' && !table && `The role cannot list ${view.table}.`}
+        {isKnown &&
           view.table === '' &&
           tables.length > 0 &&
           'Choose a table to see its rows as the role sees them.'}
       </p>
-      {table && <Target key={table.name} {...{ session, headers, table, tables, view, setView }} />}
+      {table && <Target key={table.title} {...{ session, headers, table, tables, view, setView }} />}
     </>
   );
 }
 
 const TABLES = JSON.stringify({ query: TABLES_QUERY });
+
+/** Returns the tables that the role can list, `isKnown` once they are all known, and why some are not. */
+function useTables(session, headers) {
+  const root = useQuery(session, headers, TABLES);
+  const question = useMemo(() => root.data && namespacesQuery(root.data), [root.data]);
+  const namespaces = useQuery(session, headers, question && JSON.stringify(question));
+  const tables = useMemo(
+    () => (root.data ? tablesIn(root.data, namespaces.data) : []),
+    [root.data, namespaces.data],
+  );
+  const isKnown = root.data !== null && !namespaces.isRunning;
+  return { tables, isKnown, problem: root.problem || namespaces.problem };
+}
 
 /** The rows of the table, or of what a relationship of one of its rows leads to. */
 function Target({ session, headers, table, tables, view, setView }) {
@@ -79,7 +91,7 @@ function Target({ session, headers, table, tables, view, setView }) {
     <>
       {view.through && (
         <p>
-          <a {...linkTo({ ...NOTHING, table: table.name }, setView)}>{table.name}</a>{' '}
+          <a {...linkTo({ ...NOTHING, table: table.title }, setView)}>{table.title}</a>{' '}
           {JSON.stringify(view.through.key)} → {view.through.field}
         </p>
       )}
@@ -100,7 +112,8 @@ function Target({ session, headers, table, tables, view, setView }) {
 
 /** Returns the columns and relationships of a field with rows, once they are known. */
 function useColumns(session, headers, field) {
-  const variables = field && { row: field.rowType, where: field.whereType ?? field.rowType };
+  const { rowType, whereType = rowType, orderType = rowType } = field || {};
+  const variables = { row: rowType, where: whereType, order: orderType };
   const question = field ? JSON.stringify({ query: COLUMNS_QUERY, variables }) : null;
   const { data, problem } = useQuery(session, headers, question);
   const columns = useMemo(() => (data ? columnsIn(data) : undefined), [data]);
@@ -126,7 +139,7 @@ function Page({ session, headers, table, tables, target, relationships, view, se
   const orderBy = (column) => setView({ ...view, page: 0, order: nextOrder(order, column) });
   const viewOf = (row, { name }) => {
     const key = Object.fromEntries(keys.map((each) => [each, row[each]]));
-    return { ...NOTHING, table: own.name, through: { key, field: name } };
+    return { ...NOTHING, table: own.title, through: { key, field: name } };
   };
   return (
     <>
@@ -153,7 +166,7 @@ function Page({ session, headers, table, tables, target, relationships, view, se
         {target.isList && (
           <Paging page={page} rows={rows} onPage={(next) => setView({ ...view, page: next })} />
         )}
-        <Exports {...{ session, headers, question, names, rows }} name={target.name} />
+        <Exports {...{ session, headers, question, names, rows }} name={target.title} />
       </div>
       {data && rows.length > 0 && (
         <Rows
