@@ -34,6 +34,8 @@ describe.skipIf(!HAS_BROWSER)(`the page Data in a browser${REASON}`, { timeout: 
       insert into book select i, 'Book ' || i, case when i <= 60 then 'ann' else 'bob' end, 'hidden-' || i, 9007199254740993, 1 from generate_series(1, 70) i;
       update book set title = '${MARKUP}' where id = 1;
       update book set title = 'a, "b"' where id = 2;
+      create table mask (id int primary key, hint text, secret text, owner text);
+      insert into mask values (1, null, 'mine', 'ann'), (2, null, 'hidden-2', 'bob');
       create view slow as select id, pg_sleep(30)::text as nothing from author`,
       {
         ...{ unauthorizedRole: 'reader', consoleSecret: CONSOLE_SECRET },
@@ -58,6 +60,11 @@ describe.skipIf(!HAS_BROWSER)(`the page Data in a browser${REASON}`, { timeout: 
       },
     });
     await addShop();
+    await trackTable(engine, 'mask', { reader: ['id', 'hint'] }, {});
+    const own = { columns: ['id', 'secret'], filter: { owner: { _eq: 'X-Engine-User-Id' } } };
+    const keeper = { source: 'default', table: { schema: 'public', name: 'mask' }, role: 'keeper' };
+    await engine.admin('pg_create_select_permission', { ...keeper, permission: own });
+    await engine.admin('add_inherited_role', { role_name: 'both', role_set: ['keeper', 'reader'] });
   }, TIMEOUT_MS);
 
   /** Adds a source with a namespace, other names of fields and types, and another naming convention. */
@@ -221,6 +228,19 @@ describe.skipIf(!HAS_BROWSER)(`the page Data in a browser${REASON}`, { timeout: 
     expect(await text()).not.toContain('hidden-');
   });
 
+  test('a null that may be a masked value is marked', async () => {
+    await viewAs('both', 'ann');
+    await open('table=mask');
+    await page.until(shows('null or masked'));
+    expect(await heads()).toEqual(['id', 'hint', 'secret']);
+    expect(await column(1)).toEqual(['null', 'null']);
+    expect((await column(2)).toSorted()).toEqual(['mine', 'null or masked']);
+    expect(await text()).toContain('The role sees secret in some rows only.');
+    await viewAs('reader', 'ann');
+    await page.until(`document.querySelectorAll('thead th').length === 2 && document.querySelector('tbody')`);
+    expect(await text()).not.toContain('masked');
+  });
+
   test('values with markup are text, and CSV has quotation marks where it needs them', async () => {
     await open('table=book&order=%7B%22column%22%3A%22id%22%2C%22direction%22%3A%22asc%22%7D');
     expect((await column(3))[0]).toBe(MARKUP);
@@ -254,7 +274,7 @@ describe.skipIf(!HAS_BROWSER)(`the page Data in a browser${REASON}`, { timeout: 
     await page.until(`document.querySelector('.data select option:nth-child(2)')`);
     expect(
       await page.evaluate(`[...document.querySelectorAll('.data option')].map((o) => o.innerText)`),
-    ).toEqual(['–', 'author', 'book', 'slow']);
+    ).toEqual(['–', 'author', 'book', 'mask', 'slow']);
   });
 
   test('nothing secret is kept for the next visit', async () => {

@@ -2,7 +2,7 @@
 import { cellText } from './data-export.js';
 import { isNumber } from './digits.js';
 
-export function Rows({ rows, columns, relationships, order, onOrder, linkTo }) {
+export function Rows({ rows, masked, columns, relationships, order, onOrder, linkTo }) {
   return (
     <>
       {/* Scrolls sideways in narrow windows, by keyboard too. */}
@@ -39,7 +39,7 @@ export function Rows({ rows, columns, relationships, order, onOrder, linkTo }) {
               // biome-ignore lint/suspicious/noArrayIndexKey: rows need not have a key
               <tr key={at}>
                 {columns.map(({ name }) => (
-                  <Cell key={name} value={row[name]} />
+                  <Cell key={name} value={row[name]} isMasked={masked.includes(name)} />
                 ))}
                 {relationships.map((relationship) => (
                   <td key={`to ${relationship.name}`}>
@@ -58,8 +58,10 @@ export function Rows({ rows, columns, relationships, order, onOrder, linkTo }) {
   );
 }
 
-function Cell({ value }) {
-  if (value === null || value === undefined) return <td className="faint">null</td>;
+/** A null of a column that is masked in some rows may hide a value. */
+function Cell({ value, isMasked }) {
+  if (value === null || value === undefined)
+    return <td className="faint">{isMasked ? 'null or masked' : 'null'}</td>;
   const text = cellText(value);
   return (
     <td className={isNumber(value) ? 'number' : undefined} title={text.length > LONG ? text : undefined}>

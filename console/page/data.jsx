@@ -10,6 +10,7 @@ import { PAGE_ROWS, rowsQuery } from './data-query.js';
 import { Rows } from './data-rows.jsx';
 import { COLUMNS_QUERY, columnsIn, namespacesQuery, TABLES_QUERY, tablesIn } from './data-schema.js';
 import { linkTo, NOTHING, useView } from './data-view.js';
+import { useMasked } from './use-masked.js';
 import { useQuery } from './use-query.js';
 import { NO_ROLE, useViewAs, ViewAs } from './view-as.jsx';
 
@@ -26,14 +27,14 @@ export function Data({ session, onSignOut }) {
       </Bar>
       <main className="access data">
         <h1>Data</h1>
-        {isReady && <Tables session={session} headers={viewAs.headers} />}
+        {isReady && <Tables session={session} headers={viewAs.headers} role={viewAs.role} />}
         {viewAs.needsRole && viewAs.roles !== null && <p>{NO_ROLE}</p>}
       </main>
     </>
   );
 }
 
-function Tables({ session, headers }) {
+function Tables({ session, headers, role }) {
   const [view, setView] = useView();
   const { tables, isKnown, problem } = useTables(session, headers);
   const table = tables.find(({ title }) => title === view.table);
@@ -60,7 +61,7 @@ function Tables({ session, headers }) {
           tables.length > 0 &&
           'Choose a table to see its rows as the role sees them.'}
       </p>
-      {table && <Target key={table.title} {...{ session, headers, table, tables, view, setView }} />}
+      {table && <Target key={table.title} {...{ session, headers, role, table, tables, view, setView }} />}
     </>
   );
 }
@@ -81,11 +82,12 @@ function useTables(session, headers) {
 }
 
 /** The rows of the table, or of what a relationship of one of its rows leads to. */
-function Target({ session, headers, table, tables, view, setView }) {
+function Target({ session, headers, role, table, tables, view, setView }) {
   const source = useColumns(session, headers, view.through ? table : null);
   const field = view.through && source.columns?.relationships.find(({ name }) => name === view.through.field);
   const target = view.through ? field : table;
   const { columns, problem } = useColumns(session, headers, target);
+  const masked = useMasked(session, role, target);
   const isMissing = view.through && source.columns && (!field || !table.byKey);
   return (
     <>
@@ -103,7 +105,7 @@ function Target({ session, headers, table, tables, view, setView }) {
       {columns && target && (
         <Page
           key={JSON.stringify(view.through)}
-          {...{ session, headers, table, tables, target, view, setView, ...columns }}
+          {...{ session, headers, table, tables, target, masked, view, setView, ...columns }}
         />
       )}
     </>
@@ -120,7 +122,7 @@ function useColumns(session, headers, field) {
   return { columns, problem };
 }
 
-function Page({ session, headers, table, tables, target, relationships, view, setView, ...given }) {
+function Page({ session, headers, table, tables, target, masked, relationships, view, setView, ...given }) {
   const { filters, order, page } = view;
   const own = tables.find(({ rowType, byKey }) => rowType === target.rowType && byKey);
   const keys = [...(own?.byKey.args.keys() ?? [])];
@@ -168,9 +170,13 @@ function Page({ session, headers, table, tables, target, relationships, view, se
         )}
         <Exports {...{ session, headers, question, names, rows }} name={target.title} />
       </div>
+      {masked.length > 0 && (
+        <p>The role sees {masked.join(', ')} in some rows only. In others they are masked: null.</p>
+      )}
       {data && rows.length > 0 && (
         <Rows
           rows={rows}
+          masked={masked}
           columns={columns}
           relationships={isKnown ? relationships : []}
           order={order}

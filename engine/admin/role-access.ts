@@ -7,11 +7,12 @@ import { qualifiedKey } from '../metadata/schema/common.ts';
 import { accessOf } from '../resolve/access.ts';
 import { type GrantScope, grantsOf, OPERATIONS, type Operation, type RoleGrant } from '../resolve/grant.ts';
 import type { SelectAccess, TableAccess } from '../resolve/model/access.ts';
+import type { ResolvedTable } from '../resolve/model/table.ts';
 import { ADMIN_ROLE } from '../resolve/session.ts';
 import { withoutPermission } from './explain-access/grants.ts';
 import type { Performer } from './request.ts';
 
-export const getRoleAccess: Performer<'get_role_access'> = async (work, { role }) => {
+export const getRoleAccess: Performer<'get_role_access'> = async (work, { role, type }) => {
   await work.addedInconsistencies();
   const { model } = work.resolved;
   const inheritedRoles = work.metadata.inherited_roles ?? [];
@@ -25,7 +26,7 @@ export const getRoleAccess: Performer<'get_role_access'> = async (work, { role }
   const tables = work.metadata.sources.flatMap((source) =>
     source.tables.flatMap((definition) => {
       const table = model.sources.get(source.name)?.tables.get(qualifiedKey(definition.table));
-      if (!table) return [];
+      if (!table || (type !== undefined && table.typeName !== type)) return [];
       const scope = { definition, table, inheritedRoles };
       const access = OPERATIONS.map((operation) => [
         operation,
@@ -48,7 +49,7 @@ function operationAccess(
   const access = accessOf(scope.table, role)[operation];
   if (access === null && grants.length === 0) return null;
   const granted = { grants: grants.map(printGrant) };
-  if (access !== null) return { is_allowed: true, ...printAccess(access), ...granted };
+  if (access !== null) return { is_allowed: true, ...printAccess(access, scope.table), ...granted };
   const reason = wire(withoutPermission({ args: { role }, table: scope.table, granted: scope }, operation));
   return { is_allowed: false, reason, ...granted };
 }
@@ -57,8 +58,8 @@ function printGrant({ role, rule, access }: RoleGrant): object {
   return { role, is_consistent: access !== null, permission: rule };
 }
 
-function printAccess(access: NonNullable<TableAccess[Operation]>): object {
-  if ('cells' in access) return printSelect(access);
+function printAccess(access: NonNullable<TableAccess[Operation]>, table: ResolvedTable): object {
+  if ('cells' in access) return printSelect(access, table);
   return {
     ...('columns' in access && { columns: [...access.columns] }),
     ...('presets' in access && { presets: [...access.presets.keys()] }),
@@ -66,10 +67,15 @@ function printAccess(access: NonNullable<TableAccess[Operation]>): object {
   };
 }
 
-function printSelect(access: SelectAccess): object {
+function printSelect(access: SelectAccess, table: ResolvedTable): object {
+  const masked = [...access.cells.columns.keys()];
   return {
     columns: [...access.columns],
-    masked_columns: [...access.cells.columns.keys()],
+    masked_columns: masked,
+    masked_fields: [
+      ...masked.map((name) => table.columnByName.get(name)!.graphqlName),
+      ...access.cells.computedFields.keys(),
+    ],
     computed_fields: access.computedFields && [...access.computedFields],
     limit: access.limit,
     allow_aggregations: access.allowsAggregation,

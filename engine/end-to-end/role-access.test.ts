@@ -165,6 +165,33 @@ test('a right that is inherited names the role that it comes from, and one that 
   expect(Object.keys(roles)).toEqual(['roles']);
 });
 
+test('masked columns have their names in GraphQL, and a type limits the answer to its table', async () => {
+  const select = (role: string, columns: readonly string[], id: number) => ({
+    role,
+    permission: { columns, filter: { id: { _eq: id } } },
+  });
+  const select_permissions = [select('ann', ['id'], 1), select('bob', ['id', 'title', 'price'], 2)];
+  await replaceTables([
+    {
+      table: { schema: 'public', name: 'book' },
+      configuration: { custom_name: 'Volume', column_config: { title: { custom_name: 'heading' } } },
+      select_permissions,
+    },
+    { table: { schema: 'public', name: 'loan' }, select_permissions },
+  ]);
+  const { body } = await engine.admin<Answer>('get_role_access', { role: 'both', type: 'Volume' });
+  expect(body.tables).toMatchObject([
+    {
+      table: { name: 'book' },
+      select: { masked_columns: ['title', 'price'], masked_fields: ['heading', 'price'] },
+    },
+  ]);
+  const { body: own } = await engine.admin<Answer>('get_role_access', { role: 'bob', type: 'Volume' });
+  expect(own.tables).toMatchObject([{ select: { masked_columns: [], masked_fields: [] } }]);
+  const { body: none } = await engine.admin<Answer>('get_role_access', { role: 'both', type: 'book' });
+  expect(none.tables).toEqual([]);
+});
+
 test('only the administrator gets an answer', async () => {
   const headers = { 'x-engine-role': 'ann' };
   expect((await engine.admin('get_role_access', { role: 'ann' }, { headers })).status).toBe(400);

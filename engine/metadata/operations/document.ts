@@ -96,8 +96,8 @@ export const DOCUMENT_OPERATIONS = {
   ),
   get_role_access: row(
     'read',
-    'Returns the roles, and what one of them may do with each table, with the permissions that grant it. Runs no statement.',
-    { role: Type.Optional(RoleName) },
+    'Returns the roles, and what one of them may do with each table, or with the table of a GraphQL type, with the permissions that grant it. Runs no statement.',
+    { role: Type.Optional(RoleName), type: Type.Optional(Type.String()) },
     { isForConsole: true },
   ),
   list_objects: row(
