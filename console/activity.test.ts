@@ -58,6 +58,10 @@ describe.skipIf(!HAS_BROWSER)(`the page Activity in a browser${REASON}`, { timeo
     await must('create_action', { name: 'work', definition: withInput });
     await engine.graphql('mutation ($note: String!) { work(note: $note) }', { variables: { note: MARKUP } });
     await engine.graphql('query Titles { book { title } }');
+    const reader = { 'x-engine-role': 'reader', 'x-engine-user-id': 'ann' };
+    const shop = { ...reader, 'graphql-client-name': MARKUP };
+    await engine.graphql('query Names { book { id } }', { headers: shop });
+    await engine.graphql('query Names { book { id title } }', { headers: reader });
     await engine.graphql('{ missing }');
     await database.sql(`insert into book values (2, '${MARKUP}', 'bob')`);
     socket = await openSocket(engine.url, 'graphql-transport-ws');
@@ -161,6 +165,32 @@ describe.skipIf(!HAS_BROWSER)(`the page Activity in a browser${REASON}`, { timeo
     expect(await text()).toMatch(/live query 1\s+default\s+1\s+1\s+1 s/);
   });
 
+  test('clients have their operations and the fields that they use, also with the console secret', async () => {
+    await open('view=usage&role=reader', `console-secret=${CONSOLE_SECRET}`);
+    await page.until(`document.querySelectorAll('[aria-label=Operations] tbody tr').length === 2`);
+    expect(await page.evaluate('document.querySelectorAll("main img").length')).toBe(0);
+    const openRow = async (grid: string, row: string) => {
+      const rows = `[...document.querySelectorAll('[aria-label=${grid}] tbody tr')]`;
+      await page.evaluate(
+        `${rows}.find((each) => each.innerText.includes(${JSON.stringify(row)})).querySelector('button').focus()`,
+      );
+      await page.pressEnter();
+      await page.until(`document.querySelector('[aria-label=${grid}] .details li')`);
+      return page.evaluate<string>(`document.querySelector('[aria-label=${grid}] .details').innerText`);
+    };
+    const fields = await openRow('Operations', MARKUP);
+    expect(fields).toContain('book.id');
+    expect(fields).not.toContain('book.title');
+    const clients = await openRow('Fields', 'book.title');
+    expect(clients).toContain('Client without a name: Names (1)');
+    expect(clients).not.toContain(MARKUP);
+    await page.evaluate(`document.querySelector('[name=coordinate]').focus()`);
+    await page.type('book.title');
+    await page.pressEnter();
+    await page.until(`document.querySelectorAll('[aria-label=Operations] tbody tr').length === 1`);
+    expect(await page.evaluate('location.search')).toBe('?view=usage&role=reader&coordinate=book.title');
+  });
+
   test('the console secret sees rates and names, and no log', async () => {
     const secret = `console-secret=${CONSOLE_SECRET}`;
     await open('', secret);
@@ -183,11 +213,11 @@ describe.skipIf(!HAS_BROWSER)(`the page Activity in a browser${REASON}`, { timeo
     async (width, scheme) => {
       await page.resize(width, 1000);
       await page.prefer(scheme);
-      for (const view of ['', 'events', 'scheduled', 'actions', 'subscriptions']) {
+      for (const view of ['', 'events', 'scheduled', 'actions', 'subscriptions', 'usage']) {
         const name = { events: '&source=default&name=on_book', scheduled: '&source=one_off' }[view] ?? '';
         await open(`view=${view}${name}`);
         if (view === '') await page.until(shows('Titles'));
-        else if (view !== 'subscriptions') await readLog();
+        else if (view !== 'subscriptions' && view !== 'usage') await readLog();
         if (view !== '') {
           await page.until(`document.querySelector('tbody th button')`);
           await openEntry();

@@ -30,7 +30,7 @@ export function pagesOf({ roles: [role, other], table: { schema, name } }: World
     { path: 'ownership?view=unowned', isShown: HAS_TABLE },
     { path: 'ownership?view=revisions', isShown: `${IS_READ} && ${HAS_TABLE}` },
     { path: 'activity', isShown: `document.querySelectorAll('.chart').length === 6` },
-    ...['events', 'scheduled', 'actions', 'subscriptions'].map((view) => ({
+    ...['events', 'scheduled', 'actions', 'subscriptions', 'usage'].map((view) => ({
       path: `activity?view=${view}`,
       isShown: IS_READ,
     })),

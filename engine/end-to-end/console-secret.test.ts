@@ -91,6 +91,7 @@ describe('the admin API', () => {
       'get_role_access',
       'list_objects',
       'describe_object',
+      'get_field_usage',
     ]);
     expect(allowed.filter((name) => OPERATIONS[name].effect !== 'read')).toEqual([]);
   });

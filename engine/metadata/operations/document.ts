@@ -123,6 +123,7 @@ export const DOCUMENT_OPERATIONS = {
       days: Type.Optional(AtLeastOne),
       limit: Type.Optional(Type.Integer({ minimum: 1, maximum: MOST_USAGE_LISTED })),
     },
+    { isForConsole: true },
   ),
   reload_metadata: row('state', 'Introspects databases and remote schemas again.', {
     reload_remote_schemas: Type.Optional(Type.Union([Type.Boolean(), names])),
