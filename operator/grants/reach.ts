@@ -144,8 +144,13 @@ export const REACH: readonly Reach[] = [
     tests: ['operator/kubernetes/engine-binding.test.ts', REACH_TEST],
   },
   {
-    fields: ['RestEndpoint spec.url', 'EngineSettings spec.network.tlsAllowlist[].host'],
-    reaches: 'Nothing: a path that the engine serves, a host whose certificate may be self-signed.',
+    fields: [
+      'Engine spec.consoleUrl',
+      'RestEndpoint spec.url',
+      'EngineSettings spec.network.tlsAllowlist[].host',
+    ],
+    reaches:
+      'Nothing: an address for people, a path that the engine serves, a host whose certificate may be self-signed.',
     another: 'nothing more than its kind',
     home: 'nothing',
     tests: [REACH_TEST],
