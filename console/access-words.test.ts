@@ -1,4 +1,4 @@
-/** What Access shows of a cell equals what `explain_access` answers, for random models of the oracle: each role, table and operation. The components
+/** Tests that the words of Access about a cell equal what `explain_access` answers, for random models of the oracle: each role, table and operation. The components
  *  of the page are rendered to text without a browser. */
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import { type Arena, openArena } from '../engine/oracle/testing/arena.ts';

@@ -15,7 +15,7 @@ const SETTLING_MS = 3000;
 const SETTLING_STEPS = 30;
 const CORNERS = ['400 dark', '1440 light'];
 
-/** What GraphiQL itself does, which no attribute or style of ours changes. */
+/** Violations in GraphiQL's own markup, which no attribute or style of ours changes, by rule. */
 const OF_GRAPHIQL: Readonly<Record<string, RegExp>> = {
   // A tab contains the buttons that open and close it; each of them is reached by keyboard.
   'nested-interactive': /^nested-interactive (?:<li [^>]*class="graphiql-tab[^>]*> [^<]*)+$/,

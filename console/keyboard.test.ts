@@ -22,7 +22,7 @@ const IN_PAGE = `window.walk = (() => {
     return Boolean(key && element[key].onClick);
   };
   const isControl = (element) => element.matches('a[href], button, input, select, textarea, summary, [tabindex], [contenteditable=true]') || hasHandler(element);
-  /** What is only drawn for the mouse has a control beside it: lines of an editor, which itself takes the keyboard. */
+  /** The lines of an editor are drawn for the mouse; the editor itself takes the keyboard. */
   const isOfEditor = (element) => element.closest('.monaco-editor') !== null;
   const controls = () => [...document.querySelectorAll('body *')].filter((element) => isControl(element) && !element.disabled && isVisible(element) && !isOfEditor(element));
   const groupOf = (element) => element.closest('ul, ol, [role=tablist], [role=toolbar], fieldset, svg');

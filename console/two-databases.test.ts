@@ -25,7 +25,7 @@ const KEY = '0123456789abcdef0123456789abcdef';
 const JWT = jwtSecret.parse(JSON.stringify({ type: 'HS256', key: KEY }));
 const SHARED = `create table book (id int primary key, title text, owner text, secret text);
   insert into book values (1, 'One', 'ann', null)`;
-/** What is hidden from the role: rows, values of a column, and another table. */
+/** The data that the role must not see: rows, values of a column, and another table. */
 const HIDDEN = `insert into book values (2, 'hidden-title', 'bob', 'hidden-secret'); update book set secret = 'hidden-secret';
   create table hidden_ledger (id int primary key, owner text, amount int)`;
 

@@ -1,59 +1,32 @@
 /** The first two minutes with the example, as `make start` runs it: the link that signs in, a query, a subscription that follows a change, what a role does
  *  not see, and why a row is hidden. With PERGOLA_SCREENSHOTS=1 it writes the pictures of docs/images again (`npm run screenshots`). */
-import { spawn } from 'node:child_process';
-import { once } from 'node:events';
-import { mkdtempSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import pg from 'pg';
 import { describe, expect, test } from 'vitest';
-import { browserPath, type Page, startBrowser } from '../testing/browser.ts';
+import { HAS_BROWSER, type Page, REASON } from '../testing/browser.ts';
+import { BUTTON, EDITOR, IS_IDLE, shows, signInLinkIn, withExample } from '../testing/example-in-browser.ts';
 import { slowness } from '../testing/machine-speed.ts';
 
-const ROOT = join(import.meta.dirname, '..');
 const IMAGES = join(import.meta.dirname, 'images');
 const MOST_MS = 120_000;
 /** A book of the example that a reader does not see. */
 const WITHDRAWN = 3;
-const BUTTON = 'document.querySelector(".graphiql-execute-button")';
-const IS_IDLE = `${BUTTON}.ariaLabel.startsWith("Execute")`;
-const EDITOR =
-  'document.querySelector(".graphiql-query-editor .native-edit-context, .graphiql-query-editor textarea")';
-
-const path = browserPath();
-const reason = path === undefined ? ' (skipped: no chromium on PATH and no PERGOLA_TEST_BROWSER)' : '';
-
-describe.skipIf(path === undefined)(`a newcomer${reason}`, () => {
+describe.skipIf(!HAS_BROWSER)(`a newcomer${REASON}`, () => {
   test('signs in, queries, subscribes, views as a reader, and learns why a row is hidden, in two minutes', {
     timeout: 4 * MOST_MS,
   }, async () => {
-    const data = mkdtempSync('/var/tmp/pergola-newcomer-');
     const startedAt = performance.now();
-    const args = ['bin/pergola.mjs', 'up', 'deploy/examples/library', '--port', '0'];
-    const up = spawn(process.execPath, [...args, '--data', join(data, 'data')], {
-      cwd: ROOT,
-      env: { ...process.env, NO_COLOR: '1' },
-    });
-    const browser = await startBrowser(path!);
-    try {
-      let said = '';
-      up.stdout.setEncoding('utf8').on('data', (text) => (said += text));
-      await expect.poll(() => said, { timeout: 60_000 }).toContain('Ctrl-C stops everything');
-      const link = /Sign in +(\S+)/.exec(said)![1]!;
-      const page = await browser.newPage();
+    await withExample(async (page, printed) => {
+      const link = signInLinkIn(printed);
       await page.resize(1200, 640);
       await page.prefer('light');
       await page.go(link);
       await query(page);
-      await subscribe(page, /Database +(\S+)/.exec(said)![1]!);
+      await subscribe(page, /Database +(\S+)/.exec(printed)![1]!);
       await viewAs(page);
       await why(page, link);
       expect(performance.now() - startedAt).toBeLessThan(MOST_MS * slowness());
-    } finally {
-      await browser.close();
-      up.kill('SIGINT');
-      await once(up, 'exit');
-      rmSync(data, { recursive: true, force: true });
-    }
+    });
   });
 });
 
@@ -118,10 +91,4 @@ async function write(page: Page, text: string): Promise<void> {
 
 async function picture(page: Page, name: string): Promise<void> {
   if (process.env['PERGOLA_SCREENSHOTS']) await page.screenshot(join(IMAGES, `${name}.png`));
-}
-
-/** Returns an expression that is true when an editor shows the text. */
-function shows(editor: string, text: string): string {
-  const lines = `document.querySelector(".${editor} .view-lines")?.innerText ?? ""`;
-  return `(${lines}).replaceAll("\\u00a0", " ").includes(${JSON.stringify(text)})`;
 }

@@ -80,6 +80,13 @@ export function kindOf(name: string): KindRow | undefined {
   return BY_NAME.get(name);
 }
 
+const RANKS: ReadonlyMap<string, number> = new Map(KINDS.map(({ kind }, rank) => [kind, rank]));
+
+/** Returns the place of a resource's kind in KINDS: kinds that others need come first, and unknown ones last. */
+export function kindRankOf({ kind }: Pick<CustomResource, 'kind'>): number {
+  return RANKS.get(kind) ?? KINDS.length;
+}
+
 export function purposeOf({ kind }: Pick<CustomResource, 'kind'>): KindRow['purpose'] {
   return kindOf(kind)?.purpose;
 }

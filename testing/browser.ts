@@ -23,6 +23,10 @@ export function browserPath(): string | undefined {
     .find((path) => existsSync(path));
 }
 
+export const HAS_BROWSER = browserPath() !== undefined;
+/** The end of the title of tests that are skipped without a browser. */
+export const REASON = HAS_BROWSER ? '' : ' (skipped: no chromium on PATH and no PERGOLA_TEST_BROWSER)';
+
 export type Page = {
   readonly go: (url: string) => Promise<void>;
   readonly reload: () => Promise<void>;
@@ -51,7 +55,7 @@ export type Browser = {
   readonly close: () => Promise<void>;
 };
 
-export async function startBrowser(path: string): Promise<Browser> {
+export async function startBrowser(path = browserPath()!): Promise<Browser> {
   const profile = mkdtempSync(join(tmpdir(), 'pergola-browser-'));
   const child = spawn(
     path,

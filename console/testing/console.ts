@@ -2,21 +2,18 @@
  *  does. Tests are skipped where there is no browser (testing/browser.ts). Not here: what the pages must show (the tests). */
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
-import { type Browser, browserPath, type Page, startBrowser } from '../../testing/browser.ts';
+import { type Browser, type Page, startBrowser } from '../../testing/browser.ts';
 import { createDatabase, type TestDatabase } from '../../testing/database.ts';
 import { startTestEngine, type TestEngine, type TestEngineOptions } from '../../testing/engine.ts';
 import { buildConsole } from '../build.ts';
+
+export { HAS_BROWSER, REASON } from '../../testing/browser.ts';
 
 export const TIMEOUT_MS = 120_000;
 /** A name or a value that would run if it were markup. */
 export const MARKUP = '<img src=x onerror=document.title=1>';
 export const CONSOLE_SECRET = 'a-secret-for-looking';
 export const BUILT = fileURLToPath(new URL('../../dist/console', import.meta.url));
-
-const path = browserPath();
-export const HAS_BROWSER = path !== undefined;
-/** The end of the title of tests that are skipped without a browser. */
-export const REASON = HAS_BROWSER ? '' : ' (skipped: no chromium on PATH and no PERGOLA_TEST_BROWSER)';
 
 const AXE = readFileSync(new URL('../../node_modules/axe-core/axe.min.js', import.meta.url), 'utf8');
 
@@ -36,7 +33,7 @@ export async function startConsole(
   const database = await createDatabase();
   await database.sql(sql);
   const engine = await startTestEngine({ databaseUrl: database.url, enableConsole: true, ...options });
-  const browser = await startBrowser(path!);
+  const browser = await startBrowser();
   return {
     database,
     engine,

@@ -5,7 +5,7 @@ import type { AddressInfo } from 'node:net';
 import { dirname, join } from 'node:path';
 import MiniSearch from 'minisearch';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { type Browser, browserPath, type Page, startBrowser } from '../../testing/browser.ts';
+import { type Browser, HAS_BROWSER, type Page, REASON, startBrowser } from '../../testing/browser.ts';
 import { buildSite } from './build.ts';
 import { ROOT, siteDocuments } from './documents.ts';
 import { INDEX } from './page/words.js';
@@ -74,10 +74,7 @@ test('a page is small enough for a phone', () => {
   expect(sizeOf('search.json')).toBeLessThan(1_200_000);
 });
 
-const path = browserPath();
-const reason = path === undefined ? ' (skipped: no chromium on PATH and no PERGOLA_TEST_BROWSER)' : '';
-
-describe.skipIf(path === undefined)(`in a browser${reason}`, () => {
+describe.skipIf(!HAS_BROWSER)(`in a browser${REASON}`, () => {
   const server = serveFolder(site);
   let browser: Browser;
   let page: Page;
@@ -85,7 +82,7 @@ describe.skipIf(path === undefined)(`in a browser${reason}`, () => {
   beforeAll(async () => {
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
     address = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
-    browser = await startBrowser(path!);
+    browser = await startBrowser();
     page = await browser.newPage();
   });
   afterAll(async () => {

@@ -6,7 +6,7 @@
  *  something is inconsistent, and at regular intervals (engine/cached-engine.ts) the scope is full.
  *  Pure. Not here: the pass (pass/reconcile.ts). */
 import { isSameJson, type Metadata } from '@pergola/engine/metadata';
-import { type CustomResource, contentOf, crName, KINDS } from '../kinds.ts';
+import { type CustomResource, contentOf, crName, kindRankOf } from '../kinds.ts';
 import type { EntryChange, Ledger, LedgerEntry } from '../objects/ledger.ts';
 import { isLeaf } from '../objects/normal-form.ts';
 import { gatedTables } from '../permission-tests/gates.ts';
@@ -57,8 +57,6 @@ export type PassScope = {
 /** The most new resources of a pass: a change of another resource waits for the end of the pass before it. */
 const MOST_NEW = 300;
 
-const RANKS: ReadonlyMap<string, number> = new Map(KINDS.map(({ kind }, rank) => [kind, rank]));
-
 const NO_RESOURCES: ResourceStates = new Map();
 
 export function fullScope(snapshot: CrSnapshot, reading: EngineReading, manager: string): PassScope {
@@ -94,16 +92,13 @@ export function incrementalScope(
   for (const uid of gone) skipped.delete(uid);
   const isNew = (cr: CustomResource) => !previous.resources.has(cr.metadata.uid) && !isGated(cr);
   // What replaces deleted objects is applied with their deletion.
-  const turn =
-    gone.length > 0
-      ? { chosen: unsettled, later: [] }
-      : turnOf(unsettled, isNew, options.mostNew ?? MOST_NEW);
-  const { chosen } = turn;
+  const mostNew = gone.length > 0 ? Number.POSITIVE_INFINITY : (options.mostNew ?? MOST_NEW);
+  const later = laterIn(unsettled.filter(isNew), mostNew);
+  const chosen = unsettled.filter((cr) => !later.has(cr));
   const laterByKey = Map.groupBy(
-    turn.later.flatMap((cr) => keysClaimedBy(cr, snapshot, options).map((key) => ({ key, cr }))),
+    [...later].flatMap((cr) => keysClaimedBy(cr, snapshot, options).map((key) => ({ key, cr }))),
     ({ key }) => key,
   );
-  const later = new Set(turn.later);
   for (const { metadata } of chosen) skipped.delete(metadata.uid);
   const nameToResource = onDemand(() => new Map(snapshot.resources.map((cr) => [crName(cr), cr])));
   // The owner of a claimed key is in scope as well.
@@ -130,17 +125,10 @@ export function incrementalScope(
   return { snapshot: { ...snapshot, resources: chosen }, ledger, skipped, owned: previous.owned, isCut };
 }
 
-/** Divides unsettled resources into those of this pass and the new ones of later passes. Kinds that others need come first. */
-function turnOf(
-  unsettled: readonly CustomResource[],
-  isNew: (cr: CustomResource) => boolean,
-  most: number,
-): { readonly chosen: CustomResource[]; readonly later: readonly CustomResource[] } {
-  const fresh = unsettled.filter(isNew);
-  if (fresh.length <= most) return { chosen: [...unsettled], later: [] };
-  const inOrder = fresh.toSorted((a, b) => (RANKS.get(a.kind) ?? 0) - (RANKS.get(b.kind) ?? 0));
-  const later = new Set(inOrder.slice(most));
-  return { chosen: unsettled.filter((cr) => !later.has(cr)), later: [...later] };
+/** Returns the new resources of later passes. Kinds that others need come first. */
+function laterIn(created: readonly CustomResource[], most: number): Set<CustomResource> {
+  if (created.length <= most) return new Set();
+  return new Set(created.toSorted((a, b) => kindRankOf(a) - kindRankOf(b)).slice(most));
 }
 
 /** True when decisions of an incremental scope hold for the full scope. Deletions of objects with nested objects, and deletions so
@@ -156,7 +144,7 @@ export function isScopeSufficient(
 
 /** Returns the state after a pass that completed and whose statuses are written. Undefined when the next pass needs the full scope. */
 export function passStateAfter(
-  { snapshot, skipped }: Pick<PassScope, 'snapshot' | 'skipped'>,
+  { snapshot, skipped }: PassScope,
   left: Omit<PassState, 'resources' | 'consent'> & {
     readonly entries: readonly EntryChange[];
     /** The verdicts on the resources in scope. */

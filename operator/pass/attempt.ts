@@ -88,9 +88,10 @@ export async function attempt(
         ...{ engine, mustFit, backoff, heldBack, nowMs },
         most: parts.most,
       });
-      const breaksOthers = made.scope.skipped.size > 0 && made.settled.inconsistent.length > 0;
-      if (breaksOthers) known = undefined;
-      if (breaksOthers) continue;
+      if (made.scope.skipped.size > 0 && made.settled.inconsistent.length > 0) {
+        known = undefined;
+        continue;
+      }
       backoff = noteBreaking(backoff, made.decisions, made.settled, nowMs);
       heldBack = made.settled.heldBack;
       await clock.sleep(0);

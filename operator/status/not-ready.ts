@@ -2,7 +2,7 @@
  *  The clause depends only on the set of these resources: while the set is the same, the status of the Engine is not written again.
  *  Pure. Not here: the rest of the message (engine-status.ts). */
 import { listText } from '@pergola/engine/list-text';
-import { type CustomResource, crName, KINDS, type Reason } from '../kinds.ts';
+import { type CustomResource, crName, kindRankOf, type Reason } from '../kinds.ts';
 import { conditionOf } from './conditions.ts';
 import type { Report } from './report.ts';
 
@@ -12,8 +12,6 @@ const MOST_NAME_CHARACTERS = 160;
 
 /** The reasons of resources whose condition Ready is not False. */
 const NOT_FAILED: ReadonlySet<Reason> = new Set(['Applied', 'Applying', 'Paused']);
-
-const RANKS: ReadonlyMap<string, number> = new Map(KINDS.map(({ kind }, rank) => [kind, rank]));
 
 type Outcomes = Pick<Report, 'problem' | 'resources' | 'verdicts'>;
 
@@ -50,13 +48,9 @@ export function missingGrantText({
 }
 
 function byImportance(a: CustomResource, b: CustomResource): number {
-  const rank = rankOf(a) - rankOf(b);
+  const rank = kindRankOf(a) - kindRankOf(b);
   if (rank !== 0) return rank;
   return crName(a) < crName(b) ? -1 : 1;
-}
-
-function rankOf({ kind }: CustomResource): number {
-  return RANKS.get(kind) ?? KINDS.length;
 }
 
 function shortNameOf(cr: CustomResource): string {

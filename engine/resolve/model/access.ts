@@ -1,4 +1,4 @@
-/** What a role may do with a table of the model.
+/** The types of a role's access to a table of the model.
  *  Not here: finding the access of a role (resolve/access.ts), how it is resolved (resolve/permission.ts). */
 import type { Leaf, Predicate } from '../predicate.ts';
 import type { InputValidation } from './webhook.ts';

@@ -1,4 +1,4 @@
-/** What a model lacks of its document: objects that do not fit, sources that were not reached, and restrictions without effect.
+/** The types of what a document has and its model lacks: objects that do not fit, sources that were not reached, and restrictions without effect.
  *  Not here: creating inconsistencies (resolve/inconsistency.ts). */
 import type { EngineError } from '../../errors/engine-error.ts';
 

@@ -12,15 +12,15 @@ import type { ResolvedSource } from './source.ts';
 import type { ResolvedRemoteRelationship } from './table.ts';
 
 export type Model = {
-  /** By source name, in metadata order. */
+  /** The sources by name, in metadata order. */
   readonly sources: ReadonlyMap<string, ResolvedSource>;
-  /** By name, in metadata order. */
+  /** The actions by name, in metadata order. */
   readonly actions: ReadonlyMap<string, ResolvedAction>;
   /** The types that arguments and results of actions may have. */
   readonly customTypes: ActionTypes;
-  /** By name, in metadata order. */
+  /** The remote schemas by name, in metadata order. */
   readonly remoteSchemas: ReadonlyMap<string, ResolvedRemoteSchema>;
-  /** By name, in metadata order. */
+  /** The cron triggers by name, in metadata order. */
   readonly cronTriggers: ReadonlyMap<string, ResolvedCronTrigger>;
   /** The declared events, by name, in metadata order. */
   readonly scheduledEvents: ReadonlyMap<string, ResolvedScheduledEvent>;

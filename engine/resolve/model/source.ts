@@ -18,7 +18,7 @@ export type ResolvedSource = {
   readonly functions: ReadonlyMap<string, ResolvedFunction>;
   /** Rows of native queries, by qualifiedKey of nativeName (names.ts). */
   readonly nativeQueries: ReadonlyMap<string, ResolvedTable>;
-  /** By name, in metadata order. */
+  /** The event triggers by name, in metadata order. */
   readonly eventTriggers: ReadonlyMap<string, ResolvedEventTrigger>;
   /** The reactions to writes of tables that need the session of the writer, by qualifiedKey. */
   readonly reactions: ReadonlyMap<string, Reaction>;

@@ -45,9 +45,9 @@ export type ResolvedTable = {
   readonly isParent?: true;
   /** Every root field, by kind, with its final name. */
   readonly rootFields: Readonly<Record<RootFieldKind, RootField>>;
-  /** By name, in metadata order, object relationships first. */
+  /** The relationships by name, in metadata order, object relationships first. */
   readonly relationships: ReadonlyMap<string, ResolvedRelationship>;
-  /** By name, in metadata order. */
+  /** The computed fields by name, in metadata order. */
   readonly computedFields: ReadonlyMap<string, ResolvedComputedField>;
   /** Keyed by name; absent when there are none. */
   readonly remoteRelationships?: ReadonlyMap<string, ResolvedRemoteRelationship>;
