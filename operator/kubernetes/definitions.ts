@@ -44,6 +44,8 @@ export class Definitions {
 
   noteDeleted(cr: CustomResource & { readonly metadata: { readonly creationTimestamp?: string } }): void {
     this.#deleted.set(crName(cr), cr.metadata.creationTimestamp ?? '');
+    // A pass that began before the resource was created again may have asked about the one before.
+    this.#lost.delete(crName(cr));
     if (this.#isScheduled) return;
     this.#isScheduled = true;
     this.#options.timers.after(LINGER_MS, () => {
