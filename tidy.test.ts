@@ -336,6 +336,35 @@ const ENTRIES = [
   /\.d\.ts$/,
 ];
 
+/** The state of modules, with the reason why nothing smaller than the process can have it. */
+const MODULE_STATE: Readonly<Record<string, string>> = {
+  'bin/source-lines.mjs maps': 'Error.prepareStackTrace is one for the process',
+  'engine/database/tls.ts known': 'the authorities of the system do not change, and reading them takes long',
+  'engine/execute/plan-cache.ts count': 'a metric of the process',
+  'engine/execute/plan-cache.ts hits': 'a metric of the process',
+  'engine/execute/plan-cache.ts misses': 'a metric of the process',
+  'engine/http/body/gzip.ts compressor': 'one for all bodies, because each has a quarter of a megabyte',
+  'engine/limits/cache-budget.ts SHARED_BUDGET': 'the memory of the container is one for all caches',
+  'engine/limits/idle-memory.ts last': 'the CPU time of the process at the last look',
+  'engine/limits/memory-budget.ts SHARED_MEMORY': 'the memory of the container is one for all requests',
+  'engine/limits/memory-pressure.ts running': 'the garbage collector is one for the process',
+  'engine/limits/slices.ts isScheduled': 'the event loop is one for the process',
+  'engine/limits/slices.ts sliceEnd': 'the event loop is one for the process',
+  'engine/limits/slices.ts waiting': 'the event loop is one for the process',
+  'engine/metadata/validate.ts regExps': 'as many as the schemas have patterns',
+  'engine/observe/sinks.ts lastTime': 'many lines have the same time',
+  'engine/observe/sinks.ts lastTimestamp': 'many lines have the same time',
+  'engine/observe/span-exporter.ts library': 'loaded only where spans are exported',
+  'engine/outgoing/addresses.ts loopbackHosts': 'an option of the process',
+  'engine/outgoing/answer-memory.ts SHARED_ANSWERS': 'the memory of the container is one for all answers',
+  'engine/outgoing/response-body.ts FREE': 'blocks of all answers, emptied after seconds without use',
+  'engine/outgoing/response-body.ts idle': 'the timer that empties the blocks',
+  'engine/remote/feed.ts open': 'a limit of connections of the process',
+  'operator/folder/read-inputs.ts read': 'standard input can be read once',
+  'operator/kinds/validate.ts ajv':
+    'the compiler of the schemas of kinds, loaded when the first is validated',
+};
+
 /** The files that read a message, with the reason why there is nothing else to read. */
 const READ_MESSAGES: Readonly<Record<string, string>> = {
   'engine/database/data-exception.ts': 'only the text of Postgres says whether it has a value',
@@ -499,6 +528,18 @@ test('nothing decides by the text of a message, except where there is nothing el
     .filter((file) => /^(engine|operator)\//.test(file) && !/^engine\/(oracle|bench)\//.test(file))
     .filter((file) => codeLines(file).some((line) => READS.test(line)));
   expect(found.toSorted()).toEqual(Object.keys(READ_MESSAGES));
+});
+
+// Constants that begin with NO are empty and stay so.
+test('modules keep no state: caches belong to their keys, and what the process has only once says why', () => {
+  const STATE =
+    /^(?:export )?(?:let (\w+)|const ((?!NO)\w+)(?:: (?!Readonly|readonly)[^=]+)? = (?:new (?:Map|Set)(?:<.*>)?\(\)|new \w*Budget\(.*\)|\[\]);)/gm;
+  const found = shipped
+    .filter((file) => /^(bin|crds|engine|operator)\/.*\.(ts|mjs)$/.test(file))
+    .flatMap((file) =>
+      [...sources.get(file)!.matchAll(STATE)].map(([, variable, value]) => `${file} ${variable ?? value}`),
+    );
+  expect(found.toSorted()).toEqual(Object.keys(MODULE_STATE).toSorted());
 });
 
 test('one parser reads boolean expressions: nothing else looks for a connective', () => {
