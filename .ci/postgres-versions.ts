@@ -37,7 +37,7 @@ const NOT_HERE = [
   'engine/end-to-end/remote-{cache,event-streams,memory,peers,permissions,schemas,sizes,subscriptions,type-relationships}.test.ts',
   'engine/end-to-end/{amplification,cli-conversations,echoed-secrets,interrupted-deliveries,new-connections}.test.ts',
   'engine/end-to-end/{response-limit,role-access,rolling-restart}.test.ts',
-  'engine/admin/{hanging-targets,silent-database}.test.ts',
+  'engine/{admin/hanging-targets,state/silent-database}.test.ts',
 ];
 const WHOLE = ['13'];
 /** Tests that are skipped on a server without PostGIS. */

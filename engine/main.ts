@@ -4,10 +4,8 @@
  *  Not here: what these parts do (their rooms). */
 
 import { declareMetadata } from './admin/declare.ts';
-import { damagedInconsistencies } from './admin/inconsistencies.ts';
 import { migrateAtStart } from './admin/migrate-at-start.ts';
 import { createReferenceCatalogs } from './admin/reference-catalogs.ts';
-import { EngineState } from './admin/state.ts';
 import { isSecretSet } from './auth/accepted-secrets.ts';
 import { differencesIn } from './config/compatibility.ts';
 import { type ForeignSettings, foreignSettings, loadOptions, OptionsError } from './config/load-options.ts';
@@ -36,6 +34,8 @@ import { setLoopbackHosts } from './outgoing/addresses.ts';
 import { STRICT_RETURNING } from './resolve/model/features.ts';
 import type { RequestBounds } from './resolve/request-policy.ts';
 import { typeDefinitions } from './schema/definitions.ts';
+import { damagedInconsistencies } from './state/inconsistencies.ts';
+import { EngineState } from './state/state.ts';
 import { readDirectory } from './store/directory.ts';
 import { keyReader } from './values/keys.ts';
 import { AsyncActions } from './webhook/async-actions.ts';

@@ -1,5 +1,5 @@
 /** Says that the engine waits for its database, which a wrong URL looks like: once for each reason. In: lines of the log of the engine.
- *  Not here: how long it waits (engine/admin/state.ts), the log (engine-log.ts). */
+ *  Not here: how long it waits (engine/state/state.ts), the log (engine-log.ts). */
 import { parsedLine } from './engine-log.ts';
 
 const KIND = 'metadata database unreachable';

@@ -1,5 +1,5 @@
 /** The effect of a resource: the objects that would not fit, what each role gains and loses, and how its schema changes, in the words of
- *  `pergola plan`. Not here: the comparison, which the engine makes (engine/admin/effects.ts). */
+ *  `pergola plan`. Not here: the comparison, which the engine makes (engine/change/effects.ts). */
 
 import { effectLines } from '@pergola/operator/effects';
 import { useState } from 'react';

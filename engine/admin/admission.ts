@@ -1,7 +1,7 @@
 /** Chooses the edits of a patch that fit (admit/), with what this engine knows: its catalogs, its resolution of a document, and the schemas
  *  of roles.
  *  In: a unit of work, the arguments of `patch_metadata`. Out: the document with the edits that fit, and the members of the answer about
- *  the others. Not here: reading the edits (patch.ts), the answer as a whole (patch-metadata.ts). */
+ *  the others. Not here: reading the edits (change/patch.ts), the answer as a whole (patch-metadata.ts). */
 import { rivalsOf } from '../admit/admit.ts';
 import { type BreaksSummary, comparisonOf, summaryOf } from '../admit/breaking.ts';
 import type { Cause, Change, Misfit } from '../admit/change.ts';
@@ -14,6 +14,8 @@ import {
   type HoldBackRules,
 } from '../admit/hold-back.ts';
 import { refusalOfCycle } from '../admit/role-cycles.ts';
+import { comparedDocuments, printAccess } from '../change/effects.ts';
+import { readEdits } from '../change/patch.ts';
 import { EngineError, type PathStep } from '../errors/engine-error.ts';
 import { inSlices, nextTurn } from '../limits/slices.ts';
 import { editsBetween } from '../metadata/diff.ts';
@@ -25,13 +27,11 @@ import type { Metadata } from '../metadata/schema/metadata.ts';
 import type { Inconsistency } from '../resolve/model/inconsistency.ts';
 import type { Upstreams } from '../resolve/remote-schema.ts';
 import type { Resolution } from '../resolve/resolve.ts';
-import { comparedDocuments, printAccess } from './effects.ts';
-import { isSameConnection, isSameEndpoint } from './gateway.ts';
-import { isUnanswered, type PrintedInconsistency, printInconsistencies } from './inconsistencies.ts';
-import { readEdits } from './patch.ts';
+import { isSameConnection, isSameEndpoint } from '../state/gateway.ts';
+import { isUnanswered, type PrintedInconsistency, printInconsistencies } from '../state/inconsistencies.ts';
+import type { Catalogs } from '../state/snapshot.ts';
+import type { UnitOfWork } from '../state/unit-of-work.ts';
 import type { AdminRequest } from './request.ts';
-import type { Catalogs } from './snapshot.ts';
-import type { UnitOfWork } from './unit-of-work.ts';
 
 type PatchArgs = ArgsOf<'patch_metadata'>;
 

@@ -7,8 +7,8 @@ import type { Metadata } from '../metadata/schema/metadata.ts';
 import type { Model } from '../resolve/model/model.ts';
 import type { ResolvedTable } from '../resolve/model/table.ts';
 import { rowsReadBy } from '../resolve/rows-read.ts';
-import type { Catalogs } from './snapshot.ts';
-import type { Warning } from './warning.ts';
+import type { Catalogs } from '../state/snapshot.ts';
+import type { Warning } from '../state/warning.ts';
 
 type Declared = { readonly metadata: Metadata; readonly model: Model; readonly catalogs: Catalogs };
 

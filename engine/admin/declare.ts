@@ -6,9 +6,9 @@ import { isSameJson } from '../json/value.ts';
 import { canonicalMetadata, exportedPart, exportMetadata } from '../metadata/export.ts';
 import { foreignSources, hindering } from '../metadata/foreign-sources.ts';
 import type { Metadata } from '../metadata/schema/metadata.ts';
-import type { PrintedInconsistency } from './inconsistencies.ts';
+import type { PrintedInconsistency } from '../state/inconsistencies.ts';
+import type { EngineState } from '../state/state.ts';
 import { runAsEngine } from './run.ts';
-import type { EngineState } from './state.ts';
 
 /** Stores the document. Throws with every reason if it is refused. Sources that the engine cannot serve are kept as inconsistent objects. */
 export async function declareMetadata(state: EngineState, metadata: Metadata, client: string): Promise<void> {

@@ -1,6 +1,8 @@
 /** Operations on the whole document and on what is stored beside it: export, replace, roll back to a revision, clear, reload,
  *  inconsistencies, and the states of clients. Each changes the draft of a unit of work and returns the answer for after the commit.
  *  Not here: operations on one object (handlers/), SQL (run-sql.ts). Spec: "Endpoints"; docs/reference/behaviour/metadata-api.md. */
+
+import { effectsBetween } from '../change/effects.ts';
 import { EngineError, fail, withPath } from '../errors/engine-error.ts';
 import { inSlices } from '../limits/slices.ts';
 import { withDamaged } from '../metadata/damaged.ts';
@@ -10,18 +12,17 @@ import { emptyMetadata, type Metadata } from '../metadata/schema/metadata.ts';
 import { foreignKindOf, type Source } from '../metadata/schema/source.ts';
 import type { Steps } from '../metadata/steps.ts';
 import type { Inconsistency, Unenforced } from '../resolve/model/inconsistency.ts';
-import { checkConnections } from '../transform/check-connections.ts';
-import type { PathOfObject } from './blame.ts';
-import { effectsBetween } from './effects.ts';
+import type { PathOfObject } from '../state/blame.ts';
 import {
   allInconsistencies,
   printInconsistencies,
   refuseInconsistencies,
   removeInconsistent,
-} from './inconsistencies.ts';
+} from '../state/inconsistencies.ts';
+import type { UnitOfWork } from '../state/unit-of-work.ts';
+import { checkConnections } from '../transform/check-connections.ts';
 import type { AdminRequest, Performer } from './request.ts';
 import { type AdminAnswer, SUCCESS } from './request.ts';
-import type { UnitOfWork } from './unit-of-work.ts';
 import { refuseWarnings } from './warnings.ts';
 
 export const exportMetadata: Performer<'export_metadata'> = (work, _args, request) => {

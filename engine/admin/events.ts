@@ -1,6 +1,8 @@
 /** Creating event triggers, and operations on events: invoke, redeliver, list, clean up. A source without an event log has no events.
- *  Not here: event triggers in the document (handlers/triggers.ts), the log (events/event-log.ts), delivery (events/).
+ *  Not here: event triggers in the document (change/handlers/triggers.ts), the log (events/event-log.ts), delivery (events/).
  *  Reference: docs/reference/behaviour/event-triggers.md. */
+
+import { createEventTrigger } from '../change/handlers/triggers.ts';
 import { boundedRead } from '../database/bounded-read.ts';
 import { fail } from '../errors/engine-error.ts';
 import {
@@ -18,10 +20,9 @@ import { qualifiedKey } from '../metadata/schema/common.ts';
 import type { Source } from '../metadata/schema/source.ts';
 import { cleanupScope } from '../resolve/event-trigger.ts';
 import type { ResolvedEventTrigger } from '../resolve/model/event-trigger.ts';
-import { createEventTrigger } from './handlers/triggers.ts';
+import { withSqlErrors } from '../state/sql-failure.ts';
+import type { UnitOfWork } from '../state/unit-of-work.ts';
 import { type Performer, SUCCESS } from './request.ts';
-import { withSqlErrors } from './sql-failure.ts';
-import type { UnitOfWork } from './unit-of-work.ts';
 
 const PAGE = 100;
 

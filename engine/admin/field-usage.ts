@@ -1,7 +1,8 @@
 /** The operation `get_field_usage`: which operations of which clients used which part of a role's schema in the last days, over all replicas.
  *  Other replicas may have counted up to half a minute more. Reference: docs/reference/behaviour/metadata-api.md.
  *  Not here: counting (usage/), the statements (store/usage.ts). */
-import { type UsedOperation, usageTotals, usedCoordinates, usedOperations } from '../store/usage.ts';
+import { printOperation } from '../change/effects.ts';
+import { usageTotals, usedCoordinates, usedOperations } from '../store/usage.ts';
 import type { FieldUsage } from '../usage/field-usage.ts';
 import { storedName } from '../usage/usage-counts.ts';
 import type { Performer } from './request.ts';
@@ -41,9 +42,4 @@ export const getFieldUsage: Performer<'get_field_usage'> = async (work, args) =>
 /** Days beyond those that are kept may be stored until they are deleted. */
 function daysOf({ keptDays }: FieldUsage, wanted = keptDays): number {
   return Math.min(wanted, keptDays);
-}
-
-/** An operation as answers have it: null for a name that the client did not give. */
-export function printOperation({ role, operation, client, requests, lastDay }: UsedOperation) {
-  return { role, operation: operation || null, client: client || null, requests, last_day: lastDay };
 }

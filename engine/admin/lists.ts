@@ -1,18 +1,19 @@
 /** Operations on lists of tables or functions. Each item is tracked or untracked unless that fails, and each failure is a warning. If all items
  *  fail, or the request allows no warnings, the request is refused.
  *  Not here: one table or function (handlers/). Reference: docs/reference/behaviour/metadata-api.md, "Lists of tables and functions". */
+
+import { trackFunction, untrackFunction } from '../change/handlers/functions.ts';
+import { requireSource } from '../change/handlers/handler.ts';
+import { trackTable, untrack } from '../change/handlers/tables.ts';
 import { EngineError, fail } from '../errors/engine-error.ts';
 import { removeObjects } from '../metadata/dependencies.ts';
 import { objectKey } from '../metadata/objects.ts';
 import type { ArgsOf } from '../metadata/operations.ts';
 import { printQualified, type QualifiedName } from '../metadata/schema/common.ts';
 import type { Metadata } from '../metadata/schema/metadata.ts';
-import { trackFunction, untrackFunction } from './handlers/functions.ts';
-import { requireSource } from './handlers/handler.ts';
-import { trackTable, untrack } from './handlers/tables.ts';
+import type { UnitOfWork } from '../state/unit-of-work.ts';
+import type { Warning } from '../state/warning.ts';
 import { type AdminAnswer, type AdminRequest, dialectOf, type Performer } from './request.ts';
-import type { UnitOfWork } from './unit-of-work.ts';
-import type { Warning } from './warning.ts';
 import { refuseWarnings, withWarnings } from './warnings.ts';
 
 type Item = {

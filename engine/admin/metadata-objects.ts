@@ -10,10 +10,14 @@ import type { RemoteRelationshipDefinition } from '../metadata/schema/relationsh
 import { concealerOf, withoutSecrets } from '../metadata/without-secrets.ts';
 import type { Model } from '../resolve/model/model.ts';
 import type { ResolvedTable } from '../resolve/model/table.ts';
-import { allInconsistencies, type PrintedInconsistency, printInconsistencies } from './inconsistencies.ts';
+import {
+  allInconsistencies,
+  type PrintedInconsistency,
+  printInconsistencies,
+} from '../state/inconsistencies.ts';
+import type { UnitOfWork } from '../state/unit-of-work.ts';
 import type { Performer } from './request.ts';
 import { printTable } from './source-reads.ts';
-import type { UnitOfWork } from './unit-of-work.ts';
 
 type Objects = ReadonlyMap<string, MetadataObject>;
 

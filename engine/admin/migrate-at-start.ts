@@ -14,8 +14,8 @@ import { recordIn } from '../migrate/adopt.ts';
 import { isFolder, MigrationFolderError, readMigrations } from '../migrate/read-migrations.ts';
 import { runMigrations } from '../migrate/run-migrations.ts';
 import { withMigrationClient } from '../migrate/session.ts';
+import type { EngineState } from '../state/state.ts';
 import { runAsEngine } from './run.ts';
-import type { EngineState } from './state.ts';
 
 export type StartMigrations = {
   readonly folder: string;

@@ -1,9 +1,10 @@
 /** `apply_migrations`: runs migrations on the database of a source, with the record, the lock and the rules of `pergola migrate up`.
  *  A file in a transaction is refused if objects that are served would not fit the database after it. `put` and `remove` are changes of the
  *  metadata that the client will make next: they count as made.
- *  Not here: runs and their answers (migration-runs.ts), migrations (migrate/). Reference: docs/guides/migrations.md. */
+ *  Not here: runs and their answers (state/migration-runs.ts), migrations (migrate/). Reference: docs/guides/migrations.md. */
 import { createHash } from 'node:crypto';
 import type { ClientBase } from 'pg';
+import { editsIn } from '../change/patch.ts';
 import { listText } from '../errors/list-text.ts';
 import { inSlices } from '../limits/slices.ts';
 import { editObjects } from '../metadata/edit.ts';
@@ -18,9 +19,8 @@ import { type MigrationFolder, migrationsSteps } from '../migrate/read-migration
 import { isToRun, MigrationRefusal, problemsOf, runMigrations } from '../migrate/run-migrations.ts';
 import { withMigrationClient } from '../migrate/session.ts';
 import type { Inconsistency } from '../resolve/model/inconsistency.ts';
-import { editsIn } from './patch.ts';
+import type { UnitOfWork } from '../state/unit-of-work.ts';
 import type { Performer } from './request.ts';
-import type { UnitOfWork } from './unit-of-work.ts';
 
 type Args = ArgsOf<'apply_migrations'>;
 

@@ -1,13 +1,14 @@
 /** `patch_metadata`: puts and removes objects by their keys, all of them, or with `admit` those that fit.
- *  Not here: reading the edits (patch.ts), choosing those that fit (admission.ts). */
+ *  Not here: reading the edits (change/patch.ts), choosing those that fit (admission.ts). */
+
+import { editsIn, pathOf } from '../change/patch.ts';
 import { editObjects } from '../metadata/edit.ts';
 import { refuseCycles } from '../metadata/inherited-roles.ts';
 import type { ArgsOf } from '../metadata/operations.ts';
+import type { UnitOfWork } from '../state/unit-of-work.ts';
 import { admitPatch, type PatchAdmission } from './admission.ts';
 import { effectsFrom, replaceDocument, reportOf } from './document-operations.ts';
-import { editsIn, pathOf } from './patch.ts';
 import type { AdminAnswer, AdminRequest, Performer } from './request.ts';
-import type { UnitOfWork } from './unit-of-work.ts';
 
 /** All other objects keep their identity, so that the cost is that of the change and not that of the document. Raises `parseFailed` for an
  *  invalid key, an invalid object, an object with another key, or an object without its parent. */

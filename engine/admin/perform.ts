@@ -1,14 +1,19 @@
 /** Performs the operation of a request on a unit of work: edits through HANDLERS, other operations through PERFORMERS, and batches
  *  (`bulk`, `bulk_atomic`, `bulk_keep_going`, `concurrent_bulk`) item by item. Out: the answer, to be completed after the commit.
  *  Errors carry the path of their operation in the body.
- *  Not here: parsing the envelope (request.ts), committing (unit-of-work.ts), locks and retries (run.ts).
+ *  Not here: parsing the envelope (request.ts), committing (state/unit-of-work.ts), locks and retries (run.ts).
  *  Reference: docs/reference/behaviour/metadata-api.md. */
+
+import { dropAction } from '../change/handlers/actions.ts';
+import { HANDLERS } from '../change/handlers/index.ts';
+import { type NamingArgs, refuseName } from '../change/handlers/relationships.ts';
 import { EngineError, fail, type PathStep, printPath, toAdminBody } from '../errors/engine-error.ts';
 import type { Links } from '../metadata/dependencies.ts';
 import type { ArgsOf, EditOperation, ListOperation, OperationName } from '../metadata/operations.ts';
 import { parseArgs } from '../metadata/parse.ts';
 import { qualifiedKey } from '../metadata/schema/common.ts';
 import type { Metadata } from '../metadata/schema/metadata.ts';
+import type { UnitOfWork } from '../state/unit-of-work.ts';
 import {
   clearMetadata,
   dropInconsistentMetadata,
@@ -33,11 +38,8 @@ import {
   invokeEventTrigger,
   redeliverEvent,
 } from './events.ts';
-import { explainAccess } from './explain-access/explain-access.ts';
+import { explainAccess } from './explain-access.ts';
 import { getFieldUsage } from './field-usage.ts';
-import { dropAction } from './handlers/actions.ts';
-import { HANDLERS } from './handlers/index.ts';
-import { type NamingArgs, refuseName } from './handlers/relationships.ts';
 import { trackFunctions, trackTables, untrackFunctions, untrackTables } from './lists.ts';
 import { describeObject, listObjects } from './metadata-objects.ts';
 import { applyMigrations } from './migrations.ts';
@@ -73,7 +75,6 @@ import {
   suggestRelationships,
 } from './source-reads.ts';
 import { testConnectionTemplate, testWebhookTransform } from './template-tests.ts';
-import type { UnitOfWork } from './unit-of-work.ts';
 import { deleteValues, listValues, reencryptValues, setValues } from './values.ts';
 import {
   managedChanges,

@@ -1,7 +1,9 @@
 /** Operations on remote schemas that need the service or its introspection: add, reload, introspect, and add a permission. Errors are
  *  raised as such, before they would be inconsistencies.
- *  Not here: the other operations (handlers/remote-schemas.ts). Spec: "Remote schema operations";
+ *  Not here: the other operations (change/handlers/remote-schemas.ts). Spec: "Remote schema operations";
  *  docs/reference/behaviour/remote-schemas.md, docs/reference/behaviour/metadata-api.md. */
+
+import { requireRemoteSchema } from '../change/handlers/remote-schemas.ts';
 import { fail } from '../errors/engine-error.ts';
 import { putObject } from '../metadata/edit.ts';
 import { findObject, objectKey } from '../metadata/objects.ts';
@@ -11,10 +13,9 @@ import { remoteFieldsIn } from '../resolve/conflicts.ts';
 import { readPermission } from '../resolve/remote-permission.ts';
 import { resolveRemoteSchema, type Upstream } from '../resolve/remote-schema.ts';
 import { ADMIN_ROLE } from '../resolve/session.ts';
-import { requireRemoteSchema } from './handlers/remote-schemas.ts';
+import type { UnitOfWork } from '../state/unit-of-work.ts';
 import type { Performer } from './request.ts';
 import { SUCCESS } from './request.ts';
-import type { UnitOfWork } from './unit-of-work.ts';
 
 /** Adds a remote schema. Raises `remoteSchemaExists`, and the reason if the schema cannot be used. */
 export const addRemoteSchema: Performer<'add_remote_schema'> = async (

@@ -15,8 +15,8 @@ import {
   type OperationRow,
 } from '../metadata/operations.ts';
 import type { Session } from '../resolve/session.ts';
-import type { Snapshot } from './snapshot.ts';
-import type { UnitOfWork } from './unit-of-work.ts';
+import type { Snapshot } from '../state/snapshot.ts';
+import type { UnitOfWork } from '../state/unit-of-work.ts';
 
 export type AdminEndpoint = '/v1/query' | '/v1/metadata' | '/v2/query';
 

@@ -9,7 +9,7 @@ import { type GrantScope, grantsOf, OPERATIONS, type Operation, type RoleGrant }
 import type { SelectAccess, TableAccess } from '../resolve/model/access.ts';
 import type { ResolvedTable } from '../resolve/model/table.ts';
 import { ADMIN_ROLE } from '../resolve/session.ts';
-import { withoutPermission } from './explain-access/grants.ts';
+import { withoutPermission } from '../why/grants.ts';
 import type { Performer } from './request.ts';
 
 export const getRoleAccess: Performer<'get_role_access'> = async (work, { role, type }) => {

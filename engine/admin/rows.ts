@@ -15,8 +15,8 @@ import type { Plan } from '../plan/types.ts';
 import type { ResolvedTable } from '../resolve/model/table.ts';
 import { requestPolicyOf } from '../resolve/request-policy.ts';
 import { ADMIN_ROLE } from '../resolve/session.ts';
+import type { UnitOfWork } from '../state/unit-of-work.ts';
 import type { AdminRequest, Performer } from './request.ts';
-import type { UnitOfWork } from './unit-of-work.ts';
 
 /** The table of an operation, the caller as a writer, and functions that run a plan and return its result as JSON. */
 type RowsContext = {

@@ -2,7 +2,7 @@
  *  one transaction. Renames are followed, and dropped tables and functions are removed from the document. If anything else no longer
  *  fits, the request is refused; with `cascade` it is removed as well. SQL that commits by itself is not refused afterwards: objects that
  *  no longer fit become inconsistent.
- *  Not here: comparing catalogs (catalog/changes.ts), following changes (follow-changes.ts), committing (unit-of-work.ts).
+ *  Not here: comparing catalogs (catalog/changes.ts), following changes (change/follow-changes.ts), committing (state/unit-of-work.ts).
  *  Spec: "run_sql". */
 
 import type pg from 'pg';
@@ -10,6 +10,15 @@ import type { QueryArrayResult } from 'pg';
 import { catalogChanges } from '../catalog/changes.ts';
 import { splitSteps } from '../catalog/split-statements.ts';
 import type { Catalog } from '../catalog/types.ts';
+import { printDependents } from '../change/dependents.ts';
+import {
+  followChanges,
+  followKey,
+  lostFields,
+  refuseChanges,
+  renamesOf,
+  type SourceChange,
+} from '../change/follow-changes.ts';
 import { oneStatement } from '../database/one-statement.ts';
 import { EngineError, fail, type PathStep } from '../errors/engine-error.ts';
 import { inSlices } from '../limits/slices.ts';
@@ -19,19 +28,10 @@ import type { ArgsOf } from '../metadata/operations.ts';
 import type { Metadata } from '../metadata/schema/metadata.ts';
 import type { Source } from '../metadata/schema/source.ts';
 import type { Inconsistency } from '../resolve/model/inconsistency.ts';
-import { printDependents } from './dependents.ts';
-import {
-  followChanges,
-  followKey,
-  lostFields,
-  refuseChanges,
-  renamesOf,
-  type SourceChange,
-} from './follow-changes.ts';
-import { refuseInconsistencies, removeInconsistent } from './inconsistencies.ts';
-import { endWhenSilent } from './silent-database.ts';
-import { withSqlErrors } from './sql-failure.ts';
-import type { UnitOfWork } from './unit-of-work.ts';
+import { refuseInconsistencies, removeInconsistent } from '../state/inconsistencies.ts';
+import { endWhenSilent } from '../state/silent-database.ts';
+import { withSqlErrors } from '../state/sql-failure.ts';
+import type { UnitOfWork } from '../state/unit-of-work.ts';
 
 export type RunSqlArgs = ArgsOf<'run_sql'>;
 

@@ -2,8 +2,8 @@
  *  1. Parse the envelope (request.ts). Only administrators get further, except for operations on rows, and for those that the console
  *     secret may perform.
  *  2. Operations that may change the document run one after the other; all others run at any time.
- *  3. Perform the operations on a unit of work (perform.ts, unit-of-work.ts): a draft that no other request sees.
- *  4. Validate the draft, commit it (store/) and publish the new snapshot (state.ts); or roll back and answer with the error.
+ *  3. Perform the operations on a unit of work (perform.ts, state/unit-of-work.ts): a draft that no other request sees.
+ *  4. Validate the draft, commit it (store/) and publish the new snapshot (state/state.ts); or roll back and answer with the error.
  *  5. If another replica committed first, repeat from 3 on its document, unless the client named a version.
  *  Not here: HTTP and authentication (http/), the operations themselves. Spec: "Schema/metadata API". */
 import { sqlStateOf } from '../database/pg-errors.ts';
@@ -11,10 +11,14 @@ import { EngineError, fail, toAdminBody } from '../errors/engine-error.ts';
 import { nextTurn } from '../limits/slices.ts';
 import { EFFECTS } from '../metadata/operations/row.ts';
 import { ADMIN_ROLE, SESSION_PREFIX, type Session } from '../resolve/session.ts';
+import { warningOfExtension } from '../state/extensions.ts';
+import type { Snapshot } from '../state/snapshot.ts';
+import type { EngineState } from '../state/state.ts';
+import { TargetWaits } from '../state/target-waits.ts';
+import { UnitOfWork } from '../state/unit-of-work.ts';
 import { isUnreachable } from '../store/connect.ts';
 import type { Authorship } from '../store/document.ts';
 import { checkWarnings } from './check-warnings.ts';
-import { warningOfExtension } from './extensions.ts';
 import { perform } from './perform.ts';
 import {
   type AdminCaller,
@@ -24,10 +28,6 @@ import {
   parseRequest,
 } from './request.ts';
 import { mayChangeSchema, type RunSqlArgs } from './run-sql.ts';
-import type { Snapshot } from './snapshot.ts';
-import type { EngineState } from './state.ts';
-import { TargetWaits } from './target-waits.ts';
-import { UnitOfWork } from './unit-of-work.ts';
 import { managedChanges, withWarnings } from './warnings.ts';
 
 type AdminContext = {

@@ -1,5 +1,5 @@
 /** Operations on scheduled events: create, delete, list. Also lists cron triggers with their defaults.
- *  Not here: cron triggers and declared events in the document (handlers/triggers.ts), rows (events/scheduled-log.ts), delivery (events/).
+ *  Not here: cron triggers and declared events in the document (change/handlers/triggers.ts), rows (events/scheduled-log.ts), delivery (events/).
  *  Reference: docs/reference/behaviour/scheduled-triggers.md. */
 import { randomUUID } from 'node:crypto';
 import { fail } from '../errors/engine-error.ts';
@@ -18,8 +18,8 @@ import { variablesIn } from '../metadata/variables.ts';
 import { RETRY_DEFAULTS } from '../resolve/cron-trigger.ts';
 import { VariableRules } from '../resolve/environment-variables.ts';
 import { parseTime } from '../resolve/schedule.ts';
+import type { UnitOfWork } from '../state/unit-of-work.ts';
 import { type Performer, SUCCESS } from './request.ts';
-import type { UnitOfWork } from './unit-of-work.ts';
 
 export const getCronTriggers: Performer<'get_cron_triggers'> = (work) => {
   const triggers = (work.metadata.cron_triggers ?? []).map((trigger) => ({

@@ -8,11 +8,11 @@ import type { ArgsOf } from '../metadata/operations.ts';
 import { printQualified, type QualifiedName, qualifiedKey } from '../metadata/schema/common.ts';
 import { SOURCE_KINDS, type Source } from '../metadata/schema/source.ts';
 import type { Join } from '../resolve/predicate.ts';
-import { printInconsistencies } from './inconsistencies.ts';
+import { printInconsistencies } from '../state/inconsistencies.ts';
+import type { SourceCatalog } from '../state/snapshot.ts';
+import { withSqlErrors } from '../state/sql-failure.ts';
+import type { UnitOfWork } from '../state/unit-of-work.ts';
 import type { Performer } from './request.ts';
-import type { SourceCatalog } from './snapshot.ts';
-import { withSqlErrors } from './sql-failure.ts';
-import type { UnitOfWork } from './unit-of-work.ts';
 
 export const listSourceKinds: Performer<'list_source_kinds'> = () => {
   const sources = Object.entries(SOURCE_KINDS).map(([kind, { name }]) => {

@@ -6,13 +6,13 @@ import type { ArgsOf } from '../metadata/operations.ts';
 import { parseReference, templateOf } from '../metadata/references.ts';
 import { fillTemplate } from '../metadata/variables.ts';
 import { ADMIN_ROLE } from '../resolve/session.ts';
+import type { UnitOfWork } from '../state/unit-of-work.ts';
 import { checkBodyTransform, type TransformedBody } from '../transform/body.ts';
 import { type RoutedRequest, routerOf } from '../transform/connection.ts';
 import { TransformError } from '../transform/render.ts';
 import { transformRequest } from '../transform/request.ts';
 import { type OutboundVariables, outboundVariables, WebhookFailure } from '../webhook/outbound.ts';
 import type { AdminAnswer } from './request.ts';
-import type { UnitOfWork } from './unit-of-work.ts';
 
 /** Raises `sourceNotFound`, `templateResolutionFailed`, and `notSupported` if no template would be evaluated. */
 export function testConnectionTemplate(

@@ -8,10 +8,10 @@ import { valuesOfPendingEvents } from '../events/scheduled-log.ts';
 import { OneOffEvent } from '../metadata/schema/event.ts';
 import { Metadata } from '../metadata/schema/metadata.ts';
 import { variablesIn } from '../metadata/variables.ts';
+import type { UnitOfWork } from '../state/unit-of-work.ts';
 import type { SealedRow } from '../store/values.ts';
 import { seal, unseal, type ValueKey } from '../values/seal.ts';
 import type { Performer } from './request.ts';
-import type { UnitOfWork } from './unit-of-work.ts';
 
 /** Raises `valuesKeyMissing`. A value that is set to what it is keeps its version. Of two values with one name the last one counts. */
 export const setValues: Performer<'set_values'> = async (work, { values, dry_run: isDryRun = false }) => {

@@ -8,9 +8,9 @@ import { objectKey, parseKey } from '../metadata/objects.ts';
 import { printQualified } from '../metadata/schema/common.ts';
 import { TRIGGER_NAME } from '../metadata/schema/event.ts';
 import type { Metadata } from '../metadata/schema/metadata.ts';
-import type { Gateway } from './gateway.ts';
+import type { Gateway } from '../state/gateway.ts';
+import type { Warning } from '../state/warning.ts';
 import { entryOf } from './ledger.ts';
-import type { Warning } from './warning.ts';
 
 /** Returns the answer with these warnings after its own. Only an object can have warnings. */
 export function withWarnings(answer: unknown, warnings: readonly Warning[]): unknown {

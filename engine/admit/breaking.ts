@@ -1,5 +1,5 @@
 /** The changes of two compared documents that may break clients, by identity.
- *  In: the changes of schemas and of access. Out: a comparison. Pure. Not here: comparing (admin/effects.ts). */
+ *  In: the changes of schemas and of access. Out: a comparison. Pure. Not here: comparing (change/effects.ts). */
 import type { AccessChange } from '../metadata/access/access-change.ts';
 import { isBreaking } from '../metadata/access/verdicts.ts';
 import type { Break, Comparison } from './hold-back.ts';

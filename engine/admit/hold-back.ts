@@ -2,7 +2,7 @@
  *  are compared between the document with the other changes alone and the document with all; the groups that cause a breaking
  *  change are found by halves. What cannot be compared is held back as well. Changes in no group are not compared.
  *  In: changes in order of priority, groups of them, a comparison. Out: what is admitted, and why each other group is held back.
- *  Not here: what fits (admit.ts), which changes widen access (widening.ts), the comparison itself (admin/effects.ts). */
+ *  Not here: what fits (admit.ts), which changes widen access (widening.ts), the comparison itself (change/effects.ts). */
 import type { AccessChange } from '../metadata/access/access-change.ts';
 import { objectsOf } from '../metadata/objects.ts';
 import type { Metadata } from '../metadata/schema/metadata.ts';

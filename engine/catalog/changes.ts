@@ -1,7 +1,7 @@
 /** The changes between two catalogs of a database, before and after a piece of SQL.
  *  Tables are identified by oid and columns by attnum, so a rename is not a drop. A table that was dropped and created again under
  *  its name (`drop view v; create view v …`) counts as the same. Not here: the consequences for the metadata
- *  (admin/follow-changes.ts). PostgreSQL manual, "pg_class", "pg_attribute". */
+ *  (change/follow-changes.ts). PostgreSQL manual, "pg_class", "pg_attribute". */
 import { type QualifiedName, qualifiedKey } from '../metadata/schema/common.ts';
 import type { Catalog, CatalogColumn, CatalogTable, PgType } from './types.ts';
 

@@ -1,7 +1,7 @@
 /** Fingerprints of tables and functions: numbers that change with any DDL on the object. The engine compares them to notice changes
  *  by other clients without reading the catalog again. A fingerprint is the sum of hashes of the `xmin` of catalog rows: of columns,
  *  constraints, unique indexes and view definitions, or of the function.
- *  In: anything with `query`. Out: numbers. Not here: when they are compared (admin/source-watch.ts). */
+ *  In: anything with `query`. Out: numbers. Not here: when they are compared (state/source-watch.ts). */
 import { type QualifiedName, qualifiedKey } from '../metadata/schema/common.ts';
 
 /** Fingerprints of tables and functions, by `fingerprintKey`. */

@@ -1,7 +1,7 @@
 /** Introspects a Postgres database with one statement (introspect.sql) that returns one row of JSON, and a Citus cluster with one more.
  *  In: anything with `query`. Out: an immutable Catalog (types.ts) with fingerprints (fingerprint.ts). Works on PostgreSQL 13 to 18.
  *  The row is compact: it has lists instead of objects, and oids and attnums instead of names, which are looked up here.
- *  Not here: the rows of enum tables (enum-rows.ts), tracked tables (resolve/), when to introspect again (admin/state.ts). */
+ *  Not here: the rows of enum tables (enum-rows.ts), tracked tables (resolve/), when to introspect again (state/state.ts). */
 import { readFileSync } from 'node:fs';
 import { type QualifiedName, qualifiedKey } from '../metadata/schema/common.ts';
 import { finish, flatMapped, type Steps } from '../metadata/steps.ts';

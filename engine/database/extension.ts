@@ -1,5 +1,5 @@
 /** Creates the extension pgcrypto in a source's database, as the reference engine does. In: a database and the schema of the
- *  extension. Out: nothing, or why the extension is missing. Not here: which sources and when (admin/extensions.ts).
+ *  extension. Out: nothing, or why the extension is missing. Not here: which sources and when (state/extensions.ts).
  *  Reference: docs/adr/0018-pgcrypto-when-a-source-connects.md. */
 import { thrownMessage } from '../errors/engine-error.ts';
 import { compile, id, sql } from '../sql/fragment.ts';

@@ -1,6 +1,6 @@
 /** Checks native queries with Postgres: each is prepared with the types of its arguments, as it will be run, and never executed.
  *  In: queries with valid metadata. Out: by signature, null or the problem.
- *  Not here: when to check (admin/gateway.ts), reporting the problem (resolve/native-query.ts).
+ *  Not here: when to check (state/gateway.ts), reporting the problem (resolve/native-query.ts).
  *  PostgreSQL manual, "PREPARE". */
 
 import type { ClientBase } from 'pg';

@@ -1,5 +1,5 @@
 /** Runs the parts of a computation that do not depend on each other, so that one response reports the errors of all of them. Pure.
- *  Not here: what an error is (engine-error.ts), who reads the further errors (admin/inconsistencies.ts). */
+ *  Not here: what an error is (engine-error.ts), who reads the further errors (state/inconsistencies.ts). */
 import { EngineError } from './engine-error.ts';
 
 /** The most errors that are reported after the first. */

@@ -4,7 +4,6 @@
  *  does not answer; /healthz/sources,
  *  which says whether the databases answer. Reference: docs/reference/behaviour/endpoints.md. */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import { allInconsistencies } from '../admin/inconsistencies.ts';
 import { isSecretSet } from '../auth/accepted-secrets.ts';
 import { jwtSecretsOf } from '../auth/authenticate.ts';
 import type { ClaimSource, JwtSecret } from '../config/jwt-secret.ts';
@@ -12,6 +11,7 @@ import { booleanOf } from '../config/option-types.ts';
 import type { Database } from '../database/pool.ts';
 import { SourceHealth } from '../database/source-health.ts';
 import { stateVersionOf } from '../metadata/state-version.ts';
+import { allInconsistencies } from '../state/inconsistencies.ts';
 import type { HttpContext } from './context.ts';
 import { readerSessionOf } from './request-record.ts';
 import { VERSION } from './version.ts';

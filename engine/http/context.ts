@@ -1,6 +1,6 @@
 /** The context every HTTP handler receives: options, engine state, authentication, limits and telemetry. Created once per server.
  *  Not here: what belongs to one request (request-record.ts, operation.ts). */
-import type { EngineState } from '../admin/state.ts';
+
 import { type Authenticate, openAuthenticator } from '../auth/authenticate.ts';
 import type { Options } from '../config/options.ts';
 import { RateLimiter } from '../limits/rate-limiter.ts';
@@ -8,6 +8,7 @@ import { TimerWheel } from '../limits/timer-wheel.ts';
 import type { Observe } from '../observe/observation.ts';
 import type { Registry } from '../observe/registry.ts';
 import { RemoteCache } from '../remote/cache.ts';
+import type { EngineState } from '../state/state.ts';
 import { LiveQueries } from '../subscribe/live-queries.ts';
 import type { AsyncActions } from '../webhook/async-actions.ts';
 import { ByteBudget } from './body/byte-budget.ts';

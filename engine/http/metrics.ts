@@ -5,13 +5,13 @@
 
 import { hash, timingSafeEqual } from 'node:crypto';
 import type { FastifyInstance } from 'fastify';
-import { allInconsistencies } from '../admin/inconsistencies.ts';
-import type { EngineState } from '../admin/state.ts';
 import type { Database } from '../database/pool.ts';
 import { planCacheCounts } from '../execute/plan-cache.ts';
 import { SHARED_BUDGET } from '../limits/cache-budget.ts';
 import type { Registry } from '../observe/registry.ts';
 import { openRemoteFeeds } from '../remote/feed.ts';
+import { allInconsistencies } from '../state/inconsistencies.ts';
+import type { EngineState } from '../state/state.ts';
 import type { HttpContext } from './context.ts';
 import { adminSessionOf, recordOf } from './request-record.ts';
 

@@ -1,5 +1,5 @@
 /** The preference `wait` of a request: how many seconds its client waits at most for what takes long. RFC 7240, "Preferences: wait".
- *  Not here: what a request does without waiting (admin/target-waits.ts). */
+ *  Not here: what a request does without waiting (state/target-waits.ts). */
 
 /** Returns the milliseconds of `Prefer: wait=2`; undefined without the preference, or with another value than a whole number. Other
  *  preferences are ignored, as the RFC asks. */

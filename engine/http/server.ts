@@ -4,13 +4,13 @@
  *  Not here: what an endpoint does (its own file). */
 import { createServer, type IncomingMessage, type Server } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { EngineState } from '../admin/state.ts';
 import { keepLastHeader } from '../auth/session-variables.ts';
 import type { Options } from '../config/options.ts';
 import { ended, type Grace } from '../limits/grace.ts';
 import { LinkedSet } from '../limits/linked-set.ts';
 import { SHARED_MEMORY } from '../limits/memory-budget.ts';
 import type { Observe } from '../observe/observation.ts';
+import type { EngineState } from '../state/state.ts';
 import { buildApp } from './app.ts';
 import { discardUnreadBody } from './body/read-body.ts';
 import { createContext, type HttpContext } from './context.ts';

@@ -3,7 +3,7 @@
  *  When tracing is off, an operation costs one look at the metadata.
  *  Not here: spans and their export (observe/), spans within an operation (execute/). Reference:
  *  docs/reference/behaviour/observability.md; docs/reference/behaviour/metadata.md. */
-import type { EngineState } from '../admin/state.ts';
+
 import type { Options } from '../config/options.ts';
 import { FILE_AGE_MS } from '../metadata/references.ts';
 import type { Metadata } from '../metadata/schema/metadata.ts';
@@ -16,6 +16,7 @@ import type { Span } from '../observe/span.ts';
 import { type ExporterOptions, SpanExporter, type TraceHeaders } from '../observe/span-exporter.ts';
 import { agentFor } from '../outgoing/http-client.ts';
 import { headerValue } from '../resolve/environment-variables.ts';
+import type { EngineState } from '../state/state.ts';
 import { type OutboundVariables, WebhookFailure } from '../webhook/outbound.ts';
 import { VERSION } from './version.ts';
 

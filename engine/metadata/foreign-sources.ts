@@ -1,6 +1,6 @@
 /** The sources of a document that the engine cannot serve, because they do not speak PostgreSQL's protocol. They stay in the document as they are
  *  given, are inconsistent, and hinder nothing else. In: a document. Out: their names and kinds. Pure.
- *  Not here: how they are kept (normal-form.ts), what is said of them (admin/gateway.ts). */
+ *  Not here: how they are kept (normal-form.ts), what is said of them (state/gateway.ts). */
 import { isRecord } from '../json/value.ts';
 import { type ForeignSource, foreignKindOf } from './schema/source.ts';
 

@@ -3,7 +3,7 @@
  *  In: BoolExpPart as written. Out: Clause. Raises the errors of bool-exp.ts.
  *  An object relationship leads to at most one row, so its conditions are clauses too. Any other relationship, `_exists` and a function
  *  that returns rows are one clause.
- *  Not here: the truth of a clause (sql/row-truth.ts), what follows from it (admin/explain-access/verdict.ts). */
+ *  Not here: the truth of a clause (sql/row-truth.ts), what follows from it (why/verdict.ts). */
 import type { PathStep } from '../errors/engine-error.ts';
 import { isRecord } from '../json/value.ts';
 import {

@@ -1,7 +1,7 @@
 /** Inconsistencies as they are collected and worded. */
 import { expect, test } from 'vitest';
-import { printInconsistencies } from '../admin/inconsistencies.ts';
 import { fail } from '../errors/engine-error.ts';
+import { printInconsistencies } from '../state/inconsistencies.ts';
 import {
   eventTriggerSubject,
   Inconsistencies,

@@ -5,7 +5,7 @@
  *  Validity: a computation is a pure module-level function that receives nothing but its subject, its inputs and the maps it
  *  looks entries up in. Its result is valid while the subject, every input and every entry it looked up are identical.
  *  Bounds: a memo keeps one result for each computation and subject, and forgets it when nothing else refers to the subject.
- *  The state of an engine owns its memo (admin/state.ts); it ends with the state.
+ *  The state of an engine owns its memo (state/state.ts); it ends with the state.
  *  Not here: the computations (table.ts, source.ts, conflicts.ts, names.ts, unenforced.ts). */
 import type { Steps } from '../metadata/steps.ts';
 import type { Inconsistencies } from './inconsistency.ts';

@@ -1,5 +1,5 @@
 /** Errors about names that do not exist, with the names that exist where each was looked up. The nearest of them are printed for
- *  administrators (admin/inconsistencies.ts); the texts are the specification's. */
+ *  administrators (state/inconsistencies.ts); the texts are the specification's. */
 import { fail, type PathStep } from '../errors/engine-error.ts';
 import { printQualified, type QualifiedName } from '../metadata/schema/common.ts';
 import type { Lookup } from './memo.ts';

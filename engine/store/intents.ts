@@ -1,7 +1,7 @@
 /** Intents: writes of the document that wait for commits in other databases, recorded before those commit.
  *  Two databases cannot commit atomically. An engine that stops between the two commits leaves its intent behind. While an intent is
  *  open no replica writes: the first one that finds it queries whether those databases have committed, then applies or drops it.
- *  Not here: access to those databases (admin/gateway.ts), when intents are completed (store.ts).
+ *  Not here: access to those databases (state/gateway.ts), when intents are completed (store.ts).
  *  PostgreSQL manual, "Transaction ID and Snapshot Information". */
 
 import type { ClientBase } from 'pg';

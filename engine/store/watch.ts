@@ -1,7 +1,7 @@
 /** Observes writes of other replicas. LISTEN on a separate connection reports them immediately; polling every `pollIntervalMs`
  *  covers connections that broke silently and poolers that do not support LISTEN. Out: calls of `onChange` with the versions in
  *  the database, at least once for every change and sometimes more often, so the receiver compares them with its own.
- *  Not here: reactions to a change (admin/state.ts). PostgreSQL manual, "LISTEN". */
+ *  Not here: reactions to a change (state/state.ts). PostgreSQL manual, "LISTEN". */
 
 import type pg from 'pg';
 import { connectTo, optionAddress } from '../database/connect.ts';

@@ -1,7 +1,7 @@
 /** The named values and secret files that metadata refers to, as this replica knows them now. State: the values that were loaded last.
  *  In: sealed rows of the database, keys. Out: the text that a reference stands for, or why there is none.
  *  A text never leaves but to the code that sends it or connects with it: no method lists texts.
- *  Not here: reading and writing the rows (store/values.ts), when they are read (admin/state.ts), which values an object may name
+ *  Not here: reading and writing the rows (store/values.ts), when they are read (state/state.ts), which values an object may name
  *  (resolve/environment-variables.ts). Reference: docs/adr/0017-named-values.md. */
 import { FILE_AGE_MS, parseReference } from '../metadata/references.ts';
 import type { ReferenceReader } from '../resolve/environment-variables.ts';

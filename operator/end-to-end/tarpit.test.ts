@@ -10,7 +10,7 @@ import { permission, resource, table } from '../testing/resources.ts';
 let world: GoodWorld;
 let server: Server;
 let connections = 0;
-/** The engine remembers failures that take this long (engine/admin/target-readings.ts). */
+/** The engine remembers failures that take this long (engine/state/target-readings.ts). */
 let silenceMs = 2500;
 /** The longest pass: the wait of the operator for targets, and what a busy machine adds. */
 const LONGEST_PASS_MS = 4000;

@@ -1,9 +1,9 @@
 /** An engine without HTTP for tests of the admin room: a real Postgres, a started EngineState, and admin requests as values. */
 import { createDatabase, type TestDatabase } from '../../../testing/database.ts';
 import { ADMIN_ROLE } from '../../resolve/session.ts';
+import { EngineState, type EngineStateOptions, type StateEvent } from '../../state/state.ts';
 import type { AdminEndpoint } from '../request.ts';
 import { type AdminResponse, runAdmin } from '../run.ts';
-import { EngineState, type EngineStateOptions, type StateEvent } from '../state.ts';
 
 export type AdminTestEngine = {
   readonly database: TestDatabase;

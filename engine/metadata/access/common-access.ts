@@ -1,7 +1,7 @@
 /** Changes of objects that concern every role: the database of a source or the service of a remote schema is another one, and a function without
  *  permissions runs in another way.
  *  In: the key of a changed object, the objects before and after. Out: a change without a role, or null. Pure.
- *  Not here: permissions (access-change.ts). Which roles may call a function without permissions is known to the model (admin/request-effects.ts). */
+ *  Not here: permissions (access-change.ts). Which roles may call a function without permissions is known to the model (change/request-effects.ts). */
 import { isRecord, isSameJson, type JsonRecord } from '../../json/value.ts';
 import { type ObjectKind, parseKey } from '../objects.ts';
 import { type AccessChange, together } from './access-change.ts';

@@ -1,7 +1,7 @@
 /** The effects of a database change on the metadata. Pure. Called in this order: `refuseChanges` raises for changes
  *  that no document can follow, `followChanges` returns the document with renames followed and dropped tables and functions removed,
  *  `lostFields` lists the computed fields without their function.
- *  Not here: objects that still do not fit and are removed with `cascade` (run-sql.ts). Spec: "run_sql" rules 1–5. */
+ *  Not here: objects that still do not fit and are removed with `cascade` (admin/run-sql.ts). Spec: "run_sql" rules 1–5. */
 import type { AlteredTable, CatalogChanges } from '../catalog/changes.ts';
 import { fail } from '../errors/engine-error.ts';
 import { removeObject } from '../metadata/edit.ts';

@@ -1,10 +1,10 @@
 /** The effects that a dry run reports: access per permission, access of requests, and the schema of each role. What counts as a change of
  *  requests is in request-effects.test.ts. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { type AdminTestEngine, op, startTestEngine } from '../admin/testing/engine.ts';
 import { cachedPlan } from '../execute/plan-cache.ts';
 import { roleSchema } from '../schema/role-schemas.ts';
 import type { Effects } from './effects.ts';
-import { type AdminTestEngine, op, startTestEngine } from './testing/engine.ts';
 
 let engine: AdminTestEngine;
 

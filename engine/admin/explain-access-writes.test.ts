@@ -1,7 +1,7 @@
 /** `explain_access` on updates with operators, on upserts and on several rows: verdicts, reasons and refusals, through admin requests.
  *  Not here: one row by key (explain-access.test.ts), random writes (engine/end-to-end/explain-access-writes.test.ts). */
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { type AdminTestEngine, op, startTestEngine } from '../testing/engine.ts';
+import { type AdminTestEngine, op, startTestEngine } from './testing/engine.ts';
 
 let engine: AdminTestEngine;
 

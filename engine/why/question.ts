@@ -1,22 +1,22 @@
 /** The arguments of `explain_access` → the question: the role's session, its permissions as clauses, the rows, and what forbids the
  *  operation before any row is read.
  *  In: unvalidated names and values, the model. Out: AccessQuestion. Raises an ERRORS row for a name or value that is wrong.
- *  Pure. Not here: permissions (grants.ts), upserts (conflict.ts), asking the database (explain-access.ts), the verdict
+ *  Pure. Not here: permissions (grants.ts), upserts (conflict.ts), asking the database (admin/explain-access.ts), the verdict
  *  (verdict.ts). */
-import { withPath } from '../../errors/engine-error.ts';
-import type { Source } from '../../metadata/schema/source.ts';
-import { presetAssignments } from '../../plan/assignment.ts';
-import { accessOf } from '../../resolve/access.ts';
-import type { TableAccess } from '../../resolve/model/access.ts';
-import type { Leaf } from '../../resolve/predicate.ts';
-import { ADMIN_ROLE } from '../../resolve/session.ts';
-import type { RowWrite } from '../../sql/row-truth.ts';
-import type { UnitOfWork } from '../unit-of-work.ts';
+import { withPath } from '../errors/engine-error.ts';
+import type { Source } from '../metadata/schema/source.ts';
+import { presetAssignments } from '../plan/assignment.ts';
+import { accessOf } from '../resolve/access.ts';
+import type { TableAccess } from '../resolve/model/access.ts';
+import type { Leaf } from '../resolve/predicate.ts';
+import { ADMIN_ROLE } from '../resolve/session.ts';
+import type { RowWrite } from '../sql/row-truth.ts';
 import { variablesOf } from './clause-truth.ts';
 import { type ConflictQuestion, conflictQuestion } from './conflict.ts';
 import { type AccessField, explainedFields } from './fields.ts';
 import {
   type AccessConditions,
+  type AccessContext,
   type AccessRefusal,
   type AccessSubject,
   grantsFor,
@@ -52,8 +52,8 @@ export type AccessQuestion = AccessConditions &
   };
 
 /** Raises `sourceNotFound`, `tableNotTracked`, and errors of the arguments. */
-export function accessQuestion(work: UnitOfWork, source: Source, args: Args): AccessQuestion {
-  const subject = subjectOf(work, source, args);
+export function accessQuestion(context: AccessContext, source: Source, args: Args): AccessQuestion {
+  const subject = subjectOf(context, source, args);
   const { table, operation, session, catalog } = subject;
   for (const [i, name] of (args.columns ?? []).entries()) {
     withPath('columns', () => withPath(i, () => columnOf(table, name)));
@@ -61,7 +61,7 @@ export function accessQuestion(work: UnitOfWork, source: Source, args: Args): Ac
   refuseUnfit(operation, args);
   const inserted = conditionsOf(subject);
   const conflict = args.on_conflict ? conflictQuestion(subject, args.on_conflict, inserted) : null;
-  const fields = explainedFields(work, subject, args.fields ?? []);
+  const fields = explainedFields(context, subject, args.fields ?? []);
   const conditions = { ...inserted, ...conflict?.inserted };
   const named = operation === 'select' ? (args.columns ?? []) : writtenNames(operation, args);
   return {

@@ -22,7 +22,6 @@ import {
 } from '../store/usage.ts';
 import type { FieldUsage } from '../usage/field-usage.ts';
 import { storedName } from '../usage/usage-counts.ts';
-import { printOperation } from './field-usage.ts';
 import { requestChanges } from './request-effects.ts';
 
 /** A change of access as the admin API prints it. */
@@ -94,6 +93,11 @@ export async function comparedDocuments(before: Served, after: Served): Promise<
     usage: null,
   });
   return { schemas, access: requestChanges(before.model, after.model), isComplete };
+}
+
+/** An operation as answers have it: null for a name that the client did not give. */
+export function printOperation({ role, operation, client, requests, lastDay }: UsedOperation) {
+  return { role, operation: operation || null, client: client || null, requests, last_day: lastDay };
 }
 
 export function printAccess({

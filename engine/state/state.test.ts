@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import { type AdminTestEngine, op, startTestEngine } from '../admin/testing/engine.ts';
 import { openProxy } from '../wire/testing/proxy.ts';
 import { EngineState } from './state.ts';
-import { type AdminTestEngine, op, startTestEngine } from './testing/engine.ts';
 
 let engine: AdminTestEngine;
 let others: AdminTestEngine[];

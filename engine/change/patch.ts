@@ -1,5 +1,5 @@
 /** Reads the edits of a patch. In: the arguments of `patch_metadata` and `apply_migrations`. Out: edits of the document.
- *  Not here: making them (patch-metadata.ts), which of them fit (admission.ts). */
+ *  Not here: making them (admin/patch-metadata.ts), which of them fit (admin/admission.ts). */
 import { fail, type PathStep, withPath } from '../errors/engine-error.ts';
 import type { JsonRecord } from '../json/value.ts';
 import type { Edit } from '../metadata/edit.ts';

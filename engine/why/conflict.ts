@@ -3,16 +3,16 @@
  *  In: `on_conflict`, the permissions, the values of the insert. Out: ConflictQuestion, and the key on which rows conflict.
  *  Raises an ERRORS row for a name or value that is wrong. Not here: the insert (question.ts), the verdict (verdict.ts).
  *  Reference: docs/reference/behaviour/permissions.md, docs/reference/behaviour/mutations.md. */
-import { EngineError, fail, withPath } from '../../errors/engine-error.ts';
-import { printQualified } from '../../metadata/schema/common.ts';
-import { checkedBy, onConflictOf } from '../../plan/insert.ts';
-import { accessOf } from '../../resolve/access.ts';
-import { resolveBoolExp } from '../../resolve/bool-exp.ts';
-import type { ResolvedTable } from '../../resolve/model/table.ts';
-import { isGraphqlName } from '../../resolve/names.ts';
-import { type Leaf, type Predicate, TRUE } from '../../resolve/predicate.ts';
-import { ADMIN_ROLE } from '../../resolve/session.ts';
-import type { ConflictKey } from '../../sql/row-truth.ts';
+import { EngineError, fail, withPath } from '../errors/engine-error.ts';
+import { printQualified } from '../metadata/schema/common.ts';
+import { checkedBy, onConflictOf } from '../plan/insert.ts';
+import { accessOf } from '../resolve/access.ts';
+import { resolveBoolExp } from '../resolve/bool-exp.ts';
+import type { ResolvedTable } from '../resolve/model/table.ts';
+import { isGraphqlName } from '../resolve/names.ts';
+import { type Leaf, type Predicate, TRUE } from '../resolve/predicate.ts';
+import { ADMIN_ROLE } from '../resolve/session.ts';
+import type { ConflictKey } from '../sql/row-truth.ts';
 import {
   type AccessConditions,
   type AccessRefusal,

@@ -1,24 +1,24 @@
 /** `explain_access`: whether a role may read or write rows, and which clauses of its permissions decide it. For administrators. Rows
  *  are read in read-only transactions; a write is not executed: its check is evaluated on the row that it would write.
  *  In: the arguments. Out: the answer as JSON. Raises errors of the arguments and of the connection.
- *  Not here: the question (question.ts), the verdict (verdict.ts). Reference: docs/reference/behaviour/permissions.md. */
-import type { Database } from '../../database/pool.ts';
-import { fail, withPath } from '../../errors/engine-error.ts';
-import { type ProbedDatabase, probeRows, type RowTruth, type TruthAnswer } from '../../execute/row-truth.ts';
-import { textToWire } from '../../metadata/header-prefix.ts';
-import type { Source } from '../../metadata/schema/source.ts';
-import type { Predicate } from '../../resolve/predicate.ts';
-import type { TruthQuestion } from '../../sql/row-truth.ts';
-import type { Performer } from '../request.ts';
-import type { UnitOfWork } from '../unit-of-work.ts';
-import { type Given, type ReadClause, readClause, undecidedIn, variablesOf } from './clause-truth.ts';
-import type { ConflictQuestion, FoundConflict } from './conflict.ts';
-import { explainedFields } from './fields.ts';
-import { type AccessConditions, type GrantClauses, subjectOf } from './grants.ts';
-import { type AccessQuestion, accessQuestion, isOfFields, refusedField } from './question.ts';
-import { answerOf, type JudgedRow, severalOf } from './verdict.ts';
-import { withoutValues } from './without-values.ts';
-import { type Args, MOST_ROWS } from './write.ts';
+ *  Not here: the question (why/question.ts), the verdict (why/verdict.ts). Reference: docs/reference/behaviour/permissions.md. */
+import type { Database } from '../database/pool.ts';
+import { fail, withPath } from '../errors/engine-error.ts';
+import { type ProbedDatabase, probeRows, type RowTruth, type TruthAnswer } from '../execute/row-truth.ts';
+import { textToWire } from '../metadata/header-prefix.ts';
+import type { Source } from '../metadata/schema/source.ts';
+import type { Predicate } from '../resolve/predicate.ts';
+import type { TruthQuestion } from '../sql/row-truth.ts';
+import type { UnitOfWork } from '../state/unit-of-work.ts';
+import { type Given, type ReadClause, readClause, undecidedIn, variablesOf } from '../why/clause-truth.ts';
+import type { ConflictQuestion, FoundConflict } from '../why/conflict.ts';
+import { explainedFields } from '../why/fields.ts';
+import { type AccessConditions, type AccessContext, type GrantClauses, subjectOf } from '../why/grants.ts';
+import { type AccessQuestion, accessQuestion, isOfFields, refusedField } from '../why/question.ts';
+import { answerOf, type JudgedRow, severalOf } from '../why/verdict.ts';
+import { withoutValues } from '../why/without-values.ts';
+import { type Args, MOST_ROWS } from '../why/write.ts';
+import type { Performer } from './request.ts';
 
 export const explainAccess: Performer<'explain_access'> = async (work, args, { caller }) => {
   const { isConsole = false } = caller.session;
@@ -31,7 +31,7 @@ export const explainAccess: Performer<'explain_access'> = async (work, args, { c
     const answer = fieldsAnswer(work, source, args);
     return () => withMessages(answer, wire);
   }
-  const question = accessQuestion(work, source, args);
+  const question = accessQuestion(contextOf(work), source, args);
   if (work.hasTransaction(source)) fail('notSupported', { text: NOT_INSIDE });
   const database = work.database(source);
   const on = { database, databases: gateway.sources, session: question.session };
@@ -64,10 +64,16 @@ function refuseReading(args: Args): void {
 const NOT_INSIDE =
   'explain_access of rows cannot follow an operation of the same request that runs on the source; send it in a request of its own';
 
+/** Returns what the draft of a request knows; it must be resolved. */
+function contextOf({ metadata, resolved, catalogs, gateway }: UnitOfWork): AccessContext {
+  return { metadata, model: resolved.model, catalogs, headerPrefix: gateway.headerPrefix };
+}
+
 /** Returns the answer to a question about fields alone. */
 function fieldsAnswer(work: UnitOfWork, source: Source, args: Args): object {
-  const subject = subjectOf(work, source, args);
-  const fields = explainedFields(work, subject, args.fields ?? []);
+  const context = contextOf(work);
+  const subject = subjectOf(context, source, args);
+  const fields = explainedFields(context, subject, args.fields ?? []);
   const reasons = fields.flatMap(refusedField);
   const { role } = args;
   const head = { operation: 'select', role, source: source.name, table: subject.table.table };

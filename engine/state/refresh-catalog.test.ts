@@ -1,7 +1,7 @@
 /** Tests which parts of a snapshot change when its source is read again. Not here: noticing a change (source-watch.test.ts). */
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
+import { type AdminTestEngine, op, startTestEngine } from '../admin/testing/engine.ts';
 import { refreshCatalog } from './refresh-catalog.ts';
-import { type AdminTestEngine, op, startTestEngine } from './testing/engine.ts';
 
 let engine: AdminTestEngine;
 

@@ -1,18 +1,18 @@
 /** The rows and values that an access question names: rows by key or by condition, and the values that a write gives, by column.
  *  In: unvalidated names and values, a table. Out: the rows and the write as a statement takes them (sql/row-truth.ts).
  *  Raises an ERRORS row for a name or value that is wrong. Pure. Not here: permissions (question.ts). */
-import type { CatalogColumn, CatalogTable } from '../../catalog/types.ts';
-import { fail, withPath } from '../../errors/engine-error.ts';
-import type { ArgsOf } from '../../metadata/operations.ts';
-import { assignmentOf, refuseRepeated } from '../../plan/assignment.ts';
-import type { Assignment } from '../../plan/mutation-types.ts';
-import { type BoolExpScope, resolveBoolExp } from '../../resolve/bool-exp.ts';
-import type { ResolvedColumn } from '../../resolve/model/column.ts';
-import type { ResolvedTable } from '../../resolve/model/table.ts';
-import type { Leaf } from '../../resolve/predicate.ts';
-import { leafOf, listLeafOf } from '../../resolve/value.ts';
-import { UPDATE_OPERATORS } from '../../schema/update.ts';
-import type { ProbedRows, StoredRows } from '../../sql/row-truth.ts';
+import type { CatalogColumn, CatalogTable } from '../catalog/types.ts';
+import { fail, withPath } from '../errors/engine-error.ts';
+import type { ArgsOf } from '../metadata/operations.ts';
+import { assignmentOf, refuseRepeated } from '../plan/assignment.ts';
+import type { Assignment } from '../plan/mutation-types.ts';
+import { type BoolExpScope, resolveBoolExp } from '../resolve/bool-exp.ts';
+import type { ResolvedColumn } from '../resolve/model/column.ts';
+import type { ResolvedTable } from '../resolve/model/table.ts';
+import type { Leaf } from '../resolve/predicate.ts';
+import { leafOf, listLeafOf } from '../resolve/value.ts';
+import { UPDATE_OPERATORS } from '../schema/update.ts';
+import type { ProbedRows, StoredRows } from '../sql/row-truth.ts';
 
 export type Args = ArgsOf<'explain_access'>;
 export type RowOperation = NonNullable<Args['operation']>;

@@ -1,7 +1,7 @@
 /** A judged row without the values of its columns, for requests with the console secret: whether each clause holds, not what the row has.
  *  The texts of Postgres's errors are left out, too, because they may quote a value.
- *  In: JudgedRow. Out: JudgedRow. Pure. Not here: judging (clause-truth.ts), who asks (explain-access.ts). */
-import type { TruthAnswer } from '../../execute/row-truth.ts';
+ *  In: JudgedRow. Out: JudgedRow. Pure. Not here: judging (clause-truth.ts), who asks (admin/explain-access.ts). */
+import type { TruthAnswer } from '../execute/row-truth.ts';
 import type { JudgedClause } from './clause-truth.ts';
 import type { JudgedRow } from './verdict.ts';
 

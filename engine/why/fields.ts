@@ -4,20 +4,19 @@
  *  schema/. Raises `parseFailed` for a name that is no field of the table for any role. Pure.
  *  Not here: rows (question.ts). Reference: docs/reference/behaviour/permissions.md. */
 import type { GraphQLObjectType } from 'graphql';
-import { fail, withPath } from '../../errors/engine-error.ts';
-import { printQualified, type QualifiedName, qualifiedKey } from '../../metadata/schema/common.ts';
-import type { Source } from '../../metadata/schema/source.ts';
-import type { RootFieldKind } from '../../metadata/schema/table.ts';
-import { accessOf, mayReadAtRoot, type RootRead, remoteSchemaFor, targetOf } from '../../resolve/access.ts';
-import { aggregateFieldName } from '../../resolve/aggregate-fields.ts';
-import type { ResolvedFunction } from '../../resolve/model/function.ts';
-import type { Model } from '../../resolve/model/model.ts';
-import type { ResolvedRemoteRelationship, ResolvedTable } from '../../resolve/model/table.ts';
-import { stepsProblem } from '../../resolve/remote-step.ts';
-import { ADMIN_ROLE } from '../../resolve/session.ts';
-import { type RoleSchema, roleSchema } from '../../schema/role-schemas.ts';
-import type { UnitOfWork } from '../unit-of-work.ts';
-import { type AccessSubject, refusalsOf, withoutPermission } from './grants.ts';
+import { fail, withPath } from '../errors/engine-error.ts';
+import { printQualified, type QualifiedName, qualifiedKey } from '../metadata/schema/common.ts';
+import type { Source } from '../metadata/schema/source.ts';
+import type { RootFieldKind } from '../metadata/schema/table.ts';
+import { accessOf, mayReadAtRoot, type RootRead, remoteSchemaFor, targetOf } from '../resolve/access.ts';
+import { aggregateFieldName } from '../resolve/aggregate-fields.ts';
+import type { ResolvedFunction } from '../resolve/model/function.ts';
+import type { Model } from '../resolve/model/model.ts';
+import type { ResolvedRemoteRelationship, ResolvedTable } from '../resolve/model/table.ts';
+import { stepsProblem } from '../resolve/remote-step.ts';
+import { ADMIN_ROLE } from '../resolve/session.ts';
+import { type RoleSchema, roleSchema } from '../schema/role-schemas.ts';
+import { type AccessContext, type AccessSubject, refusalsOf, withoutPermission } from './grants.ts';
 import type { RowOperation } from './write.ts';
 
 export type AccessField = {
@@ -39,13 +38,12 @@ type FieldScope = {
 };
 
 export function explainedFields(
-  work: UnitOfWork,
+  { metadata, model }: AccessContext,
   subject: AccessSubject,
   names: readonly string[],
 ): readonly AccessField[] {
   const { table, args, session } = subject;
-  const { model } = work.resolved;
-  const scope = { subject, model, metadataSources: work.metadata.sources };
+  const scope = { subject, model, metadataSources: metadata.sources };
   const schema = roleSchema(model, args.role, session.mayUseBackendOnly);
   return names.flatMap((field, i) => {
     const candidates = candidatesOf(field, scope);

@@ -1,6 +1,6 @@
 /** The unit of work of one admin request: a draft of the document, the catalogs that go with it, and transactions open on sources.
  *  Operations change the draft, `validate` checks it (one resolve), `commit` writes it (one save) and commits the sources.
- *  Other requests see nothing before that. Not here: what operations do (perform.ts), which request runs when (state.ts).
+ *  Other requests see nothing before that. Not here: what operations do (admin/perform.ts), which request runs when (state.ts).
  *
  *  Atomicity. If a source is in the metadata database itself, one transaction holds both: all or nothing. For another database the
  *  metadata is written first, under a row lock; then the source commits; then the metadata commits. A source that cannot commit (a

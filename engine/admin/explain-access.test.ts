@@ -1,6 +1,6 @@
 /** `explain_access`: verdicts, the clauses that decide, and refusals, through admin requests on a real database. */
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { type AdminTestEngine, op, startTestEngine } from '../testing/engine.ts';
+import { type AdminTestEngine, op, startTestEngine } from './testing/engine.ts';
 
 let engine: AdminTestEngine;
 

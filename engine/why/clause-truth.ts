@@ -1,10 +1,10 @@
 /** The clauses of a permission with their truth for one row. In: clauses, and the answers of the database. Out: judged clauses, and the
  *  clauses that decide: those that must change for the condition to hold.
  *  Pure. Not here: asking the database (execute/row-truth.ts), the verdict on the operation (verdict.ts). */
-import type { TruthAnswer } from '../../execute/row-truth.ts';
-import type { Clause } from '../../resolve/clause.ts';
-import { columnsRead } from '../../resolve/columns-read.ts';
-import { leavesOf, type TruthQuestion } from '../../sql/row-truth.ts';
+import type { TruthAnswer } from '../execute/row-truth.ts';
+import type { Clause } from '../resolve/clause.ts';
+import { columnsRead } from '../resolve/columns-read.ts';
+import { leavesOf, type TruthQuestion } from '../sql/row-truth.ts';
 
 /** The values that a clause may use. */
 export type Given = {

@@ -1,11 +1,11 @@
 /** The answer of `explain_access`: the verdict on the operation, the reasons, and each clause with its truth.
  *  In: the question, and the judged rows. Out: JSON. Pure.
  *  Not here: the clauses that decide a condition (clause-truth.ts). Reference: docs/reference/behaviour/permissions.md. */
-import { type PathStep, printPath } from '../../errors/engine-error.ts';
-import type { TruthAnswer } from '../../execute/row-truth.ts';
-import { printQualified } from '../../metadata/schema/common.ts';
-import type { Leaf } from '../../resolve/predicate.ts';
-import { ADMIN_ROLE } from '../../resolve/session.ts';
+import { type PathStep, printPath } from '../errors/engine-error.ts';
+import type { TruthAnswer } from '../execute/row-truth.ts';
+import { printQualified } from '../metadata/schema/common.ts';
+import type { Leaf } from '../resolve/predicate.ts';
+import { ADMIN_ROLE } from '../resolve/session.ts';
 import { failing, type JudgedClause } from './clause-truth.ts';
 import type { FoundConflict } from './conflict.ts';
 import type { AccessConditions, GrantClauses } from './grants.ts';

@@ -1,6 +1,6 @@
 /** The mutable state of the engine: the current Snapshot. `start` publishes the first one, admin requests publish the next ones, and so
  *  does the store's watch when another replica has written. A request keeps the snapshot it took, so it ends on the document it began
- *  with. Not here: changes of the document (run.ts, unit-of-work.ts), rows in the metadata database (store/), pools of sources
+ *  with. Not here: changes of the document (admin/run.ts, unit-of-work.ts), rows in the metadata database (store/), pools of sources
  *  (gateway.ts). */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { variableOf } from '../config/options.ts';

@@ -1,5 +1,5 @@
 /** The form of a warning in the answer of an admin operation. A leaf, so that its producers do not import each other.
- *  Not here: which changes have warnings (warnings.ts, extensions.ts, lists.ts). */
+ *  Not here: which changes have warnings (admin/warnings.ts, extensions.ts, admin/lists.ts). */
 
 export type Warning = {
   readonly code:

@@ -1,7 +1,7 @@
 /** Runs of migrations that the admin API started: one at a time for each source, which continue when the client stops waiting.
  *  In: a source, the text of its migrations. Out: the answer, or that it is running; the same request later returns the answer.
  *  A request that failed is not repeated at once: the same request gets the same answer for a growing time.
- *  Not here: the migrations themselves (migrate/), what a run may break (migrations.ts). Reference: docs/guides/migrations.md. */
+ *  Not here: the migrations themselves (migrate/), what a run may break (admin/migrations.ts). Reference: docs/guides/migrations.md. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { thrownMessage } from '../errors/engine-error.ts';
 import { MigrationLockError } from '../migrate/lock.ts';

@@ -3,8 +3,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, test } from 'vitest';
 import { createDatabase } from '../../testing/database.ts';
+import { op, startTestEngine } from '../admin/testing/engine.ts';
 import { openProxy } from '../wire/testing/proxy.ts';
-import { op, startTestEngine } from './testing/engine.ts';
 
 /** The interval of checks, their limit, and what a busy machine adds. */
 const BOUND_MS = 5000 + 10_000 + 5000;

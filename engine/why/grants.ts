@@ -2,20 +2,20 @@
  *  what forbids the operation before any row is read.
  *  In: the arguments, the model. Out: AccessSubject, GrantClauses, AccessRefusal. Raises an ERRORS row for a name that is wrong. Pure.
  *  Not here: the rows and values of the request (write.ts), the question as a whole (question.ts). */
-import type { CatalogTable } from '../../catalog/types.ts';
-import { fail, withPath } from '../../errors/engine-error.ts';
-import { printQualified, qualifiedKey } from '../../metadata/schema/common.ts';
-import type { Source } from '../../metadata/schema/source.ts';
-import { accessOf } from '../../resolve/access.ts';
-import type { BoolExpScope } from '../../resolve/bool-exp.ts';
-import { type Clause, clauseOf } from '../../resolve/clause.ts';
-import { type GrantScope, grantsOf, type RoleGrant } from '../../resolve/grant.ts';
-import type { TableAccess } from '../../resolve/model/access.ts';
-import type { ResolvedTable } from '../../resolve/model/table.ts';
-import type { Leaf, Predicate } from '../../resolve/predicate.ts';
-import { ADMIN_ROLE, SESSION_PREFIX, type Session, sessionVariableOf } from '../../resolve/session.ts';
-import type { ProbedRows } from '../../sql/row-truth.ts';
-import type { UnitOfWork } from '../unit-of-work.ts';
+import type { CatalogTable } from '../catalog/types.ts';
+import { fail, withPath } from '../errors/engine-error.ts';
+import { printQualified, qualifiedKey } from '../metadata/schema/common.ts';
+import type { Source } from '../metadata/schema/source.ts';
+import { accessOf } from '../resolve/access.ts';
+import type { BoolExpScope } from '../resolve/bool-exp.ts';
+import { type Clause, clauseOf } from '../resolve/clause.ts';
+import { type GrantScope, grantsOf, type RoleGrant } from '../resolve/grant.ts';
+import type { TableAccess } from '../resolve/model/access.ts';
+import type { ResolvedTable } from '../resolve/model/table.ts';
+import type { Leaf, Predicate } from '../resolve/predicate.ts';
+import { ADMIN_ROLE, SESSION_PREFIX, type Session, sessionVariableOf } from '../resolve/session.ts';
+import type { ProbedRows } from '../sql/row-truth.ts';
+import type { Snapshot } from '../state/snapshot.ts';
 import type { Args, RowOperation } from './write.ts';
 
 /** The table, the role and the session that a question is about. */
@@ -65,23 +65,29 @@ export type AccessConditions = {
   readonly undecidedColumns: ReadonlySet<string>;
 };
 
+/** The document, the model and the catalogs that answer questions about access. */
+export type AccessContext = Pick<Snapshot, 'metadata' | 'model' | 'catalogs'> & {
+  /** The prefix of session variables on the wire. */
+  readonly headerPrefix: string;
+};
+
 /** Raises `tableNotTracked`, and `parseFailed` for a name that is no session variable. */
-export function subjectOf(work: UnitOfWork, source: Source, args: Args): AccessSubject {
-  const { model } = work.resolved;
+export function subjectOf(context: AccessContext, source: Source, args: Args): AccessSubject {
+  const { metadata, model, catalogs, headerPrefix } = context;
   const key = qualifiedKey(args.table);
   const table = model.sources.get(source.name)?.tables.get(key);
   const definition = source.tables.find((each) => qualifiedKey(each.table) === key);
   if (!table || !definition) {
     return withPath('table', () => fail('tableNotTracked', { table: printQualified(args.table) }));
   }
-  const catalog = work.catalogs.get(source.name);
+  const catalog = catalogs.get(source.name);
   return {
     args,
     operation: args.operation ?? 'select',
     table,
-    session: sessionOf(args, work.gateway.headerPrefix),
-    granted: { definition, table, inheritedRoles: work.metadata.inherited_roles ?? [] },
-    scope: scopeOf(work, source, table),
+    session: sessionOf(args, headerPrefix),
+    granted: { definition, table, inheritedRoles: metadata.inherited_roles ?? [] },
+    scope: scopeOf(context, source, table),
     catalog: catalog && 'tables' in catalog ? catalog.tables.get(key) : undefined,
   };
 }
@@ -119,8 +125,8 @@ function sessionOf({ role, session_variables: given = {} }: Args, prefix: string
   return { role, variables, mayUseBackendOnly: role === ADMIN_ROLE || requested === 'true' };
 }
 
-function scopeOf(work: UnitOfWork, source: Source, table: ResolvedTable): BoolExpScope {
-  const { sources } = work.resolved.model;
+function scopeOf({ model, headerPrefix }: AccessContext, source: Source, table: ResolvedTable): BoolExpScope {
+  const { sources } = model;
   const definitions = new Map(source.tables.map((each) => [qualifiedKey(each.table), each]));
   return {
     table,
@@ -133,7 +139,7 @@ function scopeOf(work: UnitOfWork, source: Source, table: ResolvedTable): BoolEx
         return sources.get(name)?.tables.get(tableKey);
       },
     },
-    prefix: work.gateway.headerPrefix,
+    prefix: headerPrefix,
   };
 }
 
