@@ -13,7 +13,7 @@ import {
   TRUE,
 } from '../resolve/predicate.ts';
 import { split } from '../resolve/row-barrier.ts';
-import { comma, type Fragment, id, join, param, sql, typeName } from './fragment.ts';
+import { comma, empty, type Fragment, id, join, param, sql, typeName } from './fragment.ts';
 import { functionCall } from './function.ts';
 import { nativeRows } from './native-query.ts';
 import { compared, EQUALS, OPERATOR_TEMPLATES } from './operators.ts';
@@ -51,12 +51,10 @@ export function condition(predicate: Predicate, scope: PredicateScope): Fragment
     case 'related': {
       const row = scope.aliases.next({ mapping: predicate.join.mapping, outer: scope.row });
       scope.aliases.test(row);
-      const where = allOf([
-        matches(predicate.join, scope.row, row),
-        ...reached(predicate, { ...scope, row }),
-      ]);
+      const { joins, conditions } = reachedByJoins(predicate, { ...scope, row });
+      const where = allOf([matches(predicate.join, scope.row, row), ...conditions]);
       const source = joinedSource(predicate.join, scope.row, row, scope.aliases, ...conditionsOn(predicate));
-      return sql`exists (select 1 from ${source} ${id(row)} where ${where})`;
+      return sql`exists (select 1 from ${source} ${id(row)}${join(joins, empty)} where ${where})`;
     }
     case 'called': {
       const row = scope.aliases.next();
@@ -113,17 +111,27 @@ function joinedMember(predicate: Predicate, scope: PredicateScope): Joined {
   if (predicate.kind !== 'related' || !predicate.join.isUnique || predicate.join.from) {
     return only(condition(predicate, scope));
   }
-  const { join: on, where, filter = TRUE } = predicate;
+  const { join: on } = predicate;
   const row = scope.aliases.next({ mapping: on.mapping, outer: scope.row });
-  const { safe, barrier } = behindFilter(where, filter, { ...scope, row });
-  const inner = together([joined(safe, { ...scope, row }), joined(filter, rowScope(row, scope.aliases))]);
+  const { joins, conditions } = joinedOn(predicate, { ...scope, row });
+  const source = joinedSource(on, scope.row, row, scope.aliases, ...conditionsOn(predicate));
   return {
-    joins: [
-      sql` join ${joinedSource(on, scope.row, row, scope.aliases, ...conditionsOn(predicate))} ${id(row)} on ${matches(on, scope.row, row)}`,
-      ...inner.joins,
-    ],
-    conditions: [...inner.conditions, ...barrier],
+    joins: [sql` join ${source} ${id(row)} on ${matches(on, scope.row, row)}`, ...joins],
+    conditions,
   };
+}
+
+/** Returns the conditions on reached rows, with joins. */
+function joinedOn({ where, filter = TRUE }: Reached, scope: PredicateScope): Joined {
+  const { safe, barrier } = behindFilter(where, filter, scope);
+  const inner = together([joined(safe, scope), joined(filter, rowScope(scope.row, scope.aliases))]);
+  return { joins: inner.joins, conditions: [...inner.conditions, ...barrier] };
+}
+
+/** Returns the conditions of an `exists` on reached rows. A cluster plans one inside of another better than joins. */
+function reachedByJoins(predicate: Reached, scope: PredicateScope): Joined {
+  if (scope.aliases.form === 'plain') return joinedOn(predicate, scope);
+  return { joins: [], conditions: reached(predicate, scope) };
 }
 
 function only(fragment: Fragment): Joined {

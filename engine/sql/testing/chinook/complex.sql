@@ -3,10 +3,8 @@ from (select '{"Name":' || coalesce(to_json("t0"."Name")::text, 'null') || ',"tr
 from (select "t4".*
 from "public"."PlaylistTrack" "t4"
 where "t4"."PlaylistId" = "t0"."PlaylistId" and exists (select 1
-from "public"."Track" "t5"
-where "t5"."TrackId" = "t4"."TrackId" and exists (select 1
-from "public"."Genre" "t6"
-where "t6"."GenreId" = "t5"."GenreId" and "t6"."Name" = $1::"pg_catalog"."varchar"))
+from "public"."Track" "t5" join "public"."Genre" "t6" on "t6"."GenreId" = "t5"."GenreId"
+where "t5"."TrackId" = "t4"."TrackId" and "t6"."Name" = $1::"pg_catalog"."varchar")
 limit 1000) "t4"
 left join "public"."Track" "t7" on "t7"."TrackId" = "t4"."TrackId"
 left join "public"."Album" "t8" on "t8"."AlbumId" = "t7"."AlbumId"
@@ -14,10 +12,6 @@ left join "public"."Artist" "t9" on "t9"."ArtistId" = "t8"."ArtistId"
 left join "public"."MediaType" "t10" on "t10"."MediaTypeId" = "t7"."MediaTypeId"), '') || ']}' as "json"
 from "public"."Playlist" "t0"
 where exists (select 1
-from "public"."PlaylistTrack" "t1"
-where "t1"."PlaylistId" = "t0"."PlaylistId" and exists (select 1
-from "public"."Track" "t2"
-where "t2"."TrackId" = "t1"."TrackId" and exists (select 1
-from "public"."Genre" "t3"
-where "t3"."GenreId" = "t2"."GenreId" and "t3"."Name" = $1::"pg_catalog"."varchar")))
+from "public"."PlaylistTrack" "t1" join "public"."Track" "t2" on "t2"."TrackId" = "t1"."TrackId" join "public"."Genre" "t3" on "t3"."GenreId" = "t2"."GenreId"
+where "t1"."PlaylistId" = "t0"."PlaylistId" and "t3"."Name" = $1::"pg_catalog"."varchar")
 order by "t0"."Name") "t11"
