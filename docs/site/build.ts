@@ -24,13 +24,14 @@ export function buildSite(folder: string, { repository, versions = [] }: SiteOpt
   const documents = siteDocuments();
   const navigation = navigationOf(documents);
   const targets = { documents: new Map(documents.map((one) => [one.source, one])), repository };
+  const layout = { navigation, version: project.version, versions, repository };
   const pages = documents.map((document) => ({ document, rendered: render(document, targets) }));
   const write = (path: string, text: string) => {
     mkdirSync(dirname(join(folder, path)), { recursive: true });
     writeFileSync(join(folder, path), text);
   };
   for (const { document, rendered } of pages) {
-    write(document.path, pageHtml(document, rendered, { navigation, version: project.version, versions }));
+    write(document.path, pageHtml(document, rendered, layout));
     write(markdownPath(document), document.text);
     for (const file of rendered.files) {
       mkdirSync(dirname(join(folder, file)), { recursive: true });

@@ -1,5 +1,5 @@
 /** The page around a document: header with search and versions, navigation, headings, content. In: the parts. Out: HTML. Pure.
- *  All addresses are relative, so that a site works in any folder of any host. Not here: style and search (page/). */
+ *  All addresses of the site are relative, so that it works in any folder of any host. Not here: style, search and what the menu of versions does (page/). */
 import type { SiteDocument } from './documents.ts';
 import type { NavigationGroup } from './navigation.ts';
 import { pathFrom, type Rendered } from './rendering.ts';
@@ -10,6 +10,8 @@ export type Layout = {
   readonly version: string;
   /** The versions that the site has in folders beside this one. */
   readonly versions: readonly string[];
+  /** The address of the files of the repository on the forge. */
+  readonly repository: string | undefined;
 };
 
 const POLICY = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'";
@@ -28,7 +30,9 @@ export function pageHtml(document: SiteDocument, rendered: Rendered, layout: Lay
 <link rel="stylesheet" href="${to('page/style.css')}">
 <link rel="alternate" type="text/markdown" href="${to(markdownPath(document))}">
 <link rel="icon" href="${to('page/icon.svg')}">
-<script type="module" src="${to('page/search.js')}"></script>
+<script type="module" src="${to('page/search.js')}"></script>${
+    hasChoice(layout) ? `\n<script type="module" src="${to('page/versions.js')}"></script>` : ''
+  }
 </head>
 <body>
 <a class="skip" href="#content">Skip to the content</a>
@@ -44,7 +48,7 @@ ${layout.navigation.map((group) => groupHtml(document, group)).join('\n')}
 </nav></details>
 <main id="content" tabindex="-1">
 ${rendered.html}
-<p class="source"><a href="${to(markdownPath(document))}">This page as Markdown</a></p>
+<p class="source"><a href="${to(markdownPath(document))}">This page as Markdown</a>${sourceHtml(document, layout)}</p>
 </main>
 ${headingsHtml(rendered)}
 </div>
@@ -58,14 +62,28 @@ export function markdownPath({ path }: SiteDocument): string {
   return path.replace(/\.html$/, '.md');
 }
 
-function versionsHtml(document: SiteDocument, { version, versions }: Layout): string {
-  if (versions.length < 2) return `<span class="version">${escaped(version)}</span>`;
-  const links = versions.map((one) =>
-    one === version
-      ? `<strong>${escaped(one)}</strong>`
-      : `<a href="${escaped(pathFrom(document.path, `../${one}/index.html`))}">${escaped(one)}</a>`,
-  );
-  return `<details class="version"><summary aria-label="Versions">${escaped(version)}</summary><p>${links.join(' ')}</p></details>`;
+function hasChoice({ versions }: Layout): boolean {
+  return versions.length > 1;
+}
+
+/** Returns the menu of versions. A link leads to the first page of the version; page/versions.js makes it lead to the same page where that exists. */
+function versionsHtml(document: SiteDocument, layout: Layout): string {
+  const { version, versions } = layout;
+  if (!hasChoice(layout)) return `<span class="version">${escaped(version)}</span>`;
+  const links = versions.map((one) => {
+    if (one === version) return `<strong>${escaped(one)}</strong>`;
+    const [first, same] = ['index.html', document.path].map((path) =>
+      escaped(pathFrom(document.path, `../${one}/${path}`)),
+    );
+    return `<a href="${first}" data-same="${same}">${escaped(one)}</a>`;
+  });
+  return `<details class="version"><summary aria-label="Version ${escaped(version)}, choose another">${escaped(version)}</summary><p>${links.join(' ')}</p></details>`;
+}
+
+/** Returns the link to the file of the page on the forge, where a reader proposes a change. */
+function sourceHtml({ source }: SiteDocument, { repository }: Layout): string {
+  if (repository === undefined) return '';
+  return ` · <a href="${escaped(`${repository}/${source}`)}">Source of this page</a>`;
 }
 
 function groupHtml(document: SiteDocument, { title, documents }: NavigationGroup): string {

@@ -1,19 +1,31 @@
 /** Tests the site of the documents: no dead link, a search that finds the words that people use, llms.txt, each page as Markdown; and in a browser,
  *  that it can be used on a phone, in light and dark. Not here: the links of the repository (../links.test.ts). */
+import { execFileSync } from 'node:child_process';
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import type { AddressInfo } from 'node:net';
 import { dirname, join } from 'node:path';
+import { gzipSync } from 'node:zlib';
 import MiniSearch from 'minisearch';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import project from '../../package.json' with { type: 'json' };
 import { type Browser, HAS_BROWSER, type Page, REASON, startBrowser } from '../../testing/browser.ts';
 import { buildSite } from './build.ts';
 import { ROOT, siteDocuments } from './documents.ts';
 import { INDEX } from './page/words.js';
 import { serveFolder } from './serve.ts';
 
-const site = mkdtempSync('/var/tmp/pergola-site-');
-beforeAll(() => buildSite(site));
-afterAll(() => rmSync(site, { recursive: true, force: true }));
+const versions = mkdtempSync('/var/tmp/pergola-site-');
+const site = join(versions, project.version);
+const OLDER = '0.0.1';
+const FORGE = 'https://forge.example.com/pergola/blob/v1';
+beforeAll(() => {
+  buildSite(site, { versions: [project.version, OLDER] });
+  const flags = ['--out', join(versions, OLDER), '--repository', FORGE, '--versions', OLDER];
+  execFileSync(process.execPath, [join(import.meta.dirname, 'build.ts'), ...flags]);
+  // A page that the older version does not have.
+  rmSync(join(versions, OLDER, 'guides/limits.html'));
+});
+afterAll(() => rmSync(versions, { recursive: true, force: true }));
 
 const pages = () =>
   readdirSync(site, { recursive: true, encoding: 'utf8' }).filter((file) => file.endsWith('.html'));
@@ -66,22 +78,51 @@ test('llms.txt lists every document, and each is there as Markdown', () => {
   expect(textOf('guides/limits.md')).toBe(readFileSync(join(ROOT, 'docs/guides/limits.md'), 'utf8'));
 });
 
-test('a page is small enough for a phone', () => {
-  const sizeOf = (file: string) => textOf(file).length;
-  const shell = ['page/style.css', 'page/search.js', 'page/words.js'].map(sizeOf);
-  expect(shell.reduce((sum, size) => sum + size)).toBeLessThan(16_000);
-  // Loaded when the search is used. Hosts compress it to a quarter.
-  expect(sizeOf('search.json')).toBeLessThan(1_200_000);
+test('a page is small enough for a phone, as a host compresses it', () => {
+  const sizeOf = (file: string) => gzipSync(readFileSync(join(site, file))).length;
+  const sum = (files: readonly string[]) => files.reduce((all, file) => all + sizeOf(file), 0);
+  const scripts = ['page/search.js', 'page/words.js', 'page/versions.js'];
+  expect(sum(['page/style.css', 'page/icon.svg', ...scripts])).toBeLessThan(5_000);
+  const withoutHistory = pages().filter((page) => page !== 'changelog.html');
+  expect(withoutHistory.filter((page) => sizeOf(page) > 20_000)).toEqual([]);
+  const withPictures = pages().filter((page) => {
+    const pictures = [...textOf(page).matchAll(/<img src="([^"]*)"/g)];
+    return sum([page, ...pictures.map(([, path]) => join(dirname(page), path!))]) > 150_000;
+  });
+  expect(withPictures).toEqual([]);
+  // Loaded when the search is used.
+  expect(sum(['search.json', 'page/minisearch.js'])).toBeLessThan(260_000);
+});
+
+describe('with the address of the repository', () => {
+  const older = (file: string) => readFileSync(join(versions, OLDER, file), 'utf8');
+
+  test('each page links its source, and files without a page lead to the forge', () => {
+    expect(older('index.html')).toContain(`href="${FORGE}/README.md">Source of this page</a>`);
+    expect(older('guides/tenants.html')).toContain(`href="${FORGE}/docs/guides/tenants.md"`);
+    expect(older('index.html')).toContain(`href="${FORGE}/deploy/examples/library"`);
+  });
+
+  test('without it, no page has a source', () => {
+    expect(pages().filter((page) => textOf(page).includes('Source of this page'))).toEqual([]);
+    expect(textOf('index.html')).toContain('<a title="deploy/examples/library">');
+  });
+});
+
+test('a site with one version has no menu of versions', () => {
+  const page = readFileSync(join(versions, OLDER, 'index.html'), 'utf8');
+  expect(page).toContain(`<span class="version">${project.version}</span>`);
+  expect(page).not.toContain('versions.js');
 });
 
 describe.skipIf(!HAS_BROWSER)(`in a browser${REASON}`, () => {
-  const server = serveFolder(site);
+  const server = serveFolder(versions);
   let browser: Browser;
   let page: Page;
   let address: string;
   beforeAll(async () => {
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-    address = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+    address = `http://127.0.0.1:${(server.address() as AddressInfo).port}/${project.version}`;
     browser = await startBrowser();
     page = await browser.newPage();
   });
@@ -118,5 +159,22 @@ describe.skipIf(!HAS_BROWSER)(`in a browser${REASON}`, () => {
     await page.until('document.querySelector(".results a small") !== null');
     await page.pressEnter();
     await page.until('location.hash === "#soft-delete" && document.querySelector("h1") !== null');
+  });
+
+  test.each([
+    ['guides/tenants.html', 'guides/tenants.html'],
+    ['guides/limits.html', 'index.html'],
+  ])('the menu of versions leads from %s to %s of the other version', async (from, to) => {
+    await page.resize(400, 800);
+    await page.go(`${address}/${from}`);
+    await page.until('document.querySelector(".navigation") && !document.querySelector(".navigation").open');
+    const link = 'document.querySelector(".version a")';
+    const sent = `performance.getEntriesByType('resource').some(({ initiatorType }) => initiatorType === 'fetch')`;
+    await page.evaluate('document.querySelector(".version summary").click()');
+    await page.until(sent);
+    const href = new URL(`../${OLDER}/${to}`, `${address}/`).href;
+    await page.until(`${link}.href === ${JSON.stringify(href)}`);
+    await page.evaluate(`${link}.click()`);
+    await page.until(`location.href === ${JSON.stringify(href)} && document.querySelector('h1')`);
   });
 });
