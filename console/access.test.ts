@@ -84,7 +84,7 @@ describe.skipIf(!HAS_BROWSER)(`the page Access in a browser${REASON}`, { timeout
     };
     await explain('bob');
     await page.until(`document.querySelector('.verdict.hidden')`);
-    expect(await text()).toContain('the row has "ann"');
+    expect(await text()).toContain('the row has "ann", x-engine-user-id is bob');
     await explain('ann');
     await page.until(`document.querySelector('.verdict.visible')`);
   });

@@ -1,16 +1,29 @@
 /** Follows docs/guides/first-product.md as a reader does: saves each file under its name, runs each command in the order of the page, sends each request to
- *  the engine of `pergola up`, and compares with the outputs of the page. Not here: the resources without the commands (operator/end-to-end/guides.test.ts). */
+ *  the engine of `pergola up`, compares with the outputs of the page, and does in a browser what its pictures show. With PERGOLA_SCREENSHOTS=1 it writes the pictures
+ *  again (`npm run screenshots`). Not here: the resources without the commands (operator/end-to-end/guides.test.ts). */
 import { execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { afterAll, expect, test } from 'vitest';
 import { blocksOf } from '../operator/testing/guide.ts';
+import { HAS_BROWSER, REASON, startBrowser } from '../testing/browser.ts';
+import { signInLinkIn } from '../testing/example-in-browser.ts';
+import { GREEN, TUTORIAL_PICTURES } from './testing/tutorial-pictures.ts';
 
 const PERGOLA = join(import.meta.dirname, '../bin/pergola.mjs');
-const blocks = blocksOf(readFileSync(join(import.meta.dirname, 'guides/first-product.md'), 'utf8'));
+const TUTORIAL = readFileSync(join(import.meta.dirname, 'guides/first-product.md'), 'utf8');
+const steps = [...blocksOf(TUTORIAL), ...pictures()].toSorted((a, b) => a.line - b.line);
 const folder = mkdtempSync('/var/tmp/pergola-tutorial-');
 const env = { ...process.env, NO_COLOR: '1' };
+
+/** Returns the pictures of the page as steps with the name of their file. */
+function pictures(): ReturnType<typeof blocksOf> {
+  return TUTORIAL.split('\n').flatMap((line, i) => {
+    const name = /^!\[.+\]\(\.\.\/images\/(.+)\.png\)$/.exec(line)?.[1];
+    return name === undefined ? [] : [{ line: i + 1, language: 'picture', words: [], text: name }];
+  });
+}
 
 let stop = async (): Promise<void> => {};
 afterAll(async () => {
@@ -74,11 +87,36 @@ async function answerTo(query: string, words: readonly string[]): Promise<unknow
   return response.json();
 }
 
-test('the tutorial can be followed from the first line to the last', { timeout: 300_000 }, async () => {
+async function untilReady(resources: number): Promise<void> {
+  const isReady = `${resources} of ${resources} resources are Ready`;
+  await expect.poll(() => printedByUp, { timeout: 60_000 }).toContain(isReady);
+  await expect.poll(() => printedByUp, { timeout: 60_000 }).toContain('Ctrl-C stops everything');
+}
+
+async function showPicture(name: string): Promise<void> {
+  const browser = await startBrowser();
+  try {
+    const page = await browser.newPage();
+    await TUTORIAL_PICTURES[name]!(page, signInLinkIn(printedByUp));
+    if (process.env['PERGOLA_SCREENSHOTS'])
+      await page.screenshot(join(import.meta.dirname, `images/${name}.png`));
+  } finally {
+    await browser.close();
+  }
+}
+
+test('each picture of the tutorial has a step, and the words of the page', () => {
+  expect(pictures().map(({ text }) => text)).toEqual(Object.keys(TUTORIAL_PICTURES));
+  expect(TUTORIAL).toContain(GREEN);
+});
+
+test(`the tutorial can be followed from the first line to the last${REASON}`, {
+  timeout: 300_000,
+}, async () => {
   let resources = 0;
   let last = { code: 0, printed: '' };
   const codes: number[] = [];
-  for (const [i, { language, text, words }] of blocks.entries()) {
+  for (const [i, { language, text, words }] of steps.entries()) {
     if (language === 'sql' || language === 'yaml') {
       save(text);
       resources += text.split(/^apiVersion:/m).length - 1;
@@ -89,10 +127,11 @@ test('the tutorial can be followed from the first line to the last', { timeout: 
       codes.push(last.code);
     } else if (language === 'text') expect(last.printed).toBe(text);
     else if (language === 'graphql') {
-      const isReady = `${resources} of ${resources} resources are Ready`;
-      await expect.poll(() => printedByUp, { timeout: 60_000 }).toContain(isReady);
-      await expect.poll(() => printedByUp, { timeout: 60_000 }).toContain('Ctrl-C stops everything');
-      expect(await answerTo(text, words)).toEqual(JSON.parse(blocks[i + 1]!.text));
+      await untilReady(resources);
+      expect(await answerTo(text, words)).toEqual(JSON.parse(steps[i + 1]!.text));
+    } else if (language === 'picture' && HAS_BROWSER) {
+      await untilReady(resources);
+      await showPicture(text);
     }
   }
   // The tests of the tracker, the copy, and the two commands that stop the pull request.

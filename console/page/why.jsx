@@ -93,9 +93,9 @@ function PermissionClauses({ permission }) {
 }
 
 /** A clause with whether it holds, the value of the row, the session variables, and the clauses inside. */
-function ClauseItem({ clause: { clause, holds, value, variables = {}, clauses = [] } }) {
+function ClauseItem({ clause: { clause, holds, value, variables = [], clauses = [] } }) {
   const found = value === undefined ? '' : `, the row has ${JSON.stringify(value)}`;
-  const given = Object.entries(variables).map(([name, text]) => `, ${name} is ${text ?? 'not set'}`);
+  const given = variables.map(({ name, value: text }) => `, ${name} is ${text ?? 'not set'}`);
   return (
     <li>
       <code>{inWords(clause)}</code>: {HOLDS[String(holds)] ?? String(holds)}
