@@ -5,7 +5,9 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 
 const GUIDES = join(import.meta.dirname, 'guides');
-const rows = readFileSync(join(GUIDES, 'comparison.md'), 'utf8')
+const page = readFileSync(join(GUIDES, 'comparison.md'), 'utf8');
+const table = page.split('## Compared with others')[1]!.split(/^## /m)[0]!;
+const rows = table
   .split('\n')
   .filter((line) => line.startsWith('| '))
   .slice(1)
@@ -26,4 +28,9 @@ test.each(rows.map(([topic = '', ours = '', ...others]) => [topic.trim(), ours, 
 test('the table has rows for each product', () => {
   expect(rows.length).toBeGreaterThan(5);
   expect(new Set(rows.map((cells) => cells.length))).toEqual(new Set([7]));
+});
+
+test('what is said about versions of others has a source and the day on which it was read', () => {
+  const versions = page.split('## How long versions are supported')[1]!.split(/^## /m)[0]!;
+  expect(versions).toMatch(/\| \[policy\]\(https:[^)]+\), read on 20\d\d-\d\d-\d\d \|/);
 });
