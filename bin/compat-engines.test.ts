@@ -4,7 +4,7 @@ import { mkdtempSync, readFileSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { buildClientSchema, getIntrospectionQuery, printSchema } from 'graphql';
-import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { createDatabase, type TestDatabase } from '../testing/database.ts';
 import { startTestEngine, type TestEngine } from '../testing/engine.ts';
 import { runCommand } from '../testing/output.ts';
@@ -175,14 +175,12 @@ test('rows come in any order without order_by, and in the requested order with i
   ]);
 });
 
-test('mutations are sent only with --mutations, and subscriptions never', async () => {
+test('mutations are sent only with --mutations', async () => {
   const mutation = { query: 'mutation add { insert_note_one(object: {id: 9, owner: 1}) { id } }' };
-  const subscription = { query: 'subscription watch { note { id } }' };
-  const recording = record([mutation, subscription]);
+  const recording = record([mutation]);
   const { report, code } = await compare('--replay', recording);
   expect(report.operations.map(({ name, verdict, reason }) => [name, verdict, reason])).toEqual([
     ['add', 'skipped', 'mutations are sent only with --mutations'],
-    ['watch', 'skipped', 'subscriptions are not replayed'],
   ]);
   expect(code).toBe(0);
   const sent = await compare('--replay', recording, '--mutations');
@@ -191,6 +189,93 @@ test('mutations are sent only with --mutations, and subscriptions never', async 
     const { data } = await engine.graphql('mutation { delete_note_by_pk(id: 9) { id } }');
     expect(data).toEqual({ delete_note_by_pk: { id: 9 } });
   }
+});
+
+describe('subscriptions', () => {
+  const found = ({ operations }: CompatReport) =>
+    operations.map(({ verdict, differences, reason }) => [verdict, reason, differences]);
+  const live = { ...AS_USER, query: 'subscription { note { id text } }' };
+  const stream = {
+    role: 'admin',
+    query: 'subscription { note_stream(batch_size: 1, cursor: {initial_value: {id: 0}}) { id text } }',
+    results: 3,
+  };
+
+  test('the first results are the same, of a live query and of a stream', async () => {
+    const { report, code } = await compare('--replay', record([live, stream]));
+    expect(found(report)).toEqual([
+      ['same', undefined, []],
+      ['same', undefined, []],
+    ]);
+    expect(code).toBe(0);
+  });
+
+  test('a planted difference is found in the result that has it', async () => {
+    const sql = (text: string) => to.admin('run_sql', { sql: text, source: 'default' });
+    await sql("update note set text = 'c' where id = 2");
+    const differ = await compare('--replay', record([live, stream]));
+    await sql('delete from note where id = 3');
+    const fewer = await compare('--replay', record([stream]), '--wait', '4');
+    await sql("update note set text = 'b' where id = 2; insert into note values (3, 2, 'b')");
+    expect(found(differ.report)).toEqual([
+      ['differs', undefined, ['result 1: data.note: 1 of 2 rows differ']],
+      ['differs', undefined, ['result 2: data.note_stream: 1 of 1 rows differ']],
+    ]);
+    expect(differ.code).toBe(1);
+    expect(found(fewer.report)).toEqual([
+      ['differs', undefined, ['result 2: data.note_stream: 1 of 1 rows differ', '3 and 2 results in 4 s']],
+    ]);
+  });
+
+  test('refusals are compared, and what sends nothing is not compared', async () => {
+    const refused = { ...AS_USER, query: 'subscription { note { gone } }' };
+    const silent = {
+      role: 'admin',
+      query: 'subscription { note_stream(batch_size: 1, cursor: {initial_value: {id: 9}}) { id } }',
+    };
+    const { report, code } = await compare('--replay', record([refused, silent]), '--wait', '1');
+    expect(found(report)).toEqual([
+      ['same', undefined, []],
+      ['unknown', 'no result came in 1 s', []],
+    ]);
+    expect(code).toBe(2);
+    await give(to, ['id']);
+    const other = await compare('--replay', record([live]));
+    expect(found(other.report)).toEqual([
+      [
+        'differs',
+        undefined,
+        [
+          'result 1: errors: none, and validation-failed at $.selectionSet.note.selectionSet.text',
+          'result 1: data differs',
+        ],
+      ],
+    ]);
+  });
+
+  test('a recorded engine of the reference is compared, also where it refuses credentials', async () => {
+    const rows = [
+      { id: 2, text: 'b' },
+      { id: 1, text: 'a' },
+    ];
+    const recorded = await startRecordedEngine({
+      metadata: sourceWith('', []),
+      schemas: {},
+      results: { [live.query]: [{ data: { note: rows } }] },
+    });
+    const withToken = { ...live, name: 'token', headers: { authorization: 'Bearer none' } };
+    const { out } = await runCommand(run, [
+      ...['--from', recorded.url, '--from-secret', RECORDED_SECRET],
+      ...['--engine', to.url, '--admin-secret', to.adminSecret],
+      ...['--replay', record([live, withToken]), '-o', 'json'],
+    ]);
+    recorded.close();
+    const { operations } = JSON.parse(out) as CompatReport;
+    expect(operations.map(({ name, verdict }) => [name, verdict])).toEqual([
+      ['operation 1', 'same'],
+      ['token', 'same'],
+    ]);
+  });
 });
 
 test('a recorded engine of the reference is read, introspected for each role, and replayed', async () => {
@@ -333,6 +418,7 @@ test('the recording in the guide can be read', async () => {
   expect((await readRecording(file)).map(({ name }) => name)).toEqual([
     'notes of a user',
     'with the token of a client',
+    'notes as they come',
   ]);
   const lines = file.replace('.yaml', '.jsonl');
   writeFileSync(lines, '{"query": "{ a }"}\n\n{"query": "{ b }"}\n');

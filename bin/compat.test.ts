@@ -223,6 +223,8 @@ test('what cannot be compared has the exit code 2', async () => {
     ['a', 'b'],
     ['a', '--replay', 'x'],
     ['a', '--mutations'],
+    ['a', '--wait', '5'],
+    ['--from', 'http://a', '--engine', 'http://b', '--replay', 'x', '--wait', 'long'],
     ['--from', 'x'],
     ['a', '--nope'],
   ]) {

@@ -34,7 +34,7 @@ export async function run(argv: readonly string[]): Promise<number> {
 }
 
 async function compare(flags: CompatFlags): Promise<CompatReport> {
-  const { folder, from, to, recording, accepted, sendsMutations } = flags;
+  const { folder, from, to, recording, accepted } = flags;
   // The file is read first: a mistake in it must not cost the time of the comparison.
   const operations = recording === undefined ? [] : await readRecording(recording);
   const given = folder === undefined ? await documentOfEngine(from!) : await documentAt(folder);
@@ -45,7 +45,7 @@ async function compare(flags: CompatFlags): Promise<CompatReport> {
     metadata: objectReports(objects, beside ? [...findings, ...beside] : findings, accepted),
     options: optionsThatDiffer(flags),
     schemas: hasBoth ? await compareSchemas(from, to, given.document) : [],
-    operations: hasBoth ? await replay(from, to, operations, sendsMutations) : [],
+    operations: hasBoth ? await replay(from, to, operations, flags) : [],
   };
 }
 

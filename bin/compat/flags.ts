@@ -28,6 +28,10 @@ const FLAGS = {
   compatibility: { value: 'MODE', values: ['reference'], doc: 'its option --compatibility' },
   replay: { value: 'FILE', doc: 'recorded operations to send to both engines; needs --from and --engine' },
   mutations: { doc: 'with --replay: send mutations, too; each engine needs a database of its own' },
+  wait: {
+    value: 'SECONDS',
+    doc: 'with --replay: the longest wait for the results of a subscription; default 5',
+  },
   accept: {
     value: 'OBJECT',
     isList: true,
@@ -46,8 +50,8 @@ export const COMPAT_HELP = `pergola compat FOLDER: say what of Hasura's metadata
     --compatibility reference --replay operations.yaml
 
 FOLDER is a metadata directory, the one with version.yaml, or a file with exported metadata. With --engine, the objects of this engine are compared, too; with --from
-and --engine, the schema of each role. --replay sends each recorded operation to both engines and compares the answers. Nothing is
-changed, except by mutations with --mutations.
+and --engine, the schema of each role. --replay sends each recorded operation to both engines and compares the answers; of a
+subscription, its first result, or as many as the recording says. Nothing is changed, except by mutations with --mutations.
 
 ${Object.entries<Flag>(FLAGS)
   .map(([name, flag]) => flagLine(name, flag, { indent: '' }))
@@ -66,11 +70,13 @@ export type CompatFlags = {
   readonly isCompatible: boolean;
   readonly recording: string | undefined;
   readonly sendsMutations: boolean;
+  readonly waitSeconds: number;
   readonly accepted: ReadonlySet<string>;
   readonly output: (typeof OUTPUTS)[number];
 };
 
 const CLIENT = 'pergola compat';
+const MOST_SECONDS = 3600;
 
 /** Returns the flags; undefined when they ask for help. */
 export function parseCompatFlags(argv: readonly string[]): CompatFlags | undefined {
@@ -88,6 +94,9 @@ export function parseCompatFlags(argv: readonly string[]): CompatFlags | undefin
   if (recording !== undefined && (text('from') === undefined || text('engine') === undefined)) {
     throw new FlagProblem('--replay needs both engines: --from URL and --engine URL');
   }
+  if (text('wait') !== undefined && recording === undefined) {
+    throw new FlagProblem('--wait needs --replay FILE, the recorded operations');
+  }
   if (values['mutations'] === true && recording === undefined) {
     throw new FlagProblem('--mutations needs --replay FILE, the recorded operations');
   }
@@ -101,9 +110,16 @@ export function parseCompatFlags(argv: readonly string[]): CompatFlags | undefin
     isCompatible: text('compatibility') === 'reference',
     recording,
     sendsMutations: values['mutations'] === true,
+    waitSeconds: secondsOf(text('wait') ?? '5'),
     accepted: new Set(textsOf(values, 'accept')),
     output: outputOf(values['output'], OUTPUTS),
   };
+}
+
+function secondsOf(text: string): number {
+  const seconds = Number(text);
+  if (/^[0-9]+$/.test(text) && seconds > 0 && seconds <= MOST_SECONDS) return seconds;
+  throw new FlagProblem(`--wait ${JSON.stringify(text)} is not a whole number from 1 to ${MOST_SECONDS}`);
 }
 
 function fromOf(text: (name: keyof typeof FLAGS) => string | undefined, headerPrefix: string): EngineAddress {

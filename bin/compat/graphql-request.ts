@@ -20,34 +20,43 @@ export type GraphqlRequest = {
 
 const PREFIX = /^x-(hasura|engine)-/;
 
+export type GraphqlAnswer = { readonly status: number; readonly body: JsonRecord };
+
 export async function requestGraphql(
   address: EngineAddress,
-  { query, variables, operationName, role, session = {}, headers = {} }: GraphqlRequest,
-): Promise<{ readonly status: number; readonly body: JsonRecord }> {
+  request: GraphqlRequest,
+): Promise<GraphqlAnswer> {
+  const { query, variables, operationName } = request;
+  const { status, text } = await receive(address, '/v1/graphql', {
+    method: 'POST',
+    headers: { ...headersOf(address, request), 'content-type': 'application/json' },
+    body: JSON.stringify({ query, variables, operationName }),
+    redirect: 'manual',
+  });
+  return { status, body: bodyIn(text, status, address) };
+}
+
+/** Returns the headers that say who sends the request. Credentials of a client count only without the admin secret, which is then left out. */
+export function headersOf(
+  address: EngineAddress,
+  { role, session = {}, headers = {} }: GraphqlRequest,
+): Readonly<Record<string, string>> {
   const prefix = prefixOf(address);
   const lower = Object.fromEntries(
     Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value]),
   );
-  // Credentials of a client count only without the admin secret.
   const hasOwn = 'authorization' in lower || 'cookie' in lower;
   const secret = hasOwn ? undefined : address.adminSecret;
   const variablesOfSession = Object.entries(session).map(([name, value]) => [
     prefix + name.toLowerCase().replace(PREFIX, ''),
     value,
   ]);
-  const { status, text } = await receive(address, '/v1/graphql', {
-    method: 'POST',
-    headers: {
-      ...lower,
-      ...Object.fromEntries(variablesOfSession),
-      'content-type': 'application/json',
-      ...(role === undefined ? {} : { [`${prefix}role`]: role }),
-      ...(secret === undefined ? {} : { [`${prefix}admin-secret`]: secret }),
-    },
-    body: JSON.stringify({ query, variables, operationName }),
-    redirect: 'manual',
-  });
-  return { status, body: bodyIn(text, status, address) };
+  return {
+    ...lower,
+    ...Object.fromEntries(variablesOfSession),
+    ...(role === undefined ? {} : { [`${prefix}role`]: role }),
+    ...(secret === undefined ? {} : { [`${prefix}admin-secret`]: secret }),
+  };
 }
 
 function bodyIn(text: string, status: number, address: EngineAddress): JsonRecord {

@@ -19,6 +19,8 @@ const RecordedOperation = Type.Object(
     query: Type.String({ minLength: 1 }),
     variables: Type.Optional(Type.Union([Type.Record(Type.String(), Type.Unknown()), Type.Null()])),
     operationName: Type.Optional(Type.Union([Type.String(), Type.Null()])),
+    // Of a subscription: the number of results that are compared.
+    results: Type.Optional(Type.Integer({ minimum: 1 })),
   },
   { additionalProperties: false },
 );
