@@ -6,6 +6,14 @@ const SAME = [
   [/\bmulti[- ]?tenan(t|cy)\b/g, 'multitenant'],
   [/\bn ?\+ ?1\b/g, 'nplusone'],
   [/\bsoft[- ](delete[sd]?|deletion)\b/g, 'softdelete'],
+  [/\b(multiple|several|many) databases\b/g, 'severaldatabases'],
+  [/\b(pagination|paging|pages? through)\b/g, 'pagination'],
+];
+
+/** What a page counts, by the beginning of its path. Guides are for users; history and decisions are for those who know what they look for. */
+const WEIGHTS = [
+  [/^guides\//, 1.5],
+  [/^(adr\/|changelog|speed)/, 0.3],
 ];
 
 export function wordsOf(text) {
@@ -21,6 +29,7 @@ export const INDEX = {
   processTerm: (word) => word.replace(/(?<=\w{3})(s|ed|ing)$/, ''),
   searchOptions: {
     boost: { heading: 4, title: 3 },
+    boostDocument: (_id, _term, { url }) => WEIGHTS.find(([path]) => path.test(url))?.[1] ?? 1,
     prefix: (word) => word.length > 2,
     fuzzy: (word) => (word.length > 4 ? 0.2 : false),
     combineWith: 'AND',
