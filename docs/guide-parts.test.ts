@@ -24,6 +24,7 @@ const OTHERS: Readonly<Record<string, string>> = {
   'concepts.md': PROSE,
   'databases.md': PROSE,
   'existing-database.md': COMMANDS,
+  'first-api.md': 'a first example; the operation is in permissions.md',
   'first-product.md': 'a tutorial; it declares resources only',
   'gitops.md': COMMANDS,
   'grouping.md': NOTHING,
