@@ -3,21 +3,28 @@
  *  Unix socket in that folder. Postgres refuses to run as root, so under root it runs as an unprivileged uid that owns the
  *  folder. It ends when this process ends. Not here: databases and roles inside it. PostgreSQL manual, "Server Setup and Operation". */
 import { spawn, spawnSync } from 'node:child_process';
-import { chmodSync, chownSync, existsSync, mkdirSync, readFileSync, symlinkSync } from 'node:fs';
+import {
+  chmodSync,
+  chownSync,
+  cpSync,
+  existsSync,
+  mkdirSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+} from 'node:fs';
 import { createRequire } from 'node:module';
-import { dirname, join, relative } from 'node:path';
+import { basename, dirname, join, relative } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { endWithUs } from './end-with-us.ts';
 import { freePort } from './free-port.ts';
+import { isReachable, isRoot, UNPRIVILEGED } from './unprivileged.ts';
 
 export type EmbeddedPostgres = {
   /** Superuser `postgres`, database `postgres`. */
   readonly url: string;
   readonly stop: () => Promise<void>;
 };
-
-/** `nobody` on every Linux; it owns nothing else. */
-const UNPRIVILEGED = 65534;
 
 export async function startEmbeddedPostgres(options: {
   readonly folder: string;
@@ -28,14 +35,14 @@ export async function startEmbeddedPostgres(options: {
   /** The folder of `initdb` and `postgres` of an installed server; absent: npm's binaries. */
   readonly binaries?: string | undefined;
 }): Promise<EmbeddedPostgres> {
-  const bin = options.binaries ?? binariesFolder();
   const data = join(options.folder, 'data');
-  const identity = process.getuid?.() === 0 ? { uid: UNPRIVILEGED, gid: UNPRIVILEGED } : {};
+  const identity = isRoot() ? { uid: UNPRIVILEGED, gid: UNPRIVILEGED } : {};
   mkdirSync(data, { recursive: true, mode: 0o700 });
   if (identity.uid) {
     for (const folder of [options.folder, data]) chownSync(folder, identity.uid, identity.gid);
   }
   chmodSync(data, 0o700);
+  const bin = reachableBinaries(options.binaries ?? binariesFolder(), options.folder);
   const isDurable = options.isDurable ?? true;
   if (!existsSync(join(data, 'PG_VERSION'))) initialise(bin, data, isDurable, identity);
   const port = options.port || (await freePort());
@@ -88,6 +95,16 @@ function binariesFolder(): string {
       { cause },
     );
   }
+}
+
+/** Returns the binaries, or under root a copy of them if they are where the other user cannot go: npx installs into the home of root. The copy is made at
+ *  each start, so it is never older than what is installed. */
+function reachableBinaries(bin: string, folder: string): string {
+  if (!isRoot() || isReachable(join(bin, 'postgres'))) return bin;
+  const copy = join(folder, 'program');
+  rmSync(copy, { recursive: true, force: true });
+  cpSync(dirname(bin), copy, { recursive: true, verbatimSymlinks: true });
+  return join(copy, basename(bin));
 }
 
 /** Creates the links among the libraries, which a package of npm cannot contain. Its script does it, where npm runs the scripts of packages. */

@@ -2,18 +2,10 @@
  *  A start after a crash finds what the crash left running, and ends it (leftovers.ts).
  *  Not here: Postgres itself (../embedded-postgres.ts). */
 import { createHash, randomBytes } from 'node:crypto';
-import {
-  chmodSync,
-  existsSync,
-  mkdirSync,
-  readdirSync,
-  readFileSync,
-  rmSync,
-  statSync,
-  writeFileSync,
-} from 'node:fs';
-import { dirname, join, resolve } from 'node:path';
+import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { join, resolve } from 'node:path';
 import { freePort, isFree } from '../free-port.ts';
+import { isReachable, isRoot } from '../unprivileged.ts';
 import { endLeftover, notedPostgres, notedProcess, noteProcess } from './leftovers.ts';
 
 export type StateFolder = {
@@ -94,19 +86,10 @@ function secretIn({ path }: StateFolder, name: string): string {
   return readFileSync(file, 'utf8').trim();
 }
 
-/** Under root Postgres runs as nobody, who may not pass through every folder (a home, for one). */
+/** Returns the folder for Postgres, which under root runs as another user (../unprivileged.ts). */
 function reachableByPostgres(path: string): string {
   const inside = join(path, 'postgres');
-  if (process.getuid?.() !== 0 || foldersAbove(inside).every(isPassable)) return inside;
+  if (!isRoot() || isReachable(inside)) return inside;
   const id = createHash('sha256').update(path).digest('hex').slice(0, 12);
   return `/var/tmp/pergola-${id}`;
-}
-
-function foldersAbove(path: string): readonly string[] {
-  const above = dirname(path);
-  return above === path ? [] : [above, ...foldersAbove(above)];
-}
-
-function isPassable(folder: string): boolean {
-  return !existsSync(folder) || (statSync(folder).mode & 0o001) !== 0;
 }
