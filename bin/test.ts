@@ -1,6 +1,7 @@
 /** `pergola test`: runs the PermissionTests of a folder against an engine and a Postgres of its own, without a cluster.
  *  Exit codes: 0 every test passed, 1 a test failed, a wider permission is not noticed or the coverage is too low, 2 the tests could not run.
  *  Not here: each part (permission-tests/). */
+import { coverageOf } from '../engine/admin/test-coverage/coverage.ts';
 import { nearest } from '../engine/errors/nearest.ts';
 import { FlagProblem, reportFailure } from '../operator/folder/flag-problem.ts';
 import { FolderSource } from '../operator/folder/folder-source.ts';
@@ -8,7 +9,7 @@ import { emptyLine } from '../operator/folder/paint.ts';
 import { printProblems } from '../operator/folder/print.ts';
 import { readApi } from './permission-tests/api.ts';
 import { HELP, parseTestFlags, type TestOptions } from './permission-tests/command-line.ts';
-import { coverageOf, percentOf } from './permission-tests/coverage.ts';
+import { percentOf } from './permission-tests/coverage.ts';
 import { type PermissionTest, testsIn } from './permission-tests/folder-tests.ts';
 import { mutate, survivorsIn } from './permission-tests/mutate.ts';
 import { FORMATS, isPassed, printNotes, type TestReport } from './permission-tests/report.ts';

@@ -11,6 +11,7 @@ import {
   press,
   REASON,
   screenshot,
+  shows,
   startConsole,
   TIMEOUT_MS,
   trackTable,
@@ -44,6 +45,20 @@ describe.skipIf(!HAS_BROWSER)(`the page Access in a browser${REASON}`, { timeout
     await page.go(`${engine.url}/console/access#admin-secret=${engine.adminSecret}`);
     await page.until(`document.querySelector('select option:nth-child(2)')`);
   });
+
+  const since = '2026-01-01T00:00:00.000Z';
+  const request = JSON.stringify({ query: '{ book { id } }' });
+  const passed = {
+    manager: 'm',
+    role: 'reader',
+    reason: 'TestPassed',
+    message: 'as expected',
+    since,
+    request,
+  };
+  const failed = { ...passed, reason: 'TestFailed', message: MARKUP };
+  const store = (tests: object) =>
+    engine.admin('set_catalog_state', { type: 'operator', state: { manager: 'm', objects: {}, tests } });
 
   const open = async (query: string) => {
     await page.go(`${engine.url}/console/access?${query}`);
@@ -104,6 +119,43 @@ describe.skipIf(!HAS_BROWSER)(`the page Access in a browser${REASON}`, { timeout
     expect(await text()).not.toContain('ann');
   });
 
+  test('each operation says whether tests cover it and what came of them, and failing ones lead to Ownership', async () => {
+    await open('role=reader');
+    await page.until(shows('No result of a PermissionTest is known here.'));
+    await store({ 'PermissionTest a/reads': passed });
+    await open('role=other');
+    await page.until(shows('1 of 2 permissions of tables have a test. 1 test passed.'));
+    expect(await rowOf('book')).toEqual(['book', '1 column, some rows\nno test', 'no', 'no', 'no']);
+    await store({ 'PermissionTest a/reads': passed, 'PermissionTest a/fails': { ...failed, role: 'both' } });
+    await open('role=reader');
+    await page.until(shows('1 of 2 tests failed'));
+    expect((await rowOf('book'))[1]).toBe('2 columns, some rows\n1 of 2 tests failed');
+    await page.evaluate(`document.querySelector('tbody button').click()`);
+    await page.until(`document.querySelectorAll('.details [aria-label="Tests"] li').length === 2`);
+    expect(await text()).toContain(`PermissionTest a/fails as both: failed, ${MARKUP} since`);
+    expect(await page.evaluate('document.querySelectorAll("main img").length')).toBe(0);
+    await page.evaluate(`document.querySelector('.failing a').click()`);
+    await page.until(`document.querySelector('tbody th')`);
+    expect(await page.evaluate('location.pathname + location.search')).toBe(
+      '/console/ownership?view=tests&find=PermissionTest+a%2Ffails',
+    );
+    expect(await text()).toContain(`PermissionTest a/fails\tboth\tfailed\t${MARKUP}\t`);
+    expect(await text()).not.toContain('a/reads');
+    await store({});
+  });
+
+  test('a role sees no result of a test', async () => {
+    await store({ 'PermissionTest a/reads': passed });
+    const { body } = await engine.admin(
+      'get_permission_tests',
+      {},
+      { headers: { 'x-engine-role': 'reader' } },
+    );
+    expect(JSON.stringify(body)).not.toContain('a/reads');
+    expect(body).toMatchObject({ code: 'access-denied' });
+    await store({});
+  });
+
   test('names with markup are text', async () => {
     await open(`role=admin&table=${encodeURIComponent('<img')}`);
     expect((await rowOf(MARKUP))[1]).toBe('everything');
@@ -123,6 +175,7 @@ describe.skipIf(!HAS_BROWSER)(`the page Access in a browser${REASON}`, { timeout
     async (width, scheme) => {
       await page.resize(width, 900);
       await page.prefer(scheme);
+      await store({ 'PermissionTest a/reads': passed, 'PermissionTest a/fails': failed });
       await open('role=both&compare=admin');
       await page.evaluate(`document.querySelector('tbody button').click()`);
       await page.until(`document.querySelector('.why')`);

@@ -1,9 +1,10 @@
 /** Tests which permissions a request exercises, with the API of a real engine and database. */
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { type Api, coverageOf } from '../../engine/admin/test-coverage/coverage.ts';
 import { createDatabase, type TestDatabase } from '../../testing/database.ts';
 import { startTestEngine, type TestEngine } from '../../testing/engine.ts';
-import { type Api, printTable, readApi } from './api.ts';
-import { coverageOf, percentOf, printCoverage } from './coverage.ts';
+import { printTable, readApi } from './api.ts';
+import { percentOf, printCoverage } from './coverage.ts';
 import type { PermissionTest } from './folder-tests.ts';
 
 const permissionsOf = (role: string) => ({

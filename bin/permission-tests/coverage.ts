@@ -1,47 +1,16 @@
-/** The coverage of permissions by tests: which tests exercise each permission of a role on a table. A test as an inherited role exercises the
- *  permissions of the roles that it inherits from. Pure. Not here: what a request exercises (exercised.ts). */
-import {
-  type Api,
-  actionId,
-  OPERATIONS,
-  type Permission,
-  printTable,
-  type TableOperation,
-  tableId,
-} from './api.ts';
-import { exercisedBy } from './exercised.ts';
+/** The coverage of permissions by the tests of a folder, as text and as JSON. Pure.
+ *  Not here: which permissions a test exercises (engine/admin/test-coverage). */
+import { type CoveredPermission, testedIn } from '../../engine/admin/test-coverage/coverage.ts';
+import { tableId } from '../../engine/admin/test-coverage/exercised.ts';
+import { OPERATIONS, type Operation } from '../../engine/resolve/grant.ts';
+import { printTable } from './api.ts';
 import type { PermissionTest } from './folder-tests.ts';
 
-export type CoveredPermission = {
-  readonly permission: Permission;
-  /** Empty when no test exercises it. */
-  readonly tests: readonly PermissionTest[];
-};
-
-export type Coverage = readonly CoveredPermission[];
-
-/** Returns a row for each permission of the API. */
-export function coverageOf(tests: readonly PermissionTest[], api: Api): Coverage {
-  const exercised = tests.map((test) => ({
-    test,
-    roles: api.rolesIn(test.spec.role),
-    actions: exercisedBy(test.spec, api),
-  }));
-  return api.permissions.map((permission) => ({
-    permission,
-    tests: exercised
-      .filter(({ roles, actions }) => roles.has(permission.role) && actions.has(actionId(permission)))
-      .map(({ test }) => test),
-  }));
-}
+export type Coverage = readonly CoveredPermission<PermissionTest>[];
 
 /** Returns the share of permissions that a test exercises, from 0 to 100, rounded down. An API without permissions is covered. */
 export function percentOf(coverage: Coverage): number {
   return coverage.length === 0 ? 100 : Math.floor((testedIn(coverage) / coverage.length) * 100);
-}
-
-function testedIn(coverage: Coverage): number {
-  return coverage.filter(({ tests }) => tests.length > 0).length;
 }
 
 /** Prints a line for each role and table with the number of tests of each operation; `-` where the role has no permission. */
@@ -57,7 +26,7 @@ export function printCoverage(coverage: Coverage): string {
   return [...table, total, ''].join('\n');
 }
 
-function cellOf(group: Coverage, operation: TableOperation): string {
+function cellOf(group: Coverage, operation: Operation): string {
   const found = group.find(({ permission }) => permission.operation === operation);
   return found === undefined ? '-' : String(found.tests.length);
 }

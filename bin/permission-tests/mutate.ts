@@ -2,10 +2,11 @@
  *  result for each mutant. The declared permissions are served again at the end.
  *  Only the tests of the role run, and of roles that inherit from it; those that exercise the permission run first, until one fails.
  *  Not here: the mutants (mutants.ts). */
+import type { Api } from '../../engine/admin/test-coverage/coverage.ts';
+import { actionId, exercisedBy } from '../../engine/admin/test-coverage/exercised.ts';
 import { operation, perform } from '../../operator/engine/request.ts';
 import { EngineProblem } from '../../operator/ports/engine-problem.ts';
-import { type Api, actionId, printTable } from './api.ts';
-import { exercisedBy } from './exercised.ts';
+import { printTable } from './api.ts';
 import type { PermissionTest } from './folder-tests.ts';
 import { type Mutant, mutantsOf } from './mutants.ts';
 import { firstFailure, type TestBed } from './run-tests.ts';

@@ -1,6 +1,7 @@
 /** What a role may do with a table by one operation: a summary for a cell, and the details: columns, conditions in words, and the roles
  *  that they come from. In: an entry of `get_role_access`.
  *  Not here: the words (words.js). */
+import { TestLine } from './access-tests.jsx';
 import { Why } from './why.jsx';
 import { inWords } from './words.js';
 
@@ -16,13 +17,14 @@ export function CellSummary({ cell, isAdmin }) {
   return <span className="yes">{parts.filter(Boolean).join(', ')}</span>;
 }
 
-export function AccessDetails({ table, role, operations, session }) {
+export function AccessDetails({ table, role, operations, testsOf, session }) {
   return (
     <div className="details">
       {operations.map((operation) => (
         <section key={operation}>
           <h2>{operation}</h2>
           <OperationDetails cell={table[operation]} role={role} />
+          {testsOf(operation) && <TestLines tests={testsOf(operation)} />}
         </section>
       ))}
       <Why table={table} role={role} session={session} />
@@ -50,6 +52,19 @@ function OperationDetails({ cell, role }) {
         <Grant key={grant.role} grant={grant} isInherited={grant.role !== role} />
       ))}
     </dl>
+  );
+}
+
+function TestLines({ tests }) {
+  if (tests.length === 0) return <p className="faint">No test.</p>;
+  return (
+    <ul aria-label="Tests">
+      {tests.map((test) => (
+        <li key={test.resource}>
+          <TestLine test={test} />
+        </li>
+      ))}
+    </ul>
   );
 }
 

@@ -1,10 +1,12 @@
-/** The page Access: what a role may do with each table, in words, beside what another role may do. Role, other role and search are in the
- *  address, so that a link leads to the same view. In: `get_role_access`; it runs no statement in a source.
+/** The page Access: what a role may do with each table, in words, beside what another role may do, and what tests it. Role, other role and search are in the
+ *  address, so that a link leads to the same view. In: `get_role_access` and `get_permission_tests`; they run no statement in a source.
  *  Not here: one cell (access-cell.jsx), one row of a table (why.jsx). */
 import { useState } from 'react';
 import { AccessDetails, CellSummary } from './access-cell.jsx';
+import { CellTests, TestsSummary } from './access-tests.jsx';
 import { AllRolesPage } from './all-roles.jsx';
 import { UNAUTHORIZED_ROLE } from './session.js';
+import { testsOfCell } from './test-words.js';
 import { useAnswer } from './use-answer.js';
 import { useView } from './use-view.js';
 
@@ -26,7 +28,8 @@ function RoleAccess({ session }) {
   const own = useAnswer(session, 'get_role_access', view.role === '' ? {} : { role: view.role });
   const compared = view.compare === '' ? null : { role: view.compare };
   const other = useAnswer(session, 'get_role_access', compared);
-  const problem = own.problem || other.problem;
+  const tests = useAnswer(session, 'get_permission_tests', view.role === '' ? {} : { role: view.role });
+  const problem = own.problem || other.problem || tests.problem;
   const roles = own.answer?.roles ?? [];
   const inherits = roles.find(({ role }) => role === view.role)?.inherits_from ?? [];
   return (
@@ -56,8 +59,14 @@ function RoleAccess({ session }) {
           'Requests without credentials have this role.'}
         {view.role === '' && !problem && 'Choose a role to see what it may do with each table.'}
       </p>
+      {tests.answer && <TestsSummary answer={tests.answer} />}
       {own.answer?.tables && (
-        <Tables view={view} tables={own.answer.tables} others={other.answer?.tables} session={session} />
+        <Tables
+          {...{ view, session }}
+          tables={own.answer.tables}
+          others={other.answer?.tables}
+          tests={tests.answer?.tests.length > 0 ? tests.answer : undefined}
+        />
       )}
     </>
   );
@@ -79,7 +88,7 @@ function RoleField({ label, roles, value, onChange }) {
   );
 }
 
-function Tables({ view, tables, others, session }) {
+function Tables({ view, tables, others, tests, session }) {
   const [shown, setShown] = useState(MOST_ROWS);
   const [opened, setOpened] = useState(null);
   const found = tables
@@ -105,7 +114,7 @@ function Tables({ view, tables, others, session }) {
             {found.slice(0, shown).map(({ table, other, name }) => (
               <TableRow
                 key={name}
-                {...{ table, other, name, view, session }}
+                {...{ table, other, name, tests, view, session }}
                 isOpen={opened === name}
                 onToggle={() => setOpened(opened === name ? null : name)}
               />
@@ -123,7 +132,11 @@ function Tables({ view, tables, others, session }) {
   );
 }
 
-function TableRow({ table, other, name, view, session, isOpen, onToggle }) {
+function TableRow({ table, other, name, tests, view, session, isOpen, onToggle }) {
+  const testsOf = (operation) => {
+    const cell = table[operation];
+    return tests && cell?.is_allowed && cell.grants.length > 0 && testsOfCell(tests, table, operation, cell);
+  };
   return (
     <>
       <tr>
@@ -133,10 +146,12 @@ function TableRow({ table, other, name, view, session, isOpen, onToggle }) {
           </button>
         </th>
         {OPERATIONS.map((operation) => {
+          const tested = testsOf(operation);
           const differs = other !== undefined && rights(table[operation]) !== rights(other[operation]);
           return (
             <td key={operation} className={differs ? 'differs' : undefined}>
               <CellSummary cell={table[operation]} isAdmin={view.role === 'admin'} />
+              {tested && <CellTests tests={tested} />}
               {differs && (
                 <div className="other">
                   {view.compare}: <CellSummary cell={other[operation]} isAdmin={view.compare === 'admin'} />
@@ -149,7 +164,7 @@ function TableRow({ table, other, name, view, session, isOpen, onToggle }) {
       {isOpen && (
         <tr>
           <td colSpan={OPERATIONS.length + 1}>
-            <AccessDetails table={table} role={view.role} operations={OPERATIONS} session={session} />
+            <AccessDetails {...{ table, session, testsOf }} role={view.role} operations={OPERATIONS} />
           </td>
         </tr>
       )}

@@ -176,7 +176,7 @@ export function Unowned({ session, view, setView }) {
   );
 }
 
-function Find({ view, setView, label }) {
+export function Find({ view, setView, label }) {
   return (
     <form className="controls finding" onSubmit={(event) => event.preventDefault()}>
       <label>
@@ -188,7 +188,7 @@ function Find({ view, setView, label }) {
 }
 
 /** A table that shows more rows on request. */
-function Found({ rows, label, ...grid }) {
+export function Found({ rows, label, ...grid }) {
   const [shown, setShown] = useState(MOST_ROWS);
   return (
     <>
@@ -202,7 +202,7 @@ function Found({ rows, label, ...grid }) {
   );
 }
 
-function isFound(text, find) {
+export function isFound(text, find) {
   return text.toLowerCase().includes(find.toLowerCase());
 }
 

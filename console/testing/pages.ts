@@ -27,6 +27,7 @@ export function pagesOf({ roles: [role, other], table: { schema, name } }: World
       isShown: `/\\(\\d+(\\.\\d+)? ms\\)/.test(document.querySelector('.data').innerText)`,
     },
     { path: 'ownership', isShown: IS_READ },
+    { path: 'ownership?view=tests', isShown: IS_READ },
     { path: 'ownership?view=unowned', isShown: HAS_TABLE },
     { path: 'ownership?view=revisions', isShown: `${IS_READ} && ${HAS_TABLE}` },
     { path: 'activity', isShown: `document.querySelectorAll('.chart').length === 6` },

@@ -45,6 +45,7 @@ import { describeObject, listObjects } from './metadata-objects.ts';
 import { applyMigrations } from './migrations.ts';
 import { compareMetadataRevisions, getOwnership } from './ownership.ts';
 import { patchMetadata } from './patch-metadata.ts';
+import { getPermissionTests } from './permission-tests.ts';
 import { getRecentActivity, listActionCalls, listSubscriptions, listTriggers } from './recent-activity.ts';
 import {
   addRemoteSchema,
@@ -99,6 +100,7 @@ const PERFORMERS: {
   list_metadata_revisions: listMetadataRevisions,
   compare_metadata_revisions: compareMetadataRevisions,
   get_ownership: getOwnership,
+  get_permission_tests: getPermissionTests,
   get_field_usage: getFieldUsage,
   get_role_access: getRoleAccess,
   list_objects: listObjects,

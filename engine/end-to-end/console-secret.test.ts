@@ -88,6 +88,7 @@ describe('the admin API', () => {
       'list_metadata_revisions',
       'compare_metadata_revisions',
       'get_ownership',
+      'get_permission_tests',
       'get_role_access',
       'list_objects',
       'describe_object',

@@ -4,7 +4,7 @@
  *  In: an EnginePort. Out: another. Not here: the requests (client.ts). */
 import { createHash } from 'node:crypto';
 import { patchedEntries, patchedReservations } from '../objects/ledger.ts';
-import { patchedUnserved } from '../objects/unserved.ts';
+import { patchedRecords } from '../objects/stored-records.ts';
 import type { EnginePort, EngineReading } from '../ports/engine.ts';
 import { EngineProblem, isAboutContent } from '../ports/engine-problem.ts';
 
@@ -65,8 +65,11 @@ export function cachedEngine(
       if (before?.reading.resourceVersion === change.expectedVersion) {
         const ledger = patchedEntries(before.reading.ledger, change.ledger);
         const reservations = patchedReservations(before.reading.reservations, change.ledger);
-        const unserved = patchedUnserved(before.reading.unserved, change.ledger.unserved);
-        const reading = { ...written, metadata: change.document, ledger, reservations, unserved };
+        const stored = {
+          unserved: patchedRecords(before.reading.unserved, change.ledger.unserved),
+          tests: patchedRecords(before.reading.tests, change.ledger.tests),
+        };
+        const reading = { ...written, metadata: change.document, ledger, reservations, ...stored };
         known = { reading, readAtMs: before.readAtMs };
       }
       return written;

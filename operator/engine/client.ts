@@ -6,6 +6,7 @@
 import { type ArgsOf, type Edit, fromWire, type Metadata } from '@pergola/engine/metadata';
 import type { DeclaredCall } from '../kinds.ts';
 import { readLedger, readReservations } from '../objects/ledger.ts';
+import { readTestResults } from '../objects/test-results.ts';
 import { readUnserved } from '../objects/unserved.ts';
 import { isValueOf } from '../objects/value-name.ts';
 import type { AdmissionAnswer, AdmissionRequest, HoldBackEffect } from '../ports/admission.ts';
@@ -259,6 +260,7 @@ async function read(address: EngineAddress): Promise<EngineReading> {
     ledger: readLedger(operatorState),
     reservations: readReservations(operatorState),
     unserved: readUnserved(operatorState),
+    tests: readTestResults(operatorState),
   };
 }
 

@@ -1,5 +1,5 @@
 /** Tests PermissionTests that run after changes, from the API server to the engine: the condition `Passed`, a gate of the Engine, and tests that
- *  do not run. Uses a real API server, the real engine, and the rights of the chart. */
+ *  do not run, and the results in the engine. Uses a real API server, the real engine, and the rights of the chart. */
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import { describeKube, type KubeObject } from '../../testing/kube.ts';
 import { GROUP_VERSION } from '../kinds.ts';
@@ -57,6 +57,24 @@ await describeKube('permission tests', (kube) => {
       'application/merge-patch+json',
     );
 
+  /** Returns what the engine shows of the test `own-notes`, with what it covers. */
+  const recorded = async () => {
+    const { body } = await rig.engine().admin<{
+      readonly tests: readonly { readonly resource: string }[];
+      readonly covered: readonly {
+        readonly role: string;
+        readonly operation: string;
+        readonly table: { readonly name: string };
+      }[];
+    }>('get_permission_tests', {});
+    const found = body.tests.find(({ resource }) => resource === `PermissionTest ${HOME}/own-notes`);
+    const covered = body.covered.map(({ role, operation, table }) => `${role} ${operation} ${table.name}`);
+    return { ...found, covered };
+  };
+  const resourceVersion = async () =>
+    (await rig.engine().admin<{ readonly resource_version: number }>('get_ownership', {})).body
+      .resource_version;
+
   test('a test runs once its Engine says so, notices a wider filter, and the Engine waits for it', async () => {
     await rig.kube.apply(note(OWN), object('PermissionTest', 'own-notes', ownNotes));
     await passedAs('own-notes', 'NotRun', 'spec.policies.permissionTests');
@@ -72,6 +90,7 @@ await describeKube('permission tests', (kube) => {
     expect((await rig.ready('Engine', 'main', 'TestFailed')).message).toContain(
       `PermissionTest ${HOME}/own-notes`,
     );
+    await vi.waitFor(async () => expect(await recorded()).toMatchObject({ reason: 'TestFailed' }));
     // The wider permission is applied: a gate reports, and the resources stay the truth.
     await rig.ready('Table', 'note', 'Applied');
     const all = await rig.kube.request('GET', `/apis/${GROUP_VERSION}/permissiontests`);
@@ -82,8 +101,21 @@ await describeKube('permission tests', (kube) => {
     await rig.kube.apply(note(OWN));
     await passedAs('own-notes', 'TestPassed');
     await rig.ready('Engine', 'main', 'Applied');
+    const [version, seen] = [await resourceVersion(), await recorded()];
+    expect(seen).toMatchObject({ role: 'reader', reason: 'TestPassed', is_request_stored: true });
+    expect(seen.covered).toEqual(['reader select note']);
+    // Another pass stores nothing new.
+    await rig.kube.request(
+      'PATCH',
+      `/apis/${GROUP_VERSION}/namespaces/${HOME}/engines/main`,
+      { metadata: { annotations: { 'pergola.dev/reconcile-now': 'again' } } },
+      'application/merge-patch+json',
+    );
+    await rig.ready('Engine', 'main', 'Applied');
+    expect(await resourceVersion()).toBe(version);
     await setPolicy('Ignore');
     await passedAs('own-notes', 'NotRun');
+    await vi.waitFor(async () => expect(await recorded()).toMatchObject({ reason: 'NotRun' }));
   });
 
   test('a Table is not Ready while a test that gates it fails', async () => {

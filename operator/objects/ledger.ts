@@ -3,6 +3,7 @@
  *  Not here: the decisions on owned objects (decide/decide.ts). */
 import { isRecord, withChanges } from '@pergola/engine/metadata';
 import { type CustomResource, crName, type DeletionPolicy } from '../kinds.ts';
+import type { TestResultsPatch } from './test-results.ts';
 import type { UnservedPatch } from './unserved.ts';
 
 export type LedgerEntry = {
@@ -71,6 +72,8 @@ export type LedgerPatch = {
   readonly reservations?: Readonly<Record<string, Reservation | null>>;
   /** Changes of the resources that are not served. */
   readonly unserved?: UnservedPatch;
+  /** Changes of the last results of PermissionTests. */
+  readonly tests?: TestResultsPatch;
 };
 
 /** Reads the ledger from the stored state. An invalid state reads as an empty ledger: all objects then count as foreign. */

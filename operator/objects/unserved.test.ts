@@ -1,6 +1,7 @@
 /** Tests which reasons are stored: changes only, those of one manager, and a bounded number of bounded messages. */
 import { expect, test } from 'vitest';
-import { patchedUnserved, readUnserved, type Unserved, unservedChanges } from './unserved.ts';
+import { patchedRecords } from './stored-records.ts';
+import { readUnserved, type Unserved, unservedChanges } from './unserved.ts';
 
 const AT = new Date('2026-01-01T00:00:00Z');
 const about = {
@@ -35,7 +36,7 @@ test('a new reason is stored, the same one is not, and a served resource loses i
     'T a/other': entry('InvalidSpec'),
     'T a/new': entry('PruneHeld'),
   });
-  expect([...patchedUnserved(before, changes).keys()]).toEqual([
+  expect([...patchedRecords(before, changes).keys()]).toEqual([
     'T a/same',
     'T a/other',
     'T b/foreign',
@@ -53,13 +54,13 @@ test('an outage changes nothing, when it begins and when it ends', () => {
 });
 
 test('the entry of another manager stays, and two of them come to rest', () => {
-  let stored = patchedUnserved(new Map(), unservedChanges(outcomes({ 'T a/b': 'Paused' }), new Map(), about));
+  let stored = patchedRecords(new Map(), unservedChanges(outcomes({ 'T a/b': 'Paused' }), new Map(), about));
   for (let i = 0; i < 4; i++) {
     const manager = i % 2 ? 'm' : 'n';
     const reason = i % 2 ? 'Paused' : 'Conflict';
     const changes = unservedChanges(outcomes({ 'T a/b': reason }), stored, { ...about, manager });
     expect(changes).toEqual({});
-    stored = patchedUnserved(stored, changes);
+    stored = patchedRecords(stored, changes);
   }
 });
 
@@ -73,7 +74,7 @@ test('the number of entries and the length of messages are bounded', () => {
   const changes = unservedChanges(many, new Map(), about);
   expect(Object.keys(changes)).toHaveLength(500);
   expect(JSON.stringify(changes).length).toBeLessThan(400_000);
-  const stored = patchedUnserved(new Map(), changes);
+  const stored = patchedRecords(new Map(), changes);
   expect(unservedChanges(many, stored, about)).toEqual({});
 });
 

@@ -2,8 +2,8 @@
  *  ledger, so that the console of the engine can show it. Written only when a reason changes, and bounded. What the engine reports itself, such as a
  *  database that does not answer, is not stored: an outage must not write a version of the metadata.
  *  Pure. In: the stored state, the outcomes of a pass. Out: entries, and patches of them. Not here: the outcomes (status/verdicts.ts). */
-import { isRecord } from '@pergola/engine/metadata';
 import type { Reason } from '../kinds.ts';
+import { recordsIn } from './stored-records.ts';
 
 export type Unserved = {
   readonly manager: string;
@@ -25,21 +25,7 @@ const MOST_MESSAGE_CHARACTERS = 500;
 
 /** Reads the entries from the stored state. Invalid ones are left out. */
 export function readUnserved(state: unknown): UnservedResources {
-  const found = isRecord(state) && isRecord(state['unserved']) ? state['unserved'] : {};
-  return new Map(Object.entries(found).filter((entry): entry is [string, Unserved] => isUnserved(entry[1])));
-}
-
-/** Returns the entries after the patch. */
-export function patchedUnserved(
-  before: UnservedResources | undefined,
-  patch: UnservedPatch = {},
-): UnservedResources {
-  const after = new Map(before);
-  for (const [name, entry] of Object.entries(patch)) {
-    if (entry) after.set(name, entry);
-    else after.delete(name);
-  }
-  return after;
+  return recordsIn<Unserved>(state, 'unserved', ['manager', 'reason', 'message', 'since']);
 }
 
 type UnservedOptions = {
@@ -80,11 +66,4 @@ export function unservedChanges(
 
 function isServed(reason: Reason): boolean {
   return reason === 'Applied' || reason === 'Applying';
-}
-
-function isUnserved(value: unknown): boolean {
-  return (
-    isRecord(value) &&
-    ['manager', 'reason', 'message', 'since'].every((field) => typeof value[field] === 'string')
-  );
 }

@@ -29,6 +29,7 @@ import { verdictsOf } from '../status/verdicts.ts';
 import { type DecidedIn, decideIncrementally, decideOnAll, withLostResources } from './decisions.ts';
 import { takeOverEarlierNames } from './earlier-names.ts';
 import { afterMigrations, isConnected, withMigrations } from './migrations.ts';
+import { writeNotes } from './notes.ts';
 import { NOTHING_BEFORE, planOn } from './plan.ts';
 import { removeUnusedValues, sendValues } from './values.ts';
 
@@ -165,7 +166,8 @@ async function apply(
   const { manager } = made.scope.ledger;
   const patch = ledgerPatch(entries, reservations, manager);
   if (settled.applied.length === 0 && !patch) {
-    const resourceVersion = await noted(engine, made, unserved);
+    const { metadata: document, resourceVersion: version } = reading;
+    const resourceVersion = await writeNotes(engine, { document, version, manager }, { unserved });
     return done(made, expected, { resourceVersion, inconsistent: reading.inconsistent }, false);
   }
   const written = await engine.write({
@@ -179,24 +181,6 @@ async function apply(
     mustFit,
   });
   return done(made, expected, written, true);
-}
-
-/** Stores reasons that changed while nothing else did, and returns the version of the engine afterwards. If that fails, the next pass does it. */
-async function noted(
-  engine: EnginePort,
-  { reading, scope }: PassPlan,
-  unserved: UnservedPatch,
-): Promise<number> {
-  const { metadata: document, resourceVersion: expectedVersion } = reading;
-  if (Object.keys(unserved).length === 0) return expectedVersion;
-  const ledger = { manager: scope.ledger.manager, objects: {}, unserved };
-  try {
-    const written = await engine.write({ edits: [], document, ledger, expectedVersion, mustFit: false });
-    return written.resourceVersion;
-  } catch (error) {
-    if (error instanceof EngineProblem) return expectedVersion;
-    throw error;
-  }
 }
 
 /** Returns what changes in the stored reasons for which resources are not served, if the plan is applied. */

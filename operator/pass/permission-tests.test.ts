@@ -17,6 +17,7 @@ const RUN: ReconcileOptions = { ...OPTIONS, policies: { ...OPTIONS.policies, per
 const EXPECTED = { rows: [{ path: 'note', count: 1 }] };
 const SPEC = { role: 'reader', query: '{ note { id } }', expect: EXPECTED, runAfterApply: true };
 const noteTest = (more: object = {}) => resource('PermissionTest', 'one', { ...SPEC, ...more });
+const noteTest2 = (more: object) => resource('PermissionTest', 'two', { ...SPEC, ...more });
 
 let ports: ScriptedPorts;
 /** The requests that the engine received, as their roles. */
@@ -244,4 +245,58 @@ test('a test that never ran says that the engine does not answer, and has its ow
   expect(passedMessage()).toBe(byPolicy);
   await pass(OPTIONS);
   expect(ports.published).toEqual([]);
+});
+
+test('the engine stores the last result of each test once, without a version for the same result, and forgets deleted tests', async () => {
+  const one = noteTest();
+  ports.resources = [table('note'), one, noteTest2({ runAfterApply: false })];
+  const stored = () => (ports.engine.operatorState as { readonly tests?: object }).tests ?? {};
+  await pass();
+  const request = JSON.stringify({ query: SPEC.query });
+  const about = { manager: OPTIONS.manager, role: 'reader', since: expect.any(String), request };
+  expect(stored()).toEqual({
+    'PermissionTest default/one': {
+      ...about,
+      reason: 'TestPassed',
+      message: 'the response was the expected one',
+    },
+    'PermissionTest default/two': {
+      ...about,
+      reason: 'NotRun',
+      message: expect.stringContaining('runAfterApply'),
+    },
+  });
+  const version = ports.engine.resourceVersion;
+  ports.time = new Date(ports.time.getTime() + 600_000);
+  await pass();
+  await pass();
+  expect([ports.engine.resourceVersion, sent.length]).toEqual([version, 2]);
+  answer = () => ({ data: { note: [{ id: 'secret' }, { id: 2 }] }, errors: [] });
+  ports.time = new Date(ports.time.getTime() + 600_000);
+  await pass();
+  expect(stored()).toMatchObject({ 'PermissionTest default/one': { reason: 'TestFailed' } });
+  expect(JSON.stringify(stored())).not.toContain('secret');
+  // The version of the record itself is no reason to run the test again.
+  await pass();
+  expect([ports.engine.resourceVersion, sent.length]).toEqual([version + 1, 3]);
+  ports.resources = [table('note'), one];
+  await pass();
+  expect(Object.keys(stored())).toEqual(['PermissionTest default/one']);
+});
+
+test('a result that cannot be stored is stored by the next pass, and the test counts all the same', async () => {
+  ports.resources = [table('note'), noteTest()];
+  const write = ports.engine.write.bind(ports.engine);
+  let isLate = true;
+  ports.engine.write = async (change) => {
+    if (change.ledger.tests && isLate) throw new EngineProblem('conflict', 'another version');
+    return write(change);
+  };
+  await pass();
+  expect(said()).toBe('True Applied, True TestPassed');
+  isLate = false;
+  await pass();
+  expect(ports.engine.operatorState).toMatchObject({
+    tests: { 'PermissionTest default/one': { reason: 'TestPassed' } },
+  });
 });

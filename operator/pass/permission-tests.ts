@@ -1,11 +1,13 @@
 /** Runs the PermissionTests of a pass after its resources are applied, when the engine is at another version than at their last run, when a test
  *  changed, and otherwise every few minutes, because the data change as well.
- *  In: the resources, the report of the pass so far, the results of earlier passes. Out: the report with the results.
+ *  In: the resources, the report of the pass so far, the results of earlier passes. Out: the report with the results, which the engine stores
+ *  for its console.
  *  A test runs only if its Engine says so and it is in the namespace of the Engine: it reads as any role.
  *  Not here: sending a request (engine/permission-test.ts), comparing (../permission-tests/expectation.ts), the condition (status/conditions.ts). */
 
 import type { PermissionTestSpec } from '../kinds/permission-test.ts';
 import { type CustomResource, crName, purposeOf, type Reason } from '../kinds.ts';
+import { testResultChanges } from '../objects/test-results.ts';
 import { summaryFrom } from '../permission-tests/expectation.ts';
 import { failedByTable, failedText, gatedTable } from '../permission-tests/gates.ts';
 import type { Clock } from '../ports/clock.ts';
@@ -17,6 +19,7 @@ import type { Ports } from '../ports/ports.ts';
 import type { CrSnapshot } from '../ports/resources.ts';
 import type { Verdict } from '../ports/verdict.ts';
 import type { Attempt } from './attempt.ts';
+import { writeNotes } from './notes.ts';
 
 type TestPass = {
   readonly engine: EnginePort;
@@ -29,6 +32,9 @@ type TestPass = {
   readonly isSynced: boolean;
   readonly before: TestMemory;
 };
+
+/** The results of tests by the uid of their resource. */
+type Results = ReadonlyMap<string, TestOutcome>;
 
 /** The age at which a result is no longer used. Full passes, every ten minutes by default, are further apart. */
 const MOST_AGE_MS = 300_000;
@@ -74,7 +80,34 @@ export async function withTests(
       verdicts.set(uid, withOutcome(verdicts.get(uid)!, 'DependencyNotReady', missingText(table)));
     }
   }
-  return { ...report, verdicts, tests: memoryOf(applied, results, pass) };
+  const stored = await storeResults(engine, { snapshot, results, now: clock.now() }, report);
+  return { ...report, verdicts, resourceVersion: stored, tests: memoryOf(applied, results, pass, stored) };
+}
+
+/** Stores the results that changed, and returns the version of the engine afterwards. */
+function storeResults(
+  engine: EnginePort,
+  found: { readonly snapshot: CrSnapshot; readonly results: Results; readonly now: Date },
+  { plan, resourceVersion }: Attempt,
+): Promise<number> {
+  const { scope, reading, settled } = plan!;
+  const { manager } = scope.ledger;
+  const { snapshot, results, now } = found;
+  const names = new Set(snapshot.resources.map(crName));
+  const tests = testResultChanges(
+    new Map(snapshot.resources.flatMap((cr) => resultFor(cr, results))),
+    reading.tests ?? new Map(),
+    { manager, at: now, exists: (name) => names.has(name) || !snapshot.isComplete },
+  );
+  return writeNotes(engine, { document: settled.document, version: resourceVersion!, manager }, { tests });
+}
+
+function resultFor(
+  cr: CustomResource,
+  results: Results,
+): readonly (readonly [CustomResource, TestOutcome])[] {
+  const result = results.get(cr.metadata.uid);
+  return result ? [[cr, result]] : [];
 }
 
 function missingText(table: string): string {
@@ -91,10 +124,7 @@ function withTest(verdict: Verdict, test: TestOutcome): Verdict {
 }
 
 /** Returns the results of all tests among the resources. */
-async function runTests(
-  resources: readonly CustomResource[],
-  pass: TestPass,
-): Promise<ReadonlyMap<string, TestOutcome>> {
+async function runTests(resources: readonly CustomResource[], pass: TestPass): Promise<Results> {
   const tests = resources.filter((cr) => purposeOf(cr) === 'test');
   const results = new Map<string, TestOutcome>();
   for (let i = 0; i < tests.length; i += MOST_AT_ONCE) {
@@ -105,17 +135,18 @@ async function runTests(
   return results;
 }
 
-/** Returns the memory for the next pass: results that are decided, of tests that run. */
+/** Returns the memory for the next pass: results that are decided, of tests that run. `resourceVersion`: the version after they were stored. */
 function memoryOf(
   resources: readonly CustomResource[],
-  results: ReadonlyMap<string, TestOutcome>,
-  { before, resourceVersion, clock }: TestPass,
+  results: Results,
+  { before, clock }: TestPass,
+  resourceVersion: number,
 ): TestMemory {
   const memory = new Map<string, TestMemory extends ReadonlyMap<string, infer T> ? T : never>();
   for (const { metadata, spec } of resources) {
     const outcome = results.get(metadata.uid);
     const known = before.get(metadata.uid);
-    if (known && known.outcome === outcome) memory.set(metadata.uid, known);
+    if (known && known.outcome === outcome) memory.set(metadata.uid, { ...known, resourceVersion });
     else if (outcome?.isRun && outcome.reason !== 'NotRun') {
       memory.set(metadata.uid, { spec, resourceVersion, at: clock.now(), outcome });
     }

@@ -4,6 +4,7 @@
 import type { Edit, Metadata } from '@pergola/engine/metadata';
 import type { DeclaredCall, ReplicaVersion } from '../kinds.ts';
 import type { LedgerEntries, LedgerPatch, Reservations } from '../objects/ledger.ts';
+import type { StoredTestResults } from '../objects/test-results.ts';
 import type { UnservedResources } from '../objects/unserved.ts';
 import type { AdmissionAnswer, AdmissionRequest } from './admission.ts';
 import type { DeliveryRecord } from './delivery.ts';
@@ -56,6 +57,7 @@ export type EngineReading = {
   readonly ledger: LedgerEntries;
   readonly reservations?: Reservations;
   readonly unserved?: UnservedResources;
+  readonly tests?: StoredTestResults;
 };
 
 export type EngineVersions = {

@@ -25,6 +25,7 @@ import {
   stateVersionOf,
 } from '@pergola/engine/metadata';
 import { type LedgerEntry, readLedger, readReservations } from '../objects/ledger.ts';
+import { readTestResults } from '../objects/test-results.ts';
 import { readUnserved } from '../objects/unserved.ts';
 import { isValueOf } from '../objects/value-name.ts';
 import type { AdmissionAnswer, AdmissionRequest, HeldGroup, LeftOut } from '../ports/admission.ts';
@@ -72,12 +73,14 @@ export class ScriptedEngine implements EnginePort {
     const ledger = readLedger(structuredClone(operatorState));
     const reservations = readReservations(structuredClone(operatorState));
     const unserved = readUnserved(structuredClone(operatorState));
+    const tests = readTestResults(structuredClone(operatorState));
     return {
       resourceVersion,
       metadata,
       ledger,
       reservations,
       unserved,
+      tests,
       inconsistent: this.#judged(metadata),
     };
   }

@@ -83,6 +83,12 @@ export const DOCUMENT_OPERATIONS = {
     { resource: Type.Optional(Type.String()) },
     { isForConsole: true },
   ),
+  get_permission_tests: row(
+    'read',
+    'Returns the last result of each PermissionTest, as the operator has recorded it, and the permissions that the tests cover; with `role` those of the role and of the roles that it inherits from. Runs no statement.',
+    { role: Type.Optional(RoleName) },
+    { isForConsole: true },
+  ),
   rollback_metadata: row(
     'state',
     'Replaces the document with a previous version. `dry_run` only validates it.',

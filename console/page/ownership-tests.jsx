@@ -1,0 +1,42 @@
+/** The PermissionTests with their last results, as the operator has recorded them. In: `get_permission_tests`. Not here: what they cover (access-tests.jsx). */
+import { dayAndTime } from './chart.jsx';
+import { Find, Found, isFound, Problem } from './ownership-resources.jsx';
+import { isFailed, RESULTS } from './test-words.js';
+import { useAnswer } from './use-answer.js';
+
+export function Tests({ session, view, setView }) {
+  const { answer, problem } = useAnswer(session, 'get_permission_tests');
+  if (!answer) return <Problem text={problem} />;
+  if (answer.tests.length === 0) {
+    return (
+      <p>
+        No result of a PermissionTest is known here. An operator records them; <code>pergola test</code>{' '}
+        prints its own report.
+      </p>
+    );
+  }
+  return (
+    <>
+      <Find view={view} setView={setView} label="Find a test" />
+      <Found
+        label="Tests"
+        rows={answer.tests.filter(({ resource }) => isFound(resource, view.find))}
+        columns={COLUMNS}
+        keyOf={({ resource }) => resource}
+      />
+    </>
+  );
+}
+
+const COLUMNS = [
+  ['Test', ({ resource }) => resource],
+  ['Role', ({ role }) => role],
+  ['Result', (test) => <Result test={test} />],
+  ['Message', ({ message }) => message],
+  ['Since', ({ since }) => dayAndTime(since)],
+];
+
+function Result({ test }) {
+  const text = RESULTS[test.reason] ?? test.reason;
+  return isFailed(test) ? <strong className="problem">{text}</strong> : text;
+}
