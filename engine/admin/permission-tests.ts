@@ -12,6 +12,7 @@ import {
   type CoveredPermission,
   type CoveringTest,
   coverageOf,
+  permissionsIn,
   testedIn,
 } from './test-coverage/coverage.ts';
 
@@ -27,9 +28,13 @@ type StoredTest = CoveringTest & {
 };
 
 export const getPermissionTests: Performer<'get_permission_tests'> = async (work, { role }) => {
+  const stored = testsIn(work.catalogStates.operator);
+  if (stored.length === 0) {
+    const permissions = { count: permissionsIn(work.metadata).length, tested: 0 };
+    return () => ({ tests: [], permissions, covered: [] });
+  }
   await work.addedInconsistencies();
   const { model } = work.resolved;
-  const stored = testsIn(work.catalogStates.operator);
   const { roots } = await inSlices(roleSchemaSteps(model, ADMIN_ROLE, true));
   const api = apiOf(work.metadata, { model, roots });
   const coverage = coverageOf(stored, api);

@@ -64,16 +64,16 @@ export function testedIn(coverage: readonly CoveredPermission[]): number {
   return coverage.filter(({ tests }) => tests.length > 0).length;
 }
 
-function permissionsIn(metadata: Metadata): readonly Permission[] {
+/** Returns the permissions on tables in a document. */
+export function permissionsIn(metadata: Metadata): readonly Permission[] {
   const found = [...objectsOf(metadata).values()].flatMap((object) => {
     const operation = OPERATIONS.find((name) => object.kind === `${name}_permission`);
     if (operation === undefined) return [];
     const [source = '', schema = '', name = '', role = ''] = parseKey(object.key)!.segments;
-    return [{ role, source, table: { schema, name }, operation, object }];
+    const permission = { role, source, table: { schema, name }, operation, object };
+    return [{ permission, rank: `${role}\0${tableId(permission)}\0${OPERATIONS.indexOf(operation)}` }];
   });
-  const rank = ({ role, operation, ...action }: Permission) =>
-    `${role}\0${tableId(action)}\0${OPERATIONS.indexOf(operation)}`;
-  return found.toSorted((a, b) => (rank(a) < rank(b) ? -1 : 1));
+  return found.sort((a, b) => (a.rank < b.rank ? -1 : 1)).map(({ permission }) => permission);
 }
 
 function rolesIn({ inherited_roles: inherited = [] }: Metadata): Api['rolesIn'] {
