@@ -106,6 +106,7 @@ export function ScheduledEvents({ session, view, setView }) {
       options={[
         ...crons.map((each) => [JSON.stringify(['cron', each.name]), `${each.name} (${each.schedule})`]),
         ...Object.entries(KINDS).map(([each, text]) => [JSON.stringify([each, '']), text]),
+        ...(kind in KINDS && name !== '' ? [[chosen, `${name} (${KINDS[kind]})`]] : []),
       ]}
       onChoose={(text) => {
         const [of = '', chosenName = ''] = text === '' ? [] : JSON.parse(text);

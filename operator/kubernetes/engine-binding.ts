@@ -57,6 +57,11 @@ function hostOf(engine: CustomResource, { name, namespace }: Omit<ServicePort, '
   return `${name}.${namespace ?? engine.metadata.namespace}.svc`;
 }
 
+/** Returns the URL of the console of the engine; undefined when the Engine names none. */
+export function consoleUrlOf(engine: CustomResource): string | undefined {
+  return engineSpecOf(engine).consoleUrl;
+}
+
 export function intervalsOf(engine: CustomResource): { readonly versionMs: number; readonly fullMs: number } {
   const { versionSeconds = VERSION_SECONDS, fullResyncMinutes = FULL_RESYNC_MINUTES } =
     engineSpecOf(engine).polling ?? {};

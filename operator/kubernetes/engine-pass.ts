@@ -44,6 +44,7 @@ import {
 import {
   adminSecretOf,
   authorityOf,
+  consoleUrlOf,
   intervalsOf,
   ownReferencesOf,
   reconcileOptionsOf,
@@ -178,7 +179,10 @@ export class EnginePass {
   async process(key: string, isMarked: boolean): Promise<Requeue> {
     const deleting = this.#deletingOf(key);
     const { requeue, blocker } = await this.#processEngine(key, isMarked || deleting.some(hasFinalizer));
-    return earlier(requeue, await this.#options.finalizers.release(deleting, blocker));
+    const { finalizers } = this.#options;
+    const engine = this.#engine(key);
+    const consoleUrl = engine && consoleUrlOf(engine);
+    return earlier(requeue, await finalizers.release(deleting, blocker, consoleUrl));
   }
 
   /** Processes the engine and returns when to do so again, and what blocks the deletion of resources. */

@@ -46,8 +46,12 @@ export class Finalizers {
     await this.#each(wrong, (cr) => (hasFinalizer(cr) ? this.#remove(cr) : this.#add(cr)));
   }
 
-  /** Removes the finalizer from resources that nothing blocks, and writes the reason to the status of the others. */
-  async release(deleting: readonly CustomResource[], blocker: DeletionBlocker): Promise<Requeue> {
+  /** Removes the finalizer from resources that nothing blocks, and writes the reason to the status of the others, with the page of the console. */
+  async release(
+    deleting: readonly CustomResource[],
+    blocker: DeletionBlocker,
+    consoleUrl: string | undefined,
+  ): Promise<Requeue> {
     const { clock, sink, deadlineSeconds } = this.#options;
     const now = clock.now();
     const left = (cr: CustomResource) => remainingMs(cr, now, deadlineSeconds);
@@ -59,7 +63,7 @@ export class Finalizers {
     const kept = new Set(staying.map(({ cr }) => cr));
     const going = finalized.filter((cr) => !kept.has(cr));
     const failures = await this.#each(going, (cr) => this.#remove(cr));
-    const context = { now, progressDeadlineSeconds: deadlineSeconds };
+    const context = { now, progressDeadlineSeconds: deadlineSeconds, consoleUrl };
     const changes = staying
       .map(({ cr, outcome }) => ({
         cr,

@@ -5,6 +5,7 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { valueName } from '../objects/value-name.ts';
 import { EngineProblem } from '../ports/engine-problem.ts';
+import type { StatusChange } from '../ports/statuses.ts';
 import { OPTIONS, permission, resource, snapshotOf, table } from '../testing/resources.ts';
 import { broken, inconsistent, ScriptedEngine } from '../testing/scripted-engine.ts';
 import { ScriptedPorts } from '../testing/scripted-ports.ts';
@@ -65,7 +66,12 @@ test('drift on an owned object is corrected', async () => {
     { role: 'reader', permission: { columns: ['id'], filter: {} } },
   ]);
   expect(ports.published.map(({ cr, corrected }) => [cr.metadata.name, corrected])).toEqual([
-    ['p', expect.stringMatching(/^select permission default\/public\/author\/reader was changed: .*columns/)],
+    [
+      'p',
+      expect.stringMatching(
+        /^Restored: select permission default\/public\/author\/reader was changed: .*columns/,
+      ),
+    ],
   ]);
   await reconcile(ports, OPTIONS);
   expect(ports.published).toEqual([]);
@@ -227,6 +233,31 @@ test('messages name the page of the console, and a second pass writes no status'
   expect(ports.published).toEqual([]);
   await reconcile(ports, OPTIONS);
   expect(ports.message(book)).toBe('1 object applied.');
+});
+
+test('the Event about drift that was undone names the page of the object', async () => {
+  const ports = new ScriptedPorts();
+  const options = { ...OPTIONS, consoleUrl: 'https://api.test/console' };
+  ports.resources = [table('author')];
+  await reconcile(ports, options);
+  const [source] = ports.engine.metadata.sources;
+  const tables = source!.tables.map((one) => ({ ...one, is_enum: true }));
+  ports.engine.metadata = { ...ports.engine.metadata, sources: [{ ...source!, tables }] };
+  ports.engine.resourceVersion++;
+  const corrected: (string | undefined)[] = [];
+  const sink = {
+    publish: async (changes: readonly StatusChange[]) => {
+      corrected.push(...changes.map((change) => change.corrected));
+      return 0;
+    },
+  };
+  const { source: resources, clock, engine } = ports;
+  await reconcile({ engine, source: resources, clock, sink }, options);
+  expect(corrected).toEqual([
+    expect.stringMatching(
+      /^Restored: .*; see https:\/\/api\.test\/console\/model\/table\/default\/public\/author\.$/,
+    ),
+  ]);
 });
 
 test('an object is kept with its nested objects while the engine refuses its replacement', async () => {

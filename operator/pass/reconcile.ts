@@ -10,7 +10,9 @@ import type { Ports } from '../ports/ports.ts';
 import type { StatusChange } from '../ports/statuses.ts';
 import type { ResourceOutcome, Verdict } from '../ports/verdict.ts';
 import { isChanged, isPassing, statusOf } from '../status/conditions.ts';
+import { consoleLinkOf } from '../status/console-link.ts';
 import type { Report } from '../status/report.ts';
+import { sentence } from '../status/sentence.ts';
 import { type Attempt, attempt, type PreviousAttempt } from './attempt.ts';
 import { withDeliveries } from './deliveries.ts';
 import { withTests } from './permission-tests.ts';
@@ -46,7 +48,7 @@ export async function reconcile(
       return [uid, statusOf(cr, report.verdicts.get(uid)!, context, extras)];
     }),
   );
-  const changes = resources.map((cr) => changeOf(cr, report.verdicts, statuses)).filter(isNews);
+  const changes = resources.map((cr) => changeOf(cr, report.verdicts, statuses, consoleUrl)).filter(isNews);
   // After a conflict alone nothing new is known of the resources: their statuses remain valid.
   const isOvertaken = report.problem?.kind === 'conflict';
   const unpublished = isOvertaken ? 0 : await ports.sink.publish(changes);
@@ -62,10 +64,14 @@ function changeOf(
   cr: CustomResource,
   verdicts: ReadonlyMap<string, Verdict>,
   statuses: ReadonlyMap<string, CrStatus>,
+  consoleUrl: string | undefined,
 ): StatusChange {
   const { uid } = cr.metadata;
-  const { corrected } = verdicts.get(uid)!;
-  return { cr, status: statuses.get(uid)!, ...(corrected === undefined ? {} : { corrected }) };
+  const { corrected, object } = verdicts.get(uid)!;
+  const status = statuses.get(uid)!;
+  if (corrected === undefined) return { cr, status };
+  const link = consoleLinkOf(cr, { reason: 'DriftCorrected', object }, consoleUrl);
+  return { cr, status, corrected: sentence(`restored: ${corrected}`, link) };
 }
 
 function isNews({ cr, status, corrected }: StatusChange): boolean {

@@ -11,6 +11,6 @@ export interface StatusSink {
 export type StatusChange = {
   readonly cr: CustomResource;
   readonly status: CrStatus;
-  /** The differences that another client had made to objects of the resource, and that the pass undid. */
+  /** The sentence about the differences that another client had made to objects of the resource, and that the pass undid. */
   readonly corrected?: string;
 };

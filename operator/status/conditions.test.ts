@@ -1,6 +1,6 @@
 /** Tests the conditions of each outcome, and how kstatus reads them. */
 import { expect, test } from 'vitest';
-import type { CrStatus, CustomResource, Reason } from '../kinds.ts';
+import { type CrStatus, type CustomResource, REASONS, type Reason } from '../kinds.ts';
 import type { Verdict } from '../ports/verdict.ts';
 import { resource, table } from '../testing/resources.ts';
 import { SITUATIONS } from '../testing/situations.ts';
@@ -155,4 +155,57 @@ test('a link is never cut, is not added twice, and an unchanged verdict gives an
   expect(drifted!.message).toBe(`Something else; see https://api.test/console/model/${OBJECT}.`);
   expect(isChanged(withStatus(cr, status), statusOf(withStatus(cr, status), given, CONSOLE))).toBe(false);
   expect(statusOf(cr, given, context()).conditions[2]!.message).toBe('Something else.');
+});
+
+/** The reasons of a resource whose conditions name no page: the result follows within seconds, or the engine, which serves the pages, does not
+ *  answer. */
+const WITHOUT_PAGE: readonly Reason[] = ['Applying', 'EngineUnreachable', 'EngineRejectedCredentials'];
+const linked = (cr: CustomResource, given: Verdict) =>
+  statusOf(cr, given, CONSOLE)
+    .conditions.filter(({ message }) => message.includes('; see https://api.test/console/'))
+    .map(({ type }) => type);
+
+test.each(Object.keys(REASONS) as Reason[])(
+  'every condition with the reason %s names a page, of a resource with an object and without one',
+  (reason) => {
+    const all = (cr: CustomResource, given: Verdict) =>
+      statusOf(cr, given, CONSOLE).conditions.map(({ type }) => type);
+    const one = table('author');
+    for (const cr of [one, resource('PermissionTest', 'one', { role: 'reader', query: '{ note { id } }' })]) {
+      for (const given of [verdict(reason, 'm', { object: OBJECT }), verdict(reason)]) {
+        const isTest = cr !== one;
+        const hasNone = WITHOUT_PAGE.includes(reason);
+        const nothing = reason === 'Applied' && given.object === undefined && !isTest;
+        const expected = hasNone || nothing ? [] : all(cr, given);
+        // What the test waits for is the message of its condition Ready.
+        const own = expected.filter((type) => type !== 'Passed');
+        expect(linked(cr, given)).toEqual(own);
+      }
+    }
+  },
+);
+
+test('the result of a test and a delivery name their page, which a later pass keeps once', () => {
+  const one = resource('PermissionTest', 'one', { role: 'reader', query: '{ note { id } }' });
+  const tests = 'https://api.test/console/ownership?view=tests&find=PermissionTest+default%2Fone';
+  const failed = { reason: 'TestFailed', message: 'the response differs at note', isRun: true } as const;
+  const status = statusOf(one, verdict('TestFailed', failed.message, { test: failed }), CONSOLE);
+  const message = `The response differs at note; see ${tests}.`;
+  expect(status.conditions.map((condition) => condition.message)).toEqual([message, message, message]);
+  const later = statusOf(withStatus(one, status), verdict('EngineUnreachable'), CONSOLE);
+  expect(later.conditions.find(({ type }) => type === 'Passed')!.message).toBe(message);
+
+  const event = resource('ScheduledEvent', 'one', {
+    ...{ name: 'night shift', scheduledAt: '2025-06-01T12:00:00Z', webhook: 'https://a.test' },
+  });
+  const delivery = { reason: 'Delivered', message: 'the webhook was called' } as const;
+  const delivered = statusOf(event, verdict('Applied', 'm', { delivery }), CONSOLE);
+  const text = delivered.conditions.find(({ type }) => type === 'Delivered')!.message;
+  const log = 'https://api.test/console/activity?view=scheduled&source=declared&name=night+shift';
+  expect(text).toBe(`The webhook was called; see ${log}.`);
+  // The message of a delivery that has ended is the one of the pass before.
+  const kept = { reason: 'Delivered', message: text } as const;
+  expect(statusOf(event, verdict('Applied', 'm', { delivery: kept }), CONSOLE).conditions[1]!.message).toBe(
+    text,
+  );
 });

@@ -15,7 +15,7 @@ import {
 } from '../kinds.ts';
 import type { Observed } from '../ports/resources.ts';
 import type { ResourceOutcome, Verdict } from '../ports/verdict.ts';
-import { consoleLinkOf } from './console-link.ts';
+import { consoleLinkOf, deliveryLinkOf } from './console-link.ts';
 import { sentence } from './sentence.ts';
 
 /** True when the reason may go away without a change of the resource. */
@@ -79,10 +79,9 @@ export function statusOf(
     ...(missingGrant === undefined ? [] : [activeCondition('GrantMissing', 'GrantMissing', missingGrant)]),
   ];
   const drafts = [
-    // The conditions below stay as a pass before this one wrote them.
     ...current.map((draft) => ({ ...draft, link })),
-    ...deliveryConditions(cr, verdict),
-    ...testConditions(cr, verdict),
+    ...deliveryConditions(cr, verdict, context.consoleUrl),
+    ...testConditions(cr, verdict, context.consoleUrl),
   ];
   const lastAppliedTime = verdict.wasWritten ? context.now.toISOString() : cr.status?.lastAppliedTime;
   return {
@@ -97,19 +96,34 @@ export function statusOf(
 }
 
 /** Returns `Delivered` of a resource that declares a call. The condition of an earlier pass stays when the engine was not asked. */
-function deliveryConditions(cr: CustomResource, { delivery }: Verdict): readonly ConditionDraft[] {
+function deliveryConditions(
+  cr: CustomResource,
+  { delivery }: Verdict,
+  consoleUrl: string | undefined,
+): readonly ConditionDraft[] {
   const known = delivery ?? conditionOf(cr, 'Delivered');
   if (!known) return [];
   const { reason, message } = known;
-  return [{ type: 'Delivered', status: reason === 'Delivered' ? 'True' : 'False', reason, message }];
+  const status = reason === 'Delivered' ? 'True' : 'False';
+  return [{ type: 'Delivered', status, reason, message, ...fresh(delivery, deliveryLinkOf(cr, consoleUrl)) }];
 }
 
 /** Returns `Passed` of a test. The condition of an earlier pass stays when this pass did not decide it, except that a test that has no result
  *  says what it waits for. */
-function testConditions(cr: CustomResource, { test, outcome }: Verdict): readonly ConditionDraft[] {
+function testConditions(
+  cr: CustomResource,
+  { test, outcome }: Verdict,
+  consoleUrl: string | undefined,
+): readonly ConditionDraft[] {
   if (purposeOf(cr) !== 'test') return [];
   const { reason, message } = test ?? resultBefore(cr) ?? waitingFor(cr, outcome);
-  return [{ type: 'Passed', status: PASSED[reason] ?? 'Unknown', reason, message }];
+  const link = consoleLinkOf(cr, { reason }, consoleUrl);
+  return [{ type: 'Passed', status: PASSED[reason] ?? 'Unknown', reason, message, ...fresh(test, link) }];
+}
+
+/** Returns the link for a condition that this pass decided. Another one stays as a pass before this one wrote it. */
+function fresh(decided: unknown, link: string | undefined): Pick<ConditionDraft, 'link'> {
+  return decided === undefined || link === undefined ? {} : { link };
 }
 
 function resultBefore(cr: CustomResource): Pick<Condition, 'reason' | 'message'> | undefined {

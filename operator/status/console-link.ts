@@ -1,7 +1,7 @@
 /** Returns the address of a resource's page in the console of the engine, for its conditions and Events: the object where the engine has it, else the
- *  resource among those that are not served.
+ *  resource among those that are not served; a test among the tests, a delivery in its log.
  *  Pure. Not here: the message (conditions.ts, sentence.ts), the pages (console/). */
-import { type Condition, type CustomResource, crName, purposeOf, type Reason } from '../kinds.ts';
+import { type Condition, type CustomResource, crName, kindOf, purposeOf, type Reason } from '../kinds.ts';
 
 /** The most characters of a link. A message without it says more than one that is cut for it. */
 const MOST_LINK_CHARACTERS = 400;
@@ -12,11 +12,15 @@ const OF_OWNERSHIP: ReadonlySet<Reason> = new Set([
   'AdoptionRequired',
   'AnotherOperator',
   'ChangeHeldBack',
+  'Deleting',
   'NotPermitted',
   'Paused',
   'PruneHeld',
   'RefNotPermitted',
 ]);
+
+/** The reasons of a test that has run, or waits for its run. */
+const OF_TESTS: ReadonlySet<Reason> = new Set(['Applied', 'TestFailed', 'TestPassed', 'NotRun']);
 
 /** The reasons without a page: the result follows within seconds, or the engine, which serves the console, does not answer. */
 const WITHOUT_PAGE: ReadonlySet<Reason> = new Set([
@@ -32,13 +36,24 @@ export function consoleLinkOf(
   { reason, object }: { readonly reason: Reason; readonly object?: string | undefined },
   consoleUrl: string | undefined,
 ): string | undefined {
-  if (consoleUrl === undefined || WITHOUT_PAGE.has(reason)) return undefined;
-  const root = rootOf(consoleUrl);
-  const isServed = object !== undefined && !OF_OWNERSHIP.has(reason);
-  if (!isServed && (reason === 'Applied' || purposeOf(cr) === 'test')) return undefined;
-  const find = new URLSearchParams({ find: crName(cr) });
-  const link = isServed ? `${root}/model/${object}` : `${root}/ownership?${find}`;
-  return link.length > MOST_LINK_CHARACTERS ? undefined : link;
+  if (WITHOUT_PAGE.has(reason)) return undefined;
+  const find = crName(cr);
+  if (purposeOf(cr) === 'test' && OF_TESTS.has(reason)) {
+    return linkTo(consoleUrl, 'ownership', { view: 'tests', find });
+  }
+  if (object !== undefined && !OF_OWNERSHIP.has(reason)) return linkTo(consoleUrl, `model/${object}`);
+  // A Migration has no object.
+  return reason === 'Applied' ? undefined : linkTo(consoleUrl, 'ownership', { find });
+}
+
+/** Returns the link of the call that the resource declares: its log on the page Activity. */
+export function deliveryLinkOf(
+  { kind, spec }: CustomResource,
+  consoleUrl: string | undefined,
+): string | undefined {
+  const name = kindOf(kind)?.delivery?.(spec)?.name;
+  if (name === undefined) return undefined;
+  return linkTo(consoleUrl, 'activity', { view: 'scheduled', source: 'declared', name });
 }
 
 /** Returns the link of a condition of the Engine itself: what is inconsistent, or what waits, is held back or refused. Undefined when there is
@@ -49,12 +64,22 @@ export function engineLinkOf(
   notReady: number,
 ): string | undefined {
   const { consoleUrl } = spec as { readonly consoleUrl?: string };
-  if (consoleUrl === undefined) return undefined;
-  if (type === 'MetadataConsistent' && status === 'False') return `${rootOf(consoleUrl)}/model`;
-  const isAboutResources = type === 'Ready' && (notReady > 0 || OF_OWNERSHIP.has(reason));
-  return isAboutResources && !WITHOUT_PAGE.has(reason) ? `${rootOf(consoleUrl)}/ownership` : undefined;
+  if (type === 'MetadataConsistent') return status === 'False' ? linkTo(consoleUrl, 'model') : undefined;
+  if (!OF_PROGRESS.has(type) || WITHOUT_PAGE.has(reason)) return undefined;
+  if (reason === 'TestFailed') return linkTo(consoleUrl, 'ownership', { view: 'tests' });
+  return notReady > 0 || OF_OWNERSHIP.has(reason) ? linkTo(consoleUrl, 'ownership') : undefined;
 }
 
-function rootOf(consoleUrl: string): string {
-  return consoleUrl.replace(/\/+$/, '');
+const OF_PROGRESS: ReadonlySet<Condition['type']> = new Set(['Ready', 'Reconciling', 'Stalled']);
+
+/** Returns the address of a page; undefined without a console, and when it is too long. */
+function linkTo(
+  consoleUrl: string | undefined,
+  path: string,
+  given: Readonly<Record<string, string>> = {},
+): string | undefined {
+  if (consoleUrl === undefined) return undefined;
+  const parameters = new URLSearchParams(given).toString();
+  const link = `${consoleUrl.replace(/\/+$/, '')}/${path}${parameters === '' ? '' : `?${parameters}`}`;
+  return link.length > MOST_LINK_CHARACTERS ? undefined : link;
 }

@@ -6,7 +6,7 @@ import { EngineProblem } from '../ports/engine-problem.ts';
 import { OPTIONS, permission, resource, table } from '../testing/resources.ts';
 import { broken } from '../testing/scripted-engine.ts';
 import { ScriptedPorts } from '../testing/scripted-ports.ts';
-import { engineStatusOf } from './engine-status.ts';
+import { engineStatusOf, pausedStatusOf } from './engine-status.ts';
 
 const engine = resource('Engine', 'main', { endpoint: { service: { name: 'engine', port: 8080 } } });
 const context = { now: new Date('2025-06-01T12:00:00Z'), progressDeadlineSeconds: 300 };
@@ -52,6 +52,25 @@ test('an Engine with a console names the page about what is not well, and no oth
   expect(await shown(broken('source/default'))).toEqual([
     'Ready https://api.test/console/ownership',
     'MetadataConsistent https://api.test/console/model',
+  ]);
+});
+
+test('an Engine that is paused, waits for its deletion or has a failing test names the page about it, in every condition of its progress', async () => {
+  const cr = { ...engine, spec: { ...engine.spec, consoleUrl: 'https://api.test/console' } };
+  const links = ({ conditions }: Pick<typeof paused, 'conditions'>) =>
+    conditions.map(({ type, message }) => `${type} ${/; see (\S+)\.$/.exec(message)?.[1] ?? ''}`);
+  const paused = pausedStatusOf(cr, { reason: 'Paused', message: 'm' }, context);
+  expect(links(paused)).toEqual(['Ready https://api.test/console/ownership']);
+  const report = await reconcile(new ScriptedPorts(), OPTIONS);
+  const deleting = { reason: 'Deleting', message: 'waits' } as const;
+  expect(links(engineStatusOf(cr, report, context, { deleting })).slice(0, 2)).toEqual([
+    'Ready https://api.test/console/ownership',
+    'Reconciling https://api.test/console/ownership',
+  ]);
+  const problem = { reason: 'TestFailed', message: 'm' } as const;
+  expect(links(engineStatusOf(cr, report, context, { problem })).slice(0, 2)).toEqual([
+    'Ready https://api.test/console/ownership?view=tests',
+    'Stalled https://api.test/console/ownership?view=tests',
   ]);
 });
 

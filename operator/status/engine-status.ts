@@ -121,7 +121,14 @@ export function pausedStatusOf(
     ...before,
     observedGeneration: cr.metadata.generation,
     target: kindOf('Engine')!.target(cr.spec),
-    conditions: conditionsOf(cr, progressConditions(cr, outcome, context), context),
+    conditions: conditionsOf(
+      cr,
+      progressConditions(cr, outcome, context).map((draft) => ({
+        ...draft,
+        link: engineLinkOf(cr, draft, 0),
+      })),
+      context,
+    ),
   };
 }
 

@@ -9,13 +9,18 @@ export const MOST_SENTENCE_CHARACTERS = 1024;
 /** The characters before the sentence in the note of an Event. */
 const PREFIX_CHARACTERS = 'No progress. '.length;
 
-/** Returns the sentence. It ends with `link`, which is never cut. */
+/** Returns the sentence. It ends with `link`, which is never cut, and which a sentence of an earlier pass may have already. */
 export function sentence(text: string, link?: string): string {
-  const line = oneLine(text).replace(/[\s.;:,!?]+$/, '');
   // Joined last: quotes and a cut change what is inside of quotes.
   const end = link === undefined ? '' : `; see ${link}`;
+  const whole = withoutStop(oneLine(text));
+  const line = end !== '' && whole.endsWith(end) ? withoutStop(whole.slice(0, -end.length)) : whole;
   const most = MOST_SENTENCE_CHARACTERS - 1 - (link === undefined ? 0 : end.length + PREFIX_CHARACTERS);
   return `${joined(shortened(begun(line === '' ? 'no message' : line), most))}${end}.`;
+}
+
+function withoutStop(line: string): string {
+  return line.replace(/[\s.;:,!?]+$/, '');
 }
 
 /** Characters that a terminal or `kubectl get` would act on or that end a line. */

@@ -77,7 +77,7 @@ test('waiting past the deadline is sent once more', () => {
 
 test('drift that was undone is a warning in place of the Event of the write', () => {
   const restored = statusAfter(applied, 'Applied', '1 object applied', { wasWritten: true, second: 9 });
-  const options = { kind: 'Table', corrected: 'limit: 1 → 2' };
+  const options = { kind: 'Table', corrected: 'Restored: limit: 1 → 2.' };
   const notes = transitionsOf(applied, restored, options).map(
     ({ type, reason, note }) => `${type} ${reason}: ${note}`,
   );

@@ -3,7 +3,6 @@
  *  Pure. Not here: writing Events (kubernetes/events.ts). */
 import type { Condition, ConditionType, CrStatus, Reason } from '../kinds.ts';
 import { isOutageOfOther } from './conditions.ts';
-import { sentence } from './sentence.ts';
 
 export type Transition = {
   /** The type of the Event. A warning needs attention. */
@@ -16,7 +15,7 @@ export type TransitionOptions = {
   /** The kind of the resource. Only the Engine reports that the engine is unreachable or back, and only the Source or the RemoteSchema
    *  that a database or a service is. */
   readonly kind: string;
-  /** The drift that the pass undid. */
+  /** The sentence about the drift that the pass undid. */
   readonly corrected?: string | undefined;
 };
 
@@ -36,7 +35,7 @@ export function transitionsOf(
     const restored = {
       type: 'Warning',
       reason: 'DriftCorrected',
-      note: sentence(`restored: ${options.corrected}`),
+      note: options.corrected,
     } as const;
     // The restoration is also a write, which needs no Event of its own.
     const rest = transitionsOf(
